@@ -1,0 +1,34 @@
+// Bytes in order, wherever they come from.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+namespace aggregate_power {
+
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  // Fills the front of `into` and says how many bytes that were; 0 only at the end. Short
+  // counts are allowed. Throws Error when the bytes cannot be had.
+  virtual std::size_t read(std::span<char> into) = 0;
+};
+
+// Bytes that are in memory already. They must outlive the source.
+class MemorySource : public ByteSource {
+ public:
+  explicit MemorySource(std::string_view bytes) : rest_(bytes) {}
+  std::size_t read(std::span<char> into) override {
+    const std::size_t count = rest_.size() < into.size() ? rest_.size() : into.size();
+    std::memcpy(into.data(), rest_.data(), count);
+    rest_.remove_prefix(count);
+    return count;
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+}  // namespace aggregate_power

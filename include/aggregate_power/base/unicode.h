@@ -1,0 +1,29 @@
+// Characters as Python's str methods class them (Unicode 14, CPython 3.11). Text is UTF-8.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace aggregate_power {
+
+// str.strip(): Unicode white space, \x1c-\x1f, \x85 and no-break spaces included, off both ends.
+std::string_view strip(std::string_view text);
+
+// Bytes that are not UTF-8 become U+FFFD, as decoding with errors="replace" does it.
+std::string replace_invalid_utf8(std::string_view bytes);
+
+// Every decimal digit (category Nd) of any script as its ASCII digit; the rest as it is.
+std::string ascii_digits(std::string_view text);
+
+// str.isdigit(): at least one character and all of them digits, superscripts included.
+bool is_digit_string(std::string_view text);
+
+// int(text) for a text of decimal digits of any script, as a decimal ASCII numeral without leading
+// zeros ("0" for zero). Nothing when some character is not a decimal digit (a superscript).
+std::optional<std::string> decimal_numeral(std::string_view text);
+
+// ASCII letters in lower case; everything else as it is.
+std::string lower_ascii(std::string_view text);
+
+}  // namespace aggregate_power
