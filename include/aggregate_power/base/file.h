@@ -6,6 +6,8 @@
 // to is replaced, the link stays.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,9 +18,10 @@
 namespace aggregate_power {
 
 // What the system said when a file could not be had: "agg.json: cannot open: Permission denied".
+// The file is named as the caller named it.
 class FileError : public std::system_error {
  public:
-  // `action` reads as "cannot ...": "open", "write", "rename".
+  // `action` reads as "cannot ...": "open", "write", "replace".
   FileError(const std::string& path, const std::string& action, int errno_value);
   const char* what() const noexcept override { return text_.c_str(); }
 
@@ -26,21 +29,24 @@ class FileError : public std::system_error {
   std::string text_;
 };
 
-// A file, or standard input for "-". Throws FileError when it cannot be opened; its read() throws
-// FileError too (reading a directory fails there).
+// A file, or standard input for "-" (left open afterwards, and called "standard input" in errors).
+// Throws FileError when it cannot be opened; its read() throws FileError too (reading a directory
+// fails there).
 std::unique_ptr<ByteSource> open_source(const std::string& path);
 
-// All of a file. Throws FileError.
+// All of a file, or of standard input for "-". Throws FileError.
 std::string read_file(const std::string& path);
 
-// Where `path` leads after all links: the file that a replacement would replace. The last component
-// need not exist. Throws FileError (a loop of links, a missing folder).
+// Where `path` leads after all links, as an absolute path: the file that a replacement would
+// replace. The last component need not exist. Throws FileError (a loop of links, a missing folder).
 std::string resolve_links(const std::string& path);
 
-// Exclusive use of an existing file among those who ask for it this way: waits until it is had. Held
-// on the file itself (flock), so that nothing stays behind when the holder dies; when the file was
-// replaced while waiting, the new one is locked. Needs the right to write to the file: throws
-// FileError when it cannot be opened for writing.
+// Exclusive use of an existing file among those who ask for it this way: waits until it is had.
+// Held on the file itself (flock), so that nothing stays behind when the holder dies; when the file
+// was replaced while waiting, the new one is locked. It covers one replacement: afterwards the lock
+// is on the file that was, and the new one is free. Needs the right to write to the file: throws
+// FileError when it cannot be opened for writing, or is not a regular file. Where the file system
+// has no locks, there is no waiting and no exclusion.
 class FileLock {
  public:
   explicit FileLock(const std::string& path);
@@ -49,36 +55,47 @@ class FileLock {
   FileLock& operator=(const FileLock&) = delete;
 
  private:
+  FileLock() = default;  // delegated to, so that the destructor cleans up after a throw
+
   int fd_ = -1;
 };
 
 // New bytes for a file, on disk in a temporary beside it but not yet in its place.
 class PendingFile {
  public:
-  // Writes and syncs the temporary: `.NAME.XXXXXXXX.aggregate-power.tmp`, with a unique X, never
-  // following or overwriting what is there. Mode and owner are those of the file at
-  // `target`; without one, the mode is 0666 less the umask. The owner is kept as far as we may.
-  // With `make_folders` the folders above `target` are made when missing.
-  // Throws FileError; nothing is left behind then.
-  PendingFile(const std::string& target, std::string_view bytes, bool make_folders = false);
+  // Writes and syncs the temporary: `.NAME.XXXXXXXX.aggregate-power.tmp`, with a unique X (and NAME
+  // cut where the whole would be too long), never following or overwriting what is there. Mode and
+  // owner are those of the file at `path`; without one, the mode is 0666 less the umask. The owner
+  // is kept as far as we may; access lists and other extended attributes are not.
+  // With `make_folders` the folders above `path` are made when missing.
+  // Throws FileError, also when `path` leads to anything but a regular file; no temporary is left
+  // behind then, though folders just made stay.
+  PendingFile(const std::string& path, std::string_view bytes, bool make_folders = false);
   // Removes the temporary unless it was committed.
   ~PendingFile();
   PendingFile(const PendingFile&) = delete;
   PendingFile& operator=(const PendingFile&) = delete;
 
-  // Renames the temporary over the target, then syncs the folder. Throws FileError; when the rename
-  // failed the target is as it was and the temporary is removed.
+  // Renames the temporary over the target, then syncs the folder. To be called once. Throws
+  // FileError: when the rename failed, the target is as it was and the temporary is removed; when
+  // only the sync failed, the new bytes are in place but may not outlast a power cut.
   void commit();
 
  private:
+  PendingFile() = default;  // delegated to, so that the destructor cleans up after a throw
+
+  void create_temporary(mode_t mode);
+  void discard() noexcept;
+
+  std::string path_;       // as given, for errors
   std::string target_;     // after links
-  std::string temporary_;  // empty once committed
+  std::string temporary_;  // empty while there is none
   int fd_ = -1;            // locked while the temporary exists: others know that it is in use
 };
 
-// Removes temporaries that a killed run left beside `target` (same name pattern, no living writer).
-// A folder is looked through once in the life of the process. Never throws: tidying is not worth a
-// failure.
+// Removes the temporaries that killed runs left beside `target`, whichever file they were for (the
+// name's pattern, and no living writer). A folder is looked through once in the life of the
+// process. Never throws: tidying is not worth a failure.
 void remove_stale_temporaries(const std::string& target) noexcept;
 
 }  // namespace aggregate_power

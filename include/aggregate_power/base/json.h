@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <span>
 #include <string>
@@ -23,7 +24,7 @@ inline constexpr int kMaxJsonDepth = 1000;
 // A syntax error: `line` and `column` count from 1, `column` in characters (code points).
 class JsonError : public std::exception {
  public:
-  JsonError(std::uint64_t line, std::uint64_t column, std::string message);
+  JsonError(std::uint64_t line, std::uint64_t column, std::string_view message);
   const char* what() const noexcept override { return text_.c_str(); }  // "LINE:COLUMN: message"
   std::uint64_t line() const { return line_; }
   std::uint64_t column() const { return column_; }
@@ -39,40 +40,41 @@ enum class JsonKind { null, boolean, integer, real, string, array, object };
 
 // One member of the top-level object, as met. Offsets are bytes from the start of the text.
 struct JsonMember {
-  std::string_view key;      // escapes decoded; empty and `key_kept` false if over 256 bytes long
+  std::string_view key;  // escapes decoded, a lone surrogate to three bytes as if it were a
+                         // character; empty and `key_kept` false if over 256 bytes long
   bool key_kept = true;
   JsonKind kind = JsonKind::null;
-  std::string_view scalar;   // the spelling of a number, true, false or null; empty for the rest,
-                             // and for numbers of more than 5000 bytes
-  std::uint64_t key_begin = 0;    // at the key's opening quote
-  std::uint64_t key_end = 0;      // just past its closing quote
+  std::string_view scalar;  // the spelling of a number, true, false or null; empty for the rest,
+                            // and for numbers of more than 5000 bytes
+  std::uint64_t key_begin = 0;  // at the key's opening quote
+  std::uint64_t key_end = 0;    // just past its closing quote
   std::uint64_t value_begin = 0;
-  std::uint64_t value_end = 0;    // just past the value
+  std::uint64_t value_end = 0;  // just past the value
 };
 
 // The kind of the top-level value, and the span of an object's braces.
 struct JsonDocument {
   JsonKind kind = JsonKind::null;
-  std::uint64_t begin = 0;   // where the value starts
-  std::uint64_t end = 0;     // just past it
+  std::uint64_t begin = 0;  // where the value starts
+  std::uint64_t end = 0;    // just past it
 };
 
 // Reads all of `source` in one pass and in memory that does not grow with it (at most 2 MiB), and
 // calls `on_member` for each member of a top-level object, in order; the views in it are good
 // during the call only. Throws JsonError on the first fault, or what `source` throws.
-JsonDocument scan_json(ByteSource& source,
-                       const std::function<void(const JsonMember&)>& on_member);
+JsonDocument scan_json(ByteSource& source, const std::function<void(const JsonMember&)>& on_member);
 
 // One change to a top-level object.
 struct JsonEdit {
-  std::string key;    // plain, without escapes
-  std::string value;  // JSON text to put there; empty: remove the member
+  std::string key;    // plain, without escapes; at most 256 bytes
+  std::string value;  // JSON text to put there, no blanks around it; empty: remove the member
 };
 
 // `text` with the edits made and every other byte as it was. A key that occurs more than once: the
 // first occurrence is replaced, the rest go. Keys that are not there yet are appended in the
 // order of `edits`, laid out as the text's own members are (its line breaks, indentation, and
-// blanks after commas and colons). Made twice, the second changes nothing.
+// blanks after commas and colons). Made twice, the second changes nothing. `edits` names a key
+// once.
 // Throws JsonError if `text` is not JSON (position given) or not an object (1:1).
 std::string patch_json(std::string_view text, std::span<const JsonEdit> edits);
 

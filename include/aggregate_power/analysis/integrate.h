@@ -1,0 +1,118 @@
+// Energy of GPUs over one window, and whether the samples can carry it. Pure arithmetic: no files,
+// no clock, no printing. Contract.md B.3 and B.4.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "aggregate_power/inputs/reason.h"
+#include "aggregate_power/inputs/trace.h"
+
+namespace aggregate_power {
+
+inline constexpr double kDefaultMaxSampleGapS = 3.0;
+
+struct DeviceEnergy {
+  std::uint64_t samples = 0;  // distinct stamps
+  double first_unix_s = 0;
+  double last_unix_s = 0;
+  bool bracketed =
+      false;  // there is a sample at or before the window's start, and one at or after its end
+  double max_sample_gap_s = 0;  // between neighbours from the last sample at or before the start to
+                                // the first at or after the end; only when bracketed
+  double energy_j = 0;          // inside the window; only when bracketed
+};
+
+// One device, sample by sample in time order, in constant memory. Power runs in a straight line
+// from sample to sample, and the window's edges are read off that line. Readings that share a stamp
+// are averaged exactly: some tools stamp more coarsely than they sample.
+class DeviceIntegrator {
+ public:
+  explicit DeviceIntegrator(Window window) : window_(window) {}
+
+  // False when the stamp is earlier than the one before: sort first, then begin anew.
+  bool add(double unix_s, double watts) {
+    if (has_stamp_ && unix_s <= stamp_.unix_s) {
+      if (unix_s < stamp_.unix_s) return false;
+      same_stamp_.push_back(watts);
+      return true;
+    }
+    if (has_stamp_) take(finished_stamp());
+    stamp_ = {unix_s, watts};
+    has_stamp_ = true;
+    return true;
+  }
+
+  DeviceEnergy finish();
+
+ private:
+  Sample finished_stamp();
+  void take(Sample sample);
+  void integrate_to(Sample sample);
+  double watts_at(double unix_s, Sample right) const;
+
+  Window window_;
+  Sample stamp_;  // the newest stamp; may get more readings
+  bool has_stamp_ = false;
+  std::vector<double> same_stamp_;  // its further readings
+  Sample before_;                   // the sample before it
+  Sample point_;                    // how far the energy reaches
+  bool inside_ = false;             // the window's start lies behind
+  bool done_ = false;               // its end too
+  DeviceEnergy result_;
+};
+
+struct IntegrationOptions {
+  Window window;
+  std::optional<std::int64_t> expected_num_gpus;
+  double max_sample_gap_s = kDefaultMaxSampleGapS;
+  bool any_order = false;  // keep all samples of the band and sort them: needs memory for each
+};
+
+struct Integration {
+  Reasons reasons;
+  std::optional<std::int64_t> expected_num_gpus;
+  std::vector<std::string> gpu_ids;  // in the original's sort order, as all that follows
+  std::vector<DeviceEnergy> gpus;
+  std::vector<std::optional<Reason>> issues;
+  // Set when every GPU is bracketed.
+  std::optional<double> total_gpu_energy_j;
+  std::optional<double> avg_total_gpu_power_w;
+  std::optional<double> avg_power_w;  // per GPU
+};
+
+// All devices of one telemetry file. Only readings from `max_sample_gap_s` before the window to as
+// much behind it count; a bad stamp counts wherever it is.
+class PowerIntegrator {
+ public:
+  explicit PowerIntegrator(const IntegrationOptions& options);
+
+  void take(std::span<const Reading> readings);
+  // A device's stamps went backwards: nothing here is right; read again with `any_order`.
+  bool out_of_order() const { return out_of_order_; }
+  // How many readings lay in the band around the window.
+  std::uint64_t readings_in_band() const { return readings_in_band_; }
+  // When reading broke off: what was found up to there, and why.
+  Integration abandon(Reason reason, std::string detail) const;
+  // Sorts the devices by name and judges them. `devices` are the names by Reading::device.
+  Integration finish(std::span<const std::string> devices);
+
+ private:
+  void take_power(const Reading& reading);
+
+  IntegrationOptions options_;
+  double band_start_unix_s_;
+  double band_end_unix_s_;
+  std::vector<std::optional<DeviceIntegrator>> integrators_;
+  std::vector<std::vector<Sample>> samples_;  // with any_order
+  Reasons reasons_;
+  bool missing_identity_ = false;
+  bool out_of_order_ = false;
+  std::uint64_t readings_in_band_ = 0;
+};
+
+}  // namespace aggregate_power

@@ -1,0 +1,75 @@
+// Schema 1: the mean power of a GPU over the samples inside a window. Contract.md A.7, with part 0
+// rows 1 and 2.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "aggregate_power/analysis/exact_mean.h"
+#include "aggregate_power/inputs/trace.h"
+
+namespace aggregate_power {
+
+struct MeanPower {
+  double avg_power_w = 0;  // per GPU
+  std::size_t gpus = 0;
+};
+
+// Samples are gathered in buckets of one millisecond; a bucket's value is its watts divided by the
+// GPUs in it; the result is the exact mean of the buckets. Readings of one GPU in one bucket are
+// averaged; rows without a device name add watts only.
+class MeanPowerGatherer {
+ public:
+  // `has_devices`: the file has a device column. `any_order`: keep all readings and sort them.
+  MeanPowerGatherer(Window window, bool has_devices, bool any_order = false);
+
+  void take(std::span<const Reading> readings);
+  // Stamps went back by more than a moment: nothing here is right; read again with `any_order`.
+  bool out_of_order() const { return out_of_order_; }
+  std::uint64_t readings_in_window() const { return readings_in_window_; }
+  // Nothing when no reading lay in the window.
+  std::optional<MeanPower> finish();
+
+ private:
+  struct Share {  // what one device put into a bucket
+    std::uint32_t device;
+    double watts;
+    std::vector<double> more;  // further readings of the same device
+  };
+  struct Bucket {
+    std::int64_t stamp_ms;
+    std::size_t rows = 0;
+    std::vector<Share> shares;  // in order of arrival: the sum of watts depends on it
+  };
+  struct Late {
+    std::int64_t stamp_ms;
+    double watts;
+    std::uint32_t device;
+  };
+
+  void add(std::int64_t stamp_ms, std::uint32_t device, double watts);
+  Bucket* find_bucket(std::int64_t stamp_ms);
+  void close(Bucket& bucket);
+
+  Window window_;
+  bool has_devices_;
+  bool any_order_;
+  std::deque<Bucket> open_;  // by time; older ones are closed
+  std::int64_t closed_to_ms_;
+  std::vector<Late> kept_;  // with any_order
+  ExactMean by_device_;     // of buckets, divided by their devices
+  ExactMean by_row_;        // of buckets, divided by their rows
+  std::vector<bool> seen_devices_;
+  std::size_t most_rows_ = 0;
+  bool out_of_order_ = false;
+  std::uint64_t readings_in_window_ = 0;
+};
+
+// round(unix_s, 3) in milliseconds: correctly rounded from the exact binary value, ties to even.
+std::int64_t rounded_ms(double unix_s);
+
+}  // namespace aggregate_power

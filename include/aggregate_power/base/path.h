@@ -1,0 +1,21 @@
+// Paths as Python's pathlib writes them: what scripts see in the audit record and in messages.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace aggregate_power {
+
+// str(Path(text)): `./a//b/` is `a/b`, `a/./b` is `a/b`, `a/../b` stays, nothing is `.`.
+std::string normal_path(std::string_view text);
+
+// Of a normal path: its last component without the last suffix (`run.json` is `run`).
+std::string path_stem(std::string_view path);
+
+// `name` in the folder of a normal path.
+std::string beside(std::string_view path, std::string_view name);
+
+// Bytes that are not UTF-8 become %XX, so that any path can stand in JSON.
+std::string printable_path(std::string_view path);
+
+}  // namespace aggregate_power

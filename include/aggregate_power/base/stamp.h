@@ -1,0 +1,129 @@
+// Written times to Unix seconds: the forms that CPython 3.11's datetime reads, in a given zone.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "aggregate_power/base/time.h"
+
+namespace aggregate_power {
+
+struct Written;  // what a stamp's text says, before any zone
+
+struct Stamp {
+  double unix_s;  // bit for bit what Python's datetime.timestamp() gives; finite
+  bool naive;     // the text had no offset of its own and is no epoch: the zone decided
+};
+
+// Reads stamps one after another; remembers the last minute it saw, since the next stamp is
+// mostly of the same minute.
+class StampParser {
+ public:
+  explicit StampParser(Zone zone);
+  // `text` is UTF-8, already stripped. Nothing when it is no time. Forms, in this order:
+  //   epoch      -?digits[.digits]: seconds; above 1e12 ms, above 1e14 us, above 1e17 ns
+  //   slashes    YYYY/M/D H:M:S[.f], as strptime reads it
+  //   ISO 8601   as CPython 3.11's datetime.fromisoformat, after the first blank became T
+  //              (if there is a blank and no T); one-digit hours in YYYY-MM-DD H:MM:SS[.f] too
+  std::optional<Stamp> parse(std::string_view text) {
+    if (const std::optional<Stamp> stamp = minute_.read(text)) return stamp;
+    if (const std::optional<Stamp> stamp = read_short_epoch(text)) return stamp;
+    return parse_any(text);
+  }
+
+ private:
+  // All that the stamps of one minute share, and what it comes to. A stamp is kPrefixSize
+  // characters up to its minute, ":SS", perhaps ".f", and a tail: nothing, "Z", "+05:30".
+  // src/base/stamp.cpp fills it in, and says there when it may.
+  struct Minute {
+    static constexpr std::size_t kPrefixSize = 16;  // "YYYY-MM-DD HH:MM"
+    static constexpr std::size_t kMaxTail = 8;
+    using Tail = std::array<char, kMaxTail>;
+
+    std::optional<Stamp> read(std::string_view text) const;
+
+    std::size_t size_without_fraction = std::string_view::npos;  // npos: no minute seen yet
+    std::array<char, kPrefixSize> prefix{};
+    Tail tail{};  // a text's last characters, where tail_mask has a bit
+    Tail tail_mask{};
+    bool naive = true;
+    std::int64_t start = 0;  // Unix time: whole seconds of a naive stamp, else microseconds
+  };
+
+  static std::optional<Stamp> read_short_epoch(std::string_view text);
+  static double epoch_seconds(double value);
+  std::optional<Stamp> parse_any(std::string_view text);
+  void remember_minute(std::string_view text, const Written& written);
+
+  Zone zone_;
+  Minute minute_;
+};
+
+inline std::optional<Stamp> StampParser::Minute::read(std::string_view text) const {
+  if (text.size() < size_without_fraction ||
+      std::memcmp(text.data(), prefix.data(), kPrefixSize) != 0) {
+    return std::nullopt;
+  }
+  std::uint64_t end, wanted, mask;
+  std::memcpy(&end, text.data() + text.size() - kMaxTail, kMaxTail);
+  std::memcpy(&wanted, tail.data(), kMaxTail);
+  std::memcpy(&mask, tail_mask.data(), kMaxTail);
+  const std::size_t fraction_size = text.size() - size_without_fraction;  // its point included
+  if ((end & mask) != wanted || fraction_size == 1 || fraction_size > 7) return std::nullopt;
+
+  const char* at = text.data() + kPrefixSize;
+  const auto digit = [&](std::size_t i) { return static_cast<unsigned>(at[i] - '0'); };
+  bool is_fault = at[0] != ':' || digit(1) > 5 || digit(2) > 9;
+  std::uint32_t micros = 0;
+  if (fraction_size > 0) {
+    static constexpr std::uint32_t kMicros[] = {0, 0, 100'000, 10'000, 1'000, 100, 10, 1};
+    is_fault |= at[3] != '.';
+    for (std::size_t i = 1; i < fraction_size; ++i) {
+      is_fault |= digit(3 + i) > 9;
+      micros = micros * 10 + digit(3 + i);
+    }
+    micros *= kMicros[fraction_size];
+  }
+  if (is_fault) return std::nullopt;
+  const std::int64_t seconds = digit(1) * 10 + digit(2);
+  // Python adds a naive stamp's fraction as a double; of others it divides the whole, exactly held.
+  return naive ? Stamp{static_cast<double>(start + seconds) + micros / 1e6, true}
+               : Stamp{static_cast<double>(start + seconds * 1'000'000 + micros) / 1e6, false};
+}
+
+inline double StampParser::epoch_seconds(double value) {
+  if (value > 1e17) return value / 1e9;
+  if (value > 1e14) return value / 1e6;
+  if (value > 1e12) return value / 1e3;
+  return value;
+}
+
+// At most 15 digits: they and the power of ten that divides them are exact in a double, so the
+// quotient is rounded once, as if the text had been read whole.
+inline std::optional<Stamp> StampParser::read_short_epoch(std::string_view text) {
+  static constexpr double kPowers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6, 1e7,
+                                       1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14};
+  if (text.empty() || text.size() > 16) return std::nullopt;
+  std::uint64_t value = 0;
+  std::size_t point = text.size();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto digit = static_cast<unsigned>(text[i] - '0');
+    if (digit <= 9) {
+      value = value * 10 + digit;
+    } else if (text[i] == '.' && point == text.size()) {
+      point = i;
+    } else {
+      return std::nullopt;
+    }
+  }
+  const bool whole = point == text.size();
+  const std::size_t decimals = whole ? 0 : text.size() - point - 1;
+  if (point == 0 || (whole ? text.size() > 15 : decimals == 0)) return std::nullopt;
+  return Stamp{epoch_seconds(static_cast<double>(value) / kPowers[decimals]), false};
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,58 @@
+// What every command has: its options, and what it does with them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace aggregate_power {
+
+struct Command {
+  std::unique_ptr<CLI::App> options;
+  // Options whose abbreviations go before those of others (the original had only these).
+  std::vector<std::string> first_choice;
+  std::string usage;         // behind the command's name
+  std::string examples;      // one a line
+  std::string notes;         // exit statuses and such
+  std::function<int()> run;  // after parsing; gives the exit status
+};
+
+Command aggregate_command();
+Command inspect_command();
+Command synthesize_command();
+
+// All of them; the first has no name of its own.
+std::vector<Command> all_commands();
+
+// Parses as Python's argparse does: options may be abbreviated while that is unambiguous, an
+// option's value does not start with '-' unless it is '-' or a number, the last of a repeated
+// option wins. Gives what the command gives; 2 for wrong use; 0 after --help and --version.
+int run_command(Command& command, const std::vector<std::string>& arguments);
+
+// The text of --help.
+std::string help(const Command& command);
+
+// A man page (troff) and a bash completion, made from the options of all commands.
+std::string man_page();
+std::string bash_completion();
+
+// Options that several commands share. What they set is plain text; parse_zone() and such come
+// after.
+struct TelemetryOptionTexts {
+  std::string timestamp_column;
+  std::string power_column;
+  std::string device_column;
+  std::string timezone;
+};
+void add_telemetry_options(CLI::App& app, TelemetryOptionTexts& texts);
+
+// Declares an option of which the last occurrence counts.
+template <typename T>
+CLI::Option* add_option(CLI::App& app, const std::string& name, T& value, const std::string& help) {
+  return app.add_option(name, value, help)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+}  // namespace aggregate_power

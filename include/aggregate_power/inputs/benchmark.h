@@ -1,0 +1,36 @@
+// A benchmark result to its window and its counts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "aggregate_power/base/byte_source.h"
+#include "aggregate_power/inputs/reason.h"
+#include "aggregate_power/inputs/trace.h"
+
+namespace aggregate_power {
+
+struct Benchmark {
+  Window window;
+  double reported_duration_s = 0;
+  // 0 where the file has no usable number.
+  std::int64_t completed = 0;
+  std::int64_t total_input_tokens = 0;
+  std::int64_t total_output_tokens = 0;
+};
+
+struct BenchmarkReading {
+  std::optional<Benchmark> benchmark;  // nothing: no window at all
+  Reasons reasons;
+};
+
+// Which checks apply. Schema 1 (contract.md A.3): true and false count as 1 and 0, the output
+// tokens must be there, the input tokens need not, `completed` is not looked at. Schema 2: B.2.
+enum class BenchmarkRules { schema_1, schema_2 };
+
+// Reads a result of any size in one pass. `name` is for messages. What is wrong is a reason, never
+// an exception, but for what `source` throws.
+BenchmarkReading read_benchmark(ByteSource& source, const std::string& name, BenchmarkRules rules);
+
+}  // namespace aggregate_power

@@ -1,0 +1,65 @@
+// Device names to small numbers, in the order of first sight.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace aggregate_power {
+
+class DeviceNames {
+ public:
+  DeviceNames() { by_character_.fill(kUnknown); }
+
+  // The number of the device a cell names. Nothing for a blank cell, and for one of digits that
+  // are no number (a superscript). The next row mostly names the next device, or one character.
+  std::optional<std::uint32_t> find(std::string_view cell) {
+    if (cell.size() == 1) {
+      const std::uint32_t known = by_character_[static_cast<unsigned char>(cell[0])];
+      if (known != kUnknown) return known;
+    } else if (expected_ < cells_.size() && cells_[expected_] == cell) {
+      const std::uint32_t found = numbers_[expected_];
+      expected_ = expected_ + 1 == cells_.size() ? 0 : expected_ + 1;
+      return found;
+    }
+    return look_up(cell);
+  }
+
+  // The same for a device named by its host and its number there: "host/3".
+  std::optional<std::uint32_t> find(std::string_view host, std::string_view cell);
+
+  // A file without a device column has one device.
+  void add_only_device() { names_ = {"0"}; }
+
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  static constexpr std::uint32_t kUnknown = 0xFFFFFFFF;
+
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+
+  std::optional<std::uint32_t> look_up(std::string_view cell);
+
+  std::vector<std::string> names_;  // by number
+  std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> number_by_name_;
+  // Cells as they are spelled in the file, in order of first sight, and the devices they mean.
+  std::vector<std::string> cells_;
+  std::vector<std::uint32_t> numbers_;
+  std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>> place_by_cell_;
+  std::size_t expected_ = 0;
+  std::array<std::uint32_t, 256> by_character_;
+  std::string joined_;
+};
+
+// As the original sorts GPU ids (contract.md B.3): those of digits alone first, by value, then
+// the others by code point.
+bool device_name_less(const std::string& a, const std::string& b);
+
+}  // namespace aggregate_power

@@ -1,0 +1,79 @@
+// Why a measurement cannot be trusted: each code, and what to do about it.
+//
+// The codes are an interface: scripts and dashboards read them. Those up to
+// `aggregate_result_unwritable` are the original's (contract.md B.2, B.3, B.6).
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace aggregate_power {
+
+enum class Reason {
+  invalid_benchmark_result,
+  invalid_benchmark_window,
+  benchmark_duration_mismatch,
+  invalid_successful_query_count,
+  invalid_input_token_count,
+  invalid_output_token_count,
+  invalid_expected_gpu_count,
+  invalid_max_sample_gap,
+  telemetry_file_missing,
+  telemetry_file_empty,
+  telemetry_file_unreadable,
+  timestamp_column_missing,
+  power_column_missing,
+  gpu_identity_column_missing,
+  invalid_timestamp_sample,
+  invalid_power_sample,
+  gpu_identity_missing,
+  no_usable_power_samples,
+  expected_gpu_count_mismatch,
+  insufficient_power_samples,
+  benchmark_window_not_bracketed,
+  sampling_gap_exceeded,
+  aggregate_result_missing,
+  aggregate_result_unwritable,
+  // Ours, shown by `inspect` behind those above.
+  no_header,
+  relative_time,
+  time_without_date,
+  only_power_limits,
+  run_summary,
+  ambiguous_power_column,
+  wide_power_columns,
+  model_name_as_device,
+  named_column_missing,
+  validation_result_unwritable,
+};
+
+std::string_view code(Reason reason);    // "sampling_gap_exceeded"
+std::string_view remedy(Reason reason);  // one sentence for people, lower case, no full stop
+std::span<const Reason> all_reasons();
+
+// Each once, in the order of discovery.
+class Reasons {
+ public:
+  // `detail` is what was found, for people: "GPU 3: 4.2 s, at most 3 s". The first one is kept.
+  void add(Reason reason, std::string detail = {});
+  void add(const Reasons& others);
+
+  bool empty() const { return entries_.empty(); }
+  bool contains(Reason reason) const;
+  std::vector<std::string> codes() const;
+  // "sampling_gap_exceeded (GPU 3: 4.2 s, at most 3 s), gpu_identity_missing"
+  std::string text() const;
+
+  struct Entry {
+    Reason reason;
+    std::string detail;
+  };
+  std::span<const Entry> entries() const { return entries_; }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+}  // namespace aggregate_power

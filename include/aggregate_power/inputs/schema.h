@@ -1,0 +1,78 @@
+// Which columns of a telemetry file hold the time, the power and the device.
+//
+// A table, one row per recorder (formats.md section 9): header patterns, tried in order; then
+// a strict generic row; then the original's loose rule less the names that are known not to be a
+// power draw or a timestamp (formats.md 5.1, 5.2).
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aggregate_power/inputs/reason.h"
+
+namespace aggregate_power {
+
+// What a user asked for by name; empty: choose.
+struct ColumnNames {
+  std::string timestamp;
+  std::string power;
+  std::string device;
+};
+
+struct Column {
+  std::size_t index = 0;
+  std::string name;  // as in the header, trimmed
+  std::string why;   // for people: "the schema's own column", "named by --power-column"
+};
+
+// What a bare number in the power column counts.
+struct PowerUnit {
+  enum class Size { watt, milliwatt, kilowatt };
+  Size size = Size::watt;
+  bool stated = false;  // by the header; a cell's own unit must then agree
+};
+
+// A unit as people write it ("W", "mW", "Watts"), whatever its case. "MW" is read as milliwatts: no
+// recorder of a GPU means megawatts.
+std::optional<PowerUnit::Size> power_unit(std::string_view text);
+
+// `number` of that unit in watts.
+double in_watts(double number, PowerUnit::Size size);
+
+struct Columns {
+  std::string schema;  // "nvidia-smi", ..., "generic", "loose"; empty: nothing recognised
+  std::optional<Column> timestamp;
+  std::optional<Column> power;
+  std::optional<Column> device;
+  std::optional<Column> host;         // part of a device's name, where there is one
+  std::optional<Column> metric_name;  // long format: only rows whose metric is `metric` are power
+  std::string metric;
+  std::vector<std::size_t> other_power;  // tried in turn where `power` holds no number
+  PowerUnit unit;
+  bool naive_is_utc = false;  // the recorder writes UTC without saying so
+  bool time_of_day = false;   // the timestamp column holds times without a date
+  Reasons reasons;            // why the file cannot be used; the contract's codes first
+  std::vector<std::string> warnings;
+};
+
+// What the cells of a file's first rows say, for choices that a header alone does not settle.
+// `cells` are data rows; short rows are padded by the reader with nothing.
+using Rows = std::span<const std::vector<std::string>>;
+using IsAbsoluteTime = std::function<bool(std::string_view)>;
+
+// Chooses the columns of `header` (names not yet trimmed). Never throws for a strange header: what
+// is missing is said in `reasons`. Duplicate names mean the last column of that name, as in Python.
+Columns choose_columns(std::span<const std::string> header, Rows rows,
+                       const IsAbsoluteTime& is_absolute_time, const ColumnNames& wanted = {});
+
+// Whether some schema (a recorder's own or the generic one) fits `header`: with `strict`, not
+// counting the loose rule.
+bool is_header(std::span<const std::string> header, Rows rows,
+               const IsAbsoluteTime& is_absolute_time, bool strict);
+
+}  // namespace aggregate_power

@@ -1,0 +1,91 @@
+// A telemetry CSV to readings.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "aggregate_power/base/byte_source.h"
+#include "aggregate_power/base/csv.h"
+#include "aggregate_power/base/stamp.h"
+#include "aggregate_power/base/time.h"
+#include "aggregate_power/inputs/device_names.h"
+#include "aggregate_power/inputs/schema.h"
+#include "aggregate_power/inputs/trace.h"
+
+namespace aggregate_power {
+
+// Rows that gave no reading, by cause. `preamble` and `comment` stand before the header.
+struct Skipped {
+  std::uint64_t blank = 0;
+  std::uint64_t repeated_header = 0;
+  std::uint64_t preamble = 0;
+  std::uint64_t comment = 0;
+  std::uint64_t bad_timestamp = 0;
+  std::uint64_t no_reading = 0;
+  std::uint64_t too_many_cells = 0;
+  std::uint64_t torn_tail = 0;
+};
+
+// The causes by name, in the order above.
+std::vector<std::pair<std::string_view, std::uint64_t>> by_cause(const Skipped& skipped);
+
+// The watts a power cell states: a number with an optional unit (W, mW, kW). Nothing for any other
+// text, for the numbers by which tools mean "none" (formats.md section 7), and for a unit that
+// contradicts the header's.
+std::optional<double> parse_watts(std::string_view cell, PowerUnit header);
+
+// One file, read once from front to back.
+class Telemetry {
+ public:
+  // Reads the beginning of `source` (at most 256 KiB) and chooses the columns. UTF-8, UTF-16 with a
+  // byte-order mark, NULs and bytes that are no text are all taken. Stamps without an offset are
+  // read in `zone`; without one, in the recorder's own (UTC for xpu-smi 2), else the process's.
+  // Throws what `source` throws.
+  Telemetry(std::unique_ptr<ByteSource> source, std::optional<Zone> zone,
+            const ColumnNames& wanted = {});
+
+  const Columns& columns() const { return columns_; }
+  const Zone& zone() const { return zone_; }
+
+  // Gives all rows that mean something to `take`, in the file's order, in batches. Call it once,
+  // and only when columns() has a timestamp and a power column; without a device column every row
+  // is of device 0, named "0". Throws CsvError, or what the source throws, after the readings
+  // before the fault were given out.
+  using Take = std::function<void(std::span<const Reading>)>;
+  void read(const Take& take);
+
+  // What was met so far; complete after read().
+  const std::vector<std::string>& devices() const { return devices_.names(); }
+  const Skipped& skipped() const { return skipped_; }
+  std::uint64_t rows() const { return rows_; }                  // behind the header, blank ones too
+  std::uint64_t naive_stamps() const { return naive_stamps_; }  // that the zone decided
+  std::uint64_t dropped_nuls() const { return csv_->dropped_nuls(); }
+
+ private:
+  void read_head(const ColumnNames& wanted);
+  bool read_row(const CsvRow& row, Reading& reading);
+  bool is_repeated_header(const CsvRow& row) const;
+  std::optional<std::uint32_t> find_device(const CsvRow& row);
+  std::optional<double> find_watts(const CsvRow& row) const;
+
+  std::unique_ptr<ByteSource> source_;
+  std::string head_;
+  std::unique_ptr<CsvReader> csv_;
+  Columns columns_;
+  Zone zone_;
+  StampParser stamps_;
+  DeviceNames devices_;
+  std::size_t header_cells_ = 0;
+  Skipped skipped_;
+  std::uint64_t rows_ = 0;
+  std::uint64_t naive_stamps_ = 0;
+};
+
+}  // namespace aggregate_power

@@ -1,0 +1,38 @@
+// The nouns of a recording: sample, reading, window.
+#pragma once
+
+#include <cstdint>
+
+namespace aggregate_power {
+
+// Power of one device at one instant.
+struct Sample {
+  double unix_s = 0;
+  double watts = 0;
+};
+
+// The stretch of time that is measured, both ends included. start_unix_s < end_unix_s.
+struct Window {
+  double start_unix_s = 0;
+  double end_unix_s = 0;
+
+  double duration_s() const { return end_unix_s - start_unix_s; }
+};
+
+// What one row of a telemetry file says.
+struct Reading {
+  enum class Kind : std::uint8_t {
+    power,           // all three are known; watts >= 0
+    negative_power,  // watts < 0: never energy, but the accumulator check counts it
+    no_power,        // the stamp is good, the power is not: watts is meaningless
+    no_device,       // stamp and power are good (watts >= 0), the device is not named
+    bad_timestamp,   // nothing of the row can be placed in time
+  };
+
+  double unix_s = 0;
+  double watts = 0;
+  std::uint32_t device = 0;  // index into the reader's device names
+  Kind kind = Kind::power;
+};
+
+}  // namespace aggregate_power

@@ -1,0 +1,46 @@
+// The aggregate result and its audit record, put in their places together.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aggregate_power/base/json.h"
+#include "aggregate_power/inputs/reason.h"
+
+namespace aggregate_power {
+
+struct Publication {
+  std::string aggregate_path;
+  std::string sidecar_path;  // empty: there is none
+  // Whether the edits claim a valid measurement. Such an aggregate is never on disk before its
+  // audit record: the record is put in place first. Any other goes the other way round.
+  bool valid = false;
+  std::vector<JsonEdit> edits;
+  // What to write instead when the audit record cannot be written; nothing: leave the aggregate.
+  std::vector<JsonEdit> edits_without_audit;
+  // The text of the audit record, given what is wrong with the aggregate.
+  std::function<std::string(const Reasons& aggregate_reasons)> sidecar;
+  // Files that the audit record must not overwrite.
+  std::vector<std::string> inputs;
+};
+
+struct Published {
+  Reasons reasons;            // aggregate_result_missing, aggregate_result_unwritable
+  std::string sidecar_fault;  // why the audit record is not on disk; empty: it is
+};
+
+// Both temporaries are written and synced before either is renamed; a file whose bytes would not
+// change is not touched. The aggregate is locked meanwhile, so that concurrent patchers wait. On
+// any failure the aggregate has its old bytes, or says nothing that is not audited.
+Published publish(const Publication& publication);
+
+// What publish() would do, one line per change, for people; changes nothing.
+struct Preview {
+  Reasons reasons;
+  std::vector<std::string> lines;
+};
+Preview preview(const Publication& publication);
+
+}  // namespace aggregate_power

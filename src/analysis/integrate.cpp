@@ -1,0 +1,199 @@
+// Energy of GPUs over one window.
+#include "aggregate_power/analysis/integrate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/analysis/exact_mean.h"
+#include "aggregate_power/inputs/device_names.h"
+
+namespace aggregate_power {
+namespace {
+
+// A sample this close to an edge is the edge.
+constexpr double kSameInstantS = 1e-9;
+
+double trapezoid_j(Sample left, Sample right) {
+  // contract.md B.4, in this order: other orders differ in the last bit.
+  return (right.unix_s - left.unix_s) * (left.watts + right.watts) / 2.0;
+}
+
+}  // namespace
+
+Sample DeviceIntegrator::finished_stamp() {
+  if (same_stamp_.empty()) return stamp_;
+  ExactMean mean;
+  mean.add(stamp_.watts);
+  for (const double watts : same_stamp_) mean.add(watts);
+  same_stamp_.clear();
+  return {stamp_.unix_s, mean.mean()};
+}
+
+void DeviceIntegrator::take(Sample sample) {
+  const bool is_first = result_.samples++ == 0;
+  if (is_first) {
+    result_.first_unix_s = sample.unix_s;
+  } else if (sample.unix_s > window_.start_unix_s && before_.unix_s < window_.end_unix_s) {
+    result_.max_sample_gap_s = std::max(result_.max_sample_gap_s, sample.unix_s - before_.unix_s);
+  }
+  result_.last_unix_s = sample.unix_s;
+  if (is_first) before_ = sample;
+  if (!done_) integrate_to(sample);
+  before_ = sample;
+}
+
+void DeviceIntegrator::integrate_to(Sample sample) {
+  if (!inside_) {
+    if (sample.unix_s < window_.start_unix_s) return;
+    inside_ = true;
+    point_ = {window_.start_unix_s, watts_at(window_.start_unix_s, sample)};
+  }
+  if (sample.unix_s > window_.start_unix_s && sample.unix_s < window_.end_unix_s) {
+    result_.energy_j += trapezoid_j(point_, sample);
+    point_ = sample;
+  }
+  if (sample.unix_s >= window_.end_unix_s) {
+    const Sample end = {window_.end_unix_s, watts_at(window_.end_unix_s, sample)};
+    result_.energy_j += trapezoid_j(point_, end);
+    done_ = true;
+  }
+}
+
+// `right` is the first sample at or behind `unix_s`.
+double DeviceIntegrator::watts_at(double unix_s, Sample right) const {
+  if (std::abs(right.unix_s - unix_s) <= kSameInstantS) return right.watts;
+  const double fraction = (unix_s - before_.unix_s) / (right.unix_s - before_.unix_s);
+  return before_.watts + fraction * (right.watts - before_.watts);
+}
+
+DeviceEnergy DeviceIntegrator::finish() {
+  if (has_stamp_) take(finished_stamp());
+  has_stamp_ = false;
+  result_.bracketed = result_.samples >= 2 && result_.first_unix_s <= window_.start_unix_s &&
+                      result_.last_unix_s >= window_.end_unix_s;
+  if (!result_.bracketed) result_.energy_j = result_.max_sample_gap_s = 0;
+  return result_;
+}
+
+PowerIntegrator::PowerIntegrator(const IntegrationOptions& options)
+    : options_(options),
+      band_start_unix_s_(options.window.start_unix_s - options.max_sample_gap_s),
+      band_end_unix_s_(options.window.end_unix_s + options.max_sample_gap_s) {
+  if (options.expected_num_gpus && *options.expected_num_gpus <= 0) {
+    reasons_.add(Reason::invalid_expected_gpu_count, fmt::format("{}", *options.expected_num_gpus));
+  }
+}
+
+void PowerIntegrator::take(std::span<const Reading> readings) {
+  for (const Reading& reading : readings) {
+    if (reading.kind == Reading::Kind::bad_timestamp) {
+      reasons_.add(Reason::invalid_timestamp_sample);
+      continue;
+    }
+    if (reading.unix_s < band_start_unix_s_ || reading.unix_s > band_end_unix_s_) continue;
+    ++readings_in_band_;
+    switch (reading.kind) {
+      case Reading::Kind::power:
+        take_power(reading);
+        break;
+      case Reading::Kind::no_device:
+        missing_identity_ = true;
+        break;
+      default:
+        reasons_.add(Reason::invalid_power_sample);
+    }
+  }
+}
+
+void PowerIntegrator::take_power(const Reading& reading) {
+  if (options_.any_order) {
+    if (reading.device >= samples_.size()) samples_.resize(reading.device + 1);
+    samples_[reading.device].push_back({reading.unix_s, reading.watts});
+    return;
+  }
+  if (reading.device >= integrators_.size()) integrators_.resize(reading.device + 1);
+  auto& integrator = integrators_[reading.device];
+  if (!integrator) integrator.emplace(options_.window);
+  if (!integrator->add(reading.unix_s, reading.watts)) out_of_order_ = true;
+}
+
+Integration PowerIntegrator::abandon(Reason reason, std::string detail) const {
+  Integration result;
+  result.expected_num_gpus = options_.expected_num_gpus;
+  result.reasons = reasons_;
+  result.reasons.add(reason, std::move(detail));
+  return result;
+}
+
+Integration PowerIntegrator::finish(std::span<const std::string> devices) {
+  integrators_.resize(std::max(integrators_.size(), samples_.size()));
+  for (std::size_t i = 0; i < samples_.size(); ++i) {
+    if (samples_[i].empty()) continue;
+    std::ranges::stable_sort(samples_[i], {}, &Sample::unix_s);
+    integrators_[i].emplace(options_.window);
+    for (const Sample& sample : samples_[i]) integrators_[i]->add(sample.unix_s, sample.watts);
+  }
+
+  Integration result;
+  result.expected_num_gpus = options_.expected_num_gpus;
+  result.reasons = reasons_;
+  if (missing_identity_) result.reasons.add(Reason::gpu_identity_missing);
+
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < integrators_.size(); ++i) {
+    if (integrators_[i]) order.push_back(i);
+  }
+  if (order.empty()) {
+    result.reasons.add(Reason::no_usable_power_samples);
+    return result;
+  }
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    return device_name_less(devices[a], devices[b]);
+  });
+  const auto expected = options_.expected_num_gpus;
+  if (expected && *expected > 0 && static_cast<std::int64_t>(order.size()) != *expected) {
+    result.reasons.add(Reason::expected_gpu_count_mismatch,
+                       fmt::format("{} seen, {} expected", order.size(), *expected));
+  }
+
+  double total_j = 0;
+  bool complete = true;
+  for (const std::size_t i : order) {
+    const DeviceEnergy gpu = integrators_[i]->finish();
+    std::optional<Reason> issue;
+    std::string detail;
+    if (gpu.samples < 2) {
+      issue = Reason::insufficient_power_samples;
+      detail = fmt::format("GPU {}: 1 sample", devices[i]);
+    } else if (!gpu.bracketed) {
+      issue = Reason::benchmark_window_not_bracketed;
+      const double late_s = gpu.first_unix_s - options_.window.start_unix_s;
+      const double early_s = options_.window.end_unix_s - gpu.last_unix_s;
+      detail =
+          late_s > 0
+              ? fmt::format("GPU {}: first sample {:.3f} s after the start", devices[i], late_s)
+              : fmt::format("GPU {}: last sample {:.3f} s before the end", devices[i], early_s);
+    } else if (gpu.max_sample_gap_s > options_.max_sample_gap_s) {
+      issue = Reason::sampling_gap_exceeded;
+      detail = fmt::format("GPU {}: {:.3f} s, at most {} s", devices[i], gpu.max_sample_gap_s,
+                           options_.max_sample_gap_s);
+    }
+    if (issue) result.reasons.add(*issue, detail);
+    if (gpu.bracketed) total_j += gpu.energy_j;
+    complete = complete && gpu.bracketed;
+    result.gpu_ids.push_back(devices[i]);
+    result.gpus.push_back(gpu);
+    result.issues.push_back(issue);
+  }
+  if (complete) {
+    result.total_gpu_energy_j = total_j;
+    result.avg_total_gpu_power_w = total_j / options_.window.duration_s();
+    result.avg_power_w = *result.avg_total_gpu_power_w / static_cast<double>(order.size());
+  }
+  return result;
+}
+
+}  // namespace aggregate_power

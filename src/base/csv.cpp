@@ -1,0 +1,365 @@
+// Lines to cells.
+#include "aggregate_power/base/csv.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "aggregate_power/base/byte_masks.h"
+#include "aggregate_power/base/unicode.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t kBlockBytes = 64;
+constexpr std::size_t kBufferBytes = 256 * 1024;
+constexpr std::size_t kBatchRows = 128;
+
+// One row at a time through the dialect's states, as CPython's _csv.c walks them.
+class RowParser {
+ public:
+  enum class Step {
+    more,
+    row_done,         // the byte ended the row
+    row_done_before,  // the row ended before the byte, which belongs to the next row
+  };
+
+  const std::vector<std::string>& cells() const { return cells_; }
+  std::vector<std::string> take_cells() { return std::exchange(cells_, {}); }
+  std::uint64_t dropped_nuls() const { return dropped_nuls_; }
+
+  void start_row() {
+    cells_.clear();
+    state_ = State::start_record;
+  }
+
+  Step push(char c) {
+    if (state_ == State::after_carriage_return) {
+      return c == '\n' ? Step::row_done : Step::row_done_before;
+    }
+    if (c == '\0') {
+      ++dropped_nuls_;
+      return Step::more;
+    }
+    if ((c == '\n' || c == '\r') && state_ != State::in_quotes) {
+      if (state_ != State::start_record) save_cell();
+      state_ = State::after_carriage_return;
+      return c == '\r' ? Step::more : Step::row_done;
+    }
+    switch (state_) {
+      case State::start_record:
+      case State::start_cell:
+        state_ = State::start_cell;
+        if (c == ' ') break;
+        if (c == '"') {
+          state_ = State::in_quotes;
+          break;
+        }
+        state_ = State::in_cell;
+        [[fallthrough]];
+      case State::in_cell:
+        c == ',' ? save_cell() : add(c);
+        break;
+      case State::in_quotes:
+        if (c == '"') {
+          state_ = State::quote_in_quotes;
+        } else {
+          add(c);
+        }
+        break;
+      case State::quote_in_quotes:
+        if (c == ',') {
+          save_cell();
+        } else {
+          add(c);
+          state_ = c == '"' ? State::in_quotes : State::in_cell;
+        }
+        break;
+      case State::after_carriage_return:
+        break;  // dealt with above
+    }
+    return Step::more;
+  }
+
+  // The text is over. Says whether a row was under way; it is complete now.
+  bool end_of_text() {
+    if (state_ == State::start_record) return false;
+    if (state_ != State::after_carriage_return) save_cell();
+    return true;
+  }
+
+  bool saw_line_break() const { return state_ == State::after_carriage_return; }
+
+ private:
+  enum class State {
+    start_record,
+    start_cell,
+    in_cell,
+    in_quotes,
+    quote_in_quotes,
+    after_carriage_return,
+  };
+
+  void save_cell() {
+    cells_.push_back(std::exchange(cell_, {}));
+    cell_characters_ = 0;
+    state_ = State::start_cell;
+  }
+  void add(char c) {
+    const bool continuation = (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+    if (!continuation && ++cell_characters_ > kMaxCellCharacters) throw CsvError();
+    cell_.push_back(c);
+  }
+
+  State state_ = State::start_record;
+  std::vector<std::string> cells_;
+  std::string cell_;
+  std::size_t cell_characters_ = 0;
+  std::uint64_t dropped_nuls_ = 0;
+};
+
+bool is_blank(const std::vector<std::string>& cells) {
+  return cells.empty() || (cells.size() == 1 && strip(cells[0]).empty());
+}
+
+std::uint32_t count_filled(std::string_view line) {
+  std::uint32_t filled = 0;
+  while (true) {
+    const std::size_t comma = line.find(',');
+    if (!strip(line.substr(0, comma)).empty()) ++filled;
+    if (comma == std::string_view::npos) return filled;
+    line.remove_prefix(comma + 1);
+  }
+}
+
+// Whether a quote at `at` stands at the start of a cell (blanks before it do not count) or right
+// behind another quote; anywhere else it is an ordinary character.
+bool opens_cell(const char* row, const char* at) {
+  while (at > row && at[-1] == ' ') --at;
+  return at == row || at[-1] == ',' || at[-1] == '"';
+}
+
+}  // namespace
+
+std::vector<CsvTextRow> split_csv(std::string_view text, std::size_t max_rows, bool at_end) {
+  std::vector<CsvTextRow> rows;
+  RowParser parser;
+  std::size_t begin = 0;
+  const auto finish = [&](std::size_t end, bool terminated) {
+    const bool blank = is_blank(parser.cells());
+    rows.push_back({parser.take_cells(), begin, end, blank, terminated});
+    parser.start_row();
+    begin = end;
+  };
+  for (std::size_t i = 0; i < text.size() && rows.size() < max_rows; ++i) {
+    RowParser::Step step = parser.push(text[i]);
+    if (step == RowParser::Step::row_done_before) {
+      finish(i, true);
+      if (rows.size() == max_rows) break;
+      step = parser.push(text[i]);
+    }
+    if (step == RowParser::Step::row_done) finish(i + 1, true);
+  }
+  if (at_end && rows.size() < max_rows && parser.end_of_text()) {
+    finish(text.size(), parser.saw_line_break());
+  }
+  return rows;
+}
+
+CsvReader::CsvReader(ByteSource& source, std::string_view head) : source_(source) {
+  const std::size_t capacity = std::max(kBufferBytes, head.size());
+  storage_ = std::make_unique<char[]>(capacity + 2 * kBlockBytes);
+  const auto address = reinterpret_cast<std::uintptr_t>(storage_.get());
+  buffer_ = storage_.get() + (kBlockBytes - address % kBlockBytes) % kBlockBytes;
+  capacity_ = capacity;
+  std::memcpy(buffer_, head.data(), head.size());
+  end_ = head.size();
+  batch_.resize(kBatchRows);
+}
+
+CsvReader::~CsvReader() = default;
+
+void CsvReader::select(std::span<const std::size_t> columns, std::size_t header_cells) {
+  column_count_ = columns.size();
+  std::copy(columns.begin(), columns.end(), columns_.begin());
+  const std::size_t last = columns.empty() ? 0 : *std::max_element(columns.begin(), columns.end());
+  cell_starts_.resize(last + 2);
+  header_cells_ = header_cells;
+}
+
+std::span<const CsvRow> CsvReader::next_batch() {
+  batch_size_ = 0;
+  while (batch_size_ == 0) {
+    scan();
+    if (batch_size_ > 0) break;
+    if (begin_ == end_ && source_ended_) break;
+    if (row_is_odd_) {
+      read_slow_row();
+    } else if (!refill()) {
+      read_slow_row();  // longer than the buffer, or the last row without a line break
+    }
+  }
+  return {batch_.data(), batch_size_};
+}
+
+// Moves what is left to the front and reads on. False when there is no room or nothing more to
+// read.
+bool CsvReader::refill() {
+  if (begin_ > 0) {
+    std::memmove(buffer_, buffer_ + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  if (source_ended_ || end_ == capacity_) return false;
+  const std::size_t count = source_.read({buffer_ + end_, capacity_ - end_});
+  source_ended_ = count == 0;
+  end_ += count;
+  return count > 0;
+}
+
+// Gives out the rows that lie wholly in the buffer and have no oddity: a quote inside a cell, a
+// line break inside quotes, a NUL. Stops before the first other row, or with a full batch.
+void CsvReader::scan() {
+  row_is_odd_ = false;
+  while (batch_size_ < kBatchRows && begin_ < end_) {
+    const RowShape shape = find_row_end(begin_);
+    if (shape.kind == RowShape::Kind::cut_off) return;
+    if (shape.kind == RowShape::Kind::odd || !add_row(begin_, shape)) {
+      row_is_odd_ = true;
+      return;
+    }
+    begin_ = shape.next;
+  }
+}
+
+// Walks a row in blocks of 64 bytes, noting where its first cells start and counting the others.
+inline CsvReader::RowShape CsvReader::find_row_end(std::size_t row) {
+  RowShape shape;
+  std::uint32_t* const starts = cell_starts_.data();
+  const std::size_t tracked = cell_starts_.size() - 1;
+  starts[0] = static_cast<std::uint32_t>(row);
+  bool in_quotes = false;
+  for (std::size_t block = row;; block += kBlockBytes) {
+    if (block >= end_) return shape;
+    ByteMasks masks = byte_masks(buffer_ + block);
+    if (block + kBlockBytes > end_) masks = masks.first(end_ - block);
+    while (is_ordinary_control(masks.controls, block)) masks.controls &= masks.controls - 1;
+    const std::uint64_t row_bits =
+        (masks.controls & -masks.controls) - 1;  // all, without a control
+    std::uint64_t commas = masks.commas & row_bits;
+    const std::uint64_t quotes = masks.quotes & row_bits;
+    if (quotes != 0 || in_quotes) {
+      const std::uint64_t inside = running_parity(quotes) ^ (in_quotes ? ~std::uint64_t{0} : 0);
+      if (!all_open_cells(quotes & inside, block, row)) return {.kind = RowShape::Kind::odd};
+      commas &= ~inside;
+      in_quotes = (inside >> 63) != 0;
+      if ((inside & masks.controls & -masks.controls) != 0) return {.kind = RowShape::Kind::odd};
+      shape.quoted = true;
+    }
+    while (commas != 0 && shape.commas < tracked) {
+      starts[++shape.commas] = static_cast<std::uint32_t>(block) +
+                               static_cast<std::uint32_t>(std::countr_zero(commas)) + 1;
+      commas &= commas - 1;
+    }
+    shape.commas += count_bits(commas);
+    if (masks.controls == 0) continue;
+
+    shape.end = block + static_cast<std::size_t>(std::countr_zero(masks.controls));
+    shape.next = shape.end + 1;
+    const char last = buffer_[shape.end];
+    if (last == '\0') return {.kind = RowShape::Kind::odd};
+    if (last == '\r') {
+      if (shape.next == end_ && !source_ended_) return shape;
+      if (shape.next < end_ && buffer_[shape.next] == '\n') ++shape.next;
+    }
+    if (shape.commas < tracked)
+      starts[shape.commas + 1] = static_cast<std::uint32_t>(shape.end) + 1;
+    shape.kind = RowShape::Kind::whole;
+    return shape;
+  }
+}
+
+// Whether the first of `controls` is a tab or the like: data, as any other byte.
+inline bool CsvReader::is_ordinary_control(std::uint64_t controls, std::size_t block) const {
+  if (controls == 0) return false;
+  const char c = buffer_[block + static_cast<std::size_t>(std::countr_zero(controls))];
+  return c != '\n' && c != '\r' && c != '\0';
+}
+
+bool CsvReader::all_open_cells(std::uint64_t opens, std::size_t block, std::size_t row) const {
+  for (; opens != 0; opens &= opens - 1) {
+    const std::size_t at = block + static_cast<std::size_t>(std::countr_zero(opens));
+    if (!opens_cell(buffer_ + row, buffer_ + at)) return false;
+  }
+  return true;
+}
+
+// Cuts the selected cells out of a row. False when one of them needs more than dropping its quotes.
+inline bool CsvReader::add_row(std::size_t begin, const RowShape& shape) {
+  CsvRow& row = batch_[batch_size_];
+  for (std::size_t i = 0; i < column_count_; ++i) {
+    const std::size_t column = columns_[i];
+    if (column > shape.commas) {
+      row.cells[i] = {};
+      continue;
+    }
+    const char* from = buffer_ + cell_starts_[column];
+    const char* to = buffer_ + cell_starts_[column + 1] - 1;
+    while (from < to && *from == ' ') ++from;
+    if (shape.quoted && from < to && *from == '"') {
+      ++from;
+      --to;
+      if (std::memchr(from, '"', static_cast<std::size_t>(to + 1 - from)) != to) return false;
+    }
+    row.cells[i] = {from, to};
+  }
+  row.cell_count = row.filled_count = shape.commas + 1;
+  row.blank = false;
+  row.terminated = true;
+  if (shape.commas == 0 || row.cell_count > header_cells_) {
+    const std::string_view line(buffer_ + begin, shape.end - begin);
+    if (shape.quoted) return false;
+    row.filled_count = count_filled(line);
+    row.blank = row.filled_count == 0 && shape.commas == 0;
+    if (line.empty()) row.cell_count = 0;
+  }
+  if (shape.end - begin > kMaxCellCharacters) return false;
+  ++batch_size_;
+  return true;
+}
+
+// The next row byte by byte, reading on as needed.
+void CsvReader::read_slow_row() {
+  RowParser parser;
+  parser.start_row();
+  bool terminated = false;
+  while (true) {
+    if (begin_ == end_ && !refill()) {
+      if (!parser.end_of_text()) return;
+      terminated = parser.saw_line_break();
+      break;
+    }
+    const RowParser::Step step = parser.push(buffer_[begin_]);
+    if (step != RowParser::Step::row_done_before) ++begin_;
+    if (step != RowParser::Step::more) {
+      terminated = true;
+      break;
+    }
+  }
+  dropped_nuls_ += parser.dropped_nuls();
+  slow_cells_ = parser.take_cells();
+  CsvRow& row = batch_[batch_size_++];
+  for (std::size_t i = 0; i < column_count_; ++i) {
+    row.cells[i] = columns_[i] < slow_cells_.size() ? std::string_view(slow_cells_[columns_[i]])
+                                                    : std::string_view();
+  }
+  row.cell_count = static_cast<std::uint32_t>(slow_cells_.size());
+  row.filled_count = static_cast<std::uint32_t>(std::ranges::count_if(
+      slow_cells_, [](const std::string& cell) { return !strip(cell).empty(); }));
+  if (row.cell_count <= header_cells_) row.filled_count = row.cell_count;
+  row.blank = is_blank(slow_cells_);
+  row.terminated = terminated;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,379 @@
+// Files read as a stream, and replaced in one durable step.
+#include "aggregate_power/base/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cassert>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace aggregate_power {
+namespace {
+
+// ---- System calls
+
+// Calls again for as long as a signal interrupts it.
+template <typename Call>
+auto retrying(Call call) {
+  auto result = call();
+  while (result == -1 && errno == EINTR) result = call();
+  return result;
+}
+
+int open_fd(const std::string& path, int flags, mode_t mode = 0) {
+  return retrying([&] { return open(path.c_str(), flags | O_CLOEXEC, mode); });
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+struct stat status(int fd, const std::string& path) {
+  struct stat found;
+  if (fstat(fd, &found) != 0) throw FileError(path, "inspect", errno);
+  return found;
+}
+
+// Nothing when nothing has that name.
+std::optional<struct stat> status(const std::string& path) {
+  struct stat found;
+  if (stat(path.c_str(), &found) == 0) return found;
+  if (errno == ENOENT) return std::nullopt;
+  throw FileError(path, "inspect", errno);
+}
+
+bool leads_to(const std::string& path, int fd) {
+  const struct stat opened = status(fd, path);
+  const std::optional<struct stat> named = status(path);
+  return named && named->st_dev == opened.st_dev && named->st_ino == opened.st_ino;
+}
+
+void require_regular(const struct stat& found, const std::string& path) {
+  if (S_ISDIR(found.st_mode)) throw FileError(path, "replace", EISDIR);
+  if (!S_ISREG(found.st_mode)) throw FileError(path, "replace a special file", EOPNOTSUPP);
+}
+
+int try_lock(int fd, int operation) {
+  return retrying([&] { return flock(fd, operation); });
+}
+
+// Some file systems have no locks: NFS without its lock service, Lustre mounted without flock, FUSE
+// ones. Mostly there is one writer, who loses nothing by going on; failing would lose the result.
+void take_lock(int fd, const std::string& path) {
+  if (try_lock(fd, LOCK_EX) == 0) return;
+  if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS) return;
+  throw FileError(path, "lock", errno);
+}
+
+void write_all(int fd, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t count = retrying([&] { return write(fd, bytes.data(), bytes.size()); });
+    if (count < 0) throw FileError(path, "write", errno);
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+// ---- Paths
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string join(const std::string& folder, const std::string& name) {
+  return folder.ends_with('/') ? folder + name : folder + '/' + name;
+}
+
+// Without links and dots; nothing, with errno set, when it does not exist.
+std::optional<std::string> real_path(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr),
+                                                         &std::free);
+  if (!real) return std::nullopt;
+  return real.get();
+}
+
+// Nothing when it is not a link.
+std::optional<std::string> link_text(const std::string& path) {
+  std::array<char, PATH_MAX> text;
+  const ssize_t size = readlink(path.c_str(), text.data(), text.size());
+  if (size >= 0) return std::string(text.data(), static_cast<std::size_t>(size));
+  if (errno == EINVAL || errno == ENOENT) return std::nullopt;
+  throw FileError(path, "read the link", errno);
+}
+
+// ---- Folders
+
+void sync_folder(const std::string& folder, const std::string& path) {
+  const Descriptor opened(open_fd(folder, O_RDONLY | O_DIRECTORY));
+  if (opened.get() >= 0 && retrying([&] { return fsync(opened.get()); }) == 0) return;
+  // A folder that we may write to but not list cannot be opened, and on some file systems none can
+  // be synced (EINVAL). What was done in it is done, and whole for every reader.
+  if (errno != EACCES && errno != EINVAL) throw FileError(path, "sync its folder", errno);
+}
+
+void make_folder(const std::string& folder) {
+  struct stat found;
+  if (stat(folder.c_str(), &found) == 0 || errno != ENOENT) return;  // what is wrong shows in use
+  const std::string above = folder_of(folder);
+  make_folder(above);
+  if (mkdir(folder.c_str(), 0777) == 0) {
+    sync_folder(above, folder);
+  } else if (errno != EEXIST) {
+    throw FileError(folder, "make folder", errno);
+  }
+}
+
+// ---- Temporaries
+
+constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz234567";
+constexpr std::string_view kTemporaryEnd = ".aggregate-power.tmp";
+constexpr std::size_t kRandomSize = 8;
+constexpr std::size_t kAroundName = 2 + kRandomSize + kTemporaryEnd.size();  // 2: the dots
+
+std::string random_letters(const std::string& path) {
+  std::string letters(kRandomSize, '\0');
+  if (retrying([&] { return getrandom(letters.data(), letters.size(), 0); }) < 0) {
+    throw FileError(path, "name a temporary", errno);
+  }
+  for (char& letter : letters) letter = kLetters[static_cast<unsigned char>(letter) % 32];
+  return letters;
+}
+
+std::string temporary_beside(const std::string& target) {
+  std::string name = name_of(target);
+  if (name.size() + kAroundName > NAME_MAX) {
+    std::size_t size = NAME_MAX - kAroundName;
+    // Some file systems refuse half a UTF-8 character.
+    while (size > 0 && (static_cast<unsigned char>(name[size]) & 0xC0) == 0x80) --size;
+    name.resize(size);
+  }
+  return join(folder_of(target),
+              '.' + name + '.' + random_letters(target) + std::string(kTemporaryEnd));
+}
+
+bool is_temporary(std::string_view name) {
+  if (name.size() < kAroundName || !name.starts_with('.') || !name.ends_with(kTemporaryEnd)) {
+    return false;
+  }
+  name.remove_suffix(kTemporaryEnd.size());
+  const std::string_view letters = name.substr(name.size() - kRandomSize);
+  return letters.find_first_not_of(kLetters) == std::string_view::npos &&
+         name[name.size() - kRandomSize - 1] == '.';
+}
+
+// File systems without owners and modes refuse to set them even to what they are, so only what
+// differs is set.
+void keep_owner(int fd, const struct stat& kept, const std::string& path) {
+  const struct stat now = status(fd, path);
+  if (now.st_uid == kept.st_uid && now.st_gid == kept.st_gid) return;
+  // EINVAL: an owner that this user namespace does not know.
+  const auto change = [&](uid_t owner) {
+    if (retrying([&] { return fchown(fd, owner, kept.st_gid); }) == 0) return true;
+    if (errno == EPERM || errno == EINVAL) return false;
+    throw FileError(path, "keep the owner", errno);
+  };
+  constexpr uid_t kAsItIs = static_cast<uid_t>(-1);
+  if (!change(kept.st_uid)) std::ignore = change(kAsItIs);
+}
+
+void keep_mode(int fd, const struct stat& kept, const std::string& path) {
+  const mode_t mode = kept.st_mode & 07777;
+  if ((status(fd, path).st_mode & 07777) == mode) return;
+  if (retrying([&] { return fchmod(fd, mode); }) == 0) return;
+  throw FileError(path, "keep the mode", errno);
+}
+
+// A living writer holds the lock. One that has made its file but not yet locked it finds its name
+// gone once it gets the lock, and makes another.
+void remove_if_stale(const std::string& path) {
+  // LOCK_EX over NFS needs a file open for writing, but the mode may already be a read-only one.
+  int fd = open_fd(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0 && errno == EACCES) fd = open_fd(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const Descriptor file(fd);
+  if (file.get() < 0 || !S_ISREG(status(file.get(), path).st_mode)) return;
+  if (try_lock(file.get(), LOCK_EX | LOCK_NB) != 0) return;
+  // Its writer may have renamed it since it was listed.
+  if (leads_to(path, file.get())) std::ignore = unlink(path.c_str());
+}
+
+void remove_stale_in(const std::string& folder) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(opendir(folder.c_str()), &closedir);
+  if (!listing) return;
+  while (const dirent* entry = readdir(listing.get())) {
+    if (is_temporary(entry->d_name)) remove_if_stale(join(folder, entry->d_name));
+  }
+}
+
+bool is_first_look(const std::string& folder) {
+  static std::mutex mutex;
+  static std::set<std::string> seen;
+  const std::lock_guard guard(mutex);
+  return seen.insert(folder).second;
+}
+
+// ---- Reading
+
+class FileSource : public ByteSource {
+ public:
+  explicit FileSource(const std::string& path)
+      : name_(path == "-" ? "standard input" : path),
+        // A duplicate of standard input, so that there is always something to close.
+        file_(path == "-" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open_fd(path, O_RDONLY)) {
+    if (file_.get() < 0) throw FileError(name_, "open", errno);
+    std::ignore = posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  }
+
+  std::size_t read(std::span<char> into) override {
+    const ssize_t count = retrying([&] { return ::read(file_.get(), into.data(), into.size()); });
+    if (count < 0) throw FileError(name_, "read", errno);
+    return static_cast<std::size_t>(count);
+  }
+
+  // 0 for a pipe and for files that the system makes up as they are read.
+  std::size_t expected_size() const {
+    return static_cast<std::size_t>(status(file_.get(), name_).st_size);
+  }
+
+ private:
+  std::string name_;
+  Descriptor file_;
+};
+
+}  // namespace
+
+FileError::FileError(const std::string& path, const std::string& action, int errno_value)
+    : std::system_error(errno_value, std::generic_category()),
+      text_(path + ": cannot " + action + ": " + code().message()) {}
+
+std::unique_ptr<ByteSource> open_source(const std::string& path) {
+  return std::make_unique<FileSource>(path);
+}
+
+std::string read_file(const std::string& path) {
+  FileSource source(path);
+  std::string bytes(source.expected_size() + 1, '\0');  // 1: the end shows without growing
+  std::size_t size = 0;
+  while (const std::size_t count = source.read(std::span(bytes).subspan(size))) {
+    size += count;
+    if (size == bytes.size()) bytes.resize(2 * size);
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+std::string resolve_links(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as the kernel
+  std::string at = path;
+  for (int links = 0; links <= kMostLinks; ++links) {
+    if (const auto real = real_path(at)) return *real;
+    if (errno != ENOENT) throw FileError(path, "resolve", errno);
+    // The name at the end is free, or a link that leads nowhere yet.
+    const auto folder = real_path(folder_of(at));
+    if (!folder) throw FileError(path, "find its folder", errno);
+    if (name_of(at).empty()) throw FileError(path, "resolve", ENOENT);
+    const std::string end = join(*folder, name_of(at));
+    const auto link = link_text(end);
+    if (!link) return end;
+    at = link->starts_with('/') ? *link : join(*folder, *link);
+  }
+  throw FileError(path, "resolve", ELOOP);
+}
+
+FileLock::FileLock(const std::string& path) : FileLock() {
+  for (;;) {
+    fd_ = open_fd(path, O_RDWR | O_NOCTTY);
+    if (fd_ < 0) throw FileError(path, "open for writing", errno);
+    require_regular(status(fd_, path), path);
+    take_lock(fd_, path);
+    if (leads_to(path, fd_)) return;
+    close(std::exchange(fd_, -1));  // replaced while we waited
+  }
+}
+
+FileLock::~FileLock() {
+  if (fd_ >= 0) close(fd_);
+}
+
+PendingFile::PendingFile(const std::string& path, std::string_view bytes, bool make_folders)
+    : PendingFile() {
+  path_ = path;
+  if (make_folders) make_folder(folder_of(path));
+  target_ = resolve_links(path);
+  const std::optional<struct stat> old = status(target_);
+  if (old) require_regular(*old, path);
+  create_temporary(old ? 0600 : 0666);  // 0600: no one reads it before it has its owner and mode
+  write_all(fd_, bytes, path);
+  if (old) keep_owner(fd_, *old, path);
+  if (old) keep_mode(fd_, *old, path);  // last, because a new owner clears some bits
+  if (retrying([&] { return fsync(fd_); }) != 0) throw FileError(path, "sync", errno);
+}
+
+PendingFile::~PendingFile() { discard(); }
+
+void PendingFile::create_temporary(mode_t mode) {
+  for (;;) {
+    std::string name = temporary_beside(target_);
+    fd_ = open_fd(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+    if (fd_ < 0 && errno == EEXIST) continue;
+    if (fd_ < 0) throw FileError(path_, "create a temporary beside it", errno);
+    temporary_ = std::move(name);
+    take_lock(fd_, path_);
+    if (leads_to(temporary_, fd_)) return;
+    // Another run took it for stale before it was locked, and removed it.
+    temporary_.clear();
+    close(std::exchange(fd_, -1));
+  }
+}
+
+void PendingFile::discard() noexcept {
+  if (!temporary_.empty()) std::ignore = unlink(temporary_.c_str());
+  temporary_.clear();
+  if (fd_ >= 0) close(std::exchange(fd_, -1));  // last: locked for as long as the name is there
+}
+
+void PendingFile::commit() {
+  assert(!temporary_.empty());
+  if (rename(temporary_.c_str(), target_.c_str()) != 0) {
+    const FileError error(path_, "replace", errno);
+    discard();
+    throw error;
+  }
+  temporary_.clear();
+  sync_folder(folder_of(target_), path_);
+  discard();
+}
+
+void remove_stale_temporaries(const std::string& target) noexcept {
+  try {
+    const std::string folder = folder_of(resolve_links(target));
+    if (is_first_look(folder)) remove_stale_in(folder);
+  } catch (...) {  // what stays now goes with a later run
+  }
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,172 @@
+// aggregate-power without a command's name: one run, end to end.
+#include <charconv>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/base/path.h"
+#include "aggregate_power/base/unicode.h"
+#include "aggregate_power/commands/command.h"
+#include "aggregate_power/jobs/aggregate.h"
+
+namespace aggregate_power {
+namespace {
+
+struct Texts {
+  std::string csv;
+  std::string bench_result;
+  std::string agg_result;
+  std::string expected_num_gpus;
+  std::string validation_result;
+  std::string max_sample_gap = "3";
+  int schema_version = 0;
+  bool require_power = false;
+  bool dry_run = false;
+  TelemetryOptionTexts telemetry;
+};
+
+// int(text) of Python: blanks around, a sign, single underscores between digits.
+std::optional<std::int64_t> python_int(std::string_view text) {
+  const std::string digits = ascii_digits(strip(text));
+  std::string plain;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const auto is_digit = [&](std::size_t at) {
+      return at < digits.size() && digits[at] >= '0' && digits[at] <= '9';
+    };
+    if (digits[i] != '_') {
+      plain += digits[i];
+    } else if (i == 0 || !is_digit(i - 1) || !is_digit(i + 1)) {
+      return std::nullopt;
+    }
+  }
+  const bool plus = plain.size() > 1 && plain[0] == '+' && plain[1] != '-';
+  std::int64_t value = 0;
+  const char* const end = plain.data() + plain.size();
+  const auto [at, error] = std::from_chars(plain.data() + (plus ? 1 : 0), end, value);
+  if (error != std::errc() || at != end) return std::nullopt;
+  return value;
+}
+
+CLI::Validator whole_number() {
+  return CLI::Validator(
+      [](std::string& text) {
+        return python_int(text) ? std::string()
+                                : fmt::format("expected a whole number, got '{}'", text);
+      },
+      "");
+}
+
+CLI::Validator seconds() {
+  return CLI::Validator(
+      [](std::string& text) {
+        char* end = nullptr;
+        std::ignore = std::strtod(text.c_str(), &end);
+        return end != text.c_str() && *end == '\0'
+                   ? std::string()
+                   : fmt::format("expected a number of seconds, got '{}'", text);
+      },
+      "");
+}
+
+bool required_by_environment() {
+  const char* const value = std::getenv("REQUIRE_POWER");
+  const std::string lower = lower_ascii(value == nullptr ? "" : value);
+  return lower == "1" || lower == "true" || lower == "yes";
+}
+
+AggregateRequest request_of(const Texts& texts) {
+  AggregateRequest request;
+  if (!texts.csv.empty()) request.csv = normal_path(texts.csv);
+  request.bench_result = normal_path(texts.bench_result);
+  request.agg_result = normal_path(texts.agg_result);
+  if (!texts.validation_result.empty()) {
+    request.validation_result = normal_path(texts.validation_result);
+  }
+  if (!texts.expected_num_gpus.empty()) {
+    request.expected_num_gpus = python_int(texts.expected_num_gpus);
+  }
+  request.schema_version = texts.schema_version != 0               ? texts.schema_version
+                           : request.expected_num_gpus.has_value() ? 2
+                                                                   : 1;
+  request.max_sample_gap_s = std::strtod(texts.max_sample_gap.c_str(), nullptr);
+  request.require_power = texts.require_power || required_by_environment();
+  request.dry_run = texts.dry_run;
+  request.columns = {texts.telemetry.timestamp_column, texts.telemetry.power_column,
+                     texts.telemetry.device_column};
+  if (!texts.telemetry.timezone.empty()) request.zone = Zone::parse(texts.telemetry.timezone);
+  return request;
+}
+
+int run(const Texts& texts) {
+  const AggregateReport report = aggregate(request_of(texts));
+  for (const std::string& line : report.err) fmt::print(stderr, "aggregate-power: {}\n", line);
+  for (const std::string& line : report.out) fmt::print("aggregate-power: {}\n", line);
+  return report.exit_status;
+}
+
+}  // namespace
+
+Command aggregate_command() {
+  auto texts = std::make_shared<Texts>();
+  Command command;
+  command.options = std::make_unique<CLI::App>(
+      "Mean power and energy per token of a GPU benchmark run, from its power telemetry; patched "
+      "into the run's aggregate JSON, with an audit record beside it.",
+      "aggregate-power");
+  command.usage =
+      "--bench-result FILE --agg-result FILE [OPTIONS]\n"
+      "       aggregate-power inspect FILE [OPTIONS]\n"
+      "       aggregate-power synthesize --phase SECONDS:WATTS --out FILE [OPTIONS]";
+  command.first_choice = {"--csv",           "--bench-result",
+                          "--agg-result",    "--expected-num-gpus",
+                          "--require-power", "--validation-result"};
+  CLI::App& app = *command.options;
+  app.set_version_flag("--version", "aggregate-power " AGGREGATE_POWER_VERSION,
+                       "Print the version and exit");
+  add_option(app, "--csv", texts->csv,
+             "Telemetry CSV; - is standard input (default: $GPU_METRICS_CSV, else the first of "
+             "gpu_metrics.csv and /workspace/gpu_metrics.csv that exists)")
+      ->type_name("FILE");
+  add_option(app, "--bench-result", texts->bench_result,
+             "Raw benchmark result: the window and the token counts")
+      ->type_name("FILE")
+      ->required();
+  add_option(app, "--agg-result", texts->agg_result, "Aggregate result, patched in place")
+      ->type_name("FILE")
+      ->required();
+  add_option(app, "--expected-num-gpus", texts->expected_num_gpus,
+             "GPUs that the run used; asks for the checked, per-GPU integration (schema 2)")
+      ->type_name("N")
+      ->check(whole_number());
+  add_option(app, "--schema-version", texts->schema_version,
+             "1: three best-effort keys; 2: seven checked ones and a verdict (default: 2 with "
+             "--expected-num-gpus, else 1)")
+      ->type_name("1|2")
+      ->check(CLI::Range(1, 2));
+  add_option(app, "--validation-result", texts->validation_result,
+             "Audit record (default: power_validation_STEM.json beside the benchmark result with "
+             "schema 2, none with schema 1)")
+      ->type_name("FILE");
+  add_option(app, "--max-sample-gap", texts->max_sample_gap,
+             "Longest silence between two samples of a GPU (default: 3)")
+      ->type_name("SECONDS")
+      ->check(seconds());
+  app.add_flag("--require-power", texts->require_power,
+               "End with status 1 when power is not valid (also: REQUIRE_POWER=1, true or yes)");
+  app.add_flag("--dry-run", texts->dry_run, "Print what would change; write nothing");
+  add_telemetry_options(app, texts->telemetry);
+  command.examples =
+      "aggregate-power --csv gpu_metrics.csv --bench-result run.json --agg-result agg_run.json\n"
+      "aggregate-power --csv gpu_metrics.csv --bench-result run.json --agg-result agg_run.json "
+      "--expected-num-gpus 8 --require-power\n"
+      "aggregate-power --bench-result run.json --agg-result agg_run.json --expected-num-gpus 8 "
+      "--dry-run";
+  command.notes =
+      "Exit status: 0 done, also when the telemetry could not be used (the reason is recorded); 1 "
+      "when "
+      "power is required and not valid; 2 for wrong options.";
+  command.run = [texts] { return run(*texts); };
+  return command;
+}
+
+}  // namespace aggregate_power

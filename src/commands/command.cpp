@@ -1,0 +1,159 @@
+// The command line's habits: those of Python's argparse, on CLI11's parser.
+#include "aggregate_power/commands/command.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregate_power/base/error.h"
+
+namespace aggregate_power {
+namespace {
+
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+std::vector<std::string> long_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+// The option that `word` names or abbreviates.
+std::string full_name(const Command& command, const std::string& word) {
+  const std::vector<std::string> names = long_names(*command.options);
+  if (std::ranges::find(names, word) != names.end()) return word;
+  const auto matching = [&](const std::vector<std::string>& among) {
+    std::vector<std::string> found;
+    std::ranges::copy_if(among, std::back_inserter(found),
+                         [&](const std::string& name) { return name.starts_with(word); });
+    return found;
+  };
+  const std::vector<std::string> preferred = matching(command.first_choice);
+  if (preferred.size() == 1) return preferred[0];
+  const std::vector<std::string> found = matching(names);
+  if (found.size() == 1) return found[0];
+  if (found.empty()) throw UsageError(fmt::format("unknown option '{}'", word));
+  throw UsageError(
+      fmt::format("ambiguous option '{}': it could be {}", word, fmt::join(found, ", ")));
+}
+
+bool looks_like_an_option(const std::string& word) {
+  if (word.size() < 2 || word[0] != '-') return false;
+  return word.find_first_not_of("0123456789.", 1) != std::string::npos;
+}
+
+// The arguments with options in full and each value in a word of its own.
+std::vector<std::string> spell_out(const Command& command, const std::vector<std::string>& words) {
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--") {
+      result.insert(result.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
+      break;
+    }
+    if (!word.starts_with("--")) {
+      result.push_back(word);
+      continue;
+    }
+    const std::size_t equals = word.find('=');
+    const std::string name = full_name(command, word.substr(0, equals));
+    const bool takes_value = command.options->get_option(name)->get_items_expected_max() > 0;
+    result.push_back(name);
+    if (!takes_value) {
+      if (equals != std::string::npos) throw UsageError(name + ": takes no value");
+    } else if (equals != std::string::npos) {
+      result.push_back(word.substr(equals + 1));
+    } else if (i + 1 < words.size() && !looks_like_an_option(words[i + 1])) {
+      result.push_back(words[++i]);
+    } else {
+      throw UsageError(name + ": expected a value");
+    }
+  }
+  return result;
+}
+
+int usage_fault(const Command& command, const std::string& message) {
+  fmt::print(stderr, "usage: {} {}\naggregate-power: error: {}; see '{} --help'\n",
+             command.options->get_name(), command.usage, message, command.options->get_name());
+  return 2;
+}
+
+}  // namespace
+
+// The help of a command, in our order: usage, what it does, options, examples, notes.
+std::string help(const Command& command) {
+  class Formatter : public CLI::Formatter {
+   public:
+    explicit Formatter(const Command& described) : command_(described) { column_width(34); }
+    std::string make_usage(const CLI::App*, std::string) const override { return {}; }
+    std::string make_option_opts(const CLI::Option* option) const override {
+      return option->get_items_expected_max() > 0 && !option->get_positional()
+                 ? " " + option->get_type_name()
+                 : "";
+    }
+    std::string make_footer(const CLI::App*) const override {
+      std::string footer = "\nExamples:\n";
+      std::string_view rest = command_.examples;
+      while (!rest.empty()) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        footer += fmt::format("  {}\n", line);
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      }
+      return footer + "\n" + command_.notes + "\n";
+    }
+
+   private:
+    const Command& command_;
+  };
+  command.options->formatter(std::make_shared<Formatter>(command));
+  return fmt::format("usage: {} {}\n\n{}", command.options->get_name(), command.usage,
+                     command.options->help());
+}
+
+int run_command(Command& command, const std::vector<std::string>& arguments) {
+  try {
+    std::vector<std::string> words = spell_out(command, arguments);
+    std::ranges::reverse(words);  // as CLI11 wants them
+    command.options->parse(std::move(words));
+    return command.run();
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", help(command));
+    return 0;
+  } catch (const CLI::CallForVersion& version) {
+    fmt::print("{}\n", version.what());
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return usage_fault(command, error.what());
+  } catch (const UsageError& error) {
+    return usage_fault(command, error.what());
+  }
+}
+
+std::vector<Command> all_commands() {
+  std::vector<Command> commands;
+  commands.push_back(aggregate_command());
+  commands.push_back(inspect_command());
+  commands.push_back(synthesize_command());
+  return commands;
+}
+
+void add_telemetry_options(CLI::App& app, TelemetryOptionTexts& texts) {
+  add_option(app, "--timestamp-column", texts.timestamp_column,
+             "The column of times, by name (default: chosen by the header)");
+  add_option(app, "--power-column", texts.power_column,
+             "The column of power draw, by name (default: chosen by the header)");
+  add_option(app, "--device-column", texts.device_column,
+             "The column that tells GPUs apart, by name (default: chosen by the header)");
+  add_option(app, "--timezone", texts.timezone,
+             "What stamps without an offset mean: local, UTC, +HH:MM, -HH:MM or Area/City "
+             "(default: timestamp_timezone of STEM_context.json beside the file, else local)");
+}
+
+}  // namespace aggregate_power

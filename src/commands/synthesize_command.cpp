@@ -1,0 +1,250 @@
+// aggregate-power synthesize: telemetry of known power, for tests of what reads it.
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "aggregate_power/base/error.h"
+#include "aggregate_power/base/file.h"
+#include "aggregate_power/commands/command.h"
+#include "aggregate_power/inputs/synthetic.h"
+
+namespace aggregate_power {
+namespace {
+
+struct Texts {
+  std::string schema = "nvidia-smi";
+  std::vector<std::string> phases;
+  std::vector<std::string> faults;
+  int benchmark_phase = 0;
+  std::string timezone = "local";
+  std::string out;
+  std::string bench_out;
+  std::string agg_out;
+  std::int64_t requests = 100;
+  std::int64_t input_tokens = 819200;
+  std::int64_t output_tokens = 102400;
+  SyntheticOptions options;
+};
+
+std::optional<double> number(std::string_view text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || at != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+std::optional<Phase> parse_phase(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) return std::nullopt;
+  const auto duration_s = number(std::string_view(text).substr(0, colon));
+  const auto watts = number(std::string_view(text).substr(colon + 1));
+  if (!duration_s || *duration_s <= 0 || !watts || *watts < 0) return std::nullopt;
+  return Phase{*duration_s, *watts};
+}
+
+std::optional<Fault> parse_fault_at(const std::string& text) {
+  const std::size_t at = text.find('@');
+  const auto kind = parse_fault(std::string_view(text).substr(0, at));
+  if (!kind) return std::nullopt;
+  if (at == std::string::npos) return Fault{*kind, std::nullopt};
+  const auto second = number(std::string_view(text).substr(at + 1));
+  if (!second) return std::nullopt;
+  return Fault{*kind, second};
+}
+
+CLI::Validator phase_check() {
+  return CLI::Validator(
+      [](std::string& text) {
+        return parse_phase(text) ? std::string()
+                                 : fmt::format("expected SECONDS:WATTS, got '{}'", text);
+      },
+      "");
+}
+
+CLI::Validator fault_check() {
+  return CLI::Validator(
+      [](std::string& text) {
+        return parse_fault_at(text)
+                   ? std::string()
+                   : fmt::format("expected NAME or NAME@SECOND, got '{}'; names: {}", text,
+                                 fmt::join(fault_names(), ", "));
+      },
+      "");
+}
+
+// A file that is written as it comes; standard output for "-".
+class Output {
+ public:
+  explicit Output(const std::string& path)
+      : path_(path), file_(path == "-" ? stdout : std::fopen(path.c_str(), "wb")) {
+    if (file_ == nullptr) throw FileError(path_, "open for writing", errno);
+  }
+  ~Output() {
+    if (file_ != nullptr && file_ != stdout) std::ignore = std::fclose(file_);
+  }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  void write(std::string_view bytes) {
+    if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) {
+      throw FileError(path_, "write", errno);
+    }
+  }
+  void close() {
+    std::FILE* const file = std::exchange(file_, nullptr);
+    const int status = file == stdout ? std::fflush(file) : std::fclose(file);
+    if (status != 0) throw FileError(path_, "write", errno);
+  }
+
+ private:
+  std::string path_;
+  std::FILE* file_;
+};
+
+void write_text(const std::string& path, const std::string& text) {
+  Output output(path);
+  output.write(text);
+  output.close();
+}
+
+SyntheticOptions options_of(const Texts& texts) {
+  SyntheticOptions options = texts.options;
+  options.schema = texts.schema == "amd-smi"   ? SyntheticSchema::amd_smi
+                   : texts.schema == "generic" ? SyntheticSchema::generic
+                                               : SyntheticSchema::nvidia_smi;
+  for (const std::string& text : texts.phases) options.phases.push_back(*parse_phase(text));
+  for (const std::string& text : texts.faults) options.faults.push_back(*parse_fault_at(text));
+  options.zone = Zone::parse(texts.timezone);
+  if (texts.benchmark_phase > static_cast<int>(options.phases.size())) {
+    throw Error(fmt::format("--benchmark-phase: there are {} phases, got {}", options.phases.size(),
+                            texts.benchmark_phase));
+  }
+  if (options.jitter_s >= options.interval_s / 2) {
+    throw Error(
+        "--jitter: expected less than half of --interval, so that samples keep their order");
+  }
+  const auto most = std::ranges::max_element(options.phases, {}, &Phase::watts);
+  options.benchmark_phase = texts.benchmark_phase > 0
+                                ? static_cast<std::size_t>(texts.benchmark_phase - 1)
+                                : static_cast<std::size_t>(most - options.phases.begin());
+  return options;
+}
+
+int run(const Texts& texts) {
+  const SyntheticOptions options = options_of(texts);
+  Output output(texts.out);
+  write_synthetic(options, [&](std::string_view bytes) { output.write(bytes); });
+  output.close();
+
+  const Window window = benchmark_window(options);
+  if (!texts.bench_out.empty()) {
+    const nlohmann::ordered_json result = {{"backend", "synthetic"},
+                                           {"num_prompts", texts.requests},
+                                           {"duration", window.duration_s()},
+                                           {"benchmark_start_time_unix", window.start_unix_s},
+                                           {"benchmark_end_time_unix", window.end_unix_s},
+                                           {"completed", texts.requests},
+                                           {"total_input_tokens", texts.input_tokens},
+                                           {"total_output_tokens", texts.output_tokens}};
+    write_text(texts.bench_out, result.dump());
+  }
+  if (!texts.agg_out.empty()) {
+    const nlohmann::ordered_json result = {
+        {"hw", "synthetic"}, {"framework", "synthetic"}, {"tp", options.gpus}};
+    write_text(texts.agg_out, result.dump(2));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Command synthesize_command() {
+  auto texts = std::make_shared<Texts>();
+  Command command;
+  command.options = std::make_unique<CLI::App>(
+      "Write synthetic telemetry of known power, with faults on request, and a benchmark result "
+      "and "
+      "aggregate to go with it. The same options give the same bytes.",
+      "aggregate-power synthesize");
+  command.usage = "--phase SECONDS:WATTS --out FILE [OPTIONS]";
+  CLI::App& app = *command.options;
+  add_option(app, "--schema", texts->schema, "The recorder to imitate (default: nvidia-smi)")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"nvidia-smi", "amd-smi", "generic"}));
+  app.add_option("--phase", texts->phases, "So long at so many watts per GPU; repeatable")
+      ->type_name("SECONDS:WATTS")
+      ->required()
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->check(phase_check());
+  add_option(app, "--gpus", texts->options.gpus, "GPUs (default: 8)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 100000));
+  add_option(app, "--interval", texts->options.interval_s, "Between samples (default: 1)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0001, 1e6));
+  add_option(app, "--noise", texts->options.noise_w,
+             "Each reading is off by up to so much (default: 0)")
+      ->type_name("WATTS")
+      ->check(CLI::NonNegativeNumber);
+  add_option(app, "--jitter", texts->options.jitter_s,
+             "Each stamp is off by up to so much (default: 0)")
+      ->type_name("SECONDS")
+      ->check(CLI::NonNegativeNumber);
+  add_option(app, "--gpu-offset", texts->options.gpu_offset_w,
+             "GPU i draws i times so much more (default: 0)")
+      ->type_name("WATTS");
+  texts->options.start_unix_s = 1767225600;
+  add_option(app, "--start", texts->options.start_unix_s,
+             "Unix time of the first sample (default: 1767225600)")
+      ->type_name("UNIX")
+      ->check(CLI::Range(0.0, 2e11));
+  add_option(
+      app, "--timezone", texts->timezone,
+      "Zone in which stamps are written: local, UTC, +HH:MM, -HH:MM or Area/City (default: local)")
+      ->type_name("ZONE");
+  add_option(app, "--seed", texts->options.seed, "Of noise and jitter (default: 1)")
+      ->type_name("N");
+  app.add_option(
+         "--fault", texts->faults,
+         fmt::format("A fault, and when it strikes (default: in the middle of the benchmark); "
+                     "repeatable: {}",
+                     fmt::join(fault_names(), ", ")))
+      ->type_name("NAME[@SECOND]")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->check(fault_check());
+  add_option(app, "--out", texts->out, "Telemetry to write; - is standard output")
+      ->type_name("FILE")
+      ->required();
+  add_option(app, "--bench-out", texts->bench_out, "Benchmark result to write")->type_name("FILE");
+  add_option(app, "--agg-out", texts->agg_out, "Aggregate result to write")->type_name("FILE");
+  add_option(app, "--benchmark-phase", texts->benchmark_phase,
+             "The phase that is the benchmark, from 1 (default: the one of most watts)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000));
+  add_option(app, "--requests", texts->requests, "Completed requests (default: 100)")
+      ->type_name("N");
+  add_option(app, "--input-tokens", texts->input_tokens, "Input tokens in all (default: 819200)")
+      ->type_name("N");
+  add_option(app, "--output-tokens", texts->output_tokens, "Output tokens in all (default: 102400)")
+      ->type_name("N");
+  command.examples =
+      "aggregate-power synthesize --gpus 8 --phase 60:120 --phase 120:720 --phase 30:300 "
+      "--out gpu_metrics.csv --bench-out run.json --agg-out agg_run.json\n"
+      "aggregate-power synthesize --schema amd-smi --phase 60:500 --fault na@30 --out "
+      "gpu_metrics.csv";
+  command.notes = "Exit status: 0 written; 2 a file cannot be written, or wrong options.";
+  command.run = [texts] { return run(*texts); };
+  return command;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,134 @@
+// Why a measurement cannot be trusted: each code, each remedy.
+#include "aggregate_power/inputs/reason.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace aggregate_power {
+namespace {
+
+struct Row {
+  Reason reason;
+  std::string_view code;
+  std::string_view remedy;
+};
+
+#define ROW(name, remedy) \
+  Row { Reason::name, #name, remedy }
+
+// In the order of the enumeration.
+constexpr auto kRows = std::to_array<Row>({
+    ROW(invalid_benchmark_result,
+        "check that the benchmark finished writing its result; it must be one JSON object"),
+    ROW(invalid_benchmark_window,
+        "the result needs finite benchmark_start_time_unix < benchmark_end_time_unix and duration "
+        "> 0"),
+    ROW(benchmark_duration_mismatch,
+        "the clock was set during the run: run it again on a host with a steady clock"),
+    ROW(invalid_successful_query_count,
+        "'completed' must be a whole number above 0: no request succeeded, or the key is missing"),
+    ROW(invalid_input_token_count, "'total_input_tokens' must be a whole number above 0"),
+    ROW(invalid_output_token_count, "'total_output_tokens' must be a whole number above 0"),
+    ROW(invalid_expected_gpu_count, "give --expected-num-gpus a number above 0"),
+    ROW(invalid_max_sample_gap, "give --max-sample-gap a finite number of seconds above 0"),
+    ROW(telemetry_file_missing,
+        "start the monitor before the load, and name its file with --csv or $GPU_METRICS_CSV"),
+    ROW(telemetry_file_empty, "the monitor wrote nothing: check that it can see the GPUs"),
+    ROW(telemetry_file_unreadable,
+        "check the file's rights and whether a quote in it was never closed"),
+    ROW(timestamp_column_missing,
+        "record a column of absolute times, or name it with --timestamp-column"),
+    ROW(power_column_missing, "record a column of power draw, or name it with --power-column"),
+    ROW(gpu_identity_column_missing,
+        "record a column that tells the GPUs apart, or name it with --device-column"),
+    ROW(invalid_timestamp_sample,
+        "some rows have no readable time: 'aggregate-power inspect FILE' counts them"),
+    ROW(invalid_power_sample,
+        "some rows at the window have no usable power reading: check the recorder's log"),
+    ROW(gpu_identity_missing, "some rows at the window do not name their GPU"),
+    ROW(no_usable_power_samples,
+        "the recording and the window do not meet: check the clocks, the time zone and the file"),
+    ROW(expected_gpu_count_mismatch,
+        "record all GPUs of the run and no others, or correct --expected-num-gpus"),
+    ROW(insufficient_power_samples,
+        "a GPU has fewer than two samples at the window: sample more often"),
+    ROW(benchmark_window_not_bracketed,
+        "start the monitor before the load and let it take a sample after it"),
+    ROW(sampling_gap_exceeded,
+        "the monitor was silent too long: sample more often, or allow more with --max-sample-gap"),
+    ROW(aggregate_result_missing, "write the aggregate result before calling this tool"),
+    ROW(aggregate_result_unwritable,
+        "the aggregate must be one JSON object in a file and folder that can be written; it was "
+        "left as it is"),
+    ROW(no_header, "record with a header line; without one nothing says what a column means"),
+    ROW(relative_time,
+        "record absolute times: seconds from a run's start cannot be placed in a window"),
+    ROW(time_without_date, "record the date too: a time of day cannot be placed in a window"),
+    ROW(only_power_limits, "record the draw, not the limit, such as 'power.draw'"),
+    ROW(run_summary,
+        "this is a summary of runs, not a series of samples: use the recorder's raw log"),
+    ROW(ambiguous_power_column,
+        "several columns are power draws of equal rank: choose with --power-column"),
+    ROW(wide_power_columns,
+        "one column per GPU is not read: record one row per GPU, or choose one with "
+        "--power-column"),
+    ROW(model_name_as_device,
+        "the device column holds model names: record an index or UUID, or choose with "
+        "--device-column"),
+    ROW(named_column_missing, "name a column that the header has"),
+    ROW(validation_result_unwritable, "the audit record could not be written: check its folder"),
+});
+
+#undef ROW
+
+static_assert(kRows.size() == static_cast<std::size_t>(Reason::validation_result_unwritable) + 1);
+
+const Row& row(Reason reason) { return kRows[static_cast<std::size_t>(reason)]; }
+
+}  // namespace
+
+std::string_view code(Reason reason) { return row(reason).code; }
+
+std::string_view remedy(Reason reason) { return row(reason).remedy; }
+
+std::span<const Reason> all_reasons() {
+  static const auto reasons = [] {
+    std::array<Reason, kRows.size()> all{};
+    std::ranges::transform(kRows, all.begin(), &Row::reason);
+    return all;
+  }();
+  return reasons;
+}
+
+void Reasons::add(Reason reason, std::string detail) {
+  if (!contains(reason)) entries_.push_back({reason, std::move(detail)});
+}
+
+void Reasons::add(const Reasons& others) {
+  for (const Entry& entry : others.entries_) add(entry.reason, entry.detail);
+}
+
+bool Reasons::contains(Reason reason) const {
+  return std::ranges::find(entries_, reason, &Entry::reason) != entries_.end();
+}
+
+std::vector<std::string> Reasons::codes() const {
+  std::vector<std::string> codes;
+  for (const Entry& entry : entries_) codes.emplace_back(code(entry.reason));
+  return codes;
+}
+
+std::string Reasons::text() const {
+  std::vector<std::string> texts;
+  for (const Entry& entry : entries_) {
+    texts.push_back(entry.detail.empty()
+                        ? std::string(code(entry.reason))
+                        : fmt::format("{} ({})", code(entry.reason), entry.detail));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+}  // namespace aggregate_power

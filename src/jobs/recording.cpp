@@ -1,0 +1,111 @@
+// A telemetry file as a run finds it.
+#include "aggregate_power/jobs/recording.h"
+
+#include <sys/stat.h>
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "aggregate_power/base/error.h"
+#include "aggregate_power/base/file.h"
+#include "aggregate_power/base/path.h"
+
+namespace aggregate_power {
+namespace {
+
+std::string read_standard_input() {
+  const auto source = open_source("-");
+  std::string text;
+  std::array<char, 65536> chunk;
+  while (const std::size_t count = source->read(chunk)) text.append(chunk.data(), count);
+  return text;
+}
+
+bool exists(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0;
+}
+
+}  // namespace
+
+Recording::Recording(std::string path, std::optional<Zone> zone, ColumnNames columns)
+    : path_(std::move(path)), zone_(std::move(zone)), columns_(std::move(columns)) {
+  if (path_ == "-") standard_input_ = read_standard_input();
+  find_faults();
+  if (zone_) {
+    zone_source_ = "option";
+  } else if (path_ != "-") {
+    find_zone_file();
+  }
+}
+
+void Recording::find_faults() {
+  if (path_ == "-") {
+    if (standard_input_.empty()) faults_.add(Reason::telemetry_file_empty, "standard input");
+    return;
+  }
+  struct stat status {};
+  if (::stat(path_.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    faults_.add(Reason::telemetry_file_missing, path_);
+  } else if (status.st_size == 0) {
+    faults_.add(Reason::telemetry_file_empty, path_);
+  }
+}
+
+void Recording::find_zone_file() {
+  const std::string file = beside(path_, path_stem(path_) + "_context.json");
+  if (!exists(file)) return;
+  try {
+    const auto context = nlohmann::json::parse(read_file(file));
+    if (!context.is_object() || !context.contains("timestamp_timezone")) return;
+    zone_ = Zone::parse(context.at("timestamp_timezone").get<std::string>());
+    zone_source_ = "file";
+  } catch (const std::exception& error) {
+    warnings_.push_back(fmt::format(
+        "{}: the zone in it cannot be used ({}); mend it or pass --timezone", file, error.what()));
+  }
+}
+
+Telemetry Recording::open() const {
+  std::unique_ptr<ByteSource> source;
+  if (path_ == "-") {
+    source = std::make_unique<MemorySource>(standard_input_);
+  } else {
+    source = open_source(path_);
+  }
+  return Telemetry(std::move(source), zone_, columns_);
+}
+
+std::optional<std::string> zone_hint(const Telemetry& telemetry, Span span, Window window) {
+  constexpr double kStepS = 900;
+  constexpr double kFarthestS = 26 * 3600;  // from one end of the earth's zones to the other
+  if (telemetry.naive_stamps() == 0) return std::nullopt;
+  std::vector<std::string> zones;
+  for (double shift_s = -kFarthestS; shift_s <= kFarthestS; shift_s += kStepS) {
+    if (span.first_unix_s + shift_s > window.start_unix_s ||
+        span.last_unix_s + shift_s < window.end_unix_s) {
+      continue;
+    }
+    const std::int32_t offset_s =
+        telemetry.zone().offset_at(static_cast<std::int64_t>(span.first_unix_s)) -
+        static_cast<std::int32_t>(shift_s);
+    if (std::abs(offset_s) <= 14 * 3600) zones.push_back(offset_text(offset_s));
+  }
+  if (zones.empty()) return std::nullopt;
+  if (zones.size() > 3) {
+    return fmt::format(
+        "the recording would cover the window in another time zone, between {} and {}: "
+        "pass the recorder's with --timezone",
+        zones.back(), zones.front());
+  }
+  return fmt::format(
+      "the recording would cover the window if its stamps were in {}: pass --timezone {}",
+      fmt::join(zones, " or "), zones.front());
+}
+
+}  // namespace aggregate_power

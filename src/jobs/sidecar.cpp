@@ -1,0 +1,124 @@
+// The audit record of a run as JSON.
+#include "aggregate_power/jobs/sidecar.h"
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "aggregate_power/base/path.h"
+
+namespace aggregate_power {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// JSON has no word for a number that is not finite; such a value is left out as null.
+Json number_or_null(std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return nullptr;
+  return *value;
+}
+
+Json text_or_null(const std::optional<Column>& column) {
+  if (!column) return nullptr;
+  return column->name;
+}
+
+Json window_json(const std::optional<Benchmark>& benchmark) {
+  if (!benchmark) return nullptr;
+  return {{"start_time_unix", benchmark->window.start_unix_s},
+          {"end_time_unix", benchmark->window.end_unix_s},
+          {"reported_duration_s", benchmark->reported_duration_s},
+          {"integration_duration_s", benchmark->window.duration_s()},
+          {"completed", benchmark->completed},
+          {"total_input_tokens", benchmark->total_input_tokens},
+          {"total_output_tokens", benchmark->total_output_tokens}};
+}
+
+void add_gpus(Json& record, const Integration& integration) {
+  Json samples = Json::object();
+  Json gaps = Json::object();
+  Json energies = Json::object();
+  Json issues = Json::object();
+  for (std::size_t i = 0; i < integration.gpus.size(); ++i) {
+    const std::string& id = integration.gpu_ids[i];
+    const DeviceEnergy& gpu = integration.gpus[i];
+    samples[id] = gpu.samples;
+    if (gpu.bracketed) {
+      gaps[id] = gpu.max_sample_gap_s;
+      energies[id] = number_or_null(gpu.energy_j);
+    }
+    if (integration.issues[i]) issues[id] = Json::array({code(*integration.issues[i])});
+  }
+  record["expected_gpu_count"] =
+      integration.expected_num_gpus ? Json(*integration.expected_num_gpus) : Json(nullptr);
+  record["observed_gpu_count"] = integration.gpu_ids.size();
+  record["observed_gpu_ids"] = integration.gpu_ids;
+  record["per_gpu_sample_counts"] = std::move(samples);
+  record["per_gpu_max_sample_gap_s"] = std::move(gaps);
+  record["per_gpu_energy_j"] = std::move(energies);
+  record["device_issues"] = std::move(issues);
+}
+
+Json accumulator_json(const std::optional<AccumulatorCheck>& check) {
+  if (!check) return nullptr;
+  if (!check->unavailable.empty()) return {{"available", false}, {"reason", check->unavailable}};
+  Json deltas = Json::object();
+  for (const auto& [id, delta_j] : check->per_gpu_delta_j) deltas[id] = delta_j;
+  return {{"available", true},
+          {"accumulator_delta_j", number_or_null(check->accumulator_delta_j)},
+          {"integrated_stream_j", number_or_null(check->integrated_stream_j)},
+          {"relative_error", number_or_null(check->relative_error)},
+          {"within_tolerance", check->within_tolerance},
+          {"tolerance", check->tolerance},
+          {"per_gpu_delta_j", std::move(deltas)},
+          {"integrated_gpu_ids", check->integrated_gpu_ids},
+          {"unmatched_gpus", check->unmatched_gpus},
+          {"negative_delta_gpus", check->negative_delta_gpus},
+          {"stream_span_s", check->stream_span_s}};
+}
+
+Json computed_from(const std::optional<TelemetryFacts>& telemetry) {
+  Json origin = {{"tool_version", AGGREGATE_POWER_VERSION}};
+  const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
+  const TelemetryFacts facts = telemetry.value_or(TelemetryFacts{});
+  origin["schema"] = or_null(facts.columns.schema);
+  origin["timestamp_column"] = text_or_null(facts.columns.timestamp);
+  origin["power_column"] = text_or_null(facts.columns.power);
+  origin["device_column"] = text_or_null(facts.columns.device);
+  origin["timezone"] = or_null(facts.timezone);
+  origin["timezone_source"] = or_null(facts.timezone_source);
+  origin["utc_offset"] = or_null(facts.utc_offset);
+  Json skipped = Json::object();
+  if (telemetry) {
+    for (const auto& [cause, count] : by_cause(facts.skipped)) skipped[std::string(cause)] = count;
+  }
+  origin["skipped"] = std::move(skipped);
+  return origin;
+}
+
+}  // namespace
+
+std::string sidecar_text(const SidecarContent& content) {
+  const bool valid = content.reasons.empty();
+  Json record;
+  record["schema_version"] = 1;
+  record["power_valid"] = valid;
+  record["reasons"] = content.reasons.codes();
+  record["telemetry_source"] = printable_path(content.telemetry_source);
+  record["benchmark_result"] = printable_path(content.benchmark_result);
+  record["benchmark_window"] = window_json(content.benchmark);
+  record["integration_method"] = content.integration_method;
+  add_gpus(record, content.integration);
+  record["accumulator_check"] = accumulator_json(content.accumulator_check);
+  Json metrics = Json::object();
+  if (valid) {
+    for (const Metric& metric : content.metrics) {
+      metrics[std::string(metric.key)] = rounded(metric.value, kAuditDecimals);
+    }
+  }
+  record["metrics"] = std::move(metrics);
+  record["computed_from"] = computed_from(content.telemetry);
+  return record.dump(2, ' ', true, Json::error_handler_t::replace);
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,82 @@
+// Any bytes to the scanner, and any object through a patch.
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "aggregate_power/base/json.h"
+
+namespace {
+
+using namespace aggregate_power;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+// Gives one byte at a time.
+class DripSource : public ByteSource {
+ public:
+  explicit DripSource(std::string_view text) : rest_(text) {}
+  std::size_t read(std::span<char> into) override {
+    const std::size_t count = rest_.copy(into.data(), 1);
+    rest_.remove_prefix(count);
+    return count;
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+struct Found {
+  JsonKind kind = JsonKind::null;
+  std::vector<std::string> keys;
+  std::string fault;
+  bool operator==(const Found&) const = default;
+};
+
+Found scan(ByteSource& source) {
+  Found found;
+  try {
+    found.kind = scan_json(source, [&](const JsonMember& m) {
+                   require(m.key_begin < m.key_end && m.key_end < m.value_begin);
+                   require(m.value_begin < m.value_end);
+                   found.keys.emplace_back(m.key);
+                 }).kind;
+  } catch (const JsonError& error) {
+    found.fault = error.what();
+  }
+  return found;
+}
+
+Found scan(std::string_view text) {
+  MemorySource source(text);
+  return scan(source);
+}
+
+void patch(std::string_view text) {
+  const std::vector<JsonEdit> edits = {
+      {"a", "1"}, {"b", ""}, {"power_valid", "[true, {}]"}, {"\"\\\n", "\"x\""}};
+  const std::string once = patch_json(text, edits);
+  require(patch_json(once, edits) == once);
+
+  const Found found = scan(once);
+  require(found.fault.empty() && found.kind == JsonKind::object);
+  for (const JsonEdit& edit : edits) {
+    require(std::ranges::count(found.keys, edit.key) == (edit.value.empty() ? 0 : 1));
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const Found found = scan(text);
+  DripSource drip(text);
+  require(scan(drip) == found);
+  if (!found.fault.empty() || found.kind != JsonKind::object) return 0;
+
+  require(patch_json(text, {}) == text);
+  patch(text);
+  return 0;
+}
