@@ -38,6 +38,10 @@ constexpr Range kSpaces[] = {{0x0009, 0x000D}, {0x001C, 0x0020}, {0x0085, 0x0085
                              {0x1680, 0x1680}, {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F},
                              {0x205F, 0x205F}, {0x3000, 0x3000}};
 
+bool is_ascii(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 bool contains(const auto& ranges, char32_t code) {
@@ -134,6 +138,7 @@ std::string_view strip(std::string_view text) {
 }
 
 std::string replace_invalid_utf8(std::string_view bytes) {
+  if (is_ascii(bytes)) return std::string(bytes);
   std::string text;
   text.reserve(bytes.size());
   all_characters(bytes, [&](std::string_view character, std::optional<char32_t> code) {
@@ -144,6 +149,7 @@ std::string replace_invalid_utf8(std::string_view bytes) {
 }
 
 std::string ascii_digits(std::string_view text) {
+  if (is_ascii(text)) return std::string(text);
   std::string result;
   result.reserve(text.size());
   all_characters(text, [&](std::string_view character, std::optional<char32_t> code) {

@@ -19,24 +19,13 @@ TEST(Strip, TakesPythonsWhiteSpaceOffBothEnds) {
       {"  \t\r\n\v\f ", ""},
       {"a b", "a b"},
       {" a b\t", "a b"},
-      {"\x1c\x1d\x1e\x1f"
-       "a"
-       "\x1f",
-       "a"},
-      {"\xC2\x85"
-       "a\xC2\xA0",
-       "a"},  // next line, no-break space
-      {"\xE3\x80\x80 \xE2\x80\x83 a\xE2\x80\xA8", "a"},
-      {"\x0E"
-       "a\x1B",
-       "\x0E"
-       "a\x1B"},
-      {"\xE2\x80\x8B"
-       "a",
-       "\xE2\x80\x8B"
-       "a"},                       // zero width space is none
-      {" \xC3\xA9 ", "\xC3\xA9"},  // é
-      {"\xA0 a", "\xA0 a"},        // half a character
+      {"\034\035\036\037a\037", "a"},
+      {"\u0085a\u00A0", "a"},  // next line, no-break space
+      {"\u3000 \u2003 a\u2028", "a"},
+      {"\016a\033", "\016a\033"},
+      {"\u200Ba", "\u200Ba"},  // zero width space is none
+      {" \u00E9 ", "\u00E9"},
+      {"\xA0 a", "\xA0 a"},  // half a character
       {"a \x80", "a \x80"},
   };
   for (const Case& c : cases) EXPECT_EQ(strip(c.text), c.stripped);
@@ -52,7 +41,7 @@ TEST(ReplaceInvalidUtf8, GivesOneReplacementForEachFault) {
   const Case cases[] = {
       {"", ""},
       {"plain", "plain"},
-      {"\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80", "\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80"},
+      {"\u00E9 \u20AC \U0001F600", "\u00E9 \u20AC \U0001F600"},
       {"a\x80z", "a" + r + "z"},
       {"\xC0\xAF", r + r},                  // an overlong slash
       {"\xE0\x80\xAF", r + r + r},          // another
@@ -61,32 +50,32 @@ TEST(ReplaceInvalidUtf8, GivesOneReplacementForEachFault) {
       {"\xFF", r},
       {"\xE2\x82z", r + "z"},  // cut short: one fault
       {"\xF0\x9F\x98", r},     // likewise at the end
-      {"\xF0\x9F\xC3\xA9", r + "\xC3\xA9"},
+      {"\xF0\x9F\u00E9", r + "\u00E9"},
   };
   for (const Case& c : cases) EXPECT_EQ(replace_invalid_utf8(c.bytes), c.text);
 }
 
 TEST(AsciiDigits, ReadsEveryScript) {
   EXPECT_EQ(ascii_digits("abc 120"), "abc 120");
-  EXPECT_EQ(ascii_digits("\xD9\xA1\xD9\xA2"), "12");                  // Arabic-Indic
-  EXPECT_EQ(ascii_digits("\xEF\xBC\x90\xEF\xBC\x99"), "09");          // full width
-  EXPECT_EQ(ascii_digits("\xF0\x9D\x9F\x98\xF0\x9D\x9F\xA1"), "09");  // double-struck
-  EXPECT_EQ(ascii_digits("\xF0\x9D\x9F\xBF"), "9");                   // the last monospace one
-  EXPECT_EQ(ascii_digits("\xC2\xB2 \xC3\xA9 \xFF"), "\xC2\xB2 \xC3\xA9 \xFF");
+  EXPECT_EQ(ascii_digits("\u0661\u0662"), "12");          // Arabic-Indic
+  EXPECT_EQ(ascii_digits("\uFF10\uFF19"), "09");          // full width
+  EXPECT_EQ(ascii_digits("\U0001D7D8\U0001D7E1"), "09");  // double-struck
+  EXPECT_EQ(ascii_digits("\U0001D7FF"), "9");             // the last monospace one
+  EXPECT_EQ(ascii_digits("\u00B2 \u00E9 \xFF"), "\u00B2 \u00E9 \xFF");
 }
 
 TEST(IsDigitString, IsPythonsIsdigit) {
   EXPECT_TRUE(is_digit_string("0"));
   EXPECT_TRUE(is_digit_string("0123456789"));
-  EXPECT_TRUE(is_digit_string("1\xD9\xA2"));
-  EXPECT_TRUE(is_digit_string("\xC2\xB2"));      // superscript two
-  EXPECT_TRUE(is_digit_string("\xE2\x91\xA0"));  // circled one
+  EXPECT_TRUE(is_digit_string("1\u0662"));
+  EXPECT_TRUE(is_digit_string("\u00B2"));  // superscript two
+  EXPECT_TRUE(is_digit_string("\u2460"));  // circled one
   EXPECT_FALSE(is_digit_string(""));
   EXPECT_FALSE(is_digit_string("-1"));
   EXPECT_FALSE(is_digit_string("1.0"));
   EXPECT_FALSE(is_digit_string("1 "));
-  EXPECT_FALSE(is_digit_string("\xE2\x85\xA0"));  // Roman numeral one
-  EXPECT_FALSE(is_digit_string("\xC2\xBD"));      // one half
+  EXPECT_FALSE(is_digit_string("\u2160"));  // Roman numeral one
+  EXPECT_FALSE(is_digit_string("\u00BD"));  // one half
   EXPECT_FALSE(is_digit_string("1\xFF"));
 }
 
@@ -100,11 +89,11 @@ TEST(DecimalNumeral, IsPythonsIntOfDigits) {
       {"000", "0"},
       {"007", "7"},
       {"10", "10"},
-      {"\xD9\xA0\xD9\xA7", "7"},
+      {"\u0660\u0667", "7"},
       {std::string(5000, '9'), std::string(5000, '9')},
       {"", std::nullopt},
-      {"\xC2\xB2", std::nullopt},
-      {"1\xC2\xB2", std::nullopt},
+      {"\u00B2", std::nullopt},
+      {"1\u00B2", std::nullopt},
       {"-1", std::nullopt},
   };
   for (const Case& c : cases) EXPECT_EQ(decimal_numeral(c.text), c.numeral) << c.text;
@@ -112,7 +101,7 @@ TEST(DecimalNumeral, IsPythonsIntOfDigits) {
 
 TEST(LowerAscii, LeavesOtherLettersAlone) {
   EXPECT_EQ(lower_ascii("GPU[0] Power_W @Z[`"), "gpu[0] power_w @z[`");
-  EXPECT_EQ(lower_ascii("\xC3\x89"), "\xC3\x89");  // É
+  EXPECT_EQ(lower_ascii("\u00C9"), "\u00C9");  // É
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 namespace aggregate_power {
 
-struct Written;  // what a stamp's text says, before any zone
+struct WrittenTime;
 
 struct Stamp {
   double unix_s;  // bit for bit what Python's datetime.timestamp() gives; finite
@@ -57,7 +57,7 @@ class StampParser {
   static std::optional<Stamp> read_short_epoch(std::string_view text);
   static double epoch_seconds(double value);
   std::optional<Stamp> parse_any(std::string_view text);
-  void remember_minute(std::string_view text, const Written& written);
+  void remember_minute(std::string_view text, const WrittenTime& written);
 
   Zone zone_;
   Minute minute_;

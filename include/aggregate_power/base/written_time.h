@@ -1,0 +1,24 @@
+// What a written time says, before any zone. Text is UTF-8 and already stripped.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace aggregate_power {
+
+struct WrittenTime {
+  std::int64_t clock_s;                   // on the clock's face, since its 1970-01-01T00:00:00
+  int micros;                             // and so much more
+  std::optional<std::int64_t> offset_us;  // how far the clock is east of UTC; nothing: naive
+};
+
+// YYYY/M/D H:M:S[.f], as CPython 3.11's strptime reads "%Y/%m/%d %H:%M:%S.%f", or that without
+// ".%f".
+std::optional<WrittenTime> read_slashes(std::string_view text);
+
+// As CPython 3.11's datetime.fromisoformat reads it, after the first blank became T (if there is a
+// blank and no T); also YYYY-MM-DD H:MM:SS[.f].
+std::optional<WrittenTime> read_iso(std::string_view text);
+
+}  // namespace aggregate_power
