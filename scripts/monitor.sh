@@ -59,7 +59,8 @@ end_session() {
   say "process $1 cannot be ended; it may hang in the driver"
 }
 
-# Runs a command for at most ten seconds: a vendor tool can hang for good when a GPU is lost.
+# Runs a command for at most ten seconds and gives its exit status, 124 when the time was up: a vendor tool
+# can hang for good when a GPU is lost.
 bounded() {
   setsid "$@" </dev/null &
   helper=$!
@@ -68,7 +69,7 @@ bounded() {
     if [ "$(date +%s)" -ge "$until_s" ]; then
       end_session "$helper"
       helper=
-      return 1
+      return 124
     fi
     nap
   done
@@ -155,8 +156,11 @@ record() {  # the background process: samples $tool into $csv until it is ended
         *.*) every="-lms $(awk -v s="$interval" 'BEGIN { printf "%d", s * 1000 + 0.5 }')" ;;
         *) every="-l $interval" ;;
       esac
-      # shellcheck disable=SC2086  # two words
-      exec nvidia-smi --query-gpu="$nvidia_fields" --format=csv $every >>"$csv"
+      # Where it writes to a file it may keep rows back until some 4 KB are full, and lose them at the end.
+      by_line=
+      if stdbuf -oL true 2>/dev/null; then by_line='stdbuf -oL'; fi
+      # shellcheck disable=SC2086  # two words each, or none
+      exec $by_line nvidia-smi --query-gpu="$nvidia_fields" --format=csv $every >>"$csv"
       ;;
     amd-smi)
       export PYTHONUNBUFFERED=1  # Python would keep ticks back, and lose them at the end
@@ -166,7 +170,7 @@ record() {  # the background process: samples $tool into $csv until it is ended
       while :; do
         sleep "$interval" &
         pause=$!
-        # Its exit status is no help (it complains about sensors it lacks), save when a signal ended it.
+        # Its status also complains about sensors that a GPU lacks; only a signal's makes the rows doubtful.
         status=0
         rows=$(rocm-smi --showpower --csv) || status=$?
         [ "$status" -ge 128 ] || printf '%s\n' "$rows" | rocm_rows >>"$csv" || :
@@ -200,22 +204,24 @@ before_end() {  # what the tool must still record while it runs
   esac
 }
 
-after_end() {  # one sample more, where the tool gives single ones with a time
+after_end() {  # one sample more, where the tool gives single ones
+  status=0
   case $tool in
     nvidia-smi)
       format=csv,noheader
-      [ -s "$csv" ] || format=csv
-      bounded nvidia-smi --query-gpu="$nvidia_fields" --format="$format" >"$scratch" 2>>"$log" || :
+      grep -q '^timestamp' "$csv" || format=csv
+      bounded nvidia-smi --query-gpu="$nvidia_fields" --format="$format" >"$scratch" 2>>"$log" || status=$?
       ;;
-    amd-smi) return 0 ;;
+    amd-smi) return 0 ;;  # single ones have no time
     rocm-smi)
-      case $(clock) in *.*) ;; *) sleep 1 ;; esac
-      bounded rocm-smi --showpower --csv >"$scratch.raw" 2>>"$log" || :
+      case $(clock) in *.*) ;; *) sleep 1 ;; esac  # with whole seconds, not the same one as the stop
+      bounded rocm-smi --showpower --csv >"$scratch.raw" 2>>"$log" || status=$?
       rocm_rows <"$scratch.raw" >"$scratch"
       rm -f "$scratch.raw"
       ;;
   esac
-  if grep -q '^[0-9]' "$scratch"; then
+  # Both may complain in their status and still give rows; cut short, the last row may be torn.
+  if [ "$status" -lt 124 ] && grep -q '^[0-9]' "$scratch"; then
     grep '^[0-9t]' "$scratch" >>"$csv"
   else
     say "$tool gave no sample at the stop; the end of '$csv' may not be covered"
@@ -235,7 +241,7 @@ energy_snapshot() {
         rm -f "$file"
       fi
       ;;
-    nvidia-smi | rocm-smi) ;;  # nvidia-smi's queries have no energy field: NVML's counter has no column
+    nvidia-smi | rocm-smi) ;;  # no energy field in nvidia-smi's queries, though NVML has the counter
   esac
 }
 
@@ -391,7 +397,8 @@ stop() {
   if [ -n "$died" ]; then
     # No sample is added: it would draw a line over the silence.
     last=$(grep '^[0-9]' "$csv" | tail -n 1 | cut -d, -f1) || :
-    say "$tool had ended before the stop; the last time in '$csv' is ${last:-missing} (it said: $(what_it_said))"
+    say "$tool had ended before the stop; the last time in '$csv' is ${last:-missing}" \
+      "(it said: $(what_it_said))"
   else
     after_end
   fi

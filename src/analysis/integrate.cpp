@@ -16,15 +16,9 @@ namespace {
 // A sample this close to an edge is the edge.
 constexpr double kSameInstantS = 1e-9;
 
-double trapezoid_j(Sample left, Sample right) {
-  // contract.md B.4, in this order: other orders differ in the last bit.
-  return (right.unix_s - left.unix_s) * (left.watts + right.watts) / 2.0;
-}
-
 }  // namespace
 
 Sample DeviceIntegrator::finished_stamp() {
-  if (same_stamp_.empty()) return stamp_;
   ExactMean mean;
   mean.add(stamp_.watts);
   for (const double watts : same_stamp_) mean.add(watts);
@@ -32,14 +26,13 @@ Sample DeviceIntegrator::finished_stamp() {
   return {stamp_.unix_s, mean.mean()};
 }
 
-void DeviceIntegrator::take(Sample sample) {
+void DeviceIntegrator::take_near_edge(Sample sample) {
   const bool is_first = result_.samples++ == 0;
   if (is_first) {
     result_.first_unix_s = sample.unix_s;
   } else if (sample.unix_s > window_.start_unix_s && before_.unix_s < window_.end_unix_s) {
     result_.max_sample_gap_s = std::max(result_.max_sample_gap_s, sample.unix_s - before_.unix_s);
   }
-  result_.last_unix_s = sample.unix_s;
   if (is_first) before_ = sample;
   if (!done_) integrate_to(sample);
   before_ = sample;
@@ -54,10 +47,12 @@ void DeviceIntegrator::integrate_to(Sample sample) {
   if (sample.unix_s > window_.start_unix_s && sample.unix_s < window_.end_unix_s) {
     result_.energy_j += trapezoid_j(point_, sample);
     point_ = sample;
+    is_steady_ = true;
   }
   if (sample.unix_s >= window_.end_unix_s) {
     const Sample end = {window_.end_unix_s, watts_at(window_.end_unix_s, sample)};
-    result_.energy_j += trapezoid_j(point_, end);
+    result_.energy_j += trapezoid_j(is_steady_ ? before_ : point_, end);
+    is_steady_ = false;
     done_ = true;
   }
 }
@@ -70,8 +65,9 @@ double DeviceIntegrator::watts_at(double unix_s, Sample right) const {
 }
 
 DeviceEnergy DeviceIntegrator::finish() {
-  if (has_stamp_) take(finished_stamp());
+  if (has_stamp_) take(same_stamp_.empty() ? stamp_ : finished_stamp());
   has_stamp_ = false;
+  result_.last_unix_s = before_.unix_s;
   result_.bracketed = result_.samples >= 2 && result_.first_unix_s <= window_.start_unix_s &&
                       result_.last_unix_s >= window_.end_unix_s;
   if (!result_.bracketed) result_.energy_j = result_.max_sample_gap_s = 0;
@@ -85,6 +81,18 @@ PowerIntegrator::PowerIntegrator(const IntegrationOptions& options)
   if (options.expected_num_gpus && *options.expected_num_gpus <= 0) {
     reasons_.add(Reason::invalid_expected_gpu_count, fmt::format("{}", *options.expected_num_gpus));
   }
+}
+
+inline void PowerIntegrator::take_power(const Reading& reading) {
+  if (options_.any_order) {
+    if (reading.device >= samples_.size()) samples_.resize(reading.device + 1);
+    samples_[reading.device].push_back({reading.unix_s, reading.watts});
+    return;
+  }
+  if (reading.device >= integrators_.size()) integrators_.resize(reading.device + 1);
+  auto& integrator = integrators_[reading.device];
+  if (!integrator) integrator.emplace(options_.window);
+  if (!integrator->add(reading.unix_s, reading.watts)) out_of_order_ = true;
 }
 
 void PowerIntegrator::take(std::span<const Reading> readings) {
@@ -106,18 +114,6 @@ void PowerIntegrator::take(std::span<const Reading> readings) {
         reasons_.add(Reason::invalid_power_sample);
     }
   }
-}
-
-void PowerIntegrator::take_power(const Reading& reading) {
-  if (options_.any_order) {
-    if (reading.device >= samples_.size()) samples_.resize(reading.device + 1);
-    samples_[reading.device].push_back({reading.unix_s, reading.watts});
-    return;
-  }
-  if (reading.device >= integrators_.size()) integrators_.resize(reading.device + 1);
-  auto& integrator = integrators_[reading.device];
-  if (!integrator) integrator.emplace(options_.window);
-  if (!integrator->add(reading.unix_s, reading.watts)) out_of_order_ = true;
 }
 
 Integration PowerIntegrator::abandon(Reason reason, std::string detail) const {

@@ -176,6 +176,9 @@ CsvReader::CsvReader(ByteSource& source, std::string_view head) : source_(source
   std::memcpy(buffer_, head.data(), head.size());
   end_ = head.size();
   batch_.resize(kBatchRows);
+#if defined(__x86_64__)
+  has_avx2_ = Avx2Kernel::is_supported();
+#endif
 }
 
 CsvReader::~CsvReader() = default;
@@ -218,23 +221,9 @@ bool CsvReader::refill() {
   return count > 0;
 }
 
-// Gives out the rows that lie wholly in the buffer and have no oddity: a quote inside a cell, a
-// line break inside quotes, a NUL. Stops before the first other row, or with a full batch.
-void CsvReader::scan() {
-  row_is_odd_ = false;
-  while (batch_size_ < kBatchRows && begin_ < end_) {
-    const RowShape shape = find_row_end(begin_);
-    if (shape.kind == RowShape::Kind::cut_off) return;
-    if (shape.kind == RowShape::Kind::odd || !add_row(begin_, shape)) {
-      row_is_odd_ = true;
-      return;
-    }
-    begin_ = shape.next;
-  }
-}
-
 // Walks a row in blocks of 64 bytes, noting where its first cells start and counting the others.
-inline CsvReader::RowShape CsvReader::find_row_end(std::size_t row) {
+template <typename Kernel>
+[[gnu::always_inline]] inline CsvReader::RowShape CsvReader::find_row_end(std::size_t row) {
   RowShape shape;
   std::uint32_t* const starts = cell_starts_.data();
   const std::size_t tracked = cell_starts_.size() - 1;
@@ -242,7 +231,7 @@ inline CsvReader::RowShape CsvReader::find_row_end(std::size_t row) {
   bool in_quotes = false;
   for (std::size_t block = row;; block += kBlockBytes) {
     if (block >= end_) return shape;
-    ByteMasks masks = byte_masks(buffer_ + block);
+    ByteMasks masks = Kernel::masks(buffer_ + block);
     if (block + kBlockBytes > end_) masks = masks.first(end_ - block);
     while (is_ordinary_control(masks.controls, block)) masks.controls &= masks.controls - 1;
     const std::uint64_t row_bits =
@@ -262,7 +251,7 @@ inline CsvReader::RowShape CsvReader::find_row_end(std::size_t row) {
                                static_cast<std::uint32_t>(std::countr_zero(commas)) + 1;
       commas &= commas - 1;
     }
-    shape.commas += count_bits(commas);
+    shape.commas += Kernel::count(commas);
     if (masks.controls == 0) continue;
 
     shape.end = block + static_cast<std::size_t>(std::countr_zero(masks.controls));
@@ -281,7 +270,8 @@ inline CsvReader::RowShape CsvReader::find_row_end(std::size_t row) {
 }
 
 // Whether the first of `controls` is a tab or the like: data, as any other byte.
-inline bool CsvReader::is_ordinary_control(std::uint64_t controls, std::size_t block) const {
+[[gnu::always_inline]] inline bool CsvReader::is_ordinary_control(std::uint64_t controls,
+                                                                  std::size_t block) const {
   if (controls == 0) return false;
   const char c = buffer_[block + static_cast<std::size_t>(std::countr_zero(controls))];
   return c != '\n' && c != '\r' && c != '\0';
@@ -296,7 +286,7 @@ bool CsvReader::all_open_cells(std::uint64_t opens, std::size_t block, std::size
 }
 
 // Cuts the selected cells out of a row. False when one of them needs more than dropping its quotes.
-inline bool CsvReader::add_row(std::size_t begin, const RowShape& shape) {
+[[gnu::always_inline]] inline bool CsvReader::add_row(std::size_t begin, const RowShape& shape) {
   CsvRow& row = batch_[batch_size_];
   for (std::size_t i = 0; i < column_count_; ++i) {
     const std::size_t column = columns_[i];
@@ -328,6 +318,34 @@ inline bool CsvReader::add_row(std::size_t begin, const RowShape& shape) {
   ++batch_size_;
   return true;
 }
+
+// Inlined with all it calls, so that one source becomes each kernel's instructions.
+template <typename Kernel>
+[[gnu::always_inline]] inline void CsvReader::scan_with() {
+  row_is_odd_ = false;
+  while (batch_size_ < kBatchRows && begin_ < end_) {
+    const RowShape shape = find_row_end<Kernel>(begin_);
+    if (shape.kind == RowShape::Kind::cut_off) return;
+    if (shape.kind == RowShape::Kind::odd || !add_row(begin_, shape)) {
+      row_is_odd_ = true;
+      return;
+    }
+    begin_ = shape.next;
+  }
+}
+
+// Gives out the rows that lie wholly in the buffer and have no oddity: a quote inside a cell, a
+// line break inside quotes, a NUL. Stops before the first other row, or with a full batch.
+void CsvReader::scan() {
+#if defined(__x86_64__)
+  if (has_avx2_) return scan_with_avx2();
+#endif
+  scan_with<PortableKernel>();
+}
+
+#if defined(__x86_64__)
+[[AGGREGATE_POWER_AVX2]] void CsvReader::scan_with_avx2() { scan_with<Avx2Kernel>(); }
+#endif
 
 // The next row byte by byte, reading on as needed.
 void CsvReader::read_slow_row() {

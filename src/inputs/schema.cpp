@@ -46,8 +46,8 @@ const std::vector<Schema>& schemas() {
       {.name = "dcgm-wide",
        .required = {},
        .power =
-           {"DCGM_FI_DEV_(POWER_USAGE|BOARD_POWER_WATTS)",
-            "DCGM_FI_DEV_(POWER_USAGE_INSTANT|BOARD_POWER_WATTS_INSTANT|BOARD_POWER_RAW_WATTS)"},
+           {"dcgm_fi_dev_(power_usage|board_power_watts)",
+            "dcgm_fi_dev_(power_usage_instant|board_power_watts_instant|board_power_raw_watts)"},
        .device = {{"uuid", false}, {"gpu|gpu_?id", true}}},
       {.name = "amd-smi",
        .required = {"gpu"},
@@ -118,12 +118,14 @@ constexpr const char* kNotAStamp =
     "|.*up_?time.*|.*(start|end)_?time.*|.*gpu_time.*|.*evicted_time.*"
     "|.*clocks_(event|throttle)_reasons.*|total_?time.*|.*lifetime.*|.*time_?out.*";
 
+// Patterns are in lower case.
 bool matches(std::string_view name, const char* pattern) {
-  // Compiled when first needed: most files need few of them.
+  // Compiled when first needed: most files need few of them, and compiling is what takes time.
   thread_local std::map<const char*, std::regex> compiled;
   auto [at, is_new] = compiled.try_emplace(pattern);
-  if (is_new) at->second = std::regex(pattern, std::regex::icase | std::regex::nosubs);
-  return std::regex_match(name.begin(), name.end(), at->second);
+  if (is_new) at->second = std::regex(pattern, std::regex::nosubs);
+  const std::string lower = lower_ascii(name);
+  return std::regex_match(lower, at->second);
 }
 
 struct Name {
@@ -246,6 +248,7 @@ bool holds_model_names(Rows rows, std::size_t index) {
   for (const auto& row : rows) {
     const std::string_view text = cell(row, index);
     if (text.empty()) continue;
+    if (text.find_first_not_of("0123456789") == std::string_view::npos) return false;
     return matches(text,
                    "(nvidia|amd|intel|tesla|geforce|quadro|radeon|instinct|titan) .*"
                    "|(a|h|b|l|v|p|t|k|gh|gb|mi|rtx ?|gtx ?)[0-9]{2,4}[a-z]{0,2}"
@@ -428,9 +431,11 @@ class Chooser {
 
     Found candidates = find(names_, kIndexNames);
     const std::size_t indices = candidates.size();
-    for (const char* pattern : kOtherIdentities) {
-      const Found found = find(names_, pattern);
-      candidates.insert(candidates.end(), found.begin(), found.end());
+    if (indices == 0 || !varies(rows_, candidates[0]->index)) {
+      for (const char* pattern : kOtherIdentities) {
+        const Found found = find(names_, pattern);
+        candidates.insert(candidates.end(), found.begin(), found.end());
+      }
     }
     model_names_ = std::erase_if(candidates, [&](const Name* name) {
                      return holds_model_names(rows_, name->index);
@@ -541,26 +546,6 @@ class Chooser {
 };
 
 }  // namespace
-
-std::optional<PowerUnit::Size> power_unit(std::string_view text) {
-  const std::string lower = lower_ascii(text);
-  if (lower == "w" || lower == "watt" || lower == "watts") return PowerUnit::Size::watt;
-  if (lower == "mw" || lower == "mwatt" || lower == "mwatts") return PowerUnit::Size::milliwatt;
-  if (lower == "kw" || lower == "kwatt" || lower == "kwatts") return PowerUnit::Size::kilowatt;
-  return std::nullopt;
-}
-
-double in_watts(double number, PowerUnit::Size size) {
-  switch (size) {
-    case PowerUnit::Size::watt:
-      return number;
-    case PowerUnit::Size::milliwatt:
-      return number / 1000;
-    case PowerUnit::Size::kilowatt:
-      return number * 1000;
-  }
-  return number;
-}
 
 Columns choose_columns(std::span<const std::string> header, Rows rows,
                        const IsAbsoluteTime& is_absolute_time, const ColumnNames& wanted) {

@@ -15,52 +15,6 @@ namespace {
 constexpr std::size_t kHeadBytes = 256 * 1024;
 constexpr std::size_t kHeadRows = 64;  // in which the header must stand
 
-constexpr double kFirstSentinel = 65535;
-
-// Numbers that tools write for "no reading" (formats.md section 7).
-bool is_sentinel(double number) {
-  if (number < kFirstSentinel) return false;
-  constexpr double kSentinels[] = {
-      65535, 4294967295, 18446744073709551615.0, 2147483632, 2147483633, 2147483634, 2147483635,
-      // DCGM's blanks for 64-bit integers (one double holds all eight) and for floating point.
-      9223372036854775792.0, 140737488355328.0, 140737488355329.0, 140737488355330.0,
-      140737488355331.0};
-  return std::ranges::find(kSentinels, number) != std::end(kSentinels);
-}
-
-// What stands behind a number: nothing, or a unit that does not contradict the header's.
-std::optional<PowerUnit::Size> unit_of(std::string_view rest, PowerUnit header) {
-  if (rest.empty()) return header.size;
-  const auto size = power_unit(strip(rest));
-  if (!size || (header.stated && *size != header.size)) return std::nullopt;
-  return size;
-}
-
-std::optional<double> checked_watts(double number, std::string_view rest, PowerUnit header) {
-  const auto size = unit_of(rest, header);
-  if (!size || is_sentinel(number)) return std::nullopt;
-  const double watts = in_watts(number, *size);
-  if (!std::isfinite(watts)) return std::nullopt;
-  return watts;
-}
-
-std::optional<double> parse_watts_slowly(std::string_view cell, PowerUnit header) {
-  const std::string digits = ascii_digits(strip(cell));
-  std::string_view text = digits;
-  if (text.starts_with('+')) text.remove_prefix(1);
-  const std::string_view unsigned_text = text.starts_with('-') ? text.substr(1) : text;
-  // from_chars would take "inf" and "nan" too.
-  if (unsigned_text.empty() ||
-      !(unsigned_text[0] == '.' || (unsigned_text[0] >= '0' && unsigned_text[0] <= '9')) ||
-      (text.size() != digits.size() && text.starts_with('-'))) {
-    return std::nullopt;
-  }
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return std::nullopt;
-  return checked_watts(number, {end, text.data() + text.size()}, header);
-}
-
 std::string_view trimmed(std::string_view cell) {
   const auto is_plain = [](char c) { return c > ' ' && c < 0x7F; };
   if (!cell.empty() && is_plain(cell.front()) && is_plain(cell.back())) return cell;
@@ -96,35 +50,6 @@ std::vector<std::pair<std::string_view, std::uint64_t>> by_cause(const Skipped& 
           {"no_reading", skipped.no_reading},
           {"too_many_cells", skipped.too_many_cells},
           {"torn_tail", skipped.torn_tail}};
-}
-
-std::optional<double> parse_watts(std::string_view cell, PowerUnit header) {
-  // Up to 15 digits make an integer that a double holds exactly, and so does the power of ten below
-  // it: their quotient is the nearest double. Everything else goes the long way.
-  static constexpr std::array<double, 16> kPowersOfTen = {
-      1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-  const char* at = cell.data();
-  const char* const end = at + cell.size();
-  std::uint64_t digits = 0;
-  const char* const start = at;
-  for (; at != end && *at >= '0' && *at <= '9'; ++at)
-    digits = digits * 10 + std::uint64_t(*at - '0');
-  std::ptrdiff_t places = 0;
-  if (at != start && at != end && *at == '.') {
-    const char* const point = at++;
-    for (; at != end && *at >= '0' && *at <= '9'; ++at)
-      digits = digits * 10 + std::uint64_t(*at - '0');
-    places = at - point - 1;
-  }
-  const bool exact = at != start && at - start <= 16;
-  const std::ptrdiff_t rest = end - at;
-  if (exact && header.size == PowerUnit::Size::watt &&
-      (rest == 0 || (rest == 2 && at[0] == ' ' && at[1] == 'W'))) {
-    const double watts =
-        static_cast<double>(digits) / kPowersOfTen[static_cast<std::size_t>(places)];
-    if (watts < kFirstSentinel) return watts;
-  }
-  return parse_watts_slowly(cell, header);
 }
 
 Telemetry::Telemetry(std::unique_ptr<ByteSource> source, std::optional<Zone> zone,
@@ -184,35 +109,28 @@ void Telemetry::read_head(const ColumnNames& wanted) {
   head_ = {};
 }
 
-void Telemetry::read(const Take& take) {
-  std::vector<std::size_t> selected = {columns_.timestamp->index, columns_.power->index};
-  const auto index_or_timestamp = [&](const std::optional<Column>& column) {
-    return column ? column->index : columns_.timestamp->index;
-  };
-  selected.push_back(index_or_timestamp(columns_.device));
-  selected.push_back(index_or_timestamp(columns_.host));
-  selected.push_back(index_or_timestamp(columns_.metric_name));
-  if (!columns_.host && !columns_.metric_name && columns_.other_power.empty()) selected.resize(3);
-  for (const std::size_t index : columns_.other_power) {
-    if (selected.size() < kMaxWantedColumns) selected.push_back(index);
-  }
-  csv_->select(selected, header_cells_);
-  if (!columns_.device) devices_.add_only_device();
+bool Telemetry::is_repeated_header(const CsvRow& row) const {
+  return row.cell_count == header_cells_ && strip(row.cells[0]) == columns_.timestamp->name &&
+         strip(row.cells[1]) == columns_.power->name;
+}
 
-  std::vector<Reading> readings;
-  while (true) {
-    const std::span<const CsvRow> rows = csv_->next_batch();
-    if (rows.empty()) return;
-    rows_ += rows.size();
-    readings.resize(rows.size());
-    std::size_t count = 0;
-    for (const CsvRow& row : rows) count += read_row(row, readings[count]) ? 1 : 0;
-    take({readings.data(), count});
+inline std::optional<std::uint32_t> Telemetry::find_device(const CsvRow& row) {
+  if (columns_.host) return devices_.find(row.cells[3], row.cells[2]);
+  return devices_.find(trimmed(row.cells[2]));
+}
+
+inline std::optional<double> Telemetry::find_watts(const CsvRow& row) const {
+  const auto watts = parse_watts(trimmed(row.cells[1]), columns_.unit);
+  if (watts || columns_.other_power.empty()) return watts;
+  for (std::size_t i = 0; i < columns_.other_power.size() && 5 + i < kMaxWantedColumns; ++i) {
+    const auto other = parse_watts(trimmed(row.cells[5 + i]), columns_.unit);
+    if (other) return other;
   }
+  return std::nullopt;
 }
 
 // False when the row says nothing.
-bool Telemetry::read_row(const CsvRow& row, Reading& reading) {
+inline bool Telemetry::read_row(const CsvRow& row, Reading& reading) {
   if (!row.terminated && row.cell_count < header_cells_ && !row.blank) {
     ++skipped_.torn_tail;
     return false;
@@ -255,23 +173,31 @@ bool Telemetry::read_row(const CsvRow& row, Reading& reading) {
   return true;
 }
 
-bool Telemetry::is_repeated_header(const CsvRow& row) const {
-  return row.cell_count == header_cells_ && strip(row.cells[0]) == columns_.timestamp->name &&
-         strip(row.cells[1]) == columns_.power->name;
-}
-
-std::optional<std::uint32_t> Telemetry::find_device(const CsvRow& row) {
-  if (columns_.host) return devices_.find(row.cells[3], row.cells[2]);
-  return devices_.find(trimmed(row.cells[2]));
-}
-
-std::optional<double> Telemetry::find_watts(const CsvRow& row) const {
-  auto watts = parse_watts(trimmed(row.cells[1]), columns_.unit);
-  for (std::size_t i = 0; !watts && i < columns_.other_power.size() && 5 + i < kMaxWantedColumns;
-       ++i) {
-    watts = parse_watts(trimmed(row.cells[5 + i]), columns_.unit);
+void Telemetry::read(const Take& take) {
+  std::vector<std::size_t> selected = {columns_.timestamp->index, columns_.power->index};
+  const auto index_or_timestamp = [&](const std::optional<Column>& column) {
+    return column ? column->index : columns_.timestamp->index;
+  };
+  selected.push_back(index_or_timestamp(columns_.device));
+  selected.push_back(index_or_timestamp(columns_.host));
+  selected.push_back(index_or_timestamp(columns_.metric_name));
+  if (!columns_.host && !columns_.metric_name && columns_.other_power.empty()) selected.resize(3);
+  for (const std::size_t index : columns_.other_power) {
+    if (selected.size() < kMaxWantedColumns) selected.push_back(index);
   }
-  return watts;
+  csv_->select(selected, header_cells_);
+  if (!columns_.device) devices_.add_only_device();
+
+  std::vector<Reading> readings;
+  while (true) {
+    const std::span<const CsvRow> rows = csv_->next_batch();
+    if (rows.empty()) return;
+    rows_ += rows.size();
+    readings.resize(rows.size());
+    std::size_t count = 0;
+    for (const CsvRow& row : rows) count += read_row(row, readings[count]) ? 1 : 0;
+    take({readings.data(), count});
+  }
 }
 
 }  // namespace aggregate_power

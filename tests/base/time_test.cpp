@@ -2,6 +2,7 @@
 #include "aggregate_power/base/time.h"
 
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>

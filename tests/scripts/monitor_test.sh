@@ -12,6 +12,7 @@ esac
 
 here=$(cd "$(dirname "$0")" && pwd)
 monitor=$here/../../scripts/monitor.sh
+unset PYTHONUNBUFFERED || :
 work=$(mktemp -d)
 work=$(cd "$work" && pwd -P)
 nvidia_header='timestamp, index, power.draw [W], temperature.gpu, clocks.current.sm [MHz], clocks.current.memory [MHz], utilization.gpu [%], utilization.memory [%]'
@@ -35,12 +36,12 @@ trap 'exit 143' TERM
 # ---- The private PATH: the utilities that monitor.sh and the stand-ins use, and one vendor tool or none.
 
 mkdir "$work/utilities" "$work/none"
-for utility in awk cat cut date dd env grep head mkdir mv rm sed setsid sh sleep tail tr uname wc; do
+for utility in awk cat cut date dd grep head mkdir mv rm sed setsid sh sleep stdbuf tail tr true uname wc; do
   # Not with command -v: in busybox that gives the bare name.
   place=$(printf '%s\n' "$PATH" | tr : '\n' | while read -r folder; do
     if [ -x "$folder/$utility" ]; then echo "$folder/$utility" && break; fi
   done)
-  ln -s "$place" "$work/utilities/$utility"
+  if [ -n "$place" ]; then ln -s "$place" "$work/utilities/$utility"; fi
 done
 for vendor in nvidia-smi amd-smi rocm-smi; do
   mkdir "$work/$vendor"
@@ -83,6 +84,11 @@ quiet() { equal "$status:$out:$err" 0::; }
 says() { case $err in *"$1"*) ;; *) return 1 ;; esac; }
 files() { (cd "$dir" && find . ! -type d | LC_ALL=C sort | tr '\n' ' '); }
 rows() { grep -c '^[0-9]' "$csv"; }
+ticks_within() {  # SECONDS: between two of the first ticks, where their stamps have a fraction
+  awk -F, -v most="$1" '
+    /card0/ && NR <= 12 { if (last && (!gap || $1 - last < gap)) gap = $1 - last; last = $1 }
+    END { exit gap > most && last ~ /[.]/ }' "$csv"
+}
 rows_from() { test "$(rows)" -ge "$1"; }
 lines() { wc -l <"$csv" | tr -d ' '; }
 is_whole() {  # $csv: the header $1 once and first, every other line a row of as many cells
@@ -114,9 +120,8 @@ nvidia_steady() {
   export TZ
   mkdir -p "$dir/a folder"
   csv="$dir/a folder/run.1 b.csv"
-  # Through a pipe: start must not leave it open in what it starts.
-  said=$(in_dir sh "$monitor" start --output "$csv" --interval 0.2 2>&1) || said="status $?: $said"
-  check "start is quiet" equal "$said" ""
+  run start --output "$csv" --interval 0.2
+  check "start is quiet" quiet
   check "the first sample is there when start returns" test "$(rows)" -ge 1
   check "it samples every 0.2 s" eventually 2 rows_from $(($(rows) + 8 * 5))
   stopped=$(local_now)
@@ -263,6 +268,26 @@ nvidia_outlives() {
   check "nothing runs on" nothing_runs
 }
 
+nvidia_stop_interrupted() {
+  csv=$dir/gpu_metrics.csv
+  run start
+  in_dir sh "$monitor" stop >"$dir.out" 2>"$dir.err" &  # its last sample hangs
+  stopper=$!
+  check "stop ends the recording" eventually 4 grep -q '^stopping' "$dir/gpu_metrics_monitor.pid"
+  sleep 0.5
+  kill -TERM "$stopper"
+  status=0
+  wait "$stopper" || status=$?
+  check "stop ends by the signal" equal "$status" 143
+  check "nothing runs on" nothing_runs
+  stopped=$(local_now)
+  mode=
+  run stop
+  check "stop can be called again" quiet
+  check "it adds the last sample" each_gpu_later_than 8 "$stopped"
+  check "the CSV is whole" is_whole "$nvidia_header"
+}
+
 stale_state() {
   csv=$dir/gpu_metrics.csv
   sleep 60 &
@@ -284,6 +309,15 @@ tool nvidia-smi"
   check "start takes it for a dead recording" quiet
   run stop
   check "stop is quiet" quiet
+  echo "$stale" | sed 's/^host .*/host elsewhere/' >"$dir/gpu_metrics_monitor.pid"
+  run stop
+  check "stop leaves another host's recording alone" equal "$status:$err" \
+    "1:monitor.sh: error: the recording to 'gpu_metrics.csv' runs on host 'elsewhere'; stop it there, or remove 'gpu_metrics_monitor.pid' if it is gone"
+  run start
+  check "start takes it for dead, and says so" equal "$status:$err" \
+    "0:monitor.sh: 'gpu_metrics_monitor.pid' tells of a recording on host 'elsewhere'; it is taken for a dead one"
+  run stop
+  check "its stop is quiet" quiet
   check "the process with that number lives" kill -0 "$stranger"
   kill "$stranger"
   check "nothing runs on" nothing_runs
@@ -291,8 +325,12 @@ tool nvidia-smi"
 
 amd_steady() {
   csv=$dir/results/gpu_metrics.csv
-  run start --output results/gpu_metrics.csv
-  check "start is quiet, and makes the folder" quiet
+  {
+    (in_dir sh "$monitor" start --output results/gpu_metrics.csv) 2>&1 | cat >"$dir.out"
+    : >"$dir.done"
+  } &
+  check "start leaves its caller's pipe" eventually 8 test -f "$dir.done"
+  check "start is quiet, and makes the folder" equal "$(cat "$dir.out")" ""
   check "the first sample is there when start returns" test "$(rows)" -ge 1
   sleep 1.2
   stopped=$(date +%s)
@@ -352,15 +390,17 @@ amd_regroups() {
   inspected
 }
 
-amd_no_energy() {
+amd_failed_snapshots() {
   csv=$dir/gpu_metrics.csv
   echo "an older recording" >"$dir/gpu_metrics_identity.json"
   run start
   check "start is quiet" quiet
   run stop
   check "stop is quiet" quiet
-  check "failed snapshots leave no file" equal "$(files)" "./gpu_metrics.csv ./gpu_metrics_context.json "
+  check "no file of a snapshot is left" equal "$(files)" "./gpu_metrics.csv ./gpu_metrics_context.json "
 }
+
+amd_empty_snapshots() { amd_failed_snapshots; }
 
 amd_stop_interrupted() {
   csv=$dir/gpu_metrics.csv
@@ -399,6 +439,7 @@ rocm_steady() {
   check "a row is time, device, watts" equal "$(tail -n 1 "$csv" | sed "s/^[0-9]\{10\}$fraction,/T,/")" \
     "T,card2,230.0"
   check "each device has a sample from after the stop" each_gpu_later_than 3 "$stopped"
+  check "the 0.2 s that the tool itself takes are not added to them" ticks_within 0.45
   check "no other file stays" equal "$(files)" "./gpu_metrics.csv ./gpu_metrics_context.json "
   check "nothing runs on" nothing_runs
   inspected
@@ -447,12 +488,14 @@ scenario nvidia_stubborn nvidia-smi stubborn
 scenario nvidia_hangs nvidia-smi hangs
 scenario nvidia_twice nvidia-smi
 scenario nvidia_outlives nvidia-smi
+scenario nvidia_stop_interrupted nvidia-smi hangs
 scenario stale_state nvidia-smi
 scenario amd_steady amd-smi
 scenario amd_torn amd-smi torn
 scenario amd_dies amd-smi dies
 scenario amd_regroups amd-smi regroups
-scenario amd_no_energy amd-smi no-energy
+scenario amd_failed_snapshots amd-smi fails-snapshots
+scenario amd_empty_snapshots amd-smi empty-snapshots
 scenario amd_stop_interrupted amd-smi
 scenario amd_options amd-smi
 scenario rocm_steady rocm-smi

@@ -41,7 +41,7 @@ class DeviceIntegrator {
       same_stamp_.push_back(watts);
       return true;
     }
-    if (has_stamp_) take(finished_stamp());
+    if (has_stamp_) take(same_stamp_.empty() ? stamp_ : finished_stamp());
     stamp_ = {unix_s, watts};
     has_stamp_ = true;
     return true;
@@ -51,7 +51,22 @@ class DeviceIntegrator {
 
  private:
   Sample finished_stamp();
-  void take(Sample sample);
+  void take(Sample sample) {
+    if (is_steady_ && sample.unix_s < window_.end_unix_s) {
+      ++result_.samples;
+      const double gap_s = sample.unix_s - before_.unix_s;
+      if (gap_s > result_.max_sample_gap_s) result_.max_sample_gap_s = gap_s;
+      result_.energy_j += trapezoid_j(before_, sample);
+      before_ = sample;
+    } else {
+      take_near_edge(sample);
+    }
+  }
+  // contract.md B.4, in this order: other orders differ in the last bit.
+  static double trapezoid_j(Sample left, Sample right) {
+    return (right.unix_s - left.unix_s) * (left.watts + right.watts) / 2.0;
+  }
+  void take_near_edge(Sample sample);
   void integrate_to(Sample sample);
   double watts_at(double unix_s, Sample right) const;
 
@@ -62,6 +77,7 @@ class DeviceIntegrator {
   Sample before_;                   // the sample before it
   Sample point_;                    // how far the energy reaches
   bool inside_ = false;             // the window's start lies behind
+  bool is_steady_ = false;          // so does a sample inside it, and the end is still ahead
   bool done_ = false;               // its end too
   DeviceEnergy result_;
 };

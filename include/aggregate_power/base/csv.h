@@ -78,6 +78,10 @@ class CsvReader {
   };
 
   void scan();
+  template <typename Kernel>
+  void scan_with();
+  void scan_with_avx2();
+  template <typename Kernel>
   RowShape find_row_end(std::size_t row);
   bool is_ordinary_control(std::uint64_t controls, std::size_t block) const;
   bool all_open_cells(std::uint64_t opens, std::size_t block, std::size_t row) const;
@@ -99,6 +103,7 @@ class CsvReader {
   std::vector<std::uint32_t> cell_starts_;  // of the row's first cells, as far as selected
   std::vector<CsvRow> batch_;
   std::size_t batch_size_ = 0;
+  bool has_avx2_ = false;
   bool row_is_odd_ = false;              // the row at begin_ wants read_slow_row()
   std::vector<std::string> slow_cells_;  // what the batch's one slow row points to
   std::uint64_t dropped_nuls_ = 0;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "aggregate_power/inputs/reason.h"
+#include "aggregate_power/inputs/watts.h"
 
 namespace aggregate_power {
 
@@ -29,20 +30,6 @@ struct Column {
   std::string name;  // as in the header, trimmed
   std::string why;   // for people: "the schema's own column", "named by --power-column"
 };
-
-// What a bare number in the power column counts.
-struct PowerUnit {
-  enum class Size { watt, milliwatt, kilowatt };
-  Size size = Size::watt;
-  bool stated = false;  // by the header; a cell's own unit must then agree
-};
-
-// A unit as people write it ("W", "mW", "Watts"), whatever its case. "MW" is read as milliwatts: no
-// recorder of a GPU means megawatts.
-std::optional<PowerUnit::Size> power_unit(std::string_view text);
-
-// `number` of that unit in watts.
-double in_watts(double number, PowerUnit::Size size);
 
 struct Columns {
   std::string schema;  // "nvidia-smi", ..., "generic", "loose"; empty: nothing recognised

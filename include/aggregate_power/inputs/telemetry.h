@@ -36,11 +36,6 @@ struct Skipped {
 // The causes by name, in the order above.
 std::vector<std::pair<std::string_view, std::uint64_t>> by_cause(const Skipped& skipped);
 
-// The watts a power cell states: a number with an optional unit (W, mW, kW). Nothing for any other
-// text, for the numbers by which tools mean "none" (formats.md section 7), and for a unit that
-// contradicts the header's.
-std::optional<double> parse_watts(std::string_view cell, PowerUnit header);
-
 // One file, read once from front to back.
 class Telemetry {
  public:
