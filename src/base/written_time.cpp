@@ -342,8 +342,9 @@ std::optional<WrittenTime> read_slashes(std::string_view text) {
 std::optional<WrittenTime> read_iso(std::string_view text) {
   const std::size_t blank = text.find(' ');
   if (blank == text.npos || text.find('T') != text.npos) return read_from_iso_format(text);
-  const std::optional<WrittenTime> written =
-      read_from_iso_format(std::string(text).replace(blank, 1, "T"));
+  std::string joined(text);
+  joined[blank] = 'T';
+  const std::optional<WrittenTime> written = read_from_iso_format(joined);
   return written ? written : read_one_digit_hour(text);
 }
 

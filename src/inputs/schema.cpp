@@ -516,7 +516,8 @@ class Chooser {
     if (!ambiguous_.empty()) {
       reasons.add(Reason::ambiguous_power_column, ambiguous_ + "; choose with --power-column");
     }
-    if (wide_ || (!columns_.power && has_column("gpu[ ._-]?[0-9]+.*"))) {
+    if (wide_ || (!columns_.power &&
+                  has_column("gpu[ ._-]?[0-9]+([ ._-]?(power|pwr|watts?|w|mw)([ ._-].*)?)?"))) {
       reasons.add(Reason::wide_power_columns);
     }
     if (!columns_.power && ambiguous_.empty()) {

@@ -104,6 +104,8 @@ void Telemetry::read_head(const ColumnNames& wanted) {
     columns_.reasons.add(Reason::no_header);
   }
   header_cells_ = cells[header].size();
+  head_nuls_ = static_cast<std::uint64_t>(std::count(
+      head_.begin(), head_.begin() + static_cast<std::ptrdiff_t>(rows[header].end), '\0'));
   head_.erase(0, rows[header].end);
   csv_ = std::make_unique<CsvReader>(*source_, head_);
   head_ = {};

@@ -61,7 +61,7 @@ class Telemetry {
   const Skipped& skipped() const { return skipped_; }
   std::uint64_t rows() const { return rows_; }                  // behind the header, blank ones too
   std::uint64_t naive_stamps() const { return naive_stamps_; }  // that the zone decided
-  std::uint64_t dropped_nuls() const { return csv_->dropped_nuls(); }
+  std::uint64_t dropped_nuls() const { return head_nuls_ + csv_->dropped_nuls(); }
 
  private:
   void read_head(const ColumnNames& wanted);
@@ -81,6 +81,7 @@ class Telemetry {
   Skipped skipped_;
   std::uint64_t rows_ = 0;
   std::uint64_t naive_stamps_ = 0;
+  std::uint64_t head_nuls_ = 0;  // up to the header's end
 };
 
 }  // namespace aggregate_power
