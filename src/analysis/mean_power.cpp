@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <limits>
 
 namespace aggregate_power {
@@ -13,21 +12,16 @@ namespace {
 constexpr std::int64_t kOpenMs = 2000;
 constexpr std::uint32_t kNoDevice = std::numeric_limits<std::uint32_t>::max();
 
-double exact_mean(double first, std::span<const double> more) {
-  ExactMean mean;
-  mean.add(first);
-  for (const double value : more) mean.add(value);
-  return mean.mean();
-}
-
 }  // namespace
 
 std::int64_t rounded_ms(double unix_s) {
-  // The product is off by less than 1e-3 ms at today's times: good unless it lies near a half.
+  // The product is off by less than 1e-3 at today's times: good unless it lies near a half.
   const double ms = unix_s * 1000;
-  const double below = std::floor(ms);
-  if (std::abs(ms) < 1e13 && std::abs(ms - below - 0.5) > 0.01) {
-    return static_cast<std::int64_t>(std::llround(ms));
+  if (ms >= 0 && ms < 1e13) {
+    const auto whole = static_cast<std::int64_t>(ms);
+    const double fraction = ms - static_cast<double>(whole);
+    if (fraction < 0.49) return whole;
+    if (fraction > 0.51) return whole + 1;
   }
   // Decimal digits of the exact value, rounded by the library.
   char digits[400];
@@ -46,7 +40,8 @@ MeanPowerGatherer::MeanPowerGatherer(Window window, bool has_devices, bool any_o
     : window_(window),
       has_devices_(has_devices),
       any_order_(any_order),
-      closed_to_ms_(std::numeric_limits<std::int64_t>::min()) {}
+      closed_to_ms_(std::numeric_limits<std::int64_t>::min()),
+      newest_unix_s_(std::numeric_limits<double>::quiet_NaN()) {}
 
 void MeanPowerGatherer::take(std::span<const Reading> readings) {
   for (const Reading& reading : readings) {
@@ -55,73 +50,107 @@ void MeanPowerGatherer::take(std::span<const Reading> readings) {
     if (reading.unix_s < window_.start_unix_s || reading.unix_s > window_.end_unix_s) continue;
     ++readings_in_window_;
     const std::uint32_t device = named && has_devices_ ? reading.device : kNoDevice;
-    const std::int64_t stamp_ms = rounded_ms(reading.unix_s);
     if (any_order_) {
-      kept_.push_back({stamp_ms, reading.watts, device});
+      kept_.push_back({rounded_ms(reading.unix_s), reading.watts, device});
+      continue;
+    }
+    if (reading.unix_s != newest_unix_s_) {
+      newest_unix_s_ = reading.unix_s;
+      newest_ = find_bucket(rounded_ms(reading.unix_s));
+    }
+    if (newest_ == nullptr) {
+      out_of_order_ = true;
     } else {
-      add(stamp_ms, device, reading.watts);
+      add(*newest_, device, reading.watts);
     }
   }
 }
 
-void MeanPowerGatherer::add(std::int64_t stamp_ms, std::uint32_t device, double watts) {
-  Bucket* bucket = find_bucket(stamp_ms);
-  if (bucket == nullptr) {
-    out_of_order_ = true;
-    return;
-  }
-  ++bucket->rows;
+void MeanPowerGatherer::add(Bucket& bucket, std::uint32_t device, double watts) {
+  ++bucket.rows;
   if (device != kNoDevice) {
-    if (device >= seen_devices_.size()) seen_devices_.resize(device + 1);
-    seen_devices_[device] = true;
-    const auto same = std::ranges::find(bucket->shares, device, &Share::device);
-    if (same != bucket->shares.end()) {
-      same->more.push_back(watts);
+    if (device >= places_.size()) places_.resize(device + 1);
+    if (const auto share = find_share(bucket, device)) {
+      bucket.repeats.push_back({*share, watts});
       return;
     }
+    Place& place = places_[device];
+    if (bucket.number > place.bucket) place = {bucket.number, bucket.shares.size()};
   }
-  bucket->shares.push_back({device, watts, {}});
+  bucket.shares.push_back({device, watts});
 }
 
+std::optional<std::size_t> MeanPowerGatherer::find_share(const Bucket& bucket,
+                                                         std::uint32_t device) const {
+  const Place& place = places_[device];
+  if (place.bucket < bucket.number) return std::nullopt;
+  if (place.bucket == bucket.number) return place.share;
+  // The device has been in a newer bucket since.
+  const auto share = std::ranges::find(bucket.shares, device, &Share::device);
+  if (share == bucket.shares.end()) return std::nullopt;
+  return static_cast<std::size_t>(share - bucket.shares.begin());
+}
+
+// The bucket of that millisecond; nothing when it was closed.
 MeanPowerGatherer::Bucket* MeanPowerGatherer::find_bucket(std::int64_t stamp_ms) {
   if (stamp_ms <= closed_to_ms_) return nullptr;
   auto at = open_.end();
   while (at != open_.begin() && std::prev(at)->stamp_ms >= stamp_ms) --at;
   if (at != open_.end() && at->stamp_ms == stamp_ms) return &*at;
-  const bool is_newest = at == open_.end();
-  const auto position = at - open_.begin();
-  open_.insert(at, Bucket{stamp_ms, 0, {}});
-  if (!is_newest) return &open_[static_cast<std::size_t>(position)];
-  while (open_.front().stamp_ms < stamp_ms - kOpenMs) {
-    closed_to_ms_ = open_.front().stamp_ms;
-    close(open_.front());
-    open_.pop_front();
+  while (!open_.empty() && at == open_.end() && open_.front().stamp_ms < stamp_ms - kOpenMs) {
+    close_oldest();
+    at = open_.end();
   }
-  return &open_.back();
+  Bucket bucket;
+  if (!spare_.empty()) {
+    bucket = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  bucket.stamp_ms = stamp_ms;
+  bucket.number = ++begun_;
+  return &*open_.insert(at, std::move(bucket));
 }
 
-void MeanPowerGatherer::close(Bucket& bucket) {
+void MeanPowerGatherer::close_oldest() {
+  Bucket& bucket = open_.front();
+  for (std::size_t i = 0; !bucket.repeats.empty() && i < bucket.shares.size(); ++i) {
+    ExactMean mean;
+    mean.add(bucket.shares[i].watts);
+    for (const Repeat& repeat : bucket.repeats) {
+      if (repeat.share == i) mean.add(repeat.watts);
+    }
+    bucket.shares[i].watts = mean.mean();
+  }
   double watts = 0;
-  double row_watts = 0;
   std::size_t devices = 0;
   for (const Share& share : bucket.shares) {
-    watts += share.more.empty() ? share.watts : exact_mean(share.watts, share.more);
-    row_watts += share.watts;
+    watts += share.watts;
     devices += share.device != kNoDevice ? 1 : 0;
   }
   by_device_.add(watts / static_cast<double>(std::max<std::size_t>(devices, 1)));
-  by_row_.add(row_watts / static_cast<double>(bucket.rows));
+  by_row_.add(watts / static_cast<double>(bucket.rows));
   most_rows_ = std::max(most_rows_, bucket.rows);
+  closed_to_ms_ = bucket.stamp_ms;
+  bucket.rows = 0;
+  bucket.shares.clear();
+  bucket.repeats.clear();
+  spare_.push_back(std::move(bucket));
+  open_.pop_front();
 }
 
 std::optional<MeanPower> MeanPowerGatherer::finish() {
   std::ranges::stable_sort(kept_, {}, &Late::stamp_ms);
-  for (const Late& reading : kept_) add(reading.stamp_ms, reading.device, reading.watts);
-  for (Bucket& bucket : open_) close(bucket);
-  open_.clear();
+  for (const Late& reading : kept_) {
+    if (open_.empty() || open_.back().stamp_ms != reading.stamp_ms) {
+      while (!open_.empty()) close_oldest();
+    }
+    add(*find_bucket(reading.stamp_ms), reading.device, reading.watts);
+  }
+  while (!open_.empty()) close_oldest();
   if (by_device_.count() == 0) return std::nullopt;
-  const auto seen = static_cast<std::size_t>(std::ranges::count(seen_devices_, true));
-  if (seen > 0) return MeanPower{by_device_.mean(), seen};
+  const auto gpus = static_cast<std::size_t>(
+      std::ranges::count_if(places_, [](const Place& place) { return place.bucket > 0; }));
+  if (gpus > 0) return MeanPower{by_device_.mean(), gpus};
   return MeanPower{by_row_.mean(), most_rows_};
 }
 

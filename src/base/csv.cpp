@@ -13,7 +13,7 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kBlockBytes = 64;
-constexpr std::size_t kBufferBytes = 256 * 1024;
+constexpr std::size_t kBufferBytes = 128 * 1024;
 constexpr std::size_t kBatchRows = 128;
 
 // One row at a time through the dialect's states, as CPython's _csv.c walks them.
@@ -169,12 +169,13 @@ std::vector<CsvTextRow> split_csv(std::string_view text, std::size_t max_rows, b
 
 CsvReader::CsvReader(ByteSource& source, std::string_view head) : source_(source) {
   const std::size_t capacity = std::max(kBufferBytes, head.size());
-  storage_ = std::make_unique<char[]>(capacity + 2 * kBlockBytes);
+  storage_ = std::make_unique_for_overwrite<char[]>(capacity + 2 * kBlockBytes);
   const auto address = reinterpret_cast<std::uintptr_t>(storage_.get());
   buffer_ = storage_.get() + (kBlockBytes - address % kBlockBytes) % kBlockBytes;
   capacity_ = capacity;
   std::memcpy(buffer_, head.data(), head.size());
   end_ = head.size();
+  std::memset(buffer_ + end_, 0, kBlockBytes);
   batch_.resize(kBatchRows);
 #if defined(__x86_64__)
   has_avx2_ = Avx2Kernel::is_supported();
@@ -186,8 +187,8 @@ CsvReader::~CsvReader() = default;
 void CsvReader::select(std::span<const std::size_t> columns, std::size_t header_cells) {
   column_count_ = columns.size();
   std::copy(columns.begin(), columns.end(), columns_.begin());
-  const std::size_t last = columns.empty() ? 0 : *std::max_element(columns.begin(), columns.end());
-  cell_starts_.resize(last + 2);
+  last_column_ = columns.empty() ? 0 : *std::max_element(columns.begin(), columns.end());
+  cell_starts_.resize(last_column_ + 2);
   header_cells_ = header_cells;
 }
 
@@ -218,6 +219,7 @@ bool CsvReader::refill() {
   const std::size_t count = source_.read({buffer_ + end_, capacity_ - end_});
   source_ended_ = count == 0;
   end_ += count;
+  std::memset(buffer_ + end_, 0, kBlockBytes);
   return count > 0;
 }
 
@@ -226,39 +228,38 @@ template <typename Kernel>
 [[gnu::always_inline]] inline CsvReader::RowShape CsvReader::find_row_end(std::size_t row) {
   RowShape shape;
   std::uint32_t* const starts = cell_starts_.data();
-  const std::size_t tracked = cell_starts_.size() - 1;
+  const std::size_t tracked = last_column_ + 1;
   starts[0] = static_cast<std::uint32_t>(row);
   bool in_quotes = false;
   for (std::size_t block = row;; block += kBlockBytes) {
-    if (block >= end_) return shape;
     ByteMasks masks = Kernel::masks(buffer_ + block);
-    if (block + kBlockBytes > end_) masks = masks.first(end_ - block);
-    while (is_ordinary_control(masks.controls, block)) masks.controls &= masks.controls - 1;
-    const std::uint64_t row_bits =
-        (masks.controls & -masks.controls) - 1;  // all, without a control
-    std::uint64_t commas = masks.commas & row_bits;
-    const std::uint64_t quotes = masks.quotes & row_bits;
+    if (block + kBlockBytes > end_) {
+      if (block >= end_) return shape;
+      masks = masks.first(end_ - block);
+    }
+    const std::uint64_t row_end = masks.controls & -masks.controls;  // the first one's bit
+    std::uint64_t commas = masks.commas & (row_end - 1);
+    const std::uint64_t quotes = masks.quotes & (row_end - 1);
     if (quotes != 0 || in_quotes) {
       const std::uint64_t inside = running_parity(quotes) ^ (in_quotes ? ~std::uint64_t{0} : 0);
-      if (!all_open_cells(quotes & inside, block, row)) return {.kind = RowShape::Kind::odd};
+      const bool breaks_inside = (inside & row_end) != 0;
+      if (breaks_inside || !all_open_cells(quotes & inside, block, row)) return odd_row();
       commas &= ~inside;
       in_quotes = (inside >> 63) != 0;
-      if ((inside & masks.controls & -masks.controls) != 0) return {.kind = RowShape::Kind::odd};
       shape.quoted = true;
     }
     while (commas != 0 && shape.commas < tracked) {
-      starts[++shape.commas] = static_cast<std::uint32_t>(block) +
-                               static_cast<std::uint32_t>(std::countr_zero(commas)) + 1;
+      const auto at = static_cast<std::uint32_t>(std::countr_zero(commas));
+      starts[++shape.commas] = static_cast<std::uint32_t>(block) + at + 1;
       commas &= commas - 1;
     }
     shape.commas += Kernel::count(commas);
-    if (masks.controls == 0) continue;
+    if (row_end == 0) continue;
 
-    shape.end = block + static_cast<std::size_t>(std::countr_zero(masks.controls));
+    shape.end = block + static_cast<std::size_t>(std::countr_zero(row_end));
     shape.next = shape.end + 1;
-    const char last = buffer_[shape.end];
-    if (last == '\0') return {.kind = RowShape::Kind::odd};
-    if (last == '\r') {
+    if (buffer_[shape.end] != '\n') {
+      if (buffer_[shape.end] != '\r') return odd_row();
       if (shape.next == end_ && !source_ended_) return shape;
       if (shape.next < end_ && buffer_[shape.next] == '\n') ++shape.next;
     }
@@ -269,14 +270,6 @@ template <typename Kernel>
   }
 }
 
-// Whether the first of `controls` is a tab or the like: data, as any other byte.
-[[gnu::always_inline]] inline bool CsvReader::is_ordinary_control(std::uint64_t controls,
-                                                                  std::size_t block) const {
-  if (controls == 0) return false;
-  const char c = buffer_[block + static_cast<std::size_t>(std::countr_zero(controls))];
-  return c != '\n' && c != '\r' && c != '\0';
-}
-
 bool CsvReader::all_open_cells(std::uint64_t opens, std::size_t block, std::size_t row) const {
   for (; opens != 0; opens &= opens - 1) {
     const std::size_t at = block + static_cast<std::size_t>(std::countr_zero(opens));
@@ -285,40 +278,50 @@ bool CsvReader::all_open_cells(std::uint64_t opens, std::size_t block, std::size
   return true;
 }
 
-// Cuts the selected cells out of a row. False when one of them needs more than dropping its quotes.
+// Cuts the selected cells out of a row. False when that needs more care: an unusual quote, a
+// selected cell that is missing, an overlong line.
 [[gnu::always_inline]] inline bool CsvReader::add_row(std::size_t begin, const RowShape& shape) {
   CsvRow& row = batch_[batch_size_];
-  for (std::size_t i = 0; i < column_count_; ++i) {
-    const std::size_t column = columns_[i];
-    if (column > shape.commas) {
-      row.cells[i] = {};
-      continue;
-    }
-    const char* from = buffer_ + cell_starts_[column];
-    const char* to = buffer_ + cell_starts_[column + 1] - 1;
-    while (from < to && *from == ' ') ++from;
-    if (shape.quoted && from < to && *from == '"') {
-      ++from;
-      --to;
-      if (std::memchr(from, '"', static_cast<std::size_t>(to + 1 - from)) != to) return false;
-    }
-    row.cells[i] = {from, to};
-  }
   row.cell_count = row.filled_count = shape.commas + 1;
   row.blank = false;
   row.terminated = true;
-  if (shape.commas == 0 || row.cell_count > header_cells_) {
-    const std::string_view line(buffer_ + begin, shape.end - begin);
+  if (shape.commas < last_column_ || shape.commas == 0) {
+    if (shape.end != begin) return false;
+    row = CsvRow{};
+    row.blank = true;
+    ++batch_size_;
+    return true;
+  }
+  const std::size_t count = column_count_;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t* const start = cell_starts_.data() + columns_[i];
+    const char* from = buffer_ + start[0];
+    const char* const to = buffer_ + start[1] - 1;
+    while (*from == ' ') ++from;  // stops at the comma or line break at `to`
+    row.cells[i] = {from, static_cast<std::size_t>(to - from)};
+  }
+  if (shape.quoted && !drop_quotes(row)) return false;
+  if (row.cell_count > header_cells_) {
     if (shape.quoted) return false;
-    row.filled_count = count_filled(line);
-    row.blank = row.filled_count == 0 && shape.commas == 0;
-    if (line.empty()) row.cell_count = 0;
+    row.filled_count = count_filled({buffer_ + begin, shape.end - begin});
   }
   if (shape.end - begin > kMaxCellCharacters) return false;
   ++batch_size_;
   return true;
 }
 
+bool CsvReader::drop_quotes(CsvRow& row) const {
+  for (std::string_view& cell : std::span(row.cells).first(column_count_)) {
+    if (!cell.starts_with('"')) continue;
+    cell.remove_prefix(1);
+    if (cell.find('"') + 1 != cell.size()) return false;
+    cell.remove_suffix(1);
+  }
+  return true;
+}
+
+// Gives out the rows that lie wholly in the buffer and have no oddity: a quote inside a cell, a
+// line break inside quotes, a tab, a NUL. Stops before the first other row, or with a full batch.
 // Inlined with all it calls, so that one source becomes each kernel's instructions.
 template <typename Kernel>
 [[gnu::always_inline]] inline void CsvReader::scan_with() {
@@ -334,18 +337,16 @@ template <typename Kernel>
   }
 }
 
-// Gives out the rows that lie wholly in the buffer and have no oddity: a quote inside a cell, a
-// line break inside quotes, a NUL. Stops before the first other row, or with a full batch.
+#if defined(__x86_64__)
+[[AGGREGATE_POWER_AVX2]] void CsvReader::scan_with_avx2() { scan_with<Avx2Kernel>(); }
+#endif
+
 void CsvReader::scan() {
 #if defined(__x86_64__)
   if (has_avx2_) return scan_with_avx2();
 #endif
   scan_with<PortableKernel>();
 }
-
-#if defined(__x86_64__)
-[[AGGREGATE_POWER_AVX2]] void CsvReader::scan_with_avx2() { scan_with<Avx2Kernel>(); }
-#endif
 
 // The next row byte by byte, reading on as needed.
 void CsvReader::read_slow_row() {

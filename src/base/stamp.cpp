@@ -67,18 +67,20 @@ std::optional<Stamp> stamp_of(const WrittenTime& written, const Zone& zone) {
 
 StampParser::StampParser(Zone zone) : zone_(std::move(zone)) {}
 
-std::optional<Stamp> StampParser::parse_any(std::string_view text) {
+bool StampParser::read_any(std::string_view text, Stamp& stamp) {
   const std::string number = ascii_digits(text);
   if (is_number(number)) {
     const std::optional<double> value = read_number(number);
-    if (!value) return std::nullopt;
-    return Stamp{epoch_seconds(*value), false};
+    if (value) stamp = {epoch_seconds(*value), false};
+    return value.has_value();
   }
   std::optional<WrittenTime> written = read_slashes(text);
   if (!written) written = read_iso(text);
-  if (!written) return std::nullopt;
+  if (!written) return false;
   remember_minute(text, *written);
-  return stamp_of(*written, zone_);
+  const std::optional<Stamp> found = stamp_of(*written, zone_);
+  if (found) stamp = *found;
+  return found.has_value();
 }
 
 // `text` was read, as `written`. When its colons stand where they do in "YYYY-MM-DD HH:MM:SS" they

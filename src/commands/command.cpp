@@ -117,7 +117,7 @@ std::string help(const Command& command) {
                      command.options->help());
 }
 
-int run_command(Command& command, const std::vector<std::string>& arguments) {
+int run_command(const Command& command, const std::vector<std::string>& arguments) {
   try {
     std::vector<std::string> words = spell_out(command, arguments);
     std::ranges::reverse(words);  // as CLI11 wants them

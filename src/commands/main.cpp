@@ -1,5 +1,4 @@
 // Which command, and the last catch.
-#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -14,10 +13,8 @@ namespace {
 using namespace aggregate_power;
 
 int run(const std::vector<std::string>& words) {
-  std::vector<Command> commands = all_commands();
-  Command& main_command = commands.front();
   if (words.empty()) {
-    fmt::print(stderr, "{}", help(main_command));
+    fmt::print(stderr, "{}", help(aggregate_command()));
     return 2;
   }
   // For packagers: the man page and the completion come from the program itself.
@@ -29,20 +26,15 @@ int run(const std::vector<std::string>& words) {
     fmt::print("{}", bash_completion());
     return 0;
   }
-  const auto named =
-      std::find_if(commands.begin() + 1, commands.end(), [&](const Command& command) {
-        return command.options->get_name() == "aggregate-power " + words[0];
-      });
-  if (named != commands.end()) return run_command(*named, {words.begin() + 1, words.end()});
-  if (!words[0].starts_with('-')) {
-    fmt::print(
-        stderr,
-        "aggregate-power: error: unknown command '{}'; known: inspect, synthesize, or options "
-        "alone; see 'aggregate-power --help'\n",
-        words[0]);
-    return 2;
-  }
-  return run_command(main_command, words);
+  if (words[0].starts_with('-')) return run_command(aggregate_command(), words);
+  const std::vector<std::string> options(words.begin() + 1, words.end());
+  if (words[0] == "inspect") return run_command(inspect_command(), options);
+  if (words[0] == "synthesize") return run_command(synthesize_command(), options);
+  fmt::print(stderr,
+             "aggregate-power: error: unknown command '{}'; known: inspect, synthesize, or options "
+             "alone; see 'aggregate-power --help'\n",
+             words[0]);
+  return 2;
 }
 
 }  // namespace

@@ -7,14 +7,14 @@
 
 namespace aggregate_power {
 
-std::optional<std::uint32_t> DeviceNames::look_up(std::string_view cell) {
+std::uint32_t DeviceNames::look_up(std::string_view cell) {
   if (const auto known = place_by_cell_.find(cell); known != place_by_cell_.end()) {
     expected_ = known->second + 1 == cells_.size() ? 0 : known->second + 1;
     return numbers_[known->second];
   }
   const std::string text = replace_invalid_utf8(cell);
   const std::string name(strip(text));
-  if (name.empty() || (is_digit_string(name) && !decimal_numeral(name))) return std::nullopt;
+  if (name.empty() || (is_digit_string(name) && !decimal_numeral(name))) return kNone;
 
   const auto [at, is_new] =
       number_by_name_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
@@ -27,10 +27,10 @@ std::optional<std::uint32_t> DeviceNames::look_up(std::string_view cell) {
   return at->second;
 }
 
-std::optional<std::uint32_t> DeviceNames::find(std::string_view host, std::string_view cell) {
+std::uint32_t DeviceNames::find(std::string_view host, std::string_view cell) {
   host = strip(host);
   cell = strip(cell);
-  if (cell.empty()) return std::nullopt;
+  if (cell.empty()) return kNone;
   joined_.assign(host).append("/").append(cell);
   return find(joined_);
 }

@@ -90,8 +90,7 @@ constexpr const char* kGenericTimes[] = {"timestamp([ ._-]?(unix|utc|s|ms|ns))?"
                                          "time", "ts", "date"};
 
 // The six names of the original, then what else tells devices apart.
-constexpr const char* kIndexNames =
-    "index|gpu|gpu_id|gpu_index|card|device|gpu[ ._-]?index|gpu[ ._-]?id";
+constexpr const char* kIndexNames = "index|gpu|gpu.?id|gpu.?index|card|device";
 constexpr const char* kOtherIdentities[] = {"(gpu[ ._-]?)?uuid", "(pci\\.|gpu_)bus_id", "serial",
                                             "pci\\.bus", "module_id"};
 constexpr const char* kHostNames = "hostname|host|node|instance";

@@ -2,9 +2,8 @@
 #include "aggregate_power/inputs/telemetry.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "aggregate_power/base/encoding.h"
 #include "aggregate_power/base/unicode.h"
@@ -12,7 +11,7 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::size_t kHeadBytes = 256 * 1024;
+constexpr std::size_t kHeadBytes = 64 * 1024;
 constexpr std::size_t kHeadRows = 64;  // in which the header must stand
 
 std::string_view trimmed(std::string_view cell) {
@@ -116,19 +115,24 @@ bool Telemetry::is_repeated_header(const CsvRow& row) const {
          strip(row.cells[1]) == columns_.power->name;
 }
 
-inline std::optional<std::uint32_t> Telemetry::find_device(const CsvRow& row) {
+inline std::uint32_t Telemetry::find_device(const CsvRow& row) {
   if (columns_.host) return devices_.find(row.cells[3], row.cells[2]);
   return devices_.find(trimmed(row.cells[2]));
 }
 
-inline std::optional<double> Telemetry::find_watts(const CsvRow& row) const {
-  const auto watts = parse_watts(trimmed(row.cells[1]), columns_.unit);
-  if (watts || columns_.other_power.empty()) return watts;
-  for (std::size_t i = 0; i < columns_.other_power.size() && 5 + i < kMaxWantedColumns; ++i) {
-    const auto other = parse_watts(trimmed(row.cells[5 + i]), columns_.unit);
-    if (other) return other;
+// NaN when no power column holds a reading.
+inline double Telemetry::find_watts(const CsvRow& row) const {
+  const std::string_view cell = trimmed(row.cells[1]);
+  if (columns_.unit.size == PowerUnit::Size::watt) {
+    const double watts = common_watts(cell);
+    if (watts < kFirstSentinel) return watts;
   }
-  return std::nullopt;
+  auto watts = parse_any_watts(cell, columns_.unit);
+  for (std::size_t i = 0; !watts && i < columns_.other_power.size() && 5 + i < kMaxWantedColumns;
+       ++i) {
+    watts = parse_watts(trimmed(row.cells[5 + i]), columns_.unit);
+  }
+  return watts.value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
 // False when the row says nothing.
@@ -141,8 +145,8 @@ inline bool Telemetry::read_row(const CsvRow& row, Reading& reading) {
       trimmed(row.cells[4]) != columns_.metric) {
     return false;
   }
-  const auto stamp = stamps_.parse(trimmed(row.cells[0]));
-  if (!stamp) {
+  Stamp stamp{};
+  if (!stamps_.read(trimmed(row.cells[0]), stamp)) {
     if (row.blank || is_repeated_header(row)) {
       ++(row.blank ? skipped_.blank : skipped_.repeated_header);
       return false;
@@ -151,27 +155,27 @@ inline bool Telemetry::read_row(const CsvRow& row, Reading& reading) {
     reading = {0, 0, 0, Reading::Kind::bad_timestamp};
     return true;
   }
-  naive_stamps_ += stamp->naive ? 1 : 0;
-  reading.unix_s = stamp->unix_s;
+  naive_stamps_ += stamp.naive ? 1 : 0;
+  reading.unix_s = stamp.unix_s;
   reading.kind = Reading::Kind::no_power;
   if (row.filled_count > header_cells_) {
     ++skipped_.too_many_cells;
     return true;
   }
-  const auto watts = find_watts(row);
-  if (!watts) {
+  const double watts = find_watts(row);
+  if (std::isnan(watts)) {
     ++skipped_.no_reading;
     return true;
   }
-  reading.watts = *watts;
-  const auto device = columns_.device ? find_device(row) : std::optional<std::uint32_t>(0);
-  reading.device = device.value_or(0);
-  if (*watts < 0) {
+  reading.watts = watts;
+  reading.device = columns_.device ? find_device(row) : 0;
+  const bool is_named = reading.device != DeviceNames::kNone;
+  if (watts < 0) {
     ++skipped_.no_reading;
-    if (device) reading.kind = Reading::Kind::negative_power;
+    if (is_named) reading.kind = Reading::Kind::negative_power;
     return true;
   }
-  reading.kind = device ? Reading::Kind::power : Reading::Kind::no_device;
+  reading.kind = is_named ? Reading::Kind::power : Reading::Kind::no_device;
   return true;
 }
 

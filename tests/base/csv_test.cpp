@@ -523,7 +523,7 @@ void expect_right_masks() {
     ASSERT_EQ(found.quotes, wanted.quotes) << round;
     ASSERT_EQ(found.controls, wanted.controls) << round;
     std::uint32_t bits = 0;
-    for (int i = 0; i < 64; ++i) bits += (wanted.controls >> i) & 1;
+    for (int i = 0; i < 64; ++i) bits += (wanted.controls >> i & 1) != 0 ? 1 : 0;
     ASSERT_EQ(Kernel::count(wanted.controls), bits);
   }
   EXPECT_EQ(Kernel::count(0), 0u);

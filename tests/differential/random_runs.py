@@ -5,13 +5,13 @@
 # decides otherwise; each such run says in `notes` which rows of it are touched.
 import datetime
 import json
+import os
+import pathlib
 import random
-import zoneinfo
+import re
+import time
 from dataclasses import dataclass, field
 
-CSV = "gpu_metrics.csv"
-BENCHMARK = "run.json"
-AGGREGATE = "agg_run.json"
 
 
 @dataclass
@@ -23,7 +23,9 @@ class Run:
     folders: list[str] = field(default_factory=list)
     notes: set[str] = field(default_factory=set)  # "row 4": part 0 of contract.md; else a remark
     sidecar: str | None = None  # where it belongs
-    aggregate: str = AGGREGATE
+    csv: str = "gpu_metrics.csv"
+    benchmark: str = "run.json"
+    aggregate: str = "agg_run.json"
 
 
 ZONES = [
@@ -32,7 +34,13 @@ ZONES = [
     "Asia/Shanghai", "Africa/Casablanca", "Europe/Dublin", "America/Sao_Paulo", "Pacific/Apia",
     "Pacific/Chatham", "Asia/Tehran",
 ]  # fmt: skip
-POSIX_ZONES = ["UTC0", "EST5EDT,M3.2.0,M11.1.0", "CET-1CEST,M3.5.0,M10.5.0/3", "<+0545>-5:45"]
+ODD_ZONES = [
+    "", "UTC0", "EST5EDT", "EST5EDT,M3.2.0,M11.1.0", "CET-1CEST,M3.5.0,M10.5.0/3",
+    "<+0545>-5:45", "XXX-5:30:15", "AAA4BBB", "IST-1GMT0,M10.5.0,M3.5.0/1",
+    "EST5EDT4,M3.2.0/-2,M11.1.0/26", "NNN3SSS,J60/1,J300", "Nowhere/None", ":America/New_York",
+    "/usr/share/zoneinfo/Europe/Berlin", ":", "Etc/GMT+5", "EST", "<-03>3<-02>,60,300/4", "ABC",
+    "right/UTC", "posix/Europe/Berlin", "utc", "GMT0BST,M3.5.0/1,M10.5.0",
+]  # fmt: skip
 
 # Instants at which clocks were set, by zone.
 CLOCK_CHANGES = {
@@ -44,9 +52,24 @@ CLOCK_CHANGES = {
     "America/St_Johns": [1710048600, 1730608200],
     "Europe/Dublin": [1711846800, 1729990800],
     "Pacific/Chatham": [1712412000, 1728136800],
-    "EST5EDT,M3.2.0,M11.1.0": [1710054000, 1730613600],
+    "Africa/Casablanca": [1710036000, 1713060000],
+    "EST5EDT": [1710054000, 1730613600],
+    "EST5EDT,M3.2.0,M11.1.0": [1710054000, 1730613600, 2708661600],
+    ":America/New_York": [1710054000, 1730613600],
+    "AAA4BBB": [1710050400, 1730610000],
+    "EST5EDT4,M3.2.0/-2,M11.1.0/26": [1710039600, 1730700000],
+    "IST-1GMT0,M10.5.0,M3.5.0/1": [1711846800, 1729990800],
+    "NNN3SSS,J60/1,J300": [1709265600, 1729994400],
     "CET-1CEST,M3.5.0,M10.5.0/3": [1711846800, 1729990800],
+    "/usr/share/zoneinfo/Europe/Berlin": [1711846800, 1729990800],
+    "GMT0BST,M3.5.0/1,M10.5.0": [1711846800, 1729990800],
 }
+
+
+def set_zone(name):
+    """Makes `name` this process's own time zone."""
+    os.environ["TZ"] = name
+    time.tzset()
 
 
 class Die:
@@ -70,19 +93,14 @@ class Die:
 # ---- times as text
 
 
-def wall_clock(unix_us, zone):
-    """The clock on the wall at an instant, without its offset."""
-    utc = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
-    at = utc + datetime.timedelta(microseconds=unix_us)
-    if zone in POSIX_ZONES or zone == "":
-        # Close enough: these runs only need some wall clock that the zone could show.
-        hours = {"EST5EDT,M3.2.0,M11.1.0": -5, "CET-1CEST,M3.5.0,M10.5.0/3": 1,
-                 "<+0545>-5:45": 5.75}.get(zone, 0)  # fmt: skip
-        changes = CLOCK_CHANGES.get(zone, [])
-        if changes and changes[0] <= unix_us // 1_000_000 < changes[1]:
-            hours += 1
-        return at.replace(tzinfo=None) + datetime.timedelta(hours=hours)
-    return at.astimezone(zoneinfo.ZoneInfo(zone)).replace(tzinfo=None)
+def utc_clock(unix_us):
+    return datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=unix_us)
+
+
+def wall_clock(unix_us):
+    """The clock on the wall at an instant, in the process's zone."""
+    local = time.localtime(unix_us // 1_000_000)
+    return datetime.datetime(*local[:5], min(local.tm_sec, 59), unix_us % 1_000_000)
 
 
 def fraction(micros, digits):
@@ -143,6 +161,8 @@ BAD_STAMPS = [
     "2025-02-29T00:00:00", "1700000000 s", "--5", "1,700,000,000", "9" * 400, "-" + "9" * 400,
     "10000-01-01T00:00:00", "Tue May  3 09:04:37 2022", "1700000000_0", "２０２５/01/15 12:00",
 ]  # fmt: skip
+
+ONE_DIGIT_HOUR = re.compile(r"\d{4}-\d\d?-\d\d? +\d:")
 
 FAR_STAMPS = [
     "0", "-1", "-0.0", "1", "20250115", "1000000000000", "1000000000001", "-1700000000",
@@ -212,14 +232,26 @@ class RunMaker:
         self.choose_zone()
         self.choose_times()
         self.choose_gpus()
-        self.run.files[CSV] = self.telemetry()
-        self.run.files[BENCHMARK] = self.benchmark()
-        self.run.files[AGGREGATE] = self.aggregate()
+        self.choose_names()
+        self.run.files[self.run.csv] = self.telemetry()
+        self.run.files[self.run.benchmark] = self.benchmark()
+        self.run.files[self.run.aggregate] = self.aggregate()
         if self.die.chance(0.15):
             self.snapshots()
         self.arguments()
         self.mislay_files()
         return self.run
+
+    def choose_names(self):
+        die, run = self.die, self.run
+        if self.odd(0.05):
+            run.csv = die.pick(["a b.csv", "größe.csv", "noext", ".csv", "x.tar.gz", "end.", "..x",
+                                "a.b.c", "\U0001f600.csv", "-x.csv"])  # fmt: skip
+        if self.odd(0.05):
+            run.benchmark = die.pick(["run.v2.json", "run", ".hidden", "run.", "..json", "é.json",
+                                      "a..json", "r n.json"])  # fmt: skip
+        if self.odd(0.05):
+            run.aggregate = die.pick(["agg", "agg.x.json", ".agg", "ag g.json", "ägg.json"])
 
     # ---- where and when
 
@@ -227,15 +259,17 @@ class RunMaker:
         die = self.die
         self.zone = "UTC" if die.chance(0.4) else die.pick(ZONES)
         if self.odd(0.05):
-            self.zone = die.pick(POSIX_ZONES + [""])
+            self.zone = die.pick(ODD_ZONES)
         self.run.environment["TZ"] = self.zone
+        set_zone(self.zone)
 
     def choose_times(self):
         die = self.die
         base = die.whole(1_690_000_000, 1_790_000_000)
         if self.odd(0.05):
             base = die.pick([1000, 100_000_000, 500_000_000, 2_300_000_000, 4_000_000_000, 10])
-        if self.zone in CLOCK_CHANGES and die.chance(0.25):
+        self.at_clock_change = self.zone in CLOCK_CHANGES and die.chance(0.25)
+        if self.at_clock_change:
             base = die.pick(CLOCK_CHANGES[self.zone]) - die.whole(0, 60)
         self.recorder = die.weighted({"nvidia": 5, "amd": 4, "generic": 4})
         self.period_s = die.pick([0.1, 0.25, 0.5, 1, 1, 1, 1.003, 2, 2.5])
@@ -267,10 +301,14 @@ class RunMaker:
     # ---- the telemetry
 
     def telemetry(self):
+        die = self.die
         self.choose_columns()
         rows = self.rows()
-        text_rows = [self.header_line()] + rows
-        return self.encode(text_rows)
+        if self.odd(0.01):
+            rows = []
+        if self.odd(0.01):  # longer than any buffer
+            rows = self.warm_up_rows(die.whole(2000, 8000)) + rows
+        return self.encode([self.header_line()] + rows)
 
     def choose_columns(self):
         die = self.die
@@ -329,9 +367,15 @@ class RunMaker:
             columns[columns.index(self.power_name)] = named
             self.power_name = named
         self.columns = columns
-        # With GPU columns twice, the last one of a name has the value.
-        if self.odd(0.03) and self.power_name:
-            self.columns.append(self.power_name)
+        # Of a name that is there twice, the last column has the value.
+        if self.odd(0.05):
+            name = die.pick([name for name in names if name in columns])
+            columns.append(name)
+        self.last_place = {name: i for i, name in enumerate(columns)}
+        if self.gpu_name and len(set(self.ids)) > 1 and self.odd(0.05):
+            second = die.pick(["index", "gpu", "gpu_id", "device"])
+            if second not in columns and second != self.gpu_name:
+                columns.append(second)
 
     def header_line(self):
         die = self.die
@@ -441,11 +485,11 @@ class RunMaker:
             return str(unix_us // 1000) + ("" if plain else f".{unix_us % 1000:03d}")
         digits = self.stamp_digits
         if form == "slash":
-            return slash_stamp(die, wall_clock(unix_us, self.zone), digits, plain)
+            return slash_stamp(die, wall_clock(unix_us), digits, plain)
         if form == "iso":
-            return iso_stamp(die, wall_clock(unix_us, self.zone), digits, plain, None)
+            return iso_stamp(die, wall_clock(unix_us), digits, plain, None)
         offset = 0 if form == "iso_z" else self.stamp_offset
-        at = wall_clock(unix_us + offset * 60_000_000, "UTC")
+        at = utc_clock(unix_us + offset * 60_000_000)
         return iso_stamp(die, at, digits, plain, offset)
 
     def rows(self):
@@ -461,6 +505,8 @@ class RunMaker:
             unit = die.pick([" W", "W", " w", " watts"])
         rows = []
         for unix_us, gpu, watts in samples:
+            if self.at_clock_change and self.run.schema == 2 and self.odd(0.02):
+                unix_us += die.pick([-3600, 3600, -1800, 1800]) * 1_000_000
             values = {
                 self.stamp_name: self.stamp_text(unix_us),
                 self.gpu_name: self.ids[gpu],
@@ -475,6 +521,16 @@ class RunMaker:
                     self.spoil_line(rows, kind)
         return rows
 
+    def warm_up_rows(self, count):
+        rows = []
+        first_us = round((self.start - 20 - count) * 1e6)
+        for i in range(count):
+            gpu = i % self.gpu_count
+            values = {self.stamp_name: self.stamp_text(first_us + i * 1_000_000),
+                      self.gpu_name: self.ids[gpu], self.power_name: str(i)}  # fmt: skip
+            rows.append(self.row_line(values, gpu))
+        return rows
+
     def row_oddities(self):
         """Which oddities the rows of this file have, and how often."""
         die = self.die
@@ -482,15 +538,18 @@ class RunMaker:
                  "odd_number": 0.08, "far_stamp": 0.05, "negative": 0.03, "quote_cells": 0.1,
                  "blank_cells": 0.1, "short": 0.04, "odd_blanks": 0.08, "stray_bytes": 0.04,
                  "broken_lines": 0.03, "empty_extra": 0.05, "only_commas": 0.02,
-                 "empty_line": 0.05, "quoted_comma": 0.02}  # fmt: skip
+                 "empty_line": 0.05, "quoted_comma": 0.02,
+                 "mutated_stamp": 0.1}  # fmt: skip
         rates = {}
         for kind, probability in kinds.items():
             if self.odd(probability):
                 rates[kind] = die.pick([0.01, 0.01, 0.05, 0.5])
-        if self.run.schema == 1 and "negative" in rates and not self.wild:
-            del rates["negative"]
-        elif self.run.schema == 1 and "negative" in rates:
-            self.run.notes.add("row 2")
+        if self.run.schema == 1:
+            for kind, row in {"negative": 2, "mutated_stamp": 1, "far_stamp": 1}.items():
+                if kind in rates and self.wild:
+                    self.run.notes.add(f"row {row}")
+                else:
+                    rates.pop(kind, None)
         for kind, row in {"misread": 4, "unit": 4, "sentinel": 19, "repeated_header": 5,
                           "whitespace_line": 5, "long_row": 22, "nul": 16, "micros": 17,
                           "one_digit_hour": 18, "year_1": 8, "huge": 2}.items():  # fmt: skip
@@ -501,7 +560,11 @@ class RunMaker:
     def spoil(self, values, kind, unit):
         die = self.die
         stamp, gpu, power = self.stamp_name, self.gpu_name, self.power_name
-        if kind == "no_reading":
+        if kind == "mutated_stamp":
+            values[stamp] = self.mutated(values[stamp])
+            if ONE_DIGIT_HOUR.match(values[stamp]) or values[stamp][14:].isdigit():
+                values[stamp] = ""
+        elif kind == "no_reading":
             values[power] = die.pick(NO_READINGS)
         elif kind == "blank_id":
             values[gpu] = die.pick(["", " ", "\u00a0", "\t"])
@@ -538,11 +601,23 @@ class RunMaker:
         elif kind == "huge":
             values[power] = "9" * 400
 
+    def mutated(self, text):
+        """`text` with one character changed, added or taken out."""
+        die = self.die
+        at = die.whole(0, len(text))
+        new = die.pick("0123456789 .:-/TZ+,WwNn\"'{}[]\\\t\u00a0\u0663aeE_x")
+        kind = die.pick(["change", "add", "drop"])
+        if kind == "drop":
+            return text[:at] + text[at + 1 :]
+        return text[:at] + new + text[at + (kind == "change") :]
+
     def row_line(self, values, gpu):
         die = self.die
         cells = []
-        for name in self.columns:
-            if name in values:
+        for i, name in enumerate(self.columns):
+            if name in values and i < self.last_place[name] and die.chance(0.5):
+                cells.append(die.pick(["5", "", "N/A", "1700000000"]))
+            elif name in values:
                 cells.append(values[name])
             elif name.startswith("power.draw"):
                 cells.append(f"{die.uniform(50, 700):.2f} W")
@@ -664,14 +739,19 @@ class RunMaker:
             "date": '"20260101-000000"', "num_prompts": "32", "request_rate": "Infinity",
             "ttfts": "[0.1, 0.25, 1e-3, []]", "errors": '["", "a\\u00e9\\ud83d\\ude00"]',
             "nested": '{"duration": 5, "completed": [{}]}', "mean": "12.5", "none": "null",
-            "größe": "-0.0", "q\\\"uote": "true",
+            "größe": "-0.0", "q\\\"uote": "true", "lone": '"\\ud800 \\udc00\\ud800"',
+            "nul": '"\\u0000\\/\\b"', "well": "[" * 300 + "]" * 300,
         }  # fmt: skip
+        if self.odd(0.05):
+            key = die.pick(list(members) or ["x"])
+            members = {name.replace("_", "\\u005f") if name == key else name: value
+                       for name, value in members.items()}  # fmt: skip
         order = list(members.items()) + die.some(list(noise.items()), die.whole(0, len(noise)))
         die.shuffle(order)
-        if self.odd(0.05):
+        if self.odd(0.05) and members:
             order.append((die.pick(list(members)), die.pick(["1", "null", "5.5", "1700000000"])))
         text = self.object_text(order)
-        if self.odd(0.03):
+        if self.odd(0.06):
             return self.spoil_json(text)
         return text.encode()
 
@@ -733,7 +813,14 @@ class RunMaker:
 
     def spoil_json(self, text):
         die = self.die
-        form = die.pick(["cut", "comma", "empty", "trailing", "quote", "bom", "comment", "blank"])
+        if die.chance(0.6):
+            return self.mutated(text).encode()
+        form = die.pick(["cut", "comma", "empty", "trailing", "quote", "bom", "comment", "blank",
+                         "value"])  # fmt: skip
+        if form == "value":
+            value = die.pick(["01", "1.", ".5", "-", "+1", "1e", "-NaN", "nan", "True", "'x'", '"\t"',
+                              "1_0", "0x1", "--1", "1.e5", "1e+", "Inf", '"\\x"', '"\\u12"'])
+            return text.replace(":", ": " + value + ', "z":', 1).encode()
         if form == "cut":
             return text[: die.whole(0, len(text) - 1)].encode()
         if form == "comma":
@@ -762,6 +849,7 @@ class RunMaker:
             ("long", "123456789012345678901234567890"), ("schlüssel", '"naïve \U0001f600"'),
             ("escape\\n\\u0041", '"\\ud83d\\ude00\\t"'), ("", '""'), ("big", "1E400"),
             ("digits", "0.12345678901234567890123"), ("del", '"\x7f"'),
+            ("lone", '["\\ud800", {"\\udfff": 1}]'), ("well", "[" * 300 + "]" * 300),
         ]  # fmt: skip
         members = die.some(noise, die.whole(0, len(noise)))
         power = [
@@ -770,7 +858,8 @@ class RunMaker:
             ("power_metric_schema_version", "1"), ("power_metric_schema_version", '"2"'),
             ("power_invalid_reasons", '["x"]'), ("avg_total_gpu_power_w", "null"),
             ("total_gpu_energy_j", "12"), ("joules_per_input_token", "NaN"),
-            ("joules_per_successful_query", '{"a": 1}'),
+            ("joules_per_successful_query", '{"a": 1}'), ("avg_power\\u005fw", "5"),
+            ("\\u0070ower_valid", "0"), ("power_valid ", "1"), ("Power_valid", "1"),
         ]  # fmt: skip
         if die.chance(0.4):
             members += die.some(power, die.whole(1, 6))
@@ -784,7 +873,7 @@ class RunMaker:
             self.run.notes.add("row 9")
             return die.pick([b"[]", b"5", b'"x"', b"null", b'{"a": "\xff"}', b"[{}]",
                              b'{"a": ' + b"9" * 5000 + b"}"])  # fmt: skip
-        if self.odd(0.04):
+        if self.odd(0.06):
             return self.spoil_json(text)
         return text.encode()
 
@@ -819,35 +908,34 @@ class RunMaker:
                     lines.append(die.pick(["", ",", lines[-1], "0", "0,5,6,7"]))
             return ("\r\n" if odd else "\n").join(lines).encode() + b"\n"
 
-        self.run.files["gpu_metrics_energy_start.csv"] = text(0)
-        self.run.files["gpu_metrics_energy_end.csv"] = text(1)
-        if die.chance(0.1):
-            del self.run.files[f"gpu_metrics_energy_{die.pick(['start', 'end'])}.csv"]
+        stem = pathlib.PurePath(self.run.csv).stem
+        for which in (0, 1):
+            if die.chance(0.95):
+                self.run.files[f"{stem}_energy_{['start', 'end'][which]}.csv"] = text(which)
 
     def arguments(self):
         die, run = self.die, self.run
-        csv, benchmark = CSV, BENCHMARK
+        csv, benchmark = run.csv, run.benchmark
         if self.odd(0.1):
-            csv = die.pick(["./gpu_metrics.csv", ".//gpu_metrics.csv", "sub/../gpu_metrics.csv",
-                            "sub/.././gpu_metrics.csv"])  # fmt: skip
+            csv = die.pick(["./", ".//", "sub/../", "sub/.././", "sub/..//./"]) + csv
             run.folders.append("sub")
         if self.odd(0.05):
-            benchmark = die.pick(["./run.json", "sub/../run.json", ".//run.json"])
+            benchmark = die.pick(["./", "sub/../", ".//"]) + benchmark
             run.folders.append("sub")
         options = [
             (die.pick(["--csv", "--csv", "--cs", "--c"]), csv),
             (die.pick(["--bench-result", "--bench-result", "--bench", "--b"]), benchmark),
-            (die.pick(["--agg-result", "--agg-result", "--agg", "--a"]), AGGREGATE),
+            (die.pick(["--agg-result", "--agg-result", "--agg", "--a"]), run.aggregate),
         ]
         run.sidecar = None
         if run.schema == 2:
             count = str(len(set(self.ids)))
             if self.odd(0.05):
-                count = die.pick(["0", "-1", "1", "8", "+2", " 4 ", "1_0", "٣", "007"])
+                count = die.pick(["0", "-1", "1", "8", "+2", " 4 ", "1_0", "٣", "007", "-0", "1__0", "_1",
+                                  "", "1.0", "0x4", "1e1", "+-1", "- 1", "4_", "\u00a05", "x",
+                                  "-", "+", "９"])  # fmt: skip
             options.append((die.pick(["--expected-num-gpus", "--expected", "--e"]), count))
-            run.sidecar = "power_validation_run.json"
-            if benchmark.startswith("sub/"):
-                run.sidecar = "sub/../power_validation_run.json"
+            run.sidecar = f"power_validation_{pathlib.PurePath(benchmark).stem}.json"
             if die.chance(0.2):
                 run.sidecar = die.pick(["audit.json", "made/for/it.json", "./audit"])
                 options.append((die.pick(["--validation-result", "--val", "--v"]), run.sidecar))
@@ -856,7 +944,8 @@ class RunMaker:
             options.insert(0, ("--csv", "other.csv"))
         words = []
         for name, value in options:
-            words += [f"{name}={value}"] if die.chance(0.2) else [name, value]
+            joined = die.chance(0.2) or value.startswith("-x")
+            words += [f"{name}={value}"] if joined else [name, value]
         if run.schema == 2:
             if die.chance(0.15):
                 words.insert(0, die.pick(["--require-power", "--req", "--r"]))
@@ -873,7 +962,7 @@ class RunMaker:
     def mislay_files(self):
         die, run = self.die, self.run
         if self.odd(0.04):
-            name = die.pick([CSV, CSV, BENCHMARK, AGGREGATE])
+            name = die.pick([run.csv, run.csv, run.benchmark, run.aggregate])
             what = die.pick(["missing", "missing", "folder", "empty"])
             if what == "empty":
                 run.files[name] = b""

@@ -110,8 +110,14 @@ TEST(ChooseColumns, KnowsEveryRecorder) {
       {"amd-smi, other names: the first of the schema's order, not of the header's",
        "timestamp,gpu,average_socket_power,current_socket_power\n1700000000,0,1,2\n", "amd-smi",
        "timestamp", "current_socket_power", "gpu"},
-      {"amd-smi, one shot: no time", "gpu,socket_power,power_management\n0,240,ENABLED\n",
-       "amd-smi", "", "socket_power", "gpu", "", {kNoTime}},
+      {"amd-smi, one shot: no time",
+       "gpu,socket_power,power_management\n0,240,ENABLED\n",
+       "amd-smi",
+       "",
+       "socket_power",
+       "gpu",
+       "",
+       {kNoTime}},
       {"amd-smi monitor",
        "timestamp,gpu,xcp,power_usage,max_power,hotspot_temperature\n1700000000,0,0,1,750,40\n",
        "amd-smi-monitor", "timestamp", "power_usage", "gpu"},
@@ -123,8 +129,14 @@ TEST(ChooseColumns, KnowsEveryRecorder) {
        "time,device,Average Graphics Package Power (W),Current Socket Graphics Package Power (W)\n"
        "1700000000,card0,25.0,N/A\n",
        "rocm-smi", "time", "Current Socket Graphics Package Power (W)", "device"},
-      {"rocm-smi without a time", "device,Average Graphics Package Power (W)\ncard0,25.0\n",
-       "rocm-smi", "", "Average Graphics Package Power (W)", "device", "", {kNoTime}},
+      {"rocm-smi without a time",
+       "device,Average Graphics Package Power (W)\ncard0,25.0\n",
+       "rocm-smi",
+       "",
+       "Average Graphics Package Power (W)",
+       "device",
+       "",
+       {kNoTime}},
       {"xpu-smi 1.x",
        "Timestamp, DeviceId, GPU Utilization (%), GPU Power (W), GPU Frequency (MHz), GPU Energy "
        "Consumed (J)\n2024-05-26T18:51:23.769, 0, 1, 2, 3, 4\n",
@@ -149,8 +161,13 @@ TEST(ChooseColumns, KnowsEveryRecorder) {
            ", GPU-1, 1 W, 2 W\n",
        "nvidia-smi", "timestamp", "power.draw.average [W]", "uuid"},
       {"nvidia-smi: only the instant",
-       "timestamp, power.draw.instant [W]" + nvidia_time + ", 1 W\n", "nvidia-smi", "timestamp",
-       "power.draw.instant [W]", "", "", {kNoDevice}},
+       "timestamp, power.draw.instant [W]" + nvidia_time + ", 1 W\n",
+       "nvidia-smi",
+       "timestamp",
+       "power.draw.instant [W]",
+       "",
+       "",
+       {kNoDevice}},
       {"nvidia-smi: never the module's",
        "timestamp, index, module.power.draw.instant [W], power.draw.instant [W]" + nvidia_time +
            ", 0, 1 W, 2 W\n",
@@ -166,15 +183,32 @@ TEST(ChooseColumns, KnowsEveryRecorder) {
            nvidia_time + ", HL-225, 30, 2, 600 W, 100 W\n",
        "nvidia-smi", "timestamp", "power.draw [W]", "module_id"},
       {"GPU-Z, board",
-       "Date , GPU Temperature [\xB0" "C] , GPU Chip Power Draw [W] , MVDDQ Power Draw [W] , PCIe "
+       "Date , GPU Temperature [\xB0"
+       "C] , GPU Chip Power Draw [W] , MVDDQ Power Draw [W] , PCIe "
        "Slot Power [W] , 6-Pin #1 Power [W] , Power Consumption (%) [% TDP] , Board Power Draw "
        "[W] ,\n2024-04-11 14:43:15 , 40 , 1 , 2 , 3 , 4 , 5 , 6 ,\n",
-       "gpu-z", "Date", "Board Power Draw [W]", "", "", {kNoDevice}},
-      {"GPU-Z, GPU", "Date , GPU Temperature [C] , GPU Power [W] ,\n2024-04-11 14:43:15 , 40 , 1 ,\n",
-       "gpu-z", "Date", "GPU Power [W]", "", "", {kNoDevice}},
+       "gpu-z",
+       "Date",
+       "Board Power Draw [W]",
+       "",
+       "",
+       {kNoDevice}},
+      {"GPU-Z, GPU",
+       "Date , GPU Temperature [C] , GPU Power [W] ,\n2024-04-11 14:43:15 , 40 , 1 ,\n",
+       "gpu-z",
+       "Date",
+       "GPU Power [W]",
+       "",
+       "",
+       {kNoDevice}},
       {"GPU-Z, chip only",
        "Date , GPU Temperature [C] , GPU Chip Power Draw [W] ,\n2024-04-11 14:43:15 , 40 , 1 ,\n",
-       "gpu-z", "Date", "GPU Chip Power Draw [W]", "", "", {kNoDevice}},
+       "gpu-z",
+       "Date",
+       "GPU Chip Power Draw [W]",
+       "",
+       "",
+       {kNoDevice}},
   };
   for (const Case& c : cases) expect(c);
 }
@@ -194,12 +228,22 @@ TEST(ChooseColumns, MatchesWholeNamesOnly) {
 
 TEST(ChooseColumns, TakesGenericNamesOfPower) {
   const char* const names[] = {
-      "power",       "Power",         "POWER",        "power_w",     "power_W",   "power.watts",
-      "power-watt",  "power mw",      "Power (W)",    "Power [W]",   "Power(Watts)", "Power (mW)",
-      "power_draw",  "power draw",    "power_draw_w", "power_usage", "power.used", "Power Used",
-      "gpu_power",   "GPU Power",     "gpu power draw", "gpu_power_usage_w", "GPU Power [W]",
-      "gpu_power_consumption_watts", "gpupower", "pwr", "gpu_pwr",   "pwr_w",     "gpu_watts",
-      "gpu watts",   "gpu-watt",      "GPU Watts",
+      "power",          "Power",
+      "POWER",          "power_w",
+      "power_W",        "power.watts",
+      "power-watt",     "power mw",
+      "Power (W)",      "Power [W]",
+      "Power(Watts)",   "Power (mW)",
+      "power_draw",     "power draw",
+      "power_draw_w",   "power_usage",
+      "power.used",     "Power Used",
+      "gpu_power",      "GPU Power",
+      "gpu power draw", "gpu_power_usage_w",
+      "GPU Power [W]",  "gpu_power_consumption_watts",
+      "gpupower",       "pwr",
+      "gpu_pwr",        "pwr_w",
+      "gpu_watts",      "gpu watts",
+      "gpu-watt",       "GPU Watts",
   };
   for (const std::string name : names) {
     expect({name.c_str(), "timestamp,gpu_index," + name + "\n1700000000,0,1\n", "generic",
@@ -209,10 +253,22 @@ TEST(ChooseColumns, TakesGenericNamesOfPower) {
 
 // formats.md section 9 row 11, in that order.
 TEST(ChooseColumns, TakesGenericNamesOfTimes) {
-  const char* const names[] = {"timestamp",    "timestamp_unix", "timestamp_s", "Timestamp (s)",
-                               "timestamp.ms", "timestamp ns",   "timestamp_utc", "datetime",
-                               "date_time",    "Date Time",      "date-time",   "time",
-                               "Time",         "ts",             "TS",          "date",
+  const char* const names[] = {"timestamp",
+                               "timestamp_unix",
+                               "timestamp_s",
+                               "Timestamp (s)",
+                               "timestamp.ms",
+                               "timestamp ns",
+                               "timestamp_utc",
+                               "datetime",
+                               "date_time",
+                               "Date Time",
+                               "date-time",
+                               "time",
+                               "Time",
+                               "ts",
+                               "TS",
+                               "date",
                                "Date"};
   for (const std::string name : names) {
     expect({name.c_str(), "gpu," + name + ",power_w\n0,1700000000,1\n", "generic", name, "power_w",
@@ -244,33 +300,99 @@ TEST(ChooseColumns, AGenericTimeMustHoldAbsoluteTimes) {
 TEST(ChooseColumns, NeverTakesWhatOnlySoundsLikePower) {
   const char* const names[] = {
       // limits
-      "power.limit", "power.limit [W]", "enforced.power.limit [W]", "power.default_limit [W]",
-      "power.max_limit [W]", "power.min_limit [W]", "module.power.limit [W]", "PowerCap", "powercap_w",
-      "power_cap_watts", "max_power", "min_power", "Power Max", " Power Max", "power.max",
-      "power_min_w", "Power Limit", "Max Graphics Package Power (W)", "power_limit", "PowerLimit",
-      "Power Consumption (%) [% TDP]", "requested_power_limit", "requested_power", "enforced_power",
-      "default_power_w", "MaxPower", "PowerMax", "power_max_w",
+      "power.limit",
+      "power.limit [W]",
+      "enforced.power.limit [W]",
+      "power.default_limit [W]",
+      "power.max_limit [W]",
+      "power.min_limit [W]",
+      "module.power.limit [W]",
+      "PowerCap",
+      "powercap_w",
+      "power_cap_watts",
+      "max_power",
+      "min_power",
+      "Power Max",
+      " Power Max",
+      "power.max",
+      "power_min_w",
+      "Power Limit",
+      "Max Graphics Package Power (W)",
+      "power_limit",
+      "PowerLimit",
+      "Power Consumption (%) [% TDP]",
+      "requested_power_limit",
+      "requested_power",
+      "enforced_power",
+      "default_power_w",
+      "MaxPower",
+      "PowerMax",
+      "power_max_w",
       // states
-      "power.management", "power_management", "inforom.pwr", "inforom.power", "power_state",
-      "C2C_LINK_POWER_STATE", "power_profile", "power mode", "power_unit", "PowerType",
-      "low_power", "low power mode",
+      "power.management",
+      "power_management",
+      "inforom.pwr",
+      "inforom.power",
+      "power_state",
+      "C2C_LINK_POWER_STATE",
+      "power_profile",
+      "power mode",
+      "power_unit",
+      "PowerType",
+      "low_power",
+      "low power mode",
       // reasons
-      "clocks_event_reasons.hw_power_brake_slowdown", "clocks_event_reasons.sw_power_cap",
+      "clocks_event_reasons.hw_power_brake_slowdown",
+      "clocks_event_reasons.sw_power_cap",
       "clocks_throttle_reasons.hw_power_brake_slowdown",
-      "clocks_event_reasons_counters.sw_power_cap [us]", "DCGM_FI_DEV_POWER_VIOLATION",
-      "PWR_SMOOTHING_ENABLED", "power_smoothing", "power_throttle", "power_brake",
+      "clocks_event_reasons_counters.sw_power_cap [us]",
+      "DCGM_FI_DEV_POWER_VIOLATION",
+      "PWR_SMOOTHING_ENABLED",
+      "power_smoothing",
+      "power_throttle",
+      "power_brake",
       // another scope
-      "cpu_power", "cpu_power_w", "ram_power", "dram_power_w", "soc_power", "sys_power_w",
-      "system_power", "node_power_w", "total_measured_power_w", "Total Power", "psu_power",
-      "PSU1 Power", "ubb_power", "SYSTEM_POWER (Watts)", "Processor Power_0(Watt)",
-      "IA Power_0(Watt)", "DRAM Power_0(Watt)", "GT Power_0(Watt)", "MTBL_SOCKET_POWER",
-      "PCIe Slot Power [W]", "6-Pin #1 Power [W]", "MVDDQ Power Draw [W]", "rail_power_mw",
-      "module.power.draw [W]", "module.power.draw.average [W]", "module.power.draw.instant [W]",
+      "cpu_power",
+      "cpu_power_w",
+      "ram_power",
+      "dram_power_w",
+      "soc_power",
+      "sys_power_w",
+      "system_power",
+      "node_power_w",
+      "total_measured_power_w",
+      "Total Power",
+      "psu_power",
+      "PSU1 Power",
+      "ubb_power",
+      "SYSTEM_POWER (Watts)",
+      "Processor Power_0(Watt)",
+      "IA Power_0(Watt)",
+      "DRAM Power_0(Watt)",
+      "GT Power_0(Watt)",
+      "MTBL_SOCKET_POWER",
+      "PCIe Slot Power [W]",
+      "6-Pin #1 Power [W]",
+      "MVDDQ Power Draw [W]",
+      "rail_power_mw",
+      "module.power.draw [W]",
+      "module.power.draw.average [W]",
+      "module.power.draw.instant [W]",
       "board temp power",
       // statistics
-      "peak_power[W]", "peak_power_w", "power_median", "power_q1", "power_q3", "power_std",
+      "peak_power[W]",
+      "peak_power_w",
+      "power_median",
+      "power_q1",
+      "power_q3",
+      "power_std",
       // energy
-      "power_energy_j", "energy_power", "power_kwh", "power_mwh", "power_mj", "power_accumulator",
+      "power_energy_j",
+      "energy_power",
+      "power_kwh",
+      "power_mwh",
+      "power_mj",
+      "power_accumulator",
   };
   for (const std::string name : names) {
     const Columns alone = choose("timestamp,index," + name + "\n1700000000,0,1\n");
@@ -279,7 +401,8 @@ TEST(ChooseColumns, NeverTakesWhatOnlySoundsLikePower) {
     const Columns beside = choose("timestamp,index," + name + ",power_w\n1700000000,0,1,2\n");
     EXPECT_EQ(name_of(beside.power), "power_w") << name;
     EXPECT_EQ(beside.schema, "generic") << name;
-    const Columns loose = choose("timestamp,index," + name + ",my power of gpu\n1700000000,0,1,2\n");
+    const Columns loose =
+        choose("timestamp,index," + name + ",my power of gpu\n1700000000,0,1,2\n");
     EXPECT_EQ(name_of(loose.power), "my power of gpu") << name;
     EXPECT_EQ(loose.schema, "loose") << name;
     EXPECT_EQ(loose.warnings, Codes{}) << name;
@@ -297,16 +420,15 @@ TEST(ChooseColumns, LooseRuleTakesTheFirstNameWithPower) {
        "loose", "my_timestamp_local", "card_power_now", "index"},
       {"a mean only where there is nothing else", "timestamp,index,avg_power_w\n1700000000,0,1\n",
        "loose", "timestamp", "avg_power_w", "index"},
-      {"a draw before a mean",
-       "timestamp,index,avg_power_w,power_of_gpu\n1700000000,0,1,2\n", "loose", "timestamp",
-       "power_of_gpu", "index"},
+      {"a draw before a mean", "timestamp,index,avg_power_w,power_of_gpu\n1700000000,0,1,2\n",
+       "loose", "timestamp", "power_of_gpu", "index"},
   };
   for (const Case& c : cases) expect(c);
 }
 
 TEST(ChooseColumns, LooseRuleWarnsOfASecondCandidate) {
-  const Columns columns =
-      choose("timestamp,sometime,index,power_a,power_b [W],power_c\n1700000000,1700000000,0,1,2,3\n");
+  const Columns columns = choose(
+      "timestamp,sometime,index,power_a,power_b [W],power_c\n1700000000,1700000000,0,1,2,3\n");
   EXPECT_EQ(columns.schema, "loose");
   EXPECT_EQ(name_of(columns.power), "power_a");
   EXPECT_EQ(name_of(columns.timestamp), "timestamp");
@@ -321,12 +443,35 @@ TEST(ChooseColumns, LooseRuleWarnsOfASecondCandidate) {
 // formats.md 5.2: none of these is the timestamp, whatever it holds.
 TEST(ChooseColumns, NeverTakesWhatOnlySoundsLikeATime) {
   const char* const names[] = {
-      "time_ms", "time_s", "time_relative_s", "elapsed", "elapsed_time", "Elapsed Time (sec)",
-      "elapsed_s", "duration", "runtime", "run_time", "uptime", "up_time", "Delta", "second",
-      "start_time", "end_time", "start_s", "RDTSC", "frame_idx", "used_gpu_time", "gpu_time_ns",
-      "evicted_time", "clocks_event_reasons_counters.sw_power_cap [us]",
-      "clocks_event_reasons_counters.sw_thermal_slowdown_time [us]", "TotalTime(S)",
-      "total_time", "Time_Seconds", "lifetime", "timeout_s",
+      "time_ms",
+      "time_s",
+      "time_relative_s",
+      "elapsed",
+      "elapsed_time",
+      "Elapsed Time (sec)",
+      "elapsed_s",
+      "duration",
+      "runtime",
+      "run_time",
+      "uptime",
+      "up_time",
+      "Delta",
+      "second",
+      "start_time",
+      "end_time",
+      "start_s",
+      "RDTSC",
+      "frame_idx",
+      "used_gpu_time",
+      "gpu_time_ns",
+      "evicted_time",
+      "clocks_event_reasons_counters.sw_power_cap [us]",
+      "clocks_event_reasons_counters.sw_thermal_slowdown_time [us]",
+      "TotalTime(S)",
+      "total_time",
+      "Time_Seconds",
+      "lifetime",
+      "timeout_s",
   };
   for (const std::string name : names) {
     for (const std::string value : {"4.5", "1700000000"}) {
@@ -338,7 +483,8 @@ TEST(ChooseColumns, NeverTakesWhatOnlySoundsLikeATime) {
           choose(name + ",timestamp,index,power_w\n" + value + ",1700000000,0,1\n");
       EXPECT_EQ(name_of(beside.timestamp), "timestamp") << name;
       EXPECT_EQ(name_of(beside.power), "power_w") << name;
-      const Columns late = choose(name + ",Date,gpu,power_w\n" + value + ",2026-04-25 1:02:03,0,1\n");
+      const Columns late =
+          choose(name + ",Date,gpu,power_w\n" + value + ",2026-04-25 1:02:03,0,1\n");
       EXPECT_EQ(name_of(late.timestamp), "Date") << name;
     }
   }
@@ -360,9 +506,10 @@ TEST(ChooseColumns, TakesTheSixNamesOfTheOriginalForADevice) {
 // formats.md 5.3, the traps; `device_id` is golden.md's.
 TEST(ChooseColumns, NeverTakesWhatOnlySoundsLikeADevice) {
   for (const std::string name :
-       {"name", "gpu_name", "gpu_model", "gpu_vendor", "gpu_memory_used_mb", "gpu_util",
-        "GPU use (%)", "Device ID", "device_id", "Device Name", "Node ID", "xcp", "TileId", "GPU_I_ID",
-        "GPU_I_PROFILE", "partition_id", "gpu0", "indexed", "card series", "hostname"}) {
+       {"name",         "gpu_name",    "gpu_model", "gpu_vendor",  "gpu_memory_used_mb",
+        "gpu_util",     "GPU use (%)", "Device ID", "device_id",   "Device Name",
+        "Node ID",      "xcp",         "TileId",    "GPU_I_ID",    "GPU_I_PROFILE",
+        "partition_id", "gpu0",        "indexed",   "card series", "hostname"}) {
     const Columns columns = choose("timestamp," + name + ",power_w\n1700000000,1,2\n");
     EXPECT_EQ(name_of(columns.device), "") << name;
     EXPECT_EQ(columns.reasons.codes(), Codes{kNoDevice}) << name;
@@ -372,8 +519,9 @@ TEST(ChooseColumns, NeverTakesWhatOnlySoundsLikeADevice) {
 // Contract.md part 0 row 14.
 TEST(ChooseColumns, PrefersADeviceColumnThatVaries) {
   const Case cases[] = {
-      {"the six in header order", "timestamp,gpu,index,power_w\n1700000000,1,0,1\n1700000000,2,1,1\n",
-       "generic", "timestamp", "power_w", "gpu"},
+      {"the six in header order",
+       "timestamp,gpu,index,power_w\n1700000000,1,0,1\n1700000000,2,1,1\n", "generic", "timestamp",
+       "power_w", "gpu"},
       {"the index never varies, the UUID does",
        "timestamp,index,uuid,power_w\n1700000000,0,GPU-a,1\n1700000000,0,GPU-b,1\n", "generic",
        "timestamp", "power_w", "uuid"},
@@ -414,8 +562,8 @@ TEST(ChooseColumns, AHostIsPartOfTheDevice) {
 }
 
 TEST(ChooseColumns, TheLastOfTheSameNameCounts) {
-  const Columns columns = choose(
-      "timestamp,power_w,gpu,timestamp ,power_w, gpu\n1700000000,1,0,1700000000,2,1\n");
+  const Columns columns =
+      choose("timestamp,power_w,gpu,timestamp ,power_w, gpu\n1700000000,1,0,1700000000,2,1\n");
   ASSERT_TRUE(columns.timestamp && columns.power && columns.device);
   EXPECT_EQ(columns.timestamp->index, 3u);
   EXPECT_EQ(columns.power->index, 4u);
@@ -439,7 +587,7 @@ TEST(ChooseColumns, RefusesTwoPowersOfTheSameRank) {
             "power_column_missing, ambiguous_power_column ('power.draw [W]', 'power.draw [mW]'; "
             "choose with --power-column)");
 
-  const Columns chosen = choose(text, {.power = "power.draw [mW]"});
+  const Columns chosen = choose(text, {"", "power.draw [mW]", ""});
   EXPECT_EQ(name_of(chosen.power), "power.draw [mW]");
   EXPECT_EQ(chosen.unit.size, PowerUnit::Size::milliwatt);
   EXPECT_EQ(name_of(chosen.timestamp), "timestamp");
@@ -449,15 +597,33 @@ TEST(ChooseColumns, RefusesTwoPowersOfTheSameRank) {
 
 TEST(ChooseColumns, RefusesWideFiles) {
   const Case cases[] = {
-      {"GPU0, GPU1", "timestamp,GPU0,GPU1\n1763638585.215,60,70\n", "loose", "timestamp", "", "", "",
+      {"GPU0, GPU1",
+       "timestamp,GPU0,GPU1\n1763638585.215,60,70\n",
+       "loose",
+       "timestamp",
+       "",
+       "",
+       "",
        {kNoPower, kNoDevice, "wide_power_columns"}},
-      {"gpu0_power, gpu1_power", "timestamp,gpu0_power,gpu1_power\n1763638585.215,60,70\n", "loose",
-       "timestamp", "", "", "", {kNoPower, kNoDevice, "wide_power_columns"}},
-      {"power_gpu_0, power_gpu_1", "timestamp,power_gpu_0,power_gpu_1\n1763638585.215,60,70\n",
-       "loose", "timestamp", "", "", "", {kNoPower, kNoDevice, "wide_power_columns"}},
+      {"gpu0_power, gpu1_power",
+       "timestamp,gpu0_power,gpu1_power\n1763638585.215,60,70\n",
+       "loose",
+       "timestamp",
+       "",
+       "",
+       "",
+       {kNoPower, kNoDevice, "wide_power_columns"}},
+      {"power_gpu_0, power_gpu_1",
+       "timestamp,power_gpu_0,power_gpu_1\n1763638585.215,60,70\n",
+       "loose",
+       "timestamp",
+       "",
+       "",
+       "",
+       {kNoPower, kNoDevice, "wide_power_columns"}},
   };
   for (const Case& c : cases) expect(c);
-  const Columns chosen = choose("timestamp,GPU0,GPU1\n1763638585.215,60,70\n", {.power = "GPU1"});
+  const Columns chosen = choose("timestamp,GPU0,GPU1\n1763638585.215,60,70\n", {"", "GPU1", ""});
   EXPECT_EQ(name_of(chosen.power), "GPU1");
   EXPECT_EQ(name_of(chosen.timestamp), "timestamp");
   EXPECT_EQ(chosen.reasons.codes(), Codes{kNoDevice});
@@ -465,11 +631,22 @@ TEST(ChooseColumns, RefusesWideFiles) {
 
 TEST(ChooseColumns, SaysWhenThereAreOnlyLimits) {
   const Case cases[] = {
-      {"nvidia-smi", "timestamp, index, power.limit [W]\n2026/04/25 16:06:06.780, 0, 700 W\n",
-       "loose", "timestamp", "", "index", "", {kNoPower, "only_power_limits"}},
+      {"nvidia-smi",
+       "timestamp, index, power.limit [W]\n2026/04/25 16:06:06.780, 0, 700 W\n",
+       "loose",
+       "timestamp",
+       "",
+       "index",
+       "",
+       {kNoPower, "only_power_limits"}},
       {"amd-smi static --limit: socket_power is the limit",
-       "gpu,max_power,min_power,socket_power\n0,750,0,750\n", "amd-smi", "", "socket_power", "gpu",
-       "", {kNoTime, "only_power_limits"}},
+       "gpu,max_power,min_power,socket_power\n0,750,0,750\n",
+       "amd-smi",
+       "",
+       "socket_power",
+       "gpu",
+       "",
+       {kNoTime, "only_power_limits"}},
   };
   for (const Case& c : cases) expect(c);
 }
@@ -479,19 +656,51 @@ TEST(ChooseColumns, SaysWhenAFileIsASummary) {
       {"CodeCarbon",
        "timestamp,project_name,run_id,duration,emissions,cpu_power,gpu_power,ram_power\n"
        "2024-05-26T18:51:23,p,r,10,0.1,1,2,3\n",
-       "generic", "timestamp", "", "", "", {kNoPower, kNoDevice, "run_summary"}},
-      {"a duration alone", "timestamp,gpu,duration,power_w\n1700000000,0,10,5\n", "generic",
-       "timestamp", "", "gpu", "", {kNoPower, "run_summary"}},
+       "generic",
+       "timestamp",
+       "",
+       "",
+       "",
+       {kNoPower, kNoDevice, "run_summary"}},
+      {"a duration alone",
+       "timestamp,gpu,duration,power_w\n1700000000,0,10,5\n",
+       "generic",
+       "timestamp",
+       "",
+       "gpu",
+       "",
+       {kNoPower, "run_summary"}},
   };
   for (const Case& c : cases) expect(c);
 }
 
 TEST(ChooseColumns, RefusesModelNamesAsDevices) {
-  for (const std::string model :
-       {"NVIDIA H100 80GB HBM3", "NVIDIA GeForce RTX 4090", "H100", "H100 SXM", "A100-SXM4-80GB",
-        "A100-PCIE-40GB", "MI300X", "MI355X", "B200", "GH200", "L40S", "A10G", "T4", "V100", "RTX 4090",
-        "RTX 3090 Ti", "GTX 1650", "GeForce RTX 3090", "Tesla V100-SXM2-32GB", "Quadro RTX 5000",
-        "AMD Instinct MI250X", "Radeon RX 7900 XTX", "Intel Arc A770", "H800", "H20"}) {
+  for (const std::string model : {"NVIDIA H100 80GB HBM3",
+                                  "NVIDIA GeForce RTX 4090",
+                                  "H100",
+                                  "H100 SXM",
+                                  "A100-SXM4-80GB",
+                                  "A100-PCIE-40GB",
+                                  "MI300X",
+                                  "MI355X",
+                                  "B200",
+                                  "GH200",
+                                  "L40S",
+                                  "A10G",
+                                  "T4",
+                                  "V100",
+                                  "RTX 4090",
+                                  "RTX 3090 Ti",
+                                  "GTX 1650",
+                                  "GeForce RTX 3090",
+                                  "Tesla V100-SXM2-32GB",
+                                  "Quadro RTX 5000",
+                                  "AMD Instinct MI250X",
+                                  "Radeon RX 7900 XTX",
+                                  "Intel Arc A770",
+                                  "H800",
+                                  "H20",
+        "RTX A6000", "RTX 6000 Ada Generation"}) {
     const Columns columns =
         choose("timestamp,gpu,power_w\n1700000000," + model + ",1\n1700000001," + model + ",1\n");
     EXPECT_EQ(name_of(columns.device), "") << model;
@@ -503,9 +712,8 @@ TEST(ChooseColumns, RefusesModelNamesAsDevices) {
     EXPECT_EQ(name_of(columns.device), "gpu") << id;
     EXPECT_TRUE(columns.reasons.empty()) << id;
   }
-  expect({"an index beside it",
-          "timestamp,gpu,gpu_index,power_w\n1700000000,NVIDIA H100,0,1\n", "generic", "timestamp",
-          "power_w", "gpu_index"});
+  expect({"an index beside it", "timestamp,gpu,gpu_index,power_w\n1700000000,NVIDIA H100,0,1\n",
+          "generic", "timestamp", "power_w", "gpu_index"});
 }
 
 TEST(ChooseColumns, ReadsTheUnitOffTheName) {
@@ -533,8 +741,8 @@ TEST(ChooseColumns, ReadsTheUnitOffTheName) {
       {"power [%]", PowerUnit::Size::watt, false},
   };
   for (const auto& c : cases) {
-    const Columns columns = choose(std::string("timestamp,gpu,") + c.name + "\n1700000000,0,1\n",
-                                   {.power = c.name});
+    const Columns columns =
+        choose(std::string("timestamp,gpu,") + c.name + "\n1700000000,0,1\n", {"", c.name, ""});
     ASSERT_TRUE(columns.power) << c.name;
     EXPECT_EQ(columns.unit.size, c.size) << c.name;
     EXPECT_EQ(columns.unit.stated, c.stated) << c.name;
@@ -555,38 +763,44 @@ TEST(ChooseColumns, ObeysNamedColumns) {
   EXPECT_EQ(all.device->why, "named by --device-column");
   EXPECT_TRUE(all.reasons.empty()) << all.reasons.text();
   for (const std::string name : {"STAMP", " stamp ", "Stamp"}) {
-    EXPECT_EQ(name_of(choose(text, {.timestamp = name}).timestamp), "stamp") << name;
+    EXPECT_EQ(name_of(choose(text, {name, "", ""}).timestamp), "stamp") << name;
   }
-  EXPECT_EQ(name_of(choose(text, {.power = "board power"}).power), "board power [mW]")
+  EXPECT_EQ(name_of(choose(text, {"", "board power", ""}).power), "board power [mW]")
       << "a name without its unit";
-  EXPECT_EQ(name_of(choose("timestamp,P,p\n1700000000,1,2\n", {.power = "p"}).power), "p")
+  EXPECT_EQ(name_of(choose("timestamp,P,p\n1700000000,1,2\n", {"", "p", ""}).power), "p")
       << "the exact name first";
 }
 
 TEST(ChooseColumns, ANamedDeviceDropsTheHost) {
   const Columns columns =
-      choose("timestamp,host,gpu,slot,power_w\n1700000000,a,0,3,5\n", {.device = "slot"});
+      choose("timestamp,host,gpu,slot,power_w\n1700000000,a,0,3,5\n", {"", "", "slot"});
   EXPECT_EQ(name_of(columns.device), "slot");
   EXPECT_FALSE(columns.host);
 }
 
 TEST(ChooseColumns, SaysWhichNamedColumnIsMissing) {
-  const Columns columns = choose("timestamp,gpu,power_w\n1700000000,0,5\n", {.power = "watts"});
+  const Columns columns = choose("timestamp,gpu,power_w\n1700000000,0,5\n", {"", "watts", ""});
   EXPECT_FALSE(columns.power);
   EXPECT_EQ(columns.reasons.codes(), (Codes{kNoPower, "named_column_missing"}));
   EXPECT_EQ(columns.reasons.text(),
             "power_column_missing, named_column_missing (--power-column: no column 'watts'; the "
             "header has 'timestamp', 'gpu', 'power_w')");
-  const Columns time = choose("timestamp,gpu,power_w\n1700000000,0,5\n", {.timestamp = "x"});
+  const Columns time = choose("timestamp,gpu,power_w\n1700000000,0,5\n", {"x", "", ""});
   EXPECT_EQ(time.reasons.codes(), (Codes{kNoTime, "named_column_missing"}));
-  const Columns device = choose("timestamp,gpu,power_w\n1700000000,0,5\n", {.device = "x"});
+  const Columns device = choose("timestamp,gpu,power_w\n1700000000,0,5\n", {"", "", "x"});
   EXPECT_EQ(device.reasons.codes(), (Codes{kNoDevice, "named_column_missing"}));
 }
 
 TEST(ChooseColumns, SaysAllThatIsMissingInTheContractsOrder) {
   expect({"nothing known", "a,b,c\n1,2,3\n", "", "", "", "", "", {kNoTime, kNoPower, kNoDevice}});
   expect({"only a device", "gpu,b,c\n1,2,3\n", "", "", "", "gpu", "", {kNoTime, kNoPower}});
-  expect({"only a power", "power_w,b,c\n1,2,3\n", "loose", "", "power_w", "", "",
+  expect({"only a power",
+          "power_w,b,c\n1,2,3\n",
+          "loose",
+          "",
+          "power_w",
+          "",
+          "",
           {kNoTime, kNoDevice}});
   expect({"an empty header", ",\n1,2\n", "", "", "", "", "", {kNoTime, kNoPower, kNoDevice}});
 }

@@ -34,7 +34,9 @@ TEST(ParseWatts, TakesANumberWithAnOptionalUnit) {
       {" 60.50 W", 60.5},
       {"60.50 W ", 60.5},
       {"\t60.50\tW\t", 60.5},
-      {"\xC2\xA0" "60.50\xC2\xA0W", 60.5},  // no-break spaces
+      {"\xC2\xA0"
+       "60.50\xC2\xA0W",
+       60.5},  // no-break spaces
       {"412 watts", 412.0},
       {"412 Watt", 412.0},
       {"412 w", 412.0},
@@ -69,10 +71,10 @@ TEST(ParseWatts, TakesANumberWithAnOptionalUnit) {
       {"0.0000001", 1e-7},
       {"99.99999999999999", 99.99999999999999},
       {"412.340000000000000000000000000001", 412.34},
-      {"9007199254740993", 9007199254740992.0},             // 2^53 + 1: a tie, to even
-      {"9007199254740993.00000001", 9007199254740994.0},    // no tie
-      {"\xD9\xA4\xD9\xA1\xD9\xA2.\xD9\xA3 W", 412.3},       // Arabic-Indic digits
-      {"\xEF\xBC\x94\xEF\xBC\x91\xEF\xBC\x92", 412.0},      // full-width digits
+      {"9007199254740993", 9007199254740992.0},           // 2^53 + 1: a tie, to even
+      {"9007199254740993.00000001", 9007199254740994.0},  // no tie
+      {"\xD9\xA4\xD9\xA1\xD9\xA2.\xD9\xA3 W", 412.3},     // Arabic-Indic digits
+      {"\xEF\xBC\x94\xEF\xBC\x91\xEF\xBC\x92", 412.0},    // full-width digits
   };
   for (const Case& c : cases) {
     EXPECT_EQ(parse_watts(c.cell, kUnstated), c.watts) << '\'' << c.cell << '\'';
@@ -82,18 +84,79 @@ TEST(ParseWatts, TakesANumberWithAnOptionalUnit) {
 TEST(ParseWatts, TakesNothingElse) {
   const std::string cells[] = {
       // formats.md section 7
-      "N/A", "[N/A]", "[Not Supported]", "[Unknown Error]", "[Not Found]",
-      "[Insufficient Permissions]", "[GPU is lost]", "[GPU requires reset]",
-      "[Requested functionality has been deprecated]", "ERR!", "-", "", "nan", "None",
-      "N/A (Secondary die)", "N/A W",
+      "N/A",
+      "[N/A]",
+      "[Not Supported]",
+      "[Unknown Error]",
+      "[Not Found]",
+      "[Insufficient Permissions]",
+      "[GPU is lost]",
+      "[GPU requires reset]",
+      "[Requested functionality has been deprecated]",
+      "ERR!",
+      "-",
+      "",
+      "nan",
+      "None",
+      "N/A (Secondary die)",
+      "N/A W",
       // contract.md A.6, where the original finds a number
-      "--5", "- 5", "5-6", "ERR 404", "1,234 W", "1,234", "0x1F", "0x1p3", "P0 350 W", "1_000",
+      "--5",
+      "- 5",
+      "5-6",
+      "ERR 404",
+      "1,234 W",
+      "1,234",
+      "0x1F",
+      "0x1p3",
+      "P0 350 W",
+      "1_000",
       // others
-      " ", "W", "NaN", "inf", "-inf", "Infinity", "infinity W", "+-5", "++5", "-+5", "+", ".", "-.",
-      "e3", "1e", "1e+", "1e 3", "5 5", "412.3.4", "256...", "256..", "30,3", "100 %", "412.3 V",
-      "412.3 W W", "412.3 W.", "412.3 WW", "412.3 J", "5542mW/5542mW", "1/250 W", "412.3 [W]",
-      "412.3 \xC2\xB5W", "\xC2\xB2", "\xC2\xBD", "\xE2\x88\x92" "5", "'412.3'", "\"412.3\"", "=412.3", "GPU-0",
-      "2026/04/25 16:06:06.780", "Not Active", "Enabled", "\xFF", "412.3\xFF",
+      " ",
+      "W",
+      "NaN",
+      "inf",
+      "-inf",
+      "Infinity",
+      "infinity W",
+      "+-5",
+      "++5",
+      "-+5",
+      "+",
+      ".",
+      "-.",
+      "e3",
+      "1e",
+      "1e+",
+      "1e 3",
+      "5 5",
+      "412.3.4",
+      "256...",
+      "256..",
+      "30,3",
+      "100 %",
+      "412.3 V",
+      "412.3 W W",
+      "412.3 W.",
+      "412.3 WW",
+      "412.3 J",
+      "5542mW/5542mW",
+      "1/250 W",
+      "412.3 [W]",
+      "412.3 \xC2\xB5W",
+      "\xC2\xB2",
+      "\xC2\xBD",
+      "\xE2\x88\x92"
+      "5",
+      "'412.3'",
+      "\"412.3\"",
+      "=412.3",
+      "GPU-0",
+      "2026/04/25 16:06:06.780",
+      "Not Active",
+      "Enabled",
+      "\xFF",
+      "412.3\xFF",
   };
   for (const std::string& cell : cells) {
     EXPECT_EQ(parse_watts(cell, kUnstated), std::nullopt) << '\'' << cell << '\'';
@@ -112,13 +175,30 @@ TEST(ParseWatts, NeverGivesWhatIsNotFinite) {
 TEST(ParseWatts, KnowsTheNumbersThatMeanNone) {
   const std::string cells[] = {
       // AMD
-      "65535", "4294967295", "18446744073709551615",
+      "65535",
+      "4294967295",
+      "18446744073709551615",
       // DCGM
-      "2147483632", "2147483633", "2147483634", "2147483635", "9223372036854775792",
-      "9223372036854775793", "9223372036854775794", "9223372036854775795", "140737488355328.0",
-      "140737488355329.0", "140737488355330.0", "140737488355331.0",
+      "2147483632",
+      "2147483633",
+      "2147483634",
+      "2147483635",
+      "9223372036854775792",
+      "9223372036854775793",
+      "9223372036854775794",
+      "9223372036854775795",
+      "140737488355328.0",
+      "140737488355329.0",
+      "140737488355330.0",
+      "140737488355331.0",
       // as some tools spell them
-      "65535 W", "65535W", "65535.0", "65535.00 W", "+65535", "6.5535e4", "4294967295 W",
+      "65535 W",
+      "65535W",
+      "65535.0",
+      "65535.00 W",
+      "+65535",
+      "6.5535e4",
+      "4294967295 W",
       "2147483632.0",
   };
   for (const std::string& cell : cells) {

@@ -35,15 +35,24 @@ class MeanPowerGatherer {
   std::optional<MeanPower> finish();
 
  private:
-  struct Share {  // what one device put into a bucket
+  struct Share {  // what one device put into a bucket; of several readings their mean
     std::uint32_t device;
     double watts;
-    std::vector<double> more;  // further readings of the same device
+  };
+  struct Repeat {  // a further reading of a share
+    std::size_t share;
+    double watts;
   };
   struct Bucket {
-    std::int64_t stamp_ms;
+    std::int64_t stamp_ms = 0;
+    std::uint64_t number = 0;  // counts up with each bucket begun
     std::size_t rows = 0;
     std::vector<Share> shares;  // in order of arrival: the sum of watts depends on it
+    std::vector<Repeat> repeats;
+  };
+  struct Place {  // the newest bucket that a device has a share in
+    std::uint64_t bucket = 0;
+    std::size_t share = 0;
   };
   struct Late {
     std::int64_t stamp_ms;
@@ -51,19 +60,24 @@ class MeanPowerGatherer {
     std::uint32_t device;
   };
 
-  void add(std::int64_t stamp_ms, std::uint32_t device, double watts);
+  void add(Bucket& bucket, std::uint32_t device, double watts);
+  std::optional<std::size_t> find_share(const Bucket& bucket, std::uint32_t device) const;
   Bucket* find_bucket(std::int64_t stamp_ms);
-  void close(Bucket& bucket);
+  void close_oldest();
 
   Window window_;
   bool has_devices_;
   bool any_order_;
-  std::deque<Bucket> open_;  // by time; older ones are closed
+  std::deque<Bucket> open_;    // by time; older ones are closed
+  std::vector<Bucket> spare_;  // closed ones, for their memory
+  std::uint64_t begun_ = 0;
   std::int64_t closed_to_ms_;
-  std::vector<Late> kept_;  // with any_order
-  ExactMean by_device_;     // of buckets, divided by their devices
-  ExactMean by_row_;        // of buckets, divided by their rows
-  std::vector<bool> seen_devices_;
+  double newest_unix_s_;  // of the reading before, and its bucket: mostly the next one's too
+  Bucket* newest_ = nullptr;
+  std::vector<Late> kept_;     // with any_order
+  ExactMean by_device_;        // of buckets, divided by their devices
+  ExactMean by_row_;           // of buckets, divided by their rows
+  std::vector<Place> places_;  // by device; those never seen are in bucket 0
   std::size_t most_rows_ = 0;
   bool out_of_order_ = false;
   std::uint64_t readings_in_window_ = 0;

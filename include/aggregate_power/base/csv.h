@@ -83,15 +83,16 @@ class CsvReader {
   void scan_with_avx2();
   template <typename Kernel>
   RowShape find_row_end(std::size_t row);
-  bool is_ordinary_control(std::uint64_t controls, std::size_t block) const;
+  static RowShape odd_row() { return {.kind = RowShape::Kind::odd}; }
   bool all_open_cells(std::uint64_t opens, std::size_t block, std::size_t row) const;
   bool add_row(std::size_t begin, const RowShape& shape);
+  bool drop_quotes(CsvRow& row) const;
   bool refill();
   void read_slow_row();
 
   ByteSource& source_;
   std::unique_ptr<char[]> storage_;
-  char* buffer_ = nullptr;  // starts at a multiple of 64; 64 more bytes may be read behind it
+  char* buffer_ = nullptr;  // at a multiple of 64; 64 more bytes may be read behind end_
   std::size_t capacity_ = 0;
   std::size_t begin_ = 0;  // first byte not yet given out as a row
   std::size_t end_ = 0;    // behind the last byte read
@@ -99,6 +100,7 @@ class CsvReader {
 
   std::array<std::size_t, kMaxWantedColumns> columns_{};
   std::size_t column_count_ = 0;
+  std::size_t last_column_ = 0;
   std::size_t header_cells_ = 0;
   std::vector<std::uint32_t> cell_starts_;  // of the row's first cells, as far as selected
   std::vector<CsvRow> batch_;

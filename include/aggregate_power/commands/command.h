@@ -30,7 +30,7 @@ std::vector<Command> all_commands();
 // Parses as Python's argparse does: options may be abbreviated while that is unambiguous, an
 // option's value does not start with '-' unless it is '-' or a number, the last of a repeated
 // option wins. Gives what the command gives; 2 for wrong use; 0 after --help and --version.
-int run_command(Command& command, const std::vector<std::string>& arguments);
+int run_command(const Command& command, const std::vector<std::string>& arguments);
 
 // The text of --help.
 std::string help(const Command& command);

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -14,14 +13,17 @@ namespace aggregate_power {
 
 class DeviceNames {
  public:
-  DeviceNames() { by_character_.fill(kUnknown); }
+  // Stands for a blank cell, and for one of digits that are no number (a superscript).
+  static constexpr std::uint32_t kNone = 0xFFFFFFFF;
 
-  // The number of the device a cell names. Nothing for a blank cell, and for one of digits that
-  // are no number (a superscript). The next row mostly names the next device, or one character.
-  std::optional<std::uint32_t> find(std::string_view cell) {
+  DeviceNames() { by_character_.fill(kNone); }
+
+  // The number of the device a cell names, or kNone. The next row mostly names the next device, or
+  // its name is one character.
+  std::uint32_t find(std::string_view cell) {
     if (cell.size() == 1) {
       const std::uint32_t known = by_character_[static_cast<unsigned char>(cell[0])];
-      if (known != kUnknown) return known;
+      if (known != kNone) return known;
     } else if (expected_ < cells_.size() && cells_[expected_] == cell) {
       const std::uint32_t found = numbers_[expected_];
       expected_ = expected_ + 1 == cells_.size() ? 0 : expected_ + 1;
@@ -31,7 +33,7 @@ class DeviceNames {
   }
 
   // The same for a device named by its host and its number there: "host/3".
-  std::optional<std::uint32_t> find(std::string_view host, std::string_view cell);
+  std::uint32_t find(std::string_view host, std::string_view cell);
 
   // A file without a device column has one device.
   void add_only_device() { names_ = {"0"}; }
@@ -39,13 +41,11 @@ class DeviceNames {
   const std::vector<std::string>& names() const { return names_; }
 
  private:
-  static constexpr std::uint32_t kUnknown = 0xFFFFFFFF;
-
   struct Hash : std::hash<std::string_view> {
     using is_transparent = void;
   };
 
-  std::optional<std::uint32_t> look_up(std::string_view cell);
+  std::uint32_t look_up(std::string_view cell);
 
   std::vector<std::string> names_;  // by number
   std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> number_by_name_;

@@ -39,7 +39,7 @@ std::vector<std::pair<std::string_view, std::uint64_t>> by_cause(const Skipped& 
 // One file, read once from front to back.
 class Telemetry {
  public:
-  // Reads the beginning of `source` (at most 256 KiB) and chooses the columns. UTF-8, UTF-16 with a
+  // Reads the beginning of `source` (at most 64 KiB) and chooses the columns. UTF-8, UTF-16 with a
   // byte-order mark, NULs and bytes that are no text are all taken. Stamps without an offset are
   // read in `zone`; without one, in the recorder's own (UTC for xpu-smi 2), else the process's.
   // Throws what `source` throws.
@@ -67,8 +67,8 @@ class Telemetry {
   void read_head(const ColumnNames& wanted);
   bool read_row(const CsvRow& row, Reading& reading);
   bool is_repeated_header(const CsvRow& row) const;
-  std::optional<std::uint32_t> find_device(const CsvRow& row);
-  std::optional<double> find_watts(const CsvRow& row) const;
+  std::uint32_t find_device(const CsvRow& row);
+  double find_watts(const CsvRow& row) const;
 
   std::unique_ptr<ByteSource> source_;
   std::string head_;

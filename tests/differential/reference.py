@@ -1,0 +1,714 @@
+# What contract.md says a run must give: a slow model of schema 1 and 2, to hold the program against.
+#
+# Written from the contract alone, part 0 included where that is cheap. It leans on Python's own
+# csv, json, statistics and datetime, of which the contract speaks.
+import argparse
+import codecs
+import csv
+import dataclasses
+import datetime
+import io
+import json
+import math
+import os
+import pathlib
+import re
+import statistics
+import zoneinfo
+
+BAND_S = 3.0  # how far from the window a row still counts, and the longest gap
+SENTINELS = {65535, 4294967295, 18446744073709551615, *range(2147483632, 2147483636),
+             *range(9223372036854775792, 9223372036854775800),
+             *range(140737488355328, 140737488355332)}  # fmt: skip
+SENTINEL_NUMBERS = {float(number) for number in SENTINELS}
+
+METRICS = {  # key to decimals in the aggregate
+    "avg_power_w": 3, "avg_total_gpu_power_w": 3, "total_gpu_energy_j": 3,
+    "joules_per_successful_query": 6, "joules_per_input_token": 6, "joules_per_output_token": 6,
+    "joules_per_total_token": 6,
+}  # fmt: skip
+ROLE_METRICS = [
+    "prefill_gpu_energy_j", "prefill_avg_power_w", "prefill_joules_per_input_token",
+    "decode_gpu_energy_j", "decode_avg_power_w", "decode_joules_per_output_token",
+]  # fmt: skip
+
+
+@dataclasses.dataclass
+class Outcome:
+    status: int
+    line: str | None = None  # on stdout, behind the program's name
+    power_members: dict | None = None  # of the aggregate; None: its bytes stay
+    sidecar: dict | None = None
+    sidecar_path: str | None = None
+
+
+class Unreadable(Exception):
+    """The CSV breaks off: a cell is too long."""
+
+
+# ---- the command line
+
+
+def parse_options(arguments):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--csv", type=pathlib.Path)
+    parser.add_argument("--bench-result", type=pathlib.Path, required=True)
+    parser.add_argument("--agg-result", type=pathlib.Path, required=True)
+    parser.add_argument("--expected-num-gpus", type=int)
+    parser.add_argument("--validation-result", type=pathlib.Path)
+    parser.add_argument("--require-power", action="store_true")
+    parser.add_argument("--timezone")
+    options = parser.parse_args(arguments)
+    wanted = os.environ.get("REQUIRE_POWER", "").lower()
+    options.require_power = options.require_power or wanted in ("1", "true", "yes")
+    options.schema = 1 if options.expected_num_gpus is None else 2
+    if options.validation_result is None and options.schema == 2:
+        name = f"power_validation_{options.bench_result.stem}.json"
+        options.validation_result = options.bench_result.parent / name
+    return options
+
+
+# ---- the benchmark result
+
+
+def read_object(path):
+    """The file's JSON object, or None."""
+    try:
+        value = json.loads(path.read_bytes().decode("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def as_seconds(value, schema):
+    """A finite number as double, or None. Schema 1 takes booleans for 0 and 1."""
+    if isinstance(value, bool) and schema == 2 or not isinstance(value, (int, float)):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def as_count(value, schema):
+    if not isinstance(value, int) or isinstance(value, bool) and schema == 2:
+        return 0
+    return int(value) if 0 < value < 2**63 else 0
+
+
+@dataclasses.dataclass
+class Benchmark:
+    start: float
+    end: float
+    duration: float
+    completed: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def record(self):
+        return {
+            "start_time_unix": self.start,
+            "end_time_unix": self.end,
+            "reported_duration_s": self.duration,
+            "integration_duration_s": self.end - self.start,
+            "completed": self.completed,
+            "total_input_tokens": self.input_tokens,
+            "total_output_tokens": self.output_tokens,
+        }
+
+
+def read_benchmark(path, schema):
+    """The benchmark or None, and the reasons against it."""
+    members = read_object(path)
+    if members is None:
+        return None, ["invalid_benchmark_result"]
+    names = ("benchmark_start_time_unix", "benchmark_end_time_unix", "duration")
+    times = [as_seconds(members.get(name), schema) for name in names]
+    if None in times or times[1] <= times[0] or times[2] <= 0:
+        return None, ["invalid_benchmark_window"]
+    benchmark = Benchmark(*times)
+    benchmark.completed = as_count(members.get("completed"), schema)
+    benchmark.input_tokens = as_count(members.get("total_input_tokens"), schema)
+    benchmark.output_tokens = as_count(members.get("total_output_tokens"), schema)
+    if schema == 1:
+        return (benchmark, []) if benchmark.output_tokens else (None, ["invalid_output_token_count"])
+    window_s = benchmark.end - benchmark.start
+    faults = {
+        "benchmark_duration_mismatch":
+            abs(benchmark.duration - window_s) > max(0.5, window_s * 0.01),
+        "invalid_successful_query_count": not benchmark.completed,
+        "invalid_input_token_count": not benchmark.input_tokens,
+        "invalid_output_token_count": not benchmark.output_tokens,
+    }  # fmt: skip
+    return benchmark, [reason for reason, is_so in faults.items() if is_so]
+
+
+# ---- cells
+
+
+NUMBER = re.compile(r"-?\d+(\.\d+)?")
+READING = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\w*)")
+FACTORS = {"w": 1, "watt": 1, "watts": 1, "mw": 1e-3, "mwatt": 1e-3, "mwatts": 1e-3,
+           "kw": 1e3, "kwatt": 1e3, "kwatts": 1e3}  # fmt: skip
+SHORT_HOUR = re.compile(r"(\d{4}-\d\d-\d\d )(\d:\d\d:\d\d(?:\.\d+)?)")
+
+
+def unix_seconds(text, zone):
+    """The time that a stripped cell tells, or None."""
+    if NUMBER.fullmatch(text):
+        number = float(text)
+        for limit, divisor in ((1e17, 1e9), (1e14, 1e6), (1e12, 1e3)):
+            if number > limit:
+                return number / divisor if math.isfinite(number) else None
+        return number if math.isfinite(number) else None
+    clock = None
+    for form in ("%Y/%m/%d %H:%M:%S.%f", "%Y/%m/%d %H:%M:%S"):
+        try:
+            clock = datetime.datetime.strptime(text, form)
+            break
+        except ValueError:
+            pass
+    if clock is None:
+        short = SHORT_HOUR.fullmatch(text)
+        if short:
+            text = short[1] + "0" + short[2]
+        if "T" not in text:
+            text = text.replace(" ", "T", 1)
+        try:
+            clock = datetime.datetime.fromisoformat(text)
+        except ValueError:
+            return None
+    try:
+        if clock.tzinfo is None and zone is not None:
+            clock = clock.replace(tzinfo=zone)
+        return clock.timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def watts_of(text, header_factor):
+    """The reading of a stripped power cell, or None."""
+    match = READING.fullmatch(text)
+    if not match:
+        return None
+    unit = match[2].lower()
+    if unit and unit not in FACTORS:
+        return None
+    if unit and header_factor and FACTORS[unit] != header_factor:
+        return None
+    number = float(match[1])
+    if not math.isfinite(number) or number in SENTINEL_NUMBERS:
+        return None
+    factor = FACTORS[unit] if unit else header_factor or 1
+    watts = number / 1000 if factor == 1e-3 else number * factor
+    return watts if math.isfinite(watts) else None
+
+
+# ---- the telemetry
+
+
+LIMIT = re.compile(r"limit|cap|default|enforced|requested|(^|[^a-z])(max|min)([^a-z]|$)", re.I)
+NO_DRAW = re.compile(r"power[._ ]?(management|state|profile|mode|unit|type)|brake|throttle|_mj$"
+                     r"|energy|joule|clocks_(event|throttle)_reasons", re.I)  # fmt: skip
+NO_STAMP = re.compile(r"time[ ._-]?(ms|s|us)$|up_?time|elapsed|duration|run_?time|relative", re.I)
+OWN_POWER = ["socket_power", "current_socket_power", "average_socket_power", "current_power",
+             "power_usage", "power.draw", "power.draw.average", "power.draw.instant"]  # fmt: skip
+GPU_NAMES = re.compile(r"index|gpu|gpu_id|gpu_index|card|device", re.I)
+UNIT = re.compile(r"(.*?)\s*[\[(]\s*(\w+)\s*[\])]|(.*[ ._-](\w+))")
+
+
+def split_unit(name):
+    """A header's name without its unit, and the factor that the unit means or None."""
+    match = UNIT.fullmatch(name)
+    unit = match and (match[2] or match[4]).lower()
+    if unit not in FACTORS:
+        return name, None
+    return (match[1] if match[2] else name), FACTORS[unit]
+
+
+class Columns:
+    """Which names of a header hold what; of a name that occurs twice the last column counts."""
+
+    def __init__(self, header, rows):
+        self.size = len(header)
+        self.place = {name.strip(): i for i, name in enumerate(header)}
+        names = list(dict.fromkeys(name.strip() for name in header))
+        self.power = self.choose_power(names)
+        times = [name for name in names if "time" in name.lower() and not NO_STAMP.search(name)]
+        own = [name for name in times if name.lower() in ("timestamp", "timestamp_unix")]
+        self.stamp = (own + times + [None])[0]
+        self.gpu = self.choose_gpu(names, rows)
+        self.factor = split_unit(self.power)[1] if self.power else None
+
+    @staticmethod
+    def choose_power(names):
+        for wanted in OWN_POWER:
+            for name in names:
+                if split_unit(name)[0].lower() == wanted:
+                    return name
+        for name in names:
+            if "power" in name.lower() and not LIMIT.search(name) and not NO_DRAW.search(name):
+                return name
+        return None
+
+    def choose_gpu(self, names, rows):
+        def varies(name):
+            cells = {self.cell(row, name) for row in rows} - {""}
+            return len(cells) > 1
+
+        candidates = [name for name in names if GPU_NAMES.fullmatch(name)]
+        for other in ("uuid", "gpu_uuid", "pci.bus_id", "serial", "pci.bus", "module_id"):
+            candidates += [name for name in names if name.lower() == other]
+        if not candidates:
+            return None
+        return next((name for name in candidates if varies(name)), candidates[0])
+
+    def cell(self, row, name):
+        place = self.place[name]
+        return row[place].strip() if place < len(row) else ""
+
+
+def decode(data):
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        text = data.decode("utf-16", errors="replace")
+    else:
+        text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors="replace")
+    return text.replace("\0", "")
+
+
+def split_rows(text):
+    """The rows, as far as they can be read; whether all can; whether the last one is terminated."""
+    mark = "end of text"
+    rows = []
+    try:
+        for row in csv.reader(io.StringIO(text + mark, newline=""), skipinitialspace=True):
+            rows.append(row)
+    except csv.Error:
+        return rows, False, True
+    terminated = rows[-1] == [mark]
+    if terminated:
+        rows.pop()
+    else:
+        rows[-1][-1] = rows[-1][-1].removesuffix(mark)
+    return rows, True, terminated
+
+
+def is_blank(row):
+    return len(row) == 0 or len(row) == 1 and not row[0].strip()
+
+
+@dataclasses.dataclass
+class Row:
+    unix_s: float | None
+    watts: float | None
+    gpu: str | None
+
+
+class Telemetry:
+    def __init__(self, path, zone):
+        self.rows = []
+        self.complete = True
+        text = decode(path.read_bytes())
+        rows, self.complete, terminated = split_rows(text)
+        header_at, self.columns = self.find_header(rows)
+        columns = self.columns
+        if not columns.stamp or not columns.power:
+            return
+        rows = rows[header_at + 1 :]
+        for i, row in enumerate(rows):
+            torn = not terminated and i == len(rows) - 1 and len(row) < columns.size
+            if is_blank(row) or torn:
+                continue
+            self.take(row, zone)
+
+    @staticmethod
+    def find_header(rows):
+        for i, row in enumerate(rows[:64]):
+            columns = Columns(row, rows[i + 1 : 64])
+            if columns.stamp and columns.power and columns.stamp != columns.power:
+                return i, columns
+        for i, row in enumerate(rows):
+            if not is_blank(row) and not row[0].strip().startswith("#"):
+                return i, Columns(row, rows[i + 1 : 64])
+        return 0, Columns([], [])
+
+    def take(self, row, zone):
+        columns = self.columns
+        stamp, power = columns.cell(row, columns.stamp), columns.cell(row, columns.power)
+        unix_s = unix_seconds(stamp, zone)
+        is_header = len(row) == columns.size and (stamp, power) == (columns.stamp, columns.power)
+        if unix_s is None and is_header:
+            return
+        too_long = sum(1 for cell in row if cell.strip()) > columns.size and len(row) > columns.size
+        watts = None if too_long else watts_of(power, columns.factor)
+        gpu = columns.cell(row, columns.gpu) if columns.gpu else None
+        if gpu and gpu.isdigit() and not gpu.isdecimal():
+            gpu = ""
+        self.rows.append(Row(unix_s, watts, gpu))
+
+
+def gpu_order(name):
+    return (0, int(name), "") if name.isdecimal() else (1, 0, name)
+
+
+# ---- schema 1
+
+
+def mean_power(rows, benchmark):
+    """Mean watts per GPU and the number of GPUs, or None."""
+    ticks = {}
+    for row in rows:
+        if row.unix_s is None or row.watts is None or row.watts < 0:
+            continue
+        if benchmark.start <= row.unix_s <= benchmark.end:
+            ticks.setdefault(round(row.unix_s, 3), []).append(row)
+    if not ticks:
+        return None
+    seen = {row.gpu for tick in ticks.values() for row in tick} - {"", None}
+    if not seen:
+        means = [statistics.mean(row.watts for row in tick) for tick in ticks.values()]
+        means = [add_up(row.watts for row in tick) / len(tick) for tick in ticks.values()]
+        return statistics.mean(means), max(len(tick) for tick in ticks.values())
+    return statistics.mean(map(mean_of_tick, ticks.values())), len(seen)
+
+
+def mean_of_tick(tick):
+    shares = []  # a GPU's readings, or one reading of no GPU
+    for row in tick:
+        same = next((share for share in shares if row.gpu and share[0].gpu == row.gpu), None)
+        if same is None:
+            shares.append([row])
+        else:
+            same.append(row)
+    named = sum(1 for share in shares if share[0].gpu)
+    return add_up(mean_watts(share) for share in shares) / max(named, 1)
+
+
+def mean_watts(rows):
+    return rows[0].watts if len(rows) == 1 else statistics.mean(row.watts for row in rows)
+
+
+def add_up(numbers):
+    """From left to right, as sum() did before Python 3.12."""
+    total = 0.0
+    for number in numbers:
+        total += number
+    return total
+
+
+# ---- schema 2
+
+
+class Integration:
+    def __init__(self, rows, benchmark):
+        self.start, self.end = benchmark.start, benchmark.end
+        self.reasons = []
+        self.samples = {}  # GPU to (time, watts) in order, each time once
+        self.counts, self.gaps, self.energies, self.issues = {}, {}, {}, {}
+        self.collect(rows)
+
+    def say(self, reason):
+        if reason not in self.reasons:
+            self.reasons.append(reason)
+
+    def collect(self, rows):
+        readings = {}
+        nameless = False
+        for row in rows:
+            if row.unix_s is None:
+                self.say("invalid_timestamp_sample")
+            elif not self.start - BAND_S <= row.unix_s <= self.end + BAND_S:
+                continue
+            elif row.watts is None or row.watts < 0:
+                self.say("invalid_power_sample")
+            elif not row.gpu:
+                nameless = True
+            else:
+                readings.setdefault(row.gpu, {}).setdefault(row.unix_s, []).append(row)
+        self.nameless = nameless
+        for gpu in sorted(readings, key=lambda gpu: gpu_order(gpu)[:2] + (gpu_order(gpu)[2],)):
+            by_time = readings[gpu]
+            self.samples[gpu] = [(unix_s, mean_watts(by_time[unix_s])) for unix_s in sorted(by_time)]
+
+    def finish(self, expected):
+        if self.nameless:
+            self.say("gpu_identity_missing")
+        if not self.samples:
+            self.say("no_usable_power_samples")
+            return
+        if expected > 0 and len(self.samples) != expected:
+            self.say("expected_gpu_count_mismatch")
+        for gpu, samples in self.samples.items():
+            self.counts[gpu] = len(samples)
+            issue = self.measure(gpu, samples)
+            if issue:
+                self.issues[gpu] = [issue]
+                self.say(issue)
+
+    def measure(self, gpu, samples):
+        """Energy and largest gap of one GPU. Gives what is wrong with it, or None."""
+        if len(samples) < 2:
+            return "insufficient_power_samples"
+        if samples[0][0] > self.start or samples[-1][0] < self.end:
+            return "benchmark_window_not_bracketed"
+        first = max(i for i, (unix_s, _) in enumerate(samples) if unix_s <= self.start)
+        last = min(i for i, (unix_s, _) in enumerate(samples) if unix_s >= self.end)
+        around = [unix_s for unix_s, _ in samples[first : last + 1]]
+        gap = max((b - a for a, b in zip(around, around[1:])), default=0.0)
+        self.gaps[gpu] = gap
+        inside = [sample for sample in samples if self.start < sample[0] < self.end]
+        edges = [(edge, watts_at(samples, edge)) for edge in (self.start, self.end)]
+        points = edges[:1] + inside + edges[1:]
+        self.energies[gpu] = trapezoids(points)
+        return "sampling_gap_exceeded" if gap > BAND_S else None
+
+
+def watts_at(samples, edge):
+    after = next(i for i, (unix_s, _) in enumerate(samples) if unix_s >= edge)
+    t1, p1 = samples[after]
+    if t1 - edge <= 1e-9:
+        return p1
+    t0, p0 = samples[after - 1]
+    return p0 + ((edge - t0) / (t1 - t0)) * (p1 - p0)
+
+
+def trapezoids(points):
+    return add_up((t1 - t0) * (p0 + p1) / 2.0 for (t0, p0), (t1, p1) in zip(points, points[1:]))
+
+
+def metrics_of(energies, benchmark):
+    energy = add_up(energies.values())
+    total_w = energy / (benchmark.end - benchmark.start)
+    values = [
+        total_w / len(energies),
+        total_w,
+        energy,
+        energy / benchmark.completed,
+        energy / benchmark.input_tokens,
+        energy / benchmark.output_tokens,
+        energy / (benchmark.input_tokens + benchmark.output_tokens),
+    ]
+    return dict(zip(METRICS, values))
+
+
+# ---- the energy counters
+
+
+def read_snapshot(path):
+    try:
+        rows, complete, _ = split_rows(decode(path.read_bytes()))
+    except OSError:
+        raise Unreadable from None
+    if not complete:
+        raise Unreadable
+    rows = [row for row in rows if not is_blank(row)]
+    header = [name.strip() for name in rows[0]] if rows else []
+    if "gpu" not in header or "total_energy_consumption" not in header:
+        return None
+    place = {name: i for i, name in enumerate(header)}
+    joules = {}
+    for row in rows[1:]:
+        cells = [row[i].strip() if i < len(row) else ""
+                 for i in (place["gpu"], place["total_energy_consumption"])]  # fmt: skip
+        try:
+            number = float(cells[1])
+        except ValueError:
+            continue
+        if cells[0] and math.isfinite(number):
+            joules[cells[0]] = number
+    return joules or None
+
+
+def check_counters(csv_path, zone):
+    paths = {which: csv_path.parent / f"{csv_path.stem}_energy_{which}.csv"
+             for which in ("start", "end")}  # fmt: skip
+    if not any(path.is_file() for path in paths.values()):
+        return None
+    for which, path in paths.items():
+        if not path.is_file():
+            return {"available": False, "reason": f"missing_{which}_snapshot"}
+    snapshots = []
+    try:
+        for which, path in paths.items():
+            snapshots.append(read_snapshot(path))
+            if snapshots[-1] is None:
+                return {"available": False, "reason": f"unparseable_{which}_snapshot"}
+        telemetry = Telemetry(csv_path, zone)
+    except (OSError, Unreadable):
+        return {"available": False, "reason": "cross_check_error"}
+    has_columns = telemetry.columns.stamp and telemetry.columns.power and telemetry.columns.gpu
+    if has_columns and not telemetry.complete:
+        return {"available": False, "reason": "cross_check_error"}
+    return compare_counters(*snapshots, telemetry.rows if has_columns else [])
+
+
+def compare_counters(start, end, rows):
+    stream = {}
+    for row in rows:
+        if row.unix_s is not None and row.watts is not None and row.gpu:
+            stream.setdefault(row.gpu, []).append((row.unix_s, row.watts))
+    for samples in stream.values():
+        samples.sort()
+    deltas = {gpu: end[gpu] - start[gpu] for gpu in sorted(set(start) & set(end), key=gpu_order)}
+    integrated = [gpu for gpu in deltas if gpu in stream]
+    stream_j = add_up(trapezoids(stream[gpu]) for gpu in integrated)
+    delta_j = add_up(deltas.values())
+    stamps = [unix_s for gpu in integrated for unix_s, _ in stream[gpu]]
+    negative = [gpu for gpu, delta in deltas.items() if delta < 0]
+    error = abs(delta_j - stream_j) / delta_j if delta_j > 0 else None
+    return {
+        "available": True,
+        "accumulator_delta_j": delta_j,
+        "integrated_stream_j": stream_j,
+        "relative_error": error,
+        "within_tolerance": error is not None and not negative and error <= 0.05,
+        "tolerance": 0.05,
+        "per_gpu_delta_j": deltas,
+        "integrated_gpu_ids": integrated,
+        "unmatched_gpus": sorted(set(start) ^ set(end), key=gpu_order),
+        "negative_delta_gpus": negative,
+        "stream_span_s": max(stamps) - min(stamps) if stamps else 0.0,
+    }
+
+
+# ---- one run
+
+
+def zone_of(options):
+    text = options.timezone
+    if text is None:
+        context = read_object(options.csv.parent / f"{options.csv.stem}_context.json")
+        text = (context or {}).get("timestamp_timezone", "local")
+    if text == "local":
+        return None
+    if text[0] in "+-":
+        size = datetime.timedelta(hours=int(text[1:3]), minutes=int(text[-2:]))
+        return datetime.timezone(-size if text[0] == "-" else size)
+    return zoneinfo.ZoneInfo(text)
+
+
+def find_csv():
+    named = os.environ.get("GPU_METRICS_CSV")
+    if named:
+        return pathlib.Path(named)
+    usual = [pathlib.Path("gpu_metrics.csv"), pathlib.Path("/workspace/gpu_metrics.csv")]
+    return next((path for path in usual if path.exists()), usual[0])
+
+
+def aggregate(arguments):
+    """What a run in the current folder and environment must give."""
+    try:
+        options = parse_options(arguments)
+    except SystemExit as stop:
+        return Outcome(status=stop.code)
+    options.csv = options.csv or find_csv()
+    benchmark, reasons = read_benchmark(options.bench_result, options.schema)
+    model = schema_1 if options.schema == 1 else schema_2
+    return model(options, benchmark, reasons)
+
+
+def schema_1(options, benchmark, reasons):
+    invalid = Outcome(status=1 if options.require_power else 0)
+    if reasons:
+        return invalid
+    if not options.csv.is_file() or options.csv.stat().st_size == 0:
+        return invalid
+    telemetry = Telemetry(options.csv, zone_of(options))
+    result = mean_power(telemetry.rows, benchmark) if telemetry.complete else None
+    if result is None or read_object(options.agg_result) is None:
+        return invalid
+    watts, gpus = result
+    energy = watts * gpus * benchmark.duration
+    per_output = energy / benchmark.output_tokens
+    per_token = energy / (benchmark.output_tokens + benchmark.input_tokens)
+    line = (
+        f"avg_power_w={watts:.2f} (per GPU, n={gpus}) joules_per_output_token={per_output:.4f} "
+        f"joules_per_total_token={per_token:.4f} duration={benchmark.duration:.1f}s "
+        f"output_tokens={benchmark.output_tokens} input_tokens={benchmark.input_tokens} "
+        f"-> {options.agg_result}"
+    )
+    members = {
+        "avg_power_w": round(watts, 3),
+        "joules_per_output_token": round(per_output, 6),
+        "joules_per_total_token": round(per_token, 6),
+    }
+    return Outcome(status=0, line=line, power_members=members)
+
+
+def telemetry_faults(path):
+    if not path.is_file():
+        return ["telemetry_file_missing"]
+    return ["telemetry_file_empty"] if path.stat().st_size == 0 else []
+
+
+def integrate(options, benchmark):
+    """The integration or None, and the reasons against it."""
+    count = options.expected_num_gpus
+    early = ["invalid_expected_gpu_count"] if count <= 0 else []
+    faults = telemetry_faults(options.csv)
+    if faults:
+        return None, early + faults
+    telemetry = Telemetry(options.csv, zone_of(options))
+    columns = telemetry.columns
+    named = {"timestamp": columns.stamp, "power": columns.power, "gpu_identity": columns.gpu}
+    missing = [f"{what}_column_missing" for what, name in named.items() if not name]
+    if missing:
+        return None, early + missing
+    integration = Integration(telemetry.rows, benchmark)
+    if not telemetry.complete:
+        return None, early + integration.reasons + ["telemetry_file_unreadable"]
+    integration.finish(count)
+    return integration, early + integration.reasons
+
+
+def schema_2(options, benchmark, reasons):
+    integration = None
+    if benchmark:
+        integration, more = integrate(options, benchmark)
+        reasons = reasons + more
+    metrics = metrics_of(integration.energies, benchmark) if not reasons else {}
+
+    members = {"power_metric_schema_version": 2, "power_valid": 1 if metrics else 0}
+    members |= {key: round(value, METRICS[key]) for key, value in metrics.items()}
+    if not options.agg_result.is_file():
+        reasons.append("aggregate_result_missing")
+        members = None
+    elif read_object(options.agg_result) is None:
+        reasons.append("aggregate_result_unwritable")
+        members = None
+    valid = not reasons
+    found = integration or argparse.Namespace(samples={}, counts={}, gaps={}, energies={}, issues={})
+    sidecar = {
+        "schema_version": 1,
+        "power_valid": valid,
+        "reasons": reasons,
+        "telemetry_source": str(options.csv),
+        "benchmark_result": str(options.bench_result),
+        "benchmark_window": benchmark.record() if benchmark else None,
+        "integration_method": "per_device_trapezoidal_with_linear_boundary_interpolation",
+        "expected_gpu_count": options.expected_num_gpus,
+        "observed_gpu_count": len(found.samples),
+        "observed_gpu_ids": list(found.samples),
+        "per_gpu_sample_counts": found.counts,
+        "per_gpu_max_sample_gap_s": found.gaps,
+        "per_gpu_energy_j": found.energies,
+        "device_issues": found.issues,
+        "accumulator_check": check_counters(options.csv, zone_of(options)),
+        "metrics": {key: round(value, 6) for key, value in metrics.items()} if valid else {},
+    }
+    line = None
+    if valid:
+        line = (
+            f"avg_power_w={metrics['avg_power_w']:.2f} "
+            f"avg_total_gpu_power_w={metrics['avg_total_gpu_power_w']:.2f} "
+            f"total_gpu_energy_j={metrics['total_gpu_energy_j']:.2f} "
+            f"(n={len(found.samples)}) -> {options.agg_result}"
+        )
+    return Outcome(
+        status=1 if options.require_power and not valid else 0,
+        line=line,
+        power_members=members,
+        sidecar=sidecar,
+        sidecar_path=str(options.validation_result),
+    )
