@@ -133,17 +133,18 @@ std::uint32_t count_filled(std::string_view line) {
   }
 }
 
-// Whether a quote at `at` stands at the start of a cell (blanks before it do not count) or right
-// behind another quote; anywhere else it is an ordinary character.
+// Whether a quote at `at` opens a quoted cell (blanks before it do not count), or goes on with one
+// as the second of two quotes; anywhere else it is an ordinary character.
 bool opens_cell(const char* row, const char* at) {
+  if (at > row && at[-1] == '"') return true;
   while (at > row && at[-1] == ' ') --at;
-  return at == row || at[-1] == ',' || at[-1] == '"';
+  return at == row || at[-1] == ',';
 }
 
 }  // namespace
 
-std::vector<CsvTextRow> split_csv(std::string_view text, std::size_t max_rows, bool at_end) {
-  std::vector<CsvTextRow> rows;
+void split_csv(std::string_view text, std::size_t max_rows, bool at_end,
+               std::vector<CsvTextRow>& rows) {
   RowParser parser;
   std::size_t begin = 0;
   const auto finish = [&](std::size_t end, bool terminated) {
@@ -164,6 +165,11 @@ std::vector<CsvTextRow> split_csv(std::string_view text, std::size_t max_rows, b
   if (at_end && rows.size() < max_rows && parser.end_of_text()) {
     finish(text.size(), parser.saw_line_break());
   }
+}
+
+std::vector<CsvTextRow> split_csv(std::string_view text, std::size_t max_rows, bool at_end) {
+  std::vector<CsvTextRow> rows;
+  split_csv(text, max_rows, at_end, rows);
   return rows;
 }
 
@@ -355,6 +361,7 @@ void CsvReader::read_slow_row() {
   bool terminated = false;
   while (true) {
     if (begin_ == end_ && !refill()) {
+      dropped_nuls_ += parser.dropped_nuls();
       if (!parser.end_of_text()) return;
       terminated = parser.saw_line_break();
       break;
@@ -362,11 +369,11 @@ void CsvReader::read_slow_row() {
     const RowParser::Step step = parser.push(buffer_[begin_]);
     if (step != RowParser::Step::row_done_before) ++begin_;
     if (step != RowParser::Step::more) {
+      dropped_nuls_ += parser.dropped_nuls();
       terminated = true;
       break;
     }
   }
-  dropped_nuls_ += parser.dropped_nuls();
   slow_cells_ = parser.take_cells();
   CsvRow& row = batch_[batch_size_++];
   for (std::size_t i = 0; i < column_count_; ++i) {

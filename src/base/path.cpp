@@ -46,11 +46,8 @@ std::string printable_path(std::string_view path) {
   // Character by character: only bytes that are no part of one are escaped.
   std::string text;
   while (!path.empty()) {
-    std::size_t length = 1;
-    while (length < 4 && length < path.size() &&
-           (static_cast<unsigned char>(path[length]) & 0xC0U) == 0x80U) {
-      ++length;
-    }
+    const auto first = static_cast<unsigned char>(path[0]);
+    const std::size_t length = first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
     const std::string_view character = path.substr(0, length);
     if (replace_invalid_utf8(character) == character) {
       text += character;

@@ -82,6 +82,11 @@ const std::vector<Schema>& schemas() {
   return table;
 }
 
+// The averaged power is preferred to the instant one.
+constexpr const char* kPowerMetrics[] = {"DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_BOARD_POWER_WATTS",
+                                         "DCGM_FI_DEV_POWER_USAGE_INSTANT",
+                                         "DCGM_FI_DEV_BOARD_POWER_RAW_WATTS"};
+
 // formats.md section 9 rows 11 and 12.
 constexpr const char* kGenericPower =
     "(gpu[ ._-]?)?(power|pwr)([ ._-]?(draw|usage|used|consumption))?([ ._-]?(w|watts?|mw))?"
@@ -108,7 +113,7 @@ constexpr const char* kNotADraw =
     "|.*% ?tdp.*|.*\\(%\\).*";
 constexpr const char* kOtherScope =
     "(.*[^a-z0-9])?(cpu|processor|ram|dram|soc|ia|gt|sys|system|node|total|psu|pcie slot|6-pin|rail"
-    "|mvddq|ubb|module|board temp)([^a-z0-9].*)?|.*(psu|ubb|mvddq|6-pin|pcie slot).*";
+    "|mvddq|mtbl|ubb|module|board temp)([^a-z0-9].*)?|.*(psu|ubb|mvddq|6-pin|pcie slot).*";
 constexpr const char* kExtremes = ".*(peak|median|q1|q3|_std).*";
 constexpr const char* kMeans = ".*(avg|mean).*";
 // A name with "time" in it that is no timestamp: formats.md 5.2.
@@ -211,16 +216,18 @@ std::string_view cell(const std::vector<std::string>& row, std::size_t index) {
   return index < row.size() ? strip(row[index]) : std::string_view();
 }
 
-// At least one row has something there, and of the first five that do, all are absolute times.
-bool holds_times(Rows rows, std::size_t index, const IsAbsoluteTime& is_absolute_time) {
-  int seen = 0;
+// Of the first five values (a header repeated among the rows is none), more are absolute times than
+// not.
+bool holds_times(Rows rows, const Name& name, const IsAbsoluteTime& is_absolute_time) {
+  int times = 0;
+  int others = 0;
   for (const auto& row : rows) {
-    const std::string_view text = cell(row, index);
-    if (text.empty()) continue;
-    if (!is_absolute_time(text)) return false;
-    if (++seen == 5) break;
+    const std::string_view text = cell(row, name.index);
+    if (text.empty() || text == name.full) continue;
+    ++(is_absolute_time(text) ? times : others);
+    if (times + others == 5) break;
   }
-  return seen > 0;
+  return times > others;
 }
 
 bool holds_times_of_day(Rows rows, std::size_t index) {
@@ -249,9 +256,8 @@ bool holds_model_names(Rows rows, std::size_t index) {
     if (text.empty()) continue;
     if (text.find_first_not_of("0123456789") == std::string_view::npos) return false;
     return matches(text,
-                   "(nvidia|amd|intel|tesla|geforce|quadro|radeon|instinct|titan) .*"
-                   "|(a|h|b|l|v|p|t|k|gh|gb|mi|rtx ?|gtx ?)[0-9]{2,4}[a-z]{0,2}"
-                   "([ -](sxm|pcie|nvl|ti|super|[0-9]+ ?gb).*)?");
+                   "(nvidia|amd|intel|tesla|geforce|quadro|radeon|instinct|titan|rtx|gtx) .*"
+                   "|(a|h|b|l|v|p|t|k|gh|gb|mi|rtx|gtx)[0-9]{2,4}[a-z]{0,2}([ -].*)?|(t4|l4|a2)");
   }
   return false;
 }
@@ -294,10 +300,7 @@ class Chooser {
         if (schema.power_may_move) columns_.other_power.push_back(found[0]->index);
         continue;
       }
-      if (found.size() > 1) {
-        ambiguous_ = quoted_list(found);
-        return;
-      }
+      if (found.size() > 1) ambiguous_ = quoted_list(found);
       set_power(*found[0], "the schema's own column");
     }
     if (columns_.schema == "dcgm-long") choose_metric();
@@ -315,9 +318,7 @@ class Chooser {
   void choose_metric() {
     const Name& metric = *find(names_, "metric_name")[0];
     columns_.metric_name = column(metric, "says which rows are power");
-    for (const char* name :
-         {"DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_BOARD_POWER_WATTS",
-          "DCGM_FI_DEV_POWER_USAGE_INSTANT", "DCGM_FI_DEV_BOARD_POWER_RAW_WATTS"}) {
+    for (const char* name : kPowerMetrics) {
       for (const auto& row : rows_) {
         if (cell(row, metric.index) == name) {
           columns_.metric = name;
@@ -325,7 +326,6 @@ class Chooser {
         }
       }
     }
-    columns_.metric = "DCGM_FI_DEV_POWER_USAGE";
   }
 
   // A recorder's own `timestamp` is taken as it is, so that its bad stamps are told as such; other
@@ -342,8 +342,7 @@ class Chooser {
   void choose_generic_timestamp() {
     for (const char* pattern : kGenericTimes) {
       for (const Name& name : names_) {
-        if (matches(name.no_brackets, pattern) &&
-            holds_times(rows_, name.index, is_absolute_time_)) {
+        if (matches(name.no_brackets, pattern) && holds_times(rows_, name, is_absolute_time_)) {
           columns_.timestamp = column(name, "named as a time, and its values are absolute times");
           return;
         }
@@ -387,17 +386,14 @@ class Chooser {
     } else {
       choose_generic_timestamp();
     }
-    if (power.empty() && times.empty()) {
-      if (columns_.timestamp) choose_device({});
-      return;
-    }
+    choose_device({});
+    if (power.empty() && times.empty()) return;
     columns_.schema = "loose";
     wide_ = std::ranges::count_if(power, [](const Name* name) {
               return matches(name->full, ".*gpu[ ._-]?[0-9]+.*");
             }) > 1;
     warn_of_second("power", power, "--power-column");
     warn_of_second("timestamp", times, "--timestamp-column");
-    choose_device({});
   }
 
   Found loose_power(bool without_means) const {
@@ -550,6 +546,10 @@ class Chooser {
 Columns choose_columns(std::span<const std::string> header, Rows rows,
                        const IsAbsoluteTime& is_absolute_time, const ColumnNames& wanted) {
   return Chooser(read_names(header), rows, is_absolute_time).choose(wanted);
+}
+
+bool is_power_metric(std::string_view name) {
+  return std::ranges::find(kPowerMetrics, name) != std::end(kPowerMetrics);
 }
 
 bool is_header(std::span<const std::string> header, Rows rows,

@@ -64,7 +64,12 @@ Telemetry::Telemetry(std::unique_ptr<ByteSource> source, std::optional<Zone> zon
 void Telemetry::read_head(const ColumnNames& wanted) {
   head_ = read_up_to(*source_, kHeadBytes);
   const bool at_end = head_.size() < kHeadBytes;
-  const std::vector<CsvTextRow> rows = split_csv(head_, kHeadRows, at_end);
+  std::vector<CsvTextRow> rows;
+  try {
+    split_csv(head_, kHeadRows, at_end, rows);
+  } catch (const CsvError&) {
+    if (rows.empty()) throw;  // otherwise the reader meets the fault in its turn
+  }
 
   std::vector<std::vector<std::string>> cells;
   for (const CsvTextRow& row : rows) cells.push_back(row.cells);
@@ -115,6 +120,12 @@ bool Telemetry::is_repeated_header(const CsvRow& row) const {
          strip(row.cells[1]) == columns_.power->name;
 }
 
+bool Telemetry::is_wanted_metric(std::string_view name) {
+  // When the file's beginning does not show which power metric it has, it is the first one met.
+  if (columns_.metric.empty() && is_power_metric(name)) columns_.metric = name;
+  return !columns_.metric.empty() && name == columns_.metric;
+}
+
 inline std::uint32_t Telemetry::find_device(const CsvRow& row) {
   if (columns_.host) return devices_.find(row.cells[3], row.cells[2]);
   return devices_.find(trimmed(row.cells[2]));
@@ -142,7 +153,7 @@ inline bool Telemetry::read_row(const CsvRow& row, Reading& reading) {
     return false;
   }
   if (columns_.metric_name && row.cell_count > 1 && !is_repeated_header(row) &&
-      trimmed(row.cells[4]) != columns_.metric) {
+      !is_wanted_metric(trimmed(row.cells[4]))) {
     return false;
   }
   Stamp stamp{};

@@ -251,6 +251,8 @@ InspectReport inspect(const InspectRequest& request) {
     } else {
       read_recording(recording, findings);
     }
+  } catch (const CsvError& error) {
+    findings.reasons.add(Reason::telemetry_file_unreadable, error.what());
   } catch (const FileError& error) {
     findings.reasons.add(Reason::telemetry_file_unreadable, error.what());
     report.exit_status = 2;

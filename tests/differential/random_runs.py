@@ -239,6 +239,8 @@ class RunMaker:
         if self.die.chance(0.15):
             self.snapshots()
         self.arguments()
+        if self.deviates(7, 0.04):
+            self.tell_zone()
         self.mislay_files()
         return self.run
 
@@ -544,6 +546,8 @@ class RunMaker:
         for kind, probability in kinds.items():
             if self.odd(probability):
                 rates[kind] = die.pick([0.01, 0.01, 0.05, 0.5])
+        if "uuid" in self.columns:
+            rates.pop("blank_id", None)  # the other column would vary: part 0 row 14
         if self.run.schema == 1:
             for kind, row in {"negative": 2, "mutated_stamp": 1, "far_stamp": 1}.items():
                 if kind in rates and self.wild:
@@ -629,7 +633,7 @@ class RunMaker:
                 cells.append("\"['N/A', 'N/A']\"")
             elif name == "uuid":
                 cells.append(f"GPU-{gpu}")
-            elif name in ("card", "index"):
+            elif name in ("card", "index", "gpu", "gpu_id", "device"):
                 cells.append("0")
             else:
                 cells.append(die.pick(["42", "0 %", "", "N/A", "NVIDIA H100", "P0"]))
@@ -698,15 +702,16 @@ class RunMaker:
             joined += die.pick(['"' + "x" * 131073 + '"\n', "1," + "x" * 131073 + "\n"])
         if self.deviates(5, 0.02):  # a quote that is never closed
             joined = joined.rstrip("\r\n") + ending
-            at = die.pick([len(joined) - len(ending), joined.find(ending, len(joined) // 2)])
-            joined = joined[: at + len(ending)] + '"' + joined[at + len(ending) :]
+            at = joined.rfind(ending, 0, len(joined) - len(ending))
+            if at > 0:
+                joined = joined[: at + len(ending)] + '"' + joined[at + len(ending) :].rstrip("\r\n")
         if self.deviates(15, 0.02):
             joined = die.pick(["# preamble\n", "CTRL + C to stop\n", "\n", "Device log v1, x\n"]) + joined
         stray = "".join(chr(byte) for byte in (0xFF, 0xC0, 0x80, 0xE2, 0x82, 0xF0, 0x9F, 0x98))
         if self.deviates(6, 0.03):
             if die.chance(0.5):
                 return b"\xef\xbb\xbf" + joined.encode()
-            return joined.encode(die.pick(["utf-16", "utf-16-le", "utf-16-be"]))
+            return ("\ufeff" + joined).encode(die.pick(["utf-16-le", "utf-16-be"]))
         # Bytes that are no UTF-8 were kept as single characters until now.
         data = joined.encode()
         for character in stray:
@@ -871,8 +876,7 @@ class RunMaker:
         text = self.object_text(members)
         if self.deviates(8, 0.03):
             self.run.notes.add("row 9")
-            return die.pick([b"[]", b"5", b'"x"', b"null", b'{"a": "\xff"}', b"[{}]",
-                             b'{"a": ' + b"9" * 5000 + b"}"])  # fmt: skip
+            return die.pick([b"[]", b"5", b'"x"', b"null", b'{"a": "\xff"}', b"[{}]"])
         if self.odd(0.06):
             return self.spoil_json(text)
         return text.encode()
@@ -881,6 +885,9 @@ class RunMaker:
 
     def snapshots(self):
         die = self.die
+        numbers = [int(gpu_id) for gpu_id in self.ids if gpu_id.isdecimal()]
+        if len(set(numbers)) < len(numbers):
+            return  # equal numbers, such as 0 and 00, stand in no certain order there
         header = die.pick(["gpu,total_energy_consumption", "timestamp,gpu,total_energy_consumption",
                            " gpu , total_energy_consumption ", '"gpu","total_energy_consumption"'])
         if die.chance(0.07):
@@ -958,6 +965,19 @@ class RunMaker:
                               words + ["--expected-num-gpus", "x"],
                               [word for word in words if "agg" not in word]])  # fmt: skip
         run.arguments = words
+
+    def tell_zone(self):
+        """Says which zone the stamps are of; it need not be true."""
+        die, run = self.die, self.run
+        zone = die.pick(["UTC", "local", "+05:30", "-0700", "America/New_York", "Europe/Berlin",
+                         "Australia/Lord_Howe", self.zone, self.zone, self.zone])  # fmt: skip
+        if zone in ODD_ZONES:
+            zone = "UTC"
+        if die.chance(0.5):
+            run.arguments += ["--timezone", zone]
+        else:
+            name = pathlib.PurePath(run.csv).stem + "_context.json"
+            run.files[name] = json.dumps({"timestamp_timezone": zone, "x": 1}).encode()
 
     def mislay_files(self):
         die, run = self.die, self.run

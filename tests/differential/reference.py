@@ -367,7 +367,6 @@ def mean_power(rows, benchmark):
         return None
     seen = {row.gpu for tick in ticks.values() for row in tick} - {"", None}
     if not seen:
-        means = [statistics.mean(row.watts for row in tick) for tick in ticks.values()]
         means = [add_up(row.watts for row in tick) / len(tick) for tick in ticks.values()]
         return statistics.mean(means), max(len(tick) for tick in ticks.values())
     return statistics.mean(map(mean_of_tick, ticks.values())), len(seen)
@@ -427,7 +426,7 @@ class Integration:
             else:
                 readings.setdefault(row.gpu, {}).setdefault(row.unix_s, []).append(row)
         self.nameless = nameless
-        for gpu in sorted(readings, key=lambda gpu: gpu_order(gpu)[:2] + (gpu_order(gpu)[2],)):
+        for gpu in sorted(readings, key=gpu_order):
             by_time = readings[gpu]
             self.samples[gpu] = [(unix_s, mean_watts(by_time[unix_s])) for unix_s in sorted(by_time)]
 

@@ -47,6 +47,9 @@ struct CsvTextRow {
 // Stops before the first row whose end is not in `text`, unless `at_end` says that nothing follows.
 // At most `max_rows` rows. Throws CsvError.
 std::vector<CsvTextRow> split_csv(std::string_view text, std::size_t max_rows, bool at_end);
+// The same into `rows`, which has the rows before the fault when it throws.
+void split_csv(std::string_view text, std::size_t max_rows, bool at_end,
+               std::vector<CsvTextRow>& rows);
 
 // Reads a stream row by row, in batches, looking only at the columns asked for. Memory is one
 // buffer, however long the stream; a row longer than the buffer is read all the same.

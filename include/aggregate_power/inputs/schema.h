@@ -38,7 +38,7 @@ struct Columns {
   std::optional<Column> device;
   std::optional<Column> host;         // part of a device's name, where there is one
   std::optional<Column> metric_name;  // long format: only rows whose metric is `metric` are power
-  std::string metric;
+  std::string metric;                 // empty: the first power metric that the file has
   std::vector<std::size_t> other_power;  // tried in turn where `power` holds no number
   PowerUnit unit;
   bool naive_is_utc = false;  // the recorder writes UTC without saying so
@@ -56,6 +56,9 @@ using IsAbsoluteTime = std::function<bool(std::string_view)>;
 // is missing is said in `reasons`. Duplicate names mean the last column of that name, as in Python.
 Columns choose_columns(std::span<const std::string> header, Rows rows,
                        const IsAbsoluteTime& is_absolute_time, const ColumnNames& wanted = {});
+
+// A DCGM metric that is a GPU's power, averaged or instant.
+bool is_power_metric(std::string_view name);
 
 // Whether some schema (a recorder's own or the generic one) fits `header`: with `strict`, not
 // counting the loose rule.

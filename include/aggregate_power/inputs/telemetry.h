@@ -42,7 +42,7 @@ class Telemetry {
   // Reads the beginning of `source` (at most 64 KiB) and chooses the columns. UTF-8, UTF-16 with a
   // byte-order mark, NULs and bytes that are no text are all taken. Stamps without an offset are
   // read in `zone`; without one, in the recorder's own (UTC for xpu-smi 2), else the process's.
-  // Throws what `source` throws.
+  // Throws what `source` throws, and CsvError when the very first row is faulty.
   Telemetry(std::unique_ptr<ByteSource> source, std::optional<Zone> zone,
             const ColumnNames& wanted = {});
 
@@ -67,6 +67,7 @@ class Telemetry {
   void read_head(const ColumnNames& wanted);
   bool read_row(const CsvRow& row, Reading& reading);
   bool is_repeated_header(const CsvRow& row) const;
+  bool is_wanted_metric(std::string_view name);
   std::uint32_t find_device(const CsvRow& row);
   double find_watts(const CsvRow& row) const;
 

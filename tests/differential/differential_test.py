@@ -1,0 +1,185 @@
+# Random runs of the program against the reference model; what both must say is in reference.py.
+#
+# usage: differential_test.py [RUNS [FIRST_SEED]]
+# The program is $AGGREGATE_POWER. The last line is "N passed, N failed"; a failed run's folder
+# stays behind, with its command line and what differed in it.
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+import random_runs
+import reference
+
+RUNS = 400
+POWER_KEYS = {*reference.METRICS, *reference.ROLE_METRICS, "power_metric_schema_version",
+              "power_valid", "power_invalid_reasons"}  # fmt: skip
+METRIC_KEYS_1 = ("avg_power_w", "joules_per_output_token", "joules_per_total_token")
+
+
+class Spelled(str):
+    """A number of a JSON text as it is written there."""
+
+
+class Members(list):
+    """The members of a JSON object in order, repeated ones too."""
+
+
+def spelled_members(data):
+    return json.loads(data.decode(), object_pairs_hook=Members, parse_float=Spelled,
+                      parse_int=Spelled, parse_constant=Spelled)  # fmt: skip
+
+
+def lay_out(run, folder):
+    folder.mkdir(parents=True)
+    for name in run.folders:
+        (folder / name).mkdir(exist_ok=True)
+    for name, content in run.files.items():
+        (folder / name).write_bytes(content)
+
+
+def environment_of(run):
+    return {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C.UTF-8"} | run.environment
+
+
+def expect(run, folder):
+    """The reference's outcome. It works in the folder, and in the run's environment."""
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment_of(run))
+    random_runs.set_zone(run.environment["TZ"])
+    silence = open(os.devnull, "w")
+    stderr, sys.stderr = sys.stderr, silence
+    try:
+        return reference.aggregate(run.arguments)
+    finally:
+        sys.stderr = stderr
+        silence.close()
+        os.chdir("/")
+
+
+def same(a, b):
+    """Equal to the last digit, whole numbers apart from others."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    return a == b
+
+
+def compare_members(differences, what, expected, found):
+    for key in [*expected, *(key for key in found if key not in expected)]:
+        if key not in found:
+            differences.append(f"{what}: {key}: expected {expected[key]}, but it is not there")
+        elif key not in expected:
+            differences.append(f"{what}: {key}: unexpected, {found[key]}")
+        elif not same(expected[key], found[key]):
+            differences.append(f"{what}: {key}: expected {expected[key]}, got {found[key]}")
+
+
+def compare_aggregate(differences, run, folder, expected):
+    path = folder / run.aggregate
+    before = run.files.get(run.aggregate)
+    after = path.read_bytes() if path.is_file() else None
+    if expected is None:
+        if before != after:
+            differences.append("aggregate: it should be as it was")
+        return
+    members = json.loads(after.decode())
+    touched = POWER_KEYS if run.schema == 2 else METRIC_KEYS_1
+    found = {key: value for key, value in members.items() if key in touched}
+    compare_members(differences, "aggregate", expected, found)
+    others = [member for member in spelled_members(before) if member[0] not in touched]
+    kept = [member for member in spelled_members(after) if member[0] not in touched]
+    if others != kept:
+        differences.append("aggregate: members that are not ours have changed")
+    if sum(1 for key, _ in spelled_members(after) if key in touched) != len(found):
+        differences.append("aggregate: one of our members is there twice")
+
+
+def compare_sidecar(differences, folder, path, expected):
+    if expected is None:
+        return
+    try:
+        found = json.loads((folder / path).read_text(encoding="ascii"))
+    except (OSError, ValueError) as error:
+        differences.append(f"sidecar: {error}")
+        return
+    if list(found) != [*expected, "computed_from"]:
+        differences.append(f"sidecar: its keys are {list(found)}")
+    found.pop("computed_from", None)
+    compare_members(differences, "sidecar", expected, found)
+
+
+def compare_output(differences, expected, result):
+    name = "aggregate-power: "
+    out, err = result.stdout.decode(), result.stderr.decode(errors="replace")
+    line = out.removeprefix(name).rstrip("\n") if out else None
+    if line != expected.line:
+        differences.append(f"stdout: expected {expected.line!r}, got {line!r}")
+    if expected.line is None and not err:
+        differences.append("stderr: nothing says why there is no result")
+    if result.returncode != expected.status:
+        differences.append(f"exit status: expected {expected.status}, got {result.returncode}")
+
+
+def differences_of(run, program, folder):
+    lay_out(run, folder)
+    expected = expect(run, folder)
+    command = [program, *run.arguments]
+    result = subprocess.run(command, cwd=folder, env=environment_of(run), capture_output=True)
+    differences = []
+    compare_output(differences, expected, result)
+    compare_aggregate(differences, run, folder, expected.power_members)
+    compare_sidecar(differences, folder, expected.sidecar_path, expected.sidecar)
+    return differences
+
+
+def keep(run, program, folder, seed, differences):
+    """Puts the folder back as it was before the run, and writes down how to repeat it."""
+    shutil.rmtree(folder)
+    lay_out(run, folder)
+    settings = shlex.join(f"{name}={value}" for name, value in run.environment.items())
+    notes = [f"seed {seed}", *sorted(run.notes)]
+    lines = ["; ".join(notes), f"env {settings} {shlex.join([program, *run.arguments])}"]
+    (folder / "differences.txt").write_text("\n".join(lines + differences) + "\n")
+    print(f"FAILED: {folder}: {differences[0]}", flush=True)
+
+
+def main():
+    program = os.environ.get("AGGREGATE_POWER")
+    if not program:
+        print("set AGGREGATE_POWER to the program to test", file=sys.stderr)
+        return 2
+    program = os.path.abspath(program)
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else RUNS
+    first = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    os.environ["PATH"] = os.environ.get("PATH", "")
+    work = pathlib.Path(tempfile.mkdtemp(prefix="aggregate-power-differential-"))
+    failed = 0
+    for seed in range(first, first + runs):
+        run = random_runs.make_run(seed, wild=seed % 2 == 0)
+        folder = work / f"seed-{seed}"
+        differences = differences_of(run, program, folder)
+        if differences:
+            failed += 1
+            keep(run, program, folder, seed, differences)
+        else:
+            shutil.rmtree(folder)
+    if not failed:
+        shutil.rmtree(work)
+    print(f"{runs - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
