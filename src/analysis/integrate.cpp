@@ -86,12 +86,16 @@ PowerIntegrator::PowerIntegrator(const IntegrationOptions& options)
 inline void PowerIntegrator::take_power(const Reading& reading) {
   if (options_.any_order) {
     if (reading.device >= samples_.size()) samples_.resize(reading.device + 1);
+    if (samples_[reading.device].empty()) met_.push_back(reading.device);
     samples_[reading.device].push_back({reading.unix_s, reading.watts});
     return;
   }
   if (reading.device >= integrators_.size()) integrators_.resize(reading.device + 1);
   auto& integrator = integrators_[reading.device];
-  if (!integrator) integrator.emplace(options_.window);
+  if (!integrator) {
+    integrator.emplace(options_.window);
+    met_.push_back(reading.device);
+  }
   if (!integrator->add(reading.unix_s, reading.watts)) out_of_order_ = true;
 }
 
@@ -138,15 +142,12 @@ Integration PowerIntegrator::finish(std::span<const std::string> devices) {
   result.reasons = reasons_;
   if (missing_identity_) result.reasons.add(Reason::gpu_identity_missing);
 
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < integrators_.size(); ++i) {
-    if (integrators_[i]) order.push_back(i);
-  }
+  std::vector<std::uint32_t> order = met_;
   if (order.empty()) {
     result.reasons.add(Reason::no_usable_power_samples);
     return result;
   }
-  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+  std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) {
     return device_name_less(devices[a], devices[b]);
   });
   const auto expected = options_.expected_num_gpus;
@@ -157,7 +158,7 @@ Integration PowerIntegrator::finish(std::span<const std::string> devices) {
 
   double total_j = 0;
   bool complete = true;
-  for (const std::size_t i : order) {
+  for (const std::uint32_t i : order) {
     const DeviceEnergy gpu = integrators_[i]->finish();
     std::optional<Reason> issue;
     std::string detail;

@@ -138,6 +138,14 @@ void MeanPowerGatherer::close_oldest() {
   open_.pop_front();
 }
 
+std::vector<std::uint32_t> MeanPowerGatherer::devices() const {
+  std::vector<std::uint32_t> devices;
+  for (std::uint32_t i = 0; i < places_.size(); ++i) {
+    if (places_[i].bucket > 0) devices.push_back(i);
+  }
+  return devices;
+}
+
 std::optional<MeanPower> MeanPowerGatherer::finish() {
   std::ranges::stable_sort(kept_, {}, &Late::stamp_ms);
   for (const Late& reading : kept_) {
@@ -148,8 +156,7 @@ std::optional<MeanPower> MeanPowerGatherer::finish() {
   }
   while (!open_.empty()) close_oldest();
   if (by_device_.count() == 0) return std::nullopt;
-  const auto gpus = static_cast<std::size_t>(
-      std::ranges::count_if(places_, [](const Place& place) { return place.bucket > 0; }));
+  const std::size_t gpus = devices().size();
   if (gpus > 0) return MeanPower{by_device_.mean(), gpus};
   return MeanPower{by_row_.mean(), most_rows_};
 }

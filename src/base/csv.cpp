@@ -42,7 +42,9 @@ class RowParser {
       ++dropped_nuls_;
       return Step::more;
     }
-    if ((c == '\n' || c == '\r') && state_ != State::in_quotes) {
+    const bool is_break = c == '\n' || c == '\r';
+    if (is_break && state_ == State::in_quotes) broke_in_quotes_ = true;
+    if (is_break && state_ != State::in_quotes) {
       if (state_ != State::start_record) save_cell();
       state_ = State::after_carriage_return;
       return c == '\r' ? Step::more : Step::row_done;
@@ -90,6 +92,8 @@ class RowParser {
   }
 
   bool saw_line_break() const { return state_ == State::after_carriage_return; }
+  // The row lies in an open quote that has swallowed a line break.
+  bool swallowed_lines() const { return state_ == State::in_quotes && broke_in_quotes_; }
 
  private:
   enum class State {
@@ -104,6 +108,7 @@ class RowParser {
   void save_cell() {
     cells_.push_back(std::exchange(cell_, {}));
     cell_characters_ = 0;
+    broke_in_quotes_ = false;
     state_ = State::start_cell;
   }
   void add(char c) {
@@ -116,6 +121,7 @@ class RowParser {
   std::vector<std::string> cells_;
   std::string cell_;
   std::size_t cell_characters_ = 0;
+  bool broke_in_quotes_ = false;
   std::uint64_t dropped_nuls_ = 0;
 };
 
@@ -204,11 +210,8 @@ std::span<const CsvRow> CsvReader::next_batch() {
     scan();
     if (batch_size_ > 0) break;
     if (begin_ == end_ && source_ended_) break;
-    if (row_is_odd_) {
-      read_slow_row();
-    } else if (!refill()) {
-      read_slow_row();  // longer than the buffer, or the last row without a line break
-    }
+    // Odd, longer than the buffer, or the last one without a line break.
+    if (row_is_odd_ || !refill()) read_slow_row();
   }
   return {batch_.data(), batch_size_};
 }
@@ -359,9 +362,11 @@ void CsvReader::read_slow_row() {
   RowParser parser;
   parser.start_row();
   bool terminated = false;
+  bool swallowed_lines = false;
   while (true) {
     if (begin_ == end_ && !refill()) {
       dropped_nuls_ += parser.dropped_nuls();
+      swallowed_lines = parser.swallowed_lines();
       if (!parser.end_of_text()) return;
       terminated = parser.saw_line_break();
       break;
@@ -385,7 +390,7 @@ void CsvReader::read_slow_row() {
       slow_cells_, [](const std::string& cell) { return !strip(cell).empty(); }));
   if (row.cell_count <= header_cells_) row.filled_count = row.cell_count;
   row.blank = is_blank(slow_cells_);
-  row.terminated = terminated;
+  row.terminated = terminated || swallowed_lines;
 }
 
 }  // namespace aggregate_power

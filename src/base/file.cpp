@@ -296,7 +296,7 @@ std::string resolve_links(const std::string& path) {
     const auto folder = real_path(folder_of(at));
     if (!folder) throw FileError(path, "find its folder", errno);
     if (name_of(at).empty()) throw FileError(path, "resolve", ENOENT);
-    const std::string end = join(*folder, name_of(at));
+    std::string end = join(*folder, name_of(at));
     const auto link = link_text(end);
     if (!link) return end;
     at = link->starts_with('/') ? *link : join(*folder, *link);

@@ -1,6 +1,7 @@
 // aggregate-power without a command's name: one run, end to end.
 #include <charconv>
 #include <cstdlib>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -13,7 +14,7 @@ namespace aggregate_power {
 namespace {
 
 struct Texts {
-  std::string csv;
+  std::optional<std::string> csv;
   std::string bench_result;
   std::string agg_result;
   std::string expected_num_gpus;
@@ -76,7 +77,7 @@ bool required_by_environment() {
 
 AggregateRequest request_of(const Texts& texts) {
   AggregateRequest request;
-  if (!texts.csv.empty()) request.csv = normal_path(texts.csv);
+  if (texts.csv) request.csv = normal_path(*texts.csv);
   request.bench_result = normal_path(texts.bench_result);
   request.agg_result = normal_path(texts.agg_result);
   if (!texts.validation_result.empty()) {

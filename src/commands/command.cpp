@@ -44,9 +44,11 @@ std::string full_name(const Command& command, const std::string& word) {
       fmt::format("ambiguous option '{}': it could be {}", word, fmt::join(found, ", ")));
 }
 
+// "-" is a value, and so are numbers, offsets such as -07:00, and what has blanks in it.
 bool looks_like_an_option(const std::string& word) {
   if (word.size() < 2 || word[0] != '-') return false;
-  return word.find_first_not_of("0123456789.", 1) != std::string::npos;
+  const bool is_number = (word[1] >= '0' && word[1] <= '9') || word[1] == '.';
+  return !is_number && word.find(' ') == std::string::npos;
 }
 
 // The arguments with options in full and each value in a word of its own.

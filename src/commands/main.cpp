@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -43,7 +44,7 @@ int main(int argc, char** argv) {
   try {
     return run({argv + 1, argv + argc});
   } catch (const std::exception& error) {
-    fmt::print(stderr, "aggregate-power: error: {}\n", error.what());
+    std::ignore = std::fprintf(stderr, "aggregate-power: error: %s\n", error.what());
     return 2;
   }
 }

@@ -63,7 +63,7 @@ double as_double(const Field& field) {
     const bool is_tiny = exponent != std::string::npos && field.spelling[exponent + 1] == '-';
     return is_tiny ? 0 : std::numeric_limits<double>::infinity();
   }
-  return value;
+  return field.kind == JsonKind::integer ? value + 0.0 : value;  // Python's integer -0 is 0
 }
 
 // A whole number above 0; nothing for anything else, numbers beyond 64 bits included.

@@ -337,6 +337,7 @@ class Chooser {
       return;
     }
     choose_generic_timestamp();
+    if (!columns_.timestamp) choose_loose_timestamp();
   }
 
   void choose_generic_timestamp() {
@@ -371,18 +372,11 @@ class Chooser {
   void use_loose() {
     Found power = loose_power(true);
     if (power.empty()) power = loose_power(false);
-    Found times;
-    for (const Name& name : names_) {
-      if (matches(name.full, ".*time.*") && !matches(name.full, kNotAStamp) &&
-          !matches(name.no_brackets, kNotAStamp)) {
-        times.push_back(&name);
-      }
-    }
+    const Found times = loose_times();
     if (!power.empty())
       set_power(*power[0], "the first name with 'power' that is not known as another quantity");
     if (!times.empty()) {
-      columns_.timestamp =
-          column(*times[0], "the first name with 'time' that is not known as another quantity");
+      choose_loose_timestamp();
     } else {
       choose_generic_timestamp();
     }
@@ -393,6 +387,24 @@ class Chooser {
               return matches(name->full, ".*gpu[ ._-]?[0-9]+.*");
             }) > 1;
     warn_of_second("power", power, "--power-column");
+  }
+
+  Found loose_times() const {
+    Found times;
+    for (const Name& name : names_) {
+      if (matches(name.full, ".*time.*") && !matches(name.full, kNotAStamp) &&
+          !matches(name.no_brackets, kNotAStamp)) {
+        times.push_back(&name);
+      }
+    }
+    return times;
+  }
+
+  void choose_loose_timestamp() {
+    const Found times = loose_times();
+    if (times.empty()) return;
+    columns_.timestamp =
+        column(*times[0], "the first name with 'time' that is not known as another quantity");
     warn_of_second("timestamp", times, "--timestamp-column");
   }
 

@@ -51,9 +51,9 @@ std::vector<std::pair<std::string_view, std::uint64_t>> by_cause(const Skipped& 
           {"torn_tail", skipped.torn_tail}};
 }
 
-Telemetry::Telemetry(std::unique_ptr<ByteSource> source, std::optional<Zone> zone,
+Telemetry::Telemetry(std::unique_ptr<ByteSource> source, const std::optional<Zone>& zone,
                      const ColumnNames& wanted)
-    : source_(as_utf8(std::move(source))), zone_(zone.value_or(Zone::local())), stamps_(zone_) {
+    : source_(as_utf8(std::move(source))), zone_(zone ? *zone : Zone::local()), stamps_(zone_) {
   read_head(wanted);
   if (!zone && columns_.naive_is_utc) {
     zone_ = Zone::parse("UTC");
@@ -72,6 +72,7 @@ void Telemetry::read_head(const ColumnNames& wanted) {
   }
 
   std::vector<std::vector<std::string>> cells;
+  cells.reserve(rows.size());
   for (const CsvTextRow& row : rows) cells.push_back(row.cells);
   const auto behind = [&](std::size_t i) { return Rows(cells).subspan(i + 1); };
   const auto is_comment = [&](std::size_t i) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
+#include <string>
 
 #include "aggregate_power/base/unicode.h"
 
@@ -72,7 +74,11 @@ std::optional<double> parse_any_watts(std::string_view cell, PowerUnit header) {
   }
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return std::nullopt;
+  if (error == std::errc::result_out_of_range) {
+    number = std::strtod(std::string(text).c_str(), nullptr);  // zero, or infinite
+  } else if (error != std::errc()) {
+    return std::nullopt;
+  }
   return checked_watts(number, {end, text.data() + text.size()}, header);
 }
 

@@ -16,6 +16,7 @@
 #include "aggregate_power/base/file.h"
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/inputs/benchmark.h"
+#include "aggregate_power/inputs/device_names.h"
 #include "aggregate_power/inputs/snapshot.h"
 #include "aggregate_power/jobs/publish.h"
 #include "aggregate_power/jobs/recording.h"
@@ -181,6 +182,10 @@ class Measurer {
       }
       if (wants_window && request_.schema_version == 1) {
         result_.mean_power = gatherer.finish();
+        for (const std::uint32_t device : gatherer.devices()) {
+          result_.integration.gpu_ids.push_back(telemetry->devices()[device]);
+        }
+        std::ranges::sort(result_.integration.gpu_ids, device_name_less);
         if (!result_.mean_power) {
           result_.integration.reasons.add(Reason::no_usable_power_samples);
         }

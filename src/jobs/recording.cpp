@@ -82,18 +82,17 @@ Telemetry Recording::open() const {
 }
 
 std::optional<std::string> zone_hint(const Telemetry& telemetry, Span span, Window window) {
-  constexpr double kStepS = 900;
-  constexpr double kFarthestS = 26 * 3600;  // from one end of the earth's zones to the other
+  constexpr std::int32_t kStepS = 900;
+  constexpr std::int32_t kFarthestS = 26 * 3600;  // from one end of the earth's zones to the other
   if (telemetry.naive_stamps() == 0) return std::nullopt;
   std::vector<std::string> zones;
-  for (double shift_s = -kFarthestS; shift_s <= kFarthestS; shift_s += kStepS) {
+  for (std::int32_t shift_s = -kFarthestS; shift_s <= kFarthestS; shift_s += kStepS) {
     if (span.first_unix_s + shift_s > window.start_unix_s ||
         span.last_unix_s + shift_s < window.end_unix_s) {
       continue;
     }
     const std::int32_t offset_s =
-        telemetry.zone().offset_at(static_cast<std::int64_t>(span.first_unix_s)) -
-        static_cast<std::int32_t>(shift_s);
+        telemetry.zone().offset_at(static_cast<std::int64_t>(span.first_unix_s)) - shift_s;
     if (std::abs(offset_s) <= 14 * 3600) zones.push_back(offset_text(offset_s));
   }
   if (zones.empty()) return std::nullopt;

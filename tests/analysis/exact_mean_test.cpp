@@ -66,15 +66,15 @@ TEST(ExactMean, RoundsATieToEven) {
 TEST(ExactMean, LosesNothingBetweenTheSmallestAndTheLargest) {
   expect({
       {{1e300, 1e-300}, 5e299},
-      {{1e16, 1, 1, 1}, 2500000000000000.75},  // (1e16 + 3) / 4, which a double holds
+      {{1e16, 1, 1, 2}, 2500000000000001},  // a plain sum loses the ones
       {{kHuge, kHuge}, kHuge},
       {{kHuge, kHuge, kHuge, kHuge, kHuge}, kHuge},
       {{kHuge, 0}, kHuge / 2},
       {{kTiny}, kTiny},
-      {{kTiny, 0}, 0},                       // half of it: a tie, to even
-      {{kTiny, kTiny, 0}, kTiny},            // two thirds
-      {{3 * kTiny, 0}, 2 * kTiny},           // one and a half
-      {{5 * kTiny, 0}, 2 * kTiny},           // two and a half
+      {{kTiny, 0}, 0},              // half of it: a tie, to even
+      {{kTiny, kTiny, 0}, kTiny},   // two thirds
+      {{3 * kTiny, 0}, 2 * kTiny},  // one and a half
+      {{5 * kTiny, 0}, 2 * kTiny},  // two and a half
       {{3 * kTiny, kTiny}, 2 * kTiny},
       {{std::numeric_limits<double>::min(), 0}, std::numeric_limits<double>::min() / 2},
       {{std::numeric_limits<double>::min() - kTiny, std::numeric_limits<double>::min() + kTiny},

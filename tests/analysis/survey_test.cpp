@@ -88,12 +88,10 @@ TEST(Surveyor, SortsStampsAndDevices) {
 }
 
 TEST(Surveyor, CountsOnlyReadingsOfPower) {
-  const std::vector<Reading> readings = {{1000, 5, 0, Kind::power},
-                                         {1001, -5, 0, Kind::negative_power},
-                                         {1002, 0, 0, Kind::no_power},
-                                         {1003, 9, 0, Kind::no_device},
-                                         {1004, 9, 0, Kind::no_device},
-                                         {0, 0, 0, Kind::bad_timestamp}};
+  const std::vector<Reading> readings = {
+      {1000, 5, 0, Kind::power},     {1001, -5, 0, Kind::negative_power},
+      {1002, 0, 0, Kind::no_power},  {1003, 9, 0, Kind::no_device},
+      {1004, 9, 0, Kind::no_device}, {0, 0, 0, Kind::bad_timestamp}};
   const Surveyor surveyor = survey_of(readings);
   const auto devices = surveyor.devices(Names{"0"});
   ASSERT_EQ(devices.size(), 1u);

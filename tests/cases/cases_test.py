@@ -18,6 +18,7 @@ kept and named.
 
 usage: tests/cases/cases_test.py [NAME...]   with $AGGREGATE_POWER (default: build/aggregate-power)
 """
+import difflib
 import os
 import pathlib
 import re
@@ -71,6 +72,13 @@ def copy_inputs(case, into):
         path.chmod(0o755 if path.is_dir() else 0o644)
 
 
+def difference(name, wanted, found):
+    """Both as lines; bytes that are no text are escaped."""
+    lines = [text.decode(errors="backslashreplace").splitlines() for text in (wanted, found)]
+    diff = list(difflib.unified_diff(*lines, "expected", "got", lineterm="")) or ["the line ends differ"]
+    return "\n    ".join([f"{name}:", *diff])
+
+
 def run_case(case, folder):
     """What is wrong, one text a fault."""
     if not (case / "why.txt").is_file():
@@ -97,7 +105,7 @@ def run_case(case, folder):
     for stream, text in printed.items():
         wanted = expected_bytes(expected / stream, no_failures if stream == "status" else b"")
         if not matches(text, wanted):
-            faults.append(f"{stream}: expected\n{wanted.decode()}got\n{text.decode(errors='replace')}")
+            faults.append(difference(stream, wanted, text))
     written = set(files_below(expected)) - printed.keys() if expected.is_dir() else set()
     for name in sorted(written | inputs.keys() | set(files_below(folder))):
         path = folder / name
@@ -106,13 +114,12 @@ def run_case(case, folder):
         elif name in written:
             wanted = expected_bytes(expected / name)
             if path.read_bytes() != wanted:
-                faults.append(f"{name}: expected\n{wanted.decode(errors='replace')}\ngot\n"
-                              f"{path.read_bytes().decode(errors='replace')}")
+                faults.append(difference(name, wanted, path.read_bytes()))
         elif name not in inputs:
             faults.append(f"{name}: was not expected")
         elif path.read_bytes() != (case / name).read_bytes():
-            faults.append(f"{name}: an input that should have stayed was changed:\n"
-                          f"{path.read_bytes().decode(errors='replace')}")
+            faults.append(difference(f"{name}, which should have stayed", (case / name).read_bytes(),
+                                     path.read_bytes()))
         elif identity(path) != inputs[name]:
             faults.append(f"{name}: an input that should have stayed was replaced by its like")
     return faults

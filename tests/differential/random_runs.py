@@ -317,7 +317,7 @@ class RunMaker:
         others = []
         if self.recorder == "nvidia":
             self.stamp_form = "slash"
-            names = ["timestamp", die.pick(["index", "index", "index", "gpu", "card"]),
+            names = [die.pick(["timestamp"] * 9 + ["sample_time"]), die.pick(["index", "index", "index", "gpu", "card"]),
                      die.pick(["power.draw [W]", "power.draw [W]", "power.draw"])]  # fmt: skip
             others = ["temperature.gpu", "utilization.gpu [%]", "clocks.current.sm [MHz]",
                       "memory.used [MiB]", "name", "pstate"]  # fmt: skip
@@ -325,7 +325,7 @@ class RunMaker:
                     "power.draw.average [W]", "power.max_limit [W]", "uuid"]  # fmt: skip
         elif self.recorder == "amd":
             self.stamp_form = "seconds"
-            names = ["timestamp", "gpu", die.pick(["socket_power", "socket_power", "power_usage",
+            names = [die.pick(["timestamp"] * 9 + ["sample_time"]), "gpu", die.pick(["socket_power", "socket_power", "power_usage",
                                                    "current_socket_power"])]  # fmt: skip
             others = ["gfx_activity", "umc_activity", "vcn_activity", "throttle_status"]
             late = ["power_management", "max_power", "gfx_voltage", "power_limit", "power_cap"]
@@ -333,10 +333,13 @@ class RunMaker:
             self.stamp_form = die.pick(["seconds", "float", "millis", "iso", "iso_z", "slash",
                                         "iso_offset", "float6", "float9"])  # fmt: skip
             names = [die.pick(["timestamp", "time", "Timestamp", "timestamp_unix", "TIME", "ts_time",
-                               "sample time", "timestamp_utc"]),
+                               "sample time", "timestamp_utc", "datetime", "Time Stamp", "utc_time",
+                               "timestamp [UTC]", "local_timestamp", "event_time"]),
                      die.pick(["gpu", "gpu_id", "gpu_index", "device", "card", "Index", "GPU_ID"]),
                      die.pick(["power", "power_w", "gpu_power", "Power [W]", "gpu_power_w",
-                               "POWER (W)", "Power Draw", "board_power", "power_watts"])]  # fmt: skip
+                               "POWER (W)", "Power Draw", "board_power", "power_watts", "avg_power",
+                               "PowerDraw", "gpu0 power", "power_consumption", "asic.power",
+                               "package_power (W)", "power1", "instant_power"])]  # fmt: skip
             others = ["temp", "util", "clock", "note", "fan"]
             late = ["power_limit", "limit", "powercap", "max_power_w"]
         if self.odd(0.1):
@@ -362,7 +365,7 @@ class RunMaker:
         if self.deviates(3, 0.03):
             columns.insert(0, die.pick(["uptime", "power_management", "power_state", "time_ms",
                                         "clocks_event_reasons.hw_power_brake_slowdown"]))  # fmt: skip
-        if self.deviates(14, 0.03):
+        if self.recorder != "amd" and self.deviates(14, 0.03):
             columns.insert(0, die.pick(["index", "card", "uuid"]))
         if self.deviates(20, 0.02) and self.power_name:
             named = die.pick(["power.draw [mW]", "power (kW)", "power_mw"])

@@ -14,7 +14,10 @@ import os
 import pathlib
 import re
 import statistics
+import sys
 import zoneinfo
+
+sys.set_int_max_str_digits(0)  # a JSON number may have any length
 
 BAND_S = 3.0  # how far from the window a row still counts, and the longest gap
 SENTINELS = {65535, 4294967295, 18446744073709551615, *range(2147483632, 2147483636),
@@ -179,6 +182,8 @@ def unix_seconds(text, zone):
             clock = datetime.datetime.fromisoformat(text)
         except ValueError:
             return None
+    if clock.tzinfo is None and clock.toordinal() == 1:
+        return None  # its neighbours in other zones are before the first year
     try:
         if clock.tzinfo is None and zone is not None:
             clock = clock.replace(tzinfo=zone)

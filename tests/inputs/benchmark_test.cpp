@@ -96,8 +96,9 @@ TEST(ReadBenchmark, HasNoWindowWithoutThreeFiniteNumbers) {
   };
   for (const char* key : {"benchmark_start_time_unix", "benchmark_end_time_unix", "duration"}) {
     for (const auto& v : values) {
-      expect({key, v.value, codes, fmt::format("invalid_benchmark_window ('{}' {})", key, v.detail)},
-             BenchmarkRules::schema_2, false);
+      expect(
+          {key, v.value, codes, fmt::format("invalid_benchmark_window ('{}' {})", key, v.detail)},
+          BenchmarkRules::schema_2, false);
     }
   }
 }
@@ -174,15 +175,24 @@ TEST(ReadBenchmark, CountsMustBeWholeNumbersAboveZero) {
     const char* value;
     const char* detail;
   } values[] = {
-      {"", "is missing or null"},      {"null", "is missing or null"}, {"0", "is 0"},
-      {"-5", "is -5"},                 {"5.0", "is 5.0"},              {"5e0", "is 5e0"},
-      {"true", "is true"},             {"\"5\"", "is no number"},      {"[]", "is no number"},
-      {"NaN", "is NaN"},               {"-0", "is -0"},
+      {"", "is missing or null"},
+      {"null", "is missing or null"},
+      {"0", "is 0"},
+      {"-5", "is -5"},
+      {"5.0", "is 5.0"},
+      {"5e0", "is 5e0"},
+      {"true", "is true"},
+      {"\"5\"", "is no number"},
+      {"[]", "is no number"},
+      {"NaN", "is NaN"},
+      {"-0", "is -0"},
       {"99999999999999999999999", "is 99999999999999999999999"},
   };
   for (const auto& count : counts) {
     for (const auto& v : values) {
-      const Case c = {count.key, v.value, {count.code},
+      const Case c = {count.key,
+                      v.value,
+                      {count.code},
                       fmt::format("{} ('{}' {})", count.code, count.key, v.detail)};
       expect(c, BenchmarkRules::schema_2, true);
       const Benchmark benchmark = *read(result_with({{count.key, v.value}})).benchmark;
@@ -199,9 +209,10 @@ TEST(ReadBenchmark, CountsMustBeWholeNumbersAboveZero) {
 }
 
 TEST(ReadBenchmark, GivesReasonsInTheContractsOrder) {
-  const BenchmarkReading reading = read(
-      result_with({{"total_output_tokens", "0"}, {"total_input_tokens", ""}, {"completed", "true"},
-                   {"duration", "1"}}));
+  const BenchmarkReading reading = read(result_with({{"total_output_tokens", "0"},
+                                                     {"total_input_tokens", ""},
+                                                     {"completed", "true"},
+                                                     {"duration", "1"}}));
   EXPECT_EQ(reading.reasons.codes(),
             (Codes{"benchmark_duration_mismatch", "invalid_successful_query_count",
                    "invalid_input_token_count", "invalid_output_token_count"}));

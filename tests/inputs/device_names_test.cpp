@@ -32,7 +32,7 @@ TEST(DeviceNames, KnowNoneForABlankCellOrASuperscript) {
     EXPECT_EQ(devices.find(""), std::nullopt);
     EXPECT_EQ(devices.find(" \t"), std::nullopt);
     EXPECT_EQ(devices.find("\xC2\xA0"), std::nullopt);
-    EXPECT_EQ(devices.find("\xC2\xB2"), std::nullopt);       // superscript two: int() fails
+    EXPECT_EQ(devices.find("\xC2\xB2"), std::nullopt);  // superscript two: int() fails
     EXPECT_EQ(devices.find("1\xC2\xB2"), std::nullopt);
     EXPECT_EQ(devices.find("a\xC2\xB2"), 0u) << "a letter makes it a name";
   }
@@ -42,7 +42,8 @@ TEST(DeviceNames, KnowNoneForABlankCellOrASuperscript) {
 TEST(DeviceNames, AreRawTexts) {
   DeviceNames devices;
   const std::string texts[] = {"0", "00", "0.0", "+0", "\xD9\xA0", "gpu", "GPU", "\x01"};
-  for (std::size_t i = 0; i < std::size(texts); ++i) EXPECT_EQ(devices.find(texts[i]), i) << texts[i];
+  for (std::size_t i = 0; i < std::size(texts); ++i)
+    EXPECT_EQ(devices.find(texts[i]), i) << texts[i];
   EXPECT_EQ(devices.find(" 00 "), 1u) << "but for the blanks around";
   EXPECT_EQ(devices.find("\xFF"), 8u);
   EXPECT_EQ(devices.find("\xEF\xBF\xBD"), 8u) << "what is no UTF-8 reads as U+FFFD";
@@ -64,7 +65,8 @@ TEST(DeviceNames, AreTheSameInAnyOrderOfRows) {
   Names seen;
   for (int i = 0; i < 20000; ++i) {
     const std::size_t number = dice.below(i < 200 ? 4 : 40);
-    const std::string name = number % 3 == 0 ? fmt::format("{}", number % 10) : fmt::format("GPU-{}", number);
+    const std::string name =
+        number % 3 == 0 ? fmt::format("{}", number % 10) : fmt::format("GPU-{}", number);
     const auto known = std::find(seen.begin(), seen.end(), name);
     const auto expected = static_cast<std::uint32_t>(known - seen.begin());
     if (known == seen.end()) seen.push_back(name);
@@ -81,12 +83,25 @@ TEST(DeviceNames, HaveOneInAFileWithoutAColumn) {
 
 // sorted(ids, key=lambda i: (0, int(i)) if i.isdigit() else (1, i)) of Python.
 TEST(DeviceNameLess, SortsNumbersFirstAndByValue) {
-  const Names expected = {"0",   "2",    "\xD9\xA3", "10", "99999999999999999998",
-                          "99999999999999999999", "-1", "GPU-0", "GPU-1", "GPU-10", "GPU-2",
-                          "a",   "a/1",  "z",        "\xC3\xA9"};
+  const Names expected = {"0",
+                          "2",
+                          "\xD9\xA3",
+                          "10",
+                          "99999999999999999998",
+                          "99999999999999999999",
+                          "-1",
+                          "GPU-0",
+                          "GPU-1",
+                          "GPU-10",
+                          "GPU-2",
+                          "a",
+                          "a/1",
+                          "z",
+                          "\xC3\xA9"};
   Names shuffled = expected;
   test::Dice dice(5);
-  for (std::size_t i = shuffled.size(); i > 1; --i) std::swap(shuffled[i - 1], shuffled[dice.below(i)]);
+  for (std::size_t i = shuffled.size(); i > 1; --i)
+    std::swap(shuffled[i - 1], shuffled[dice.below(i)]);
   std::sort(shuffled.begin(), shuffled.end(), device_name_less);
   EXPECT_EQ(shuffled, expected);
 }

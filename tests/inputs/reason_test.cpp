@@ -62,7 +62,8 @@ TEST(Reasons, KeepTheOrderOfDiscoveryAndTheFirstDetail) {
   Reasons first;
   first.add(Reason::gpu_identity_missing, "here");
   first.add(reasons);
-  EXPECT_EQ(first.text(), "gpu_identity_missing (here), sampling_gap_exceeded (GPU 3: 4.2 s, at most 3 s)");
+  EXPECT_EQ(first.text(),
+            "gpu_identity_missing (here), sampling_gap_exceeded (GPU 3: 4.2 s, at most 3 s)");
 }
 
 }  // namespace

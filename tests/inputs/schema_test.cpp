@@ -700,7 +700,8 @@ TEST(ChooseColumns, RefusesModelNamesAsDevices) {
                                   "Intel Arc A770",
                                   "H800",
                                   "H20",
-        "RTX A6000", "RTX 6000 Ada Generation"}) {
+                                  "RTX A6000",
+                                  "RTX 6000 Ada Generation"}) {
     const Columns columns =
         choose("timestamp,gpu,power_w\n1700000000," + model + ",1\n1700000001," + model + ",1\n");
     EXPECT_EQ(name_of(columns.device), "") << model;

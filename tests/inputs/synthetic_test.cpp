@@ -91,7 +91,9 @@ ReadBack read_back(const std::string& text, const Zone& zone = Zone::fixed(0)) {
   return result;
 }
 
-ReadBack read_back(const SyntheticOptions& options) { return read_back(written(options), options.zone); }
+ReadBack read_back(const SyntheticOptions& options) {
+  return read_back(written(options), options.zone);
+}
 
 // amd-smi puts a bare LF between ticks.
 Counts blanks(SyntheticSchema schema, std::uint64_t ticks = kTicks) {
@@ -124,8 +126,8 @@ TEST(Synthetic, LooksLikeTheRecorder) {
 
 // The header and a row of AMDSMI 26, cell by cell, but for the watts and the values around them.
 TEST(Synthetic, HasTheColumnsOfARealAmdSmi) {
-  const std::string real = test::bytes_of(
-      test::testdata("telemetry/amd-smi/mi355x-metric-watch-crlf-blank-lf.csv"));
+  const std::string real =
+      test::bytes_of(test::testdata("telemetry/amd-smi/mi355x-metric-watch-crlf-blank-lf.csv"));
   const auto expected = split_csv(real, 2, true);
   const std::string text = written(usual(SyntheticSchema::amd_smi));
   const auto rows = split_csv(text, 5, true);
@@ -215,18 +217,17 @@ TEST(Synthetic, IsReadBackToTheLastDigit) {
         if (schema == SyntheticSchema::nvidia_smi) {
           std::tm face{};
           int millis = 0;
-          ASSERT_EQ(std::sscanf(cells[0].c_str(), "%d/%d/%d %d:%d:%d.%d", &face.tm_year,
-                                &face.tm_mon, &face.tm_mday, &face.tm_hour, &face.tm_min,
-                                &face.tm_sec, &millis),
-                    7);
+          ASSERT_EQ(
+              std::sscanf(cells[0].c_str(), "%d/%d/%d %d:%d:%d.%d", &face.tm_year, &face.tm_mon,
+                          &face.tm_mday, &face.tm_hour, &face.tm_min, &face.tm_sec, &millis),
+              7);
           face.tm_year -= 1900;
           face.tm_mon -= 1;
           unix_s = static_cast<double>(timegm(&face) - offset_s) + millis / 1000.0;
         }
         ASSERT_LT(at, result.readings.size());
         EXPECT_EQ(result.readings[at].unix_s, unix_s) << cells[0] << " TEST_SEED=" << seed;
-        EXPECT_EQ(result.readings[at].watts,
-                  std::strtod(cells[is_amd ? 10 : 2].c_str(), nullptr))
+        EXPECT_EQ(result.readings[at].watts, std::strtod(cells[is_amd ? 10 : 2].c_str(), nullptr))
             << cells[is_amd ? 10 : 2] << " TEST_SEED=" << seed;
         EXPECT_EQ(result.devices[result.readings[at].device], cells[1]);
         ++at;
@@ -363,7 +364,8 @@ TEST(SyntheticFault, DroppedGpuIsTheLastOne) {
 
 TEST(SyntheticFault, DuplicateStampsWriteATickTwice) {
   for (const SyntheticSchema schema : kSchemas) {
-    for (const auto& [id, samples] : read_back(with_fault(schema, FaultKind::duplicate_stamps)).series()) {
+    for (const auto& [id, samples] :
+         read_back(with_fault(schema, FaultKind::duplicate_stamps)).series()) {
       ASSERT_EQ(samples.size(), kTicks + 1);
       EXPECT_EQ(samples[20].unix_s, kNewYear + 20);
       EXPECT_EQ(samples[21].unix_s, kNewYear + 20);
@@ -396,19 +398,21 @@ TEST(SyntheticFault, EncodingsChangeNoReading) {
 TEST(SyntheticFault, GoesTogetherWithOthers) {
   for (const SyntheticSchema schema : kSchemas) {
     SyntheticOptions options = usual(schema);
-    options.faults = {{FaultKind::utf16, {}}, {FaultKind::crlf, {}}, {FaultKind::torn_tail, {}},
-                      {FaultKind::na, 2.0},   {FaultKind::na, 5.0},  {FaultKind::garbage_time, 7.0}};
+    options.faults = {{FaultKind::utf16, {}},     {FaultKind::crlf, {}},
+                      {FaultKind::torn_tail, {}}, {FaultKind::na, 2.0},
+                      {FaultKind::na, 5.0},       {FaultKind::garbage_time, 7.0}};
     const ReadBack result = read_back(options);
     EXPECT_EQ(result.count(Reading::Kind::power), 3 * kTicks - 3);
-    EXPECT_EQ(result.skipped,
-              with(with(with(blanks(schema), "torn_tail", 1), "no_reading", 2), "bad_timestamp", 1));
+    EXPECT_EQ(result.skipped, with(with(with(blanks(schema), "torn_tail", 1), "no_reading", 2),
+                                   "bad_timestamp", 1));
   }
 }
 
 TEST(SyntheticFault, TwoMarksAreOne) {
   SyntheticOptions options = usual(SyntheticSchema::generic);
   options.faults = {{FaultKind::bom, {}}, {FaultKind::utf16, {}}};
-  EXPECT_EQ(read_back(options).readings.size(), 3 * kTicks) << "a UTF-16 file has one mark, its own";
+  EXPECT_EQ(read_back(options).readings.size(), 3 * kTicks)
+      << "a UTF-16 file has one mark, its own";
 }
 
 TEST(SyntheticFault, TearsTheLastRowThatIsThere) {
@@ -418,9 +422,16 @@ TEST(SyntheticFault, TearsTheLastRowThatIsThere) {
 }
 
 TEST(SyntheticFault, HasANameEach) {
-  const std::vector<std::string> names = {"gap",         "na",     "garbage-time", "torn-tail",
-                                          "repeated-header", "dropped-gpu", "duplicate-stamps",
-                                          "bom",         "crlf",   "utf16"};
+  const std::vector<std::string> names = {"gap",
+                                          "na",
+                                          "garbage-time",
+                                          "torn-tail",
+                                          "repeated-header",
+                                          "dropped-gpu",
+                                          "duplicate-stamps",
+                                          "bom",
+                                          "crlf",
+                                          "utf16"};
   EXPECT_EQ(fault_names(), names);
   std::set<FaultKind> kinds;
   for (const std::string& name : names) {

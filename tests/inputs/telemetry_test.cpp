@@ -477,6 +477,63 @@ TEST(Telemetry, ReadsAFileOfManyBuffers) {
   }
 }
 
+// formats.md section 1: what loggers in the wild write.
+TEST(Telemetry, ReadsRaggedFilesAsFarAsTheyGo) {
+  const struct {
+    const char* what;
+    std::string text;
+    const char* power_column;
+    Readings readings;
+    Counts skipped;
+  } cases[] = {
+      {"three cells under four headers, and a stray line per tick",
+       "timestamp,card,power_w,energy\n1777118400,\n1777118400,card0,140\n1777118400,card1,141\n",
+       "power_w",
+       {no_power(kNoon), power(kNoon, 140), power(kNoon, 141, 1)},
+       {{"no_reading", 1}}},
+      {"a decimal comma under two headers",
+       "timestamp,power\n1777118400,30,3\n1777118401,31\n1777118402,30,9\n",
+       "power",
+       {no_power(kNoon), power(kNoon + 1, 31), no_power(kNoon + 2)},
+       {{"too_many_cells", 2}}},
+      {"a column inserted in the middle of a file, without a header",
+       "timestamp,cpu_power,gpu_power,total_power\n1777118400,50,200,250\n"
+       "1777118401,50,7,200,257\n",
+       "gpu_power",
+       {power(kNoon, 200), no_power(kNoon + 1)},
+       {{"too_many_cells", 1}}},
+      {"an error in a cell that does not matter",
+       "timestamp, pstate, power.draw [W], index\n2026/04/25 12:00:00.000, [Unknown Error], 60.5, "
+       "0\n",
+       "power.draw [W]",
+       {power(kNoon, 60.5)},
+       {}},
+      {"a CPU's empty cells before the GPU's",
+       "timestamp,cpu_watts,gpu_watts\r\n2026-04-25T12:00:00.5Z,,60.5\r\n",
+       "gpu_watts",
+       {power(kNoon + 0.5, 60.5)},
+       {}},
+      {"PowerJoular: one-digit hours, and the power of more than the GPU",
+       "Date,CPU Utilization,Total Power,CPU Power,GPU Power\n"
+       "2026-04-25 9:00:00.250,0.1,90,20,70\n",
+       "GPU Power",
+       {power(kNoon - 3 * 3600 + 0.25, 70)},
+       {}},
+      {"a duration before the time",
+       "time_ms,timestamp,index,power.draw [W]\n1500,2026/04/25 12:00:00.000,0,60.5\n",
+       "power.draw [W]",
+       {power(kNoon, 60.5)},
+       {}},
+  };
+  for (const auto& c : cases) {
+    const Result result = read(c.text);
+    ASSERT_TRUE(result.columns.power) << c.what;
+    EXPECT_EQ(result.columns.power->name, c.power_column) << c.what;
+    EXPECT_EQ(result.readings, c.readings) << c.what;
+    EXPECT_EQ(result.skipped, c.skipped) << c.what;
+  }
+}
+
 TEST(Telemetry, ObeysNamedColumns) {
   const std::string text =
       "timestamp,when,gpu,slot,power_w,other (mW)\n1777118400,1777118500,0,s1,5,7000\n";

@@ -123,7 +123,8 @@ class PowerIntegrator {
   IntegrationOptions options_;
   double band_start_unix_s_;
   double band_end_unix_s_;
-  std::vector<std::optional<DeviceIntegrator>> integrators_;
+  std::vector<std::optional<DeviceIntegrator>> integrators_;  // by device
+  std::vector<std::uint32_t> met_;            // devices, in the order of their first sample
   std::vector<std::vector<Sample>> samples_;  // with any_order
   Reasons reasons_;
   bool missing_identity_ = false;

@@ -31,6 +31,8 @@ class MeanPowerGatherer {
   // Stamps went back by more than a moment: nothing here is right; read again with `any_order`.
   bool out_of_order() const { return out_of_order_; }
   std::uint64_t readings_in_window() const { return readings_in_window_; }
+  // The devices met in the window, by Reading::device.
+  std::vector<std::uint32_t> devices() const;
   // Nothing when no reading lay in the window.
   std::optional<MeanPower> finish();
 

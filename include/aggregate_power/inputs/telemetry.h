@@ -43,7 +43,7 @@ class Telemetry {
   // byte-order mark, NULs and bytes that are no text are all taken. Stamps without an offset are
   // read in `zone`; without one, in the recorder's own (UTC for xpu-smi 2), else the process's.
   // Throws what `source` throws, and CsvError when the very first row is faulty.
-  Telemetry(std::unique_ptr<ByteSource> source, std::optional<Zone> zone,
+  Telemetry(std::unique_ptr<ByteSource> source, const std::optional<Zone>& zone,
             const ColumnNames& wanted = {});
 
   const Columns& columns() const { return columns_; }

@@ -1,0 +1,69 @@
+#!/bin/sh
+# What a change must pass beside the tests: format, warnings as errors, sanitizers, include order, shell.
+# usage: scripts/check.sh [--long]
+# --long adds hours of fuzzing, kills, faults and random comparisons.
+set -eu
+case "${1:-}" in -h | --help) sed -n '2,4s/^# //p' "$0"; exit 0 ;; esac
+cd "$(dirname "$0")/.."
+scripts/setup.sh --checks
+
+failed=0
+fail() {
+  echo "check.sh: $*" >&2
+  failed=1
+}
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+echo "check: format"
+find src include tests -name '*.cpp' -o -name '*.h' | sort | xargs clang-format --dry-run --Werror 2>"$log" ||
+  { cat "$log" >&2; fail "not formatted: run clang-format -i on the files above"; }
+
+echo "check: include order"
+# A layer may include itself and those before it in this list, never those behind it.
+later="base:inputs|analysis|jobs|commands inputs:analysis|jobs|commands analysis:jobs|commands jobs:commands"
+for rule in $later; do
+  layer=${rule%%:*}
+  if grep -nE "#include \"aggregate_power/(${rule#*:})/" -r "src/$layer" "include/aggregate_power/$layer"; then
+    fail "$layer includes a layer behind it"
+  fi
+done
+
+echo "check: shell"
+find scripts tests -name '*.sh' | sort | xargs shellcheck || fail "shellcheck"
+
+echo "check: warnings as errors, address and undefined-behaviour sanitizers"
+if { cmake -S . -B build-dev -G Ninja -DPOWER_DEV=ON && cmake --build build-dev; } >"$log" 2>&1; then
+  build-dev/tests/aggregate-power-tests >"$log" 2>&1 || { tail -n 100 "$log" >&2; fail "tests under the sanitizers"; }
+  if [ -e tests/faults/mutate_test.py ]; then
+    AGGREGATE_POWER_SANITIZED=$PWD/build-dev/aggregate-power AGGREGATE_POWER=$PWD/build-dev/aggregate-power \
+      python3 tests/faults/mutate_test.py >"$log" 2>&1 || { tail -n 100 "$log" >&2; fail "damaged files under the sanitizers"; }
+    tail -n 1 "$log"
+  fi
+else
+  grep -E 'error|warning|Error' "$log" >&2 || cat "$log" >&2
+  fail "does not build without warnings"
+fi
+
+echo "check: lint"
+cmake -S . -B build -G Ninja >/dev/null
+find src -name '*.cpp' | sort | xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build >"$log" 2>/dev/null ||
+  { grep -E 'warning|error' "$log" >&2; fail "clang-tidy"; }
+
+echo "check: fuzzing"
+seconds=10
+[ "${1:-}" = --long ] && seconds=3600
+sh tests/fuzz/run.sh "$seconds" >"$log" 2>&1 || { tail -n 60 "$log" >&2; fail "fuzzing"; }
+
+if [ "${1:-}" = --long ]; then
+  AGGREGATE_POWER=$PWD/build/aggregate-power
+  AGGREGATE_POWER_DYNAMIC=$PWD/build/tests/aggregate-power-dynamic
+  FAULT_SHIM=$PWD/build/tests/fault_shim.so
+  AGGREGATE_POWER_SANITIZED=$PWD/build-dev/aggregate-power
+  export AGGREGATE_POWER AGGREGATE_POWER_DYNAMIC FAULT_SHIM AGGREGATE_POWER_SANITIZED
+  python3 tests/faults/kill_test.py 20000 || fail "kills"
+  python3 tests/faults/mutate_test.py 200000 || fail "damaged files"
+  python3 tests/differential/differential_test.py 50000 || fail "comparison with the reference"
+fi
+[ "$failed" -eq 0 ] && echo "check: all is well"
+exit "$failed"

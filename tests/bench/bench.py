@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Times the whole program against a newline scan of the same file, interleaved, and prints the ratios.
+
+usage: bench.py PROGRAM TOOLS_FOLDER WORK_FOLDER DISK_FOLDER [--quick]
+WORK_FOLDER should be on tmpfs. No verdict: the figures are for people.
+"""
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import time
+
+program, tools, work, disk = sys.argv[1:5]
+quick = "--quick" in sys.argv
+environment = {**os.environ, "TZ": "UTC"}
+environment.pop("REQUIRE_POWER", None)
+
+
+def run(command, folder):
+    """Wall seconds and peak resident KiB of one run."""
+    begin = time.perf_counter()
+    process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - begin
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"failed: {' '.join(command)}")
+    return seconds, usage.ru_maxrss
+
+
+def compare(commands, folder, rounds):
+    """Medians of interleaved runs; the first round warms the cache."""
+    seconds = [[] for _ in commands]
+    memory = [0] * len(commands)
+    for turn in range(rounds + 1):
+        for i, command in enumerate(commands):
+            wall, peak = run(command, folder)
+            if turn > 0:
+                seconds[i].append(wall)
+                memory[i] = max(memory[i], peak)
+    return [statistics.median(s) for s in seconds], memory
+
+
+def synthesize(name, *arguments):
+    subprocess.run([program, "synthesize", "--out", f"{name}.csv", "--bench-out", f"{name}.json",
+                    "--agg-out", f"agg_{name}.json", "--timezone", "UTC", "--noise", "40", *arguments],
+                   cwd=work, check=True)
+    return os.path.getsize(os.path.join(work, f"{name}.csv"))
+
+
+def aggregate(name, *arguments):
+    return [program, "--csv", f"{name}.csv", "--bench-result", f"{name}.json", "--agg-result",
+            f"agg_{name}.json", *arguments]
+
+
+def telemetry(name, limit, gpus, *arguments):
+    size = synthesize(name, "--gpus", str(gpus), *arguments)
+    rounds = 101 if size < 5e6 else 21 if size < 2e8 else 5
+    scan = [os.path.join(tools, "newline_scan"), f"{name}.csv"]
+    walls, peaks = compare([scan, aggregate(name, "--expected-num-gpus", str(gpus)), aggregate(name)],
+                           work, rounds)
+    print(f"{name:<22} {size / 1e6:8.1f} MB  scan {walls[0] * 1e3:8.2f} ms  schema 2 {walls[1] * 1e3:8.2f} ms "
+          f"= {walls[1] / walls[0]:.2f}  schema 1 {walls[2] * 1e3:8.2f} ms = {walls[2] / walls[0]:.2f}  "
+          f"(at most {limit})  peak {max(peaks[1:]) / 1024:.1f} MiB (at most {size / 4 / 2**20 + 8:.1f})",
+          flush=True)
+    if size < 1e8:
+        subprocess.run(["cp", f"{name}.csv", f"{name}.json", f"agg_{name}.json", disk], cwd=work, check=True)
+        walls, _ = compare([aggregate(name, "--expected-num-gpus", str(gpus))], disk, min(rounds, 21))
+        print(f"{'':<22} on disk, with its fsyncs: {walls[0] * 1e3:.2f} ms", flush=True)
+        for file in (f"{name}.csv", f"{name}.json", f"agg_{name}.json", f"power_validation_{name}.json"):
+            os.remove(os.path.join(disk, file))
+    os.remove(os.path.join(work, f"{name}.csv"))
+
+
+def big_result(name, megabytes):
+    """A raw result with per-request arrays, as vLLM's benchmark writes it with --save-detailed."""
+    generator = random.Random(7)
+    path = os.path.join(work, f"{name}.json")
+    with open(os.path.join(work, "tiny.json"), encoding="utf-8") as file:
+        result = json.load(file)
+    requests = megabytes * 1000000 // 19500
+    result["input_lens"] = [generator.randint(1, 9000) for _ in range(requests)]
+    result["ttfts"] = [generator.random() for _ in range(requests)]
+    result["itls"] = [[generator.random() / 40 for _ in range(700)] for _ in range(requests)]
+    words = ["the", "of", "energy", "per", "token", "\n\n", "“quoted”", "データ", "and"]
+    result["generated_texts"] = [" ".join(generator.choices(words, k=750)) for _ in range(requests)]
+    result["errors"] = [""] * requests
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(result, file)
+    return os.path.getsize(path)
+
+
+synthesize("tiny", "--gpus", "2", "--phase", "5:100", "--phase", "10:500", "--phase", "5:100")
+walls, _ = compare([[os.path.join(tools, "empty")], aggregate("tiny", "--expected-num-gpus", "2")], work, 201)
+print(f"start-up: empty program {walls[0] * 1e3:.2f} ms, a run on a tiny file {walls[1] * 1e3:.2f} ms: "
+      f"{(walls[1] - walls[0]) * 1e3:.2f} ms more (at most 2)", flush=True)
+
+telemetry("nvidia-20min", 2.5, 8, "--phase", "60:120", "--phase", "1080:650", "--phase", "60:300")
+telemetry("nvidia-24h", 2.5, 8, "--phase", "300:120", "--phase", "85800:650", "--phase", "300:300")
+telemetry("amd-60MB", 2.2, 8, "--schema", "amd-smi", "--phase", "60:120", "--phase", "7300:650", "--phase", "60:300")
+if not quick:
+    telemetry("nvidia-72x10Hz-1GB", 2.5, 72, "--interval", "0.1", "--phase", "60:120", "--phase", "18800:650",
+              "--phase", "60:300")
+    telemetry("amd-726MB", 2.2, 8, "--schema", "amd-smi", "--phase", "60:120", "--phase", "89700:650",
+              "--phase", "60:300")
+
+size = big_result("big", 20 if quick else 200)
+sax = [os.path.join(tools, "sax_parse"), "big.json"]
+ours = [program, "--csv", "tiny.csv", "--bench-result", "big.json", "--agg-result", "agg_tiny.json",
+        "--expected-num-gpus", "2"]
+walls, peaks = compare([sax, ours], work, 5)
+print(f"benchmark result       {size / 1e6:8.1f} MB  nlohmann SAX {walls[0] * 1e3:.0f} ms  ours {walls[1] * 1e3:.0f} ms "
+      f"= 1/{walls[0] / walls[1]:.1f} (at most 1/6)  peak {peaks[1] / 1024:.1f} MiB (at most 16)")
