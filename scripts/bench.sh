@@ -13,7 +13,7 @@ work=$(mktemp -d /dev/shm/aggregate-power-bench.XXXXXX)
 disk=$(mktemp -d ./build/bench.XXXXXX)
 trap 'rm -rf "$work" "$disk"' EXIT
 trap 'exit 130' INT TERM
-for tool in newline_scan empty sax_parse; do
+for tool in newline_scan empty peak sax_parse; do
   c++ -std=c++20 -O2 -static -o "$work/$tool" "tests/bench/$tool.cpp"
 done
 python3 tests/bench/bench.py "$PWD/build/aggregate-power" "$work" "$work" "$PWD/$disk" "$@"

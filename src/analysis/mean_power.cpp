@@ -70,8 +70,9 @@ void MeanPowerGatherer::add(Bucket& bucket, std::uint32_t device, double watts) 
   ++bucket.rows;
   if (device != kNoDevice) {
     if (device >= places_.size()) places_.resize(device + 1);
-    if (const auto share = find_share(bucket, device)) {
-      bucket.repeats.push_back({*share, watts});
+    const std::size_t share = find_share(bucket, device);
+    if (share < bucket.shares.size()) {
+      bucket.repeats.push_back({share, watts});
       return;
     }
     Place& place = places_[device];
@@ -80,14 +81,13 @@ void MeanPowerGatherer::add(Bucket& bucket, std::uint32_t device, double watts) 
   bucket.shares.push_back({device, watts});
 }
 
-std::optional<std::size_t> MeanPowerGatherer::find_share(const Bucket& bucket,
-                                                         std::uint32_t device) const {
+// The device's share of the bucket; the number of shares when it has none.
+std::size_t MeanPowerGatherer::find_share(const Bucket& bucket, std::uint32_t device) const {
   const Place& place = places_[device];
-  if (place.bucket < bucket.number) return std::nullopt;
+  if (place.bucket < bucket.number) return bucket.shares.size();
   if (place.bucket == bucket.number) return place.share;
   // The device has been in a newer bucket since.
   const auto share = std::ranges::find(bucket.shares, device, &Share::device);
-  if (share == bucket.shares.end()) return std::nullopt;
   return static_cast<std::size_t>(share - bucket.shares.begin());
 }
 

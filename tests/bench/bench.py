@@ -19,29 +19,31 @@ environment.pop("REQUIRE_POWER", None)
 
 
 def run(command, folder):
-    """Wall seconds and peak resident KiB of one run."""
+    """Wall seconds of one run."""
     begin = time.perf_counter()
-    process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - begin
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
+    status = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.DEVNULL).returncode
+    if status != 0:
         sys.exit(f"failed: {' '.join(command)}")
-    return seconds, usage.ru_maxrss
+    return time.perf_counter() - begin
+
+
+def peak_mib(command, folder):
+    """Peak resident memory, mapped pages counted."""
+    output = subprocess.run([os.path.join(tools, "peak"), *command], cwd=folder, env=environment,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True)
+    return int(output.stderr.split()[-1]) / 1024
 
 
 def compare(commands, folder, rounds):
     """Medians of interleaved runs; the first round warms the cache."""
     seconds = [[] for _ in commands]
-    memory = [0] * len(commands)
     for turn in range(rounds + 1):
         for i, command in enumerate(commands):
-            wall, peak = run(command, folder)
+            wall = run(command, folder)
             if turn > 0:
                 seconds[i].append(wall)
-                memory[i] = max(memory[i], peak)
-    return [statistics.median(s) for s in seconds], memory
+    return [statistics.median(s) for s in seconds]
 
 
 def synthesize(name, *arguments):
@@ -60,15 +62,16 @@ def telemetry(name, limit, gpus, *arguments):
     size = synthesize(name, "--gpus", str(gpus), *arguments)
     rounds = 101 if size < 5e6 else 21 if size < 2e8 else 5
     scan = [os.path.join(tools, "newline_scan"), f"{name}.csv"]
-    walls, peaks = compare([scan, aggregate(name, "--expected-num-gpus", str(gpus)), aggregate(name)],
-                           work, rounds)
+    schemas = [aggregate(name, "--expected-num-gpus", str(gpus)), aggregate(name)]
+    walls = compare([scan, *schemas], work, rounds)
+    peak = max(peak_mib(command, work) for command in schemas)
     print(f"{name:<22} {size / 1e6:8.1f} MB  scan {walls[0] * 1e3:8.2f} ms  schema 2 {walls[1] * 1e3:8.2f} ms "
           f"= {walls[1] / walls[0]:.2f}  schema 1 {walls[2] * 1e3:8.2f} ms = {walls[2] / walls[0]:.2f}  "
-          f"(at most {limit})  peak {max(peaks[1:]) / 1024:.1f} MiB (at most {size / 4 / 2**20 + 8:.1f})",
+          f"(at most {limit})  peak {peak:.1f} MiB (at most {size / 4 / 2**20 + 8:.1f})",
           flush=True)
     if size < 1e8:
         subprocess.run(["cp", f"{name}.csv", f"{name}.json", f"agg_{name}.json", disk], cwd=work, check=True)
-        walls, _ = compare([aggregate(name, "--expected-num-gpus", str(gpus))], disk, min(rounds, 21))
+        walls = compare(schemas[:1], disk, min(rounds, 21))
         print(f"{'':<22} on disk, with its fsyncs: {walls[0] * 1e3:.2f} ms", flush=True)
         for file in (f"{name}.csv", f"{name}.json", f"agg_{name}.json", f"power_validation_{name}.json"):
             os.remove(os.path.join(disk, file))
@@ -94,7 +97,7 @@ def big_result(name, megabytes):
 
 
 synthesize("tiny", "--gpus", "2", "--phase", "5:100", "--phase", "10:500", "--phase", "5:100")
-walls, _ = compare([[os.path.join(tools, "empty")], aggregate("tiny", "--expected-num-gpus", "2")], work, 201)
+walls = compare([[os.path.join(tools, "empty")], aggregate("tiny", "--expected-num-gpus", "2")], work, 201)
 print(f"start-up: empty program {walls[0] * 1e3:.2f} ms, a run on a tiny file {walls[1] * 1e3:.2f} ms: "
       f"{(walls[1] - walls[0]) * 1e3:.2f} ms more (at most 2)", flush=True)
 
@@ -111,6 +114,6 @@ size = big_result("big", 20 if quick else 200)
 sax = [os.path.join(tools, "sax_parse"), "big.json"]
 ours = [program, "--csv", "tiny.csv", "--bench-result", "big.json", "--agg-result", "agg_tiny.json",
         "--expected-num-gpus", "2"]
-walls, peaks = compare([sax, ours], work, 5)
+walls = compare([sax, ours], work, 5)
 print(f"benchmark result       {size / 1e6:8.1f} MB  nlohmann SAX {walls[0] * 1e3:.0f} ms  ours {walls[1] * 1e3:.0f} ms "
-      f"= 1/{walls[0] / walls[1]:.1f} (at most 1/6)  peak {peaks[1] / 1024:.1f} MiB (at most 16)")
+      f"= 1/{walls[0] / walls[1]:.1f} (at most 1/6)  peak {peak_mib(ours, work):.1f} MiB (at most 16)")

@@ -1,0 +1,38 @@
+#!/bin/sh
+# Builds the program and shows it at work on a copy of the recording in testdata/runs.
+# usage: scripts/demo.sh
+set -eu
+case "${1:-}" in -h | --help) sed -n '2,3s/^# //p' "$0"; exit 0 ;; esac
+cd "$(dirname "$0")/.."
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+scripts/setup.sh
+{ cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release && cmake --build build --target aggregate-power; } \
+  >"$folder/log" 2>&1 || { cat "$folder/log" >&2; exit 1; }
+PATH=$PWD/build:$PATH
+cp -R testdata/runs/. "$folder"
+cd "$folder/b200"
+
+step() { printf '\n== %s\n' "$*"; }
+run() {
+  printf '$ aggregate-power %s\n' "$*"
+  aggregate-power "$@"
+}
+
+step "A recording of eight GPUs: what is understood of it"
+run inspect gpu_metrics.csv --timezone UTC --bench-result run.json
+
+step "The energy of the benchmark's 1.5 s, into its aggregate"
+cp agg_run.json before.json
+run --csv gpu_metrics.csv --bench-result run.json --agg-result agg_run.json --expected-num-gpus 8 --timezone UTC
+
+step "What changed in the aggregate"
+diff -u --label before --label after before.json agg_run.json || [ $? -eq 1 ]
+
+step "The head of the audit record, power_validation_run.json"
+head -n 16 power_validation_run.json

@@ -1,0 +1,210 @@
+// A telemetry file as a run finds it: whether it can be read, and its zone.
+#include "aggregate_power/jobs/recording.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "aggregate_power/base/file.h"
+#include "test_util.h"
+
+namespace aggregate_power {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Folder;
+using test::put;
+using Lines = std::vector<std::string>;
+
+constexpr double kNoon = 1777118400;  // 2026-04-25T12:00:00Z
+
+const char* const kNaive = "timestamp, index, power.draw [W]\n2026/04/25 12:00:00.000, 0, 5 W\n";
+
+std::vector<double> stamps_of(const Recording& recording) {
+  Telemetry telemetry = recording.open();
+  std::vector<double> stamps;
+  telemetry.read([&](std::span<const Reading> readings) {
+    for (const Reading& reading : readings) stamps.push_back(reading.unix_s);
+  });
+  return stamps;
+}
+
+TEST(Recording, KnowsWhetherAFileCanBeRead) {
+  const Folder folder;
+  put(folder / "good.csv", kNaive);
+  put(folder / "empty.csv", "");
+  fs::create_directory(folder / "folder.csv");
+  ASSERT_EQ(::mkfifo((folder / "fifo.csv").c_str(), 0600), 0);
+  fs::create_symlink("good.csv", folder / "link.csv");
+  fs::create_symlink("nowhere", folder / "dangling.csv");
+  const struct {
+    const char* name;
+    const char* code;
+  } cases[] = {
+      {"good.csv", ""},
+      {"link.csv", ""},
+      {"missing.csv", "telemetry_file_missing"},
+      {"folder.csv", "telemetry_file_missing"},
+      {"fifo.csv", "telemetry_file_missing"},
+      {"dangling.csv", "telemetry_file_missing"},
+      {"good.csv/x", "telemetry_file_missing"},
+      {"empty.csv", "telemetry_file_empty"},
+  };
+  for (const auto& c : cases) {
+    const std::string path = folder / c.name;
+    const Recording recording(path, std::nullopt, {});
+    EXPECT_EQ(recording.faults().text(), *c.code == '\0' ? "" : c.code + (" (" + path + ")"))
+        << c.name;
+    EXPECT_EQ(recording.path(), path);
+  }
+}
+
+TEST(Recording, MayBeOpenedAgainAndAgain) {
+  const Folder folder;
+  const Recording recording(put(folder / "a.csv", kNaive), Zone::fixed(0), {});
+  EXPECT_EQ(stamps_of(recording), std::vector<double>{kNoon});
+  EXPECT_EQ(stamps_of(recording), std::vector<double>{kNoon});
+}
+
+TEST(Recording, PassesNamedColumnsOn) {
+  const Folder folder;
+  const Recording recording(put(folder / "a.csv", "timestamp,P0,P1\n1777118400,5,6\n"),
+                            Zone::fixed(0), {"", "P1", ""});
+  EXPECT_EQ(recording.open().columns().power->name, "P1");
+}
+
+TEST(Recording, ReadsStandardInputAsOftenAsNeeded) {
+  const Folder folder;
+  const int kept = ::dup(STDIN_FILENO);
+  const auto with_input = [&](const std::string& text, auto&& check) {
+    const int fd = ::open(put(folder / "in", text).c_str(), O_RDONLY);
+    ASSERT_GE(fd, 0);
+    ASSERT_EQ(::dup2(fd, STDIN_FILENO), STDIN_FILENO);
+    ::close(fd);
+    const Recording recording("-", Zone::fixed(0), {});
+    check(recording);
+  };
+  with_input(kNaive, [](const Recording& recording) {
+    EXPECT_TRUE(recording.faults().empty());
+    EXPECT_EQ(stamps_of(recording), std::vector<double>{kNoon});
+    EXPECT_EQ(stamps_of(recording), std::vector<double>{kNoon});
+  });
+  with_input("", [](const Recording& recording) {
+    EXPECT_EQ(recording.faults().text(), "telemetry_file_empty (standard input)");
+  });
+  ASSERT_EQ(::dup2(kept, STDIN_FILENO), STDIN_FILENO);
+  ::close(kept);
+}
+
+TEST(Recording, TakesTheZoneFromTheOptionOrTheFileBeside) {
+  const Folder folder;
+  const std::string csv = put(folder / "gpu_metrics.csv", kNaive);
+  const Recording plain(csv, std::nullopt, {});
+  EXPECT_EQ(plain.zone_source(), "default");
+  EXPECT_EQ(plain.warnings(), Lines{});
+
+  put(folder / "gpu_metrics_context.json", "{\"x\": 1, \"timestamp_timezone\": \"+05:30\"}");
+  const Recording from_file(csv, std::nullopt, {});
+  EXPECT_EQ(from_file.zone_source(), "file");
+  EXPECT_EQ(from_file.warnings(), Lines{});
+  EXPECT_EQ(stamps_of(from_file), std::vector<double>{kNoon - 5.5 * 3600});
+
+  const Recording from_option(csv, Zone::parse("America/New_York"), {});
+  EXPECT_EQ(from_option.zone_source(), "option");
+  EXPECT_EQ(stamps_of(from_option), std::vector<double>{kNoon + 4 * 3600});
+
+  put(folder / "gpu_metrics_context.json", "{\"timestamp_timezone\": \"Asia/Tokyo\"}");
+  EXPECT_EQ(stamps_of(Recording(csv, std::nullopt, {})), std::vector<double>{kNoon - 9 * 3600});
+}
+
+TEST(Recording, WarnsOfAZoneFileThatCannotBeUsed) {
+  const Folder folder;
+  const std::string csv = put(folder / "gpu_metrics.csv", kNaive);
+  const std::string beside = folder / "gpu_metrics_context.json";
+  for (const char* text : {"{", "", "{\"timestamp_timezone\": \"PDT\"}",
+                           "{\"timestamp_timezone\": 5}", "{\"timestamp_timezone\": null}"}) {
+    put(beside, text);
+    const Recording recording(csv, std::nullopt, {});
+    EXPECT_EQ(recording.zone_source(), "default") << text;
+    ASSERT_EQ(recording.warnings().size(), 1u) << text;
+    const std::string& warning = recording.warnings()[0];
+    EXPECT_TRUE(warning.starts_with(beside + ": the zone in it cannot be used (")) << warning;
+    EXPECT_TRUE(warning.ends_with("); mend it or pass --timezone")) << warning;
+  }
+  for (const char* text : {"{}", "[]", "5", "{\"timezone\": \"PDT\"}"}) {
+    put(beside, text);
+    const Recording recording(csv, std::nullopt, {});
+    EXPECT_EQ(recording.zone_source(), "default") << text;
+    EXPECT_EQ(recording.warnings(), Lines{}) << text << ": nothing about a zone";
+  }
+  put(beside, "{");
+  EXPECT_EQ(Recording(csv, Zone::fixed(0), {}).warnings(), Lines{}) << "not looked at";
+}
+
+// ---- Hints.
+
+std::optional<std::string> hint(Span span, Window window, const Zone& zone = Zone::fixed(0),
+                                const std::string& text = kNaive) {
+  Telemetry telemetry(std::make_unique<test::StutterSource>(text, test::kWhole), zone);
+  telemetry.read([](std::span<const Reading>) {});
+  return zone_hint(telemetry, span, window);
+}
+
+// A window of 60 s, and recordings that cover it but for their zone.
+constexpr Window kWindow = {kNoon, kNoon + 60};
+
+TEST(ZoneHint, NamesTheZoneThatWouldFit) {
+  const struct {
+    double late_s;  // how far the recording, read in UTC, lies behind the truth
+    const char* zone;
+  } cases[] = {
+      {5.5 * 3600, "+05:30"}, {-7 * 3600, "-07:00"},  {5.75 * 3600, "+05:45"},
+      {14 * 3600, "+14:00"},  {-12 * 3600, "-12:00"},
+  };
+  for (const auto& c : cases) {
+    const Span span = {kNoon - 10 + c.late_s, kNoon + 70 + c.late_s};
+    EXPECT_EQ(hint(span, kWindow),
+              std::string("the recording would cover the window if its stamps were in ") + c.zone +
+                  ": pass --timezone " + c.zone)
+        << c.zone;
+  }
+}
+
+TEST(ZoneHint, CountsFromTheZoneThatWasUsed) {
+  // Read in +05:30 though it was UTC: too early by 5.5 h.
+  const Span span = {kNoon - 10 - 5.5 * 3600, kNoon + 70 - 5.5 * 3600};
+  EXPECT_EQ(hint(span, kWindow, Zone::parse("+05:30")),
+            "the recording would cover the window if its stamps were in +00:00: pass --timezone "
+            "+00:00");
+}
+
+TEST(ZoneHint, NamesARangeForALongRecording) {
+  // Two hours long: eight quarters of an hour fit.
+  const Span span = {kNoon + 3 * 3600, kNoon + 5 * 3600};
+  EXPECT_EQ(hint(span, kWindow),
+            "the recording would cover the window in another time zone, between +03:00 and +04:45: "
+            "pass the recorder's with --timezone");
+}
+
+TEST(ZoneHint, IsNothingWhereAZoneDoesNotHelp) {
+  EXPECT_EQ(hint({kNoon + 400, kNoon + 480}, kWindow), std::nullopt) << "no quarter of an hour";
+  EXPECT_EQ(hint({kNoon - 10 + 3600, kNoon + 50 + 3600}, kWindow), std::nullopt) << "too short";
+  EXPECT_EQ(hint({kNoon - 10 + 86400, kNoon + 70 + 86400}, kWindow), std::nullopt) << "another day";
+  EXPECT_EQ(hint({kNoon - 10 + 15 * 3600, kNoon + 70 + 15 * 3600}, kWindow), std::nullopt)
+      << "no such zone on earth";
+  EXPECT_EQ(hint({kNoon - 10 + 3600, kNoon + 70 + 3600}, kWindow, Zone::fixed(0),
+                 "timestamp,gpu,power_w\n1777118400,0,5\n"),
+            std::nullopt)
+      << "stamps that say it themselves";
+}
+
+}  // namespace
+}  // namespace aggregate_power
