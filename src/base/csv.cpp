@@ -294,6 +294,7 @@ bool CsvReader::all_open_cells(std::uint64_t opens, std::size_t block, std::size
   row.cell_count = row.filled_count = shape.commas + 1;
   row.blank = false;
   row.terminated = true;
+  row.swallowed_lines = false;
   if (shape.commas < last_column_ || shape.commas == 0) {
     if (shape.end != begin) return false;
     row = CsvRow{};
@@ -390,7 +391,8 @@ void CsvReader::read_slow_row() {
       slow_cells_, [](const std::string& cell) { return !strip(cell).empty(); }));
   if (row.cell_count <= header_cells_) row.filled_count = row.cell_count;
   row.blank = is_blank(slow_cells_);
-  row.terminated = terminated || swallowed_lines;
+  row.terminated = terminated;
+  row.swallowed_lines = swallowed_lines;
 }
 
 }  // namespace aggregate_power

@@ -375,6 +375,7 @@ class Chooser {
     const Found times = loose_times();
     if (!power.empty())
       set_power(*power[0], "the first name with 'power' that is not known as another quantity");
+    warn_of_second("power", power, "--power-column");
     if (!times.empty()) {
       choose_loose_timestamp();
     } else {
@@ -386,7 +387,6 @@ class Chooser {
     wide_ = std::ranges::count_if(power, [](const Name* name) {
               return matches(name->full, ".*gpu[ ._-]?[0-9]+.*");
             }) > 1;
-    warn_of_second("power", power, "--power-column");
   }
 
   Found loose_times() const {

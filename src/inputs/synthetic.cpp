@@ -105,7 +105,7 @@ class Writer {
 
   void run() {
     if (has(FaultKind::utf16)) text_ = "\xFF\xFE";
-    if (has(FaultKind::bom)) text_ += "\xEF\xBB\xBF";
+    if (has(FaultKind::bom) && !has(FaultKind::utf16)) text_ = "\xEF\xBB\xBF";
     line(header());
     double total_s = 0;
     for (const Phase& phase : options_.phases) total_s += phase.duration_s;
@@ -162,14 +162,12 @@ class Writer {
     if (strikes(FaultKind::garbage_time, elapsed_s))
       line("not a time" + row(0, elapsed_s).substr(10));
     if (holds(FaultKind::gap, elapsed_s, kGapS)) return;
+    const int gpus = options_.gpus - (holds(FaultKind::dropped_gpu, elapsed_s, HUGE_VAL) ? 1 : 0);
     const int times = strikes(FaultKind::duplicate_stamps, elapsed_s) ? 2 : 1;
     for (int repetition = 0; repetition < times; ++repetition) {
-      for (int gpu = 0; gpu < options_.gpus; ++gpu) {
-        const bool is_dropped =
-            gpu + 1 == options_.gpus && holds(FaultKind::dropped_gpu, elapsed_s, HUGE_VAL);
-        if (is_dropped) continue;
+      for (int gpu = 0; gpu < gpus; ++gpu) {
         const std::string text = row(gpu, elapsed_s);
-        if (is_last && gpu + 1 == options_.gpus && has(FaultKind::torn_tail)) {
+        if (is_last && gpu + 1 == gpus && has(FaultKind::torn_tail)) {
           put(text.substr(0, text.find(',') + 2));
         } else {
           line(text);

@@ -149,7 +149,7 @@ inline double Telemetry::find_watts(const CsvRow& row) const {
 
 // False when the row says nothing.
 inline bool Telemetry::read_row(const CsvRow& row, Reading& reading) {
-  if (!row.terminated && row.cell_count < header_cells_ && !row.blank) {
+  if (!row.terminated && !row.swallowed_lines && row.cell_count < header_cells_ && !row.blank) {
     ++skipped_.torn_tail;
     return false;
   }

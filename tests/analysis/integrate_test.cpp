@@ -383,6 +383,26 @@ TEST(PowerIntegrator, AgreesWithTheSmallestGolden) {
   EXPECT_EQ(result.total_gpu_energy_j, 1000);
 }
 
+// golden.md section 3: a Zeus monitor's file, in milliwatts though nothing in it says so.
+TEST(PowerIntegrator, AgreesWithTheGoldenZeusSample) {
+  Telemetry telemetry(open_source(test::testdata("telemetry/zeus/zeus-monitor-sample.csv")),
+                      Zone::parse("UTC"));
+  Samples samples;
+  telemetry.read([&](std::span<const Reading> readings) {
+    for (const Reading& reading : readings) samples.push_back({reading.unix_s, reading.watts});
+  });
+  ASSERT_EQ(samples.size(), 19u);
+  const auto energy_j = [&] {
+    const Window whole = {samples.front().unix_s, samples.back().unix_s};
+    return integrate(samples, whole).energy_j / 1000;
+  };
+  EXPECT_NEAR(samples.back().unix_s - samples.front().unix_s, 0.958482, 2e-6);
+  EXPECT_NEAR(energy_j(), 31.00416, 31 * 1e-5);
+  samples.pop_back();
+  EXPECT_NEAR(samples.back().unix_s - samples.front().unix_s, 0.904210, 2e-6);
+  EXPECT_NEAR(energy_j(), 29.25102, 29 * 1e-5);
+}
+
 // golden.md section 6.
 TEST(PowerIntegrator, AgreesWithTheGoldenStraightLines) {
   // 120 and 220 W at the start, both rising 20 W/s: 10 s x 220 W, 10 s x 320 W.

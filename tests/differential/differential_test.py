@@ -16,6 +16,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import random_runs
+import random_stamps
 import reference
 
 RUNS = 400
@@ -40,7 +41,7 @@ def spelled_members(data):
 def lay_out(run, folder):
     folder.mkdir(parents=True)
     for name in run.folders:
-        (folder / name).mkdir(exist_ok=True)
+        (folder / name).mkdir(parents=True, exist_ok=True)
     for name, content in run.files.items():
         (folder / name).write_bytes(content)
 
@@ -54,7 +55,7 @@ def expect(run, folder):
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment_of(run))
-    random_runs.set_zone(run.environment["TZ"])
+    random_stamps.set_zone(run.environment["TZ"])
     silence = open(os.devnull, "w")
     stderr, sys.stderr = sys.stderr, silence
     try:

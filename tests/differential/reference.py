@@ -481,6 +481,10 @@ def trapezoids(points):
     return add_up((t1 - t0) * (p0 + p1) / 2.0 for (t0, p0), (t1, p1) in zip(points, points[1:]))
 
 
+def finite_or_none(number):
+    return number if number is None or math.isfinite(number) else None
+
+
 def metrics_of(energies, benchmark):
     energy = add_up(energies.values())
     total_w = energy / (benchmark.end - benchmark.start)
@@ -563,9 +567,9 @@ def compare_counters(start, end, rows):
     error = abs(delta_j - stream_j) / delta_j if delta_j > 0 else None
     return {
         "available": True,
-        "accumulator_delta_j": delta_j,
-        "integrated_stream_j": stream_j,
-        "relative_error": error,
+        "accumulator_delta_j": finite_or_none(delta_j),
+        "integrated_stream_j": finite_or_none(stream_j),
+        "relative_error": finite_or_none(error),
         "within_tolerance": error is not None and not negative and error <= 0.05,
         "tolerance": 0.05,
         "per_gpu_delta_j": deltas,
@@ -626,6 +630,8 @@ def schema_1(options, benchmark, reasons):
     energy = watts * gpus * benchmark.duration
     per_output = energy / benchmark.output_tokens
     per_token = energy / (benchmark.output_tokens + benchmark.input_tokens)
+    if not all(map(math.isfinite, (watts, per_output, per_token))):
+        return invalid
     line = (
         f"avg_power_w={watts:.2f} (per GPU, n={gpus}) joules_per_output_token={per_output:.4f} "
         f"joules_per_total_token={per_token:.4f} duration={benchmark.duration:.1f}s "
@@ -672,16 +678,18 @@ def schema_2(options, benchmark, reasons):
         integration, more = integrate(options, benchmark)
         reasons = reasons + more
     metrics = metrics_of(integration.energies, benchmark) if not reasons else {}
-
-    members = {"power_metric_schema_version": 2, "power_valid": 1 if metrics else 0}
-    members |= {key: round(value, METRICS[key]) for key, value in metrics.items()}
+    finite = all(map(math.isfinite, metrics.values()))
     if not options.agg_result.is_file():
         reasons.append("aggregate_result_missing")
-        members = None
-    elif read_object(options.agg_result) is None:
+    elif read_object(options.agg_result) is None or not finite:
         reasons.append("aggregate_result_unwritable")
-        members = None
+    can_patch = reasons[-1:] not in (["aggregate_result_missing"], ["aggregate_result_unwritable"])
+    if options.validation_result.is_dir():  # part 0 row 10: no verdict without its record
+        reasons.append("validation_result_unwritable")
     valid = not reasons
+    members = {"power_metric_schema_version": 2, "power_valid": 1 if valid else 0}
+    if valid:
+        members |= {key: round(value, METRICS[key]) for key, value in metrics.items()}
     found = integration or argparse.Namespace(samples={}, counts={}, gaps={}, energies={}, issues={})
     sidecar = {
         "schema_version": 1,
@@ -696,7 +704,7 @@ def schema_2(options, benchmark, reasons):
         "observed_gpu_ids": list(found.samples),
         "per_gpu_sample_counts": found.counts,
         "per_gpu_max_sample_gap_s": found.gaps,
-        "per_gpu_energy_j": found.energies,
+        "per_gpu_energy_j": {gpu: finite_or_none(joules) for gpu, joules in found.energies.items()},
         "device_issues": found.issues,
         "accumulator_check": check_counters(options.csv, zone_of(options)),
         "metrics": {key: round(value, 6) for key, value in metrics.items()} if valid else {},
@@ -712,7 +720,7 @@ def schema_2(options, benchmark, reasons):
     return Outcome(
         status=1 if options.require_power and not valid else 0,
         line=line,
-        power_members=members,
-        sidecar=sidecar,
+        power_members=members if can_patch else None,
+        sidecar=sidecar if "validation_result_unwritable" not in reasons else None,
         sidecar_path=str(options.validation_result),
     )

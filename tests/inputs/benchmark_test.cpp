@@ -144,8 +144,8 @@ TEST(ReadBenchmark, ComparesTheReportedDurationWithTheWindow) {
     const char* duration;
     const char* text;
   } cases[] = {
-      {"1777118460.5", "60.6", ""},
-      {"1777118460.5", "59.4", ""},
+      {"1777118460.5", "60.59", ""},
+      {"1777118460.5", "59.41", ""},
       {"1777118460.5", "60.7",
        "benchmark_duration_mismatch (60.700 s reported, 60.000 s between start and end)"},
       {"1777118460.5", "59.3",

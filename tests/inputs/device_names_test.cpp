@@ -29,11 +29,11 @@ TEST(DeviceNames, AreNumberedAsTheyAreFirstSeen) {
 TEST(DeviceNames, KnowNoneForABlankCellOrASuperscript) {
   DeviceNames devices;
   for (int round = 0; round < 2; ++round) {
-    EXPECT_EQ(devices.find(""), std::nullopt);
-    EXPECT_EQ(devices.find(" \t"), std::nullopt);
-    EXPECT_EQ(devices.find("\xC2\xA0"), std::nullopt);
-    EXPECT_EQ(devices.find("\xC2\xB2"), std::nullopt);  // superscript two: int() fails
-    EXPECT_EQ(devices.find("1\xC2\xB2"), std::nullopt);
+    EXPECT_EQ(devices.find(""), DeviceNames::kNone);
+    EXPECT_EQ(devices.find(" \t"), DeviceNames::kNone);
+    EXPECT_EQ(devices.find("\xC2\xA0"), DeviceNames::kNone);
+    EXPECT_EQ(devices.find("\xC2\xB2"), DeviceNames::kNone);  // superscript two: int() fails
+    EXPECT_EQ(devices.find("1\xC2\xB2"), DeviceNames::kNone);
     EXPECT_EQ(devices.find("a\xC2\xB2"), 0u) << "a letter makes it a name";
   }
   EXPECT_EQ(devices.names(), Names{"a\xC2\xB2"});
@@ -54,7 +54,7 @@ TEST(DeviceNames, JoinHostAndNumber) {
   EXPECT_EQ(devices.find("a", "0"), 0u);
   EXPECT_EQ(devices.find("b", "0"), 1u);
   EXPECT_EQ(devices.find(" a ", " 0 "), 0u);
-  EXPECT_EQ(devices.find("a", ""), std::nullopt);
+  EXPECT_EQ(devices.find("a", ""), DeviceNames::kNone);
   EXPECT_EQ(devices.names(), (Names{"a/0", "b/0"}));
 }
 

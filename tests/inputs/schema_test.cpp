@@ -287,10 +287,14 @@ TEST(ChooseColumns, AGenericTimeMustHoldAbsoluteTimes) {
           "ts", "power_w", "gpu"});
   expect({"a time of day", "time,date,power_w,gpu\n12:00:00,2026-04-25 12:00:00,1,0\n", "generic",
           "date", "power_w", "gpu"});
-  expect({"the fifth value is none",
+  expect({"three of the first five values are none",
           "ts,date,power_w,gpu\n1700000000,2026-04-25,1,0\n1700000001,2026-04-25,1,0\n"
-          "1700000002,2026-04-25,1,0\n1700000003,2026-04-25,1,0\n4,2026-04-25,1,0\n",
+          "2,2026-04-25,1,0\n3,2026-04-25,1,0\n4,2026-04-25,1,0\n",
           "generic", "date", "power_w", "gpu"});
+  expect({"one bad stamp does not hide the others",
+          "ts,date,power_w,gpu\n1700000000,2026-04-25,1,0\nprose,2026-04-25,1,0\n"
+          "1700000002,2026-04-25,1,0\n",
+          "generic", "ts", "power_w", "gpu"});
   expect({"blank values tell nothing",
           "ts,date,power_w,gpu\n,2026-04-25,1,0\n1700000001,2026-04-25,1,0\n", "generic", "ts",
           "power_w", "gpu"});

@@ -24,10 +24,10 @@ std::optional<Joules> read(const std::string& text) {
 TEST(ReadEnergySnapshot, ReadsWhatAmdSmiWrites) {
   EXPECT_EQ(
       read_energy_snapshot(*open_source(test::testdata("snapshots/amd-smi-energy-start.csv"))),
-      (Joules{{"0", 178324501.682}}))
-      << "GPU 1 has N/A";
+      (Joules{{"0", 178319501.682}, {"1", 178400000.0}}));
   EXPECT_EQ(read_energy_snapshot(*open_source(test::testdata("snapshots/amd-smi-energy-end.csv"))),
-            (Joules{{"0", 178319501.682}, {"1", 178400000.0}}));
+            (Joules{{"0", 178324501.682}}))
+      << "GPU 1 has N/A";
 }
 
 TEST(ReadEnergySnapshot, NeedsBothColumnsAsTheyAreSpelled) {

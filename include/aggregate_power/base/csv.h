@@ -33,8 +33,8 @@ struct CsvRow {
   std::uint32_t filled_count = 0;  // those that hold more than blanks; counted only where
                                    // cell_count exceeds the header's, else equal to cell_count
   bool blank = false;              // an empty line, or one of nothing but blanks
-  bool terminated = true;          // ends in a line break; only a file's last row can lack it (one
-                                   // whose open quote has swallowed lines is not called so)
+  bool terminated = true;          // ends in a line break; only a file's last row can lack it
+  bool swallowed_lines = false;    // its last cell is an open quote that took in whole lines
 };
 
 // All rows of a text already in memory, every cell of each. For headers and other short texts.

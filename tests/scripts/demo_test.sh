@@ -1,0 +1,45 @@
+#!/bin/sh
+# Runs scripts/demo.sh, which builds into build/ when that is not up to date.
+# usage: tests/scripts/demo_test.sh
+set -eu
+case "${1:-}" in -h | --help) sed -n '2,3s/^# //p' "$0"; exit 0 ;; esac
+cd "$(dirname "$0")/../.."
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+mkdir "$work/tmp"
+passed=0
+failed=0
+same() {  # what, expected, found
+  if [ "$2" = "$3" ]; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    printf 'FAILED %s\n  expected: %s\n  got:      %s\n' "$1" "$2" "$3"
+  fi
+}
+
+before=$(find testdata/runs -type f -exec cksum {} + | sort)
+status=0
+TMPDIR=$work/tmp scripts/demo.sh >"$work/out" 2>"$work/err" || status=$?
+same "exit status" 0 "$status"
+same "standard error" "" "$(cat "$work/err")"
+same "what is left behind" "" "$(ls -A "$work/tmp")"
+same "the recording" "$before" "$(find testdata/runs -type f -exec cksum {} + | sort)"
+same "the answer" "aggregate-power: avg_power_w=347.12 avg_total_gpu_power_w=2776.97 total_gpu_energy_j=4165.45 (n=8) -> agg_run.json" \
+  "$(grep '^aggregate-power:' "$work/out")"
+# golden.md, section 1: 4165.455 J, 347.12125 W per GPU.
+same "the new members" '  "tp": 8,
++  "conc": 1,
++  "power_metric_schema_version": 2,
++  "power_valid": 1,
++  "avg_power_w": 347.121,
++  "avg_total_gpu_power_w": 2776.97,
++  "total_gpu_energy_j": 4165.455,' "$(grep -e '"tp"' -e '^+ .*\(conc\|power_\|_w\|_j\)"' "$work/out" | sed 's/^ //')"
+same "the audit record" '  "power_valid": true,' "$(grep '"power_valid": true' "$work/out")"
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
