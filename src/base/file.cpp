@@ -368,6 +368,14 @@ void PendingFile::commit() {
   discard();
 }
 
+void sync_in_place(const std::string& path) {
+  const std::string target = resolve_links(path);
+  const Descriptor file(open_fd(target, O_RDONLY));
+  if (file.get() < 0) throw FileError(path, "open", errno);
+  if (retrying([&] { return fsync(file.get()); }) != 0) throw FileError(path, "sync", errno);
+  sync_folder(folder_of(target), path);
+}
+
 void remove_stale_temporaries(const std::string& target) noexcept {
   try {
     const std::string folder = folder_of(resolve_links(target));

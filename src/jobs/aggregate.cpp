@@ -394,6 +394,7 @@ class Run {
   bool write() {
     const Published published = publish(publication());
     reasons_.add(published.reasons);
+    for (const std::string& warning : published.warnings) report_.err.push_back(warning);
     if (!published.sidecar_fault.empty()) {
       reasons_.add(Reason::validation_result_unwritable, published.sidecar_fault);
     }

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,13 +22,6 @@ bool is_regular_file(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-bool is_same_file(const std::string& a, const std::string& b) {
-  struct stat status_a {};
-  struct stat status_b {};
-  return ::stat(a.c_str(), &status_a) == 0 && ::stat(b.c_str(), &status_b) == 0 &&
-         status_a.st_dev == status_b.st_dev && status_a.st_ino == status_b.st_ino;
-}
-
 // `path` holds just these bytes. A file that cannot be read does not.
 bool holds(const std::string& path, std::string_view bytes) {
   struct stat status {};
@@ -42,19 +36,32 @@ bool holds(const std::string& path, std::string_view bytes) {
   }
 }
 
-// One file on its way into its place. Does nothing when the bytes are there already.
+// One file on its way into its place. Bytes that are there already are left alone, but synced: the
+// run that wrote them may have been killed before it could.
 class Step {
  public:
-  Step(const std::string& path, std::string_view bytes, bool make_folders) {
-    if (holds(path, bytes)) return;
-    remove_stale_temporaries(path);
-    file_ = std::make_unique<PendingFile>(path, bytes, make_folders);
+  Step(std::string path, std::string_view bytes, bool make_folders) : path_(std::move(path)) {
+    remove_stale_temporaries(path_);
+    if (!holds(path_, bytes)) file_ = std::make_unique<PendingFile>(path_, bytes, make_folders);
   }
-  void commit() {
-    if (file_) file_->commit();
+
+  // Throws when the bytes are not in place. What is in place but may not outlast a power cut is a
+  // warning.
+  void commit(std::vector<std::string>& warnings) {
+    try {
+      if (file_) {
+        file_->commit();
+      } else {
+        sync_in_place(path_);
+      }
+    } catch (const FileError& error) {
+      if (file_ && !file_->in_place()) throw;
+      warnings.push_back(fmt::format("{}; it may not outlast a power cut", error.what()));
+    }
   }
 
  private:
+  std::string path_;
   std::unique_ptr<PendingFile> file_;
 };
 
@@ -66,9 +73,17 @@ std::string patched(const std::string& path, const std::vector<JsonEdit>& edits)
   }
 }
 
+// Why the audit record must not be written where it shall be; empty: it may.
 std::string sidecar_conflict(const Publication& publication) {
-  for (const std::string& input : publication.inputs) {
-    if (is_same_file(input, publication.sidecar_path)) {
+  struct stat sidecar {};
+  if (::stat(publication.sidecar_path.c_str(), &sidecar) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return {};
+    return FileError(publication.sidecar_path, "inspect", errno).what();
+  }
+  for (const std::string& path : publication.inputs) {
+    struct stat input {};
+    if (::stat(path.c_str(), &input) != 0) continue;
+    if (input.st_dev == sidecar.st_dev && input.st_ino == sidecar.st_ino) {
       return fmt::format(
           "{}: is an input of this run and is not overwritten; give another --validation-result",
           publication.sidecar_path);
@@ -136,7 +151,7 @@ class Publisher {
 
   bool commit_aggregate(std::optional<Step>& step) {
     try {
-      if (step) step->commit();
+      if (step) step->commit(result_.warnings);
       return true;
     } catch (const std::exception& error) {
       give_up_aggregate(error);
@@ -146,7 +161,7 @@ class Publisher {
 
   bool commit_sidecar(std::optional<Step>& step) {
     try {
-      step->commit();
+      step->commit(result_.warnings);
       return true;
     } catch (const std::exception& error) {
       result_.sidecar_fault = error.what();

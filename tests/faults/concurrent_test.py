@@ -4,20 +4,28 @@
 Each run is of other watts and has its own audit record; beside them other writers, which keep to
 the same lock, add a member each. Every read must be of a whole file, never back to a file without
 members that were there, and a claim of power must stand beside its own audit record; in the end the
-aggregate is as one of the runs leaves it that came last, with every member that anyone added.
+aggregate is as one of the runs leaves it that came last, with every member that anyone added. Two
+runs that want different things of the same two files are also taken through every place at which
+one may overtake the other: both files must end as if one had run after the other.
 
 usage: tests/faults/concurrent_test.py [ROUNDS]   (default: 3), with $AGGREGATE_POWER
 """
+import ctypes
 import fcntl
+import itertools
 import json
 import os
 import random
 import subprocess
 import sys
 import threading
+import time
 
 import patching
 from patching import PROGRAM, arguments, claims, parsed, run
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+LIBC.ptrace.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
 
 RUNS = 16
 OTHER_WRITERS = 4
@@ -160,6 +168,117 @@ def two_minds(folder, checks, rounds):
     checks.add("valid and invalid runs of one benchmark at once", faults, 4 * pairs)
 
 
+class Traced:
+    """A run that stops before each of its system calls."""
+
+    TRACE_ME, DETACH, SYSCALL = 0, 17, 24
+
+    def __init__(self, folder, command):
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.chdir(folder)
+            nothing = os.open(os.devnull, os.O_RDWR)
+            for fd in range(3):
+                os.dup2(nothing, fd)
+            LIBC.ptrace(self.TRACE_ME, 0, None, None)
+            os.execve(PROGRAM, [PROGRAM, *command], patching.ENVIRONMENT)
+        self.wait()
+        self.go_on()
+
+    def wait(self):
+        self.ended = not os.WIFSTOPPED(os.waitpid(self.pid, 0)[1])
+
+    def go_on(self):
+        """To where a call begins or has been made."""
+        if not self.ended:
+            LIBC.ptrace(self.SYSCALL, self.pid, None, None)
+            self.wait()
+
+    def step(self):
+        """To the next call; False when there is none."""
+        self.go_on()
+        self.go_on()
+        return not self.ended
+
+    def let_go(self):
+        if not self.ended:
+            LIBC.ptrace(self.DETACH, self.pid, None, None)
+            self.wait()
+
+    def holds_lock(self):
+        return any(f" {self.pid} " in line for line in locks())
+
+
+def locks():
+    with open("/proc/locks") as lines:
+        return list(lines)
+
+
+def is_waiting_for_lock(process):
+    return any("->" in line and f" {process.pid} " in line for line in locks())
+
+
+def calls_until_lock(folder, command):
+    traced = Traced(folder, command)
+    calls = 0
+    while not traced.holds_lock() and traced.step():
+        calls += 1
+    traced.let_go()
+    return calls
+
+
+def two_by_two(root, checks, rounds):
+    """One run is stopped at each of its calls while another goes by, or waits for it."""
+    folder = root / "ground"
+    folder.mkdir()
+    record = folder / "power_validation_run.json"
+    patching.synthesize(folder, watts=700, csv="other.csv")
+    patching.synthesize(folder)
+    first = (folder / AGGREGATE).read_bytes()
+    commands = {"valid": arguments(), "not valid": arguments(gpus=3),
+                "of other watts": arguments(csv="other.csv")}
+
+    def reset():
+        (folder / AGGREGATE).write_bytes(first)
+        record.unlink(missing_ok=True)
+
+    def end_of(*names):
+        reset()
+        for name in names:
+            run(commands[name], folder)
+        return (folder / AGGREGATE).read_bytes(), record.read_bytes()
+
+    for one, other in itertools.permutations(commands, 2):
+        ends = {end_of(one, other), end_of(other, one)}
+        faults, waited, runs = [], 0, 0
+        reset()
+        at = calls_until_lock(folder, commands[one]) - 1
+        while True:
+            reset()
+            stopped = Traced(folder, commands[one])
+            if not all(stopped.step() for _ in range(at)):
+                break
+            passing = start(folder, commands[other])
+            while passing.poll() is None and not is_waiting_for_lock(passing):
+                time.sleep(0.001)
+            waited += passing.poll() is None
+            stopped.let_go()
+            passing.communicate(timeout=60)
+            runs += 1
+            if ((folder / AGGREGATE).read_bytes(), record.read_bytes()) not in ends:
+                row = claims((folder / AGGREGATE).read_bytes())
+                audit = parsed(record.read_bytes())["power_valid"]
+                faults.append(f"stopped before call {at + 1}: power_valid is {row} in the "
+                              f"aggregate, {audit} in the audit record")
+            if left := patching.temporaries(folder):
+                faults.append(f"stopped before call {at + 1}: left {left}")
+            at += 1
+        if waited == 0:
+            faults.append("the other run never had to wait")
+        print(f"{waited} times of {runs} the other one waited")
+        checks.add(f"a run {one} lets one {other} go by", faults, runs)
+
+
 def kills_among_the_living(folder, checks, rounds):
     """Some of the runs are killed: the others lose no temporary, and no one waits for the dead."""
     make_inputs(folder)
@@ -191,7 +310,7 @@ def kills_among_the_living(folder, checks, rounds):
 
 def main(rounds):
     checks = patching.Checks()
-    for work in (all_at_once, two_minds, kills_among_the_living):
+    for work in (all_at_once, two_minds, two_by_two, kills_among_the_living):
         with patching.fresh_folder("concurrent") as folder:
             work(folder, checks, rounds)
     return checks.end()

@@ -35,6 +35,8 @@ print(json.dumps({"benchmark_start_time_unix": start, "benchmark_end_time_unix":
                   "total_output_tokens": 1000}))
 """,
     "make_aggregate": "#!/bin/sh\necho '{\"tp\": 8}'\n",
+    # However slow the machine is, what is tested is the script.
+    "aggregate-power": "#!/bin/sh\nexec \"$PROGRAM\" \"$@\" --max-sample-gap 600\n",
 }
 
 
@@ -106,7 +108,8 @@ def run_benchmark_script(count, folder):
     for name, text in STAND_INS.items():
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
-    variables = environment(folder, PROGRAM.parent, ROOT / "tests" / "scripts" / "stand-ins")
+    variables = environment(folder, ROOT / "tests" / "scripts" / "stand-ins")
+    variables["PROGRAM"] = str(PROGRAM)
     variables["MONITOR"] = str(ROOT / "scripts" / "monitor.sh")
     result = subprocess.run(["sh", "-c", script.group(1)], cwd=folder, env=variables, text=True,
                             stdin=subprocess.DEVNULL, capture_output=True, timeout=120)

@@ -38,7 +38,7 @@ same "the new members" '  "tp": 8,
 +  "power_valid": 1,
 +  "avg_power_w": 347.121,
 +  "avg_total_gpu_power_w": 2776.97,
-+  "total_gpu_energy_j": 4165.455,' "$(grep -e '"tp"' -e '^+ .*\(conc\|power_\|_w\|_j\)"' "$work/out" | sed 's/^ //')"
++  "total_gpu_energy_j": 4165.455,' "$(sed -n '/^   "tp"/,/total_gpu_energy_j/s/^ \{0,1\}\([+ ]\)/\1/p' "$work/out")"
 same "the audit record" '  "power_valid": true,' "$(grep '"power_valid": true' "$work/out")"
 
 echo "$passed passed, $failed failed"

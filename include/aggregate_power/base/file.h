@@ -80,6 +80,8 @@ class PendingFile {
   // FileError: when the rename failed, the target is as it was and the temporary is removed; when
   // only the sync failed, the new bytes are in place but may not outlast a power cut.
   void commit();
+  // Whether the new bytes are in their place, be it that the sync behind the rename failed.
+  bool in_place() const { return temporary_.empty(); }
 
  private:
   PendingFile() = default;  // delegated to, so that the destructor cleans up after a throw
@@ -92,6 +94,10 @@ class PendingFile {
   std::string temporary_;  // empty while there is none
   int fd_ = -1;            // locked while the temporary exists: others know that it is in use
 };
+
+// Makes sure that a file which is in its place already, and its name, outlast a power cut: a run
+// that was killed may not have come to that. Throws FileError.
+void sync_in_place(const std::string& path);
 
 // Removes the temporaries that killed runs left beside `target`, whichever file they were for (the
 // name's pattern, and no living writer). A folder is looked through once in the life of the

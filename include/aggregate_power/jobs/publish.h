@@ -27,8 +27,9 @@ struct Publication {
 };
 
 struct Published {
-  Reasons reasons;            // aggregate_result_missing, aggregate_result_unwritable
-  std::string sidecar_fault;  // why the audit record is not on disk; empty: it is
+  Reasons reasons;                    // aggregate_result_missing, aggregate_result_unwritable
+  std::string sidecar_fault;          // why the audit record is not on disk; empty: it is
+  std::vector<std::string> warnings;  // what may not outlast a power cut
 };
 
 // Both temporaries are written and synced before either is renamed; a file whose bytes would not
