@@ -136,16 +136,18 @@ void sync_folder(const std::string& folder, const std::string& path) {
   if (errno != EACCES && errno != EINVAL) throw FileError(path, "sync its folder", errno);
 }
 
+// Makes what is missing of a folder's path, and syncs all of it: a run that was killed may have
+// made a folder and not come to its sync.
 void make_folder(const std::string& folder) {
-  struct stat found;
-  if (stat(folder.c_str(), &found) == 0 || errno != ENOENT) return;  // what is wrong shows in use
   const std::string above = folder_of(folder);
+  if (above == folder) return;
+  struct stat found;
+  const bool is_missing = stat(folder.c_str(), &found) != 0 && errno == ENOENT;
   make_folder(above);
-  if (mkdir(folder.c_str(), 0777) == 0) {
-    sync_folder(above, folder);
-  } else if (errno != EEXIST) {
+  if (is_missing && mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) {
     throw FileError(folder, "make folder", errno);
   }
+  sync_folder(above, folder);
 }
 
 // ---- Temporaries
@@ -364,6 +366,7 @@ void PendingFile::commit() {
     throw error;
   }
   temporary_.clear();
+  in_place_ = true;
   sync_folder(folder_of(target_), path_);
   discard();
 }

@@ -360,6 +360,7 @@ class Run {
     Publication publication;
     publication.aggregate_path = request_.agg_result;
     publication.sidecar_path = sidecar_path();
+    publication.make_sidecar_folder = !request_.validation_result.empty();
     publication.valid = reasons_.empty();
     if (schema_2()) {
       publication.edits = schema_2_edits(publication.valid, metrics_);

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -73,23 +74,29 @@ std::string patched(const std::string& path, const std::vector<JsonEdit>& edits)
   }
 }
 
+// Which file a path leads to. Nothing when there is none; throws when that cannot be told.
+std::optional<std::pair<dev_t, ino_t>> identity(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) return std::pair(status.st_dev, status.st_ino);
+  if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+  throw FileError(path, "inspect", errno);
+}
+
 // Why the audit record must not be written where it shall be; empty: it may.
 std::string sidecar_conflict(const Publication& publication) {
-  struct stat sidecar {};
-  if (::stat(publication.sidecar_path.c_str(), &sidecar) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return {};
-    return FileError(publication.sidecar_path, "inspect", errno).what();
-  }
-  for (const std::string& path : publication.inputs) {
-    struct stat input {};
-    if (::stat(path.c_str(), &input) != 0) continue;
-    if (input.st_dev == sidecar.st_dev && input.st_ino == sidecar.st_ino) {
-      return fmt::format(
-          "{}: is an input of this run and is not overwritten; give another --validation-result",
-          publication.sidecar_path);
+  try {
+    const auto sidecar = identity(publication.sidecar_path);
+    for (const std::string& input : publication.inputs) {
+      if (sidecar && identity(input) == sidecar) {
+        return fmt::format(
+            "{}: is an input of this run and is not overwritten; give another --validation-result",
+            publication.sidecar_path);
+      }
     }
+    return {};
+  } catch (const FileError& error) {
+    return error.what();
   }
-  return {};
 }
 
 class Publisher {
@@ -142,7 +149,8 @@ class Publisher {
 
   std::optional<Step> prepare_sidecar() {
     try {
-      return Step(publication_.sidecar_path, publication_.sidecar(result_.reasons), true);
+      return Step(publication_.sidecar_path, publication_.sidecar(result_.reasons),
+                  publication_.make_sidecar_folder);
     } catch (const std::exception& error) {
       result_.sidecar_fault = error.what();
       return std::nullopt;

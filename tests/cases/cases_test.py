@@ -13,7 +13,7 @@ A case is a folder:
 The input files are copied to a fresh folder and the runs made there. Then every file must be there
 with the expected bytes, and no other. An input file without a twin in expected/ must be the very
 file it was, time of change included. A line "..." in an expected stdout or stderr stands for any
-lines, and @VERSION@ anywhere for the project's version. The fresh folder of a case that fails is
+lines, and @VERSION@ in any file for the project's version. The fresh folder of a case that fails is
 kept and named.
 
 usage: tests/cases/cases_test.py [NAME...]   with $AGGREGATE_POWER (default: build/aggregate-power)
@@ -36,7 +36,7 @@ VERSION = re.search(r"project\(aggregate-power VERSION ([0-9.]+)",
 NOT_INPUT = {"args", "why.txt", "stdin", "environment", "expected"}
 
 
-def expected_bytes(path, default=b""):
+def bytes_of_case(path, default=b""):
     if not path.is_file():
         return default
     return path.read_bytes().replace(b"@VERSION@", VERSION.encode())
@@ -70,6 +70,8 @@ def copy_inputs(case, into):
         keep.unlink()
     for path in into.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o644)
+        if path.is_file():
+            path.write_bytes(bytes_of_case(path))
 
 
 def difference(name, wanted, found):
@@ -103,7 +105,7 @@ def run_case(case, folder):
     faults = []
     no_failures = b"0\n" * printed["status"].count(b"\n")
     for stream, text in printed.items():
-        wanted = expected_bytes(expected / stream, no_failures if stream == "status" else b"")
+        wanted = bytes_of_case(expected / stream, no_failures if stream == "status" else b"")
         if not matches(text, wanted):
             faults.append(difference(stream, wanted, text))
     written = set(files_below(expected)) - printed.keys() if expected.is_dir() else set()
@@ -112,13 +114,13 @@ def run_case(case, folder):
         if not path.is_file():
             faults.append(f"{name}: is missing")
         elif name in written:
-            wanted = expected_bytes(expected / name)
+            wanted = bytes_of_case(expected / name)
             if path.read_bytes() != wanted:
                 faults.append(difference(name, wanted, path.read_bytes()))
         elif name not in inputs:
             faults.append(f"{name}: was not expected")
-        elif path.read_bytes() != (case / name).read_bytes():
-            faults.append(difference(f"{name}, which should have stayed", (case / name).read_bytes(),
+        elif path.read_bytes() != bytes_of_case(case / name):
+            faults.append(difference(f"{name}, which should have stayed", bytes_of_case(case / name),
                                      path.read_bytes()))
         elif identity(path) != inputs[name]:
             faults.append(f"{name}: an input that should have stayed was replaced by its like")

@@ -365,6 +365,8 @@ class TelemetryMaker:
         for kind, probability in ROW_ODDITIES.items():
             if self.odd(probability):
                 rates[kind] = self.die.pick([0.01, 0.01, 0.05, 0.5])
+        if "short" in rates:
+            rates.pop("stray_bytes", None)  # they could end up behind the watts: part 0 row 4
         if "uuid" in self.columns:
             rates.pop("blank_id", None)  # the other column would vary: part 0 row 14
         if self.run.schema == 1:

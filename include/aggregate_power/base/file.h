@@ -81,7 +81,7 @@ class PendingFile {
   // only the sync failed, the new bytes are in place but may not outlast a power cut.
   void commit();
   // Whether the new bytes are in their place, be it that the sync behind the rename failed.
-  bool in_place() const { return temporary_.empty(); }
+  bool in_place() const { return in_place_; }
 
  private:
   PendingFile() = default;  // delegated to, so that the destructor cleans up after a throw
@@ -93,6 +93,7 @@ class PendingFile {
   std::string target_;     // after links
   std::string temporary_;  // empty while there is none
   int fd_ = -1;            // locked while the temporary exists: others know that it is in use
+  bool in_place_ = false;
 };
 
 // Makes sure that a file which is in its place already, and its name, outlast a power cut: a run

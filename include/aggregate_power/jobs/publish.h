@@ -14,6 +14,7 @@ namespace aggregate_power {
 struct Publication {
   std::string aggregate_path;
   std::string sidecar_path;  // empty: there is none
+  bool make_sidecar_folder = false;
   // Whether the edits claim a valid measurement. Such an aggregate is never on disk before its
   // audit record: the record is put in place first. Any other goes the other way round.
   bool valid = false;
