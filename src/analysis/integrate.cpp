@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "aggregate_power/analysis/exact_mean.h"
 #include "aggregate_power/inputs/device_names.h"
 
 namespace aggregate_power {
@@ -19,11 +18,9 @@ constexpr double kSameInstantS = 1e-9;
 }  // namespace
 
 Sample DeviceIntegrator::finished_stamp() {
-  ExactMean mean;
-  mean.add(stamp_.watts);
-  for (const double watts : same_stamp_) mean.add(watts);
-  same_stamp_.clear();
-  return {stamp_.unix_s, mean.mean()};
+  const double watts = same_stamp_->mean();
+  same_stamp_.reset();
+  return {stamp_.unix_s, watts};
 }
 
 void DeviceIntegrator::take_near_edge(Sample sample) {
@@ -65,7 +62,7 @@ double DeviceIntegrator::watts_at(double unix_s, Sample right) const {
 }
 
 DeviceEnergy DeviceIntegrator::finish() {
-  if (has_stamp_) take(same_stamp_.empty() ? stamp_ : finished_stamp());
+  if (has_stamp_) take(same_stamp_ ? finished_stamp() : stamp_);
   has_stamp_ = false;
   result_.last_unix_s = before_.unix_s;
   result_.bracketed = result_.samples >= 2 && result_.first_unix_s <= window_.start_unix_s &&

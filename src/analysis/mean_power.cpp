@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 namespace aggregate_power {
@@ -72,7 +73,12 @@ void MeanPowerGatherer::add(Bucket& bucket, std::uint32_t device, double watts) 
     if (device >= places_.size()) places_.resize(device + 1);
     const std::size_t share = find_share(bucket, device);
     if (share < bucket.shares.size()) {
-      bucket.repeats.push_back({share, watts});
+      auto repeat = std::ranges::find(bucket.repeats, share, &Repeat::share);
+      if (repeat == bucket.repeats.end()) {
+        repeat = bucket.repeats.insert(repeat, {share, {}});
+        repeat->mean.add(bucket.shares[share].watts);
+      }
+      repeat->mean.add(watts);
       return;
     }
     Place& place = places_[device];
@@ -113,19 +119,17 @@ MeanPowerGatherer::Bucket* MeanPowerGatherer::find_bucket(std::int64_t stamp_ms)
 
 void MeanPowerGatherer::close_oldest() {
   Bucket& bucket = open_.front();
-  for (std::size_t i = 0; !bucket.repeats.empty() && i < bucket.shares.size(); ++i) {
-    ExactMean mean;
-    mean.add(bucket.shares[i].watts);
-    for (const Repeat& repeat : bucket.repeats) {
-      if (repeat.share == i) mean.add(repeat.watts);
-    }
-    bucket.shares[i].watts = mean.mean();
-  }
+  for (const Repeat& repeat : bucket.repeats)
+    bucket.shares[repeat.share].watts = repeat.mean.mean();
   double watts = 0;
   std::size_t devices = 0;
   for (const Share& share : bucket.shares) {
     watts += share.watts;
     devices += share.device != kNoDevice ? 1 : 0;
+  }
+  if (!std::isfinite(watts)) {
+    overflowed_ = true;
+    watts = 0;
   }
   by_device_.add(watts / static_cast<double>(std::max<std::size_t>(devices, 1)));
   by_row_.add(watts / static_cast<double>(bucket.rows));
@@ -157,6 +161,7 @@ std::optional<MeanPower> MeanPowerGatherer::finish() {
   while (!open_.empty()) close_oldest();
   if (by_device_.count() == 0) return std::nullopt;
   const std::size_t gpus = devices().size();
+  if (overflowed_) return MeanPower{std::numeric_limits<double>::infinity(), gpus};
   if (gpus > 0) return MeanPower{by_device_.mean(), gpus};
   return MeanPower{by_row_.mean(), most_rows_};
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "aggregate_power/base/byte_masks.h"
@@ -29,8 +30,16 @@ class RowParser {
   std::vector<std::string> take_cells() { return std::exchange(cells_, {}); }
   std::uint64_t dropped_nuls() const { return dropped_nuls_; }
 
+  // Keeps the text of a row's first `cells` only, and counts the others.
+  explicit RowParser(std::size_t cells = std::numeric_limits<std::size_t>::max())
+      : most_cells_(cells) {}
+
+  std::size_t cell_count() const { return cell_count_; }
+  std::size_t filled_count() const { return filled_count_; }  // that hold more than blanks
+
   void start_row() {
     cells_.clear();
+    cell_count_ = filled_count_ = 0;
     state_ = State::start_record;
   }
 
@@ -106,27 +115,37 @@ class RowParser {
   };
 
   void save_cell() {
-    cells_.push_back(std::exchange(cell_, {}));
+    ++cell_count_;
+    filled_count_ += strip(cell_).empty() ? 0 : 1;
+    if (cell_count_ <= most_cells_) cells_.push_back(cell_);
+    cell_.clear();
     cell_characters_ = 0;
     broke_in_quotes_ = false;
     state_ = State::start_cell;
   }
   void add(char c) {
     const bool continuation = (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
-    if (!continuation && ++cell_characters_ > kMaxCellCharacters) throw CsvError();
+    // Four bytes at most make a character: what has more is no text, and counts as too long too.
+    if (!continuation) ++cell_characters_;
+    if (cell_characters_ > kMaxCellCharacters || cell_.size() >= 4 * kMaxCellCharacters) {
+      throw CsvError();
+    }
     cell_.push_back(c);
   }
 
   State state_ = State::start_record;
   std::vector<std::string> cells_;
   std::string cell_;
+  std::size_t most_cells_;
+  std::size_t cell_count_ = 0;
+  std::size_t filled_count_ = 0;
   std::size_t cell_characters_ = 0;
   bool broke_in_quotes_ = false;
   std::uint64_t dropped_nuls_ = 0;
 };
 
-bool is_blank(const std::vector<std::string>& cells) {
-  return cells.empty() || (cells.size() == 1 && strip(cells[0]).empty());
+bool is_blank(const RowParser& parser) {
+  return parser.cell_count() <= 1 && parser.filled_count() == 0;
 }
 
 std::uint32_t count_filled(std::string_view line) {
@@ -154,7 +173,7 @@ void split_csv(std::string_view text, std::size_t max_rows, bool at_end,
   RowParser parser;
   std::size_t begin = 0;
   const auto finish = [&](std::size_t end, bool terminated) {
-    const bool blank = is_blank(parser.cells());
+    const bool blank = is_blank(parser);
     rows.push_back({parser.take_cells(), begin, end, blank, terminated});
     parser.start_row();
     begin = end;
@@ -360,7 +379,7 @@ void CsvReader::scan() {
 
 // The next row byte by byte, reading on as needed.
 void CsvReader::read_slow_row() {
-  RowParser parser;
+  RowParser parser(last_column_ + 1);
   parser.start_row();
   bool terminated = false;
   bool swallowed_lines = false;
@@ -386,11 +405,10 @@ void CsvReader::read_slow_row() {
     row.cells[i] = columns_[i] < slow_cells_.size() ? std::string_view(slow_cells_[columns_[i]])
                                                     : std::string_view();
   }
-  row.cell_count = static_cast<std::uint32_t>(slow_cells_.size());
-  row.filled_count = static_cast<std::uint32_t>(std::ranges::count_if(
-      slow_cells_, [](const std::string& cell) { return !strip(cell).empty(); }));
-  if (row.cell_count <= header_cells_) row.filled_count = row.cell_count;
-  row.blank = is_blank(slow_cells_);
+  row.cell_count = static_cast<std::uint32_t>(parser.cell_count());
+  row.filled_count = static_cast<std::uint32_t>(
+      row.cell_count > header_cells_ ? parser.filled_count() : parser.cell_count());
+  row.blank = is_blank(parser);
   row.terminated = terminated;
   row.swallowed_lines = swallowed_lines;
 }

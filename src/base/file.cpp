@@ -147,7 +147,12 @@ void make_folder(const std::string& folder) {
   if (is_missing && mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) {
     throw FileError(folder, "make folder", errno);
   }
-  sync_folder(above, folder);
+  if (is_missing) {
+    sync_folder(above, folder);
+  } else {
+    const Descriptor opened(open_fd(above, O_RDONLY | O_DIRECTORY));
+    if (opened.get() >= 0) std::ignore = retrying([&] { return fsync(opened.get()); });
+  }
 }
 
 // ---- Temporaries
@@ -368,7 +373,6 @@ void PendingFile::commit() {
   temporary_.clear();
   in_place_ = true;
   sync_folder(folder_of(target_), path_);
-  discard();
 }
 
 void sync_in_place(const std::string& path) {

@@ -2,9 +2,11 @@
 #include <charconv>
 #include <cstdlib>
 #include <optional>
+#include <tuple>
 
 #include <fmt/format.h>
 
+#include "aggregate_power/base/error.h"
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/base/unicode.h"
 #include "aggregate_power/commands/command.h"
@@ -77,6 +79,10 @@ bool required_by_environment() {
 
 AggregateRequest request_of(const Texts& texts) {
   AggregateRequest request;
+  if (texts.bench_result == "-" || texts.agg_result == "-") {
+    throw Error(
+        "--bench-result and --agg-result: expected a file; only --csv reads standard input");
+  }
   if (texts.csv) request.csv = normal_path(*texts.csv);
   request.bench_result = normal_path(texts.bench_result);
   request.agg_result = normal_path(texts.agg_result);
@@ -99,9 +105,21 @@ AggregateRequest request_of(const Texts& texts) {
 }
 
 int run(const Texts& texts) {
-  const AggregateReport report = aggregate(request_of(texts));
-  for (const std::string& line : report.err) fmt::print(stderr, "aggregate-power: {}\n", line);
-  for (const std::string& line : report.out) fmt::print("aggregate-power: {}\n", line);
+  const AggregateRequest request = request_of(texts);
+  AggregateReport report;
+  try {
+    report = aggregate(request);
+  } catch (
+      const std::exception& error) {  // no input may break a benchmark script with another status
+    report.err.push_back(fmt::format("error: {}", error.what()));
+    report.exit_status = request.require_power ? 1 : 0;
+  }
+  for (const std::string& line : report.err) {
+    say(stderr, fmt::format("aggregate-power: {}\n", line));
+  }
+  for (const std::string& line : report.out) {
+    say(stdout, fmt::format("aggregate-power: {}\n", line));
+  }
   return report.exit_status;
 }
 
@@ -143,7 +161,7 @@ Command aggregate_command() {
              "1: three best-effort keys; 2: seven checked ones and a verdict (default: 2 with "
              "--expected-num-gpus, else 1)")
       ->type_name("1|2")
-      ->check(CLI::Range(1, 2));
+      ->check(between(1, 2));
   add_option(app, "--validation-result", texts->validation_result,
              "Audit record (default: power_validation_STEM.json beside the benchmark result with "
              "schema 2, none with schema 1)")

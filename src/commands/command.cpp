@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -60,6 +61,9 @@ std::vector<std::string> spell_out(const Command& command, const std::vector<std
       result.insert(result.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
       break;
     }
+    if (looks_like_an_option(word) && !word.starts_with("--") && word != "-h") {
+      throw UsageError(fmt::format("unknown option '{}'", word));
+    }
     if (!word.starts_with("--")) {
       result.push_back(word);
       continue;
@@ -82,8 +86,9 @@ std::vector<std::string> spell_out(const Command& command, const std::vector<std
 }
 
 int usage_fault(const Command& command, const std::string& message) {
-  fmt::print(stderr, "usage: {} {}\naggregate-power: error: {}; see '{} --help'\n",
-             command.options->get_name(), command.usage, message, command.options->get_name());
+  say(stderr, fmt::format("usage: {} {}\naggregate-power: error: {}; see '{} --help'\n",
+                          command.options->get_name(), command.usage, message,
+                          command.options->get_name()));
   return 2;
 }
 
@@ -126,16 +131,20 @@ int run_command(const Command& command, const std::vector<std::string>& argument
     command.options->parse(std::move(words));
     return command.run();
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", help(command));
+    say(stdout, help(command));
     return 0;
   } catch (const CLI::CallForVersion& version) {
-    fmt::print("{}\n", version.what());
+    say(stdout, fmt::format("{}\n", version.what()));
     return 0;
   } catch (const CLI::ParseError& error) {
     return usage_fault(command, error.what());
   } catch (const UsageError& error) {
     return usage_fault(command, error.what());
   }
+}
+
+void say(std::FILE* stream, const std::string& text) {
+  std::ignore = std::fwrite(text.data(), 1, text.size(), stream);
 }
 
 std::vector<Command> all_commands() {

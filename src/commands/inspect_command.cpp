@@ -24,8 +24,10 @@ int run(const Texts& texts) {
                      texts.telemetry.device_column};
   if (!texts.telemetry.timezone.empty()) request.zone = Zone::parse(texts.telemetry.timezone);
   const InspectReport report = inspect(request);
-  fmt::print("{}", report.out);
-  for (const std::string& line : report.err) fmt::print(stderr, "aggregate-power: {}\n", line);
+  say(stdout, report.out);
+  for (const std::string& line : report.err) {
+    say(stderr, fmt::format("aggregate-power: {}\n", line));
+  }
   return report.exit_status;
 }
 

@@ -42,7 +42,13 @@ int run(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   try {
-    return run({argv + 1, argv + argc});
+    const int status = run({argv + 1, argv + argc});
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      std::ignore =
+          std::fprintf(stderr, "aggregate-power: error: cannot write to standard output\n");
+      return status == 0 ? 1 : status;
+    }
+    return status;
   } catch (const std::exception& error) {
     std::ignore = std::fprintf(stderr, "aggregate-power: error: %s\n", error.what());
     return 2;

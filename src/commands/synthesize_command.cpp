@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -127,6 +128,10 @@ SyntheticOptions options_of(const Texts& texts) {
     throw Error(fmt::format("--benchmark-phase: there are {} phases, got {}", options.phases.size(),
                             texts.benchmark_phase));
   }
+  const bool clash =
+      (!texts.bench_out.empty() && texts.bench_out == texts.out) ||
+      (!texts.agg_out.empty() && (texts.agg_out == texts.out || texts.agg_out == texts.bench_out));
+  if (clash) throw Error("--out, --bench-out and --agg-out: expected three different files");
   if (options.jitter_s >= options.interval_s / 2) {
     throw Error(
         "--jitter: expected less than half of --interval, so that samples keep their order");
@@ -178,7 +183,13 @@ Command synthesize_command() {
   CLI::App& app = *command.options;
   add_option(app, "--schema", texts->schema, "The recorder to imitate (default: nvidia-smi)")
       ->type_name("NAME")
-      ->check(CLI::IsMember({"nvidia-smi", "amd-smi", "generic"}));
+      ->check(CLI::Validator(
+          [](std::string& text) {
+            const bool known = text == "nvidia-smi" || text == "amd-smi" || text == "generic";
+            return known ? std::string()
+                         : fmt::format("expected nvidia-smi, amd-smi or generic, got '{}'", text);
+          },
+          ""));
   app.add_option("--phase", texts->phases, "So long at so many watts per GPU; repeatable")
       ->type_name("SECONDS:WATTS")
       ->required()
@@ -187,32 +198,34 @@ Command synthesize_command() {
       ->check(phase_check());
   add_option(app, "--gpus", texts->options.gpus, "GPUs (default: 8)")
       ->type_name("N")
-      ->check(CLI::Range(1, 100000));
+      ->check(between(1, 100000));
   add_option(app, "--interval", texts->options.interval_s, "Between samples (default: 1)")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.0001, 1e6));
+      ->check(between(0.0001, 1e6));
   add_option(app, "--noise", texts->options.noise_w,
              "Each reading is off by up to so much (default: 0)")
       ->type_name("WATTS")
-      ->check(CLI::NonNegativeNumber);
+      ->check(between(0.0, 1e9));
   add_option(app, "--jitter", texts->options.jitter_s,
              "Each stamp is off by up to so much (default: 0)")
       ->type_name("SECONDS")
-      ->check(CLI::NonNegativeNumber);
+      ->check(between(0.0, 1e9));
   add_option(app, "--gpu-offset", texts->options.gpu_offset_w,
              "GPU i draws i times so much more (default: 0)")
-      ->type_name("WATTS");
+      ->type_name("WATTS")
+      ->check(between(-1e9, 1e9));
   texts->options.start_unix_s = 1767225600;
   add_option(app, "--start", texts->options.start_unix_s,
              "Unix time of the first sample (default: 1767225600)")
       ->type_name("UNIX")
-      ->check(CLI::Range(0.0, 2e11));
+      ->check(between(0.0, 2e11));
   add_option(
       app, "--timezone", texts->timezone,
       "Zone in which stamps are written: local, UTC, +HH:MM, -HH:MM or Area/City (default: local)")
       ->type_name("ZONE");
   add_option(app, "--seed", texts->options.seed, "Of noise and jitter (default: 1)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(between<std::uint64_t>(0, UINT64_MAX));
   app.add_option(
          "--fault", texts->faults,
          fmt::format("A fault, and when it strikes (default: in the middle of the benchmark); "
@@ -230,13 +243,16 @@ Command synthesize_command() {
   add_option(app, "--benchmark-phase", texts->benchmark_phase,
              "The phase that is the benchmark, from 1 (default: the one of most watts)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000000));
+      ->check(between(1, 1000000));
   add_option(app, "--requests", texts->requests, "Completed requests (default: 100)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(between<std::int64_t>(1, INT64_MAX));
   add_option(app, "--input-tokens", texts->input_tokens, "Input tokens in all (default: 819200)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(between<std::int64_t>(1, INT64_MAX));
   add_option(app, "--output-tokens", texts->output_tokens, "Output tokens in all (default: 102400)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(between<std::int64_t>(1, INT64_MAX));
   command.examples =
       "aggregate-power synthesize --gpus 8 --phase 60:120 --phase 120:720 --phase 30:300 "
       "--out gpu_metrics.csv --bench-out run.json --agg-out agg_run.json\n"

@@ -35,7 +35,7 @@ constexpr auto kRows = std::to_array<Row>({
     ROW(invalid_expected_gpu_count, "give --expected-num-gpus a number above 0"),
     ROW(invalid_max_sample_gap, "give --max-sample-gap a finite number of seconds above 0"),
     ROW(telemetry_file_missing,
-        "start the monitor before the load, and name its file with --csv or $GPU_METRICS_CSV"),
+        "start the monitor before the load, and check the path of its file"),
     ROW(telemetry_file_empty, "the monitor wrote nothing: check that it can see the GPUs"),
     ROW(telemetry_file_unreadable,
         "check the file's rights and whether a quote in it was never closed"),

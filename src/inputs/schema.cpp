@@ -124,6 +124,8 @@ constexpr const char* kNotAStamp =
 
 // Patterns are in lower case.
 bool matches(std::string_view name, const char* pattern) {
+  constexpr std::size_t kLongestName = 256;  // the library's matcher recurses once per character
+  if (name.size() > kLongestName) return false;
   // Compiled when first needed: most files need few of them, and compiling is what takes time.
   thread_local std::map<const char*, std::regex> compiled;
   auto [at, is_new] = compiled.try_emplace(pattern);

@@ -55,6 +55,8 @@ std::optional<std::map<std::string, double>> read_energy_snapshot(ByteSource& so
   for (const CsvTextRow& row : rows) {
     if (row.blank) continue;
     if (!gpu || !energy) {  // not yet behind the header
+      gpu.reset();
+      energy.reset();
       for (std::size_t i = 0; i < row.cells.size(); ++i) {
         if (strip(row.cells[i]) == "gpu") gpu = i;
         if (strip(row.cells[i]) == "total_energy_consumption") energy = i;

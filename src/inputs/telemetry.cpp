@@ -103,9 +103,8 @@ void Telemetry::read_head(const ColumnNames& wanted) {
   for (std::size_t i = 0; i < header; ++i) {
     ++(rows[i].blank ? skipped_.blank : is_comment(i) ? skipped_.comment : skipped_.preamble);
   }
-  if (std::ranges::any_of(cells[header], [](const std::string& cell) {
-        return StampParser(Zone::fixed(0)).parse(strip(cell)).has_value();
-      })) {
+  if (std::ranges::any_of(cells[header],
+                          [](const std::string& cell) { return is_absolute_time(strip(cell)); })) {
     columns_.reasons.add(Reason::no_header);
   }
   header_cells_ = cells[header].size();
@@ -117,8 +116,13 @@ void Telemetry::read_head(const ColumnNames& wanted) {
 }
 
 bool Telemetry::is_repeated_header(const CsvRow& row) const {
-  return row.cell_count == header_cells_ && strip(row.cells[0]) == columns_.timestamp->name &&
-         strip(row.cells[1]) == columns_.power->name;
+  // Files that were joined may have a byte-order mark before a header in their middle.
+  const auto is_name = [](std::string_view cell, const std::string& name) {
+    if (cell.starts_with("\xEF\xBB\xBF")) cell.remove_prefix(3);
+    return strip(replace_invalid_utf8(cell)) == name;
+  };
+  return row.cell_count == header_cells_ && is_name(row.cells[0], columns_.timestamp->name) &&
+         is_name(row.cells[1], columns_.power->name);
 }
 
 bool Telemetry::is_wanted_metric(std::string_view name) {
@@ -167,6 +171,7 @@ inline bool Telemetry::read_row(const CsvRow& row, Reading& reading) {
     reading = {0, 0, 0, Reading::Kind::bad_timestamp};
     return true;
   }
+  ++stamps_read_;
   naive_stamps_ += stamp.naive ? 1 : 0;
   reading.unix_s = stamp.unix_s;
   reading.kind = Reading::Kind::no_power;

@@ -13,6 +13,7 @@
 #include "aggregate_power/analysis/accumulator.h"
 #include "aggregate_power/analysis/mean_power.h"
 #include "aggregate_power/analysis/metrics.h"
+#include "aggregate_power/base/encoding.h"
 #include "aggregate_power/base/file.h"
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/inputs/benchmark.h"
@@ -69,7 +70,7 @@ std::optional<Snapshots> read_snapshots(const std::string& csv) {
   Snapshots snapshots;
   const auto read = [&](const char* which, EnergySnapshot& into) {
     if (!snapshots.unavailable.empty()) return;
-    const auto joules = read_energy_snapshot(*open_source(path(which)));
+    const auto joules = read_energy_snapshot(*as_utf8(open_source(path(which))));
     if (joules) {
       into = *joules;
     } else {
@@ -92,7 +93,7 @@ std::optional<Snapshots> read_snapshots(const std::string& csv) {
 
 // What the telemetry says about the window, under either schema.
 struct Measurement {
-  Integration integration;              // schema 2; of schema 1 only the reasons
+  Integration integration;              // schema 2; of schema 1 only the reasons and GPUs
   std::optional<MeanPower> mean_power;  // schema 1
   std::optional<AccumulatorCheck> accumulator_check;
   std::optional<TelemetryFacts> telemetry;
@@ -136,7 +137,8 @@ class Measurer {
   }
 
   void add_expected_count_reason() {
-    if (request_.expected_num_gpus && *request_.expected_num_gpus <= 0) {
+    if (request_.schema_version == 2 && request_.expected_num_gpus &&
+        *request_.expected_num_gpus <= 0) {
       result_.integration.reasons.add(Reason::invalid_expected_gpu_count,
                                       fmt::format("{}", *request_.expected_num_gpus));
     }
@@ -226,8 +228,7 @@ class Measurer {
     facts.skipped = telemetry.skipped();
     facts.timezone = telemetry.zone().name();
     facts.timezone_source = recording_.zone_source();
-    const bool has_stamps = telemetry.rows() > 0;
-    if (has_stamps && telemetry.naive_stamps() == 0) {
+    if (telemetry.stamps() > 0 && telemetry.naive_stamps() == 0) {
       facts.timezone = "UTC";
       facts.timezone_source = "stamps";
     }
@@ -405,6 +406,9 @@ class Run {
   bool show_changes() {
     const Preview changes = preview(publication());
     reasons_.add(changes.reasons);
+    if (!changes.sidecar_fault.empty()) {
+      reasons_.add(Reason::validation_result_unwritable, changes.sidecar_fault);
+    }
     report_.out = changes.lines;
     const bool valid = tell();
     report_.out.push_back("dry run: nothing was written");

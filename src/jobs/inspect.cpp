@@ -29,6 +29,7 @@ struct Findings {
   std::vector<DeviceSurvey> devices;
   Skipped skipped;
   std::uint64_t rows = 0;
+  std::uint64_t unnamed_readings = 0;
   Reasons reasons;
   std::vector<std::string> warnings;
   std::optional<Benchmark> benchmark;
@@ -52,6 +53,7 @@ void judge_samples(Findings& findings) {
     if (findings.skipped.no_reading + findings.skipped.too_many_cells > 0) {
       reasons.add(Reason::invalid_power_sample);
     }
+    if (findings.unnamed_readings > 0) reasons.add(Reason::gpu_identity_missing);
     reasons.add(Reason::no_usable_power_samples);
     if (findings.columns.time_of_day) reasons.add(Reason::time_without_date);
   } else if (span_of(findings.devices).last_unix_s < kFirstAbsoluteUnixS) {
@@ -87,13 +89,14 @@ void read_recording(const Recording& recording, Findings& findings) {
   }
   findings.skipped = telemetry.skipped();
   findings.rows = telemetry.rows();
+  findings.unnamed_readings = surveyor.unnamed_readings();
   findings.devices = surveyor.devices(telemetry.devices());
   if (fault) {
     findings.reasons.add(Reason::telemetry_file_unreadable, *fault);
   } else {
     judge_samples(findings);
   }
-  if (findings.rows > 0 && telemetry.naive_stamps() == 0) {
+  if (telemetry.stamps() > 0 && telemetry.naive_stamps() == 0) {
     findings.timezone = "UTC";
     findings.timezone_source = "stamps";
   }

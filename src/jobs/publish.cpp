@@ -2,13 +2,13 @@
 #include "aggregate_power/jobs/publish.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <map>
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -74,28 +74,39 @@ std::string patched(const std::string& path, const std::vector<JsonEdit>& edits)
   }
 }
 
-// Which file a path leads to. Nothing when there is none; throws when that cannot be told.
-std::optional<std::pair<dev_t, ino_t>> identity(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0) return std::pair(status.st_dev, status.st_ino);
-  if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
-  throw FileError(path, "inspect", errno);
+bool is_same_file(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  struct stat status_a {};
+  struct stat status_b {};
+  return ::stat(a.c_str(), &status_a) == 0 && ::stat(b.c_str(), &status_b) == 0 &&
+         status_a.st_dev == status_b.st_dev && status_a.st_ino == status_b.st_ino;
 }
 
 // Why the audit record must not be written where it shall be; empty: it may.
 std::string sidecar_conflict(const Publication& publication) {
-  try {
-    const auto sidecar = identity(publication.sidecar_path);
-    for (const std::string& input : publication.inputs) {
-      if (sidecar && identity(input) == sidecar) {
-        return fmt::format(
-            "{}: is an input of this run and is not overwritten; give another --validation-result",
-            publication.sidecar_path);
-      }
+  struct stat status {};
+  if (::stat(publication.sidecar_path.c_str(), &status) != 0 && errno != ENOENT &&
+      errno != ENOTDIR) {
+    return FileError(publication.sidecar_path, "inspect", errno).what();
+  }
+  for (const std::string& input : publication.inputs) {
+    if (is_same_file(input, publication.sidecar_path)) {
+      return fmt::format(
+          "{}: is an input of this run and is not overwritten; give another --validation-result",
+          publication.sidecar_path);
     }
-    return {};
-  } catch (const FileError& error) {
-    return error.what();
+  }
+  return {};
+}
+
+// A path that does not lead to a regular file: there is none, or it cannot be told.
+void add_missing(const std::string& path, Reasons& reasons) {
+  struct stat status {};
+  const bool is_hidden = ::stat(path.c_str(), &status) != 0 && errno != ENOENT && errno != ENOTDIR;
+  if (is_hidden) {
+    reasons.add(Reason::aggregate_result_unwritable, FileError(path, "inspect", errno).what());
+  } else {
+    reasons.add(Reason::aggregate_result_missing, path);
   }
 }
 
@@ -106,7 +117,7 @@ class Publisher {
   Published run() {
     const bool with_sidecar = !publication_.sidecar_path.empty();
     if (with_sidecar) result_.sidecar_fault = sidecar_conflict(publication_);
-    lock_aggregate();
+    if (with_sidecar || !publication_.edits.empty()) lock_aggregate();
     if (!with_sidecar) {
       patch_alone(publication_.edits);
     } else if (!result_.sidecar_fault.empty() || !publish_both()) {
@@ -123,7 +134,7 @@ class Publisher {
  private:
   void lock_aggregate() {
     if (!is_regular_file(publication_.aggregate_path)) {
-      result_.reasons.add(Reason::aggregate_result_missing, publication_.aggregate_path);
+      add_missing(publication_.aggregate_path, result_.reasons);
       return;
     }
     try {
@@ -224,9 +235,10 @@ Preview preview(const Publication& publication) {
   Preview result;
   const std::string& path = publication.aggregate_path;
   if (!is_regular_file(path)) {
-    result.reasons.add(Reason::aggregate_result_missing, path);
-  } else {
+    add_missing(path, result.reasons);
+  } else if (!publication.edits.empty()) {
     try {
+      if (::access(path.c_str(), W_OK) != 0) throw FileError(path, "open for writing", errno);
       const std::string text = read_file(path);
       const std::string changed = patched(path, publication.edits);
       const auto before = spelled_members(text);
@@ -248,9 +260,9 @@ Preview preview(const Publication& publication) {
   }
   if (!publication.sidecar_path.empty()) {
     const std::string& sidecar = publication.sidecar_path;
-    const std::string conflict = sidecar_conflict(publication);
-    result.lines.push_back(!conflict.empty() ? conflict
-                           : holds(sidecar, publication.sidecar(result.reasons))
+    result.sidecar_fault = sidecar_conflict(publication);
+    if (!result.sidecar_fault.empty()) return result;
+    result.lines.push_back(holds(sidecar, publication.sidecar(result.reasons))
                                ? sidecar + ": unchanged"
                                : fmt::format("{}: would be {}", sidecar,
                                              is_regular_file(sidecar) ? "replaced" : "written"));

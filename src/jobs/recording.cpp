@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <utility>
 
@@ -11,7 +12,6 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "aggregate_power/base/error.h"
 #include "aggregate_power/base/file.h"
 #include "aggregate_power/base/path.h"
 
@@ -50,7 +50,10 @@ void Recording::find_faults() {
     return;
   }
   struct stat status {};
-  if (::stat(path_.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+  const bool is_there = ::stat(path_.c_str(), &status) == 0;
+  if (!is_there && errno != ENOENT && errno != ENOTDIR && errno != ELOOP) {
+    faults_.add(Reason::telemetry_file_unreadable, FileError(path_, "inspect", errno).what());
+  } else if (!is_there || !S_ISREG(status.st_mode)) {
     faults_.add(Reason::telemetry_file_missing, path_);
   } else if (status.st_size == 0) {
     faults_.add(Reason::telemetry_file_empty, path_);

@@ -35,19 +35,23 @@ Json window_json(const std::optional<Benchmark>& benchmark) {
 }
 
 void add_gpus(Json& record, const Integration& integration) {
-  Json samples = Json::object();
-  Json gaps = Json::object();
-  Json energies = Json::object();
-  Json issues = Json::object();
+  // Appended as they come: ids are unique, and looking for each among the others would be
+  // quadratic.
+  Json::object_t samples;
+  Json::object_t gaps;
+  Json::object_t energies;
+  Json::object_t issues;
   for (std::size_t i = 0; i < integration.gpus.size(); ++i) {
     const std::string& id = integration.gpu_ids[i];
     const DeviceEnergy& gpu = integration.gpus[i];
-    samples[id] = gpu.samples;
+    samples.push_back({id, gpu.samples});
     if (gpu.bracketed) {
-      gaps[id] = gpu.max_sample_gap_s;
-      energies[id] = number_or_null(gpu.energy_j);
+      gaps.push_back({id, gpu.max_sample_gap_s});
+      energies.push_back({id, number_or_null(gpu.energy_j)});
     }
-    if (integration.issues[i]) issues[id] = Json::array({code(*integration.issues[i])});
+    if (integration.issues[i]) {
+      issues.push_back({id, Json::array({code(*integration.issues[i])})});
+    }
   }
   record["expected_gpu_count"] =
       integration.expected_num_gpus ? Json(*integration.expected_num_gpus) : Json(nullptr);
@@ -62,8 +66,8 @@ void add_gpus(Json& record, const Integration& integration) {
 Json accumulator_json(const std::optional<AccumulatorCheck>& check) {
   if (!check) return nullptr;
   if (!check->unavailable.empty()) return {{"available", false}, {"reason", check->unavailable}};
-  Json deltas = Json::object();
-  for (const auto& [id, delta_j] : check->per_gpu_delta_j) deltas[id] = delta_j;
+  Json::object_t deltas;
+  for (const auto& [id, delta_j] : check->per_gpu_delta_j) deltas.push_back({id, delta_j});
   return {{"available", true},
           {"accumulator_delta_j", number_or_null(check->accumulator_delta_j)},
           {"integrated_stream_j", number_or_null(check->integrated_stream_j)},

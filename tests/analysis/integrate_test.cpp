@@ -480,7 +480,9 @@ TEST(PowerIntegrator, JudgesEachDevice) {
     const bool bracketed = !c.issue || *c.issue == Reason::sampling_gap_exceeded;
     EXPECT_EQ(result.gpus[1].bracketed, bracketed) << c.what;
     EXPECT_EQ(result.total_gpu_energy_j.has_value(), bracketed) << c.what;
-    if (bracketed) EXPECT_DOUBLE_EQ(*result.total_gpu_energy_j, 100) << "of a gap too";
+    if (bracketed) {
+      EXPECT_DOUBLE_EQ(*result.total_gpu_energy_j, 100) << "of a gap too";
+    }
   }
 }
 

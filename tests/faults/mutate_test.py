@@ -135,7 +135,7 @@ class Ground:
 
     def __init__(self, folder):
         self.folder = folder
-        folder.mkdir()
+        folder.mkdir(parents=True)
 
     def write(self, name, data):
         (self.folder / name).write_bytes(data if isinstance(data, bytes) else json.dumps(data).encode())
@@ -172,9 +172,7 @@ class Ground:
 def benchmark_of(found):
     """A window within what the unchanged file holds, and its number of devices."""
     devices = (found or {}).get("devices") or []
-    devices = list(devices.values()) if isinstance(devices, dict) else devices
-    spans = [(d["first_unix_s"], d["last_unix_s"]) for d in devices
-             if isinstance(d, dict) and "first_unix_s" in d]
+    spans = [(device["first_unix"], device["last_unix"]) for device in devices]
     first = max((a for a, _ in spans), default=1700000000)
     last = min((b for _, b in spans), default=first + 10)
     start, end = first + 0.3 * (last - first), first + 0.7 * (last - first)
@@ -190,7 +188,7 @@ def try_file(path, count, seed, root):
     """Every change of one file; gives the faults, how many runs it took and how many were valid."""
     rng = random.Random(f"{seed} {path.name}")
     data = path.read_bytes()
-    ground = Ground(root / f"{path.parent.name}-{path.name}")
+    ground = Ground(root)
     ground.write("gpu_metrics.csv", data)
     found, faults = ground.inspect()
     devices, benchmark = benchmark_of(found)
@@ -199,7 +197,7 @@ def try_file(path, count, seed, root):
         patching.restore(ground.folder, {})
         ground.write("gpu_metrics.csv", changed(rng, data, i))
         benchmark_text = json.dumps(benchmark).encode()
-        aggregate_text = json.dumps({"hw": "x", "tp": devices, "power_valid": 0}).encode()
+        aggregate_text = json.dumps({"hw": "x", "tp": devices}).encode()
         if rng.random() < 0.1:
             benchmark_text = changed(rng, benchmark_text, i // 2)
         if rng.random() < 0.1:
@@ -218,6 +216,8 @@ def try_file(path, count, seed, root):
         more = ["--schema-version", schema, "--validation-result", "record.json"]
         if "gpu_metrics_context.json" not in before:
             more += ["--timezone", "UTC"]
+        if rng.random() < 0.5:
+            more += ["--max-sample-gap", "1000"]
         if rng.random() < 0.5:
             more += ["--require-power"]
         command = arguments(gpus=devices, more=more)
@@ -244,8 +244,6 @@ def main(count, seed):
     with patching.fresh_folder("mutate") as root, ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [pool.submit(try_file, path, count, seed, root / str(i))
                 for i, path in enumerate(files)]
-        for i in range(len(files)):
-            (root / str(i)).mkdir()
         total = 0
         for path, job in zip(files, jobs):
             faults, runs, valid = job.result()

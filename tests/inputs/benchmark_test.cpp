@@ -71,7 +71,9 @@ void expect(const Case& c, BenchmarkRules rules, bool has_benchmark) {
   const BenchmarkReading reading = read(result_with({{c.key, c.value}}), rules);
   const std::string what = c.key + ": " + c.value;
   EXPECT_EQ(reading.reasons.codes(), c.codes) << what;
-  if (!c.text.empty()) EXPECT_EQ(reading.reasons.text(), c.text) << what;
+  if (!c.text.empty()) {
+    EXPECT_EQ(reading.reasons.text(), c.text) << what;
+  }
   EXPECT_EQ(reading.benchmark.has_value(), has_benchmark) << what;
 }
 

@@ -68,7 +68,9 @@ class AsNobody {
 
 // Makes `path` nobody's, so that only its mode decides.
 void give_to_nobody(const std::string& path, mode_t mode) {
-  if (::geteuid() == 0) ASSERT_EQ(::chown(path.c_str(), 65534, 65534), 0);
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(path.c_str(), 65534, 65534), 0);
+  }
   ASSERT_EQ(::chmod(path.c_str(), mode), 0);
 }
 
@@ -214,8 +216,9 @@ TEST(Publish, TellsInTheAuditRecordWhatIsWrongWithTheAggregate) {
       }
       EXPECT_EQ(published.sidecar_fault, "") << c.what;
       EXPECT_EQ(bytes_of(folder / "audit.json"), audit(published.reasons)) << c.what;
-      if (c.bytes && std::string(c.what) != "missing")
+      if (c.bytes && std::string(c.what) != "missing") {
         EXPECT_EQ(bytes_of(path), *c.bytes) << c.what;
+      }
       EXPECT_EQ(folder.names().size(), std::string(c.what) == "missing" ? 1u : 2u) << c.what;
     }
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "aggregate_power/analysis/exact_mean.h"
 #include "aggregate_power/inputs/reason.h"
 #include "aggregate_power/inputs/trace.h"
 
@@ -38,10 +39,11 @@ class DeviceIntegrator {
   bool add(double unix_s, double watts) {
     if (has_stamp_ && unix_s <= stamp_.unix_s) {
       if (unix_s < stamp_.unix_s) return false;
-      same_stamp_.push_back(watts);
+      if (!same_stamp_) same_stamp_.emplace().add(stamp_.watts);
+      same_stamp_->add(watts);
       return true;
     }
-    if (has_stamp_) take(same_stamp_.empty() ? stamp_ : finished_stamp());
+    if (has_stamp_) take(same_stamp_ ? finished_stamp() : stamp_);
     stamp_ = {unix_s, watts};
     has_stamp_ = true;
     return true;
@@ -73,12 +75,12 @@ class DeviceIntegrator {
   Window window_;
   Sample stamp_;  // the newest stamp; may get more readings
   bool has_stamp_ = false;
-  std::vector<double> same_stamp_;  // its further readings
-  Sample before_;                   // the sample before it
-  Sample point_;                    // how far the energy reaches
-  bool inside_ = false;             // the window's start lies behind
-  bool is_steady_ = false;          // so does a sample inside it, and the end is still ahead
-  bool done_ = false;               // its end too
+  std::optional<ExactMean> same_stamp_;  // of all its readings, when there is more than one
+  Sample before_;                        // the sample before it
+  Sample point_;                         // how far the energy reaches
+  bool inside_ = false;                  // the window's start lies behind
+  bool is_steady_ = false;               // so does a sample inside it, and the end is still ahead
+  bool done_ = false;                    // its end too
   DeviceEnergy result_;
 };
 

@@ -41,9 +41,9 @@ class MeanPowerGatherer {
     std::uint32_t device;
     double watts;
   };
-  struct Repeat {  // a further reading of a share
+  struct Repeat {  // a share of more than one reading
     std::size_t share;
-    double watts;
+    ExactMean mean;
   };
   struct Bucket {
     std::int64_t stamp_ms = 0;
@@ -81,6 +81,7 @@ class MeanPowerGatherer {
   ExactMean by_row_;           // of buckets, divided by their rows
   std::vector<Place> places_;  // by device; those never seen are in bucket 0
   std::size_t most_rows_ = 0;
+  bool overflowed_ = false;  // a bucket's sum is beyond all doubles
   bool out_of_order_ = false;
   std::uint64_t readings_in_window_ = 0;
 };

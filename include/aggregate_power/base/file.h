@@ -76,9 +76,10 @@ class PendingFile {
   PendingFile(const PendingFile&) = delete;
   PendingFile& operator=(const PendingFile&) = delete;
 
-  // Renames the temporary over the target, then syncs the folder. To be called once. Throws
-  // FileError: when the rename failed, the target is as it was and the temporary is removed; when
-  // only the sync failed, the new bytes are in place but may not outlast a power cut.
+  // Renames the temporary over the target, then syncs the folder. The new file stays locked, as by
+  // a FileLock, until this object goes. To be called once. Throws FileError: when the rename
+  // failed, the target is as it was and the temporary is removed; when only the sync failed, the
+  // new bytes are in place but may not outlast a power cut.
   void commit();
   // Whether the new bytes are in their place, be it that the sync behind the rename failed.
   bool in_place() const { return in_place_; }

@@ -1,11 +1,15 @@
 // What every command has: its options, and what it does with them.
 #pragma once
 
+#include <charconv>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 namespace aggregate_power {
@@ -39,6 +43,10 @@ std::string help(const Command& command);
 std::string man_page();
 std::string bash_completion();
 
+// Prints what a command has to say. Whether anyone can read stderr never changes what the command
+// gives; main() looks at stdout once at the end.
+void say(std::FILE* stream, const std::string& text);
+
 // Options that several commands share. What they set is plain text; parse_zone() and such come
 // after.
 struct TelemetryOptionTexts {
@@ -48,6 +56,23 @@ struct TelemetryOptionTexts {
   std::string timezone;
 };
 void add_telemetry_options(CLI::App& app, TelemetryOptionTexts& texts);
+
+// A number between two bounds, both allowed. The parser's own check speaks its own words.
+template <typename T>
+CLI::Validator between(T least, T most) {
+  return CLI::Validator(
+      [=](std::string& text) {
+        T value{};
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        const bool good = error == std::errc() && end == text.data() + text.size() &&
+                          value >= least && value <= most;
+        return good ? std::string()
+                    : fmt::format("expected {} from {} to {}, got '{}'",
+                                  std::is_integral_v<T> ? "a whole number" : "a number", least,
+                                  most, text);
+      },
+      "");
+}
 
 // Declares an option of which the last occurrence counts.
 template <typename T>

@@ -59,7 +59,8 @@ class Telemetry {
   // What was met so far; complete after read().
   const std::vector<std::string>& devices() const { return devices_.names(); }
   const Skipped& skipped() const { return skipped_; }
-  std::uint64_t rows() const { return rows_; }                  // behind the header, blank ones too
+  std::uint64_t rows() const { return rows_; }  // behind the header, blank ones too
+  std::uint64_t stamps() const { return stamps_read_; }
   std::uint64_t naive_stamps() const { return naive_stamps_; }  // that the zone decided
   std::uint64_t dropped_nuls() const { return head_nuls_ + csv_->dropped_nuls(); }
 
@@ -81,6 +82,7 @@ class Telemetry {
   std::size_t header_cells_ = 0;
   Skipped skipped_;
   std::uint64_t rows_ = 0;
+  std::uint64_t stamps_read_ = 0;
   std::uint64_t naive_stamps_ = 0;
   std::uint64_t head_nuls_ = 0;  // up to the header's end
 };

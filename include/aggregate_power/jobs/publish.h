@@ -41,6 +41,7 @@ Published publish(const Publication& publication);
 // What publish() would do, one line per change, for people; changes nothing.
 struct Preview {
   Reasons reasons;
+  std::string sidecar_fault;
   std::vector<std::string> lines;
 };
 Preview preview(const Publication& publication);

@@ -1,0 +1,217 @@
+// Any bytes to the two CSV readers, which must agree, then as telemetry to all that reads it.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aggregate_power/analysis/accumulator.h"
+#include "aggregate_power/analysis/integrate.h"
+#include "aggregate_power/analysis/mean_power.h"
+#include "aggregate_power/analysis/survey.h"
+#include "aggregate_power/base/csv.h"
+#include "aggregate_power/base/unicode.h"
+#include "aggregate_power/inputs/telemetry.h"
+
+namespace {
+
+using namespace aggregate_power;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+// Gives bytes in pieces of one size.
+class PieceSource : public ByteSource {
+ public:
+  PieceSource(std::string_view text, std::size_t piece) : rest_(text), piece_(piece) {}
+  std::size_t read(std::span<char> into) override {
+    const std::size_t count = rest_.copy(into.data(), std::min(into.size(), piece_));
+    rest_.remove_prefix(count);
+    return count;
+  }
+
+ private:
+  std::string_view rest_;
+  std::size_t piece_;
+};
+
+// What the first bytes of an input decide.
+struct Choices {
+  std::vector<std::size_t> columns;
+  std::size_t header_cells = 0;
+  std::size_t piece = 0;
+  std::size_t head = 0;     // bytes handed over before the source is read
+  std::size_t repeats = 0;  // of the text: buffers are larger than what a fuzzer likes to write
+};
+constexpr std::size_t kChoiceBytes = 4;
+
+Choices choices_of(const std::uint8_t* data, std::size_t text_size) {
+  Choices choices;
+  for (std::size_t column = 0; column < kMaxWantedColumns; ++column) {
+    if ((data[0] >> column & 1) != 0) choices.columns.push_back(column);
+  }
+  if (choices.columns.empty()) choices.columns = {40, 0, 0};
+  choices.header_cells = data[1] % 16U;
+  choices.piece = data[2] < 128 ? data[2] + std::size_t{1} : std::size_t{data[2]} * 1021;
+  choices.head = (data[3] & 15U) * text_size / 15;
+  choices.repeats = data[3] >> 4 == 15 ? 300000 / (text_size + 1) + 1 : 1;
+  return choices;
+}
+
+void require_same_row(const CsvRow& row, const CsvTextRow& whole, const Choices& choices) {
+  for (std::size_t i = 0; i < choices.columns.size(); ++i) {
+    const std::size_t column = choices.columns[i];
+    require(row.cells[i] == (column < whole.cells.size() ? std::string_view(whole.cells[column])
+                                                         : std::string_view()));
+  }
+  require(row.cell_count == whole.cells.size());
+  const auto is_filled = [](const std::string& cell) { return !strip(cell).empty(); };
+  require(row.filled_count == (whole.cells.size() > choices.header_cells
+                                   ? std::ranges::count_if(whole.cells, is_filled)
+                                   : static_cast<std::ptrdiff_t>(whole.cells.size())));
+  require(row.blank == whole.blank && row.terminated == whole.terminated);
+}
+
+void compare_readers(const std::string& text, const Choices& choices) {
+  std::vector<CsvTextRow> rows;
+  bool is_faulty = false;
+  try {
+    split_csv(text, text.size() + 1, true, rows);
+  } catch (const CsvError&) {
+    is_faulty = true;
+  }
+
+  PieceSource source(std::string_view(text).substr(choices.head), choices.piece);
+  CsvReader reader(source, std::string_view(text).substr(0, choices.head));
+  reader.select(choices.columns, choices.header_cells);
+  std::size_t count = 0;
+  try {
+    while (true) {
+      const std::span<const CsvRow> batch = reader.next_batch();
+      if (batch.empty()) break;
+      for (const CsvRow& row : batch) {
+        require(count < rows.size());
+        require_same_row(row, rows[count++], choices);
+      }
+    }
+    require(!is_faulty);
+    require(reader.dropped_nuls() ==
+            static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\0')));
+  } catch (const CsvError&) {
+    require(is_faulty);
+  }
+  require(count == rows.size());
+}
+
+// A telemetry file as far as it can be read.
+struct Recording {
+  std::vector<Reading> readings;
+  std::vector<std::string> devices;
+  bool has_devices = false;
+  bool is_faulty = false;
+};
+
+Recording read_recording(const std::string& text, std::size_t piece) {
+  Recording recording;
+  try {
+    Telemetry telemetry(std::make_unique<PieceSource>(text, piece), Zone::fixed(3600));
+    const Columns& columns = telemetry.columns();
+    if (columns.timestamp && columns.power) {
+      recording.has_devices = columns.device.has_value();
+      try {
+        telemetry.read([&](std::span<const Reading> readings) {
+          recording.readings.insert(recording.readings.end(), readings.begin(), readings.end());
+        });
+      } catch (const CsvError&) {
+        recording.is_faulty = true;
+      }
+      recording.devices = telemetry.devices();
+    }
+  } catch (const CsvError&) {
+    recording.is_faulty = true;
+  }
+  return recording;
+}
+
+bool has_power(const Reading& reading) {
+  return reading.kind == Reading::Kind::power || reading.kind == Reading::Kind::negative_power;
+}
+
+void require_sound(const Recording& recording) {
+  for (const Reading& reading : recording.readings) {
+    require(std::isfinite(reading.unix_s));
+    if (has_power(reading)) {
+      require(std::isfinite(reading.watts) && reading.device < recording.devices.size());
+      require((reading.watts < 0) == (reading.kind == Reading::Kind::negative_power));
+    }
+  }
+}
+
+void require_same(const Recording& a, const Recording& b) {
+  require(a.is_faulty == b.is_faulty && a.devices == b.devices);
+  require(std::ranges::equal(a.readings, b.readings, [](const Reading& x, const Reading& y) {
+    const auto same = [](double v, double w) {
+      return std::bit_cast<std::uint64_t>(v) == std::bit_cast<std::uint64_t>(w);
+    };
+    return x.kind == y.kind && same(x.unix_s, y.unix_s) &&
+           (!has_power(x) || (same(x.watts, y.watts) && x.device == y.device));
+  }));
+}
+
+// Between two of the stamps, where there are two.
+std::optional<Window> window_within(const Recording& recording) {
+  const std::vector<Reading>& readings = recording.readings;
+  if (readings.empty()) return std::nullopt;
+  const double first = readings[readings.size() / 4].unix_s;
+  const double last = readings[readings.size() * 3 / 4].unix_s;
+  if (first == last) return std::nullopt;
+  return Window{std::min(first, last), std::max(first, last)};
+}
+
+void analyse(const Recording& recording) {
+  Surveyor surveyor;
+  surveyor.take(recording.readings);
+  for (const DeviceSurvey& device : surveyor.devices(recording.devices)) {
+    require(device.samples > 0 && device.min_w <= device.max_w);
+  }
+  std::ignore = surveyor.warnings(recording.devices);
+  for (const bool any_order : {false, true}) {
+    StreamEnergy stream(any_order);
+    stream.take(recording.readings);
+    if (!stream.out_of_order()) stream.finish();
+    const std::optional<Window> window = window_within(recording);
+    if (!window) continue;
+    PowerIntegrator integrator({*window, 1, 1e6, any_order});
+    integrator.take(recording.readings);
+    if (!integrator.out_of_order()) std::ignore = integrator.finish(recording.devices);
+    require(!any_order || !integrator.out_of_order());
+    MeanPowerGatherer gatherer(*window, recording.has_devices, any_order);
+    gatherer.take(recording.readings);
+    if (!gatherer.out_of_order()) std::ignore = gatherer.finish();
+    require(!any_order || !gatherer.out_of_order());
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < kChoiceBytes) return 0;
+  const std::string_view once(reinterpret_cast<const char*>(data) + kChoiceBytes,
+                              size - kChoiceBytes);
+  Choices choices = choices_of(data, once.size());
+  std::string text;
+  for (std::size_t i = 0; i < choices.repeats; ++i) text += once;
+  compare_readers(text, choices);
+
+  const Recording recording = read_recording(text, choices.piece);
+  require_sound(recording);
+  require_same(recording, read_recording(text, text.size() + 1));
+  analyse(recording);
+  return 0;
+}
