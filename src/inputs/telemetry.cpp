@@ -11,6 +11,7 @@
 namespace aggregate_power {
 namespace {
 
+constexpr double kFirstAbsoluteUnixS = 1e8;  // in 1973
 constexpr std::size_t kHeadBytes = 64 * 1024;
 constexpr std::size_t kHeadRows = 64;  // in which the header must stand
 
@@ -23,7 +24,7 @@ std::string_view trimmed(std::string_view cell) {
 // An absolute time, not seconds since some start: after 1973.
 bool is_absolute_time(std::string_view text) {
   const auto stamp = StampParser(Zone::fixed(0)).parse(text);
-  return stamp && stamp->unix_s >= 1e8;
+  return stamp && stamp->unix_s >= kFirstAbsoluteUnixS;
 }
 
 std::string read_up_to(ByteSource& source, std::size_t limit) {
@@ -103,8 +104,11 @@ void Telemetry::read_head(const ColumnNames& wanted) {
   for (std::size_t i = 0; i < header; ++i) {
     ++(rows[i].blank ? skipped_.blank : is_comment(i) ? skipped_.comment : skipped_.preamble);
   }
-  if (std::ranges::any_of(cells[header],
-                          [](const std::string& cell) { return is_absolute_time(strip(cell)); })) {
+  // "0" and "1" may name columns; "28.44" and a time do not.
+  if (std::ranges::any_of(cells[header], [](const std::string& cell) {
+        const auto stamp = StampParser(Zone::fixed(0)).parse(strip(cell));
+        return stamp && (stamp->unix_s >= kFirstAbsoluteUnixS || cell.find('.') != cell.npos);
+      })) {
     columns_.reasons.add(Reason::no_header);
   }
   header_cells_ = cells[header].size();

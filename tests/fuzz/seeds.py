@@ -64,7 +64,7 @@ def main(program, into):
             choices = bytes([0x83 + 37 * i & 0xFF, i & 15, 61 * i & 0xFF, 7 * i & 0xFF])
             keep(into / "csv", choices + data[:LARGEST])
             stamps = [match.strip() for match in STAMP.findall(data[:LARGEST])]
-            keep(into / "stamp", bytes([i]) + b"\n".join(stamps[:40]))
+            keep(into / "stamp", bytes([i & 0xFF]) + b"\n".join(stamps[:40]))
             if data[:1] in (b"{", b"["):
                 keep(into / "json", data[:LARGEST])
 

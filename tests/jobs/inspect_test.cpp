@@ -187,7 +187,7 @@ TEST(Inspect, EndsWith2WhenAFileCannotBeOpened) {
     EXPECT_EQ(run.err,
               "aggregate-power: " + file + ": no power series: telemetry_file_missing (" + file +
                   ")\naggregate-power:   telemetry_file_missing: start the monitor before the "
-                  "load, and name its file with --csv or $GPU_METRICS_CSV\n");
+                  "load, and check the path of its file\n");
     const Json told = Json::parse(run.out);
     EXPECT_EQ(told.at("reasons"), Json::array({"telemetry_file_missing"}));
     for (const char* key : {"schema", "timestamp_column", "power_column", "device_column"}) {

@@ -166,6 +166,7 @@ TEST(Publish, MakesTheFolderOfTheAuditRecord) {
   const Folder folder;
   put(folder / "agg.json", kOld);
   Publication what = publication(folder, true);
+  what.make_sidecar_folder = true;
   what.sidecar_path = folder / "a/b/audit.json";
   EXPECT_EQ(publish(what).sidecar_fault, "");
   EXPECT_EQ(bytes_of(folder / "a/b/audit.json"), kSound);
@@ -193,7 +194,7 @@ TEST(Publish, TellsInTheAuditRecordWhatIsWrongWithTheAggregate) {
   } cases[] = {
       {"missing", "", "aggregate_result_missing ({})"},
       {"a folder", std::nullopt, "aggregate_result_missing ({})"},
-      {"empty", "", "aggregate_result_unwritable ({}:1:1: expected a value)"},
+      {"empty", "", "aggregate_result_unwritable ({}:1:1: expected a value, but the text ends)"},
       {"not JSON", "{\"a\" 1}", "aggregate_result_unwritable ({}:1:6: expected ':' after \"a\")"},
       {"an array", "[1, 2]", "aggregate_result_unwritable ({}:1:1: expected an object)"},
       {"a number", "5", "aggregate_result_unwritable ({}:1:1: expected an object)"},
@@ -278,7 +279,7 @@ TEST(Publish, NeverClaimsWhatIsNotAudited) {
       {"a folder", "folder", "{}: cannot replace: Is a directory"},
       {"a file for a folder", "file/audit.json", nullptr},
       {"a folder that cannot be made", "locked/more/audit.json", nullptr},
-      {"a link to itself", "loop", "{}: cannot resolve: Too many levels of symbolic links"},
+      {"a link to itself", "loop", "{}: cannot inspect: Too many levels of symbolic links"},
   };
   for (const auto& c : cases) {
     for (const bool valid : {true, false}) {
@@ -445,7 +446,7 @@ TEST(Publish, LetsConcurrentRunsWaitForEachOther) {
   }
   const std::string text = bytes_of(folder / "agg.json");
   for (int i = 0; i < kRuns; ++i) {
-    EXPECT_NE(text.find(fmt::format("\"key{}\":{}", i, i)), std::string::npos) << text;
+    EXPECT_NE(text.find(fmt::format("\"key{}\": {}", i, i)), std::string::npos) << text;
   }
 }
 
@@ -482,10 +483,11 @@ TEST(Preview, TellsWhatIsWrong) {
             "aggregate_result_unwritable (" + what.aggregate_path + ":1:1: expected an object)");
   what.inputs = {what.aggregate_path};
   what.sidecar_path = what.aggregate_path;
-  EXPECT_EQ(
-      preview(what).lines,
-      Names{what.sidecar_path + ": is an input of this run and is not overwritten; give another "
-                                "--validation-result"});
+  EXPECT_EQ(preview(what).sidecar_fault,
+            what.sidecar_path +
+                ": is an input of this run and is not overwritten; give another "
+                "--validation-result");
+  EXPECT_EQ(preview(what).lines, Names{});
   what.sidecar_path.clear();
   EXPECT_EQ(preview(what).lines, Names{});
 }
