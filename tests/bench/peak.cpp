@@ -1,5 +1,5 @@
-// The peak resident memory of a command in KiB. A small process must start it: what the starting process
-// holds counts as the command's until it is replaced.
+// The peak resident memory of a command in KiB. A small process must start it: what the starting
+// process holds counts as the command's until it is replaced.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

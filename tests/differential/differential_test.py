@@ -1,8 +1,9 @@
-# Random runs of the program against the reference model; what both must say is in reference.py.
-#
-# usage: differential_test.py [RUNS [FIRST_SEED]]
-# The program is $AGGREGATE_POWER. The last line is "N passed, N failed"; a failed run's folder
-# stays behind, with its command line and what differed in it.
+"""Random runs of the program against the reference model; what both must say is in reference.py.
+
+usage: differential_test.py [RUNS [FIRST_SEED]]
+The program is $AGGREGATE_POWER, or the one in build/. The last line is "N passed, N failed".
+A failed run's folder stays behind, with its command line and what differed in it.
+"""
 import json
 import os
 import pathlib
@@ -21,7 +22,7 @@ import reference
 
 RUNS = 400
 POWER_KEYS = {*reference.METRICS, *reference.ROLE_METRICS, "power_metric_schema_version",
-              "power_valid", "power_invalid_reasons"}  # fmt: skip
+              "power_valid", "power_invalid_reasons"}
 METRIC_KEYS_1 = ("avg_power_w", "joules_per_output_token", "joules_per_total_token")
 
 
@@ -35,7 +36,7 @@ class Members(list):
 
 def spelled_members(data):
     return json.loads(data.decode(), object_pairs_hook=Members, parse_float=Spelled,
-                      parse_int=Spelled, parse_constant=Spelled)  # fmt: skip
+                      parse_int=Spelled, parse_constant=Spelled)
 
 
 def lay_out(run, folder):
@@ -157,14 +158,10 @@ def keep(run, program, folder, seed, differences):
 
 
 def main():
-    program = os.environ.get("AGGREGATE_POWER")
-    if not program:
-        print("set AGGREGATE_POWER to the program to test", file=sys.stderr)
-        return 2
-    program = os.path.abspath(program)
+    built = pathlib.Path(__file__).parents[2] / "build" / "aggregate-power"
+    program = os.path.abspath(os.environ.get("AGGREGATE_POWER") or built)
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else RUNS
     first = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    os.environ["PATH"] = os.environ.get("PATH", "")
     work = pathlib.Path(tempfile.mkdtemp(prefix="aggregate-power-differential-"))
     failed = 0
     for seed in range(first, first + runs):

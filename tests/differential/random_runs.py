@@ -1,8 +1,9 @@
-# Random runs of the program: its input files, options and environment.
-#
-# Most runs are as a monitor and a benchmark leave them, with an oddity or two on which the
-# contract agrees with the original. Runs of the `wild` kind also hold what contract.md part 0
-# decides otherwise; each such run says in `notes` which rows of it are touched.
+"""Random runs of the program: its input files, options and environment.
+
+Most runs are as a monitor and a benchmark leave them, with an oddity or two on which the
+contract agrees with the original. Runs of the `wild` kind also hold what contract.md part 0
+decides otherwise; each such run says in `notes` which rows of it are touched.
+"""
 import json
 import pathlib
 from dataclasses import dataclass, field
@@ -31,7 +32,7 @@ BENCHMARK_NOISE = {
     "nested": '{"duration": 5, "completed": [{}]}', "mean": "12.5", "none": "null",
     "größe": "-0.0", 'q\\"uote': "true", "lone": '"\\ud800 \\udc00\\ud800"',
     "nul": '"\\u0000\\/\\b"', "well": "[" * 300 + "]" * 300,
-}  # fmt: skip
+}
 AGGREGATE_NOISE = [
     ("hw", '"h200-nvs"'), ("tp", "8"), ("conc", "64"), ("model", '"deep\\/seek \\u00e9"'),
     ("tput_per_gpu", "1234.5678901234567"), ("median_ttft", "1e5"), ("p99", "1E-7"),
@@ -41,7 +42,7 @@ AGGREGATE_NOISE = [
     ("escape\\n\\u0041", '"\\ud83d\\ude00\\t"'), ("", '""'), ("big", "1E400"),
     ("digits", "0.12345678901234567890123"), ("del", '"\x7f"'),
     ("lone", '["\\ud800", {"\\udfff": 1}]'), ("well", "[" * 300 + "]" * 300),
-]  # fmt: skip
+]
 AGGREGATE_POWER = [
     ("avg_power_w", "411.5"), ("joules_per_output_token", "0.5"),
     ("joules_per_total_token", "1e-3"), ("power_valid", "1"), ("power_valid", "true"),
@@ -50,14 +51,14 @@ AGGREGATE_POWER = [
     ("total_gpu_energy_j", "12"), ("joules_per_input_token", "NaN"),
     ("joules_per_successful_query", '{"a": 1}'), ("avg_power\\u005fw", "5"),
     ("\\u0070ower_valid", "0"), ("power_valid ", "1"), ("Power_valid", "1"),
-]  # fmt: skip
+]
 NOT_JSON = [
     "01", "1.", ".5", "-", "+1", "1e", "-NaN", "nan", "True", "'x'", '"\t"', "1_0", "0x1", "--1",
     "1.e5", "1e+", "Inf", '"\\x"', '"\\u12"', "]", "[1,]", '{"a"}', '{"a":}', '"', "",
-]  # fmt: skip
+]
 NO_COUNTS = ["0", "-1", "-0", "null", '"5"', "1.0", "1e3", "NaN", "[]", "{}", "false"]
 NO_TIMES = ["null", '"5"', "[]", "{}", "0", "0.0", "-0", "-1", "NaN", "Infinity", "-Infinity",
-            "1e400", "-1e400", "false"]  # fmt: skip
+            "1e400", "-1e400", "false"]
 ODD_TIMES = ["12345678901234567890123", "1.7e+9", "17E8", "1700000000.00000000000000000000001",
              "1e-400", "5", "1e3", "9007199254740993", "123456789.000000059604644775390625"]
 ODD_COUNTS = ["9223372036854775807", "9007199254740993", "12345678901234567", "1"]
@@ -101,10 +102,10 @@ class RunMaker:
         die, run = self.die, self.run
         if self.odd(0.05):
             run.csv = die.pick(["a b.csv", "größe.csv", "noext", ".csv", "x.tar.gz", "end.", "..x",
-                                "a.b.c", "\U0001f600.csv", "-x.csv"])  # fmt: skip
+                                "a.b.c", "\U0001f600.csv", "-x.csv"])
         if self.odd(0.05):
             run.benchmark = die.pick(["run.v2.json", "run", ".hidden", "run.", "..json", "é.json",
-                                      "a..json", "r n.json"])  # fmt: skip
+                                      "a..json", "r n.json"])
         if self.odd(0.05):
             run.aggregate = die.pick(["agg", "agg.x.json", ".agg", "ag g.json", "ägg.json"])
 
@@ -137,10 +138,11 @@ class RunMaker:
         if self.odd(0.05) and members:
             key = die.pick(list(members))
             members = {name.replace("_", "\\u005f") if name == key else name: value
-                       for name, value in members.items()}  # fmt: skip
+                       for name, value in members.items()}
         noise = dict(BENCHMARK_NOISE)
         if self.odd(0.05):  # longer than a buffer
-            noise["itls"] = "[" + ", ".join(f"{i / 7}" for i in range(die.whole(5000, 30_000))) + "]"
+            latencies = [i / 7 for i in range(die.whole(5000, 30_000))]
+            noise["itls"] = json.dumps(latencies)
             noise["texts"] = '"' + "ab\\u00e9\\n\\\\" * die.whole(5000, 20_000) + '"'
         order = list(members.items()) + die.some(list(noise.items()), die.whole(0, len(noise)))
         die.shuffle(order)
@@ -192,7 +194,7 @@ class RunMaker:
         """The members in some layout; now and then it is no JSON."""
         die = self.die
         layout = die.pick([(",", ":", ""), (", ", ": ", ""), (" ,\t", " :  ", ""),
-                           (",\n  ", ": ", "\n"), (",\n    ", ": ", "\n")])  # fmt: skip
+                           (",\n  ", ": ", "\n"), (",\n    ", ": ", "\n")])
         comma, colon, edge = layout
         text = "{" + (comma[1:] if edge else "")
         text += comma.join(f'"{key}"{colon}{value}' for key, value in members) + edge + "}"
@@ -245,7 +247,8 @@ class RunMaker:
             text = f"{value:.3f}"
             if odd:
                 text = die.pick([f"{value:.3e}", f" {value:.0f} ", "1_000", "inf", "nan", "N/A", "",
-                                 "+5", "1_0.5e1_0", "0x10", ".5", "5.", "١٢", "1e400", repr(value)])
+                                 "+5", "1_0.5e1_0", "0x10", ".5", "5.", "١٢", "1e400",
+                                 repr(value)])
             cells = {"gpu": gpu, "timestamp": "5", "total_energy_consumption": text}
             lines.append(",".join(cells.get(name, "1") for name in names))
             if odd and die.chance(0.1):
@@ -292,7 +295,7 @@ class RunMaker:
         if self.odd(0.05):
             count = die.pick(["0", "-1", "1", "8", "+2", " 4 ", "1_0", "٣", "007", "-0", "1__0",
                               "_1", "", "1.0", "0x4", "1e1", "+-1", "- 1", "4_", "\u00a05", "x",
-                              "-", "+", "９"])  # fmt: skip
+                              "-", "+", "９"])
         options = [(die.pick(["--expected-num-gpus", "--expected", "--e"]), count)]
         run.sidecar = f"power_validation_{pathlib.PurePath(benchmark).stem}.json"
         if benchmark.startswith("sub/"):
@@ -320,7 +323,7 @@ class RunMaker:
         die, run = self.die, self.run
         own = self.telemetry.zone if self.telemetry.zone not in ODD_ZONES else "UTC"
         zone = die.pick(["UTC", "local", "+05:30", "-0700", "America/New_York", "Europe/Berlin",
-                         "Australia/Lord_Howe", own, own, own])  # fmt: skip
+                         "Australia/Lord_Howe", own, own, own])
         if die.chance(0.5):
             run.arguments += ["--timezone", zone]
         else:

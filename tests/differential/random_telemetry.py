@@ -1,31 +1,31 @@
-# Random telemetry: what a monitor records around a benchmark, with its oddities.
+"""Random telemetry: what a monitor records around a benchmark, with its oddities."""
 from random_stamps import (BAD_STAMPS, CLOCK_CHANGES, CLOCK_FORMS, FAR_STAMPS, FORMS, ODD_ZONES,
                            ONE_DIGIT_HOUR, ZONES, epoch_stamp, iso_stamp, set_zone, slash_stamp,
-                           utc_clock, wall_clock)  # fmt: skip
+                           utc_clock, wall_clock)
 
 NO_READINGS = [
     "[N/A]", "N/A", "n/a", "NA", "", "[Not Supported]", "[Unknown Error]", "nan", "-", "None",
     "ERR!", "inf", "N/A W", "[GPU is lost]", "Enabled", "\u00a0", "W", "Infinity", "-inf W",
-]  # fmt: skip
+]
 
 # Cells in which the original sees a number, and the contract none or another one.
 MISREAD_CELLS = [
     "1e3", "1E2 W", ".5 W", "5.", "+350 W", "P0 350 W", "ERR 404", "1,234 W", "0x1F", "1_000",
     "- 5", "--5", "5-6", "350 W avg", "300W 2", '5"00', "1.5.2", "3.5e2 W", "-.5", "+-5", "1e400",
     "5 %", "12 C", "412.5 WW", "0.35 kWh", "1e-400", "1e", "5e+ W", "１e2",
-]  # fmt: skip
+]
 UNIT_CELLS = ["350000 mW", "0.35 kW", "0.3 KW", "350 mw", "0.4 kilowatt"]
 SENTINELS = [
     "65535", "4294967295", "2147483632", "2147483635 W", "18446744073709551615",
     "9223372036854775792", "140737488355328.0", "140737488355331", "65535.0",
-]  # fmt: skip
+]
 BLANKS = ["\u00a0", "\u2003", "\t", "\x0b", "\u3000", "\x85", "\u2028", "\x1f", "  "]
 STRAY_BYTES = [b"\xff", b"\xe2\x82", b"\xc0\x80", b"\xf0\x9f\x98"]
 STRANGE_IDS = [
     "card0", "card1", "nvidia0", "GPU-1d2c", "10", "2", "a", "B", "é", "٣", "Ａ", "gpu 7", "0",
     "00", "000", "01", "1", "-1", "1.0", "x,y", 'q"t', "+1", "𝟗", "node/0", "ﬀ",
     "99999999999999999999", "099999999999999999999",
-]  # fmt: skip
+]
 
 # What may go wrong with a row on which contract and original agree, and how likely a file has it.
 ROW_ODDITIES = {
@@ -33,13 +33,13 @@ ROW_ODDITIES = {
     "mutated_stamp": 0.1, "zero": 0.05, "odd_number": 0.08, "negative": 0.03, "blank_cells": 0.1,
     "odd_blanks": 0.08, "quoted_cell": 0.1, "short": 0.04, "stray_bytes": 0.04,
     "broken_line": 0.03, "empty_extra": 0.05, "only_commas": 0.02, "empty_line": 0.05,
-}  # fmt: skip
+}
 # The same where they do not, with the row of part 0.
 WILD_ODDITIES = {
     "misread": 4, "mutated_cell": 4, "unit": 4, "sentinel": 19, "repeated_header": 5,
     "whitespace_line": 5, "long_row": 22, "nul": 16, "micros": 17, "one_digit_hour": 18,
     "year_1": 8, "huge": 2, "overflow": 9,
-}  # fmt: skip
+}
 
 
 def odd_number(die, text):
@@ -82,8 +82,8 @@ class TelemetryMaker:
         die = self.die
         base = die.whole(1_690_000_000, 1_790_000_000)
         if self.odd(0.05):
-            base = die.pick([10, 1000, 100_000_000, 500_000_000, 2_300_000_000, 4_000_000_000,
-                             -5000, -600_000_000])  # fmt: skip
+            base = die.pick([10, 1000, 200_000_000, 500_000_000, 2_300_000_000, 4_000_000_000,
+                             -5000, -600_000_000])
         self.at_clock_change = self.zone in CLOCK_CHANGES and die.chance(0.25)
         if self.at_clock_change:
             base = die.pick(CLOCK_CHANGES[self.zone]) - die.whole(0, 60)
@@ -121,28 +121,28 @@ class TelemetryMaker:
         stamp = die.pick(["timestamp"] * 9 + ["sample_time"])
         if recorder == "nvidia":
             names = [stamp, die.pick(["index", "index", "index", "gpu", "card"]),
-                     die.pick(["power.draw [W]", "power.draw [W]", "power.draw"])]  # fmt: skip
+                     die.pick(["power.draw [W]", "power.draw [W]", "power.draw"])]
             others = ["temperature.gpu", "utilization.gpu [%]", "clocks.current.sm [MHz]",
-                      "memory.used [MiB]", "name", "pstate"]  # fmt: skip
+                      "memory.used [MiB]", "name", "pstate"]
             followers = ["power.limit [W]", "enforced.power.limit [W]", "power.draw.instant [W]",
-                         "power.draw.average [W]", "power.max_limit [W]", "uuid"]  # fmt: skip
+                         "power.draw.average [W]", "power.max_limit [W]", "uuid"]
             self.stamp_form = "slash"
         elif recorder == "amd":
             names = [stamp, "gpu", die.pick(["socket_power", "socket_power", "power_usage",
-                                             "current_socket_power"])]  # fmt: skip
+                                             "current_socket_power"])]
             others = ["gfx_activity", "umc_activity", "vcn_activity", "throttle_status"]
             followers = ["power_management", "max_power", "gfx_voltage", "power_limit", "power_cap"]
             self.stamp_form = "seconds"
         else:
             stamp = die.pick(["timestamp", "time", "Timestamp", "timestamp_unix", "TIME", "ts_time",
                               "sample time", "timestamp_utc", "datetime", "Time Stamp", "utc_time",
-                              "timestamp [UTC]", "local_timestamp", "event_time"])  # fmt: skip
+                              "timestamp [UTC]", "local_timestamp", "event_time"])
             power = die.pick(["power", "power_w", "gpu_power", "Power [W]", "gpu_power_w",
                               "POWER (W)", "Power Draw", "board_power", "power_watts", "avg_power",
                               "PowerDraw", "gpu0 power", "power_consumption", "asic.power",
-                              "package_power (W)", "power1", "instant_power"])  # fmt: skip
+                              "package_power (W)", "power1", "instant_power"])
             names = [stamp, die.pick(["gpu", "gpu_id", "gpu_index", "device", "card", "Index",
-                                      "GPU_ID"]), power]  # fmt: skip
+                                      "GPU_ID"]), power]
             others = ["temp", "util", "clock", "note", "fan"]
             followers = ["power_limit", "limit", "powercap", "max_power_w"]
             self.stamp_form = die.pick(FORMS)
@@ -162,7 +162,8 @@ class TelemetryMaker:
         if self.odd(0.01):
             columns.remove(self.power_name)
             self.power_name = None
-            followers = [name for name in followers if name[:10] not in ("power.draw", "power_mana")]
+            stand_ins = ("power.draw", "power_management")
+            followers = [name for name in followers if not name.startswith(stand_ins)]
         if self.odd(0.01):
             columns.remove(self.stamp_name)
             self.stamp_name = None
@@ -177,8 +178,9 @@ class TelemetryMaker:
     def deviate_columns(self):
         die, columns = self.die, self.columns
         if self.deviates(3, 0.03):
-            columns.insert(0, die.pick(["uptime", "power_management", "power_state", "time_ms",
-                                        "clocks_event_reasons.hw_power_brake_slowdown"]))  # fmt: skip
+            brake = "clocks_event_reasons.hw_power_brake_slowdown"
+            columns.insert(0, die.pick(["uptime", "time_ms", "power_management", "power_state",
+                                        brake]))
         if self.recorder != "amd" and self.deviates(14, 0.03):
             columns.insert(0, die.pick(["index", "card", "uuid"]))
         if self.power_name and self.deviates(20, 0.02):
@@ -209,7 +211,9 @@ class TelemetryMaker:
             cells = [die.pick(['"{}"', " {} ", "{}\u00a0", "{}"]).format(cell) for cell in cells]
         if self.odd(0.05):
             recase = die.pick([str.upper, str.title])
-            cells = [recase(cell) for cell in cells]
+            recased = [recase(cell) for cell in cells]
+            if len(set(recased)) == len(set(cells)):
+                cells = recased
         return ",".join(cells)
 
     # ---- what was measured
@@ -260,8 +264,8 @@ class TelemetryMaker:
                 if gpu in dead and i > len(ticks) // 2:
                     continue
                 base = 100 + 70 * gpu
-                watts = {"noise": base + die.uniform(0, 500), "steady": base, "ramp": base + 3.7 * i}
-                text = f"{watts[shape]:.{digits}f}"
+                more = {"noise": die.uniform(0, 500), "steady": 0, "ramp": 3.7 * i}[shape]
+                text = f"{base + more:.{digits}f}"
                 again = die.whole(2, 3) if repeats and die.chance(0.05) else 1
                 samples += [(tick + order * spread_us, gpu, text)] * again
         if self.run.schema == 1 and not repeats:
@@ -355,7 +359,7 @@ class TelemetryMaker:
         for i in range(count):
             gpu = i % self.gpu_count
             values = {self.stamp_name: self.stamp_text(first_us + i * 1_000_000),
-                      self.gpu_name: self.ids[gpu], self.power_name: str(i)}  # fmt: skip
+                      self.gpu_name: self.ids[gpu], self.power_name: str(i)}
             rows.append(self.row_line(values, gpu))
         return rows
 
@@ -388,7 +392,7 @@ class TelemetryMaker:
             "unit": (power, lambda: die.pick(UNIT_CELLS)),
             "sentinel": (power, lambda: die.pick(SENTINELS)),
             "zero": (power, lambda: die.pick(["0", "0.00", "0.0"]) + self.unit),
-            "negative": (power, lambda: "-" + values[power]),
+            "negative": (power, lambda: "-" + values[power].lstrip("-")),
             "huge": (power, lambda: "9" * 400),
             "overflow": (power, lambda: "1" + "0" * 308),
             "blank_id": (gpu, lambda: die.pick(["", " ", "\u00a0", "\t"])),
@@ -397,9 +401,8 @@ class TelemetryMaker:
             "year_1": (stamp, lambda: "0001-01-01T00:00:00"),
             "one_digit_hour":
                 (stamp, lambda: f"2025-10-23 {die.whole(0, 9)}:24:14" + die.pick(["", ".243"])),
-            "micros":
-                (stamp, lambda: f"{round(self.start * 1e6) + die.whole(0, 10**6)}" + die.pick(["", "000"])),
-        }  # fmt: skip
+            "micros": (stamp, lambda: self.fine_epoch()),
+        }
         if kind in texts:
             name, text = texts[kind]
             values[name] = text()
@@ -416,6 +419,11 @@ class TelemetryMaker:
         elif kind == "odd_blanks":
             name = die.pick(list(values))
             values[name] = die.pick(BLANKS) + values[name] + die.pick(BLANKS)
+
+    def fine_epoch(self):
+        """An instant after the start, in microseconds or nanoseconds."""
+        die = self.die
+        return str(round(self.start * 1e6) + die.whole(0, 10**6)) + die.pick(["", "000"])
 
     def row_line(self, values, gpu):
         die = self.die
@@ -440,7 +448,7 @@ class TelemetryMaker:
             return "700.00 W"
         fixed = {"power_management": "ENABLED", "throttle_status": "\"['N/A', 'N/A']\"",
                  "uuid": f"GPU-{gpu}", "card": "0", "index": "0", "gpu": "0", "gpu_id": "0",
-                 "device": "0"}  # fmt: skip
+                 "device": "0"}
         return fixed.get(name) or die.pick(["42", "0 %", "", "N/A", "NVIDIA H100", "P0"])
 
     def spoil_row(self, row, kind):
@@ -490,12 +498,16 @@ class TelemetryMaker:
             text += row + (die.pick(["\n", "\r\n", "\r"]) if mixed else ending)
         if self.odd(0.1) and not self.has_short_rows:
             text = text.rstrip("\r\n")
-        if self.deviates(5, 0.03):  # the recorder was killed while it wrote
+        if self.deviates(5, 0.03):  # the recorder was killed while it wrote a row
             text = text[: -die.whole(1, 40)]
         if self.odd(0.02):  # a cell longer than the reader takes
             text = text.rstrip("\r\n") + ending
             text += die.pick(['"' + "x" * 131073 + '"\n', "1," + "x" * 131073 + "\n"])
-        if self.deviates(5, 0.02):  # the same, inside quotes
+        if self.odd(0.02):  # a quote that is never closed
+            at = text.find(ending, len(text) // 2) + len(ending)
+            if ending in text[at:]:  # else it is a torn row
+                text = text[:at] + '"' + text[at:]
+        if self.deviates(5, 0.02):  # killed inside quotes
             text = text.rstrip("\r\n")
             at = text.rfind(ending) + len(ending)
             text = text[:at] + '"' + text[at:]

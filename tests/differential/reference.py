@@ -1,7 +1,8 @@
-# What contract.md says a run must give: a slow model of schema 1 and 2, to hold the program against.
-#
-# Written from the contract alone, part 0 included where that is cheap. It leans on Python's own
-# csv, json, statistics and datetime, of which the contract speaks.
+"""What contract.md says a run must give: a slow model of schema 1 and 2 to hold the program to.
+
+Written from the contract alone, part 0 included where that is cheap. It leans on Python's own
+csv, json, statistics and datetime, of which the contract speaks.
+"""
 import argparse
 import codecs
 import csv
@@ -22,18 +23,18 @@ sys.set_int_max_str_digits(0)  # a JSON number may have any length
 BAND_S = 3.0  # how far from the window a row still counts, and the longest gap
 SENTINELS = {65535, 4294967295, 18446744073709551615, *range(2147483632, 2147483636),
              *range(9223372036854775792, 9223372036854775800),
-             *range(140737488355328, 140737488355332)}  # fmt: skip
+             *range(140737488355328, 140737488355332)}
 SENTINEL_NUMBERS = {float(number) for number in SENTINELS}
 
 METRICS = {  # key to decimals in the aggregate
     "avg_power_w": 3, "avg_total_gpu_power_w": 3, "total_gpu_energy_j": 3,
     "joules_per_successful_query": 6, "joules_per_input_token": 6, "joules_per_output_token": 6,
     "joules_per_total_token": 6,
-}  # fmt: skip
+}
 ROLE_METRICS = [
     "prefill_gpu_energy_j", "prefill_avg_power_w", "prefill_joules_per_input_token",
     "decode_gpu_energy_j", "decode_avg_power_w", "decode_joules_per_output_token",
-]  # fmt: skip
+]
 
 
 @dataclasses.dataclass
@@ -135,7 +136,9 @@ def read_benchmark(path, schema):
     benchmark.input_tokens = as_count(members.get("total_input_tokens"), schema)
     benchmark.output_tokens = as_count(members.get("total_output_tokens"), schema)
     if schema == 1:
-        return (benchmark, []) if benchmark.output_tokens else (None, ["invalid_output_token_count"])
+        if benchmark.output_tokens:
+            return benchmark, []
+        return None, ["invalid_output_token_count"]
     window_s = benchmark.end - benchmark.start
     faults = {
         "benchmark_duration_mismatch":
@@ -143,7 +146,7 @@ def read_benchmark(path, schema):
         "invalid_successful_query_count": not benchmark.completed,
         "invalid_input_token_count": not benchmark.input_tokens,
         "invalid_output_token_count": not benchmark.output_tokens,
-    }  # fmt: skip
+    }
     return benchmark, [reason for reason, is_so in faults.items() if is_so]
 
 
@@ -153,7 +156,7 @@ def read_benchmark(path, schema):
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 READING = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\w*)")
 FACTORS = {"w": 1, "watt": 1, "watts": 1, "mw": 1e-3, "mwatt": 1e-3, "mwatts": 1e-3,
-           "kw": 1e3, "kwatt": 1e3, "kwatts": 1e3}  # fmt: skip
+           "kw": 1e3, "kwatt": 1e3, "kwatts": 1e3}
 SHORT_HOUR = re.compile(r"(\d{4}-\d\d-\d\d )(\d:\d\d:\d\d(?:\.\d+)?)")
 
 
@@ -215,10 +218,10 @@ def watts_of(text, header_factor):
 
 LIMIT = re.compile(r"limit|cap|default|enforced|requested|(^|[^a-z])(max|min)([^a-z]|$)", re.I)
 NO_DRAW = re.compile(r"power[._ ]?(management|state|profile|mode|unit|type)|brake|throttle|_mj$"
-                     r"|energy|joule|clocks_(event|throttle)_reasons", re.I)  # fmt: skip
+                     r"|energy|joule|clocks_(event|throttle)_reasons", re.I)
 NO_STAMP = re.compile(r"time[ ._-]?(ms|s|us)$|up_?time|elapsed|duration|run_?time|relative", re.I)
 OWN_POWER = ["socket_power", "current_socket_power", "average_socket_power", "current_power",
-             "power_usage", "power.draw", "power.draw.average", "power.draw.instant"]  # fmt: skip
+             "power_usage", "power.draw", "power.draw.average", "power.draw.instant"]
 GPU_NAMES = re.compile(r"index|gpu|gpu_id|gpu_index|card|device", re.I)
 UNIT = re.compile(r"(.*?)\s*[\[(]\s*(\w+)\s*[\])]|(.*[ ._-](\w+))")
 
@@ -299,6 +302,10 @@ def split_rows(text):
     return rows, True, terminated
 
 
+def holds_line_break(row):
+    return any("\n" in cell or "\r" in cell for cell in row)
+
+
 def is_blank(row):
     return len(row) == 0 or len(row) == 1 and not row[0].strip()
 
@@ -322,7 +329,8 @@ class Telemetry:
             return
         rows = rows[header_at + 1 :]
         for i, row in enumerate(rows):
-            torn = not terminated and i == len(rows) - 1 and len(row) < columns.size
+            is_last = not terminated and i == len(rows) - 1
+            torn = is_last and len(row) < columns.size and not holds_line_break(row)
             if is_blank(row) or torn:
                 continue
             self.take(row, zone)
@@ -432,8 +440,8 @@ class Integration:
                 readings.setdefault(row.gpu, {}).setdefault(row.unix_s, []).append(row)
         self.nameless = nameless
         for gpu in sorted(readings, key=gpu_order):
-            by_time = readings[gpu]
-            self.samples[gpu] = [(unix_s, mean_watts(by_time[unix_s])) for unix_s in sorted(by_time)]
+            by_time = sorted(readings[gpu].items())
+            self.samples[gpu] = [(unix_s, mean_watts(same)) for unix_s, same in by_time]
 
     def finish(self, expected):
         if self.nameless:
@@ -518,7 +526,7 @@ def read_snapshot(path):
     joules = {}
     for row in rows[1:]:
         cells = [row[i].strip() if i < len(row) else ""
-                 for i in (place["gpu"], place["total_energy_consumption"])]  # fmt: skip
+                 for i in (place["gpu"], place["total_energy_consumption"])]
         try:
             number = float(cells[1])
         except ValueError:
@@ -530,7 +538,7 @@ def read_snapshot(path):
 
 def check_counters(csv_path, zone):
     paths = {which: csv_path.parent / f"{csv_path.stem}_energy_{which}.csv"
-             for which in ("start", "end")}  # fmt: skip
+             for which in ("start", "end")}
     if not any(path.is_file() for path in paths.values()):
         return None
     for which, path in paths.items():
@@ -690,7 +698,9 @@ def schema_2(options, benchmark, reasons):
     members = {"power_metric_schema_version": 2, "power_valid": 1 if valid else 0}
     if valid:
         members |= {key: round(value, METRICS[key]) for key, value in metrics.items()}
-    found = integration or argparse.Namespace(samples={}, counts={}, gaps={}, energies={}, issues={})
+    found = integration or argparse.Namespace(
+        samples={}, counts={}, gaps={}, energies={}, issues={}
+    )
     sidecar = {
         "schema_version": 1,
         "power_valid": valid,
@@ -704,7 +714,7 @@ def schema_2(options, benchmark, reasons):
         "observed_gpu_ids": list(found.samples),
         "per_gpu_sample_counts": found.counts,
         "per_gpu_max_sample_gap_s": found.gaps,
-        "per_gpu_energy_j": {gpu: finite_or_none(joules) for gpu, joules in found.energies.items()},
+        "per_gpu_energy_j": {gpu: finite_or_none(found.energies[gpu]) for gpu in found.energies},
         "device_issues": found.issues,
         "accumulator_check": check_counters(options.csv, zone_of(options)),
         "metrics": {key: round(value, 6) for key, value in metrics.items()} if valid else {},

@@ -60,7 +60,7 @@ Choices choices_of(const std::uint8_t* data, std::size_t text_size) {
   choices.header_cells = data[1] % 16U;
   choices.piece = data[2] < 128 ? data[2] + std::size_t{1} : std::size_t{data[2]} * 1021;
   choices.head = (data[3] & 15U) * text_size / 15;
-  choices.repeats = data[3] >> 4 == 15 ? 300000 / (text_size + 1) + 1 : 1;
+  choices.repeats = data[3] >> 4 == 15 && data[2] % 8 == 0 ? 300000 / (text_size + 1) + 1 : 1;
   return choices;
 }
 

@@ -20,7 +20,7 @@ else
 fi
 
 sanitize='-fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all'
-flags="-O1 -g1 -UNDEBUG -fno-omit-frame-pointer $sanitize"
+flags="-O2 -g1 -UNDEBUG -fno-omit-frame-pointer $sanitize"
 {
   CC=clang CXX=clang++ cmake -S "$source" -B "$folder/build" -G Ninja -DCMAKE_BUILD_TYPE=None \
     -DAGGREGATE_POWER_STATIC=OFF -DAGGREGATE_POWER_TESTS=OFF \
@@ -30,6 +30,7 @@ flags="-O1 -g1 -UNDEBUG -fno-omit-frame-pointer $sanitize"
 # What the program is linked with, the targets are linked with.
 libraries=$(sed -n '/^build aggregate-power:/,/^$/s/^ *LINK_LIBRARIES = //p' "$folder/build/build.ninja")
 for name in csv json stamp; do
+  # shellcheck disable=SC2086 # both are lists
   (cd "$folder/build" &&
     clang++ -std=c++20 $flags -fsanitize=fuzzer -I "$source/include" \
       "$source/tests/fuzz/${name}_fuzz.cpp" $libraries -o "$folder/${name}_fuzz")
@@ -42,7 +43,7 @@ failed=0
 for name in csv json stamp; do
   dictionary=$source/tests/fuzz/$name.dict
   if "$folder/${name}_fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
-    -max_len=16384 -dict="$dictionary" -print_final_stats=1 \
+    -max_len=8192 -dict="$dictionary" -print_final_stats=1 \
     -artifact_prefix="$folder/$name.found-" "$folder/$name" >"$folder/$name.log" 2>&1; then
     passed=$((passed + 1))
     echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$folder/$name.log") inputs," \

@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LARGEST = 12000
+LARGEST = 4000
 STAMP = re.compile(rb"(?:\d{4}[-/.]?\d\d?[-/.]?\d\d?[T ]?[^,;\"|]{0,24}|\b\d{10,19}(?:\.\d+)?\b)")
 
 
