@@ -191,6 +191,7 @@ TEST(Telemetry, SkipsATornLastRow) {
       {"1777118401,0", {}, {{"torn_tail", 1}}},
       // A quote never closed takes in the lines behind it: rows are lost, which no torn tail does.
       {"1777118401,\"0,7\n1777118402,0,8\n", {no_power(kNoon + 1)}, {{"no_reading", 1}}},
+      {"1777118401,\"0,7", {}, {{"torn_tail", 1}}},
       {"timestamp,g", {}, {{"torn_tail", 1}}},
       {"1777118401,0,", {no_power(kNoon + 1)}, {{"no_reading", 1}}},
       {"1777118401,0,7", {power(kNoon + 1, 7)}, {}},
