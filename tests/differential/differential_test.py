@@ -54,8 +54,9 @@ def environment_of(run):
 def expect(run, folder):
     """The reference's outcome. It works in the folder, and in the run's environment."""
     os.chdir(folder)
+    environment = environment_of(run)
     os.environ.clear()
-    os.environ.update(environment_of(run))
+    os.environ.update(environment)
     random_stamps.set_zone(run.environment["TZ"])
     silence = open(os.devnull, "w")
     stderr, sys.stderr = sys.stderr, silence
