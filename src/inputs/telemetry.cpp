@@ -100,6 +100,8 @@ void Telemetry::read_head(const ColumnNames& wanted) {
     csv_ = std::make_unique<CsvReader>(*source_, "");
     return;
   }
+  // A header that is repeated was the header where it first stood, whatever the rows behind it say.
+  header = static_cast<std::size_t>(std::ranges::find(cells, cells[header]) - cells.begin());
   columns_ = choose_columns(cells[header], behind(header), is_absolute_time, wanted);
   for (std::size_t i = 0; i < header; ++i) {
     ++(rows[i].blank ? skipped_.blank : is_comment(i) ? skipped_.comment : skipped_.preamble);

@@ -240,6 +240,15 @@ TEST(Telemetry, FindsTheHeaderBehindOtherLines) {
   }
 }
 
+// Bad stamps behind it do not make a header's repetition the header.
+TEST(Telemetry, KeepsAHeaderThatIsRepeated) {
+  const std::string header = "time,gpu,power\n";
+  const Result result = read(header + "bad,0,1\nbad,0,1\nbad,0,1\n1777118400,0,5\n" + header +
+                             "1777118401,0,6\n1777118402,0,7\n1777118403,0,8\n");
+  EXPECT_EQ(result.skipped, (Counts{{"bad_timestamp", 3}, {"repeated_header", 1}}));
+  EXPECT_EQ(result.readings.size(), 7u);  // bad stamps are given out too
+}
+
 TEST(Telemetry, SaysWhenThereIsNoHeader) {
   for (const char* text :
        {"", "\n\n", "# only\n# comments\n", "28.44\n28.31\n",
