@@ -44,6 +44,36 @@ MeanPowerGatherer::MeanPowerGatherer(Window window, bool has_devices, bool any_o
       closed_to_ms_(std::numeric_limits<std::int64_t>::min()),
       newest_unix_s_(std::numeric_limits<double>::quiet_NaN()) {}
 
+inline void MeanPowerGatherer::add(Bucket& bucket, std::uint32_t device, double watts) {
+  ++bucket.rows;
+  if (device != kNoDevice) {
+    if (device >= places_.size()) places_.resize(device + 1);
+    Place& place = places_[device];
+    if (place.bucket >= bucket.number) return add_late(bucket, device, watts);
+    place = {bucket.number, bucket.shares.size()};
+  }
+  bucket.shares.push_back({device, watts});
+}
+
+// The device has a share in this bucket already, or has been in a newer one since.
+void MeanPowerGatherer::add_late(Bucket& bucket, std::uint32_t device, double watts) {
+  const auto found =
+      places_[device].bucket == bucket.number
+          ? bucket.shares.begin() + static_cast<std::ptrdiff_t>(places_[device].share)
+          : std::ranges::find(bucket.shares, device, &Share::device);
+  if (found == bucket.shares.end()) {
+    bucket.shares.push_back({device, watts});
+    return;
+  }
+  const auto share = static_cast<std::size_t>(found - bucket.shares.begin());
+  auto repeat = std::ranges::find(bucket.repeats, share, &Repeat::share);
+  if (repeat == bucket.repeats.end()) {
+    repeat = bucket.repeats.insert(repeat, {share, {}});
+    repeat->mean.add(found->watts);
+  }
+  repeat->mean.add(watts);
+}
+
 void MeanPowerGatherer::take(std::span<const Reading> readings) {
   for (const Reading& reading : readings) {
     const bool named = reading.kind == Reading::Kind::power;
@@ -65,36 +95,6 @@ void MeanPowerGatherer::take(std::span<const Reading> readings) {
       add(*newest_, device, reading.watts);
     }
   }
-}
-
-void MeanPowerGatherer::add(Bucket& bucket, std::uint32_t device, double watts) {
-  ++bucket.rows;
-  if (device != kNoDevice) {
-    if (device >= places_.size()) places_.resize(device + 1);
-    const std::size_t share = find_share(bucket, device);
-    if (share < bucket.shares.size()) {
-      auto repeat = std::ranges::find(bucket.repeats, share, &Repeat::share);
-      if (repeat == bucket.repeats.end()) {
-        repeat = bucket.repeats.insert(repeat, {share, {}});
-        repeat->mean.add(bucket.shares[share].watts);
-      }
-      repeat->mean.add(watts);
-      return;
-    }
-    Place& place = places_[device];
-    if (bucket.number > place.bucket) place = {bucket.number, bucket.shares.size()};
-  }
-  bucket.shares.push_back({device, watts});
-}
-
-// The device's share of the bucket; the number of shares when it has none.
-std::size_t MeanPowerGatherer::find_share(const Bucket& bucket, std::uint32_t device) const {
-  const Place& place = places_[device];
-  if (place.bucket < bucket.number) return bucket.shares.size();
-  if (place.bucket == bucket.number) return place.share;
-  // The device has been in a newer bucket since.
-  const auto share = std::ranges::find(bucket.shares, device, &Share::device);
-  return static_cast<std::size_t>(share - bucket.shares.begin());
 }
 
 // The bucket of that millisecond; nothing when it was closed.

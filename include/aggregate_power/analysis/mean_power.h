@@ -63,7 +63,7 @@ class MeanPowerGatherer {
   };
 
   void add(Bucket& bucket, std::uint32_t device, double watts);
-  std::size_t find_share(const Bucket& bucket, std::uint32_t device) const;
+  void add_late(Bucket& bucket, std::uint32_t device, double watts);
   Bucket* find_bucket(std::int64_t stamp_ms);
   void close_oldest();
 
