@@ -2,6 +2,8 @@
 #include "aggregate_power/analysis/survey.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -25,7 +27,7 @@ void Surveyor::take(std::span<const Reading> readings) {
     if (reading.kind != Reading::Kind::power) continue;
     if (reading.device >= devices_.size()) devices_.resize(reading.device + 1);
     Device& device = devices_[reading.device];
-    const bool is_first = device.stamps.empty();
+    const bool is_first = device.samples++ == 0;
     if (!is_first) {
       device.repeats += reading.watts == device.last_w ? 1 : 0;
       device.backwards += reading.unix_s < device.stamps.back() ? 1 : 0;
@@ -38,22 +40,20 @@ void Surveyor::take(std::span<const Reading> readings) {
   }
 }
 
-std::vector<DeviceSurvey> Surveyor::devices(std::span<const std::string> names) const {
+std::vector<DeviceSurvey> Surveyor::devices(std::span<const std::string> names) {
   std::vector<DeviceSurvey> surveys;
   for (std::size_t i = 0; i < devices_.size(); ++i) {
-    const Device& device = devices_[i];
-    if (device.stamps.empty()) continue;
-    std::vector<double> stamps = device.stamps;
+    Device& device = devices_[i];
+    if (device.samples == 0) continue;
+    std::vector<double> stamps = std::move(device.stamps);
     std::ranges::sort(stamps);
     stamps.erase(std::unique(stamps.begin(), stamps.end()), stamps.end());
-    DeviceSurvey survey{names[i],           device.stamps.size(), stamps.front(),
-                        stamps.back(),      std::nullopt,         std::nullopt,
-                        device.mean.mean(), device.min_w,         device.max_w};
+    DeviceSurvey survey{names[i],           device.samples, stamps.front(),
+                        stamps.back(),      std::nullopt,   std::nullopt,
+                        device.mean.mean(), device.min_w,   device.max_w};
     if (stamps.size() >= 2) {
-      std::vector<double> intervals;
-      for (std::size_t j = 1; j < stamps.size(); ++j) {
-        intervals.push_back(stamps[j] - stamps[j - 1]);
-      }
+      std::adjacent_difference(stamps.begin(), stamps.end(), stamps.begin());
+      const std::span intervals = std::span(stamps).subspan(1);
       std::ranges::sort(intervals);
       const std::size_t middle = intervals.size() / 2;
       survey.median_interval_s = intervals.size() % 2 == 1
@@ -71,12 +71,12 @@ std::vector<std::string> Surveyor::warnings(std::span<const std::string> names) 
   std::vector<std::string> warnings;
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < devices_.size(); ++i) {
-    if (!devices_[i].stamps.empty()) order.push_back(i);
+    if (devices_[i].samples > 0) order.push_back(i);
   }
   std::ranges::sort(order, device_name_less, [&](std::size_t i) { return names[i]; });
   for (const std::size_t i : order) {
     const Device& device = devices_[i];
-    const std::uint64_t samples = device.stamps.size();
+    const std::uint64_t samples = device.samples;
     const double mean_w = device.mean.mean();
     if (device.max_w == 0) {
       warnings.push_back(fmt::format("only_zeros: device {} reads 0 W in each of its {} samples",

@@ -40,7 +40,7 @@ std::vector<Reading> once_a_second(const std::vector<double>& watts, std::uint32
 
 TEST(Surveyor, TellsOfEachDevice) {
   // Stamps 10, 11, 11, 13, 18: distinct ones are 1, 2 and 5 s apart.
-  const Surveyor surveyor =
+  Surveyor surveyor =
       survey_of(series(0, {{10, 100}, {11, 300}, {11, 200}, {13, 50}, {18, 350}}));
   const auto devices = surveyor.devices(Names{"GPU-a"});
   ASSERT_EQ(devices.size(), 1u);
@@ -92,7 +92,7 @@ TEST(Surveyor, CountsOnlyReadingsOfPower) {
       {1000, 5, 0, Kind::power},     {1001, -5, 0, Kind::negative_power},
       {1002, 0, 0, Kind::no_power},  {1003, 9, 0, Kind::no_device},
       {1004, 9, 0, Kind::no_device}, {0, 0, 0, Kind::bad_timestamp}};
-  const Surveyor surveyor = survey_of(readings);
+  Surveyor surveyor = survey_of(readings);
   const auto devices = surveyor.devices(Names{"0"});
   ASSERT_EQ(devices.size(), 1u);
   EXPECT_EQ(devices[0].samples, 1u);

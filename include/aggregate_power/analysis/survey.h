@@ -29,14 +29,16 @@ class Surveyor {
  public:
   void take(std::span<const Reading> readings);
 
-  // Devices with at least one reading, sorted as GPU ids are. `names` by Reading::device.
-  std::vector<DeviceSurvey> devices(std::span<const std::string> names) const;
+  // Devices with at least one reading, sorted as GPU ids are. `names` by Reading::device. To be
+  // called once, after all readings: the stamps are worked up where they are.
+  std::vector<DeviceSurvey> devices(std::span<const std::string> names);
   // What gives reason to doubt the numbers, for people: "CODE: sentence".
   std::vector<std::string> warnings(std::span<const std::string> names) const;
   std::uint64_t unnamed_readings() const { return unnamed_readings_; }
 
  private:
   struct Device {
+    std::uint64_t samples = 0;
     std::vector<double> stamps;
     ExactMean mean;
     double min_w = 0;
