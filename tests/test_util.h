@@ -48,13 +48,6 @@ class StutterSource : public ByteSource {
 
 inline constexpr std::size_t kWhole = static_cast<std::size_t>(-1);
 
-inline std::string read_all(ByteSource& source) {
-  std::string text;
-  std::array<char, 1000> chunk;
-  while (const std::size_t count = source.read(chunk)) text.append(chunk.data(), count);
-  return text;
-}
-
 // A fresh folder, gone with its contents at the end; kept, and named, when the test failed.
 class Folder {
  public:

@@ -13,11 +13,6 @@ void StreamEnergy::take(std::span<const Reading> readings) {
     if (reading.kind != Reading::Kind::power && reading.kind != Reading::Kind::negative_power) {
       continue;
     }
-    if (any_order_) {
-      if (reading.device >= samples_.size()) samples_.resize(reading.device + 1);
-      samples_[reading.device].push_back({reading.unix_s, reading.watts});
-      continue;
-    }
     if (reading.device >= devices_.size()) devices_.resize(reading.device + 1);
     add(devices_[reading.device], reading.unix_s, reading.watts);
   }
@@ -49,11 +44,6 @@ void StreamEnergy::close_stamp(Device& device) {
 }
 
 void StreamEnergy::finish() {
-  devices_.resize(std::max(devices_.size(), samples_.size()));
-  for (std::size_t i = 0; i < samples_.size(); ++i) {
-    std::ranges::stable_sort(samples_[i], {}, &Sample::unix_s);
-    for (const Sample& sample : samples_[i]) add(devices_[i], sample.unix_s, sample.watts);
-  }
   for (Device& device : devices_) {
     if (device.seen) close_stamp(device);
   }

@@ -73,20 +73,14 @@ DeviceEnergy DeviceIntegrator::finish() {
 
 PowerIntegrator::PowerIntegrator(const IntegrationOptions& options)
     : options_(options),
-      band_start_unix_s_(options.window.start_unix_s - options.max_sample_gap_s),
-      band_end_unix_s_(options.window.end_unix_s + options.max_sample_gap_s) {
+      band_{options.window.start_unix_s - options.max_sample_gap_s,
+            options.window.end_unix_s + options.max_sample_gap_s} {
   if (options.expected_num_gpus && *options.expected_num_gpus <= 0) {
     reasons_.add(Reason::invalid_expected_gpu_count, fmt::format("{}", *options.expected_num_gpus));
   }
 }
 
 inline void PowerIntegrator::take_power(const Reading& reading) {
-  if (options_.any_order) {
-    if (reading.device >= samples_.size()) samples_.resize(reading.device + 1);
-    if (samples_[reading.device].empty()) met_.push_back(reading.device);
-    samples_[reading.device].push_back({reading.unix_s, reading.watts});
-    return;
-  }
   if (reading.device >= integrators_.size()) integrators_.resize(reading.device + 1);
   auto& integrator = integrators_[reading.device];
   if (!integrator) {
@@ -102,8 +96,7 @@ void PowerIntegrator::take(std::span<const Reading> readings) {
       reasons_.add(Reason::invalid_timestamp_sample);
       continue;
     }
-    if (reading.unix_s < band_start_unix_s_ || reading.unix_s > band_end_unix_s_) continue;
-    ++readings_in_band_;
+    if (reading.unix_s < band_.start_unix_s || reading.unix_s > band_.end_unix_s) continue;
     switch (reading.kind) {
       case Reading::Kind::power:
         take_power(reading);
@@ -117,6 +110,11 @@ void PowerIntegrator::take(std::span<const Reading> readings) {
   }
 }
 
+void PowerIntegrator::start_over() {
+  for (const std::uint32_t device : met_) integrators_[device].emplace(options_.window);
+  out_of_order_ = false;
+}
+
 Integration PowerIntegrator::abandon(Reason reason, std::string detail) const {
   Integration result;
   result.expected_num_gpus = options_.expected_num_gpus;
@@ -126,14 +124,6 @@ Integration PowerIntegrator::abandon(Reason reason, std::string detail) const {
 }
 
 Integration PowerIntegrator::finish(std::span<const std::string> devices) {
-  integrators_.resize(std::max(integrators_.size(), samples_.size()));
-  for (std::size_t i = 0; i < samples_.size(); ++i) {
-    if (samples_[i].empty()) continue;
-    std::ranges::stable_sort(samples_[i], {}, &Sample::unix_s);
-    integrators_[i].emplace(options_.window);
-    for (const Sample& sample : samples_[i]) integrators_[i]->add(sample.unix_s, sample.watts);
-  }
-
   Integration result;
   result.expected_num_gpus = options_.expected_num_gpus;
   result.reasons = reasons_;

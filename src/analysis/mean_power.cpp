@@ -37,10 +37,9 @@ std::int64_t rounded_ms(double unix_s) {
   return digits[0] == '-' ? -value : value;
 }
 
-MeanPowerGatherer::MeanPowerGatherer(Window window, bool has_devices, bool any_order)
+MeanPowerGatherer::MeanPowerGatherer(Window window, bool has_devices)
     : window_(window),
       has_devices_(has_devices),
-      any_order_(any_order),
       closed_to_ms_(std::numeric_limits<std::int64_t>::min()),
       newest_unix_s_(std::numeric_limits<double>::quiet_NaN()) {}
 
@@ -79,12 +78,7 @@ void MeanPowerGatherer::take(std::span<const Reading> readings) {
     const bool named = reading.kind == Reading::Kind::power;
     if (!named && reading.kind != Reading::Kind::no_device) continue;
     if (reading.unix_s < window_.start_unix_s || reading.unix_s > window_.end_unix_s) continue;
-    ++readings_in_window_;
     const std::uint32_t device = named && has_devices_ ? reading.device : kNoDevice;
-    if (any_order_) {
-      kept_.push_back({rounded_ms(reading.unix_s), reading.watts, device});
-      continue;
-    }
     if (reading.unix_s != newest_unix_s_) {
       newest_unix_s_ = reading.unix_s;
       newest_ = find_bucket(rounded_ms(reading.unix_s));
@@ -151,13 +145,6 @@ std::vector<std::uint32_t> MeanPowerGatherer::devices() const {
 }
 
 std::optional<MeanPower> MeanPowerGatherer::finish() {
-  std::ranges::stable_sort(kept_, {}, &Late::stamp_ms);
-  for (const Late& reading : kept_) {
-    if (open_.empty() || open_.back().stamp_ms != reading.stamp_ms) {
-      while (!open_.empty()) close_oldest();
-    }
-    add(*find_bucket(reading.stamp_ms), reading.device, reading.watts);
-  }
   while (!open_.empty()) close_oldest();
   if (by_device_.count() == 0) return std::nullopt;
   const std::size_t gpus = devices().size();

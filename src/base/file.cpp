@@ -293,6 +293,11 @@ std::string read_file(const std::string& path) {
   return bytes;
 }
 
+bool is_regular_file(const std::string& path) noexcept {
+  struct stat found;
+  return stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
+}
+
 std::string resolve_links(const std::string& path) {
   constexpr int kMostLinks = 40;  // as the kernel
   std::string at = path;

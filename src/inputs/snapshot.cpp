@@ -2,7 +2,6 @@
 #include "aggregate_power/inputs/snapshot.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <vector>
@@ -12,13 +11,6 @@
 
 namespace aggregate_power {
 namespace {
-
-std::string read_all(ByteSource& source) {
-  std::string text;
-  std::array<char, 65536> chunk;
-  while (const std::size_t count = source.read(chunk)) text.append(chunk.data(), count);
-  return text;
-}
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

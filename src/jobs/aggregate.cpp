@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -13,6 +14,7 @@
 #include "aggregate_power/analysis/accumulator.h"
 #include "aggregate_power/analysis/mean_power.h"
 #include "aggregate_power/analysis/metrics.h"
+#include "aggregate_power/analysis/time_order.h"
 #include "aggregate_power/base/encoding.h"
 #include "aggregate_power/base/file.h"
 #include "aggregate_power/base/path.h"
@@ -25,11 +27,6 @@
 
 namespace aggregate_power {
 namespace {
-
-bool is_regular_file(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-}
 
 // The columns that schema `version` cannot do without, in the contract's order and words.
 Reasons missing_columns(const Columns& columns, int version) {
@@ -145,19 +142,10 @@ class Measurer {
   }
 
   void read(bool wants_window, bool wants_stream) {
-    // Rows are mostly in time order and then need no memory. When they are not, again, with
-    // sorting.
-    bool any_order = false;
-    while (!read_once(wants_window, wants_stream, any_order)) any_order = true;
-  }
-
-  // False when the rows turned out to be out of order.
-  bool read_once(bool wants_window, bool wants_stream, bool any_order) {
     Window window;
     if (wants_window) window = benchmark_->window;
-    PowerIntegrator integrator(
-        {window, request_.expected_num_gpus, request_.max_sample_gap_s, any_order});
-    StreamEnergy stream(any_order);
+    PowerIntegrator integrator({window, request_.expected_num_gpus, request_.max_sample_gap_s});
+    StreamEnergy stream;
     std::optional<Telemetry> telemetry;
     std::string fault;
     try {
@@ -171,16 +159,29 @@ class Measurer {
           result_.integration.reasons.add(missing);
         }
         finish_stream(stream, *telemetry, wants_stream);
-        return true;
+        return;
       }
-      MeanPowerGatherer gatherer(window, columns.device.has_value(), any_order);
+      MeanPowerGatherer gatherer(window, columns.device.has_value());
       telemetry->read([&](std::span<const Reading> readings) {
         if (wants_window && request_.schema_version == 2) integrator.take(readings);
         if (wants_window && request_.schema_version == 1) gatherer.take(readings);
         if (wants_stream) stream.take(readings);
       });
-      if (integrator.out_of_order() || gatherer.out_of_order() || stream.out_of_order()) {
-        return false;
+      // Rows are mostly in time order and then need no memory. When they are not, again, sorted.
+      constexpr double kForever = std::numeric_limits<double>::infinity();
+      const auto exactly = [](double unix_s) { return unix_s; };
+      if (integrator.out_of_order()) {
+        integrator.start_over();
+        read_sorted(*telemetry, integrator.band(), exactly, integrator);
+      }
+      if (gatherer.out_of_order()) {
+        gatherer = MeanPowerGatherer(window, columns.device.has_value());
+        const auto to_ms = [](double unix_s) { return static_cast<double>(rounded_ms(unix_s)); };
+        read_sorted(*telemetry, window, to_ms, gatherer);
+      }
+      if (stream.out_of_order()) {
+        stream = StreamEnergy();
+        read_sorted(*telemetry, {-kForever, kForever}, exactly, stream);
       }
       if (wants_window && request_.schema_version == 1) {
         result_.mean_power = gatherer.finish();
@@ -203,7 +204,7 @@ class Measurer {
         result_.integration = integrator.abandon(Reason::telemetry_file_unreadable, fault);
       }
       if (wants_stream) snapshots_->unavailable = "cross_check_error";
-      return true;
+      return;
     }
     if (wants_window && request_.schema_version == 2) {
       result_.integration = integrator.finish(telemetry->devices());
@@ -212,7 +213,24 @@ class Measurer {
       note_zone_hint(*telemetry);
     }
     finish_stream(stream, *telemetry, wants_stream);
-    return true;
+  }
+
+  // Gives `taker` the readings of `window` in time order. Memory: the kept ones take a quarter of
+  // the file's size at most, or a little where that is less; the file is read for as often as it
+  // takes. `first` is the telemetry as it was read before.
+  template <typename Taker>
+  void read_sorted(const Telemetry& first, Window window, TimeSorter::Key key, Taker& taker) {
+    constexpr std::uint64_t kLeastRoom = 65536;
+    const std::uint64_t room = recording_.bytes() / 4 / TimeSorter::kBytesPerReading;
+    TimeSorter sorter(window.start_unix_s, window.end_unix_s,
+                      static_cast<std::size_t>(std::max(room, kLeastRoom)), key);
+    do {
+      Telemetry telemetry = recording_.open();
+      telemetry.read([&](std::span<const Reading> readings) { sorter.take(readings); });
+      if (telemetry.rows() != first.rows() || telemetry.devices() != first.devices()) {
+        throw FileError(recording_.path(), "read twice, it was changed meanwhile", EBUSY);
+      }
+    } while (sorter.give([&](std::span<const Reading> readings) { taker.take(readings); }));
   }
 
   void finish_stream(StreamEnergy& stream, const Telemetry& telemetry, bool wanted) {

@@ -18,11 +18,6 @@
 namespace aggregate_power {
 namespace {
 
-bool is_regular_file(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-}
-
 // `path` holds just these bytes. A file that cannot be read does not.
 bool holds(const std::string& path, std::string_view bytes) {
   struct stat status {};

@@ -3,7 +3,6 @@
 
 #include <sys/stat.h>
 
-#include <array>
 #include <cerrno>
 #include <cmath>
 #include <utility>
@@ -18,18 +17,57 @@
 namespace aggregate_power {
 namespace {
 
-std::string read_standard_input() {
+constexpr std::size_t kPieceBytes = 1 << 20;
+
+std::vector<std::string> read_standard_input() {
   const auto source = open_source("-");
-  std::string text;
-  std::array<char, 65536> chunk;
-  while (const std::size_t count = source->read(chunk)) text.append(chunk.data(), count);
-  return text;
+  std::vector<std::string> pieces;
+  while (true) {
+    std::string piece(kPieceBytes, '\0');
+    std::size_t size = 0;
+    while (const std::size_t count = source->read(std::span(piece).subspan(size))) size += count;
+    if (size == 0) return pieces;
+    piece.resize(size);
+    pieces.push_back(std::move(piece));
+  }
 }
 
-bool exists(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0;
-}
+class PiecesSource : public ByteSource {
+ public:
+  explicit PiecesSource(std::span<const std::string> pieces) : rest_(pieces) {}
+  std::size_t read(std::span<char> into) override {
+    if (rest_.empty()) return 0;
+    const std::string_view piece = std::string_view(rest_.front()).substr(at_);
+    const std::size_t count = piece.copy(into.data(), into.size());
+    at_ += count;
+    if (count == piece.size()) {
+      rest_ = rest_.subspan(1);
+      at_ = 0;
+    }
+    return count;
+  }
+
+ private:
+  std::span<const std::string> rest_;
+  std::size_t at_ = 0;  // in the first of them
+};
+
+// The first bytes of another source.
+class FirstBytes : public ByteSource {
+ public:
+  FirstBytes(std::unique_ptr<ByteSource> source, std::uint64_t count)
+      : source_(std::move(source)), left_(count) {}
+  std::size_t read(std::span<char> into) override {
+    if (left_ < into.size()) into = into.first(static_cast<std::size_t>(left_));
+    const std::size_t count = into.empty() ? 0 : source_->read(into);
+    left_ -= count;
+    return count;
+  }
+
+ private:
+  std::unique_ptr<ByteSource> source_;
+  std::uint64_t left_;
+};
 
 }  // namespace
 
@@ -46,7 +84,8 @@ Recording::Recording(std::string path, std::optional<Zone> zone, ColumnNames col
 
 void Recording::find_faults() {
   if (path_ == "-") {
-    if (standard_input_.empty()) faults_.add(Reason::telemetry_file_empty, "standard input");
+    for (const std::string& piece : standard_input_) bytes_ += piece.size();
+    if (bytes_ == 0) faults_.add(Reason::telemetry_file_empty, "standard input");
     return;
   }
   struct stat status {};
@@ -57,12 +96,14 @@ void Recording::find_faults() {
     faults_.add(Reason::telemetry_file_missing, path_);
   } else if (status.st_size == 0) {
     faults_.add(Reason::telemetry_file_empty, path_);
+  } else {
+    bytes_ = static_cast<std::uint64_t>(status.st_size);
   }
 }
 
 void Recording::find_zone_file() {
   const std::string file = beside(path_, path_stem(path_) + "_context.json");
-  if (!exists(file)) return;
+  if (!is_regular_file(file)) return;
   try {
     const auto context = nlohmann::json::parse(read_file(file));
     if (!context.is_object() || !context.contains("timestamp_timezone")) return;
@@ -77,9 +118,9 @@ void Recording::find_zone_file() {
 Telemetry Recording::open() const {
   std::unique_ptr<ByteSource> source;
   if (path_ == "-") {
-    source = std::make_unique<MemorySource>(standard_input_);
+    source = std::make_unique<PiecesSource>(standard_input_);
   } else {
-    source = open_source(path_);
+    source = std::make_unique<FirstBytes>(open_source(path_), bytes_);
   }
   return Telemetry(std::move(source), zone_, columns_);
 }

@@ -20,8 +20,8 @@ using Names = std::vector<std::string>;
 using Readings = std::vector<Reading>;
 using Deltas = std::vector<std::pair<std::string, double>>;
 
-StreamEnergy stream_of(const Readings& readings, bool any_order = false) {
-  StreamEnergy stream(any_order);
+StreamEnergy stream_of(const Readings& readings) {
+  StreamEnergy stream;
   stream.take(std::span(readings).first(readings.size() / 2));
   stream.take(std::span(readings).subspan(readings.size() / 2));
   EXPECT_FALSE(stream.out_of_order());
@@ -29,9 +29,7 @@ StreamEnergy stream_of(const Readings& readings, bool any_order = false) {
   return stream;
 }
 
-double energy_of(const Readings& readings, bool any_order = false) {
-  return stream_of(readings, any_order).devices()[0].energy_j;
-}
+double energy_of(const Readings& readings) { return stream_of(readings).devices()[0].energy_j; }
 
 TEST(StreamEnergy, IsTheTrapezoidOverEveryReading) {
   // 100 to 300 W over 2 s, then 300 W for 5 s.
@@ -56,7 +54,6 @@ TEST(StreamEnergy, SortsReadingsOfOneStampByPower) {
   const double expected = (100 + 200) / 2.0 + (600 + 100) / 2.0;
   EXPECT_DOUBLE_EQ(energy_of({{0, 100}, {1, 400}, {1, 200}, {1, 600}, {2, 100}}), expected);
   EXPECT_DOUBLE_EQ(energy_of({{0, 100}, {1, 600}, {1, 400}, {1, 200}, {2, 100}}), expected);
-  EXPECT_DOUBLE_EQ(energy_of({{2, 100}, {1, 600}, {0, 100}, {1, 400}, {1, 200}}, true), expected);
   // At the first and the last stamp.
   EXPECT_DOUBLE_EQ(energy_of({{0, 300}, {0, 100}, {1, 500}, {1, 700}}), (300 + 500) / 2.0);
 }
@@ -67,23 +64,6 @@ TEST(StreamEnergy, SaysWhenStampsGoBack) {
   EXPECT_FALSE(stream.out_of_order()) << "devices are apart";
   stream.take(Readings{{0.5, 1, 0}});
   EXPECT_TRUE(stream.out_of_order());
-}
-
-TEST(StreamEnergy, IsTheSameForRowsInAnyOrder) {
-  const std::uint64_t seed = test::fresh_seed();
-  test::Dice dice(seed);
-  for (int round = 0; round < 500; ++round) {
-    Readings readings;
-    double t = 1000;
-    for (std::size_t i = 0; i < 1 + dice.below(40); ++i) {
-      readings.push_back({t, static_cast<double>(dice.below(1000)), 0});
-      if (!dice.one_in(4)) t += dice.fraction();
-    }
-    const double in_order = energy_of(readings);
-    for (std::size_t i = readings.size(); i > 1; --i)
-      std::swap(readings[i - 1], readings[dice.below(i)]);
-    ASSERT_EQ(energy_of(readings, true), in_order) << "TEST_SEED=" << seed << ", round " << round;
-  }
 }
 
 TEST(StreamEnergy, KeepsDevicesApart) {

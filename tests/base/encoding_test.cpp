@@ -13,7 +13,6 @@ namespace {
 
 using namespace std::string_literals;
 using test::kWhole;
-using test::read_all;
 using test::StutterSource;
 
 std::string decoded(const std::string& bytes, std::size_t most = kWhole) {

@@ -14,6 +14,7 @@
 #include "aggregate_power/analysis/integrate.h"
 #include "aggregate_power/analysis/mean_power.h"
 #include "aggregate_power/analysis/survey.h"
+#include "aggregate_power/analysis/time_order.h"
 #include "aggregate_power/base/csv.h"
 #include "aggregate_power/base/unicode.h"
 #include "aggregate_power/inputs/telemetry.h"
@@ -174,6 +175,33 @@ std::optional<Window> window_within(const Recording& recording) {
   return Window{std::min(first, last), std::max(first, last)};
 }
 
+// What needs time order gets it, from a sorter that can hold a few readings at a time.
+void analyse_in_order(const Recording& recording) {
+  const std::optional<Window> window = window_within(recording);
+  if (!window) return;
+  PowerIntegrator integrator({*window, 1, 1e6});
+  integrator.take(recording.readings);
+  integrator.start_over();
+  MeanPowerGatherer gatherer(*window, recording.has_devices);
+  StreamEnergy stream;
+  TimeSorter sorter(integrator.band().start_unix_s, integrator.band().end_unix_s, 16,
+                    [](double unix_s) { return unix_s; });
+  bool wants_more = true;
+  while (wants_more) {
+    sorter.take(recording.readings);
+    wants_more = sorter.give([&](std::span<const Reading> readings) {
+      require(std::ranges::is_sorted(readings, {}, &Reading::unix_s));
+      integrator.take(readings);
+      gatherer.take(readings);
+      stream.take(readings);
+    });
+  }
+  require(!integrator.out_of_order() && !gatherer.out_of_order() && !stream.out_of_order());
+  std::ignore = integrator.finish(recording.devices);
+  std::ignore = gatherer.finish();
+  stream.finish();
+}
+
 void analyse(const Recording& recording) {
   Surveyor surveyor;
   surveyor.take(recording.readings);
@@ -181,21 +209,7 @@ void analyse(const Recording& recording) {
     require(device.samples > 0 && device.min_w <= device.max_w);
   }
   std::ignore = surveyor.warnings(recording.devices);
-  for (const bool any_order : {false, true}) {
-    StreamEnergy stream(any_order);
-    stream.take(recording.readings);
-    if (!stream.out_of_order()) stream.finish();
-    const std::optional<Window> window = window_within(recording);
-    if (!window) continue;
-    PowerIntegrator integrator({*window, 1, 1e6, any_order});
-    integrator.take(recording.readings);
-    if (!integrator.out_of_order()) std::ignore = integrator.finish(recording.devices);
-    require(!any_order || !integrator.out_of_order());
-    MeanPowerGatherer gatherer(*window, recording.has_devices, any_order);
-    gatherer.take(recording.readings);
-    if (!gatherer.out_of_order()) std::ignore = gatherer.finish();
-    require(!any_order || !gatherer.out_of_order());
-  }
+  analyse_in_order(recording);
 }
 
 }  // namespace

@@ -171,7 +171,7 @@ TEST(Synthetic, HasTheEnergyOfItsBenchmarkPhase) {
       EXPECT_EQ(window.start_unix_s, kNewYear + 10);
       EXPECT_EQ(window.end_unix_s, kNewYear + 30);
       const ReadBack result = read_back(options);
-      PowerIntegrator integrator({window, 3, 3.0, false});
+      PowerIntegrator integrator({window, 3, 3.0});
       integrator.take(result.readings);
       const Integration integration = integrator.finish(result.devices);
       EXPECT_TRUE(integration.reasons.empty()) << integration.reasons.text();

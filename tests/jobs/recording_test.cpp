@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,20 @@ std::vector<double> stamps_of(const Recording& recording) {
     for (const Reading& reading : readings) stamps.push_back(reading.unix_s);
   });
   return stamps;
+}
+
+// A recorder may still be at work: each reading gives the same rows.
+TEST(Recording, ReadsNoFurtherThanTheFileWentAtFirst) {
+  const Folder folder;
+  const std::string row = "2026/04/25 12:00:0";
+  put(folder / "a.csv", kNaive + row + "1.000, 0, 6 W\n" + row);
+  const Recording recording(folder / "a.csv", Zone::fixed(0), {});
+  EXPECT_EQ(recording.bytes(), fs::file_size(folder / "a.csv"));
+  EXPECT_EQ(stamps_of(recording), (std::vector<double>{kNoon, kNoon + 1}));
+  std::ofstream(folder / "a.csv", std::ios::app) << "2.000, 0, 7 W\n" << row << "3.000, 0, 7 W\n";
+  EXPECT_EQ(stamps_of(recording), (std::vector<double>{kNoon, kNoon + 1}));
+  const Recording later(folder / "a.csv", Zone::fixed(0), {});
+  EXPECT_EQ(stamps_of(later), (std::vector<double>{kNoon, kNoon + 1, kNoon + 2, kNoon + 3}));
 }
 
 TEST(Recording, KnowsWhetherAFileCanBeRead) {

@@ -31,10 +31,8 @@ struct AccumulatorCheck {
 // The trapezoid over every reading of a file, negative ones included, device by device.
 class StreamEnergy {
  public:
-  explicit StreamEnergy(bool any_order = false) : any_order_(any_order) {}
-
   void take(std::span<const Reading> readings);
-  // A device's stamps went backwards: read again with `any_order`.
+  // A device's stamps went backwards: nothing here is right; begin anew, with the readings sorted.
   bool out_of_order() const { return out_of_order_; }
   void finish();
 
@@ -55,10 +53,8 @@ class StreamEnergy {
   void add(Device& device, double unix_s, double watts);
   static void close_stamp(Device& device);
 
-  bool any_order_;
   bool out_of_order_ = false;
   std::vector<Device> devices_;
-  std::vector<std::vector<Sample>> samples_;  // with any_order
 };
 
 using EnergySnapshot = std::map<std::string, double>;  // joules by GPU

@@ -35,7 +35,7 @@ class DeviceIntegrator {
  public:
   explicit DeviceIntegrator(Window window) : window_(window) {}
 
-  // False when the stamp is earlier than the one before: sort first, then begin anew.
+  // False when the stamp is earlier than the one before: begin anew, with the samples sorted.
   bool add(double unix_s, double watts) {
     if (has_stamp_ && unix_s <= stamp_.unix_s) {
       if (unix_s < stamp_.unix_s) return false;
@@ -88,7 +88,6 @@ struct IntegrationOptions {
   Window window;
   std::optional<std::int64_t> expected_num_gpus;
   double max_sample_gap_s = kDefaultMaxSampleGapS;
-  bool any_order = false;  // keep all samples of the band and sort them: needs memory for each
 };
 
 struct Integration {
@@ -110,10 +109,11 @@ class PowerIntegrator {
   explicit PowerIntegrator(const IntegrationOptions& options);
 
   void take(std::span<const Reading> readings);
-  // A device's stamps went backwards: nothing here is right; read again with `any_order`.
+  // A device's stamps went backwards: its energy is not right. After start_over(), which keeps what
+  // else was found, take the readings of the band again, sorted.
   bool out_of_order() const { return out_of_order_; }
-  // How many readings lay in the band around the window.
-  std::uint64_t readings_in_band() const { return readings_in_band_; }
+  void start_over();
+  Window band() const { return band_; }
   // When reading broke off: what was found up to there, and why.
   Integration abandon(Reason reason, std::string detail) const;
   // Sorts the devices by name and judges them. `devices` are the names by Reading::device.
@@ -123,15 +123,12 @@ class PowerIntegrator {
   void take_power(const Reading& reading);
 
   IntegrationOptions options_;
-  double band_start_unix_s_;
-  double band_end_unix_s_;
+  Window band_;
   std::vector<std::optional<DeviceIntegrator>> integrators_;  // by device
-  std::vector<std::uint32_t> met_;            // devices, in the order of their first sample
-  std::vector<std::vector<Sample>> samples_;  // with any_order
+  std::vector<std::uint32_t> met_;  // devices, in the order of their first sample in the file
   Reasons reasons_;
   bool missing_identity_ = false;
   bool out_of_order_ = false;
-  std::uint64_t readings_in_band_ = 0;
 };
 
 }  // namespace aggregate_power

@@ -24,13 +24,13 @@ struct MeanPower {
 // averaged; rows without a device name add watts only.
 class MeanPowerGatherer {
  public:
-  // `has_devices`: the file has a device column. `any_order`: keep all readings and sort them.
-  MeanPowerGatherer(Window window, bool has_devices, bool any_order = false);
+  // `has_devices`: the file has a device column.
+  MeanPowerGatherer(Window window, bool has_devices);
 
   void take(std::span<const Reading> readings);
-  // Stamps went back by more than a moment: nothing here is right; read again with `any_order`.
+  // Stamps went back by more than a moment: nothing here is right; begin anew, with the readings
+  // sorted by rounded_ms().
   bool out_of_order() const { return out_of_order_; }
-  std::uint64_t readings_in_window() const { return readings_in_window_; }
   // The devices met in the window, by Reading::device.
   std::vector<std::uint32_t> devices() const;
   // Nothing when no reading lay in the window.
@@ -56,12 +56,6 @@ class MeanPowerGatherer {
     std::uint64_t bucket = 0;
     std::size_t share = 0;
   };
-  struct Late {
-    std::int64_t stamp_ms;
-    double watts;
-    std::uint32_t device;
-  };
-
   void add(Bucket& bucket, std::uint32_t device, double watts);
   void add_late(Bucket& bucket, std::uint32_t device, double watts);
   Bucket* find_bucket(std::int64_t stamp_ms);
@@ -69,21 +63,18 @@ class MeanPowerGatherer {
 
   Window window_;
   bool has_devices_;
-  bool any_order_;
   std::deque<Bucket> open_;    // by time; older ones are closed
   std::vector<Bucket> spare_;  // closed ones, for their memory
   std::uint64_t begun_ = 0;
   std::int64_t closed_to_ms_;
   double newest_unix_s_;  // of the reading before, and its bucket: mostly the next one's too
   Bucket* newest_ = nullptr;
-  std::vector<Late> kept_;     // with any_order
   ExactMean by_device_;        // of buckets, divided by their devices
   ExactMean by_row_;           // of buckets, divided by their rows
   std::vector<Place> places_;  // by device; those never seen are in bucket 0
   std::size_t most_rows_ = 0;
   bool overflowed_ = false;  // a bucket's sum is beyond all doubles
   bool out_of_order_ = false;
-  std::uint64_t readings_in_window_ = 0;
 };
 
 // round(unix_s, 3) in milliseconds: correctly rounded from the exact binary value, ties to even.

@@ -1,9 +1,11 @@
 // Bytes in order, wherever they come from.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace aggregate_power {
@@ -15,6 +17,14 @@ class ByteSource {
   // counts are allowed. Throws Error when the bytes cannot be had.
   virtual std::size_t read(std::span<char> into) = 0;
 };
+
+// All that is left of a source.
+inline std::string read_all(ByteSource& source) {
+  std::string text;
+  std::array<char, 65536> chunk;
+  while (const std::size_t count = source.read(chunk)) text.append(chunk.data(), count);
+  return text;
+}
 
 // Bytes that are in memory already. They must outlive the source.
 class MemorySource : public ByteSource {

@@ -37,6 +37,9 @@ std::unique_ptr<ByteSource> open_source(const std::string& path);
 // All of a file, or of standard input for "-". Throws FileError.
 std::string read_file(const std::string& path);
 
+// Whether `path` leads to a regular file. False also when that cannot be told.
+bool is_regular_file(const std::string& path) noexcept;
+
 // Where `path` leads after all links, as an absolute path: the file that a replacement would
 // replace. The last component need not exist. Throws FileError (a loop of links, a missing folder).
 std::string resolve_links(const std::string& path);

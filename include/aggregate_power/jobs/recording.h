@@ -1,7 +1,7 @@
 // A telemetry file as a run finds it: whether it can be read, and in which zone its stamps are.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,10 +17,9 @@ namespace aggregate_power {
 class Recording {
  public:
   // `path` is a normal path; "-" is standard input, which is kept in memory, since a file whose
-  // rows are out of order is read twice. `zone` is what the user said; without it,
-  // `timestamp_timezone` in
-  // `<stem>_context.json` beside the file counts; without that, the recorder's habit or the
-  // process's zone. Throws FileError only for standard input.
+  // rows are out of order is read more than once. `zone` is what the user said; without it,
+  // `timestamp_timezone` in `<stem>_context.json` beside the file counts; without that, the
+  // recorder's habit or the process's zone. Throws FileError only for standard input.
   Recording(std::string path, std::optional<Zone> zone, ColumnNames columns);
 
   const std::string& path() const { return path_; }
@@ -31,15 +30,19 @@ class Recording {
   // What was odd about the zone file.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
-  // From the start. Throws FileError.
+  // From the start, and as far as the file went when this object was made: a recorder may still be
+  // at work. Throws FileError.
   Telemetry open() const;
+  std::uint64_t bytes() const { return bytes_; }
 
  private:
   void find_faults();
   void find_zone_file();
 
   std::string path_;
-  std::string standard_input_;
+  std::vector<std::string>
+      standard_input_;  // in pieces: growing one string would take twice as much
+  std::uint64_t bytes_ = 0;
   std::optional<Zone> zone_;
   ColumnNames columns_;
   std::string zone_source_ = "default";

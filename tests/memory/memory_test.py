@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Checks what the program's peak resident memory may be, mapped pages counted.
+
+A quarter of the telemetry file plus 8 MiB; the whole of it plus 8 MiB for inspect, and where a
+device's rows are out of order; the same plus the file itself from standard input, which is kept;
+16 MiB for any benchmark result. Nor may the numbers depend on the rows' order.
+
+usage: tests/memory/memory_test.py   with $AGGREGATE_POWER (default: build/aggregate-power) and
+       $PEAK (default: build/tests/peak)
+"""
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+PEAK = os.environ.get("PEAK", str(ROOT / "build" / "tests" / "peak"))
+START, SECONDS, GPUS = 1777118400, 60000, 8
+WINDOW = {"benchmark_start_time_unix": START + 2.0, "benchmark_end_time_unix": START + SECONDS - 3.0,
+          "duration": SECONDS - 5.0, "completed": 5, "total_input_tokens": 10, "total_output_tokens": 10}
+
+
+def rows():
+    generator = random.Random(1)
+    return [[f"{START + second},{gpu},{generator.randint(10000, 70000) / 100}\n" for gpu in range(GPUS)]
+            for second in range(SECONDS)]
+
+
+def telemetry_files():
+    by_time = rows()
+    shuffled = [row for tick in by_time for row in tick]
+    random.Random(2).shuffle(shuffled)
+    return {"by time": [row for tick in by_time for row in tick],
+            "by GPU": [tick[gpu] for gpu in range(GPUS) for tick in by_time],
+            "shuffled": shuffled}
+
+
+def peak_mib(arguments, standard_input=None):
+    output = subprocess.run([PEAK, PROGRAM, *arguments], stdin=standard_input, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE, text=True, check=False)
+    if output.returncode != 0:
+        sys.exit(f"failed: {arguments}: {output.stderr}")
+    return int(output.stderr.split()[-1]) / 1024
+
+
+passed = failed = 0
+
+
+def check(what, found, limit):
+    global passed, failed
+    good = found <= limit
+    passed, failed = passed + good, failed + (not good)
+    print(f"{'ok' if good else 'FAILED'} {what}: {found:.1f}, at most {limit:.1f} MiB")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    os.environ["TZ"] = "UTC"
+    os.environ.pop("REQUIRE_POWER", None)
+    pathlib.Path("run.json").write_text(json.dumps(WINDOW))
+    run = ["--bench-result", "run.json", "--agg-result", "agg.json", "--require-power"]
+    results = {}
+    for order, lines in telemetry_files().items():
+        pathlib.Path("t.csv").write_text("timestamp,gpu,power_w\n" + "".join(lines))
+        size_mib = os.path.getsize("t.csv") / 2**20
+        quarter, whole = size_mib / 4 + 8, size_mib + 8
+        for schema, options in (1, []), (2, ["--expected-num-gpus", str(GPUS)]):
+            pathlib.Path("agg.json").write_text("{}")
+            peak = peak_mib(["--csv", "t.csv", *run, *options])
+            check(f"schema {schema}, rows {order}", peak, quarter if order != "shuffled" else whole)
+            written = pathlib.Path("agg.json").read_text()
+            if results.setdefault(schema, written) != written:
+                failed += 1
+                print(f"FAILED rows {order}: {written}, else {results[schema]}")
+        with open("t.csv", "rb") as csv:
+            limit = size_mib + (quarter if order != "shuffled" else whole)
+            check(f"standard input, rows {order}", peak_mib(["--csv", "-", *run], csv), limit)
+        check(f"inspect, rows {order}", peak_mib(["inspect", "t.csv"]), whole)
+
+    big = {**WINDOW, "itls": [[random.random() for _ in range(700)] for _ in range(2500)],
+           "generated_texts": ["a long answer " * 300] * 2500, "one": "x" * 5_000_000}
+    pathlib.Path("run.json").write_text(json.dumps(big))
+    size_mib = os.path.getsize("run.json") / 2**20
+    pathlib.Path("t.csv").write_text("timestamp,gpu,power_w\n" + "".join(
+        f"{START + second},0,100\n" for second in range(SECONDS)))
+    check(f"benchmark result of {size_mib:.0f} MiB", peak_mib(["--csv", "t.csv", *run]), 16)
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed > 0)
