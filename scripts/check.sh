@@ -1,9 +1,10 @@
 #!/bin/sh
-# What a change must pass beside the tests: format, include order, shell.
+# What a change must pass beside the tests: format, include order, shell, warnings as errors,
+# sanitizers, a little fuzzing.
 # usage: scripts/check.sh [--long]
-# --long adds warnings as errors, sanitizers, clang-tidy and hours of fuzzing, kills, faults and random comparisons.
+# --long adds clang-tidy and hours of fuzzing, kills, faults and random comparisons.
 set -eu
-case "${1:-}" in -h | --help) sed -n '2,4s/^# //p' "$0"; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '2,5s/^# //p' "$0"; exit 0 ;; esac
 cd "$(dirname "$0")/.."
 scripts/setup.sh --checks
 
@@ -32,21 +33,24 @@ done
 echo "check: shell"
 find scripts tests -name '*.sh' | sort | xargs shellcheck || fail "shellcheck"
 
-if [ "${1:-}" = --long ]; then
-  echo "check: warnings as errors, address and undefined-behaviour sanitizers"
-  if { cmake -S . -B build-dev -G Ninja -DPOWER_DEV=ON && cmake --build build-dev; } >"$log" 2>&1; then
-    build-dev/tests/aggregate-power-tests >"$log" 2>&1 || { tail -n 100 "$log" >&2; fail "tests under the sanitizers"; }
-    if [ -e tests/faults/mutate_test.py ]; then
-      AGGREGATE_POWER_SANITIZED=$PWD/build-dev/aggregate-power AGGREGATE_POWER=$PWD/build-dev/aggregate-power \
-        python3 tests/faults/mutate_test.py >"$log" 2>&1 || { tail -n 100 "$log" >&2; fail "damaged files under the sanitizers"; }
-      tail -n 1 "$log"
-    fi
-  else
-    grep -E 'error|warning|Error' "$log" >&2 || cat "$log" >&2
-    fail "does not build without warnings"
-  fi
+echo "check: warnings as errors, address and undefined-behaviour sanitizers"
+dev=$PWD/build-dev
+if { cmake -S . -B "$dev" -G Ninja -DPOWER_DEV=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ && cmake --build "$dev"; } >"$log" 2>&1; then
+  "$dev/tests/aggregate-power-tests" >"$log" 2>&1 || { tail -n 100 "$log" >&2; fail "tests under the sanitizers"; }
+  AGGREGATE_POWER=$dev/aggregate-power python3 tests/cases/cases_test.py >"$log" 2>&1 ||
+    { tail -n 100 "$log" >&2; fail "cases under the sanitizers"; }
+  AGGREGATE_POWER_SANITIZED=$dev/aggregate-power AGGREGATE_POWER=$dev/aggregate-power \
+    python3 tests/faults/mutate_test.py >"$log" 2>&1 ||
+    { tail -n 100 "$log" >&2; fail "damaged files under the sanitizers"; }
   echo "check: fuzzing"
-  sh tests/fuzz/run.sh 3600 >"$log" 2>&1 || { tail -n 60 "$log" >&2; fail "fuzzing"; }
+  [ "${1:-}" = --long ] && seconds=3600 || seconds=10
+  sh tests/fuzz/run.sh "$seconds" >"$log" 2>&1 || { tail -n 60 "$log" >&2; fail "fuzzing"; }
+else
+  grep -E 'error|warning|Error' "$log" >&2 || cat "$log" >&2
+  fail "does not build without warnings"
+fi
+
+if [ "${1:-}" = --long ]; then
   echo "check: lint"
   cmake -S . -B build -G Ninja >/dev/null
   find src -name '*.cpp' | sort | xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build >"$log" 2>/dev/null ||
@@ -55,7 +59,7 @@ if [ "${1:-}" = --long ]; then
   AGGREGATE_POWER=$PWD/build/aggregate-power
   AGGREGATE_POWER_DYNAMIC=$PWD/build/tests/aggregate-power-dynamic
   FAULT_SHIM=$PWD/build/tests/fault_shim.so
-  AGGREGATE_POWER_SANITIZED=$PWD/build-dev/aggregate-power
+  AGGREGATE_POWER_SANITIZED=$dev/aggregate-power
   export AGGREGATE_POWER AGGREGATE_POWER_DYNAMIC FAULT_SHIM AGGREGATE_POWER_SANITIZED
   python3 tests/faults/kill_test.py 20000 || fail "kills"
   python3 tests/faults/mutate_test.py 200000 || fail "damaged files"

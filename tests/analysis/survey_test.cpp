@@ -40,8 +40,7 @@ std::vector<Reading> once_a_second(const std::vector<double>& watts, std::uint32
 
 TEST(Surveyor, TellsOfEachDevice) {
   // Stamps 10, 11, 11, 13, 18: distinct ones are 1, 2 and 5 s apart.
-  Surveyor surveyor =
-      survey_of(series(0, {{10, 100}, {11, 300}, {11, 200}, {13, 50}, {18, 350}}));
+  Surveyor surveyor = survey_of(series(0, {{10, 100}, {11, 300}, {11, 200}, {13, 50}, {18, 350}}));
   const auto devices = surveyor.devices(Names{"GPU-a"});
   ASSERT_EQ(devices.size(), 1u);
   EXPECT_EQ(devices[0].id, "GPU-a");
