@@ -105,7 +105,9 @@ void PowerIntegrator::take(std::span<const Reading> readings) {
         missing_identity_ = true;
         break;
       default:
-        reasons_.add(Reason::invalid_power_sample);
+        if (reasons_.contains(Reason::invalid_power_sample)) break;
+        reasons_.add(Reason::invalid_power_sample,
+                     fmt::format("the first at {:.3f}", reading.unix_s));
     }
   }
 }

@@ -12,14 +12,16 @@
 namespace aggregate_power {
 namespace {
 
-// No GPU board or module draws more, and none that is on draws less (formats.md section 1 row 9:
-// headers whose unit is wrong by a thousand).
 constexpr double kMostWatts = 3000;
 constexpr double kLeastWatts = 1;
 // A series this short may be equal by chance.
 constexpr std::uint64_t kFewSamples = 10;
 
 }  // namespace
+
+bool is_implausible(double mean_w, double max_w) {
+  return max_w > kMostWatts || mean_w < kLeastWatts;
+}
 
 void Surveyor::take(std::span<const Reading> readings) {
   for (const Reading& reading : readings) {
@@ -92,7 +94,7 @@ std::vector<std::string> Surveyor::warnings(std::span<const std::string> names) 
           "slower than the recorder",
           device.repeats, samples, names[i]));
     }
-    if (device.max_w > kMostWatts || (mean_w > 0 && mean_w < kLeastWatts)) {
+    if (device.max_w > 0 && is_implausible(mean_w, device.max_w)) {
       warnings.push_back(fmt::format(
           "implausible_watts: device {} has a mean of {:.6g} W and at most {:.6g} W; the header's "
           "unit may be wrong",

@@ -105,7 +105,7 @@ Zone Zone::parse(std::string_view text) {
     }
   }
   throw Error(
-      fmt::format("unknown time zone '{}'; give a name such as 'America/Los_Angeles' or an "
+      fmt::format("unknown time zone '{}'; give 'UTC', a name such as 'America/Los_Angeles' or an "
                   "offset such as '-07:00'",
                   text));
 }

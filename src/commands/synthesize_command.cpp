@@ -123,6 +123,13 @@ SyntheticOptions options_of(const Texts& texts) {
                                                : SyntheticSchema::nvidia_smi;
   for (const std::string& text : texts.phases) options.phases.push_back(*parse_phase(text));
   for (const std::string& text : texts.faults) options.faults.push_back(*parse_fault_at(text));
+  double duration_s = 0;
+  for (const Phase& phase : options.phases) duration_s += phase.duration_s;
+  for (const Fault& fault : options.faults) {
+    if (fault.at_s.value_or(0) <= duration_s) continue;
+    throw Error(fmt::format("--fault: the recording ends before second {}, at {}", *fault.at_s,
+                            duration_s));
+  }
   options.zone = Zone::parse(texts.timezone);
   if (texts.benchmark_phase > static_cast<int>(options.phases.size())) {
     throw Error(fmt::format("--benchmark-phase: there are {} phases, got {}", options.phases.size(),

@@ -143,6 +143,8 @@ BenchmarkReading read_benchmark(ByteSource& source, const std::string& name, Ben
                                      benchmark.reported_duration_s, window_s));
     }
     benchmark.completed = count(kCompleted, Reason::invalid_successful_query_count);
+  } else {
+    benchmark.completed = as_count(fields[kCompleted], rules).value_or(0);
   }
   benchmark.total_input_tokens = count(kInput, Reason::invalid_input_token_count);
   benchmark.total_output_tokens = count(kOutput, Reason::invalid_output_token_count);

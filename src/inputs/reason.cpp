@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,12 +23,14 @@ struct Row {
 // In the order of the enumeration.
 constexpr auto kRows = std::to_array<Row>({
     ROW(invalid_benchmark_result,
-        "check that the benchmark finished writing its result; it must be one JSON object"),
+        "check the path, and that the benchmark finished writing its result: one JSON object"),
     ROW(invalid_benchmark_window,
         "the result needs finite benchmark_start_time_unix < benchmark_end_time_unix and duration "
         "> 0"),
     ROW(benchmark_duration_mismatch,
-        "the clock was set during the run: run it again on a host with a steady clock"),
+        "start, end and duration must all be in seconds and agree; if they do not, the clock was "
+        "set "
+        "during the run: run it again on a host with a steady clock"),
     ROW(invalid_successful_query_count,
         "'completed' must be a whole number above 0: no request succeeded, or the key is missing"),
     ROW(invalid_input_token_count, "'total_input_tokens' must be a whole number above 0"),
@@ -45,18 +48,22 @@ constexpr auto kRows = std::to_array<Row>({
     ROW(gpu_identity_column_missing,
         "record a column that tells the GPUs apart, or name it with --device-column"),
     ROW(invalid_timestamp_sample,
-        "some rows have no readable time: 'aggregate-power inspect FILE' counts them"),
+        "rows without a readable time make the whole recording doubtful: mend the recorder, or "
+        "name "
+        "another column with --timestamp-column"),
     ROW(invalid_power_sample,
         "some rows at the window have no usable power reading: check the recorder's log"),
     ROW(gpu_identity_missing, "some rows at the window do not name their GPU"),
     ROW(no_usable_power_samples,
-        "the recording and the window do not meet: check the clocks, the time zone and the file"),
+        "no power reading could be used: check the clocks, the time zone and the file"),
     ROW(expected_gpu_count_mismatch,
         "record all GPUs of the run and no others, or correct --expected-num-gpus"),
     ROW(insufficient_power_samples,
         "a GPU has fewer than two samples at the window: sample more often"),
     ROW(benchmark_window_not_bracketed,
-        "start the monitor before the load and let it take a sample after it"),
+        "start the monitor before the load and let it take a sample after it; samples further "
+        "apart "
+        "than --max-sample-gap do not bracket either: sample more often, or allow more"),
     ROW(sampling_gap_exceeded,
         "the monitor was silent too long: sample more often, or allow more with --max-sample-gap"),
     ROW(aggregate_result_missing, "write the aggregate result before calling this tool"),
@@ -79,7 +86,8 @@ constexpr auto kRows = std::to_array<Row>({
         "the device column holds model names: record an index or UUID, or choose with "
         "--device-column"),
     ROW(named_column_missing, "name a column that the header has"),
-    ROW(validation_result_unwritable, "the audit record could not be written: check its folder"),
+    ROW(validation_result_unwritable,
+        "the audit record was not written: see what stands beside it"),
 });
 
 #undef ROW
@@ -109,6 +117,11 @@ void Reasons::add(Reason reason, std::string detail) {
 
 void Reasons::add(const Reasons& others) {
   for (const Entry& entry : others.entries_) add(entry.reason, entry.detail);
+}
+
+void Reasons::explain(Reason reason, std::string detail) {
+  const auto entry = std::ranges::find(entries_, reason, &Entry::reason);
+  if (entry != entries_.end() && entry->detail.empty()) entry->detail = std::move(detail);
 }
 
 bool Reasons::contains(Reason reason) const {

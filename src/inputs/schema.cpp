@@ -140,10 +140,11 @@ struct Name {
   std::string plain;        // without a unit in brackets
   std::string no_brackets;  // without anything in brackets at its end
   PowerUnit unit;
+  bool repeated = false;
 };
 
 Name read_name(std::size_t index, std::string_view text) {
-  Name name{index, std::string(strip(text)), {}, {}, {}};
+  Name name{index, std::string(strip(text)), {}, {}, {}, false};
   name.plain = name.no_brackets = name.full;
   const char last = name.full.empty() ? ' ' : name.full.back();
   const std::size_t open = last == ']'   ? name.full.rfind('[')
@@ -175,6 +176,7 @@ std::vector<Name> read_names(std::span<const std::string> header) {
     const auto same = std::ranges::find(names, name.full, &Name::full);
     if (same != names.end()) {
       same->index = i;
+      same->repeated = true;
     } else {
       names.push_back(std::move(name));
     }
@@ -280,6 +282,7 @@ class Chooser {
     if (columns_.schema.empty()) use_loose();
     take_named(wanted);
     add_reasons();
+    warn_of_the_header();
     return std::move(columns_);
   }
 
@@ -428,6 +431,27 @@ class Chooser {
                     found[0]->full, quoted_list({found.begin() + 1, found.end()}), option));
   }
 
+  void warn_of_the_header() {
+    for (const auto& chosen : {columns_.timestamp, columns_.power, columns_.device}) {
+      const auto name = std::ranges::find_if(names_, [&](const Name& candidate) {
+        return chosen && candidate.repeated && candidate.index == chosen->index;
+      });
+      if (name == names_.end()) continue;
+      columns_.warnings.push_back(fmt::format(
+          "duplicate_column: '{}' stands in the header more than once; the last one is read",
+          name->full));
+    }
+    for (const char separator : {';', '\t', '|'}) {
+      if (names_.size() > 2 || names_.empty() ||
+          std::ranges::count(names_[0].full, separator) < 2) {
+        continue;
+      }
+      columns_.warnings.push_back(fmt::format(
+          "not_comma_separated: the header looks separated by '{}'; write the file with commas",
+          separator == '\t' ? "\\t" : std::string(1, separator)));
+    }
+  }
+
   void choose_device(const std::vector<DevicePattern>& patterns) {
     for (const DevicePattern& device : patterns) {
       const Found found = find(names_, device.pattern);
@@ -479,6 +503,9 @@ class Chooser {
       const Name* name = take(wanted.timestamp, "--timestamp-column");
       columns_.timestamp.reset();
       if (name) columns_.timestamp = column(*name, "named by --timestamp-column");
+      std::erase_if(columns_.warnings, [](const std::string& warning) {
+        return warning.starts_with("several_timestamp_columns");
+      });
     }
     if (!wanted.power.empty()) {
       const Name* name = take(wanted.power, "--power-column");
@@ -488,6 +515,9 @@ class Chooser {
       ambiguous_.clear();
       named_power_ = true;
       if (name) set_power(*name, "named by --power-column");
+      std::erase_if(columns_.warnings, [](const std::string& warning) {
+        return warning.starts_with("several_power_columns");
+      });
       if (columns_.schema.empty() || columns_.schema == "loose") columns_.schema = "named";
       if (!columns_.timestamp) choose_generic_timestamp();
       if (!columns_.device && wanted.device.empty()) choose_device({});
@@ -507,19 +537,33 @@ class Chooser {
     return all;
   }
 
+  // Enough of them to see what is there.
+  Found first_names() const {
+    constexpr std::size_t kMost = 12;
+    Found names = all_names();
+    if (names.size() > kMost) names.resize(kMost);
+    return names;
+  }
+
   bool has_column(const char* pattern) const { return !find(names_, pattern).empty(); }
 
   void add_reasons() {
     Reasons& reasons = columns_.reasons;
     const bool by_name = columns_.schema == "generic" || columns_.schema == "loose";
     const bool summary = by_name && !named_power_ && has_column("duration|emissions");
+    if (named_power_) wide_ = false;
     if (summary || wide_ || !ambiguous_.empty()) columns_.power.reset();
 
-    if (!columns_.timestamp) reasons.add(Reason::timestamp_column_missing);
+    std::string header;  // where nothing below says more
+    if (missing_.empty() && ambiguous_.empty())
+      header = "the header has " + quoted_list(first_names());
+    if (!columns_.timestamp) {
+      reasons.add(Reason::timestamp_column_missing, std::exchange(header, {}));
+    }
     columns_.time_of_day =
         columns_.timestamp && holds_times_of_day(rows_, columns_.timestamp->index);
-    if (!columns_.power) reasons.add(Reason::power_column_missing);
-    if (!columns_.device) reasons.add(Reason::gpu_identity_column_missing);
+    if (!columns_.power) reasons.add(Reason::power_column_missing, std::exchange(header, {}));
+    if (!columns_.device) reasons.add(Reason::gpu_identity_column_missing, header);
     for (const std::string& text : missing_) reasons.add(Reason::named_column_missing, text);
     if (summary) reasons.add(Reason::run_summary);
     if (!ambiguous_.empty()) {

@@ -5,13 +5,14 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "aggregate_power/base/encoding.h"
 #include "aggregate_power/base/unicode.h"
 
 namespace aggregate_power {
 namespace {
 
-constexpr double kFirstAbsoluteUnixS = 1e8;  // in 1973
 constexpr std::size_t kHeadBytes = 64 * 1024;
 constexpr std::size_t kHeadRows = 64;  // in which the header must stand
 
@@ -121,6 +122,14 @@ void Telemetry::read_head(const ColumnNames& wanted) {
   head_ = {};
 }
 
+void Telemetry::note_bad_stamp(std::string_view text) {
+  constexpr std::size_t kMost = 40;
+  std::string shown = replace_invalid_utf8(strip(text.substr(0, kMost)));
+  std::ranges::replace_if(
+      shown, [](char c) { return c >= 0 && c < ' '; }, '?');
+  first_bad_stamp_ = fmt::format("'{}' in row {} behind the header", shown, rows_);
+}
+
 bool Telemetry::is_repeated_header(const CsvRow& row) const {
   // Files that were joined may have a byte-order mark before a header in their middle.
   const auto is_name = [](std::string_view cell, const std::string& name) {
@@ -173,7 +182,7 @@ inline bool Telemetry::read_row(const CsvRow& row, Reading& reading) {
       ++(row.blank ? skipped_.blank : skipped_.repeated_header);
       return false;
     }
-    ++skipped_.bad_timestamp;
+    if (skipped_.bad_timestamp++ == 0) note_bad_stamp(row.cells[0]);
     reading = {0, 0, 0, Reading::Kind::bad_timestamp};
     return true;
   }
@@ -221,10 +230,12 @@ void Telemetry::read(const Take& take) {
   while (true) {
     const std::span<const CsvRow> rows = csv_->next_batch();
     if (rows.empty()) return;
-    rows_ += rows.size();
     readings.resize(rows.size());
     std::size_t count = 0;
-    for (const CsvRow& row : rows) count += read_row(row, readings[count]) ? 1 : 0;
+    for (const CsvRow& row : rows) {
+      ++rows_;
+      count += read_row(row, readings[count]) ? 1 : 0;
+    }
     take({readings.data(), count});
   }
 }

@@ -14,6 +14,7 @@
 #include "aggregate_power/analysis/accumulator.h"
 #include "aggregate_power/analysis/mean_power.h"
 #include "aggregate_power/analysis/metrics.h"
+#include "aggregate_power/analysis/survey.h"
 #include "aggregate_power/analysis/time_order.h"
 #include "aggregate_power/base/encoding.h"
 #include "aggregate_power/base/file.h"
@@ -32,7 +33,10 @@ namespace {
 Reasons missing_columns(const Columns& columns, int version) {
   std::string detail;
   for (const Reasons::Entry& entry : columns.reasons.entries()) {
-    if (entry.reason <= Reason::gpu_identity_column_missing) continue;
+    if (entry.reason <= Reason::gpu_identity_column_missing) {
+      if (detail.empty()) detail = entry.detail;
+      continue;
+    }
     detail += fmt::format("{}{}", detail.empty() ? "" : "; ", code(entry.reason));
     if (!entry.detail.empty()) detail += ": " + entry.detail;
   }
@@ -93,6 +97,7 @@ struct Measurement {
   Integration integration;              // schema 2; of schema 1 only the reasons and GPUs
   std::optional<MeanPower> mean_power;  // schema 1
   std::optional<AccumulatorCheck> accumulator_check;
+  Reasons column_faults;  // what is behind missing columns, beyond the contract's codes
   std::optional<TelemetryFacts> telemetry;
   std::optional<std::string> zone_hint;
 };
@@ -157,6 +162,11 @@ class Measurer {
         if (wants_window) {
           add_expected_count_reason();
           result_.integration.reasons.add(missing);
+          for (const Reasons::Entry& entry : columns.reasons.entries()) {
+            if (entry.reason > Reason::gpu_identity_column_missing) {
+              result_.column_faults.add(entry.reason);
+            }
+          }
         }
         finish_stream(stream, *telemetry, wants_stream);
         return;
@@ -209,9 +219,7 @@ class Measurer {
     if (wants_window && request_.schema_version == 2) {
       result_.integration = integrator.finish(telemetry->devices());
     }
-    if (result_.integration.reasons.contains(Reason::no_usable_power_samples)) {
-      note_zone_hint(*telemetry);
-    }
+    explain(*telemetry);
     finish_stream(stream, *telemetry, wants_stream);
   }
 
@@ -258,19 +266,57 @@ class Measurer {
     result_.telemetry = std::move(facts);
   }
 
+  // What was found where the reasons alone do not say it.
+  void explain(const Telemetry& telemetry) {
+    Reasons& reasons = result_.integration.reasons;
+    const std::uint64_t bad_stamps = telemetry.skipped().bad_timestamp;
+    if (bad_stamps > 0) {
+      reasons.explain(Reason::invalid_timestamp_sample,
+                      fmt::format("{} of {} rows, the first {}", bad_stamps, telemetry.rows(),
+                                  telemetry.first_bad_stamp()));
+    }
+    if (reasons.contains(Reason::no_usable_power_samples)) explain_no_samples(telemetry);
+  }
+
   // Reads the whole file once more, for its first and last stamp: only done when there is nothing
   // else.
-  void note_zone_hint(const Telemetry& telemetry) {
+  void explain_no_samples(const Telemetry& telemetry) {
+    Reasons& reasons = result_.integration.reasons;
+    const auto explain = [&](std::string detail) {
+      reasons.explain(Reason::no_usable_power_samples, std::move(detail));
+    };
+    if (telemetry.rows() == 0) return explain("there are no rows behind the header");
+    if (telemetry.columns().time_of_day) return explain("its times have no date");
+    if (telemetry.stamps() == 0) {
+      return explain(telemetry.first_bad_stamp().empty()
+                         ? "no row has a time"
+                         : "no row has a readable time: " + telemetry.first_bad_stamp());
+    }
     Span span{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
     Telemetry again = recording_.open();
+    bool has_power = false;
     again.read([&](std::span<const Reading> readings) {
       for (const Reading& reading : readings) {
         if (reading.kind == Reading::Kind::bad_timestamp) continue;
+        has_power = has_power || reading.kind == Reading::Kind::power;
         span.first_unix_s = std::min(span.first_unix_s, reading.unix_s);
         span.last_unix_s = std::max(span.last_unix_s, reading.unix_s);
       }
     });
-    result_.zone_hint = zone_hint(telemetry, span, benchmark_->window);
+    const Window window = benchmark_->window;
+    if (span.last_unix_s < kFirstAbsoluteUnixS) {
+      return explain("its times are seconds from some start, not absolute");
+    }
+    if (span.last_unix_s < window.start_unix_s || span.first_unix_s > window.end_unix_s) {
+      explain(
+          fmt::format("the recording goes from {:.3f} to {:.3f}, the window from {:.3f} to {:.3f}",
+                      span.first_unix_s, span.last_unix_s, window.start_unix_s, window.end_unix_s));
+      result_.zone_hint = zone_hint(telemetry, span, window);
+    } else if (!has_power) {
+      explain("no row has a power reading that can be used");
+    } else {
+      explain("rows there are, but none with a power reading in it");
+    }
   }
 
   const AggregateRequest& request_;
@@ -352,6 +398,10 @@ class Run {
       for (const std::string& warning : measurement_.telemetry->columns.warnings) {
         report_.err.push_back(fmt::format("{}: {}", csv, warning));
       }
+      if (!schema_2() && reasons_.empty() && !measurement_.telemetry->columns.device) {
+        report_.err.push_back(
+            fmt::format("{}: no_device_column: the rows of one stamp are taken for the GPUs", csv));
+      }
     }
   }
 
@@ -367,6 +417,12 @@ class Run {
       metrics_ = schema_1_metrics(measurement_.mean_power->avg_power_w,
                                   measurement_.mean_power->gpus, benchmark_->reported_duration_s,
                                   benchmark_->total_input_tokens, benchmark_->total_output_tokens);
+    }
+    if (const double mean_w = metrics_[0].value; is_implausible(mean_w, mean_w)) {
+      report_.err.push_back(
+          fmt::format("{}: implausible_watts: a mean of {:.6g} W per GPU; the header's unit may be "
+                      "wrong, or the sensor dead",
+                      telemetry_path_, mean_w));
     }
     for (const Metric& metric : metrics_) {
       if (std::isfinite(metric.value)) continue;
@@ -443,9 +499,13 @@ class Run {
                              !reasons_.contains(Reason::validation_result_unwritable);
     if (has_sidecar) line += "; see " + sidecar_path();
     report_.err.push_back(line);
-    for (const Reasons::Entry& entry : reasons_.entries()) {
-      report_.err.push_back(fmt::format("  {}: {}", code(entry.reason), remedy(entry.reason)));
-    }
+    const auto remedies = [&](const Reasons& reasons) {
+      for (const Reasons::Entry& entry : reasons.entries()) {
+        report_.err.push_back(fmt::format("  {}: {}", code(entry.reason), remedy(entry.reason)));
+      }
+    };
+    remedies(reasons_);
+    remedies(measurement_.column_faults);
     if (measurement_.zone_hint) report_.err.push_back("  " + *measurement_.zone_hint);
     return false;
   }

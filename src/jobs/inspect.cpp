@@ -18,9 +18,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Stamps before 1973 are seconds from the start of something.
-constexpr double kFirstAbsoluteUnixS = 1e8;
-
 // What is known of a file after reading it; good for both forms of output.
 struct Findings {
   Columns columns;
@@ -46,10 +43,12 @@ Span span_of(const std::vector<DeviceSurvey>& devices) {
 }
 
 // Why rows that were read came to nothing.
-void judge_samples(Findings& findings) {
+void judge_samples(const Telemetry& telemetry, Findings& findings) {
   Reasons& reasons = findings.reasons;
   if (findings.devices.empty()) {
-    if (findings.skipped.bad_timestamp > 0) reasons.add(Reason::invalid_timestamp_sample);
+    if (findings.skipped.bad_timestamp > 0) {
+      reasons.add(Reason::invalid_timestamp_sample, "the first " + telemetry.first_bad_stamp());
+    }
     if (findings.skipped.no_reading + findings.skipped.too_many_cells > 0) {
       reasons.add(Reason::invalid_power_sample);
     }
@@ -73,7 +72,8 @@ void read_recording(const Recording& recording, Findings& findings) {
   Telemetry telemetry = recording.open();
   Surveyor surveyor;
   findings.columns = telemetry.columns();
-  findings.warnings = findings.columns.warnings;
+  findings.warnings.insert(findings.warnings.end(), findings.columns.warnings.begin(),
+                           findings.columns.warnings.end());
   findings.timezone = telemetry.zone().name();
   findings.timezone_source = recording.zone_source();
   if (!is_usable(findings.columns)) {
@@ -94,7 +94,7 @@ void read_recording(const Recording& recording, Findings& findings) {
   if (fault) {
     findings.reasons.add(Reason::telemetry_file_unreadable, *fault);
   } else {
-    judge_samples(findings);
+    judge_samples(telemetry, findings);
   }
   if (telemetry.stamps() > 0 && telemetry.naive_stamps() == 0) {
     findings.timezone = "UTC";

@@ -101,7 +101,8 @@ void add_missing(const std::string& path, Reasons& reasons) {
   if (is_hidden) {
     reasons.add(Reason::aggregate_result_unwritable, FileError(path, "inspect", errno).what());
   } else {
-    reasons.add(Reason::aggregate_result_missing, path);
+    reasons.add(Reason::aggregate_result_missing,
+                S_ISDIR(status.st_mode) ? path + " is a folder" : path);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "aggregate_power/base/error.h"
 #include "aggregate_power/base/file.h"
 #include "aggregate_power/base/path.h"
 
@@ -92,8 +93,12 @@ void Recording::find_faults() {
   const bool is_there = ::stat(path_.c_str(), &status) == 0;
   if (!is_there && errno != ENOENT && errno != ENOTDIR && errno != ELOOP) {
     faults_.add(Reason::telemetry_file_unreadable, FileError(path_, "inspect", errno).what());
-  } else if (!is_there || !S_ISREG(status.st_mode)) {
+  } else if (!is_there) {
     faults_.add(Reason::telemetry_file_missing, path_);
+  } else if (!S_ISREG(status.st_mode)) {
+    faults_.add(Reason::telemetry_file_missing,
+                path_ + (S_ISDIR(status.st_mode) ? " is a folder"
+                                                 : " is no regular file: pass a pipe as '-'"));
   } else if (status.st_size == 0) {
     faults_.add(Reason::telemetry_file_empty, path_);
   } else {
@@ -105,8 +110,10 @@ void Recording::find_zone_file() {
   const std::string file = beside(path_, path_stem(path_) + "_context.json");
   if (!is_regular_file(file)) return;
   try {
-    const auto context = nlohmann::json::parse(read_file(file));
-    if (!context.is_object() || !context.contains("timestamp_timezone")) return;
+    const auto context = nlohmann::json::parse(read_file(file), nullptr, false);
+    if (!context.is_object()) throw Error("it is no JSON object");
+    if (!context.contains("timestamp_timezone")) return;
+    if (!context.at("timestamp_timezone").is_string()) throw Error("it is no text");
     zone_ = Zone::parse(context.at("timestamp_timezone").get<std::string>());
     zone_source_ = "file";
   } catch (const std::exception& error) {
@@ -130,6 +137,9 @@ std::optional<std::string> zone_hint(const Telemetry& telemetry, Span span, Wind
   constexpr std::int32_t kFarthestS = 26 * 3600;  // from one end of the earth's zones to the other
   if (telemetry.naive_stamps() == 0) return std::nullopt;
   std::vector<std::string> zones;
+  if (span.first_unix_s <= window.start_unix_s && span.last_unix_s >= window.end_unix_s) {
+    return std::nullopt;
+  }
   for (std::int32_t shift_s = -kFarthestS; shift_s <= kFarthestS; shift_s += kStepS) {
     if (span.first_unix_s + shift_s > window.start_unix_s ||
         span.last_unix_s + shift_s < window.end_unix_s) {

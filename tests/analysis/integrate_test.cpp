@@ -594,7 +594,8 @@ TEST(PowerIntegrator, KeepsRowReasonsWhenReadingBreaksOff) {
       integrator.abandon(Reason::telemetry_file_unreadable, "x.csv: a cell of more than ...");
   // The blank device is forgotten: B.3 step 6.
   EXPECT_EQ(result.reasons.text(),
-            "invalid_power_sample, telemetry_file_unreadable (x.csv: a cell of more than ...)");
+            "invalid_power_sample (the first at 105.000), telemetry_file_unreadable (x.csv: a cell "
+            "of more than ...)");
   EXPECT_TRUE(result.gpu_ids.empty());
   EXPECT_EQ(result.expected_num_gpus, 2);
   EXPECT_FALSE(result.total_gpu_energy_j);

@@ -71,9 +71,10 @@ TEST(ZoneParse, TakesNamesOfTheDatabase) {
 }
 
 TEST(ZoneParse, NamesTheTextAndTheRemedy) {
-  EXPECT_EQ(error_of("PDT"),
-            "unknown time zone 'PDT'; give a name such as 'America/Los_Angeles' or an offset such "
-            "as '-07:00'");
+  EXPECT_EQ(
+      error_of("PDT"),
+      "unknown time zone 'PDT'; give 'UTC', a name such as 'America/Los_Angeles' or an offset such "
+      "as '-07:00'");
 }
 
 TEST(ZoneParse, RefusesWhatIsNoNameAndNoOffset) {
@@ -97,9 +98,10 @@ TEST(ZoneParse, RefusesWhatIsNoNameAndNoOffset) {
                            "Europe",
                            "Europe/Berlin ",
                            "Europe/K\xC3\xB6ln"}) {
-    EXPECT_EQ(error_of(text), std::string("unknown time zone '") + text +
-                                  "'; give a name such as 'America/Los_Angeles' or an offset such "
-                                  "as '-07:00'");
+    EXPECT_EQ(error_of(text),
+              std::string("unknown time zone '") + text +
+                  "'; give 'UTC', a name such as 'America/Los_Angeles' or an offset such "
+                  "as '-07:00'");
   }
 }
 

@@ -776,6 +776,35 @@ TEST(ChooseColumns, ObeysNamedColumns) {
       << "the exact name first";
 }
 
+TEST(ChooseColumns, ReadsANamedColumnOfMany) {
+  const std::string text = "timestamp,gpu0_power,gpu1_power\n1700000000,5,6\n";
+  EXPECT_EQ(choose(text).reasons.codes(), (Codes{kNoPower, kNoDevice, "wide_power_columns"}));
+  const Columns named = choose(text, {"", "gpu1_power", ""});
+  EXPECT_EQ(name_of(named.power), "gpu1_power");
+  EXPECT_EQ(named.reasons.codes(), Codes{kNoDevice});
+  EXPECT_EQ(named.warnings, Codes{}) << "the choice was made";
+}
+
+TEST(ChooseColumns, WarnsOfARepeatedName) {
+  const std::string text = "timestamp,gpu,power_w,power_w,temp,temp\n1700000000,0,5,6,7,8\n";
+  EXPECT_EQ(choose(text).warnings,
+            Codes{"duplicate_column: 'power_w' stands in the header more than once; the last one "
+                  "is read"});
+}
+
+TEST(ChooseColumns, WarnsOfOtherSeparators) {
+  for (const char* separator : {";", "\t", "|"}) {
+    std::string text = "timestamp;gpu;power_w\n1700000000;0;5\n";
+    for (std::size_t at; (at = text.find(';')) != text.npos && *separator != ';';) {
+      text.replace(at, 1, separator);
+    }
+    const Columns columns = choose(text);
+    ASSERT_EQ(columns.warnings.size(), 1u) << separator;
+    EXPECT_TRUE(columns.warnings[0].starts_with("not_comma_separated: the header looks separated"))
+        << columns.warnings[0];
+  }
+}
+
 TEST(ChooseColumns, ANamedDeviceDropsTheHost) {
   const Columns columns =
       choose("timestamp,host,gpu,slot,power_w\n1700000000,a,0,3,5\n", {"", "", "slot"});

@@ -125,7 +125,8 @@ TEST(Inspect, SaysWhyThereIsNoPowerSeries) {
     const char* err;
   } cases[] = {
       {"no power", "timestamp,index,temp\n1777118400,0,40\n",
-       "aggregate-power: a.csv: no power series: power_column_missing\n"
+       "aggregate-power: a.csv: no power series: power_column_missing (the header has "
+       "'timestamp', 'index', 'temp')\n"
        "aggregate-power:   power_column_missing: record a column of power draw, or name it with "
        "--power-column\n"},
       {"relative times", "timestamp,index,power.draw [W]\n0.5,0,40\n1.5,0,41\n",
@@ -135,13 +136,14 @@ TEST(Inspect, SaysWhyThereIsNoPowerSeries) {
        "aggregate-power:   relative_time: record absolute times: seconds from a run's start cannot "
        "be placed in a window\n"},
       {"times of day", "timestamp,index,power.draw [W]\n12:00:00.5,0,40\n",
-       "aggregate-power: a.csv: no power series: invalid_timestamp_sample, "
+       "aggregate-power: a.csv: no power series: invalid_timestamp_sample (the first "
+       "'12:00:00.5' in row 1 behind the header), "
        "no_usable_power_samples, "
        "time_without_date\n"
-       "aggregate-power:   invalid_timestamp_sample: some rows have no readable time: "
-       "'aggregate-power inspect FILE' counts them\n"
-       "aggregate-power:   no_usable_power_samples: the recording and the window do not meet: "
-       "check "
+       "aggregate-power:   invalid_timestamp_sample: rows without a readable time make "
+       "the whole recording doubtful: mend the recorder, or name another column with "
+       "--timestamp-column\n"
+       "aggregate-power:   no_usable_power_samples: no power reading could be used: check "
        "the clocks, the time zone and the file\n"
        "aggregate-power:   time_without_date: record the date too: a time of day cannot be placed "
        "in a window\n"},
@@ -149,13 +151,11 @@ TEST(Inspect, SaysWhyThereIsNoPowerSeries) {
        "aggregate-power: a.csv: no power series: invalid_power_sample, no_usable_power_samples\n"
        "aggregate-power:   invalid_power_sample: some rows at the window have no usable power "
        "reading: check the recorder's log\n"
-       "aggregate-power:   no_usable_power_samples: the recording and the window do not meet: "
-       "check "
+       "aggregate-power:   no_usable_power_samples: no power reading could be used: check "
        "the clocks, the time zone and the file\n"},
       {"no rows", "timestamp,index,power.draw [W]\n",
        "aggregate-power: a.csv: no power series: no_usable_power_samples\n"
-       "aggregate-power:   no_usable_power_samples: the recording and the window do not meet: "
-       "check "
+       "aggregate-power:   no_usable_power_samples: no power reading could be used: check "
        "the clocks, the time zone and the file\n"},
       {"an empty file", "",
        "aggregate-power: a.csv: no power series: telemetry_file_empty (a.csv)\n"
@@ -186,6 +186,7 @@ TEST(Inspect, EndsWith2WhenAFileCannotBeOpened) {
     EXPECT_EQ(run.status, 2) << file;
     EXPECT_EQ(run.err,
               "aggregate-power: " + file + ": no power series: telemetry_file_missing (" + file +
+                  (file == "folder" ? " is a folder" : "") +
                   ")\naggregate-power:   telemetry_file_missing: start the monitor before the "
                   "load, and check the path of its file\n");
     const Json told = Json::parse(run.out);

@@ -193,7 +193,7 @@ TEST(Publish, TellsInTheAuditRecordWhatIsWrongWithTheAggregate) {
     std::string reason;                // with {} for the path
   } cases[] = {
       {"missing", "", "aggregate_result_missing ({})"},
-      {"a folder", std::nullopt, "aggregate_result_missing ({})"},
+      {"a folder", std::nullopt, "aggregate_result_missing ({} is a folder)"},
       {"empty", "", "aggregate_result_unwritable ({}:1:1: expected a value, but the text ends)"},
       {"not JSON", "{\"a\" 1}", "aggregate_result_unwritable ({}:1:6: expected ':' after \"a\")"},
       {"an array", "[1, 2]", "aggregate_result_unwritable ({}:1:1: expected an object)"},

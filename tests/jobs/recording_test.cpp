@@ -63,12 +63,13 @@ TEST(Recording, KnowsWhetherAFileCanBeRead) {
   const struct {
     const char* name;
     const char* code;
+    const char* what = "";
   } cases[] = {
       {"good.csv", ""},
       {"link.csv", ""},
       {"missing.csv", "telemetry_file_missing"},
-      {"folder.csv", "telemetry_file_missing"},
-      {"fifo.csv", "telemetry_file_missing"},
+      {"folder.csv", "telemetry_file_missing", " is a folder"},
+      {"fifo.csv", "telemetry_file_missing", " is no regular file: pass a pipe as '-'"},
       {"dangling.csv", "telemetry_file_missing"},
       {"good.csv/x", "telemetry_file_missing"},
       {"empty.csv", "telemetry_file_empty"},
@@ -76,7 +77,8 @@ TEST(Recording, KnowsWhetherAFileCanBeRead) {
   for (const auto& c : cases) {
     const std::string path = folder / c.name;
     const Recording recording(path, std::nullopt, {});
-    EXPECT_EQ(recording.faults().text(), *c.code == '\0' ? "" : c.code + (" (" + path + ")"))
+    EXPECT_EQ(recording.faults().text(),
+              *c.code == '\0' ? "" : c.code + (" (" + path + c.what + ")"))
         << c.name;
     EXPECT_EQ(recording.path(), path);
   }
@@ -144,7 +146,7 @@ TEST(Recording, WarnsOfAZoneFileThatCannotBeUsed) {
   const Folder folder;
   const std::string csv = put(folder / "gpu_metrics.csv", kNaive);
   const std::string beside = folder / "gpu_metrics_context.json";
-  for (const char* text : {"{", "", "{\"timestamp_timezone\": \"PDT\"}",
+  for (const char* text : {"{", "", "{\"timestamp_timezone\": \"PDT\"}", "[]",
                            "{\"timestamp_timezone\": 5}", "{\"timestamp_timezone\": null}"}) {
     put(beside, text);
     const Recording recording(csv, std::nullopt, {});
@@ -154,7 +156,7 @@ TEST(Recording, WarnsOfAZoneFileThatCannotBeUsed) {
     EXPECT_TRUE(warning.starts_with(beside + ": the zone in it cannot be used (")) << warning;
     EXPECT_TRUE(warning.ends_with("); mend it or pass --timezone")) << warning;
   }
-  for (const char* text : {"{}", "[]", "5", "{\"timezone\": \"PDT\"}"}) {
+  for (const char* text : {"{}", "{\"timezone\": \"PDT\"}"}) {
     put(beside, text);
     const Recording recording(csv, std::nullopt, {});
     EXPECT_EQ(recording.zone_source(), "default") << text;
@@ -219,6 +221,7 @@ TEST(ZoneHint, IsNothingWhereAZoneDoesNotHelp) {
                  "timestamp,gpu,power_w\n1777118400,0,5\n"),
             std::nullopt)
       << "stamps that say it themselves";
+  EXPECT_EQ(hint({kNoon - 8000, kNoon + 8000}, kWindow), std::nullopt) << "it covers the window";
 }
 
 }  // namespace

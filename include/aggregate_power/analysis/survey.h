@@ -12,6 +12,10 @@
 
 namespace aggregate_power {
 
+// Whether no GPU board or module draws so much, or none that is on so little: the unit is off by a
+// thousand then (formats.md section 1 row 9), or the sensor is dead.
+bool is_implausible(double mean_w, double max_w);
+
 struct DeviceSurvey {
   std::string id;
   std::uint64_t samples = 0;  // readings, those that share a stamp included

@@ -26,7 +26,7 @@ struct BenchmarkReading {
 };
 
 // Which checks apply. Schema 1 (contract.md A.3): true and false count as 1 and 0, the output
-// tokens must be there, the input tokens need not, `completed` is not looked at. Schema 2: B.2.
+// tokens must be there, the input tokens and `completed` need not. Schema 2: B.2.
 enum class BenchmarkRules { schema_1, schema_2 };
 
 // Reads a result of any size in one pass. `name` is for messages. What is wrong is a reason, never

@@ -59,6 +59,8 @@ class Reasons {
   // `detail` is what was found, for people: "GPU 3: 4.2 s, at most 3 s". The first one is kept.
   void add(Reason reason, std::string detail = {});
   void add(const Reasons& others);
+  // A detail for a reason that is there without one.
+  void explain(Reason reason, std::string detail);
 
   bool empty() const { return entries_.empty(); }
   bool contains(Reason reason) const;

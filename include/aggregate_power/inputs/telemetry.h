@@ -62,11 +62,14 @@ class Telemetry {
   std::uint64_t rows() const { return rows_; }  // behind the header, blank ones too
   std::uint64_t stamps() const { return stamps_read_; }
   std::uint64_t naive_stamps() const { return naive_stamps_; }  // that the zone decided
+  // "'yesterday' in row 3 behind the header"; empty when no stamp was bad.
+  const std::string& first_bad_stamp() const { return first_bad_stamp_; }
   std::uint64_t dropped_nuls() const { return head_nuls_ + csv_->dropped_nuls(); }
 
  private:
   void read_head(const ColumnNames& wanted);
   bool read_row(const CsvRow& row, Reading& reading);
+  void note_bad_stamp(std::string_view text);
   bool is_repeated_header(const CsvRow& row) const;
   bool is_wanted_metric(std::string_view name);
   std::uint32_t find_device(const CsvRow& row);
@@ -81,6 +84,7 @@ class Telemetry {
   DeviceNames devices_;
   std::size_t header_cells_ = 0;
   Skipped skipped_;
+  std::string first_bad_stamp_;
   std::uint64_t rows_ = 0;
   std::uint64_t stamps_read_ = 0;
   std::uint64_t naive_stamps_ = 0;

@@ -5,6 +5,9 @@
 
 namespace aggregate_power {
 
+// Stamps before this, in 1973, are seconds from the start of something.
+inline constexpr double kFirstAbsoluteUnixS = 1e8;
+
 // Power of one device at one instant.
 struct Sample {
   double unix_s = 0;
