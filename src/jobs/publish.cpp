@@ -1,11 +1,13 @@
 // The aggregate result and its audit record, put in their places together.
 #include "aggregate_power/jobs/publish.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -223,6 +225,42 @@ std::map<std::string, std::string> spelled_members(const std::string& text) {
   return members;
 }
 
+void require_access(const std::string& path, int mode, const std::string& file,
+                    const std::string& action) {
+  if (::faccessat(AT_FDCWD, path.c_str(), mode, AT_EACCESS) != 0) {
+    throw FileError(file, action, errno);
+  }
+}
+
+// Throws FileError when the file could not be replaced, or written where there is none. With
+// `make_folders` it is the nearest folder there is that counts.
+void require_replaceable(const std::string& path, bool make_folders) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) throw FileError(path, "replace", EISDIR);
+  fs::path folder = fs::path(path).parent_path();
+  if (!make_folders || fs::exists(folder, ignored)) {
+    folder = fs::path(resolve_links(path)).parent_path();
+  }
+  while (make_folders && !folder.empty() && !fs::exists(folder, ignored)) {
+    folder = folder.parent_path();
+  }
+  require_access(folder.empty() ? "." : folder.string(), W_OK | X_OK, path,
+                 "create a temporary beside it");
+}
+
+// Whether the audit record could be written; empty: it could.
+std::string sidecar_obstacle(const Publication& publication) {
+  std::string conflict = sidecar_conflict(publication);
+  if (!conflict.empty()) return conflict;
+  try {
+    require_replaceable(publication.sidecar_path, publication.make_sidecar_folder);
+  } catch (const FileError& error) {
+    return error.what();
+  }
+  return {};
+}
+
 }  // namespace
 
 Published publish(const Publication& publication) { return Publisher(publication).run(); }
@@ -234,7 +272,8 @@ Preview preview(const Publication& publication) {
     add_missing(path, result.reasons);
   } else if (!publication.edits.empty()) {
     try {
-      if (::access(path.c_str(), W_OK) != 0) throw FileError(path, "open for writing", errno);
+      require_access(path, W_OK, path, "open for writing");
+      require_replaceable(path, false);
       const std::string text = read_file(path);
       const std::string changed = patched(path, publication.edits);
       const auto before = spelled_members(text);
@@ -256,7 +295,7 @@ Preview preview(const Publication& publication) {
   }
   if (!publication.sidecar_path.empty()) {
     const std::string& sidecar = publication.sidecar_path;
-    result.sidecar_fault = sidecar_conflict(publication);
+    result.sidecar_fault = sidecar_obstacle(publication);
     if (!result.sidecar_fault.empty()) return result;
     result.lines.push_back(holds(sidecar, publication.sidecar(result.reasons))
                                ? sidecar + ": unchanged"

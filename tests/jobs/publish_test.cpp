@@ -252,11 +252,14 @@ TEST(Publish, KeepsTheOldBytesOfAnAggregateThatCannotBeWritten) {
       Publication what = publication(folder, valid);
       what.aggregate_path = path;
       what.sidecar_path = folder / "out/audit.json";
+      Preview foreseen;
       Published published;
       {
         const AsNobody nobody;
+        foreseen = preview(what);
         published = publish(what);
       }
+      EXPECT_EQ(foreseen.reasons.text(), published.reasons.text()) << c.what;
       ASSERT_EQ(::chmod((folder / "in").c_str(), 0755), 0);
       ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
       EXPECT_EQ(published.reasons.text(), fmt::format(fmt::runtime(c.reason), path)) << c.what;
@@ -294,11 +297,14 @@ TEST(Publish, NeverClaimsWhatIsNotAudited) {
       give_to_nobody(folder.path(), 0755);
       Publication what = publication(folder, valid);
       what.sidecar_path = folder / c.sidecar;
+      Preview foreseen;
       Published published;
       {
         const AsNobody nobody;
+        foreseen = preview(what);
         published = publish(what);
       }
+      EXPECT_NE(foreseen.sidecar_fault, "") << c.what;
       EXPECT_TRUE(published.reasons.empty()) << published.reasons.text();
       if (c.fault != nullptr) {
         EXPECT_EQ(published.sidecar_fault, fmt::format(fmt::runtime(c.fault), what.sidecar_path))
