@@ -1,0 +1,17 @@
+// Numbers as Python's int() and float() read them: blanks around, a sign, digits of any script,
+// single underscores between digits.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace aggregate_power {
+
+// Nothing where int() raises, and beyond 64 bits.
+std::optional<std::int64_t> python_int(std::string_view text);
+
+// Nothing where float() raises. "nan", "inf" and numbers too large for a double are numbers.
+std::optional<double> python_float(std::string_view text);
+
+}  // namespace aggregate_power
