@@ -12,7 +12,8 @@ nvidia-smi, amd-smi and rocm-smi that is on the PATH.
   start                return once the first sample is in FILE, or after five seconds without one
   stop                 end the recording with a sample from after this call
   --output FILE        the CSV; start replaces an older one (default: gpu_metrics.csv)
-  --interval SECONDS   time between samples; amd-smi takes whole seconds only (default: 1)
+  --interval SECONDS   time between samples; amd-smi takes whole seconds only; from 3 s on
+                       aggregate-power needs a longer --max-sample-gap (default: 1)
   -h, --help           print this and exit
 
 Beside gpu_metrics.csv come gpu_metrics_context.json (UTC offset, tool, interval); from nvidia-smi
@@ -305,6 +306,13 @@ first_sample() {
   done
 }
 
+warn_of_gaps() {  # at the very limit too: an interval is never quite kept
+  if awk -v s="$interval" 'BEGIN { exit s < 3 }'; then
+    say "--interval $interval: aggregate-power takes silences of more than 3 s for gaps;" \
+      "give it a --max-sample-gap above $interval"
+  fi
+}
+
 start() {
   choose_tool
   case $tool:$interval in
@@ -351,6 +359,7 @@ start() {
   identity
   rm -f "$scratch"
   trap - EXIT
+  warn_of_gaps
 }
 
 # ---- stop

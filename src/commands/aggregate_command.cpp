@@ -1,13 +1,12 @@
 // aggregate-power without a command's name: one run, end to end.
-#include <charconv>
 #include <cstdlib>
 #include <optional>
-#include <tuple>
 
 #include <fmt/format.h>
 
 #include "aggregate_power/base/error.h"
 #include "aggregate_power/base/path.h"
+#include "aggregate_power/base/python_number.h"
 #include "aggregate_power/base/unicode.h"
 #include "aggregate_power/commands/command.h"
 #include "aggregate_power/jobs/aggregate.h"
@@ -28,28 +27,6 @@ struct Texts {
   TelemetryOptionTexts telemetry;
 };
 
-// int(text) of Python: blanks around, a sign, single underscores between digits.
-std::optional<std::int64_t> python_int(std::string_view text) {
-  const std::string digits = ascii_digits(strip(text));
-  std::string plain;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    const auto is_digit = [&](std::size_t at) {
-      return at < digits.size() && digits[at] >= '0' && digits[at] <= '9';
-    };
-    if (digits[i] != '_') {
-      plain += digits[i];
-    } else if (i == 0 || !is_digit(i - 1) || !is_digit(i + 1)) {
-      return std::nullopt;
-    }
-  }
-  const bool plus = plain.size() > 1 && plain[0] == '+' && plain[1] != '-';
-  std::int64_t value = 0;
-  const char* const end = plain.data() + plain.size();
-  const auto [at, error] = std::from_chars(plain.data() + (plus ? 1 : 0), end, value);
-  if (error != std::errc() || at != end) return std::nullopt;
-  return value;
-}
-
 CLI::Validator whole_number() {
   return CLI::Validator(
       [](std::string& text) {
@@ -62,11 +39,8 @@ CLI::Validator whole_number() {
 CLI::Validator seconds() {
   return CLI::Validator(
       [](std::string& text) {
-        char* end = nullptr;
-        std::ignore = std::strtod(text.c_str(), &end);
-        return end != text.c_str() && *end == '\0'
-                   ? std::string()
-                   : fmt::format("expected a number of seconds, got '{}'", text);
+        return python_float(text) ? std::string()
+                                  : fmt::format("expected a number of seconds, got '{}'", text);
       },
       "");
 }
@@ -95,7 +69,7 @@ AggregateRequest request_of(const Texts& texts) {
   request.schema_version = texts.schema_version != 0               ? texts.schema_version
                            : request.expected_num_gpus.has_value() ? 2
                                                                    : 1;
-  request.max_sample_gap_s = std::strtod(texts.max_sample_gap.c_str(), nullptr);
+  request.max_sample_gap_s = *python_float(texts.max_sample_gap);
   request.require_power = texts.require_power || required_by_environment();
   request.dry_run = texts.dry_run;
   request.columns = {texts.telemetry.timestamp_column, texts.telemetry.power_column,
@@ -157,33 +131,36 @@ Command aggregate_command() {
              "GPUs that the run used; asks for the checked, per-GPU integration (schema 2)")
       ->type_name("N")
       ->check(whole_number());
-  add_option(app, "--schema-version", texts->schema_version,
-             "1: three best-effort keys; 2: seven checked ones and a verdict (default: 2 with "
-             "--expected-num-gpus, else 1)")
-      ->type_name("1|2")
-      ->check(between(1, 2));
+  CLI::Option* const schema_version =
+      add_option(app, "--schema-version", texts->schema_version,
+                 "1: three best-effort keys; 2: seven checked ones and a verdict (default: 2 with "
+                 "--expected-num-gpus, else 1)")
+          ->type_name("1|2");
+  take_one_of(command, *schema_version, {"1", "2"});
   add_option(app, "--validation-result", texts->validation_result,
              "Audit record (default: power_validation_STEM.json beside the benchmark result with "
              "schema 2, none with schema 1)")
       ->type_name("FILE");
   add_option(app, "--max-sample-gap", texts->max_sample_gap,
-             "Longest silence between two samples of a GPU (default: 3)")
+             "Longest silence between two samples of a GPU; rows so near the window count too, so "
+             "that a longer one lets bad rows further from it void the run (default: 3)")
       ->type_name("SECONDS")
       ->check(seconds());
   app.add_flag("--require-power", texts->require_power,
                "End with status 1 when power is not valid (also: REQUIRE_POWER=1, true or yes)");
   app.add_flag("--dry-run", texts->dry_run, "Print what would change; write nothing");
-  add_telemetry_options(app, texts->telemetry);
+  add_telemetry_options(command, texts->telemetry);
   command.examples =
       "aggregate-power --csv gpu_metrics.csv --bench-result run.json --agg-result agg_run.json\n"
       "aggregate-power --csv gpu_metrics.csv --bench-result run.json --agg-result agg_run.json "
       "--expected-num-gpus 8 --require-power\n"
       "aggregate-power --bench-result run.json --agg-result agg_run.json --expected-num-gpus 8 "
       "--dry-run";
+  command.exit_statuses =
+      "0 done, also when the telemetry could not be used (the reason is recorded); 1 when power is "
+      "required and not valid; 2 for wrong options";
   command.notes =
-      "Exit status: 0 done, also when the telemetry could not be used (the reason is recorded); 1 "
-      "when "
-      "power is required and not valid; 2 for wrong options.";
+      "Reason codes, each with what to do: 'man aggregate-power', or README.md under Reason codes.";
   command.run = [texts] { return run(*texts); };
   return command;
 }

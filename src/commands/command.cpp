@@ -113,7 +113,8 @@ std::string help(const Command& command) {
         footer += fmt::format("  {}\n", line);
         rest.remove_prefix(std::min(line.size() + 1, rest.size()));
       }
-      return footer + "\n" + command_.notes + "\n";
+      footer += fmt::format("\nExit status: {}.\n", command_.exit_statuses);
+      return command_.notes.empty() ? footer : footer + command_.notes + "\n";
     }
 
    private:
@@ -155,16 +156,30 @@ std::vector<Command> all_commands() {
   return commands;
 }
 
-void add_telemetry_options(CLI::App& app, TelemetryOptionTexts& texts) {
+void take_one_of(Command& command, CLI::Option& option, const std::vector<std::string>& words) {
+  option.check(CLI::Validator(
+      [words](std::string& text) {
+        if (std::ranges::find(words, text) != words.end()) return std::string();
+        return fmt::format("expected {} or {}, got '{}'",
+                           fmt::join(words.begin(), words.end() - 1, ", "), words.back(), text);
+      },
+      ""));
+  command.words[option.get_name()] = words;
+}
+
+void add_telemetry_options(Command& command, TelemetryOptionTexts& texts) {
+  CLI::App& app = *command.options;
   add_option(app, "--timestamp-column", texts.timestamp_column,
              "The column of times, by name (default: chosen by the header)");
   add_option(app, "--power-column", texts.power_column,
-             "The column of power draw, by name (default: chosen by the header)");
+             "The column of power draw, by name; 'power.draw' finds 'power.draw [W]' too (default: "
+             "chosen by the header)");
   add_option(app, "--device-column", texts.device_column,
              "The column that tells GPUs apart, by name (default: chosen by the header)");
   add_option(app, "--timezone", texts.timezone,
              "What stamps without an offset mean: local, UTC, +HH:MM, -HH:MM or Area/City "
              "(default: timestamp_timezone of STEM_context.json beside the file, else local)");
+  command.words["--timezone"] = {"local", "UTC"};
 }
 
 }  // namespace aggregate_power

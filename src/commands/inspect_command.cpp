@@ -46,15 +46,14 @@ Command inspect_command() {
              "Show also how this benchmark's window lies in the telemetry")
       ->type_name("FILE");
   app.add_flag("--json", texts->json, "Print one JSON object");
-  add_telemetry_options(app, texts->telemetry);
+  add_telemetry_options(command, texts->telemetry);
   command.examples =
       "aggregate-power inspect gpu_metrics.csv\n"
       "aggregate-power inspect gpu_metrics.csv --json --timezone +05:30\n"
       "aggregate-power inspect gpu_metrics.csv --bench-result run.json";
-  command.notes =
-      "Exit status: 0 a usable power series was read; 1 not, with the reason and what to do; 2 the "
-      "file "
-      "cannot be opened, or wrong options.";
+  command.exit_statuses =
+      "0 a usable power series was read; 1 not, with the reason and what to do; 2 the file cannot "
+      "be opened, or wrong options";
   command.run = [texts] { return run(*texts); };
   return command;
 }

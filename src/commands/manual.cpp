@@ -1,13 +1,51 @@
 // A man page and a bash completion, made from the options.
 #include <algorithm>
+#include <span>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "aggregate_power/commands/command.h"
+#include "aggregate_power/inputs/reason.h"
 
 namespace aggregate_power {
 namespace {
+
+struct Entry {
+  std::string_view name;
+  std::string_view text;
+};
+
+constexpr Entry kEnvironment[] = {
+    {"GPU_METRICS_CSV",
+     "the telemetry, when there is no --csv; no other file is taken when that one is absent"},
+    {"REQUIRE_POWER", "1, true or yes, in capitals or not: the same as --require-power"},
+    {"TZ",
+     "the zone 'local': that of stamps without an offset where nothing else says theirs, and of "
+     "those that synthesize writes"},
+    {"TZDIR", "the folder of named time zones, instead of /usr/share/zoneinfo"},
+};
+
+constexpr Entry kFiles[] = {
+    {"gpu_metrics.csv, /workspace/gpu_metrics.csv",
+     "read: the telemetry when neither --csv nor GPU_METRICS_CSV names one; the first that exists"},
+    {"STEM_context.json",
+     "read, when it stands beside the telemetry STEM.csv and there is no --timezone: its "
+     "timestamp_timezone is the zone of stamps without an offset; one that cannot be used is a "
+     "warning"},
+    {"STEM_energy_start.csv, STEM_energy_end.csv",
+     "read, when they stand beside the telemetry STEM.csv and an audit record is written: the "
+     "energy counters to compare with"},
+    {"the benchmark result", "read: the window and the counts"},
+    {"the aggregate result", "read, and replaced by itself with our members in it"},
+    {"power_validation_STEM.json",
+     "written beside the benchmark result STEM.json under schema 2, or where --validation-result "
+     "says, with the folders that are missing: the audit record"},
+    {".NAME.XXXXXXXX.aggregate-power.tmp",
+     "written beside each file and renamed to it; one that a killed run left is removed by the "
+     "next"},
+};
 
 // Text that troff does not take for a request or an escape.
 std::string troff(std::string_view text) {
@@ -36,12 +74,30 @@ std::string option_entry(const CLI::Option& option) {
                      troff(option.get_description()));
 }
 
+std::string entry(const Entry& one) {
+  return fmt::format(".TP\n\\fB{}\\fR\n{}\n", troff(one.name), troff(one.text));
+}
+
+std::string entries(std::span<const Entry> all) {
+  std::string text;
+  for (const Entry& one : all) text += entry(one);
+  return text;
+}
+
+std::string reason_codes() {
+  std::string text = "What an audit record or a message names, and what to do about it.\n";
+  for (const Reason reason : all_reasons()) {
+    text += entry({code(reason), remedy(reason)});
+  }
+  return text;
+}
+
 std::string command_section(const Command& command) {
   const std::string& name = command.options->get_name();
   std::string section =
       fmt::format(".SS {}\n{}\n", troff(name), troff(command.options->get_description()));
   for (const CLI::Option* option : command.options->get_options()) section += option_entry(*option);
-  return section + ".PP\n" + troff(command.notes) + "\n";
+  return command.notes.empty() ? section : section + ".PP\n" + troff(command.notes) + "\n";
 }
 
 std::string last_word(const std::string& name) { return name.substr(name.rfind(' ') + 1); }
@@ -52,6 +108,15 @@ std::string all_long_options(const Command& command) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   return fmt::format("{}", fmt::join(names, " "));
+}
+
+// What can stand behind each option, and the options themselves.
+std::string completion_cases(const Command& command, const std::string& name) {
+  std::string cases;
+  for (const auto& [option, words] : command.words) {
+    cases += fmt::format("    {}:{}) words=\"{}\" ;;\n", name, option, fmt::join(words, " "));
+  }
+  return cases + fmt::format("    {}:*) options=\"{}\" ;;\n", name, all_long_options(command));
 }
 
 }  // namespace
@@ -70,6 +135,13 @@ std::string man_page() {
   }
   page += ".SH COMMANDS\n";
   for (const Command& command : commands) page += command_section(command);
+  page += ".SH EXIT STATUS\n";
+  for (const Command& command : commands) {
+    page += entry({command.options->get_name(), command.exit_statuses});
+  }
+  page += ".SH ENVIRONMENT\n" + entries(kEnvironment);
+  page += ".SH FILES\n" + entries(kFiles);
+  page += ".SH REASON CODES\n" + reason_codes();
   page += ".SH EXAMPLES\n.nf\n";
   for (const Command& command : commands) page += troff(command.examples) + "\n";
   return page + ".fi\n";
@@ -78,30 +150,37 @@ std::string man_page() {
 std::string bash_completion() {
   std::string cases;
   std::string names;
-  std::string first;
-  for (const Command& command : all_commands()) {
-    const std::string name = last_word(command.options->get_name());
-    if (first.empty()) {
-      first = all_long_options(command);
-      continue;
-    }
+  const std::vector<Command> commands = all_commands();
+  for (std::size_t i = 1; i < commands.size(); ++i) {
+    const std::string name = last_word(commands[i].options->get_name());
     names += name + " ";
-    cases += fmt::format("    {}) words=\"{}\" ;;\n", name, all_long_options(command));
+    cases += completion_cases(commands[i], name);
   }
+  cases += completion_cases(commands[0], "*");
   return fmt::format(
       "# bash completion for aggregate-power, made from its options\n"
       "_aggregate_power() {{\n"
-      "  local word=\"${{COMP_WORDS[COMP_CWORD]}}\" words\n"
-      "  case \"${{COMP_WORDS[1]}}\" in\n{}"
-      "    *) words=\"{}\"; [ \"$COMP_CWORD\" -eq 1 ] && words=\"{}$words\" ;;\n"
+      "  local word=\"${{COMP_WORDS[COMP_CWORD]}}\" option=\"${{COMP_WORDS[COMP_CWORD - 1]}}\"\n"
+      "  local command=\"${{COMP_WORDS[1]}}\" options= words=\n"
+      "  if [ \"$word\" = = ]; then\n"  // --option=, and nothing behind it yet
+      "    word=\n"
+      "  elif [ \"$option\" = = ]; then\n"
+      "    option=\"${{COMP_WORDS[COMP_CWORD - 2]}}\"\n"
+      "  fi\n"
+      "  [ \"$COMP_CWORD\" -gt 1 ] || command=\n"
+      "  case \"$command:$option\" in\n{}"
       "  esac\n"
-      "  case \"$word\" in\n"
-      "    -*) COMPREPLY=($(compgen -W \"$words\" -- \"$word\")) ;;\n"
-      "    *) COMPREPLY=($(compgen -W \"$words\" -- \"$word\") $(compgen -f -- \"$word\")) ;;\n"
+      "  case \"$COMP_CWORD:$word\" in\n"
+      "    1:*) words=\"{}$options\" ;;\n"
+      "    *:-*) words=\"$words $options\" ;;\n"
       "  esac\n"
+      "  COMPREPLY=()\n"
+      "  if [ -n \"$words\" ]; then mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\"); "
+      "fi\n"
       "}}\n"
-      "complete -o filenames -F _aggregate_power aggregate-power\n",
-      cases, first, names);
+      "# Where it finds nothing the shell completes file names, and quotes them as they need.\n"
+      "complete -o bashdefault -o default -F _aggregate_power aggregate-power\n",
+      cases, names);
 }
 
 }  // namespace aggregate_power

@@ -19,6 +19,12 @@
 namespace aggregate_power {
 namespace {
 
+constexpr std::pair<const char*, SyntheticSchema> kSchemas[] = {
+    {"nvidia-smi", SyntheticSchema::nvidia_smi},
+    {"amd-smi", SyntheticSchema::amd_smi},
+    {"generic", SyntheticSchema::generic},
+};
+
 struct Texts {
   std::string schema = "nvidia-smi";
   std::vector<std::string> phases;
@@ -118,9 +124,9 @@ void write_text(const std::string& path, const std::string& text) {
 
 SyntheticOptions options_of(const Texts& texts) {
   SyntheticOptions options = texts.options;
-  options.schema = texts.schema == "amd-smi"   ? SyntheticSchema::amd_smi
-                   : texts.schema == "generic" ? SyntheticSchema::generic
-                                               : SyntheticSchema::nvidia_smi;
+  for (const auto& [name, schema] : kSchemas) {
+    if (texts.schema == name) options.schema = schema;
+  }
   for (const std::string& text : texts.phases) options.phases.push_back(*parse_phase(text));
   for (const std::string& text : texts.faults) options.faults.push_back(*parse_fault_at(text));
   double duration_s = 0;
@@ -188,15 +194,13 @@ Command synthesize_command() {
       "aggregate-power synthesize");
   command.usage = "--phase SECONDS:WATTS --out FILE [OPTIONS]";
   CLI::App& app = *command.options;
-  add_option(app, "--schema", texts->schema, "The recorder to imitate (default: nvidia-smi)")
-      ->type_name("NAME")
-      ->check(CLI::Validator(
-          [](std::string& text) {
-            const bool known = text == "nvidia-smi" || text == "amd-smi" || text == "generic";
-            return known ? std::string()
-                         : fmt::format("expected nvidia-smi, amd-smi or generic, got '{}'", text);
-          },
-          ""));
+  std::vector<std::string> schemas;
+  for (const auto& [name, schema] : kSchemas) schemas.emplace_back(name);
+  CLI::Option* const schema = add_option(app, "--schema", texts->schema,
+                                         fmt::format("The recorder to imitate: {} (default: {})",
+                                                     fmt::join(schemas, ", "), texts->schema))
+                                  ->type_name("NAME");
+  take_one_of(command, *schema, schemas);
   app.add_option("--phase", texts->phases, "So long at so many watts per GPU; repeatable")
       ->type_name("SECONDS:WATTS")
       ->required()
@@ -230,6 +234,7 @@ Command synthesize_command() {
       app, "--timezone", texts->timezone,
       "Zone in which stamps are written: local, UTC, +HH:MM, -HH:MM or Area/City (default: local)")
       ->type_name("ZONE");
+  command.words["--timezone"] = {"local", "UTC"};
   add_option(app, "--seed", texts->options.seed, "Of noise and jitter (default: 1)")
       ->type_name("N")
       ->check(between<std::uint64_t>(0, UINT64_MAX));
@@ -242,6 +247,7 @@ Command synthesize_command() {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->check(fault_check());
+  command.words["--fault"] = fault_names();
   add_option(app, "--out", texts->out, "Telemetry to write; - is standard output")
       ->type_name("FILE")
       ->required();
@@ -265,7 +271,11 @@ Command synthesize_command() {
       "--out gpu_metrics.csv --bench-out run.json --agg-out agg_run.json\n"
       "aggregate-power synthesize --schema amd-smi --phase 60:500 --fault na@30 --out "
       "gpu_metrics.csv";
-  command.notes = "Exit status: 0 written; 2 a file cannot be written, or wrong options.";
+  command.exit_statuses = "0 written; 2 a file cannot be written, or wrong options";
+  command.notes =
+      "During the benchmark the faults gap, na, garbage-time and dropped-gpu make a run of schema "
+      "2 "
+      "not valid; the others are read through.";
   command.run = [texts] { return run(*texts); };
   return command;
 }

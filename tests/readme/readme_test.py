@@ -4,7 +4,9 @@
 * Every ```console block is run, line by line, in one fresh copy of testdata/runs/b200: "$ " begins
   a command, "> " goes on with it, the rest is what it prints on both streams. A command must end
   with 0; one that does not ends with `; echo "exit status $?"`.
-* The ```sh block behind "tested with stand-ins" is run with stand-ins for what it calls.
+* The ```sh blocks behind "tested with stand-ins" and "tested with a stand-in" are run with stand-ins
+  for what they call.
+* The ```json block has the keys that are read, and no others; the faults that must fail a run do.
 * Options, reason codes, schemas and keys that one of the two has and the other has not are faults.
 
 usage: tests/readme/readme_test.py   with $AGGREGATE_POWER (default: build/aggregate-power)
@@ -17,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("AGGREGATE_POWER", ROOT / "build" / "aggregate-power"))
@@ -120,6 +123,52 @@ def run_benchmark_script(count, folder):
                                           [result.stdout, result.stderr, str(result.returncode)]))
 
 
+def run_stamping_script(count, folder):
+    """Runs the recipe for a load generator that does not say when it began and ended."""
+    script = re.search(r"<!-- tested with a stand-in .*?-->\n```sh\n(.*?)^```$", README, re.M | re.S)
+    load = folder / "run_benchmark"
+    load.write_text('#!/bin/sh\nsleep 0.5\necho \'{"completed": 1, "duration": 0.1, "x": NaN}\'\n')
+    load.chmod(0o755)
+    before = time.time()
+    result = subprocess.run(["sh", "-c", script.group(1)], cwd=folder, env=environment(folder), text=True,
+                            stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    after = time.time()
+    count.same("the stamping script", "", result.stdout + result.stderr)
+    run = json.loads((folder / "run.json").read_text())
+    start, end = run["benchmark_start_time_unix"], run["benchmark_end_time_unix"]
+    good = before <= start <= end - 0.5 and end <= after and abs(run["duration"] - (end - start)) < 1e-3
+    count.check("the stamps of the stamping script", *([] if good and run["completed"] == 1 else [str(run)]))
+
+
+def compare_benchmark(count):
+    block = json.loads(re.search(r"(?ms)^```json\n(.*?)^```$", README).group(1))
+    source = (ROOT / "src" / "inputs" / "benchmark.cpp").read_text()
+    in_source = set(re.findall(r'\{"([a-z_]+)"\}', source))
+    count.none("keys of a benchmark result missing", in_source - set(block))
+    count.none("keys of a benchmark result that are not read", set(block) - in_source)
+    real = json.loads((ROOT / "testdata" / "runs" / "b200" / "run.json").read_text())
+    count.same("a benchmark result", {key: real[key] for key in block}, block)
+
+
+def run_faults(count, folder):
+    """Each fault, in the middle of a benchmark: whether the run is valid is as README and help say."""
+    text = chapter("## From CI")
+    failing = set(re.findall(r"`([a-z0-9-]+)`", re.search(r"With (.*?) the same pipeline must fail", text).group(1)))
+    passing = set(re.findall(r"`([a-z0-9-]+)`", re.search(r"(?s)With ([^:]*?) it must stay valid", text).group(1)))
+    names = re.search(r"faults (.*?) make a run", help_of("synthesize")).group(1)
+    count.same("the help on faults", failing, set(re.split(r", | and ", names)))
+    listed = re.search(r"(?m)^ *--fault .*repeatable: (.*)$", help_of("synthesize")).group(1)
+    count.same("every fault must fail or not", set(listed.split(", ")), failing | passing)
+    outputs = ["--out", "ci.csv", "--bench-out", "ci.json", "--agg-out", "agg_ci.json"]
+    for fault in sorted(failing | passing):
+        for command in (["synthesize", "--gpus", "2", "--phase", "10:100", "--phase", "20:300", "--phase", "10:100",
+                         "--timezone", "UTC", "--fault", fault, *outputs],
+                        ["--csv", "ci.csv", "--bench-result", "ci.json", "--agg-result", "agg_ci.json",
+                         "--expected-num-gpus", "2", "--timezone", "UTC", "--require-power"]):
+            status = subprocess.run([PROGRAM, *command], cwd=folder, env=environment(), capture_output=True).returncode
+        count.same(f"the exit status with {fault}", 1 if fault in failing else 0, status)
+
+
 def help_of(*command):
     return subprocess.run([PROGRAM, *command, "--help"], capture_output=True, text=True).stdout
 
@@ -192,6 +241,11 @@ def main():
         compare_keys(count, pathlib.Path(folder))
     with tempfile.TemporaryDirectory() as folder:
         run_benchmark_script(count, pathlib.Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        run_stamping_script(count, pathlib.Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        run_faults(count, pathlib.Path(folder))
+    compare_benchmark(count)
     compare_options(count)
     compare_codes(count)
     compare_sources(count)

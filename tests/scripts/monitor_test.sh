@@ -426,6 +426,22 @@ amd_options() {
   check "nothing is left" equal "$(files)" ""
 }
 
+rocm_rare() {
+  run start --interval 10
+  check "start says that the gaps are too long" equal "$status:$out:$err" \
+    "0::monitor.sh: --interval 10: aggregate-power takes silences of more than 3 s for gaps; give it a --max-sample-gap above 10"
+  check "the context holds the interval" grep -q '"interval_s": 10}' "$dir/gpu_metrics_context.json"
+  run stop
+  check "stop is quiet" quiet
+  for interval in 3 2.9; do
+    run start --interval "$interval"
+    if [ "$interval" = 3 ]; then check "3 s may be too long" says "above 3"; else check "2.9 s is quiet" quiet; fi
+    run stop
+    check "its stop is quiet" quiet
+  done
+  check "nothing runs on" nothing_runs
+}
+
 rocm_steady() {
   csv=$dir/gpu_metrics.csv
   run start --interval 0.3
@@ -498,6 +514,7 @@ scenario amd_failed_snapshots amd-smi fails-snapshots
 scenario amd_empty_snapshots amd-smi empty-snapshots
 scenario amd_stop_interrupted amd-smi
 scenario amd_options amd-smi
+scenario rocm_rare rocm-smi
 scenario rocm_steady rocm-smi
 scenario none_at_all none
 scenario command_line nvidia-smi

@@ -86,7 +86,7 @@ same "the installed monitor.sh's help" "usage: monitor.sh start|stop [--output F
 
 # ---- Man page and completion.
 page=$root/usr/share/man/man1/aggregate-power.1
-for section in NAME SYNOPSIS COMMANDS EXAMPLES; do
+for section in NAME SYNOPSIS COMMANDS 'EXIT STATUS' ENVIRONMENT FILES 'REASON CODES' EXAMPLES; do
   same "the man page's $section" 1 "$(grep -c "^\.SH $section\$" "$page")"
 done
 # Every option of the help is in the page.
@@ -97,6 +97,15 @@ for command in '' inspect synthesize; do
     grep -q "^\\\\fB.*$escaped\\\\fR" "$page" || same "an option in the man page" "$option" "missing"
   done
 done
+part() { sed -n "/^\.SH $1\$/,/^\.SH/s/^\\\\fB\(.*\)\\\\fR\$/\1/p" "$page" | tr '\n' ' '; }  # the names in a section
+same "the man page's variables" "GPU_METRICS_CSV REQUIRE_POWER TZ TZDIR " "$(part ENVIRONMENT)"
+same "the man page's commands' statuses" \
+  'aggregate\-power aggregate\-power inspect aggregate\-power synthesize ' "$(part 'EXIT STATUS')"
+same "the man page's reason codes" \
+  "$(sed -n 's/^ *ROW(\([a-z_]*\),.*/\1/p' "$repo/src/inputs/reason.cpp" | tr '\n' ' ')" \
+  "$(part 'REASON CODES')"
+same "a remedy in the man page" 1 "$(grep -c 'allow more with \\-\\-max\\-sample\\-gap$' "$page")"
+same "the help on reason codes" 1 "$("$program" --help | grep -c "^Reason codes.*'man aggregate-power'")"
 if command -v groff >/dev/null 2>&1; then
   same "groff's warnings about the man page" "" "$(groff -man -Tutf8 -ww -z "$page" 2>&1)"
 fi
@@ -107,7 +116,18 @@ complete_word() {  # words; the last one is completed
 same "completion of an option" --expected-num-gpus "$(complete_word aggregate-power --exp)"
 same "completion of a command" inspect "$(complete_word aggregate-power insp)"
 same "completion of a command's option" --benchmark-phase "$(complete_word aggregate-power synthesize --benchm)"
-same "completion asked for by the shell" "complete -o filenames -F _aggregate_power aggregate-power" \
+same "completion of a value" "torn-tail" "$(complete_word aggregate-power synthesize --fault to)"
+same "completion of a schema" "nvidia-smi amd-smi generic" "$(complete_word aggregate-power synthesize --schema '')"
+same "completion of a schema behind =" amd-smi "$(complete_word aggregate-power synthesize --schema = a)"
+same "completion of a schema version" "1 2" "$(complete_word aggregate-power --schema-version '')"
+same "completion of nothing behind =" "1 2" "$(complete_word aggregate-power --schema-version =)"
+for command in '' inspect synthesize; do
+  # shellcheck disable=SC2086
+  same "completion of a zone, $command" "local UTC" "$(complete_word aggregate-power $command --timezone '')"
+done
+# Files are left to the shell, which quotes the blanks in their names.
+same "completion of a file" "" "$(complete_word aggregate-power --csv my)$(complete_word aggregate-power inspect my)"
+same "completion asked for by the shell" "complete -o bashdefault -o default -F _aggregate_power aggregate-power" \
   "$(bash -c '. "$0"; complete -p aggregate-power' "$root/usr/share/bash-completion/completions/aggregate-power")"
 
 if [ "$(id -u)" -eq 0 ]; then

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -18,10 +19,13 @@ struct Command {
   std::unique_ptr<CLI::App> options;
   // Options whose abbreviations go before those of others (the original had only these).
   std::vector<std::string> first_choice;
-  std::string usage;         // behind the command's name
-  std::string examples;      // one a line
-  std::string notes;         // exit statuses and such
-  std::function<int()> run;  // after parsing; gives the exit status
+  // By option: words that it takes, for the completion to offer.
+  std::map<std::string, std::vector<std::string>> words;
+  std::string usage;          // behind the command's name
+  std::string examples;       // one a line
+  std::string exit_statuses;  // "0 done; 1 ..."
+  std::string notes;          // what else the help ends with; may be empty
+  std::function<int()> run;   // after parsing; gives the exit status
 };
 
 Command aggregate_command();
@@ -55,7 +59,7 @@ struct TelemetryOptionTexts {
   std::string device_column;
   std::string timezone;
 };
-void add_telemetry_options(CLI::App& app, TelemetryOptionTexts& texts);
+void add_telemetry_options(Command& command, TelemetryOptionTexts& texts);
 
 // A number between two bounds, both allowed. The parser's own check speaks its own words.
 template <typename T>
@@ -73,6 +77,9 @@ CLI::Validator between(T least, T most) {
       },
       "");
 }
+
+// The option takes no other words than these, and the completion offers them.
+void take_one_of(Command& command, CLI::Option& option, const std::vector<std::string>& words);
 
 // Declares an option of which the last occurrence counts.
 template <typename T>
