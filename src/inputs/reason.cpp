@@ -81,7 +81,7 @@ constexpr auto kRows = std::to_array<Row>({
         "several columns are power draws of equal rank: choose with --power-column"),
     ROW(wide_power_columns,
         "one column per GPU is not read: record one row per GPU, or choose one with "
-        "--power-column"),
+        "--power-column (schema 1 only: nothing tells GPUs apart then)"),
     ROW(model_name_as_device,
         "the device column holds model names: record an index or UUID, or choose with "
         "--device-column"),
