@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+#include <unordered_map>
 
 #include "aggregate_power/inputs/device_names.h"
 
@@ -67,14 +69,17 @@ AccumulatorCheck check_accumulator(const EnergySnapshot& start, const EnergySnap
   std::ranges::sort(check.per_gpu_delta_j, device_name_less,
                     &std::pair<std::string, double>::first);
 
+  std::unordered_map<std::string_view, std::size_t> numbers;
+  for (std::size_t i = 0; i < names.size(); ++i) numbers.emplace(names[i], i);
   double first_unix_s = 0;
   double last_unix_s = 0;
   for (const auto& [id, delta_j] : check.per_gpu_delta_j) {
     check.accumulator_delta_j += delta_j;
     if (delta_j < 0) check.negative_delta_gpus.push_back(id);
-    const auto number = static_cast<std::size_t>(std::ranges::find(names, id) - names.begin());
-    if (number >= stream.devices().size() || !stream.devices()[number].seen) continue;
-    const StreamEnergy::Device& device = stream.devices()[number];
+    const auto number = numbers.find(id);
+    if (number == numbers.end() || number->second >= stream.devices().size()) continue;
+    const StreamEnergy::Device& device = stream.devices()[number->second];
+    if (!device.seen) continue;
     const bool is_first = check.integrated_gpu_ids.empty();
     check.integrated_gpu_ids.push_back(id);
     check.integrated_stream_j += device.energy_j;

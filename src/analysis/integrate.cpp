@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/base/unicode.h"
 #include "aggregate_power/inputs/device_names.h"
 
 namespace aggregate_power {
@@ -151,20 +152,20 @@ Integration PowerIntegrator::finish(std::span<const std::string> devices) {
     const DeviceEnergy gpu = integrators_[i]->finish();
     std::optional<Reason> issue;
     std::string detail;
+    const std::string name = printable(devices[i]);
     if (gpu.samples < 2) {
       issue = Reason::insufficient_power_samples;
-      detail = fmt::format("GPU {}: 1 sample", devices[i]);
+      detail = fmt::format("GPU {}: 1 sample", name);
     } else if (!gpu.bracketed) {
       issue = Reason::benchmark_window_not_bracketed;
       const double late_s = gpu.first_unix_s - options_.window.start_unix_s;
       const double early_s = options_.window.end_unix_s - gpu.last_unix_s;
-      detail =
-          late_s > 0
-              ? fmt::format("GPU {}: first sample {:.3f} s after the start", devices[i], late_s)
-              : fmt::format("GPU {}: last sample {:.3f} s before the end", devices[i], early_s);
+      detail = late_s > 0
+                   ? fmt::format("GPU {}: first sample {:.3f} s after the start", name, late_s)
+                   : fmt::format("GPU {}: last sample {:.3f} s before the end", name, early_s);
     } else if (gpu.max_sample_gap_s > options_.max_sample_gap_s) {
       issue = Reason::sampling_gap_exceeded;
-      detail = fmt::format("GPU {}: {:.3f} s, at most {} s", devices[i], gpu.max_sample_gap_s,
+      detail = fmt::format("GPU {}: {:.3f} s, at most {} s", name, gpu.max_sample_gap_s,
                            options_.max_sample_gap_s);
     }
     if (issue) result.reasons.add(*issue, detail);

@@ -12,6 +12,9 @@ namespace {
 // Rows of one tick may be some milliseconds out of order between devices.
 constexpr std::int64_t kOpenMs = 2000;
 constexpr std::uint32_t kNoDevice = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t kNoRepeat = std::numeric_limits<std::uint32_t>::max();
+// In a bucket of so many a share may be searched for.
+constexpr std::size_t kFewShares = 1024;
 
 }  // namespace
 
@@ -51,29 +54,33 @@ inline void MeanPowerGatherer::add(Bucket& bucket, std::uint32_t device, double 
     if (place.bucket >= bucket.number) return add_late(bucket, device, watts);
     place = {bucket.number, bucket.shares.size()};
   }
-  bucket.shares.push_back({device, watts});
+  bucket.shares.push_back({device, kNoRepeat, watts});
 }
 
 // The device has a share in this bucket already, or has been in a newer one since.
 void MeanPowerGatherer::add_late(Bucket& bucket, std::uint32_t device, double watts) {
-  const auto found =
-      places_[device].bucket == bucket.number
-          ? bucket.shares.begin() + static_cast<std::ptrdiff_t>(places_[device].share)
-          : std::ranges::find(bucket.shares, device, &Share::device);
-  if (found == bucket.shares.end()) {
-    bucket.shares.push_back({device, watts});
-    return;
+  std::size_t share = places_[device].share;
+  if (places_[device].bucket != bucket.number) {
+    // Sorted readings never get here, and need no search.
+    if (bucket.shares.size() > kFewShares) out_of_order_ = true;
+    if (out_of_order_) return;
+    const auto found = std::ranges::find(bucket.shares, device, &Share::device);
+    if (found == bucket.shares.end()) {
+      bucket.shares.push_back({device, kNoRepeat, watts});
+      return;
+    }
+    share = static_cast<std::size_t>(found - bucket.shares.begin());
   }
-  const auto share = static_cast<std::size_t>(found - bucket.shares.begin());
-  auto repeat = std::ranges::find(bucket.repeats, share, &Repeat::share);
-  if (repeat == bucket.repeats.end()) {
-    repeat = bucket.repeats.insert(repeat, {share, {}});
-    repeat->mean.add(found->watts);
+  Share& first = bucket.shares[share];
+  if (first.repeat == kNoRepeat) {
+    first.repeat = static_cast<std::uint32_t>(bucket.repeats.size());
+    bucket.repeats.emplace_back().add(first.watts);
   }
-  repeat->mean.add(watts);
+  bucket.repeats[first.repeat].add(watts);
 }
 
 void MeanPowerGatherer::take(std::span<const Reading> readings) {
+  if (out_of_order_) return;
   for (const Reading& reading : readings) {
     const bool named = reading.kind == Reading::Kind::power;
     if (!named && reading.kind != Reading::Kind::no_device) continue;
@@ -91,9 +98,10 @@ void MeanPowerGatherer::take(std::span<const Reading> readings) {
   }
 }
 
-// The bucket of that millisecond; nothing when it was closed.
+// The bucket of that millisecond; nothing when it was closed, or would be by now.
 MeanPowerGatherer::Bucket* MeanPowerGatherer::find_bucket(std::int64_t stamp_ms) {
   if (stamp_ms <= closed_to_ms_) return nullptr;
+  if (!open_.empty() && stamp_ms < open_.back().stamp_ms - kOpenMs) return nullptr;
   auto at = open_.end();
   while (at != open_.begin() && std::prev(at)->stamp_ms >= stamp_ms) --at;
   if (at != open_.end() && at->stamp_ms == stamp_ms) return &*at;
@@ -113,12 +121,10 @@ MeanPowerGatherer::Bucket* MeanPowerGatherer::find_bucket(std::int64_t stamp_ms)
 
 void MeanPowerGatherer::close_oldest() {
   Bucket& bucket = open_.front();
-  for (const Repeat& repeat : bucket.repeats)
-    bucket.shares[repeat.share].watts = repeat.mean.mean();
   double watts = 0;
   std::size_t devices = 0;
   for (const Share& share : bucket.shares) {
-    watts += share.watts;
+    watts += share.repeat == kNoRepeat ? share.watts : bucket.repeats[share.repeat].mean();
     devices += share.device != kNoDevice ? 1 : 0;
   }
   if (!std::isfinite(watts)) {

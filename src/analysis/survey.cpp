@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/base/unicode.h"
 #include "aggregate_power/inputs/device_names.h"
 
 namespace aggregate_power {
@@ -78,33 +79,34 @@ std::vector<std::string> Surveyor::warnings(std::span<const std::string> names) 
   std::ranges::sort(order, device_name_less, [&](std::size_t i) { return names[i]; });
   for (const std::size_t i : order) {
     const Device& device = devices_[i];
+    const std::string name = printable(names[i]);
     const std::uint64_t samples = device.samples;
     const double mean_w = device.mean.mean();
     if (device.max_w == 0) {
-      warnings.push_back(fmt::format("only_zeros: device {} reads 0 W in each of its {} samples",
-                                     names[i], samples));
+      warnings.push_back(
+          fmt::format("only_zeros: device {} reads 0 W in each of its {} samples", name, samples));
     } else if (samples >= kFewSamples && device.min_w == device.max_w) {
       warnings.push_back(
           fmt::format("constant_series: device {} reads {} W in each of its {} samples; the sensor "
                       "may be stuck",
-                      names[i], device.max_w, samples));
+                      name, device.max_w, samples));
     } else if (samples >= kFewSamples && device.repeats * 2 > samples) {
       warnings.push_back(fmt::format(
           "mostly_repeated: {} of the {} samples of device {} repeat the one before; the sensor is "
           "slower than the recorder",
-          device.repeats, samples, names[i]));
+          device.repeats, samples, name));
     }
     if (device.max_w > 0 && is_implausible(mean_w, device.max_w)) {
       warnings.push_back(fmt::format(
           "implausible_watts: device {} has a mean of {:.6g} W and at most {:.6g} W; the header's "
           "unit may be wrong",
-          names[i], mean_w, device.max_w));
+          name, mean_w, device.max_w));
     }
     if (device.backwards > 0) {
       warnings.push_back(
           fmt::format("out_of_order: {} samples of device {} are earlier than the one "
                       "before",
-                      device.backwards, names[i]));
+                      device.backwards, name));
     }
   }
   return warnings;

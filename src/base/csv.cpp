@@ -260,11 +260,9 @@ template <typename Kernel>
   starts[0] = static_cast<std::uint32_t>(row);
   bool in_quotes = false;
   for (std::size_t block = row;; block += kBlockBytes) {
+    if (block >= end_) return shape;
     ByteMasks masks = Kernel::masks(buffer_ + block);
-    if (block + kBlockBytes > end_) {
-      if (block >= end_) return shape;
-      masks = masks.first(end_ - block);
-    }
+    if (block + kBlockBytes > end_) masks = masks.first(end_ - block);
     const std::uint64_t row_end = masks.controls & -masks.controls;  // the first one's bit
     std::uint64_t commas = masks.commas & (row_end - 1);
     const std::uint64_t quotes = masks.quotes & (row_end - 1);

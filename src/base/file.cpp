@@ -271,6 +271,29 @@ class FileSource : public ByteSource {
   Descriptor file_;
 };
 
+// The first bytes of an open file, wherever others have read to.
+class RangeSource : public ByteSource {
+ public:
+  RangeSource(std::string path, int fd, std::uint64_t size)
+      : path_(std::move(path)), fd_(fd), size_(size) {}
+
+  std::size_t read(std::span<char> into) override {
+    if (size_ - at_ < into.size()) into = into.first(static_cast<std::size_t>(size_ - at_));
+    if (into.empty()) return 0;
+    const ssize_t count =
+        retrying([&] { return pread(fd_, into.data(), into.size(), static_cast<off_t>(at_)); });
+    if (count < 0) throw FileError(path_, "read", errno);
+    at_ += static_cast<std::uint64_t>(count);
+    return static_cast<std::size_t>(count);
+  }
+
+ private:
+  std::string path_;
+  int fd_;
+  std::uint64_t size_;
+  std::uint64_t at_ = 0;
+};
+
 }  // namespace
 
 FileError::FileError(const std::string& path, const std::string& action, int errno_value)
@@ -279,6 +302,20 @@ FileError::FileError(const std::string& path, const std::string& action, int err
 
 std::unique_ptr<ByteSource> open_source(const std::string& path) {
   return std::make_unique<FileSource>(path);
+}
+
+OpenedFile::OpenedFile(const std::string& path)
+    : path_(path), fd_(open_fd(path, O_RDONLY | O_NOCTTY)) {
+  if (fd_ < 0) throw FileError(path, "open", errno);
+  struct stat found;
+  if (fstat(fd_, &found) == 0) size_ = static_cast<std::uint64_t>(found.st_size);
+  std::ignore = posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL);
+}
+
+OpenedFile::~OpenedFile() { close(fd_); }
+
+std::unique_ptr<ByteSource> OpenedFile::source() const {
+  return std::make_unique<RangeSource>(path_, fd_, size_);
 }
 
 std::string read_file(const std::string& path) {
@@ -329,6 +366,32 @@ FileLock::FileLock(const std::string& path) : FileLock() {
 
 FileLock::~FileLock() {
   if (fd_ >= 0) close(fd_);
+}
+
+void require_replaceable(const std::string& path, bool make_folders) {
+  const auto require_folder = [&](const std::string& folder) {
+    if (faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+      throw FileError(path, "create a temporary beside it", errno);
+    }
+    struct stat found;
+    if (stat(folder.c_str(), &found) == 0 && !S_ISDIR(found.st_mode)) {
+      throw FileError(path, "create a temporary beside it", ENOTDIR);
+    }
+  };
+  // What make_folder() would have to make, down from the nearest folder there is.
+  std::string folder = folder_of(path);
+  bool is_made = false;
+  while (make_folders && folder_of(folder) != folder && !status(folder)) {
+    if (name_of(folder).size() > NAME_MAX) throw FileError(folder, "make folder", ENAMETOOLONG);
+    is_made = true;
+    folder = folder_of(folder);
+  }
+  if (name_of(path).size() > NAME_MAX) throw FileError(path, "inspect", ENAMETOOLONG);
+  if (is_made) return require_folder(folder);
+  const std::string target = resolve_links(path);
+  const std::optional<struct stat> old = status(target);
+  if (old) require_regular(*old, path);
+  require_folder(folder_of(target));
 }
 
 PendingFile::PendingFile(const std::string& path, std::string_view bytes, bool make_folders)

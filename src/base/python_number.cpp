@@ -44,6 +44,11 @@ std::optional<Number> read(const std::string& plain) {
 
 }  // namespace
 
+std::optional<double> nearest_double(std::string_view numeral) {
+  if (numeral.find_first_not_of("0123456789.eE+-") != std::string_view::npos) return std::nullopt;
+  return read<double>(std::string(numeral));
+}
+
 std::optional<std::int64_t> python_int(std::string_view text) {
   const std::optional<std::string> plain = plain_numeral(text);
   return plain ? read<std::int64_t>(*plain) : std::nullopt;

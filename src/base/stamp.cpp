@@ -2,13 +2,12 @@
 #include "aggregate_power/base/stamp.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <string>
-#include <system_error>
 #include <utility>
 
+#include "aggregate_power/base/python_number.h"
 #include "aggregate_power/base/unicode.h"
 #include "aggregate_power/base/written_time.h"
 
@@ -30,15 +29,6 @@ bool is_number(std::string_view text) {
   const std::size_t point = std::min(text.find('.'), text.size());
   return is_digits(text.substr(0, point)) &&
          (point == text.size() || is_digits(text.substr(point + 1)));
-}
-
-// Nothing when it is too large for a double.
-std::optional<double> read_number(std::string_view text) {
-  double value = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (result.ec == std::errc()) return value;
-  const bool tiny = text[text.find_first_not_of("-0")] == '.';
-  return tiny ? std::optional(text.starts_with('-') ? -0.0 : 0.0) : std::nullopt;
 }
 
 __extension__ typedef unsigned __int128 Wide;
@@ -70,9 +60,10 @@ StampParser::StampParser(Zone zone) : zone_(std::move(zone)) {}
 bool StampParser::read_any(std::string_view text, Stamp& stamp) {
   const std::string number = ascii_digits(text);
   if (is_number(number)) {
-    const std::optional<double> value = read_number(number);
-    if (value) stamp = {epoch_seconds(*value), false};
-    return value.has_value();
+    const double value = nearest_double(number).value();
+    if (!std::isfinite(value)) return false;
+    stamp = {epoch_seconds(value), false};
+    return true;
   }
   std::optional<WrittenTime> written = read_slashes(text);
   if (!written) written = read_iso(text);

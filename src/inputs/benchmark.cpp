@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/base/json.h"
+#include "aggregate_power/base/python_number.h"
 
 namespace aggregate_power {
 namespace {
@@ -54,16 +55,8 @@ double as_double(const Field& field) {
   if (field.spelling.ends_with("Infinity") || field.spelling.empty()) {
     return std::numeric_limits<double>::infinity();
   }
-  double value = 0;
-  const auto [end, error] =
-      std::from_chars(field.spelling.data(), field.spelling.data() + field.spelling.size(), value);
-  // Out of range means too large or too small; only the former matters here.
-  if (error == std::errc::result_out_of_range) {
-    const std::size_t exponent = field.spelling.find_first_of("eE");
-    const bool is_tiny = exponent != std::string::npos && field.spelling[exponent + 1] == '-';
-    return is_tiny ? 0 : std::numeric_limits<double>::infinity();
-  }
-  return field.kind == JsonKind::integer ? value + 0.0 : value;  // Python's integer -0 is 0
+  const double value = nearest_double(field.spelling).value_or(0);  // it was read as a number
+  return field.kind == JsonKind::integer ? value + 0.0 : value;     // Python's integer -0 is 0
 }
 
 // A whole number above 0; nothing for anything else, numbers beyond 64 bits included.

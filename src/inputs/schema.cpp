@@ -210,9 +210,17 @@ const Name* find_named(const std::vector<Name>& names, std::string_view wanted) 
 
 Column column(const Name& name, std::string why) { return {name.index, name.full, std::move(why)}; }
 
+// Enough of the names to see what is there.
 std::string quoted_list(const Found& found) {
+  constexpr std::size_t kMost = 12;
   std::vector<std::string> texts;
-  for (const Name* name : found) texts.push_back("'" + name->full + "'");
+  for (const Name* name : found) {
+    if (texts.size() == kMost) {
+      texts.push_back(fmt::format("{} more", found.size() - kMost));
+      break;
+    }
+    texts.push_back(fmt::format("'{}'", printable(name->full)));
+  }
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
@@ -426,9 +434,9 @@ class Chooser {
 
   void warn_of_second(const char* what, const Found& found, const char* option) {
     if (found.size() < 2) return;
-    columns_.warnings.push_back(
-        fmt::format("several_{}_columns: '{}' is read; {} would fit too; choose with {}", what,
-                    found[0]->full, quoted_list({found.begin() + 1, found.end()}), option));
+    columns_.warnings.push_back(fmt::format(
+        "several_{}_columns: '{}' is read; {} would fit too; choose with {}", what,
+        printable(found[0]->full), quoted_list({found.begin() + 1, found.end()}), option));
   }
 
   void warn_of_the_header() {
@@ -439,7 +447,7 @@ class Chooser {
       if (name == names_.end()) continue;
       columns_.warnings.push_back(fmt::format(
           "duplicate_column: '{}' stands in the header more than once; the last one is read",
-          name->full));
+          printable(name->full)));
     }
     for (const char separator : {';', '\t', '|'}) {
       if (names_.size() > 2 || names_.empty() ||
@@ -478,9 +486,9 @@ class Chooser {
         candidates, [&](const Name* name) { return varies(rows_, name->index); });
     const bool first_is_constant = varying != candidates.begin() && varying != candidates.end();
     const Name& chosen = first_is_constant ? **varying : *candidates[0];
-    columns_.device =
-        column(chosen, first_is_constant ? fmt::format("'{}' never varies", candidates[0]->full)
-                                         : "named as a device");
+    columns_.device = column(
+        chosen, first_is_constant ? fmt::format("'{}' never varies", printable(candidates[0]->full))
+                                  : "named as a device");
     model_names_ = false;
     if (indices > 0) choose_host();
   }
@@ -494,8 +502,8 @@ class Chooser {
     const auto take = [&](const std::string& text, const char* option) -> const Name* {
       const Name* name = find_named(names_, text);
       if (name == nullptr) {
-        missing_.push_back(fmt::format("{}: no column '{}'; the header has {}", option, text,
-                                       quoted_list(all_names())));
+        missing_.push_back(fmt::format("{}: no column '{}'; the header has {}", option,
+                                       printable(text), quoted_list(all_names())));
       }
       return name;
     };
@@ -537,14 +545,6 @@ class Chooser {
     return all;
   }
 
-  // Enough of them to see what is there.
-  Found first_names() const {
-    constexpr std::size_t kMost = 12;
-    Found names = all_names();
-    if (names.size() > kMost) names.resize(kMost);
-    return names;
-  }
-
   bool has_column(const char* pattern) const { return !find(names_, pattern).empty(); }
 
   void add_reasons() {
@@ -556,7 +556,7 @@ class Chooser {
 
     std::string header;  // where nothing below says more
     if (missing_.empty() && ambiguous_.empty())
-      header = "the header has " + quoted_list(first_names());
+      header = "the header has " + quoted_list(all_names());
     if (!columns_.timestamp) {
       reasons.add(Reason::timestamp_column_missing, std::exchange(header, {}));
     }

@@ -123,11 +123,7 @@ void Telemetry::read_head(const ColumnNames& wanted) {
 }
 
 void Telemetry::note_bad_stamp(std::string_view text) {
-  constexpr std::size_t kMost = 40;
-  std::string shown = replace_invalid_utf8(strip(text.substr(0, kMost)));
-  std::ranges::replace_if(
-      shown, [](char c) { return c >= 0 && c < ' '; }, '?');
-  first_bad_stamp_ = fmt::format("'{}' in row {} behind the header", shown, rows_);
+  first_bad_stamp_ = fmt::format("'{}' in row {} behind the header", printable(strip(text)), rows_);
 }
 
 bool Telemetry::is_repeated_header(const CsvRow& row) const {

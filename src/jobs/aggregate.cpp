@@ -114,6 +114,11 @@ class Measurer {
     result_.integration.expected_num_gpus = request_.expected_num_gpus;
     bool wants_window = false;
     if (benchmark_) wants_window = check_request();
+    const bool is_readable = !recording_.faults().contains(Reason::telemetry_file_missing) &&
+                             !recording_.faults().contains(Reason::telemetry_file_unreadable);
+    if (snapshots_ && snapshots_->unavailable.empty() && !is_readable) {
+      snapshots_->unavailable = "cross_check_error";
+    }
     const bool wants_stream = snapshots_ && snapshots_->unavailable.empty();
     if (wants_window || wants_stream) read(wants_window, wants_stream);
     if (snapshots_ && !result_.accumulator_check) {
@@ -219,7 +224,10 @@ class Measurer {
     if (wants_window && request_.schema_version == 2) {
       result_.integration = integrator.finish(telemetry->devices());
     }
-    explain(*telemetry);
+    try {
+      explain(*telemetry);
+    } catch (const std::exception&) {  // changed meanwhile: nothing more to say
+    }
     finish_stream(stream, *telemetry, wants_stream);
   }
 
@@ -235,8 +243,9 @@ class Measurer {
     do {
       Telemetry telemetry = recording_.open();
       telemetry.read([&](std::span<const Reading> readings) { sorter.take(readings); });
-      if (telemetry.rows() != first.rows() || telemetry.devices() != first.devices()) {
-        throw FileError(recording_.path(), "read twice, it was changed meanwhile", EBUSY);
+      if (telemetry.rows() != first.rows() || telemetry.stamps() != first.stamps() ||
+          telemetry.skipped() != first.skipped() || telemetry.devices() != first.devices()) {
+        throw FileError(recording_.path(), "read it twice, it was changed meanwhile", EBUSY);
       }
     } while (sorter.give([&](std::span<const Reading> readings) { taker.take(readings); }));
   }
@@ -294,6 +303,7 @@ class Measurer {
     }
     Span span{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
     Telemetry again = recording_.open();
+    if (!again.columns().timestamp || !again.columns().power) return;  // changed meanwhile
     bool has_power = false;
     again.read([&](std::span<const Reading> readings) {
       for (const Reading& reading : readings) {
@@ -304,6 +314,7 @@ class Measurer {
       }
     });
     const Window window = benchmark_->window;
+    if (span.last_unix_s < span.first_unix_s) return;  // likewise
     if (span.last_unix_s < kFirstAbsoluteUnixS) {
       return explain("its times are seconds from some start, not absolute");
     }
@@ -448,6 +459,9 @@ class Run {
       return sidecar(aggregate_reasons);
     };
     publication.inputs = {telemetry_path_, request_.bench_result, request_.agg_result};
+    for (const char* end : {"_energy_start.csv", "_energy_end.csv", "_context.json"}) {
+      publication.inputs.push_back(beside(telemetry_path_, path_stem(telemetry_path_) + end));
+    }
     return publication;
   }
 

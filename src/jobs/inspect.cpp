@@ -10,6 +10,7 @@
 #include "aggregate_power/analysis/survey.h"
 #include "aggregate_power/base/file.h"
 #include "aggregate_power/base/path.h"
+#include "aggregate_power/base/unicode.h"
 #include "aggregate_power/inputs/benchmark.h"
 #include "aggregate_power/jobs/recording.h"
 
@@ -167,7 +168,7 @@ Json json_of(const Findings& findings) {
 
 std::string column_line(const char* what, const std::optional<Column>& column) {
   if (!column) return fmt::format("{:<11}none\n", what);
-  return fmt::format("{:<11}'{}' ({})\n", what, column->name, column->why);
+  return fmt::format("{:<11}'{}' ({})\n", what, printable(column->name), column->why);
 }
 
 std::string or_dash(std::optional<double> value) {
@@ -182,7 +183,7 @@ std::string window_lines(const Findings& findings) {
   for (const DeviceSurvey& device : findings.devices) {
     const double before_s = window.start_unix_s - device.first_unix_s;
     const double behind_s = device.last_unix_s - window.end_unix_s;
-    lines += fmt::format("  device {}: {}, {}\n", device.id,
+    lines += fmt::format("  device {}: {}, {}\n", printable(device.id),
                          before_s >= 0 ? fmt::format("starts {:.3f} s before it", before_s)
                                        : fmt::format("STARTS {:.3f} s TOO LATE", -before_s),
                          behind_s >= 0 ? fmt::format("ends {:.3f} s after it", behind_s)
@@ -217,7 +218,7 @@ std::string text_of(const std::string& file, const Findings& findings) {
     for (const DeviceSurvey& device : findings.devices) {
       text +=
           fmt::format("{:<20} {:>8} {:>15.3f} {:>15.3f} {:>9} {:>9} {:>9.2f} {:>9.2f} {:>9.2f}\n",
-                      device.id, device.samples, device.first_unix_s, device.last_unix_s,
+                      printable(device.id), device.samples, device.first_unix_s, device.last_unix_s,
                       or_dash(device.median_interval_s), or_dash(device.max_gap_s), device.mean_w,
                       device.min_w, device.max_w);
     }

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -225,30 +224,6 @@ std::map<std::string, std::string> spelled_members(const std::string& text) {
   return members;
 }
 
-void require_access(const std::string& path, int mode, const std::string& file,
-                    const std::string& action) {
-  if (::faccessat(AT_FDCWD, path.c_str(), mode, AT_EACCESS) != 0) {
-    throw FileError(file, action, errno);
-  }
-}
-
-// Throws FileError when the file could not be replaced, or written where there is none. With
-// `make_folders` it is the nearest folder there is that counts.
-void require_replaceable(const std::string& path, bool make_folders) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) throw FileError(path, "replace", EISDIR);
-  fs::path folder = fs::path(path).parent_path();
-  if (!make_folders || fs::exists(folder, ignored)) {
-    folder = fs::path(resolve_links(path)).parent_path();
-  }
-  while (make_folders && !folder.empty() && !fs::exists(folder, ignored)) {
-    folder = folder.parent_path();
-  }
-  require_access(folder.empty() ? "." : folder.string(), W_OK | X_OK, path,
-                 "create a temporary beside it");
-}
-
 // Whether the audit record could be written; empty: it could.
 std::string sidecar_obstacle(const Publication& publication) {
   std::string conflict = sidecar_conflict(publication);
@@ -267,18 +242,24 @@ Published publish(const Publication& publication) { return Publisher(publication
 
 Preview preview(const Publication& publication) {
   Preview result;
+  const bool has_sidecar = !publication.sidecar_path.empty();
+  if (has_sidecar) result.sidecar_fault = sidecar_obstacle(publication);
+  const std::vector<JsonEdit>& edits =
+      result.sidecar_fault.empty() ? publication.edits : publication.edits_without_audit;
   const std::string& path = publication.aggregate_path;
   if (!is_regular_file(path)) {
     add_missing(path, result.reasons);
-  } else if (!publication.edits.empty()) {
+  } else if (!edits.empty()) {
     try {
-      require_access(path, W_OK, path, "open for writing");
-      require_replaceable(path, false);
+      if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
+        throw FileError(path, "open for writing", errno);
+      }
+      require_replaceable(path);
       const std::string text = read_file(path);
-      const std::string changed = patched(path, publication.edits);
+      const std::string changed = patched(path, edits);
       const auto before = spelled_members(text);
       const auto after = spelled_members(changed);
-      for (const JsonEdit& edit : publication.edits) {
+      for (const JsonEdit& edit : edits) {
         const auto spelling = [&](const auto& members) {
           const auto member = members.find(edit.key);
           return member == members.end() ? std::string("absent") : member->second;
@@ -293,10 +274,8 @@ Preview preview(const Publication& publication) {
       result.reasons.add(Reason::aggregate_result_unwritable, error.what());
     }
   }
-  if (!publication.sidecar_path.empty()) {
+  if (has_sidecar && result.sidecar_fault.empty()) {
     const std::string& sidecar = publication.sidecar_path;
-    result.sidecar_fault = sidecar_obstacle(publication);
-    if (!result.sidecar_fault.empty()) return result;
     result.lines.push_back(holds(sidecar, publication.sidecar(result.reasons))
                                ? sidecar + ": unchanged"
                                : fmt::format("{}: would be {}", sidecar,

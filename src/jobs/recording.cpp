@@ -53,23 +53,6 @@ class PiecesSource : public ByteSource {
   std::size_t at_ = 0;  // in the first of them
 };
 
-// The first bytes of another source.
-class FirstBytes : public ByteSource {
- public:
-  FirstBytes(std::unique_ptr<ByteSource> source, std::uint64_t count)
-      : source_(std::move(source)), left_(count) {}
-  std::size_t read(std::span<char> into) override {
-    if (left_ < into.size()) into = into.first(static_cast<std::size_t>(left_));
-    const std::size_t count = into.empty() ? 0 : source_->read(into);
-    left_ -= count;
-    return count;
-  }
-
- private:
-  std::unique_ptr<ByteSource> source_;
-  std::uint64_t left_;
-};
-
 }  // namespace
 
 Recording::Recording(std::string path, std::optional<Zone> zone, ColumnNames columns)
@@ -102,7 +85,12 @@ void Recording::find_faults() {
   } else if (status.st_size == 0) {
     faults_.add(Reason::telemetry_file_empty, path_);
   } else {
-    bytes_ = static_cast<std::uint64_t>(status.st_size);
+    try {
+      file_ = std::make_unique<OpenedFile>(path_);
+      bytes_ = file_->size();
+    } catch (const FileError& error) {
+      unopened_ = error;
+    }
   }
 }
 
@@ -127,15 +115,19 @@ Telemetry Recording::open() const {
   if (path_ == "-") {
     source = std::make_unique<PiecesSource>(standard_input_);
   } else {
-    source = std::make_unique<FirstBytes>(open_source(path_), bytes_);
+    if (!file_) throw unopened_.value_or(FileError(path_, "open", ENOENT));
+    source = file_->source();
   }
   return Telemetry(std::move(source), zone_, columns_);
 }
 
 std::optional<std::string> zone_hint(const Telemetry& telemetry, Span span, Window window) {
+  constexpr double kFarthestUnixS = 1e11;
   constexpr std::int32_t kStepS = 900;
   constexpr std::int32_t kFarthestS = 26 * 3600;  // from one end of the earth's zones to the other
-  if (telemetry.naive_stamps() == 0) return std::nullopt;
+  const bool is_any_time = std::abs(span.first_unix_s) < kFarthestUnixS &&
+                           std::abs(window.start_unix_s) < kFarthestUnixS;
+  if (telemetry.naive_stamps() == 0 || !is_any_time) return std::nullopt;
   std::vector<std::string> zones;
   if (span.first_unix_s <= window.start_unix_s && span.last_unix_s >= window.end_unix_s) {
     return std::nullopt;

@@ -307,6 +307,30 @@ TEST(MeanPower, AgreesWithTheContractOnGeneratedTraces) {
   }
 }
 
+// Whoever finds rows out of order stops at once: a reversed file of many stamps takes no time.
+TEST(MeanPower, NoticesStampsThatGoBack) {
+  MeanPowerGatherer gatherer({0, 1e6}, true);
+  Readings readings;
+  for (int i = 0; i < 300000; ++i) readings.push_back(of_device(300 - i * 0.001, 0, 5));
+  gatherer.take(readings);
+  EXPECT_TRUE(gatherer.out_of_order());
+
+  MeanPowerGatherer a_moment({0, 1e6}, true);
+  a_moment.take(Readings{of_device(300, 0, 5), of_device(298.5, 1, 7)});
+  EXPECT_FALSE(a_moment.out_of_order()) << "devices may be two seconds apart";
+}
+
+TEST(MeanPower, TakesManyDevicesThatRepeat) {
+  Readings readings;
+  for (int twice = 0; twice < 2; ++twice) {
+    for (std::uint32_t gpu = 0; gpu < 100000; ++gpu) readings.push_back(of_device(105, gpu, 5 + twice));
+  }
+  const auto mean = mean_of(readings);
+  ASSERT_TRUE(mean);
+  EXPECT_EQ(mean->avg_power_w, 5.5);
+  EXPECT_EQ(mean->gpus, 100000u);
+}
+
 // int(round(x, 3) * 1000) of Python, in decimals.
 TEST(RoundedMs, RoundsTheExactValueWithTiesToEven) {
   const struct {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -58,6 +59,18 @@ TEST(PythonFloat, ReadsWhatFloatReads) {
   };
   for (const auto& c : cases) EXPECT_EQ(python_float(c.text), c.value) << c.text;
   EXPECT_TRUE(std::isnan(python_float("NaN").value()));
+}
+
+TEST(NearestDouble, IsZeroOrInfiniteBeyondTheRange) {
+  const std::string zeros(400, '0');
+  EXPECT_EQ(nearest_double("1" + zeros + ".0e-1"), kInfinity);
+  EXPECT_EQ(nearest_double("-1" + zeros), -kInfinity);
+  EXPECT_EQ(nearest_double("0." + zeros + "1e1"), 0.0);
+  EXPECT_EQ(nearest_double("1" + zeros + "e-400"), 1.0);
+  EXPECT_EQ(nearest_double("1785000000.25"), 1785000000.25);
+  for (const char* text : {"", "inf", "nan", "1e", "0x1", "1 "}) {
+    EXPECT_EQ(nearest_double(text), std::nullopt) << text;
+  }
 }
 
 }  // namespace

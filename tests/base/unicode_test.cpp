@@ -31,6 +31,26 @@ TEST(Strip, TakesPythonsWhiteSpaceOffBothEnds) {
   for (const Case& c : cases) EXPECT_EQ(strip(c.text), c.stripped);
 }
 
+TEST(Printable, FitsOnALineOfATerminal) {
+  const struct {
+    std::string text;
+    std::string shown;
+  } cases[] = {
+      {"", ""},
+      {"power.draw [W]", "power.draw [W]"},
+      {"tim\033[31me\nFAKE\x7F", "tim?[31me?FAKE?"},
+      {"\u0085\u009B2Jé", "??2Jé"},
+      {"caf\xE9", "caf\uFFFD"},
+      {std::string(64, 'x'), std::string(64, 'x')},
+      {std::string(65, 'x'), std::string(64, 'x') + "..."},
+  };
+  for (const auto& c : cases) EXPECT_EQ(printable(c.text), c.shown);
+  std::string long_text, cut;
+  for (int i = 0; i < 70; ++i) long_text += "\u00E9";
+  for (int i = 0; i < 64; ++i) cut += "\u00E9";
+  EXPECT_EQ(printable(long_text), cut + "...") << "characters are not cut in half";
+}
+
 // As Python 3.11 decodes them with errors="replace".
 TEST(ReplaceInvalidUtf8, GivesOneReplacementForEachFault) {
   const std::string r = "\xEF\xBF\xBD";

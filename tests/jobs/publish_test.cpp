@@ -282,6 +282,8 @@ TEST(Publish, NeverClaimsWhatIsNotAudited) {
       {"a folder", "folder", "{}: cannot replace: Is a directory"},
       {"a file for a folder", "file/audit.json", nullptr},
       {"a folder that cannot be made", "locked/more/audit.json", nullptr},
+      {"a special file", "fifo", "{}: cannot replace a special file: Operation not supported"},
+      {"a link into a folder that is missing", "dangling", nullptr},
       {"a link to itself", "loop", "{}: cannot inspect: Too many levels of symbolic links"},
   };
   for (const auto& c : cases) {
@@ -292,6 +294,8 @@ TEST(Publish, NeverClaimsWhatIsNotAudited) {
       fs::create_directory(folder / "folder");
       fs::create_directory(folder / "locked");
       fs::create_symlink("loop", folder / "loop");
+      fs::create_symlink("nowhere/audit.json", folder / "dangling");
+      ASSERT_EQ(::mkfifo((folder / "fifo").c_str(), 0666), 0);
       give_to_nobody(folder / "agg.json", 0644);
       give_to_nobody(folder / "locked", 0555);
       give_to_nobody(folder.path(), 0755);
@@ -305,6 +309,9 @@ TEST(Publish, NeverClaimsWhatIsNotAudited) {
         published = publish(what);
       }
       EXPECT_NE(foreseen.sidecar_fault, "") << c.what;
+      EXPECT_EQ(foreseen.lines, (Names{what.aggregate_path + ": power_valid: 1 -> 0",
+                                       what.aggregate_path + ": avg_power_w: 1.0 -> absent"}))
+          << c.what;
       EXPECT_TRUE(published.reasons.empty()) << published.reasons.text();
       if (c.fault != nullptr) {
         EXPECT_EQ(published.sidecar_fault, fmt::format(fmt::runtime(c.fault), what.sidecar_path))
@@ -313,7 +320,7 @@ TEST(Publish, NeverClaimsWhatIsNotAudited) {
         EXPECT_NE(published.sidecar_fault, "") << c.what;
       }
       EXPECT_EQ(bytes_of(folder / "agg.json"), kInvalid) << c.what;
-      EXPECT_EQ(folder.names(), (Names{"agg.json", "file", "folder", "locked", "loop"})) << c.what;
+      EXPECT_EQ(folder.names(), (Names{"agg.json", "dangling", "fifo", "file", "folder", "locked", "loop"})) << c.what;
       EXPECT_EQ(bytes_of(folder / "file"), "x");
       ASSERT_EQ(::chmod((folder / "locked").c_str(), 0755), 0);
       EXPECT_TRUE(fs::is_empty(folder / "locked")) << c.what;

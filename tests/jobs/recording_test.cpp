@@ -52,6 +52,17 @@ TEST(Recording, ReadsNoFurtherThanTheFileWentAtFirst) {
   EXPECT_EQ(stamps_of(later), (std::vector<double>{kNoon, kNoon + 1, kNoon + 2, kNoon + 3}));
 }
 
+TEST(Recording, StaysWithItsFileWhenAnotherTakesItsName) {
+  const Folder folder;
+  put(folder / "a.csv", kNaive);
+  const Recording recording(folder / "a.csv", Zone::fixed(0), {});
+  put(folder / "b.csv", "nothing of the kind");
+  fs::rename(folder / "b.csv", folder / "a.csv");
+  EXPECT_EQ(stamps_of(recording), std::vector<double>{kNoon});
+  fs::remove(folder / "a.csv");
+  EXPECT_EQ(stamps_of(recording), std::vector<double>{kNoon});
+}
+
 TEST(Recording, KnowsWhetherAFileCanBeRead) {
   const Folder folder;
   put(folder / "good.csv", kNaive);

@@ -37,20 +37,17 @@ class MeanPowerGatherer {
   std::optional<MeanPower> finish();
 
  private:
-  struct Share {  // what one device put into a bucket; of several readings their mean
+  struct Share {  // what one device put into a bucket
     std::uint32_t device;
+    std::uint32_t repeat;  // index of the mean that counts, when there is more than one reading
     double watts;
-  };
-  struct Repeat {  // a share of more than one reading
-    std::size_t share;
-    ExactMean mean;
   };
   struct Bucket {
     std::int64_t stamp_ms = 0;
     std::uint64_t number = 0;  // counts up with each bucket begun
     std::size_t rows = 0;
     std::vector<Share> shares;  // in order of arrival: the sum of watts depends on it
-    std::vector<Repeat> repeats;
+    std::vector<ExactMean> repeats;
   };
   struct Place {  // the newest bucket that a device has a share in
     std::uint64_t bucket = 0;

@@ -14,7 +14,7 @@ class ByteSource {
  public:
   virtual ~ByteSource() = default;
   // Fills the front of `into` and says how many bytes that were; 0 only at the end. Short
-  // counts are allowed. Throws Error when the bytes cannot be had.
+  // counts are allowed. Throws FileError when the bytes cannot be had.
   virtual std::size_t read(std::span<char> into) = 0;
 };
 

@@ -6,8 +6,9 @@
 
 namespace aggregate_power {
 
-// Caught in main (and once per run where many runs are done). `what()` is ready to print: where,
-// what, and what to do.
+// Wrong use, or something that the run itself cannot record. Caught by the command, or in main.
+// `what()` is ready to print: where, what, and what to do. What goes wrong with a file is a
+// FileError (base/file.h), in a CSV a CsvError, in JSON a JsonError: those are mostly recorded.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message) : std::runtime_error(message) {}

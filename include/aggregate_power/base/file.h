@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -33,6 +34,26 @@ class FileError : public std::system_error {
 // Throws FileError when it cannot be opened; its read() throws FileError too (reading a directory
 // fails there).
 std::unique_ptr<ByteSource> open_source(const std::string& path);
+
+// A file that is read more than once: always the same one, whatever takes its name meanwhile, and
+// no further than it went when it was opened, though someone may be writing on.
+class OpenedFile {
+ public:
+  // Throws FileError.
+  explicit OpenedFile(const std::string& path);
+  ~OpenedFile();
+  OpenedFile(const OpenedFile&) = delete;
+  OpenedFile& operator=(const OpenedFile&) = delete;
+
+  std::uint64_t size() const { return size_; }
+  // Its bytes from the start; not to outlive this object. Throws FileError in read().
+  std::unique_ptr<ByteSource> source() const;
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+  std::uint64_t size_ = 0;
+};
 
 // All of a file, or of standard input for "-". Throws FileError.
 std::string read_file(const std::string& path);
@@ -62,6 +83,10 @@ class FileLock {
 
   int fd_ = -1;
 };
+
+// Throws FileError where a PendingFile and its commit() would, as far as that shows without
+// writing.
+void require_replaceable(const std::string& path, bool make_folders = false);
 
 // New bytes for a file, on disk in a temporary beside it but not yet in its place.
 class PendingFile {

@@ -14,4 +14,8 @@ std::optional<std::int64_t> python_int(std::string_view text);
 // Nothing where float() raises. "nan", "inf" and numbers too large for a double are numbers.
 std::optional<double> python_float(std::string_view text);
 
+// The nearest double of a decimal numeral (digits, a point, an exponent, a minus): zero or infinite
+// where it is beyond the range of doubles. Nothing for any other text, "inf" and "nan" included.
+std::optional<double> nearest_double(std::string_view numeral);
+
 }  // namespace aggregate_power

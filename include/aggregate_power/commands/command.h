@@ -86,5 +86,15 @@ template <typename T>
 CLI::Option* add_option(CLI::App& app, const std::string& name, T& value, const std::string& help) {
   return app.add_option(name, value, help)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
+// CLI11 reads numbers through long double: that rounds twice, and not alike on every processor.
+inline CLI::Option* add_option(CLI::App& app, const std::string& name, double& value,
+                               const std::string& help) {
+  const auto read = [&value](const CLI::results_t& texts) {
+    const std::string& text = texts.back();
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size();
+  };
+  return app.add_option(name, read, help)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
 
 }  // namespace aggregate_power

@@ -31,6 +31,8 @@ struct Skipped {
   std::uint64_t no_reading = 0;
   std::uint64_t too_many_cells = 0;
   std::uint64_t torn_tail = 0;
+
+  bool operator==(const Skipped&) const = default;
 };
 
 // The causes by name, in the order above.

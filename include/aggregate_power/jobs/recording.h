@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "aggregate_power/base/file.h"
 #include "aggregate_power/base/time.h"
 #include "aggregate_power/inputs/reason.h"
 #include "aggregate_power/inputs/telemetry.h"
@@ -30,8 +32,8 @@ class Recording {
   // What was odd about the zone file.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
-  // From the start, and as far as the file went when this object was made: a recorder may still be
-  // at work. Throws FileError.
+  // From the start, and each time the same bytes, though the recorder may be at work or the file
+  // replaced; this object must live on. Throws FileError.
   Telemetry open() const;
   std::uint64_t bytes() const { return bytes_; }
 
@@ -41,7 +43,9 @@ class Recording {
 
   std::string path_;
   std::vector<std::string>
-      standard_input_;  // in pieces: growing one string would take twice as much
+      standard_input_;                 // in pieces: growing one string would take twice as much
+  std::unique_ptr<OpenedFile> file_;   // a regular one that is not empty
+  std::optional<FileError> unopened_;  // why there is none
   std::uint64_t bytes_ = 0;
   std::optional<Zone> zone_;
   ColumnNames columns_;
