@@ -1,0 +1,22 @@
+# Cross-builds for 64-bit Arm; AARCH64_ROOT holds the arm64 packages (fetch.sh).
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static)
+
+if(NOT AARCH64_ROOT)
+  set(AARCH64_ROOT "$ENV{AARCH64_ROOT}")
+endif()
+set(CMAKE_FIND_ROOT_PATH "${AARCH64_ROOT}")
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+set(ENV{PKG_CONFIG_LIBDIR} "${AARCH64_ROOT}/usr/lib/aarch64-linux-gnu/pkgconfig")
+set(ENV{PKG_CONFIG_SYSROOT_DIR} "${AARCH64_ROOT}")
+# Abseil is found by name alone.
+set(CMAKE_CXX_FLAGS_INIT "-isystem ${AARCH64_ROOT}/usr/include")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-L${AARCH64_ROOT}/usr/lib/aarch64-linux-gnu")
+set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES AARCH64_ROOT)
