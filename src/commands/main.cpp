@@ -15,26 +15,26 @@ using namespace aggregate_power;
 
 int run(const std::vector<std::string>& words) {
   if (words.empty()) {
-    fmt::print(stderr, "{}", help(aggregate_command()));
+    say(stderr, help(aggregate_command()));
     return 2;
   }
   // For packagers: the man page and the completion come from the program itself.
   if (words == std::vector<std::string>{"--generate-man-page"}) {
-    fmt::print("{}", man_page());
+    say(stdout, man_page());
     return 0;
   }
   if (words == std::vector<std::string>{"--generate-bash-completion"}) {
-    fmt::print("{}", bash_completion());
+    say(stdout, bash_completion());
     return 0;
   }
   if (words[0].starts_with('-')) return run_command(aggregate_command(), words);
   const std::vector<std::string> options(words.begin() + 1, words.end());
   if (words[0] == "inspect") return run_command(inspect_command(), options);
   if (words[0] == "synthesize") return run_command(synthesize_command(), options);
-  fmt::print(stderr,
-             "aggregate-power: error: unknown command '{}'; known: inspect, synthesize, or options "
-             "alone; see 'aggregate-power --help'\n",
-             words[0]);
+  say(stderr,
+      fmt::format("aggregate-power: error: unknown command '{}'; known: inspect, synthesize, or "
+                  "options alone; see 'aggregate-power --help'\n",
+                  words[0]));
   return 2;
 }
 

@@ -555,7 +555,7 @@ class Chooser {
     if (summary || wide_ || !ambiguous_.empty()) columns_.power.reset();
 
     std::string header;  // where nothing below says more
-    if (missing_.empty() && ambiguous_.empty())
+    if (!names_.empty() && missing_.empty() && ambiguous_.empty())
       header = "the header has " + quoted_list(all_names());
     if (!columns_.timestamp) {
       reasons.add(Reason::timestamp_column_missing, std::exchange(header, {}));
