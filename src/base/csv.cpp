@@ -200,7 +200,8 @@ std::vector<CsvTextRow> split_csv(std::string_view text, std::size_t max_rows, b
 
 CsvReader::CsvReader(ByteSource& source, std::string_view head) : source_(source) {
   const std::size_t capacity = std::max(kBufferBytes, head.size());
-  storage_ = std::make_unique_for_overwrite<char[]>(capacity + 2 * kBlockBytes);
+  // One block to begin at a multiple of 64, two that may be read behind the end.
+  storage_ = std::make_unique_for_overwrite<char[]>(capacity + 3 * kBlockBytes);
   const auto address = reinterpret_cast<std::uintptr_t>(storage_.get());
   buffer_ = storage_.get() + (kBlockBytes - address % kBlockBytes) % kBlockBytes;
   capacity_ = capacity;
@@ -260,9 +261,11 @@ template <typename Kernel>
   starts[0] = static_cast<std::uint32_t>(row);
   bool in_quotes = false;
   for (std::size_t block = row;; block += kBlockBytes) {
-    if (block >= end_) return shape;
     ByteMasks masks = Kernel::masks(buffer_ + block);
-    if (block + kBlockBytes > end_) masks = masks.first(end_ - block);
+    if (block + kBlockBytes > end_) {
+      if (block >= end_) return shape;
+      masks = masks.first(end_ - block);
+    }
     const std::uint64_t row_end = masks.controls & -masks.controls;  // the first one's bit
     std::uint64_t commas = masks.commas & (row_end - 1);
     const std::uint64_t quotes = masks.quotes & (row_end - 1);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,7 +39,10 @@ class DeviceIntegrator {
   bool add(double unix_s, double watts) {
     if (has_stamp_ && unix_s <= stamp_.unix_s) {
       if (unix_s < stamp_.unix_s) return false;
-      if (!same_stamp_) same_stamp_.emplace().add(stamp_.watts);
+      if (!same_stamp_) {
+        same_stamp_ = std::make_unique<ExactMean>();
+        same_stamp_->add(stamp_.watts);
+      }
       same_stamp_->add(watts);
       return true;
     }
@@ -75,12 +78,13 @@ class DeviceIntegrator {
   Window window_;
   Sample stamp_;  // the newest stamp; may get more readings
   bool has_stamp_ = false;
-  std::optional<ExactMean> same_stamp_;  // of all its readings, when there is more than one
-  Sample before_;                        // the sample before it
-  Sample point_;                         // how far the energy reaches
-  bool inside_ = false;                  // the window's start lies behind
-  bool is_steady_ = false;               // so does a sample inside it, and the end is still ahead
-  bool done_ = false;                    // its end too
+  std::unique_ptr<ExactMean>
+      same_stamp_;          // of all its readings, when there is more than one; large
+  Sample before_;           // the sample before it
+  Sample point_;            // how far the energy reaches
+  bool inside_ = false;     // the window's start lies behind
+  bool is_steady_ = false;  // so does a sample inside it, and the end is still ahead
+  bool done_ = false;       // its end too
   DeviceEnergy result_;
 };
 

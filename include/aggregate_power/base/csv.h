@@ -96,7 +96,7 @@ class CsvReader {
 
   ByteSource& source_;
   std::unique_ptr<char[]> storage_;
-  char* buffer_ = nullptr;  // at a multiple of 64; 64 more bytes may be read behind end_
+  char* buffer_ = nullptr;  // at a multiple of 64; 127 bytes behind end_ may be read
   std::size_t capacity_ = 0;
   std::size_t begin_ = 0;  // first byte not yet given out as a row
   std::size_t end_ = 0;    // behind the last byte read
