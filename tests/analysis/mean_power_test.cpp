@@ -323,7 +323,8 @@ TEST(MeanPower, NoticesStampsThatGoBack) {
 TEST(MeanPower, TakesManyDevicesThatRepeat) {
   Readings readings;
   for (int twice = 0; twice < 2; ++twice) {
-    for (std::uint32_t gpu = 0; gpu < 100000; ++gpu) readings.push_back(of_device(105, gpu, 5 + twice));
+    for (std::uint32_t gpu = 0; gpu < 100000; ++gpu)
+      readings.push_back(of_device(105, gpu, 5 + twice));
   }
   const auto mean = mean_of(readings);
   ASSERT_TRUE(mean);

@@ -320,7 +320,9 @@ TEST(Publish, NeverClaimsWhatIsNotAudited) {
         EXPECT_NE(published.sidecar_fault, "") << c.what;
       }
       EXPECT_EQ(bytes_of(folder / "agg.json"), kInvalid) << c.what;
-      EXPECT_EQ(folder.names(), (Names{"agg.json", "dangling", "fifo", "file", "folder", "locked", "loop"})) << c.what;
+      EXPECT_EQ(folder.names(),
+                (Names{"agg.json", "dangling", "fifo", "file", "folder", "locked", "loop"}))
+          << c.what;
       EXPECT_EQ(bytes_of(folder / "file"), "x");
       ASSERT_EQ(::chmod((folder / "locked").c_str(), 0755), 0);
       EXPECT_TRUE(fs::is_empty(folder / "locked")) << c.what;
