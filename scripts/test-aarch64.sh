@@ -23,7 +23,8 @@ if [ ! -e "$AARCH64_ROOT/usr/include/absl" ]; then
   apt-get "$@" update
   # fmt's CMake file asks for its shared library though only the headers are used.
   (cd "$apt" && apt-get "$@" download \
-    libabsl-dev libfmt-dev libfmt9 libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev)
+    libabsl-dev libfmt-dev libfmt9 libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev \
+    libarchive-dev nettle-dev liblzma-dev libzstd-dev libbz2-dev zlib1g-dev)
   for package in "$apt"/*.deb; do dpkg -x "$package" "$AARCH64_ROOT"; done
 fi
 

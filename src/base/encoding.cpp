@@ -10,25 +10,6 @@
 namespace aggregate_power {
 namespace {
 
-// Bytes that were read ahead, then the rest of the source.
-class ResumedSource : public ByteSource {
- public:
-  ResumedSource(std::string ahead, std::unique_ptr<ByteSource> rest)
-      : ahead_(std::move(ahead)), rest_(std::move(rest)) {}
-
-  std::size_t read(std::span<char> into) override {
-    if (ahead_.empty()) return rest_->read(into);
-    const std::size_t count = std::min(ahead_.size(), into.size());
-    std::copy_n(ahead_.begin(), count, into.begin());
-    ahead_.erase(0, count);
-    return count;
-  }
-
- private:
-  std::string ahead_;
-  std::unique_ptr<ByteSource> rest_;
-};
-
 class Utf16Source : public ByteSource {
  public:
   Utf16Source(bool big_endian, std::unique_ptr<ByteSource> units)
@@ -101,14 +82,7 @@ class Utf16Source : public ByteSource {
 }  // namespace
 
 std::unique_ptr<ByteSource> as_utf8(std::unique_ptr<ByteSource> source) {
-  std::string ahead(3, '\0');
-  std::size_t count = 0;
-  while (count < ahead.size()) {
-    const std::size_t more = source->read({ahead.data() + count, ahead.size() - count});
-    if (more == 0) break;
-    count += more;
-  }
-  ahead.resize(count);
+  const std::string ahead = read_up_to(*source, 3);
   const auto resume_behind = [&](std::size_t mark) {
     return std::make_unique<ResumedSource>(ahead.substr(mark), std::move(source));
   };

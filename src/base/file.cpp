@@ -300,6 +300,9 @@ FileError::FileError(const std::string& path, const std::string& action, int err
     : std::system_error(errno_value, std::generic_category()),
       text_(path + ": cannot " + action + ": " + code().message()) {}
 
+FileError::FileError(const std::string& path, const std::string& what)
+    : std::system_error(EIO, std::generic_category()), text_(path + ": " + what) {}
+
 std::unique_ptr<ByteSource> open_source(const std::string& path) {
   return std::make_unique<FileSource>(path);
 }

@@ -37,6 +37,15 @@ std::string path_stem(std::string_view path) {
   return std::string(name.substr(0, has_suffix ? dot : name.size()));
 }
 
+std::string plain_stem(std::string_view path) {
+  for (const std::string_view end : {".gz", ".zst"}) {
+    if (path.ends_with(end) && last_component(path).size() > end.size()) {
+      return path_stem(path.substr(0, path.size() - end.size()));
+    }
+  }
+  return path_stem(path);
+}
+
 std::string beside(std::string_view path, std::string_view name) {
   const std::string_view folder = path.substr(0, path.size() - last_component(path).size());
   return std::string(folder) + std::string(name);

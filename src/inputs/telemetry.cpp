@@ -28,18 +28,6 @@ bool is_absolute_time(std::string_view text) {
   return stamp && stamp->unix_s >= kFirstAbsoluteUnixS;
 }
 
-std::string read_up_to(ByteSource& source, std::size_t limit) {
-  std::string bytes(limit, '\0');
-  std::size_t size = 0;
-  while (size < limit) {
-    const std::size_t count = source.read({bytes.data() + size, limit - size});
-    if (count == 0) break;
-    size += count;
-  }
-  bytes.resize(size);
-  return bytes;
-}
-
 }  // namespace
 
 std::vector<std::pair<std::string_view, std::uint64_t>> by_cause(const Skipped& skipped) {

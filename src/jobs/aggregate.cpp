@@ -16,6 +16,7 @@
 #include "aggregate_power/analysis/metrics.h"
 #include "aggregate_power/analysis/survey.h"
 #include "aggregate_power/analysis/time_order.h"
+#include "aggregate_power/base/archive.h"
 #include "aggregate_power/base/encoding.h"
 #include "aggregate_power/base/file.h"
 #include "aggregate_power/base/path.h"
@@ -63,7 +64,7 @@ struct Snapshots {
 // Nothing when there is neither.
 std::optional<Snapshots> read_snapshots(const std::string& csv) {
   const auto path = [&](const char* which) {
-    return beside(csv, path_stem(csv) + "_energy_" + which + ".csv");
+    return beside(csv, plain_stem(csv) + "_energy_" + which + ".csv");
   };
   const bool has_start = is_regular_file(path("start"));
   const bool has_end = is_regular_file(path("end"));
@@ -381,12 +382,12 @@ class Run {
     if (!request_.validation_result.empty()) return request_.validation_result;
     if (!schema_2()) return {};
     return beside(request_.bench_result,
-                  fmt::format("power_validation_{}.json", path_stem(request_.bench_result)));
+                  fmt::format("power_validation_{}.json", plain_stem(request_.bench_result)));
   }
 
   void read_inputs() {
     try {
-      const auto source = open_source(request_.bench_result);
+      const auto source = decompressed(open_source(request_.bench_result), request_.bench_result);
       BenchmarkReading reading =
           read_benchmark(*source, request_.bench_result,
                          schema_2() ? BenchmarkRules::schema_2 : BenchmarkRules::schema_1);
@@ -460,7 +461,7 @@ class Run {
     };
     publication.inputs = {telemetry_path_, request_.bench_result, request_.agg_result};
     for (const char* end : {"_energy_start.csv", "_energy_end.csv", "_context.json"}) {
-      publication.inputs.push_back(beside(telemetry_path_, path_stem(telemetry_path_) + end));
+      publication.inputs.push_back(beside(telemetry_path_, plain_stem(telemetry_path_) + end));
     }
     return publication;
   }

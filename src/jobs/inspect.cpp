@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "aggregate_power/analysis/survey.h"
+#include "aggregate_power/base/archive.h"
 #include "aggregate_power/base/file.h"
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/base/unicode.h"
@@ -236,7 +237,7 @@ InspectReport inspect(const InspectRequest& request) {
   Findings findings;
   if (!request.bench_result.empty()) {
     try {
-      const auto source = open_source(request.bench_result);
+      const auto source = decompressed(open_source(request.bench_result), request.bench_result);
       const BenchmarkReading reading =
           read_benchmark(*source, request.bench_result, BenchmarkRules::schema_2);
       findings.benchmark = reading.benchmark;

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "aggregate_power/base/archive.h"
 #include "aggregate_power/base/error.h"
 #include "aggregate_power/base/file.h"
 #include "aggregate_power/base/path.h"
@@ -24,11 +25,8 @@ std::vector<std::string> read_standard_input() {
   const auto source = open_source("-");
   std::vector<std::string> pieces;
   while (true) {
-    std::string piece(kPieceBytes, '\0');
-    std::size_t size = 0;
-    while (const std::size_t count = source->read(std::span(piece).subspan(size))) size += count;
-    if (size == 0) return pieces;
-    piece.resize(size);
+    std::string piece = read_up_to(*source, kPieceBytes);
+    if (piece.empty()) return pieces;
     pieces.push_back(std::move(piece));
   }
 }
@@ -95,7 +93,7 @@ void Recording::find_faults() {
 }
 
 void Recording::find_zone_file() {
-  const std::string file = beside(path_, path_stem(path_) + "_context.json");
+  const std::string file = beside(path_, plain_stem(path_) + "_context.json");
   if (!is_regular_file(file)) return;
   try {
     const auto context = nlohmann::json::parse(read_file(file), nullptr, false);
@@ -118,7 +116,7 @@ Telemetry Recording::open() const {
     if (!file_) throw unopened_.value_or(FileError(path_, "open", ENOENT));
     source = file_->source();
   }
-  return Telemetry(std::move(source), zone_, columns_);
+  return Telemetry(decompressed(std::move(source), path_), zone_, columns_);
 }
 
 std::optional<std::string> zone_hint(const Telemetry& telemetry, Span span, Window window) {

@@ -4,9 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace aggregate_power {
 
@@ -25,6 +27,36 @@ inline std::string read_all(ByteSource& source) {
   while (const std::size_t count = source.read(chunk)) text.append(chunk.data(), count);
   return text;
 }
+
+// Fewer than `limit` bytes only at the end.
+inline std::string read_up_to(ByteSource& source, std::size_t limit) {
+  std::string bytes(limit, '\0');
+  std::size_t size = 0;
+  while (size < limit) {
+    const std::size_t count = source.read(std::span(bytes).subspan(size));
+    if (count == 0) break;
+    size += count;
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+// Bytes that were read ahead, then the rest of their source.
+class ResumedSource : public ByteSource {
+ public:
+  ResumedSource(std::string ahead, std::unique_ptr<ByteSource> rest)
+      : ahead_(std::move(ahead)), rest_(std::move(rest)) {}
+  std::size_t read(std::span<char> into) override {
+    if (ahead_.empty()) return rest_->read(into);
+    const std::size_t count = ahead_.copy(into.data(), into.size());
+    ahead_.erase(0, count);
+    return count;
+  }
+
+ private:
+  std::string ahead_;
+  std::unique_ptr<ByteSource> rest_;
+};
 
 // Bytes that are in memory already. They must outlive the source.
 class MemorySource : public ByteSource {

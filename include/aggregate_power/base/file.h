@@ -24,6 +24,8 @@ class FileError : public std::system_error {
  public:
   // `action` reads as "cannot ...": "open", "write", "replace".
   FileError(const std::string& path, const std::string& action, int errno_value);
+  // For faults that the system has no number for.
+  FileError(const std::string& path, const std::string& what);
   const char* what() const noexcept override { return text_.c_str(); }
 
  private:

@@ -12,6 +12,9 @@ std::string normal_path(std::string_view text);
 // Of a normal path: its last component without the last suffix (`run.json` is `run`).
 std::string path_stem(std::string_view path);
 
+// The same of a compressed file's name without its `.gz` or `.zst` (`run.json.gz` is `run`).
+std::string plain_stem(std::string_view path);
+
 // `name` in the folder of a normal path.
 std::string beside(std::string_view path, std::string_view name);
 
