@@ -1,0 +1,39 @@
+// What a recording says about a window, under either schema.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "aggregate_power/analysis/accumulator.h"
+#include "aggregate_power/analysis/integrate.h"
+#include "aggregate_power/analysis/mean_power.h"
+#include "aggregate_power/inputs/benchmark.h"
+#include "aggregate_power/inputs/reason.h"
+#include "aggregate_power/jobs/recording.h"
+#include "aggregate_power/jobs/sidecar.h"
+
+namespace aggregate_power {
+
+struct MeasurementRequest {
+  int schema_version = 2;
+  std::optional<std::int64_t> expected_num_gpus;
+  double max_sample_gap_s = kDefaultMaxSampleGapS;
+  bool with_snapshots = false;  // compare with the energy snapshots beside the recording
+};
+
+struct Measurement {
+  Integration integration;              // schema 2; of schema 1 only the reasons and GPUs
+  std::optional<MeanPower> mean_power;  // schema 1
+  std::optional<AccumulatorCheck> accumulator_check;
+  Reasons column_faults;  // what is behind missing columns, beyond the contract's codes
+  std::optional<TelemetryFacts> telemetry;  // nothing: it was not read
+  std::optional<std::string> zone_hint;
+};
+
+// Without a benchmark only the snapshots are compared. Never throws for what is wrong with the
+// recording: that is a reason.
+Measurement measure(const MeasurementRequest& request, const Recording& recording,
+                    const std::optional<Benchmark>& benchmark);
+
+}  // namespace aggregate_power
