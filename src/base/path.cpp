@@ -38,12 +38,10 @@ std::string path_stem(std::string_view path) {
 }
 
 std::string plain_stem(std::string_view path) {
-  for (const std::string_view end : {".gz", ".zst"}) {
-    if (path.ends_with(end) && last_component(path).size() > end.size()) {
-      return path_stem(path.substr(0, path.size() - end.size()));
-    }
-  }
-  return path_stem(path);
+  const std::string stem = path_stem(path);
+  const bool is_compressed = path.ends_with(".gz") || path.ends_with(".zst");
+  const bool is_ours = stem.ends_with(".csv") || stem.ends_with(".json");
+  return is_compressed && is_ours ? path_stem(stem) : stem;
 }
 
 std::string beside(std::string_view path, std::string_view name) {

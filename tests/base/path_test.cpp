@@ -70,6 +70,15 @@ TEST(PathStem, DropsTheLastSuffixOnly) {
   for (const Case& c : cases) EXPECT_EQ(path_stem(c.text), c.expected) << c.text;
 }
 
+TEST(PlainStem, DropsTheSuffixOfACompressedFileToo) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"run.json", "run"},          {"a/run.json.gz", "run"}, {"a/m.csv.zst", "m"},
+      {"run.tar.gz", "run.tar"},    {".csv.gz", ".csv"},      {"run.gz", "run"},
+      {"run.json.bz2", "run.json"}, {"a.b.csv.gz", "a.b"},    {"gz", "gz"},
+  };
+  for (const auto& [path, stem] : cases) EXPECT_EQ(plain_stem(path), stem) << path;
+}
+
 TEST(Beside, PutsANameInTheSameFolder) {
   EXPECT_EQ(beside("run.json", "n"), "n");
   EXPECT_EQ(beside("a/b/run.json", "n"), "a/b/n");

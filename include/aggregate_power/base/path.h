@@ -12,7 +12,8 @@ std::string normal_path(std::string_view text);
 // Of a normal path: its last component without the last suffix (`run.json` is `run`).
 std::string path_stem(std::string_view path);
 
-// The same of a compressed file's name without its `.gz` or `.zst` (`run.json.gz` is `run`).
+// The same, and of a compressed CSV or JSON file without both suffixes: `run.json.gz` and
+// `run.json.zst` are `run`; `run.tar.gz` is `run.tar`, as it is in Python.
 std::string plain_stem(std::string_view path);
 
 // `name` in the folder of a normal path.
