@@ -135,6 +135,7 @@ void MeanPowerGatherer::close_oldest() {
   by_row_.add(watts / static_cast<double>(bucket.rows));
   most_rows_ = std::max(most_rows_, bucket.rows);
   closed_to_ms_ = bucket.stamp_ms;
+  if (!first_ms_) first_ms_ = bucket.stamp_ms;
   bucket.rows = 0;
   bucket.shares.clear();
   bucket.repeats.clear();
@@ -154,9 +155,17 @@ std::optional<MeanPower> MeanPowerGatherer::finish() {
   while (!open_.empty()) close_oldest();
   if (by_device_.count() == 0) return std::nullopt;
   const std::size_t gpus = devices().size();
-  if (overflowed_) return MeanPower{std::numeric_limits<double>::infinity(), gpus};
-  if (gpus > 0) return MeanPower{by_device_.mean(), gpus};
-  return MeanPower{by_row_.mean(), most_rows_};
+  MeanPower result{by_device_.mean(), gpus, static_cast<double>(*first_ms_) / 1e3,
+                   static_cast<double>(closed_to_ms_) / 1e3};
+  if (gpus == 0) {
+    result.avg_power_w = by_row_.mean();
+    result.gpus = most_rows_;
+  }
+  if (overflowed_) {
+    result.avg_power_w = std::numeric_limits<double>::infinity();
+    result.gpus = gpus;
+  }
+  return result;
 }
 
 }  // namespace aggregate_power

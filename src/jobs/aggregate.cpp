@@ -123,11 +123,27 @@ class Run {
                       "wrong, or the sensor dead",
                       telemetry_path_, mean_w));
     }
+    if (!schema_2()) warn_of_partial_coverage();
     for (const Metric& metric : metrics_) {
       if (std::isfinite(metric.value)) continue;
       reasons_.add(Reason::aggregate_result_unwritable,
                    fmt::format("'{}' is too large for a number", metric.key));
     }
+  }
+
+  // Schema 1 takes the mean of whatever lies in the window.
+  void warn_of_partial_coverage() {
+    const Window window = benchmark_->window;
+    const MeanPower& mean = *measurement_.mean_power;
+    if (mean.first_unix_s - window.start_unix_s <= kDefaultMaxSampleGapS &&
+        window.end_unix_s - mean.last_unix_s <= kDefaultMaxSampleGapS) {
+      return;
+    }
+    report_.err.push_back(fmt::format(
+        "{}: partial_coverage: its samples in the window begin {:.3f} s after its start and end "
+        "{:.3f} s before its end; the mean speaks for no more",
+        telemetry_path_, mean.first_unix_s - window.start_unix_s,
+        window.end_unix_s - mean.last_unix_s));
   }
 
   Publication publication() const {

@@ -17,6 +17,9 @@ namespace aggregate_power {
 struct MeanPower {
   double avg_power_w = 0;  // per GPU
   std::size_t gpus = 0;
+  // Of the buckets: how much of the window they speak for.
+  double first_unix_s = 0;
+  double last_unix_s = 0;
 };
 
 // Samples are gathered in buckets of one millisecond; a bucket's value is its watts divided by the
@@ -64,6 +67,7 @@ class MeanPowerGatherer {
   std::vector<Bucket> spare_;  // closed ones, for their memory
   std::uint64_t begun_ = 0;
   std::int64_t closed_to_ms_;
+  std::optional<std::int64_t> first_ms_;
   double newest_unix_s_;  // of the reading before, and its bucket: mostly the next one's too
   Bucket* newest_ = nullptr;
   ExactMean by_device_;        // of buckets, divided by their devices
