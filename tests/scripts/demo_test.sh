@@ -4,6 +4,8 @@
 set -eu
 case "${1:-}" in -h | --help) sed -n '2,3s/^# //p' "$0"; exit 0 ;; esac
 cd "$(dirname "$0")/../.."
+# shellcheck source=tests/scripts/same.sh
+. tests/scripts/same.sh
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -11,16 +13,6 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 mkdir "$work/tmp"
-passed=0
-failed=0
-same() {  # what, expected, found
-  if [ "$2" = "$3" ]; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    printf 'FAILED %s\n  expected: %s\n  got:      %s\n' "$1" "$2" "$3"
-  fi
-}
 
 before=$(find testdata/runs -type f -exec cksum {} + | sort)
 status=0

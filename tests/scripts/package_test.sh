@@ -14,17 +14,9 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 unset REQUIRE_POWER GPU_METRICS_CSV
 export LC_ALL=C.UTF-8
+# shellcheck source=tests/scripts/same.sh
+. "$repo/tests/scripts/same.sh"
 
-passed=0
-failed=0
-same() {  # what, expected, found
-  if [ "$2" = "$3" ]; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    printf 'FAILED %s\n  expected: %s\n  got:      %s\n' "$1" "$2" "$3"
-  fi
-}
 
 in_root() {  # folder, command: with that folder as root
   if [ "$(id -u)" -eq 0 ]; then chroot "$@"; else unshare -r chroot "$@"; fi

@@ -4,22 +4,14 @@
 set -eu
 case "${1:-}" in -h | --help) sed -n '2,3s/^# //p' "$0"; exit 0 ;; esac
 cd "$(dirname "$0")/../.."
+# shellcheck source=tests/scripts/same.sh
+. tests/scripts/same.sh
 program=${AGGREGATE_POWER:-$PWD/build/aggregate-power}
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp -r testdata/runs/b200/. "$work"
 cd "$work"
-passed=0
-failed=0
-same() {  # what, expected, found
-  if [ "$2" = "$3" ]; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    printf 'FAILED %s\n  expected: %s\n  got:      %s\n' "$1" "$2" "$3"
-  fi
-}
 run_a_run() {
   "$program" --csv gpu_metrics.csv --bench-result run.json --agg-result agg_run.json --expected-num-gpus 8 --timezone UTC
 }
