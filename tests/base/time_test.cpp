@@ -129,7 +129,9 @@ TEST(ZoneLocalDeathTest, FollowsANameInTZ) {
 
 // Python reads the clock's face, so that in such a zone the leap seconds count.
 TEST(ZoneLocalDeathTest, CountsLeapSecondsWhereTheZoneDoes) {
-  if (!std::filesystem::exists("/usr/share/zoneinfo/right/UTC")) GTEST_SKIP();
+  if (!std::filesystem::exists("/usr/share/zoneinfo/right/UTC")) {
+    GTEST_SKIP() << "later tzdata keeps such zones in a package of its own";
+  }
   expect_in_child("TZ", "right/UTC",
                   [] { return Zone::local().offset_at(clock_at(2025, 1, 1, 0, 0)) == -27; });
 }

@@ -42,8 +42,8 @@ class Recording {
   void find_zone_file();
 
   std::string path_;
-  std::vector<std::string>
-      standard_input_;                 // in pieces: growing one string would take twice as much
+  // In pieces: growing one string would take twice as much.
+  std::vector<std::string> standard_input_;
   std::unique_ptr<OpenedFile> file_;   // a regular one that is not empty
   std::optional<FileError> unopened_;  // why there is none
   std::uint64_t bytes_ = 0;
