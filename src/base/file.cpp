@@ -81,9 +81,11 @@ int try_lock(int fd, int operation) {
 
 // Some file systems have no locks: NFS without its lock service, Lustre mounted without flock, FUSE
 // ones. Mostly there is one writer, who loses nothing by going on; failing would lose the result.
-void take_lock(int fd, const std::string& path) {
-  if (try_lock(fd, LOCK_EX) == 0) return;
-  if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS) return;
+// False: someone else has it, and we are not to wait.
+bool take_lock(int fd, const std::string& path, bool wait = true) {
+  if (try_lock(fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB) == 0) return true;
+  if (errno == EWOULDBLOCK) return false;
+  if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS) return true;
   throw FileError(path, "lock", errno);
 }
 
@@ -136,17 +138,19 @@ void sync_folder(const std::string& folder, const std::string& path) {
   if (errno != EACCES && errno != EINVAL) throw FileError(path, "sync its folder", errno);
 }
 
-// Makes what is missing of a folder's path, and syncs all of it: a run that was killed may have
-// made a folder and not come to its sync.
-void make_folder(const std::string& folder) {
+// Makes what is missing of a folder's path, and (at once) syncs all of it: a run that was killed
+// may have made a folder and not come to its sync.
+void make_folder(const std::string& folder, Sync sync) {
   const std::string above = folder_of(folder);
   if (above == folder) return;
   struct stat found;
   const bool is_missing = stat(folder.c_str(), &found) != 0 && errno == ENOENT;
-  make_folder(above);
+  if (sync == Sync::later && !is_missing) return;
+  make_folder(above, sync);
   if (is_missing && mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) {
     throw FileError(folder, "make folder", errno);
   }
+  if (sync == Sync::later) return;
   if (is_missing) {
     sync_folder(above, folder);
   } else {
@@ -237,9 +241,11 @@ void remove_stale_in(const std::string& folder) {
 }
 
 bool is_first_look(const std::string& folder) {
+  constexpr std::size_t kMostRemembered = 4096;  // of millions
   static std::mutex mutex;
   static std::set<std::string> seen;
   const std::lock_guard guard(mutex);
+  if (seen.size() == kMostRemembered) seen.clear();
   return seen.insert(folder).second;
 }
 
@@ -356,15 +362,25 @@ std::string resolve_links(const std::string& path) {
   throw FileError(path, "resolve", ELOOP);
 }
 
-FileLock::FileLock(const std::string& path) : FileLock() {
+FileLock::FileLock(const std::string& path) : FileLock() { *this = *take(path, true); }
+
+std::optional<FileLock> FileLock::take(const std::string& path, bool wait) {
   for (;;) {
-    fd_ = open_fd(path, O_RDWR | O_NOCTTY);
-    if (fd_ < 0) throw FileError(path, "open for writing", errno);
-    require_regular(status(fd_, path), path);
-    take_lock(fd_, path);
-    if (leads_to(path, fd_)) return;
-    close(std::exchange(fd_, -1));  // replaced while we waited
+    FileLock lock;
+    lock.fd_ = open_fd(path, O_RDWR | O_NOCTTY);
+    if (lock.fd_ < 0) throw FileError(path, "open for writing", errno);
+    require_regular(status(lock.fd_, path), path);
+    if (!take_lock(lock.fd_, path, wait)) return std::nullopt;
+    if (leads_to(path, lock.fd_)) return lock;
+    // Replaced while we waited: again.
   }
+}
+
+FileLock::FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+
+FileLock& FileLock::operator=(FileLock&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
 }
 
 FileLock::~FileLock() {
@@ -397,10 +413,12 @@ void require_replaceable(const std::string& path, bool make_folders) {
   require_folder(folder_of(target));
 }
 
-PendingFile::PendingFile(const std::string& path, std::string_view bytes, bool make_folders)
+PendingFile::PendingFile(const std::string& path, std::string_view bytes, bool make_folders,
+                         Sync sync)
     : PendingFile() {
   path_ = path;
-  if (make_folders) make_folder(folder_of(path));
+  sync_ = sync;
+  if (make_folders) make_folder(folder_of(path), sync);
   target_ = resolve_links(path);
   const std::optional<struct stat> old = status(target_);
   if (old) require_regular(*old, path);
@@ -408,6 +426,7 @@ PendingFile::PendingFile(const std::string& path, std::string_view bytes, bool m
   write_all(fd_, bytes, path);
   if (old) keep_owner(fd_, *old, path);
   if (old) keep_mode(fd_, *old, path);  // last, because a new owner clears some bits
+  if (sync_ == Sync::later) return;
   if (retrying([&] { return fsync(fd_); }) != 0) throw FileError(path, "sync", errno);
 }
 
@@ -443,7 +462,7 @@ void PendingFile::commit() {
   }
   temporary_.clear();
   in_place_ = true;
-  sync_folder(folder_of(target_), path_);
+  if (sync_ == Sync::at_once) sync_folder(folder_of(target_), path_);
 }
 
 void sync_in_place(const std::string& path) {
@@ -452,6 +471,23 @@ void sync_in_place(const std::string& path) {
   if (file.get() < 0) throw FileError(path, "open", errno);
   if (retrying([&] { return fsync(file.get()); }) != 0) throw FileError(path, "sync", errno);
   sync_folder(folder_of(target), path);
+}
+
+void sync_file_systems(std::span<const std::string> folders) {
+  std::set<dev_t> synced;
+  for (const std::string& folder : folders) {
+    const Descriptor opened(open_fd(folder, O_RDONLY | O_DIRECTORY));
+    if (opened.get() < 0 || !synced.insert(status(opened.get(), folder).st_dev).second) continue;
+    if (retrying([&] { return syncfs(opened.get()); }) != 0) throw FileError(folder, "sync", errno);
+  }
+}
+
+std::string folder_behind(const std::string& path) noexcept {
+  try {
+    return folder_of(resolve_links(path));
+  } catch (const FileError&) {
+    return path;
+  }
 }
 
 void remove_stale_temporaries(const std::string& target) noexcept {

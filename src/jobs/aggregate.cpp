@@ -159,7 +159,7 @@ class Run {
     } else if (publication.valid) {
       publication.edits = schema_1_edits(metrics_);
     }
-    publication.sidecar = [this](const Reasons& aggregate_reasons) {
+    publication.sidecar = [this](const Reasons& aggregate_reasons, std::string_view) {
       return sidecar(aggregate_reasons);
     };
     publication.inputs = {telemetry_path_, request_.bench_result, request_.agg_result};

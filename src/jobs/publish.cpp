@@ -37,36 +37,45 @@ bool holds(const std::string& path, std::string_view bytes) {
 // run that wrote them may have been killed before it could.
 class Step {
  public:
-  Step(std::string path, std::string_view bytes, bool make_folders) : path_(std::move(path)) {
+  Step(std::string path, std::string_view bytes, bool make_folders, Sync sync)
+      : path_(std::move(path)), sync_(sync) {
     remove_stale_temporaries(path_);
-    if (!holds(path_, bytes)) file_ = std::make_unique<PendingFile>(path_, bytes, make_folders);
+    if (holds(path_, bytes)) return;
+    file_ = std::make_unique<PendingFile>(path_, bytes, make_folders, sync);
   }
 
   // Throws when the bytes are not in place. What is in place but may not outlast a power cut is a
   // warning.
-  void commit(std::vector<std::string>& warnings) {
+  void commit(Published& published) {
     try {
       if (file_) {
         file_->commit();
-      } else {
+      } else if (sync_ == Sync::at_once) {
         sync_in_place(path_);
       }
     } catch (const FileError& error) {
       if (file_ && !file_->in_place()) throw;
-      warnings.push_back(fmt::format("{}; it may not outlast a power cut", error.what()));
+      published.warnings.push_back(fmt::format("{}; it may not outlast a power cut", error.what()));
     }
+    if (file_) published.changed = true;
   }
 
  private:
   std::string path_;
+  Sync sync_;
   std::unique_ptr<PendingFile> file_;
 };
 
-std::string patched(const std::string& path, const std::vector<JsonEdit>& edits) {
+std::string current_text(const Publication& publication) {
+  return publication.aggregate_text ? *publication.aggregate_text
+                                    : read_file(publication.aggregate_path);
+}
+
+std::string patched(const Publication& publication, const std::vector<JsonEdit>& edits) {
   try {
-    return patch_json(read_file(path), edits);
+    return patch_json(current_text(publication), edits);
   } catch (const JsonError& error) {
-    throw Error(fmt::format("{}:{}", path, error.what()));
+    throw Error(fmt::format("{}:{}", publication.aggregate_path, error.what()));
   }
 }
 
@@ -107,67 +116,109 @@ void add_missing(const std::string& path, Reasons& reasons) {
   }
 }
 
-class Publisher {
+}  // namespace
+
+class Publishing::State {
  public:
-  explicit Publisher(const Publication& publication) : publication_(publication) {}
+  State(const Publication& publication, Sync sync) : publication_(publication), sync_(sync) {}
 
-  Published run() {
-    const bool with_sidecar = !publication_.sidecar_path.empty();
-    if (with_sidecar) result_.sidecar_fault = sidecar_conflict(publication_);
-    if (with_sidecar || !publication_.edits.empty()) lock_aggregate();
-    if (!with_sidecar) {
-      patch_alone(publication_.edits);
-    } else if (!result_.sidecar_fault.empty() || !publish_both()) {
-      // One of the two could not be written; the other is told.
-      if (result_.sidecar_fault.empty()) {
-        write_sidecar();
-      } else {
-        patch_alone(publication_.edits_without_audit);
-      }
-    }
-    return std::move(result_);
-  }
-
- private:
-  void lock_aggregate() {
+  bool lock(bool wait) {
+    if (has_sidecar()) published_.sidecar_fault = sidecar_conflict(publication_);
+    if (publication_.aggregate_text || (!has_sidecar() && publication_.edits.empty())) return true;
     if (!is_regular_file(publication_.aggregate_path)) {
-      add_missing(publication_.aggregate_path, result_.reasons);
-      return;
+      add_missing(publication_.aggregate_path, published_.reasons);
+      return true;
     }
     try {
-      lock_.emplace(publication_.aggregate_path);
+      lock_ = FileLock::take(publication_.aggregate_path, wait);
+      return lock_.has_value();
     } catch (const std::exception& error) {
       give_up_aggregate(error);
+      return true;
     }
   }
 
+  void prepare() {
+    const bool is_alone = !has_sidecar();
+    const bool is_audited = has_sidecar() && published_.sidecar_fault.empty();
+    aggregate_ = prepare_aggregate(is_alone || is_audited ? publication_.edits
+                                                          : publication_.edits_without_audit);
+    if (!is_audited) return;
+    sidecar_ = prepare_sidecar(sync_);
+    // Without a claim what was prepared is as good as what an unaudited aggregate may say.
+    if (!sidecar_ && publication_.valid) {
+      aggregate_ = prepare_aggregate(publication_.edits_without_audit);
+    }
+  }
+
+  void commit_first() {
+    if (claims()) {
+      is_sound_ = commit_sidecar(sidecar_);
+    } else {
+      is_sound_ = commit_aggregate(aggregate_);
+    }
+  }
+
+  // When one of the two could not be written, the other is told.
+  void commit_second() {
+    if (!sidecar_) return;
+    if (claims() && !is_sound_) {
+      aggregate_ = prepare_aggregate(publication_.edits_without_audit);
+      commit_aggregate(aggregate_);
+      return;
+    }
+    if (claims()) is_sound_ = commit_aggregate(aggregate_);
+    if (!is_sound_) {
+      sidecar_ = prepare_sidecar(Sync::at_once);
+    } else if (claims()) {
+      return;
+    }
+    if (sidecar_) commit_sidecar(sidecar_);
+  }
+
+  std::vector<std::string> folders() const {
+    std::vector<std::string> folders = {folder_behind(publication_.aggregate_path)};
+    if (has_sidecar()) folders.push_back(folder_behind(publication_.sidecar_path));
+    return folders;
+  }
+
+  const Published& published() const { return published_; }
+
+ private:
+  bool has_sidecar() const { return !publication_.sidecar_path.empty(); }
+  bool claims() const { return publication_.valid && sidecar_ && is_whole_; }
+
   void give_up_aggregate(const std::exception& error) {
-    result_.reasons.add(Reason::aggregate_result_unwritable, error.what());
+    published_.reasons.add(Reason::aggregate_result_unwritable, error.what());
   }
 
   std::optional<Step> prepare_aggregate(const std::vector<JsonEdit>& edits) {
-    if (!result_.reasons.empty() || edits.empty()) return std::nullopt;
+    if (!published_.reasons.empty() || edits.empty()) return std::nullopt;
     try {
-      return Step(publication_.aggregate_path, patched(publication_.aggregate_path, edits), false);
+      text_ = patched(publication_, edits);
+      return Step(publication_.aggregate_path, text_, publication_.aggregate_text.has_value(),
+                  sync_);
     } catch (const std::exception& error) {
+      text_.clear();
       give_up_aggregate(error);
       return std::nullopt;
     }
   }
 
-  std::optional<Step> prepare_sidecar() {
+  std::optional<Step> prepare_sidecar(Sync sync) {
     try {
-      return Step(publication_.sidecar_path, publication_.sidecar(result_.reasons),
-                  publication_.make_sidecar_folder);
+      is_whole_ = published_.reasons.empty();
+      return Step(publication_.sidecar_path, publication_.sidecar(published_.reasons, text_),
+                  publication_.make_sidecar_folder, sync);
     } catch (const std::exception& error) {
-      result_.sidecar_fault = error.what();
+      published_.sidecar_fault = error.what();
       return std::nullopt;
     }
   }
 
   bool commit_aggregate(std::optional<Step>& step) {
     try {
-      if (step) step->commit(result_.warnings);
+      if (step) step->commit(published_);
       return true;
     } catch (const std::exception& error) {
       give_up_aggregate(error);
@@ -177,41 +228,26 @@ class Publisher {
 
   bool commit_sidecar(std::optional<Step>& step) {
     try {
-      step->commit(result_.warnings);
+      step->commit(published_);
       return true;
     } catch (const std::exception& error) {
-      result_.sidecar_fault = error.what();
+      published_.sidecar_fault = error.what();
       return false;
     }
   }
 
-  // False when something could not be written that this order of steps had counted on.
-  bool publish_both() {
-    std::optional<Step> aggregate = prepare_aggregate(publication_.edits);
-    std::optional<Step> sidecar = prepare_sidecar();
-    if (!sidecar) {
-      // What an unaudited aggregate may say was not prepared; without a claim it is as good.
-      return !publication_.valid && commit_aggregate(aggregate);
-    }
-    const bool claims = publication_.valid && result_.reasons.empty();
-    if (claims) return commit_sidecar(sidecar) && commit_aggregate(aggregate);
-    return commit_aggregate(aggregate) && (commit_sidecar(sidecar) || true);
-  }
-
-  void write_sidecar() {
-    std::optional<Step> sidecar = prepare_sidecar();
-    if (sidecar) commit_sidecar(sidecar);
-  }
-
-  void patch_alone(const std::vector<JsonEdit>& edits) {
-    std::optional<Step> aggregate = prepare_aggregate(edits);
-    commit_aggregate(aggregate);
-  }
-
   const Publication& publication_;
+  Sync sync_;
   std::optional<FileLock> lock_;
-  Published result_;
+  std::string text_;  // the aggregate's, as it will be
+  std::optional<Step> aggregate_;
+  std::optional<Step> sidecar_;
+  bool is_whole_ = false;  // nothing was wrong with the aggregate when the record was written
+  bool is_sound_ = true;   // all that was to be in place by now is
+  Published published_;
 };
+
+namespace {
 
 // The aggregate's members as they are spelled.
 std::map<std::string, std::string> spelled_members(const std::string& text) {
@@ -238,7 +274,25 @@ std::string sidecar_obstacle(const Publication& publication) {
 
 }  // namespace
 
-Published publish(const Publication& publication) { return Publisher(publication).run(); }
+Publishing::Publishing(const Publication& publication, Sync sync)
+    : state_(std::make_unique<State>(publication, sync)) {}
+Publishing::~Publishing() = default;
+Publishing::Publishing(Publishing&&) noexcept = default;
+bool Publishing::lock(bool wait) { return state_->lock(wait); }
+void Publishing::prepare() { state_->prepare(); }
+void Publishing::commit_first() { state_->commit_first(); }
+void Publishing::commit_second() { state_->commit_second(); }
+std::vector<std::string> Publishing::folders() const { return state_->folders(); }
+const Published& Publishing::published() const { return state_->published(); }
+
+Published publish(const Publication& publication) {
+  Publishing publishing(publication, Sync::at_once);
+  publishing.lock(true);
+  publishing.prepare();
+  publishing.commit_first();
+  publishing.commit_second();
+  return publishing.published();
+}
 
 Preview preview(const Publication& publication) {
   Preview result;
@@ -247,16 +301,18 @@ Preview preview(const Publication& publication) {
   const std::vector<JsonEdit>& edits =
       result.sidecar_fault.empty() ? publication.edits : publication.edits_without_audit;
   const std::string& path = publication.aggregate_path;
-  if (!is_regular_file(path)) {
+  const bool is_elsewhere = publication.aggregate_text.has_value();
+  std::string changed;
+  if (!is_elsewhere && !is_regular_file(path)) {
     add_missing(path, result.reasons);
   } else if (!edits.empty()) {
     try {
-      if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
+      if (!is_elsewhere && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
         throw FileError(path, "open for writing", errno);
       }
-      require_replaceable(path);
-      const std::string text = read_file(path);
-      const std::string changed = patched(path, edits);
+      require_replaceable(path, is_elsewhere);
+      const std::string text = current_text(publication);
+      changed = patched(publication, edits);
       const auto before = spelled_members(text);
       const auto after = spelled_members(changed);
       for (const JsonEdit& edit : edits) {
@@ -276,7 +332,7 @@ Preview preview(const Publication& publication) {
   }
   if (has_sidecar && result.sidecar_fault.empty()) {
     const std::string& sidecar = publication.sidecar_path;
-    result.lines.push_back(holds(sidecar, publication.sidecar(result.reasons))
+    result.lines.push_back(holds(sidecar, publication.sidecar(result.reasons, changed))
                                ? sidecar + ": unchanged"
                                : fmt::format("{}: would be {}", sidecar,
                                              is_regular_file(sidecar) ? "replaced" : "written"));

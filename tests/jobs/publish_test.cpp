@@ -32,7 +32,7 @@ const char* const kOld = "{\"hw\": \"b200\", \"power_valid\": 1, \"avg_power_w\"
 const char* const kValid = "{\"hw\": \"b200\", \"power_valid\": 1, \"avg_power_w\": 500.5}";
 const char* const kInvalid = "{\"hw\": \"b200\", \"power_valid\": 0}";
 
-std::string audit(const Reasons& reasons) {
+std::string audit(const Reasons& reasons, std::string_view = {}) {
   return fmt::format("{{\"aggregate\": \"{}\"}}", reasons.text());
 }
 const char* const kSound = "{\"aggregate\": \"\"}";
@@ -119,7 +119,7 @@ TEST(Publish, TakesAClaimBackBeforeItsAuditRecord) {
   put(folder / "agg.json", kOld);
   put(folder / "audit.json", kSound);
   Publication what = publication(folder, false);
-  what.sidecar = [](const Reasons&) { return "{\"power_valid\": false}"; };
+  what.sidecar = [&](const Reasons&, std::string_view) { return "{\"power_valid\": false}"; };
   Renames renames(folder.path());
   const Published published = publish(what);
   EXPECT_EQ(renames.names(), (Names{"agg.json", "audit.json"}));
@@ -156,7 +156,7 @@ TEST(Publish, ReplacesOnlyTheOneThatChanges) {
   put(folder / "agg.json", kOld);
   publish(publication(folder, true));
   Publication what = publication(folder, true);
-  what.sidecar = [](const Reasons&) { return "{\"other\": 1}"; };
+  what.sidecar = [&](const Reasons&, std::string_view) { return "{\"other\": 1}"; };
   Renames renames(folder.path());
   publish(what);
   EXPECT_EQ(renames.names(), Names{"audit.json"});
@@ -345,7 +345,9 @@ TEST(Publish, TellsWhenTheAuditRecordCannotEvenBeMade) {
   const Folder folder;
   put(folder / "agg.json", kOld);
   Publication what = publication(folder, true);
-  what.sidecar = [](const Reasons&) -> std::string { throw std::runtime_error("no text"); };
+  what.sidecar = [](const Reasons&, std::string_view) -> std::string {
+    throw std::runtime_error("no text");
+  };
   EXPECT_EQ(publish(what).sidecar_fault, "no text");
   EXPECT_EQ(bytes_of(folder / "agg.json"), kInvalid);
 }

@@ -10,6 +10,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -76,9 +78,11 @@ std::string resolve_links(const std::string& path);
 class FileLock {
  public:
   explicit FileLock(const std::string& path);
+  // The same; nothing when someone else has it and we shall not wait.
+  static std::optional<FileLock> take(const std::string& path, bool wait);
   ~FileLock();
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
+  FileLock(FileLock&& other) noexcept;
+  FileLock& operator=(FileLock&& other) noexcept;
 
  private:
   FileLock() = default;  // delegated to, so that the destructor cleans up after a throw
@@ -90,26 +94,31 @@ class FileLock {
 // writing.
 void require_replaceable(const std::string& path, bool make_folders = false);
 
+// When written bytes are made to outlast a power cut: at once, or by the caller for many files
+// together, with sync_file_systems().
+enum class Sync { at_once, later };
+
 // New bytes for a file, on disk in a temporary beside it but not yet in its place.
 class PendingFile {
  public:
-  // Writes and syncs the temporary: `.NAME.XXXXXXXX.aggregate-power.tmp`, with a unique X (and NAME
-  // cut where the whole would be too long), never following or overwriting what is there. Mode and
-  // owner are those of the file at `path`; without one, the mode is 0666 less the umask. The owner
-  // is kept as far as we may; access lists and other extended attributes are not.
-  // With `make_folders` the folders above `path` are made when missing.
-  // Throws FileError, also when `path` leads to anything but a regular file; no temporary is left
-  // behind then, though folders just made stay.
-  PendingFile(const std::string& path, std::string_view bytes, bool make_folders = false);
+  // Writes and (at once) syncs the temporary: `.NAME.XXXXXXXX.aggregate-power.tmp`, with a unique X
+  // (and NAME cut where the whole would be too long), never following or overwriting what is there.
+  // Mode and owner are those of the file at `path`; without one, the mode is 0666 less the umask.
+  // The owner is kept as far as we may; access lists and other extended attributes are not. With
+  // `make_folders` the folders above `path` are made when missing. Throws FileError, also when
+  // `path` leads to anything but a regular file; no temporary is left behind then, though folders
+  // just made stay.
+  PendingFile(const std::string& path, std::string_view bytes, bool make_folders = false,
+              Sync sync = Sync::at_once);
   // Removes the temporary unless it was committed.
   ~PendingFile();
   PendingFile(const PendingFile&) = delete;
   PendingFile& operator=(const PendingFile&) = delete;
 
-  // Renames the temporary over the target, then syncs the folder. The new file stays locked, as by
-  // a FileLock, until this object goes. To be called once. Throws FileError: when the rename
-  // failed, the target is as it was and the temporary is removed; when only the sync failed, the
-  // new bytes are in place but may not outlast a power cut.
+  // Renames the temporary over the target, then (at once) syncs the folder. The new file stays
+  // locked, as by a FileLock, until this object goes. To be called once. Throws FileError: when the
+  // rename failed, the target is as it was and the temporary is removed; when only the sync failed,
+  // the new bytes are in place but may not outlast a power cut.
   void commit();
   // Whether the new bytes are in their place, be it that the sync behind the rename failed.
   bool in_place() const { return in_place_; }
@@ -123,7 +132,8 @@ class PendingFile {
   std::string path_;       // as given, for errors
   std::string target_;     // after links
   std::string temporary_;  // empty while there is none
-  int fd_ = -1;            // locked while the temporary exists: others know that it is in use
+  Sync sync_ = Sync::at_once;
+  int fd_ = -1;  // locked while the temporary exists: others know that it is in use
   bool in_place_ = false;
 };
 
@@ -131,9 +141,17 @@ class PendingFile {
 // that was killed may not have come to that. Throws FileError.
 void sync_in_place(const std::string& path);
 
+// Makes sure that all that was written to the file systems of these folders outlasts a power cut,
+// each once: for many files that is far less work than to sync each. Folders that are not there are
+// passed over. Throws FileError.
+void sync_file_systems(std::span<const std::string> folders);
+
+// The folder that holds what `path` leads to; `path` itself where that cannot be told.
+std::string folder_behind(const std::string& path) noexcept;
+
 // Removes the temporaries that killed runs left beside `target`, whichever file they were for (the
-// name's pattern, and no living writer). A folder is looked through once in the life of the
-// process. Never throws: tidying is not worth a failure.
+// name's pattern, and no living writer). Folders that were looked through lately are passed over.
+// Never throws: tidying is not worth a failure.
 void remove_stale_temporaries(const std::string& target) noexcept;
 
 }  // namespace aggregate_power

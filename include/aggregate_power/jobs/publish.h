@@ -2,10 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "aggregate_power/base/file.h"
 #include "aggregate_power/base/json.h"
 #include "aggregate_power/inputs/reason.h"
 
@@ -13,6 +16,9 @@ namespace aggregate_power {
 
 struct Publication {
   std::string aggregate_path;
+  // The aggregate as it was, when it is to be written to `aggregate_path` patched but lies
+  // elsewhere.
+  std::optional<std::string> aggregate_text;
   std::string sidecar_path;  // empty: there is none
   bool make_sidecar_folder = false;
   // Whether the edits claim a valid measurement. Such an aggregate is never on disk before its
@@ -21,8 +27,9 @@ struct Publication {
   std::vector<JsonEdit> edits;
   // What to write instead when the audit record cannot be written; nothing: leave the aggregate.
   std::vector<JsonEdit> edits_without_audit;
-  // The text of the audit record, given what is wrong with the aggregate.
-  std::function<std::string(const Reasons& aggregate_reasons)> sidecar;
+  // The text of the audit record, given what is wrong with the aggregate, and the aggregate's text
+  // as it will be (empty where it cannot be had).
+  std::function<std::string(const Reasons& aggregate_reasons, std::string_view aggregate)> sidecar;
   // Files that the audit record must not overwrite.
   std::vector<std::string> inputs;
 };
@@ -31,12 +38,38 @@ struct Published {
   Reasons reasons;                    // aggregate_result_missing, aggregate_result_unwritable
   std::string sidecar_fault;          // why the audit record is not on disk; empty: it is
   std::vector<std::string> warnings;  // what may not outlast a power cut
+  bool changed = false;               // some file got other bytes
 };
 
 // Both temporaries are written and synced before either is renamed; a file whose bytes would not
 // change is not touched. The aggregate is locked meanwhile, so that concurrent patchers wait. On
 // any failure the aggregate has its old bytes, or says nothing that is not audited.
 Published publish(const Publication& publication);
+
+// The same in steps, so that many publications can share their syncs. Between two steps the caller
+// syncs the file systems of folders(). To be dropped at any time: what was not begun is not done.
+class Publishing {
+ public:
+  // `publication` must live on.
+  Publishing(const Publication& publication, Sync sync);
+  ~Publishing();
+  Publishing(Publishing&&) noexcept;
+
+  // Takes the lock. False: someone else has it, and with `wait` that cannot be.
+  bool lock(bool wait);
+  // Writes the temporaries.
+  void prepare();
+  // Puts the first of the two files in place, then the second.
+  void commit_first();
+  void commit_second();
+
+  std::vector<std::string> folders() const;
+  const Published& published() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
 
 // What publish() would do, one line per change, for people; changes nothing.
 struct Preview {
