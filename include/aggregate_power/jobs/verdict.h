@@ -1,0 +1,38 @@
+// What the telemetry and the benchmark result of a run come to: metrics, or the reasons against
+// them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aggregate_power/analysis/metrics.h"
+#include "aggregate_power/base/json.h"
+#include "aggregate_power/inputs/benchmark.h"
+#include "aggregate_power/inputs/reason.h"
+#include "aggregate_power/jobs/measurement.h"
+#include "aggregate_power/jobs/recording.h"
+#include "aggregate_power/jobs/sidecar.h"
+
+namespace aggregate_power {
+
+struct Verdict {
+  std::optional<Benchmark> benchmark;
+  Measurement measurement;
+  Reasons reasons;  // empty: valid
+  Metrics metrics;
+  std::vector<std::string> warnings;  // for people
+};
+
+Verdict judge(const MeasurementRequest& request, const Recording& recording,
+              const BenchmarkReading& reading);
+
+// What the verdict changes in the aggregate (contract.md B.6; under schema 1, A.8).
+std::vector<JsonEdit> verdict_edits(const Verdict& verdict, int schema_version);
+// The same when there is no audit record to show for it.
+std::vector<JsonEdit> unaudited_edits(int schema_version);
+
+// What of it the audit record says; the names of the files are still missing.
+SidecarContent sidecar_content(const Verdict& verdict, int schema_version);
+
+}  // namespace aggregate_power
