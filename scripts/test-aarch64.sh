@@ -24,7 +24,7 @@ if [ ! -e "$AARCH64_ROOT/usr/include/absl" ]; then
   # fmt's CMake file asks for its shared library though only the headers are used.
   (cd "$apt" && apt-get "$@" download \
     libabsl-dev libfmt-dev libfmt9 libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev \
-    libarchive-dev nettle-dev liblzma-dev libzstd-dev libbz2-dev zlib1g-dev)
+    libarchive-dev nettle-dev liblzma-dev libzstd-dev libbz2-dev zlib1g-dev libxxhash-dev)
   for package in "$apt"/*.deb; do dpkg -x "$package" "$AARCH64_ROOT"; done
 fi
 

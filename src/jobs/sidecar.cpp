@@ -81,7 +81,20 @@ Json accumulator_json(const std::optional<AccumulatorCheck>& check) {
           {"stream_span_s", check->stream_span_s}};
 }
 
-Json computed_from(const std::optional<TelemetryFacts>& telemetry) {
+Json file_json(const InputFile& file) { return {{"bytes", file.bytes}, {"xxh3_128", file.hash}}; }
+
+void add_origin(Json& record, const Origin& origin) {
+  Json inputs = Json::object();
+  for (const InputFile& input : origin.inputs) inputs[input.role] = file_json(input);
+  record["inputs"] = std::move(inputs);
+  record["options"] = {{"schema_version", origin.schema_version},
+                       {"expected_num_gpus", origin.expected_num_gpus},
+                       {"timezone", origin.timezone}};
+  record["patched"] = file_json(origin.patched);
+}
+
+Json computed_from(const SidecarContent& content) {
+  const std::optional<TelemetryFacts>& telemetry = content.telemetry;
   Json origin = {{"tool_version", AGGREGATE_POWER_VERSION}};
   const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
   const TelemetryFacts facts = telemetry.value_or(TelemetryFacts{});
@@ -97,6 +110,11 @@ Json computed_from(const std::optional<TelemetryFacts>& telemetry) {
     for (const auto& [cause, count] : by_cause(facts.skipped)) skipped[std::string(cause)] = count;
   }
   origin["skipped"] = std::move(skipped);
+  if (content.zone_report) {
+    origin["timezone_evidence"] = {{"candidates", content.zone_report->offsets},
+                                   {"margin", content.zone_report->margin}};
+  }
+  if (content.origin) add_origin(origin, *content.origin);
   return origin;
 }
 
@@ -121,8 +139,40 @@ std::string sidecar_text(const SidecarContent& content) {
     }
   }
   record["metrics"] = std::move(metrics);
-  record["computed_from"] = computed_from(content.telemetry);
+  record["computed_from"] = computed_from(content);
   return record.dump(2, ' ', true, Json::error_handler_t::replace);
+}
+
+std::optional<SidecarVerdict> read_sidecar(std::string_view text) {
+  const auto file = [](const Json& json) {
+    return InputFile{{}, json.at("bytes").get<std::uint64_t>(), json.at("xxh3_128")};
+  };
+  try {
+    const Json record = Json::parse(text);
+    const Json& from = record.at("computed_from");
+    SidecarVerdict verdict;
+    verdict.valid = record.at("power_valid");
+    verdict.reasons = record.at("reasons");
+    verdict.telemetry_source = record.at("telemetry_source");
+    verdict.benchmark_result = record.at("benchmark_result");
+    verdict.timezone = from.at("timezone").is_string() ? from.at("timezone") : Json("");
+    verdict.tool_version = from.at("tool_version");
+    for (const auto& [key, value] : record.at("metrics").items()) {
+      verdict.metrics.emplace_back(key, value);
+    }
+    for (const auto& [role, input] : from.at("inputs").items()) {
+      verdict.origin.inputs.push_back(file(input));
+      verdict.origin.inputs.back().role = role;
+    }
+    verdict.origin.patched = file(from.at("patched"));
+    const Json& options = from.at("options");
+    verdict.origin.schema_version = options.at("schema_version");
+    verdict.origin.expected_num_gpus = options.at("expected_num_gpus");
+    verdict.origin.timezone = options.at("timezone");
+    return verdict;
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace aggregate_power

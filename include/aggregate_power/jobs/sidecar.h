@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "aggregate_power/analysis/accumulator.h"
 #include "aggregate_power/analysis/integrate.h"
@@ -20,8 +23,30 @@ struct TelemetryFacts {
   Columns columns;
   Skipped skipped;
   std::string timezone;         // "local", "UTC", "+05:30", "Europe/Berlin"
-  std::string timezone_source;  // "option", "file", "default", or "stamps": they carry their own
+  std::string timezone_source;  // "option", "file", "default", "evidence", or "stamps": theirs
   std::string utc_offset;       // of that zone at the window's start
+};
+
+// What a run was computed from, so that it can be told later whether it still would be: content,
+// not times.
+struct InputFile {
+  std::string role;  // "telemetry", "benchmark_result", "aggregate_result", ...
+  std::uint64_t bytes = 0;
+  std::string hash;  // ContentHash
+};
+
+struct Origin {
+  std::vector<InputFile> inputs;
+  InputFile patched;              // the aggregate as it was left
+  int schema_version = 2;         // and the other options, as given
+  std::string expected_num_gpus;  // "auto", "8"
+  std::string timezone;           // "auto", "UTC"
+};
+
+// Why a zone was chosen by evidence.
+struct ZoneReport {
+  std::vector<std::string> offsets;  // with which the recording covers the window
+  double margin = 0;                 // ZoneFinding's
 };
 
 struct SidecarContent {
@@ -34,6 +59,8 @@ struct SidecarContent {
   std::optional<AccumulatorCheck> accumulator_check;
   Metrics metrics;                          // written only when there is no reason against them
   std::optional<TelemetryFacts> telemetry;  // nothing: it was not read
+  std::optional<ZoneReport> zone_report;
+  std::optional<Origin> origin;  // of runs in bulk
 };
 
 inline constexpr const char* kTrapezoidMethod =
@@ -41,5 +68,19 @@ inline constexpr const char* kTrapezoidMethod =
 inline constexpr const char* kSampleMeanMethod = "mean_of_sample_buckets";
 
 std::string sidecar_text(const SidecarContent& content);
+
+// What an audit record of sidecar_text() says of the run, for those who come to it again.
+struct SidecarVerdict {
+  bool valid = false;
+  std::vector<std::string> reasons;
+  std::string telemetry_source;
+  std::string benchmark_result;
+  std::string timezone;
+  std::string tool_version;
+  std::vector<std::pair<std::string, double>> metrics;
+  Origin origin;
+};
+// Nothing when it is no such record, or has no origin.
+std::optional<SidecarVerdict> read_sidecar(std::string_view text);
 
 }  // namespace aggregate_power
