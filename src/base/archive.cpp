@@ -16,10 +16,6 @@
 namespace aggregate_power {
 namespace {
 
-// Telemetry shrinks to a tenth or a thirtieth; Deflate alone could expand a thousandfold.
-constexpr std::uint64_t kMostTimes = 1000;
-constexpr std::uint64_t kAlwaysAllowed = std::uint64_t{1} << 30;
-
 class ExpandedSource : public ByteSource {
  public:
   ExpandedSource(std::unique_ptr<ByteSource> packed, std::string name)
@@ -40,7 +36,7 @@ class ExpandedSource : public ByteSource {
     const la_ssize_t count = archive_read_data(archive_.get(), into.data(), into.size());
     if (count < 0) check(ARCHIVE_FATAL);
     expanded_bytes_ += static_cast<std::uint64_t>(count);
-    if (expanded_bytes_ > kAlwaysAllowed && expanded_bytes_ / kMostTimes > packed_bytes_) {
+    if (expanded_bytes_ > most_expanded_bytes(packed_bytes_)) {
       throw FileError(name_, fmt::format("expands to more than {} times its size: not read further",
                                          kMostTimes));
     }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cerrno>
@@ -19,36 +20,12 @@
 #include <tuple>
 #include <utility>
 
+#include "aggregate_power/base/descriptor.h"
+
 namespace aggregate_power {
 namespace {
 
 // ---- System calls
-
-// Calls again for as long as a signal interrupts it.
-template <typename Call>
-auto retrying(Call call) {
-  auto result = call();
-  while (result == -1 && errno == EINTR) result = call();
-  return result;
-}
-
-int open_fd(const std::string& path, int flags, mode_t mode = 0) {
-  return retrying([&] { return open(path.c_str(), flags | O_CLOEXEC, mode); });
-}
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 struct stat status(int fd, const std::string& path) {
   struct stat found;
@@ -277,26 +254,19 @@ class FileSource : public ByteSource {
   Descriptor file_;
 };
 
-// The first bytes of an open file, wherever others have read to.
+// The bytes of an open file, wherever others have read to.
 class RangeSource : public ByteSource {
  public:
-  RangeSource(std::string path, int fd, std::uint64_t size)
-      : path_(std::move(path)), fd_(fd), size_(size) {}
+  explicit RangeSource(const OpenedFile& file) : file_(file) {}
 
   std::size_t read(std::span<char> into) override {
-    if (size_ - at_ < into.size()) into = into.first(static_cast<std::size_t>(size_ - at_));
-    if (into.empty()) return 0;
-    const ssize_t count =
-        retrying([&] { return pread(fd_, into.data(), into.size(), static_cast<off_t>(at_)); });
-    if (count < 0) throw FileError(path_, "read", errno);
-    at_ += static_cast<std::uint64_t>(count);
-    return static_cast<std::size_t>(count);
+    const std::size_t count = file_.read_at(at_, into);
+    at_ += count;
+    return count;
   }
 
  private:
-  std::string path_;
-  int fd_;
-  std::uint64_t size_;
+  OpenedFile file_;
   std::uint64_t at_ = 0;
 };
 
@@ -313,18 +283,38 @@ std::unique_ptr<ByteSource> open_source(const std::string& path) {
   return std::make_unique<FileSource>(path);
 }
 
-OpenedFile::OpenedFile(const std::string& path)
-    : path_(path), fd_(open_fd(path, O_RDONLY | O_NOCTTY)) {
-  if (fd_ < 0) throw FileError(path, "open", errno);
-  struct stat found;
-  if (fstat(fd_, &found) == 0) size_ = static_cast<std::uint64_t>(found.st_size);
-  std::ignore = posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL);
+FileFacts facts_of(const struct stat& found) {
+  // Some file systems hold times that 64 bits of nanoseconds do not: 1684 to 2255 are exact.
+  constexpr std::int64_t kFarthestS = 9'000'000'000;
+  const std::int64_t seconds =
+      std::clamp<std::int64_t>(found.st_mtim.tv_sec, -kFarthestS, kFarthestS);
+  return {static_cast<std::uint64_t>(found.st_size),
+          seconds * 1'000'000'000 + found.st_mtim.tv_nsec};
 }
 
-OpenedFile::~OpenedFile() { close(fd_); }
+OpenedFile::OpenedFile(const std::string& path)
+    : name_(path), file_(std::make_shared<const Descriptor>(open_fd(path, O_RDONLY | O_NOCTTY))) {
+  if (file_->get() < 0) throw FileError(path, "open", errno);
+  facts_ = facts_of(status(file_->get(), path));
+  std::ignore = posix_fadvise(file_->get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+}
+
+OpenedFile::OpenedFile(std::string name, std::shared_ptr<const Descriptor> file,
+                       std::uint64_t offset, FileFacts facts)
+    : name_(std::move(name)), file_(std::move(file)), offset_(offset), facts_(facts) {}
+
+std::size_t OpenedFile::read_at(std::uint64_t at, std::span<char> into) const {
+  if (at >= size()) return 0;
+  into = into.first(static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), size() - at)));
+  const ssize_t count = retrying([&] {
+    return pread(file_->get(), into.data(), into.size(), static_cast<off_t>(offset_ + at));
+  });
+  if (count < 0) throw FileError(name_, "read", errno);
+  return static_cast<std::size_t>(count);
+}
 
 std::unique_ptr<ByteSource> OpenedFile::source() const {
-  return std::make_unique<RangeSource>(path_, fd_, size_);
+  return std::make_unique<RangeSource>(*this);
 }
 
 std::string read_file(const std::string& path) {

@@ -1,6 +1,8 @@
 // Compressed files as streams. libarchive expands them.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -8,9 +10,18 @@
 
 namespace aggregate_power {
 
+// Telemetry shrinks to a tenth or a thirtieth; Deflate alone could expand a thousandfold.
+inline constexpr std::uint64_t kMostTimes = 1000;
+inline constexpr std::uint64_t kAlwaysAllowedBytes = std::uint64_t{1} << 30;
+
+// What goes beyond is taken for a bomb.
+inline std::uint64_t most_expanded_bytes(std::uint64_t packed_bytes) {
+  return std::max(kAlwaysAllowedBytes, packed_bytes * kMostTimes);
+}
+
 // What `source` expands to when it begins as a gzip or Zstandard file does, whatever its name; else
 // `source` as it is. `name` is for messages. The source throws FileError when the file is cut
-// off or damaged, or expands to far more than telemetry does (1 GiB, and 1000 times its size).
+// off or damaged, or expands to more than most_expanded_bytes().
 std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source,
                                          const std::string& name);
 

@@ -18,7 +18,11 @@
 
 #include "aggregate_power/base/byte_source.h"
 
+struct stat;
+
 namespace aggregate_power {
+
+class Descriptor;
 
 // What the system said when a file could not be had: "agg.json: cannot open: Permission denied".
 // The file is named as the caller named it.
@@ -39,24 +43,42 @@ class FileError : public std::system_error {
 // fails there).
 std::unique_ptr<ByteSource> open_source(const std::string& path);
 
+// What tells that a file is still the one that was looked at.
+struct FileFacts {
+  std::uint64_t bytes = 0;
+  std::int64_t modified_ns = 0;  // since 1970
+  bool operator==(const FileFacts&) const = default;
+};
+
+FileFacts facts_of(const struct stat& found);
+
 // A file that is read more than once: always the same one, whatever takes its name meanwhile, and
-// no further than it went when it was opened, though someone may be writing on.
+// no further than it went when it was opened, though someone may be writing on. It may also be a
+// part of a larger file. Copies share the descriptor; any number of threads may read.
 class OpenedFile {
  public:
   // Throws FileError.
   explicit OpenedFile(const std::string& path);
-  ~OpenedFile();
-  OpenedFile(const OpenedFile&) = delete;
-  OpenedFile& operator=(const OpenedFile&) = delete;
+  // The `facts.bytes` bytes of `file` from `offset` on. `name` is for messages.
+  OpenedFile(std::string name, std::shared_ptr<const Descriptor> file, std::uint64_t offset,
+             FileFacts facts);
 
-  std::uint64_t size() const { return size_; }
-  // Its bytes from the start; not to outlive this object. Throws FileError in read().
+  // As in messages.
+  const std::string& name() const { return name_; }
+  std::uint64_t size() const { return facts_.bytes; }
+  // Of the moment when it was opened.
+  const FileFacts& facts() const { return facts_; }
+  // Fills the front of `into` with what lies from `at` on and says how many bytes that were; 0 only
+  // at the end. Short counts are allowed. Throws FileError.
+  std::size_t read_at(std::uint64_t at, std::span<char> into) const;
+  // Its bytes from the start; may outlive this object. Throws FileError in read().
   std::unique_ptr<ByteSource> source() const;
 
  private:
-  std::string path_;
-  int fd_ = -1;
-  std::uint64_t size_ = 0;
+  std::string name_;
+  std::shared_ptr<const Descriptor> file_;
+  std::uint64_t offset_ = 0;
+  FileFacts facts_;
 };
 
 // All of a file, or of standard input for "-". Throws FileError.
