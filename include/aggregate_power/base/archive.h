@@ -1,10 +1,11 @@
-// Compressed files as streams. libarchive expands them.
+// Compressed files as streams.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "aggregate_power/base/byte_source.h"
 
@@ -19,9 +20,12 @@ inline std::uint64_t most_expanded_bytes(std::uint64_t packed_bytes) {
   return std::max(kAlwaysAllowedBytes, packed_bytes * kMostTimes);
 }
 
-// What `source` expands to when it begins as a gzip or Zstandard file does, whatever its name; else
-// `source` as it is. `name` is for messages. The source throws FileError when the file is cut
-// off or damaged, or expands to more than most_expanded_bytes().
+// Whether a file that starts so (four bytes suffice) is a gzip or Zstandard one.
+bool is_compressed(std::string_view start);
+
+// What `source` expands to when it is_compressed(), whatever its name; else `source` as it is.
+// `name` is for messages. The source throws FileError when the file is cut off or damaged, or
+// expands to more than most_expanded_bytes().
 std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source,
                                          const std::string& name);
 

@@ -1,0 +1,46 @@
+// The names in an archive as a tree of folders.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace aggregate_power {
+
+// "./a//b/" as "a/b"; "" is the root. Nothing when it is absolute or holds "..": it may lead
+// elsewhere.
+std::optional<std::string> member_path(std::string_view name);
+
+// Where a member's bytes lie in the spool file.
+struct Extent {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+
+// Takes and gives paths as member_path() makes them.
+class MemberIndex {
+ public:
+  // Adds the folders above it too. False when the name is taken.
+  bool add_file(const std::string& path, Extent extent);
+  void add_folder(const std::string& path);
+  // A name that is both a file's and a folder's.
+  std::optional<std::string> find_clash() const;
+
+  // Files, and folders that were added without one in them.
+  std::size_t size() const { return entries_.size(); }
+  std::optional<Extent> find_file(const std::string& path) const;
+  bool has_folder(const std::string& path) const;
+  // In order of names.
+  void list(const std::string& folder,
+            const std::function<void(std::string_view name, bool is_folder)>& entry) const;
+
+ private:
+  // A folder's key ends in a slash. The folders above an entry are told from its key: an index of
+  // deep paths takes no more room than the paths.
+  std::map<std::string, Extent, std::less<>> entries_;
+};
+
+}  // namespace aggregate_power
