@@ -74,6 +74,17 @@ bool has_tz_database() {
   return std::filesystem::is_directory(folder, ec);
 }
 
+// "2026-03-29T01:00:00Z"
+std::string utc_text(std::int64_t unix_s) {
+  const std::chrono::sys_seconds instant{std::chrono::seconds{unix_s}};
+  const auto day = std::chrono::floor<std::chrono::days>(instant);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss time(instant - day);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     time.hours().count(), time.minutes().count(), time.seconds().count());
+}
+
 }  // namespace
 
 Zone::Zone(std::string name, OffsetAt offset_at)
@@ -83,6 +94,14 @@ Zone Zone::local() { return {"local", local_offset_at}; }
 
 Zone Zone::fixed(std::int32_t offset_s) {
   return {offset_text(offset_s), [offset_s](std::int64_t) { return offset_s; }};
+}
+
+Zone Zone::stepping(std::int32_t offset_before_s, std::int64_t step_unix_s,
+                    std::int32_t offset_after_s) {
+  return {
+      fmt::format("{}, from {} {}", offset_text(offset_before_s), utc_text(step_unix_s),
+                  offset_text(offset_after_s)),
+      [=](std::int64_t unix_s) { return unix_s < step_unix_s ? offset_before_s : offset_after_s; }};
 }
 
 Zone Zone::parse(std::string_view text) {

@@ -141,6 +141,46 @@ TEST(ZoneFixed, IsNamedByItsOffset) {
   EXPECT_EQ(Zone::fixed(-25200).offset_at(123), -25200);
 }
 
+TEST(ZoneStepping, IsNamedByBothOffsetsAndTheInstantBetween) {
+  EXPECT_EQ(Zone::stepping(3600, clock_at(2026, 3, 29, 1, 0), 7200).name(),
+            "+01:00, from 2026-03-29T01:00:00Z +02:00");
+  EXPECT_EQ(Zone::stepping(-9000, clock_at(1969, 12, 31, 4, 31, 7), -12600).name(),
+            "-02:30, from 1969-12-31T04:31:07Z -03:30");
+}
+
+TEST(ZoneStepping, ShowsTheSecondOffsetFromTheStepOn) {
+  const Zone zone = Zone::stepping(3600, 1000, 7200);
+  EXPECT_EQ(zone.offset_at(999), 3600);
+  EXPECT_EQ(zone.offset_at(1000), 7200);
+}
+
+// Zones of the tz database whose clocks were turned at that instant.
+TEST(ZoneStepping, ReadsAClockAsTheZoneItStandsForDoes) {
+  struct Case {
+    const char* zone;
+    std::int64_t step_unix_s;
+  };
+  for (const Case& c : {Case{"Europe/Berlin", clock_at(2025, 3, 30, 1, 0)},
+                        {"Europe/Berlin", clock_at(2025, 10, 26, 1, 0)},
+                        {"America/St_Johns", clock_at(2025, 3, 9, 5, 30)},
+                        {"America/St_Johns", clock_at(2025, 11, 2, 4, 30)},
+                        {"Pacific/Chatham", clock_at(2025, 4, 5, 14, 0)},
+                        {"Pacific/Chatham", clock_at(2025, 9, 27, 14, 0)},
+                        {"Australia/Lord_Howe", clock_at(2025, 4, 5, 15, 0)},
+                        {"Australia/Lord_Howe", clock_at(2025, 10, 4, 15, 30)}}) {
+    const Zone zone = Zone::parse(c.zone);
+    const std::int32_t before_s = zone.offset_at(c.step_unix_s - 1);
+    const std::int32_t after_s = zone.offset_at(c.step_unix_s);
+    ASSERT_NE(before_s, after_s) << c.zone << " at " << c.step_unix_s;
+    const Zone stepping = Zone::stepping(before_s, c.step_unix_s, after_s);
+    for (std::int64_t local_s = c.step_unix_s - 2 * 86400; local_s < c.step_unix_s + 2 * 86400;
+         local_s += 300) {
+      EXPECT_EQ(stepping.unix_from_local(local_s), zone.unix_from_local(local_s))
+          << stepping.name() << " shows " << local_s;
+    }
+  }
+}
+
 TEST(UnixFromLocal, SubtractsTheOffset) {
   EXPECT_EQ(Zone::fixed(0).unix_from_local(1'700'000'000), 1'700'000'000);
   EXPECT_EQ(Zone::fixed(-25200).unix_from_local(1'700'000'000), 1'700'025'200);

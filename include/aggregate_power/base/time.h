@@ -15,12 +15,17 @@ class Zone {
  public:
   static Zone local();                       // the process's zone: $TZ, else /etc/localtime
   static Zone fixed(std::int32_t offset_s);  // so many seconds east of UTC
+  // A clock that is turned once: `offset_before_s` until `step_unix_s`, `offset_after_s` from then
+  // on.
+  static Zone stepping(std::int32_t offset_before_s, std::int64_t step_unix_s,
+                       std::int32_t offset_after_s);
   // "local", "UTC", "+HH:MM" / "-HH:MM" (also +HHMM), or a name of the tz database such as
   // "Europe/Berlin", read from the system's tzdata. Throws Error, with the remedy, for a text that
   // is none of these; the message says when the machine has no tzdata at all.
   static Zone parse(std::string_view text);
 
-  // As given to parse(); of local() and fixed(), what parse() would take: "local", "+05:30".
+  // As given to parse(); of local() and fixed(), what parse() would take: "local", "+05:30". Of
+  // stepping(), for people only: "+01:00, from 2026-03-29T01:00:00Z +02:00".
   const std::string& name() const { return name_; }
   // Seconds east of UTC at that instant: what the zone's clock shows, less `unix_s`.
   std::int32_t offset_at(std::int64_t unix_s) const { return offset_at_(unix_s); }
