@@ -174,15 +174,14 @@ std::optional<std::string> decimal_numeral(std::string_view text) {
   return digits;
 }
 
-std::string printable(std::string_view text) {
-  constexpr std::size_t kMostCharacters = 64;
+std::string printable(std::string_view text, std::size_t most_characters) {
   const std::string valid = replace_invalid_utf8(text);
   std::string shown;
   std::size_t characters = 0;
   for (std::size_t i = 0; i < valid.size(); ++i) {
     const auto byte = static_cast<unsigned char>(valid[i]);
     const bool continues = (byte & 0xC0U) == 0x80;
-    if (!continues && ++characters > kMostCharacters) return shown + "...";
+    if (!continues && ++characters > most_characters) return shown + "...";
     // The C1 controls are 0xC2 0x80 to 0xC2 0x9F.
     const bool is_c1 = byte == 0xC2 && static_cast<unsigned char>(valid[i + 1]) < 0xA0;
     const bool is_control = byte < ' ' || byte == 0x7F || is_c1;

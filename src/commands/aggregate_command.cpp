@@ -108,6 +108,7 @@ Command aggregate_command() {
       "aggregate-power");
   command.usage =
       "--bench-result FILE --agg-result FILE [OPTIONS]\n"
+      "       aggregate-power backfill STORE... [OPTIONS]\n"
       "       aggregate-power inspect FILE [OPTIONS]\n"
       "       aggregate-power synthesize --phase SECONDS:WATTS --out FILE [OPTIONS]";
   command.first_choice = {"--csv",           "--bench-result",

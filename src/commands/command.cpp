@@ -151,6 +151,7 @@ void say(std::FILE* stream, const std::string& text) {
 std::vector<Command> all_commands() {
   std::vector<Command> commands;
   commands.push_back(aggregate_command());
+  commands.push_back(backfill_command());
   commands.push_back(inspect_command());
   commands.push_back(synthesize_command());
   return commands;

@@ -89,11 +89,26 @@ constexpr auto kRows = std::to_array<Row>({
     ROW(named_column_missing, "name a column that the header has"),
     ROW(validation_result_unwritable,
         "the audit record was not written: see what stands beside it"),
+    ROW(benchmark_result_missing,
+        "keep the raw benchmark result NAME.json beside agg_NAME.json, or anywhere in the store"),
+    ROW(pairing_ambiguous,
+        "several files could belong to the run: move those that do not out of the store"),
+    ROW(timezone_ambiguous,
+        "the recording does not show in which time zone its stamps are: give it with --timezone, "
+        "or in STEM_context.json beside STEM.csv"),
+    ROW(multi_node_run, "runs of several nodes are not done yet"),
+    ROW(agentic_run, "agentic runs are not done yet"),
+    ROW(aggregate_in_archive, "files in archives are not replaced: give --output FOLDER"),
+    ROW(archive_unreadable, "fetch the archive again; it is cut off, damaged or not to be trusted"),
+    ROW(folder_unreadable, "check the folder's rights"),
+    ROW(input_unreadable, "check the file's rights and the disk, then run again"),
+    ROW(input_changed, "run again when nobody writes to the run's files"),
 });
 
 #undef ROW
 
-static_assert(kRows.size() == static_cast<std::size_t>(Reason::validation_result_unwritable) + 1);
+static_assert(kRows.back().reason == Reason::input_changed &&
+              kRows.size() == static_cast<std::size_t>(Reason::input_changed) + 1);
 
 const Row& row(Reason reason) { return kRows[static_cast<std::size_t>(reason)]; }
 
@@ -110,6 +125,11 @@ std::span<const Reason> all_reasons() {
     return all;
   }();
   return reasons;
+}
+
+std::optional<Reason> reason_of(std::string_view code) {
+  const auto found = std::ranges::find(kRows, code, &Row::code);
+  return found == kRows.end() ? std::nullopt : std::optional(found->reason);
 }
 
 void Reasons::add(Reason reason, std::string detail) {

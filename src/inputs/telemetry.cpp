@@ -42,8 +42,8 @@ std::vector<std::pair<std::string_view, std::uint64_t>> by_cause(const Skipped& 
 }
 
 Telemetry::Telemetry(std::unique_ptr<ByteSource> source, const std::optional<Zone>& zone,
-                     const ColumnNames& wanted)
-    : source_(as_utf8(std::move(source))), zone_(zone ? *zone : Zone::local()), stamps_(zone_) {
+                     const ColumnNames& wanted, const Zone& otherwise)
+    : source_(as_utf8(std::move(source))), zone_(zone ? *zone : otherwise), stamps_(zone_) {
   read_head(wanted);
   if (!zone && columns_.naive_is_utc) {
     zone_ = Zone::parse("UTC");

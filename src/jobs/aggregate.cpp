@@ -52,9 +52,12 @@ class Run {
     telemetry_path_ = request_.csv.empty() ? find_telemetry() : request_.csv;
     try {
       const Recording recording(telemetry_path_, request_.zone, request_.columns);
-      verdict_ = judge({request_.schema_version, request_.expected_num_gpus,
-                        request_.max_sample_gap_s, !sidecar_path().empty()},
-                       recording, reading);
+      MeasurementRequest wanted;
+      wanted.schema_version = request_.schema_version;
+      wanted.expected_num_gpus = request_.expected_num_gpus;
+      wanted.max_sample_gap_s = request_.max_sample_gap_s;
+      wanted.with_snapshots = !sidecar_path().empty();
+      verdict_ = judge(wanted, recording, reading);
     } catch (const FileError& error) {
       verdict_.benchmark = reading.benchmark;
       verdict_.reasons = reading.reasons;

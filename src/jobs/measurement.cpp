@@ -51,31 +51,30 @@ struct Snapshots {
 };
 
 // Nothing when there is neither.
-std::optional<Snapshots> read_snapshots(const std::string& csv) {
-  const auto path = [&](const char* which) {
-    return beside(csv, plain_stem(csv) + "_energy_" + which + ".csv");
-  };
-  const bool has_start = is_regular_file(path("start"));
-  const bool has_end = is_regular_file(path("end"));
-  if (csv == "-" || (!has_start && !has_end)) return std::nullopt;
+std::optional<Snapshots> read_snapshots(const Recording& recording) {
   Snapshots snapshots;
-  const auto read = [&](const char* which, EnergySnapshot& into) {
+  std::unique_ptr<ByteSource> start;
+  std::unique_ptr<ByteSource> end;
+  const auto read = [&](const char* which, std::unique_ptr<ByteSource> source,
+                        EnergySnapshot& into) {
     if (!snapshots.unavailable.empty()) return;
-    const auto joules = read_energy_snapshot(*as_utf8(open_source(path(which))));
+    const auto joules = read_energy_snapshot(*as_utf8(std::move(source)));
     if (joules) {
       into = *joules;
     } else {
       snapshots.unavailable = fmt::format("unparseable_{}_snapshot", which);
     }
   };
-  if (!has_start) {
-    snapshots.unavailable = "missing_start_snapshot";
-  } else if (!has_end) {
-    snapshots.unavailable = "missing_end_snapshot";
-  }
   try {
-    read("start", snapshots.start);
-    read("end", snapshots.end);
+    start = recording.beside("_energy_start.csv");
+    end = recording.beside("_energy_end.csv");
+    if (!start && !end) return std::nullopt;
+    if (!start || !end) {
+      snapshots.unavailable = fmt::format("missing_{}_snapshot", start ? "end" : "start");
+      return snapshots;
+    }
+    read("start", std::move(start), snapshots.start);
+    read("end", std::move(end), snapshots.end);
   } catch (const std::exception&) {
     snapshots.unavailable = "cross_check_error";
   }
@@ -87,7 +86,7 @@ class Measurer {
   Measurer(const MeasurementRequest& request, const Recording& recording,
            const std::optional<Benchmark>& benchmark)
       : request_(request), recording_(recording), benchmark_(benchmark) {
-    if (request.with_snapshots) snapshots_ = read_snapshots(recording.path());
+    if (request.with_snapshots) snapshots_ = read_snapshots(recording);
   }
 
   Measurement measure() {
@@ -158,6 +157,7 @@ class Measurer {
       }
       MeanPowerGatherer gatherer(window, columns.device.has_value());
       telemetry->read([&](std::span<const Reading> readings) {
+        if (request_.also) request_.also(readings);
         if (wants_window && request_.schema_version == 2) integrator.take(readings);
         if (wants_window && request_.schema_version == 1) gatherer.take(readings);
         if (wants_stream) stream.take(readings);
@@ -192,6 +192,7 @@ class Measurer {
       fault = fmt::format("{}: {}", recording_.path(), error.what());
     } catch (const FileError& error) {
       fault = error.what();
+      result_.could_not_read = true;
     }
     if (telemetry) note_telemetry(*telemetry);
     if (!fault.empty()) {
@@ -243,6 +244,8 @@ class Measurer {
     facts.skipped = telemetry.skipped();
     facts.timezone = telemetry.zone().name();
     facts.timezone_source = recording_.zone_source();
+    facts.stamps = telemetry.stamps();
+    facts.naive_stamps = telemetry.naive_stamps();
     if (telemetry.stamps() > 0 && telemetry.naive_stamps() == 0) {
       facts.timezone = "UTC";
       facts.timezone_source = "stamps";

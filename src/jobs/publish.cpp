@@ -79,6 +79,13 @@ std::string patched(const Publication& publication, const std::vector<JsonEdit>&
   }
 }
 
+bool is_denial(const std::exception& error) {
+  const auto* const system = dynamic_cast<const FileError*>(&error);
+  if (system == nullptr) return false;
+  const int number = system->code().value();
+  return number == EACCES || number == EPERM || number == EROFS;
+}
+
 bool is_same_file(const std::string& a, const std::string& b) {
   if (a == b) return true;
   struct stat status_a {};
@@ -139,6 +146,7 @@ class Publishing::State {
   }
 
   void prepare() {
+    if (publication_.only_together) return prepare_both();
     const bool is_alone = !has_sidecar();
     const bool is_audited = has_sidecar() && published_.sidecar_fault.empty();
     aggregate_ = prepare_aggregate(is_alone || is_audited ? publication_.edits
@@ -152,6 +160,7 @@ class Publishing::State {
   }
 
   void commit_first() {
+    if (publication_.only_together && !sidecar_) return;
     if (claims()) {
       is_sound_ = commit_sidecar(sidecar_);
     } else {
@@ -161,13 +170,14 @@ class Publishing::State {
 
   // When one of the two could not be written, the other is told.
   void commit_second() {
-    if (!sidecar_) return;
+    if (!sidecar_ || (publication_.only_together && !is_sound_)) return;
     if (claims() && !is_sound_) {
       aggregate_ = prepare_aggregate(publication_.edits_without_audit);
       commit_aggregate(aggregate_);
       return;
     }
     if (claims()) is_sound_ = commit_aggregate(aggregate_);
+    if (publication_.only_together && !is_sound_) return;
     if (!is_sound_) {
       sidecar_ = prepare_sidecar(Sync::at_once);
     } else if (claims()) {
@@ -188,16 +198,29 @@ class Publishing::State {
   bool has_sidecar() const { return !publication_.sidecar_path.empty(); }
   bool claims() const { return publication_.valid && sidecar_ && is_whole_; }
 
+  void prepare_both() {
+    if (!published_.reasons.empty() || !published_.sidecar_fault.empty()) return;
+    aggregate_ = prepare_aggregate(publication_.edits);
+    if (published_.reasons.empty()) sidecar_ = prepare_sidecar(sync_);
+    if (!sidecar_) aggregate_.reset();
+  }
+
   void give_up_aggregate(const std::exception& error) {
+    published_.denied |= is_denial(error);
     published_.reasons.add(Reason::aggregate_result_unwritable, error.what());
   }
 
+  void give_up_sidecar(const std::exception& error) {
+    published_.denied |= is_denial(error);
+    published_.sidecar_fault = error.what();
+  }
+
   std::optional<Step> prepare_aggregate(const std::vector<JsonEdit>& edits) {
-    if (!published_.reasons.empty() || edits.empty()) return std::nullopt;
+    const bool is_elsewhere = publication_.aggregate_text.has_value();
+    if (!published_.reasons.empty() || (edits.empty() && !is_elsewhere)) return std::nullopt;
     try {
       text_ = patched(publication_, edits);
-      return Step(publication_.aggregate_path, text_, publication_.aggregate_text.has_value(),
-                  sync_);
+      return Step(publication_.aggregate_path, text_, is_elsewhere, sync_);
     } catch (const std::exception& error) {
       text_.clear();
       give_up_aggregate(error);
@@ -211,7 +234,7 @@ class Publishing::State {
       return Step(publication_.sidecar_path, publication_.sidecar(published_.reasons, text_),
                   publication_.make_sidecar_folder, sync);
     } catch (const std::exception& error) {
-      published_.sidecar_fault = error.what();
+      give_up_sidecar(error);
       return std::nullopt;
     }
   }
@@ -231,7 +254,7 @@ class Publishing::State {
       step->commit(published_);
       return true;
     } catch (const std::exception& error) {
-      published_.sidecar_fault = error.what();
+      give_up_sidecar(error);
       return false;
     }
   }
@@ -261,12 +284,13 @@ std::map<std::string, std::string> spelled_members(const std::string& text) {
 }
 
 // Whether the audit record could be written; empty: it could.
-std::string sidecar_obstacle(const Publication& publication) {
+std::string sidecar_obstacle(const Publication& publication, bool& denied) {
   std::string conflict = sidecar_conflict(publication);
   if (!conflict.empty()) return conflict;
   try {
     require_replaceable(publication.sidecar_path, publication.make_sidecar_folder);
   } catch (const FileError& error) {
+    denied |= is_denial(error);
     return error.what();
   }
   return {};
@@ -278,6 +302,7 @@ Publishing::Publishing(const Publication& publication, Sync sync)
     : state_(std::make_unique<State>(publication, sync)) {}
 Publishing::~Publishing() = default;
 Publishing::Publishing(Publishing&&) noexcept = default;
+Publishing& Publishing::operator=(Publishing&&) noexcept = default;
 bool Publishing::lock(bool wait) { return state_->lock(wait); }
 void Publishing::prepare() { state_->prepare(); }
 void Publishing::commit_first() { state_->commit_first(); }
@@ -297,7 +322,7 @@ Published publish(const Publication& publication) {
 Preview preview(const Publication& publication) {
   Preview result;
   const bool has_sidecar = !publication.sidecar_path.empty();
-  if (has_sidecar) result.sidecar_fault = sidecar_obstacle(publication);
+  if (has_sidecar) result.sidecar_fault = sidecar_obstacle(publication, result.denied);
   const std::vector<JsonEdit>& edits =
       result.sidecar_fault.empty() ? publication.edits : publication.edits_without_audit;
   const std::string& path = publication.aggregate_path;
@@ -305,7 +330,7 @@ Preview preview(const Publication& publication) {
   std::string changed;
   if (!is_elsewhere && !is_regular_file(path)) {
     add_missing(path, result.reasons);
-  } else if (!edits.empty()) {
+  } else if (!edits.empty() || is_elsewhere) {
     try {
       if (!is_elsewhere && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
         throw FileError(path, "open for writing", errno);
@@ -325,14 +350,18 @@ Preview preview(const Publication& publication) {
               fmt::format("{}: {}: {} -> {}", path, edit.key, spelling(before), spelling(after)));
         }
       }
-      if (changed == text) result.lines.push_back(path + ": unchanged");
+      result.changes = is_elsewhere ? !holds(path, changed) : changed != text;
+      if (!result.changes) result.lines.push_back(path + ": unchanged");
     } catch (const std::exception& error) {
+      result.denied |= is_denial(error);
       result.reasons.add(Reason::aggregate_result_unwritable, error.what());
     }
   }
   if (has_sidecar && result.sidecar_fault.empty()) {
     const std::string& sidecar = publication.sidecar_path;
-    result.lines.push_back(holds(sidecar, publication.sidecar(result.reasons, changed))
+    const bool is_same = holds(sidecar, publication.sidecar(result.reasons, changed));
+    result.changes |= !is_same;
+    result.lines.push_back(is_same
                                ? sidecar + ": unchanged"
                                : fmt::format("{}: would be {}", sidecar,
                                              is_regular_file(sidecar) ? "replaced" : "written"));

@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "aggregate_power/base/error.h"
 #include "aggregate_power/base/file.h"
 #include "aggregate_power/base/path.h"
+#include "aggregate_power/base/unicode.h"
 
 namespace aggregate_power {
 namespace {
@@ -51,17 +53,38 @@ class PiecesSource : public ByteSource {
   std::size_t at_ = 0;  // in the first of them
 };
 
+// A context file that says nothing about zones.
+struct NoZone : std::exception {};
+
 }  // namespace
 
 Recording::Recording(std::string path, std::optional<Zone> zone, ColumnNames columns)
     : path_(std::move(path)), zone_(std::move(zone)), columns_(std::move(columns)) {
   if (path_ == "-") standard_input_ = read_standard_input();
+  beside_ = [here = path_](const std::string& name) -> std::unique_ptr<ByteSource> {
+    const std::string file = aggregate_power::beside(here, name);
+    if (here == "-" || !is_regular_file(file)) return nullptr;
+    return open_source(file);
+  };
   find_faults();
-  if (zone_) {
-    zone_source_ = "option";
-  } else if (path_ != "-") {
-    find_zone_file();
-  }
+  find_zone_file();
+}
+
+Recording::Recording(std::string path, std::unique_ptr<OpenedFile> file, Beside beside,
+                     std::optional<Zone> zone)
+    : path_(std::move(path)),
+      file_(std::move(file)),
+      bytes_(file_->size()),
+      beside_(std::move(beside)),
+      is_hashed_(true),
+      zone_(std::move(zone)) {
+  if (bytes_ == 0) faults_.add(Reason::telemetry_file_empty, path_);
+  find_zone_file();
+}
+
+void Recording::use_zone(Zone zone, std::string source) {
+  zone_ = std::move(zone);
+  zone_source_ = std::move(source);
 }
 
 void Recording::find_faults() {
@@ -93,30 +116,61 @@ void Recording::find_faults() {
 }
 
 void Recording::find_zone_file() {
-  const std::string file = beside(path_, plain_stem(path_) + "_context.json");
-  if (!is_regular_file(file)) return;
-  try {
-    const auto context = nlohmann::json::parse(read_file(file), nullptr, false);
+  if (zone_) {
+    zone_source_ = "option";
+    return;
+  }
+  read_zone_file(plain_stem(path_) + "_context.json", [](ByteSource& source) {
+    const auto context = nlohmann::json::parse(read_all(source), nullptr, false);
     if (!context.is_object()) throw Error("it is no JSON object");
-    if (!context.contains("timestamp_timezone")) return;
+    if (!context.contains("timestamp_timezone")) throw NoZone();
     if (!context.at("timestamp_timezone").is_string()) throw Error("it is no text");
-    zone_ = Zone::parse(context.at("timestamp_timezone").get<std::string>());
+    return Zone::parse(context.at("timestamp_timezone").get<std::string>());
+  });
+  if (zone_) return;
+  read_zone_file("agentic_power_timezone_offset.txt", [](ByteSource& source) {
+    const std::string text = read_up_to(source, 64);  // what `date +%z` prints
+    return Zone::parse(strip(text));
+  });
+}
+
+void Recording::read_zone_file(const std::string& name, Zone (*zone_in)(ByteSource&)) {
+  try {
+    const auto source = beside_(name);
+    if (!source) return;
+    zone_ = zone_in(*source);
     zone_source_ = "file";
+  } catch (const NoZone&) {
   } catch (const std::exception& error) {
-    warnings_.push_back(fmt::format(
-        "{}: the zone in it cannot be used ({}); mend it or pass --timezone", file, error.what()));
+    warnings_.push_back(
+        fmt::format("{}: the zone in it cannot be used ({}); mend it or pass --timezone",
+                    aggregate_power::beside(path_, name), error.what()));
   }
 }
 
+std::unique_ptr<ByteSource> Recording::source() const {
+  if (path_ == "-") return std::make_unique<PiecesSource>(standard_input_);
+  if (!file_) throw unopened_.value_or(FileError(path_, "open", ENOENT));
+  return file_->source();
+}
+
 Telemetry Recording::open() const {
-  std::unique_ptr<ByteSource> source;
-  if (path_ == "-") {
-    source = std::make_unique<PiecesSource>(standard_input_);
-  } else {
-    if (!file_) throw unopened_.value_or(FileError(path_, "open", ENOENT));
-    source = file_->source();
+  std::unique_ptr<ByteSource> bytes = source();
+  if (is_hashed_ && !hash_) {
+    hash_ = std::make_unique<ContentHash>();
+    bytes = std::make_unique<HashingSource>(std::move(bytes), *hash_);
   }
-  return Telemetry(decompressed(std::move(source), path_), zone_, columns_);
+  return Telemetry(decompressed(std::move(bytes), path_), zone_, columns_, supposed_zone_);
+}
+
+std::string Recording::content_hash() const {
+  if (hash_ && hash_->bytes() == bytes_) return hash_->hex();
+  ContentHash hash;
+  HashingSource hashing(source(), hash);
+  std::array<char, 65536> chunk;
+  while (hashing.read(chunk) > 0) {
+  }
+  return hash.hex();
 }
 
 std::optional<std::string> zone_hint(const Telemetry& telemetry, Span span, Window window) {

@@ -157,9 +157,6 @@ std::optional<SidecarVerdict> read_sidecar(std::string_view text) {
     verdict.benchmark_result = record.at("benchmark_result");
     verdict.timezone = from.at("timezone").is_string() ? from.at("timezone") : Json("");
     verdict.tool_version = from.at("tool_version");
-    for (const auto& [key, value] : record.at("metrics").items()) {
-      verdict.metrics.emplace_back(key, value);
-    }
     for (const auto& [role, input] : from.at("inputs").items()) {
       verdict.origin.inputs.push_back(file(input));
       verdict.origin.inputs.back().role = role;

@@ -119,6 +119,11 @@ std::vector<JsonEdit> unaudited_edits(int schema_version) {
   return schema_version == 1 ? std::vector<JsonEdit>() : schema_2_edits(false, {});
 }
 
+bool is_our_key(std::string_view key) {
+  static const std::vector<JsonEdit> all = schema_2_edits(false, {});
+  return std::ranges::find(all, key, &JsonEdit::key) != all.end();
+}
+
 SidecarContent sidecar_content(const Verdict& verdict, int schema_version) {
   SidecarContent content;
   content.reasons = verdict.reasons;

@@ -1,6 +1,7 @@
 // Characters as Python's str methods class them (Unicode 14, CPython 3.11). Text is UTF-8.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,9 +24,9 @@ bool is_digit_string(std::string_view text);
 // zeros ("0" for zero). Nothing when some character is not a decimal digit (a superscript).
 std::optional<std::string> decimal_numeral(std::string_view text);
 
-// A text out of a file as a message may show it on one line of a terminal: at most 64 characters,
-// then "..."; bytes that are no text become U+FFFD, and control characters '?'.
-std::string printable(std::string_view text);
+// A text out of a file as a message may show it on one line of a terminal: at most so many
+// characters, then "..."; bytes that are no text become U+FFFD, and control characters '?'.
+std::string printable(std::string_view text, std::size_t most_characters = 64);
 
 // ASCII letters in lower case; everything else as it is.
 std::string lower_ascii(std::string_view text);

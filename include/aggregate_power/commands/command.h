@@ -29,6 +29,7 @@ struct Command {
 };
 
 Command aggregate_command();
+Command backfill_command();
 Command inspect_command();
 Command synthesize_command();
 

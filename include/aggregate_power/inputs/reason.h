@@ -4,6 +4,7 @@
 // `aggregate_result_unwritable` are the original's (contract.md B.2, B.3, B.6).
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,11 +48,23 @@ enum class Reason {
   model_name_as_device,
   named_column_missing,
   validation_result_unwritable,
+  // Of runs in a store.
+  benchmark_result_missing,
+  pairing_ambiguous,
+  timezone_ambiguous,
+  multi_node_run,
+  agentic_run,
+  aggregate_in_archive,
+  archive_unreadable,
+  folder_unreadable,
+  input_unreadable,
+  input_changed,
 };
 
 std::string_view code(Reason reason);    // "sampling_gap_exceeded"
 std::string_view remedy(Reason reason);  // one sentence for people, lower case, no full stop
 std::span<const Reason> all_reasons();
+std::optional<Reason> reason_of(std::string_view code);
 
 // Each once, in the order of discovery.
 class Reasons {

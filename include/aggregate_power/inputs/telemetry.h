@@ -43,10 +43,10 @@ class Telemetry {
  public:
   // Reads the beginning of `source` (at most 64 KiB) and chooses the columns. UTF-8, UTF-16 with a
   // byte-order mark, NULs and bytes that are no text are all taken. Stamps without an offset are
-  // read in `zone`; without one, in the recorder's own (UTC for xpu-smi 2), else the process's.
+  // read in `zone`; without one, in the recorder's own (UTC for xpu-smi 2), else in `otherwise`.
   // Throws what `source` throws, and CsvError when the very first row is faulty.
   Telemetry(std::unique_ptr<ByteSource> source, const std::optional<Zone>& zone,
-            const ColumnNames& wanted = {});
+            const ColumnNames& wanted = {}, const Zone& otherwise = Zone::local());
 
   const Columns& columns() const { return columns_; }
   const Zone& zone() const { return zone_; }

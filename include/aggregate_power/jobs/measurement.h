@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "aggregate_power/analysis/accumulator.h"
@@ -20,6 +22,8 @@ struct MeasurementRequest {
   std::optional<std::int64_t> expected_num_gpus;
   double max_sample_gap_s = kDefaultMaxSampleGapS;
   bool with_snapshots = false;  // compare with the energy snapshots beside the recording
+  // Sees all readings too, in the file's order.
+  std::function<void(std::span<const Reading>)> also;
 };
 
 struct Measurement {
@@ -29,6 +33,7 @@ struct Measurement {
   Reasons column_faults;  // what is behind missing columns, beyond the contract's codes
   std::optional<TelemetryFacts> telemetry;  // nothing: it was not read
   std::optional<std::string> zone_hint;
+  bool could_not_read = false;  // the system's fault, not the content's
 };
 
 // Without a benchmark only the snapshots are compared. Never throws for what is wrong with the

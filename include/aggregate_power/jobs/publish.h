@@ -21,6 +21,8 @@ struct Publication {
   std::optional<std::string> aggregate_text;
   std::string sidecar_path;  // empty: there is none
   bool make_sidecar_folder = false;
+  // When one of the two cannot be written, the other is left alone instead of being told.
+  bool only_together = false;
   // Whether the edits claim a valid measurement. Such an aggregate is never on disk before its
   // audit record: the record is put in place first. Any other goes the other way round.
   bool valid = false;
@@ -39,6 +41,7 @@ struct Published {
   std::string sidecar_fault;          // why the audit record is not on disk; empty: it is
   std::vector<std::string> warnings;  // what may not outlast a power cut
   bool changed = false;               // some file got other bytes
+  bool denied = false;                // for want of rights, not of luck
 };
 
 // Both temporaries are written and synced before either is renamed; a file whose bytes would not
@@ -54,6 +57,7 @@ class Publishing {
   Publishing(const Publication& publication, Sync sync);
   ~Publishing();
   Publishing(Publishing&&) noexcept;
+  Publishing& operator=(Publishing&&) noexcept;
 
   // Takes the lock. False: someone else has it, and with `wait` that cannot be.
   bool lock(bool wait);
@@ -75,6 +79,8 @@ class Publishing {
 struct Preview {
   Reasons reasons;
   std::string sidecar_fault;
+  bool denied = false;
+  bool changes = false;  // publish() would give some file other bytes
   std::vector<std::string> lines;
 };
 Preview preview(const Publication& publication);

@@ -2,13 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "aggregate_power/base/byte_source.h"
 #include "aggregate_power/base/file.h"
+#include "aggregate_power/base/hash.h"
+#include "aggregate_power/base/path.h"
 #include "aggregate_power/base/time.h"
 #include "aggregate_power/inputs/reason.h"
 #include "aggregate_power/inputs/telemetry.h"
@@ -20,15 +24,27 @@ class Recording {
  public:
   // `path` is a normal path; "-" is standard input, which is kept in memory, since a file whose
   // rows are out of order is read more than once. `zone` is what the user said; without it,
-  // `timestamp_timezone` in `<stem>_context.json` beside the file counts; without that, the
-  // recorder's habit or the process's zone. Throws FileError only for standard input.
+  // `timestamp_timezone` in `<stem>_context.json` beside the file counts, or the offset in
+  // `agentic_power_timezone_offset.txt`; without these, the recorder's habit or the process's zone.
+  // Throws FileError only for standard input.
   Recording(std::string path, std::optional<Zone> zone, ColumnNames columns);
+
+  // What stands beside a recording, by name; nothing when there is no such file. May throw
+  // FileError.
+  using Beside = std::function<std::unique_ptr<ByteSource>(const std::string& name)>;
+  // One that is open already, wherever it lies. `path` is for names and messages.
+  Recording(std::string path, std::unique_ptr<OpenedFile> file, Beside beside,
+            std::optional<Zone> zone);
 
   const std::string& path() const { return path_; }
   // telemetry_file_missing, _empty or _unreadable; nothing when it can be opened.
   const Reasons& faults() const { return faults_; }
-  // "option", "file" or "default".
+  // "option", "file", "default", or what use_zone() was told.
   const std::string& zone_source() const { return zone_source_; }
+  // From the next open() on.
+  void use_zone(Zone zone, std::string source);
+  // The zone where nothing else tells it, instead of the process's.
+  void suppose_zone(Zone zone) { supposed_zone_ = std::move(zone); }
   // What was odd about the zone file.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
@@ -36,10 +52,20 @@ class Recording {
   // replaced; this object must live on. Throws FileError.
   Telemetry open() const;
   std::uint64_t bytes() const { return bytes_; }
+  // Of its bytes as they lie there. Mostly taken while they are read for the first time. Throws
+  // FileError.
+  std::string content_hash() const;
+
+  // The file STEM + `end` beside STEM.csv.
+  std::unique_ptr<ByteSource> beside(const std::string& end) const {
+    return beside_(plain_stem(path_) + end);
+  }
 
  private:
+  std::unique_ptr<ByteSource> source() const;
   void find_faults();
   void find_zone_file();
+  void read_zone_file(const std::string& name, Zone (*zone_in)(ByteSource&));
 
   std::string path_;
   // In pieces: growing one string would take twice as much.
@@ -47,7 +73,11 @@ class Recording {
   std::unique_ptr<OpenedFile> file_;   // a regular one that is not empty
   std::optional<FileError> unopened_;  // why there is none
   std::uint64_t bytes_ = 0;
+  Beside beside_;
+  bool is_hashed_ = false;
+  mutable std::unique_ptr<ContentHash> hash_;  // of the first open()
   std::optional<Zone> zone_;
+  Zone supposed_zone_ = Zone::local();
   ColumnNames columns_;
   std::string zone_source_ = "default";
   Reasons faults_;

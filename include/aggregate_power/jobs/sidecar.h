@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "aggregate_power/analysis/accumulator.h"
@@ -22,9 +21,11 @@ namespace aggregate_power {
 struct TelemetryFacts {
   Columns columns;
   Skipped skipped;
-  std::string timezone;         // "local", "UTC", "+05:30", "Europe/Berlin"
-  std::string timezone_source;  // "option", "file", "default", "evidence", or "stamps": theirs
-  std::string utc_offset;       // of that zone at the window's start
+  std::uint64_t stamps = 0;
+  std::uint64_t naive_stamps = 0;  // that the zone decided
+  std::string timezone;            // "local", "UTC", "+05:30", "Europe/Berlin"
+  std::string timezone_source;     // "option", "file", "default", "evidence", or "stamps": theirs
+  std::string utc_offset;          // of that zone at the window's start
 };
 
 // What a run was computed from, so that it can be told later whether it still would be: content,
@@ -77,7 +78,6 @@ struct SidecarVerdict {
   std::string benchmark_result;
   std::string timezone;
   std::string tool_version;
-  std::vector<std::pair<std::string, double>> metrics;
   Origin origin;
 };
 // Nothing when it is no such record, or has no origin.

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aggregate_power/analysis/metrics.h"
@@ -31,6 +32,9 @@ Verdict judge(const MeasurementRequest& request, const Recording& recording,
 std::vector<JsonEdit> verdict_edits(const Verdict& verdict, int schema_version);
 // The same when there is no audit record to show for it.
 std::vector<JsonEdit> unaudited_edits(int schema_version);
+
+// Whether a member of an aggregate is one that a verdict may set or remove.
+bool is_our_key(std::string_view key);
 
 // What of it the audit record says; the names of the files are still missing.
 SidecarContent sidecar_content(const Verdict& verdict, int schema_version);

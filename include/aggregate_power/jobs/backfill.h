@@ -1,0 +1,56 @@
+// Many finished runs: what is done already is passed over, the others are worked on in parallel.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "aggregate_power/inputs/reason.h"
+#include "aggregate_power/jobs/revision.h"
+
+namespace aggregate_power {
+
+struct BackfillRequest {
+  std::vector<std::string> stores;
+  RevisionOptions revision;
+  std::string report;  // empty: none
+  std::string only;    // a glob that the runs' names must fit; empty: all
+  std::uint64_t shard = 0;
+  std::uint64_t shards = 1;
+  unsigned jobs = 1;
+  bool dry_run = false;
+};
+
+struct BackfillCounts {
+  std::array<std::uint64_t, kOutcomes> outcomes{};  // by Outcome
+  std::uint64_t valid = 0;                          // of patched and unchanged ones
+  std::uint64_t unchanged_not_valid = 0;
+  std::map<Reason, std::uint64_t> reasons;
+  std::uint64_t folder_links = 0;
+
+  std::uint64_t of(Outcome outcome) const { return outcomes[static_cast<std::size_t>(outcome)]; }
+  std::uint64_t done() const;
+};
+
+// For those who watch. `found` grows until all is found.
+struct BackfillProgress {
+  BackfillCounts counts;
+  std::uint64_t found = 0;
+  bool all_found = false;
+};
+
+struct BackfillWatcher {
+  // Lines for people; called by one thread at a time.
+  std::function<void(const std::string&)> change;   // of a dry run: what would be written
+  std::function<void(const std::string&)> trouble;  // why a run failed
+  std::function<void(const BackfillProgress&)> progress;
+};
+
+// Throws Error for wrong use (a store that is not there) and FileError when the report or the list
+// of what was found cannot be written. What is wrong with a run is counted and told.
+BackfillCounts backfill(const BackfillRequest& request, const BackfillWatcher& watcher);
+
+}  // namespace aggregate_power

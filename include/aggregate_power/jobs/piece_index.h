@@ -1,0 +1,44 @@
+// What was met in a store, by the run's name, kept on disk: a store may hold millions of runs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace aggregate_power {
+
+struct IndexEntry {
+  std::uint8_t kind = 0;  // the caller's
+  std::string name;
+  std::string text;
+};
+
+// Anonymous temporary files: nothing stays behind, whatever happens. May be used by several
+// threads.
+class PieceIndex {
+ public:
+  // Throws FileError when it cannot be written.
+  void add(const IndexEntry& entry);
+
+  // Gives all entries of a name together, name by name, in an order that depends on the entries
+  // alone. Memory: those of one of the files, a 256th of all. No more is added meanwhile.
+  using Take = std::function<void(const std::string& name, const std::vector<IndexEntry>& entries)>;
+  void for_each_name(const Take& take);
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const;
+  };
+  using File = std::unique_ptr<std::FILE, Close>;
+
+  std::mutex mutex_;
+  std::array<File, 256> files_;  // by the name's hash; made when they are needed
+};
+
+}  // namespace aggregate_power

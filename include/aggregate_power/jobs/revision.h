@@ -1,0 +1,70 @@
+// One finished run of a store, worked out anew: from its pieces to what is to be written, or to why
+// nothing is.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "aggregate_power/base/time.h"
+#include "aggregate_power/inputs/reason.h"
+#include "aggregate_power/jobs/publish.h"
+#include "aggregate_power/jobs/sidecar.h"
+#include "aggregate_power/jobs/store.h"
+#include "aggregate_power/jobs/verdict.h"
+
+namespace aggregate_power {
+
+enum class Outcome {
+  patched,
+  unchanged,
+  not_valid,
+  not_recomputable,
+  not_writable,
+  ambiguous,
+  failed,
+};
+inline constexpr int kOutcomes = 7;
+std::string_view outcome_name(Outcome outcome);
+
+// What holds for all runs of a store.
+struct RevisionOptions {
+  int schema_version = 2;
+  std::optional<std::int64_t> expected_num_gpus;  // nothing: from the aggregate
+  std::optional<Zone> zone;                       // nothing: by evidence
+  std::string output;                             // empty: results go where the aggregate is
+  bool force = false;
+  bool verify = false;
+};
+
+struct Revision {
+  StoredRun run;
+  std::optional<Place> telemetry;
+  std::optional<Place> benchmark;
+
+  Outcome outcome = Outcome::failed;
+  bool valid = false;  // power is, now or as before
+  Reasons reasons;
+  std::vector<std::pair<std::string, double>> metrics;
+  std::string timezone;
+
+  // What is to be written, if anything; with what was opened for it, and what it was then.
+  std::unique_ptr<Publication> publication;
+  std::vector<std::pair<Place, FileFacts>> inputs;
+};
+
+// Without pieces of a kind the run is not recomputable. Of several, those are taken that fit each
+// other, if only these do. `offset_s` is where to begin looking for the time zone, and is set to
+// what was found; it saves time, and changes no result. Never throws for what is wrong with the
+// run.
+Revision revise(const StoredRun& run, std::vector<Place> telemetry, std::vector<Place> benchmarks,
+                const RevisionOptions& options, std::int32_t& offset_s);
+
+// Whether what was read for it is still what is there.
+bool inputs_are_unchanged(const Revision& revision);
+
+}  // namespace aggregate_power

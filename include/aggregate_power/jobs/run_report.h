@@ -1,0 +1,45 @@
+// One line of JSON for each run of a store, for any engine that reads such lines.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace aggregate_power {
+
+struct RunLine {
+  std::string run;
+  std::string layout;
+  std::string aggregate;  // these three: empty when there is none
+  std::string telemetry;
+  std::string benchmark;
+  std::string outcome;
+  std::vector<std::string> reasons;
+  std::vector<std::pair<std::string, double>> metrics;
+  std::string timezone;  // empty: not known
+  double seconds = 0;
+};
+
+// Keys in the order above; bytes that are not UTF-8 become %XX; with a line break at the end.
+std::string run_line_text(const RunLine& line);
+
+// A file that lines are appended to, each in one piece, also by several processes.
+class RunReport {
+ public:
+  // Throws Error when there is something in the file that is no such report, FileError when it
+  // cannot be written. A line that a killed run left unfinished is cut off.
+  explicit RunReport(const std::string& path);
+  ~RunReport();
+  RunReport(const RunReport&) = delete;
+  RunReport& operator=(const RunReport&) = delete;
+
+  // May be called by several threads. Throws FileError.
+  void add(const std::string& lines);
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+};
+
+}  // namespace aggregate_power

@@ -1,0 +1,78 @@
+// An artifact store to runs: where each run's aggregate is, and what can be its telemetry and its
+// benchmark result. Layouts are those of contract.md E.3.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aggregate_power/base/tree.h"
+
+namespace aggregate_power {
+
+// A file or folder of a store. An archive in it is a folder of its name.
+struct Place {
+  std::shared_ptr<const Tree> tree;     // nothing: there is no such file
+  std::string path;                     // in the tree
+  std::string shown;                    // for people: the store as it was named, and what is below
+  std::string below;                    // the store
+  std::shared_ptr<const Place> folder;  // that holds it; nothing above the store
+};
+
+enum class Layout { power_audit, bmk, folder, multinode, agentic };
+std::string_view layout_name(Layout layout);
+
+// One aggregate, or what should have one.
+struct StoredRun {
+  std::string name;  // what stands behind "agg_"
+  Layout layout = Layout::folder;
+  Place folder;     // that holds the aggregate, or should
+  Place aggregate;  // perhaps nothing
+};
+
+// What can be a piece of a run: its telemetry, its benchmark result.
+enum class PieceKind : std::uint8_t { telemetry, benchmark_result };
+
+// What a walk over a store meets, in no particular order.
+struct StoreVisitor {
+  std::function<void(const StoredRun&)> run;
+  // A file that can be a piece of the run of that name, wherever that is.
+  std::function<void(PieceKind, const std::string& name, const Place&)> piece;
+  // To be walked with walk_archive(), now or later, here or in another thread.
+  std::function<void(const Place& archive)> archive;
+  // A folder that cannot be read.
+  std::function<void(const Place&, const std::string& what)> fault;
+  std::function<void()> folder_link;  // not followed
+  // Whether to pass over a folder on disk.
+  std::function<bool(const Place&)> skips;
+};
+
+// A store as it was named: a folder or an archive. Nothing when it is neither.
+std::optional<Place> find_store(const std::string& path, std::string below);
+
+// The run that an archive is an artifact of, by its name; nothing for any other archive.
+std::optional<std::string> artifact_run(const Place& archive);
+
+// Visits all below a store or a folder in it. Memory grows with the depth of folders alone.
+void walk_store(const Place& store, const StoreVisitor& visitor);
+// The same for an archive. Throws FileError when it cannot be read or trusted.
+void walk_archive(const Place& archive, const StoreVisitor& visitor);
+
+// The nearest files that can be this piece of the run: in its own folder, else in the sibling
+// gpu_metrics_NAME, else in the sibling power_audit_NAME, else, for a benchmark result, in the
+// folder above. Throws FileError when an archive there cannot be read.
+std::vector<Place> nearby_pieces(const StoredRun& run, PieceKind kind);
+
+// A file beside another one; nothing when there is none of that name.
+std::optional<Place> find_beside(const Place& file, const std::string& name);
+
+// A place as a text, to be kept outside memory, and back. The latter throws FileError when an
+// archive on the way cannot be read.
+std::string place_text(const Place& place);
+Place place_of(std::string_view text);
+
+}  // namespace aggregate_power

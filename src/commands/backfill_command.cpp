@@ -1,0 +1,235 @@
+// aggregate-power backfill: the energy of many finished runs.
+#include <sched.h>
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/base/error.h"
+#include "aggregate_power/base/path.h"
+#include "aggregate_power/base/python_number.h"
+#include "aggregate_power/base/unicode.h"
+#include "aggregate_power/commands/command.h"
+#include "aggregate_power/commands/progress.h"
+#include "aggregate_power/jobs/backfill.h"
+
+namespace aggregate_power {
+namespace {
+
+struct Texts {
+  std::vector<std::string> stores;
+  std::string output;
+  std::string report;
+  std::string shard;
+  std::string only;
+  std::string timezone = "auto";
+  std::string expected_num_gpus = "auto";
+  int schema_version = 2;
+  unsigned jobs = 0;
+  bool dry_run = false;
+  bool require_power = false;
+  bool force = false;
+  bool verify = false;
+};
+
+struct Shard {
+  std::uint64_t index;
+  std::uint64_t count;
+};
+
+std::optional<Shard> parse_shard(const std::string& text) {
+  const auto number = [](std::string_view part) -> std::optional<std::uint64_t> {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (error != std::errc() || end != part.data() + part.size()) return std::nullopt;
+    return value;
+  };
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) return std::nullopt;
+  const auto index = number(std::string_view(text).substr(0, slash));
+  const auto count = number(std::string_view(text).substr(slash + 1));
+  if (!index || !count || *index >= *count) return std::nullopt;
+  return Shard{*index, *count};
+}
+
+CLI::Validator shard_check() {
+  return CLI::Validator(
+      [](std::string& text) {
+        return parse_shard(text) ? std::string()
+                                 : fmt::format("expected I/N with I from 0 to N-1, got '{}'", text);
+      },
+      "");
+}
+
+CLI::Validator gpu_count_check() {
+  return CLI::Validator(
+      [](std::string& text) {
+        const auto count = text == "auto" ? 1 : python_int(text);
+        return count && *count > 0
+                   ? std::string()
+                   : fmt::format("expected auto or a whole number above 0, got '{}'", text);
+      },
+      "");
+}
+
+// Processors that this process may use.
+unsigned usable_processors() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return static_cast<unsigned>(std::max(CPU_COUNT(&set), 1));
+}
+
+BackfillRequest request_of(const Texts& texts) {
+  BackfillRequest request;
+  for (const std::string& store : texts.stores) request.stores.push_back(normal_path(store));
+  request.report = texts.report;
+  request.only = texts.only;
+  if (const auto shard = parse_shard(texts.shard)) {
+    request.shard = shard->index;
+    request.shards = shard->count;
+  }
+  request.jobs = texts.jobs > 0 ? texts.jobs : usable_processors();
+  request.dry_run = texts.dry_run;
+  RevisionOptions& revision = request.revision;
+  revision.schema_version = texts.schema_version;
+  if (texts.expected_num_gpus != "auto") {
+    revision.expected_num_gpus = python_int(texts.expected_num_gpus);
+  }
+  if (texts.timezone != "auto") revision.zone = Zone::parse(texts.timezone);
+  if (!texts.output.empty()) revision.output = normal_path(texts.output);
+  revision.force = texts.force;
+  revision.verify = texts.verify;
+  return request;
+}
+
+// Names may hold anything, line breaks too.
+std::string one_line(const std::string& text) { return printable(text, text.size()); }
+
+std::string summary(const BackfillCounts& counts, bool dry_run) {
+  std::string text =
+      fmt::format("{:<22}{:>8}\n", dry_run ? "runs (dry run)" : "runs", counts.done());
+  for (int i = 0; i < kOutcomes; ++i) {
+    const auto outcome = static_cast<Outcome>(i);
+    if (counts.of(outcome) == 0) continue;
+    text += fmt::format("  {:<20}{:>8}", outcome_name(outcome), counts.of(outcome));
+    if (outcome == Outcome::unchanged && counts.unchanged_not_valid > 0) {
+      text += fmt::format("  {} of them not valid", counts.unchanged_not_valid);
+    }
+    text += '\n';
+  }
+  if (counts.folder_links > 0) {
+    text += fmt::format("{:<22}{:>8}  not followed; name their targets as stores\n",
+                        "links to folders", counts.folder_links);
+  }
+  std::vector<std::pair<Reason, std::uint64_t>> reasons(counts.reasons.begin(),
+                                                        counts.reasons.end());
+  std::ranges::stable_sort(reasons, std::ranges::greater(),
+                           &std::pair<Reason, std::uint64_t>::second);
+  for (const auto& [reason, count] : reasons) {
+    if (reason == reasons.front().first)
+      text += fmt::format("{:<32}{:>6}  {}\n", "reason", "runs", "what to do");
+    text += fmt::format("  {:<30}{:>6}  {}\n", code(reason), count, remedy(reason));
+  }
+  return text;
+}
+
+int run(const Texts& texts) {
+  const BackfillRequest request = request_of(texts);
+  constexpr int kMostTroubles = 20;
+  int troubles = 0;
+  std::mutex mutex;
+  ProgressLine line;
+  BackfillWatcher watcher;
+  watcher.change = [&](const std::string& change) {
+    const std::lock_guard guard(mutex);
+    line.clear();
+    say(stdout, one_line(change) + "\n");
+  };
+  watcher.trouble = [&](const std::string& trouble) {
+    const std::lock_guard guard(mutex);
+    if (++troubles <= kMostTroubles) line.say(one_line(trouble));
+    if (troubles == kMostTroubles) line.say("more of these are only in the --report");
+  };
+  watcher.progress = [&](const BackfillProgress& progress) {
+    const std::lock_guard guard(mutex);
+    line.show(progress);
+  };
+  const BackfillCounts counts = backfill(request, watcher);
+  line.clear();
+  say(stdout, summary(counts, request.dry_run));
+  const bool is_unsound = counts.of(Outcome::failed) > 0 ||
+                          (texts.require_power &&
+                           (counts.of(Outcome::not_valid) > 0 || counts.unchanged_not_valid > 0));
+  return is_unsound ? 1 : 0;
+}
+
+}  // namespace
+
+Command backfill_command() {
+  auto texts = std::make_shared<Texts>();
+  Command command;
+  command.options = std::make_unique<CLI::App>(
+      "Bring all finished runs of an archive up to date: find them, work out their energy, patch "
+      "their aggregates, and say what could not be done and why. May be interrupted, repeated and "
+      "run in parallel.",
+      "aggregate-power backfill");
+  command.usage = "STORE... [OPTIONS]";
+  CLI::App& app = *command.options;
+  app.add_option("STORE", texts->stores,
+                 "Folder or archive (.zip, .tar, .tar.gz, .tar.zst) that holds runs, at any depth")
+      ->required();
+  app.add_flag("--dry-run", texts->dry_run, "Print what would change; write nothing");
+  add_option(app, "--output", texts->output,
+             "Write all results there, in a mirror of the store, which is then only read; needed "
+             "for aggregates in archives")
+      ->type_name("FOLDER");
+  add_option(app, "--jobs", texts->jobs, "Runs at a time (default: one for each processor)")
+      ->type_name("N")
+      ->check(between(1U, 1024U));
+  add_option(app, "--shard", texts->shard,
+             "Only this part of N, from 0: the same runs on every machine")
+      ->type_name("I/N")
+      ->check(shard_check());
+  add_option(app, "--report", texts->report, "Append a line of JSON for each run")
+      ->type_name("FILE.jsonl");
+  add_option(app, "--timezone", texts->timezone,
+             "What stamps without an offset mean: auto, local, UTC, +HH:MM, -HH:MM or Area/City; "
+             "auto: what a zone file beside the recording says, else what the load's edges show "
+             "(default: auto)")
+      ->type_name("ZONE");
+  command.words["--timezone"] = {"auto", "local", "UTC"};
+  add_option(app, "--expected-num-gpus", texts->expected_num_gpus,
+             "GPUs that each run used; auto: as its aggregate says (default: auto)")
+      ->type_name("auto|N")
+      ->check(gpu_count_check());
+  command.words["--expected-num-gpus"] = {"auto"};
+  CLI::Option* const schema_version =
+      add_option(app, "--schema-version", texts->schema_version,
+                 "1: three best-effort keys; 2: seven checked ones and a verdict (default: 2)")
+          ->type_name("1|2");
+  take_one_of(command, *schema_version, {"1", "2"});
+  add_option(app, "--only", texts->only, "Only runs whose name fits, such as '*_b200_*'")
+      ->type_name("GLOB");
+  app.add_flag("--require-power", texts->require_power,
+               "End with status 1 when power of a run is not valid");
+  app.add_flag("--force", texts->force, "Work out again what is up to date");
+  app.add_flag("--verify", texts->verify,
+               "Tell what is up to date by hashes of all inputs, not by sizes and times");
+  command.examples =
+      "aggregate-power backfill artifacts --dry-run\n"
+      "aggregate-power backfill artifacts --report report.jsonl\n"
+      "aggregate-power backfill artifacts.zip --output patched\n"
+      "aggregate-power backfill artifacts --shard 0/4 --report report.0.jsonl";
+  command.exit_statuses =
+      "0 all that could be done is done; 1 some run failed, or is not valid though power is "
+      "required; 2 wrong options";
+  command.notes =
+      "A run is an aggregate agg_NAME.json with the benchmark result NAME.json and the telemetry "
+      "gpu_metrics.csv; see README.md under Backfill for where they are looked for.";
+  command.run = [texts] { return run(*texts); };
+  return command;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,87 @@
+// What was met in a store, by the run's name, kept on disk.
+#include "aggregate_power/jobs/piece_index.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <tuple>
+#include <utility>
+
+#include "aggregate_power/base/file.h"
+#include "aggregate_power/base/hash.h"
+
+namespace aggregate_power {
+namespace {
+
+[[noreturn]] void fail(const char* action) {
+  throw FileError("the list of what is in the store, in $TMPDIR or /tmp", action, errno);
+}
+
+// Without a name, so that it goes with the process.
+std::FILE* open_anonymous() {
+  const char* const folder = std::getenv("TMPDIR");
+  std::string name = folder != nullptr && *folder != '\0' ? folder : "/tmp";
+  name += "/aggregate-power.XXXXXX";
+  const int fd = ::mkostemp(name.data(), 0);
+  if (fd < 0) fail("create");
+  std::ignore = ::unlink(name.c_str());
+  std::FILE* const file = ::fdopen(fd, "w+b");
+  if (file == nullptr) fail("open");
+  return file;
+}
+
+void write_text(std::FILE* file, std::string_view text) {
+  const std::uint64_t size = text.size();
+  if (std::fwrite(&size, sizeof size, 1, file) != 1 ||
+      std::fwrite(text.data(), 1, text.size(), file) != text.size()) {
+    fail("write");
+  }
+}
+
+std::string read_text(std::FILE* file) {
+  std::uint64_t size = 0;
+  if (std::fread(&size, sizeof size, 1, file) != 1) fail("read");
+  std::string text(size, '\0');
+  if (std::fread(text.data(), 1, text.size(), file) != text.size()) fail("read");
+  return text;
+}
+
+}  // namespace
+
+void PieceIndex::Close::operator()(std::FILE* file) const { std::ignore = std::fclose(file); }
+
+void PieceIndex::add(const IndexEntry& entry) {
+  const std::lock_guard guard(mutex_);
+  File& file = files_[text_hash(entry.name) >> 56];
+  if (!file) file.reset(open_anonymous());
+  if (std::fputc(entry.kind, file.get()) == EOF) fail("write");
+  write_text(file.get(), entry.name);
+  write_text(file.get(), entry.text);
+}
+
+void PieceIndex::for_each_name(const Take& take) {
+  for (File& file : files_) {
+    if (!file) continue;
+    if (std::fflush(file.get()) != 0) fail("write");
+    std::rewind(file.get());
+    std::vector<IndexEntry> entries;
+    for (int kind = 0; (kind = std::fgetc(file.get())) != EOF;) {
+      std::string name = read_text(file.get());
+      entries.push_back({static_cast<std::uint8_t>(kind), std::move(name), read_text(file.get())});
+    }
+    file.reset();
+    std::ranges::sort(entries, {}, [](const IndexEntry& entry) {
+      return std::tie(entry.name, entry.kind, entry.text);
+    });
+    for (auto first = entries.begin(); first != entries.end();) {
+      const auto last = std::find_if(
+          first, entries.end(), [&](const IndexEntry& entry) { return entry.name != first->name; });
+      take(first->name, {first, last});
+      first = last;
+    }
+  }
+}
+
+}  // namespace aggregate_power

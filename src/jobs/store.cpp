@@ -1,0 +1,364 @@
+// An artifact store to runs.
+#include "aggregate_power/jobs/store.h"
+
+#include <algorithm>
+#include <array>
+#include <list>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/base/file.h"
+#include "aggregate_power/base/path.h"
+
+namespace aggregate_power {
+namespace {
+
+// Each level keeps one folder open.
+constexpr int kMostLevels = 200;
+constexpr std::array<std::string_view, 3> kCompressions = {"", ".gz", ".zst"};
+constexpr std::array<std::string_view, 5> kArchives = {".zip", ".tar", ".tar.gz", ".tgz",
+                                                       ".tar.zst"};
+
+// ---- Names
+
+struct Artifact {
+  enum class Kind { other, power_audit, bmk, gpu_metrics, bmk_agentic, agentic, no_run };
+  Kind kind = Kind::other;
+  std::string run;
+};
+
+Artifact artifact_of(std::string_view name) {
+  using Kind = Artifact::Kind;
+  if (name == "results_bmk") return {Kind::no_run, {}};
+  constexpr std::pair<std::string_view, Kind> kPrefixes[] = {
+      {"eval_gpu_metrics_", Kind::no_run},
+      {"power_audit_", Kind::power_audit},
+      {"gpu_metrics_", Kind::gpu_metrics},
+      {"bmk_agentic_", Kind::bmk_agentic},
+      {"bmk_", Kind::bmk},
+      {"agentic_", Kind::agentic},
+  };
+  for (const auto& [prefix, kind] : kPrefixes) {
+    if (name.starts_with(prefix)) return {kind, std::string(name.substr(prefix.size()))};
+  }
+  return {};
+}
+
+std::string_view last_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+bool is_json_name(std::string_view name) {
+  return std::ranges::any_of(kCompressions, [&](std::string_view compression) {
+    return name.ends_with(compression) &&
+           name.substr(0, name.size() - compression.size()).ends_with(".json");
+  });
+}
+
+// "..._gpus_16", "..._gpus_16_ctx_8_gen_8": how multi-node results are named.
+bool is_multinode_name(std::string_view name) {
+  const std::size_t at = name.rfind("_gpus_");
+  if (at == std::string_view::npos) return false;
+  name.remove_prefix(at);
+  for (const std::string_view word : {"_gpus_", "_ctx_", "_gen_"}) {
+    if (name.empty() && word == "_ctx_") return true;
+    if (!name.starts_with(word)) return false;
+    name.remove_prefix(word.size());
+    const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+    if (digits == 0) return false;
+    name.remove_prefix(digits);
+  }
+  return name.empty();
+}
+
+// Whether a JSON file can be a raw benchmark result: it is none of the others that runs leave.
+bool can_be_result(std::string_view name) {
+  return is_json_name(name) && !name.starts_with("agg_") &&
+         !name.starts_with("power_validation_") && !name.ends_with("_context.json") &&
+         name.find("_identity") == std::string_view::npos;
+}
+
+bool is_telemetry_name(std::string_view name) {
+  return std::ranges::any_of(kCompressions, [&](std::string_view compression) {
+    return name == fmt::format("gpu_metrics.csv{}", compression);
+  });
+}
+
+// ---- Places
+
+std::string join(std::string_view folder, std::string_view name) {
+  if (folder.empty()) return std::string(name);
+  return fmt::format("{}{}{}", folder, folder.ends_with('/') ? "" : "/", name);
+}
+
+Place child(const std::shared_ptr<const Place>& folder, std::string_view name) {
+  return {folder->tree, join(folder->path, name), join(folder->shown, name),
+          join(folder->below, name), folder};
+}
+
+std::optional<Place> file_in(const std::shared_ptr<const Place>& folder, const std::string& name) {
+  Place place = child(folder, name);
+  if (!place.tree->find_file(place.path)) return std::nullopt;
+  return place;
+}
+
+bool is_wanted_member(std::string_view name) {
+  if (is_archive_name(name)) return true;
+  return std::ranges::any_of(kCompressions, [&](std::string_view compression) {
+    if (!name.ends_with(compression)) return false;
+    const std::string_view plain = name.substr(0, name.size() - compression.size());
+    return plain.ends_with(".json") || plain.ends_with(".csv") || plain.ends_with(".txt");
+  });
+}
+
+// The archives opened last: the pieces of a run and of its neighbours are often in the same few.
+std::shared_ptr<const Tree> open_archive(const Place& archive) {
+  constexpr std::size_t kMostOpen = 4;
+  struct Open {
+    std::string shown;
+    FileFacts facts;
+    std::shared_ptr<const Tree> tree;
+  };
+  static std::mutex mutex;
+  static std::list<Open> recent;
+  const FileFacts facts = archive.tree->find_file(archive.path).value_or(FileFacts{});
+  {
+    const std::lock_guard guard(mutex);
+    const auto found = std::ranges::find_if(recent, [&](const Open& open) {
+      return open.shown == archive.shown && open.facts == facts;
+    });
+    if (found != recent.end()) {
+      recent.splice(recent.begin(), recent, found);
+      return found->tree;
+    }
+  }
+  std::shared_ptr<const Tree> tree =
+      open_archive_tree(*archive.tree, archive.path, is_wanted_member);
+  const std::lock_guard guard(mutex);
+  recent.push_front({archive.shown, facts, tree});
+  if (recent.size() > kMostOpen) recent.pop_back();
+  return tree;
+}
+
+// An archive as the folder that it stands for.
+Place inside(const Place& archive) {
+  return {open_archive(archive), "", archive.shown, archive.below, archive.folder};
+}
+
+// The folder or archive of that name.
+std::optional<Place> container(const std::shared_ptr<const Place>& folder,
+                               const std::string& name) {
+  Place place = child(folder, name);
+  if (place.tree->has_folder(place.path)) return place;
+  for (const std::string_view end : kArchives) {
+    if (const auto archive = file_in(folder, name + std::string(end))) return inside(*archive);
+  }
+  return std::nullopt;
+}
+
+// ---- The walk
+
+class Walk {
+ public:
+  explicit Walk(const StoreVisitor& visitor) : visitor_(visitor) {}
+
+  void visit(Place place, std::string_view name, int level) {
+    const auto folder = std::make_shared<const Place>(std::move(place));
+    if (visitor_.skips(*folder)) return;
+    const Artifact artifact = artifact_of(name);
+    if (artifact.kind == Artifact::Kind::no_run) return;
+    if (level > kMostLevels) {
+      visitor_.fault(*folder, fmt::format("is below {} folders", kMostLevels));
+      return;
+    }
+    try {
+      visit(folder, artifact, level);
+    } catch (const FileError& error) {
+      visitor_.fault(*folder, error.what());
+    }
+  }
+
+ private:
+  using Kind = Artifact::Kind;
+
+  void visit(const std::shared_ptr<const Place>& folder, const Artifact& artifact, int level) {
+    if (artifact.kind == Kind::agentic || artifact.kind == Kind::bmk_agentic) {
+      return visit_agentic(folder, artifact);
+    }
+    const bool is_package = artifact.kind == Kind::power_audit &&
+                            folder->tree->has_folder(join(folder->path, "LOGS/power"));
+    bool has_aggregate = false;
+    folder->tree->list(folder->path, [&](const TreeEntry& entry) {
+      switch (entry.kind) {
+        case TreeEntry::Kind::file:
+          has_aggregate |= visit_file(folder, artifact, is_package, entry.name);
+          break;
+        case TreeEntry::Kind::folder:
+          if (!is_package || entry.name != "LOGS") {
+            visit(child(folder, entry.name), entry.name, level + 1);
+          }
+          break;
+        case TreeEntry::Kind::folder_link:
+          visitor_.folder_link();
+          break;
+        case TreeEntry::Kind::other:
+          break;
+      }
+    });
+    if (artifact.kind == Kind::power_audit && !has_aggregate) {
+      visitor_.run(
+          {artifact.run, is_package ? Layout::multinode : Layout::power_audit, *folder, Place{}});
+    }
+  }
+
+  // One line for both artifacts of an agentic run.
+  void visit_agentic(const std::shared_ptr<const Place>& folder, const Artifact& artifact) {
+    StoredRun run{artifact.run, Layout::agentic, *folder, Place{}};
+    if (artifact.kind == Kind::bmk_agentic) {
+      if (auto result = file_in(folder, artifact.run + ".json")) run.aggregate = std::move(*result);
+    } else if (folder->folder && container(folder->folder, "bmk_agentic_" + artifact.run)) {
+      return;
+    }
+    visitor_.run(run);
+  }
+
+  // True for an aggregate.
+  bool visit_file(const std::shared_ptr<const Place>& folder, const Artifact& artifact,
+                  bool is_package, const std::string& name) {
+    Place place = child(folder, name);
+    if (name.starts_with("agg_") && name.ends_with(".json")) {
+      const std::string run = path_stem(name).substr(4);
+      const Layout layout = is_package || is_multinode_name(run) ? Layout::multinode
+                            : artifact.kind == Kind::power_audit ? Layout::power_audit
+                            : artifact.kind == Kind::bmk         ? Layout::bmk
+                                                                 : Layout::folder;
+      visitor_.run({run, layout, *folder, std::move(place)});
+      return true;
+    }
+    if (is_archive_name(name)) {
+      visit_archive(place, folder, name);
+    } else if (artifact.kind == Kind::gpu_metrics && is_telemetry_name(name)) {
+      visitor_.piece(PieceKind::telemetry, artifact.run, place);
+    } else if (can_be_result(name)) {
+      visitor_.piece(PieceKind::benchmark_result, plain_stem(name), place);
+    }
+    return false;
+  }
+
+  void visit_archive(const Place& archive, const std::shared_ptr<const Place>& folder,
+                     const std::string& name) {
+    const Artifact artifact = artifact_of(archive_stem(name));
+    if (artifact.kind == Kind::no_run) return;
+    // Not opened for what is known without.
+    if (artifact.kind == Kind::agentic || artifact.kind == Kind::bmk_agentic) {
+      if (artifact.kind == Kind::bmk_agentic || !container(folder, "bmk_agentic_" + artifact.run)) {
+        visitor_.run({artifact.run, Layout::agentic, archive, Place{}});
+      }
+      return;
+    }
+    visitor_.archive(archive);
+  }
+
+  const StoreVisitor& visitor_;
+};
+
+}  // namespace
+
+std::string_view layout_name(Layout layout) {
+  switch (layout) {
+    case Layout::power_audit:
+      return "power_audit";
+    case Layout::bmk:
+      return "bmk";
+    case Layout::folder:
+      return "folder";
+    case Layout::multinode:
+      return "multinode";
+    case Layout::agentic:
+      return "agentic";
+  }
+  return {};
+}
+
+std::optional<std::string> artifact_run(const Place& archive) {
+  Artifact artifact = artifact_of(archive_stem(last_name(archive.path)));
+  if (artifact.kind == Artifact::Kind::other) return std::nullopt;
+  return std::move(artifact.run);
+}
+
+std::optional<Place> find_store(const std::string& path, std::string below) {
+  Place place{disk_tree(), path, path, std::move(below), nullptr};
+  const bool is_archive = is_archive_name(path) && place.tree->find_file(path);
+  if (!is_archive && !place.tree->has_folder(path)) return std::nullopt;
+  return place;
+}
+
+void walk_store(const Place& store, const StoreVisitor& visitor) {
+  if (store.tree->has_folder(store.path)) {
+    Walk(visitor).visit(store, last_name(store.path), 0);
+  } else {
+    visitor.archive(store);
+  }
+}
+
+void walk_archive(const Place& archive, const StoreVisitor& visitor) {
+  Walk(visitor).visit(inside(archive), archive_stem(last_name(archive.path)), 0);
+}
+
+std::vector<Place> nearby_pieces(const StoredRun& run, PieceKind kind) {
+  std::vector<Place> found;
+  const auto look = [&](const std::shared_ptr<const Place>& folder, const std::string& name) {
+    for (const std::string_view compression : kCompressions) {
+      auto place = file_in(folder, name + std::string(compression));
+      if (place) found.push_back(std::move(*place));
+    }
+    return !found.empty();
+  };
+  const auto look_in = [&](const std::shared_ptr<const Place>& folder) {
+    if (kind == PieceKind::benchmark_result) return look(folder, run.name + ".json");
+    return look(folder, fmt::format("gpu_metrics_{}.csv", run.name)) ||
+           look(folder, "gpu_metrics.csv");
+  };
+  const auto own = std::make_shared<const Place>(run.folder);
+  if (look_in(own)) return found;
+  for (const char* artifact : {"gpu_metrics_", "power_audit_"}) {
+    for (const std::shared_ptr<const Place>& folder : {own, run.folder.folder}) {
+      if (!folder) continue;
+      const auto place = container(folder, artifact + run.name);
+      if (place && look_in(std::make_shared<const Place>(*place))) return found;
+    }
+  }
+  if (kind == PieceKind::benchmark_result && run.folder.folder) look_in(run.folder.folder);
+  return found;
+}
+
+std::optional<Place> find_beside(const Place& file, const std::string& name) {
+  return file.folder ? file_in(file.folder, name) : std::nullopt;
+}
+
+std::string place_text(const Place& place) {
+  const Place* store = &place;
+  while (store->folder) store = store->folder.get();
+  // No name holds a NUL.
+  return fmt::format("{}{}{}{}{}", store->shown, '\0', store->below, '\0',
+                     std::string_view(place.shown).substr(store->shown.size()));
+}
+
+Place place_of(std::string_view text) {
+  const std::size_t store_end = text.find('\0');
+  const std::size_t below_end = text.find('\0', store_end + 1);
+  const std::string store(text.substr(0, store_end));
+  Place place{disk_tree(), store, store,
+              std::string(text.substr(store_end + 1, below_end - store_end - 1)), nullptr};
+  std::string_view rest = text.substr(below_end + 1);
+  while (!rest.empty()) {
+    if (rest[0] == '/') rest.remove_prefix(1);
+    const std::string_view name = rest.substr(0, rest.find('/'));
+    if (is_archive_name(place.path) && !place.tree->has_folder(place.path)) place = inside(place);
+    place = child(std::make_shared<const Place>(std::move(place)), name);
+    rest.remove_prefix(name.size());
+  }
+  return place;
+}
+
+}  // namespace aggregate_power
