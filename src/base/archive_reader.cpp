@@ -31,7 +31,8 @@ class Utf8Locale {
   Utf8Locale(const Utf8Locale&) = delete;
   Utf8Locale& operator=(const Utf8Locale&) = delete;
 
-  // Of this thread alone. None when the system has no such locale.
+  bool is_there() const { return ours_ != locale_t{}; }
+  // Of this thread alone. As it is when the system has no such locale.
   template <typename Call>
   auto within(Call call) const {
     if (ours_ == locale_t{}) return call();
@@ -48,6 +49,25 @@ class Utf8Locale {
 bool is_zip(const OpenedFile& file) {
   const std::string start = read_up_to(*file.source(), 4);
   return start == "PK\x03\x04" || start == "PK\x05\x06";  // the latter: an empty one
+}
+
+// How many members a zip says it has, less full 65536s; nothing when that stands elsewhere (zip64).
+std::optional<std::uint16_t> zip_count(const OpenedFile& file) {
+  constexpr std::size_t kEndBytes = 22;
+  constexpr std::size_t kMostCommentBytes = 16384;  // as libarchive looks for it
+  std::string tail(std::min<std::uint64_t>(file.size(), kEndBytes + kMostCommentBytes), '\0');
+  const std::size_t start = file.size() - tail.size();
+  for (std::size_t at = 0; at < tail.size();) {
+    const std::size_t count = file.read_at(start + at, std::span(tail).subspan(at));
+    if (count == 0) return std::nullopt;
+    at += count;
+  }
+  const std::size_t end = tail.rfind("PK\x05\x06", tail.size() - kEndBytes);
+  if (end == std::string::npos) return std::nullopt;
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(tail[end + at]); };
+  const auto count = static_cast<std::uint16_t>(byte(10) | byte(11) << 8);
+  if (count == 0xFFFF) return std::nullopt;
+  return count;
 }
 
 // What libarchive asks for bytes. No exception may pass through it: they wait in `fault`.
@@ -137,6 +157,7 @@ class ArchiveReader::Reader {
     }
     // Retrying would go on behind a damaged header.
     check(status == ARCHIVE_RETRY ? ARCHIVE_FATAL : status);
+    ++members_;
     return member(entry);
   }
 
@@ -171,7 +192,10 @@ class ArchiveReader::Reader {
   Member member(archive_entry* entry) const {
     if (archive_entry_is_encrypted(entry) != 0) refuse("is encrypted");
     const char* const name = archive_entry_pathname(entry);
-    if (name == nullptr) refuse("holds a name that cannot be read here: it is no UTF-8");
+    if (name == nullptr && !locale_.is_there()) {
+      refuse("holds a name that cannot be read here: this system has no locale C.UTF-8");
+    }
+    if (name == nullptr) refuse("is damaged: it says that a name is UTF-8, which it is not");
     Member found{name, kind_of(entry), std::nullopt};
     if (archive_entry_size_is_set(entry) != 0) {
       found.bytes = static_cast<std::uint64_t>(archive_entry_size(entry));
@@ -182,7 +206,7 @@ class ArchiveReader::Reader {
   // A tar ends with an empty block; libarchive also takes a cut between two members for the end.
   void require_end(la_int64_t before) {
     constexpr la_int64_t kBlockBytes = 512;
-    if (is_zip_) return;
+    if (is_zip_) return require_count();
     if (archive_filter_bytes(archive_.get(), 0) - before < kBlockBytes) {
       refuse("is cut off: the end of the tar is missing");
     }
@@ -194,11 +218,21 @@ class ArchiveReader::Reader {
     }
   }
 
+  // libarchive passes over damaged entries of the directory, and those that share a place.
+  void require_count() const {
+    const auto count = zip_count(feed_.file);
+    if (!count || *count == static_cast<std::uint16_t>(members_)) return;
+    refuse(fmt::format("is damaged: it says that it has {} members, but {} were found", *count,
+                       members_));
+  }
+
   void check(int status) {
     if (feed_.fault) refuse_for_fault();
     if (status >= ARCHIVE_WARN) return;
-    const char* const why = archive_error_string(archive_.get());
-    refuse(fmt::format("is cut off or damaged ({})", why != nullptr ? why : "no reason given"));
+    const char* const told = archive_error_string(archive_.get());
+    std::string why = told != nullptr ? told : "no reason given";
+    if (why.ends_with('\n')) why.pop_back();
+    refuse(fmt::format("is cut off or damaged ({})", why));
   }
 
   void refuse_for_fault() {
@@ -214,6 +248,7 @@ class ArchiveReader::Reader {
 
   bool is_zip_;
   bool is_in_member_ = false;
+  std::uint64_t members_ = 0;
   Utf8Locale locale_;
   Feed feed_;
   std::unique_ptr<archive, Free> archive_;

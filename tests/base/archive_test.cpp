@@ -97,6 +97,24 @@ TEST(Decompressed, SaysWhenAFileIsCutOffOrDamaged) {
   }
 }
 
+TEST(Decompressed, ComparesTheChecksumOfGzip) {
+  std::string packed = compressed(Filter::gzip, many_rows());
+  packed[packed.size() - 5] ^= 1;  // the checksum; the size follows it
+  EXPECT_EQ(error_of(packed), "a.csv.gz: cannot be expanded: incorrect data check");
+  packed[packed.size() - 5] ^= 1;
+  packed.back() ^= 1;
+  EXPECT_EQ(error_of(packed), "a.csv.gz: cannot be expanded: incorrect length check");
+}
+
+TEST(Decompressed, PassesOverWhatPadsGzip) {
+  const std::string packed = compressed(Filter::gzip, "text");
+  for (const std::size_t most : {test::kWhole, std::size_t{1}}) {
+    EXPECT_EQ(expanded(packed + std::string(1000, '\0'), most), "text");
+    EXPECT_EQ(expanded(packed + packed + "rest", most), "texttext");
+  }
+  EXPECT_EQ(error_of(packed + "\x1F"), "a.csv.gz: cannot be expanded: truncated gzip input");
+}
+
 TEST(Decompressed, RefusesABomb) {
   const std::string bomb = compressed(Filter::zstd, std::string(1 << 20, '\0'), 1100);
   ASSERT_LT(bomb.size(), std::size_t{1} << 20);

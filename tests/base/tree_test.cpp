@@ -412,7 +412,7 @@ TEST_F(TreeTest, ReadsNamesThatAZipMarksAsUtf8) {
             (View{{"caf\xC3\xA9.json", "1"}}))
       << "libarchive composes what a Mac decomposed";
   EXPECT_EQ(refusal(marked_as_utf8(packed(Form::zip, {{"caf\xE9.json", "1"}}))),
-            "holds a name that cannot be read here: it is no UTF-8");
+            "is damaged: it says that a name is UTF-8, which it is not");
 }
 
 TEST(ArchiveNames, EndAsArchivesDo) {
@@ -611,27 +611,124 @@ TEST_F(TreeTest, NeverGivesOtherBytesWhereThereIsAChecksum) {
 
 // ---- Limits
 
+// While it lives, no file can grow beyond this: as on a disk that is full.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit little{bytes, before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &little), 0);
+  }
+  ~FileSizeLimit() {
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &before_), 0);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+// What opening the archive at `path` says.
+std::string error_of(const std::string& path) {
+  try {
+    open_archive_tree(*disk_tree(), path, &is_wanted);
+  } catch (const FileError& error) {
+    return error.what();
+  }
+  return "";
+}
+
 TEST_F(TreeTest, StopsABombBeforeItTakesRoom) {
   const std::string block(1 << 20, '\0');
-  for (const Form form : kForms) {
-    if (form == Form::tar) continue;
+  for (const Form form : {Form::zip, Form::tar_zst}) {
     const std::string bomb = packed(form, {{"a.json", block, AE_IFREG, "", 1025}});
     ASSERT_LT(bomb.size(), std::size_t{2} << 20);
-    rlimit before;
-    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
     const std::string path = test::put(folder_ / name_of(form), bomb);
-    const rlimit little{1 << 20, before.rlim_max};
-    const auto old = std::signal(SIGXFSZ, SIG_IGN);
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &little), 0);
-    try {
-      open_archive_tree(*disk_tree(), path, &is_wanted);
-      ADD_FAILURE() << name_of(form);
-    } catch (const FileError& error) {
-      EXPECT_EQ(error.what(), path + ": expands to more than 1000 times its size" + kAdvice);
-    }
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-    std::signal(SIGXFSZ, old);
+    const FileSizeLimit limit(0);
+    EXPECT_EQ(error_of(path), path + ": expands to more than 1000 times its size" + kAdvice);
   }
+}
+
+TEST_F(TreeTest, AddsUpWhatTheMembersTake) {
+  const std::string block(1 << 20, '\0');
+  const auto half = [&](const std::string& name) { return Item{name, block, AE_IFREG, "", 512}; };
+  const std::string path = test::put(
+      folder_ / "a.tar.zst", packed(Form::tar_zst, {half("a.csv"), {"b.csv", "1"}, half("c.csv")}));
+  EXPECT_EQ(error_of(path), path + ": expands to more than 1000 times its size" + kAdvice);
+}
+
+TEST_F(TreeTest, StopsABombAmongFilesThatNobodyWants) {
+  const std::string block(1 << 20, '\0');
+  const std::string tar =
+      packed(Form::tar_zst, {{"a.md", block, AE_IFREG, "", 1100}, {"b.json", "1"}});
+  EXPECT_EQ(refusal(tar), "expands to more than 1000 times its size: not read further");
+}
+
+TEST_F(TreeTest, RefusesAZipThatSaysOtherSizesOrCounts) {
+  const std::string whole = packed(Form::zip, {{"a.json", rows(50000)}, {"b.json", "1"}});
+  const std::size_t first = whole.find("PK\x01\x02");
+  const std::size_t second = whole.find("PK\x01\x02", first + 1);
+  const std::size_t end = whole.find("PK\x05\x06");
+  const auto with = [&](std::size_t at, const std::string& bytes) {
+    return std::string(whole).replace(at, bytes.size(), bytes);
+  };
+  EXPECT_EQ(refusal(with(second, "?")),
+            "is cut off or damaged (Invalid central directory signature)");
+  EXPECT_EQ(refusal(with(second + 42, whole.substr(first + 42, 4))),
+            "is damaged: it says that it has 2 members, but 1 were found")
+      << "both in the same place";
+  EXPECT_EQ(refusal(with(end + 8, {3, 0, 3, 0})),
+            "is damaged: it says that it has 3 members, but 2 were found");
+  // The size, in the directory and before the member.
+  const auto sized = [&](const std::string& size) {
+    return with(first + 24, size).replace(22, size.size(), size);
+  };
+  ASSERT_EQ(refusal(sized(whole.substr(first + 24, 4))), "");
+  EXPECT_EQ(refusal(sized({10, 0, 0, 0})), "is damaged: 'a.json' has another size than it says");
+  EXPECT_EQ(refusal(sized({0, 0, 0, 4})),
+            fmt::format("is cut off or damaged (ZIP uncompressed data is wrong size (read {}, "
+                        "expected 67108864))",
+                        rows(50000).size()));
+  EXPECT_EQ(refusal(sized({0, 0, 0, 127})), "expands to more than 1000 times its size");
+}
+
+TEST_F(TreeTest, RefusesMoreMembersThanMemoryIsFor) {
+  std::vector<Item> items;
+  for (int i = 0; i < 200'000; ++i) items.push_back({fmt::format("{}.json", i), ""});
+  const auto tree = open(Form::tar_zst, items);
+  int count = 0;
+  tree->list("", [&](const TreeEntry&) { ++count; });
+  EXPECT_EQ(count, 200'000);
+  items.push_back({"one/too.md", ""});  // its folder is one too many
+  EXPECT_EQ(refusal(packed(Form::tar_zst, items)),
+            "holds more than 200000 files and folders to look at");
+  items.back() = {"not wanted.md", ""};
+  EXPECT_EQ(refusal(packed(Form::tar_zst, items)), "");
+}
+
+TEST_F(TreeTest, SaysWhatToDoWhenThereIsNoRoomToUnpack) {
+  const std::string bytes = packed(Form::zip, {{"a.csv", rows(5000)}});
+  const std::string path = test::put(folder_ / "a.zip", bytes);
+  const std::string advice = "; set $TMPDIR to a folder that can be written to and has room";
+  {
+    const FileSizeLimit limit(4096);
+    EXPECT_EQ(error_of(path),
+              path + ": cannot be unpacked in " + (folder_ / "tmp") + ": File too large" + advice);
+  }
+  ::setenv("TMPDIR", "/nowhere", 1);
+  EXPECT_EQ(error_of(path),
+            path + ": cannot be unpacked in /nowhere: No such file or directory" + advice);
+  ::setenv("TMPDIR", (folder_ / "tmp").c_str(), 1);
+  EXPECT_EQ(error_of(path), "");
+}
+
+TEST_F(TreeTest, LeavesNoNameInTheTemporaryFolderWhileItIsUsed) {
+  const auto tree = open(Form::zip, store());
+  EXPECT_TRUE(fs::is_empty(folder_ / "tmp"));
+  EXPECT_EQ(read_all(*tree->open("top.json").source()), "[]");
 }
 
 }  // namespace
