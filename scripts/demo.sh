@@ -1,8 +1,9 @@
 #!/bin/sh
-# Builds the program and shows it at work on a copy of the recording in testdata/runs.
+# Builds the program and shows it at work on copies of the recording in testdata/runs and of the past
+# runs in testdata/store.
 # usage: scripts/demo.sh
 set -eu
-case "${1:-}" in -h | --help) sed -n '2,3s/^# //p' "$0"; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '2,4s/^# //p' "$0"; exit 0 ;; esac
 cd "$(dirname "$0")/.."
 
 folder=$(mktemp -d)
@@ -16,6 +17,7 @@ scripts/setup.sh
   >"$folder/log" 2>&1 || { cat "$folder/log" >&2; exit 1; }
 PATH=$PWD/build:$PATH
 cp -R testdata/runs/. "$folder"
+cp -R testdata/store "$folder/b200/artifacts"
 cd "$folder/b200"
 
 step() { printf '\n== %s\n' "$*"; }
@@ -36,3 +38,12 @@ diff -u --label before --label after before.json agg_run.json || [ $? -eq 1 ]
 
 step "The head of the audit record, power_validation_run.json"
 head -n 16 power_validation_run.json
+
+step "Past runs: what would change in a store of five"
+run backfill artifacts --dry-run | grep -E '^[$]|total_gpu_energy_j' | sort
+
+step "And done"
+run backfill artifacts --report report.jsonl
+
+step "The outcomes in report.jsonl"
+sed 's/"layout".*"outcome"/"outcome"/; s/,"metrics".*"timezone"/,"timezone"/; s/,"seconds".*/}/' report.jsonl | sort

@@ -54,7 +54,7 @@ void PieceIndex::Close::operator()(std::FILE* file) const { std::ignore = std::f
 
 void PieceIndex::add(const IndexEntry& entry) {
   const std::lock_guard guard(mutex_);
-  File& file = files_[text_hash(entry.name) >> 56];
+  File& file = files_[text_hash(entry.name) % files_.size()];
   if (!file) file.reset(open_anonymous());
   if (std::fputc(entry.kind, file.get()) == EOF) fail("write");
   write_text(file.get(), entry.name);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks that the README and the program agree.
 
-* Every ```console block is run, line by line, in one fresh copy of testdata/runs/b200: "$ " begins
+* Every ```console block is run, line by line, in one fresh copy of testdata/runs/b200, with one of
+  testdata/store as `artifacts`: "$ " begins
   a command, "> " goes on with it, the rest is what it prints on both streams. A command must end
   with 0; one that does not ends with `; echo "exit status $?"`.
 * The ```sh blocks behind "tested with stand-ins" and "tested with a stand-in" are run with stand-ins
@@ -94,6 +95,7 @@ def environment(*folders):
 
 def run_console(count, folder):
     shutil.copytree(ROOT / "testdata" / "runs" / "b200", folder, dirs_exist_ok=True)
+    shutil.copytree(ROOT / "testdata" / "store", folder / "artifacts")
     for command, wanted in console_commands():
         result = subprocess.run(["sh", "-c", command], cwd=folder, env=environment(PROGRAM.parent),
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -175,6 +177,7 @@ def help_of(*command):
 
 def compare_options(count):
     for title, command in (("### aggregate-power: one run", []),
+                           ("### aggregate-power backfill STORE...: past runs", ["backfill"]),
                            ("### aggregate-power inspect FILE: what is understood of a telemetry file", ["inspect"]),
                            ("### aggregate-power synthesize: telemetry of known power", ["synthesize"])):
         in_help = set(re.findall(r"(?m)^  (?:-h,)?(--[a-z-]+)", help_of(*command)))

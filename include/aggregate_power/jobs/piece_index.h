@@ -27,7 +27,7 @@ class PieceIndex {
   void add(const IndexEntry& entry);
 
   // Gives all entries of a name together, name by name, in an order that depends on the entries
-  // alone. Memory: those of one of the files, a 256th of all. No more is added meanwhile.
+  // alone. Memory: those of one of the files, a 64th of all. No more is added meanwhile.
   using Take = std::function<void(const std::string& name, const std::vector<IndexEntry>& entries)>;
   void for_each_name(const Take& take);
 
@@ -38,7 +38,7 @@ class PieceIndex {
   using File = std::unique_ptr<std::FILE, Close>;
 
   std::mutex mutex_;
-  std::array<File, 256> files_;  // by the name's hash; made when they are needed
+  std::array<File, 64> files_;  // by the name's hash; made when they are needed
 };
 
 }  // namespace aggregate_power
