@@ -1,0 +1,47 @@
+// The line that says how far a backfill is.
+#include "aggregate_power/commands/progress.h"
+
+#include <gtest/gtest.h>
+
+namespace aggregate_power {
+namespace {
+
+BackfillProgress after(std::uint64_t patched, std::uint64_t found, bool all_found) {
+  BackfillProgress progress;
+  progress.counts.outcomes[static_cast<std::size_t>(Outcome::patched)] = patched;
+  progress.counts.valid = patched;
+  progress.found = found;
+  progress.all_found = all_found;
+  return progress;
+}
+
+TEST(ProgressText, SaysHowLongItWillTakeWhenAllIsFound) {
+  // 500 in 10 s; the 1500 that are left take 30 s.
+  EXPECT_EQ(
+      progress_text(after(500, 2000, true), 10),
+      "500/2000 runs, 50 a second, 30 s left; 500 valid, 0 not valid, 0 passed over, 0 failed");
+}
+
+TEST(ProgressText, SaysThatThereMayBeMore) {
+  EXPECT_EQ(progress_text(after(5, 725, false), 2.5),
+            "5/725+ runs, 2.0 a second, over 6 min 0 s left; 5 valid, 0 not valid, 0 passed over, "
+            "0 failed");
+}
+
+TEST(ProgressText, CountsRunsThatWereNotValidBefore) {
+  BackfillProgress progress = after(1, 6, true);
+  progress.counts.outcomes[static_cast<std::size_t>(Outcome::unchanged)] = 3;
+  progress.counts.unchanged_not_valid = 2;
+  progress.counts.outcomes[static_cast<std::size_t>(Outcome::not_valid)] = 1;
+  progress.counts.outcomes[static_cast<std::size_t>(Outcome::failed)] = 1;
+  EXPECT_EQ(progress_text(progress, 0.06),
+            "6/6 runs, 100 a second; 1 valid, 3 not valid, 3 passed over, 1 failed");
+}
+
+TEST(ProgressText, SaysNothingOfARateBeforeThereIsOne) {
+  EXPECT_EQ(progress_text(after(0, 0, false), 0),
+            "0/0+ runs, 0.0 a second; 0 valid, 0 not valid, 0 passed over, 0 failed");
+}
+
+}  // namespace
+}  // namespace aggregate_power

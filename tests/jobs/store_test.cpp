@@ -1,0 +1,188 @@
+// An artifact store to runs: contract.md E.3.
+#include "aggregate_power/jobs/store.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "aggregate_power/base/file.h"
+#include "test_util.h"
+
+namespace aggregate_power {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Folder;
+using test::put;
+using Lines = std::vector<std::string>;
+
+struct Walked {
+  Lines runs;    // "LAYOUT NAME FOLDER", sorted
+  Lines pieces;  // "KIND NAME PATH", sorted
+  Lines archives;
+  Lines faults;
+  int folder_links = 0;
+  std::map<std::string, StoredRun> by_name;
+};
+
+void make(const Folder& folder, const std::string& path) {
+  fs::create_directories(fs::path(folder / path).parent_path());
+  put(folder / path, "x");
+}
+
+Walked walk(const Folder& folder) {
+  Walked walked;
+  StoreVisitor visitor;
+  visitor.run = [&](const StoredRun& run) {
+    walked.runs.push_back(fmt::format("{} {} {}{}", layout_name(run.layout), run.name,
+                                      run.folder.below, run.aggregate.tree ? "" : " none"));
+    walked.by_name[run.name] = run;
+  };
+  visitor.piece = [&](PieceKind kind, const std::string& name, const Place& place) {
+    walked.pieces.push_back(fmt::format(
+        "{} {} {}", kind == PieceKind::telemetry ? "telemetry" : "result", name, place.below));
+  };
+  visitor.archive = [&](const Place& archive) { walked.archives.push_back(archive.below); };
+  visitor.fault = [&](const Place& place, const std::string&) {
+    walked.faults.push_back(place.below);
+  };
+  visitor.folder_link = [&] { ++walked.folder_links; };
+  visitor.skips = [](const Place&) { return false; };
+  walk_store(*find_store(folder.path(), ""), visitor);
+  for (Lines* lines : {&walked.runs, &walked.pieces, &walked.archives}) std::ranges::sort(*lines);
+  return walked;
+}
+
+Lines nearby(const StoredRun& run, PieceKind kind) {
+  Lines found;
+  for (const Place& place : nearby_pieces(run, kind)) found.push_back(place.below);
+  return found;
+}
+
+TEST(WalkStore, FindsEveryLayoutAtAnyDepth) {
+  const Folder folder;
+  make(folder, "a/b/power_audit_x/agg_x.json");
+  make(folder, "a/bmk_y/agg_y.json");
+  make(folder, "flat/agg_p.json");
+  make(folder, "flat/agg_q.json");
+  make(folder, "power_audit_m/agg_m_conc4_gpus_16_ctx_8_gen_8.json");
+  make(folder, "power_audit_n/agg_n.json");
+  make(folder, "power_audit_n/LOGS/power/manifest.json");
+  make(folder, "bmk_agentic_g/g.json");
+  make(folder, "agentic_g/gpu_metrics.csv");
+  make(folder, "agentic_h/gpu_metrics.csv");
+  EXPECT_EQ(walk(folder).runs,
+            (Lines{"agentic g bmk_agentic_g", "agentic h agentic_h none", "bmk y a/bmk_y",
+                   "folder p flat", "folder q flat",
+                   "multinode m_conc4_gpus_16_ctx_8_gen_8 power_audit_m",
+                   "multinode n power_audit_n", "power_audit x a/b/power_audit_x"}));
+}
+
+TEST(WalkStore, MissesAnAggregateOnlyInAPowerAudit) {
+  const Folder folder;
+  make(folder, "power_audit_x/x.json");
+  make(folder, "other/x.json");
+  EXPECT_EQ(walk(folder).runs, Lines{"power_audit x power_audit_x none"});
+}
+
+TEST(WalkStore, TakesForPiecesWhatCanBeOne) {
+  const Folder folder;
+  make(folder, "gpu_metrics_x/gpu_metrics.csv.gz");
+  make(folder, "gpu_metrics_x/gpu_metrics_energy_start.csv");
+  make(folder, "gpu_metrics_x/gpu_metrics_identity.json");
+  make(folder, "eval_gpu_metrics_x/gpu_metrics.csv");
+  make(folder, "raw/x.json");
+  make(folder, "raw/y.json.zst");
+  make(folder, "raw/power_validation_x.json");
+  make(folder, "raw/gpu_metrics_context.json");
+  make(folder, "results_bmk/agg_bmk.json");
+  const Walked walked = walk(folder);
+  EXPECT_EQ(walked.pieces, (Lines{"result x raw/x.json", "result y raw/y.json.zst",
+                                  "telemetry x gpu_metrics_x/gpu_metrics.csv.gz"}));
+  EXPECT_TRUE(walked.runs.empty());
+}
+
+TEST(WalkStore, LeavesArchivesForLaterAndFollowsNoLinks) {
+  const Folder folder;
+  make(folder, "in/power_audit_x.zip");
+  make(folder, "eval_gpu_metrics_x.zip");
+  fs::create_directory_symlink(folder.path(), folder / "in/loop");
+  const Walked walked = walk(folder);
+  EXPECT_EQ(walked.archives, Lines{"in/power_audit_x.zip"});
+  EXPECT_EQ(walked.folder_links, 1);
+}
+
+TEST(WalkStore, TakesNamesOfAnyBytes) {
+  const Folder folder;
+  make(folder, "power_audit_a\nb\xFF/agg_a\nb\xFF.json");
+  EXPECT_EQ(walk(folder).runs, Lines{"power_audit a\nb\xFF power_audit_a\nb\xFF"});
+}
+
+TEST(WalkStore, NamesAFolderThatIsTooDeep) {
+  const Folder folder;
+  std::string path;
+  for (int i = 0; i < 201; ++i) path += "d/";
+  make(folder, path + "agg_x.json");
+  const Walked walked = walk(folder);
+  EXPECT_TRUE(walked.runs.empty());
+  EXPECT_EQ(walked.faults.size(), 1U);
+}
+
+TEST(NearbyPieces, AreThoseOfTheFolderFirst) {
+  const Folder folder;
+  make(folder, "bmk_x/agg_x.json");
+  make(folder, "bmk_x/x.json");
+  make(folder, "x.json");
+  make(folder, "gpu_metrics_x/gpu_metrics.csv");
+  make(folder, "power_audit_x/gpu_metrics.csv");
+  const StoredRun run = walk(folder).by_name.at("x");
+  EXPECT_EQ(nearby(run, PieceKind::benchmark_result), Lines{"bmk_x/x.json"});
+  EXPECT_EQ(nearby(run, PieceKind::telemetry), Lines{"gpu_metrics_x/gpu_metrics.csv"});
+}
+
+TEST(NearbyPieces, AreInTheSiblingsThenAbove) {
+  const Folder folder;
+  make(folder, "bmk_x/agg_x.json");
+  make(folder, "x.json");
+  EXPECT_EQ(nearby(walk(folder).by_name.at("x"), PieceKind::benchmark_result), Lines{"x.json"});
+  make(folder, "power_audit_x/x.json");
+  EXPECT_EQ(nearby(walk(folder).by_name.at("x"), PieceKind::benchmark_result),
+            Lines{"power_audit_x/x.json"});
+}
+
+TEST(NearbyPieces, AreSeveralWhenSomeAreCompressed) {
+  const Folder folder;
+  make(folder, "run/agg_x.json");
+  make(folder, "run/gpu_metrics.csv");
+  make(folder, "run/gpu_metrics.csv.gz");
+  const StoredRun run = walk(folder).by_name.at("x");
+  EXPECT_EQ(nearby(run, PieceKind::telemetry),
+            (Lines{"run/gpu_metrics.csv", "run/gpu_metrics.csv.gz"}));
+  make(folder, "run/gpu_metrics_x.csv");
+  EXPECT_EQ(nearby(run, PieceKind::telemetry), Lines{"run/gpu_metrics_x.csv"});
+}
+
+TEST(PlaceText, LeadsBackToThePlace) {
+  const Folder folder;
+  make(folder, "a/b\n/c.json");
+  const Place store = *find_store(folder.path(), "below");
+  const std::string text = fmt::format("{}{}below{}/a/b\n/c.json", store.shown, '\0', '\0');
+  const Place place = place_of(text);
+  EXPECT_EQ(place.below, "below/a/b\n/c.json");
+  EXPECT_EQ(place.path, folder / "a/b\n/c.json");
+  EXPECT_EQ(place.folder->below, "below/a/b\n");
+  EXPECT_EQ(place_text(place), text);
+}
+
+TEST(FindStore, IsNothingForAFileThatIsNoArchive) {
+  const Folder folder;
+  make(folder, "x.json");
+  EXPECT_FALSE(find_store(folder / "x.json", ""));
+  EXPECT_FALSE(find_store(folder / "absent", ""));
+}
+
+}  // namespace
+}  // namespace aggregate_power
