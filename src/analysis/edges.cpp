@@ -18,7 +18,7 @@ double mean_w(const PowerCurve::Second& second) {
 // The places of all seconds that have readings.
 std::vector<std::size_t> filled_seconds(const PowerCurve& curve) {
   std::vector<std::size_t> filled;
-  const auto seconds = curve.seconds();
+  const auto& seconds = curve.seconds;
   for (std::size_t i = 0; i < seconds.size(); ++i) {
     if (seconds[i].readings > 0) filled.push_back(i);
   }
@@ -45,7 +45,7 @@ double noise_w(const PowerCurve& curve, const std::vector<std::size_t>& filled) 
   std::vector<double> differences;
   for (std::size_t i = 1; i < filled.size(); ++i) {
     differences.push_back(
-        std::abs(mean_w(curve.seconds()[filled[i]]) - mean_w(curve.seconds()[filled[i - 1]])));
+        std::abs(mean_w(curve.seconds[filled[i]]) - mean_w(curve.seconds[filled[i - 1]])));
   }
   constexpr double kDeviationsInMedian = 0.6745;  // of a normal distribution
   return median_of(std::move(differences)) / kDeviationsInMedian / std::sqrt(2.0);
@@ -80,10 +80,23 @@ void look_around(std::vector<Edge>& edges) {
 
 }  // namespace
 
+PowerCurve CurveGatherer::curve() const {
+  const auto has_readings = [](const Piece& piece) { return !piece.empty(); };
+  const auto first = std::ranges::find_if(pieces_, has_readings);
+  const auto last = std::find_if(pieces_.rbegin(), pieces_.rend(), has_readings).base();
+  PowerCurve curve;
+  curve.first_s = first_s_ + static_cast<double>((first - pieces_.begin()) * kPiece);
+  for (auto piece = first; piece < last; ++piece) {
+    curve.seconds.insert(curve.seconds.end(), piece->begin(), piece->end());
+    if (piece->empty()) curve.seconds.resize(curve.seconds.size() + kPiece);
+  }
+  return curve;
+}
+
 CurveSums::CurveSums(const PowerCurve& curve) {
-  before_.reserve(curve.seconds().size() + 1);
+  before_.reserve(curve.seconds.size() + 1);
   Sum sum;
-  for (const PowerCurve::Second& second : curve.seconds()) {
+  for (const PowerCurve::Second& second : curve.seconds) {
     before_.push_back(sum);
     if (second.readings == 0) continue;
     const double w = mean_w(second);
@@ -107,7 +120,7 @@ CurveSums::Stretch CurveSums::between(std::ptrdiff_t begin, std::ptrdiff_t end) 
 }
 
 Edges::Edges(const PowerCurve& curve, std::size_t most_side_s)
-    : sums_(curve), rises_(curve.seconds().size()), falls_(curve.seconds().size()) {
+    : sums_(curve), rises_(curve.seconds.size()), falls_(curve.seconds.size()) {
   const std::vector<std::size_t> filled = filled_seconds(curve);
   interval_s_ = median_interval_s(filled);
   if (filled.empty()) return;

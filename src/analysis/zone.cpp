@@ -48,7 +48,7 @@ std::string why_unusable(Window window) {
 
 // The window's start lies on a second of the curve in every offset. A clock that was turned back
 // goes on for an hour beyond the last offset.
-PowerCurve curve_for(Window window) {
+CurveGatherer gatherer_for(Window window) {
   if (!why_unusable(window).empty()) return {0, 0};
   const double first_s = window.start_unix_s + kFirstOffset_s - kAround_s;
   const double last_s = window.end_unix_s + kLastOffset_s + kHour_s + kAround_s;
@@ -91,8 +91,8 @@ struct ZoneEvidence::Placed {
   double edge_w() const { return candidate.edge_w; }
 
   void measure(const PowerCurve& curve, const Edges& edges) {
-    const std::ptrdiff_t start = std::llround(window.start_unix_s - curve.first_s());
-    const std::ptrdiff_t end = std::llround(window.end_unix_s - curve.first_s());
+    const std::ptrdiff_t start = std::llround(window.start_unix_s - curve.first_s);
+    const std::ptrdiff_t end = std::llround(window.end_unix_s - curve.first_s);
     constexpr std::ptrdiff_t kIn = Edges::kInside_s;
     rise = edges.rises()[static_cast<std::size_t>(start)];
     fall = edges.falls()[static_cast<std::size_t>(end)];
@@ -124,7 +124,7 @@ struct ZoneEvidence::Placed {
 };
 
 ZoneEvidence::ZoneEvidence(Window window)
-    : window_(window), refusal_(why_unusable(window)), curve_(curve_for(window)) {}
+    : window_(window), refusal_(why_unusable(window)), curve_(gatherer_for(window)) {}
 
 void ZoneEvidence::take(std::span<const Reading> readings, std::int32_t assumed_offset_s) {
   if (!refusal_.empty()) return;
@@ -266,8 +266,9 @@ ZoneFinding ZoneEvidence::finding() const {
 
   // What is measured of a load stays inside the window, and so far away from its edges.
   const auto most_side_s = static_cast<std::size_t>(window_.duration_s()) - 2 * Edges::kInside_s;
-  const Edges edges(curve_, most_side_s);
-  for (Placed& each : placed) each.measure(curve_, edges);
+  const PowerCurve curve = curve_.curve();
+  const Edges edges(curve, most_side_s);
+  for (Placed& each : placed) each.measure(curve, edges);
   std::ranges::stable_sort(placed, std::greater(),
                            [](const Placed& each) { return each.edge_w(); });
   return judge(placed, edges);

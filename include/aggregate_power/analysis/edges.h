@@ -8,33 +8,44 @@
 
 namespace aggregate_power {
 
-// Power on some clock, second by second, whatever the order of the readings.
-class PowerCurve {
- public:
+// Power on some clock, second by second.
+struct PowerCurve {
   struct Second {
     double sum_w = 0;
     std::uint64_t readings = 0;
   };
+  double first_s = 0;  // of the clock
+  std::vector<Second> seconds;
+};
 
+// A curve of readings in any order, most of whose seconds may have none.
+class CurveGatherer {
+ public:
   // Of the `seconds` seconds from `first_s` on; readings outside of them are passed over.
-  PowerCurve(double first_s, std::size_t seconds)
-      : first_s_(first_s), end_(static_cast<double>(seconds)), seconds_(seconds) {}
+  CurveGatherer(double first_s, std::size_t seconds)
+      : first_s_(first_s),
+        end_(static_cast<double>(seconds)),
+        pieces_((seconds + kPiece - 1) / kPiece) {}
 
   void add(double at_s, double watts) {
     const double place = at_s - first_s_;
     if (!(place >= 0 && place < end_)) return;
-    Second& second = seconds_[static_cast<std::size_t>(place)];
-    second.sum_w += watts;
-    ++second.readings;
+    const auto second = static_cast<std::size_t>(place);
+    Piece& piece = pieces_[second / kPiece];
+    if (piece.empty()) piece.resize(kPiece);
+    piece[second % kPiece].sum_w += watts;
+    ++piece[second % kPiece].readings;
   }
 
-  double first_s() const { return first_s_; }
-  std::span<const Second> seconds() const { return seconds_; }
+  // All that is between the first and the last piece with readings.
+  PowerCurve curve() const;
 
  private:
+  using Piece = std::vector<PowerCurve::Second>;
+  static constexpr std::size_t kPiece = 512;
   double first_s_;
   double end_;
-  std::vector<Second> seconds_;
+  std::vector<Piece> pieces_;  // empty: no readings
 };
 
 // How much higher the mean power is on the load's side of an instant than on the other.
@@ -90,7 +101,7 @@ class Edges {
 
   // Median distance of seconds that have readings; 0 with fewer than two.
   std::size_t interval_s() const { return interval_s_; }
-  // As many as the curve has seconds; [i] is at first_s() + i.
+  // As many as the curve has seconds; [i] is at first_s + i.
   std::span<const Edge> rises() const { return rises_; }
   std::span<const Edge> falls() const { return falls_; }
   const CurveSums& sums() const { return sums_; }

@@ -74,7 +74,7 @@ class ZoneEvidence {
   Window window_;
   std::string refusal_;  // of the window itself
   // By the wall's time; where it was turned back by a step, it goes on as if it was not.
-  PowerCurve curve_;
+  CurveGatherer curve_;
   double first_s_ = kInfinity;
   double last_s_ = -kInfinity;
   std::vector<Clock> clocks_;
