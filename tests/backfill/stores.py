@@ -260,6 +260,12 @@ class StoreMaker:
                 f"{die.choice(['sglang', 'vllm', 'trt'])}_tp4-ep1-dpafalse_disagg-false_spec-none_"
                 f"conc{die.choice([1, 4, 16, 64])}_b200-{self.count:04}")
 
+    def zone_of(self, recording, begin):
+        """What an audit record says of the zone where only the evidence tells it."""
+        if recording.schema != "nvidia-smi":
+            return None, None
+        return offset_text(offset_of(recording.zone, begin)), "evidence"
+
     def place(self):
         return self.die.choice(["", "", "2026-08/", "nightly/b200/", "a/b/c/d/",
                                 f"run-{self.die.randint(1, 9)}/", "artifacts of june/"])
@@ -324,16 +330,16 @@ class StoreMaker:
         if archived:
             aggregate = archived
         self.files.update(files)
-        naive = recording.schema == "nvidia-smi" and outcome in ("patched", "not_valid")
+        zone, source = self.zone_of(recording, begin) if outcome in ("patched", "not_valid") \
+            else (None, None)
         if outcome == "patched":
             metrics = metrics or metrics_of(recording.total_watts(), recording.gpus, end - begin,
                                             *counts)
         expected = Expected(
             name, layout_name, aggregate, outcome,
             reasons if reasons is not None else [] if outcome == "patched" else None, metrics,
-            offset_text(offset_of(recording.zone, begin)) if naive else None,
-            ("file" if zone_file is not None else "evidence") if naive else None, kind,
-            bool(archived), also, inputs=at)
+            zone, "file" if source and zone_file is not None else source, kind, bool(archived), also,
+            inputs=at)
         self.expected.append(expected)
         return expected
 
@@ -537,8 +543,7 @@ class StoreMaker:
             self.run(kind, self.recording("nvidia-smi"), "not_valid", [reason], csv=data,
                      plain=data == b"").zone = None
         quoted = recording.csv().replace(b" 60,", b'"60,', 1)
-        self.run("unclosed quote", recording, "not_valid", ["telemetry_file_unreadable"], csv=quoted,
-                 also=("ambiguous",)).zone = None
+        self.run("unclosed quote", recording, "not_valid", csv=quoted, also=("ambiguous",)).zone = None
         for expected in self.expected[-5:]:
             expected.zone_source = None
 
@@ -644,7 +649,7 @@ class StoreMaker:
             self.expected.append(Expected(
                 name, layout, folder + f"agg_{name}.json", "patched", [],
                 metrics_of(recording.total_watts(), recording.gpus, end - begin, *counts),
-                kind="copies"))
+                *self.zone_of(recording, begin), kind="copies"))
 
     def shared(self):
         """Several runs in one folder share its CSV."""
@@ -662,7 +667,9 @@ class StoreMaker:
             self.expected.append(Expected(
                 name, "folder", folder + f"agg_{name}.json", "patched", [],
                 metrics_of(recording.total_watts(load), recording.gpus, end - begin),
-                kind="shared CSV"))
+                *self.zone_of(recording, begin), kind="shared CSV",
+                inputs={"telemetry": folder + "gpu_metrics.csv",
+                        "benchmark_result": folder + f"{name}.json"}))
 
     def multinode(self):
         name = self.name()
@@ -717,7 +724,9 @@ class StoreMaker:
         self.expected.append(Expected(
             name, "folder", folder + f"agg_{name}.json", "patched", [],
             metrics_of(recording.total_watts(), recording.gpus, end - begin, 7, 70, 700),
-            kind="linked"))
+            *self.zone_of(recording, begin), kind="linked",
+            inputs={"telemetry": folder + "gpu_metrics.csv",
+                    "benchmark_result": folder + f"{name}.json"}))
 
     def bystanders(self):
         """What is no run."""
