@@ -149,7 +149,7 @@ def dry_run(ground, checks):
         for line in found.take(one):
             faults += [f"{one.kind}: {one.run!r}: {fault}"
                        for fault in judging.line_faults(line, one, False)]
-        simple = one.aggregate is not None and re.fullmatch(r"[\w ./-]+", one.aggregate)
+        simple = one.aggregate and re.fullmatch(r"[\w ./-]+", one.aggregate, re.ASCII)
         if one.outcome == "patched" and not one.archived and not one.also and simple:
             for key in ("power_valid", "total_gpu_energy_j"):
                 if not re.search(rf"(?m)^.*{re.escape(one.aggregate)}: {key}: .* -> .+$", text):
@@ -442,8 +442,7 @@ def options(ground, checks):
     now, before = contents(store), contents(ground.small)
     for path, data in now.items():
         mine = "conc16_" in path
-        if data != (done.get(path) if mine else before.get(path)) and \
-                not path.startswith("shared") and "/shared" not in path:
+        if data != (done.get(path) if mine else before.get(path)):
             faults.append(f"{path!r} is neither done nor untouched")
     checks.add("options: --only", faults[:10], len(lines))
 
@@ -556,7 +555,8 @@ def hostile(ground, checks):
     store.mkdir(parents=True)
     maker = StoreMaker(77)
     recording = Recording(schema="generic")
-    csv, raw, agg = recording.csv(), raw_result(*recording.window()), maker.aggregate(4, stale=False)
+    csv, raw = recording.csv(), raw_result(*recording.window())
+    agg = maker.aggregate(4, stale=False)
     evil = {}
     for prefix in ("../", "../../", "a/../../../", "/tmp/aggregate-power-evil/", "./../",
                    "C:\\\\x\\\\..\\\\"):
@@ -569,17 +569,18 @@ def hostile(ground, checks):
     (store / "evil.tar").write_bytes(stores.tar_bytes(evil | good))
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
-        for name, kind, target in [("power_audit_l/gpu_metrics.csv", tarfile.SYMTYPE, "/etc/passwd"),
-                                   ("power_audit_l/l.json", tarfile.LNKTYPE, "../../../etc/passwd"),
-                                   ("power_audit_l/pipe.csv", tarfile.FIFOTYPE, ""),
-                                   ("power_audit_m", tarfile.SYMTYPE, "/tmp")]:
+        for name, kind, target in [
+                ("power_audit_l/gpu_metrics.csv", tarfile.SYMTYPE, "/etc/passwd"),
+                ("power_audit_l/l.json", tarfile.LNKTYPE, "../../../etc/passwd"),
+                ("power_audit_l/pipe.csv", tarfile.FIFOTYPE, ""),
+                ("power_audit_m", tarfile.SYMTYPE, "/tmp")]:
             info = tarfile.TarInfo(name)
             info.type, info.linkname = kind, target
             archive.addfile(info)
-        for name, data in {"power_audit_l/agg_l.json": agg, "power_audit_m/agg_m.json": agg}.items():
+        for name in ("power_audit_l/agg_l.json", "power_audit_m/agg_m.json"):
             info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
+            info.size = len(agg)
+            archive.addfile(info, io.BytesIO(agg))
     (store / "links.tar").write_bytes(out.getvalue())
     # Several GiB in a few MiB, under the name of telemetry.
     folder = store / "power_audit_bomb"
@@ -613,6 +614,7 @@ def hostile(ground, checks):
         faults.append(f"patched were {patched}")
     if outside := {entry.name for entry in area.iterdir()} - {"store", "in", "report.jsonl"}:
         faults.append(f"outside of the output: {outside}")
+    target.mkdir(parents=True, exist_ok=True)
     if outside := [path for path, data in contents(area / "in").items()
                    if data is not None and not path.startswith("here/output/")]:
         faults.append(f"outside of the output: {outside}")
@@ -635,7 +637,7 @@ def disturbed(ground, store, faults):
 
 
 def kills(ground, checks, count):
-    wanted = ground.done()
+    before, wanted = contents(ground.small), ground.done()
     faults, cut, with_temporaries = [], 0, 0
     store = ground.copy(ground.small)
     began = time.monotonic()
@@ -653,15 +655,14 @@ def kills(ground, checks, count):
             process.kill()
             cut += process.wait() == -signal.SIGKILL
             for path, data in contents(store).items():
-                # No aggregate claims power without its record, and no file is a part of one.
-                if data is None or not path.endswith(".json") or path.rpartition("/")[2][:4] != "agg_":
+                # No file is a part of one, and no aggregate claims power without its record.
+                if data is None or data == before.get(path) or path.endswith(patching.TEMPORARY):
                     continue
-                record = judging.sidecar_path(path)
-                if patching.claims(data) and data == wanted.get(path):
-                    if not os.path.exists(os.path.join(store, record)):
-                        faults.append(f"kill {i}: {path!r} claims power without a record")
-                elif data != wanted.get(path) and data != ground_bytes(ground, path):
+                if data != wanted.get(path):
                     faults.append(f"kill {i}: {path!r} is neither old nor new")
+                elif os.path.basename(path).startswith("agg_") and patching.claims(data) \
+                        and not os.path.exists(os.path.join(store, judging.sidecar_path(path))):
+                    faults.append(f"kill {i}: {path!r} claims power without a record")
             with_temporaries += bool(judging.temporaries(store))
         faults += [f"kill {i}: {fault}" for fault in disturbed(ground, store, [])]
         shutil.rmtree(store)
@@ -669,13 +670,6 @@ def kills(ground, checks, count):
     if count >= 10 and cut < count / 4:
         faults.append("hardly a kill came in time")
     checks.add("killed at random instants, then done again: as if uninterrupted", faults, cut)
-
-
-def ground_bytes(ground, path):
-    try:
-        return judging.file_bytes(os.path.join(ground.small, path))
-    except OSError:
-        return None
 
 
 def two_at_once(ground, checks):

@@ -1,4 +1,4 @@
-"""Runs of `aggregate-power backfill`, and whether what they say and leave is what a store demands."""
+"""Backfills, and whether what they say and leave is what a store demands."""
 import ctypes
 import ctypes.util
 import hashlib
@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import stat
 import subprocess
 import sys
 from urllib.parse import unquote_to_bytes
@@ -63,17 +64,17 @@ def file_bytes(path):
 def contents(folder):
     """Every file and link by its path: its bytes; folders are None."""
     return {path: os.readlink(entry.path).encode(errors="surrogateescape") if entry.is_symlink()
-            else None if entry.is_dir() else file_bytes(entry.path)
+            else None if entry.is_dir(follow_symlinks=False) else file_bytes(entry.path)
             for path, entry in walk(folder)}
 
 
 def listing(folder):
     """As contents, with all that a touch would change."""
     found = {}
-    for path, entry in [(".", pathlib.Path(folder)), *walk(folder)]:
-        status = entry.stat(follow_symlinks=False)
-        data = b"" if entry.is_dir() or entry.is_symlink() else file_bytes(
-            os.path.join(folder, path))
+    for path in [".", *(path for path, _ in walk(folder))]:
+        full = os.path.join(folder, path)
+        status = os.lstat(full)
+        data = file_bytes(full) if stat.S_ISREG(status.st_mode) else b""
         found[path] = (status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns,
                        hashlib.sha1(data).digest())
     return found
@@ -81,8 +82,10 @@ def listing(folder):
 
 def differences(wanted, found, most=8):
     """Where two of contents or of listing differ, in words."""
-    paths = [path for path in wanted.keys() | found.keys() if wanted.get(path, 0) != found.get(path, 0)]
-    words = lambda path: "missing" if path not in found else "new" if path not in wanted else "other"
+    paths = [path for path in wanted.keys() | found.keys()
+             if wanted.get(path, 0) != found.get(path, 0)]
+    words = lambda path: ("missing" if path not in found else "new" if path not in wanted
+                          else "other")
     return [f"{words(path)}: {path!r}" for path in sorted(paths)[:most]] \
         + ([f"and {len(paths) - most} more"] if len(paths) > most else [])
 
@@ -134,14 +137,15 @@ def close(key, wanted, found, decimals=None):
     """Equal but for the rounding to so many decimals."""
     if not isinstance(found, (int, float)) or isinstance(found, bool):
         return False
-    return abs(wanted - found) <= 0.500001 * 10 ** -(DECIMALS[key] if decimals is None else decimals) \
-        + 1e-12 * abs(wanted)
+    places = DECIMALS[key] if decimals is None else decimals
+    return abs(wanted - found) <= 0.500001 * 10 ** -places + 1e-12 * abs(wanted)
 
 
 def members(data):
     """Pairs of keys and values, numbers as they are spelt."""
-    return json.loads(data, object_pairs_hook=lambda pairs: pairs, parse_int=lambda text: ("n", text),
-                      parse_float=lambda text: ("n", text))
+    spelt = lambda text: ("number", text)
+    return json.loads(data, object_pairs_hook=lambda pairs: pairs, parse_int=spelt,
+                      parse_float=spelt)
 
 
 def aggregate_faults(old, new, metrics):
@@ -287,7 +291,8 @@ class Lines:
                 base in name for key in ("run", "aggregate", "telemetry", "benchmark")
                 for name in self.names(line[key]))
         elif expected.aggregate is None:
-            mine = lambda line: run in self.names(line["run"]) and line["aggregate"] is None
+            mine = lambda line: run in self.names(line["run"]) and (
+                line["aggregate"] is None or line["layout"] == "agentic")
         else:
             path = os.fsencode(expected.aggregate)
             mine = lambda line: run in self.names(line["run"]) \

@@ -56,8 +56,10 @@ class Expected:
     def outcomes(self, with_output=False):
         """The outcomes that are right."""
         if self.archived and not with_output:
-            mine = (self.outcome, *self.also) if self.outcome not in ("patched", "not_valid") else ()
-            return ("not_writable", *mine)
+            # What nothing would be written for may be told as what it is, too.
+            if self.outcome in ("patched", "not_valid"):
+                return ("not_writable", *self.also)
+            return ("not_writable", self.outcome, *self.also)
         return (self.outcome, *self.also)
 
     def is_written(self, with_output=False):
@@ -301,7 +303,7 @@ class StoreMaker:
     def run(self, kind, recording, outcome="patched", reasons=None, *, how=None, csv=None,
             raw=None, agg=None, layout=None, zone_file=None, name=None, plain=False, also=(),
             counts=None, parts=("csv", "raw"), metrics=None, extra=None):
-        """Puts one run into the store in some layout; csv, raw and agg override what it would have."""
+        """Puts one run into the store in some layout; csv, raw and agg are its files' bytes."""
         die = self.die
         name = name if name is not None else self.name()
         counts = counts or (die.randint(1, 500), die.randint(1, 10**6), die.randint(1, 10**6))
@@ -338,15 +340,15 @@ class StoreMaker:
         expected = Expected(
             name, layout_name, aggregate, outcome,
             reasons if reasons is not None else [] if outcome == "patched" else None, metrics,
-            zone, "file" if source and zone_file is not None else source, kind, bool(archived), also,
-            inputs=at)
+            zone, "file" if source and zone_file is not None else source, kind, bool(archived),
+            also, inputs=at)
         self.expected.append(expected)
         return expected
 
     def as_power_audit(self, name, pieces, extra, agg):
         folder = f"{self.place()}power_audit_{name}/"
-        files = {folder + file: data for file, data in pieces.values()} | {
-            folder + file: data for file, data in extra.items()} | {folder + f"agg_{name}.json": agg}
+        files = {folder + file: data for file, data in [*pieces.values(), *extra.items()]}
+        files[folder + f"agg_{name}.json"] = agg
         if self.die.random() < 0.3:
             files |= {folder + file: data for file, data in self.snapshots().items()}
         return ("power_audit", folder + f"agg_{name}.json", files,
@@ -443,6 +445,14 @@ class StoreMaker:
                 archived = folder + suffix + aggregate[len(folder):]
         at = {role: path for role, path in at.items() if path in rest}
         return archived, rest | out, at
+
+    def archive(self, folder):
+        """Makes a folder an archive; how paths in it begin then."""
+        suffix = self.die.choice(SUFFIXES)
+        mine = [path for path in self.files if path.startswith(folder + "/")]
+        self.files[folder + suffix] = packed(
+            {path[len(folder) + 1:]: self.files.pop(path) for path in mine}, suffix, self.die)
+        return f"{folder}{suffix}/"
 
     # ---- recordings
 
@@ -543,7 +553,9 @@ class StoreMaker:
             self.run(kind, self.recording("nvidia-smi"), "not_valid", [reason], csv=data,
                      plain=data == b"").zone = None
         quoted = recording.csv().replace(b" 60,", b'"60,', 1)
-        self.run("unclosed quote", recording, "not_valid", csv=quoted, also=("ambiguous",)).zone = None
+        expected = self.run("unclosed quote", recording, "not_valid", csv=quoted,
+                            also=("ambiguous",))
+        expected.zone = None
         for expected in self.expected[-5:]:
             expected.zone_source = None
 
@@ -644,12 +656,16 @@ class StoreMaker:
                        audit + f"agg_{name}.json": agg, bmk + f"agg_{name}.json": agg,
                        f"{place}gpu_metrics_{name}/gpu_metrics.csv": csv,
                        f"copies of all/{name}.json": raw}
+        archived = self.archives and self.die.random() < 0.4
+        if archived:
+            bmk = self.archive(bmk[:-1])
         begin, end = recording.window()
         for layout, folder in (("power_audit", audit), ("bmk", bmk)):
             self.expected.append(Expected(
                 name, layout, folder + f"agg_{name}.json", "patched", [],
                 metrics_of(recording.total_watts(), recording.gpus, end - begin, *counts),
-                *self.zone_of(recording, begin), kind="copies"))
+                *self.zone_of(recording, begin), kind="copies",
+                archived=archived and layout == "bmk"))
 
     def shared(self):
         """Several runs in one folder share its CSV."""
@@ -674,12 +690,17 @@ class StoreMaker:
     def multinode(self):
         name = self.name()
         place = self.place()
-        for tail in ("cfg1_conc4_gpus_16", "cfg1_conc8_gpus_16_ctx_8_gen_8"):
-            run = f"{name}_{tail}"
-            path = f"{place}bmk_{name}/agg_{run}.json"
-            self.files[path] = self.aggregate(16, stale=False)
-            self.expected.append(Expected(run, "multinode", path, "not_recomputable",
-                                          ["multi_node_run"], kind="multi-node"))
+        tails = ("cfg1_conc4_gpus_16", "cfg1_conc8_gpus_16_ctx_8_gen_8")
+        folder = f"{place}bmk_{name}/"
+        for tail in tails:
+            self.files[f"{folder}agg_{name}_{tail}.json"] = self.aggregate(16, stale=False)
+        archived = self.archives and self.die.random() < 0.3
+        if archived:
+            folder = self.archive(folder[:-1])
+        for tail in tails:
+            self.expected.append(Expected(
+                f"{name}_{tail}", "multinode", f"{folder}agg_{name}_{tail}.json",
+                "not_recomputable", ["multi_node_run"], kind="multi-node", archived=archived))
         name = self.name()
         run = f"{name}_cfg_conc4_gpus_8"
         folder = f"{place}power_audit_{name}/"
@@ -698,6 +719,8 @@ class StoreMaker:
                        f"{place}agentic_{name}/gpu_metrics.csv": recording.csv(),
                        f"{place}agentic_{name}/aiperf_artifacts/profile_export.jsonl": b"{}\n",
                        f"{place}agentic_{name}/agentic_power_timezone_offset.txt": b"+0000\n"}
+        if self.archives and self.die.random() < 0.3:
+            self.archive(f"{place}{self.die.choice(['agentic', 'bmk_agentic'])}_{name}")
         self.expected.append(Expected(name, "agentic", None, "not_recomputable", ["agentic_run"],
                                       kind="agentic"))
 
@@ -752,8 +775,9 @@ class StoreMaker:
     SPECIAL = ["healthy_zone_file", "healthy_named_zone", "healthy_long", "healthy_fault",
                "invalid_fault", "invalid_stopped_early", "invalid_other_day", "invalid_csv",
                "invalid_counts", "invalid_gpu_count", "no_raw", "no_telemetry", "no_window",
-               "no_aggregate", "bad_aggregate", "flat", "periodic", "clock_change", "rivals", "copies", "shared",
-               "multinode", "agentic", "odd_name", "linked", "bystanders", "damaged"]
+               "no_aggregate", "bad_aggregate", "flat", "periodic", "clock_change", "rivals",
+               "copies", "shared", "multinode", "agentic", "odd_name", "linked", "bystanders",
+               "damaged"]
     SOUND = ["healthy_zone_file", "healthy_fault", "invalid_fault", "invalid_gpu_count", "no_raw",
              "flat", "copies", "shared", "agentic"]  # of which no run fails
 
