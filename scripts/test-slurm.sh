@@ -12,7 +12,6 @@ export AGGREGATE_POWER
 work=$(mktemp -d)
 daemons=
 
-# By their ids: munged is told where its own is.
 stop() {
   for daemon in $daemons; do kill "$daemon" 2>/dev/null || true; done
   for daemon in $daemons; do wait "$daemon" 2>/dev/null || true; done
@@ -44,11 +43,7 @@ port=$((20000 + $$ % 20000))
 cpus=$(nproc)
 
 mkdir "$work/munge" "$work/ctld" "$work/slurmd"
-chmod 700 "$work/munge"
 (umask 077 && head -c 1024 /dev/urandom >"$work/munge/key")
-# It ends with a socket that others may reach through the temporary folder.
-chmod 711 "$work"
-chmod 711 "$work/munge"
 munged --foreground --force --key-file="$work/munge/key" --socket="$work/munge/socket" \
   --pid-file="$work/munge/pid" --seed-file="$work/munge/seed" --log-file="$work/munged.log" 2>/dev/null &
 daemons="$daemons $!"
@@ -106,7 +101,7 @@ mkdir "$work/sharded"
 cp -a "$work/whole/store" "$work/sharded/store"
 (cd "$work/whole" && "$AGGREGATE_POWER" backfill store --report report.jsonl) >"$work/whole.log" 2>&1 ||
   fail "the run without shards failed"
-# With as many CPUs a task as there are for two tasks at a time.
+# Two tasks at a time.
 each=$(((cpus + 1) / 2))
 script=$PWD/scripts/backfill.sbatch
 (cd "$work/sharded" && timeout 600 sbatch --wait --array=0-3 --cpus-per-task="$each" "$script" store) \
