@@ -272,8 +272,14 @@ class Lines:
     """The lines of a report, found by what they are about."""
 
     def __init__(self, report, store):
-        self.left = list(report)
         self.prefix = os.fsencode(store).rstrip(b"/") + b"/"
+        self.report = report
+        self.unseen = set(range(len(report)))
+        self.by_run, self.by_aggregate = {}, {}
+        for i, line in enumerate(report):
+            for index, key in ((self.by_run, "run"), (self.by_aggregate, "aggregate")):
+                for name in self.names(line[key]):
+                    index.setdefault(name, set()).add(i)
 
     def names(self, text):
         """What a text of the report may stand for: names that are no UTF-8 are percent-escaped."""
@@ -287,19 +293,22 @@ class Lines:
         run = os.fsencode(expected.run)
         if expected.kind == "damaged archive":
             base = os.path.basename(run)
-            mine = lambda line: line["outcome"] == "failed" and any(
+            found = {i for i, line in enumerate(self.report) if line["outcome"] == "failed" and any(
                 base in name for key in ("run", "aggregate", "telemetry", "benchmark")
-                for name in self.names(line[key]))
+                for name in self.names(line[key]))}
         elif expected.aggregate is None:
-            mine = lambda line: run in self.names(line["run"]) and (
-                line["aggregate"] is None or line["layout"] == "agentic")
+            found = {i for i in self.by_run.get(run, ()) if self.report[i]["aggregate"] is None
+                     or self.report[i]["layout"] == "agentic"}
         else:
-            path = os.fsencode(expected.aggregate)
-            mine = lambda line: run in self.names(line["run"]) \
-                and path in self.names(line["aggregate"])
-        found = [line for line in self.left if mine(line)]
-        self.left = [line for line in self.left if not mine(line)]
-        return found
+            found = self.by_run.get(run, set()) & self.by_aggregate.get(
+                os.fsencode(expected.aggregate), set())
+        found &= self.unseen
+        self.unseen -= found
+        return [self.report[i] for i in sorted(found)]
+
+    def left(self):
+        """The lines that no expectation was about."""
+        return [self.report[i] for i in sorted(self.unseen)]
 
 
 def judge(before, store, expected, report, output=None):
@@ -328,13 +337,23 @@ def judge(before, store, expected, report, output=None):
         allowed |= {one.aggregate, sidecar_path(one.aggregate)}
         if outcome == one.outcome:
             yield from (f"{label}: {fault}" for fault in written_faults(before, store, one, now))
-    for line in lines.left:
+    for line in lines.left():
         yield f"a line too many: {line}"
     was = before if output is None else {}
     changed = {path for path in was.keys() | now.keys()
                if was.get(path, 0) != now.get(path, 0) and now.get(path, 0) is not None}
     for path in sorted(changed - allowed)[:8]:
         yield f"should not have been written: {path!r}"
+
+
+def grouped(faults):
+    """Faults that say the same of several runs as one, with how often it was said."""
+    groups = {}
+    for fault in faults:
+        kind, _, text = fault.partition(": ")
+        groups.setdefault((kind, text.rpartition("': ")[2] or fault), []).append(fault)
+    return [same[0] if len(same) == 1 else f"{len(same)} times: {same[0]}"
+            for same in sorted(groups.values(), key=len, reverse=True)]
 
 
 def written_faults(before, store, one, now):

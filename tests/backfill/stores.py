@@ -371,7 +371,7 @@ class StoreMaker:
             file, data = pieces["benchmark_result"]
             at["benchmark_result"] = raw_folders[raw_in] + file
             files[at["benchmark_result"]] = data
-            if raw_in == "power_audit":
+            if raw_in in ("power_audit", "full"):
                 # Its aggregate is the one of bmk_: whether that one is missed is left open.
                 self.expected.append(Expected(name, "power_audit", None, "not_recomputable",
                                               ["aggregate_result_missing"], kind="raw only",
@@ -385,10 +385,6 @@ class StoreMaker:
                 # The audit artifact holds the telemetry as well: equal bytes are one candidate.
                 files[f"{place}power_audit_{name}/{file}"] = data
                 del at["telemetry"]
-            if raw_in == "full" and "benchmark_result" in pieces:
-                self.expected.append(Expected(name, "power_audit", None, "not_recomputable",
-                                              ["aggregate_result_missing"], kind="raw only",
-                                              optional=True, also=("not_writable",)))
         files |= {folder + file: data for file, data in extra.items()}
         if raw_in == "full":
             files |= {f"{place}power_audit_{name}/{file}": data for file, data in extra.items()}
