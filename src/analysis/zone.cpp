@@ -31,8 +31,13 @@ constexpr double kRivalShare = 0.1;
 constexpr double kFilled = 0.4;
 // How many offsets may be expected to fit by accident: with any rise and any fall; with loads as
 // long as the window.
-constexpr double kMostByAccident = 2e-3;
-constexpr double kMostByLoadsAsLong = 0.05;
+struct Accidents {
+  double any;
+  double loads_as_long;
+};
+constexpr Accidents kMostOfSeveral = {2e-3, 0.05};
+// Where one offset alone covers the window, it is wrong only if the recording is another run's.
+constexpr Accidents kMostOfOne = {2e-2, 0.2};
 constexpr double kTooNearStep_s = 10;
 
 std::string why_unusable(Window window) {
@@ -220,7 +225,7 @@ std::string ZoneEvidence::rivals_of(const Placed& best, const std::vector<Placed
 }
 
 // Whether an offset may well fit by accident.
-bool ZoneEvidence::is_common(const Placed& best, const Edges& edges) const {
+bool ZoneEvidence::is_common(const Placed& best, bool is_only_one, const Edges& edges) const {
   const double height_w = best.edge_w() / 2;
   const double duration_s = window_.duration_s();
   // So many offsets cover such a window in a recording so long, on average.
@@ -229,7 +234,8 @@ bool ZoneEvidence::is_common(const Placed& best, const Edges& edges) const {
       offsets * share_of(edges.rises(), height_w) * share_of(edges.falls(), height_w);
   const auto whole_s = static_cast<std::size_t>(std::llround(duration_s));
   const double by_loads_as_long = fitting_s(edges, whole_s, height_w) / kQuarter_s;
-  return by_accident > kMostByAccident || by_loads_as_long > kMostByLoadsAsLong;
+  const Accidents& most = is_only_one ? kMostOfOne : kMostOfSeveral;
+  return by_accident > most.any || by_loads_as_long > most.loads_as_long;
 }
 
 // `placed` in order of their edges.
@@ -248,7 +254,7 @@ ZoneFinding ZoneEvidence::judge(const std::vector<Placed>& placed, const Edges& 
   }
   finding.why_none = doubt_about(*best);
   if (finding.why_none.empty()) finding.why_none = rivals_of(*best, placed);
-  if (finding.why_none.empty() && is_common(*best, edges)) {
+  if (finding.why_none.empty() && is_common(*best, placed.size() == 1, edges)) {
     finding.why_none = "edges such as those on the window's edges are common in the recording";
   }
   if (!finding.why_none.empty()) return finding;

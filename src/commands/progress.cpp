@@ -39,13 +39,13 @@ std::string progress_text(const BackfillProgress& progress, double seconds) {
   const BackfillCounts& counts = progress.counts;
   const std::uint64_t done = counts.done();
   const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0;
-  std::string text = fmt::format("{}/{}{} runs, {:.{}f} a second", done, progress.found,
+  std::string text = fmt::format("{}/{}{} runs, {:.{}f}/s", done, progress.found,
                                  progress.all_found ? "" : "+", rate, rate < 10 ? 1 : 0);
   if (rate > 0 && done < progress.found) {
     const double left = static_cast<double>(progress.found - done) / rate;
     text += fmt::format(", {}{} left", progress.all_found ? "" : "over ", time_text(left));
   }
-  return text + fmt::format("; {} valid, {} not valid, {} passed over, {} failed", counts.valid,
+  return text + fmt::format(": {} valid, {} invalid, {} skipped, {} failed", counts.valid,
                             counts.of(Outcome::not_valid) + counts.unchanged_not_valid,
                             counts.of(Outcome::unchanged), counts.of(Outcome::failed));
 }

@@ -33,6 +33,7 @@ using Clock = std::chrono::steady_clock;
 // What the index is told, besides the kinds of pieces.
 constexpr std::uint8_t kSeen = 2;     // a run of that name
 constexpr std::uint8_t kWaiting = 3;  // its aggregate, which has not all pieces near it
+constexpr std::uint8_t kBare = 4;     // a folder that should hold its aggregate, and does not
 constexpr std::string_view kLayoutLetters = "pbfma";
 
 // What a worker does at a time.
@@ -361,28 +362,35 @@ class Backfiller {
     }
   }
 
-  bool is_ours(const std::string& name) const {
-    if (request_.shards > 1 && text_hash(name) % request_.shards != request_.shard) return false;
-    return request_.only.empty() || ::fnmatch(request_.only.c_str(), name.c_str(), FNM_PERIOD) == 0;
+  bool is_in_shard(const std::string& artifact) const {
+    return text_hash(artifact) % request_.shards == request_.shard;
+  }
+  bool is_ours(const std::string& name, const std::string& artifact) const {
+    if (!is_in_shard(artifact)) return false;
+    return request_.only.empty() || ::fnmatch(request_.only.c_str(), name.c_str(), 0) == 0;
   }
 
   StoreVisitor visitor_for(std::function<void(Task)> take) {
     StoreVisitor visitor;
+    // What is not ours is noted too: pieces may be anyone's.
     visitor.run = [this, take](const StoredRun& run) {
-      if (!is_ours(run.name)) return;
+      if (run.layout == Layout::power_audit && !run.aggregate.tree) {
+        return index_.add({kBare, run.name, place_text(run.folder)});
+      }
       index_.add({kSeen, run.name, {}});
+      if (!is_ours(run.name, run.artifact)) return;
       ledger_.add_found();
       take({run, std::nullopt, std::nullopt});
     };
     visitor.piece = [this](PieceKind kind, const std::string& name, const Place& place) {
-      if (is_ours(name)) index_.add({static_cast<std::uint8_t>(kind), name, place_text(place)});
+      index_.add({static_cast<std::uint8_t>(kind), name, place_text(place)});
     };
     visitor.archive = [this, take](const Place& archive) {
-      const auto name = artifact_run(archive);
-      if (!name || is_ours(*name)) take({{}, std::nullopt, archive});
+      const auto artifact = artifact_run(archive);
+      if (!artifact || is_in_shard(*artifact)) take({{}, std::nullopt, archive});
     };
     visitor.fault = [this](const Place& place, const std::string& what) {
-      if (request_.shard == 0) add_fault(place, Reason::folder_unreadable, what);
+      add_fault(place, Reason::folder_unreadable, what);
     };
     visitor.folder_link = [this] { ledger_.add_folder_link(); };
     visitor.skips = [this](const Place& folder) {
@@ -397,6 +405,7 @@ class Backfiller {
   void add_fault(const Place& place, Reason reason, const std::string& what) {
     Revision revision;
     revision.run.name = place.shown.substr(place.shown.rfind('/') + 1);
+    if (!is_in_shard(artifact_run(place).value_or(revision.run.name))) return;
     revision.run.folder = place;
     revision.reasons.add(reason, what);
     std::string lines;
@@ -419,15 +428,23 @@ class Backfiller {
         if (entry.kind != kWaiting) continue;
         const Place aggregate = place_of(std::string_view(entry.text).substr(1));
         const auto layout = static_cast<Layout>(kLayoutLetters.find(entry.text[0]));
-        tasks_.push({{name, layout, *aggregate.folder, aggregate}, pieces, std::nullopt});
+        tasks_.push({{name, name, layout, *aggregate.folder, aggregate}, pieces, std::nullopt});
       }
-      // Telemetry of a run that nobody has heard of.
+      if (has(kSeen) || !is_ours(name, name)) return;
+      const auto bare = std::ranges::find(entries, kBare, &IndexEntry::kind);
       const auto& telemetry = pieces[static_cast<std::size_t>(PieceKind::telemetry)];
-      if (has(kSeen) || telemetry.empty()) return;
-      ledger_.add_found();
-      const Place place = place_of(telemetry[0]);
-      tasks_.push({{name, Layout::bmk, *place.folder, Place{}}, pieces, std::nullopt});
+      if (bare != entries.end()) {
+        push_bare({name, name, Layout::power_audit, place_of(bare->text), Place{}});
+      } else if (!telemetry.empty()) {
+        push_bare({name, name, Layout::bmk, *place_of(telemetry[0]).folder, Place{}});
+      }
     });
+  }
+
+  // A run of which there is everything but an aggregate, anywhere.
+  void push_bare(StoredRun run) {
+    ledger_.add_found();
+    tasks_.push({std::move(run), std::nullopt, std::nullopt});
   }
 
   void work() {

@@ -256,7 +256,13 @@ class Attempting {
     judge(request, recording, reading);
     request.also = nullptr;
     std::optional<TelemetryFacts>& facts = attempt_.verdict.measurement.telemetry;
-    if (!facts || facts->naive_stamps == 0 || facts->columns.naive_is_utc) return;
+    if (!facts || facts->columns.naive_is_utc || facts->timezone_source == "stamps") return;
+    if (facts->naive_stamps == 0) {  // there was nothing to read in any zone
+      facts->timezone.clear();
+      facts->timezone_source.clear();
+      facts->utc_offset.clear();
+      return;
+    }
     ZoneFinding finding = evidence.finding();
     if (facts->naive_stamps != facts->stamps) {
       finding.winner.reset();

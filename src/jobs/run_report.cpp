@@ -72,6 +72,7 @@ RunReport::RunReport(const std::string& path)
 RunReport::~RunReport() { ::close(fd_); }
 
 void RunReport::add(const std::string& lines) {
+  const std::lock_guard guard(mutex_);  // threads share the descriptor, and with it the lock
   std::ignore = ::flock(fd_, LOCK_EX);
   cut_torn_line(fd_, path_);
   std::string_view rest = lines;

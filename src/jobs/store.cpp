@@ -206,14 +206,14 @@ class Walk {
       }
     });
     if (artifact.kind == Kind::power_audit && !has_aggregate) {
-      visitor_.run(
-          {artifact.run, is_package ? Layout::multinode : Layout::power_audit, *folder, Place{}});
+      visitor_.run({artifact.run, artifact.run,
+                    is_package ? Layout::multinode : Layout::power_audit, *folder, Place{}});
     }
   }
 
   // One line for both artifacts of an agentic run.
   void visit_agentic(const std::shared_ptr<const Place>& folder, const Artifact& artifact) {
-    StoredRun run{artifact.run, Layout::agentic, *folder, Place{}};
+    StoredRun run{artifact.run, artifact.run, Layout::agentic, *folder, Place{}};
     if (artifact.kind == Kind::bmk_agentic) {
       if (auto result = file_in(folder, artifact.run + ".json")) run.aggregate = std::move(*result);
     } else if (folder->folder && container(folder->folder, "bmk_agentic_" + artifact.run)) {
@@ -232,7 +232,8 @@ class Walk {
                             : artifact.kind == Kind::power_audit ? Layout::power_audit
                             : artifact.kind == Kind::bmk         ? Layout::bmk
                                                                  : Layout::folder;
-      visitor_.run({run, layout, *folder, std::move(place)});
+      visitor_.run(
+          {run, artifact.run.empty() ? run : artifact.run, layout, *folder, std::move(place)});
       return true;
     }
     if (is_archive_name(name)) {
@@ -252,7 +253,7 @@ class Walk {
     // Not opened for what is known without.
     if (artifact.kind == Kind::agentic || artifact.kind == Kind::bmk_agentic) {
       if (artifact.kind == Kind::bmk_agentic || !container(folder, "bmk_agentic_" + artifact.run)) {
-        visitor_.run({artifact.run, Layout::agentic, archive, Place{}});
+        visitor_.run({artifact.run, artifact.run, Layout::agentic, archive, Place{}});
       }
       return;
     }
@@ -328,7 +329,7 @@ std::vector<Place> nearby_pieces(const StoredRun& run, PieceKind kind) {
       if (place && look_in(std::make_shared<const Place>(*place))) return found;
     }
   }
-  if (kind == PieceKind::benchmark_result && run.folder.folder) look_in(run.folder.folder);
+  if (run.folder.folder) look_in(run.folder.folder);
   return found;
 }
 

@@ -154,9 +154,8 @@ def dry_run(ground, checks):
                        for fault in judging.line_faults(line, one, False)]
         simple = one.aggregate and re.fullmatch(r"[\w ./-]+", one.aggregate, re.ASCII)
         if one.outcome == "patched" and not one.archived and not one.also and simple:
-            for key in ("power_valid", "total_gpu_energy_j"):
-                if (one.aggregate, key) not in told:
-                    faults.append(f"no line says what would become of {key} of {one.aggregate!r}")
+            if (one.aggregate, "total_gpu_energy_j") not in told:
+                faults.append(f"no line says what would become of the energy of {one.aggregate!r}")
     faults += [f"a line too many: {line}" for line in found.left()]
     checks.add("dry run: says what would be done, writes nothing", faults, len(lines))
     report = ground.file("no-report.jsonl")
@@ -236,7 +235,9 @@ def shards(ground, checks):
         found = [line.replace(str(store), "STORE") for line in found]
         faults = ended(done, 1) + differences(contents(whole), contents(store))
         if found != rename(wanted):
-            faults.append("the reports differ")
+            faults += [f"only in one of the reports: {line}"
+                       for line in sorted(set(found) ^ set(rename(wanted)))[:6]]
+            faults.append(f"{len(found)} lines, expected {len(wanted)}")
         checks.add(f"jobs: {jobs} give the same store and report", faults)
         shutil.rmtree(store)
     shutil.rmtree(whole)

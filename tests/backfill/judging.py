@@ -201,7 +201,7 @@ def sidecar_faults(data, expected, store=None):
             yield f"audit record: {key} is {record['metrics'].get(key)!r}, expected {value:.6f}"
     origin = record["computed_from"]
     tail = list(origin)[list(origin).index("inputs"):] if "inputs" in origin else []
-    if tail not in (["inputs", "options"], ["inputs", "options", "timezone_evidence"]):
+    if tail != ["inputs", "options", "patched"]:
         yield f"the last keys of computed_from are {list(origin)[-3:]}"
         return
     if expected.zone_source is not None:
@@ -218,10 +218,11 @@ def sidecar_faults(data, expected, store=None):
 
 def input_faults(inputs, expected, store):
     roles = {"telemetry", "benchmark_result", "aggregate_result"}
-    known = roles | {"timezone_file", "energy_start", "energy_end"}
+    zone_files = {"timezone_file", "timezone_offset_file"}
+    known = roles | zone_files | {"energy_start", "energy_end"}
     if not roles <= set(inputs) <= known:
         yield f"the inputs are {sorted(inputs)}"
-    if expected.zone_source == "file" and "timezone_file" not in inputs:
+    if expected.zone_source == "file" and not zone_files & set(inputs):
         yield "the zone file is no input"
     for role, value in inputs.items():
         if set(value) != {"bytes", "xxh3_128"} or not isinstance(value["bytes"], int) \

@@ -546,14 +546,13 @@ class StoreMaker:
                 ("no GPU column", "gpu_identity_column_missing", without(1)),
                 ("no power column", "power_column_missing", without(2))]:
             # What a compressed file of no bytes is, is left open.
-            self.run(kind, self.recording("nvidia-smi"), "not_valid", [reason], csv=data,
-                     plain=data == b"").zone = None
+            expected = self.run(kind, self.recording("nvidia-smi"), "not_valid", [reason], csv=data,
+                                plain=data == b"")
+            expected.zone = expected.zone_source = None
         quoted = recording.csv().replace(b" 60,", b'"60,', 1)
         expected = self.run("unclosed quote", recording, "not_valid", csv=quoted,
                             also=("ambiguous",))
-        expected.zone = None
-        for expected in self.expected[-5:]:
-            expected.zone_source = None
+        expected.zone = expected.zone_source = None
 
     def invalid_counts(self):
         recording = self.recording()

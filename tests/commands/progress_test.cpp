@@ -17,14 +17,13 @@ BackfillProgress after(std::uint64_t patched, std::uint64_t found, bool all_foun
 
 TEST(ProgressText, SaysHowLongItWillTakeWhenAllIsFound) {
   // 500 in 10 s; the 1500 that are left take 30 s.
-  EXPECT_EQ(
-      progress_text(after(500, 2000, true), 10),
-      "500/2000 runs, 50 a second, 30 s left; 500 valid, 0 not valid, 0 passed over, 0 failed");
+  EXPECT_EQ(progress_text(after(500, 2000, true), 10),
+            "500/2000 runs, 50/s, 30 s left: 500 valid, 0 invalid, 0 skipped, 0 failed");
 }
 
 TEST(ProgressText, SaysThatThereMayBeMore) {
   EXPECT_EQ(progress_text(after(5, 725, false), 2.5),
-            "5/725+ runs, 2.0 a second, over 6 min 0 s left; 5 valid, 0 not valid, 0 passed over, "
+            "5/725+ runs, 2.0/s, over 6 min 0 s left: 5 valid, 0 invalid, 0 skipped, "
             "0 failed");
 }
 
@@ -35,12 +34,12 @@ TEST(ProgressText, CountsRunsThatWereNotValidBefore) {
   progress.counts.outcomes[static_cast<std::size_t>(Outcome::not_valid)] = 1;
   progress.counts.outcomes[static_cast<std::size_t>(Outcome::failed)] = 1;
   EXPECT_EQ(progress_text(progress, 0.06),
-            "6/6 runs, 100 a second; 1 valid, 3 not valid, 3 passed over, 1 failed");
+            "6/6 runs, 100/s: 1 valid, 3 invalid, 3 skipped, 1 failed");
 }
 
 TEST(ProgressText, SaysNothingOfARateBeforeThereIsOne) {
   EXPECT_EQ(progress_text(after(0, 0, false), 0),
-            "0/0+ runs, 0.0 a second; 0 valid, 0 not valid, 0 passed over, 0 failed");
+            "0/0+ runs, 0.0/s: 0 valid, 0 invalid, 0 skipped, 0 failed");
 }
 
 }  // namespace

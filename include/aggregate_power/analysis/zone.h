@@ -68,7 +68,7 @@ class ZoneEvidence {
   std::vector<Placed> covering() const;
   std::string doubt_about(const Placed& placed) const;
   static std::string rivals_of(const Placed& best, const std::vector<Placed>& placed);
-  bool is_common(const Placed& best, const Edges& edges) const;
+  bool is_common(const Placed& best, bool is_only_one, const Edges& edges) const;
   ZoneFinding judge(const std::vector<Placed>& placed, const Edges& edges) const;
 
   Window window_;

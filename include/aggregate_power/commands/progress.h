@@ -28,7 +28,7 @@ class ProgressLine {
   std::chrono::steady_clock::time_point last_;
 };
 
-// "1200/2000 runs, 430 a second, 2 s left; 1100 valid, 20 not valid, 60 passed over, 0 failed".
+// "1200/2000 runs, 430/s, 2 s left: 1100 valid, 20 invalid, 60 skipped, 0 failed".
 std::string progress_text(const BackfillProgress& progress, double seconds);
 
 }  // namespace aggregate_power

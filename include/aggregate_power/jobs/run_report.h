@@ -39,6 +39,7 @@ class RunReport {
 
  private:
   std::string path_;
+  std::mutex mutex_;
   int fd_ = -1;
 };
 

@@ -28,7 +28,8 @@ std::string_view layout_name(Layout layout);
 
 // One aggregate, or what should have one.
 struct StoredRun {
-  std::string name;  // what stands behind "agg_"
+  std::string name;      // what stands behind "agg_"
+  std::string artifact;  // what stands behind "bmk_" or "power_audit_" around it, else the name
   Layout layout = Layout::folder;
   Place folder;     // that holds the aggregate, or should
   Place aggregate;  // perhaps nothing
@@ -63,8 +64,8 @@ void walk_store(const Place& store, const StoreVisitor& visitor);
 void walk_archive(const Place& archive, const StoreVisitor& visitor);
 
 // The nearest files that can be this piece of the run: in its own folder, else in the sibling
-// gpu_metrics_NAME, else in the sibling power_audit_NAME, else, for a benchmark result, in the
-// folder above. Throws FileError when an archive there cannot be read.
+// gpu_metrics_NAME, else in the sibling power_audit_NAME, else in the folder above. Throws
+// FileError when an archive there cannot be read.
 std::vector<Place> nearby_pieces(const StoredRun& run, PieceKind kind);
 
 // A file beside another one; nothing when there is none of that name.
