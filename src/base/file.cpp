@@ -463,12 +463,24 @@ void sync_in_place(const std::string& path) {
   sync_folder(folder_of(target), path);
 }
 
+std::vector<std::string> one_folder_each(const std::set<std::string>& folders) {
+  std::set<dev_t> seen;
+  std::vector<std::string> result;
+  for (const std::string& folder : folders) {
+    struct stat found;
+    if (stat(folder.c_str(), &found) == 0 && seen.insert(found.st_dev).second) {
+      result.push_back(folder);
+    }
+  }
+  return result;
+}
+
 void sync_file_systems(std::span<const std::string> folders) {
-  std::set<dev_t> synced;
   for (const std::string& folder : folders) {
     const Descriptor opened(open_fd(folder, O_RDONLY | O_DIRECTORY));
-    if (opened.get() < 0 || !synced.insert(status(opened.get(), folder).st_dev).second) continue;
-    if (retrying([&] { return syncfs(opened.get()); }) != 0) throw FileError(folder, "sync", errno);
+    if (opened.get() < 0 || retrying([&] { return syncfs(opened.get()); }) != 0) {
+      throw FileError(folder, "sync its file system", errno);
+    }
   }
 }
 
@@ -482,8 +494,9 @@ std::string folder_behind(const std::string& path) noexcept {
 
 void remove_stale_temporaries(const std::string& target) noexcept {
   try {
+    if (!is_first_look(folder_of(target))) return;
     const std::string folder = folder_of(resolve_links(target));
-    if (is_first_look(folder)) remove_stale_in(folder);
+    if (folder == folder_of(target) || is_first_look(folder)) remove_stale_in(folder);
   } catch (...) {  // what stays now goes with a later run
   }
 }

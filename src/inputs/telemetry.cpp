@@ -42,13 +42,15 @@ std::vector<std::pair<std::string_view, std::uint64_t>> by_cause(const Skipped& 
 }
 
 Telemetry::Telemetry(std::unique_ptr<ByteSource> source, const std::optional<Zone>& zone,
-                     const ColumnNames& wanted, const Zone& otherwise)
-    : source_(as_utf8(std::move(source))), zone_(zone ? *zone : otherwise), stamps_(zone_) {
+                     const ColumnNames& wanted)
+    : source_(as_utf8(std::move(source))), zone_(zone ? *zone : Zone::local()), stamps_(zone_) {
   read_head(wanted);
-  if (!zone && columns_.naive_is_utc) {
-    zone_ = Zone::parse("UTC");
-    stamps_ = StampParser(zone_);
-  }
+  if (!zone && columns_.naive_is_utc) use_zone(Zone::parse("UTC"));
+}
+
+void Telemetry::use_zone(const Zone& zone) {
+  zone_ = zone;
+  stamps_ = StampParser(zone_);
 }
 
 void Telemetry::read_head(const ColumnNames& wanted) {
@@ -101,6 +103,12 @@ void Telemetry::read_head(const ColumnNames& wanted) {
         return stamp && (stamp->unix_s >= kFirstAbsoluteUnixS || cell.find('.') != cell.npos);
       })) {
     columns_.reasons.add(Reason::no_header);
+  }
+  if (columns_.timestamp && header + 1 < cells.size() &&
+      columns_.timestamp->index < cells[header + 1].size()) {
+    const std::string& cell = cells[header + 1][columns_.timestamp->index];
+    const auto stamp = StampParser(Zone::fixed(0)).parse(strip(cell));
+    if (stamp && stamp->naive) first_wall_s_ = stamp->unix_s;
   }
   header_cells_ = cells[header].size();
   head_nuls_ = static_cast<std::uint64_t>(std::count(

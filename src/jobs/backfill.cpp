@@ -22,8 +22,9 @@
 #include "aggregate_power/base/error.h"
 #include "aggregate_power/base/hash.h"
 #include "aggregate_power/base/path.h"
+#include "aggregate_power/jobs/batch.h"
+#include "aggregate_power/jobs/ledger.h"
 #include "aggregate_power/jobs/piece_index.h"
-#include "aggregate_power/jobs/run_report.h"
 
 namespace aggregate_power {
 namespace {
@@ -100,196 +101,6 @@ class Tasks {
   bool is_over_ = false;
 };
 
-// What is said of the runs, by all workers.
-class Ledger {
- public:
-  Ledger(const BackfillRequest& request, const BackfillWatcher& watcher) : watcher_(watcher) {
-    if (!request.report.empty()) report_.emplace(request.report);
-  }
-
-  void add(const Revision& revision, double seconds, std::string& lines) {
-    if (report_) lines += run_line_text(line_of(revision, seconds));
-    const std::lock_guard guard(mutex_);
-    BackfillCounts& counts = progress_.counts;
-    ++counts.outcomes[static_cast<std::size_t>(revision.outcome)];
-    const bool stands =
-        revision.outcome == Outcome::patched || revision.outcome == Outcome::unchanged;
-    if (stands && revision.valid) ++counts.valid;
-    if (revision.outcome == Outcome::unchanged && !revision.valid) ++counts.unchanged_not_valid;
-    for (const Reasons::Entry& entry : revision.reasons.entries()) ++counts.reasons[entry.reason];
-    if (revision.outcome == Outcome::failed) {
-      watcher_.trouble(fmt::format("{}: failed: {}", shown(revision), revision.reasons.text()));
-    }
-  }
-  void write(std::string& lines) {
-    if (report_ && !lines.empty()) report_->add(lines);
-    lines.clear();
-  }
-
-  void tell_changes(const std::vector<std::string>& lines) {
-    const std::lock_guard guard(mutex_);
-    for (const std::string& line : lines) watcher_.change(line);
-  }
-  void tell_trouble(const std::string& line) {
-    const std::lock_guard guard(mutex_);
-    watcher_.trouble(line);
-  }
-  void add_found() {
-    const std::lock_guard guard(mutex_);
-    ++progress_.found;
-  }
-  void add_folder_link() {
-    const std::lock_guard guard(mutex_);
-    ++progress_.counts.folder_links;
-  }
-  void all_found() {
-    const std::lock_guard guard(mutex_);
-    progress_.all_found = true;
-  }
-  BackfillProgress progress() {
-    const std::lock_guard guard(mutex_);
-    return progress_;
-  }
-
- private:
-  static std::string shown(const Revision& revision) {
-    const StoredRun& run = revision.run;
-    return printable_path(run.aggregate.tree ? run.aggregate.shown : run.folder.shown);
-  }
-
-  static RunLine line_of(const Revision& revision, double seconds) {
-    const auto path = [](const std::optional<Place>& place) {
-      return place ? place->shown : std::string();
-    };
-    RunLine line;
-    line.run = revision.run.name;
-    line.layout = layout_name(revision.run.layout);
-    line.aggregate = revision.run.aggregate.shown;
-    line.telemetry = path(revision.telemetry);
-    line.benchmark = path(revision.benchmark);
-    line.outcome = outcome_name(revision.outcome);
-    line.reasons = revision.reasons.codes();
-    line.metrics = revision.metrics;
-    line.timezone = revision.timezone;
-    line.seconds = seconds;
-    return line;
-  }
-
-  const BackfillWatcher& watcher_;
-  std::optional<RunReport> report_;
-  std::mutex mutex_;
-  BackfillProgress progress_;
-};
-
-// ---- Writing
-
-// Runs that are worked out and wait to be put in place together.
-class Batch {
- public:
-  explicit Batch(Ledger& ledger) : ledger_(ledger) {}
-
-  void add(Revision revision, double seconds) {
-    Publishing publishing(*revision.publication, Sync::later);
-    // Whoever waits for a lock holds none, so that no two wait for each other.
-    if (!publishing.lock(false)) {
-      flush();
-      publishing.lock(true);
-    }
-    publishing.prepare();
-    pending_.push_back({std::move(revision), std::move(publishing), seconds});
-    if (pending_.size() == kMost) flush();
-  }
-  void add_done(const Revision& revision, double seconds) {
-    ledger_.add(revision, seconds, lines_);
-    if (lines_.size() > kMostLineBytes) ledger_.write(lines_);
-  }
-
-  void flush() {
-    if (!pending_.empty()) put_in_place();
-    pending_.clear();
-    ledger_.write(lines_);
-  }
-
- private:
-  static constexpr std::size_t kMost = 64;
-  static constexpr std::size_t kMostLineBytes = 65536;
-  struct Pending {
-    Revision revision;
-    Publishing publishing;
-    double seconds;
-  };
-
-  void put_in_place() {
-    for (Pending& one : pending_) {
-      if (inputs_are_unchanged(one.revision)) continue;
-      one.revision.outcome = Outcome::failed;
-      one.revision.valid = false;
-      one.revision.reasons.add(Reason::input_changed);
-      one.publishing = Publishing(*one.revision.publication, Sync::later);  // dropped
-    }
-    const std::set<std::string> folders = all_folders();
-    if (sync(folders)) {
-      for (Pending& one : pending_) one.publishing.commit_first();
-      sync(folders);
-      for (Pending& one : pending_) one.publishing.commit_second();
-      sync(folders);
-    }
-    for (Pending& one : pending_) {
-      settle(one);
-      ledger_.add(one.revision, one.seconds, lines_);
-    }
-  }
-
-  std::set<std::string> all_folders() const {
-    std::set<std::string> folders;
-    for (const Pending& one : pending_) {
-      for (std::string& folder : one.publishing.folders()) folders.insert(std::move(folder));
-    }
-    return folders;
-  }
-
-  bool sync(const std::set<std::string>& folders) {
-    try {
-      sync_file_systems(std::vector<std::string>(folders.begin(), folders.end()));
-      return true;
-    } catch (const FileError& error) {
-      ledger_.tell_trouble(
-          fmt::format("{}: what was written may not outlast a power cut", error.what()));
-      return false;
-    }
-  }
-
-  static void settle(Pending& one) {
-    Revision& revision = one.revision;
-    const Published& published = one.publishing.published();
-    if (revision.outcome == Outcome::failed) return;
-    settle_writing(revision, published.reasons, published.sidecar_fault, published.denied);
-    if (revision.outcome != Outcome::failed && revision.outcome != Outcome::not_writable &&
-        !published.changed) {
-      revision.outcome = Outcome::unchanged;
-    }
-  }
-
- public:
-  static void settle_writing(Revision& revision, const Reasons& reasons,
-                             const std::string& sidecar_fault, bool denied) {
-    if (reasons.empty() && sidecar_fault.empty()) return;
-    revision.outcome = denied ? Outcome::not_writable : Outcome::failed;
-    revision.valid = false;
-    revision.reasons.add(reasons);
-    if (!sidecar_fault.empty()) {
-      revision.reasons.add(Reason::validation_result_unwritable, sidecar_fault);
-    }
-  }
-
- private:
-  Ledger& ledger_;
-  std::vector<Pending> pending_;
-  std::string lines_;
-};
-
-// ---- Working
-
 class Backfiller {
  public:
   Backfiller(const BackfillRequest& request, const BackfillWatcher& watcher)
@@ -312,6 +123,7 @@ class Backfiller {
     });
     tasks_.end(false);
     workers.clear();
+    guarded([&] { writer_.wait(); });
     watching.request_stop();
     watching.join();
     if (fault_) std::rethrow_exception(fault_);
@@ -449,8 +261,7 @@ class Backfiller {
 
   void work() {
     guarded([&] {
-      std::int32_t offset_s = 0;
-      Batch batch(ledger_);
+      Batch batch(ledger_, writer_);
       while (true) {
         std::optional<Task> task = tasks_.pop();
         if (!task) {
@@ -459,21 +270,21 @@ class Backfiller {
           continue;
         }
         if (task->archive) {
-          search(*task->archive, batch, offset_s);
+          search(*task->archive, batch);
         } else {
-          revise_one(*task, batch, offset_s);
+          revise_one(*task, batch);
         }
         tasks_.finished();
       }
     });
   }
 
-  void search(const Place& archive, Batch& batch, std::int32_t& offset_s) {
+  void search(const Place& archive, Batch& batch) {
     const StoreVisitor visitor = visitor_for([&](Task task) {
       if (task.archive) {
-        search(*task.archive, batch, offset_s);
+        search(*task.archive, batch);
       } else {
-        revise_one(task, batch, offset_s);
+        revise_one(task, batch);
       }
     });
     try {
@@ -488,7 +299,7 @@ class Backfiller {
            (!run.aggregate.tree->is_archive() || !request_.revision.output.empty());
   }
 
-  void revise_one(const Task& task, Batch& batch, std::int32_t& offset_s) {
+  void revise_one(const Task& task, Batch& batch) {
     const auto start = Clock::now();
     const StoredRun& run = task.run;
     std::array<std::vector<Place>, 2> pieces;
@@ -504,8 +315,7 @@ class Backfiller {
           found.push_back(place_of(text));
         }
       }
-      revision =
-          revise(run, std::move(pieces[0]), std::move(pieces[1]), request_.revision, offset_s);
+      revision = revise(run, std::move(pieces[0]), std::move(pieces[1]), request_.revision);
     } catch (const FileError& error) {
       revision.run = run;
       revision.reasons.add(Reason::archive_unreadable, error.what());
@@ -526,7 +336,7 @@ class Backfiller {
 
   void show_changes(Revision& revision) {
     const Preview changes = preview(*revision.publication);
-    Batch::settle_writing(revision, changes.reasons, changes.sidecar_fault, changes.denied);
+    note_writing_fault(revision, changes.reasons, changes.sidecar_fault, changes.denied);
     if (revision.outcome != Outcome::patched && revision.outcome != Outcome::not_valid) return;
     if (changes.changes) {
       ledger_.tell_changes(changes.lines);
@@ -550,6 +360,7 @@ class Backfiller {
   std::vector<Place> stores_;
   std::optional<std::pair<dev_t, ino_t>> output_;
   Ledger ledger_;
+  BatchWriter writer_{ledger_};
   PieceIndex index_;
   Tasks tasks_;
   std::mutex fault_mutex_;

@@ -267,7 +267,9 @@ class Measurer {
                       fmt::format("{} of {} rows, the first {}", bad_stamps, telemetry.rows(),
                                   telemetry.first_bad_stamp()));
     }
-    if (reasons.contains(Reason::no_usable_power_samples)) explain_no_samples(telemetry);
+    if (reasons.contains(Reason::no_usable_power_samples) && request_.explains) {
+      explain_no_samples(telemetry);
+    }
   }
 
   // Reads the whole file once more, for its first and last stamp: only done when there is nothing

@@ -160,7 +160,11 @@ Telemetry Recording::open() const {
     hash_ = std::make_unique<ContentHash>();
     bytes = std::make_unique<HashingSource>(std::move(bytes), *hash_);
   }
-  return Telemetry(decompressed(std::move(bytes), path_), zone_, columns_, supposed_zone_);
+  Telemetry telemetry(decompressed(std::move(bytes), path_), zone_, columns_);
+  if (suppose_ && !zone_ && !telemetry.columns().naive_is_utc && telemetry.first_wall_s()) {
+    telemetry.use_zone(suppose_(*telemetry.first_wall_s()));
+  }
+  return telemetry;
 }
 
 std::string Recording::content_hash() const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <iterator>
 
@@ -154,6 +155,14 @@ std::vector<Place> distinct(std::vector<Place> places) {
   return result;
 }
 
+// With most offsets the window is not in the recording at all; recorders are started a little
+// before the load.
+std::int32_t likely_offset_s(double first_wall_s, Window window) {
+  constexpr double kStepS = 900;
+  const double offset_s = std::ceil((first_wall_s - window.start_unix_s) / kStepS) * kStepS;
+  return std::abs(offset_s) <= 14 * 3600 ? static_cast<std::int32_t>(offset_s) : 0;
+}
+
 // ---- One telemetry file with one benchmark result
 
 struct Attempt {
@@ -169,9 +178,8 @@ struct Attempt {
 
 class Attempting {
  public:
-  Attempting(const RevisionOptions& options, std::optional<std::int64_t> expected_num_gpus,
-             std::int32_t& offset_s)
-      : options_(options), expected_num_gpus_(expected_num_gpus), offset_s_(offset_s) {}
+  Attempting(const RevisionOptions& options, std::optional<std::int64_t> expected_num_gpus)
+      : options_(options), expected_num_gpus_(expected_num_gpus) {}
 
   // Throws FileError.
   Attempt run(const Place& telemetry, const Place& benchmark) {
@@ -250,11 +258,20 @@ class Attempting {
   // again.
   void judge_by_evidence(MeasurementRequest& request, Recording& recording,
                          const BenchmarkReading& reading) {
-    ZoneEvidence evidence(reading.benchmark->window);
-    request.also = [&](std::span<const Reading> readings) { evidence.take(readings, offset_s_); };
-    recording.suppose_zone(Zone::fixed(offset_s_));
+    const Window window = reading.benchmark->window;
+    std::int32_t supposed_offset_s = 0;
+    recording.suppose_zone([&](double first_wall_s) {
+      supposed_offset_s = likely_offset_s(first_wall_s, window);
+      return Zone::fixed(supposed_offset_s);
+    });
+    ZoneEvidence evidence(window);
+    request.also = [&](std::span<const Reading> readings) {
+      evidence.take(readings, supposed_offset_s);
+    };
+    request.explains = false;
     judge(request, recording, reading);
     request.also = nullptr;
+    request.explains = true;
     std::optional<TelemetryFacts>& facts = attempt_.verdict.measurement.telemetry;
     if (!facts || facts->columns.naive_is_utc || facts->timezone_source == "stamps") return;
     if (facts->naive_stamps == 0) {  // there was nothing to read in any zone
@@ -269,19 +286,19 @@ class Attempting {
       finding.why_none = "some stamps carry an offset and others do not";
     }
     if (finding.winner) {
-      use_winner(finding, request, recording, reading);
+      use_winner(finding, supposed_offset_s, request, recording, reading);
     } else {
       refuse(finding, request, recording, reading);
     }
   }
 
-  void use_winner(const ZoneFinding& finding, const MeasurementRequest& request,
-                  Recording& recording, const BenchmarkReading& reading) {
+  void use_winner(const ZoneFinding& finding, std::int32_t supposed_offset_s,
+                  const MeasurementRequest& request, Recording& recording,
+                  const BenchmarkReading& reading) {
     const ZoneCandidate& winner = *finding.winner;
-    if (winner.step || winner.offset_s != offset_s_) {
+    if (winner.step || winner.offset_s != supposed_offset_s) {
       recording.use_zone(winner.zone(), "evidence");
       judge(request, recording, reading);
-      if (!winner.step) offset_s_ = winner.offset_s;
     } else {
       attempt_.verdict.measurement.telemetry->timezone_source = "evidence";
     }
@@ -319,7 +336,6 @@ class Attempting {
 
   const RevisionOptions& options_;
   std::optional<std::int64_t> expected_num_gpus_;
-  std::int32_t& offset_s_;
   Attempt attempt_;
   std::vector<std::unique_ptr<OpenedFile>> side_files_;
 };
@@ -338,8 +354,7 @@ bool fits(const Attempt& attempt) {
 
 class Reviser {
  public:
-  Reviser(const StoredRun& run, const RevisionOptions& options, std::int32_t& offset_s)
-      : options_(options), offset_s_(offset_s) {
+  Reviser(const StoredRun& run, const RevisionOptions& options) : options_(options) {
     revision_.run = run;
   }
 
@@ -424,7 +439,7 @@ class Reviser {
   }
 
   Attempt attempt(const Place& telemetry, const Place& benchmark) {
-    return Attempting(options_, expected_num_gpus_, offset_s_).run(telemetry, benchmark);
+    return Attempting(options_, expected_num_gpus_).run(telemetry, benchmark);
   }
 
   void conclude(Attempt attempt) {
@@ -570,7 +585,6 @@ class Reviser {
   }
 
   const RevisionOptions& options_;
-  std::int32_t& offset_s_;
   std::string text_;  // the aggregate's
   Target target_;
   InputFile others_;
@@ -588,8 +602,8 @@ std::string_view outcome_name(Outcome outcome) {
 }
 
 Revision revise(const StoredRun& run, std::vector<Place> telemetry, std::vector<Place> benchmarks,
-                const RevisionOptions& options, std::int32_t& offset_s) {
-  return Reviser(run, options, offset_s).run(std::move(telemetry), std::move(benchmarks));
+                const RevisionOptions& options) {
+  return Reviser(run, options).run(std::move(telemetry), std::move(benchmarks));
 }
 
 bool inputs_are_unchanged(const Revision& revision) {

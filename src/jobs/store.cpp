@@ -145,15 +145,24 @@ Place inside(const Place& archive) {
   return {open_archive(archive), "", archive.shown, archive.below, archive.folder};
 }
 
-// The folder or archive of that name.
-std::optional<Place> container(const std::shared_ptr<const Place>& folder,
+std::optional<Place> folder_in(const std::shared_ptr<const Place>& folder,
                                const std::string& name) {
   Place place = child(folder, name);
-  if (place.tree->has_folder(place.path)) return place;
+  if (!place.tree->has_folder(place.path)) return std::nullopt;
+  return place;
+}
+
+// The archive of that name, with what makes it one behind it.
+std::optional<Place> archive_in(const std::shared_ptr<const Place>& folder,
+                                const std::string& name) {
   for (const std::string_view end : kArchives) {
-    if (const auto archive = file_in(folder, name + std::string(end))) return inside(*archive);
+    if (auto archive = file_in(folder, name + std::string(end))) return archive;
   }
   return std::nullopt;
+}
+
+bool has_artifact(const std::shared_ptr<const Place>& folder, const std::string& name) {
+  return folder_in(folder, name) || archive_in(folder, name);
 }
 
 // ---- The walk
@@ -216,7 +225,7 @@ class Walk {
     StoredRun run{artifact.run, artifact.run, Layout::agentic, *folder, Place{}};
     if (artifact.kind == Kind::bmk_agentic) {
       if (auto result = file_in(folder, artifact.run + ".json")) run.aggregate = std::move(*result);
-    } else if (folder->folder && container(folder->folder, "bmk_agentic_" + artifact.run)) {
+    } else if (folder->folder && has_artifact(folder->folder, "bmk_agentic_" + artifact.run)) {
       return;
     }
     visitor_.run(run);
@@ -252,7 +261,8 @@ class Walk {
     if (artifact.kind == Kind::no_run) return;
     // Not opened for what is known without.
     if (artifact.kind == Kind::agentic || artifact.kind == Kind::bmk_agentic) {
-      if (artifact.kind == Kind::bmk_agentic || !container(folder, "bmk_agentic_" + artifact.run)) {
+      if (artifact.kind == Kind::bmk_agentic ||
+          !has_artifact(folder, "bmk_agentic_" + artifact.run)) {
         visitor_.run({artifact.run, artifact.run, Layout::agentic, archive, Place{}});
       }
       return;
@@ -321,15 +331,23 @@ std::vector<Place> nearby_pieces(const StoredRun& run, PieceKind kind) {
            look(folder, "gpu_metrics.csv");
   };
   const auto own = std::make_shared<const Place>(run.folder);
-  if (look_in(own)) return found;
-  for (const char* artifact : {"gpu_metrics_", "power_audit_"}) {
-    for (const std::shared_ptr<const Place>& folder : {own, run.folder.folder}) {
-      if (!folder) continue;
-      const auto place = container(folder, artifact + run.name);
-      if (place && look_in(std::make_shared<const Place>(*place))) return found;
+  const auto look_in_artifacts = [&](auto&& artifact_in) {
+    for (const char* artifact : {"gpu_metrics_", "power_audit_"}) {
+      for (const std::shared_ptr<const Place>& folder : {own, run.folder.folder}) {
+        if (!folder) continue;
+        std::optional<Place> place = artifact_in(folder, artifact + run.name);
+        if (place && look_in(std::make_shared<const Place>(std::move(*place)))) return true;
+      }
     }
-  }
-  if (run.folder.folder) look_in(run.folder.folder);
+    return false;
+  };
+  const auto unpacked = [](const std::shared_ptr<const Place>& folder, const std::string& name) {
+    const auto archive = archive_in(folder, name);
+    return archive ? std::optional(inside(*archive)) : std::nullopt;
+  };
+  if (look_in(own) || look_in_artifacts(folder_in)) return found;
+  if (run.folder.folder && look_in(run.folder.folder)) return found;
+  look_in_artifacts(unpacked);
   return found;
 }
 

@@ -173,12 +173,16 @@ TEST(ZoneEvidence, RefusesWhenTwoOffsetsFit) {
 }
 
 TEST(ZoneEvidence, RefusesEdgesThatAreCommon) {
-  // 60 s of load every 100 s: nowhere else on a quarter hour of the window, but that is luck.
+  // 60 s of load every 110 s: nowhere else on a quarter hour of the window, but that is luck.
   std::vector<Load> loads;
-  for (int i = -8; i < 8; ++i) loads.push_back({i * 100.0, i * 100.0 + 60});
-  EXPECT_EQ(
-      name_of(finding_of({.first_s = -850, .last_s = 850, .loads = loads}, {kStart, kStart + 60})),
-      "none: edges such as those on the window's edges are common in the recording");
+  for (int i = -8; i < 14; ++i) loads.push_back({i * 110.0, i * 110.0 + 60});
+  const auto name = [&](double last_s) {
+    return name_of(
+        finding_of({.first_s = -850, .last_s = last_s, .loads = loads}, {kStart, kStart + 60}));
+  };
+  EXPECT_EQ(name(1500),
+            "none: edges such as those on the window's edges are common in the recording");
+  EXPECT_EQ(name(850), "+00:00") << "no other offset covers the window";
 }
 
 TEST(ZoneEvidence, TellsWhatItCannotUse) {

@@ -518,7 +518,8 @@ class StoreMaker:
                    "dropped-gpu": "benchmark_window_not_bracketed"}
         for fault, reason in reasons.items():
             recording = self.recording(faults=(fault,))
-            known = self.zone_file(recording) if fault == "dropped-gpu" \
+            # A gap may hide an edge of a short load.
+            known = self.zone_file(recording) if fault in ("dropped-gpu", "gap") \
                 and recording.schema == "nvidia-smi" else None
             self.run(fault, recording, "not_valid", [reason], zone_file=known,
                      plain=known is not None)

@@ -11,10 +11,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "aggregate_power/base/byte_source.h"
 
@@ -163,9 +165,11 @@ class PendingFile {
 // that was killed may not have come to that. Throws FileError.
 void sync_in_place(const std::string& path);
 
-// Makes sure that all that was written to the file systems of these folders outlasts a power cut,
-// each once: for many files that is far less work than to sync each. Folders that are not there are
-// passed over. Throws FileError.
+// Of some folders, one in each file system; those that are not there are left out.
+std::vector<std::string> one_folder_each(const std::set<std::string>& folders);
+
+// Makes sure that all that was written to the file systems of these folders outlasts a power cut:
+// for many files that is far less work than to sync each. Throws FileError.
 void sync_file_systems(std::span<const std::string> folders);
 
 // The folder that holds what `path` leads to; `path` itself where that cannot be told.

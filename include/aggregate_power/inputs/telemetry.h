@@ -43,13 +43,17 @@ class Telemetry {
  public:
   // Reads the beginning of `source` (at most 64 KiB) and chooses the columns. UTF-8, UTF-16 with a
   // byte-order mark, NULs and bytes that are no text are all taken. Stamps without an offset are
-  // read in `zone`; without one, in the recorder's own (UTC for xpu-smi 2), else in `otherwise`.
+  // read in `zone`; without one, in the recorder's own (UTC for xpu-smi 2), else the process's.
   // Throws what `source` throws, and CsvError when the very first row is faulty.
   Telemetry(std::unique_ptr<ByteSource> source, const std::optional<Zone>& zone,
-            const ColumnNames& wanted = {}, const Zone& otherwise = Zone::local());
+            const ColumnNames& wanted = {});
 
   const Columns& columns() const { return columns_; }
   const Zone& zone() const { return zone_; }
+  // What the clock showed in the first row, if that has a stamp without an offset.
+  const std::optional<double>& first_wall_s() const { return first_wall_s_; }
+  // Before read(): another zone for stamps without an offset.
+  void use_zone(const Zone& zone);
 
   // Gives all rows that mean something to `take`, in the file's order, in batches. Call it once,
   // and only when columns() has a timestamp and a power column; without a device column every row
@@ -82,6 +86,7 @@ class Telemetry {
   std::unique_ptr<CsvReader> csv_;
   Columns columns_;
   Zone zone_;
+  std::optional<double> first_wall_s_;
   StampParser stamps_;
   DeviceNames devices_;
   std::size_t header_cells_ = 0;

@@ -22,6 +22,7 @@ struct MeasurementRequest {
   std::optional<std::int64_t> expected_num_gpus;
   double max_sample_gap_s = kDefaultMaxSampleGapS;
   bool with_snapshots = false;  // compare with the energy snapshots beside the recording
+  bool explains = true;         // reads the recording once more, where its reasons need explaining
   // Sees all readings too, in the file's order.
   std::function<void(std::span<const Reading>)> also;
 };

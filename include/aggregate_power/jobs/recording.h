@@ -43,8 +43,10 @@ class Recording {
   const std::string& zone_source() const { return zone_source_; }
   // From the next open() on.
   void use_zone(Zone zone, std::string source);
-  // The zone where nothing else tells it, instead of the process's.
-  void suppose_zone(Zone zone) { supposed_zone_ = std::move(zone); }
+  // What to take for the zone where nothing tells it, instead of the process's, given what the
+  // clock showed in the first row.
+  using Suppose = std::function<Zone(double first_wall_s)>;
+  void suppose_zone(Suppose suppose) { suppose_ = std::move(suppose); }
   // What was odd about the zone file.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
@@ -77,7 +79,7 @@ class Recording {
   bool is_hashed_ = false;
   mutable std::unique_ptr<ContentHash> hash_;  // of the first open()
   std::optional<Zone> zone_;
-  Zone supposed_zone_ = Zone::local();
+  Suppose suppose_;
   ColumnNames columns_;
   std::string zone_source_ = "default";
   Reasons faults_;

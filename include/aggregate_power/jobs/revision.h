@@ -58,11 +58,9 @@ struct Revision {
 };
 
 // Without pieces of a kind the run is not recomputable. Of several, those are taken that fit each
-// other, if only these do. `offset_s` is where to begin looking for the time zone, and is set to
-// what was found; it saves time, and changes no result. Never throws for what is wrong with the
-// run.
+// other, if only these do. Never throws for what is wrong with the run.
 Revision revise(const StoredRun& run, std::vector<Place> telemetry, std::vector<Place> benchmarks,
-                const RevisionOptions& options, std::int32_t& offset_s);
+                const RevisionOptions& options);
 
 // Whether what was read for it is still what is there.
 bool inputs_are_unchanged(const Revision& revision);

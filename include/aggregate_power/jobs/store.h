@@ -64,8 +64,8 @@ void walk_store(const Place& store, const StoreVisitor& visitor);
 void walk_archive(const Place& archive, const StoreVisitor& visitor);
 
 // The nearest files that can be this piece of the run: in its own folder, else in the sibling
-// gpu_metrics_NAME, else in the sibling power_audit_NAME, else in the folder above. Throws
-// FileError when an archive there cannot be read.
+// gpu_metrics_NAME, else in the sibling power_audit_NAME, else in the folder above, else in
+// archives of these names. Throws FileError when an archive there cannot be read.
 std::vector<Place> nearby_pieces(const StoredRun& run, PieceKind kind);
 
 // A file beside another one; nothing when there is none of that name.

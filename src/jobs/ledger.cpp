@@ -1,0 +1,90 @@
+// What is said of the runs of a store.
+#include "aggregate_power/jobs/ledger.h"
+
+#include <fmt/format.h>
+
+#include "aggregate_power/base/path.h"
+
+namespace aggregate_power {
+namespace {
+
+std::string shown(const Revision& revision) {
+  const StoredRun& run = revision.run;
+  return printable_path(run.aggregate.tree ? run.aggregate.shown : run.folder.shown);
+}
+
+RunLine line_of(const Revision& revision, double seconds) {
+  const auto path = [](const std::optional<Place>& place) {
+    return place ? place->shown : std::string();
+  };
+  RunLine line;
+  line.run = revision.run.name;
+  line.layout = layout_name(revision.run.layout);
+  line.aggregate = revision.run.aggregate.shown;
+  line.telemetry = path(revision.telemetry);
+  line.benchmark = path(revision.benchmark);
+  line.outcome = outcome_name(revision.outcome);
+  line.reasons = revision.reasons.codes();
+  line.metrics = revision.metrics;
+  line.timezone = revision.timezone;
+  line.seconds = seconds;
+  return line;
+}
+
+}  // namespace
+
+Ledger::Ledger(const BackfillRequest& request, const BackfillWatcher& watcher) : watcher_(watcher) {
+  if (!request.report.empty()) report_.emplace(request.report);
+}
+
+void Ledger::add(const Revision& revision, double seconds, std::string& lines) {
+  if (report_) lines += run_line_text(line_of(revision, seconds));
+  const std::lock_guard guard(mutex_);
+  BackfillCounts& counts = progress_.counts;
+  ++counts.outcomes[static_cast<std::size_t>(revision.outcome)];
+  const bool stands =
+      revision.outcome == Outcome::patched || revision.outcome == Outcome::unchanged;
+  if (stands && revision.valid) ++counts.valid;
+  if (revision.outcome == Outcome::unchanged && !revision.valid) ++counts.unchanged_not_valid;
+  for (const Reasons::Entry& entry : revision.reasons.entries()) ++counts.reasons[entry.reason];
+  if (revision.outcome == Outcome::failed) {
+    watcher_.trouble(fmt::format("{}: failed: {}", shown(revision), revision.reasons.text()));
+  }
+}
+
+void Ledger::write(std::string& lines) {
+  if (report_ && !lines.empty()) report_->add(lines);
+  lines.clear();
+}
+
+void Ledger::tell_changes(const std::vector<std::string>& lines) {
+  const std::lock_guard guard(mutex_);
+  for (const std::string& line : lines) watcher_.change(line);
+}
+
+void Ledger::tell_trouble(const std::string& line) {
+  const std::lock_guard guard(mutex_);
+  watcher_.trouble(line);
+}
+
+void Ledger::add_found() {
+  const std::lock_guard guard(mutex_);
+  ++progress_.found;
+}
+
+void Ledger::add_folder_link() {
+  const std::lock_guard guard(mutex_);
+  ++progress_.counts.folder_links;
+}
+
+void Ledger::all_found() {
+  const std::lock_guard guard(mutex_);
+  progress_.all_found = true;
+}
+
+BackfillProgress Ledger::progress() const {
+  const std::lock_guard guard(mutex_);
+  return progress_;
+}
+
+}  // namespace aggregate_power
