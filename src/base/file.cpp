@@ -105,6 +105,13 @@ std::optional<std::string> link_text(const std::string& path) {
   throw FileError(path, "read the link", errno);
 }
 
+// Where to rename to. Nearly always that is the path itself, and to resolve it takes longer.
+std::string target_of(const std::string& path) {
+  struct stat found;
+  const bool is_plain = lstat(path.c_str(), &found) == 0 && !S_ISLNK(found.st_mode);
+  return is_plain ? path : resolve_links(path);
+}
+
 // ---- Folders
 
 void sync_folder(const std::string& folder, const std::string& path) {
@@ -409,7 +416,7 @@ PendingFile::PendingFile(const std::string& path, std::string_view bytes, bool m
   path_ = path;
   sync_ = sync;
   if (make_folders) make_folder(folder_of(path), sync);
-  target_ = resolve_links(path);
+  target_ = target_of(path);
   const std::optional<struct stat> old = status(target_);
   if (old) require_regular(*old, path);
   create_temporary(old ? 0600 : 0666);  // 0600: no one reads it before it has its owner and mode
@@ -456,7 +463,7 @@ void PendingFile::commit() {
 }
 
 void sync_in_place(const std::string& path) {
-  const std::string target = resolve_links(path);
+  const std::string target = target_of(path);
   const Descriptor file(open_fd(target, O_RDONLY));
   if (file.get() < 0) throw FileError(path, "open", errno);
   if (retrying([&] { return fsync(file.get()); }) != 0) throw FileError(path, "sync", errno);
@@ -486,7 +493,7 @@ void sync_file_systems(std::span<const std::string> folders) {
 
 std::string folder_behind(const std::string& path) noexcept {
   try {
-    return folder_of(resolve_links(path));
+    return folder_of(target_of(path));
   } catch (const FileError&) {
     return path;
   }
@@ -495,7 +502,7 @@ std::string folder_behind(const std::string& path) noexcept {
 void remove_stale_temporaries(const std::string& target) noexcept {
   try {
     if (!is_first_look(folder_of(target))) return;
-    const std::string folder = folder_of(resolve_links(target));
+    const std::string folder = folder_of(target_of(target));
     if (folder == folder_of(target) || is_first_look(folder)) remove_stale_in(folder);
   } catch (...) {  // what stays now goes with a later run
   }

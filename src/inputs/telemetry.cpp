@@ -65,10 +65,10 @@ void Telemetry::read_head(const ColumnNames& wanted) {
 
   std::vector<std::vector<std::string>> cells;
   cells.reserve(rows.size());
-  for (const CsvTextRow& row : rows) cells.push_back(row.cells);
+  for (CsvTextRow& row : rows) cells.push_back(std::move(row.cells));
   const auto behind = [&](std::size_t i) { return Rows(cells).subspan(i + 1); };
   const auto is_comment = [&](std::size_t i) {
-    return !rows[i].blank && strip(rows[i].cells[0]).starts_with('#');
+    return !rows[i].blank && strip(cells[i][0]).starts_with('#');
   };
   const auto find_header = [&](auto&& accept) {
     std::size_t i = 0;

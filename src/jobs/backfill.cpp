@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -57,16 +58,19 @@ class Tasks {
     has_task_.notify_one();
   }
 
-  // Nothing when there is none for a moment; is_over() tells whether there will be.
-  std::optional<Task> pop() {
+  // Some at a time: most are short. None when there is none for a moment; is_over() tells whether
+  // there will be.
+  std::vector<Task> pop() {
     constexpr auto kMoment = std::chrono::milliseconds(100);
     std::unique_lock lock(mutex_);
     has_task_.wait_for(lock, kMoment, [&] { return !waiting_.empty() || is_over_; });
-    if (waiting_.empty()) return std::nullopt;
-    Task task = std::move(waiting_.front());
-    waiting_.pop_front();
+    const std::size_t count = std::min((waiting_.size() + kShare - 1) / kShare, kMostAtATime);
+    std::vector<Task> tasks(
+        std::make_move_iterator(waiting_.begin()),
+        std::make_move_iterator(waiting_.begin() + static_cast<std::ptrdiff_t>(count)));
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(count));
     has_room_.notify_one();
-    return task;
+    return tasks;
   }
   void finished() {
     const std::lock_guard guard(mutex_);
@@ -92,6 +96,8 @@ class Tasks {
 
  private:
   static constexpr std::size_t kMostWaiting = 256;
+  static constexpr std::size_t kShare = 8;  // of what waits, leaving enough for the others
+  static constexpr std::size_t kMostAtATime = 8;
   std::mutex mutex_;
   std::condition_variable has_task_;
   std::condition_variable has_room_;
@@ -263,18 +269,19 @@ class Backfiller {
     guarded([&] {
       Batch batch(ledger_, writer_);
       while (true) {
-        std::optional<Task> task = tasks_.pop();
-        if (!task) {
+        const std::vector<Task> tasks = tasks_.pop();
+        if (tasks.empty()) {
           batch.flush();
           if (tasks_.is_over()) return;
-          continue;
         }
-        if (task->archive) {
-          search(*task->archive, batch);
-        } else {
-          revise_one(*task, batch);
+        for (const Task& task : tasks) {
+          if (task.archive) {
+            search(*task.archive, batch);
+          } else {
+            revise_one(task, batch);
+          }
+          tasks_.finished();
         }
-        tasks_.finished();
       }
     });
   }

@@ -562,7 +562,7 @@ class Reviser {
     };
     const auto is_same = [&](const Place& place, const InputFile* input) {
       if (input == nullptr) return false;
-      const auto facts = place.tree->find_file(place.path);
+      const auto facts = place.facts ? place.facts : place.tree->find_file(place.path);
       if (!facts || facts->bytes != input->bytes) return false;
       // What was written in the same tick of the clock may have been written behind it.
       if (!options_.verify) return facts->modified_ns < record_ns;

@@ -1,10 +1,15 @@
 // The audit record of a run as JSON.
 #include "aggregate_power/jobs/sidecar.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
 
 #include <nlohmann/json.hpp>
 
+#include "aggregate_power/base/byte_source.h"
+#include "aggregate_power/base/json.h"
 #include "aggregate_power/base/path.h"
 
 namespace aggregate_power {
@@ -148,7 +153,16 @@ std::optional<SidecarVerdict> read_sidecar(std::string_view text) {
     return InputFile{{}, json.at("bytes").get<std::uint64_t>(), json.at("xxh3_128")};
   };
   try {
-    const Json record = Json::parse(text);
+    // Only what is wanted is made a document of: this is all that a run which is up to date takes.
+    std::map<std::string, Json> record;
+    MemorySource source(text);
+    scan_json(source, [&](const JsonMember& member) {
+      constexpr std::string_view kWanted[] = {"power_valid", "reasons", "telemetry_source",
+                                              "benchmark_result", "computed_from"};
+      if (std::ranges::find(kWanted, member.key) == std::end(kWanted)) return;
+      record[std::string(member.key)] =
+          Json::parse(text.substr(member.value_begin, member.value_end - member.value_begin));
+    });
     const Json& from = record.at("computed_from");
     SidecarVerdict verdict;
     verdict.valid = record.at("power_valid");
@@ -167,7 +181,7 @@ std::optional<SidecarVerdict> read_sidecar(std::string_view text) {
     verdict.origin.expected_num_gpus = options.at("expected_num_gpus");
     verdict.origin.timezone = options.at("timezone");
     return verdict;
-  } catch (const Json::exception&) {
+  } catch (const std::exception&) {  // JsonError, Json::exception, std::out_of_range
     return std::nullopt;
   }
 }

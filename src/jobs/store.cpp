@@ -98,7 +98,8 @@ Place child(const std::shared_ptr<const Place>& folder, std::string_view name) {
 
 std::optional<Place> file_in(const std::shared_ptr<const Place>& folder, const std::string& name) {
   Place place = child(folder, name);
-  if (!place.tree->find_file(place.path)) return std::nullopt;
+  place.facts = place.tree->find_file(place.path);
+  if (!place.facts) return std::nullopt;
   return place;
 }
 

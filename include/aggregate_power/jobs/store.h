@@ -21,6 +21,7 @@ struct Place {
   std::string shown;                    // for people: the store as it was named, and what is below
   std::string below;                    // the store
   std::shared_ptr<const Place> folder;  // that holds it; nothing above the store
+  std::optional<FileFacts> facts = {};  // of a file, when it was looked for
 };
 
 enum class Layout { power_audit, bmk, folder, multinode, agentic };
