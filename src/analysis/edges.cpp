@@ -7,7 +7,8 @@
 namespace aggregate_power {
 namespace {
 
-constexpr double kClearNoises = 5;       // an edge is so many times the noise of its height
+constexpr double kVisibleNoises = 3.5;  // an edge is so many times the noise of its height
+constexpr double kClearNoises = 5;
 constexpr double kClearShare = 0.05;     // and this share of the higher side's power
 constexpr std::size_t kLeastFilled = 2;  // seconds with readings on either side; one is a spike
 
@@ -64,6 +65,7 @@ Edge edge_between(const CurveSums::Stretch& idle, const CurveSums::Stretch& load
   return {.height_w = static_cast<float>(height_w),
           .idle_w = static_cast<float>(idle.mean_w),
           .known = true,
+          .visible = height_w > 0 && height_w >= kVisibleNoises * noise_w,
           .clear = clear};
 }
 
@@ -74,6 +76,9 @@ void look_around(std::vector<Edge>& edges) {
     const std::size_t end = std::min(edges.size(), i + Edges::kNear_s + 1);
     for (std::size_t j = begin; j < end; ++j) {
       edges[i].highest_near_w = std::max(edges[i].highest_near_w, edges[j].height_w);
+      if (!edges[j].visible) continue;
+      edges[i].highest_visible_near_w =
+          std::max(edges[i].highest_visible_near_w, edges[j].height_w);
     }
   }
 }

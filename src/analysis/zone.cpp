@@ -110,8 +110,8 @@ struct ZoneEvidence::Placed {
   // Whether it may be the right one although the winner fits.
   bool rivals(const Placed& winner) const {
     const double least_w = kRivalShare * winner.edge_w();
-    const bool rises = rise.highest_near_w >= least_w;
-    const bool falls = fall.highest_near_w >= least_w;
+    const bool rises = rise.highest_visible_near_w >= least_w;
+    const bool falls = fall.highest_visible_near_w >= least_w;
     // One edge is enough if power is up all along: other loads may hide the second. But a step of
     // the clock may let two candidates share an edge, and then the one with both is right.
     const auto is_up = [&](const Edge& edge) { return is_filled(edge, least_w); };

@@ -416,7 +416,7 @@ PendingFile::PendingFile(const std::string& path, std::string_view bytes, bool m
   path_ = path;
   sync_ = sync;
   if (make_folders) make_folder(folder_of(path), sync);
-  target_ = target_of(path);
+  target_ = resolve_links(path);
   const std::optional<struct stat> old = status(target_);
   if (old) require_regular(*old, path);
   create_temporary(old ? 0600 : 0666);  // 0600: no one reads it before it has its owner and mode
@@ -463,7 +463,7 @@ void PendingFile::commit() {
 }
 
 void sync_in_place(const std::string& path) {
-  const std::string target = target_of(path);
+  const std::string target = resolve_links(path);
   const Descriptor file(open_fd(target, O_RDONLY));
   if (file.get() < 0) throw FileError(path, "open", errno);
   if (retrying([&] { return fsync(file.get()); }) != 0) throw FileError(path, "sync", errno);

@@ -51,10 +51,12 @@ class CurveGatherer {
 // How much higher the mean power is on the load's side of an instant than on the other.
 struct Edge {
   float height_w = 0;
-  float idle_w = 0;          // of the side that the load is not on
-  float highest_near_w = 0;  // of all edges within kNear_s
-  bool known = false;        // both sides have readings
-  bool clear = false;        // stands out of the noise
+  float idle_w = 0;                  // of the side that the load is not on
+  float highest_near_w = 0;          // of all edges within kNear_s
+  float highest_visible_near_w = 0;  // of those that noise alone would hardly make
+  bool known = false;                // both sides have readings
+  bool visible = false;              // may be more than noise
+  bool clear = false;                // is more than noise
 
   // Here, and not somewhere near.
   bool sits() const { return clear && height_w >= 0.7F * highest_near_w; }
