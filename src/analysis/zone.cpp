@@ -109,6 +109,8 @@ struct ZoneEvidence::Placed {
 
   // Whether it may be the right one although the winner fits.
   bool rivals(const Placed& winner) const {
+    // However weak its load is beside the winner's: the strong one may be another run's.
+    if (fits()) return true;
     const double least_w = kRivalShare * winner.edge_w();
     const bool rises = rise.highest_visible_near_w >= least_w;
     const bool falls = fall.highest_visible_near_w >= least_w;

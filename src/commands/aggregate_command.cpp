@@ -45,12 +45,6 @@ CLI::Validator seconds() {
       "");
 }
 
-bool required_by_environment() {
-  const char* const value = std::getenv("REQUIRE_POWER");
-  const std::string lower = lower_ascii(value == nullptr ? "" : value);
-  return lower == "1" || lower == "true" || lower == "yes";
-}
-
 AggregateRequest request_of(const Texts& texts) {
   AggregateRequest request;
   if (texts.bench_result == "-" || texts.agg_result == "-") {

@@ -7,7 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/analysis/integrate.h"
 #include "aggregate_power/base/error.h"
+#include "aggregate_power/base/file.h"
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/base/python_number.h"
 #include "aggregate_power/base/unicode.h"
@@ -25,6 +27,7 @@ struct Texts {
   std::string shard;
   std::string only;
   std::string timezone = "auto";
+  double max_sample_gap = kDefaultMaxSampleGapS;
   std::string expected_num_gpus = "auto";
   int schema_version = 2;
   unsigned jobs = 0;
@@ -81,6 +84,12 @@ unsigned usable_processors() {
   return static_cast<unsigned>(std::max(CPU_COUNT(&set), 1));
 }
 
+CLI::Validator something() {
+  return CLI::Validator(
+      [](std::string& text) { return text.empty() ? "expected a name, got ''" : std::string(); },
+      "");
+}
+
 BackfillRequest request_of(const Texts& texts) {
   BackfillRequest request;
   for (const std::string& store : texts.stores) request.stores.push_back(normal_path(store));
@@ -99,6 +108,7 @@ BackfillRequest request_of(const Texts& texts) {
   }
   if (texts.timezone != "auto") revision.zone = Zone::parse(texts.timezone);
   if (!texts.output.empty()) revision.output = normal_path(texts.output);
+  revision.max_sample_gap_s = texts.max_sample_gap;
   revision.force = texts.force;
   revision.verify = texts.verify;
   return request;
@@ -150,18 +160,27 @@ int run(const Texts& texts) {
   watcher.trouble = [&](const std::string& trouble) {
     const std::lock_guard guard(mutex);
     if (++troubles <= kMostTroubles) line.say(one_line(trouble));
-    if (troubles == kMostTroubles) line.say("more of these are only in the --report");
+    if (troubles == kMostTroubles + 1) line.say("there is more; --report FILE tells all");
   };
   watcher.progress = [&](const BackfillProgress& progress) {
     const std::lock_guard guard(mutex);
     line.show(progress);
   };
-  const BackfillCounts counts = backfill(request, watcher);
+  BackfillCounts counts;
+  try {
+    counts = backfill(request, watcher);
+  } catch (const FileError& error) {  // not for wrong use
+    line.say(fmt::format("error: {}", error.what()));
+    return 1;
+  }
   line.clear();
   say(stdout, summary(counts, request.dry_run));
-  const bool is_unsound = counts.of(Outcome::failed) > 0 ||
-                          (texts.require_power &&
-                           (counts.of(Outcome::not_valid) > 0 || counts.unchanged_not_valid > 0));
+  if (counts.done() == 0) {
+    line.say(texts.only.empty() ? "no run was found" : "no run was found that fits --only");
+  }
+  const bool requires_power = texts.require_power || required_by_environment();
+  const bool is_unsound =
+      counts.of(Outcome::failed) > 0 || (requires_power && counts.valid < counts.done());
   return is_unsound ? 1 : 0;
 }
 
@@ -179,12 +198,14 @@ Command backfill_command() {
   CLI::App& app = *command.options;
   app.add_option("STORE", texts->stores,
                  "Folder or archive (.zip, .tar, .tar.gz, .tar.zst) that holds runs, at any depth")
-      ->required();
+      ->required()
+      ->check(something());
   app.add_flag("--dry-run", texts->dry_run, "Print what would change; write nothing");
   add_option(app, "--output", texts->output,
              "Write all results there, in a mirror of the store, which is then only read; needed "
              "for aggregates in archives")
-      ->type_name("FOLDER");
+      ->type_name("FOLDER")
+      ->check(something());
   add_option(app, "--jobs", texts->jobs, "Runs at a time (default: one for each processor)")
       ->type_name("N")
       ->check(between(1U, 1024U));
@@ -193,7 +214,8 @@ Command backfill_command() {
       ->type_name("I/N")
       ->check(shard_check());
   add_option(app, "--report", texts->report, "Append a line of JSON for each run")
-      ->type_name("FILE.jsonl");
+      ->type_name("FILE.jsonl")
+      ->check(something());
   add_option(app, "--timezone", texts->timezone,
              "What stamps without an offset mean: auto, local, UTC, +HH:MM, -HH:MM or Area/City; "
              "auto: what a zone file beside the recording says, else what the load's edges show "
@@ -211,9 +233,15 @@ Command backfill_command() {
           ->type_name("1|2");
   take_one_of(command, *schema_version, {"1", "2"});
   add_option(app, "--only", texts->only, "Only runs whose name fits, such as '*_b200_*'")
-      ->type_name("GLOB");
+      ->type_name("GLOB")
+      ->check(something());
+  add_option(app, "--max-sample-gap", texts->max_sample_gap,
+             "Longest silence between two samples of a GPU (default: 3)")
+      ->type_name("SECONDS")
+      ->check(between(0.001, 1e9));
   app.add_flag("--require-power", texts->require_power,
-               "End with status 1 when power of a run is not valid");
+               "End with status 1 when a run has no valid power in the end (also: REQUIRE_POWER=1, "
+               "true or yes)");
   app.add_flag("--force", texts->force, "Work out again what is up to date");
   app.add_flag("--verify", texts->verify,
                "Tell what is up to date by hashes of all inputs, not by sizes and times");
@@ -223,7 +251,7 @@ Command backfill_command() {
       "aggregate-power backfill artifacts.zip --output patched\n"
       "aggregate-power backfill artifacts --shard 0/4 --report report.0.jsonl";
   command.exit_statuses =
-      "0 all that could be done is done; 1 some run failed, or is not valid though power is "
+      "0 all that could be done is done; 1 some run failed, or has no valid power though power is "
       "required; 2 wrong options";
   command.notes =
       "A run is an aggregate agg_NAME.json with the benchmark result NAME.json and the telemetry "

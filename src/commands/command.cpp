@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <tuple>
 
@@ -10,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/base/error.h"
+#include "aggregate_power/base/unicode.h"
 
 namespace aggregate_power {
 namespace {
@@ -146,6 +148,12 @@ int run_command(const Command& command, const std::vector<std::string>& argument
 
 void say(std::FILE* stream, const std::string& text) {
   std::ignore = std::fwrite(text.data(), 1, text.size(), stream);
+}
+
+bool required_by_environment() {
+  const char* const value = std::getenv("REQUIRE_POWER");
+  const std::string lower = lower_ascii(value == nullptr ? "" : value);
+  return lower == "1" || lower == "true" || lower == "yes";
 }
 
 std::vector<Command> all_commands() {

@@ -3,7 +3,6 @@
 
 #include <fnmatch.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +10,7 @@
 #include <deque>
 #include <exception>
 #include <iterator>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -40,10 +40,12 @@ constexpr std::string_view kLayoutLetters = "pbfma";
 
 // What a worker does at a time.
 struct Task {
-  StoredRun run;
-  // Where else in the store its pieces can be; nothing: not looked for yet.
-  std::optional<std::array<std::vector<std::string>, 2>> elsewhere;
-  std::optional<Place> archive;  // instead of a run: to be walked
+  StoredRun run = {};
+  // Where else in the store its pieces can be, by PieceKind; nothing: not looked for yet.
+  std::shared_ptr<const std::array<std::vector<std::string>, 2>> elsewhere = {};
+  std::string aggregate_text = {};    // instead of the run's places: place_text() of its aggregate
+  std::optional<Place> archive = {};  // instead of a run: to be walked
+  std::string artifact = {};          // of the archive
 };
 
 // Between the walk, which is ahead by a little, and the workers.
@@ -112,7 +114,7 @@ class Backfiller {
   Backfiller(const BackfillRequest& request, const BackfillWatcher& watcher)
       : request_(request), watcher_(watcher), ledger_(request, watcher) {
     find_stores();
-    find_output();
+    refuse_output_in_a_store();
     allow_many_open_files();
   }
 
@@ -137,11 +139,21 @@ class Backfiller {
   }
 
  private:
+  // "." and ".." are no names.
+  static std::string real_name(const std::string& path) {
+    try {
+      return resolve_links(path);
+    } catch (const FileError&) {
+      return path;  // not there, as will be said
+    }
+  }
+
   void find_stores() {
     std::set<std::string> names;
     for (const std::string& path : request_.stores) {
       const bool is_one = request_.stores.size() == 1;
-      std::string below = is_one ? "" : path.substr(path.rfind('/') + 1);
+      const std::string real = is_one ? path : real_name(path);
+      std::string below = is_one ? "" : real.substr(real.rfind('/') + 1);
       if (!is_one && !request_.revision.output.empty() && !names.insert(below).second) {
         throw Error(
             fmt::format("--output: two stores are called '{}'; run them one by one", below));
@@ -152,20 +164,41 @@ class Backfiller {
     }
   }
 
-  void find_output() {
-    struct stat status {};
+  // What was written must not be found as if it had been there.
+  void refuse_output_in_a_store() const {
     const std::string& output = request_.revision.output;
-    if (output.empty() || ::stat(output.c_str(), &status) != 0) return;
-    if (!S_ISDIR(status.st_mode)) throw Error(fmt::format("--output: {} is no folder", output));
-    output_ = {status.st_dev, status.st_ino};
+    if (output.empty()) return;
+    const std::string target = existing_part(output);
+    for (const Place& store : stores_) {
+      const std::string root = resolve_links(store.path);
+      if (target == root || target.starts_with(root + '/')) {
+        throw Error(fmt::format("--output: {} lies in the store {}; give a folder outside of it",
+                                output, store.path));
+      }
+    }
   }
 
-  // The walk holds a folder open at each level, a batch two files for each run.
-  static void allow_many_open_files() {
+  // Of a path that need not be there, what is there, without links.
+  static std::string existing_part(std::string path) {
+    while (true) {
+      try {
+        return resolve_links(path);
+      } catch (const FileError&) {
+        const std::size_t slash = path.rfind('/');
+        if (slash == std::string::npos) return resolve_links(".");
+        path.resize(std::max<std::size_t>(slash, 1));
+      }
+    }
+  }
+
+  // The walk holds a folder open at each level, a batch three files for each run.
+  void allow_many_open_files() {
+    constexpr rlim_t kEnough = 65536;
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-    limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 65536);
+    limit.rlim_cur = std::min(limit.rlim_max, kEnough);
     std::ignore = ::setrlimit(RLIMIT_NOFILE, &limit);
+    runs_in_a_batch_ = runs_in_a_batch(static_cast<std::size_t>(limit.rlim_cur), request_.jobs);
   }
 
   // What ends all: the first is thrown again at the end.
@@ -198,33 +231,31 @@ class Backfiller {
       index_.add({kSeen, run.name, {}});
       if (!is_ours(run.name, run.artifact)) return;
       ledger_.add_found();
-      take({run, std::nullopt, std::nullopt});
+      take({.run = run});
     };
     visitor.piece = [this](PieceKind kind, const std::string& name, const Place& place) {
       index_.add({static_cast<std::uint8_t>(kind), name, place_text(place)});
     };
-    visitor.archive = [this, take](const Place& archive) {
-      const auto artifact = artifact_run(archive);
-      if (!artifact || is_in_shard(*artifact)) take({{}, std::nullopt, archive});
+    visitor.archive = [this, take](const Place& archive, const std::string& artifact) {
+      if (!artifact.empty() && !is_in_shard(artifact)) return;
+      take({.archive = archive, .artifact = artifact});
     };
     visitor.fault = [this](const Place& place, const std::string& what) {
-      add_fault(place, Reason::folder_unreadable, what);
+      add_fault(place, {}, Reason::folder_unreadable, what);
     };
     visitor.folder_link = [this] { ledger_.add_folder_link(); };
-    visitor.skips = [this](const Place& folder) {
-      struct stat status {};
-      return output_ && !folder.tree->is_archive() && ::stat(folder.path.c_str(), &status) == 0 &&
-             output_ == std::pair(status.st_dev, status.st_ino);
-    };
     return visitor;
   }
 
   // A folder or archive of which nobody knows what runs it holds.
-  void add_fault(const Place& place, Reason reason, const std::string& what) {
+  void add_fault(const Place& place, const std::string& artifact, Reason reason,
+                 const std::string& what) {
     Revision revision;
     revision.run.name = place.shown.substr(place.shown.rfind('/') + 1);
-    if (!is_in_shard(artifact_run(place).value_or(revision.run.name))) return;
-    revision.run.folder = place;
+    revision.run.folder.shown = place.shown;
+    const bool is_elsewhere =
+        artifact.empty() ? !is_in_shard(revision.run.name) : !is_ours(artifact, artifact);
+    if (is_elsewhere) return;
     revision.reasons.add(reason, what);
     std::string lines;
     ledger_.add_found();
@@ -237,37 +268,50 @@ class Backfiller {
     index_.for_each_name([&](const std::string& name, const std::vector<IndexEntry>& entries) {
       std::array<std::vector<std::string>, 2> pieces;
       for (const IndexEntry& entry : entries) {
-        if (entry.kind < pieces.size()) pieces[entry.kind].push_back(entry.text);
+        // One too many says that there are too many.
+        if (entry.kind >= pieces.size() || pieces[entry.kind].size() > kMostCandidates) continue;
+        pieces[entry.kind].push_back(entry.text);
       }
-      const auto has = [&](std::uint8_t kind) {
-        return std::ranges::find(entries, kind, &IndexEntry::kind) != entries.end();
-      };
+      const auto elsewhere =
+          std::make_shared<const std::array<std::vector<std::string>, 2>>(std::move(pieces));
+      bool is_seen = false;
+      std::string bare;
       for (const IndexEntry& entry : entries) {
+        is_seen |= entry.kind == kSeen;
+        if (entry.kind == kBare) bare = entry.text;
         if (entry.kind != kWaiting) continue;
-        const Place aggregate = place_of(std::string_view(entry.text).substr(1));
-        const auto layout = static_cast<Layout>(kLayoutLetters.find(entry.text[0]));
-        tasks_.push({{name, name, layout, *aggregate.folder, aggregate}, pieces, std::nullopt});
+        StoredRun run;
+        run.name = name;
+        run.layout = static_cast<Layout>(kLayoutLetters.find(entry.text[0]));
+        const std::size_t artifact_end = entry.text.find('/');
+        run.artifact = entry.text.substr(1, artifact_end - 1);
+        tasks_.push({.run = std::move(run),
+                     .elsewhere = elsewhere,
+                     .aggregate_text = entry.text.substr(artifact_end + 1)});
       }
-      if (has(kSeen) || !is_ours(name, name)) return;
-      const auto bare = std::ranges::find(entries, kBare, &IndexEntry::kind);
-      const auto& telemetry = pieces[static_cast<std::size_t>(PieceKind::telemetry)];
-      if (bare != entries.end()) {
-        push_bare({name, name, Layout::power_audit, place_of(bare->text), Place{}});
+      if (is_seen || !is_ours(name, name)) return;
+      const auto& telemetry = (*elsewhere)[static_cast<std::size_t>(PieceKind::telemetry)];
+      if (!bare.empty()) {
+        push_bare(name, Layout::power_audit, bare);
       } else if (!telemetry.empty()) {
-        push_bare({name, name, Layout::bmk, *place_of(telemetry[0]).folder, Place{}});
+        push_bare(name, Layout::bmk, telemetry[0]);
       }
     });
   }
 
   // A run of which there is everything but an aggregate, anywhere.
-  void push_bare(StoredRun run) {
+  void push_bare(const std::string& name, Layout layout, std::string_view place) {
+    StoredRun run;
+    run.name = name;
+    run.layout = layout;
+    run.folder.shown = shown_of(place);
     ledger_.add_found();
-    tasks_.push({std::move(run), std::nullopt, std::nullopt});
+    tasks_.push({.run = std::move(run)});
   }
 
   void work() {
     guarded([&] {
-      Batch batch(ledger_, writer_);
+      Batch batch(ledger_, writer_, runs_in_a_batch_);
       while (true) {
         const std::vector<Task> tasks = tasks_.pop();
         if (tasks.empty()) {
@@ -276,7 +320,7 @@ class Backfiller {
         }
         for (const Task& task : tasks) {
           if (task.archive) {
-            search(*task.archive, batch);
+            search(*task.archive, task.artifact, batch);
           } else {
             revise_one(task, batch);
           }
@@ -286,18 +330,19 @@ class Backfiller {
     });
   }
 
-  void search(const Place& archive, Batch& batch) {
+  void search(const Place& archive, const std::string& artifact, Batch& batch) {
+    batch.flush();  // no one shall wait for its locks meanwhile
     const StoreVisitor visitor = visitor_for([&](Task task) {
       if (task.archive) {
-        search(*task.archive, batch);
+        search(*task.archive, task.artifact, batch);
       } else {
         revise_one(task, batch);
       }
     });
     try {
-      walk_archive(archive, visitor);
+      walk_archive(archive, artifact, visitor);
     } catch (const FileError& error) {
-      add_fault(archive, Reason::archive_unreadable, error.what());
+      add_fault(archive, artifact, Reason::archive_unreadable, error.what());
     }
   }
 
@@ -308,37 +353,59 @@ class Backfiller {
 
   void revise_one(const Task& task, Batch& batch) {
     const auto start = Clock::now();
-    const StoredRun& run = task.run;
-    std::array<std::vector<Place>, 2> pieces;
-    Revision revision;
+    std::optional<Revision> revision;
     try {
-      for (const PieceKind kind : {PieceKind::telemetry, PieceKind::benchmark_result}) {
-        if (!needs_pieces(run)) continue;
-        std::vector<Place>& found = pieces[static_cast<std::size_t>(kind)];
-        found = nearby_pieces(run, kind);
-        if (!found.empty()) continue;
-        if (!task.elsewhere) return wait(run);
-        for (const std::string& text : (*task.elsewhere)[static_cast<std::size_t>(kind)]) {
-          found.push_back(place_of(text));
-        }
-      }
-      revision = revise(run, std::move(pieces[0]), std::move(pieces[1]), request_.revision);
+      revision = try_to_revise(task);
     } catch (const FileError& error) {
-      revision.run = run;
-      revision.reasons.add(Reason::archive_unreadable, error.what());
+      revision.emplace();
+      revision->run.name = task.run.name;
+      revision->run.layout = task.run.layout;
+      revision->run.folder.shown = task.run.folder.shown;
+      revision->reasons.add(Reason::archive_unreadable, error.what());
     }
-    if (revision.publication && request_.dry_run) show_changes(revision);
+    if (!revision) return;
+    if (revision->publication && request_.dry_run) show_changes(*revision);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    if (revision.publication && !request_.dry_run) {
-      batch.add(std::move(revision), seconds);
+    if (revision->publication && !request_.dry_run) {
+      batch.add(std::move(*revision), seconds);
     } else {
-      batch.add_done(revision, seconds);
+      batch.add_done(*revision, seconds);
     }
+  }
+
+  // Nothing: not all pieces are near, and it waits until all of the store was seen.
+  std::optional<Revision> try_to_revise(const Task& task) {
+    StoredRun run = task.run;
+    if (!task.aggregate_text.empty()) {
+      run.aggregate = place_of(task.aggregate_text);
+      run.folder = *run.aggregate.folder;
+    }
+    std::array<Candidates, 2> pieces;
+    for (const PieceKind kind : {PieceKind::telemetry, PieceKind::benchmark_result}) {
+      if (!needs_pieces(run)) continue;
+      Candidates& found = pieces[static_cast<std::size_t>(kind)];
+      Nearby nearby = nearby_pieces(run, kind);
+      found.places = std::move(nearby.pieces);
+      found.are_own = nearby.is_own;
+      if (!found.places.empty()) continue;
+      if (!task.elsewhere) {
+        wait(run);
+        return std::nullopt;
+      }
+      const auto& texts = (*task.elsewhere)[static_cast<std::size_t>(kind)];
+      found.are_too_many = texts.size() > kMostCandidates;
+      for (const std::string& text : texts) {
+        if (!found.are_too_many || found.places.empty()) found.places.push_back(place_of(text));
+      }
+    }
+    return revise(run, std::move(pieces[0]), std::move(pieces[1]), request_.revision);
   }
 
   void wait(const StoredRun& run) {
     const char layout = kLayoutLetters[static_cast<std::size_t>(run.layout)];
-    index_.add({kWaiting, run.name, layout + place_text(run.aggregate)});
+    // No name of a folder holds a slash.
+    index_.add({kWaiting, run.name,
+                fmt::format("{}{}/{}", layout, run.artifact, place_text(run.aggregate))});
   }
 
   void show_changes(Revision& revision) {
@@ -365,7 +432,7 @@ class Backfiller {
   const BackfillRequest& request_;
   const BackfillWatcher& watcher_;
   std::vector<Place> stores_;
-  std::optional<std::pair<dev_t, ino_t>> output_;
+  std::size_t runs_in_a_batch_ = 1;
   Ledger ledger_;
   BatchWriter writer_{ledger_};
   PieceIndex index_;

@@ -1,6 +1,7 @@
 // Runs that are worked out, put in place many at a time.
 #include "aggregate_power/jobs/batch.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -11,7 +12,8 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::size_t kMostRuns = 64;  // each holds up to three files open
+constexpr std::size_t kMostRuns = 64;
+constexpr std::size_t kFilesOfRun = 3;  // open while it waits: two temporaries, a lock
 constexpr std::size_t kMostBatches = 2;
 constexpr std::size_t kMostLineBytes = 65536;
 
@@ -93,7 +95,8 @@ void BatchWriter::put_in_place(std::vector<WorkedRun>& batch) {
     const bool is_safe = sync(file_systems, fault);
     for (WorkedRun& run : batch) run.publishing.commit_second();
     if (!sync(file_systems, fault) || !is_safe) {
-      ledger_.tell_trouble(fault + "; what was just written may not outlast a power cut");
+      fault += "; what was just written may not outlast a power cut";
+      for (WorkedRun& run : batch) fail(run.revision, Reason::aggregate_result_unwritable, fault);
     }
   } else {
     for (WorkedRun& run : batch) fail(run.revision, Reason::aggregate_result_unwritable, fault);
@@ -116,6 +119,13 @@ bool BatchWriter::sync(const std::vector<std::string>& file_systems, std::string
   }
 }
 
+std::size_t runs_in_a_batch(std::size_t open_files, unsigned jobs) {
+  constexpr std::size_t kReserve = 256;  // for the walk, for what is being read
+  const std::size_t batches = jobs + kMostBatches + 1;
+  const std::size_t room = open_files > kReserve ? open_files - kReserve : 0;
+  return std::clamp(room / (kFilesOfRun * batches), std::size_t{1}, kMostRuns);
+}
+
 void Batch::add(Revision revision, double seconds) {
   Publishing publishing(*revision.publication, Sync::later);
   // Whoever waits for a lock holds none, so that no two wait for each other.
@@ -126,7 +136,7 @@ void Batch::add(Revision revision, double seconds) {
   }
   publishing.prepare();
   worked_.push_back({std::move(revision), std::move(publishing), seconds});
-  if (worked_.size() == kMostRuns) flush();
+  if (worked_.size() >= most_runs_) flush();
 }
 
 void Batch::add_done(const Revision& revision, double seconds) {

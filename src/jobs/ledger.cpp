@@ -10,22 +10,22 @@ namespace {
 
 std::string shown(const Revision& revision) {
   const StoredRun& run = revision.run;
-  return printable_path(run.aggregate.tree ? run.aggregate.shown : run.folder.shown);
+  return printable_path(run.aggregate.shown.empty() ? run.folder.shown : run.aggregate.shown);
 }
 
 RunLine line_of(const Revision& revision, double seconds) {
-  const auto path = [](const std::optional<Place>& place) {
-    return place ? place->shown : std::string();
-  };
   RunLine line;
   line.run = revision.run.name;
   line.layout = layout_name(revision.run.layout);
   line.aggregate = revision.run.aggregate.shown;
-  line.telemetry = path(revision.telemetry);
-  line.benchmark = path(revision.benchmark);
+  line.telemetry = revision.telemetry;
+  line.benchmark = revision.benchmark;
   line.outcome = outcome_name(revision.outcome);
   line.reasons = revision.reasons.codes();
-  line.metrics = revision.metrics;
+  line.details = revision.reasons.text();
+  const bool stands =
+      revision.outcome == Outcome::patched || revision.outcome == Outcome::unchanged;
+  if (stands) line.metrics = revision.metrics;
   line.timezone = revision.timezone;
   line.seconds = seconds;
   return line;
@@ -47,8 +47,9 @@ void Ledger::add(const Revision& revision, double seconds, std::string& lines) {
   if (stands && revision.valid) ++counts.valid;
   if (revision.outcome == Outcome::unchanged && !revision.valid) ++counts.unchanged_not_valid;
   for (const Reasons::Entry& entry : revision.reasons.entries()) ++counts.reasons[entry.reason];
-  if (revision.outcome == Outcome::failed) {
-    watcher_.trouble(fmt::format("{}: failed: {}", shown(revision), revision.reasons.text()));
+  if (revision.outcome == Outcome::failed || revision.outcome == Outcome::ambiguous) {
+    watcher_.trouble(fmt::format("{}: {}: {}", shown(revision), outcome_name(revision.outcome),
+                                 revision.reasons.text()));
   }
 }
 

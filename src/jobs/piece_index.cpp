@@ -6,17 +6,24 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <tuple>
 #include <utility>
 
-#include "aggregate_power/base/file.h"
+#include <fmt/format.h>
+
+#include "aggregate_power/base/error.h"
 #include "aggregate_power/base/hash.h"
 
 namespace aggregate_power {
 namespace {
 
+// No FileError: those are faults of the store.
 [[noreturn]] void fail(const char* action) {
-  throw FileError("the list of what is in the store, in $TMPDIR or /tmp", action, errno);
+  throw Error(fmt::format(
+      "cannot {} the list of what is in the store, in $TMPDIR or else /tmp: {}; give a $TMPDIR "
+      "that can be written to and has room",
+      action, std::strerror(errno)));
 }
 
 // Without a name, so that it goes with the process.
@@ -51,6 +58,8 @@ std::string read_text(std::FILE* file) {
 }  // namespace
 
 void PieceIndex::Close::operator()(std::FILE* file) const { std::ignore = std::fclose(file); }
+
+PieceIndex::PieceIndex() { files_[0].reset(open_anonymous()); }
 
 void PieceIndex::add(const IndexEntry& entry) {
   const std::lock_guard guard(mutex_);

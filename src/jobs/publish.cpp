@@ -296,6 +296,15 @@ std::string sidecar_obstacle(const Publication& publication, bool& denied) {
   return {};
 }
 
+void preview_sidecar(const Publication& publication, std::string_view aggregate, Preview& result) {
+  const std::string& path = publication.sidecar_path;
+  const bool is_same = holds(path, publication.sidecar(result.reasons, aggregate));
+  result.changes |= !is_same;
+  result.lines.push_back(is_same ? path + ": unchanged"
+                                 : fmt::format("{}: would be {}", path,
+                                               is_regular_file(path) ? "replaced" : "written"));
+}
+
 }  // namespace
 
 Publishing::Publishing(const Publication& publication, Sync sync)
@@ -358,13 +367,11 @@ Preview preview(const Publication& publication) {
     }
   }
   if (has_sidecar && result.sidecar_fault.empty()) {
-    const std::string& sidecar = publication.sidecar_path;
-    const bool is_same = holds(sidecar, publication.sidecar(result.reasons, changed));
-    result.changes |= !is_same;
-    result.lines.push_back(is_same
-                               ? sidecar + ": unchanged"
-                               : fmt::format("{}: would be {}", sidecar,
-                                             is_regular_file(sidecar) ? "replaced" : "written"));
+    try {
+      preview_sidecar(publication, changed, result);
+    } catch (const std::exception& error) {
+      result.sidecar_fault = error.what();
+    }
   }
   return result;
 }

@@ -22,8 +22,6 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::size_t kMostCandidates = 16;
-
 // What may stand beside a recording, and what it is for. The second zone file counts only when the
 // first says nothing.
 struct SideFile {
@@ -171,7 +169,7 @@ struct Attempt {
   Verdict verdict;
   std::optional<ZoneReport> zone_report;
   std::vector<InputFile> inputs;
-  std::vector<std::pair<Place, FileFacts>> opened;
+  std::vector<std::pair<std::string, FileFacts>> opened;
   bool has_window = false;
   bool has_zone = true;
 };
@@ -196,7 +194,10 @@ class Attempting {
  private:
   OpenedFile open(const Place& place) {
     OpenedFile file = place.tree->open(place.path);
-    attempt_.opened.emplace_back(place, file.facts());
+    // Of an archive, its files have the time alone.
+    const std::string path = path_on_disk(place);
+    attempt_.opened.emplace_back(
+        path, place.tree->is_archive() ? FileFacts{0, file.facts().modified_ns} : file.facts());
     return file;
   }
 
@@ -232,6 +233,7 @@ class Attempting {
     MeasurementRequest request;
     request.schema_version = options_.schema_version;
     request.expected_num_gpus = expected_num_gpus_;
+    request.max_sample_gap_s = options_.max_sample_gap_s;
     request.with_snapshots = true;
     const bool by_evidence = recording.zone_source() == "default" && reading.benchmark;
     if (by_evidence) {
@@ -358,7 +360,7 @@ class Reviser {
     revision_.run = run;
   }
 
-  Revision run(std::vector<Place> telemetry, std::vector<Place> benchmarks) {
+  Revision run(Candidates telemetry, Candidates benchmarks) {
     try {
       work(std::move(telemetry), std::move(benchmarks));
     } catch (const JsonError& error) {
@@ -366,6 +368,10 @@ class Reviser {
            fmt::format("{}:{}", revision_.run.aggregate.shown, error.what()));
     } catch (const std::exception& error) {
       fail(Reason::input_unreadable, error.what());
+    }
+    for (Place* place : {&revision_.run.folder, &revision_.run.aggregate}) {
+      place->tree.reset();
+      place->folder.reset();
     }
     return std::move(revision_);
   }
@@ -377,7 +383,7 @@ class Reviser {
   }
   void fail(Reason reason, std::string detail) { end(Outcome::failed, reason, std::move(detail)); }
 
-  void work(std::vector<Place> telemetry, std::vector<Place> benchmarks) {
+  void work(Candidates telemetry, Candidates benchmarks) {
     const StoredRun& run = revision_.run;
     if (run.layout == Layout::multinode) {
       return end(Outcome::not_recomputable, Reason::multi_node_run);
@@ -389,19 +395,31 @@ class Reviser {
     if (run.aggregate.tree->is_archive() && options_.output.empty()) {
       return end(Outcome::not_writable, Reason::aggregate_in_archive, run.aggregate.shown);
     }
-    if (!telemetry.empty()) revision_.telemetry = telemetry[0];
-    if (!benchmarks.empty()) revision_.benchmark = benchmarks[0];
-    if (telemetry.empty()) revision_.reasons.add(Reason::telemetry_file_missing);
-    if (benchmarks.empty()) revision_.reasons.add(Reason::benchmark_result_missing);
+    if (!telemetry.places.empty()) revision_.telemetry = telemetry.places[0].shown;
+    if (!benchmarks.places.empty()) revision_.benchmark = benchmarks.places[0].shown;
+    if (telemetry.places.empty()) {
+      revision_.reasons.add(Reason::telemetry_file_missing, missing("gpu_metrics.csv"));
+    }
+    if (benchmarks.places.empty()) {
+      revision_.reasons.add(Reason::benchmark_result_missing, missing(run.name + ".json"));
+    }
     if (!revision_.reasons.empty()) {
       revision_.outcome = Outcome::not_recomputable;
       return;
     }
     text_ = read_all(*run.aggregate.tree->open(run.aggregate.path).source());
     target_ = target_of(run, options_);
-    if (!options_.force && telemetry.size() == 1 && benchmarks.size() == 1 && is_done()) return;
+    const bool is_one_pair = telemetry.places.size() == 1 && benchmarks.places.size() == 1;
+    if (!options_.force && is_one_pair && is_done(telemetry.places[0], benchmarks.places[0])) {
+      return;
+    }
     read_aggregate();
     if (revision_.reasons.empty()) choose(std::move(telemetry), std::move(benchmarks));
+  }
+
+  std::string missing(const std::string& name) const {
+    return fmt::format("no {} in {}, beside it, or by the run's name in the store", name,
+                       revision_.run.folder.shown);
   }
 
   void read_aggregate() {
@@ -414,28 +432,46 @@ class Reviser {
     expected_num_gpus_ = options_.expected_num_gpus ? options_.expected_num_gpus : gpus_of(text_);
   }
 
-  void choose(std::vector<Place> telemetry, std::vector<Place> benchmarks) {
-    telemetry = distinct(std::move(telemetry));
-    benchmarks = distinct(std::move(benchmarks));
-    if (telemetry.size() * benchmarks.size() == 1) {
-      return conclude(attempt(telemetry[0], benchmarks[0]));
+  void choose(Candidates telemetry, Candidates benchmarks) {
+    if (telemetry.are_too_many || benchmarks.are_too_many) {
+      return end(Outcome::ambiguous, Reason::pairing_ambiguous,
+                 fmt::format("more than {} files of its name", kMostCandidates));
     }
-    std::vector<std::string> shown;
-    for (const Place& place : telemetry) shown.push_back(place.shown);
-    for (const Place& place : benchmarks) shown.push_back(place.shown);
+    if (!benchmarks.are_own && is_another_runs(benchmarks.places)) {
+      return end(Outcome::ambiguous, Reason::pairing_ambiguous,
+                 fmt::format("{} lies beside an aggregate of its own", revision_.benchmark));
+    }
+    telemetry.places = distinct(std::move(telemetry.places));
+    benchmarks.places = distinct(std::move(benchmarks.places));
+    const std::size_t pairs = telemetry.places.size() * benchmarks.places.size();
+    const bool are_own = telemetry.are_own && benchmarks.are_own;
     std::vector<Attempt> fitting;
-    if (telemetry.size() * benchmarks.size() <= kMostCandidates) {
-      for (const Place& recording : telemetry) {
-        for (const Place& benchmark : benchmarks) {
-          Attempt tried = attempt(recording, benchmark);
-          if (fits(tried)) fitting.push_back(std::move(tried));
-        }
+    std::vector<Attempt> others;
+    for (const Place& recording : telemetry.places) {
+      for (const Place& benchmark : benchmarks.places) {
+        if (pairs > kMostCandidates) continue;
+        Attempt tried = attempt(recording, benchmark);
+        (fits(tried) ? fitting : others).push_back(std::move(tried));
       }
     }
     if (fitting.size() == 1) return conclude(std::move(fitting[0]));
+    if (others.size() == 1 && pairs == 1 &&
+        (are_own || !others[0].has_window || !others[0].has_zone)) {
+      return conclude(std::move(others[0]));
+    }
+    std::vector<std::string> shown;
+    for (const Place& place : telemetry.places) shown.push_back(place.shown);
+    for (const Place& place : benchmarks.places) shown.push_back(place.shown);
     shown.resize(std::min(shown.size(), kMostCandidates));
     end(Outcome::ambiguous, Reason::pairing_ambiguous,
-        fmt::format("{} pairs fit among {}", fitting.size(), fmt::join(shown, ", ")));
+        fmt::format("{} of {} pairs fit, among {}", fitting.size(), pairs, fmt::join(shown, ", ")));
+  }
+
+  // A result that was found by its name alone, but has an aggregate with it already.
+  bool is_another_runs(const std::vector<Place>& benchmarks) const {
+    const std::string name = fmt::format("agg_{}.json", revision_.run.name);
+    return std::ranges::any_of(
+        benchmarks, [&](const Place& place) { return find_beside(place, name).has_value(); });
   }
 
   Attempt attempt(const Place& telemetry, const Place& benchmark) {
@@ -443,8 +479,8 @@ class Reviser {
   }
 
   void conclude(Attempt attempt) {
-    revision_.telemetry = attempt.telemetry;
-    revision_.benchmark = attempt.benchmark;
+    revision_.telemetry = attempt.telemetry.shown;
+    revision_.benchmark = attempt.benchmark.shown;
     revision_.reasons = attempt.verdict.reasons;
     revision_.inputs = std::move(attempt.opened);
     if (!attempt.has_window || !attempt.has_zone) {
@@ -471,6 +507,8 @@ class Reviser {
     publication->only_together = true;
     publication->valid = revision_.valid;
     publication->edits = verdict_edits(attempt.verdict, options_.schema_version);
+    for (const auto& [path, facts] : revision_.inputs) publication->inputs.push_back(path);
+    publication->inputs.push_back(path_on_disk(revision_.run.aggregate));
     if (target_.is_elsewhere) {
       publication->aggregate_text = text_;
       publication->make_sidecar_folder = true;
@@ -502,12 +540,13 @@ class Reviser {
     origin.expected_num_gpus =
         options_.expected_num_gpus ? std::to_string(*options_.expected_num_gpus) : "auto";
     origin.timezone = options_.zone ? options_.zone->name() : "auto";
+    origin.max_sample_gap_s = options_.max_sample_gap_s;
     return origin;
   }
 
   // ---- Whether all was done before
 
-  bool is_done() {
+  bool is_done(const Place& telemetry, const Place& benchmark) {
     const auto facts = disk_tree()->find_file(target_.sidecar);
     if (!facts) return false;
     const auto record = read_sidecar(read_file(target_.sidecar));
@@ -516,15 +555,17 @@ class Reviser {
     const Origin& origin = record->origin;
     if (origin.schema_version != wanted.schema_version ||
         origin.expected_num_gpus != wanted.expected_num_gpus ||
-        origin.timezone != wanted.timezone) {
+        origin.timezone != wanted.timezone || origin.max_sample_gap_s != wanted.max_sample_gap_s) {
       return false;
     }
     const std::string& folder = revision_.run.folder.below;
-    if (record->telemetry_source != printable_path(relative(folder, revision_.telemetry->below)) ||
-        record->benchmark_result != printable_path(relative(folder, revision_.benchmark->below))) {
+    if (record->telemetry_source != printable_path(relative(folder, telemetry.below)) ||
+        record->benchmark_result != printable_path(relative(folder, benchmark.below))) {
       return false;
     }
-    if (!is_as_left(origin) || !are_as_read(origin, facts->modified_ns)) return false;
+    if (!is_as_left(origin) || !are_as_read(origin, telemetry, benchmark, facts->modified_ns)) {
+      return false;
+    }
     revision_.outcome = Outcome::unchanged;
     revision_.valid = record->valid;
     revision_.timezone = record->timezone;
@@ -555,7 +596,8 @@ class Reviser {
            is_patched(read_file(target_.aggregate)) && hashed_others(text_).hash == others->hash;
   }
 
-  bool are_as_read(const Origin& origin, std::int64_t record_ns) const {
+  bool are_as_read(const Origin& origin, const Place& telemetry, const Place& benchmark,
+                   std::int64_t record_ns) const {
     const auto recorded = [&](std::string_view role) -> const InputFile* {
       const auto found = std::ranges::find(origin.inputs, role, &InputFile::role);
       return found == origin.inputs.end() ? nullptr : &*found;
@@ -568,8 +610,8 @@ class Reviser {
       if (!options_.verify) return facts->modified_ns < record_ns;
       return hash_of(place.tree->open(place.path)) == input->hash;
     };
-    if (!is_same(*revision_.telemetry, recorded("telemetry")) ||
-        !is_same(*revision_.benchmark, recorded("benchmark_result"))) {
+    if (!is_same(telemetry, recorded("telemetry")) ||
+        !is_same(benchmark, recorded("benchmark_result"))) {
       return false;
     }
     for (const SideFile& side : kSideFiles) {
@@ -578,7 +620,7 @@ class Reviser {
       const InputFile* input = recorded(side.role);
       const bool is_second_zone = is_of_zone && *side.name != '\0';
       if (is_second_zone && input == nullptr && recorded("timezone_file") != nullptr) continue;
-      const auto place = find_beside(*revision_.telemetry, side_name(side, *revision_.telemetry));
+      const auto place = find_beside(telemetry, side_name(side, telemetry));
       if (place ? !is_same(*place, input) : input != nullptr) return false;
     }
     return true;
@@ -601,15 +643,17 @@ std::string_view outcome_name(Outcome outcome) {
   return kNames[static_cast<std::size_t>(outcome)];
 }
 
-Revision revise(const StoredRun& run, std::vector<Place> telemetry, std::vector<Place> benchmarks,
+Revision revise(const StoredRun& run, Candidates telemetry, Candidates benchmarks,
                 const RevisionOptions& options) {
   return Reviser(run, options).run(std::move(telemetry), std::move(benchmarks));
 }
 
 bool inputs_are_unchanged(const Revision& revision) {
   return std::ranges::all_of(revision.inputs, [](const auto& input) {
-    const auto& [place, facts] = input;
-    return place.tree->find_file(place.path) == facts;
+    const auto& [path, facts] = input;
+    const auto now = disk_tree()->find_file(path);
+    return now && now->modified_ns == facts.modified_ns &&
+           (facts.bytes == 0 || now->bytes == facts.bytes);
   });
 }
 

@@ -53,7 +53,8 @@ std::string run_line_text(const RunLine& line) {
                      {"reasons", line.reasons},
                      {"metrics", std::move(metrics)},
                      {"timezone", text_or_null(line.timezone)},
-                     {"seconds", line.seconds}};
+                     {"seconds", line.seconds},
+                     {"details", text_or_null(line.details)}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -94,7 +94,8 @@ void add_origin(Json& record, const Origin& origin) {
   record["inputs"] = std::move(inputs);
   record["options"] = {{"schema_version", origin.schema_version},
                        {"expected_num_gpus", origin.expected_num_gpus},
-                       {"timezone", origin.timezone}};
+                       {"timezone", origin.timezone},
+                       {"max_sample_gap_s", origin.max_sample_gap_s}};
   record["patched"] = file_json(origin.patched);
 }
 
@@ -180,6 +181,7 @@ std::optional<SidecarVerdict> read_sidecar(std::string_view text) {
     verdict.origin.schema_version = options.at("schema_version");
     verdict.origin.expected_num_gpus = options.at("expected_num_gpus");
     verdict.origin.timezone = options.at("timezone");
+    verdict.origin.max_sample_gap_s = options.at("max_sample_gap_s");
     return verdict;
   } catch (const std::exception&) {  // JsonError, Json::exception, std::out_of_range
     return std::nullopt;

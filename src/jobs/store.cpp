@@ -170,11 +170,12 @@ bool has_artifact(const std::shared_ptr<const Place>& folder, const std::string&
 
 class Walk {
  public:
-  explicit Walk(const StoreVisitor& visitor) : visitor_(visitor) {}
+  // `artifact`: of the archive that all of it lies in.
+  Walk(const StoreVisitor& visitor, std::string artifact)
+      : visitor_(visitor), artifact_(std::move(artifact)) {}
 
   void visit(Place place, std::string_view name, int level) {
     const auto folder = std::make_shared<const Place>(std::move(place));
-    if (visitor_.skips(*folder)) return;
     const Artifact artifact = artifact_of(name);
     if (artifact.kind == Artifact::Kind::no_run) return;
     if (level > kMostLevels) {
@@ -216,14 +217,14 @@ class Walk {
       }
     });
     if (artifact.kind == Kind::power_audit && !has_aggregate) {
-      visitor_.run({artifact.run, artifact.run,
+      visitor_.run({artifact.run, key(artifact.run),
                     is_package ? Layout::multinode : Layout::power_audit, *folder, Place{}});
     }
   }
 
   // One line for both artifacts of an agentic run.
   void visit_agentic(const std::shared_ptr<const Place>& folder, const Artifact& artifact) {
-    StoredRun run{artifact.run, artifact.run, Layout::agentic, *folder, Place{}};
+    StoredRun run{artifact.run, key(artifact.run), Layout::agentic, *folder, Place{}};
     if (artifact.kind == Kind::bmk_agentic) {
       if (auto result = file_in(folder, artifact.run + ".json")) run.aggregate = std::move(*result);
     } else if (folder->folder && has_artifact(folder->folder, "bmk_agentic_" + artifact.run)) {
@@ -243,7 +244,7 @@ class Walk {
                             : artifact.kind == Kind::bmk         ? Layout::bmk
                                                                  : Layout::folder;
       visitor_.run(
-          {run, artifact.run.empty() ? run : artifact.run, layout, *folder, std::move(place)});
+          {run, key(artifact.run.empty() ? run : artifact.run), layout, *folder, std::move(place)});
       return true;
     }
     if (is_archive_name(name)) {
@@ -264,14 +265,17 @@ class Walk {
     if (artifact.kind == Kind::agentic || artifact.kind == Kind::bmk_agentic) {
       if (artifact.kind == Kind::bmk_agentic ||
           !has_artifact(folder, "bmk_agentic_" + artifact.run)) {
-        visitor_.run({artifact.run, artifact.run, Layout::agentic, archive, Place{}});
+        visitor_.run({artifact.run, key(artifact.run), Layout::agentic, archive, Place{}});
       }
       return;
     }
-    visitor_.archive(archive);
+    visitor_.archive(archive, key(artifact.run));
   }
 
+  std::string key(const std::string& run) const { return artifact_.empty() ? run : artifact_; }
+
   const StoreVisitor& visitor_;
+  std::string artifact_;
 };
 
 }  // namespace
@@ -292,12 +296,6 @@ std::string_view layout_name(Layout layout) {
   return {};
 }
 
-std::optional<std::string> artifact_run(const Place& archive) {
-  Artifact artifact = artifact_of(archive_stem(last_name(archive.path)));
-  if (artifact.kind == Artifact::Kind::other) return std::nullopt;
-  return std::move(artifact.run);
-}
-
 std::optional<Place> find_store(const std::string& path, std::string below) {
   Place place{disk_tree(), path, path, std::move(below), nullptr};
   const bool is_archive = is_archive_name(path) && place.tree->find_file(path);
@@ -307,24 +305,26 @@ std::optional<Place> find_store(const std::string& path, std::string below) {
 
 void walk_store(const Place& store, const StoreVisitor& visitor) {
   if (store.tree->has_folder(store.path)) {
-    Walk(visitor).visit(store, last_name(store.path), 0);
+    Walk(visitor, {}).visit(store, last_name(store.path), 0);
   } else {
-    visitor.archive(store);
+    visitor.archive(store, artifact_of(archive_stem(last_name(store.path))).run);
   }
 }
 
-void walk_archive(const Place& archive, const StoreVisitor& visitor) {
-  Walk(visitor).visit(inside(archive), archive_stem(last_name(archive.path)), 0);
+void walk_archive(const Place& archive, const std::string& artifact, const StoreVisitor& visitor) {
+  Walk(visitor, artifact).visit(inside(archive), archive_stem(last_name(archive.path)), 0);
 }
 
-std::vector<Place> nearby_pieces(const StoredRun& run, PieceKind kind) {
-  std::vector<Place> found;
+Nearby nearby_pieces(const StoredRun& run, PieceKind kind) {
+  Nearby nearby;
   const auto look = [&](const std::shared_ptr<const Place>& folder, const std::string& name) {
     for (const std::string_view compression : kCompressions) {
       auto place = file_in(folder, name + std::string(compression));
-      if (place) found.push_back(std::move(*place));
+      if (!place) continue;
+      nearby.pieces.push_back(std::move(*place));
+      return true;
     }
-    return !found.empty();
+    return false;
   };
   const auto look_in = [&](const std::shared_ptr<const Place>& folder) {
     if (kind == PieceKind::benchmark_result) return look(folder, run.name + ".json");
@@ -332,11 +332,12 @@ std::vector<Place> nearby_pieces(const StoredRun& run, PieceKind kind) {
            look(folder, "gpu_metrics.csv");
   };
   const auto own = std::make_shared<const Place>(run.folder);
-  const auto look_in_artifacts = [&](auto&& artifact_in) {
+  const std::shared_ptr<const Place>& above = run.folder.folder;
+  const auto look_in_artifacts = [&](const std::string& name, auto&& artifact_in) {
     for (const char* artifact : {"gpu_metrics_", "power_audit_"}) {
-      for (const std::shared_ptr<const Place>& folder : {own, run.folder.folder}) {
+      for (const std::shared_ptr<const Place>& folder : {own, above}) {
         if (!folder) continue;
-        std::optional<Place> place = artifact_in(folder, artifact + run.name);
+        std::optional<Place> place = artifact_in(folder, artifact + name);
         if (place && look_in(std::make_shared<const Place>(std::move(*place)))) return true;
       }
     }
@@ -346,10 +347,24 @@ std::vector<Place> nearby_pieces(const StoredRun& run, PieceKind kind) {
     const auto archive = archive_in(folder, name);
     return archive ? std::optional(inside(*archive)) : std::nullopt;
   };
-  if (look_in(own) || look_in_artifacts(folder_in)) return found;
-  if (run.folder.folder && look_in(run.folder.folder)) return found;
-  look_in_artifacts(unpacked);
-  return found;
+  const bool has_artifact_name = run.artifact != run.name;
+  nearby.is_own = look_in(own) || look_in_artifacts(run.name, folder_in) ||
+                  (has_artifact_name && look_in_artifacts(run.artifact, folder_in)) ||
+                  look_in_artifacts(run.name, unpacked) ||
+                  (has_artifact_name && look_in_artifacts(run.artifact, unpacked));
+  if (!nearby.is_own && above) look_in(above);
+  return nearby;
+}
+
+std::string path_on_disk(const Place& place) {
+  const Place* at = &place;
+  while (at->tree->is_archive() && at->folder) at = at->folder.get();
+  if (at == &place) return place.tree->is_archive() ? place.shown : place.path;
+  // The folder that holds the archive, or an archive that is the store.
+  if (at->tree->is_archive()) return at->shown;
+  std::string_view rest = std::string_view(place.shown).substr(at->shown.size());
+  while (rest.starts_with('/')) rest.remove_prefix(1);
+  return join(at->path, rest.substr(0, rest.find('/')));
 }
 
 std::optional<Place> find_beside(const Place& file, const std::string& name) {
@@ -362,6 +377,12 @@ std::string place_text(const Place& place) {
   // No name holds a NUL.
   return fmt::format("{}{}{}{}{}", store->shown, '\0', store->below, '\0',
                      std::string_view(place.shown).substr(store->shown.size()));
+}
+
+std::string shown_of(std::string_view text) {
+  const std::size_t store_end = text.find('\0');
+  const std::size_t below_end = text.find('\0', store_end + 1);
+  return std::string(text.substr(0, store_end)) + std::string(text.substr(below_end + 1));
 }
 
 Place place_of(std::string_view text) {

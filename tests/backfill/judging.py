@@ -18,7 +18,7 @@ from stores import POWER_KEYS  # noqa: E402
 OUTCOMES = ("patched", "unchanged", "not_valid", "not_recomputable", "not_writable", "ambiguous",
             "failed")
 REPORT_KEYS = ["run", "layout", "aggregate", "telemetry", "benchmark", "outcome", "reasons",
-               "metrics", "timezone", "seconds"]
+               "metrics", "timezone", "seconds", "details"]
 # Schema 2 takes these out of an aggregate, whatever it finds.
 REMOVED_KEYS = ["power_invalid_reasons", "prefill_gpu_energy_j", "prefill_avg_power_w",
                 "prefill_joules_per_input_token", "decode_gpu_energy_j", "decode_avg_power_w",
@@ -211,7 +211,7 @@ def sidecar_faults(data, expected, store=None):
             yield f"timezone_evidence beside the source {expected.zone_source}"
     if expected.zone is not None and origin.get("utc_offset") != expected.zone:
         yield f"utc_offset is {origin.get('utc_offset')!r}, expected {expected.zone}"
-    if sorted(origin["options"]) != ["expected_num_gpus", "schema_version", "timezone"]:
+    if sorted(origin["options"]) != ["expected_num_gpus", "max_sample_gap_s", "schema_version", "timezone"]:
         yield f"the options are {origin['options']}"
     yield from input_faults(origin["inputs"], expected, store)
 

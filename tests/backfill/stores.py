@@ -34,6 +34,9 @@ POWER_KEYS = ["power_metric_schema_version", "power_valid", "avg_power_w", "avg_
               "total_gpu_energy_j", "joules_per_successful_query", "joules_per_input_token",
               "joules_per_output_token", "joules_per_total_token"]
 ZSTD = shutil.which("zstd")
+# Of runs whose window is not inside the telemetry: where the raw result was found by its name
+# alone, somewhere in the store, that pairing is not sure.
+UNSURE = ("ambiguous",)
 
 
 @dataclass
@@ -522,17 +525,18 @@ class StoreMaker:
             known = self.zone_file(recording) if fault in ("dropped-gpu", "gap") \
                 and recording.schema == "nvidia-smi" else None
             self.run(fault, recording, "not_valid", [reason], zone_file=known,
-                     plain=known is not None)
+                     plain=known is not None, also=UNSURE if fault == "dropped-gpu" else ())
 
     def invalid_stopped_early(self):
         recording = self.recording(self.die.choice(["amd-smi", "generic"]))
         recording.until = recording.window()[1] - recording.start - 7
-        self.run("stopped early", recording, "not_valid", ["benchmark_window_not_bracketed"])
+        self.run("stopped early", recording, "not_valid", ["benchmark_window_not_bracketed"],
+                 also=UNSURE)
 
     def invalid_other_day(self):
         recording = self.recording(self.die.choice(["amd-smi", "generic"]))
         begin, end = recording.window()
-        self.run("another day", recording, "not_valid", ["no_usable_power_samples"],
+        self.run("another day", recording, "not_valid", ["no_usable_power_samples"], also=UNSURE,
                  raw=raw_result(begin + 86400, end + 86400))
 
     def invalid_csv(self):
@@ -548,7 +552,7 @@ class StoreMaker:
                 ("no power column", "power_column_missing", without(2))]:
             # What a compressed file of no bytes is, is left open.
             expected = self.run(kind, self.recording("nvidia-smi"), "not_valid", [reason], csv=data,
-                                plain=data == b"")
+                                plain=data == b"", also=UNSURE)
             expected.zone = expected.zone_source = None
         quoted = recording.csv().replace(b" 60,", b'"60,', 1)
         expected = self.run("unclosed quote", recording, "not_valid", csv=quoted,

@@ -35,7 +35,7 @@ TEST(RunLineText, HasAllKeysInOrder) {
       "{\"run\":\"x\",\"layout\":\"bmk\",\"aggregate\":\"s/agg_x.json\",\"telemetry\":\"s/"
       "gpu_metrics.csv\",\"benchmark\":\"s/x.json\",\"outcome\":\"patched\",\"reasons\":["
       "\"sampling_gap_exceeded\"],\"metrics\":{\"avg_power_w\":500.25},\"timezone\":\"+02:00\","
-      "\"seconds\":0.5}\n");
+      "\"seconds\":0.5,\"details\":null}\n");
 }
 
 TEST(RunLineText, EscapesBytesThatAreNoText) {

@@ -45,12 +45,13 @@ Walked walk(const Folder& folder) {
     walked.pieces.push_back(fmt::format(
         "{} {} {}", kind == PieceKind::telemetry ? "telemetry" : "result", name, place.below));
   };
-  visitor.archive = [&](const Place& archive) { walked.archives.push_back(archive.below); };
+  visitor.archive = [&](const Place& archive, const std::string& artifact) {
+    walked.archives.push_back(archive.below + " " + artifact);
+  };
   visitor.fault = [&](const Place& place, const std::string&) {
     walked.faults.push_back(place.below);
   };
   visitor.folder_link = [&] { ++walked.folder_links; };
-  visitor.skips = [](const Place&) { return false; };
   walk_store(*find_store(folder.path(), ""), visitor);
   for (Lines* lines : {&walked.runs, &walked.pieces, &walked.archives}) std::ranges::sort(*lines);
   return walked;
@@ -58,7 +59,7 @@ Walked walk(const Folder& folder) {
 
 Lines nearby(const StoredRun& run, PieceKind kind) {
   Lines found;
-  for (const Place& place : nearby_pieces(run, kind)) found.push_back(place.below);
+  for (const Place& place : nearby_pieces(run, kind).pieces) found.push_back(place.below);
   return found;
 }
 
@@ -111,7 +112,7 @@ TEST(WalkStore, LeavesArchivesForLaterAndFollowsNoLinks) {
   make(folder, "eval_gpu_metrics_x.zip");
   fs::create_directory_symlink(folder.path(), folder / "in/loop");
   const Walked walked = walk(folder);
-  EXPECT_EQ(walked.archives, Lines{"in/power_audit_x.zip"});
+  EXPECT_EQ(walked.archives, Lines{"in/power_audit_x.zip x"});
   EXPECT_EQ(walked.folder_links, 1);
 }
 
@@ -153,16 +154,35 @@ TEST(NearbyPieces, AreInTheSiblingsThenAbove) {
             Lines{"power_audit_x/x.json"});
 }
 
-TEST(NearbyPieces, AreSeveralWhenSomeAreCompressed) {
+TEST(NearbyPieces, ArePlainRatherThanCompressed) {
   const Folder folder;
   make(folder, "run/agg_x.json");
-  make(folder, "run/gpu_metrics.csv");
   make(folder, "run/gpu_metrics.csv.gz");
   const StoredRun run = walk(folder).by_name.at("x");
-  EXPECT_EQ(nearby(run, PieceKind::telemetry),
-            (Lines{"run/gpu_metrics.csv", "run/gpu_metrics.csv.gz"}));
+  EXPECT_EQ(nearby(run, PieceKind::telemetry), Lines{"run/gpu_metrics.csv.gz"});
+  make(folder, "run/gpu_metrics.csv");
+  EXPECT_EQ(nearby(run, PieceKind::telemetry), Lines{"run/gpu_metrics.csv"});
   make(folder, "run/gpu_metrics_x.csv");
   EXPECT_EQ(nearby(run, PieceKind::telemetry), Lines{"run/gpu_metrics_x.csv"});
+}
+
+TEST(NearbyPieces, AreOfTheArtifactWhenItHoldsSeveralRuns) {
+  const Folder folder;
+  make(folder, "bmk_x/agg_x_conc1.json");
+  make(folder, "gpu_metrics_x/gpu_metrics.csv");
+  const StoredRun run = walk(folder).by_name.at("x_conc1");
+  EXPECT_EQ(run.artifact, "x");
+  EXPECT_EQ(nearby(run, PieceKind::telemetry), Lines{"gpu_metrics_x/gpu_metrics.csv"});
+}
+
+TEST(NearbyPieces, AreNotTheRunsOwnInTheFolderAbove) {
+  const Folder folder;
+  make(folder, "bmk_x/agg_x.json");
+  make(folder, "bmk_x/gpu_metrics.csv");
+  make(folder, "x.json");
+  const StoredRun run = walk(folder).by_name.at("x");
+  EXPECT_TRUE(nearby_pieces(run, PieceKind::telemetry).is_own);
+  EXPECT_FALSE(nearby_pieces(run, PieceKind::benchmark_result).is_own);
 }
 
 TEST(PlaceText, LeadsBackToThePlace) {

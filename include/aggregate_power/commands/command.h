@@ -52,6 +52,9 @@ std::string bash_completion();
 // gives; main() looks at stdout once at the end.
 void say(std::FILE* stream, const std::string& text);
 
+// Whether $REQUIRE_POWER is 1, true or yes.
+bool required_by_environment();
+
 // Options that several commands share. What they set is plain text; parse_zone() and such come
 // after.
 struct TelemetryOptionTexts {

@@ -53,10 +53,15 @@ class BatchWriter {
   std::jthread thread_;  // last: it uses the others
 };
 
+// How many runs may be put in place together, so that a process which may hold so many files open
+// can.
+std::size_t runs_in_a_batch(std::size_t open_files, unsigned jobs);
+
 // What one worker has for the writer.
 class Batch {
  public:
-  Batch(Ledger& ledger, BatchWriter& writer) : ledger_(ledger), writer_(writer) {}
+  Batch(Ledger& ledger, BatchWriter& writer, std::size_t most_runs)
+      : ledger_(ledger), writer_(writer), most_runs_(most_runs) {}
 
   void add(Revision revision, double seconds);
   void add_done(const Revision& revision, double seconds);
@@ -65,6 +70,7 @@ class Batch {
  private:
   Ledger& ledger_;
   BatchWriter& writer_;
+  std::size_t most_runs_;
   std::vector<WorkedRun> worked_;
   std::string lines_;
 };

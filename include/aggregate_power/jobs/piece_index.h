@@ -23,7 +23,8 @@ struct IndexEntry {
 // threads.
 class PieceIndex {
  public:
-  // Throws FileError when it cannot be written.
+  // These throw Error when the files cannot be had.
+  PieceIndex();
   void add(const IndexEntry& entry);
 
   // Gives all entries of a name together, name by name, in an order that depends on the entries

@@ -36,15 +36,26 @@ struct RevisionOptions {
   int schema_version = 2;
   std::optional<std::int64_t> expected_num_gpus;  // nothing: from the aggregate
   std::optional<Zone> zone;                       // nothing: by evidence
-  std::string output;                             // empty: results go where the aggregate is
+  double max_sample_gap_s = kDefaultMaxSampleGapS;
+  std::string output;  // empty: results go where the aggregate is
   bool force = false;
   bool verify = false;
 };
 
+// The files of a run that can be one kind of piece.
+struct Candidates {
+  std::vector<Place> places;
+  // They lie near the run, where its own would be; else they only have its name.
+  bool are_own = true;
+  bool are_too_many = false;  // and not all of them here
+};
+inline constexpr std::size_t kMostCandidates = 16;
+
+// Holds no file open, so that many can wait.
 struct Revision {
-  StoredRun run;
-  std::optional<Place> telemetry;
-  std::optional<Place> benchmark;
+  StoredRun run;          // without trees
+  std::string telemetry;  // as shown; empty: none
+  std::string benchmark;
 
   Outcome outcome = Outcome::failed;
   bool valid = false;  // power is, now or as before
@@ -52,14 +63,14 @@ struct Revision {
   std::vector<std::pair<std::string, double>> metrics;
   std::string timezone;
 
-  // What is to be written, if anything; with what was opened for it, and what it was then.
+  // What is to be written, if anything; with what was read for it on disk, and what it was then.
   std::unique_ptr<Publication> publication;
-  std::vector<std::pair<Place, FileFacts>> inputs;
+  std::vector<std::pair<std::string, FileFacts>> inputs;
 };
 
 // Without pieces of a kind the run is not recomputable. Of several, those are taken that fit each
 // other, if only these do. Never throws for what is wrong with the run.
-Revision revise(const StoredRun& run, std::vector<Place> telemetry, std::vector<Place> benchmarks,
+Revision revise(const StoredRun& run, Candidates telemetry, Candidates benchmarks,
                 const RevisionOptions& options);
 
 // Whether what was read for it is still what is there.

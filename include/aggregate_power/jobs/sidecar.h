@@ -42,6 +42,7 @@ struct Origin {
   int schema_version = 2;         // and the other options, as given
   std::string expected_num_gpus;  // "auto", "8"
   std::string timezone;           // "auto", "UTC"
+  double max_sample_gap_s = kDefaultMaxSampleGapS;
 };
 
 // Why a zone was chosen by evidence.

@@ -29,8 +29,10 @@ std::string_view layout_name(Layout layout);
 
 // One aggregate, or what should have one.
 struct StoredRun {
-  std::string name;      // what stands behind "agg_"
-  std::string artifact;  // what stands behind "bmk_" or "power_audit_" around it, else the name
+  std::string name;  // what stands behind "agg_"
+  // What stands behind "bmk_" or "power_audit_" around it, of an archive before that of a folder;
+  // else the name. The same for all that lies in one artifact.
+  std::string artifact;
   Layout layout = Layout::folder;
   Place folder;     // that holds the aggregate, or should
   Place aggregate;  // perhaps nothing
@@ -44,37 +46,42 @@ struct StoreVisitor {
   std::function<void(const StoredRun&)> run;
   // A file that can be a piece of the run of that name, wherever that is.
   std::function<void(PieceKind, const std::string& name, const Place&)> piece;
-  // To be walked with walk_archive(), now or later, here or in another thread.
-  std::function<void(const Place& archive)> archive;
+  // To be walked with walk_archive(), now or later, here or in another thread. `artifact` as in
+  // StoredRun; empty: it is none.
+  std::function<void(const Place& archive, const std::string& artifact)> archive;
   // A folder that cannot be read.
   std::function<void(const Place&, const std::string& what)> fault;
   std::function<void()> folder_link;  // not followed
-  // Whether to pass over a folder on disk.
-  std::function<bool(const Place&)> skips;
 };
 
 // A store as it was named: a folder or an archive. Nothing when it is neither.
 std::optional<Place> find_store(const std::string& path, std::string below);
 
-// The run that an archive is an artifact of, by its name; nothing for any other archive.
-std::optional<std::string> artifact_run(const Place& archive);
-
 // Visits all below a store or a folder in it. Memory grows with the depth of folders alone.
 void walk_store(const Place& store, const StoreVisitor& visitor);
 // The same for an archive. Throws FileError when it cannot be read or trusted.
-void walk_archive(const Place& archive, const StoreVisitor& visitor);
+void walk_archive(const Place& archive, const std::string& artifact, const StoreVisitor& visitor);
 
 // The nearest files that can be this piece of the run: in its own folder, else in the sibling
-// gpu_metrics_NAME, else in the sibling power_audit_NAME, else in the folder above, else in
-// archives of these names. Throws FileError when an archive there cannot be read.
-std::vector<Place> nearby_pieces(const StoredRun& run, PieceKind kind);
+// gpu_metrics_NAME, else in the sibling power_audit_NAME, else in archives of these names, else in
+// the folder above. A plain file goes before a compressed one of its name. Throws FileError when an
+// archive there cannot be read.
+struct Nearby {
+  std::vector<Place> pieces;
+  bool is_own = true;  // not just somewhere above
+};
+Nearby nearby_pieces(const StoredRun& run, PieceKind kind);
 
 // A file beside another one; nothing when there is none of that name.
 std::optional<Place> find_beside(const Place& file, const std::string& name);
+
+// Of a place in an archive: the outermost one, on disk. Else the place's own path.
+std::string path_on_disk(const Place& place);
 
 // A place as a text, to be kept outside memory, and back. The latter throws FileError when an
 // archive on the way cannot be read.
 std::string place_text(const Place& place);
 Place place_of(std::string_view text);
+std::string shown_of(std::string_view text);  // Place::shown of the place, however it is
 
 }  // namespace aggregate_power

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Small stores, each with one thing that a backfill must not get wrong.
+
+usage: tests/backfill/cases_test.py   with $AGGREGATE_POWER
+"""
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import zipfile
+
+import judging  # noqa: F401  (finds the helpers of the other tests)
+import patching
+from judging import read_report
+
+PROGRAM = os.environ.get("AGGREGATE_POWER") or str(
+    pathlib.Path(__file__).resolve().parents[2] / "build" / "aggregate-power")
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "TZ": "UTC"}
+START = 1767225600
+
+
+def program(*arguments, cwd=None, env=None, preexec_fn=None):
+    return subprocess.run([PROGRAM, *map(str, arguments)], cwd=cwd, env=env or ENVIRONMENT,
+                          capture_output=True, text=True, timeout=120, preexec_fn=preexec_fn)
+
+
+def make_run(folder, name, watts=500, start=START, zone="UTC", schema="amd-smi", parts=("csv", "raw", "agg")):
+    """A run of one GPU: 20 s at 100 W, 30 s at so many watts, 20 s at 100 W."""
+    folder.mkdir(parents=True, exist_ok=True)
+    outputs = {"csv": ["--out", folder / "gpu_metrics.csv"], "raw": ["--bench-out", folder / f"{name}.json"],
+               "agg": ["--agg-out", folder / f"agg_{name}.json"]}
+    wanted = [str(word) for part in parts for word in outputs[part]]
+    if "csv" not in parts:
+        wanted += ["--out", os.devnull]
+    done = program("synthesize", "--schema", schema, "--gpus", "1", "--phase", "20:100", "--phase", f"30:{watts}",
+                   "--phase", "20:100", "--benchmark-phase", "2", "--start", start, "--timezone", zone, *wanted)
+    assert done.returncode == 0, done.stderr
+
+
+def outcomes(*arguments, report, **options):
+    """Exit status and, by run, the sorted outcomes."""
+    done = program("backfill", *arguments, "--report", report, **options)
+    found = {}
+    for line in read_report(report) if report.exists() else []:
+        found.setdefault(line["run"], []).append(line["outcome"])
+    return done, {run: sorted(lines) for run, lines in found.items()}
+
+
+def zip_of(archive, folder):
+    with zipfile.ZipFile(archive, "w") as file:
+        for path in sorted(folder.rglob("*")):
+            file.write(path, path.relative_to(folder))
+
+
+def same(checks, what, wanted, found):
+    checks.add(what, [] if wanted == found else [f"expected {wanted}, got {found}"])
+
+
+def several_runs_in_one_artifact(root, checks):
+    made = root / "made"
+    for i in range(8):
+        make_run(made / f"job{i}", f"q{i}")
+    store = root / "store"
+    store.mkdir()
+    zip_of(store / "bmk_collection.zip", made)
+    wanted = {f"q{i}": ["patched"] for i in range(8)}
+    _, whole = outcomes(store, "--output", root / "whole", report=root / "whole.jsonl")
+    same(checks, "several runs in one artifact: all", wanted, whole)
+    shards = {}
+    for i in range(4):
+        shards.update(outcomes(store, "--output", root / "parts", "--shard", f"{i}/4",
+                               report=root / f"{i}.jsonl")[1])
+    same(checks, "several runs in one artifact: by four shards", wanted, shards)
+
+
+def a_far_result_that_does_not_fit(root, checks):
+    """Valid numbers are not taken away because a file elsewhere has the same name."""
+    store = root / "store"
+    make_run(store / "b", "x")
+    program("backfill", store)
+    before = (store / "b" / "agg_x.json").read_bytes()
+    assert json.loads(before)["power_valid"] == 1
+    (store / "b" / "x.json").unlink()
+    make_run(store / "a", "x", start=START + 86400, parts=("raw",))
+    _, found = outcomes(store, report=root / "report.jsonl")
+    same(checks, "a far result that does not fit", {"x": ["ambiguous"]}, found)
+    same(checks, "the aggregate of the run", before, (store / "b" / "agg_x.json").read_bytes())
+
+
+def a_result_that_is_anothers(root, checks):
+    store = root / "store"
+    make_run(store / "n1", "y", watts=300, parts=("csv", "agg"))
+    make_run(store / "n2", "y", watts=600)
+    _, found = outcomes(store, report=root / "report.jsonl")
+    same(checks, "a result with an aggregate of its own", {"y": ["ambiguous", "patched"]}, found)
+
+
+def output_in_the_store(root, checks):
+    store = root / "store"
+    make_run(store / "r", "r")
+    for output in (store, store / "r" / "out", store / "new" / "out"):
+        done = program("backfill", store, "--output", output)
+        same(checks, f"--output {output.relative_to(root)}", 2, done.returncode)
+        checks.add("its message", [] if "lies in the store" in done.stderr else [done.stderr])
+    same(checks, "what is in the store", ["agg_r.json", "gpu_metrics.csv", "r.json"],
+         sorted(path.name for path in store.rglob("*") if path.is_file()))
+
+
+def stores_named_by_dots(root, checks):
+    make_run(root / "t" / "k" / "inner", "r1")
+    make_run(root / "t" / "other", "r2")
+    output = root / "out"
+    done = program("backfill", ".", "../../other", "--output", output, cwd=root / "t" / "k" / "inner")
+    same(checks, "stores named by dots", 0, done.returncode)
+    same(checks, "where their results are", ["inner/agg_r1.json", "other/agg_r2.json"],
+         sorted(str(path.relative_to(output)) for path in output.rglob("agg_*")))
+
+
+def empty_names(root, checks):
+    make_run(root / "store", "r")
+    for words in (("",), ("store", "--output", ""), ("store", "--report", ""), ("store", "--only", "")):
+        same(checks, f"backfill {words}", 2, program("backfill", *words, cwd=root).returncode)
+    same(checks, "the run is untouched", False, (root / "store" / "power_validation_r.json").exists())
+
+
+def few_descriptors(root, checks):
+    store = root / "store"
+    make_run(root / "one", "r")
+    for i in range(200):
+        folder = store / f"power_audit_r{i}"
+        folder.mkdir(parents=True)
+        (folder / "gpu_metrics.csv").symlink_to(root / "one" / "gpu_metrics.csv")
+        (folder / f"r{i}.json").symlink_to(root / "one" / "r.json")
+        (folder / f"agg_r{i}.json").write_text('{"tp": 1}')
+    limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))
+    done, found = outcomes(store, "--jobs", "8", report=root / "report.jsonl", preexec_fn=limit)
+    same(checks, "few descriptors", {f"r{i}": ["patched"] for i in range(200)}, found)
+    same(checks, "few descriptors: exit status", 0, done.returncode)
+
+
+def no_room_for_the_list(root, checks):
+    make_run(root / "store", "r")
+    done = program("backfill", root / "store", env={**ENVIRONMENT, "TMPDIR": "/nonexistent"})
+    same(checks, "no TMPDIR", 2, done.returncode)
+    checks.add("its message", [] if "$TMPDIR" in done.stderr else [done.stderr])
+
+
+def a_record_that_is_a_link_to_an_input(root, checks):
+    store = root / "store"
+    make_run(store, "r")
+    before = (store / "r.json").read_bytes()
+    (store / "power_validation_r.json").symlink_to("r.json")
+    _, found = outcomes(store, report=root / "report.jsonl")
+    same(checks, "a record that is a link to an input", {"r": ["failed"]}, found)
+    same(checks, "the input", before, (store / "r.json").read_bytes())
+
+
+def required_power(root, checks):
+    store = root / "store"
+    make_run(store / "good", "r")
+    same(checks, "required power that is there", 0, program("backfill", store, "--require-power").returncode)
+    make_run(store / "bare", "s", parts=("agg",))
+    same(checks, "required power that is not there", 1,
+         program("backfill", store, "--require-power").returncode)
+    same(checks, "required by the environment", 1,
+         program("backfill", store, env={**ENVIRONMENT, "REQUIRE_POWER": "1"}).returncode)
+    same(checks, "not required", 0, program("backfill", store).returncode)
+
+
+def the_offsets_that_remain(root, checks):
+    store = root / "store"
+    make_run(store, "r", watts=100, zone="+09:00", schema="nvidia-smi")
+    done, found = outcomes(store, report=root / "report.jsonl")
+    same(checks, "no edges", {"r": ["ambiguous"]}, found)
+    details = read_report(root / "report.jsonl")[0]["details"]
+    for where, text in (("report", details), ("message", done.stderr)):
+        checks.add(f"the offset in the {where}", [] if "+09:00" in text else [text])
+    done = program("backfill", store, "--timezone", "+09:00")
+    same(checks, "with the zone given", 1, json.loads((store / "agg_r.json").read_text())["power_valid"])
+
+
+def a_longer_gap(root, checks):
+    store = root / "store"
+    make_run(store, "r")
+    lines = (store / "gpu_metrics.csv").read_text().splitlines(keepends=True)
+    (store / "gpu_metrics.csv").write_text("".join(line for i, line in enumerate(lines) if not 30 < i / len(lines) * 70 < 37))
+    _, found = outcomes(store, report=root / "1.jsonl")
+    same(checks, "a gap of 7 s", {"r": ["not_valid"]}, found)
+    _, found = outcomes(store, "--max-sample-gap", "10", report=root / "2.jsonl")
+    same(checks, "a gap of 7 s that is allowed", {"r": ["patched"]}, found)
+
+
+CASES = (several_runs_in_one_artifact, a_far_result_that_does_not_fit, a_result_that_is_anothers, output_in_the_store,
+         stores_named_by_dots, empty_names, few_descriptors, no_room_for_the_list,
+         a_record_that_is_a_link_to_an_input, required_power, the_offsets_that_remain, a_longer_gap)
+
+
+def main():
+    checks = patching.Checks()
+    for case in CASES:
+        with patching.fresh_folder(case.__name__.replace("_", "-")) as root:
+            case(pathlib.Path(root), checks)
+    return checks.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
