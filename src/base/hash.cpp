@@ -1,6 +1,7 @@
 // Hashes that are the same on every machine and in every version.
 #include "aggregate_power/base/hash.h"
 
+#include <array>
 #include <new>
 #include <tuple>
 
@@ -29,6 +30,15 @@ std::string ContentHash::hex() const {
 
 void ContentHash::Free::operator()(XXH3_state_s* state) const {
   std::ignore = XXH3_freeState(state);
+}
+
+std::string hash_of(const OpenedFile& file) {
+  ContentHash hash;
+  HashingSource source(file.source(), hash);
+  std::array<char, 65536> chunk;
+  while (source.read(chunk) > 0) {
+  }
+  return hash.hex();
 }
 
 }  // namespace aggregate_power

@@ -34,6 +34,9 @@ constexpr Entry kFiles[] = {
      "read, when it stands beside the telemetry STEM.csv and there is no --timezone: its "
      "timestamp_timezone is the zone of stamps without an offset; one that cannot be used is a "
      "warning"},
+    {"agentic_power_timezone_offset.txt",
+     "read, when it stands beside the telemetry and the file above does not tell the zone: the UTC "
+     "offset of stamps without one, such as +0900"},
     {"STEM_energy_start.csv, STEM_energy_end.csv",
      "read, when they stand beside the telemetry STEM.csv and an audit record is written: the "
      "energy counters to compare with"},
@@ -42,6 +45,9 @@ constexpr Entry kFiles[] = {
     {"power_validation_STEM.json",
      "written beside the benchmark result STEM.json under schema 2, or where --validation-result "
      "says, with the folders that are missing: the audit record"},
+    {"agg_NAME.json, NAME.json, gpu_metrics.csv",
+     "of past runs, looked for by backfill as README.md says; it writes power_validation_NAME.json "
+     "beside the aggregate"},
     {".NAME.XXXXXXXX.aggregate-power.tmp",
      "written beside each file and renamed to it; one that a killed run left is removed by the "
      "next"},

@@ -3,7 +3,6 @@
 
 #include <sys/stat.h>
 
-#include <array>
 #include <cerrno>
 #include <cmath>
 #include <utility>
@@ -169,12 +168,8 @@ Telemetry Recording::open() const {
 
 std::string Recording::content_hash() const {
   if (hash_ && hash_->bytes() == bytes_) return hash_->hex();
-  ContentHash hash;
-  HashingSource hashing(source(), hash);
-  std::array<char, 65536> chunk;
-  while (hashing.read(chunk) > 0) {
-  }
-  return hash.hex();
+  if (!file_) throw unopened_.value_or(FileError(path_, "open", ENOENT));
+  return hash_of(*file_);
 }
 
 std::optional<std::string> zone_hint(const Telemetry& telemetry, Span span, Window window) {

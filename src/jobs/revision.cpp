@@ -3,104 +3,20 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstring>
-#include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "aggregate_power/analysis/zone.h"
-#include "aggregate_power/base/archive.h"
 #include "aggregate_power/base/error.h"
 #include "aggregate_power/base/hash.h"
 #include "aggregate_power/base/path.h"
-#include "aggregate_power/base/python_number.h"
-#include "aggregate_power/inputs/benchmark.h"
-#include "aggregate_power/jobs/recording.h"
+#include "aggregate_power/jobs/aggregate_text.h"
+#include "aggregate_power/jobs/attempt.h"
+#include "aggregate_power/jobs/up_to_date.h"
 
 namespace aggregate_power {
 namespace {
-
-// What may stand beside a recording, and what it is for. The second zone file counts only when the
-// first says nothing.
-struct SideFile {
-  const char* role;
-  const char* end;  // behind the recording's stem
-  const char* name;
-};
-constexpr SideFile kSideFiles[] = {
-    {"timezone_file", "_context.json", ""},
-    {"timezone_offset_file", "", "agentic_power_timezone_offset.txt"},
-    {"energy_start", "_energy_start.csv", ""},
-    {"energy_end", "_energy_end.csv", ""},
-};
-
-std::string side_name(const SideFile& side, const Place& telemetry) {
-  return *side.end != '\0' ? plain_stem(telemetry.path) + side.end : side.name;
-}
-
-// ---- Contents
-
-std::string hash_of(const OpenedFile& file) {
-  ContentHash hash;
-  HashingSource source(file.source(), hash);
-  std::array<char, 65536> chunk;
-  while (source.read(chunk) > 0) {
-  }
-  return hash.hex();
-}
-
-InputFile hashed(std::string role, const ContentHash& hash) {
-  return {std::move(role), hash.bytes(), hash.hex()};
-}
-
-// The whole aggregate.
-InputFile hashed_text(std::string_view text) {
-  ContentHash hash;
-  hash.add(text);
-  return hashed("", hash);
-}
-
-// All of the aggregate that is not ours.
-InputFile hashed_others(std::string_view text) {
-  ContentHash hash;
-  MemorySource source(text);
-  scan_json(source, [&](const JsonMember& member) {
-    if (member.key_kept && is_our_key(member.key)) return;
-    hash.add(text.substr(member.key_begin, member.value_end - member.key_begin));
-    hash.add({"\0", 1});
-  });
-  return hashed("aggregate_result", hash);
-}
-
-// The GPUs that the aggregate says the run used; nothing where it does not.
-std::optional<std::int64_t> gpus_of(std::string_view text) {
-  constexpr std::array<std::string_view, 5> kKeys = {"tp", "pp", "pcp_size", "num_prefill_gpu",
-                                                     "num_decode_gpu"};
-  std::array<std::optional<std::int64_t>, kKeys.size()> counts;
-  bool is_strange = false;
-  MemorySource source(text);
-  scan_json(source, [&](const JsonMember& member) {
-    const auto key = std::ranges::find(kKeys, member.key);
-    if (key == kKeys.end()) return;
-    const auto value =
-        member.kind == JsonKind::integer ? python_int(std::string(member.scalar)) : std::nullopt;
-    is_strange |= key < kKeys.begin() + 3 && !value;
-    counts[static_cast<std::size_t>(key - kKeys.begin())] = value;
-  });
-  constexpr std::int64_t kMost = 1'000'000;  // no product of three overflows
-  for (const auto& count : counts) {
-    if (count && (*count < 0 || *count > kMost)) return std::nullopt;
-  }
-  if (counts[3] && counts[4] && *counts[3] + *counts[4] > 0) return *counts[3] + *counts[4];
-  if (is_strange || (!counts[0] && !counts[1] && !counts[2])) return std::nullopt;
-  const std::int64_t product =
-      counts[0].value_or(1) * counts[1].value_or(1) * counts[2].value_or(1);
-  return product > 0 ? std::optional(product) : std::nullopt;
-}
-
-// ---- Places
 
 // As seen from a folder of the store.
 std::string relative(std::string_view folder, std::string_view path) {
@@ -152,207 +68,6 @@ std::vector<Place> distinct(std::vector<Place> places) {
   }
   return result;
 }
-
-// With most offsets the window is not in the recording at all; recorders are started a little
-// before the load.
-std::int32_t likely_offset_s(double first_wall_s, Window window) {
-  constexpr double kStepS = 900;
-  const double offset_s = std::ceil((first_wall_s - window.start_unix_s) / kStepS) * kStepS;
-  return std::abs(offset_s) <= 14 * 3600 ? static_cast<std::int32_t>(offset_s) : 0;
-}
-
-// ---- One telemetry file with one benchmark result
-
-struct Attempt {
-  Place telemetry;
-  Place benchmark;
-  Verdict verdict;
-  std::optional<ZoneReport> zone_report;
-  std::vector<InputFile> inputs;
-  std::vector<std::pair<std::string, FileFacts>> opened;
-  bool has_window = false;
-  bool has_zone = true;
-};
-
-class Attempting {
- public:
-  Attempting(const RevisionOptions& options, std::optional<std::int64_t> expected_num_gpus)
-      : options_(options), expected_num_gpus_(expected_num_gpus) {}
-
-  // Throws FileError.
-  Attempt run(const Place& telemetry, const Place& benchmark) {
-    attempt_.telemetry = telemetry;
-    attempt_.benchmark = benchmark;
-    const BenchmarkReading reading = read_benchmark_result();
-    attempt_.verdict.reasons = reading.reasons;
-    attempt_.has_window = !reading.reasons.contains(Reason::invalid_benchmark_result) &&
-                          !reading.reasons.contains(Reason::invalid_benchmark_window);
-    if (attempt_.has_window) judge_recording(reading);
-    return std::move(attempt_);
-  }
-
- private:
-  OpenedFile open(const Place& place) {
-    OpenedFile file = place.tree->open(place.path);
-    // Of an archive, its files have the time alone.
-    const std::string path = path_on_disk(place);
-    attempt_.opened.emplace_back(
-        path, place.tree->is_archive() ? FileFacts{0, file.facts().modified_ns} : file.facts());
-    return file;
-  }
-
-  BenchmarkReading read_benchmark_result() {
-    const OpenedFile file = open(attempt_.benchmark);
-    const std::string& name = attempt_.benchmark.shown;
-    ContentHash hash;
-    BenchmarkReading reading = read_benchmark(
-        *decompressed(std::make_unique<HashingSource>(file.source(), hash), name), name,
-        options_.schema_version == 2 ? BenchmarkRules::schema_2 : BenchmarkRules::schema_1);
-    const bool is_whole = hash.bytes() == file.size();  // a faulty one is not read to its end
-    attempt_.inputs.push_back(
-        {"benchmark_result", file.size(), is_whole ? hash.hex() : hash_of(file)});
-    return reading;
-  }
-
-  std::unique_ptr<ByteSource> open_beside(const std::string& name) {
-    const auto place = find_beside(attempt_.telemetry, name);
-    if (!place) return nullptr;
-    auto file = std::make_unique<OpenedFile>(open(*place));
-    for (const SideFile& side : kSideFiles) {
-      if (name != side_name(side, attempt_.telemetry)) continue;
-      attempt_.inputs.push_back({side.role, file->size(), hash_of(*file)});
-    }
-    side_files_.push_back(std::move(file));
-    return side_files_.back()->source();
-  }
-
-  void judge_recording(const BenchmarkReading& reading) {
-    Recording recording(
-        attempt_.telemetry.shown, std::make_unique<OpenedFile>(open(attempt_.telemetry)),
-        [this](const std::string& name) { return open_beside(name); }, options_.zone);
-    MeasurementRequest request;
-    request.schema_version = options_.schema_version;
-    request.expected_num_gpus = expected_num_gpus_;
-    request.max_sample_gap_s = options_.max_sample_gap_s;
-    request.with_snapshots = true;
-    const bool by_evidence = recording.zone_source() == "default" && reading.benchmark;
-    if (by_evidence) {
-      judge_by_evidence(request, recording, reading);
-    } else {
-      judge(request, recording, reading);
-    }
-    attempt_.inputs.insert(attempt_.inputs.begin(),
-                           {"telemetry", recording.bytes(), recording.content_hash()});
-  }
-
-  void judge(const MeasurementRequest& request, const Recording& recording,
-             const BenchmarkReading& reading) {
-    std::erase_if(attempt_.inputs, [](const InputFile& input) {
-      return input.role == "energy_start" || input.role == "energy_end";  // will be read again
-    });
-    attempt_.verdict = aggregate_power::judge(request, recording, reading);
-    if (attempt_.verdict.measurement.could_not_read) {
-      throw Error(attempt_.verdict.reasons.text());
-    }
-  }
-
-  // Reads the recording as if its zone were known; mostly it then shows to be that, or is read
-  // again.
-  void judge_by_evidence(MeasurementRequest& request, Recording& recording,
-                         const BenchmarkReading& reading) {
-    const Window window = reading.benchmark->window;
-    std::int32_t supposed_offset_s = 0;
-    recording.suppose_zone([&](double first_wall_s) {
-      supposed_offset_s = likely_offset_s(first_wall_s, window);
-      return Zone::fixed(supposed_offset_s);
-    });
-    ZoneEvidence evidence(window);
-    request.also = [&](std::span<const Reading> readings) {
-      evidence.take(readings, supposed_offset_s);
-    };
-    request.explains = false;
-    judge(request, recording, reading);
-    request.also = nullptr;
-    request.explains = true;
-    std::optional<TelemetryFacts>& facts = attempt_.verdict.measurement.telemetry;
-    if (!facts || facts->columns.naive_is_utc || facts->timezone_source == "stamps") return;
-    if (facts->naive_stamps == 0) {  // there was nothing to read in any zone
-      facts->timezone.clear();
-      facts->timezone_source.clear();
-      facts->utc_offset.clear();
-      return;
-    }
-    ZoneFinding finding = evidence.finding();
-    if (facts->naive_stamps != facts->stamps) {
-      finding.winner.reset();
-      finding.why_none = "some stamps carry an offset and others do not";
-    }
-    if (finding.winner) {
-      use_winner(finding, supposed_offset_s, request, recording, reading);
-    } else {
-      refuse(finding, request, recording, reading);
-    }
-  }
-
-  void use_winner(const ZoneFinding& finding, std::int32_t supposed_offset_s,
-                  const MeasurementRequest& request, Recording& recording,
-                  const BenchmarkReading& reading) {
-    const ZoneCandidate& winner = *finding.winner;
-    if (winner.step || winner.offset_s != supposed_offset_s) {
-      recording.use_zone(winner.zone(), "evidence");
-      judge(request, recording, reading);
-    } else {
-      attempt_.verdict.measurement.telemetry->timezone_source = "evidence";
-    }
-    ZoneReport report;
-    for (const ZoneCandidate& left : finding.left) report.offsets.push_back(left.zone().name());
-    report.margin = finding.margin;
-    attempt_.zone_report = std::move(report);
-  }
-
-  // A recording that covers the window in no zone, or cannot be read to its end, is not valid in
-  // any. All others wait for someone who knows.
-  void refuse(const ZoneFinding& finding, const MeasurementRequest& request, Recording& recording,
-              const BenchmarkReading& reading) {
-    recording.use_zone(Zone::parse("UTC"), "default");
-    judge(request, recording, reading);
-    const Reasons& reasons = attempt_.verdict.reasons;
-    const bool is_hopeless =
-        reasons.contains(Reason::telemetry_file_unreadable) ||
-        (finding.left.empty() && options_.schema_version == 2 && !reasons.empty());
-    if (is_hopeless) return;
-    attempt_.has_zone = false;
-    constexpr std::size_t kMostShown = 8;
-    std::vector<std::string> offsets;
-    for (const ZoneCandidate& left : finding.left) {
-      if (offsets.size() < kMostShown) offsets.push_back(left.zone().name());
-    }
-    std::string detail = finding.why_none;
-    if (!offsets.empty()) {
-      detail += fmt::format("; {} remain: {}{}", finding.left.size(), fmt::join(offsets, ", "),
-                            finding.left.size() > kMostShown ? ", ..." : "");
-    }
-    attempt_.verdict.reasons = Reasons();
-    attempt_.verdict.reasons.add(Reason::timezone_ambiguous, std::move(detail));
-  }
-
-  const RevisionOptions& options_;
-  std::optional<std::int64_t> expected_num_gpus_;
-  Attempt attempt_;
-  std::vector<std::unique_ptr<OpenedFile>> side_files_;
-};
-
-// Whether the window lies inside the telemetry.
-bool fits(const Attempt& attempt) {
-  if (!attempt.has_window || !attempt.has_zone) return false;
-  constexpr Reason kApart[] = {Reason::telemetry_file_empty, Reason::no_usable_power_samples,
-                               Reason::insufficient_power_samples,
-                               Reason::benchmark_window_not_bracketed};
-  return std::ranges::none_of(
-      kApart, [&](Reason reason) { return attempt.verdict.reasons.contains(reason); });
-}
-
-// ---- One run
 
 class Reviser {
  public:
@@ -475,7 +190,7 @@ class Reviser {
   }
 
   Attempt attempt(const Place& telemetry, const Place& benchmark) {
-    return Attempting(options_, expected_num_gpus_).run(telemetry, benchmark);
+    return attempt_pair(telemetry, benchmark, options_, expected_num_gpus_);
   }
 
   void conclude(Attempt attempt) {
@@ -563,7 +278,10 @@ class Reviser {
         record->benchmark_result != printable_path(relative(folder, benchmark.below))) {
       return false;
     }
-    if (!is_as_left(origin) || !are_as_read(origin, telemetry, benchmark, facts->modified_ns)) {
+    const PastInputs inputs{telemetry, benchmark, !options_.zone.has_value()};
+    if (!is_as_left(origin) ||
+        !(options_.verify ? have_the_hashes(inputs, origin)
+                          : have_the_sizes(inputs, origin, facts->modified_ns))) {
       return false;
     }
     revision_.outcome = Outcome::unchanged;
@@ -572,18 +290,10 @@ class Reviser {
     for (const std::string& code : record->reasons) {
       if (const auto reason = reason_of(code)) revision_.reasons.add(*reason);
     }
-    if (record->valid) read_metrics(target_.is_elsewhere ? read_file(target_.aggregate) : text_);
+    if (record->valid) {
+      revision_.metrics = metrics_in(target_.is_elsewhere ? read_file(target_.aggregate) : text_);
+    }
     return true;
-  }
-
-  void read_metrics(std::string_view aggregate) {
-    MemorySource source(aggregate);
-    scan_json(source, [&](const JsonMember& member) {
-      const auto keys = all_metric_keys();
-      if (std::ranges::find(keys, member.key) == keys.end()) return;
-      const auto value = python_float(std::string(member.scalar));
-      if (value) revision_.metrics.emplace_back(member.key, *value);
-    });
   }
 
   bool is_as_left(const Origin& origin) const {
@@ -594,36 +304,6 @@ class Reviser {
     const auto others = std::ranges::find(origin.inputs, "aggregate_result", &InputFile::role);
     return others != origin.inputs.end() && disk_tree()->find_file(target_.aggregate) &&
            is_patched(read_file(target_.aggregate)) && hashed_others(text_).hash == others->hash;
-  }
-
-  bool are_as_read(const Origin& origin, const Place& telemetry, const Place& benchmark,
-                   std::int64_t record_ns) const {
-    const auto recorded = [&](std::string_view role) -> const InputFile* {
-      const auto found = std::ranges::find(origin.inputs, role, &InputFile::role);
-      return found == origin.inputs.end() ? nullptr : &*found;
-    };
-    const auto is_same = [&](const Place& place, const InputFile* input) {
-      if (input == nullptr) return false;
-      const auto facts = place.facts ? place.facts : place.tree->find_file(place.path);
-      if (!facts || facts->bytes != input->bytes) return false;
-      // What was written in the same tick of the clock may have been written behind it.
-      if (!options_.verify) return facts->modified_ns < record_ns;
-      return hash_of(place.tree->open(place.path)) == input->hash;
-    };
-    if (!is_same(telemetry, recorded("telemetry")) ||
-        !is_same(benchmark, recorded("benchmark_result"))) {
-      return false;
-    }
-    for (const SideFile& side : kSideFiles) {
-      const bool is_of_zone = std::strncmp(side.role, "timezone", 8) == 0;
-      if (is_of_zone && options_.zone) continue;
-      const InputFile* input = recorded(side.role);
-      const bool is_second_zone = is_of_zone && *side.name != '\0';
-      if (is_second_zone && input == nullptr && recorded("timezone_file") != nullptr) continue;
-      const auto place = find_beside(telemetry, side_name(side, telemetry));
-      if (place ? !is_same(*place, input) : input != nullptr) return false;
-    }
-    return true;
   }
 
   const RevisionOptions& options_;

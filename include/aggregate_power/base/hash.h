@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "aggregate_power/base/byte_source.h"
+#include "aggregate_power/base/file.h"
 
 struct XXH3_state_s;
 
@@ -34,6 +35,9 @@ class ContentHash {
   std::unique_ptr<XXH3_state_s, Free> state_;
   std::uint64_t bytes_ = 0;
 };
+
+// Of a whole file, as it lies there: what ContentHash::hex() gives. Throws FileError.
+std::string hash_of(const OpenedFile& file);
 
 // What is read through it is hashed on its way. `hash` must outlive it.
 class HashingSource : public ByteSource {

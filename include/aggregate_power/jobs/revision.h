@@ -10,12 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "aggregate_power/base/time.h"
 #include "aggregate_power/inputs/reason.h"
 #include "aggregate_power/jobs/publish.h"
-#include "aggregate_power/jobs/sidecar.h"
+#include "aggregate_power/jobs/revision_options.h"
 #include "aggregate_power/jobs/store.h"
-#include "aggregate_power/jobs/verdict.h"
 
 namespace aggregate_power {
 
@@ -30,17 +28,6 @@ enum class Outcome {
 };
 inline constexpr int kOutcomes = 7;
 std::string_view outcome_name(Outcome outcome);
-
-// What holds for all runs of a store.
-struct RevisionOptions {
-  int schema_version = 2;
-  std::optional<std::int64_t> expected_num_gpus;  // nothing: from the aggregate
-  std::optional<Zone> zone;                       // nothing: by evidence
-  double max_sample_gap_s = kDefaultMaxSampleGapS;
-  std::string output;  // empty: results go where the aggregate is
-  bool force = false;
-  bool verify = false;
-};
 
 // The files of a run that can be one kind of piece.
 struct Candidates {

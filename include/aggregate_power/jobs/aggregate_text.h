@@ -1,0 +1,26 @@
+// What the text of an aggregate says: the GPUs of its run, our members, and all that is not ours.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "aggregate_power/jobs/sidecar.h"
+
+namespace aggregate_power {
+
+// These throw JsonError when the text is no JSON; what is no object has no members.
+
+InputFile hashed_text(std::string_view text);    // all of it
+InputFile hashed_others(std::string_view text);  // all members that are not ours
+
+// num_prefill_gpu + num_decode_gpu, else tp x pp x pcp_size, of which those that are not there are
+// 1; nothing where the text does not say it.
+std::optional<std::int64_t> gpus_of(std::string_view text);
+
+std::vector<std::pair<std::string, double>> metrics_in(std::string_view text);
+
+}  // namespace aggregate_power

@@ -1,0 +1,36 @@
+// One telemetry file with one benchmark result, tried: what they come to, in which time zone.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aggregate_power/base/file.h"
+#include "aggregate_power/jobs/revision_options.h"
+#include "aggregate_power/jobs/sidecar.h"
+#include "aggregate_power/jobs/store.h"
+#include "aggregate_power/jobs/verdict.h"
+
+namespace aggregate_power {
+
+struct Attempt {
+  Place telemetry;
+  Place benchmark;
+  Verdict verdict;
+  std::optional<ZoneReport> zone_report;
+  std::vector<InputFile> inputs;
+  std::vector<std::pair<std::string, FileFacts>> opened;  // on disk, as they were then
+  bool has_window = false;  // the result has one; else there is no verdict
+  bool has_zone = true;     // else the reason is timezone_ambiguous
+};
+
+// Throws FileError, or Error for a recording that could not be read to its end.
+Attempt attempt_pair(const Place& telemetry, const Place& benchmark, const RevisionOptions& options,
+                     std::optional<std::int64_t> expected_num_gpus);
+
+// Whether the window lies inside the telemetry.
+bool fits(const Attempt& attempt);
+
+}  // namespace aggregate_power

@@ -1,0 +1,24 @@
+// How finished runs are to be worked out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "aggregate_power/analysis/integrate.h"
+#include "aggregate_power/base/time.h"
+
+namespace aggregate_power {
+
+// What holds for all runs of a store.
+struct RevisionOptions {
+  int schema_version = 2;
+  std::optional<std::int64_t> expected_num_gpus;  // nothing: from the aggregate
+  std::optional<Zone> zone;                       // nothing: by evidence
+  double max_sample_gap_s = kDefaultMaxSampleGapS;
+  std::string output;  // empty: results go where the aggregate is
+  bool force = false;
+  bool verify = false;
+};
+
+}  // namespace aggregate_power

@@ -1,0 +1,213 @@
+// One telemetry file with one benchmark result, tried.
+#include "aggregate_power/jobs/attempt.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregate_power/analysis/zone.h"
+#include "aggregate_power/base/archive.h"
+#include "aggregate_power/base/error.h"
+#include "aggregate_power/base/hash.h"
+#include "aggregate_power/inputs/benchmark.h"
+#include "aggregate_power/jobs/recording.h"
+#include "aggregate_power/jobs/side_files.h"
+
+namespace aggregate_power {
+namespace {
+
+// With most offsets the window is not in the recording at all; recorders are started a little
+// before the load.
+std::int32_t likely_offset_s(double first_wall_s, Window window) {
+  constexpr double kStepS = 900;
+  const double offset_s = std::ceil((first_wall_s - window.start_unix_s) / kStepS) * kStepS;
+  return std::abs(offset_s) <= 14 * 3600 ? static_cast<std::int32_t>(offset_s) : 0;
+}
+
+class Attempting {
+ public:
+  Attempting(const RevisionOptions& options, std::optional<std::int64_t> expected_num_gpus)
+      : options_(options), expected_num_gpus_(expected_num_gpus) {}
+
+  // Throws FileError.
+  Attempt run(const Place& telemetry, const Place& benchmark) {
+    attempt_.telemetry = telemetry;
+    attempt_.benchmark = benchmark;
+    const BenchmarkReading reading = read_benchmark_result();
+    attempt_.verdict.reasons = reading.reasons;
+    attempt_.has_window = !reading.reasons.contains(Reason::invalid_benchmark_result) &&
+                          !reading.reasons.contains(Reason::invalid_benchmark_window);
+    if (attempt_.has_window) judge_recording(reading);
+    return std::move(attempt_);
+  }
+
+ private:
+  OpenedFile open(const Place& place) {
+    OpenedFile file = place.tree->open(place.path);
+    // Of an archive, its files have the time alone.
+    const std::string path = path_on_disk(place);
+    attempt_.opened.emplace_back(
+        path, place.tree->is_archive() ? FileFacts{0, file.facts().modified_ns} : file.facts());
+    return file;
+  }
+
+  BenchmarkReading read_benchmark_result() {
+    const OpenedFile file = open(attempt_.benchmark);
+    const std::string& name = attempt_.benchmark.shown;
+    ContentHash hash;
+    BenchmarkReading reading = read_benchmark(
+        *decompressed(std::make_unique<HashingSource>(file.source(), hash), name), name,
+        options_.schema_version == 2 ? BenchmarkRules::schema_2 : BenchmarkRules::schema_1);
+    const bool is_whole = hash.bytes() == file.size();  // a faulty one is not read to its end
+    attempt_.inputs.push_back(
+        {"benchmark_result", file.size(), is_whole ? hash.hex() : hash_of(file)});
+    return reading;
+  }
+
+  std::unique_ptr<ByteSource> open_beside(const std::string& name) {
+    const auto place = find_beside(attempt_.telemetry, name);
+    if (!place) return nullptr;
+    auto file = std::make_unique<OpenedFile>(open(*place));
+    for (const SideFile& side : kSideFiles) {
+      if (name != side_name(side, attempt_.telemetry.path)) continue;
+      attempt_.inputs.push_back({side.role, file->size(), hash_of(*file)});
+    }
+    side_files_.push_back(std::move(file));
+    return side_files_.back()->source();
+  }
+
+  void judge_recording(const BenchmarkReading& reading) {
+    Recording recording(
+        attempt_.telemetry.shown, std::make_unique<OpenedFile>(open(attempt_.telemetry)),
+        [this](const std::string& name) { return open_beside(name); }, options_.zone);
+    MeasurementRequest request;
+    request.schema_version = options_.schema_version;
+    request.expected_num_gpus = expected_num_gpus_;
+    request.max_sample_gap_s = options_.max_sample_gap_s;
+    request.with_snapshots = true;
+    const bool by_evidence = recording.zone_source() == "default" && reading.benchmark;
+    if (by_evidence) {
+      judge_by_evidence(request, recording, reading);
+    } else {
+      judge(request, recording, reading);
+    }
+    attempt_.inputs.insert(attempt_.inputs.begin(),
+                           {"telemetry", recording.bytes(), recording.content_hash()});
+  }
+
+  void judge(const MeasurementRequest& request, const Recording& recording,
+             const BenchmarkReading& reading) {
+    std::erase_if(attempt_.inputs, [](const InputFile& input) {
+      return input.role == "energy_start" || input.role == "energy_end";  // will be read again
+    });
+    attempt_.verdict = aggregate_power::judge(request, recording, reading);
+    if (attempt_.verdict.measurement.could_not_read) {
+      throw Error(attempt_.verdict.reasons.text());
+    }
+  }
+
+  // Reads the recording as if its zone were known; mostly it then shows to be that, or is read
+  // again.
+  void judge_by_evidence(MeasurementRequest& request, Recording& recording,
+                         const BenchmarkReading& reading) {
+    const Window window = reading.benchmark->window;
+    std::int32_t supposed_offset_s = 0;
+    recording.suppose_zone([&](double first_wall_s) {
+      supposed_offset_s = likely_offset_s(first_wall_s, window);
+      return Zone::fixed(supposed_offset_s);
+    });
+    ZoneEvidence evidence(window);
+    request.also = [&](std::span<const Reading> readings) {
+      evidence.take(readings, supposed_offset_s);
+    };
+    request.explains = false;
+    judge(request, recording, reading);
+    request.also = nullptr;
+    request.explains = true;
+    std::optional<TelemetryFacts>& facts = attempt_.verdict.measurement.telemetry;
+    if (!facts || facts->columns.naive_is_utc || facts->timezone_source == "stamps") return;
+    if (facts->naive_stamps == 0) {  // there was nothing to read in any zone
+      facts->timezone.clear();
+      facts->timezone_source.clear();
+      facts->utc_offset.clear();
+      return;
+    }
+    ZoneFinding finding = evidence.finding();
+    if (facts->naive_stamps != facts->stamps) {
+      finding.winner.reset();
+      finding.why_none = "some stamps carry an offset and others do not";
+    }
+    if (finding.winner) {
+      use_winner(finding, supposed_offset_s, request, recording, reading);
+    } else {
+      refuse(finding, request, recording, reading);
+    }
+  }
+
+  void use_winner(const ZoneFinding& finding, std::int32_t supposed_offset_s,
+                  const MeasurementRequest& request, Recording& recording,
+                  const BenchmarkReading& reading) {
+    const ZoneCandidate& winner = *finding.winner;
+    if (winner.step || winner.offset_s != supposed_offset_s) {
+      recording.use_zone(winner.zone(), "evidence");
+      judge(request, recording, reading);
+    } else {
+      attempt_.verdict.measurement.telemetry->timezone_source = "evidence";
+    }
+    ZoneReport report;
+    for (const ZoneCandidate& left : finding.left) report.offsets.push_back(left.zone().name());
+    report.margin = finding.margin;
+    attempt_.zone_report = std::move(report);
+  }
+
+  // A recording that covers the window in no zone, or cannot be read to its end, is not valid in
+  // any. All others wait for someone who knows.
+  void refuse(const ZoneFinding& finding, const MeasurementRequest& request, Recording& recording,
+              const BenchmarkReading& reading) {
+    recording.use_zone(Zone::parse("UTC"), "default");
+    judge(request, recording, reading);
+    const Reasons& reasons = attempt_.verdict.reasons;
+    const bool is_hopeless =
+        reasons.contains(Reason::telemetry_file_unreadable) ||
+        (finding.left.empty() && options_.schema_version == 2 && !reasons.empty());
+    if (is_hopeless) return;
+    attempt_.has_zone = false;
+    constexpr std::size_t kMostShown = 8;
+    std::vector<std::string> offsets;
+    for (const ZoneCandidate& left : finding.left) {
+      if (offsets.size() < kMostShown) offsets.push_back(left.zone().name());
+    }
+    std::string detail = finding.why_none;
+    if (!offsets.empty()) {
+      detail += fmt::format("; {} remain: {}{}", finding.left.size(), fmt::join(offsets, ", "),
+                            finding.left.size() > kMostShown ? ", ..." : "");
+    }
+    attempt_.verdict.reasons = Reasons();
+    attempt_.verdict.reasons.add(Reason::timezone_ambiguous, std::move(detail));
+  }
+
+  const RevisionOptions& options_;
+  std::optional<std::int64_t> expected_num_gpus_;
+  Attempt attempt_;
+  std::vector<std::unique_ptr<OpenedFile>> side_files_;
+};
+
+}  // namespace
+
+Attempt attempt_pair(const Place& telemetry, const Place& benchmark, const RevisionOptions& options,
+                     std::optional<std::int64_t> expected_num_gpus) {
+  return Attempting(options, expected_num_gpus).run(telemetry, benchmark);
+}
+
+bool fits(const Attempt& attempt) {
+  if (!attempt.has_window || !attempt.has_zone) return false;
+  constexpr Reason kApart[] = {Reason::telemetry_file_empty, Reason::no_usable_power_samples,
+                               Reason::insufficient_power_samples,
+                               Reason::benchmark_window_not_bracketed};
+  return std::ranges::none_of(
+      kApart, [&](Reason reason) { return attempt.verdict.reasons.contains(reason); });
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,61 @@
+// Whether the files that a run was computed from are still what they were.
+#include "aggregate_power/jobs/up_to_date.h"
+
+#include <algorithm>
+#include <functional>
+#include <string_view>
+
+#include "aggregate_power/base/hash.h"
+#include "aggregate_power/jobs/side_files.h"
+
+namespace aggregate_power {
+namespace {
+
+using IsSame = std::function<bool(const Place&, const InputFile&)>;
+
+const InputFile* recorded(const Origin& origin, std::string_view role) {
+  const auto found = std::ranges::find(origin.inputs, role, &InputFile::role);
+  return found == origin.inputs.end() ? nullptr : &*found;
+}
+
+// Whether the file is read at all is decided by what was recorded of the first zone file.
+bool counts(const SideFile& side, const PastInputs& inputs, const Origin& origin) {
+  const bool is_of_zone = std::string_view(side.role).starts_with("timezone");
+  if (is_of_zone && !inputs.zone_files_count) return false;
+  const bool is_second = is_of_zone && *side.name != '\0';
+  return !is_second || recorded(origin, side.role) != nullptr ||
+         recorded(origin, "timezone_file") == nullptr;
+}
+
+bool are_as_read(const PastInputs& inputs, const Origin& origin, const IsSame& is_same) {
+  const auto is_input = [&](const Place& place, std::string_view role) {
+    const InputFile* const input = recorded(origin, role);
+    return input != nullptr && is_same(place, *input);
+  };
+  if (!is_input(inputs.telemetry, "telemetry") || !is_input(inputs.benchmark, "benchmark_result")) {
+    return false;
+  }
+  return std::ranges::all_of(kSideFiles, [&](const SideFile& side) {
+    if (!counts(side, inputs, origin)) return true;
+    const auto place = find_beside(inputs.telemetry, side_name(side, inputs.telemetry.path));
+    return place ? is_input(*place, side.role) : recorded(origin, side.role) == nullptr;
+  });
+}
+
+}  // namespace
+
+bool have_the_sizes(const PastInputs& inputs, const Origin& origin, std::int64_t record_ns) {
+  return are_as_read(inputs, origin, [&](const Place& place, const InputFile& input) {
+    const auto facts = place.facts ? place.facts : place.tree->find_file(place.path);
+    return facts && facts->bytes == input.bytes && facts->modified_ns < record_ns;
+  });
+}
+
+bool have_the_hashes(const PastInputs& inputs, const Origin& origin) {
+  return are_as_read(inputs, origin, [](const Place& place, const InputFile& input) {
+    const OpenedFile file = place.tree->open(place.path);
+    return file.size() == input.bytes && hash_of(file) == input.hash;
+  });
+}
+
+}  // namespace aggregate_power
