@@ -92,7 +92,7 @@ done
 part() { sed -n "/^\.SH $1\$/,/^\.SH/s/^\\\\fB\(.*\)\\\\fR\$/\1/p" "$page" | tr '\n' ' '; }  # the names in a section
 same "the man page's variables" "GPU_METRICS_CSV REQUIRE_POWER TZ TZDIR " "$(part ENVIRONMENT)"
 same "the man page's commands' statuses" \
-  'aggregate\-power aggregate\-power inspect aggregate\-power synthesize ' "$(part 'EXIT STATUS')"
+  'aggregate\-power aggregate\-power backfill aggregate\-power inspect aggregate\-power synthesize ' "$(part 'EXIT STATUS')"
 same "the man page's reason codes" \
   "$(sed -n 's/^ *ROW(\([a-z_]*\),.*/\1/p' "$repo/src/inputs/reason.cpp" | tr '\n' ' ')" \
   "$(part 'REASON CODES')"
