@@ -203,10 +203,16 @@ Attempt attempt_pair(const Place& telemetry, const Place& benchmark, const Revis
 
 bool fits(const Attempt& attempt) {
   if (!attempt.has_window || !attempt.has_zone) return false;
-  constexpr Reason kApart[] = {Reason::telemetry_file_empty, Reason::no_usable_power_samples,
-                               Reason::insufficient_power_samples,
+  const Measurement& measurement = attempt.verdict.measurement;
+  return measurement.mean_power.has_value() ||
+         std::ranges::any_of(measurement.integration.gpus, &DeviceEnergy::bracketed);
+}
+
+bool is_apart(const Attempt& attempt) {
+  if (!attempt.has_window || !attempt.has_zone || fits(attempt)) return false;
+  constexpr Reason kApart[] = {Reason::no_usable_power_samples, Reason::insufficient_power_samples,
                                Reason::benchmark_window_not_bracketed};
-  return std::ranges::none_of(
+  return std::ranges::any_of(
       kApart, [&](Reason reason) { return attempt.verdict.reasons.contains(reason); });
 }
 

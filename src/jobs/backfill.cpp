@@ -409,10 +409,14 @@ class Backfiller {
   }
 
   void show_changes(Revision& revision) {
-    const Preview changes = preview(*revision.publication);
+    Preview changes = preview(*revision.publication);
     note_writing_fault(revision, changes.reasons, changes.sidecar_fault, changes.denied);
     if (revision.outcome != Outcome::patched && revision.outcome != Outcome::not_valid) return;
     if (changes.changes) {
+      if (!revision.valid) {
+        changes.lines.push_back(fmt::format("{}: not valid: {}", revision.run.aggregate.shown,
+                                            revision.reasons.text()));
+      }
       ledger_.tell_changes(changes.lines);
     } else {
       revision.outcome = Outcome::unchanged;

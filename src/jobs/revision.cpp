@@ -170,8 +170,7 @@ class Reviser {
       }
     }
     if (fitting.size() == 1) return conclude(std::move(fitting[0]));
-    if (others.size() == 1 && pairs == 1 &&
-        (are_own || !others[0].has_window || !others[0].has_zone)) {
+    if (others.size() == 1 && pairs == 1 && (are_own || !is_apart(others[0]))) {
       return conclude(std::move(others[0]));
     }
     std::vector<std::string> shown;

@@ -525,7 +525,7 @@ class StoreMaker:
             known = self.zone_file(recording) if fault in ("dropped-gpu", "gap") \
                 and recording.schema == "nvidia-smi" else None
             self.run(fault, recording, "not_valid", [reason], zone_file=known,
-                     plain=known is not None, also=UNSURE if fault == "dropped-gpu" else ())
+                     plain=known is not None)
 
     def invalid_stopped_early(self):
         recording = self.recording(self.die.choice(["amd-smi", "generic"]))
@@ -552,7 +552,7 @@ class StoreMaker:
                 ("no power column", "power_column_missing", without(2))]:
             # What a compressed file of no bytes is, is left open.
             expected = self.run(kind, self.recording("nvidia-smi"), "not_valid", [reason], csv=data,
-                                plain=data == b"", also=UNSURE)
+                                plain=data == b"")
             expected.zone = expected.zone_source = None
         quoted = recording.csv().replace(b" 60,", b'"60,', 1)
         expected = self.run("unclosed quote", recording, "not_valid", csv=quoted,

@@ -30,7 +30,9 @@ struct Attempt {
 Attempt attempt_pair(const Place& telemetry, const Place& benchmark, const RevisionOptions& options,
                      std::optional<std::int64_t> expected_num_gpus);
 
-// Whether the window lies inside the telemetry.
+// Whether the window lies inside the telemetry, of one GPU at least. What cannot be read neither
+// fits nor is apart.
 bool fits(const Attempt& attempt);
+bool is_apart(const Attempt& attempt);
 
 }  // namespace aggregate_power
