@@ -1,4 +1,4 @@
-// A file without a name, for what is unpacked.
+// Files without a name.
 #include "aggregate_power/base/spool.h"
 
 #include <cstdlib>
@@ -11,14 +11,12 @@
 #include "aggregate_power/base/file.h"
 
 namespace aggregate_power {
-namespace {
 
 std::string temporary_folder() {
   const char* const given = std::getenv("TMPDIR");
   return given != nullptr && *given != '\0' ? given : "/tmp";
 }
 
-// Below 0, with errno set, when there can be none.
 int open_nameless(const std::string& folder) {
   // O_EXCL: nobody can give it a name later.
   const int fd = open_fd(folder, O_TMPFILE | O_RDWR | O_EXCL, 0600);
@@ -29,8 +27,6 @@ int open_nameless(const std::string& folder) {
   if (named >= 0) std::ignore = unlink(name.c_str());
   return named;
 }
-
-}  // namespace
 
 Spool::Spool(std::string name)
     : name_(std::move(name)),

@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <exception>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -26,6 +24,7 @@
 #include "aggregate_power/jobs/batch.h"
 #include "aggregate_power/jobs/ledger.h"
 #include "aggregate_power/jobs/piece_index.h"
+#include "aggregate_power/jobs/tasks.h"
 
 namespace aggregate_power {
 namespace {
@@ -37,77 +36,6 @@ constexpr std::uint8_t kSeen = 2;     // a run of that name
 constexpr std::uint8_t kWaiting = 3;  // its aggregate, which has not all pieces near it
 constexpr std::uint8_t kBare = 4;     // a folder that should hold its aggregate, and does not
 constexpr std::string_view kLayoutLetters = "pbfma";
-
-// What a worker does at a time.
-struct Task {
-  StoredRun run = {};
-  // Where else in the store its pieces can be, by PieceKind; nothing: not looked for yet.
-  std::shared_ptr<const std::array<std::vector<std::string>, 2>> elsewhere = {};
-  std::string aggregate_text = {};    // instead of the run's places: place_text() of its aggregate
-  std::optional<Place> archive = {};  // instead of a run: to be walked
-  std::string artifact = {};          // of the archive
-};
-
-// Between the walk, which is ahead by a little, and the workers.
-class Tasks {
- public:
-  void push(Task task) {
-    std::unique_lock lock(mutex_);
-    has_room_.wait(lock, [&] { return waiting_.size() < kMostWaiting || is_over_; });
-    if (is_over_) return;
-    waiting_.push_back(std::move(task));
-    ++open_;
-    has_task_.notify_one();
-  }
-
-  // Some at a time: most are short. None when there is none for a moment; is_over() tells whether
-  // there will be.
-  std::vector<Task> pop() {
-    constexpr auto kMoment = std::chrono::milliseconds(100);
-    std::unique_lock lock(mutex_);
-    has_task_.wait_for(lock, kMoment, [&] { return !waiting_.empty() || is_over_; });
-    const std::size_t count = std::min((waiting_.size() + kShare - 1) / kShare, kMostAtATime);
-    std::vector<Task> tasks(
-        std::make_move_iterator(waiting_.begin()),
-        std::make_move_iterator(waiting_.begin() + static_cast<std::ptrdiff_t>(count)));
-    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(count));
-    has_room_.notify_one();
-    return tasks;
-  }
-  void finished() {
-    const std::lock_guard guard(mutex_);
-    if (--open_ == 0) all_finished_.notify_all();
-  }
-  void wait_until_all_are_finished() {
-    std::unique_lock lock(mutex_);
-    all_finished_.wait(lock, [&] { return open_ == 0 || is_over_; });
-  }
-
-  void end(bool drop) {
-    const std::lock_guard guard(mutex_);
-    if (drop) waiting_.clear();
-    is_over_ = true;
-    has_task_.notify_all();
-    has_room_.notify_all();
-    all_finished_.notify_all();
-  }
-  bool is_over() {
-    const std::lock_guard guard(mutex_);
-    return is_over_ && waiting_.empty();
-  }
-
- private:
-  static constexpr std::size_t kMostWaiting = 256;
-  static constexpr std::size_t kShare = 8;  // of what waits, leaving enough for the others
-  static constexpr std::size_t kMostAtATime = 8;
-  std::mutex mutex_;
-  std::condition_variable has_task_;
-  std::condition_variable has_room_;
-  std::condition_variable all_finished_;
-  std::deque<Task> waiting_;
-  std::uint64_t open_ = 0;  // waiting or being worked on
-  bool is_over_ = false;
-};
 
 class Backfiller {
  public:

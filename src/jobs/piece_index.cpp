@@ -1,12 +1,9 @@
 // What was met in a store, by the run's name, kept on disk.
 #include "aggregate_power/jobs/piece_index.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
-#include <cstring>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -14,6 +11,7 @@
 
 #include "aggregate_power/base/error.h"
 #include "aggregate_power/base/hash.h"
+#include "aggregate_power/base/spool.h"
 
 namespace aggregate_power {
 namespace {
@@ -21,21 +19,15 @@ namespace {
 // No FileError: those are faults of the store.
 [[noreturn]] void fail(const char* action) {
   throw Error(fmt::format(
-      "cannot {} the list of what is in the store, in $TMPDIR or else /tmp: {}; give a $TMPDIR "
-      "that can be written to and has room",
-      action, std::strerror(errno)));
+      "cannot {} the list of what is in the store, in {}: {}; set $TMPDIR to a folder that can be "
+      "written to and has room",
+      action, temporary_folder(), std::generic_category().message(errno)));
 }
 
-// Without a name, so that it goes with the process.
 std::FILE* open_anonymous() {
-  const char* const folder = std::getenv("TMPDIR");
-  std::string name = folder != nullptr && *folder != '\0' ? folder : "/tmp";
-  name += "/aggregate-power.XXXXXX";
-  const int fd = ::mkostemp(name.data(), 0);
-  if (fd < 0) fail("create");
-  std::ignore = ::unlink(name.c_str());
-  std::FILE* const file = ::fdopen(fd, "w+b");
-  if (file == nullptr) fail("open");
+  const int fd = open_nameless(temporary_folder());
+  std::FILE* const file = fd < 0 ? nullptr : ::fdopen(fd, "w+b");
+  if (file == nullptr) fail("create");
   return file;
 }
 

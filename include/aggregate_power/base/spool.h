@@ -1,4 +1,4 @@
-// A file without a name, for what is unpacked.
+// Files without a name, for what does not fit into memory.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,15 @@
 
 namespace aggregate_power {
 
-// Lies in $TMPDIR, else in /tmp, and is gone with the last who holds file(), also when the process
-// is killed.
+// $TMPDIR, else /tmp.
+std::string temporary_folder();
+
+// A file in there that goes with its last descriptor, also when the process is killed. Below 0,
+// with errno set, when there can be none.
+int open_nameless(const std::string& folder);
+
+// For what is unpacked. Lies in temporary_folder(), and is gone with the last who holds file(),
+// also when the process is killed.
 class Spool {
  public:
   // `name` is what is unpacked, for messages. Throws FileError, as append() does.

@@ -1,0 +1,31 @@
+// What names in an artifact store say; contract.md E.3.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace aggregate_power {
+
+// What may stand behind the name of a piece of a run.
+inline constexpr std::array<std::string_view, 3> kCompressions = {"", ".gz", ".zst"};
+
+// A folder or an archive, by its name without what makes it one.
+struct Artifact {
+  enum class Kind { other, power_audit, bmk, gpu_metrics, bmk_agentic, agentic, no_run };
+  Kind kind = Kind::other;
+  std::string run;
+};
+
+Artifact artifact_of(std::string_view name);
+
+// Of a result: "..._gpus_16", "..._gpus_16_ctx_8_gen_8".
+bool is_multinode_name(std::string_view name);
+
+// Whether a JSON file can be a raw benchmark result: it is none of the others that runs leave.
+bool can_be_result(std::string_view name);
+
+// gpu_metrics.csv
+bool is_telemetry_name(std::string_view name);
+
+}  // namespace aggregate_power

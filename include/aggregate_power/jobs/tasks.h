@@ -1,0 +1,54 @@
+// What is to be done with a store, from the walk that finds it to the workers that do it.
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aggregate_power/jobs/store.h"
+
+namespace aggregate_power {
+
+// What a worker does at a time.
+struct Task {
+  StoredRun run = {};
+  // Where else in the store its pieces can be, by PieceKind; nothing: not looked for yet.
+  std::shared_ptr<const std::array<std::vector<std::string>, 2>> elsewhere = {};
+  std::string aggregate_text = {};    // instead of the run's places: place_text() of its aggregate
+  std::optional<Place> archive = {};  // instead of a run: to be walked
+  std::string artifact = {};          // of the archive
+};
+
+// The walk is ahead of the workers by a little only.
+class Tasks {
+ public:
+  // Waits for room. After end() what is pushed is dropped.
+  void push(Task task);
+  // Some at a time: most are short. None when there is none for a moment; is_over() tells whether
+  // there will be. Of each that was popped, finished() is to be told.
+  std::vector<Task> pop();
+  void finished();
+  void wait_until_all_are_finished();
+
+  // There will be no more; those that wait are still done, or dropped.
+  void end(bool drop);
+  bool is_over();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable has_task_;
+  std::condition_variable has_room_;
+  std::condition_variable all_finished_;
+  std::deque<Task> waiting_;
+  std::uint64_t open_ = 0;  // waiting or being worked on
+  bool is_over_ = false;
+};
+
+}  // namespace aggregate_power
