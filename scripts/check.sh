@@ -42,7 +42,8 @@ if { cmake -S . -B "$dev" -G Ninja -DPOWER_DEV=ON -DCMAKE_C_COMPILER=clang -DCMA
   AGGREGATE_POWER_SANITIZED=$dev/aggregate-power AGGREGATE_POWER=$dev/aggregate-power \
     python3 tests/faults/mutate_test.py >"$log" 2>&1 ||
     { tail -n 100 "$log" >&2; fail "damaged files under the sanitizers"; }
-  AGGREGATE_POWER=$dev/aggregate-power python3 tests/backfill/backfill_test.py --runs 300 --kills 3 >"$log" 2>&1 ||
+  AGGREGATE_POWER_SANITIZED=$dev/aggregate-power AGGREGATE_POWER=$dev/aggregate-power \
+    python3 tests/backfill/backfill_test.py --runs 300 --kills 3 >"$log" 2>&1 ||
     { tail -n 100 "$log" >&2; fail "backfills under the sanitizers"; }
   echo "check: fuzzing"
   [ "${1:-}" = --long ] && seconds=3600 || seconds=10

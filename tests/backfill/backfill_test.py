@@ -612,7 +612,8 @@ def hostile(ground, checks):
     before = listing(store)
 
     def limits():
-        resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+        if "AGGREGATE_POWER_SANITIZED" not in os.environ:  # it maps its shadow of all memory
+            resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
 
     began = time.monotonic()
     done = backfill(store, "--output", target, "--report", report, timeout=60, preexec_fn=limits)
