@@ -20,7 +20,7 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::size_t kPieceBytes = 1 << 20;
+constexpr std::size_t kPieceBytes = 1 << 16;
 
 std::vector<std::string> read_standard_input() {
   const auto source = open_source("-");
