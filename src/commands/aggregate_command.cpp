@@ -74,21 +74,7 @@ AggregateRequest request_of(const Texts& texts) {
 
 int run(const Texts& texts) {
   const AggregateRequest request = request_of(texts);
-  AggregateReport report;
-  try {
-    report = aggregate(request);
-  } catch (
-      const std::exception& error) {  // no input may break a benchmark script with another status
-    report.err.push_back(fmt::format("error: {}", error.what()));
-    report.exit_status = request.require_power ? 1 : 0;
-  }
-  for (const std::string& line : report.err) {
-    say(stderr, fmt::format("aggregate-power: {}\n", line));
-  }
-  for (const std::string& line : report.out) {
-    say(stdout, fmt::format("aggregate-power: {}\n", line));
-  }
-  return report.exit_status;
+  return tell(request.require_power, [&] { return aggregate(request); });
 }
 
 }  // namespace

@@ -150,6 +150,23 @@ void say(std::FILE* stream, const std::string& text) {
   std::ignore = std::fwrite(text.data(), 1, text.size(), stream);
 }
 
+int tell(bool require_power, const std::function<Delivered()>& job) {
+  Delivered delivered;
+  try {
+    delivered = job();
+  } catch (const std::exception& error) {
+    delivered.err.push_back(fmt::format("error: {}", error.what()));
+    delivered.exit_status = require_power ? 1 : 0;
+  }
+  for (const std::string& line : delivered.err) {
+    say(stderr, fmt::format("aggregate-power: {}\n", line));
+  }
+  for (const std::string& line : delivered.out) {
+    say(stdout, fmt::format("aggregate-power: {}\n", line));
+  }
+  return delivered.exit_status;
+}
+
 bool required_by_environment() {
   const char* const value = std::getenv("REQUIRE_POWER");
   const std::string lower = lower_ascii(value == nullptr ? "" : value);

@@ -23,11 +23,16 @@ class Run {
  public:
   explicit Run(const AggregateRequest& request) : request_(request) {}
 
-  AggregateReport run() {
+  Delivered run() {
     read_inputs();
-    const bool done = request_.dry_run ? show_changes() : write();
-    report_.exit_status = done || !request_.require_power ? 0 : 1;
-    return std::move(report_);
+    FinishedRun run;
+    run.reasons = verdict_.reasons;
+    run.publication = publication();
+    if (verdict_.reasons.empty()) run.success_line = schema_2() ? schema_2_line() : schema_1_line();
+    run.causes = verdict_.measurement.column_faults;
+    if (verdict_.measurement.zone_hint) run.hints.push_back(*verdict_.measurement.zone_hint);
+    run.warnings = verdict_.warnings;
+    return deliver(run, {request_.require_power, request_.dry_run});
   }
 
  private:
@@ -63,7 +68,6 @@ class Run {
       verdict_.reasons = reading.reasons;
       verdict_.reasons.add(Reason::telemetry_file_unreadable, error.what());
     }
-    report_.err = verdict_.warnings;
   }
 
   Publication publication() const {
@@ -92,51 +96,6 @@ class Run {
     return sidecar_text(content);
   }
 
-  // True when the aggregate holds valid numbers now.
-  bool write() {
-    const Published published = publish(publication());
-    verdict_.reasons.add(published.reasons);
-    for (const std::string& warning : published.warnings) report_.err.push_back(warning);
-    if (!published.sidecar_fault.empty()) {
-      verdict_.reasons.add(Reason::validation_result_unwritable, published.sidecar_fault);
-    }
-    return tell();
-  }
-
-  bool show_changes() {
-    const Preview changes = preview(publication());
-    verdict_.reasons.add(changes.reasons);
-    if (!changes.sidecar_fault.empty()) {
-      verdict_.reasons.add(Reason::validation_result_unwritable, changes.sidecar_fault);
-    }
-    report_.out = changes.lines;
-    const bool valid = tell();
-    report_.out.push_back("dry run: nothing was written");
-    return valid;
-  }
-
-  bool tell() {
-    if (verdict_.reasons.empty()) {
-      report_.out.push_back(schema_2() ? schema_2_line() : schema_1_line());
-      return true;
-    }
-    std::string line = fmt::format("power not valid: {}", verdict_.reasons.text());
-    const bool has_sidecar = !sidecar_path().empty() && !request_.dry_run &&
-                             !verdict_.reasons.contains(Reason::validation_result_unwritable);
-    if (has_sidecar) line += "; see " + sidecar_path();
-    report_.err.push_back(line);
-    const auto remedies = [&](const Reasons& reasons) {
-      for (const Reasons::Entry& entry : reasons.entries()) {
-        report_.err.push_back(fmt::format("  {}: {}", code(entry.reason), remedy(entry.reason)));
-      }
-    };
-    remedies(verdict_.reasons);
-    remedies(verdict_.measurement.column_faults);
-    if (verdict_.measurement.zone_hint)
-      report_.err.push_back("  " + *verdict_.measurement.zone_hint);
-    return false;
-  }
-
   std::string schema_2_line() const {
     return fmt::format(
         "avg_power_w={:.2f} avg_total_gpu_power_w={:.2f} total_gpu_energy_j={:.2f} (n={}) -> {}",
@@ -157,7 +116,6 @@ class Run {
   const AggregateRequest& request_;
   std::string telemetry_path_;
   Verdict verdict_;
-  AggregateReport report_;
 };
 
 }  // namespace
@@ -172,6 +130,6 @@ std::string find_telemetry() {
   return "gpu_metrics.csv";
 }
 
-AggregateReport aggregate(const AggregateRequest& request) { return Run(request).run(); }
+Delivered aggregate(const AggregateRequest& request) { return Run(request).run(); }
 
 }  // namespace aggregate_power

@@ -13,6 +13,8 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "aggregate_power/jobs/deliver.h"
+
 namespace aggregate_power {
 
 struct Command {
@@ -51,6 +53,10 @@ std::string bash_completion();
 // Prints what a command has to say. Whether anyone can read stderr never changes what the command
 // gives; main() looks at stdout once at the end.
 void say(std::FILE* stream, const std::string& text);
+
+// Does a job and says what it has to say; gives its exit status. No input may break a benchmark
+// script with another one: what a job throws counts as a run that is not valid.
+int tell(bool require_power, const std::function<Delivered()>& job);
 
 // Whether $REQUIRE_POWER is 1, true or yes.
 bool required_by_environment();

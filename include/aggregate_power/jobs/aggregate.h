@@ -10,6 +10,7 @@
 #include "aggregate_power/analysis/integrate.h"
 #include "aggregate_power/base/time.h"
 #include "aggregate_power/inputs/schema.h"
+#include "aggregate_power/jobs/deliver.h"
 
 namespace aggregate_power {
 
@@ -27,18 +28,11 @@ struct AggregateRequest {
   std::optional<Zone> zone;
 };
 
-// What to tell the caller: lines for people without the program's name, and the exit status.
-struct AggregateReport {
-  int exit_status = 0;
-  std::vector<std::string> out;
-  std::vector<std::string> err;
-};
-
 // Where the telemetry is when nobody said: $GPU_METRICS_CSV when set, else the first of
 // gpu_metrics.csv and /workspace/gpu_metrics.csv that exists, else gpu_metrics.csv.
 std::string find_telemetry();
 
 // Whatever the inputs are, this ends with a report; the status is 1 only when power is required.
-AggregateReport aggregate(const AggregateRequest& request);
+Delivered aggregate(const AggregateRequest& request);
 
 }  // namespace aggregate_power
