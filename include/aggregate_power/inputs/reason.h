@@ -1,7 +1,8 @@
 // Why a measurement cannot be trusted: each code, and what to do about it.
 //
 // The codes are an interface: scripts and dashboards read them. Those up to
-// `aggregate_result_unwritable` are the original's (contract.md B.2, B.3, B.6).
+// `power_window_unwritable`, but for the two of several hosts, are the original's (contract.md B.2,
+// B.3, B.6, C.3, D, F.4).
 #pragma once
 
 #include <optional>
@@ -37,6 +38,45 @@ enum class Reason {
   sampling_gap_exceeded,
   aggregate_result_missing,
   aggregate_result_unwritable,
+  // Of packages of several nodes; contract.md C.3.
+  power_artifacts_missing,
+  manifest_missing,
+  manifest_malformed,
+  producer_pin_missing,
+  producer_commit_mismatch,
+  package_recompute_invalid,
+  producer_verdict_mismatch,
+  topology_env_mismatch,
+  window_for_result_missing,
+  measurement_window_result_missing,
+  result_content_mismatch,
+  measurement_window_result_mismatch,
+  non_finite_power_metric,
+  // Of recordings of several hosts.
+  gpu_uuid_repeated,
+  gpu_identity_unreadable,
+  // Of CPU power, which has a verdict of its own; contract.md F.4.
+  cpu_artifacts_missing,
+  cpu_manifest_invalid,
+  cpu_samples_missing,
+  cpu_samples_header_mismatch,
+  cpu_samples_malformed,
+  cpu_window_unavailable,
+  cpu_socket_count_mismatch,
+  cpu_sensor_kind_mixed,
+  cpu_sensor_source_mismatch,
+  cpu_window_not_bracketed,
+  cpu_sample_gap_exceeded,
+  // Of agentic runs; contract.md D.
+  profile_artifacts_missing,
+  profile_artifacts_invalid,
+  profile_window_missing,
+  profile_timezone_offset_missing,
+  profile_timezone_offset_invalid,
+  profile_window_invalid,
+  successful_request_count_invalid,
+  incomplete_token_accounting,
+  power_window_unwritable,
   // Ours, shown by `inspect` behind those above.
   no_header,
   relative_time,
