@@ -31,8 +31,9 @@ class RowParser {
   std::uint64_t dropped_nuls() const { return dropped_nuls_; }
 
   // Keeps the text of a row's first `cells` only, and counts the others.
-  explicit RowParser(std::size_t cells = std::numeric_limits<std::size_t>::max())
-      : most_cells_(cells) {}
+  explicit RowParser(std::size_t cells = std::numeric_limits<std::size_t>::max(),
+                     bool skips_blanks = true)
+      : most_cells_(cells), skips_blanks_(skips_blanks) {}
 
   std::size_t cell_count() const { return cell_count_; }
   std::size_t filled_count() const { return filled_count_; }  // that hold more than blanks
@@ -62,7 +63,7 @@ class RowParser {
       case State::start_record:
       case State::start_cell:
         state_ = State::start_cell;
-        if (c == ' ') break;
+        if (c == ' ' && skips_blanks_) break;
         if (c == '"') {
           state_ = State::in_quotes;
           break;
@@ -137,6 +138,7 @@ class RowParser {
   std::vector<std::string> cells_;
   std::string cell_;
   std::size_t most_cells_;
+  bool skips_blanks_;
   std::size_t cell_count_ = 0;
   std::size_t filled_count_ = 0;
   std::size_t cell_characters_ = 0;
@@ -158,11 +160,11 @@ std::uint32_t count_filled(std::string_view line) {
   }
 }
 
-// Whether a quote at `at` opens a quoted cell (blanks before it do not count), or goes on with one
-// as the second of two quotes; anywhere else it is an ordinary character.
-bool opens_cell(const char* row, const char* at) {
+// Whether a quote at `at` opens a quoted cell (skipped blanks before it do not count), or goes on
+// with one as the second of two quotes; anywhere else it is an ordinary character.
+bool opens_cell(const char* row, const char* at, bool skips_blanks) {
   if (at > row && at[-1] == '"') return true;
-  while (at > row && at[-1] == ' ') --at;
+  while (skips_blanks && at > row && at[-1] == ' ') --at;
   return at == row || at[-1] == ',';
 }
 
@@ -198,7 +200,8 @@ std::vector<CsvTextRow> split_csv(std::string_view text, std::size_t max_rows, b
   return rows;
 }
 
-CsvReader::CsvReader(ByteSource& source, std::string_view head) : source_(source) {
+CsvReader::CsvReader(ByteSource& source, std::string_view head, CsvBlanks blanks)
+    : source_(source), skips_blanks_(blanks == CsvBlanks::skipped) {
   const std::size_t capacity = std::max(kBufferBytes, head.size());
   // One block to begin at a multiple of 64, two that may be read behind the end.
   storage_ = std::make_unique_for_overwrite<char[]>(capacity + 3 * kBlockBytes);
@@ -302,7 +305,7 @@ template <typename Kernel>
 bool CsvReader::all_open_cells(std::uint64_t opens, std::size_t block, std::size_t row) const {
   for (; opens != 0; opens &= opens - 1) {
     const std::size_t at = block + static_cast<std::size_t>(std::countr_zero(opens));
-    if (!opens_cell(buffer_ + row, buffer_ + at)) return false;
+    if (!opens_cell(buffer_ + row, buffer_ + at, skips_blanks_)) return false;
   }
   return true;
 }
@@ -327,7 +330,9 @@ bool CsvReader::all_open_cells(std::uint64_t opens, std::size_t block, std::size
     const std::uint32_t* const start = cell_starts_.data() + columns_[i];
     const char* from = buffer_ + start[0];
     const char* const to = buffer_ + start[1] - 1;
-    while (*from == ' ') ++from;  // stops at the comma or line break at `to`
+    if (skips_blanks_) {
+      while (*from == ' ') ++from;  // stops at the comma or line break at `to`
+    }
     row.cells[i] = {from, static_cast<std::size_t>(to - from)};
   }
   if (shape.quoted && !drop_quotes(row)) return false;
@@ -380,7 +385,7 @@ void CsvReader::scan() {
 
 // The next row byte by byte, reading on as needed.
 void CsvReader::read_slow_row() {
-  RowParser parser(last_column_ + 1);
+  RowParser parser(last_column_ + 1, skips_blanks_);
   parser.start_row();
   bool terminated = false;
   bool swallowed_lines = false;

@@ -20,7 +20,7 @@
 namespace aggregate_power {
 
 inline constexpr std::size_t kMaxCellCharacters = 131072;
-inline constexpr std::size_t kMaxWantedColumns = 8;
+inline constexpr std::size_t kMaxWantedColumns = 9;
 
 // A cell larger than kMaxCellCharacters.
 struct CsvError : std::exception {
@@ -52,12 +52,16 @@ std::vector<CsvTextRow> split_csv(std::string_view text, std::size_t max_rows, b
 void split_csv(std::string_view text, std::size_t max_rows, bool at_end,
                std::vector<CsvTextRow>& rows);
 
+// What blanks after a comma and at a row's start are: nothing, or a part of the cell, before which
+// a quote opens none (the excel dialect as it is).
+enum class CsvBlanks { skipped, kept };
+
 // Reads a stream row by row, in batches, looking only at the columns asked for. Memory is one
 // buffer, however long the stream; a row longer than the buffer is read all the same.
 class CsvReader {
  public:
   // `head` are bytes of the stream that were read before; they come first.
-  CsvReader(ByteSource& source, std::string_view head);
+  CsvReader(ByteSource& source, std::string_view head, CsvBlanks blanks = CsvBlanks::skipped);
   ~CsvReader();
   CsvReader(const CsvReader&) = delete;
   CsvReader& operator=(const CsvReader&) = delete;
@@ -95,6 +99,7 @@ class CsvReader {
   void read_slow_row();
 
   ByteSource& source_;
+  bool skips_blanks_;
   std::unique_ptr<char[]> storage_;
   char* buffer_ = nullptr;  // at a multiple of 64; 127 bytes behind end_ may be read
   std::size_t capacity_ = 0;
