@@ -48,6 +48,8 @@ class ArchiveTree : public Tree {
   }
 
   bool has_folder(const std::string& path) const override { return index_.has_folder(path); }
+  bool is_link(const std::string&) const override { return false; }
+  std::string resolved(const std::string& path) const override { return path; }
 
   OpenedFile open(const std::string& path) const override {
     const auto extent = index_.find_file(path);

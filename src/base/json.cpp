@@ -99,22 +99,6 @@ char32_t take_code(std::string_view& rest) {
   return 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
 }
 
-// What a string means. `spelling` is what stands between its quotes, found to be sound already.
-std::string unescaped(std::string_view spelling) {
-  std::string text;
-  for (std::size_t at; (at = spelling.find('\\')) != std::string_view::npos;) {
-    text += spelling.substr(0, at);
-    const char kind = spelling[at + 1];
-    spelling.remove_prefix(at + 2);
-    if (kind == 'u') {
-      append_utf8(text, take_code(spelling));
-    } else {
-      text += kEscaped[kEscapes.find(kind)];
-    }
-  }
-  return text += spelling;
-}
-
 // A spelling in a message: short enough to read, and nothing that would disturb a terminal.
 std::string shown(std::string_view spelling) {
   std::string text;
@@ -368,7 +352,7 @@ class Scanner {
   void name_member(std::string_view quoted) {
     in_member_ = true;
     key_spelling_ = quoted.substr(1, quoted.size() - 2);
-    key_ = key_spelling_.size() > kMaxKeySpelling ? key_spelling_ : unescaped(key_spelling_);
+    key_ = key_spelling_.size() > kMaxKeySpelling ? key_spelling_ : unescaped_json(key_spelling_);
   }
 
   void string() {
@@ -573,6 +557,21 @@ std::string quoted(std::string_view plain) {
 
 JsonError::JsonError(std::uint64_t line, std::uint64_t column, std::string_view message)
     : line_(line), column_(column), text_(fmt::format("{}:{}: {}", line, column, message)) {}
+
+std::string unescaped_json(std::string_view spelling) {
+  std::string text;
+  for (std::size_t at; (at = spelling.find('\\')) != std::string_view::npos;) {
+    text += spelling.substr(0, at);
+    const char kind = spelling[at + 1];
+    spelling.remove_prefix(at + 2);
+    if (kind == 'u') {
+      append_utf8(text, take_code(spelling));
+    } else {
+      text += kEscaped[kEscapes.find(kind)];
+    }
+  }
+  return text += spelling;
+}
 
 JsonDocument scan_json(ByteSource& source,
                        const std::function<void(const JsonMember&)>& on_member) {

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 
 namespace aggregate_power {
 namespace {
@@ -67,6 +69,18 @@ class DiskTree : public Tree {
   bool has_folder(const std::string& path) const override {
     struct stat found;
     return stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
+  }
+
+  bool is_link(const std::string& path) const override {
+    struct stat found;
+    return lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode);
+  }
+
+  std::string resolved(const std::string& path) const override {
+    std::error_code error;
+    std::filesystem::path absolute = std::filesystem::absolute(path, error);
+    if (!error) absolute = std::filesystem::weakly_canonical(absolute, error);
+    return error ? std::string() : absolute.string();
   }
 
   OpenedFile open(const std::string& path) const override {

@@ -64,6 +64,10 @@ struct JsonDocument {
 // during the call only. Throws JsonError on the first fault, or what `source` throws.
 JsonDocument scan_json(ByteSource& source, const std::function<void(const JsonMember&)>& on_member);
 
+// What a string means: `spelling` is what stands between its quotes, sound already. A lone
+// surrogate becomes three bytes as if it were a character.
+std::string unescaped_json(std::string_view spelling);
+
 // One change to a top-level object.
 struct JsonEdit {
   std::string key;    // plain, without escapes; at most 256 bytes

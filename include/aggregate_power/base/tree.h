@@ -31,6 +31,9 @@ class Tree {
   // Of a regular file (links followed); nothing for anything else.
   virtual std::optional<FileFacts> find_file(const std::string& path) const = 0;
   virtual bool has_folder(const std::string& path) const = 0;
+  virtual bool is_link(const std::string& path) const = 0;
+  // Where `path` leads after all links, as far as it is there; empty where that cannot be told.
+  virtual std::string resolved(const std::string& path) const = 0;
   // What find_file() finds. Throws FileError. Its name() is good for messages: it leads through the
   // archives around it, as in "store.zip/run/bench.json".
   virtual OpenedFile open(const std::string& path) const = 0;
