@@ -22,7 +22,7 @@ struct Field {
   std::string spelling = {};  // of a number or boolean
 };
 
-enum FieldIndex { kStart, kEnd, kDuration, kCompleted, kInput, kOutput, kFieldCount };
+enum FieldIndex { kStart, kEnd, kDuration, kCompleted, kInput, kOutput, kConcurrency, kFieldCount };
 using Fields = std::array<Field, kFieldCount>;
 
 Fields read_fields(ByteSource& source, JsonKind& document_kind) {
@@ -31,7 +31,8 @@ Fields read_fields(ByteSource& source, JsonKind& document_kind) {
                     {"duration"},
                     {"completed"},
                     {"total_input_tokens"},
-                    {"total_output_tokens"}}};
+                    {"total_output_tokens"},
+                    {"max_concurrency"}}};
   const auto keep = [&](const JsonMember& member) {
     const auto field = std::ranges::find_if(
         fields, [&](const Field& known) { return member.key_kept && member.key == known.key; });
@@ -103,6 +104,8 @@ BenchmarkReading read_benchmark(ByteSource& source, const std::string& name, Ben
     result.reasons.add(Reason::invalid_benchmark_result, fmt::format("{}:{}", name, error.what()));
     return result;
   }
+
+  result.max_concurrency = {fields[kConcurrency].kind, fields[kConcurrency].spelling};
 
   const auto no_window = [&](std::string detail) {
     result.reasons.add(Reason::invalid_benchmark_window, std::move(detail));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "aggregate_power/base/byte_source.h"
+#include "aggregate_power/base/json_value.h"
 #include "aggregate_power/inputs/reason.h"
 #include "aggregate_power/inputs/trace.h"
 
@@ -23,6 +24,7 @@ struct Benchmark {
 struct BenchmarkReading {
   std::optional<Benchmark> benchmark;  // nothing: no window at all
   Reasons reasons;
+  JsonValue max_concurrency;  // a number, true or false; of anything else only the kind
 };
 
 // Which checks apply. Schema 1 (contract.md A.3): true and false count as 1 and 0, the output

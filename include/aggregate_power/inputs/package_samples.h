@@ -1,0 +1,66 @@
+// The samples of a `dcgm-power` package: samples.csv, versions 1 and 2. Contract.md C.1, C.4.
+//
+// Read as strictly as its producer reads it: Python's csv module without skipping blanks, int() and
+// float(), the header letter by letter.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "aggregate_power/base/file.h"
+#include "aggregate_power/inputs/package_manifest.h"
+#include "aggregate_power/inputs/trace.h"
+
+namespace aggregate_power {
+
+struct PackageSample {
+  double unix_s = 0;
+  double watts = 0;
+  std::uint32_t device = 0;  // index into PackageSamples::devices
+  // Of version 2, where the exporter said it; else NaN.
+  double gpu_util_pct = 0;
+};
+
+// A GPU as it shows in the samples.
+struct SeenDevice {
+  DeviceKey key;
+  std::vector<std::string> uuids;  // in the order of their scrapes; none: no row of it was good
+  double first_unix_s = 0;
+  double last_unix_s = 0;
+};
+
+// Rows with one kind of fault: where it matters for a window, and where it does not.
+struct FaultyRows {
+  std::uint64_t in_band = 0;  // or of no known time
+  std::uint64_t outside = 0;
+  bool any() const { return in_band + outside > 0; }
+};
+
+struct PackageSamples {
+  bool is_missing = false;
+  bool has_other_header = false;
+  int version = 1;
+  std::uint64_t rows = 0;  // good ones, each scrape of a device once
+  std::int64_t last_scrape = -1;
+  std::vector<SeenDevice> devices;  // by PackageSample::device
+  std::uint64_t blank_rows = 0;
+  FaultyRows malformed;     // other than blank
+  FaultyRows repeated;      // a scrape of a device that was there before
+  FaultyRows turned_back;   // a stamp before that of the scrape before
+  FaultyRows same_stamp;    // the same stamp as that of the scrape before
+  std::string first_fault;  // for people: "row 3: ..."; empty: none
+};
+
+// Gives the samples out, those of each device in the order of time. `take` may be told to begin
+// anew (start_over): rows out of order are read again, sorted, in memory that grows with the file,
+// while others need none. `band` is what counts of faulty rows. Never throws for what is wrong with
+// the file.
+PackageSamples read_package_samples(const OpenedFile& file, Window band,
+                                    const std::function<void(std::span<const PackageSample>)>& take,
+                                    const std::function<void()>& start_over);
+
+}  // namespace aggregate_power
