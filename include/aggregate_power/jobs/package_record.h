@@ -1,0 +1,22 @@
+// The audit record of a package as JSON. Keys and their order are contract.md C.8's.
+#pragma once
+
+#include <string>
+
+#include "aggregate_power/inputs/reason.h"
+#include "aggregate_power/jobs/package_verdict.h"
+
+namespace aggregate_power {
+
+struct PackageRecord {
+  std::string telemetry_source;  // the package's folder
+  std::string benchmark_result;
+  std::string expected_producer_sha;  // empty: nobody said
+  bool salvage = false;
+};
+
+// `more` is what is wrong beside the verdict: with the aggregate.
+std::string package_record_text(const PackageVerdict& verdict, const PackageRecord& record,
+                                const Reasons& more);
+
+}  // namespace aggregate_power

@@ -1,0 +1,65 @@
+// What a package and a processed benchmark result come to: the gates of contract.md C.3, in order.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aggregate_power/analysis/metrics.h"
+#include "aggregate_power/base/file.h"
+#include "aggregate_power/inputs/benchmark.h"
+#include "aggregate_power/inputs/package.h"
+#include "aggregate_power/inputs/reason.h"
+
+namespace aggregate_power {
+
+// How many GPUs of each role there should be.
+struct RoleCounts {
+  std::int64_t prefill = 0;
+  std::int64_t decode = 0;
+  std::int64_t aggregate = 0;  // workers that do both
+};
+
+struct PackageQuestion {
+  PackagePlace place;
+  std::string result_name;           // of the processed benchmark result, for messages
+  std::optional<OpenedFile> result;  // nothing: it cannot be opened
+  std::string result_fault;          // why
+  RoleCounts gpus;
+  std::string expected_producer_sha;  // empty: nobody said
+  bool salvage = false;               // what concerns other windows only does not void this one
+};
+
+struct PackageGpu {
+  std::string label;  // "host/UUID", or "host/index" of one that was never seen
+  std::string role;   // empty: it is not known
+  double energy_j = 0;
+  double max_sample_gap_s = 0;
+};
+
+struct PackageVerdict {
+  std::optional<Benchmark> benchmark;
+  Reasons reasons;                    // empty: valid
+  std::vector<std::string> failures;  // what is behind them, a sentence each
+  std::optional<PackageWindow> window;
+  std::optional<std::string> producer_git_commit;
+  std::optional<std::string> exporter_image_sha256;
+  std::optional<bool> stored_publication_valid;
+  std::optional<bool> recomputed_publication_valid;
+  std::size_t expected_gpus = 0;
+  std::size_t observed_gpus = 0;
+  std::vector<std::pair<std::string, std::string>> roles;  // of GPUs by label, sorted by device
+  std::vector<PackageGpu> gpus;  // in the manifest's order; none unless they were integrated
+  Metrics metrics;               // of a valid run
+  std::map<std::string, std::uint64_t> salvaged;  // by name: what was passed over, how often
+  std::optional<PackageDialect> dialect;
+  int samples_version = 0;  // 0: not read
+};
+
+// Never throws for what is wrong with the files.
+PackageVerdict judge_package(const PackageQuestion& question);
+
+}  // namespace aggregate_power

@@ -1,0 +1,87 @@
+// One run whose power a recorder of several nodes packed.
+#include "aggregate_power/jobs/multinode.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/base/path.h"
+#include "aggregate_power/jobs/package_record.h"
+#include "aggregate_power/jobs/verdict.h"
+
+namespace aggregate_power {
+namespace {
+
+PackageQuestion question_of(const MultinodeRequest& request) {
+  PackageQuestion question;
+  question.place = {disk_tree(), request.power_dir, request.logs_root};
+  question.result_name = request.bench_result;
+  try {
+    question.result = disk_tree()->open(request.bench_result);
+  } catch (const FileError& error) {
+    question.result_fault = error.what();
+  }
+  question.gpus = request.gpus;
+  question.expected_producer_sha = request.expected_producer_sha;
+  question.salvage = request.salvage;
+  return question;
+}
+
+std::string success_line(const PackageVerdict& verdict, const std::string& agg_result) {
+  const auto value = [&](std::string_view key) {
+    const auto metric = std::ranges::find(verdict.metrics, key, &Metric::key);
+    return metric == verdict.metrics.end() ? 0 : metric->value;
+  };
+  return fmt::format(
+      "avg_power_w={:.2f} total_gpu_energy_j={:.2f} prefill_gpu_energy_j={:.2f} "
+      "decode_gpu_energy_j={:.2f} (n={}) -> {}",
+      value("avg_power_w"), value("total_gpu_energy_j"), value("prefill_gpu_energy_j"),
+      value("decode_gpu_energy_j"), verdict.expected_gpus, agg_result);
+}
+
+}  // namespace
+
+Delivered multinode(const MultinodeRequest& request) {
+  const PackageVerdict verdict = judge_package(question_of(request));
+  PackageRecord record;
+  record.telemetry_source = request.power_dir;
+  record.benchmark_result = request.bench_result;
+  record.expected_producer_sha = request.expected_producer_sha;
+  record.salvage = request.salvage;
+
+  FinishedRun run;
+  run.reasons = verdict.reasons;
+  Publication& publication = run.publication;
+  publication.aggregate_path = request.agg_result;
+  publication.sidecar_path =
+      request.validation_result.empty()
+          ? beside(request.bench_result,
+                   fmt::format("power_validation_{}.json", plain_stem(request.bench_result)))
+          : request.validation_result;
+  publication.make_sidecar_folder = !request.validation_result.empty();
+  publication.valid = verdict.reasons.empty();
+  publication.edits = schema_2_edits(publication.valid, verdict.metrics);
+  publication.edits_without_audit = unaudited_edits(2);
+  publication.sidecar = [&](const Reasons& aggregate_reasons, std::string_view) {
+    return package_record_text(verdict, record, aggregate_reasons);
+  };
+  publication.inputs = {request.bench_result, request.agg_result,
+                        path_below(request.power_dir, "manifest.json"),
+                        path_below(request.power_dir, "samples.csv")};
+  if (verdict.window) {
+    publication.inputs.push_back(path_below(request.logs_root, verdict.window->result_path));
+    publication.inputs.push_back(path_below(request.power_dir, verdict.window->file));
+  }
+  if (publication.valid) {
+    run.success_line = success_line(verdict, request.agg_result);
+    for (const auto& [name, count] : verdict.salvaged) {
+      run.warnings.push_back(fmt::format("{}: salvaged: {} ({})", request.power_dir, name, count));
+    }
+    if (const auto doubt = doubt_about(verdict.metrics.front().value)) {
+      run.warnings.push_back(fmt::format("{}: {}", request.power_dir, *doubt));
+    }
+  }
+  return deliver(run, {request.require_power, request.dry_run});
+}
+
+}  // namespace aggregate_power

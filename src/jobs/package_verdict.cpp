@@ -1,0 +1,351 @@
+// What a package and a processed benchmark result come to.
+#include "aggregate_power/jobs/package_verdict.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregate_power/analysis/integrate.h"
+#include "aggregate_power/base/error.h"
+#include "aggregate_power/base/unicode.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::uint64_t kMostManifestBytes = 256 << 20;
+
+// The energy of each device over the wanted window.
+class DeviceEnergies {
+ public:
+  void begin(Window window) {
+    window_ = window;
+    integrators_.clear();
+  }
+
+  void take(std::span<const PackageSample> samples) {
+    for (const PackageSample& sample : samples) {
+      if (sample.device >= integrators_.size()) integrators_.resize(sample.device + 1);
+      auto& integrator = integrators_[sample.device];
+      if (!integrator) integrator.emplace(window_);
+      integrator->add(sample.unix_s, sample.watts);
+    }
+  }
+
+  double energy_j(std::uint32_t device) {
+    return device < integrators_.size() && integrators_[device]
+               ? integrators_[device]->finish().energy_j
+               : 0;
+  }
+
+ private:
+  Window window_;
+  std::vector<std::optional<DeviceIntegrator>> integrators_;
+};
+
+bool same_bytes(const OpenedFile& a, const OpenedFile& b) {
+  if (a.size() != b.size()) return false;
+  std::array<char, 65536> of_a;
+  std::array<char, 65536> of_b;
+  for (std::uint64_t at = 0; at < a.size();) {
+    const std::size_t count = a.read_at(at, of_a);
+    if (count == 0) return false;
+    for (std::size_t got = 0; got < count;) {
+      const std::size_t more = b.read_at(at + got, std::span(of_b).subspan(got, count - got));
+      if (more == 0) return false;
+      got += more;
+    }
+    if (!std::equal(of_a.begin(), of_a.begin() + static_cast<std::ptrdiff_t>(count),
+                    of_b.begin())) {
+      return false;
+    }
+    at += count;
+  }
+  return true;
+}
+
+class Judging {
+ public:
+  explicit Judging(const PackageQuestion& question) : question_(question) {}
+
+  PackageVerdict judge() {
+    BenchmarkReading reading = read_result();
+    verdict_.benchmark = reading.benchmark;
+    concurrency_ = reading.max_concurrency;
+    judge_package(reading);
+    for (const Reasons::Entry& entry : reading.reasons.entries()) add(entry.reason, entry.detail);
+    if (!verdict_.reasons.empty()) verdict_.metrics.clear();
+    return std::move(verdict_);
+  }
+
+ private:
+  void add(Reason reason, const std::string& detail) {
+    verdict_.reasons.add(reason, detail);
+    if (!detail.empty()) verdict_.failures.push_back(detail);
+  }
+
+  BenchmarkReading read_result() const {
+    BenchmarkReading reading;
+    const auto unreadable = [&](const std::string& what) {
+      reading.reasons.add(Reason::invalid_benchmark_result, what);
+    };
+    if (!question_.result) {
+      unreadable(question_.result_fault);
+      return reading;
+    }
+    try {
+      return read_benchmark(*question_.result->source(), question_.result_name,
+                            BenchmarkRules::schema_2);
+    } catch (const FileError& error) {
+      unreadable(error.what());
+    }
+    return reading;
+  }
+
+  void judge_package(const BenchmarkReading& reading) {
+    if (!read_manifest()) return;
+    check_producer();
+    try {
+      content_.devices = expected_devices(content_.manifest);
+      content_.windows = expected_windows(content_.manifest);
+    } catch (const Error& error) {
+      verdict_.recomputed_publication_valid = false;
+      return add(Reason::manifest_malformed, fmt::format("manifest.json: {}", error.what()));
+    }
+    recompute();
+    check_stored_verdict();
+    check_topology();
+    label_gpus();
+    select_window(reading);
+    const bool is_whole = verdict_.reasons.empty() && reading.reasons.empty();
+    if (is_whole && verdict_.window && reading.benchmark) integrate(*reading.benchmark);
+  }
+
+  bool read_manifest() {
+    const PackagePlace& place = question_.place;
+    if (!place.tree->has_folder(place.power_dir)) {
+      add(Reason::power_artifacts_missing, fmt::format("{}: no such folder", place.power_dir));
+      return false;
+    }
+    const std::string path = path_below(place.power_dir, "manifest.json");
+    if (!place.tree->find_file(path)) {
+      add(Reason::manifest_missing, fmt::format("{}: no such file", path));
+      return false;
+    }
+    try {
+      const OpenedFile file = place.tree->open(path);
+      if (file.size() > kMostManifestBytes) throw FileError(path, "is too large for a manifest");
+      content_.manifest = parse_json(read_all(*file.source()));
+    } catch (const FileError& error) {
+      add(Reason::manifest_malformed, error.what());
+      return false;
+    } catch (const JsonError& error) {
+      add(Reason::manifest_malformed, fmt::format("{}:{}", path, error.what()));
+      return false;
+    }
+    if (content_.manifest.is_object()) return true;
+    add(Reason::manifest_malformed, path + ": expected a JSON object");
+    return false;
+  }
+
+  void check_producer() {
+    const JsonValue& manifest = content_.manifest;
+    const auto text = [](const JsonValue& value) {
+      return value.is_string() ? std::optional(value.text) : std::nullopt;
+    };
+    const JsonValue& stored = manifest.at("publication_valid");
+    if (stored.kind == JsonKind::boolean) verdict_.stored_publication_valid = stored.is_true();
+    verdict_.producer_git_commit = text(manifest.at("producer_git_commit"));
+    verdict_.exporter_image_sha256 =
+        text(manifest.at("dcgm_exporter").at("container_image_sha256"));
+    if (question_.expected_producer_sha.empty()) {
+      add(Reason::producer_pin_missing, "nobody said which producer is trusted");
+    } else if (verdict_.producer_git_commit != question_.expected_producer_sha) {
+      add(Reason::producer_commit_mismatch,
+          fmt::format("producer_git_commit is {}, expected '{}'",
+                      manifest.at("producer_git_commit").shown(),
+                      printable(question_.expected_producer_sha)));
+    }
+  }
+
+  void recompute() {
+    PackageRequest request;
+    request.concurrency = concurrency_;
+    request.begin = [&](Window window) { energies_.begin(window); };
+    request.take = [&](std::span<const PackageSample> samples) { energies_.take(samples); };
+    package_ = recompute_package(question_.place, content_, request);
+    verdict_.dialect = package_.dialect;
+    const bool has_samples = !package_.samples.is_missing && !package_.samples.has_other_header;
+    verdict_.samples_version = has_samples ? package_.samples.version : 0;
+    std::vector<std::string> failures;
+    for (const PackageFault& fault : package_.faults) {
+      if (!question_.salvage || !fault.is_elsewhere) failures.push_back(fault.text);
+    }
+    if (question_.salvage) verdict_.salvaged = package_.elsewhere;
+    verdict_.recomputed_publication_valid = failures.empty();
+    if (failures.empty()) return;
+    verdict_.reasons.add(Reason::package_recompute_invalid,
+                         failures.size() == 1
+                             ? failures[0]
+                             : fmt::format("{}; and {} more", failures[0], failures.size() - 1));
+    verdict_.failures.insert(verdict_.failures.end(), failures.begin(), failures.end());
+  }
+
+  void check_stored_verdict() {
+    const auto& stored = verdict_.stored_publication_valid;
+    const bool recomputed = *verdict_.recomputed_publication_valid;
+    if (stored == true && recomputed) return;
+    // It speaks of the whole package.
+    if (recomputed && !verdict_.salvaged.empty()) {
+      verdict_.salvaged["publication_valid"] = 1;
+    } else if (stored != recomputed) {
+      add(Reason::producer_verdict_mismatch,
+          fmt::format("publication_valid is {}, recomputed it is {}",
+                      content_.manifest.at("publication_valid").shown(), recomputed));
+    } else {
+      add(Reason::package_recompute_invalid, "publication_valid is false, and so it is recomputed");
+    }
+  }
+
+  void check_topology() {
+    const RoleCounts& gpus = question_.gpus;
+    const auto mismatch = [&](const std::string& what) {
+      add(Reason::topology_env_mismatch, what);
+    };
+    if (gpus.aggregate > 0 && (gpus.prefill > 0 || gpus.decode > 0)) {
+      mismatch("aggregate GPUs cannot be combined with prefill or decode GPUs");
+    }
+    std::map<std::string, std::int64_t> wanted;
+    if (gpus.prefill > 0) wanted["prefill"] = gpus.prefill;
+    if (gpus.decode > 0) wanted["decode"] = gpus.decode;
+    if (gpus.aggregate > 0) wanted["agg"] = gpus.aggregate;
+    if (wanted.empty()) {
+      mismatch("no GPUs are expected: prefill, decode and aggregate are all 0");
+    } else if (!package_.topology.roles.empty()) {
+      for (const std::string& fault :
+           topology_faults(content_.devices, package_.topology, wanted)) {
+        mismatch(fault);
+      }
+    }
+  }
+
+  void label_gpus() {
+    verdict_.expected_gpus = content_.devices.size();
+    verdict_.observed_gpus = package_.observed.size();
+    for (const SeenDevice& device : package_.observed) {
+      if (device.uuids.size() != 1) continue;
+      labels_[device.key] = fmt::format("{}/{}", device.key.hostname, device.uuids[0]);
+    }
+    for (const auto& [key, role] : package_.topology.roles) {
+      verdict_.roles.emplace_back(label_of(key), role);
+    }
+  }
+
+  std::string label_of(const DeviceKey& key) const {
+    const auto label = labels_.find(key);
+    return label == labels_.end() ? key.text() : label->second;
+  }
+
+  // The processed result was renamed on its way: what binds it to a window is its content.
+  void select_window(const BenchmarkReading& reading) {
+    if (!question_.result || reading.reasons.contains(Reason::invalid_benchmark_result)) {
+      const auto& entries = reading.reasons.entries();
+      return add(Reason::invalid_benchmark_result, entries.front().detail);
+    }
+    const auto windows = windows_of(package_.scan, concurrency_);
+    if (windows.size() != 1) {
+      return add(Reason::window_for_result_missing,
+                 fmt::format("{} completed windows have the result's max_concurrency, {}",
+                             windows.size(), concurrency_.shown()));
+    }
+    const PackageWindow& window = windows[0];
+    const std::string original = path_below(question_.place.logs_root, window.result_path);
+    try {
+      if (!is_copy_of(original)) {
+        return add(Reason::result_content_mismatch,
+                   fmt::format("{} is not what {} is", question_.result_name, original));
+      }
+    } catch (const FileError& error) {
+      return add(Reason::measurement_window_result_missing, error.what());
+    } catch (const JsonError& error) {
+      return add(Reason::measurement_window_result_missing,
+                 fmt::format("{}:{}", original, error.what()));
+    }
+    const bool has_other_window = reading.benchmark && reading.reasons.empty() &&
+                                  (reading.benchmark->window.start_unix_s != window.start_unix_s ||
+                                   reading.benchmark->window.end_unix_s != *window.end_unix_s);
+    if (has_other_window) {
+      return add(
+          Reason::measurement_window_result_mismatch,
+          fmt::format("{} does not start and end as {} says", question_.result_name, window.file));
+    }
+    verdict_.window = window;
+  }
+
+  // Throws FileError or JsonError for the original.
+  bool is_copy_of(const std::string& original) const {
+    const OpenedFile file = question_.place.tree->open(original);
+    if (same_bytes(file, *question_.result)) return true;
+    const std::string text = read_all(*file.source());
+    MemorySource source(text);
+    scan_json(source, [](const JsonMember&) {});
+    return same_json(text, read_all(*question_.result->source()));
+  }
+
+  void integrate(const Benchmark& benchmark) {
+    std::map<DeviceKey, std::uint32_t> numbers;
+    for (std::uint32_t i = 0; i < package_.samples.devices.size(); ++i) {
+      numbers[package_.samples.devices[i].key] = i;
+    }
+    double total_j = 0;
+    std::map<std::string, RoleEnergy> roles;
+    for (const ExpectedDevice& device : content_.devices) {
+      PackageGpu gpu;
+      gpu.label = label_of(device.key);
+      gpu.role = package_.topology.roles.at(device.key);
+      gpu.energy_j = energies_.energy_j(numbers.at(device.key));
+      gpu.max_sample_gap_s = package_.max_sample_gap_s.at(device.key);
+      total_j += gpu.energy_j;
+      roles[gpu.role].energy_j += gpu.energy_j;
+      verdict_.gpus.push_back(std::move(gpu));
+    }
+    const double window_s = benchmark.window.duration_s();
+    const double total_w = total_j / window_s;
+    Metrics metrics = schema_2_metrics(
+        {total_w / static_cast<double>(content_.devices.size()), total_w, total_j,
+         benchmark.completed, benchmark.total_input_tokens, benchmark.total_output_tokens});
+    const auto role = [&](const char* name, std::int64_t count) {
+      return RoleEnergy{static_cast<std::size_t>(std::max<std::int64_t>(count, 0)),
+                        roles[name].energy_j};
+    };
+    const Metrics of_roles =
+        role_metrics(role("prefill", question_.gpus.prefill), role("decode", question_.gpus.decode),
+                     window_s, benchmark.total_input_tokens, benchmark.total_output_tokens);
+    metrics.insert(metrics.end(), of_roles.begin(), of_roles.end());
+    std::vector<std::string_view> infinite;
+    for (const Metric& metric : metrics) {
+      if (!std::isfinite(metric.value)) infinite.push_back(metric.key);
+    }
+    if (!infinite.empty()) {
+      return add(Reason::non_finite_power_metric,
+                 fmt::format("too large for a number: {}", fmt::join(infinite, ", ")));
+    }
+    verdict_.metrics = std::move(metrics);
+  }
+
+  const PackageQuestion& question_;
+  PackageContent content_;
+  JsonValue concurrency_;
+  DeviceEnergies energies_;
+  Package package_;
+  std::map<DeviceKey, std::string> labels_;  // of GPUs with one UUID
+  PackageVerdict verdict_;
+};
+
+}  // namespace
+
+PackageVerdict judge_package(const PackageQuestion& question) { return Judging(question).judge(); }
+
+}  // namespace aggregate_power

@@ -1,0 +1,36 @@
+// What audit records of all kinds have in common.
+#include "aggregate_power/jobs/record_json.h"
+
+#include <cmath>
+
+namespace aggregate_power {
+
+Json number_or_null(std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return nullptr;
+  return *value;
+}
+
+Json window_json(const std::optional<Benchmark>& benchmark) {
+  if (!benchmark) return nullptr;
+  return {{"start_time_unix", benchmark->window.start_unix_s},
+          {"end_time_unix", benchmark->window.end_unix_s},
+          {"reported_duration_s", benchmark->reported_duration_s},
+          {"integration_duration_s", benchmark->window.duration_s()},
+          {"completed", benchmark->completed},
+          {"total_input_tokens", benchmark->total_input_tokens},
+          {"total_output_tokens", benchmark->total_output_tokens}};
+}
+
+Json metrics_json(const Metrics& metrics) {
+  Json json = Json::object();
+  for (const Metric& metric : metrics) {
+    json[std::string(metric.key)] = rounded(metric.value, kAuditDecimals);
+  }
+  return json;
+}
+
+std::string record_text(const Json& record) {
+  return record.dump(2, ' ', true, Json::error_handler_t::replace);
+}
+
+}  // namespace aggregate_power
