@@ -61,6 +61,17 @@ std::optional<std::int64_t> gpus_of(std::string_view text) {
   return product > 0 ? std::optional(product) : std::nullopt;
 }
 
+RoleGpus role_gpus_of(std::string_view text) {
+  RoleGpus gpus;
+  MemorySource source(text);
+  scan_json(source, [&](const JsonMember& member) {
+    if (member.kind != JsonKind::integer) return;
+    if (member.key == "num_prefill_gpu") gpus.prefill = python_int(std::string(member.scalar));
+    if (member.key == "num_decode_gpu") gpus.decode = python_int(std::string(member.scalar));
+  });
+  return gpus;
+}
+
 std::vector<std::pair<std::string, double>> metrics_in(std::string_view text) {
   std::vector<std::pair<std::string, double>> metrics;
   const std::vector<std::string_view> keys = all_metric_keys();

@@ -2,6 +2,7 @@
 #include "aggregate_power/jobs/artifact_names.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
@@ -35,19 +36,30 @@ Artifact artifact_of(std::string_view name) {
   return {};
 }
 
-bool is_multinode_name(std::string_view name) {
+std::optional<NamedGpus> gpus_in_name(std::string_view name) {
   const std::size_t at = name.rfind("_gpus_");
-  if (at == std::string_view::npos) return false;
+  if (at == std::string_view::npos) return std::nullopt;
   name.remove_prefix(at);
+  std::array<std::int64_t, 3> counts{};
+  std::size_t met = 0;
   for (const std::string_view word : {"_gpus_", "_ctx_", "_gen_"}) {
-    if (name.empty() && word == "_ctx_") return true;
-    if (!name.starts_with(word)) return false;
+    if (name.empty() && met == 1) break;
+    if (!name.starts_with(word)) return std::nullopt;
     name.remove_prefix(word.size());
-    const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
-    if (digits == 0) return false;
-    name.remove_prefix(digits);
+    const std::string_view digits =
+        name.substr(0, std::min(name.find_first_not_of("0123456789"), name.size()));
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), counts[met++]);
+    if (digits.empty() || error != std::errc()) return std::nullopt;
+    name.remove_prefix(digits.size());
   }
-  return name.empty();
+  if (!name.empty()) return std::nullopt;
+  NamedGpus gpus{counts[0], std::nullopt, std::nullopt};
+  if (met == 3) {
+    gpus.prefill = counts[1];
+    gpus.decode = counts[2];
+  }
+  return gpus;
 }
 
 bool can_be_result(std::string_view name) {

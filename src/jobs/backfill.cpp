@@ -275,7 +275,7 @@ class Backfiller {
   }
 
   bool needs_pieces(const StoredRun& run) const {
-    return run.layout != Layout::multinode && run.layout != Layout::agentic && run.aggregate.tree &&
+    return run.layout != Layout::agentic && run.aggregate.tree &&
            (!run.aggregate.tree->is_archive() || !request_.revision.output.empty());
   }
 
@@ -310,7 +310,10 @@ class Backfiller {
     }
     std::array<Candidates, 2> pieces;
     for (const PieceKind kind : {PieceKind::telemetry, PieceKind::benchmark_result}) {
-      if (!needs_pieces(run)) continue;
+      // The telemetry of several nodes is a package, and never anywhere else.
+      if (!needs_pieces(run) || (kind == PieceKind::telemetry && run.layout == Layout::multinode)) {
+        continue;
+      }
       Candidates& found = pieces[static_cast<std::size_t>(kind)];
       Nearby nearby = nearby_pieces(run, kind);
       found.places = std::move(nearby.pieces);

@@ -37,6 +37,7 @@ Json computed_from(const PackageVerdict& verdict, const PackageRecord& record) {
     for (const auto& [name, count] : verdict.salvaged) salvaged[name] = count;
     from["salvaged"] = std::move(salvaged);
   }
+  if (record.origin) add_origin(from, *record.origin);
   return from;
 }
 

@@ -116,6 +116,7 @@ class Judging {
     }
     recompute();
     check_stored_verdict();
+    count_gpus();
     check_topology();
     label_gpus();
     select_window(reading);
@@ -209,8 +210,18 @@ class Judging {
     }
   }
 
+  void count_gpus() {
+    gpus_ = question_.gpus;
+    if (gpus_.any == 0) return;
+    const auto& roles = package_.topology.roles;
+    const bool are_aggregate = !roles.empty() && std::ranges::all_of(roles, [](const auto& device) {
+      return device.second == "agg";
+    });
+    (are_aggregate ? gpus_.aggregate : gpus_.prefill) = gpus_.any;
+  }
+
   void check_topology() {
-    const RoleCounts& gpus = question_.gpus;
+    const RoleCounts& gpus = gpus_;
     const auto mismatch = [&](const std::string& what) {
       add(Reason::topology_env_mismatch, what);
     };
@@ -321,8 +332,8 @@ class Judging {
                         roles[name].energy_j};
     };
     const Metrics of_roles =
-        role_metrics(role("prefill", question_.gpus.prefill), role("decode", question_.gpus.decode),
-                     window_s, benchmark.total_input_tokens, benchmark.total_output_tokens);
+        role_metrics(role("prefill", gpus_.prefill), role("decode", gpus_.decode), window_s,
+                     benchmark.total_input_tokens, benchmark.total_output_tokens);
     metrics.insert(metrics.end(), of_roles.begin(), of_roles.end());
     std::vector<std::string_view> infinite;
     for (const Metric& metric : metrics) {
@@ -338,6 +349,7 @@ class Judging {
   const PackageQuestion& question_;
   PackageContent content_;
   JsonValue concurrency_;
+  RoleCounts gpus_;
   DeviceEnergies energies_;
   Package package_;
   std::map<DeviceKey, std::string> labels_;  // of GPUs with one UUID

@@ -4,6 +4,11 @@
 #include <cmath>
 
 namespace aggregate_power {
+namespace {
+
+Json file_json(const InputFile& file) { return {{"bytes", file.bytes}, {"xxh3_128", file.hash}}; }
+
+}  // namespace
 
 Json number_or_null(std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return nullptr;
@@ -27,6 +32,21 @@ Json metrics_json(const Metrics& metrics) {
     json[std::string(metric.key)] = rounded(metric.value, kAuditDecimals);
   }
   return json;
+}
+
+void add_origin(Json& record, const Origin& origin) {
+  Json inputs = Json::object();
+  for (const InputFile& input : origin.inputs) inputs[input.role] = file_json(input);
+  record["inputs"] = std::move(inputs);
+  record["options"] = {{"schema_version", origin.schema_version},
+                       {"expected_num_gpus", origin.expected_num_gpus},
+                       {"timezone", origin.timezone},
+                       {"max_sample_gap_s", origin.max_sample_gap_s}};
+  if (!origin.expected_producer_sha.empty()) {
+    record["options"]["expected_producer_sha"] = origin.expected_producer_sha;
+  }
+  if (origin.salvage) record["options"]["salvage"] = true;
+  record["patched"] = file_json(origin.patched);
 }
 
 std::string record_text(const Json& record) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +15,7 @@
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/jobs/aggregate_text.h"
 #include "aggregate_power/jobs/attempt.h"
+#include "aggregate_power/jobs/package_attempt.h"
 #include "aggregate_power/jobs/up_to_date.h"
 
 namespace aggregate_power {
@@ -100,9 +103,6 @@ class Reviser {
 
   void work(Candidates telemetry, Candidates benchmarks) {
     const StoredRun& run = revision_.run;
-    if (run.layout == Layout::multinode) {
-      return end(Outcome::not_recomputable, Reason::multi_node_run);
-    }
     if (run.layout == Layout::agentic) return end(Outcome::not_recomputable, Reason::agentic_run);
     if (!run.aggregate.tree) {
       return end(Outcome::not_recomputable, Reason::aggregate_result_missing, run.folder.shown);
@@ -110,9 +110,14 @@ class Reviser {
     if (run.aggregate.tree->is_archive() && options_.output.empty()) {
       return end(Outcome::not_writable, Reason::aggregate_in_archive, run.aggregate.shown);
     }
+    const bool has_package = run.layout == Layout::multinode;
+    if (has_package) package_ = find_package(run);
+    if (package_) revision_.telemetry = package_->power.shown;
     if (!telemetry.places.empty()) revision_.telemetry = telemetry.places[0].shown;
     if (!benchmarks.places.empty()) revision_.benchmark = benchmarks.places[0].shown;
-    if (telemetry.places.empty()) {
+    if (has_package && !package_) {
+      revision_.reasons.add(Reason::power_artifacts_missing, missing("LOGS/power"));
+    } else if (!has_package && telemetry.places.empty()) {
       revision_.reasons.add(Reason::telemetry_file_missing, missing("gpu_metrics.csv"));
     }
     if (benchmarks.places.empty()) {
@@ -124,12 +129,72 @@ class Reviser {
     }
     text_ = read_all(*run.aggregate.tree->open(run.aggregate.path).source());
     target_ = target_of(run, options_);
+    if (package_) return work_on_package(std::move(benchmarks));
     const bool is_one_pair = telemetry.places.size() == 1 && benchmarks.places.size() == 1;
     if (!options_.force && is_one_pair && is_done(telemetry.places[0], benchmarks.places[0])) {
       return;
     }
     read_aggregate();
     if (revision_.reasons.empty()) choose(std::move(telemetry), std::move(benchmarks));
+  }
+
+  // A result that is there several times must be the same each time.
+  void work_on_package(Candidates benchmarks) {
+    if (!options_.force && benchmarks.places.size() == 1 && package_is_done(benchmarks.places[0])) {
+      return;
+    }
+    read_aggregate();
+    if (!revision_.reasons.empty()) return;
+    benchmarks.places = distinct(std::move(benchmarks.places));
+    if (benchmarks.are_too_many || benchmarks.places.size() != 1) {
+      return end(Outcome::ambiguous, Reason::pairing_ambiguous,
+                 fmt::format("{} different files are named {}.json", benchmarks.places.size(),
+                             revision_.run.name));
+    }
+    const Place& benchmark = benchmarks.places[0];
+    PackageAttempt attempt =
+        attempt_package(*package_, benchmark, revision_.run.name, text_, options_);
+    revision_.benchmark = benchmark.shown;
+    revision_.reasons = attempt.verdict.reasons;
+    revision_.inputs = std::move(attempt.opened);
+    if (!attempt.verdict.benchmark) {
+      revision_.outcome = Outcome::not_recomputable;
+      return;
+    }
+    revision_.timezone = "UTC";
+    note_verdict(attempt.verdict.metrics);
+    PackageRecord record;
+    const std::string& folder = revision_.run.folder.below;
+    record.telemetry_source = relative(folder, package_->power.below);
+    record.benchmark_result = relative(folder, benchmark.below);
+    record.expected_producer_sha = attempt.producer_sha;
+    record.salvage = options_.salvage;
+    record.origin = package_options_as_given();
+    record.origin->inputs = std::move(attempt.inputs);
+    record.origin->inputs.push_back(others_);
+    std::vector<JsonEdit> edits = schema_2_edits(revision_.valid, attempt.verdict.metrics);
+    publish_later(std::move(edits),
+                  [record = std::move(record),
+                   verdict = std::move(attempt.verdict)](const InputFile& patched) mutable {
+                    record.origin->patched = patched;
+                    return package_record_text(verdict, record, {});
+                  });
+  }
+
+  Origin package_options_as_given() const {
+    Origin origin = options_as_given();
+    origin.expected_producer_sha = options_.expected_producer_sha;
+    origin.salvage = options_.salvage;
+    return origin;
+  }
+
+  void note_verdict(const Metrics& metrics) {
+    revision_.valid = revision_.reasons.empty();
+    revision_.outcome = revision_.valid ? Outcome::patched : Outcome::not_valid;
+    if (!revision_.valid) return;
+    for (const Metric& metric : metrics) {
+      revision_.metrics.emplace_back(metric.key, rounded(metric.value, metric.decimals));
+    }
   }
 
   std::string missing(const std::string& name) const {
@@ -204,29 +269,7 @@ class Reviser {
     if (const auto& facts = attempt.verdict.measurement.telemetry) {
       revision_.timezone = facts->timezone;
     }
-    revision_.valid = attempt.verdict.reasons.empty();
-    revision_.outcome = revision_.valid ? Outcome::patched : Outcome::not_valid;
-    if (revision_.valid) {
-      for (const Metric& metric : attempt.verdict.metrics) {
-        revision_.metrics.emplace_back(metric.key, rounded(metric.value, metric.decimals));
-      }
-    }
-    publish_later(attempt);
-  }
-
-  void publish_later(const Attempt& attempt) {
-    auto publication = std::make_unique<Publication>();
-    publication->aggregate_path = target_.aggregate;
-    publication->sidecar_path = target_.sidecar;
-    publication->only_together = true;
-    publication->valid = revision_.valid;
-    publication->edits = verdict_edits(attempt.verdict, options_.schema_version);
-    for (const auto& [path, facts] : revision_.inputs) publication->inputs.push_back(path);
-    publication->inputs.push_back(path_on_disk(revision_.run.aggregate));
-    if (target_.is_elsewhere) {
-      publication->aggregate_text = text_;
-      publication->make_sidecar_folder = true;
-    }
+    note_verdict(attempt.verdict.metrics);
     SidecarContent content = sidecar_content(attempt.verdict, options_.schema_version);
     const std::string& folder = revision_.run.folder.below;
     content.telemetry_source = relative(folder, attempt.telemetry.below);
@@ -235,15 +278,37 @@ class Reviser {
     content.origin = options_as_given();
     content.origin->inputs = attempt.inputs;
     content.origin->inputs.push_back(others_);
-    publication->sidecar = [content = std::move(content), others = others_, before = text_,
-                            shown = revision_.run.aggregate.shown](
-                               const Reasons&, std::string_view aggregate) mutable {
+    publish_later(verdict_edits(attempt.verdict, options_.schema_version),
+                  [content = std::move(content)](const InputFile& patched) mutable {
+                    content.origin->patched = patched;
+                    return sidecar_text(content);
+                  });
+  }
+
+  // `record` gives the record's text, given the aggregate as it is left.
+  using Record = std::function<std::string(const InputFile& patched)>;
+
+  void publish_later(std::vector<JsonEdit> edits, Record record) {
+    auto publication = std::make_unique<Publication>();
+    publication->aggregate_path = target_.aggregate;
+    publication->sidecar_path = target_.sidecar;
+    publication->only_together = true;
+    publication->valid = revision_.valid;
+    publication->edits = std::move(edits);
+    for (const auto& [path, facts] : revision_.inputs) publication->inputs.push_back(path);
+    publication->inputs.push_back(path_on_disk(revision_.run.aggregate));
+    if (target_.is_elsewhere) {
+      publication->aggregate_text = text_;
+      publication->make_sidecar_folder = true;
+    }
+    publication->sidecar = [record = std::move(record), others = others_, before = text_,
+                            shown = revision_.run.aggregate.shown](const Reasons&,
+                                                                   std::string_view aggregate) {
       const std::string_view text = aggregate.empty() ? before : aggregate;
       if (hashed_others(text).hash != others.hash) {
         throw Error(fmt::format("{}: was changed while it was worked on; run again", shown));
       }
-      content.origin->patched = hashed_text(text);
-      return sidecar_text(content);
+      return record(hashed_text(text));
     };
     revision_.publication = std::move(publication);
   }
@@ -261,28 +326,38 @@ class Reviser {
   // ---- Whether all was done before
 
   bool is_done(const Place& telemetry, const Place& benchmark) {
+    return was_done(options_as_given(), telemetry.below, benchmark.below,
+                    [&](const Origin& origin, std::int64_t record_ns) {
+                      const PastInputs inputs{telemetry, benchmark, !options_.zone.has_value()};
+                      return options_.verify ? have_the_hashes(inputs, origin)
+                                             : have_the_sizes(inputs, origin, record_ns);
+                    });
+  }
+
+  bool package_is_done(const Place& benchmark) {
+    return was_done(package_options_as_given(), package_->power.below, benchmark.below,
+                    [&](const Origin& origin, std::int64_t record_ns) {
+                      return package_is_as_read(*package_, benchmark, origin, record_ns,
+                                                options_.verify);
+                    });
+  }
+
+  // `is_as_read` tells whether the inputs are what they were, given when the record was written.
+  template <typename IsAsRead>
+  bool was_done(const Origin& wanted, std::string_view telemetry, std::string_view benchmark,
+                const IsAsRead& is_as_read) {
     const auto facts = disk_tree()->find_file(target_.sidecar);
     if (!facts) return false;
     const auto record = read_sidecar(read_file(target_.sidecar));
     if (!record || record->tool_version != AGGREGATE_POWER_VERSION) return false;
-    const Origin wanted = options_as_given();
     const Origin& origin = record->origin;
-    if (origin.schema_version != wanted.schema_version ||
-        origin.expected_num_gpus != wanted.expected_num_gpus ||
-        origin.timezone != wanted.timezone || origin.max_sample_gap_s != wanted.max_sample_gap_s) {
-      return false;
-    }
+    if (!same_options(origin, wanted)) return false;
     const std::string& folder = revision_.run.folder.below;
-    if (record->telemetry_source != printable_path(relative(folder, telemetry.below)) ||
-        record->benchmark_result != printable_path(relative(folder, benchmark.below))) {
+    if (record->telemetry_source != printable_path(relative(folder, telemetry)) ||
+        record->benchmark_result != printable_path(relative(folder, benchmark))) {
       return false;
     }
-    const PastInputs inputs{telemetry, benchmark, !options_.zone.has_value()};
-    if (!is_as_left(origin) ||
-        !(options_.verify ? have_the_hashes(inputs, origin)
-                          : have_the_sizes(inputs, origin, facts->modified_ns))) {
-      return false;
-    }
+    if (!is_as_left(origin) || !is_as_read(origin, facts->modified_ns)) return false;
     revision_.outcome = Outcome::unchanged;
     revision_.valid = record->valid;
     revision_.timezone = record->timezone;
@@ -293,6 +368,14 @@ class Reviser {
       revision_.metrics = metrics_in(target_.is_elsewhere ? read_file(target_.aggregate) : text_);
     }
     return true;
+  }
+
+  static bool same_options(const Origin& a, const Origin& b) {
+    const auto options = [](const Origin& origin) {
+      return std::tie(origin.schema_version, origin.expected_num_gpus, origin.timezone,
+                      origin.max_sample_gap_s, origin.expected_producer_sha, origin.salvage);
+    };
+    return options(a) == options(b);
   }
 
   bool is_as_left(const Origin& origin) const {
@@ -307,6 +390,7 @@ class Reviser {
 
   const RevisionOptions& options_;
   std::string text_;  // the aggregate's
+  std::optional<PackageFolders> package_;
   Target target_;
   InputFile others_;
   std::optional<std::int64_t> expected_num_gpus_;

@@ -65,19 +65,6 @@ Json accumulator_json(const std::optional<AccumulatorCheck>& check) {
           {"stream_span_s", check->stream_span_s}};
 }
 
-Json file_json(const InputFile& file) { return {{"bytes", file.bytes}, {"xxh3_128", file.hash}}; }
-
-void add_origin(Json& record, const Origin& origin) {
-  Json inputs = Json::object();
-  for (const InputFile& input : origin.inputs) inputs[input.role] = file_json(input);
-  record["inputs"] = std::move(inputs);
-  record["options"] = {{"schema_version", origin.schema_version},
-                       {"expected_num_gpus", origin.expected_num_gpus},
-                       {"timezone", origin.timezone},
-                       {"max_sample_gap_s", origin.max_sample_gap_s}};
-  record["patched"] = file_json(origin.patched);
-}
-
 Json computed_from(const SidecarContent& content) {
   const std::optional<TelemetryFacts>& telemetry = content.telemetry;
   Json origin = {{"tool_version", AGGREGATE_POWER_VERSION}};
@@ -155,6 +142,8 @@ std::optional<SidecarVerdict> read_sidecar(std::string_view text) {
     verdict.origin.expected_num_gpus = options.at("expected_num_gpus");
     verdict.origin.timezone = options.at("timezone");
     verdict.origin.max_sample_gap_s = options.at("max_sample_gap_s");
+    verdict.origin.expected_producer_sha = options.value("expected_producer_sha", "");
+    verdict.origin.salvage = options.value("salvage", false);
     return verdict;
   } catch (const std::exception&) {  // JsonError, Json::exception, std::out_of_range
     return std::nullopt;

@@ -176,7 +176,7 @@ class Walk {
     Place place = child(folder, name);
     if (name.starts_with("agg_") && name.ends_with(".json")) {
       const std::string run = path_stem(name).substr(4);
-      const Layout layout = is_package || is_multinode_name(run) ? Layout::multinode
+      const Layout layout = is_package || gpus_in_name(run)      ? Layout::multinode
                             : artifact.kind == Kind::power_audit ? Layout::power_audit
                             : artifact.kind == Kind::bmk         ? Layout::bmk
                                                                  : Layout::folder;
@@ -291,6 +291,43 @@ Nearby nearby_pieces(const StoredRun& run, PieceKind kind) {
                   (has_artifact_name && look_in_artifacts(run.artifact, unpacked));
   if (!nearby.is_own && above) look_in(above);
   return nearby;
+}
+
+std::optional<PackageFolders> find_package(const StoredRun& run) {
+  const auto in = [](const std::shared_ptr<const Place>& folder) -> std::optional<PackageFolders> {
+    auto logs = folder_in(folder, "LOGS");
+    if (!logs) return std::nullopt;
+    auto power = folder_in(std::make_shared<const Place>(*logs), "power");
+    if (!power) return std::nullopt;
+    return PackageFolders{std::move(*power), std::move(*logs)};
+  };
+  const auto own = std::make_shared<const Place>(run.folder);
+  if (auto found = in(own)) return found;
+  for (const std::string& name : {run.artifact, run.name}) {
+    for (const std::shared_ptr<const Place>& folder : {own, run.folder.folder}) {
+      if (!folder) continue;
+      auto artifact = folder_in(folder, "power_audit_" + name);
+      if (!artifact) {
+        const auto archive = archive_in(folder, "power_audit_" + name);
+        if (archive) artifact = inside(*archive);
+      }
+      if (!artifact) continue;
+      if (auto found = in(std::make_shared<const Place>(std::move(*artifact)))) return found;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Place> file_below(const Place& folder, const std::string& path) {
+  Place place = folder;
+  for (std::string_view rest = path; !rest.empty();) {
+    const std::string_view name = rest.substr(0, rest.find('/'));
+    place = child(std::make_shared<const Place>(std::move(place)), name);
+    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+  }
+  place.facts = place.tree->find_file(place.path);
+  if (!place.facts) return std::nullopt;
+  return place;
 }
 
 std::string path_on_disk(const Place& place) {

@@ -21,6 +21,13 @@ InputFile hashed_others(std::string_view text);  // all members that are not our
 // 1; nothing where the text does not say it.
 std::optional<std::int64_t> gpus_of(std::string_view text);
 
+// num_prefill_gpu and num_decode_gpu.
+struct RoleGpus {
+  std::optional<std::int64_t> prefill;
+  std::optional<std::int64_t> decode;
+};
+RoleGpus role_gpus_of(std::string_view text);
+
 std::vector<std::pair<std::string, double>> metrics_in(std::string_view text);
 
 }  // namespace aggregate_power

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,8 +21,14 @@ struct Artifact {
 
 Artifact artifact_of(std::string_view name);
 
-// Of a result: "..._gpus_16", "..._gpus_16_ctx_8_gen_8".
-bool is_multinode_name(std::string_view name);
+// Of a result of several nodes: "..._gpus_16", "..._gpus_16_ctx_8_gen_8".
+struct NamedGpus {
+  std::int64_t all = 0;
+  std::optional<std::int64_t> prefill;  // both or none
+  std::optional<std::int64_t> decode;
+};
+// Nothing when the name says nothing of GPUs.
+std::optional<NamedGpus> gpus_in_name(std::string_view name);
 
 // Whether a JSON file can be a raw benchmark result: it is none of the others that runs leave.
 bool can_be_result(std::string_view name);

@@ -1,10 +1,12 @@
 // The audit record of a package as JSON. Keys and their order are contract.md C.8's.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "aggregate_power/inputs/reason.h"
 #include "aggregate_power/jobs/package_verdict.h"
+#include "aggregate_power/jobs/sidecar.h"
 
 namespace aggregate_power {
 
@@ -13,6 +15,7 @@ struct PackageRecord {
   std::string benchmark_result;
   std::string expected_producer_sha;  // empty: nobody said
   bool salvage = false;
+  std::optional<Origin> origin;  // of runs in bulk
 };
 
 // `more` is what is wrong beside the verdict: with the aggregate.

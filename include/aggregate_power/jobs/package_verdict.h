@@ -21,6 +21,8 @@ struct RoleCounts {
   std::int64_t prefill = 0;
   std::int64_t decode = 0;
   std::int64_t aggregate = 0;  // workers that do both
+  // Of one role, whichever the package has: aggregate workers, else prefill. Instead of the others.
+  std::int64_t any = 0;
 };
 
 struct PackageQuestion {

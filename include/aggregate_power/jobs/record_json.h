@@ -8,6 +8,7 @@
 
 #include "aggregate_power/analysis/metrics.h"
 #include "aggregate_power/inputs/benchmark.h"
+#include "aggregate_power/jobs/sidecar.h"
 
 namespace aggregate_power {
 
@@ -21,6 +22,9 @@ Json window_json(const std::optional<Benchmark>& benchmark);
 
 // The `metrics` of a record.
 Json metrics_json(const Metrics& metrics);
+
+// What the run was computed from: `inputs`, `options` and `patched` of `computed_from`.
+void add_origin(Json& record, const Origin& origin);
 
 // Indented, in ASCII; bytes that are no UTF-8 are replaced.
 std::string record_text(const Json& record);

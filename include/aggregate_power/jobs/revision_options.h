@@ -16,7 +16,9 @@ struct RevisionOptions {
   std::optional<std::int64_t> expected_num_gpus;  // nothing: from the aggregate
   std::optional<Zone> zone;                       // nothing: by evidence
   double max_sample_gap_s = kDefaultMaxSampleGapS;
-  std::string output;  // empty: results go where the aggregate is
+  std::string expected_producer_sha;  // of packages; empty: what stands in the package's own file
+  bool salvage = false;               // likewise
+  std::string output;                 // empty: results go where the aggregate is
   bool force = false;
   bool verify = false;
 };

@@ -43,6 +43,8 @@ struct Origin {
   std::string expected_num_gpus;  // "auto", "8"
   std::string timezone;           // "auto", "UTC"
   double max_sample_gap_s = kDefaultMaxSampleGapS;
+  std::string expected_producer_sha;  // of packages
+  bool salvage = false;               // likewise
 };
 
 // Why a zone was chosen by evidence.

@@ -72,6 +72,18 @@ struct Nearby {
 };
 Nearby nearby_pieces(const StoredRun& run, PieceKind kind);
 
+// The package of a run of several nodes: LOGS/power in its own folder, or in the artifact
+// power_audit_R, which may be an archive. Nothing when there is none. Throws FileError when an
+// archive there cannot be read.
+struct PackageFolders {
+  Place power;
+  Place logs;
+};
+std::optional<PackageFolders> find_package(const StoredRun& run);
+
+// A file some folders below another; nothing when there is none.
+std::optional<Place> file_below(const Place& folder, const std::string& path);
+
 // A file beside another one; nothing when there is none of that name.
 std::optional<Place> find_beside(const Place& file, const std::string& name);
 

@@ -1,0 +1,36 @@
+// A package of a store with one benchmark result, tried; and whether it is still what it was then.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aggregate_power/base/file.h"
+#include "aggregate_power/jobs/package_record.h"
+#include "aggregate_power/jobs/package_verdict.h"
+#include "aggregate_power/jobs/revision_options.h"
+#include "aggregate_power/jobs/sidecar.h"
+#include "aggregate_power/jobs/store.h"
+
+namespace aggregate_power {
+
+struct PackageAttempt {
+  PackageVerdict verdict;
+  std::string producer_sha;  // that was asked for
+  std::vector<InputFile> inputs;
+  std::vector<std::pair<std::string, FileFacts>> opened;  // on disk, as they were then
+};
+
+// `run` is its name, which tells its GPUs; where it does not, `aggregate` does, the aggregate's
+// text. Throws FileError.
+PackageAttempt attempt_package(const PackageFolders& package, const Place& benchmark,
+                               const std::string& run, std::string_view aggregate,
+                               const RevisionOptions& options);
+
+// All of its files are there and no others, with their recorded sizes, and none was modified at
+// `record_ns` or later; or, to verify, with their recorded contents. May throw FileError.
+bool package_is_as_read(const PackageFolders& package, const Place& benchmark, const Origin& origin,
+                        std::int64_t record_ns, bool verify);
+
+}  // namespace aggregate_power

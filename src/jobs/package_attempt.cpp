@@ -1,0 +1,116 @@
+// A package of a store with one benchmark result, tried.
+#include "aggregate_power/jobs/package_attempt.h"
+
+#include <algorithm>
+#include <set>
+
+#include "aggregate_power/base/hash.h"
+#include "aggregate_power/base/unicode.h"
+#include "aggregate_power/jobs/aggregate_text.h"
+#include "aggregate_power/jobs/artifact_names.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr const char* kPinFile = "power-producer-sha.txt";
+
+PackagePlace place_of(const PackageFolders& package) {
+  return {package.power.tree, package.power.path, package.logs.path};
+}
+
+// Each by its role.
+using Files = std::vector<std::pair<std::string, Place>>;
+
+// All files that a verdict on the package depends on, in one order.
+Files files_of(const PackageFolders& package, const Place& benchmark) {
+  Files files = {{"benchmark_result", benchmark}};
+  const auto add = [&](const std::string& role, const Place& folder, const std::string& path) {
+    if (auto place = file_below(folder, path)) files.emplace_back(role, std::move(*place));
+  };
+  for (const char* const name : {"manifest.json", "samples.csv", kPinFile}) {
+    add(name, package.power, name);
+  }
+  const PackagePlace place = place_of(package);
+  const std::string windows = path_below(place.power_dir, "windows");
+  std::set<std::string> names;
+  if (place.tree->has_folder(windows)) {
+    place.tree->list(windows, [&](const TreeEntry& entry) { names.insert(entry.name); });
+  }
+  for (const std::string& name : names) add("windows/" + name, package.power, "windows/" + name);
+  std::set<std::string> results;
+  for (const auto& [key, window] : scan_windows(place, PackageDialect::pinned).windows) {
+    results.insert(window.result_path);
+  }
+  for (const std::string& path : results) add("result/" + path, package.logs, path);
+  return files;
+}
+
+RoleCounts counts_of(const std::string& run, std::string_view aggregate) {
+  RoleCounts counts;
+  if (const auto named = gpus_in_name(run)) {
+    counts.prefill = named->prefill.value_or(0);
+    counts.decode = named->decode.value_or(0);
+    counts.any = named->prefill ? 0 : named->all;
+    return counts;
+  }
+  const RoleGpus roles = role_gpus_of(aggregate);
+  counts.prefill = roles.prefill.value_or(0);
+  counts.decode = roles.decode.value_or(0);
+  if (counts.prefill + counts.decode == 0) counts.any = gpus_of(aggregate).value_or(0);
+  return counts;
+}
+
+std::string pin_of(const PackageFolders& package) {
+  constexpr std::size_t kMostBytes = 4096;
+  const auto place = file_below(package.power, kPinFile);
+  if (!place) return {};
+  const std::string text = read_up_to(*place->tree->open(place->path).source(), kMostBytes);
+  return std::string(strip(text));
+}
+
+}  // namespace
+
+PackageAttempt attempt_package(const PackageFolders& package, const Place& benchmark,
+                               const std::string& run, std::string_view aggregate,
+                               const RevisionOptions& options) {
+  PackageAttempt attempt;
+  for (const auto& [role, place] : files_of(package, benchmark)) {
+    const OpenedFile file = place.tree->open(place.path);
+    attempt.inputs.push_back({role, file.size(), hash_of(file)});
+    // Of an archive, its files have the time alone.
+    attempt.opened.emplace_back(path_on_disk(place), place.tree->is_archive()
+                                                         ? FileFacts{0, file.facts().modified_ns}
+                                                         : file.facts());
+  }
+  attempt.producer_sha =
+      options.expected_producer_sha.empty() ? pin_of(package) : options.expected_producer_sha;
+  PackageQuestion question;
+  question.place = place_of(package);
+  question.result_name = benchmark.shown;
+  question.result = benchmark.tree->open(benchmark.path);
+  question.gpus = counts_of(run, aggregate);
+  question.expected_producer_sha = attempt.producer_sha;
+  question.salvage = options.salvage;
+  attempt.verdict = judge_package(question);
+  return attempt;
+}
+
+bool package_is_as_read(const PackageFolders& package, const Place& benchmark, const Origin& origin,
+                        std::int64_t record_ns, bool verify) {
+  const Files files = files_of(package, benchmark);
+  // The aggregate is among the inputs too.
+  if (origin.inputs.size() != files.size() + 1) return false;
+  return std::ranges::all_of(files, [&](const auto& entry) {
+    const auto& [role, place] = entry;
+    const auto input = std::ranges::find(origin.inputs, role, &InputFile::role);
+    if (input == origin.inputs.end()) return false;
+    if (verify) {
+      const OpenedFile file = place.tree->open(place.path);
+      return file.size() == input->bytes && hash_of(file) == input->hash;
+    }
+    const auto facts = place.facts ? place.facts : place.tree->find_file(place.path);
+    return facts && facts->bytes == input->bytes && facts->modified_ns < record_ns;
+  });
+}
+
+}  // namespace aggregate_power
