@@ -39,16 +39,39 @@ constexpr Row kSchema2[] = {
      }},
 };
 
-constexpr std::string_view kRoleKeys[] = {
-    "prefill_gpu_energy_j", "prefill_avg_power_w", "prefill_joules_per_input_token",
-    "decode_gpu_energy_j",  "decode_avg_power_w",  "decode_joules_per_output_token",
+struct RoleKeys {
+  std::string_view energy;
+  std::string_view power;
+  std::string_view per_token;
 };
+
+constexpr RoleKeys kPrefill = {"prefill_gpu_energy_j", "prefill_avg_power_w",
+                               "prefill_joules_per_input_token"};
+constexpr RoleKeys kDecode = {"decode_gpu_energy_j", "decode_avg_power_w",
+                              "decode_joules_per_output_token"};
+
+void add_role(Metrics& metrics, const RoleKeys& keys, const RoleEnergy& role, double window_s,
+              std::int64_t tokens) {
+  if (role.gpus == 0) return;
+  const double power_w = role.energy_j / window_s / static_cast<double>(role.gpus);
+  metrics.push_back({keys.energy, kPowerDecimals, role.energy_j});
+  metrics.push_back({keys.power, kPowerDecimals, power_w});
+  metrics.push_back({keys.per_token, kRatioDecimals, per(role.energy_j, tokens)});
+}
 
 }  // namespace
 
 Metrics schema_2_metrics(const EnergyTotals& totals) {
   Metrics metrics;
   for (const Row& row : kSchema2) metrics.push_back({row.key, row.decimals, row.value(totals)});
+  return metrics;
+}
+
+Metrics role_metrics(const RoleEnergy& prefill, const RoleEnergy& decode, double window_s,
+                     std::int64_t input_tokens, std::int64_t output_tokens) {
+  Metrics metrics;
+  add_role(metrics, kPrefill, prefill, window_s, input_tokens);
+  add_role(metrics, kDecode, decode, window_s, output_tokens);
   return metrics;
 }
 
@@ -65,7 +88,9 @@ Metrics schema_1_metrics(double avg_power_w, std::size_t gpus, double reported_d
 std::vector<std::string_view> all_metric_keys() {
   std::vector<std::string_view> keys;
   for (const Row& row : kSchema2) keys.push_back(row.key);
-  keys.insert(keys.end(), std::begin(kRoleKeys), std::end(kRoleKeys));
+  for (const RoleKeys& role : {kPrefill, kDecode}) {
+    keys.insert(keys.end(), {role.energy, role.power, role.per_token});
+  }
   return keys;
 }
 

@@ -30,6 +30,16 @@ struct EnergyTotals {
 };
 Metrics schema_2_metrics(const EnergyTotals& totals);
 
+// The GPUs of one role of a disaggregated deployment.
+struct RoleEnergy {
+  std::size_t gpus = 0;
+  double energy_j = 0;  // in the whole window, whichever phase the role was in
+};
+// The three metrics of prefill, by input tokens, and the three of decode, by output tokens; none of
+// a role without GPUs. Contract.md C.7.
+Metrics role_metrics(const RoleEnergy& prefill, const RoleEnergy& decode, double window_s,
+                     std::int64_t input_tokens, std::int64_t output_tokens);
+
 // The three metrics of schema 1; contract.md A.2. The energy is mean power x GPUs x the reported
 // duration.
 Metrics schema_1_metrics(double avg_power_w, std::size_t gpus, double reported_duration_s,
