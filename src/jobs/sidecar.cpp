@@ -2,42 +2,16 @@
 #include "aggregate_power/jobs/sidecar.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <map>
-
-#include <nlohmann/json.hpp>
 
 #include "aggregate_power/base/byte_source.h"
 #include "aggregate_power/base/json.h"
 #include "aggregate_power/base/path.h"
+#include "aggregate_power/jobs/record_json.h"
 
 namespace aggregate_power {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-// JSON has no word for a number that is not finite; such a value is left out as null.
-Json number_or_null(std::optional<double> value) {
-  if (!value || !std::isfinite(*value)) return nullptr;
-  return *value;
-}
-
-Json text_or_null(const std::optional<Column>& column) {
-  if (!column) return nullptr;
-  return column->name;
-}
-
-Json window_json(const std::optional<Benchmark>& benchmark) {
-  if (!benchmark) return nullptr;
-  return {{"start_time_unix", benchmark->window.start_unix_s},
-          {"end_time_unix", benchmark->window.end_unix_s},
-          {"reported_duration_s", benchmark->reported_duration_s},
-          {"integration_duration_s", benchmark->window.duration_s()},
-          {"completed", benchmark->completed},
-          {"total_input_tokens", benchmark->total_input_tokens},
-          {"total_output_tokens", benchmark->total_output_tokens}};
-}
 
 void add_gpus(Json& record, const Integration& integration) {
   // Appended as they come: ids are unique, and looking for each among the others would be
@@ -100,22 +74,8 @@ void add_origin(Json& record, const Origin& origin) {
 }
 
 Json computed_from(const SidecarContent& content) {
-  const std::optional<TelemetryFacts>& telemetry = content.telemetry;
   Json origin = {{"tool_version", AGGREGATE_POWER_VERSION}};
-  const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
-  const TelemetryFacts facts = telemetry.value_or(TelemetryFacts{});
-  origin["schema"] = or_null(facts.columns.schema);
-  origin["timestamp_column"] = text_or_null(facts.columns.timestamp);
-  origin["power_column"] = text_or_null(facts.columns.power);
-  origin["device_column"] = text_or_null(facts.columns.device);
-  origin["timezone"] = or_null(facts.timezone);
-  origin["timezone_source"] = or_null(facts.timezone_source);
-  origin["utc_offset"] = or_null(facts.utc_offset);
-  Json skipped = Json::object();
-  if (telemetry) {
-    for (const auto& [cause, count] : by_cause(facts.skipped)) skipped[std::string(cause)] = count;
-  }
-  origin["skipped"] = std::move(skipped);
+  add_telemetry_facts(origin, content.telemetry);
   if (content.zone_report) {
     origin["timezone_evidence"] = {{"candidates", content.zone_report->offsets},
                                    {"margin", content.zone_report->margin}};
@@ -138,15 +98,9 @@ std::string sidecar_text(const SidecarContent& content) {
   record["integration_method"] = content.integration_method;
   add_gpus(record, content.integration);
   record["accumulator_check"] = accumulator_json(content.accumulator_check);
-  Json metrics = Json::object();
-  if (valid) {
-    for (const Metric& metric : content.metrics) {
-      metrics[std::string(metric.key)] = rounded(metric.value, kAuditDecimals);
-    }
-  }
-  record["metrics"] = std::move(metrics);
+  record["metrics"] = metrics_json(valid ? content.metrics : Metrics());
   record["computed_from"] = computed_from(content);
-  return record.dump(2, ' ', true, Json::error_handler_t::replace);
+  return record_text(record);
 }
 
 std::optional<SidecarVerdict> read_sidecar(std::string_view text) {

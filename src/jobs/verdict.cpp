@@ -20,23 +20,6 @@ std::vector<JsonEdit> schema_1_edits(const Metrics& metrics) {
   return edits;
 }
 
-// The verdict, and the metrics or nothing in their place; contract.md B.6.
-std::vector<JsonEdit> schema_2_edits(bool valid, const Metrics& metrics) {
-  std::vector<JsonEdit> edits = {{"power_metric_schema_version", "2"},
-                                 {"power_valid", valid ? "1" : "0"},
-                                 {"power_invalid_reasons", ""}};
-  if (valid) {
-    const std::vector<JsonEdit> numbers = schema_1_edits(metrics);
-    edits.insert(edits.end(), numbers.begin(), numbers.end());
-  }
-  for (const std::string_view key : all_metric_keys()) {
-    if (std::ranges::find(edits, key, &JsonEdit::key) == edits.end()) {
-      edits.push_back({std::string(key), ""});
-    }
-  }
-  return edits;
-}
-
 Metrics metrics_of(const Verdict& verdict, int schema_version) {
   const Benchmark& benchmark = *verdict.benchmark;
   if (schema_version == 2) {
@@ -68,12 +51,7 @@ std::vector<std::string> doubts(const Verdict& verdict, int schema_version) {
   if (schema_version == 1 && !verdict.measurement.telemetry->columns.device) {
     doubts.emplace_back("no_device_column: the rows of one stamp are taken for the GPUs");
   }
-  if (const double mean_w = verdict.metrics[0].value; is_implausible(mean_w, mean_w)) {
-    doubts.push_back(
-        fmt::format("implausible_watts: a mean of {:.6g} W per GPU; the header's unit may be "
-                    "wrong, or the sensor dead",
-                    mean_w));
-  }
+  if (auto doubt = doubt_about(verdict.metrics[0].value)) doubts.push_back(std::move(*doubt));
   if (schema_version == 1) {
     std::string gap = partial_coverage(*verdict.measurement.mean_power, verdict.benchmark->window);
     if (!gap.empty()) doubts.push_back(std::move(gap));
@@ -82,6 +60,15 @@ std::vector<std::string> doubts(const Verdict& verdict, int schema_version) {
 }
 
 }  // namespace
+
+std::optional<std::string> doubt_about(double mean_w) {
+  if (!is_implausible(mean_w, mean_w)) return std::nullopt;
+  return fmt::format(
+      "implausible_watts: a mean of {:.6g} W per GPU; the header's unit may be wrong, or the "
+      "sensor "
+      "dead",
+      mean_w);
+}
 
 Verdict judge(const MeasurementRequest& request, const Recording& recording,
               const BenchmarkReading& reading) {
@@ -106,6 +93,22 @@ Verdict judge(const MeasurementRequest& request, const Recording& recording,
                         fmt::format("'{}' is too large for a number", metric.key));
   }
   return verdict;
+}
+
+std::vector<JsonEdit> schema_2_edits(bool valid, const Metrics& metrics) {
+  std::vector<JsonEdit> edits = {{"power_metric_schema_version", "2"},
+                                 {"power_valid", valid ? "1" : "0"},
+                                 {"power_invalid_reasons", ""}};
+  if (valid) {
+    const std::vector<JsonEdit> numbers = schema_1_edits(metrics);
+    edits.insert(edits.end(), numbers.begin(), numbers.end());
+  }
+  for (const std::string_view key : all_metric_keys()) {
+    if (std::ranges::find(edits, key, &JsonEdit::key) == edits.end()) {
+      edits.push_back({std::string(key), ""});
+    }
+  }
+  return edits;
 }
 
 std::vector<JsonEdit> verdict_edits(const Verdict& verdict, int schema_version) {

@@ -28,6 +28,11 @@ struct Verdict {
 Verdict judge(const MeasurementRequest& request, const Recording& recording,
               const BenchmarkReading& reading);
 
+// Why a mean power per GPU can hardly be true, for people; nothing where it can.
+std::optional<std::string> doubt_about(double mean_w);
+
+// The verdict, and the metrics or nothing in their place; contract.md B.6.
+std::vector<JsonEdit> schema_2_edits(bool valid, const Metrics& metrics);
 // What the verdict changes in the aggregate (contract.md B.6; under schema 1, A.8).
 std::vector<JsonEdit> verdict_edits(const Verdict& verdict, int schema_version);
 // The same when there is no audit record to show for it.

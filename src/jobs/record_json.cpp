@@ -1,0 +1,65 @@
+// Pieces that the audit records of all kinds of runs share.
+#include "aggregate_power/jobs/record_json.h"
+
+#include <cmath>
+
+namespace aggregate_power {
+namespace {
+
+Json name_or_null(const std::optional<Column>& column) {
+  if (!column) return nullptr;
+  return column->name;
+}
+
+}  // namespace
+
+Json number_or_null(std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return nullptr;
+  return *value;
+}
+
+Json text_or_null(const std::string& text) {
+  if (text.empty()) return nullptr;
+  return text;
+}
+
+Json window_json(const std::optional<Benchmark>& benchmark) {
+  if (!benchmark) return nullptr;
+  return {{"start_time_unix", benchmark->window.start_unix_s},
+          {"end_time_unix", benchmark->window.end_unix_s},
+          {"reported_duration_s", benchmark->reported_duration_s},
+          {"integration_duration_s", benchmark->window.duration_s()},
+          {"completed", benchmark->completed},
+          {"total_input_tokens", benchmark->total_input_tokens},
+          {"total_output_tokens", benchmark->total_output_tokens}};
+}
+
+Json metrics_json(const Metrics& metrics) {
+  Json json = Json::object();
+  for (const Metric& metric : metrics) {
+    json[std::string(metric.key)] = rounded(metric.value, kAuditDecimals);
+  }
+  return json;
+}
+
+void add_telemetry_facts(Json& record, const std::optional<TelemetryFacts>& telemetry) {
+  const TelemetryFacts facts = telemetry.value_or(TelemetryFacts{});
+  record["schema"] = text_or_null(facts.columns.schema);
+  record["timestamp_column"] = name_or_null(facts.columns.timestamp);
+  record["power_column"] = name_or_null(facts.columns.power);
+  record["device_column"] = name_or_null(facts.columns.device);
+  record["timezone"] = text_or_null(facts.timezone);
+  record["timezone_source"] = text_or_null(facts.timezone_source);
+  record["utc_offset"] = text_or_null(facts.utc_offset);
+  Json skipped = Json::object();
+  if (telemetry) {
+    for (const auto& [cause, count] : by_cause(facts.skipped)) skipped[std::string(cause)] = count;
+  }
+  record["skipped"] = std::move(skipped);
+}
+
+std::string record_text(const Json& record) {
+  return record.dump(2, ' ', true, Json::error_handler_t::replace);
+}
+
+}  // namespace aggregate_power
