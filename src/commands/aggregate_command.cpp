@@ -7,7 +7,6 @@
 #include "aggregate_power/base/error.h"
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/base/python_number.h"
-#include "aggregate_power/base/unicode.h"
 #include "aggregate_power/commands/command.h"
 #include "aggregate_power/jobs/aggregate.h"
 
@@ -26,24 +25,6 @@ struct Texts {
   bool dry_run = false;
   TelemetryOptionTexts telemetry;
 };
-
-CLI::Validator whole_number() {
-  return CLI::Validator(
-      [](std::string& text) {
-        return python_int(text) ? std::string()
-                                : fmt::format("expected a whole number, got '{}'", text);
-      },
-      "");
-}
-
-CLI::Validator seconds() {
-  return CLI::Validator(
-      [](std::string& text) {
-        return python_float(text) ? std::string()
-                                  : fmt::format("expected a number of seconds, got '{}'", text);
-      },
-      "");
-}
 
 AggregateRequest request_of(const Texts& texts) {
   AggregateRequest request;
@@ -90,6 +71,8 @@ Command aggregate_command() {
       "--bench-result FILE --agg-result FILE [OPTIONS]\n"
       "       aggregate-power backfill STORE... [OPTIONS]\n"
       "       aggregate-power inspect FILE [OPTIONS]\n"
+      "       aggregate-power multinode --nodes FOLDER --bench-result FILE --agg-result FILE "
+      "[OPTIONS]\n"
       "       aggregate-power synthesize --phase SECONDS:WATTS --out FILE [OPTIONS]";
   command.first_choice = {"--csv",           "--bench-result",
                           "--agg-result",    "--expected-num-gpus",

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/base/error.h"
+#include "aggregate_power/base/python_number.h"
 #include "aggregate_power/base/unicode.h"
 
 namespace aggregate_power {
@@ -178,6 +179,7 @@ std::vector<Command> all_commands() {
   commands.push_back(aggregate_command());
   commands.push_back(backfill_command());
   commands.push_back(inspect_command());
+  commands.push_back(multinode_command());
   commands.push_back(synthesize_command());
   return commands;
 }
@@ -191,6 +193,31 @@ void take_one_of(Command& command, CLI::Option& option, const std::vector<std::s
       },
       ""));
   command.words[option.get_name()] = words;
+}
+
+CLI::Option* add_list_option(CLI::App& app, const std::string& name,
+                             std::vector<std::string>& values, const std::string& help) {
+  return app.add_option(name, values, help)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+CLI::Validator whole_number() {
+  return CLI::Validator(
+      [](std::string& text) {
+        return python_int(text) ? std::string()
+                                : fmt::format("expected a whole number, got '{}'", text);
+      },
+      "");
+}
+
+CLI::Validator seconds() {
+  return CLI::Validator(
+      [](std::string& text) {
+        return python_float(text) ? std::string()
+                                  : fmt::format("expected a number of seconds, got '{}'", text);
+      },
+      "");
 }
 
 void add_telemetry_options(Command& command, TelemetryOptionTexts& texts) {

@@ -31,11 +31,12 @@ int run(const std::vector<std::string>& words) {
   const std::vector<std::string> options(words.begin() + 1, words.end());
   if (words[0] == "backfill") return run_command(backfill_command(), options);
   if (words[0] == "inspect") return run_command(inspect_command(), options);
+  if (words[0] == "multinode") return run_command(multinode_command(), options);
   if (words[0] == "synthesize") return run_command(synthesize_command(), options);
   say(stderr,
       fmt::format(
-          "aggregate-power: error: unknown command '{}'; known: backfill, inspect, synthesize, or "
-          "options alone; see 'aggregate-power --help'\n",
+          "aggregate-power: error: unknown command '{}'; known: backfill, inspect, multinode, "
+          "synthesize, or options alone; see 'aggregate-power --help'\n",
           words[0]));
   return 2;
 }

@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/base/archive.h"
+#include "aggregate_power/base/file.h"
 #include "aggregate_power/base/json.h"
 #include "aggregate_power/base/python_number.h"
 
@@ -148,6 +150,17 @@ BenchmarkReading read_benchmark(ByteSource& source, const std::string& name, Ben
     result.benchmark = benchmark;
   }
   return result;
+}
+
+BenchmarkReading read_benchmark_file(const std::string& path, BenchmarkRules rules) {
+  try {
+    const auto source = decompressed(open_source(path), path);
+    return read_benchmark(*source, path, rules);
+  } catch (const FileError& error) {
+    BenchmarkReading reading;
+    reading.reasons.add(Reason::invalid_benchmark_result, error.what());
+    return reading;
+  }
 }
 
 }  // namespace aggregate_power

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "aggregate_power/base/archive.h"
 #include "aggregate_power/base/file.h"
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/inputs/benchmark.h"
@@ -46,14 +45,8 @@ class Run {
   }
 
   void read_inputs() {
-    BenchmarkReading reading;
-    try {
-      const auto source = decompressed(open_source(request_.bench_result), request_.bench_result);
-      reading = read_benchmark(*source, request_.bench_result,
-                               schema_2() ? BenchmarkRules::schema_2 : BenchmarkRules::schema_1);
-    } catch (const FileError& error) {
-      reading.reasons.add(Reason::invalid_benchmark_result, error.what());
-    }
+    const BenchmarkReading reading = read_benchmark_file(
+        request_.bench_result, schema_2() ? BenchmarkRules::schema_2 : BenchmarkRules::schema_1);
     telemetry_path_ = request_.csv.empty() ? find_telemetry() : request_.csv;
     try {
       const Recording recording(telemetry_path_, request_.zone, request_.columns);

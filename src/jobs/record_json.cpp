@@ -1,10 +1,15 @@
-// What audit records of all kinds have in common.
+// Pieces that the audit records of all kinds of runs share.
 #include "aggregate_power/jobs/record_json.h"
 
 #include <cmath>
 
 namespace aggregate_power {
 namespace {
+
+Json name_or_null(const std::optional<Column>& column) {
+  if (!column) return nullptr;
+  return column->name;
+}
 
 Json file_json(const InputFile& file) { return {{"bytes", file.bytes}, {"xxh3_128", file.hash}}; }
 
@@ -13,6 +18,11 @@ Json file_json(const InputFile& file) { return {{"bytes", file.bytes}, {"xxh3_12
 Json number_or_null(std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return nullptr;
   return *value;
+}
+
+Json text_or_null(const std::string& text) {
+  if (text.empty()) return nullptr;
+  return text;
 }
 
 Json window_json(const std::optional<Benchmark>& benchmark) {
@@ -32,6 +42,22 @@ Json metrics_json(const Metrics& metrics) {
     json[std::string(metric.key)] = rounded(metric.value, kAuditDecimals);
   }
   return json;
+}
+
+void add_telemetry_facts(Json& record, const std::optional<TelemetryFacts>& telemetry) {
+  const TelemetryFacts facts = telemetry.value_or(TelemetryFacts{});
+  record["schema"] = text_or_null(facts.columns.schema);
+  record["timestamp_column"] = name_or_null(facts.columns.timestamp);
+  record["power_column"] = name_or_null(facts.columns.power);
+  record["device_column"] = name_or_null(facts.columns.device);
+  record["timezone"] = text_or_null(facts.timezone);
+  record["timezone_source"] = text_or_null(facts.timezone_source);
+  record["utc_offset"] = text_or_null(facts.utc_offset);
+  Json skipped = Json::object();
+  if (telemetry) {
+    for (const auto& [cause, count] : by_cause(facts.skipped)) skipped[std::string(cause)] = count;
+  }
+  record["skipped"] = std::move(skipped);
 }
 
 void add_origin(Json& record, const Origin& origin) {

@@ -13,11 +13,6 @@
 namespace aggregate_power {
 namespace {
 
-Json text_or_null(const std::optional<Column>& column) {
-  if (!column) return nullptr;
-  return column->name;
-}
-
 void add_gpus(Json& record, const Integration& integration) {
   // Appended as they come: ids are unique, and looking for each among the others would be
   // quadratic.
@@ -66,22 +61,8 @@ Json accumulator_json(const std::optional<AccumulatorCheck>& check) {
 }
 
 Json computed_from(const SidecarContent& content) {
-  const std::optional<TelemetryFacts>& telemetry = content.telemetry;
   Json origin = {{"tool_version", AGGREGATE_POWER_VERSION}};
-  const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
-  const TelemetryFacts facts = telemetry.value_or(TelemetryFacts{});
-  origin["schema"] = or_null(facts.columns.schema);
-  origin["timestamp_column"] = text_or_null(facts.columns.timestamp);
-  origin["power_column"] = text_or_null(facts.columns.power);
-  origin["device_column"] = text_or_null(facts.columns.device);
-  origin["timezone"] = or_null(facts.timezone);
-  origin["timezone_source"] = or_null(facts.timezone_source);
-  origin["utc_offset"] = or_null(facts.utc_offset);
-  Json skipped = Json::object();
-  if (telemetry) {
-    for (const auto& [cause, count] : by_cause(facts.skipped)) skipped[std::string(cause)] = count;
-  }
-  origin["skipped"] = std::move(skipped);
+  add_telemetry_facts(origin, content.telemetry);
   if (content.zone_report) {
     origin["timezone_evidence"] = {{"candidates", content.zone_report->offsets},
                                    {"margin", content.zone_report->margin}};

@@ -33,6 +33,7 @@ struct Command {
 Command aggregate_command();
 Command backfill_command();
 Command inspect_command();
+Command multinode_command();
 Command synthesize_command();
 
 // All of them; the first has no name of its own.
@@ -71,6 +72,10 @@ struct TelemetryOptionTexts {
 };
 void add_telemetry_options(Command& command, TelemetryOptionTexts& texts);
 
+// A whole number, a number of seconds, as Python's int() and float() read them.
+CLI::Validator whole_number();
+CLI::Validator seconds();
+
 // A number between two bounds, both allowed. The parser's own check speaks its own words.
 template <typename T>
 CLI::Validator between(T least, T most) {
@@ -106,5 +111,9 @@ inline CLI::Option* add_option(CLI::App& app, const std::string& name, double& v
   };
   return app.add_option(name, read, help)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
+
+// Declares an option that may be given several times, each time with one value.
+CLI::Option* add_list_option(CLI::App& app, const std::string& name,
+                             std::vector<std::string>& values, const std::string& help);
 
 }  // namespace aggregate_power

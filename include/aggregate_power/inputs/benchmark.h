@@ -35,4 +35,7 @@ enum class BenchmarkRules { schema_1, schema_2 };
 // an exception, but for what `source` throws.
 BenchmarkReading read_benchmark(ByteSource& source, const std::string& name, BenchmarkRules rules);
 
+// The same of a file, which may be compressed. What the system says against it is a reason too.
+BenchmarkReading read_benchmark_file(const std::string& path, BenchmarkRules rules);
+
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// What audit records of all kinds have in common, as JSON.
+// Pieces that the audit records of all kinds of runs share.
 #pragma once
 
 #include <optional>
@@ -14,19 +14,21 @@ namespace aggregate_power {
 
 using Json = nlohmann::ordered_json;
 
-// JSON has no word for a number that is not finite: that is null.
+// JSON has no word for a number that is not finite; such a value is left out as null.
 Json number_or_null(std::optional<double> value);
+// An empty text is null.
+Json text_or_null(const std::string& text);
 
-// The `benchmark_window` of a record; null without one.
 Json window_json(const std::optional<Benchmark>& benchmark);
-
-// The `metrics` of a record.
 Json metrics_json(const Metrics& metrics);
+
+// Schema, columns, zone and skipped rows; null, and nothing skipped, where it was not read.
+void add_telemetry_facts(Json& record, const std::optional<TelemetryFacts>& telemetry);
 
 // What the run was computed from: `inputs`, `options` and `patched` of `computed_from`.
 void add_origin(Json& record, const Origin& origin);
 
-// Indented, in ASCII; bytes that are no UTF-8 are replaced.
+// The text of a record; bytes in it that are no text become U+FFFD.
 std::string record_text(const Json& record);
 
 }  // namespace aggregate_power

@@ -1,0 +1,46 @@
+// The audit record of a run on several hosts as JSON. Its keys are those of contract.md C.8 as far
+// as they fit, and of B.7.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "aggregate_power/analysis/clock_offset.h"
+#include "aggregate_power/analysis/integrate.h"
+#include "aggregate_power/analysis/metrics.h"
+#include "aggregate_power/inputs/benchmark.h"
+#include "aggregate_power/inputs/reason.h"
+#include "aggregate_power/jobs/roles.h"
+#include "aggregate_power/jobs/sidecar.h"
+
+namespace aggregate_power {
+
+// What was found of one host.
+struct HostFinding {
+  std::string host;
+  std::string csv;
+  std::string identity_file;  // empty: there is none
+  double clock_offset_s = 0;  // that was added to its stamps
+  Reasons reasons;
+  Integration integration;
+  std::vector<RecordedGpu> gpus;            // as integration.gpu_ids
+  std::optional<TelemetryFacts> telemetry;  // nothing: it was not read
+  std::optional<ClockOffset> clock_estimate;
+};
+
+struct HostsContent {
+  Reasons reasons;
+  std::string telemetry_source;
+  std::string benchmark_result;
+  std::optional<Benchmark> benchmark;
+  std::optional<std::int64_t> expected_num_gpus;
+  std::vector<Role> roles;  // of all GPUs, host by host; empty: not known
+  Metrics metrics;          // written only when there is no reason against them
+};
+
+std::string hosts_record_text(const HostsContent& content, std::span<const HostFinding> hosts);
+
+}  // namespace aggregate_power

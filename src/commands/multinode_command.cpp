@@ -1,0 +1,213 @@
+// aggregate-power multinode: one run on several nodes.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregate_power/base/error.h"
+#include "aggregate_power/base/file.h"
+#include "aggregate_power/base/path.h"
+#include "aggregate_power/base/python_number.h"
+#include "aggregate_power/base/unicode.h"
+#include "aggregate_power/commands/command.h"
+#include "aggregate_power/jobs/hosts.h"
+
+namespace aggregate_power {
+namespace {
+
+struct Texts {
+  std::vector<std::string> hosts;
+  std::string nodes;
+  std::vector<std::string> roles;
+  std::vector<std::string> clock_offsets;
+  std::string bench_result;
+  std::string agg_result;
+  std::string validation_result;
+  std::string expected_num_gpus;
+  std::string max_sample_gap = "3";
+  std::string timezone;
+  bool require_power = false;
+  bool dry_run = false;
+};
+
+HostFile parse_host(const std::string& text) {
+  const std::size_t equals = std::min(text.find('='), text.size());
+  const std::string host = text.substr(0, equals);
+  const std::string file = text.substr(std::min(equals + 1, text.size()));
+  const bool is_name = !host.empty() && host.find_first_of(":,/") == host.npos;
+  if (!is_name || file.empty() || file == "-") {
+    throw Error(
+        fmt::format("--host: expected HOST=FILE, with no ':', ',' or '/' in the name, got '{}'",
+                    printable(text)));
+  }
+  return {host, normal_path(file), {}};
+}
+
+std::vector<HostFile> parse_hosts(const std::vector<std::string>& texts) {
+  std::vector<HostFile> hosts;
+  for (const std::string& text : texts) {
+    const HostFile host = parse_host(text);
+    for (const HostFile& other : hosts) {
+      if (other.host == host.host) {
+        throw Error(fmt::format("--host: '{}' is named twice", printable(host.host)));
+      }
+      if (other.csv == host.csv) {
+        throw Error(fmt::format("--host: '{}' and '{}' have the same file", printable(other.host),
+                                printable(host.host)));
+      }
+    }
+    hosts.push_back(host);
+  }
+  return hosts;
+}
+
+std::map<std::string, double> parse_clock_offsets(const std::vector<std::string>& texts,
+                                                  const std::vector<std::string>& hosts) {
+  std::map<std::string, double> offsets;
+  for (const std::string& text : texts) {
+    const std::size_t equals = std::min(text.rfind('='), text.size());
+    const std::string host = text.substr(0, equals);
+    const auto seconds = python_float(text.substr(std::min(equals + 1, text.size())));
+    if (host.empty() || !seconds || !std::isfinite(*seconds)) {
+      throw Error(fmt::format("--clock-offset: expected HOST=SECONDS, got '{}'", printable(text)));
+    }
+    if (std::ranges::find(hosts, host) == hosts.end()) {
+      throw Error(fmt::format("--clock-offset: unknown host '{}'", printable(host)));
+    }
+    if (!offsets.emplace(host, *seconds).second) {
+      throw Error(fmt::format("--clock-offset: '{}' is named twice", printable(host)));
+    }
+  }
+  return offsets;
+}
+
+// What is there to be read: named host by host, or found in a folder.
+void add_hosts(HostsRequest& request, const Texts& texts) {
+  if (texts.nodes.empty()) {
+    request.hosts = parse_hosts(texts.hosts);
+    request.telemetry_source = fmt::format("{}", fmt::join(texts.hosts, ","));
+    return;
+  }
+  request.telemetry_source = normal_path(texts.nodes);
+  try {
+    request.hosts = hosts_in(request.telemetry_source);
+    request.no_hosts = request.telemetry_source + " has no folder of a host in it";
+  } catch (const FileError& error) {
+    request.no_hosts = error.what();
+  }
+}
+
+HostsRequest hosts_request_of(const Texts& texts) {
+  HostsRequest request;
+  if (texts.bench_result == "-" || texts.agg_result == "-") {
+    throw Error("--bench-result and --agg-result: expected a file");
+  }
+  add_hosts(request, texts);
+  std::vector<std::string> names;
+  for (const HostFile& host : request.hosts) names.push_back(host.host);
+  if (!names.empty()) {  // that there are none is recorded
+    request.roles = parse_roles(texts.roles, names);
+    request.clock_offsets_s = parse_clock_offsets(texts.clock_offsets, names);
+  }
+  request.bench_result = normal_path(texts.bench_result);
+  request.agg_result = normal_path(texts.agg_result);
+  if (!texts.validation_result.empty()) {
+    request.validation_result = normal_path(texts.validation_result);
+  }
+  if (!texts.expected_num_gpus.empty()) {
+    request.expected_num_gpus = python_int(texts.expected_num_gpus);
+  }
+  request.max_sample_gap_s = *python_float(texts.max_sample_gap);
+  if (!texts.timezone.empty()) request.zone = Zone::parse(texts.timezone);
+  request.require_power = texts.require_power || required_by_environment();
+  request.dry_run = texts.dry_run;
+  return request;
+}
+
+int run(const Texts& texts) {
+  if (texts.hosts.empty() && texts.nodes.empty()) {
+    throw Error("give --host HOST=FILE for each host, or --nodes FOLDER");
+  }
+  const HostsRequest request = hosts_request_of(texts);
+  return tell(request.require_power, [&] { return aggregate_hosts(request); });
+}
+
+void add_host_options(Command& command, Texts& texts) {
+  CLI::App& app = *command.options;
+  CLI::Option* const hosts =
+      add_list_option(app, "--host", texts.hosts,
+                      "Telemetry of one host; repeatable. What stands beside FILE counts as in a "
+                      "run on one node, and STEM_identity.csv, STEM_devices.json or "
+                      "STEM_identity.json for its GPUs' UUIDs")
+          ->type_name("HOST=FILE");
+  add_option(app, "--nodes", texts.nodes,
+             "Folder with a folder for each host that holds gpu_metrics.csv, or just one CSV")
+      ->type_name("FOLDER")
+      ->excludes(hosts);
+  add_list_option(app, "--role", texts.roles,
+                  "Which GPUs are prefill, decode or agg, as in prefill=hostA:0-3,6,hostB; "
+                  "repeatable; all or none must have one (default: one whole deployment)")
+      ->type_name("ROLE=HOST[:GPUS],...");
+  add_list_option(app, "--clock-offset", texts.clock_offsets,
+                  "Seconds to add to a host's stamps, where its clock is known to be wrong; "
+                  "repeatable")
+      ->type_name("HOST=SECONDS");
+}
+
+}  // namespace
+
+Command multinode_command() {
+  auto texts = std::make_shared<Texts>();
+  Command command;
+  command.options = std::make_unique<CLI::App>(
+      "Mean power and energy per token of a run on several nodes, whole and by role; patched into "
+      "the run's aggregate JSON, with an audit record beside the benchmark result.",
+      "aggregate-power multinode");
+  command.usage =
+      "--host HOST=FILE... --bench-result FILE --agg-result FILE [OPTIONS]\n"
+      "       aggregate-power multinode --nodes FOLDER --bench-result FILE --agg-result FILE "
+      "[OPTIONS]";
+  CLI::App& app = *command.options;
+  add_host_options(command, *texts);
+  add_option(app, "--bench-result", texts->bench_result,
+             "Raw benchmark result: the window and the token counts")
+      ->type_name("FILE")
+      ->required();
+  add_option(app, "--agg-result", texts->agg_result, "Aggregate result, patched in place")
+      ->type_name("FILE")
+      ->required();
+  add_option(app, "--validation-result", texts->validation_result,
+             "Audit record (default: power_validation_STEM.json beside the benchmark result)")
+      ->type_name("FILE");
+  add_option(app, "--expected-num-gpus", texts->expected_num_gpus,
+             "GPUs that the run used, on all hosts together")
+      ->type_name("N")
+      ->check(whole_number());
+  add_option(app, "--max-sample-gap", texts->max_sample_gap,
+             "Longest silence between two samples of a GPU; rows so near the window count too "
+             "(default: 3)")
+      ->type_name("SECONDS")
+      ->check(seconds());
+  add_option(app, "--timezone", texts->timezone,
+             "What stamps without an offset mean, on every host: local, UTC, +HH:MM, -HH:MM or "
+             "Area/City (default: timestamp_timezone of STEM_context.json beside each file, else "
+             "local)")
+      ->type_name("ZONE");
+  command.words["--timezone"] = {"local", "UTC"};
+  app.add_flag("--require-power", texts->require_power,
+               "End with status 1 when power is not valid (also: REQUIRE_POWER=1, true or yes)");
+  app.add_flag("--dry-run", texts->dry_run, "Print what would change; write nothing");
+  command.examples =
+      "aggregate-power multinode --host node0=node0.csv --host node1=node1.csv --role "
+      "prefill=node0 --role decode=node1 --bench-result run.json --agg-result agg_run.json\n"
+      "aggregate-power multinode --nodes nodes --bench-result run.json --agg-result agg_run.json";
+  command.exit_statuses =
+      "0 done, also when the telemetry could not be used (the reason is recorded); 1 when power is "
+      "required and not valid; 2 for wrong options";
+  command.run = [texts] { return run(*texts); };
+  return command;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,329 @@
+// One run on several hosts, each with a recording of its own, end to end.
+#include "aggregate_power/jobs/hosts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/analysis/clock_offset.h"
+#include "aggregate_power/base/error.h"
+#include "aggregate_power/base/path.h"
+#include "aggregate_power/base/unicode.h"
+#include "aggregate_power/inputs/benchmark.h"
+#include "aggregate_power/inputs/identity.h"
+#include "aggregate_power/jobs/hosts_record.h"
+#include "aggregate_power/jobs/measurement.h"
+#include "aggregate_power/jobs/recording.h"
+#include "aggregate_power/jobs/side_files.h"
+#include "aggregate_power/jobs/verdict.h"
+
+namespace aggregate_power {
+namespace {
+
+// What may stand beside a recording and tell its GPUs' UUIDs; the first that is there counts.
+struct IdentityFile {
+  const char* end;  // behind the recording's stem
+  GpuIdentity (*read)(std::unique_ptr<ByteSource>);
+};
+constexpr IdentityFile kIdentityFiles[] = {{"_identity.csv", read_identity_csv},
+                                           {"_devices.json", read_identity_json},
+                                           {"_identity.json", read_identity_json}};
+
+bool names_uuids(const Columns& columns) {
+  if (!columns.device) return false;
+  const std::string name = lower_ascii(columns.device->name);
+  return name == "uuid" || name == "gpu_uuid";
+}
+
+// The names of a recording's GPUs in their host: a host column of the recording is part of its
+// devices' names, and says nothing where it is always the same.
+std::vector<std::string> names_in_host(const std::vector<std::string>& ids,
+                                       const Columns& columns) {
+  if (!columns.host || ids.empty()) return ids;
+  const std::string prefix = ids[0].substr(0, ids[0].find('/') + 1);
+  if (!std::ranges::all_of(ids, [&](const auto& id) { return id.starts_with(prefix); })) return ids;
+  std::vector<std::string> names;
+  for (const std::string& id : ids) names.push_back(id.substr(prefix.size()));
+  return names;
+}
+
+class HostsRun {
+ public:
+  explicit HostsRun(const HostsRequest& request) : request_(request) {}
+
+  Delivered run() {
+    const BenchmarkReading reading =
+        read_benchmark_file(request_.bench_result, BenchmarkRules::schema_2);
+    content_.telemetry_source = request_.telemetry_source;
+    content_.benchmark_result = request_.bench_result;
+    content_.benchmark = reading.benchmark;
+    content_.expected_num_gpus = request_.expected_num_gpus;
+    content_.reasons = reading.reasons;
+    if (content_.benchmark && is_request_good()) {
+      read_hosts();
+      check_the_whole();
+      estimate_clocks();
+      if (content_.reasons.empty()) work_out_metrics();
+    }
+    return deliver(finished(), {request_.require_power, request_.dry_run});
+  }
+
+ private:
+  Reasons& reasons() { return content_.reasons; }
+
+  bool is_request_good() {
+    if (!std::isfinite(request_.max_sample_gap_s) || request_.max_sample_gap_s <= 0) {
+      reasons().add(Reason::invalid_max_sample_gap, fmt::format("{}", request_.max_sample_gap_s));
+      return false;
+    }
+    if (request_.expected_num_gpus && *request_.expected_num_gpus <= 0) {
+      reasons().add(Reason::invalid_expected_gpu_count,
+                    fmt::format("{}", *request_.expected_num_gpus));
+    }
+    if (request_.hosts.empty()) reasons().add(Reason::telemetry_file_missing, request_.no_hosts);
+    return true;
+  }
+
+  void read_hosts() {
+    for (const HostFile& file : request_.hosts) hosts_.push_back(read_host(file));
+    for (const HostFinding& host : hosts_) add_of_host(host.host, host.reasons);
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      hosts_[i].reasons.add(identity_faults_[i]);
+      add_of_host(hosts_[i].host, identity_faults_[i]);
+    }
+  }
+
+  void add_of_host(const std::string& host, const Reasons& found) {
+    for (const Reasons::Entry& entry : found.entries()) {
+      reasons().add(entry.reason, fmt::format("{}{}{}", printable(host),
+                                              entry.detail.empty() ? "" : ": ", entry.detail));
+    }
+  }
+
+  HostFinding read_host(const HostFile& file) {
+    HostFinding host;
+    host.host = file.host;
+    host.csv = file.csv;
+    const auto offset = request_.clock_offsets_s.find(file.host);
+    if (offset != request_.clock_offsets_s.end()) host.clock_offset_s = offset->second;
+    identity_faults_.emplace_back();
+    edges_.emplace_back();
+    if (!file.fault.empty()) {
+      host.reasons.add(Reason::telemetry_file_missing, file.fault);
+      return host;
+    }
+    // To move the window on the host's clock is to move the host's stamps the other way.
+    Benchmark benchmark = *content_.benchmark;
+    benchmark.window.start_unix_s -= host.clock_offset_s;
+    benchmark.window.end_unix_s -= host.clock_offset_s;
+    LoadEdgeFinder edges(benchmark.window);
+    MeasurementRequest wanted;
+    wanted.max_sample_gap_s = request_.max_sample_gap_s;
+    wanted.also = [&](std::span<const Reading> readings) { edges.take(readings); };
+    const Recording recording(file.csv, request_.zone, {});
+    Measurement measurement = measure(wanted, recording, benchmark);
+    host.reasons = measurement.integration.reasons;
+    host.integration = std::move(measurement.integration);
+    host.telemetry = std::move(measurement.telemetry);
+    edges_.back() = edges.edges();
+    for (std::optional<LoadEdge>* edge : {&edges_.back().rise, &edges_.back().fall}) {
+      if (*edge) (*edge)->unix_s += host.clock_offset_s;
+    }
+    if (host.telemetry) identify(host, recording);
+    column_faults_.add(measurement.column_faults);
+    if (measurement.zone_hint) {
+      hints_.push_back(fmt::format("{}: {}", printable(host.host), *measurement.zone_hint));
+    }
+    warn(host, recording);
+    return host;
+  }
+
+  void warn(const HostFinding& host, const Recording& recording) {
+    warnings_.insert(warnings_.end(), recording.warnings().begin(), recording.warnings().end());
+    const auto warn = [&](const std::string& warning) {
+      warnings_.push_back(fmt::format("{}: {}", recording.path(), warning));
+    };
+    if (host.telemetry) std::ranges::for_each(host.telemetry->columns.warnings, warn);
+    if (!host.integration.avg_power_w) return;
+    if (const auto doubt = doubt_about(*host.integration.avg_power_w)) warn(*doubt);
+  }
+
+  // Names the host's GPUs by index and UUID.
+  void identify(HostFinding& host, const Recording& recording) {
+    const Columns& columns = host.telemetry->columns;
+    GpuIdentity identity;
+    try {
+      identity = read_identity(host, recording);
+    } catch (const std::exception& error) {  // Error, FileError, CsvError
+      identity_faults_.back().add(Reason::gpu_identity_unreadable,
+                                  fmt::format("{}: {}", host.identity_file, error.what()));
+    }
+    for (const std::string& name : names_in_host(host.integration.gpu_ids, columns)) {
+      RecordedGpu gpu{host.host, name, names_uuids(columns) ? name : "", {}};
+      if (const auto by_index = identity.find(name); by_index != identity.end()) {
+        gpu.uuid = by_index->second;
+      } else if (const auto by_uuid =
+                     std::ranges::find(identity, name, &GpuIdentity::value_type::second);
+                 by_uuid != identity.end()) {
+        gpu.uuid = name;
+        gpu.index = by_uuid->first;
+      } else if (!identity.empty()) {
+        identity_faults_.back().add(
+            Reason::gpu_identity_unreadable,
+            fmt::format("{}: it does not name GPU {}", host.identity_file, printable(name)));
+      }
+      host.gpus.push_back(std::move(gpu));
+    }
+  }
+
+  static GpuIdentity read_identity(HostFinding& host, const Recording& recording) {
+    for (const auto& [end, read] : kIdentityFiles) {
+      host.identity_file = beside(recording.path(), plain_stem(recording.path()) + end);
+      if (auto source = recording.beside(end)) return read(std::move(source));
+    }
+    host.identity_file.clear();
+    return {};
+  }
+
+  void check_the_whole() {
+    std::vector<RecordedGpu> gpus;
+    bool any_unknown = hosts_.empty();
+    for (const HostFinding& host : hosts_) {
+      any_unknown = any_unknown || host.gpus.empty();
+      gpus.insert(gpus.end(), host.gpus.begin(), host.gpus.end());
+    }
+    check_uuids(gpus);
+    if (any_unknown) return;  // of a host without GPUs nothing else can be said
+    const auto expected = request_.expected_num_gpus;
+    if (expected && *expected > 0 && static_cast<std::int64_t>(gpus.size()) != *expected) {
+      reasons().add(
+          Reason::expected_gpu_count_mismatch,
+          fmt::format("{} seen on {} hosts, {} expected", gpus.size(), hosts_.size(), *expected));
+    }
+    RoleAssignment assigned = assign_roles(request_.roles, gpus);
+    reasons().add(assigned.reasons);
+    if (assigned.reasons.empty()) content_.roles = std::move(assigned.roles);
+  }
+
+  void check_uuids(std::span<const RecordedGpu> gpus) {
+    std::map<std::string, const RecordedGpu*> by_uuid;
+    for (const RecordedGpu& gpu : gpus) {
+      if (gpu.uuid.empty()) continue;
+      const auto [other, is_new] = by_uuid.try_emplace(gpu.uuid, &gpu);
+      if (is_new) continue;
+      reasons().add(Reason::gpu_uuid_repeated,
+                    fmt::format("{}: GPU {} and {}: GPU {} are both {}",
+                                printable(other->second->host), printable(other->second->id),
+                                printable(gpu.host), printable(gpu.id), printable(gpu.uuid)));
+    }
+  }
+
+  void estimate_clocks() {
+    const auto estimates = estimate_clock_offsets(edges_);
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      hosts_[i].clock_estimate = estimates[i];
+      if (!estimates[i] || !estimates[i]->is_large(edges_[i].interval_s)) continue;
+      const double late_s = -estimates[i]->offset_s;
+      warnings_.push_back(fmt::format(
+          "{}: clock_offset: the load comes and goes {:.6g} s {} than on the other hosts (give or "
+          "take {:.6g} s); if its clock is wrong, pass --clock-offset {}={:.6g}",
+          printable(hosts_[i].host), std::abs(late_s), late_s > 0 ? "later" : "earlier",
+          estimates[i]->uncertainty_s, printable(hosts_[i].host),
+          hosts_[i].clock_offset_s + estimates[i]->offset_s));
+    }
+  }
+
+  void work_out_metrics() {
+    const Benchmark& benchmark = *content_.benchmark;
+    RoleEnergy by_role[3];
+    const RoleEnergy& prefill = by_role[static_cast<std::size_t>(Role::prefill)];
+    const RoleEnergy& decode = by_role[static_cast<std::size_t>(Role::decode)];
+    double energy_j = 0;
+    std::size_t gpus = 0;
+    for (const HostFinding& host : hosts_) {
+      for (const DeviceEnergy& gpu : host.integration.gpus) {
+        RoleEnergy& role = by_role[static_cast<std::size_t>(content_.roles[gpus++])];
+        ++role.gpus;
+        role.energy_j += gpu.energy_j;
+        energy_j += gpu.energy_j;
+      }
+    }
+    const double window_s = benchmark.window.duration_s();
+    const double power_w = energy_j / window_s;
+    content_.metrics = schema_2_metrics({power_w / static_cast<double>(gpus), power_w, energy_j,
+                                         benchmark.completed, benchmark.total_input_tokens,
+                                         benchmark.total_output_tokens});
+    std::ranges::copy(role_metrics(prefill, decode, window_s, benchmark.total_input_tokens,
+                                   benchmark.total_output_tokens),
+                      std::back_inserter(content_.metrics));
+    for (const Metric& metric : content_.metrics) {
+      if (std::isfinite(metric.value)) continue;
+      reasons().add(Reason::non_finite_power_metric, std::string(metric.key));
+    }
+    success_line_ = fmt::format(
+        "avg_power_w={:.2f} total_gpu_energy_j={:.2f} prefill_gpu_energy_j={:.2f} "
+        "decode_gpu_energy_j={:.2f} (n={}) -> {}",
+        power_w / static_cast<double>(gpus), energy_j, prefill.energy_j, decode.energy_j, gpus,
+        request_.agg_result);
+  }
+
+  FinishedRun finished() const {
+    FinishedRun run;
+    run.reasons = content_.reasons;
+    run.publication = publication();
+    run.success_line = success_line_;
+    run.causes = column_faults_;
+    run.hints = hints_;
+    run.warnings = warnings_;
+    return run;
+  }
+
+  Publication publication() const {
+    Publication publication;
+    publication.aggregate_path = request_.agg_result;
+    publication.sidecar_path = request_.validation_result;
+    publication.make_sidecar_folder = !request_.validation_result.empty();
+    if (publication.sidecar_path.empty()) {
+      publication.sidecar_path =
+          beside(request_.bench_result,
+                 fmt::format("power_validation_{}.json", plain_stem(request_.bench_result)));
+    }
+    publication.valid = content_.reasons.empty();
+    publication.edits = schema_2_edits(publication.valid, content_.metrics);
+    publication.edits_without_audit = schema_2_edits(false, {});
+    publication.sidecar = [this](const Reasons& aggregate_reasons, std::string_view) {
+      HostsContent content = content_;
+      content.reasons.add(aggregate_reasons);
+      return hosts_record_text(content, hosts_);
+    };
+    publication.inputs = {request_.bench_result, request_.agg_result};
+    for (const HostFile& file : request_.hosts) add_inputs(publication.inputs, file.csv);
+    return publication;
+  }
+
+  static void add_inputs(std::vector<std::string>& inputs, const std::string& csv) {
+    inputs.push_back(csv);
+    for (const SideFile& side : kSideFiles) inputs.push_back(beside(csv, side_name(side, csv)));
+    for (const IdentityFile& file : kIdentityFiles) {
+      inputs.push_back(beside(csv, plain_stem(csv) + file.end));
+    }
+  }
+
+  const HostsRequest& request_;
+  HostsContent content_;
+  std::vector<HostFinding> hosts_;
+  std::vector<Reasons> identity_faults_;  // by host, as what follows
+  std::vector<LoadEdges> edges_;
+  std::string success_line_;
+  Reasons column_faults_;
+  std::vector<std::string> hints_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace
+
+Delivered aggregate_hosts(const HostsRequest& request) { return HostsRun(request).run(); }
+
+}  // namespace aggregate_power
