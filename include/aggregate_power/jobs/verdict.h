@@ -30,6 +30,8 @@ Verdict judge(const MeasurementRequest& request, const Recording& recording,
 
 // What the verdict changes in the aggregate (contract.md B.6; under schema 1, A.8).
 std::vector<JsonEdit> verdict_edits(const Verdict& verdict, int schema_version);
+// The same under schema 2 with --extended. `source` is the audit record's name.
+std::vector<JsonEdit> extended_verdict_edits(const Verdict& verdict, const std::string& source);
 // The same when there is no audit record to show for it.
 std::vector<JsonEdit> unaudited_edits(int schema_version);
 
