@@ -44,15 +44,15 @@ struct PowerAudit {
 
 // One worker of a deployment.
 struct Worker {
-  std::string role;
+  std::string role = {};
   std::int64_t worker_idx = 0;
   std::int64_t num_gpus = 0;
   double avg_power_w = 0;  // per GPU
-  std::vector<std::string> hosts;
-  std::optional<double> avg_temp_c;
-  std::optional<double> peak_temp_c;
-  std::optional<double> avg_util_pct;
-  std::optional<double> avg_mem_used_mb;
+  std::vector<std::string> hosts = {};
+  std::optional<double> avg_temp_c = {};
+  std::optional<double> peak_temp_c = {};
+  std::optional<double> avg_util_pct = {};
+  std::optional<double> avg_mem_used_mb = {};
 };
 
 struct ExtendedContent {
