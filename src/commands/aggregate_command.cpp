@@ -21,6 +21,7 @@ struct Texts {
   std::string validation_result;
   std::string max_sample_gap = "3";
   int schema_version = 0;
+  bool extended = false;
   bool require_power = false;
   bool dry_run = false;
   TelemetryOptionTexts telemetry;
@@ -45,6 +46,10 @@ AggregateRequest request_of(const Texts& texts) {
                            : request.expected_num_gpus.has_value() ? 2
                                                                    : 1;
   request.max_sample_gap_s = *python_float(texts.max_sample_gap);
+  request.extended = texts.extended;
+  if (request.extended && request.schema_version != 2) {
+    throw Error("--extended: expected schema 2; give --expected-num-gpus or --schema-version 2");
+  }
   request.require_power = texts.require_power || required_by_environment();
   request.dry_run = texts.dry_run;
   request.columns = {texts.telemetry.timestamp_column, texts.telemetry.power_column,
@@ -110,6 +115,10 @@ Command aggregate_command() {
              "that a longer one lets bad rows further from it void the run (default: 3)")
       ->type_name("SECONDS")
       ->check(seconds());
+  app.add_flag(
+      "--extended", texts->extended,
+      "Also set the percentiles of the power of all GPUs together, their mean temperature, "
+      "utilization and memory, power_audit and power_invalid_reasons; wants schema 2");
   app.add_flag("--require-power", texts->require_power,
                "End with status 1 when power is not valid (also: REQUIRE_POWER=1, true or yes)");
   app.add_flag("--dry-run", texts->dry_run, "Print what would change; write nothing");

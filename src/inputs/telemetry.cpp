@@ -28,6 +28,12 @@ bool is_absolute_time(std::string_view text) {
   return stamp && stamp->unix_s >= kFirstAbsoluteUnixS;
 }
 
+void read_state(const CsvRow& row, const GpuStateColumns& cells, GpuState& state) {
+  for (std::size_t i = 0; i < kGpuQuantities; ++i) {
+    if (cells[i]) state.values[i] = parse_state(row.cells[*cells[i]]);
+  }
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string_view, std::uint64_t>> by_cause(const Skipped& skipped) {
@@ -111,6 +117,7 @@ void Telemetry::read_head(const ColumnNames& wanted) {
     if (stamp && stamp->naive) first_wall_s_ = stamp->unix_s;
   }
   header_cells_ = cells[header].size();
+  header_ = std::move(cells[header]);
   head_nuls_ = static_cast<std::uint64_t>(std::count(
       head_.begin(), head_.begin() + static_cast<std::ptrdiff_t>(rows[header].end), '\0'));
   head_.erase(0, rows[header].end);
@@ -203,7 +210,7 @@ inline bool Telemetry::read_row(const CsvRow& row, Reading& reading) {
   return true;
 }
 
-void Telemetry::read(const Take& take) {
+std::vector<std::size_t> Telemetry::select_columns() const {
   std::vector<std::size_t> selected = {columns_.timestamp->index, columns_.power->index};
   const auto index_or_timestamp = [&](const std::optional<Column>& column) {
     return column ? column->index : columns_.timestamp->index;
@@ -215,20 +222,49 @@ void Telemetry::read(const Take& take) {
   for (const std::size_t index : columns_.other_power) {
     if (selected.size() < kMaxWantedColumns) selected.push_back(index);
   }
+  return selected;
+}
+
+void Telemetry::read(const Take& take) {
+  read_rows(
+      select_columns(),
+      [&](std::span<const Reading> readings, std::span<const GpuState>) { take(readings); },
+      nullptr);
+}
+
+void Telemetry::read_with_states(const TakeStates& take) {
+  std::vector<std::size_t> selected = select_columns();
+  GpuStateColumns cells;  // of a row, as selected
+  const GpuStateColumns columns = choose_state_columns(header_, columns_.schema);
+  for (std::size_t i = 0; i < kGpuQuantities; ++i) {
+    if (!columns[i] || selected.size() == kMaxWantedColumns) continue;
+    cells[i] = selected.size();
+    selected.push_back(*columns[i]);
+  }
+  read_rows(selected, take, &cells);
+}
+
+// `states` says which of the cells selected hold the GPU's state; without it none is read.
+void Telemetry::read_rows(const std::vector<std::size_t>& selected, const TakeStates& take,
+                          const GpuStateColumns* states) {
   csv_->select(selected, header_cells_);
   if (!columns_.device) devices_.add_only_device();
 
   std::vector<Reading> readings;
+  std::vector<GpuState> found;
   while (true) {
     const std::span<const CsvRow> rows = csv_->next_batch();
     if (rows.empty()) return;
     readings.resize(rows.size());
+    if (states != nullptr) found.assign(rows.size(), {});
     std::size_t count = 0;
     for (const CsvRow& row : rows) {
       ++rows_;
-      count += read_row(row, readings[count]) ? 1 : 0;
+      const bool is_reading = read_row(row, readings[count]);
+      if (states != nullptr && is_reading) read_state(row, *states, found[count]);
+      count += is_reading ? 1 : 0;
     }
-    take({readings.data(), count});
+    take({readings.data(), count}, {found.data(), states != nullptr ? count : 0});
   }
 }
 

@@ -10,6 +10,7 @@
 #include "aggregate_power/base/file.h"
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/inputs/benchmark.h"
+#include "aggregate_power/jobs/extended.h"
 #include "aggregate_power/jobs/publish.h"
 #include "aggregate_power/jobs/recording.h"
 #include "aggregate_power/jobs/sidecar.h"
@@ -54,6 +55,7 @@ class Run {
       wanted.schema_version = request_.schema_version;
       wanted.expected_num_gpus = request_.expected_num_gpus;
       wanted.max_sample_gap_s = request_.max_sample_gap_s;
+      wanted.extended = request_.extended;
       wanted.with_snapshots = !sidecar_path().empty();
       verdict_ = judge(wanted, recording, reading);
     } catch (const FileError& error) {
@@ -69,7 +71,12 @@ class Run {
     publication.sidecar_path = sidecar_path();
     publication.make_sidecar_folder = !request_.validation_result.empty();
     publication.valid = verdict_.reasons.empty();
-    publication.edits = verdict_edits(verdict_, request_.schema_version);
+    publication.edits =
+        request_.extended
+            ? extended_verdict_edits(verdict_, publication.sidecar_path.substr(
+                                                   publication.sidecar_path.rfind('/') + 1))
+            : verdict_edits(verdict_, request_.schema_version);
+    if (schema_2()) publication.leftovers = extended_leftovers();
     publication.edits_without_audit = unaudited_edits(request_.schema_version);
     publication.sidecar = [this](const Reasons& aggregate_reasons, std::string_view) {
       return sidecar(aggregate_reasons);

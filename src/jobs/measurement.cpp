@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -80,6 +81,23 @@ std::optional<Snapshots> read_snapshots(const Recording& recording) {
   }
   return snapshots;
 }
+
+// All GPUs together, over a window.
+struct Fleet {
+  Fleet(Window window, double max_sample_gap_s) : power(window, max_sample_gap_s) {
+    for (std::size_t i = 0; i < kGpuQuantities; ++i) states.emplace_back(window, max_sample_gap_s);
+  }
+
+  void take(std::span<const Reading> readings, std::span<const GpuState> found) {
+    power.take(readings);
+    for (std::size_t i = 0; i < kGpuQuantities; ++i) {
+      states[i].take(readings_of(static_cast<GpuQuantity>(i), readings, found));
+    }
+  }
+
+  FleetPowerGatherer power;
+  std::vector<StateMean> states;  // by quantity
+};
 
 class Measurer {
  public:
@@ -156,27 +174,38 @@ class Measurer {
         return;
       }
       MeanPowerGatherer gatherer(window, columns.device.has_value());
-      telemetry->read([&](std::span<const Reading> readings) {
+      const auto take = [&](std::span<const Reading> readings) {
         if (request_.also) request_.also(readings);
         if (wants_window && request_.schema_version == 2) integrator.take(readings);
         if (wants_window && request_.schema_version == 1) gatherer.take(readings);
         if (wants_stream) stream.take(readings);
-      });
+      };
+      std::optional<Fleet> fleet;
+      if (wants_window && request_.extended) {
+        fleet.emplace(window, request_.max_sample_gap_s);
+        telemetry->read_with_states(
+            [&](std::span<const Reading> readings, std::span<const GpuState> states) {
+              take(readings);
+              fleet->take(readings, states);
+            });
+      } else {
+        telemetry->read(take);
+      }
       // Rows are mostly in time order and then need no memory. When they are not, again, sorted.
       constexpr double kForever = std::numeric_limits<double>::infinity();
-      const auto exactly = [](double unix_s) { return unix_s; };
       if (integrator.out_of_order()) {
         integrator.start_over();
-        read_sorted(*telemetry, integrator.band(), exactly, integrator);
+        read_sorted(*telemetry, integrator.band(), exactly, all_readings, integrator);
       }
+      if (fleet) finish_fleet(*fleet, *telemetry);
       if (gatherer.out_of_order()) {
         gatherer = MeanPowerGatherer(window, columns.device.has_value());
         const auto to_ms = [](double unix_s) { return static_cast<double>(rounded_ms(unix_s)); };
-        read_sorted(*telemetry, window, to_ms, gatherer);
+        read_sorted(*telemetry, window, to_ms, all_readings, gatherer);
       }
       if (stream.out_of_order()) {
         stream = StreamEnergy();
-        read_sorted(*telemetry, {-kForever, kForever}, exactly, stream);
+        read_sorted(*telemetry, {-kForever, kForever}, exactly, all_readings, stream);
       }
       if (wants_window && request_.schema_version == 1) {
         result_.mean_power = gatherer.finish();
@@ -212,23 +241,47 @@ class Measurer {
     finish_stream(stream, *telemetry, wants_stream);
   }
 
-  // Gives `taker` the readings of `window` in time order. Memory: the kept ones take a quarter of
-  // the file's size at most, or a little where that is less; the file is read for as often as it
-  // takes. `first` is the telemetry as it was read before.
+  using Take = Telemetry::Take;
+  static void all_readings(Telemetry& telemetry, const Take& take) { telemetry.read(take); }
+  static double exactly(double unix_s) { return unix_s; }
+
+  // Gives `taker` the readings of `window` that `read` finds, in time order. Memory: the kept ones
+  // take a quarter of the file's size at most, or a little where that is less; the file is read for
+  // as often as it takes. `first` is the telemetry as it was read before.
   template <typename Taker>
-  void read_sorted(const Telemetry& first, Window window, TimeSorter::Key key, Taker& taker) {
+  void read_sorted(const Telemetry& first, Window window, TimeSorter::Key key,
+                   const std::function<void(Telemetry&, const Take&)>& read, Taker& taker) {
     constexpr std::uint64_t kLeastRoom = 65536;
     const std::uint64_t room = recording_.bytes() / 4 / TimeSorter::kBytesPerReading;
     TimeSorter sorter(window.start_unix_s, window.end_unix_s,
                       static_cast<std::size_t>(std::max(room, kLeastRoom)), key);
     do {
       Telemetry telemetry = recording_.open();
-      telemetry.read([&](std::span<const Reading> readings) { sorter.take(readings); });
+      read(telemetry, [&](std::span<const Reading> readings) { sorter.take(readings); });
       if (telemetry.rows() != first.rows() || telemetry.stamps() != first.stamps() ||
           telemetry.skipped() != first.skipped() || telemetry.devices() != first.devices()) {
         throw FileError(recording_.path(), "read it twice, it was changed meanwhile", EBUSY);
       }
     } while (sorter.give([&](std::span<const Reading> readings) { taker.take(readings); }));
+  }
+
+  void finish_fleet(Fleet& fleet, const Telemetry& telemetry) {
+    result_.fleet.power = fleet.power.finish();
+    result_.fleet.samples_in_window = fleet.power.samples_in_window();
+    for (std::size_t i = 0; i < kGpuQuantities; ++i) {
+      StateMean& state = fleet.states[i];
+      if (state.out_of_order()) {
+        state.start_over();
+        const auto values = [i](Telemetry& again, const Take& take) {
+          again.read_with_states(
+              [&](std::span<const Reading> readings, std::span<const GpuState> states) {
+                take(readings_of(static_cast<GpuQuantity>(i), readings, states));
+              });
+        };
+        read_sorted(telemetry, state.band(), exactly, values, state);
+      }
+      result_.fleet.states[i] = state.finish(telemetry.devices());
+    }
   }
 
   void finish_stream(StreamEnergy& stream, const Telemetry& telemetry, bool wanted) {

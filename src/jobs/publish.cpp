@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/base/byte_source.h"
 #include "aggregate_power/base/error.h"
 #include "aggregate_power/base/file.h"
 
@@ -71,9 +72,25 @@ std::string current_text(const Publication& publication) {
                                     : read_file(publication.aggregate_path);
 }
 
+// `edits`, and the removal of leftovers. Throws JsonError.
+std::vector<JsonEdit> with_leftovers(const Publication& publication, std::string_view text,
+                                     std::vector<JsonEdit> edits) {
+  const auto& [sign, keys] = publication.leftovers;
+  if (sign.empty() || edits.empty()) return edits;
+  bool is_there = false;
+  MemorySource source(text);
+  scan_json(source, [&](const JsonMember& member) { is_there |= member.key == sign; });
+  if (!is_there) return edits;
+  for (const std::string& key : keys) {
+    if (std::ranges::find(edits, key, &JsonEdit::key) == edits.end()) edits.push_back({key, ""});
+  }
+  return edits;
+}
+
 std::string patched(const Publication& publication, const std::vector<JsonEdit>& edits) {
   try {
-    return patch_json(current_text(publication), edits);
+    const std::string text = current_text(publication);
+    return patch_json(text, with_leftovers(publication, text, edits));
   } catch (const JsonError& error) {
     throw Error(fmt::format("{}:{}", publication.aggregate_path, error.what()));
   }
@@ -349,7 +366,7 @@ Preview preview(const Publication& publication) {
       changed = patched(publication, edits);
       const auto before = spelled_members(text);
       const auto after = spelled_members(changed);
-      for (const JsonEdit& edit : edits) {
+      for (const JsonEdit& edit : with_leftovers(publication, text, edits)) {
         const auto spelling = [&](const auto& members) {
           const auto member = members.find(edit.key);
           return member == members.end() ? std::string("absent") : member->second;

@@ -15,6 +15,7 @@
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/jobs/aggregate_text.h"
 #include "aggregate_power/jobs/attempt.h"
+#include "aggregate_power/jobs/extended.h"
 #include "aggregate_power/jobs/package_attempt.h"
 #include "aggregate_power/jobs/up_to_date.h"
 
@@ -295,6 +296,7 @@ class Reviser {
     publication->only_together = true;
     publication->valid = revision_.valid;
     publication->edits = std::move(edits);
+    if (options_.schema_version == 2) publication->leftovers = extended_leftovers();
     for (const auto& [path, facts] : revision_.inputs) publication->inputs.push_back(path);
     publication->inputs.push_back(path_on_disk(revision_.run.aggregate));
     if (target_.is_elsewhere) {

@@ -83,6 +83,9 @@ std::string sidecar_text(const SidecarContent& content) {
   record["benchmark_result"] = printable_path(content.benchmark_result);
   record["benchmark_window"] = window_json(content.benchmark);
   record["integration_method"] = content.integration_method;
+  if (!content.power_percentile_method.empty()) {
+    record["power_percentile_method"] = content.power_percentile_method;
+  }
   add_gpus(record, content.integration);
   record["accumulator_check"] = accumulator_json(content.accumulator_check);
   record["metrics"] = metrics_json(valid ? content.metrics : Metrics());

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include <fmt/format.h>
 
 #include "aggregate_power/analysis/integrate.h"
 #include "aggregate_power/analysis/survey.h"
+#include "aggregate_power/jobs/extended.h"
 
 namespace aggregate_power {
 namespace {
@@ -24,9 +26,13 @@ Metrics metrics_of(const Verdict& verdict, int schema_version) {
   const Benchmark& benchmark = *verdict.benchmark;
   if (schema_version == 2) {
     const Integration& integration = verdict.measurement.integration;
-    return schema_2_metrics({*integration.avg_power_w, *integration.avg_total_gpu_power_w,
-                             *integration.total_gpu_energy_j, benchmark.completed,
-                             benchmark.total_input_tokens, benchmark.total_output_tokens});
+    Metrics metrics =
+        schema_2_metrics({*integration.avg_power_w, *integration.avg_total_gpu_power_w,
+                          *integration.total_gpu_energy_j, benchmark.completed,
+                          benchmark.total_input_tokens, benchmark.total_output_tokens});
+    std::ranges::copy(extended_metrics(verdict.measurement.fleet, integration.gpus.size()),
+                      std::back_inserter(metrics));
+    return metrics;
   }
   const MeanPower& mean = *verdict.measurement.mean_power;
   return schema_1_metrics(mean.avg_power_w, mean.gpus, benchmark.reported_duration_s,
@@ -111,6 +117,27 @@ std::vector<JsonEdit> schema_2_edits(bool valid, const Metrics& metrics) {
   return edits;
 }
 
+std::vector<JsonEdit> extended_verdict_edits(const Verdict& verdict, const std::string& source) {
+  std::vector<JsonEdit> edits = verdict_edits(verdict, 2);
+  if (edits.empty()) return edits;
+  const Integration& integration = verdict.measurement.integration;
+  ExtendedContent content;
+  content.reasons = verdict.reasons;
+  PowerAudit& audit = content.audit;
+  if (verdict.benchmark) audit.window = verdict.benchmark->window;
+  audit.expected_gpu_count = integration.expected_num_gpus;
+  audit.observed_gpu_count = integration.gpu_ids.size();
+  audit.sample_count = verdict.measurement.fleet.samples_in_window;
+  for (const DeviceEnergy& gpu : integration.gpus) {
+    if (!gpu.bracketed) continue;
+    audit.max_sample_gap_s = std::max(audit.max_sample_gap_s.value_or(0), gpu.max_sample_gap_s);
+  }
+  audit.observed_gpu_ids = integration.gpu_ids;
+  audit.source = source;
+  add_extended(edits, content);
+  return edits;
+}
+
 std::vector<JsonEdit> verdict_edits(const Verdict& verdict, int schema_version) {
   const bool valid = verdict.reasons.empty();
   if (schema_version == 1) return valid ? schema_1_edits(verdict.metrics) : std::vector<JsonEdit>();
@@ -124,7 +151,8 @@ std::vector<JsonEdit> unaudited_edits(int schema_version) {
 
 bool is_our_key(std::string_view key) {
   static const std::vector<JsonEdit> all = schema_2_edits(false, {});
-  return std::ranges::find(all, key, &JsonEdit::key) != all.end();
+  return std::ranges::find(all, key, &JsonEdit::key) != all.end() ||
+         std::ranges::find(extended_keys(), key) != extended_keys().end();
 }
 
 SidecarContent sidecar_content(const Verdict& verdict, int schema_version) {
@@ -135,6 +163,7 @@ SidecarContent sidecar_content(const Verdict& verdict, int schema_version) {
   content.integration = verdict.measurement.integration;
   content.accumulator_check = verdict.measurement.accumulator_check;
   content.metrics = verdict.metrics;
+  if (verdict.measurement.fleet.power) content.power_percentile_method = kPercentileMethod;
   content.telemetry = verdict.measurement.telemetry;
   return content;
 }

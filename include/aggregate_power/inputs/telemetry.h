@@ -16,6 +16,7 @@
 #include "aggregate_power/base/stamp.h"
 #include "aggregate_power/base/time.h"
 #include "aggregate_power/inputs/device_names.h"
+#include "aggregate_power/inputs/gpu_state.h"
 #include "aggregate_power/inputs/schema.h"
 #include "aggregate_power/inputs/trace.h"
 
@@ -61,6 +62,9 @@ class Telemetry {
   // before the fault were given out.
   using Take = std::function<void(std::span<const Reading>)>;
   void read(const Take& take);
+  // The same with what the rows say of their GPUs besides power, as far as the recorder is known.
+  using TakeStates = std::function<void(std::span<const Reading>, std::span<const GpuState>)>;
+  void read_with_states(const TakeStates& take);
 
   // What was met so far; complete after read().
   const std::vector<std::string>& devices() const { return devices_.names(); }
@@ -80,6 +84,9 @@ class Telemetry {
   bool is_wanted_metric(std::string_view name);
   std::uint32_t find_device(const CsvRow& row);
   double find_watts(const CsvRow& row) const;
+  std::vector<std::size_t> select_columns() const;
+  void read_rows(const std::vector<std::size_t>& selected, const TakeStates& take,
+                 const GpuStateColumns* states);
 
   std::unique_ptr<ByteSource> source_;
   std::string head_;
@@ -89,6 +96,7 @@ class Telemetry {
   std::optional<double> first_wall_s_;
   StampParser stamps_;
   DeviceNames devices_;
+  std::vector<std::string> header_;
   std::size_t header_cells_ = 0;
   Skipped skipped_;
   std::string first_bad_stamp_;

@@ -22,6 +22,7 @@ struct AggregateRequest {
   std::optional<std::int64_t> expected_num_gpus;
   int schema_version = 2;
   double max_sample_gap_s = kDefaultMaxSampleGapS;
+  bool extended = false;  // schema 2: the consumer's further keys too
   bool require_power = false;
   bool dry_run = false;
   ColumnNames columns;

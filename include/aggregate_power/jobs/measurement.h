@@ -1,6 +1,7 @@
 // What a recording says about a window, under either schema.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -8,8 +9,10 @@
 #include <string>
 
 #include "aggregate_power/analysis/accumulator.h"
+#include "aggregate_power/analysis/fleet_power.h"
 #include "aggregate_power/analysis/integrate.h"
 #include "aggregate_power/analysis/mean_power.h"
+#include "aggregate_power/analysis/state_mean.h"
 #include "aggregate_power/inputs/benchmark.h"
 #include "aggregate_power/inputs/reason.h"
 #include "aggregate_power/jobs/recording.h"
@@ -22,15 +25,24 @@ struct MeasurementRequest {
   std::optional<std::int64_t> expected_num_gpus;
   double max_sample_gap_s = kDefaultMaxSampleGapS;
   bool with_snapshots = false;  // compare with the energy snapshots beside the recording
+  bool extended = false;        // the power of all GPUs together, and their states; schema 2
   bool explains = true;         // reads the recording once more, where its reasons need explaining
   // Sees all readings too, in the file's order.
   std::function<void(std::span<const Reading>)> also;
+};
+
+// What --extended asks for.
+struct FleetMeasurement {
+  std::optional<FleetPower> power;  // when every GPU covers the window
+  std::uint64_t samples_in_window = 0;
+  std::array<std::optional<StateMean::Result>, kGpuQuantities> states;  // by quantity
 };
 
 struct Measurement {
   Integration integration;              // schema 2; of schema 1 only the reasons and GPUs
   std::optional<MeanPower> mean_power;  // schema 1
   std::optional<AccumulatorCheck> accumulator_check;
+  FleetMeasurement fleet;
   Reasons column_faults;  // what is behind missing columns, beyond the contract's codes
   std::optional<TelemetryFacts> telemetry;  // nothing: it was not read
   std::optional<std::string> zone_hint;

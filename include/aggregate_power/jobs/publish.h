@@ -29,6 +29,13 @@ struct Publication {
   std::vector<JsonEdit> edits;
   // What to write instead when the audit record cannot be written; nothing: leave the aggregate.
   std::vector<JsonEdit> edits_without_audit;
+  // What an earlier run may have left in the aggregate. Where it has the member `sign`, those of
+  // `keys` that are not set are removed.
+  struct Leftovers {
+    std::string sign;
+    std::vector<std::string> keys;
+  };
+  Leftovers leftovers;
   // The text of the audit record, given what is wrong with the aggregate, and the aggregate's text
   // as it will be (empty where it cannot be had).
   std::function<std::string(const Reasons& aggregate_reasons, std::string_view aggregate)> sidecar;

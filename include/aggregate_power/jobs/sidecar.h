@@ -59,6 +59,7 @@ struct SidecarContent {
   std::string benchmark_result;
   std::optional<Benchmark> benchmark;
   std::string integration_method;
+  std::string power_percentile_method;  // empty: there are no percentiles
   Integration integration;
   std::optional<AccumulatorCheck> accumulator_check;
   Metrics metrics;                          // written only when there is no reason against them

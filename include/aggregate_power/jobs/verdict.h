@@ -35,6 +35,8 @@ std::optional<std::string> doubt_about(double mean_w);
 std::vector<JsonEdit> schema_2_edits(bool valid, const Metrics& metrics);
 // What the verdict changes in the aggregate (contract.md B.6; under schema 1, A.8).
 std::vector<JsonEdit> verdict_edits(const Verdict& verdict, int schema_version);
+// The same under schema 2 with --extended. `source` is the audit record's name.
+std::vector<JsonEdit> extended_verdict_edits(const Verdict& verdict, const std::string& source);
 // The same when there is no audit record to show for it.
 std::vector<JsonEdit> unaudited_edits(int schema_version);
 
