@@ -45,6 +45,8 @@ constexpr const char* kKeys[] = {
     "total_cpu_sysio_energy_j",
 };
 
+constexpr std::size_t kCpuMetrics = 9;  // the last of them
+
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
@@ -75,6 +77,17 @@ struct Members {
   Json json = Json::object();
 };
 
+Json cpu_json(const CpuAudit& audit) {
+  const auto or_null = [](const std::optional<std::string>& text) {
+    return text && text->size() <= kLongestText ? Json(*text) : Json(nullptr);
+  };
+  return {{"sensor_kind", or_null(audit.sensor_kind)},
+          {"source", or_null(audit.source)},
+          {"expected_sockets", audit.expected_sockets},
+          {"observed_sockets", audit.observed_sockets},
+          {"reason_codes", audit.reason_codes}};
+}
+
 Json audit_json(const PowerAudit& audit) {
   Members members;
   if (audit.window) {
@@ -97,6 +110,7 @@ Json audit_json(const PowerAudit& audit) {
   }
   members.add_text("producer_sha", audit.producer_sha);
   members.add_text("exporter_image_sha256", audit.exporter_image_sha256);
+  if (audit.cpu) members.json["cpu"] = cpu_json(*audit.cpu);
   return std::move(members.json);
 }
 
@@ -172,6 +186,8 @@ void add_extended(std::vector<JsonEdit>& edits, const ExtendedContent& content) 
 }
 
 std::span<const char* const> extended_keys() { return kKeys; }
+
+std::span<const char* const> cpu_metric_keys() { return std::span(kKeys).last(kCpuMetrics); }
 
 Publication::Leftovers extended_leftovers() {
   return {"power_audit", {std::begin(kKeys), std::end(kKeys)}};

@@ -29,6 +29,15 @@ Metrics percentile_metrics(const FleetPower& power, std::size_t gpus);
 // other metrics: in the aggregate with their decimals, in the audit record as all metrics.
 Metrics extended_metrics(const FleetMeasurement& fleet, std::size_t gpus);
 
+// What it says of CPU power, which has a verdict of its own.
+struct CpuAudit {
+  std::optional<std::string> sensor_kind;
+  std::optional<std::string> source;
+  std::uint64_t expected_sockets = 0;
+  std::uint64_t observed_sockets = 0;
+  std::vector<std::string> reason_codes;
+};
+
 // What is known of a run, valid or not; what is not is left out.
 struct PowerAudit {
   std::optional<Window> window;
@@ -40,6 +49,7 @@ struct PowerAudit {
   std::string source;                       // the audit record's name
   std::optional<std::string> producer_sha;  // of the package's recorder
   std::optional<std::string> exporter_image_sha256;
+  std::optional<CpuAudit> cpu;
 };
 
 // One worker of a deployment.
@@ -71,6 +81,9 @@ void add_extended(std::vector<JsonEdit>& edits, const ExtendedContent& content);
 // All keys that a run with --extended may leave, but for `power_invalid_reasons`, which every run
 // owns.
 std::span<const char* const> extended_keys();
+
+// Those of them that are metrics of CPUs.
+std::span<const char* const> cpu_metric_keys();
 
 // Such keys are others' too, so that a run removes them only where `power_audit` shows that an
 // earlier run of this program with --extended set them.
