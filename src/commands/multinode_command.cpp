@@ -1,7 +1,9 @@
 // aggregate-power multinode: one run on several nodes.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,6 +15,7 @@
 #include "aggregate_power/base/unicode.h"
 #include "aggregate_power/commands/command.h"
 #include "aggregate_power/jobs/hosts.h"
+#include "aggregate_power/jobs/multinode.h"
 
 namespace aggregate_power {
 namespace {
@@ -22,11 +25,20 @@ struct Texts {
   std::string nodes;
   std::vector<std::string> roles;
   std::vector<std::string> clock_offsets;
+  std::optional<std::string> power_dir;
+  std::optional<std::string> logs_root;
+  std::string prefill_gpus;
+  std::string decode_gpus;
+  std::string aggregate_gpus;
+  std::string expected_producer_sha;
+  std::string expected_cpu_source;
+  bool salvage = false;
+  bool extended = false;
   std::string bench_result;
   std::string agg_result;
   std::string validation_result;
   std::string expected_num_gpus;
-  std::string max_sample_gap = "3";
+  std::string max_sample_gap;
   std::string timezone;
   bool require_power = false;
   bool dry_run = false;
@@ -101,9 +113,6 @@ void add_hosts(HostsRequest& request, const Texts& texts) {
 
 HostsRequest hosts_request_of(const Texts& texts) {
   HostsRequest request;
-  if (texts.bench_result == "-" || texts.agg_result == "-") {
-    throw Error("--bench-result and --agg-result: expected a file");
-  }
   add_hosts(request, texts);
   std::vector<std::string> names;
   for (const HostFile& host : request.hosts) names.push_back(host.host);
@@ -119,19 +128,115 @@ HostsRequest hosts_request_of(const Texts& texts) {
   if (!texts.expected_num_gpus.empty()) {
     request.expected_num_gpus = python_int(texts.expected_num_gpus);
   }
-  request.max_sample_gap_s = *python_float(texts.max_sample_gap);
+  if (!texts.max_sample_gap.empty()) {
+    request.max_sample_gap_s = *python_float(texts.max_sample_gap);
+  }
   if (!texts.timezone.empty()) request.zone = Zone::parse(texts.timezone);
   request.require_power = texts.require_power || required_by_environment();
   request.dry_run = texts.dry_run;
   return request;
 }
 
-int run(const Texts& texts) {
-  if (texts.hosts.empty() && texts.nodes.empty()) {
-    throw Error("give --host HOST=FILE for each host, or --nodes FOLDER");
+std::string or_environment(const std::optional<std::string>& text, const char* variable,
+                           const char* otherwise) {
+  if (text) return normal_path(*text);
+  const char* const value = std::getenv(variable);
+  return normal_path(value == nullptr ? otherwise : value);
+}
+
+std::int64_t gpus_of(const std::string& text) { return text.empty() ? 0 : *python_int(text); }
+
+MultinodeRequest package_request_of(const Texts& texts) {
+  if (texts.aggregate_gpus.empty() && (texts.prefill_gpus.empty() || texts.decode_gpus.empty())) {
+    throw Error(
+        "give --host HOST=FILE for each host, or --nodes FOLDER; or of a dcgm-power package "
+        "--prefill-gpus N and --decode-gpus N, or --aggregate-gpus N");
   }
-  const HostsRequest request = hosts_request_of(texts);
-  return tell(request.require_power, [&] { return aggregate_hosts(request); });
+  MultinodeRequest request;
+  request.power_dir = or_environment(texts.power_dir, "POWER_ARTIFACT_DIR", "LOGS/power");
+  request.logs_root = or_environment(texts.logs_root, "POWER_RESULT_ROOT", "LOGS");
+  request.bench_result = normal_path(texts.bench_result);
+  request.agg_result = normal_path(texts.agg_result);
+  if (!texts.validation_result.empty()) {
+    request.validation_result = normal_path(texts.validation_result);
+  }
+  request.gpus.prefill = gpus_of(texts.prefill_gpus);
+  request.gpus.decode = gpus_of(texts.decode_gpus);
+  request.gpus.aggregate = gpus_of(texts.aggregate_gpus);
+  const char* const pin = std::getenv("POWER_PRODUCER_SHA");
+  request.expected_producer_sha =
+      !texts.expected_producer_sha.empty() || pin == nullptr ? texts.expected_producer_sha : pin;
+  if (!texts.expected_cpu_source.empty()) request.expected_cpu_source = texts.expected_cpu_source;
+  request.salvage = texts.salvage;
+  request.extended = texts.extended;
+  request.require_power = texts.require_power || required_by_environment();
+  request.dry_run = texts.dry_run;
+  return request;
+}
+
+// Options that only one of the two ways takes.
+void refuse_mixture(const CLI::App& app, bool of_hosts) {
+  constexpr const char* kOfPackage[] = {"--power-dir",      "--logs-root",
+                                        "--prefill-gpus",   "--decode-gpus",
+                                        "--aggregate-gpus", "--expected-producer-sha",
+                                        "--salvage",        "--expected-cpu-source"};
+  constexpr const char* kOfHosts[] = {"--role", "--clock-offset", "--expected-num-gpus",
+                                      "--max-sample-gap", "--timezone"};
+  const auto refuse = [&](std::span<const char* const> options, const char* why) {
+    for (const char* const option : options) {
+      if (app.count(option) > 0) throw Error(fmt::format("{}: {}", option, why));
+    }
+  };
+  if (of_hosts) {
+    refuse(kOfPackage, "is for a dcgm-power package, not for --host or --nodes");
+  } else {
+    refuse(kOfHosts, "is for --host or --nodes, not for a dcgm-power package");
+  }
+}
+
+int run(const Texts& texts, const CLI::App& app) {
+  const bool of_hosts = !texts.hosts.empty() || !texts.nodes.empty();
+  refuse_mixture(app, of_hosts);
+  if (texts.bench_result == "-" || texts.agg_result == "-") {
+    throw Error("--bench-result and --agg-result: expected a file");
+  }
+  if (of_hosts) {
+    const HostsRequest request = hosts_request_of(texts);
+    return tell(request.require_power, [&] { return aggregate_hosts(request); });
+  }
+  const MultinodeRequest request = package_request_of(texts);
+  return tell(request.require_power, [&] { return multinode(request); });
+}
+
+void add_package_options(CLI::App& app, Texts& texts) {
+  add_option(app, "--power-dir", texts.power_dir,
+             "Folder of a dcgm-power package: manifest.json, samples.csv, windows, perhaps cpu "
+             "(default: $POWER_ARTIFACT_DIR, else LOGS/power)")
+      ->type_name("FOLDER");
+  add_option(app, "--logs-root", texts.logs_root,
+             "Folder below which the package's windows name their original results (default: "
+             "$POWER_RESULT_ROOT, else LOGS)")
+      ->type_name("FOLDER");
+  add_option(app, "--prefill-gpus", texts.prefill_gpus, "GPUs of prefill workers; 0: none")
+      ->type_name("N")
+      ->check(whole_number());
+  add_option(app, "--decode-gpus", texts.decode_gpus, "GPUs of decode workers; 0: none")
+      ->type_name("N")
+      ->check(whole_number());
+  add_option(app, "--aggregate-gpus", texts.aggregate_gpus,
+             "GPUs of workers that do both; instead of the two above")
+      ->type_name("N")
+      ->check(whole_number());
+  add_option(app, "--expected-producer-sha", texts.expected_producer_sha,
+             "Commit of the recorder that is trusted (default: $POWER_PRODUCER_SHA)")
+      ->type_name("SHA");
+  app.add_flag("--salvage", texts.salvage,
+               "What is wrong with other windows of the package, or with rows far from this one, "
+               "does not void this one; the record counts it");
+  add_option(app, "--expected-cpu-source", texts.expected_cpu_source,
+             "Source that CPU power must come from, such as acpi; without the option the package "
+             "may hold none")
+      ->type_name("SOURCE");
 }
 
 void add_host_options(Command& command, Texts& texts) {
@@ -166,10 +271,18 @@ Command multinode_command() {
       "the run's aggregate JSON, with an audit record beside the benchmark result.",
       "aggregate-power multinode");
   command.usage =
-      "--host HOST=FILE... --bench-result FILE --agg-result FILE [OPTIONS]\n"
+      "--power-dir FOLDER --prefill-gpus N --decode-gpus N --bench-result FILE --agg-result FILE "
+      "[OPTIONS]\n"
+      "       aggregate-power multinode --host HOST=FILE... --bench-result FILE --agg-result FILE "
+      "[OPTIONS]\n"
       "       aggregate-power multinode --nodes FOLDER --bench-result FILE --agg-result FILE "
       "[OPTIONS]";
+  command.first_choice = {
+      "--power-dir",         "--logs-root",    "--bench-result",   "--agg-result",
+      "--prefill-gpus",      "--decode-gpus",  "--aggregate-gpus", "--expected-producer-sha",
+      "--validation-result", "--require-power"};
   CLI::App& app = *command.options;
+  add_package_options(app, *texts);
   add_host_options(command, *texts);
   add_option(app, "--bench-result", texts->bench_result,
              "Raw benchmark result: the window and the token counts")
@@ -196,17 +309,23 @@ Command multinode_command() {
              "local)")
       ->type_name("ZONE");
   command.words["--timezone"] = {"local", "UTC"};
+  app.add_flag("--extended", texts->extended,
+               "Also the percentiles of power, the audit summary and the workers that today's "
+               "dashboard takes");
   app.add_flag("--require-power", texts->require_power,
                "End with status 1 when power is not valid (also: REQUIRE_POWER=1, true or yes)");
   app.add_flag("--dry-run", texts->dry_run, "Print what would change; write nothing");
   command.examples =
+      "aggregate-power multinode --power-dir LOGS/power --logs-root LOGS --prefill-gpus 8 "
+      "--decode-gpus 16 --expected-producer-sha SHA --bench-result run.json --agg-result "
+      "agg_run.json\n"
       "aggregate-power multinode --host node0=node0.csv --host node1=node1.csv --role "
       "prefill=node0 --role decode=node1 --bench-result run.json --agg-result agg_run.json\n"
       "aggregate-power multinode --nodes nodes --bench-result run.json --agg-result agg_run.json";
   command.exit_statuses =
       "0 done, also when the telemetry could not be used (the reason is recorded); 1 when power is "
       "required and not valid; 2 for wrong options";
-  command.run = [texts] { return run(*texts); };
+  command.run = [texts, options = command.options.get()] { return run(*texts, *options); };
   return command;
 }
 

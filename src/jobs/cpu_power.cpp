@@ -1,31 +1,21 @@
 // The CPU power of a package of several nodes.
 #include "aggregate_power/jobs/cpu_power.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cmath>
 #include <exception>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "aggregate_power/base/file.h"
+#include "aggregate_power/jobs/record_json.h"
 
 namespace aggregate_power {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-bool is_folder(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 // The recorder's own word on its run; it only has to be there.
-void check_manifest(const std::string& path, Reasons& reasons) {
+void check_manifest(const Tree& tree, const std::string& path, Reasons& reasons) {
   try {
-    const auto source = open_source(path);
+    const auto source = tree.open(path).source();
     const JsonDocument document = scan_json(*source, [](const JsonMember&) {});
     if (document.kind != JsonKind::object) {
       reasons.add(Reason::cpu_manifest_invalid, path + ": expected an object");
@@ -37,13 +27,14 @@ void check_manifest(const std::string& path, Reasons& reasons) {
   }
 }
 
-void read_samples(const std::string& path, CpuPowerGatherer& gatherer, Reasons& reasons) {
-  if (!is_regular_file(path)) {
+void read_samples(const Tree& tree, const std::string& path, CpuPowerGatherer& gatherer,
+                  Reasons& reasons) {
+  if (!tree.find_file(path)) {
     reasons.add(Reason::cpu_samples_missing, path);
     return;
   }
   try {
-    const auto source = open_source(path);
+    const auto source = tree.open(path).source();
     reasons.add(read_cpu_samples(*source, [&](const CpuSample& sample) { gatherer.take(sample); }));
   } catch (const FileError& error) {
     reasons.add(Reason::cpu_samples_malformed, error.what());
@@ -63,19 +54,11 @@ Json object_of(const std::vector<std::pair<std::string, double>>& values) {
   return object;
 }
 
-Json metrics_json(const Metrics& metrics) {
-  Json json = Json::object();
-  for (const Metric& metric : metrics) {
-    json[std::string(metric.key)] = rounded(metric.value, kAuditDecimals);
-  }
-  return json;
-}
-
 }  // namespace
 
-std::optional<CpuPower> measure_cpu_power(const std::string& folder,
+std::optional<CpuPower> measure_cpu_power(const Tree& tree, const std::string& folder,
                                           const CpuPowerRequest& request) {
-  if (!is_folder(folder)) {
+  if (!tree.has_folder(folder)) {
     if (!request.expected_source) return std::nullopt;
     CpuPower nothing;
     nothing.reasons.add(Reason::cpu_artifacts_missing, folder);
@@ -83,8 +66,8 @@ std::optional<CpuPower> measure_cpu_power(const std::string& folder,
   }
   Reasons faults;
   CpuPowerGatherer gatherer;
-  check_manifest(folder + "/cpu_manifest.json", faults);
-  read_samples(folder + "/samples.csv", gatherer, faults);
+  check_manifest(tree, folder + "/cpu_manifest.json", faults);
+  read_samples(tree, folder + "/samples.csv", gatherer, faults);
   return gatherer.finish(request, faults);
 }
 

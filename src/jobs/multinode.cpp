@@ -24,6 +24,8 @@ PackageQuestion question_of(const MultinodeRequest& request) {
   question.gpus = request.gpus;
   question.expected_producer_sha = request.expected_producer_sha;
   question.salvage = request.salvage;
+  question.extended = request.extended;
+  question.expected_cpu_source = request.expected_cpu_source;
   return question;
 }
 
@@ -59,23 +61,30 @@ Delivered multinode(const MultinodeRequest& request) {
                    fmt::format("power_validation_{}.json", plain_stem(request.bench_result)))
           : request.validation_result;
   publication.make_sidecar_folder = !request.validation_result.empty();
-  publication.valid = verdict.reasons.empty();
-  publication.edits = schema_2_edits(publication.valid, verdict.metrics);
-  publication.edits_without_audit = unaudited_edits(2);
+  publication.valid = claims_power(verdict);
+  publication.edits = package_edits(verdict, publication.sidecar_path);
+  publication.edits_without_audit = unaudited_package_edits(verdict);
+  publication.leftovers = extended_leftovers();
   publication.sidecar = [&](const Reasons& aggregate_reasons, std::string_view) {
     return package_record_text(verdict, record, aggregate_reasons);
   };
-  publication.inputs = {request.bench_result, request.agg_result,
+  publication.inputs = {request.bench_result,
+                        request.agg_result,
                         path_below(request.power_dir, "manifest.json"),
-                        path_below(request.power_dir, "samples.csv")};
+                        path_below(request.power_dir, "samples.csv"),
+                        path_below(request.power_dir, "cpu/samples.csv"),
+                        path_below(request.power_dir, "cpu/cpu_manifest.json")};
   if (verdict.window) {
     publication.inputs.push_back(path_below(request.logs_root, verdict.window->result_path));
     publication.inputs.push_back(path_below(request.power_dir, verdict.window->file));
   }
-  if (publication.valid) {
+  if (run.reasons.empty()) {
     run.success_line = success_line(verdict, request.agg_result);
     for (const auto& [name, count] : verdict.salvaged) {
       run.warnings.push_back(fmt::format("{}: salvaged: {} ({})", request.power_dir, name, count));
+    }
+    if (verdict.cpu && !verdict.cpu->reasons.empty()) {
+      run.warnings.push_back(fmt::format("CPU power not valid: {}", verdict.cpu->reasons.text()));
     }
     if (const auto doubt = doubt_about(verdict.metrics.front().value)) {
       run.warnings.push_back(fmt::format("{}: {}", request.power_dir, *doubt));

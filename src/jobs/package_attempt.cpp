@@ -27,7 +27,8 @@ Files files_of(const PackageFolders& package, const Place& benchmark) {
   const auto add = [&](const std::string& role, const Place& folder, const std::string& path) {
     if (auto place = file_below(folder, path)) files.emplace_back(role, std::move(*place));
   };
-  for (const char* const name : {"manifest.json", "samples.csv", kPinFile}) {
+  for (const char* const name :
+       {"manifest.json", "samples.csv", kPinFile, "cpu/cpu_manifest.json", "cpu/samples.csv"}) {
     add(name, package.power, name);
   }
   const PackagePlace place = place_of(package);

@@ -81,7 +81,9 @@ std::string package_record_text(const PackageVerdict& verdict, const PackageReco
   json["per_gpu_role"] = std::move(roles);
   json["per_gpu_max_sample_gap_s"] = std::move(gaps);
   json["per_gpu_energy_j"] = std::move(energies);
+  if (verdict.fleet) json["power_percentile_method"] = kPercentileMethod;
   json["metrics"] = metrics_json(reasons.empty() ? verdict.metrics : Metrics());
+  if (verdict.cpu) json["cpu_power"] = cpu_power_json(*verdict.cpu);
   json["computed_from"] = computed_from(verdict, record);
   return record_text(json);
 }

@@ -8,21 +8,29 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "aggregate_power/analysis/fleet_power.h"
 #include "aggregate_power/analysis/integrate.h"
+#include "aggregate_power/analysis/state_mean.h"
 #include "aggregate_power/base/error.h"
 #include "aggregate_power/base/unicode.h"
+#include "aggregate_power/jobs/verdict.h"
 
 namespace aggregate_power {
 namespace {
 
 constexpr std::uint64_t kMostManifestBytes = 256 << 20;
 
-// The energy of each device over the wanted window.
-class DeviceEnergies {
+// What the samples come to over the wanted window.
+class WindowPower {
  public:
+  explicit WindowPower(bool extended) : extended_(extended) {}
+
   void begin(Window window) {
     window_ = window;
     integrators_.clear();
+    if (!extended_) return;
+    fleet_.emplace(window, kPackageMaxSampleGapS);
+    utilization_.emplace(window, kPackageMaxSampleGapS);
   }
 
   void take(std::span<const PackageSample> samples) {
@@ -32,6 +40,7 @@ class DeviceEnergies {
       if (!integrator) integrator.emplace(window_);
       integrator->add(sample.unix_s, sample.watts);
     }
+    if (extended_) take_extended(samples);
   }
 
   double energy_j(std::uint32_t device) {
@@ -40,9 +49,34 @@ class DeviceEnergies {
                : 0;
   }
 
+  // Nothing unless it was asked for. Of no use when begin() was not told.
+  std::optional<FleetMeasurement> fleet(std::span<const std::string> devices) {
+    if (!fleet_) return std::nullopt;
+    FleetMeasurement measured;
+    measured.power = fleet_->finish();
+    measured.samples_in_window = fleet_->samples_in_window();
+    measured.states[static_cast<std::size_t>(GpuQuantity::utilization_pct)] =
+        utilization_->finish(devices);
+    return measured;
+  }
+
  private:
+  void take_extended(std::span<const PackageSample> samples) {
+    readings_.clear();
+    for (const PackageSample& sample : samples) {
+      fleet_->add(sample.device, {sample.unix_s, sample.watts});
+      if (std::isnan(sample.gpu_util_pct)) continue;
+      readings_.push_back({sample.unix_s, sample.gpu_util_pct, sample.device});
+    }
+    utilization_->take(readings_);
+  }
+
+  bool extended_;
   Window window_;
   std::vector<std::optional<DeviceIntegrator>> integrators_;
+  std::optional<FleetPowerGatherer> fleet_;
+  std::optional<StateMean> utilization_;
+  std::vector<Reading> readings_;
 };
 
 bool same_bytes(const OpenedFile& a, const OpenedFile& b) {
@@ -68,13 +102,15 @@ bool same_bytes(const OpenedFile& a, const OpenedFile& b) {
 
 class Judging {
  public:
-  explicit Judging(const PackageQuestion& question) : question_(question) {}
+  explicit Judging(const PackageQuestion& question)
+      : question_(question), power_(question.extended) {}
 
   PackageVerdict judge() {
     BenchmarkReading reading = read_result();
     verdict_.benchmark = reading.benchmark;
     concurrency_ = reading.max_concurrency;
     judge_package(reading);
+    measure_cpus();
     for (const Reasons::Entry& entry : reading.reasons.entries()) add(entry.reason, entry.detail);
     if (!verdict_.reasons.empty()) verdict_.metrics.clear();
     return std::move(verdict_);
@@ -122,6 +158,35 @@ class Judging {
     select_window(reading);
     const bool is_whole = verdict_.reasons.empty() && reading.reasons.empty();
     if (is_whole && verdict_.window && reading.benchmark) integrate(*reading.benchmark);
+    if (question_.extended) measure_fleet();
+  }
+
+  // On its own: what is wrong with it changes nothing of the GPUs.
+  void measure_cpus() {
+    CpuPowerRequest request;
+    if (verdict_.window) {
+      request.window = Window{verdict_.window->start_unix_s, *verdict_.window->end_unix_s};
+    }
+    for (const ExpectedDevice& device : content_.devices) {
+      if (std::ranges::find(request.expected_hosts, device.key.hostname) ==
+          request.expected_hosts.end()) {
+        request.expected_hosts.push_back(device.key.hostname);
+      }
+    }
+    request.expected_source = question_.expected_cpu_source;
+    const PackagePlace& place = question_.place;
+    verdict_.cpu = measure_cpu_power(*place.tree, path_below(place.power_dir, "cpu"), request);
+  }
+
+  void measure_fleet() {
+    std::vector<std::string> names;
+    for (const SeenDevice& device : package_.samples.devices) {
+      names.push_back(device.key.text());
+    }
+    verdict_.fleet = power_.fleet(names);
+    if (!verdict_.fleet || verdict_.metrics.empty()) return;
+    const Metrics extended = extended_metrics(*verdict_.fleet, verdict_.gpus.size());
+    verdict_.metrics.insert(verdict_.metrics.end(), extended.begin(), extended.end());
   }
 
   bool read_manifest() {
@@ -174,8 +239,8 @@ class Judging {
   void recompute() {
     PackageRequest request;
     request.concurrency = concurrency_;
-    request.begin = [&](Window window) { energies_.begin(window); };
-    request.take = [&](std::span<const PackageSample> samples) { energies_.take(samples); };
+    request.begin = [&](Window window) { power_.begin(window); };
+    request.take = [&](std::span<const PackageSample> samples) { power_.take(samples); };
     package_ = recompute_package(question_.place, content_, request);
     verdict_.dialect = package_.dialect;
     const bool has_samples = !package_.samples.is_missing && !package_.samples.has_other_header;
@@ -312,18 +377,32 @@ class Judging {
     }
     double total_j = 0;
     std::map<std::string, RoleEnergy> roles;
+    std::map<std::pair<std::string, std::int64_t>, Worker> workers;
     for (const ExpectedDevice& device : content_.devices) {
       PackageGpu gpu;
       gpu.label = label_of(device.key);
       gpu.role = package_.topology.roles.at(device.key);
-      gpu.energy_j = energies_.energy_j(numbers.at(device.key));
+      gpu.energy_j = power_.energy_j(numbers.at(device.key));
       gpu.max_sample_gap_s = package_.max_sample_gap_s.at(device.key);
       total_j += gpu.energy_j;
       roles[gpu.role].energy_j += gpu.energy_j;
+      const std::int64_t index = device.assignments.front().worker_index;
+      Worker& worker = workers[{gpu.role, index}];
+      worker.role = gpu.role;
+      worker.worker_idx = index;
+      ++worker.num_gpus;
+      worker.avg_power_w += gpu.energy_j;  // energy until all are counted
+      if (std::ranges::find(worker.hosts, device.key.hostname) == worker.hosts.end()) {
+        worker.hosts.push_back(device.key.hostname);
+      }
       verdict_.gpus.push_back(std::move(gpu));
     }
     const double window_s = benchmark.window.duration_s();
     const double total_w = total_j / window_s;
+    for (auto& [key, worker] : workers) {
+      worker.avg_power_w /= window_s * static_cast<double>(worker.num_gpus);
+      verdict_.workers.push_back(std::move(worker));
+    }
     Metrics metrics = schema_2_metrics(
         {total_w / static_cast<double>(content_.devices.size()), total_w, total_j,
          benchmark.completed, benchmark.total_input_tokens, benchmark.total_output_tokens});
@@ -350,7 +429,7 @@ class Judging {
   PackageContent content_;
   JsonValue concurrency_;
   RoleCounts gpus_;
-  DeviceEnergies energies_;
+  WindowPower power_;
   Package package_;
   std::map<DeviceKey, std::string> labels_;  // of GPUs with one UUID
   PackageVerdict verdict_;
@@ -359,5 +438,46 @@ class Judging {
 }  // namespace
 
 PackageVerdict judge_package(const PackageQuestion& question) { return Judging(question).judge(); }
+
+bool claims_power(const PackageVerdict& verdict) {
+  return verdict.reasons.empty() || (verdict.cpu && verdict.cpu->reasons.empty());
+}
+
+std::vector<JsonEdit> package_edits(const PackageVerdict& verdict, const std::string& record) {
+  std::vector<JsonEdit> edits = schema_2_edits(verdict.reasons.empty(), verdict.metrics);
+  if (verdict.cpu) {
+    const std::vector<JsonEdit> of_cpu = cpu_power_edits(*verdict.cpu);
+    edits.insert(edits.end(), of_cpu.begin(), of_cpu.end());
+  }
+  if (!verdict.fleet) return edits;
+  ExtendedContent content;
+  content.reasons = verdict.reasons;
+  content.workers = verdict.workers;
+  PowerAudit& audit = content.audit;
+  if (verdict.benchmark) audit.window = verdict.benchmark->window;
+  audit.expected_gpu_count = static_cast<std::int64_t>(verdict.expected_gpus);
+  audit.observed_gpu_count = verdict.observed_gpus;
+  audit.sample_count = verdict.fleet->samples_in_window;
+  for (const PackageGpu& gpu : verdict.gpus) {
+    audit.max_sample_gap_s = std::max(audit.max_sample_gap_s.value_or(0), gpu.max_sample_gap_s);
+    audit.observed_gpu_ids.push_back(gpu.label);
+  }
+  audit.source = record;
+  audit.producer_sha = verdict.producer_git_commit;
+  audit.exporter_image_sha256 = verdict.exporter_image_sha256;
+  if (verdict.cpu) audit.cpu = cpu_audit(*verdict.cpu);
+  add_extended(edits, content);
+  return edits;
+}
+
+std::vector<JsonEdit> unaudited_package_edits(const PackageVerdict& verdict) {
+  std::vector<JsonEdit> edits = unaudited_edits(2);
+  if (!verdict.cpu) return edits;
+  CpuPower unknown;
+  unknown.reasons.add(Reason::cpu_window_unavailable);
+  const std::vector<JsonEdit> of_cpu = cpu_power_edits(unknown);
+  edits.insert(edits.end(), of_cpu.begin(), of_cpu.end());
+  return edits;
+}
 
 }  // namespace aggregate_power

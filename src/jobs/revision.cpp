@@ -173,8 +173,9 @@ class Reviser {
     record.origin = package_options_as_given();
     record.origin->inputs = std::move(attempt.inputs);
     record.origin->inputs.push_back(others_);
-    std::vector<JsonEdit> edits = schema_2_edits(revision_.valid, attempt.verdict.metrics);
-    publish_later(std::move(edits),
+    std::vector<JsonEdit> edits = package_edits(attempt.verdict, target_.sidecar);
+    const bool claims = claims_power(attempt.verdict);
+    publish_later(std::move(edits), claims,
                   [record = std::move(record),
                    verdict = std::move(attempt.verdict)](const InputFile& patched) mutable {
                     record.origin->patched = patched;
@@ -279,22 +280,23 @@ class Reviser {
     content.origin = options_as_given();
     content.origin->inputs = attempt.inputs;
     content.origin->inputs.push_back(others_);
-    publish_later(verdict_edits(attempt.verdict, options_.schema_version),
+    publish_later(verdict_edits(attempt.verdict, options_.schema_version), revision_.valid,
                   [content = std::move(content)](const InputFile& patched) mutable {
                     content.origin->patched = patched;
                     return sidecar_text(content);
                   });
   }
 
-  // `record` gives the record's text, given the aggregate as it is left.
+  // `claims`: the edits say that some power is valid. `record` gives the record's text, given the
+  // aggregate as it is left.
   using Record = std::function<std::string(const InputFile& patched)>;
 
-  void publish_later(std::vector<JsonEdit> edits, Record record) {
+  void publish_later(std::vector<JsonEdit> edits, bool claims, Record record) {
     auto publication = std::make_unique<Publication>();
     publication->aggregate_path = target_.aggregate;
     publication->sidecar_path = target_.sidecar;
     publication->only_together = true;
-    publication->valid = revision_.valid;
+    publication->valid = claims;
     publication->edits = std::move(edits);
     if (options_.schema_version == 2) publication->leftovers = extended_leftovers();
     for (const auto& [path, facts] : revision_.inputs) publication->inputs.push_back(path);

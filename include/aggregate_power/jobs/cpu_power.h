@@ -10,13 +10,14 @@
 
 #include "aggregate_power/analysis/cpu_power.h"
 #include "aggregate_power/base/json.h"
+#include "aggregate_power/base/tree.h"
 #include "aggregate_power/jobs/extended.h"
 
 namespace aggregate_power {
 
 // Nothing when there is no such folder and no source is expected. What is wrong with the files is a
 // reason, never an exception.
-std::optional<CpuPower> measure_cpu_power(const std::string& folder,
+std::optional<CpuPower> measure_cpu_power(const Tree& tree, const std::string& folder,
                                           const CpuPowerRequest& request);
 
 // What the audit record says of it.

@@ -2,6 +2,7 @@
 // in, patched aggregate and audit record out.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "aggregate_power/jobs/deliver.h"
@@ -17,7 +18,9 @@ struct MultinodeRequest {
   std::string validation_result;  // empty: beside the benchmark result
   RoleCounts gpus;
   std::string expected_producer_sha;  // empty: none
+  std::optional<std::string> expected_cpu_source;
   bool salvage = false;
+  bool extended = false;  // the consumer's further keys too
   bool require_power = false;
   bool dry_run = false;
 };

@@ -10,9 +10,13 @@
 
 #include "aggregate_power/analysis/metrics.h"
 #include "aggregate_power/base/file.h"
+#include "aggregate_power/base/json.h"
 #include "aggregate_power/inputs/benchmark.h"
 #include "aggregate_power/inputs/package.h"
 #include "aggregate_power/inputs/reason.h"
+#include "aggregate_power/jobs/cpu_power.h"
+#include "aggregate_power/jobs/extended.h"
+#include "aggregate_power/jobs/measurement.h"
 
 namespace aggregate_power {
 
@@ -33,6 +37,8 @@ struct PackageQuestion {
   RoleCounts gpus;
   std::string expected_producer_sha;  // empty: nobody said
   bool salvage = false;               // what concerns other windows only does not void this one
+  bool extended = false;              // with all that --extended asks for
+  std::optional<std::string> expected_cpu_source;
 };
 
 struct PackageGpu {
@@ -55,13 +61,24 @@ struct PackageVerdict {
   std::size_t observed_gpus = 0;
   std::vector<std::pair<std::string, std::string>> roles;  // of GPUs by label, sorted by device
   std::vector<PackageGpu> gpus;  // in the manifest's order; none unless they were integrated
-  Metrics metrics;               // of a valid run
+  Metrics metrics;               // of a valid run; with percentiles and states where asked for
   std::map<std::string, std::uint64_t> salvaged;  // by name: what was passed over, how often
   std::optional<PackageDialect> dialect;
-  int samples_version = 0;  // 0: not read
+  int samples_version = 0;      // 0: not read
+  std::optional<CpuPower> cpu;  // nothing: none was recorded, and none asked for
+  // Of what --extended asks for.
+  std::optional<FleetMeasurement> fleet;
+  std::vector<Worker> workers;
 };
 
 // Never throws for what is wrong with the files.
 PackageVerdict judge_package(const PackageQuestion& question);
+
+// What the verdict changes in the aggregate. `record` is the audit record's name.
+std::vector<JsonEdit> package_edits(const PackageVerdict& verdict, const std::string& record);
+// The same when there is no audit record to show for it.
+std::vector<JsonEdit> unaudited_package_edits(const PackageVerdict& verdict);
+// Whether those edits claim anything.
+bool claims_power(const PackageVerdict& verdict);
 
 }  // namespace aggregate_power
