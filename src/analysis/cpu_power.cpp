@@ -138,8 +138,9 @@ std::vector<CpuPowerGatherer::Feed> CpuPowerGatherer::choose_feeds(CpuSensor hea
 void CpuPowerGatherer::integrate(Window window, CpuPower& result) {
   std::array<std::optional<double>, kFamilies> energy_j;
   std::array<bool, kFamilies> is_dropped{};
+  const std::vector<Feed> feeds = choose_feeds(*result.sensor);
   for (const auto& [socket, series] : sockets_) {
-    for (const Feed& feed : choose_feeds(*result.sensor)) {
+    for (const Feed& feed : feeds) {
       const std::string label =
           fmt::format("{}/socket{}/{}", socket.first, socket.second, name(feed.sensor));
       DeviceIntegrator integrator(window);

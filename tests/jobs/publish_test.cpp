@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -160,6 +161,32 @@ TEST(Publish, ReplacesOnlyTheOneThatChanges) {
   Renames renames(folder.path());
   publish(what);
   EXPECT_EQ(renames.names(), Names{"audit.json"});
+}
+
+TEST(Publish, RemovesLeftoversWhereTheirSignIs) {
+  const struct {
+    const char* before;
+    const char* after;
+  } cases[] = {
+      {R"({"audit": {}, "extra": 1, "mine": 2, "power_valid": 0})",
+       R"({"mine": 2, "power_valid": 1, "avg_power_w": 500.5})"},
+      {R"({"extra": 1, "mine": 2})",
+       R"({"extra": 1, "mine": 2, "power_valid": 1, "avg_power_w": 500.5})"},
+  };
+  for (const auto& c : cases) {
+    const Folder folder;
+    put(folder / "agg.json", c.before);
+    Publication what = publication(folder, true);
+    what.leftovers = {"audit", {"extra", "audit", "avg_power_w"}};
+    const Preview changes = preview(what);
+    EXPECT_TRUE(changes.changes);
+    EXPECT_EQ(bytes_of(folder / "agg.json"), c.before);
+    const bool has_leftovers = std::string(c.before) != R"({"extra": 1, "mine": 2})";
+    EXPECT_EQ(std::ranges::count(changes.lines, folder / "agg.json: extra: 1 -> absent"),
+              has_leftovers ? 1 : 0);
+    EXPECT_TRUE(publish(what).reasons.empty());
+    EXPECT_EQ(bytes_of(folder / "agg.json"), c.after);
+  }
 }
 
 TEST(Publish, MakesTheFolderOfTheAuditRecord) {

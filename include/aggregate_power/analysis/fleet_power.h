@@ -39,7 +39,8 @@ class FleetPower {
 // Curves are added in pairs, and pairs of pairs, so that a knot is the outcome of one
 // interpolation and one addition per doubling of the devices: with 1,024 of them it is off by 6e-15
 // of the highest power near it at most, however many samples there are. Time grows with samples x
-// log(samples). Memory is 16 to 32 bytes a sample, and 16 a knot once finished.
+// log(samples). Memory is 16 to 32 bytes a sample, and up to 37 while the last pair is added; once
+// finished, 16 a knot.
 class FleetPowerGatherer {
  public:
   // Readings up to `margin_s` before and behind the window count.
