@@ -121,7 +121,9 @@ LoadEdgeFinder::LoadEdgeFinder(Window window)
 
 void LoadEdgeFinder::take(std::span<const Reading> readings) {
   for (const Reading& reading : readings) {
-    if (reading.kind != Reading::Kind::power) continue;
+    const bool is_far = reading.unix_s > window_.start_unix_s + kNear_s &&
+                        reading.unix_s < window_.end_unix_s - kNear_s - 1;
+    if (is_far || reading.kind != Reading::Kind::power) continue;
     start_.add(reading.unix_s, reading.watts);
     end_.add(reading.unix_s, reading.watts);
   }

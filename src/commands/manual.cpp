@@ -40,6 +40,10 @@ constexpr Entry kFiles[] = {
     {"STEM_energy_start.csv, STEM_energy_end.csv",
      "read, when they stand beside the telemetry STEM.csv and an audit record is written: the "
      "energy counters to compare with"},
+    {"STEM_identity.csv, STEM_devices.json, STEM_identity.json",
+     "read by multinode, the first that stands beside the telemetry STEM.csv: the GPUs' UUIDs"},
+    {"NODES/HOST/gpu_metrics.csv",
+     "read by multinode --nodes NODES: the telemetry of each host; or the only other CSV there"},
     {"the benchmark result", "read: the window and the counts"},
     {"the aggregate result", "read, and replaced by itself with our members in it"},
     {"power_validation_STEM.json",

@@ -49,6 +49,9 @@ std::vector<std::string> names_in_host(const std::vector<std::string>& ids,
   return names;
 }
 
+// Names of folders may hold anything, line breaks too.
+std::string one_line(const std::string& text) { return printable(text, text.size()); }
+
 class HostsRun {
  public:
   explicit HostsRun(const HostsRequest& request) : request_(request) {}
@@ -97,8 +100,8 @@ class HostsRun {
 
   void add_of_host(const std::string& host, const Reasons& found) {
     for (const Reasons::Entry& entry : found.entries()) {
-      reasons().add(entry.reason, fmt::format("{}{}{}", printable(host),
-                                              entry.detail.empty() ? "" : ": ", entry.detail));
+      reasons().add(entry.reason,
+                    one_line(entry.detail.empty() ? host : host + ": " + entry.detail));
     }
   }
 
@@ -141,13 +144,14 @@ class HostsRun {
   }
 
   void warn(const HostFinding& host, const Recording& recording) {
-    warnings_.insert(warnings_.end(), recording.warnings().begin(), recording.warnings().end());
-    const auto warn = [&](const std::string& warning) {
-      warnings_.push_back(fmt::format("{}: {}", recording.path(), warning));
+    const auto say = [&](const std::string& warning) { warnings_.push_back(one_line(warning)); };
+    std::ranges::for_each(recording.warnings(), say);
+    const auto say_of_it = [&](const std::string& warning) {
+      say(recording.path() + ": " + warning);
     };
-    if (host.telemetry) std::ranges::for_each(host.telemetry->columns.warnings, warn);
+    if (host.telemetry) std::ranges::for_each(host.telemetry->columns.warnings, say_of_it);
     if (!host.integration.avg_power_w) return;
-    if (const auto doubt = doubt_about(*host.integration.avg_power_w)) warn(*doubt);
+    if (const auto doubt = doubt_about(*host.integration.avg_power_w)) say_of_it(*doubt);
   }
 
   // Names the host's GPUs by index and UUID.

@@ -46,9 +46,10 @@ class RoleParser {
  public:
   RoleParser(std::string_view text, std::span<const std::string> hosts)
       : text_(text), hosts_(hosts) {
-    const std::size_t equals = std::min(text.find('='), text.size());
-    role_ = parse_role_name(text.substr(0, equals), text);
-    rest_ = text.substr(std::min(equals + 1, text.size()));
+    const std::size_t equals = text.find('=');
+    const bool has_name = equals != std::string_view::npos;
+    role_ = parse_role_name(has_name ? text.substr(0, equals) : "", text);
+    rest_ = text.substr(equals + 1);
   }
 
   std::vector<RoleShare> parse() {

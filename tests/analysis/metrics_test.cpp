@@ -78,6 +78,29 @@ TEST(AllMetricKeys, AreThirteen) {
 }
 
 // CPython's round().
+TEST(RoleMetrics, ArePrefillByInputAndDecodeByOutput) {
+  // 2 GPUs at 150 W and 4 at 350 W for 100 s; 3,000 tokens in, 700 out.
+  const Metrics metrics = role_metrics({2, 30000}, {4, 140000}, 100, 3000, 700);
+  const std::vector<std::pair<std::string_view, double>> expected = {
+      {"prefill_gpu_energy_j", 30000},
+      {"prefill_avg_power_w", 150},
+      {"prefill_joules_per_input_token", 10},
+      {"decode_gpu_energy_j", 140000},
+      {"decode_avg_power_w", 350},
+      {"decode_joules_per_output_token", 200}};
+  ASSERT_EQ(metrics.size(), expected.size());
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    EXPECT_EQ(metrics[i].key, expected[i].first);
+    EXPECT_EQ(metrics[i].value, expected[i].second);
+    EXPECT_EQ(metrics[i].decimals, i % 3 == 2 ? 6 : 3);
+  }
+}
+
+TEST(RoleMetrics, OfARoleWithoutGpusAreNone) {
+  EXPECT_TRUE(role_metrics({}, {}, 100, 3000, 700).empty());
+  EXPECT_EQ(role_metrics({}, {1, 5}, 100, 3000, 700)[0].key, "decode_gpu_energy_j");
+}
+
 TEST(Rounded, IsPythonsRound) {
   const struct {
     double value;

@@ -2,7 +2,7 @@
 """Checks that the README and the program agree.
 
 * Every ```console block is run, line by line, in one fresh copy of testdata/runs/b200, with one of
-  testdata/store as `artifacts`: "$ " begins
+  testdata/store as `artifacts` and one of testdata/nodes as `nodes`: "$ " begins
   a command, "> " goes on with it, the rest is what it prints on both streams. A command must end
   with 0; one that does not ends with `; echo "exit status $?"`.
 * The ```sh blocks behind "tested with stand-ins" and "tested with a stand-in" are run with stand-ins
@@ -96,6 +96,7 @@ def environment(*folders):
 def run_console(count, folder):
     shutil.copytree(ROOT / "testdata" / "runs" / "b200", folder, dirs_exist_ok=True)
     shutil.copytree(ROOT / "testdata" / "store", folder / "artifacts")
+    shutil.copytree(ROOT / "testdata" / "nodes", folder / "nodes")
     for command, wanted in console_commands():
         result = subprocess.run(["sh", "-c", command], cwd=folder, env=environment(PROGRAM.parent),
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -179,6 +180,7 @@ def compare_options(count):
     for title, command in (("### aggregate-power: one run", []),
                            ("### aggregate-power backfill STORE...: past runs", ["backfill"]),
                            ("### aggregate-power inspect FILE: what is understood of a telemetry file", ["inspect"]),
+                           ("### aggregate-power multinode: runs of several nodes", ["multinode"]),
                            ("### aggregate-power synthesize: telemetry of known power", ["synthesize"])):
         in_help = set(re.findall(r"(?m)^  (?:-h,)?(--[a-z-]+)", help_of(*command)))
         in_table = {word.split(" ")[0] for word in first_cells(chapter(title))}
@@ -205,7 +207,7 @@ def keys_of(value, but=()):
 
 def compare_keys(count, folder):
     by_gpu = ("per_gpu_sample_counts", "per_gpu_max_sample_gap_s", "per_gpu_energy_j",
-              "per_gpu_delta_j", "device_issues")
+              "per_gpu_delta_j", "device_issues", "per_gpu_role", "gpu_uuids")
     run = ["--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
            "--expected-num-gpus", "8", "--timezone", "UTC"]
     snapshot = "gpu,total_energy_consumption\n0,1\n"
@@ -214,6 +216,8 @@ def compare_keys(count, folder):
     subprocess.run([PROGRAM, *run], cwd=folder, capture_output=True, check=True)
     record = json.loads((folder / "power_validation_run.json").read_text())
     count.none("keys of the audit record missing", keys_of(record, by_gpu) - WORDS)
+    record = json.loads((folder / "nodes" / "power_validation_run.json").read_text())
+    count.none("keys of the audit record of several hosts missing", keys_of(record, by_gpu) - WORDS - {"node0", "node1"})
     before = json.loads((ROOT / "testdata" / "runs" / "b200" / "agg_run.json").read_text())
     after = json.loads((folder / "agg_run.json").read_text())
     count.none("keys of the aggregate missing", set(after) - set(before) - WORDS)

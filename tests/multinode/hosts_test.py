@@ -1,0 +1,605 @@
+#!/usr/bin/env python3
+"""Runs `aggregate-power multinode` on recordings of several hosts; numbers are worked out by hand.
+
+Unless a test says otherwise, hosts a and b have GPUs 0 and 1 that draw 100, 200 W and 300, 400 W all
+the time, sampled each second, and the window is 100 s long: 100,000 J in all, 30,000 of them on a.
+
+usage: tests/multinode/hosts_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
+"""
+import csv
+import datetime
+import gzip
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+START = 1_800_000_000
+LENGTH = 100
+WATTS = {"a": {"0": 100, "1": 200}, "b": {"0": 300, "1": 400}}
+RUN = {"benchmark_start_time_unix": START, "benchmark_end_time_unix": START + LENGTH, "duration": LENGTH,
+       "completed": 50, "total_input_tokens": 3000, "total_output_tokens": 700}
+SEVEN = ["avg_power_w", "avg_total_gpu_power_w", "total_gpu_energy_j", "joules_per_successful_query",
+         "joules_per_input_token", "joules_per_output_token", "joules_per_total_token"]
+SIX = ["prefill_gpu_energy_j", "prefill_avg_power_w", "prefill_joules_per_input_token",
+       "decode_gpu_energy_j", "decode_avg_power_w", "decode_joules_per_output_token"]
+ROLES = ["--role", "prefill=a:0-1", "--role", "decode=b"]
+
+
+def rows(watts, first=START - 5, last=START + LENGTH + 5, step=1):
+    """A recording of GPUs that draw so many watts, or what a function of the time says."""
+    lines = ["timestamp,index,power.draw [W]"]
+    for second in range(first, last + 1, step):
+        for gpu, draw in watts.items():
+            lines.append(f"{second},{gpu},{draw(second) if callable(draw) else draw}")
+    return "\n".join(lines) + "\n"
+
+
+def load(idle, busy, late=0):
+    """Idle, but for the window; `late` is how far the clock is ahead."""
+    return lambda second: busy if START <= second - late < START + LENGTH else idle
+
+
+class Folder:
+    """A run's files, and what the program made of them."""
+
+    def __init__(self, path, **texts):
+        self.path = pathlib.Path(path)
+        self.write("run.json", json.dumps(RUN))
+        self.write("agg_run.json", json.dumps({"hw": "h100", "tp": 4}, indent=2))
+        for host, watts in WATTS.items():
+            self.write(f"{host}.csv", texts.get(host, rows(watts)))
+
+    def write(self, name, content):
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    def call(self, *options, environment=None):
+        done = subprocess.run([PROGRAM, "multinode", *options, "--bench-result", "run.json",
+                               "--agg-result", "agg_run.json"], cwd=self.path, capture_output=True,
+                              env={"PATH": os.environ["PATH"], "TZ": "UTC", **(environment or {})})
+        self.status = done.returncode
+        self.out = done.stdout.decode(errors="replace")
+        self.err = done.stderr.decode(errors="replace")
+        return self
+
+    def hosts(self, *options, **keywords):
+        return self.call("--host", "a=a.csv", "--host", "b=b.csv", *options, **keywords)
+
+    @property
+    def aggregate(self):
+        return json.loads((self.path / "agg_run.json").read_text())
+
+    @property
+    def record(self):
+        return json.loads((self.path / "power_validation_run.json").read_text())
+
+    def files(self):
+        return {str(p.relative_to(self.path)): p.read_bytes() for p in self.path.rglob("*") if p.is_file()}
+
+
+def same(wanted, found, what=""):
+    assert wanted == found, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
+
+
+def is_in(part, text):
+    assert part in text, f"expected {part!r} in\n    {text!r}"
+
+
+def not_valid(folder, *reasons, detail=""):
+    """Not valid for these reasons; nothing but the verdict is published."""
+    same(list(reasons), folder.record["reasons"], folder.err)
+    same(False, folder.record["power_valid"])
+    same({}, folder.record["metrics"])
+    same({"hw": "h100", "tp": 4, "power_metric_schema_version": 2, "power_valid": 0}, folder.aggregate)
+    same(0, folder.status)
+    same("", folder.out)
+    is_in(f"power not valid: {reasons[0]}", folder.err)
+    is_in(detail, folder.err)
+
+
+# ---- What a good run gives
+
+
+def test_whole_and_roles(folder):
+    folder.hosts(*ROLES)
+    same((0, ""), (folder.status, folder.err))
+    aggregate = folder.aggregate
+    same(["hw", "tp", "power_metric_schema_version", "power_valid", *SEVEN, *SIX], list(aggregate))
+    same([250.0, 1000.0, 100000.0, 2000.0, 33.333333, 142.857143, 27.027027,
+          30000.0, 150.0, 10.0, 70000.0, 350.0, 100.0], [aggregate[key] for key in SEVEN + SIX])
+    same("aggregate-power: avg_power_w=250.00 total_gpu_energy_j=100000.00 prefill_gpu_energy_j=30000.00 "
+         "decode_gpu_energy_j=70000.00 (n=4) -> agg_run.json\n", folder.out)
+    record = folder.record
+    same({key: aggregate[key] for key in SEVEN + SIX}, record["metrics"])
+    same({"a/0": "prefill", "a/1": "prefill", "b/0": "decode", "b/1": "decode"}, record["per_gpu_role"])
+    same({"a/0": 10000.0, "a/1": 20000.0, "b/0": 30000.0, "b/1": 40000.0}, record["per_gpu_energy_j"])
+    same({gpu: 1.0 for gpu in record["per_gpu_energy_j"]}, record["per_gpu_max_sample_gap_s"])
+    same({gpu: 107 for gpu in record["per_gpu_energy_j"]}, record["per_gpu_sample_counts"])
+    same("a=a.csv,b=b.csv", record["telemetry_source"])
+    same((4, None, [], {}), (record["observed_gpu_count"], record["expected_gpu_count"],
+                             record["failures"], record["device_issues"]))
+    same("computed_from", list(record)[-1])
+    host = record["computed_from"]["hosts"]["b"]
+    same(("b.csv", None, 0.0, "nvidia-smi", "index", "UTC", "stamps"),
+         tuple(host[key] for key in ("telemetry", "identity", "clock_offset_s", "schema", "device_column",
+                                     "timezone", "timezone_source")))
+
+
+def test_conservation(folder):
+    """The roles make up the whole, and tokens of both kinds the tokens."""
+    shares = {"a": {"0": 101.7, "1": 77.3}, "b": {"0": 512.9, "1": 333.1}}
+    for host, watts in shares.items():
+        folder.write(f"{host}.csv", rows({gpu: lambda t, w=w: w + t % 7 for gpu, w in watts.items()}))
+    metrics = folder.hosts("--role", "prefill=a:0,b:1", "--role", "decode=a:1,b:0").record["metrics"]
+    roles = metrics["prefill_gpu_energy_j"] + metrics["decode_gpu_energy_j"]
+    assert abs(roles - metrics["total_gpu_energy_j"]) < 2e-6, metrics
+    inverse = 1 / metrics["joules_per_input_token"] + 1 / metrics["joules_per_output_token"]
+    assert abs(inverse * metrics["joules_per_total_token"] - 1) < 1e-6, metrics
+
+
+def test_one_whole_deployment(folder):
+    folder.write("agg_run.json", json.dumps({"hw": "h100", "tp": 4, "prefill_avg_power_w": 7}))
+    folder.hosts("--expected-num-gpus", "4")
+    same(["hw", "tp", "power_metric_schema_version", "power_valid", *SEVEN], list(folder.aggregate))
+    same({"agg"}, set(folder.record["per_gpu_role"].values()))
+    same(4, folder.record["expected_gpu_count"])
+    is_in("prefill_gpu_energy_j=0.00 decode_gpu_energy_j=0.00 (n=4)", folder.out)
+
+
+def test_role_agg_adds_no_keys(folder):
+    folder.hosts("--role", "agg=a,b")
+    same(["hw", "tp", "power_metric_schema_version", "power_valid", *SEVEN], list(folder.aggregate))
+
+
+def test_one_role_alone(folder):
+    folder.hosts("--role", "decode=a,b:0-1")
+    same([*SEVEN, *SIX[3:]], list(folder.record["metrics"]))
+    same(100000.0, folder.aggregate["decode_gpu_energy_j"])
+
+
+def test_again_nothing_is_touched(folder):
+    folder.hosts(*ROLES)
+    before = {p: p.stat().st_mtime_ns for p in folder.path.iterdir()}
+    folder.hosts(*ROLES)
+    same(before, {p: p.stat().st_mtime_ns for p in folder.path.iterdir()})
+
+
+def test_rows_in_any_order(folder):
+    head, *body = rows(WATTS["b"]).splitlines()
+    folder.write("b.csv", "\n".join([head, *reversed(body)]))
+    same(100000.0, folder.hosts().aggregate["total_gpu_energy_j"])
+
+
+def test_a_host_column_of_one_host_is_no_part_of_the_name(folder):
+    lines = rows(WATTS["a"]).splitlines()
+    folder.write("a.csv", "\n".join(["timestamp,hostname,index,power.draw [W]"] +
+                                    [line.replace(",", ",gpu-node-7,", 1) for line in lines[1:]]))
+    same(30000.0, folder.hosts(*ROLES).aggregate["prefill_gpu_energy_j"])
+
+
+def test_the_example(folder):
+    """A real run on two nodes; the energy by a sum of trapezoids made here."""
+    source = ROOT / "testdata" / "nodes"
+    for path in source.rglob("*"):
+        if path.is_file():
+            folder.write(str(path.relative_to(source)), path.read_bytes())
+            if path.suffix == ".csv":
+                folder.write(f"nodes/{path.relative_to(source)}", path.read_bytes())
+    folder.call("--nodes", "nodes", "--role", "prefill=node0", "--role", "decode=node1")
+    run = json.loads((source / "run.json").read_text())
+    start, end = run["benchmark_start_time_unix"], run["benchmark_end_time_unix"]
+    energy = {}
+    for node in ("node0", "node1"):
+        samples = {}
+        with open(source / node / "gpu_metrics.csv", newline="") as file:
+            for row in csv.DictReader(file):
+                samples.setdefault(row["gpu"], []).append((float(row["timestamp"]), float(row["power_w"])))
+        for gpu, series in samples.items():
+            for (t0, w0), (t1, w1) in zip(series, series[1:]):
+                a, b = max(t0, start), min(t1, end)
+                if a < b:
+                    middle = w0 + ((a + b) / 2 - t0) / (t1 - t0) * (w1 - w0)
+                    energy[node] = energy.get(node, 0) + (b - a) * middle
+    for node, role in (("node0", "prefill"), ("node1", "decode")):
+        assert abs(folder.aggregate[f"{role}_gpu_energy_j"] - energy[node]) < 0.0006, (energy, folder.aggregate)
+    same(16, folder.record["observed_gpu_count"])
+
+
+# ---- Folders
+
+
+def nodes(folder, **names):
+    for host, name in {"a": "gpu_metrics.csv", "b": "gpu_metrics.csv", **names}.items():
+        folder.write(f"nodes/{host}/{name}", (folder.path / f"{host}.csv").read_bytes())
+    return folder
+
+
+def test_a_folder_for_each_host(folder):
+    nodes(folder).call("--nodes", "nodes/", *ROLES)
+    same((30000.0, 70000.0), (folder.aggregate["prefill_gpu_energy_j"], folder.aggregate["decode_gpu_energy_j"]))
+    same("nodes", folder.record["telemetry_source"])
+    same("nodes/a/gpu_metrics.csv", folder.record["computed_from"]["hosts"]["a"]["telemetry"])
+
+
+def test_the_only_csv_and_a_compressed_one(folder):
+    nodes(folder, a="power.csv")
+    for beside in ("power_energy_start.csv", "power_identity.csv", "notes.txt"):
+        folder.write(f"nodes/a/{beside}", "index,uuid\n0,U0\n1,U1\n")
+    (folder.path / "nodes/b/gpu_metrics.csv").unlink()
+    folder.write("nodes/b/gpu_metrics.csv.gz", gzip.compress(rows(WATTS["b"]).encode()))
+    folder.call("--nodes", "nodes", *ROLES)
+    same(70000.0, folder.aggregate["decode_gpu_energy_j"])
+    same(["a/U0", "a/U1", "b/0", "b/1"], list(folder.record["per_gpu_role"]))
+
+
+def test_several_csvs(folder):
+    nodes(folder, a="one.csv").write("nodes/a/two.csv", rows(WATTS["a"]))
+    folder.call("--nodes", "nodes")
+    not_valid(folder, "telemetry_file_missing",
+              detail="a: nodes/a has several: one.csv, two.csv; call the recording gpu_metrics.csv")
+
+
+def test_a_folder_without_a_recording(folder):
+    (nodes(folder).path / "nodes/c").mkdir()
+    (folder.path / "nodes/.cache").mkdir()
+    folder.call("--nodes", "nodes")
+    not_valid(folder, "telemetry_file_missing", detail="(c: nodes/c/gpu_metrics.csv)")
+
+
+def test_links_to_folders_are_hosts(folder):
+    nodes(folder)
+    (folder.path / "nodes/b").rename(folder.path / "elsewhere")
+    (folder.path / "nodes/b").symlink_to("../elsewhere")
+    same(100000.0, folder.call("--nodes", "nodes").aggregate["total_gpu_energy_j"])
+
+
+def test_no_hosts(folder):
+    (folder.path / "empty").mkdir()
+    folder.call("--nodes", "empty", *ROLES)
+    not_valid(folder, "telemetry_file_missing", detail="empty has no folder of a host in it")
+    folder.call("--nodes", "absent")
+    not_valid(folder, "telemetry_file_missing", detail="absent: cannot list: No such file or directory")
+
+
+def test_hosts_are_sorted_by_name(folder):
+    for name in ("10", "9", "node"):
+        folder.write(f"nodes/{name}/gpu_metrics.csv", rows({"0": 1000}))
+    folder.call("--nodes", "nodes")
+    same(["9/0", "10/0", "node/0"], list(folder.record["per_gpu_energy_j"]))
+
+
+# ---- What voids a run
+
+
+def test_each_fault_of_one_host_voids_the_run(folder):
+    late = rows({"0": 300}) + "".join(rows({"1": 400}, first=START + 2).splitlines(True)[1:])
+    gap = [line for line in rows(WATTS["b"]).splitlines(True) if not line.startswith(
+        tuple(f"{START + second},1," for second in range(50, 54)))]
+    once = [line for line in rows(WATTS["b"]).splitlines(True) if ",1," not in line or line.startswith(f"{START},1")]
+    faults = {
+        "telemetry_file_missing": (None, "b: b.csv"),
+        "telemetry_file_empty": ("", "b: b.csv"),
+        "timestamp_column_missing": ("index,power.draw [W]\n0,1\n", "b"),
+        "power_column_missing": ("timestamp,index\n1,1\n", "b"),
+        "gpu_identity_column_missing": ("timestamp,power.draw [W]\n1800000000,1\n", "b"),
+        "invalid_timestamp_sample": (rows(WATTS["b"]) + "yesterday,0,300\n", "b: 1 of 223 rows"),
+        "invalid_power_sample": (rows(WATTS["b"]) + f"{START},0,broken\n", "b: the first at"),
+        "gpu_identity_missing": (rows(WATTS["b"]) + f"{START},,300\n", "b"),
+        "no_usable_power_samples": (rows(WATTS["b"], first=START - 90, last=START - 50),
+                                    "b: the recording goes from"),
+        "insufficient_power_samples": ("".join(once), "b: GPU 1: 1 sample"),
+        "benchmark_window_not_bracketed": (late, "b: GPU 1: first sample 2.000 s after the start"),
+        "sampling_gap_exceeded": ("".join(gap), "b: GPU 1: 5.000 s, at most 3 s"),
+        "telemetry_file_unreadable": (rows(WATTS["b"]) + '1,"' + "x" * 200000, "b: b.csv"),
+    }
+    for reason, (text, detail) in faults.items():
+        folder.write("agg_run.json", json.dumps({"hw": "h100", "tp": 4}, indent=2))
+        (folder.path / "b.csv").unlink(missing_ok=True)
+        if text is not None:
+            folder.write("b.csv", text)
+        folder.hosts(*ROLES)
+        not_valid(folder, reason, detail=f"{reason} ({detail}")
+        record = folder.record
+        same(([], [reason]), (record["hosts"]["a"]["reasons"], record["hosts"]["b"]["reasons"]))
+        same(1, len(record["failures"]))
+        is_in(f"b: {reason}", record["failures"][0])
+        same(10000.0, record["per_gpu_energy_j"]["a/0"])
+        same(1, folder.hosts(*ROLES, "--require-power").status)
+        same(1, folder.hosts(*ROLES, environment={"REQUIRE_POWER": "yes"}).status)
+
+
+def test_reasons_are_in_order(folder):
+    """Benchmark first, then the hosts as they were given, then what concerns all."""
+    folder.write("run.json", json.dumps({**RUN, "completed": 0, "duration": 200}))
+    folder.write("a.csv", rows(WATTS["a"]) + "yesterday,0,300\n")
+    folder.write("b.csv", rows(WATTS["b"], last=START + 50))
+    folder.write("a_identity.csv", "nothing\n")
+    folder.call("--host", "b=b.csv", "--host", "a=a.csv", "--expected-num-gpus", "5", "--role", "agg=a")
+    same(["benchmark_duration_mismatch", "invalid_successful_query_count", "benchmark_window_not_bracketed",
+          "invalid_timestamp_sample", "gpu_identity_unreadable", "expected_gpu_count_mismatch",
+          "topology_env_mismatch"], folder.record["reasons"])
+    same(["b: benchmark_window_not_bracketed", "a: invalid_timestamp_sample", "a: gpu_identity_unreadable"],
+         [": ".join(failure.split(": ")[:2]) for failure in folder.record["failures"]])
+    same({"b/0": ["benchmark_window_not_bracketed"], "b/1": ["benchmark_window_not_bracketed"]},
+         folder.record["device_issues"])
+
+
+def test_without_a_window_nothing_is_read(folder):
+    folder.write("run.json", "{")
+    folder.call("--host", "a=absent.csv")
+    not_valid(folder, "invalid_benchmark_result")
+    same(({}, None), (folder.record["hosts"], folder.record["benchmark_window"]))
+
+
+def test_expected_count_is_of_all_hosts(folder):
+    folder.hosts("--expected-num-gpus", "8")
+    not_valid(folder, "expected_gpu_count_mismatch", detail="(4 seen on 2 hosts, 8 expected)")
+    folder.hosts("--expected-num-gpus", "0")
+    not_valid(folder, "invalid_expected_gpu_count")
+
+
+def test_max_sample_gap(folder):
+    folder.write("b.csv", rows(WATTS["b"], step=5))
+    not_valid(folder.hosts(), "sampling_gap_exceeded")
+    same(100000.0, folder.hosts("--max-sample-gap", "5").aggregate["total_gpu_energy_j"])
+    folder.hosts("--max-sample-gap", "nan")
+    same(["invalid_max_sample_gap"], folder.record["reasons"])
+
+
+def test_absurd_watts(folder):
+    folder.write("b.csv", rows({"0": "1e308", "1": "1e308"}))
+    not_valid(folder.hosts(), "non_finite_power_metric")
+
+
+def test_aggregate_faults(folder):
+    (folder.path / "agg_run.json").unlink()
+    folder.hosts()
+    same(["aggregate_result_missing"], folder.record["reasons"])
+    folder.write("agg_run.json", "[1]")
+    folder.hosts()
+    same((["aggregate_result_unwritable"], b"[1]"),
+         (folder.record["reasons"], (folder.path / "agg_run.json").read_bytes()))
+
+
+def test_the_record_goes_over_no_input(folder):
+    folder.write("b_identity.csv", "index,uuid\n0,U0\n1,U1\n")
+    for target in ("b.csv", "b_identity.csv", "run.json", "agg_run.json"):
+        before = folder.files()
+        folder.hosts("--validation-result", target)
+        is_in("validation_result_unwritable", folder.err)
+        same(before[target] if target != "agg_run.json" else None,
+             folder.files()[target] if target != "agg_run.json" else None)
+    same(0, folder.hosts("--validation-result", "new/record.json").status)
+    same(True, json.loads((folder.path / "new/record.json").read_text())["power_valid"])
+
+
+# ---- Who the GPUs are
+
+
+def test_uuids_from_each_kind_of_file(folder):
+    folder.write("a_identity.csv", "index, uuid, name\n0, GPU-a0, H100\n1, GPU-a1, H100\n2, [N/A], H100\n")
+    for name, text in {
+        "b_devices.json": [{"gpu": 0, "uuid": "GPU-b0"}, {"gpu": "1", "uuid": " GPU-b1 "}],
+        "b_identity.json": {"gpu_data": [{"gpu": 0, "asic": {"vendor": "AMD", "uuid": "GPU-b0"}},
+                                         {"gpu": 1, "board": {"x": [{"uuid": "N/A"}, {"uuid": "GPU-b1"}]}}]},
+    }.items():
+        folder.write(name, json.dumps(text))
+        folder.hosts("--role", "prefill=a:GPU-a0,1", "--role", "decode=b:0,GPU-b1")
+        same(30000.0, folder.aggregate["prefill_gpu_energy_j"], folder.err)
+        same(["a/GPU-a0", "a/GPU-a1", "b/GPU-b0", "b/GPU-b1"], list(folder.record["per_gpu_energy_j"]))
+        same({"0": "GPU-b0", "1": "GPU-b1"}, folder.record["hosts"]["b"]["gpu_uuids"])
+        same(name, folder.record["computed_from"]["hosts"]["b"]["identity"])
+        (folder.path / name).unlink()
+    folder.write("b_identity.json", json.dumps([{"gpu": 0, "asic": {"asic_serial": "0xB0"}},
+                                                {"gpu": 1, "asic": {"asic_serial": "0xB1"}}]))
+    same(["a/GPU-a0", "a/GPU-a1", "b/0xB0", "b/0xB1"], list(folder.hosts().record["per_gpu_energy_j"]))
+
+
+def test_a_recording_that_names_uuids(folder):
+    folder.write("a.csv", rows({"GPU-x": 100, "GPU-y": 200}).replace("index", "uuid"))
+    same({"GPU-x": "GPU-x", "GPU-y": "GPU-y"}, folder.hosts().record["hosts"]["a"]["gpu_uuids"])
+    folder.write("a_identity.csv", "index,uuid\n1,GPU-x\n0,GPU-y\n")
+    folder.hosts("--role", "prefill=a:1,b:0", "--role", "decode=a:0,b:1")
+    same(40000.0, folder.aggregate["prefill_gpu_energy_j"])  # GPU-x and b's 0
+
+
+def test_a_uuid_twice(folder):
+    folder.write("a_identity.csv", "index,uuid\n0,GPU-1\n1,GPU-2\n")
+    folder.write("b_identity.csv", "index,uuid\n0,GPU-3\n1,GPU-2\n")
+    folder.hosts(*ROLES)
+    not_valid(folder, "gpu_uuid_repeated", detail="(a: GPU 1 and b: GPU 1 are both GPU-2)")
+    same(["a/0", "a/1", "b/0", "b/1"], list(folder.record["per_gpu_energy_j"]))
+    folder.write("b_identity.csv", "index,uuid\n0,GPU-4\n1,GPU-4\n")
+    not_valid(folder.hosts(), "gpu_uuid_repeated", detail="(b: GPU 0 and b: GPU 1 are both GPU-4)")
+
+
+def test_unreadable_identities(folder):
+    for name, text, fault in (
+            ("b_identity.csv", "", "it names no GPU by index and UUID"),
+            ("b_identity.csv", "bus,uuid\n0,GPU-0\n", "its header has no columns index and uuid"),
+            ("b_identity.csv", "index,uuid\n0,GPU-0\n", "it does not name GPU 1"),
+            ("b_identity.csv", "index,uuid\n0,GPU-0\n1,GPU-1\n1,GPU-2\n", "it gives GPU 1 two UUIDs"),
+            ("b_identity.csv", 'index,uuid\n0,"' + "x" * 200000, "a cell of more than 131072 characters"),
+            ("b_devices.json", "[1", "it is no JSON"),
+            ("b_devices.json", '{"gpu": 0}', "it is no list of GPUs"),
+            ("b_devices.json", '[{"gpu": 0}, 7, [], "x"]', "it names no GPU by index and UUID"),
+            ("b_identity.json", "[" * 100000, "it is no JSON"),
+            ("b_identity.json", "[" * 5000 + "]" * 5000, "it names no GPU by index and UUID"),
+    ):
+        folder.write(name, text)
+        folder.hosts(*ROLES)
+        not_valid(folder, "gpu_identity_unreadable", detail=f"(b: {name}: {fault})")
+        same(["gpu_identity_unreadable"], folder.record["hosts"]["b"]["reasons"])
+        (folder.path / name).unlink()
+
+
+# ---- Roles
+
+
+def test_wrong_use(folder):
+    """Refused with 2 and a message; no file is touched."""
+    two = ["--host", "a=a.csv", "--host", "b=b.csv"]
+    before = folder.files()
+    for options, message in (
+            ([], "give --host HOST=FILE for each host, or --nodes FOLDER"),
+            (["--host", "a"], "--host: expected HOST=FILE, with no ':', ',' or '/' in the name, got 'a'"),
+            (["--host", "=a.csv"], "--host: expected HOST=FILE, with no ':', ',' or '/' in the name, got '=a.csv'"),
+            (["--host", "a="], "--host: expected HOST=FILE, with no ':', ',' or '/' in the name, got 'a='"),
+            (["--host", "a=-"], "--host: expected HOST=FILE, with no ':', ',' or '/' in the name, got 'a=-'"),
+            (["--host", "x:y=a.csv"],
+             "--host: expected HOST=FILE, with no ':', ',' or '/' in the name, got 'x:y=a.csv'"),
+            (["--host", "a=a.csv", "--host", "a=b.csv"], "--host: 'a' is named twice"),
+            (["--host", "a=a.csv", "--host", "b=./a.csv"], "--host: 'a' and 'b' have the same file"),
+            (two + ["--nodes", "."], "--host excludes --nodes"),
+            (two + ["--role", "a:0"], "--role: expected prefill, decode or agg before '=', got 'a:0'"),
+            (two + ["--role", "tail=a"], "--role: expected prefill, decode or agg before '=', got 'tail=a'"),
+            (two + ["--role", "prefill="], "--role: unknown host ''; known: a, b in 'prefill='"),
+            (two + ["--role", "prefill=c:0"], "--role: unknown host 'c'; known: a, b in 'prefill=c:0'"),
+            (two + ["--role", "prefill=a,1"], "--role: unknown host '1'; known: a, b in 'prefill=a,1'"),
+            (two + ["--role", "prefill=a:"], "--role: expected a GPU behind 'a:' in 'prefill=a:'"),
+            (two + ["--role", "prefill=a:1-0"], "--role: expected FIRST-LAST, got '1-0' in 'prefill=a:1-0'"),
+            (two + ["--role", "prefill=a:0-3", "--role", "decode=b,a:3"],
+             "--role: a:0-3 (prefill) and a:3 (decode) share GPUs"),
+            (two + ["--role", "prefill=a", "--role", "prefill=a:7"],
+             "--role: a (prefill) and a:7 (prefill) share GPUs"),
+            (two + ["--clock-offset", "a"], "--clock-offset: expected HOST=SECONDS, got 'a'"),
+            (two + ["--clock-offset", "a=inf"], "--clock-offset: expected HOST=SECONDS, got 'a=inf'"),
+            (two + ["--clock-offset", "c=1"], "--clock-offset: unknown host 'c'"),
+            (two + ["--clock-offset", "a=1", "--clock-offset", "a=2"], "--clock-offset: 'a' is named twice"),
+            (two + ["--timezone", "Nowhere/Town"], "unknown time zone 'Nowhere/Town'"),
+            (two + ["--expected-num-gpus", "many"], "expected a whole number, got 'many'"),
+            (two + ["--max-sample-gap", "long"], "expected a number of seconds, got 'long'"),
+    ):
+        folder.call(*options)
+        same((2, ""), (folder.status, folder.out), options)
+        is_in(message, folder.err)
+        same(before, folder.files(), options)
+
+
+def test_roles_and_what_was_recorded(folder):
+    for roles, detail in (
+            (["prefill=a:0-2", "decode=b"], "(a: no GPU 2)"),
+            (["prefill=a:0,5-9,1", "decode=b"], "(a: no GPU 5)"),
+            (["prefill=a:0-18446744073709551615", "decode=b"], "(a: no GPU 2)"),
+            (["prefill=a", "decode=b:GPU-7"], "(b: no GPU GPU-7)"),
+            (["prefill=a", "decode=b:1"], "(b: GPU 0 has no role)"),
+            (["prefill=a"], "(b: GPU 0 has no role)"),
+    ):
+        folder.hosts(*(word for role in roles for word in ("--role", role)))
+        not_valid(folder, "topology_env_mismatch", detail=detail)
+        same({}, folder.record["per_gpu_role"])
+    folder.write("a_identity.csv", "index,uuid\n0,GPU-0\n1,GPU-1\n")
+    folder.hosts("--role", "prefill=a:0-1", "--role", "decode=a:GPU-1,b")
+    not_valid(folder, "topology_env_mismatch", detail="(a: GPU 1 is named twice)")
+
+
+def test_a_host_may_be_called_anything(folder):
+    """What a folder is called comes back in the record and in no message as it is."""
+    names = [b"line\nbreak", b"\x1b[31mred", b"\xff\xfe", b"a,b:c=d", b'"quoted"', "Knoten-\u00e4".encode(), b"-x"]
+    nodes = os.fsencode(folder.path / "nodes")
+    os.mkdir(nodes)
+    for name in names:
+        folder.write("x/gpu_metrics.csv", rows({"0": 100}))
+        os.rename(folder.path / "x", nodes + b"/" + name)
+    folder.call("--nodes", "nodes")
+    same((0, 70000.0), (folder.status, folder.aggregate["total_gpu_energy_j"]), folder.err)
+    same({'"quoted"/0', "%FF%FE/0", "-x/0", "Knoten-\u00e4/0", "a,b:c=d/0", "line\nbreak/0", "\x1b[31mred/0"},
+         set(folder.record["per_gpu_energy_j"]))
+    os.remove(nodes + b"/\x1b[31mred/gpu_metrics.csv")
+    for options in ([], ["--role", "agg=a"], ["--clock-offset", "\x1b=1"]):
+        folder.call("--nodes", "nodes", *options)
+        same(2 if options else 0, folder.status)
+        same(set(), {c for c in folder.err if c < " "} - {"\n"}, folder.err)
+
+
+# ---- Clocks
+
+
+def test_a_clock_offset_is_applied(folder):
+    folder.write("a.csv", rows({"0": load(100, 500)}))
+    folder.write("b.csv", rows({"0": load(100, 500, late=5)}, first=START, last=START + LENGTH + 10))
+    right = folder.hosts("--clock-offset", "b=-5").record
+    # 99 s x 500 W, and a second of slope at 300 W on average: the reading at the end is idle.
+    same({"a/0": 49800.0, "b/0": 49800.0}, right["per_gpu_energy_j"])
+    same((0.0, -5.0), tuple(right["computed_from"]["hosts"][host]["clock_offset_s"] for host in "ab"))
+    same("", folder.err)
+    same(0.0, right["clock_offset_estimates"]["b"]["offset_s"])
+
+
+def test_an_offset_is_estimated_and_not_applied(folder):
+    folder.write("a.csv", rows({"0": load(100, 500)}, first=START - 20, last=START + LENGTH + 20))
+    folder.write("b.csv", rows({"0": load(100, 500, late=5)}, first=START - 20, last=START + LENGTH + 20))
+    folder.hosts()
+    same({"a/0": 49800.0, "b/0": 48200.0}, folder.record["per_gpu_energy_j"])
+    # b: 4 s x 100 W, 1 s of slope at 300 W on average, 95 s x 500 W.
+    estimates = folder.record["clock_offset_estimates"]
+    same((0.0, -5.0), (estimates["a"]["offset_s"], estimates["b"]["offset_s"]))
+    assert estimates["b"]["uncertainty_s"] <= 3, estimates
+    is_in("aggregate-power: b: clock_offset: the load comes and goes 5 s later than on the other hosts", folder.err)
+    is_in("pass --clock-offset b=-5\n", folder.err)
+    same(0.0, folder.record["computed_from"]["hosts"]["b"]["clock_offset_s"])
+    folder.hosts("--clock-offset", "b=-2")
+    same(-3.0, folder.record["clock_offset_estimates"]["b"]["offset_s"])  # what is left of it
+    is_in("pass --clock-offset b=-5\n", folder.err)
+
+
+def test_no_edge_no_estimate(folder):
+    same({"a": None, "b": None}, folder.hosts().record["clock_offset_estimates"])
+
+
+def test_a_zone_for_each_host(folder):
+    """STEM_context.json beside each file; --timezone goes before it."""
+    def stamp(second, hours):
+        return (datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=second, hours=hours)).strftime(
+            "%Y/%m/%d %H:%M:%S")
+
+    for host, hours in (("a", 0), ("b", 9)):
+        lines = rows(WATTS[host]).splitlines()
+        folder.write(f"{host}.csv", "\n".join([lines[0]] + [
+            ",".join([stamp(int(line.split(",")[0]), hours), *line.split(",")[1:]]) for line in lines[1:]]))
+        folder.write(f"{host}_context.json", json.dumps({"timestamp_timezone": f"+0{hours}:00"}))
+    same(100000.0, folder.hosts().aggregate["total_gpu_energy_j"])
+    same(("+09:00", "file"), tuple(folder.record["computed_from"]["hosts"]["b"][key]
+                                   for key in ("timezone", "timezone_source")))
+    folder.hosts("--timezone", "UTC")
+    same(["no_usable_power_samples"], folder.record["reasons"])
+    is_in("  b: the recording would cover the window if its stamps were in +09:00", folder.err)
+
+
+# ---- Dry run
+
+
+def test_dry_run(folder):
+    before = folder.files()
+    folder.hosts(*ROLES, "--dry-run")
+    same(before, folder.files())
+    is_in("agg_run.json: prefill_gpu_energy_j: absent -> 30000.0\n", folder.out)
+    is_in("dry run: nothing was written", folder.out)
+    same(0, folder.status)
+    folder.write("b.csv", "")
+    same(1, folder.hosts("--dry-run", "--require-power").status)
+
+
+def main():
+    tests = {name[5:]: test for name, test in globals().items() if name.startswith("test_")}
+    wanted = sys.argv[1:] or list(tests)
+    failed = 0
+    for name in wanted:
+        with tempfile.TemporaryDirectory() as path:
+            try:
+                tests[name](Folder(path))
+            except Exception as error:  # a broken record fails its test, not the rest
+                failed += 1
+                print(f"FAILED {name}: {type(error).__name__}: {error}")
+    print(f"{len(wanted) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
