@@ -7,7 +7,6 @@
 #include "aggregate_power/base/error.h"
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/base/python_number.h"
-#include "aggregate_power/base/unicode.h"
 #include "aggregate_power/commands/command.h"
 #include "aggregate_power/jobs/aggregate.h"
 
@@ -26,24 +25,6 @@ struct Texts {
   bool dry_run = false;
   TelemetryOptionTexts telemetry;
 };
-
-CLI::Validator whole_number() {
-  return CLI::Validator(
-      [](std::string& text) {
-        return python_int(text) ? std::string()
-                                : fmt::format("expected a whole number, got '{}'", text);
-      },
-      "");
-}
-
-CLI::Validator seconds() {
-  return CLI::Validator(
-      [](std::string& text) {
-        return python_float(text) ? std::string()
-                                  : fmt::format("expected a number of seconds, got '{}'", text);
-      },
-      "");
-}
 
 AggregateRequest request_of(const Texts& texts) {
   AggregateRequest request;
@@ -88,6 +69,7 @@ Command aggregate_command() {
       "aggregate-power");
   command.usage =
       "--bench-result FILE --agg-result FILE [OPTIONS]\n"
+      "       aggregate-power agentic --result-dir FOLDER --agg-result FILE [OPTIONS]\n"
       "       aggregate-power backfill STORE... [OPTIONS]\n"
       "       aggregate-power inspect FILE [OPTIONS]\n"
       "       aggregate-power synthesize --phase SECONDS:WATTS --out FILE [OPTIONS]";

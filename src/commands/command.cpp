@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/base/error.h"
+#include "aggregate_power/base/python_number.h"
 #include "aggregate_power/base/unicode.h"
 
 namespace aggregate_power {
@@ -176,6 +177,7 @@ bool required_by_environment() {
 std::vector<Command> all_commands() {
   std::vector<Command> commands;
   commands.push_back(aggregate_command());
+  commands.push_back(agentic_command());
   commands.push_back(backfill_command());
   commands.push_back(inspect_command());
   commands.push_back(synthesize_command());
@@ -191,6 +193,24 @@ void take_one_of(Command& command, CLI::Option& option, const std::vector<std::s
       },
       ""));
   command.words[option.get_name()] = words;
+}
+
+CLI::Validator whole_number() {
+  return CLI::Validator(
+      [](std::string& text) {
+        return python_int(text) ? std::string()
+                                : fmt::format("expected a whole number, got '{}'", text);
+      },
+      "");
+}
+
+CLI::Validator seconds() {
+  return CLI::Validator(
+      [](std::string& text) {
+        return python_float(text) ? std::string()
+                                  : fmt::format("expected a number of seconds, got '{}'", text);
+      },
+      "");
 }
 
 void add_telemetry_options(Command& command, TelemetryOptionTexts& texts) {

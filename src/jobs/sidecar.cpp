@@ -116,6 +116,7 @@ Json computed_from(const SidecarContent& content) {
     for (const auto& [cause, count] : by_cause(facts.skipped)) skipped[std::string(cause)] = count;
   }
   origin["skipped"] = std::move(skipped);
+  if (!content.window_source.empty()) origin["window_source"] = content.window_source;
   if (content.zone_report) {
     origin["timezone_evidence"] = {{"candidates", content.zone_report->offsets},
                                    {"margin", content.zone_report->margin}};
@@ -145,6 +146,10 @@ std::string sidecar_text(const SidecarContent& content) {
     }
   }
   record["metrics"] = std::move(metrics);
+  // The original says it of a run without a window only (contract.md D).
+  if (!content.window_source.empty() && !content.benchmark) {
+    record["window_source"] = content.window_source;
+  }
   record["computed_from"] = computed_from(content);
   return record.dump(2, ' ', true, Json::error_handler_t::replace);
 }

@@ -31,6 +31,7 @@ struct Command {
 };
 
 Command aggregate_command();
+Command agentic_command();
 Command backfill_command();
 Command inspect_command();
 Command synthesize_command();
@@ -70,6 +71,10 @@ struct TelemetryOptionTexts {
   std::string timezone;
 };
 void add_telemetry_options(Command& command, TelemetryOptionTexts& texts);
+
+// A whole number, a number of seconds, as Python's int() and float() read them.
+CLI::Validator whole_number();
+CLI::Validator seconds();
 
 // A number between two bounds, both allowed. The parser's own check speaks its own words.
 template <typename T>

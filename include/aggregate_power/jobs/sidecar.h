@@ -63,11 +63,16 @@ struct SidecarContent {
   std::optional<TelemetryFacts> telemetry;  // nothing: it was not read
   std::optional<ZoneReport> zone_report;
   std::optional<Origin> origin;  // of runs in bulk
+  // Where the window was taken from, when that is no benchmark result.
+  std::string window_source;
 };
 
 inline constexpr const char* kTrapezoidMethod =
     "per_device_trapezoidal_with_linear_boundary_interpolation";
 inline constexpr const char* kSampleMeanMethod = "mean_of_sample_buckets";
+
+// Of a window that is the whole of an AIPerf profile; contract.md D.
+inline constexpr const char* kProfileWindowSource = "aiperf_profile_lifecycle";
 
 std::string sidecar_text(const SidecarContent& content);
 
