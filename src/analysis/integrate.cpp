@@ -2,21 +2,15 @@
 #include "aggregate_power/analysis/integrate.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include <fmt/format.h>
 
+#include "aggregate_power/analysis/interpolation.h"
 #include "aggregate_power/base/unicode.h"
 #include "aggregate_power/inputs/device_names.h"
 
 namespace aggregate_power {
-namespace {
-
-// A sample this close to an edge is the edge.
-constexpr double kSameInstantS = 1e-9;
-
-}  // namespace
 
 Sample DeviceIntegrator::finished_stamp() {
   const double watts = same_stamp_->mean();
@@ -40,7 +34,7 @@ void DeviceIntegrator::integrate_to(Sample sample) {
   if (!inside_) {
     if (sample.unix_s < window_.start_unix_s) return;
     inside_ = true;
-    point_ = {window_.start_unix_s, watts_at(window_.start_unix_s, sample)};
+    point_ = {window_.start_unix_s, watts_at(window_.start_unix_s, before_, sample)};
   }
   if (sample.unix_s > window_.start_unix_s && sample.unix_s < window_.end_unix_s) {
     result_.energy_j += trapezoid_j(point_, sample);
@@ -48,18 +42,11 @@ void DeviceIntegrator::integrate_to(Sample sample) {
     is_steady_ = true;
   }
   if (sample.unix_s >= window_.end_unix_s) {
-    const Sample end = {window_.end_unix_s, watts_at(window_.end_unix_s, sample)};
+    const Sample end = {window_.end_unix_s, watts_at(window_.end_unix_s, before_, sample)};
     result_.energy_j += trapezoid_j(is_steady_ ? before_ : point_, end);
     is_steady_ = false;
     done_ = true;
   }
-}
-
-// `right` is the first sample at or behind `unix_s`.
-double DeviceIntegrator::watts_at(double unix_s, Sample right) const {
-  if (std::abs(right.unix_s - unix_s) <= kSameInstantS) return right.watts;
-  const double fraction = (unix_s - before_.unix_s) / (right.unix_s - before_.unix_s);
-  return before_.watts + fraction * (right.watts - before_.watts);
 }
 
 DeviceEnergy DeviceIntegrator::finish() {

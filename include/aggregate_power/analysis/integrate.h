@@ -73,7 +73,6 @@ class DeviceIntegrator {
   }
   void take_near_edge(Sample sample);
   void integrate_to(Sample sample);
-  double watts_at(double unix_s, Sample right) const;
 
   Window window_;
   Sample stamp_;  // the newest stamp; may get more readings
