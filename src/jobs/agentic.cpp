@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/analysis/fleet_power.h"
+#include "aggregate_power/analysis/request_share.h"
 #include "aggregate_power/base/archive.h"
 #include "aggregate_power/base/error.h"
 #include "aggregate_power/base/file.h"
@@ -70,7 +72,7 @@ class Run {
     ProfileReading reading = read();
     if (reading.reasons.empty()) write_window(benchmark_text(*reading.benchmark), reading.reasons);
     if (reading.reasons.empty()) {
-      judge_window({reading.benchmark, {}});
+      judge_window(reading);
     } else {
       verdict_.reasons = reading.reasons;
       verdict_.measurement.integration.expected_num_gpus = request_.expected_num_gpus;
@@ -140,13 +142,39 @@ class Run {
     }
   }
 
-  void judge_window(const BenchmarkReading& reading) {
+  void judge_window(const ProfileReading& reading) {
     const Recording recording(telemetry_path_, request_.zone, request_.columns);
     MeasurementRequest wanted;
     wanted.expected_num_gpus = request_.expected_num_gpus;
     wanted.max_sample_gap_s = request_.max_sample_gap_s;
     wanted.with_snapshots = true;
-    verdict_ = judge(wanted, recording, reading);
+    FleetPowerGatherer power(reading.benchmark->window, request_.max_sample_gap_s);
+    if (reading.failed_requests > 0) {
+      wanted.also = [&](std::span<const Reading> readings) { power.take(readings); };
+    }
+    verdict_ = judge(wanted, recording, {reading.benchmark, {}});
+    failed_requests_ = {reading.failed_requests, 0.0};
+    if (reading.failed_requests > 0) failed_requests_->energy_share_j = failed_share_j(power);
+  }
+
+  // Reads the records once more: when each request was in flight needs memory, and mostly none
+  // failed. Nothing when some record does not say when that was.
+  std::optional<double> failed_share_j(FleetPowerGatherer& power) const {
+    if (!verdict_.reasons.empty()) return std::nullopt;
+    const std::optional<FleetPower> fleet = power.finish();
+    if (!fleet) return std::nullopt;
+    FailedShare share;
+    bool is_known = true;
+    try {
+      const auto records = decompressed(open_source(records_path_), records_path_);
+      read_profile_records({*records, records_path_}, [&](const ProfileRecord& record) {
+        is_known = is_known && record.in_flight.has_value();
+        if (is_known) share.add(*record.in_flight, record.is_profiling && record.failed);
+      });
+    } catch (const std::exception&) {  // changed meanwhile
+      return std::nullopt;
+    }
+    return is_known ? std::optional(share.energy_j(*fleet)) : std::nullopt;
   }
 
   Publication publication() const {
@@ -173,6 +201,7 @@ class Run {
     content.telemetry_source = telemetry_path_;
     content.benchmark_result = window_path_;
     content.window_source = kProfileWindowSource;
+    content.failed_requests = failed_requests_;
     return sidecar_text(content);
   }
 
@@ -184,6 +213,7 @@ class Run {
   std::string records_path_;
   std::vector<std::string> changes_;  // that a dry run would make to the window
   Verdict verdict_;
+  std::optional<FailedRequests> failed_requests_;  // nothing: there was no window
 };
 
 }  // namespace

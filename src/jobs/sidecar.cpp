@@ -86,6 +86,16 @@ Json accumulator_json(const std::optional<AccumulatorCheck>& check) {
           {"stream_span_s", check->stream_span_s}};
 }
 
+Json failed_requests_json(const FailedRequests& failed, bool valid) {
+  Json energy_j;
+  if (valid && failed.energy_share_j && std::isfinite(*failed.energy_share_j)) {
+    energy_j = rounded(*failed.energy_share_j, kAuditDecimals);
+  }
+  return {{"count", failed.count},
+          {"energy_share_j", energy_j},
+          {"method", "power_shared_equally_by_requests_in_flight"}};
+}
+
 Json file_json(const InputFile& file) { return {{"bytes", file.bytes}, {"xxh3_128", file.hash}}; }
 
 void add_origin(Json& record, const Origin& origin) {
@@ -146,6 +156,9 @@ std::string sidecar_text(const SidecarContent& content) {
     }
   }
   record["metrics"] = std::move(metrics);
+  if (content.failed_requests) {
+    record["failed_requests"] = failed_requests_json(*content.failed_requests, valid);
+  }
   // The original says it of a run without a window only (contract.md D).
   if (!content.window_source.empty() && !content.benchmark) {
     record["window_source"] = content.window_source;

@@ -51,6 +51,13 @@ struct ZoneReport {
   double margin = 0;                 // ZoneFinding's
 };
 
+// Of an agentic run, whose energy is that of all requests and whose counts are of those that
+// succeeded.
+struct FailedRequests {
+  std::uint64_t count = 0;
+  std::optional<double> energy_share_j;  // nothing: it cannot be told; written only of valid runs
+};
+
 struct SidecarContent {
   Reasons reasons;
   std::string telemetry_source;
@@ -65,6 +72,7 @@ struct SidecarContent {
   std::optional<Origin> origin;  // of runs in bulk
   // Where the window was taken from, when that is no benchmark result.
   std::string window_source;
+  std::optional<FailedRequests> failed_requests;
 };
 
 inline constexpr const char* kTrapezoidMethod =
