@@ -200,8 +200,9 @@ class Tally {
       return;
     }
     ++completed_;
-    add(record.input_tokens, input_tokens_);
-    add(record.output_tokens, output_tokens_);
+    const bool has_input = add(record.input_tokens, input_tokens_);
+    const bool has_output = add(record.output_tokens, output_tokens_);
+    if (!has_input || !has_output) ++without_length_;
   }
 
   std::uint64_t failed() const { return failed_; }
@@ -211,16 +212,16 @@ class Tally {
   // Empty: each that counts has both lengths, and there are tokens.
   std::string fault() const {
     if (without_length_ > 0) {
-      return fmt::format("{} of {} requests that succeeded", without_length_, completed_);
+      return fmt::format("{} of {} successful requests", without_length_, completed_);
     }
     if (input_tokens_ == 0) return "all inputs are empty";
     return output_tokens_ == 0 ? "all outputs are empty" : "";
   }
 
  private:
-  void add(const std::optional<std::int64_t>& tokens, std::int64_t& sum) {
-    const bool is_good = tokens && *tokens >= 0 && !__builtin_add_overflow(sum, *tokens, &sum);
-    if (!is_good) ++without_length_;
+  // False: there is none, or too many together.
+  static bool add(const std::optional<std::int64_t>& tokens, std::int64_t& sum) {
+    return tokens && *tokens >= 0 && !__builtin_add_overflow(sum, *tokens, &sum);
   }
 
   std::uint64_t failed_ = 0;
