@@ -7,14 +7,13 @@
 
 #include <fmt/format.h>
 
-#include "aggregate_power/analysis/fleet_power.h"
-#include "aggregate_power/analysis/request_share.h"
 #include "aggregate_power/base/archive.h"
 #include "aggregate_power/base/error.h"
 #include "aggregate_power/base/file.h"
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/inputs/profile.h"
 #include "aggregate_power/jobs/artifact_names.h"
+#include "aggregate_power/jobs/failed_requests.h"
 #include "aggregate_power/jobs/publish.h"
 #include "aggregate_power/jobs/recording.h"
 #include "aggregate_power/jobs/side_files.h"
@@ -37,13 +36,11 @@ std::string find_file(const std::string& folder, std::string_view name) {
   return in_folder(folder, name);
 }
 
-constexpr std::string_view kRecordsName = "profile_export.jsonl";
-
 // aiperf_artifacts, or the first folder in it that has the records where itself has not.
 std::string find_profile(const std::string& result_dir) {
-  const std::string artifacts = in_folder(result_dir, "aiperf_artifacts");
+  const std::string artifacts = in_folder(result_dir, kProfileFolder);
   const auto has_records = [](const std::string& folder) {
-    return is_regular_file(find_file(folder, kRecordsName));
+    return is_regular_file(find_file(folder, kProfileRecords));
   };
   if (has_records(artifacts)) return artifacts;
   std::string first;
@@ -62,10 +59,10 @@ class Run {
       : request_(request),
         telemetry_path_(find_file(request.result_dir, "gpu_metrics.csv")),
         window_path_(in_folder(request.result_dir, "agentic_power_window.json")),
-        zone_path_(in_folder(request.result_dir, "agentic_power_timezone_offset.txt")) {
+        zone_path_(in_folder(request.result_dir, kCapturedZone)) {
     const std::string profile = find_profile(request.result_dir);
-    summary_path_ = find_file(profile, "profile_export_aiperf.json");
-    records_path_ = find_file(profile, kRecordsName);
+    summary_path_ = find_file(profile, kProfileSummary);
+    records_path_ = find_file(profile, kProfileRecords);
   }
 
   Delivered run() {
@@ -115,7 +112,7 @@ class Run {
       return zone;
     }
     try {
-      zone.zone = captured_zone(read_up_to(*open_source(zone_path_), 4096));
+      zone.zone = captured_zone(read_up_to(*open_source(zone_path_), kMostZoneBytes));
       if (!zone.zone) zone.fault.add(Reason::profile_timezone_offset_invalid, zone_path_);
     } catch (const FileError& error) {
       zone.fault.add(Reason::profile_timezone_offset_invalid, error.what());
@@ -148,33 +145,12 @@ class Run {
     wanted.expected_num_gpus = request_.expected_num_gpus;
     wanted.max_sample_gap_s = request_.max_sample_gap_s;
     wanted.with_snapshots = true;
-    FleetPowerGatherer power(reading.benchmark->window, request_.max_sample_gap_s);
-    if (reading.failed_requests > 0) {
-      wanted.also = [&](std::span<const Reading> readings) { power.take(readings); };
-    }
     verdict_ = judge(wanted, recording, {reading.benchmark, {}});
-    failed_requests_ = {reading.failed_requests, 0.0};
-    if (reading.failed_requests > 0) failed_requests_->energy_share_j = failed_share_j(power);
-  }
-
-  // Reads the records once more: when each request was in flight needs memory, and mostly none
-  // failed. Nothing when some record does not say when that was.
-  std::optional<double> failed_share_j(FleetPowerGatherer& power) const {
-    if (!verdict_.reasons.empty()) return std::nullopt;
-    const std::optional<FleetPower> fleet = power.finish();
-    if (!fleet) return std::nullopt;
-    FailedShare share;
-    bool is_known = true;
-    try {
-      const auto records = decompressed(open_source(records_path_), records_path_);
-      read_profile_records({*records, records_path_}, [&](const ProfileRecord& record) {
-        is_known = is_known && record.in_flight.has_value();
-        if (is_known) share.add(*record.in_flight, record.is_profiling && record.failed);
-      });
-    } catch (const std::exception&) {  // changed meanwhile
-      return std::nullopt;
-    }
-    return is_known ? std::optional(share.energy_j(*fleet)) : std::nullopt;
+    FailedRequestsRequest failed;
+    failed.count = reading.failed_requests;
+    failed.max_sample_gap_s = request_.max_sample_gap_s;
+    failed.records = [this] { return decompressed(open_source(records_path_), records_path_); };
+    failed_requests_ = failed_requests(failed, recording, verdict_);
   }
 
   Publication publication() const {

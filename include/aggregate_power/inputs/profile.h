@@ -42,6 +42,9 @@ struct ProfileZone {
   Reasons fault;
 };
 
+// Far more than an offset and blanks around it.
+inline constexpr std::size_t kMostZoneBytes = 4096;
+
 // "+0900", "-08:00": what `date +%z` wrote when the run began. Nothing for any other text.
 std::optional<Zone> captured_zone(std::string_view text);
 
