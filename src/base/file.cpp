@@ -341,6 +341,27 @@ bool is_regular_file(const std::string& path) noexcept {
   return stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
 }
 
+bool holds(const std::string& path, std::string_view bytes) {
+  struct stat found;
+  if (stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode) ||
+      static_cast<std::uint64_t>(found.st_size) != bytes.size()) {
+    return false;
+  }
+  try {
+    return read_file(path) == bytes;
+  } catch (const FileError&) {
+    return false;
+  }
+}
+
+bool is_same_file(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  struct stat found_a;
+  struct stat found_b;
+  return stat(a.c_str(), &found_a) == 0 && stat(b.c_str(), &found_b) == 0 &&
+         found_a.st_dev == found_b.st_dev && found_a.st_ino == found_b.st_ino;
+}
+
 std::string resolve_links(const std::string& path) {
   constexpr int kMostLinks = 40;  // as the kernel
   std::string at = path;
@@ -506,6 +527,12 @@ void remove_stale_temporaries(const std::string& target) noexcept {
     if (folder == folder_of(target) || is_first_look(folder)) remove_stale_in(folder);
   } catch (...) {  // what stays now goes with a later run
   }
+}
+
+void replace_file(const std::string& path, std::string_view bytes) {
+  remove_stale_temporaries(path);
+  if (holds(path, bytes)) return sync_in_place(path);
+  PendingFile(path, bytes).commit();
 }
 
 }  // namespace aggregate_power

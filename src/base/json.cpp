@@ -5,6 +5,7 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
+#include <memory>
 #include <set>
 
 #if defined(__SSE2__)
@@ -125,7 +126,9 @@ struct Position {
 class Scanner {
  public:
   Scanner(ByteSource& source, const std::function<void(const JsonMember&)>& on_member)
-      : source_(source), on_member_(on_member) {}
+      : source_(source), on_member_(on_member) {
+    buffer_[0] = '\0';
+  }
 
   JsonDocument document() {
     refuse_byte_order_mark();
@@ -157,18 +160,18 @@ class Scanner {
     if (ended_) return;
     if (token_begin_ != nullptr) {
       keep_token();
-      token_begin_ = buffer_.data();
+      token_begin_ = buffer_.get();
     }
-    buffer_offset_ += static_cast<std::uint64_t>(p_ - buffer_.data());
-    const std::size_t count = source_.read({buffer_.data(), kBufferSize});
+    buffer_offset_ += static_cast<std::uint64_t>(p_ - buffer_.get());
+    const std::size_t count = source_.read({buffer_.get(), kBufferSize});
     ended_ = count == 0;
-    p_ = buffer_.data();
+    p_ = buffer_.get();
     end_ = p_ + count;
     buffer_[count] = '\0';
   }
 
   std::uint64_t offset() const {
-    return buffer_offset_ + static_cast<std::uint64_t>(p_ - buffer_.data());
+    return buffer_offset_ + static_cast<std::uint64_t>(p_ - buffer_.get());
   }
 
   Position here() const { return {line_, offset() - line_offset_ - line_tails_ + 1}; }
@@ -452,11 +455,12 @@ class Scanner {
   ByteSource& source_;
   const std::function<void(const JsonMember&)>& on_member_;
 
-  std::string buffer_ = std::string(kBufferSize + kStep, '\0');
-  const char* p_ = buffer_.data();    // the byte at hand
-  const char* end_ = buffer_.data();  // the buffer's last byte is before this
-  bool ended_ = false;                // the source has no more
-  std::uint64_t buffer_offset_ = 0;   // of the buffer's first byte in the text
+  // Not filled: many a text is far smaller.
+  std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(kBufferSize + kStep);
+  const char* p_ = buffer_.get();    // the byte at hand
+  const char* end_ = buffer_.get();  // the buffer's last byte is before this
+  bool ended_ = false;               // the source has no more
+  std::uint64_t buffer_offset_ = 0;  // of the buffer's first byte in the text
 
   std::uint64_t line_ = 1;
   std::uint64_t line_offset_ = 0;  // of the line's first byte in the text

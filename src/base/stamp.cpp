@@ -33,15 +33,6 @@ bool is_number(std::string_view text) {
 
 __extension__ typedef unsigned __int128 Wide;
 
-// Rounded once. The remainder is kept as a last bit, far below those that a double has.
-double seconds_of(std::int64_t micros) {
-  if (std::abs(micros) < kExactInDouble) return static_cast<double>(micros) / 1e6;
-  const Wide shifted = static_cast<Wide>(std::abs(micros)) << 64;
-  const Wide quotient = shifted / kMicrosInSecond | (shifted % kMicrosInSecond != 0 ? 1 : 0);
-  const double size = std::ldexp(static_cast<double>(quotient), -64);
-  return micros < 0 ? -size : size;
-}
-
 // Nothing where Python raises.
 std::optional<Stamp> stamp_of(const WrittenTime& written, const Zone& zone) {
   if (written.offset_us) {
@@ -54,6 +45,15 @@ std::optional<Stamp> stamp_of(const WrittenTime& written, const Zone& zone) {
 }
 
 }  // namespace
+
+// The remainder is kept as a last bit, far below those that a double has.
+double seconds_of(std::int64_t micros) {
+  if (std::abs(micros) < kExactInDouble) return static_cast<double>(micros) / 1e6;
+  const Wide shifted = static_cast<Wide>(std::abs(micros)) << 64;
+  const Wide quotient = shifted / kMicrosInSecond | (shifted % kMicrosInSecond != 0 ? 1 : 0);
+  const double size = std::ldexp(static_cast<double>(quotient), -64);
+  return micros < 0 ? -size : size;
+}
 
 StampParser::StampParser(Zone zone) : zone_(std::move(zone)) {}
 

@@ -74,6 +74,7 @@ Command aggregate_command() {
       "aggregate-power");
   command.usage =
       "--bench-result FILE --agg-result FILE [OPTIONS]\n"
+      "       aggregate-power agentic --result-dir FOLDER --agg-result FILE [OPTIONS]\n"
       "       aggregate-power backfill STORE... [OPTIONS]\n"
       "       aggregate-power inspect FILE [OPTIONS]\n"
       "       aggregate-power multinode --nodes FOLDER --bench-result FILE --agg-result FILE "

@@ -177,6 +177,7 @@ bool required_by_environment() {
 std::vector<Command> all_commands() {
   std::vector<Command> commands;
   commands.push_back(aggregate_command());
+  commands.push_back(agentic_command());
   commands.push_back(backfill_command());
   commands.push_back(inspect_command());
   commands.push_back(multinode_command());

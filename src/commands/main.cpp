@@ -29,15 +29,15 @@ int run(const std::vector<std::string>& words) {
   }
   if (words[0].starts_with('-')) return run_command(aggregate_command(), words);
   const std::vector<std::string> options(words.begin() + 1, words.end());
+  if (words[0] == "agentic") return run_command(agentic_command(), options);
   if (words[0] == "backfill") return run_command(backfill_command(), options);
   if (words[0] == "inspect") return run_command(inspect_command(), options);
   if (words[0] == "multinode") return run_command(multinode_command(), options);
   if (words[0] == "synthesize") return run_command(synthesize_command(), options);
-  say(stderr,
-      fmt::format(
-          "aggregate-power: error: unknown command '{}'; known: backfill, inspect, multinode, "
-          "synthesize, or options alone; see 'aggregate-power --help'\n",
-          words[0]));
+  say(stderr, fmt::format("aggregate-power: error: unknown command '{}'; known: agentic, backfill, "
+                          "inspect, multinode, "
+                          "synthesize, or options alone; see 'aggregate-power --help'\n",
+                          words[0]));
   return 2;
 }
 

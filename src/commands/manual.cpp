@@ -36,7 +36,7 @@ constexpr Entry kFiles[] = {
      "warning"},
     {"agentic_power_timezone_offset.txt",
      "read, when it stands beside the telemetry and the file above does not tell the zone: the UTC "
-     "offset of stamps without one, such as +0900"},
+     "offset of stamps without one, such as +0900; by agentic also for the profile's times"},
     {"STEM_energy_start.csv, STEM_energy_end.csv",
      "read, when they stand beside the telemetry STEM.csv and an audit record is written: the "
      "energy counters to compare with"},
@@ -49,6 +49,13 @@ constexpr Entry kFiles[] = {
     {"power_validation_STEM.json",
      "written beside the benchmark result STEM.json under schema 2, or where --validation-result "
      "says, with the folders that are missing: the audit record"},
+    {"aiperf_artifacts/profile_export_aiperf.json, profile_export.jsonl",
+     "read by agentic, in the result folder, or in the first folder below aiperf_artifacts that "
+     "has "
+     "them: the window and the counts"},
+    {"agentic_power_window.json, power_validation.json",
+     "written by agentic into the result folder: the window and the counts as a benchmark result, "
+     "and the audit record"},
     {"agg_NAME.json, NAME.json, gpu_metrics.csv",
      "of past runs, looked for by backfill as README.md says; it writes power_validation_NAME.json "
      "beside the aggregate"},

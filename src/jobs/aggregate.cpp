@@ -28,7 +28,10 @@ class Run {
     FinishedRun run;
     run.reasons = verdict_.reasons;
     run.publication = publication();
-    if (verdict_.reasons.empty()) run.success_line = schema_2() ? schema_2_line() : schema_1_line();
+    if (verdict_.reasons.empty()) {
+      run.success_line =
+          schema_2() ? schema_2_line(verdict_, request_.agg_result) : schema_1_line();
+    }
     run.causes = verdict_.measurement.column_faults;
     if (verdict_.measurement.zone_hint) run.hints.push_back(*verdict_.measurement.zone_hint);
     run.warnings = verdict_.warnings;
@@ -94,13 +97,6 @@ class Run {
     content.telemetry_source = telemetry_path_;
     content.benchmark_result = request_.bench_result;
     return sidecar_text(content);
-  }
-
-  std::string schema_2_line() const {
-    return fmt::format(
-        "avg_power_w={:.2f} avg_total_gpu_power_w={:.2f} total_gpu_energy_j={:.2f} (n={}) -> {}",
-        verdict_.metrics[0].value, verdict_.metrics[1].value, verdict_.metrics[2].value,
-        verdict_.measurement.integration.gpu_ids.size(), request_.agg_result);
   }
 
   std::string schema_1_line() const {

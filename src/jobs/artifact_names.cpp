@@ -17,6 +17,12 @@ bool is_json_name(std::string_view name) {
   });
 }
 
+bool is_compressed_or(std::string_view name, std::string_view plain) {
+  return std::ranges::any_of(kCompressions, [&](std::string_view compression) {
+    return name == fmt::format("{}{}", plain, compression);
+  });
+}
+
 }  // namespace
 
 Artifact artifact_of(std::string_view name) {
@@ -68,10 +74,8 @@ bool can_be_result(std::string_view name) {
          name.find("_identity") == std::string_view::npos;
 }
 
-bool is_telemetry_name(std::string_view name) {
-  return std::ranges::any_of(kCompressions, [&](std::string_view compression) {
-    return name == fmt::format("gpu_metrics.csv{}", compression);
-  });
-}
+bool is_telemetry_name(std::string_view name) { return is_compressed_or(name, "gpu_metrics.csv"); }
+
+bool is_records_name(std::string_view name) { return is_compressed_or(name, kProfileRecords); }
 
 }  // namespace aggregate_power

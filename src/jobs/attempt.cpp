@@ -12,6 +12,9 @@
 #include "aggregate_power/base/error.h"
 #include "aggregate_power/base/hash.h"
 #include "aggregate_power/inputs/benchmark.h"
+#include "aggregate_power/inputs/profile.h"
+#include "aggregate_power/jobs/artifact_names.h"
+#include "aggregate_power/jobs/failed_requests.h"
 #include "aggregate_power/jobs/recording.h"
 #include "aggregate_power/jobs/side_files.h"
 
@@ -35,10 +38,12 @@ class Attempting {
   Attempt run(const Place& telemetry, const Place& benchmark) {
     attempt_.telemetry = telemetry;
     attempt_.benchmark = benchmark;
-    const BenchmarkReading reading = read_benchmark_result();
+    const std::optional<ProfileFiles> profile = profile_files(benchmark);
+    const BenchmarkReading reading = profile ? read_profile(*profile) : read_benchmark_result();
     attempt_.verdict.reasons = reading.reasons;
     attempt_.has_window = !reading.reasons.contains(Reason::invalid_benchmark_result) &&
                           !reading.reasons.contains(Reason::invalid_benchmark_window);
+    if (profile) attempt_.has_window = reading.benchmark.has_value();
     if (attempt_.has_window) judge_recording(reading);
     return std::move(attempt_);
   }
@@ -66,6 +71,58 @@ class Attempting {
     return reading;
   }
 
+  // Its files are few and short but for the records, which are hashed as they are read.
+  BenchmarkReading read_profile(const ProfileFiles& profile) {
+    ProfileZone zone = captured_zone_of(profile);
+    if (!profile.summary) {
+      BenchmarkReading none;
+      none.reasons.add(Reason::profile_artifacts_missing,
+                       fmt::format("no {} beside {}", kProfileSummary, attempt_.benchmark.shown));
+      return none;
+    }
+    const OpenedFile summary = open_profile_file(*profile.summary, "profile_summary");
+    const OpenedFile records = open(attempt_.benchmark);
+    const std::string& summary_name = profile.summary->shown;
+    const std::string& records_name = attempt_.benchmark.shown;
+    ContentHash hash;
+    const auto summary_source = decompressed(summary.source(), summary_name);
+    const auto records_source =
+        decompressed(std::make_unique<HashingSource>(records.source(), hash), records_name);
+    ProfileReading reading = aggregate_power::read_profile({*summary_source, summary_name},
+                                                           {*records_source, records_name}, zone);
+    const bool is_whole = hash.bytes() == records.size();  // likewise
+    attempt_.inputs.push_back(
+        {"benchmark_result", records.size(), is_whole ? hash.hex() : hash_of(records)});
+    failed_.count = reading.failed_requests;
+    failed_.max_sample_gap_s = options_.max_sample_gap_s;
+    failed_.records = [records, records_name] {
+      return decompressed(records.source(), records_name);
+    };
+    return {reading.benchmark, reading.reasons};
+  }
+
+  OpenedFile open_profile_file(const Place& place, const char* role) {
+    OpenedFile file = open(place);
+    attempt_.inputs.push_back({role, file.size(), hash_of(file)});
+    return file;
+  }
+
+  ProfileZone captured_zone_of(const ProfileFiles& profile) {
+    ProfileZone zone{options_.zone, {}};
+    if (zone.zone) return zone;
+    if (!profile.captured_zone) {
+      zone.fault.add(Reason::profile_timezone_offset_missing,
+                     fmt::format("no {} with {}", kCapturedZone, attempt_.benchmark.shown));
+      return zone;
+    }
+    const OpenedFile file = open_profile_file(*profile.captured_zone, "profile_timezone_offset");
+    zone.zone = captured_zone_ = captured_zone(read_up_to(*file.source(), kMostZoneBytes));
+    if (!zone.zone) {
+      zone.fault.add(Reason::profile_timezone_offset_invalid, profile.captured_zone->shown);
+    }
+    return zone;
+  }
+
   std::unique_ptr<ByteSource> open_beside(const std::string& name) {
     const auto place = find_beside(attempt_.telemetry, name);
     if (!place) return nullptr;
@@ -82,6 +139,9 @@ class Attempting {
     Recording recording(
         attempt_.telemetry.shown, std::make_unique<OpenedFile>(open(attempt_.telemetry)),
         [this](const std::string& name) { return open_beside(name); }, options_.zone);
+    if (captured_zone_ && recording.zone_source() == "default") {
+      recording.use_zone(*captured_zone_, "file");
+    }
     MeasurementRequest request;
     request.schema_version = options_.schema_version;
     request.expected_num_gpus = expected_num_gpus_;
@@ -92,6 +152,9 @@ class Attempting {
       judge_by_evidence(request, recording, reading);
     } else {
       judge(request, recording, reading);
+    }
+    if (failed_.records && options_.schema_version == 2) {
+      attempt_.failed_requests = failed_requests(failed_, recording, attempt_.verdict);
     }
     attempt_.inputs.insert(attempt_.inputs.begin(),
                            {"telemetry", recording.bytes(), recording.content_hash()});
@@ -192,6 +255,8 @@ class Attempting {
   std::optional<std::int64_t> expected_num_gpus_;
   Attempt attempt_;
   std::vector<std::unique_ptr<OpenedFile>> side_files_;
+  FailedRequestsRequest failed_;       // with records: it is an agentic run
+  std::optional<Zone> captured_zone_;  // of its profile; its recording may lie elsewhere
 };
 
 }  // namespace

@@ -275,7 +275,7 @@ class Backfiller {
   }
 
   bool needs_pieces(const StoredRun& run) const {
-    return run.layout != Layout::agentic && run.aggregate.tree &&
+    return run.aggregate.tree &&
            (!run.aggregate.tree->is_archive() || !request_.revision.output.empty());
   }
 
@@ -318,7 +318,9 @@ class Backfiller {
       Nearby nearby = nearby_pieces(run, kind);
       found.places = std::move(nearby.pieces);
       found.are_own = nearby.is_own;
-      if (!found.places.empty()) continue;
+      // A profile is never but with its run.
+      const bool is_profile = run.layout == Layout::agentic && kind == PieceKind::benchmark_result;
+      if (!found.places.empty() || is_profile) continue;
       if (!task.elsewhere) {
         wait(run);
         return std::nullopt;

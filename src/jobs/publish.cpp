@@ -20,20 +20,6 @@
 namespace aggregate_power {
 namespace {
 
-// `path` holds just these bytes. A file that cannot be read does not.
-bool holds(const std::string& path, std::string_view bytes) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
-      static_cast<std::uint64_t>(status.st_size) != bytes.size()) {
-    return false;
-  }
-  try {
-    return read_file(path) == bytes;
-  } catch (const FileError&) {
-    return false;
-  }
-}
-
 // One file on its way into its place. Bytes that are there already are left alone, but synced: the
 // run that wrote them may have been killed before it could.
 class Step {
@@ -101,14 +87,6 @@ bool is_denial(const std::exception& error) {
   if (system == nullptr) return false;
   const int number = system->code().value();
   return number == EACCES || number == EPERM || number == EROFS;
-}
-
-bool is_same_file(const std::string& a, const std::string& b) {
-  if (a == b) return true;
-  struct stat status_a {};
-  struct stat status_b {};
-  return ::stat(a.c_str(), &status_a) == 0 && ::stat(b.c_str(), &status_b) == 0 &&
-         status_a.st_dev == status_b.st_dev && status_a.st_ino == status_b.st_ino;
 }
 
 // Why the audit record must not be written where it shall be; empty: it may.

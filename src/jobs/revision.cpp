@@ -14,6 +14,7 @@
 #include "aggregate_power/base/hash.h"
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/jobs/aggregate_text.h"
+#include "aggregate_power/jobs/artifact_names.h"
 #include "aggregate_power/jobs/attempt.h"
 #include "aggregate_power/jobs/extended.h"
 #include "aggregate_power/jobs/package_attempt.h"
@@ -54,7 +55,8 @@ Target target_of(const StoredRun& run, const RevisionOptions& options) {
     return is_elsewhere ? join(options.output, join(run.folder.below, name))
                         : join(run.folder.path, name);
   };
-  return {is_elsewhere ? in(fmt::format("agg_{}.json", run.name)) : run.aggregate.path,
+  const char* const aggregate = run.layout == Layout::agentic ? "{}.json" : "agg_{}.json";
+  return {is_elsewhere ? in(fmt::format(fmt::runtime(aggregate), run.name)) : run.aggregate.path,
           in(fmt::format("power_validation_{}.json", run.name)), is_elsewhere};
 }
 
@@ -104,7 +106,10 @@ class Reviser {
 
   void work(Candidates telemetry, Candidates benchmarks) {
     const StoredRun& run = revision_.run;
-    if (run.layout == Layout::agentic) return end(Outcome::not_recomputable, Reason::agentic_run);
+    const auto results = run_is_agentic() ? agentic_results(run) : std::nullopt;
+    if (results && is_multinode(*results)) {
+      return end(Outcome::not_recomputable, Reason::agentic_run, results->shown);
+    }
     if (!run.aggregate.tree) {
       return end(Outcome::not_recomputable, Reason::aggregate_result_missing, run.folder.shown);
     }
@@ -121,7 +126,12 @@ class Reviser {
     } else if (!has_package && telemetry.places.empty()) {
       revision_.reasons.add(Reason::telemetry_file_missing, missing("gpu_metrics.csv"));
     }
-    if (benchmarks.places.empty()) {
+    if (benchmarks.places.empty() && run_is_agentic()) {
+      revision_.reasons.add(
+          Reason::profile_artifacts_missing,
+          results ? fmt::format("no {} in {}", kProfileRecords, results->shown)
+                  : fmt::format("no agentic_{} in {} or beside it", run.name, run.folder.shown));
+    } else if (benchmarks.places.empty()) {
       revision_.reasons.add(Reason::benchmark_result_missing, missing(run.name + ".json"));
     }
     if (!revision_.reasons.empty()) {
@@ -277,6 +287,8 @@ class Reviser {
     content.telemetry_source = relative(folder, attempt.telemetry.below);
     content.benchmark_result = relative(folder, attempt.benchmark.below);
     content.zone_report = attempt.zone_report;
+    content.failed_requests = attempt.failed_requests;
+    if (run_is_agentic()) content.window_source = kProfileWindowSource;
     content.origin = options_as_given();
     content.origin->inputs = attempt.inputs;
     content.origin->inputs.push_back(others_);
@@ -316,6 +328,8 @@ class Reviser {
     };
     revision_.publication = std::move(publication);
   }
+
+  bool run_is_agentic() const { return revision_.run.layout == Layout::agentic; }
 
   Origin options_as_given() const {
     Origin origin;

@@ -2,6 +2,7 @@
 #include "aggregate_power/jobs/sidecar.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 
@@ -60,9 +61,20 @@ Json accumulator_json(const std::optional<AccumulatorCheck>& check) {
           {"stream_span_s", check->stream_span_s}};
 }
 
+Json failed_requests_json(const FailedRequests& failed, bool valid) {
+  Json energy_j;
+  if (valid && failed.energy_share_j && std::isfinite(*failed.energy_share_j)) {
+    energy_j = rounded(*failed.energy_share_j, kAuditDecimals);
+  }
+  return {{"count", failed.count},
+          {"energy_share_j", energy_j},
+          {"method", "power_shared_equally_by_requests_in_flight"}};
+}
+
 Json computed_from(const SidecarContent& content) {
   Json origin = {{"tool_version", AGGREGATE_POWER_VERSION}};
   add_telemetry_facts(origin, content.telemetry);
+  if (!content.window_source.empty()) origin["window_source"] = content.window_source;
   if (content.zone_report) {
     origin["timezone_evidence"] = {{"candidates", content.zone_report->offsets},
                                    {"margin", content.zone_report->margin}};
@@ -89,6 +101,13 @@ std::string sidecar_text(const SidecarContent& content) {
   add_gpus(record, content.integration);
   record["accumulator_check"] = accumulator_json(content.accumulator_check);
   record["metrics"] = metrics_json(valid ? content.metrics : Metrics());
+  if (content.failed_requests) {
+    record["failed_requests"] = failed_requests_json(*content.failed_requests, valid);
+  }
+  // The original says it of a run without a window only (contract.md D).
+  if (!content.window_source.empty() && !content.benchmark) {
+    record["window_source"] = content.window_source;
+  }
   record["computed_from"] = computed_from(content);
   return record_text(record);
 }

@@ -45,7 +45,8 @@ bool is_wanted_member(std::string_view name) {
   return std::ranges::any_of(kCompressions, [&](std::string_view compression) {
     if (!name.ends_with(compression)) return false;
     const std::string_view plain = name.substr(0, name.size() - compression.size());
-    return plain.ends_with(".json") || plain.ends_with(".csv") || plain.ends_with(".txt");
+    return plain.ends_with(".json") || plain.ends_with(".csv") || plain.ends_with(".txt") ||
+           plain == kProfileRecords || plain.ends_with(fmt::format("/{}", kProfileRecords));
   });
 }
 
@@ -101,6 +102,15 @@ std::optional<Place> archive_in(const std::shared_ptr<const Place>& folder,
 
 bool has_artifact(const std::shared_ptr<const Place>& folder, const std::string& name) {
   return folder_in(folder, name) || archive_in(folder, name);
+}
+
+// A plain file goes before a compressed one of its name.
+std::optional<Place> maybe_compressed_in(const std::shared_ptr<const Place>& folder,
+                                         std::string_view name) {
+  for (const std::string_view compression : kCompressions) {
+    if (auto file = file_in(folder, fmt::format("{}{}", name, compression))) return file;
+  }
+  return std::nullopt;
 }
 
 // ---- The walk
@@ -159,13 +169,17 @@ class Walk {
     }
   }
 
-  // One line for both artifacts of an agentic run.
+  // One line for both artifacts of an agentic run. Its aggregate has an artifact of its own, or
+  // lies in its results or beside them.
   void visit_agentic(const std::shared_ptr<const Place>& folder, const Artifact& artifact) {
+    const std::string name = artifact.run + ".json";
     StoredRun run{artifact.run, key(artifact.run), Layout::agentic, *folder, Place{}};
-    if (artifact.kind == Kind::bmk_agentic) {
-      if (auto result = file_in(folder, artifact.run + ".json")) run.aggregate = std::move(*result);
-    } else if (folder->folder && has_artifact(folder->folder, "bmk_agentic_" + artifact.run)) {
-      return;
+    if (artifact.kind == Kind::agentic && folder->folder) {
+      if (has_artifact(folder->folder, "bmk_agentic_" + artifact.run)) return;
+      if (!file_in(folder, name) && file_in(folder->folder, name)) run.folder = *folder->folder;
+    }
+    if (auto result = file_in(std::make_shared<const Place>(run.folder), name)) {
+      run.aggregate = std::move(*result);
     }
     visitor_.run(run);
   }
@@ -198,12 +212,8 @@ class Walk {
                      const std::string& name) {
     const Artifact artifact = artifact_of(archive_stem(name));
     if (artifact.kind == Kind::no_run) return;
-    // Not opened for what is known without.
-    if (artifact.kind == Kind::agentic || artifact.kind == Kind::bmk_agentic) {
-      if (artifact.kind == Kind::bmk_agentic ||
-          !has_artifact(folder, "bmk_agentic_" + artifact.run)) {
-        visitor_.run({artifact.run, key(artifact.run), Layout::agentic, archive, Place{}});
-      }
+    // Not opened for what its aggregate will lead to.
+    if (artifact.kind == Kind::agentic && has_artifact(folder, "bmk_agentic_" + artifact.run)) {
       return;
     }
     visitor_.archive(archive, key(artifact.run));
@@ -214,6 +224,52 @@ class Walk {
   const StoreVisitor& visitor_;
   std::string artifact_;
 };
+
+// ---- The results of an agentic run, of which it is not known how deep they lie in their artifact
+
+std::vector<std::string> folders_in(const Place& folder) {
+  std::vector<std::string> names;
+  folder.tree->list(folder.path, [&](const TreeEntry& entry) {
+    if (entry.kind == TreeEntry::Kind::folder) names.push_back(entry.name);
+  });
+  std::ranges::sort(names);
+  return names;
+}
+
+// In aiperf_artifacts, else in the first folder there that has them.
+std::optional<Place> records_in(const std::shared_ptr<const Place>& profile) {
+  if (auto records = maybe_compressed_in(profile, kProfileRecords)) return records;
+  for (const std::string& name : folders_in(*profile)) {
+    const auto nested = std::make_shared<const Place>(child(profile, name));
+    if (auto records = maybe_compressed_in(nested, kProfileRecords)) return records;
+  }
+  return std::nullopt;
+}
+
+void find_pieces(const std::shared_ptr<const Place>& folder, PieceKind kind, int level,
+                 std::vector<Place>& pieces) {
+  if (level > kMostLevels) return;
+  const bool is_profile = last_name(folder->path) == kProfileFolder;
+  if (is_profile && kind == PieceKind::benchmark_result) {
+    if (auto records = records_in(folder)) pieces.push_back(std::move(*records));
+  }
+  if (is_profile) return;
+  if (kind == PieceKind::telemetry) {
+    if (auto csv = maybe_compressed_in(folder, "gpu_metrics.csv"))
+      pieces.push_back(std::move(*csv));
+  }
+  for (const std::string& name : folders_in(*folder)) {
+    find_pieces(std::make_shared<const Place>(child(folder, name)), kind, level + 1, pieces);
+  }
+}
+
+std::vector<Place> agentic_pieces(const StoredRun& run, PieceKind kind) {
+  std::vector<Place> pieces;
+  if (const auto results = agentic_results(run)) {
+    find_pieces(std::make_shared<const Place>(*results), kind, 0, pieces);
+  }
+  return pieces;
+}
 
 }  // namespace
 
@@ -252,16 +308,41 @@ void walk_archive(const Place& archive, const std::string& artifact, const Store
   Walk(visitor, artifact).visit(inside(archive), archive_stem(last_name(archive.path)), 0);
 }
 
+std::optional<Place> agentic_results(const StoredRun& run) {
+  const Artifact artifact = artifact_of(archive_stem(last_name(run.folder.shown)));
+  if (artifact.kind == Artifact::Kind::agentic) return run.folder;
+  const std::string name = "agentic_" + run.name;
+  for (const auto& folder : {std::make_shared<const Place>(run.folder), run.folder.folder}) {
+    if (!folder) continue;
+    if (auto found = folder_in(folder, name)) return found;
+    if (const auto archive = archive_in(folder, name)) return inside(*archive);
+  }
+  return std::nullopt;
+}
+
+bool is_multinode(const Place& agentic_results) {
+  return agentic_results.tree->has_folder(join(agentic_results.path, "LOGS/agentic"));
+}
+
+std::optional<ProfileFiles> profile_files(const Place& place) {
+  if (!is_records_name(last_name(place.path)) || !place.folder) return std::nullopt;
+  std::shared_ptr<const Place> folder = place.folder;
+  ProfileFiles files{maybe_compressed_in(folder, kProfileSummary), std::nullopt};
+  if (last_name(folder->path) != kProfileFolder && folder->folder) folder = folder->folder;
+  if (folder->folder) files.captured_zone = file_in(folder->folder, std::string(kCapturedZone));
+  return files;
+}
+
 Nearby nearby_pieces(const StoredRun& run, PieceKind kind) {
   Nearby nearby;
+  if (run.layout == Layout::agentic) {
+    nearby.pieces = agentic_pieces(run, kind);
+    if (!nearby.pieces.empty() || kind == PieceKind::benchmark_result) return nearby;
+  }
   const auto look = [&](const std::shared_ptr<const Place>& folder, const std::string& name) {
-    for (const std::string_view compression : kCompressions) {
-      auto place = file_in(folder, name + std::string(compression));
-      if (!place) continue;
-      nearby.pieces.push_back(std::move(*place));
-      return true;
-    }
-    return false;
+    auto place = maybe_compressed_in(folder, name);
+    if (place) nearby.pieces.push_back(std::move(*place));
+    return place.has_value();
   };
   const auto look_in = [&](const std::shared_ptr<const Place>& folder) {
     if (kind == PieceKind::benchmark_result) return look(folder, run.name + ".json");

@@ -35,10 +35,18 @@ bool are_as_read(const PastInputs& inputs, const Origin& origin, const IsSame& i
   if (!is_input(inputs.telemetry, "telemetry") || !is_input(inputs.benchmark, "benchmark_result")) {
     return false;
   }
+  const auto is_as_it_was = [&](const std::optional<Place>& place, std::string_view role) {
+    return place ? is_input(*place, role) : recorded(origin, role) == nullptr;
+  };
+  if (const auto profile = profile_files(inputs.benchmark)) {
+    if (!is_as_it_was(profile->summary, "profile_summary")) return false;
+    const bool counts = inputs.zone_files_count;
+    if (counts && !is_as_it_was(profile->captured_zone, "profile_timezone_offset")) return false;
+  }
   return std::ranges::all_of(kSideFiles, [&](const SideFile& side) {
-    if (!counts(side, inputs, origin)) return true;
-    const auto place = find_beside(inputs.telemetry, side_name(side, inputs.telemetry.path));
-    return place ? is_input(*place, side.role) : recorded(origin, side.role) == nullptr;
+    return !counts(side, inputs, origin) ||
+           is_as_it_was(find_beside(inputs.telemetry, side_name(side, inputs.telemetry.path)),
+                        side.role);
   });
 }
 

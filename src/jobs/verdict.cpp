@@ -149,6 +149,13 @@ std::vector<JsonEdit> unaudited_edits(int schema_version) {
   return schema_version == 1 ? std::vector<JsonEdit>() : schema_2_edits(false, {});
 }
 
+std::string schema_2_line(const Verdict& verdict, const std::string& aggregate) {
+  return fmt::format(
+      "avg_power_w={:.2f} avg_total_gpu_power_w={:.2f} total_gpu_energy_j={:.2f} (n={}) -> {}",
+      verdict.metrics[0].value, verdict.metrics[1].value, verdict.metrics[2].value,
+      verdict.measurement.integration.gpu_ids.size(), aggregate);
+}
+
 bool is_our_key(std::string_view key) {
   static const std::vector<JsonEdit> all = schema_2_edits(false, {});
   return std::ranges::find(all, key, &JsonEdit::key) != all.end() ||

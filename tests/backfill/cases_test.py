@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import resource
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -15,8 +16,8 @@ import judging  # noqa: F401  (finds the helpers of the other tests)
 import patching
 from judging import read_report
 
-PROGRAM = os.environ.get("AGGREGATE_POWER") or str(
-    pathlib.Path(__file__).resolve().parents[2] / "build" / "aggregate-power")
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("AGGREGATE_POWER") or str(ROOT / "build" / "aggregate-power")
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "TZ": "UTC"}
 START = 1767225600
 
@@ -192,9 +193,61 @@ def a_longer_gap(root, checks):
     same(checks, "a gap of 7 s that is allowed", {"r": ["patched"]}, found)
 
 
+def an_agentic_run(root, checks):
+    """2 GPUs at 400 W for 10 s; the profile stands for the raw result, so its files are inputs too."""
+    store = root / "store"
+    results = store / "agentic_r" / "results"
+    aggregate = store / "bmk_agentic_r" / "r.json"
+    shutil.copytree(ROOT / "testdata" / "agentic" / "results", results)
+    aggregate.parent.mkdir()
+    aggregate.write_text('{"tp": 2}')
+    record = lambda: json.loads((aggregate.parent / "power_validation_r.json").read_text())
+    passes = iter(range(100))
+    outcome = lambda *options: outcomes(store, *options, report=root / f"{next(passes)}.jsonl")[1]["r"]
+
+    same(checks, "an agentic run", ["patched"], outcome())
+    same(checks, "its energy", 8000.0, json.loads(aggregate.read_text())["total_gpu_energy_j"])
+    same(checks, "its failed request", {"count": 1, "energy_share_j": 1600.0,
+                                        "method": "power_shared_equally_by_requests_in_flight"}, record()["failed_requests"])
+    same(checks, "its window's source", "aiperf_profile_lifecycle", record()["computed_from"]["window_source"])
+    same(checks, "the profile is its result", "../agentic_r/results/aiperf_artifacts/profile_export.jsonl",
+         record()["benchmark_result"])
+    same(checks, "no window is written", False, (results / "agentic_power_window.json").exists())
+    same(checks, "a second time", ["unchanged"], outcome())
+
+    profile = results / "aiperf_artifacts"
+    summary = profile / "profile_export_aiperf.json"
+    summary.write_text(summary.read_text().replace("09:20:10", "09:20:08"))
+    same(checks, "with another summary", ["patched"], outcome())
+    same(checks, "its energy then", 6400.0, json.loads(aggregate.read_text())["total_gpu_energy_j"])
+    same(checks, "a second time", ["unchanged"], outcome("--verify"))
+    records = profile / "profile_export.jsonl"
+    records.write_text(records.read_text().replace('"value": 340', '"value": 640'))
+    same(checks, "with other records", ["patched"], outcome("--verify"))
+    same(checks, "their energy per token", 8.0, json.loads(aggregate.read_text())["joules_per_output_token"])
+
+    # The recorder's stamps are in the captured zone wherever the recording lies.
+    (store / "gpu_metrics_r").mkdir()
+    (results / "gpu_metrics.csv").rename(store / "gpu_metrics_r" / "gpu_metrics.csv")
+    same(checks, "with the telemetry in an artifact of its own", ["patched"], outcome())
+    same(checks, "its zone", ("+02:00", "file"), tuple(
+        record()["computed_from"][key] for key in ("utc_offset", "timezone_source")))
+    same(checks, "a second time", ["unchanged"], outcome())
+    zone = results / "agentic_power_timezone_offset.txt"
+    zone.write_text("+0300\n")
+    same(checks, "another zone moves both", ["patched"], outcome())
+    zone.unlink()
+    before = aggregate.read_bytes()
+    same(checks, "without the zone", ["not_recomputable"], outcome())
+    same(checks, "the aggregate stays", before, aggregate.read_bytes())
+    same(checks, "with the zone given", ["patched"], outcome("--timezone", "+02:00"))
+    same(checks, "a second time", ["unchanged"], outcome("--timezone", "+02:00"))
+
+
 CASES = (several_runs_in_one_artifact, a_far_result_that_does_not_fit, a_result_that_is_anothers, output_in_the_store,
          stores_named_by_dots, empty_names, few_descriptors, no_room_for_the_list,
-         a_record_that_is_a_link_to_an_input, required_power, the_offsets_that_remain, a_longer_gap)
+         a_record_that_is_a_link_to_an_input, required_power, the_offsets_that_remain, a_longer_gap,
+         an_agentic_run)
 
 
 def main():

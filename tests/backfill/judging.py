@@ -96,7 +96,7 @@ def temporaries(folder):
 
 def sidecar_path(aggregate):
     folder, name = os.path.split(aggregate)
-    return os.path.join(folder, "power_validation_" + name[len("agg_"):])
+    return os.path.join(folder, "power_validation_" + name.removeprefix("agg_"))
 
 
 # ---- Hashes
@@ -200,6 +200,8 @@ def sidecar_faults(data, expected, store=None):
         if not close(key, value, record["metrics"].get(key), 6):
             yield f"audit record: {key} is {record['metrics'].get(key)!r}, expected {value:.6f}"
     origin = record["computed_from"]
+    if expected.layout == "agentic":
+        yield from agentic_faults(record, expected)
     tail = list(origin)[list(origin).index("inputs"):] if "inputs" in origin else []
     if tail != ["inputs", "options", "patched"]:
         yield f"the last keys of computed_from are {list(origin)[-3:]}"
@@ -216,10 +218,22 @@ def sidecar_faults(data, expected, store=None):
     yield from input_faults(origin["inputs"], expected, store)
 
 
+def agentic_faults(record, expected):
+    count, joules = expected.failed_requests
+    found = record.get("failed_requests", {})
+    if found.get("count") != count or abs(found.get("energy_share_j", -1) - joules) > 1e-5:
+        yield f"failed_requests is {found}, expected {count} and {joules}"
+    if record["computed_from"].get("window_source") != "aiperf_profile_lifecycle":
+        yield "the window's source is not told"
+
+
 def input_faults(inputs, expected, store):
     roles = {"telemetry", "benchmark_result", "aggregate_result"}
     zone_files = {"timezone_file", "timezone_offset_file"}
     known = roles | zone_files | {"energy_start", "energy_end"}
+    if expected.layout == "agentic":
+        roles |= {"profile_summary"}
+        known |= {"profile_summary", "profile_timezone_offset"}
     if not roles <= set(inputs) <= known:
         yield f"the inputs are {sorted(inputs)}"
     if expected.zone_source == "file" and not zone_files & set(inputs):
@@ -298,8 +312,7 @@ class Lines:
                 base in name for key in ("run", "aggregate", "telemetry", "benchmark")
                 for name in self.names(line[key]))}
         elif expected.aggregate is None:
-            found = {i for i in self.by_run.get(run, ()) if self.report[i]["aggregate"] is None
-                     or self.report[i]["layout"] == "agentic"}
+            found = {i for i in self.by_run.get(run, ()) if self.report[i]["aggregate"] is None}
         else:
             found = self.by_run.get(run, set()) & self.by_aggregate.get(
                 os.fsencode(expected.aggregate), set())

@@ -55,6 +55,7 @@ class Expected:
     also: tuple = ()  # other outcomes that the specification leaves open
     optional: bool = False  # whether there is a line is left open too
     inputs: dict = field(default_factory=dict)  # role: path below the store, where it is a file
+    failed_requests: tuple | None = None  # of an agentic run: how many, and their joules
 
     def outcomes(self, with_output=False):
         """The outcomes that are right."""
@@ -196,6 +197,15 @@ def metrics_of(watts, gpus, seconds, completed=100, tokens_in=819200, tokens_out
             "joules_per_input_token": joules / tokens_in,
             "joules_per_output_token": joules / tokens_out,
             "joules_per_total_token": joules / (tokens_in + tokens_out)}
+
+
+def profile_record(begin, end, tokens_in, tokens_out, phase="profiling", error=None):
+    """A request as AIPerf exports it, in flight all the time."""
+    return {"metadata": {"session_num": 0, "request_start_ns": begin * 10**9, "request_end_ns": end * 10**9,
+                         "benchmark_phase": phase, "was_cancelled": False},
+            "metrics": {"input_sequence_length": {"value": tokens_in, "unit": "tokens"},
+                        "output_sequence_length": {"value": tokens_out, "unit": "tokens"}},
+            "error": error}
 
 
 # ---- Archives
@@ -712,17 +722,81 @@ class StoreMaker:
                                       "not_recomputable", ["multi_node_run"], kind="multi-node"))
 
     def agentic(self):
+        """AIPerf's exports in the place of a raw result, at any depth of the artifact."""
+        die = self.die
         name = self.name()
         place = self.place()
         recording = self.recording("nvidia-smi")
+        begin, end = recording.window()
+        minutes = offset_of(recording.zone, begin)
+        naive = lambda unix_s: datetime.fromtimestamp(unix_s, timezone(timedelta(minutes=minutes))) \
+            .replace(tzinfo=None).isoformat()
+        lengths = [(die.randint(1, 9999), die.randint(1, 999)) for _ in range(die.randint(1, 20))]
+        results = f"{place}agentic_{name}/" + die.choice(["", "results/", "a/results/"])
+        profile = results + "aiperf_artifacts/" + die.choice(["", "", "run_1/"])
+        records = [profile_record(begin, end, *pair) for pair in lengths]
+        records.insert(die.randrange(len(records)), profile_record(begin - 9, begin, 1, 1, "warmup"))
+        failed = die.choice([0, 0, 1, 2])
+        records += [profile_record(begin, end, 7, 7, error={"code": 499})] * failed
+        files = {"gpu_metrics.csv": recording.csv(),
+                 "agentic_power_timezone_offset.txt": offset_text(minutes).replace(":", "").encode() + b"\n",
+                 profile[len(results):] + "profile_export_aiperf.json": json.dumps(
+                     {"start_time": naive(begin), "end_time": naive(end)}).encode(),
+                 profile[len(results):] + "profile_export.jsonl": "".join(
+                     json.dumps(record) + "\n" for record in records).encode()}
+        fault = die.choice([None] * 5 + list(self.AGENTIC_FAULTS))
+        outcome, reasons = "patched", []
+        if fault:
+            outcome, reasons = "not_recomputable", [fault]
+            change = self.AGENTIC_FAULTS[fault]
+            for path in [path for path in files if path.endswith(change[0])]:
+                files[path] = change[1]
+                if change[1] is None:
+                    del files[path]
+        self.files |= {results + path: data for path, data in files.items()}
+        aggregate = die.choice([f"{place}bmk_agentic_{name}/{name}.json"] * 3 +
+                               [f"{place}agentic_{name}/{name}.json", f"{place}{name}.json"])
+        self.files[aggregate] = self.aggregate(recording.gpus, stale=False)
+        archived = False
+        if self.archives and die.random() < 0.4:
+            which = die.choice(["agentic", "bmk_agentic"])
+            folder = f"{place}{which}_{name}"
+            if any(path.startswith(folder + "/") for path in self.files):
+                archived = aggregate.startswith(folder + "/")
+                shown = self.archive(folder)
+                if archived:
+                    aggregate = shown + aggregate[len(folder) + 1:]
+        inputs = {} if archived or fault else {"telemetry": results + "gpu_metrics.csv",
+                                               "benchmark_result": profile + "profile_export.jsonl"}
+        self.expected.append(Expected(
+            name, "agentic", aggregate, outcome, reasons,
+            metrics_of(recording.total_watts(), recording.gpus, end - begin, len(lengths),
+                       *map(sum, zip(*lengths))) if not fault else None,
+            offset_text(minutes) if not fault else None, "file" if not fault else None,
+            kind="agentic", archived=archived,
+            inputs={role: path for role, path in inputs.items() if path in self.files},
+            failed_requests=(failed, recording.total_watts() * (end - begin) * failed / (failed + len(lengths)))))
+
+    # What is wrong with the profile, in which file, which has these bytes then.
+    AGENTIC_FAULTS = {
+        "profile_artifacts_missing": ("profile_export_aiperf.json", None),
+        "profile_artifacts_invalid": ("profile_export.jsonl", b'{"metadata": {}}\n{"metad'),
+        "profile_window_missing": ("profile_export_aiperf.json", b'{"start_time": 5}'),
+        "profile_window_invalid": ("profile_export_aiperf.json", b'{"start_time": 5, "end_time": 5}'),
+        "profile_timezone_offset_missing": ("agentic_power_timezone_offset.txt", None),
+        "profile_timezone_offset_invalid": ("agentic_power_timezone_offset.txt", b"PST"),
+        "successful_request_count_invalid": ("profile_export.jsonl", b'{"error": "timeout"}\n'),
+        "incomplete_token_accounting": ("profile_export.jsonl", b'{"metrics": {}}\n')}
+
+    def agentic_multinode(self):
+        name = self.name()
+        place = self.place()
         self.files |= {f"{place}bmk_agentic_{name}/{name}.json": b'{"tp": 8}',
-                       f"{place}agentic_{name}/gpu_metrics.csv": recording.csv(),
-                       f"{place}agentic_{name}/aiperf_artifacts/profile_export.jsonl": b"{}\n",
-                       f"{place}agentic_{name}/agentic_power_timezone_offset.txt": b"+0000\n"}
+                       f"{place}agentic_{name}/LOGS/agentic/aiperf_artifacts/profile_export.jsonl": b"{}\n"}
         if self.archives and self.die.random() < 0.3:
-            self.archive(f"{place}{self.die.choice(['agentic', 'bmk_agentic'])}_{name}")
-        self.expected.append(Expected(name, "agentic", None, "not_recomputable", ["agentic_run"],
-                                      kind="agentic"))
+            self.archive(f"{place}agentic_{name}")
+        self.expected.append(Expected(name, "agentic", f"{place}bmk_agentic_{name}/{name}.json",
+                                      "not_recomputable", ["agentic_run"], kind="agentic, several nodes"))
 
     def odd_name(self):
         for name in ODD_NAMES:
@@ -776,7 +850,7 @@ class StoreMaker:
                "invalid_fault", "invalid_stopped_early", "invalid_other_day", "invalid_csv",
                "invalid_counts", "invalid_gpu_count", "no_raw", "no_telemetry", "no_window",
                "no_aggregate", "bad_aggregate", "flat", "periodic", "clock_change", "rivals",
-               "copies", "shared", "multinode", "agentic", "odd_name", "linked", "bystanders",
+               "copies", "shared", "multinode", "agentic", "agentic_multinode", "odd_name", "linked", "bystanders",
                "damaged"]
     SOUND = ["healthy_zone_file", "healthy_fault", "invalid_fault", "invalid_gpu_count", "no_raw",
              "flat", "copies", "shared", "agentic"]  # of which no run fails

@@ -82,6 +82,26 @@ TEST(WalkStore, FindsEveryLayoutAtAnyDepth) {
                    "multinode n power_audit_n", "power_audit x a/b/power_audit_x"}));
 }
 
+TEST(WalkStore, FindsTheAggregateOfAnAgenticRun) {
+  const Folder folder;
+  make(folder, "a/bmk_agentic_x/x.json");
+  make(folder, "a/agentic_x/x.json");
+  make(folder, "b/agentic_x/x.json");
+  make(folder, "c/agentic_x/results/x.json");
+  make(folder, "c/x.json");
+  EXPECT_EQ(walk(folder).runs,
+            (Lines{"agentic x a/bmk_agentic_x", "agentic x b/agentic_x", "agentic x c"}));
+}
+
+TEST(WalkStore, OpensTheResultsOfAnAgenticRunOnlyForTheirAggregate) {
+  const Folder folder;
+  make(folder, "bmk_agentic_x/x.json");
+  make(folder, "agentic_x.zip");
+  make(folder, "agentic_y.zip");
+  make(folder, "bmk_agentic_z.tar");
+  EXPECT_EQ(walk(folder).archives, (Lines{"agentic_y.zip y", "bmk_agentic_z.tar z"}));
+}
+
 TEST(WalkStore, MissesAnAggregateOnlyInAPowerAudit) {
   const Folder folder;
   make(folder, "power_audit_x/x.json");
@@ -114,6 +134,37 @@ TEST(WalkStore, LeavesArchivesForLaterAndFollowsNoLinks) {
   const Walked walked = walk(folder);
   EXPECT_EQ(walked.archives, Lines{"in/power_audit_x.zip x"});
   EXPECT_EQ(walked.folder_links, 1);
+}
+
+TEST(NearbyPieces, OfAnAgenticRunLieAnywhereInItsResults) {
+  const Folder folder;
+  make(folder, "bmk_agentic_x/x.json");
+  make(folder, "agentic_x/deep/results/gpu_metrics.csv.gz");
+  make(folder, "agentic_x/deep/results/agentic_power_timezone_offset.txt");
+  make(folder, "agentic_x/deep/results/aiperf_artifacts/b/profile_export.jsonl");
+  make(folder, "agentic_x/deep/results/aiperf_artifacts/b/profile_export_aiperf.json.gz");
+  make(folder, "agentic_x/deep/results/aiperf_artifacts/c/profile_export.jsonl");
+  make(folder, "agentic_x/profile_export.jsonl");  // not where AIPerf writes
+  make(folder, "raw/x.json");
+  const StoredRun run = walk(folder).by_name.at("x");
+  const std::string results = "agentic_x/deep/results/";
+  EXPECT_EQ(nearby(run, PieceKind::telemetry), Lines{results + "gpu_metrics.csv.gz"});
+  EXPECT_EQ(nearby(run, PieceKind::benchmark_result),
+            Lines{results + "aiperf_artifacts/b/profile_export.jsonl"});
+
+  const Place records = nearby_pieces(run, PieceKind::benchmark_result).pieces[0];
+  const auto files = profile_files(records);
+  ASSERT_TRUE(files && files->summary && files->captured_zone);
+  EXPECT_EQ(files->summary->below, results + "aiperf_artifacts/b/profile_export_aiperf.json.gz");
+  EXPECT_EQ(files->captured_zone->below, results + "agentic_power_timezone_offset.txt");
+  EXPECT_FALSE(profile_files(run.aggregate));
+
+  make(folder, results + "aiperf_artifacts/profile_export.jsonl");
+  EXPECT_EQ(nearby(run, PieceKind::benchmark_result),
+            Lines{results + "aiperf_artifacts/profile_export.jsonl"});
+  EXPECT_FALSE(is_multinode(*agentic_results(run)));
+  make(folder, "agentic_x/LOGS/agentic/log.txt");
+  EXPECT_TRUE(is_multinode(*agentic_results(run)));
 }
 
 TEST(WalkStore, TakesNamesOfAnyBytes) {

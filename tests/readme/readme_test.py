@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Checks that the README and the program agree.
 
-* Every ```console block is run, line by line, in one fresh copy of testdata/runs/b200, with one of
-  testdata/store as `artifacts` and one of testdata/nodes as `nodes`: "$ " begins
-  a command, "> " goes on with it, the rest is what it prints on both streams. A command must end
-  with 0; one that does not ends with `; echo "exit status $?"`.
+* Every ```console block is run, line by line, in one fresh copy of testdata/runs/b200, with copies of
+  testdata/store as `artifacts`, of testdata/nodes as `nodes`, of testdata/agentic as `agentic` and of
+  testdata/package as `package`: "$ " begins a command, "> " goes on with it, the rest is what it
+  prints on both streams. A command must end with 0; one that does not ends with
+  `; echo "exit status $?"`.
 * The ```sh blocks behind "tested with stand-ins" and "tested with a stand-in" are run with stand-ins
   for what they call.
 * The ```json block has the keys that are read, and no others; the faults that must fail a run do.
@@ -97,6 +98,8 @@ def run_console(count, folder):
     shutil.copytree(ROOT / "testdata" / "runs" / "b200", folder, dirs_exist_ok=True)
     shutil.copytree(ROOT / "testdata" / "store", folder / "artifacts")
     shutil.copytree(ROOT / "testdata" / "nodes", folder / "nodes")
+    shutil.copytree(ROOT / "testdata" / "agentic", folder / "agentic")
+    shutil.copytree(ROOT / "testdata" / "package", folder / "package")
     for command, wanted in console_commands():
         result = subprocess.run(["sh", "-c", command], cwd=folder, env=environment(PROGRAM.parent),
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -178,6 +181,7 @@ def help_of(*command):
 
 def compare_options(count):
     for title, command in (("### aggregate-power: one run", []),
+                           ("### aggregate-power agentic: one run of agents", ["agentic"]),
                            ("### aggregate-power backfill STORE...: past runs", ["backfill"]),
                            ("### aggregate-power inspect FILE: what is understood of a telemetry file", ["inspect"]),
                            ("### aggregate-power multinode: runs of several nodes", ["multinode"]),
@@ -218,6 +222,8 @@ def compare_keys(count, folder):
     count.none("keys of the audit record missing", keys_of(record, by_gpu) - WORDS)
     record = json.loads((folder / "nodes" / "power_validation_run.json").read_text())
     count.none("keys of the audit record of several hosts missing", keys_of(record, by_gpu) - WORDS - {"node0", "node1"})
+    record = json.loads((folder / "agentic" / "results" / "power_validation.json").read_text())
+    count.none("keys of an agentic run's audit record missing", keys_of(record, by_gpu) - WORDS)
     before = json.loads((ROOT / "testdata" / "runs" / "b200" / "agg_run.json").read_text())
     after = json.loads((folder / "agg_run.json").read_text())
     count.none("keys of the aggregate missing", set(after) - set(before) - WORDS)

@@ -89,6 +89,12 @@ std::string read_file(const std::string& path);
 // Whether `path` leads to a regular file. False also when that cannot be told.
 bool is_regular_file(const std::string& path) noexcept;
 
+// Whether `path` leads to a regular file of just these bytes. False also when that cannot be told.
+bool holds(const std::string& path, std::string_view bytes);
+
+// Whether both lead to one file, or are one name.
+bool is_same_file(const std::string& a, const std::string& b);
+
 // Where `path` leads after all links, as an absolute path: the file that a replacement would
 // replace. The last component need not exist. Throws FileError (a loop of links, a missing folder).
 std::string resolve_links(const std::string& path);
@@ -174,6 +180,10 @@ void sync_file_systems(std::span<const std::string> folders);
 
 // The folder that holds what `path` leads to; `path` itself where that cannot be told.
 std::string folder_behind(const std::string& path) noexcept;
+
+// Makes these bytes the file at `path`, in one durable step; a file that has them already is left
+// alone. Throws FileError as PendingFile does.
+void replace_file(const std::string& path, std::string_view bytes);
 
 // Removes the temporaries that killed runs left beside `target`, whichever file they were for (the
 // name's pattern, and no living writer). Folders that were looked through lately are passed over.

@@ -19,6 +19,17 @@ struct Stamp {
   bool naive;     // the text had no offset of its own and is no epoch: the zone decided
 };
 
+// An epoch in s, ms, us or ns, told by its size, as seconds.
+inline double epoch_seconds(double value) {
+  if (value > 1e17) return value / 1e9;
+  if (value > 1e14) return value / 1e6;
+  if (value > 1e12) return value / 1e3;
+  return value;
+}
+
+// So many microseconds as seconds, rounded once, as Python's timedelta.total_seconds() gives them.
+double seconds_of(std::int64_t micros);
+
 // Reads stamps one after another; remembers the last minute it saw, since the next stamp is
 // mostly of the same minute.
 class StampParser {
@@ -64,7 +75,6 @@ class StampParser {
   };
 
   static bool read_short_epoch(std::string_view text, Stamp& stamp);
-  static double epoch_seconds(double value);
   bool read_any(std::string_view text, Stamp& stamp);
   void remember_minute(std::string_view text, const WrittenTime& written);
 
@@ -113,13 +123,6 @@ inline bool StampParser::Minute::read(std::string_view text, Stamp& stamp) {
     last = stamp;
   }
   return true;
-}
-
-inline double StampParser::epoch_seconds(double value) {
-  if (value > 1e17) return value / 1e9;
-  if (value > 1e14) return value / 1e6;
-  if (value > 1e12) return value / 1e3;
-  return value;
 }
 
 // At most 15 digits: they and the power of ten that divides them are exact in a double, so the

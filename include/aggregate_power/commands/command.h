@@ -31,6 +31,7 @@ struct Command {
 };
 
 Command aggregate_command();
+Command agentic_command();
 Command backfill_command();
 Command inspect_command();
 Command multinode_command();

@@ -36,4 +36,13 @@ bool can_be_result(std::string_view name);
 // gpu_metrics.csv
 bool is_telemetry_name(std::string_view name);
 
+// What AIPerf exports, in aiperf_artifacts or in a folder below it.
+inline constexpr std::string_view kProfileFolder = "aiperf_artifacts";
+inline constexpr std::string_view kProfileSummary = "profile_export_aiperf.json";
+inline constexpr std::string_view kProfileRecords = "profile_export.jsonl";
+inline constexpr std::string_view kCapturedZone = "agentic_power_timezone_offset.txt";
+
+// profile_export.jsonl
+bool is_records_name(std::string_view name);
+
 }  // namespace aggregate_power

@@ -22,11 +22,13 @@ struct Attempt {
   std::optional<ZoneReport> zone_report;
   std::vector<InputFile> inputs;
   std::vector<std::pair<std::string, FileFacts>> opened;  // on disk, as they were then
-  bool has_window = false;  // the result has one; else there is no verdict
-  bool has_zone = true;     // else the reason is timezone_ambiguous
+  bool has_window = false;                        // the result has one; else there is no verdict
+  std::optional<FailedRequests> failed_requests;  // of an agentic run
+  bool has_zone = true;                           // else the reason is timezone_ambiguous
 };
 
-// Throws FileError, or Error for a recording that could not be read to its end.
+// `benchmark` may be the records of an AIPerf profile. Throws FileError, or Error for a recording
+// that could not be read to its end.
 Attempt attempt_pair(const Place& telemetry, const Place& benchmark, const RevisionOptions& options,
                      std::optional<std::int64_t> expected_num_gpus);
 

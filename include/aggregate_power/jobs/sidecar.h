@@ -53,6 +53,13 @@ struct ZoneReport {
   double margin = 0;                 // ZoneFinding's
 };
 
+// Of an agentic run, whose energy is that of all requests and whose counts are of those that
+// succeeded.
+struct FailedRequests {
+  std::uint64_t count = 0;
+  std::optional<double> energy_share_j;  // nothing: it cannot be told; written only of valid runs
+};
+
 struct SidecarContent {
   Reasons reasons;
   std::string telemetry_source;
@@ -66,11 +73,17 @@ struct SidecarContent {
   std::optional<TelemetryFacts> telemetry;  // nothing: it was not read
   std::optional<ZoneReport> zone_report;
   std::optional<Origin> origin;  // of runs in bulk
+  // Where the window was taken from, when that is no benchmark result.
+  std::string window_source;
+  std::optional<FailedRequests> failed_requests;
 };
 
 inline constexpr const char* kTrapezoidMethod =
     "per_device_trapezoidal_with_linear_boundary_interpolation";
 inline constexpr const char* kSampleMeanMethod = "mean_of_sample_buckets";
+
+// Of a window that is the whole of an AIPerf profile; contract.md D.
+inline constexpr const char* kProfileWindowSource = "aiperf_profile_lifecycle";
 
 std::string sidecar_text(const SidecarContent& content);
 

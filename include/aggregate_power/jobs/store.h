@@ -62,10 +62,11 @@ void walk_store(const Place& store, const StoreVisitor& visitor);
 // The same for an archive. Throws FileError when it cannot be read or trusted.
 void walk_archive(const Place& archive, const std::string& artifact, const StoreVisitor& visitor);
 
-// The nearest files that can be this piece of the run: in its own folder, else in the sibling
-// gpu_metrics_NAME, else in the sibling power_audit_NAME, else in archives of these names, else in
-// the folder above. A plain file goes before a compressed one of its name. Throws FileError when an
-// archive there cannot be read.
+// The nearest files that can be this piece of the run. Of an agentic run: anywhere in its results,
+// the records of a profile standing for its benchmark result. Of others: in its own folder, else in
+// the sibling gpu_metrics_NAME, else in the sibling power_audit_NAME, else in archives of these
+// names, else in the folder above. A plain file goes before a compressed one of its name. Throws
+// FileError when an archive there cannot be read.
 struct Nearby {
   std::vector<Place> pieces;
   bool is_own = true;  // not just somewhere above
@@ -86,6 +87,20 @@ std::optional<Place> file_below(const Place& folder, const std::string& path);
 
 // A file beside another one; nothing when there is none of that name.
 std::optional<Place> find_beside(const Place& file, const std::string& name);
+
+// Where the results of an agentic run are, unpacked where they lie in an archive: agentic_NAME
+// around its aggregate, in the folder of that, or beside it. Throws FileError.
+std::optional<Place> agentic_results(const StoredRun& run);
+// Whether they are of several nodes.
+bool is_multinode(const Place& agentic_results);
+
+// What counts beside the records of an AIPerf profile; nothing where it is not there.
+struct ProfileFiles {
+  std::optional<Place> summary;
+  std::optional<Place> captured_zone;  // in the result folder
+};
+// Nothing at all: `place` is no such records.
+std::optional<ProfileFiles> profile_files(const Place& place);
 
 // Of a place in an archive: the outermost one, on disk. Else the place's own path.
 std::string path_on_disk(const Place& place);

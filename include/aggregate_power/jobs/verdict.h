@@ -40,6 +40,9 @@ std::vector<JsonEdit> extended_verdict_edits(const Verdict& verdict, const std::
 // The same when there is no audit record to show for it.
 std::vector<JsonEdit> unaudited_edits(int schema_version);
 
+// What is said of a valid run under schema 2; contract.md B.9.
+std::string schema_2_line(const Verdict& verdict, const std::string& aggregate);
+
 // Whether a member of an aggregate is one that a verdict may set or remove.
 bool is_our_key(std::string_view key);
 

@@ -1,0 +1,199 @@
+// One agentic run on one node, end to end.
+#include "aggregate_power/jobs/agentic.h"
+
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/base/archive.h"
+#include "aggregate_power/base/error.h"
+#include "aggregate_power/base/file.h"
+#include "aggregate_power/base/path.h"
+#include "aggregate_power/inputs/profile.h"
+#include "aggregate_power/jobs/artifact_names.h"
+#include "aggregate_power/jobs/failed_requests.h"
+#include "aggregate_power/jobs/publish.h"
+#include "aggregate_power/jobs/recording.h"
+#include "aggregate_power/jobs/side_files.h"
+#include "aggregate_power/jobs/sidecar.h"
+#include "aggregate_power/jobs/verdict.h"
+
+namespace aggregate_power {
+namespace {
+
+std::string in_folder(const std::string& folder, std::string_view name) {
+  return normal_path(fmt::format("{}/{}", folder, name));
+}
+
+// The file of that name, perhaps compressed; the name itself when there is none.
+std::string find_file(const std::string& folder, std::string_view name) {
+  for (const std::string_view compression : kCompressions) {
+    std::string path = in_folder(folder, fmt::format("{}{}", name, compression));
+    if (is_regular_file(path)) return path;
+  }
+  return in_folder(folder, name);
+}
+
+// aiperf_artifacts, or the first folder in it that has the records where itself has not.
+std::string find_profile(const std::string& result_dir) {
+  const std::string artifacts = in_folder(result_dir, kProfileFolder);
+  const auto has_records = [](const std::string& folder) {
+    return is_regular_file(find_file(folder, kProfileRecords));
+  };
+  if (has_records(artifacts)) return artifacts;
+  std::string first;
+  std::error_code ec;
+  for (std::filesystem::directory_iterator entry(artifacts, ec), end; !ec && entry != end;
+       entry.increment(ec)) {
+    const std::string name = entry->path().filename().string();
+    if ((first.empty() || name < first) && has_records(in_folder(artifacts, name))) first = name;
+  }
+  return first.empty() ? artifacts : in_folder(artifacts, first);
+}
+
+class Run {
+ public:
+  explicit Run(const AgenticRequest& request)
+      : request_(request),
+        telemetry_path_(find_file(request.result_dir, "gpu_metrics.csv")),
+        window_path_(in_folder(request.result_dir, "agentic_power_window.json")),
+        zone_path_(in_folder(request.result_dir, kCapturedZone)) {
+    const std::string profile = find_profile(request.result_dir);
+    summary_path_ = find_file(profile, kProfileSummary);
+    records_path_ = find_file(profile, kProfileRecords);
+  }
+
+  Delivered run() {
+    ProfileReading reading = read();
+    if (reading.reasons.empty()) write_window(benchmark_text(*reading.benchmark), reading.reasons);
+    if (reading.reasons.empty()) {
+      judge_window(reading);
+    } else {
+      verdict_.reasons = reading.reasons;
+      verdict_.measurement.integration.expected_num_gpus = request_.expected_num_gpus;
+    }
+    FinishedRun run;
+    run.reasons = verdict_.reasons;
+    run.publication = publication();
+    if (verdict_.reasons.empty()) run.success_line = schema_2_line(verdict_, request_.agg_result);
+    run.causes = verdict_.measurement.column_faults;
+    if (verdict_.measurement.zone_hint) run.hints.push_back(*verdict_.measurement.zone_hint);
+    run.warnings = verdict_.warnings;
+    Delivered delivered = deliver(run, {request_.require_power, request_.dry_run});
+    delivered.out.insert(delivered.out.begin(), changes_.begin(), changes_.end());
+    return delivered;
+  }
+
+ private:
+  ProfileReading read() const {
+    ProfileReading none;
+    for (const std::string& path : {summary_path_, records_path_}) {
+      if (is_regular_file(path)) continue;
+      none.reasons.add(Reason::profile_artifacts_missing, path);
+      return none;
+    }
+    try {
+      const auto summary = decompressed(open_source(summary_path_), summary_path_);
+      const auto records = decompressed(open_source(records_path_), records_path_);
+      return read_profile({*summary, summary_path_}, {*records, records_path_}, zone());
+    } catch (const FileError& error) {
+      none.reasons.add(Reason::profile_artifacts_invalid, error.what());
+      return none;
+    }
+  }
+
+  ProfileZone zone() const {
+    ProfileZone zone{request_.zone, {}};
+    if (zone.zone) return zone;
+    if (!is_regular_file(zone_path_)) {
+      zone.fault.add(Reason::profile_timezone_offset_missing, zone_path_);
+      return zone;
+    }
+    try {
+      zone.zone = captured_zone(read_up_to(*open_source(zone_path_), kMostZoneBytes));
+      if (!zone.zone) zone.fault.add(Reason::profile_timezone_offset_invalid, zone_path_);
+    } catch (const FileError& error) {
+      zone.fault.add(Reason::profile_timezone_offset_invalid, error.what());
+    }
+    return zone;
+  }
+
+  void write_window(const std::string& text, Reasons& reasons) {
+    try {
+      for (const std::string& path :
+           {telemetry_path_, zone_path_, summary_path_, records_path_, request_.agg_result}) {
+        if (is_same_file(window_path_, path)) {
+          throw Error(fmt::format("{} would overwrite {}", window_path_, path));
+        }
+      }
+      if (!request_.dry_run) return replace_file(window_path_, text);
+      require_replaceable(window_path_);
+      changes_.push_back(fmt::format("{}: {}", window_path_,
+                                     holds(window_path_, text)       ? "unchanged"
+                                     : is_regular_file(window_path_) ? "would be replaced"
+                                                                     : "would be written"));
+    } catch (const std::exception& error) {
+      reasons.add(Reason::power_window_unwritable, error.what());
+    }
+  }
+
+  void judge_window(const ProfileReading& reading) {
+    const Recording recording(telemetry_path_, request_.zone, request_.columns);
+    MeasurementRequest wanted;
+    wanted.expected_num_gpus = request_.expected_num_gpus;
+    wanted.max_sample_gap_s = request_.max_sample_gap_s;
+    wanted.with_snapshots = true;
+    verdict_ = judge(wanted, recording, {reading.benchmark, {}});
+    FailedRequestsRequest failed;
+    failed.count = reading.failed_requests;
+    failed.max_sample_gap_s = request_.max_sample_gap_s;
+    failed.records = [this] { return decompressed(open_source(records_path_), records_path_); };
+    failed_requests_ = failed_requests(failed, recording, verdict_);
+  }
+
+  Publication publication() const {
+    Publication publication;
+    publication.aggregate_path = request_.agg_result;
+    publication.sidecar_path = in_folder(request_.result_dir, "power_validation.json");
+    publication.valid = verdict_.reasons.empty();
+    publication.edits = verdict_edits(verdict_, 2);
+    publication.edits_without_audit = unaudited_edits(2);
+    publication.sidecar = [this](const Reasons& aggregate_reasons, std::string_view) {
+      return sidecar(aggregate_reasons);
+    };
+    publication.inputs = {telemetry_path_, window_path_, summary_path_, records_path_,
+                          request_.agg_result};
+    for (const SideFile& side : kSideFiles) {
+      publication.inputs.push_back(beside(telemetry_path_, side_name(side, telemetry_path_)));
+    }
+    return publication;
+  }
+
+  std::string sidecar(const Reasons& aggregate_reasons) const {
+    SidecarContent content = sidecar_content(verdict_, 2);
+    content.reasons.add(aggregate_reasons);
+    content.telemetry_source = telemetry_path_;
+    content.benchmark_result = window_path_;
+    content.window_source = kProfileWindowSource;
+    content.failed_requests = failed_requests_;
+    return sidecar_text(content);
+  }
+
+  const AgenticRequest& request_;
+  std::string telemetry_path_;
+  std::string window_path_;
+  std::string zone_path_;
+  std::string summary_path_;
+  std::string records_path_;
+  std::vector<std::string> changes_;  // that a dry run would make to the window
+  Verdict verdict_;
+  std::optional<FailedRequests> failed_requests_;  // nothing: there was no window
+};
+
+}  // namespace
+
+Delivered aggregate_agentic(const AgenticRequest& request) { return Run(request).run(); }
+
+}  // namespace aggregate_power

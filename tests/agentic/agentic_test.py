@@ -1,0 +1,572 @@
+#!/usr/bin/env python3
+"""Checks 'aggregate-power agentic': contract.md D, and where we go further.
+
+A result folder that is right comes first; every other test tampers with one thing in it. Energies are
+worked out by hand: two GPUs draw 400 W and 600 W for all of a window of 3 s.
+
+usage: tests/agentic/agentic_test.py [NAME...]   with $AGGREGATE_POWER (default: build/aggregate-power)
+"""
+import gzip
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+START = 1_700_000_021  # 2023-11-14T22:13:41Z
+WINDOW = ["benchmark_start_time_unix", "benchmark_end_time_unix", "duration", "completed",
+          "total_input_tokens", "total_output_tokens"]
+BY_GPU = ["observed_gpu_count", "observed_gpu_ids", "per_gpu_sample_counts", "per_gpu_max_sample_gap_s",
+          "per_gpu_energy_j", "device_issues"]
+METRICS = {"avg_power_w": 500.0, "avg_total_gpu_power_w": 1000.0, "total_gpu_energy_j": 3000.0,
+           "joules_per_successful_query": 1500.0, "joules_per_input_token": 10.0,
+           "joules_per_output_token": 20.0, "joules_per_total_token": 6.666667}
+
+
+def record(start_s, end_s, input_tokens=100, output_tokens=50, **others):
+    """A request in flight from and to so many seconds behind START."""
+    metadata = {"session_num": 0, "request_start_ns": int((START + start_s) * 10**9), "request_ack_ns": None,
+                "request_end_ns": int((START + end_s) * 10**9), "benchmark_phase": "profiling",
+                "was_cancelled": False, **others.pop("metadata", {})}
+    metrics = {"input_sequence_length": {"value": input_tokens, "unit": "tokens"},
+               "output_sequence_length": {"value": output_tokens, "unit": "tokens"},
+               "inter_chunk_latency": {"value": [4.9, 5.3], "unit": "ms"}}
+    return {"metadata": metadata, "metrics": metrics, "error": None, **others}
+
+
+def failed(start_s, end_s, error=None):
+    error = error or {"code": 499, "type": "RequestCancellationError", "message": "was cancelled"}
+    return record(start_s, end_s, error=error, metrics={"error_isl": {"value": 9, "unit": "tokens"}})
+
+
+class Run:
+    """A result folder as AIPerf and the recorder leave it, in a fresh folder."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.results = folder / "results"
+        self.profile = self.results / "aiperf_artifacts"
+        self.profile.mkdir(parents=True)
+        self.times("2023-11-14T22:13:41+00:00", "2023-11-14T22:13:44+00:00")
+        self.records(record(0, 1), record(1, 3, 200, 100))
+        self.power()
+        self.aggregate = folder / "run.json"
+        self.aggregate.write_text('{"hw": "h200", "power_valid": 1, "avg_power_w": 999}\n')
+        self.result = None
+
+    def times(self, start, end):
+        self.summary(json.dumps({"request_count": {"unit": "requests", "avg": 2.0}, "was_cancelled": False,
+                                 "start_time": start, "end_time": end, "input_config": {"start_time": 1}}))
+
+    def summary(self, text):
+        (self.profile / "profile_export_aiperf.json").write_text(text)
+
+    def records(self, *records):
+        self.lines("".join(json.dumps(one) + "\n" for one in records).encode())
+
+    def lines(self, data):
+        (self.profile / "profile_export.jsonl").write_bytes(data)
+
+    def power(self, watts=(400, 600), seconds=range(-2, 7)):
+        rows = ["timestamp, index, power.draw [W]"]
+        for second in seconds:
+            rows += [f"{START + second}, {gpu}, {power} W" for gpu, power in enumerate(watts)]
+        (self.results / "gpu_metrics.csv").write_text("\n".join(rows) + "\n")
+
+    def offset(self, text):
+        (self.results / "agentic_power_timezone_offset.txt").write_text(text)
+
+    def do(self, *options, gpus="2", program=(), **variables):
+        expected = ["--expected-num-gpus", gpus] if gpus else []
+        self.result = subprocess.run(
+            [*program, PROGRAM, "agentic", "--result-dir", "results", "--agg-result", "run.json", *expected, *options],
+            cwd=self.folder, capture_output=True, text=True, timeout=60,
+            env={"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TZ": "UTC", **variables})
+        return self
+
+    def json(self, name):
+        return json.loads((self.folder / name).read_text())
+
+    def audit(self):
+        return self.json("results/power_validation.json")
+
+    def window(self):
+        return self.json("results/agentic_power_window.json")
+
+    def files(self):
+        return {str(path.relative_to(self.folder)): (path.read_bytes(), path.stat().st_ino, path.stat().st_mtime_ns)
+                for path in sorted(self.folder.rglob("*")) if path.is_file()}
+
+
+class Fault(Exception):
+    pass
+
+
+def same(what, wanted, found):
+    if wanted != found:
+        raise Fault(f"{what}: expected\n    {wanted}\n  got\n    {found}")
+
+
+def expect_valid(run, metrics=None):
+    same("exit status and standard error", (0, ""), (run.result.returncode, run.result.stderr))
+    audit = run.audit()
+    same("the verdict", (True, []), (audit["power_valid"], audit["reasons"]))
+    same("the metrics", metrics or METRICS, audit["metrics"])
+    same("the aggregate", {"hw": "h200", "power_valid": 1, **(metrics or METRICS), "power_metric_schema_version": 2},
+         run.json("run.json"))
+
+
+def expect_reason(run, reason, detail=None, strict=False):
+    """The adapter's failure: the aggregate says it, and the record has B.7's shape and one key more."""
+    same("exit status", 1 if strict else 0, run.result.returncode)
+    same("standard output", "", run.result.stdout)
+    message = f"aggregate-power: power not valid: {reason}"
+    if detail is not None:
+        message += f" ({detail}); see results/power_validation.json\n"
+    if not run.result.stderr.startswith(message):
+        raise Fault(f"expected {message!r}, got {run.result.stderr!r}")
+    audit = run.audit()
+    same("the record", {"schema_version": 1, "power_valid": False, "reasons": [reason],
+                        "telemetry_source": "results/gpu_metrics.csv",
+                        "benchmark_result": "results/agentic_power_window.json", "benchmark_window": None,
+                        "integration_method": "per_device_trapezoidal_with_linear_boundary_interpolation",
+                        "expected_gpu_count": 2, **dict(zip(BY_GPU, (0, [], {}, {}, {}, {}))),
+                        "accumulator_check": None, "metrics": {}, "window_source": "aiperf_profile_lifecycle"},
+         {key: value for key, value in audit.items() if key != "computed_from"})
+    same("the record's last keys", ["window_source", "computed_from"], list(audit)[-2:])
+    same("the aggregate", {"hw": "h200", "power_valid": 0, "power_metric_schema_version": 2}, run.json("run.json"))
+
+
+# ---- The folder that is right
+
+def test_a_valid_run(run):
+    run.do("--require-power")
+    expect_valid(run)
+    same("standard output", "aggregate-power: avg_power_w=500.00 avg_total_gpu_power_w=1000.00 "
+         "total_gpu_energy_j=3000.00 (n=2) -> run.json\n", run.result.stdout)
+    same("the window, byte for byte", """{
+  "benchmark_start_time_unix": 1700000021.0,
+  "benchmark_end_time_unix": 1700000024.0,
+  "duration": 3.0,
+  "completed": 2,
+  "total_input_tokens": 300,
+  "total_output_tokens": 150
+}""", (run.results / "agentic_power_window.json").read_text())
+    audit = run.audit()
+    same("where the window is from", "aiperf_profile_lifecycle", audit["computed_from"]["window_source"])
+    same("at the top, as in the original", False, "window_source" in audit)
+    same("failed requests", {"count": 0, "energy_share_j": 0.0,
+                             "method": "power_shared_equally_by_requests_in_flight"}, audit["failed_requests"])
+    same("the order of keys", ["metrics", "failed_requests", "computed_from"], list(audit)[-3:])
+    same("the rest", [2, ["0", "1"], {"0": 9, "1": 9}, {"0": 1.0, "1": 1.0}, {"0": 1200.0, "1": 1800.0}, {}],
+         [audit[key] for key in BY_GPU])
+    before = run.files()
+    expect_valid(run.do("--require-power"))
+    same("files of a second run, untouched", before, run.files())
+
+
+def test_the_window_can_be_a_benchmark_result(run):
+    run.do()
+    again = subprocess.run([PROGRAM, "--csv", "results/gpu_metrics.csv", "--bench-result",
+                            "results/agentic_power_window.json", "--agg-result", "again.json",
+                            "--expected-num-gpus", "2", "--validation-result", "again_audit.json"],
+                           cwd=run.folder, capture_output=True, text=True)
+    same("the reason", True, "aggregate_result_missing" in again.stderr)
+    record = run.json("again_audit.json")
+    same("energies", run.audit()["per_gpu_energy_j"], record["per_gpu_energy_j"])
+
+
+def test_a_dry_run_writes_nothing(run):
+    before = run.files()
+    run.do("--dry-run")
+    same("exit status", 0, run.result.returncode)
+    same("files", before, run.files())
+    lines = run.result.stdout.splitlines()
+    same("the first line", "aggregate-power: results/agentic_power_window.json: would be written", lines[0])
+    same("the last line", "aggregate-power: dry run: nothing was written", lines[-1])
+    same("a change", True, "aggregate-power: run.json: total_gpu_energy_j: absent -> 3000.0" in lines)
+    run.do()
+    run.do("--dry-run")
+    same("once it is there", "aggregate-power: results/agentic_power_window.json: unchanged",
+         run.result.stdout.splitlines()[0])
+    run.records()
+    before = run.files()
+    run.do("--dry-run", "--require-power")
+    same("of a run without requests", (1, before), (run.result.returncode, run.files()))
+
+
+def test_the_expected_count_is_a_choice(run):
+    run.do("--require-power", gpus=None)
+    expect_valid(run)
+    same("expected", None, run.audit()["expected_gpu_count"])
+    run.do(gpus="4")
+    same("with another", ["expected_gpu_count_mismatch"], run.audit()["reasons"])
+    same("the window was there", START, run.audit()["benchmark_window"]["start_time_unix"])
+    same("of a run that is not valid", {"count": 0, "energy_share_j": None,
+                                        "method": "power_shared_equally_by_requests_in_flight"},
+         run.audit()["failed_requests"])
+    same("no source at the top", False, "window_source" in run.audit())
+
+
+def test_the_telemetry_is_judged_as_of_a_single_run(run):
+    run.power(seconds=range(-2, 2))
+    run.do("--require-power")
+    same("exit status", 1, run.result.returncode)
+    same("reasons", ["benchmark_window_not_bracketed"], run.audit()["reasons"])
+    (run.results / "gpu_metrics.csv").unlink()
+    same("without telemetry", ["telemetry_file_missing"], run.do().audit()["reasons"])
+    run.power(seconds=(-2, 6))
+    same("with a gap", ["sampling_gap_exceeded"], run.do("--max-sample-gap", "7.5").audit()["reasons"])
+    expect_valid(run.do("--max-sample-gap", "8"))
+
+
+def test_required_by_the_environment(run):
+    run.records()
+    for value, status in (("true", 1), ("Yes", 1), ("1", 1), ("0", 0), ("", 0)):
+        same(f"REQUIRE_POWER={value}", status, run.do(REQUIRE_POWER=value).result.returncode)
+
+
+# ---- Which profile
+
+def test_a_nested_profile(run):
+    nested = run.profile / "run-b"
+    (run.profile / "run-a").mkdir()  # holds no records
+    nested.mkdir()
+    for name in ("profile_export.jsonl", "profile_export_aiperf.json"):
+        shutil.move(run.profile / name, nested / name)
+    expect_valid(run.do())
+    later = run.profile / "run-c"
+    shutil.copytree(nested, later)
+    (later / "profile_export.jsonl").write_text("")
+    expect_valid(run.do())
+
+
+def test_compressed_files(run):
+    for path in (run.profile / "profile_export.jsonl", run.profile / "profile_export_aiperf.json",
+                 run.results / "gpu_metrics.csv"):
+        path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    expect_valid(run.do())
+    same("the telemetry", "results/gpu_metrics.csv.gz", run.audit()["telemetry_source"])
+
+
+# ---- What the adapter refuses, in its order
+
+def test_profile_artifacts_missing(run):
+    (run.profile / "profile_export_aiperf.json").unlink()
+    expect_reason(run.do(), "profile_artifacts_missing", "results/aiperf_artifacts/profile_export_aiperf.json")
+    run.times("x", "y")
+    (run.profile / "profile_export.jsonl").unlink()
+    expect_reason(run.do("--require-power"), "profile_artifacts_missing",
+                  "results/aiperf_artifacts/profile_export.jsonl", strict=True)
+    shutil.rmtree(run.profile)
+    expect_reason(run.do(), "profile_artifacts_missing")
+    same("no window", False, (run.results / "agentic_power_window.json").exists())
+
+
+def test_profile_artifacts_invalid(run):
+    good = (run.profile / "profile_export_aiperf.json").read_text()
+    for text, detail in (("", ":1:1: expected a value, but the text ends"), ("[]", ": expected a JSON object"),
+                         ("null", ": expected a JSON object"), (good[:-1], None)):
+        run.summary(text)
+        name = "results/aiperf_artifacts/profile_export_aiperf.json"
+        expect_reason(run.do(), "profile_artifacts_invalid", detail and name + detail)
+    run.summary(good)
+    one = json.dumps(record(0, 1)).encode()
+    name = "results/aiperf_artifacts/profile_export.jsonl"
+    for line, detail in ((b"[1]", "expected a JSON object"), (b"null", "expected a JSON object"),
+                         (b'{"metadata": null}', "'metadata' is no object"),
+                         (b'{"metadata": "profiling"}', "'metadata' is no object"),
+                         (b'{"a": "\xff"}', None), (one[:-5], None), (one + one, None), (b"\xef\xbb\xbf" + one, None)):
+        run.lines(one + b"\n\n" + line + b"\n")
+        expect_reason(run.do(), "profile_artifacts_invalid", detail and f"{name}:3: {detail}")
+    run.lines(b'{"metadata": {}, x}\n')
+    expect_reason(run.do(), "profile_artifacts_invalid", f"{name}:1:18: expected a key in double quotes after \"metadata\"")
+    (run.profile / "profile_export.jsonl").write_bytes(gzip.compress(one)[:-9])
+    expect_reason(run.do(), "profile_artifacts_invalid")
+
+
+def test_profile_window_missing(run):
+    for text in ("{}", '{"start_time": 1}', '{"end_time": 1}', '{"start_time": null, "end_time": 1}'):
+        run.summary(text)
+        missing = "end_time" if "start_time\": 1" in text else "start_time"
+        expect_reason(run.do(), "profile_window_missing", f"'{missing}' is missing or null")
+    run.records()  # comes behind
+    expect_reason(run.do(), "profile_window_missing")
+
+
+def test_times_without_an_offset(run):
+    run.times("2023-11-14T14:13:41", "2023-11-14 14:13:44.000")
+    name = "results/agentic_power_timezone_offset.txt"
+    expect_reason(run.do(), "profile_timezone_offset_missing", name)
+    for text in ("PST", "", "UTC", "0800", "-08", "-8:00", "-08000", "-2400", "-0060", "-08:00:00"):
+        run.offset(text)
+        expect_reason(run.do(), "profile_timezone_offset_invalid", name)
+    for text in ("-0800\n", "-08:00", " \u00a0-0800\r\n"):
+        run.offset(text)
+        expect_valid(run.do())
+    run.offset("-0830")  # half an hour beside the recording
+    same("the offset counts", START + 1800, run.do().audit()["benchmark_window"]["start_time_unix"])
+    (run.results / "agentic_power_timezone_offset.txt").write_bytes(b"\xff\xfe")
+    expect_reason(run.do(), "profile_timezone_offset_invalid", name)
+
+
+def test_only_times_without_an_offset_need_one(run):
+    run.offset("rubbish")
+    run.do()
+    same("exit status", (0, True), (run.result.returncode, run.audit()["power_valid"]))
+    run.times(START, "2023-11-14T22:13:44")
+    expect_reason(run.do(), "profile_timezone_offset_invalid")
+
+
+def test_the_option_goes_before_the_file(run):
+    run.times("2023-11-14T23:13:41", "2023-11-14T23:13:44")
+    expect_valid(run.do("--timezone", "Europe/Berlin"))
+    run.offset("-0800")
+    expect_valid(run.do("--timezone", "+01:00"))
+
+
+def test_the_recorders_stamps_are_in_the_captured_zone_too(run):
+    run.times("2023-11-14T14:13:41", "2023-11-14T14:13:44")
+    run.offset("-0800")
+    csv = run.results / "gpu_metrics.csv"
+    text = csv.read_text()
+    for second in range(-2, 7):
+        text = text.replace(f"{START + second},", f"2023/11/14 14:13:{41 + second}.000,")
+    csv.write_text(text)
+    expect_valid(run.do())
+    same("its source", ("-0800", "file"), tuple(run.audit()["computed_from"][key] for key in ("timezone", "timezone_source")))
+
+
+def test_profile_window_invalid(run):
+    for start, end, detail in (
+            (START + 3, START, "the end is not after the start"), (START, START, "the end is not after the start"),
+            (True, START, "'start_time' is true"), (START, [], "'end_time' is []"),
+            (START, "", "'end_time' is \"\""), ("yesterday", START, "'start_time' is \"yesterday\""),
+            ("2023-11-14T22:13:41z", START + 3, None), ("1700000021", START + 3, None),
+            (-1.7976931348623157e308, 1.7976931348623157e308, "the end is not after the start")):
+        run.times(start, end)
+        expect_reason(run.do(), "profile_window_invalid", detail)
+    for text in ('{"start_time": NaN, "end_time": 1}', '{"start_time": 0, "end_time": Infinity}',
+                 '{"start_time": 1, "end_time": 1' + "0" * 400 + "}"):
+        run.summary(text)
+        expect_reason(run.do(), "profile_window_invalid")
+    run.records()
+    expect_reason(run.do(), "profile_window_invalid")
+
+
+def test_successful_request_count_invalid(run):
+    run.records()
+    expect_reason(run.do(), "successful_request_count_invalid", "0 failed")
+    run.records(failed(0, 1), failed(0, 1), record(0, 1, metadata={"benchmark_phase": "warmup"}))
+    expect_reason(run.do(), "successful_request_count_invalid", "2 failed")
+
+
+def test_incomplete_token_accounting(run):
+    good = record(0, 1)
+    for value in (None, -1, "x", "", [], {}, {"unit": "tokens"}, {"value": None}, {"value": float("nan")},
+                  {"value": float("inf")}, 10**20, 1e30, "1.5"):
+        for key in ("input_sequence_length", "output_sequence_length"):
+            run.records(good, {**good, "metrics": {**good["metrics"], key: value}})
+            expect_reason(run.do(), "incomplete_token_accounting", "1 of 2 successful requests")
+    for metrics in (None, [], "x"):
+        run.records(good, {**good, "metrics": metrics})
+        expect_reason(run.do(), "incomplete_token_accounting", "1 of 2 successful requests")
+    run.records(record(0, 1, 0, 5))
+    expect_reason(run.do(), "incomplete_token_accounting", "all inputs are empty")
+    run.records(record(0, 1, 5, 0))
+    expect_reason(run.do(), "incomplete_token_accounting", "all outputs are empty")
+    run.records(record(0, 1, 2**62), record(0, 1, 2**62))  # too many together
+    expect_reason(run.do(), "incomplete_token_accounting")
+
+
+# ---- What it takes
+
+def test_lengths_as_python_reads_them(run):
+    good = record(0, 1)
+    for value, tokens in ((100.9, 100), ("100", 100), (" 1_0 ", 10), ({"value": "7"}, 7), (True, 1), (-0.5, 0), (0, 0),
+                          ({"value": 3e2}, 300), ("\u0663", 3)):
+        run.records(good, {**good, "metrics": {**good["metrics"], "input_sequence_length": value}})
+        run.do()
+        same(f"tokens of {value!r}", 100 + tokens, run.window()["total_input_tokens"])
+
+
+def test_which_records_count(run):
+    good = record(0, 1)
+    old = {key: value for key, value in good.items() if key != "error"}
+    old["metadata"] = {}
+    without = {key: value for key, value in old.items() if key != "metadata"}
+    counted = [{**good, "error": error} for error in (None, "", {}, [], 0, 0.0, -0.0, False)]
+    counted += [{**good, "metadata": {"benchmark_phase": None}}, old, without]
+    dropped = [{**good, "error": error} for error in ("boom", {"a": 1}, [0], 1, -0.5, True, " ")]
+    warm_up = [{**good, "metadata": {"benchmark_phase": phase}} for phase in ("warmup", "", "Profiling", 5, True, [])]
+    run.records(*counted, *dropped, *warm_up)
+    run.do()
+    same("the window's counts", {**run.window(), "completed": len(counted), "total_input_tokens": 100 * len(counted),
+                                 "total_output_tokens": 50 * len(counted)}, run.window())
+    same("failed", len(dropped), run.audit()["failed_requests"]["count"])
+
+
+def test_lines_end_as_python_ends_them(run):
+    one, two = (json.dumps(each).encode() for each in (record(0, 1), record(1, 3, 200, 100)))
+    for text in (one + b"\n" + two, one + b"\r\n" + two + b"\r\n", one + b"\r" + two + b"\r", b"\n \n" + one + b"\n\xc2\xa0\n" + two,
+                 b"\t" + one + b" \n" + two):
+        run.lines(text)
+        expect_valid(run.do())
+
+
+def test_times_in_any_form(run):
+    for start in ("2023-11-14T22:13:41Z", "2023-11-14 22:13:41.000+00:00", "20231114T221341Z", "2023-11-15T07:13:41,0+09:00",
+                  " 2023-11-14T22:13:41+00:00\n", START, float(START), START * 10**3, START * 10**6, START * 10**9):
+        run.times(start, "2023-11-14T22:13:44+00:00")
+        expect_valid(run.do())
+    run.times(START * 1000 + 500, (START + 2.5) * 1000)
+    run.do()
+    same("milliseconds", [START + 0.5, START + 2.5, 2.0], [run.window()[key] for key in WINDOW[:3]])
+    same("their energy", 2000.0, run.audit()["metrics"]["total_gpu_energy_j"])
+
+
+# ---- What cannot be written
+
+def test_power_window_unwritable(run):
+    window = run.results / "agentic_power_window.json"
+    window.mkdir()
+    expect_reason(run.do("--require-power"), "power_window_unwritable",
+                  "results/agentic_power_window.json: cannot replace: Is a directory", strict=True)
+    run.do("--dry-run")
+    same("a dry run says so too", True, "power_window_unwritable" in run.result.stderr)
+    window.rmdir()
+    window.symlink_to("gpu_metrics.csv")
+    before = (run.results / "gpu_metrics.csv").read_bytes()
+    expect_reason(run.do(), "power_window_unwritable",
+                  "results/agentic_power_window.json would overwrite results/gpu_metrics.csv")
+    same("the telemetry", before, (run.results / "gpu_metrics.csv").read_bytes())
+
+
+def test_a_folder_that_cannot_be_written(run):
+    run.do()
+    run.records(record(0, 3))  # of which nothing gets out
+    for path in (run.folder, run.results, run.profile):
+        path.chmod(0o555 if path == run.results else 0o777)
+    run.aggregate.chmod(0o666)
+    before = run.files()
+    # To root all folders can be written.
+    program = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.getuid() == 0 else []
+    run.do("--require-power", program=program)
+    run.results.chmod(0o755)
+    same("exit status", 1, run.result.returncode)
+    same("both reasons", True, "power_window_unwritable (" in run.result.stderr and
+         "validation_result_unwritable (" in run.result.stderr)
+    same("the aggregate", (0, False), (run.json("run.json")["power_valid"], "avg_power_w" in run.json("run.json")))
+    after = run.files()
+    del before["run.json"], after["run.json"]
+    same("all other files", before, after)
+
+
+def test_the_aggregate_cannot_be_patched(run):
+    for text, reason in (("[1]", "aggregate_result_unwritable"), ("{", "aggregate_result_unwritable"),
+                         (None, "aggregate_result_missing")):
+        run.aggregate.unlink()
+        if text is not None:
+            run.aggregate.write_text(text)
+        run.do("--require-power")
+        same("exit status", 1, run.result.returncode)
+        same("reasons", [reason], run.audit()["reasons"])
+        same("metrics", {}, run.audit()["metrics"])
+        if text is None:
+            run.aggregate.touch()
+        else:
+            same("its bytes", text, run.aggregate.read_text())
+    run.records()
+    run.aggregate.unlink()
+    same("and no request", ["successful_request_count_invalid", "aggregate_result_missing"],
+         run.do().audit()["reasons"])
+
+
+# ---- What failed requests used: 1000 W shared equally by the requests in flight
+
+def share(run):
+    run.do()
+    same("the verdict", [], run.audit()["reasons"])
+    found = run.audit()["failed_requests"]
+    return found["count"], found["energy_share_j"]
+
+
+def test_failed_requests_share_the_power(run):
+    run.records(record(0, 3), failed(1, 2))
+    same("half of one second", (1, 500.0), share(run))
+    same("the energy is that of all", 3000.0, run.audit()["metrics"]["total_gpu_energy_j"])
+    same("the count that of successes", 1, run.window()["completed"])
+    run.records(record(0, 3), failed(0, 3), failed(1, 2))
+    same("1/2, 2/3, 1/2", (2, 1666.666667), share(run))
+    run.records(record(0, 1), failed(1, 2.5), record(2, 3))
+    same("alone for 1 s, one of two for 0.5 s", (1, 1250.0), share(run))
+    run.records(record(0, 3), failed(2, 1e6))
+    same("no longer than the window", (1, 500.0), share(run))
+    run.records(record(0, 3), failed(-1e6, 1), failed(4, 5), failed(-9, -1))
+    same("nor before it", (3, 500.0), share(run))
+    run.records(record(0, 3), failed(1, 1), record(1, 1))
+    same("of no length", (1, 0.0), share(run))
+    run.records(record(0, 3), failed(1, 2), record(0, 3, metadata={"benchmark_phase": "warmup"}))
+    same("beside a warm-up that goes on", (1, 333.333333), share(run))
+
+
+def test_failed_requests_while_the_power_changes(run):
+    rows = ["timestamp, index, power.draw [W]"]
+    rows += [f"{START + second}, 0, {power} W" for second, power in ((-1, 0), (0, 0), (1, 600), (2, 600), (3, 0), (4, 0))]
+    (run.results / "gpu_metrics.csv").write_text("\n".join(rows) + "\n")
+    run.records(record(0, 3), failed(0.5, 2))
+    # From 300 W to 600 W in half a second: 225 J; then 600 J; half of it.
+    run.do(gpus="1")
+    same("share", 412.5, run.audit()["failed_requests"]["energy_share_j"])
+
+
+def test_failed_requests_that_cannot_be_placed(run):
+    nowhere = ({"request_start_ns": None}, {"request_end_ns": None}, {"request_start_ns": (START + 9) * 10**9},
+               {"request_start_ns": "1"}, {"request_end_ns": 1e18}, {"request_end_ns": 10**30})
+    for metadata in nowhere:
+        run.records(record(0, 3, metadata=metadata), failed(1, 2))
+        same(f"with {metadata}", (1, None), share(run))
+        run.records(record(0, 3, metadata=metadata))
+        same("where none failed", (0, 0.0), share(run))
+    run.records(record(0, 3), failed(1, 2))
+    run.power(seconds=range(-2, 2))
+    run.do()
+    same("of a run that is not valid", (1, None),
+         tuple(run.audit()["failed_requests"][key] for key in ("count", "energy_share_j")))
+
+
+# ---- Wrong use
+
+def test_wrong_options(run):
+    for options in (["--result-dir", "results"], ["--agg-result", "run.json"], []):
+        result = subprocess.run([PROGRAM, "agentic", *options], cwd=run.folder, capture_output=True, text=True)
+        same(f"exit status with {options}", 2, result.returncode)
+    same("a count that is none", 2, run.do(gpus="many").result.returncode)
+    same("a zone that is none", 2, run.do("--timezone", "Mars").result.returncode)
+    same("the aggregate", 999, run.json("run.json")["avg_power_w"])
+
+
+def main(names):
+    tests = {name: test for name, test in globals().items() if name.startswith("test_")}
+    failed_tests = 0
+    for name in names or tests:
+        folder = pathlib.Path(tempfile.mkdtemp(prefix=f"{name}-"))
+        folder.chmod(0o755)
+        try:
+            tests[name](Run(folder))
+            shutil.rmtree(folder)
+        except (Fault, OSError, KeyError, ValueError, subprocess.SubprocessError) as error:
+            failed_tests += 1
+            print(f"FAILED {name} (left in {folder})\n  {type(error).__name__}: {error}")
+    count = len(names or tests)
+    print(f"{count - failed_tests} passed, {failed_tests} failed")
+    return 1 if failed_tests else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
