@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 #include <regex>
 
 #include <fmt/format.h>
@@ -193,7 +192,10 @@ CpuPower CpuPowerGatherer::finish(const CpuPowerRequest& request, const Reasons&
   if (!request.window) result.reasons.add(Reason::cpu_window_unavailable);
   if (!result.reasons.empty()) return result;
 
-  if (expected.empty() || !std::ranges::equal(std::views::keys(sockets_), expected)) {
+  const auto is_wanted = [](const auto& seen, const Socket& wanted) {
+    return seen.first == wanted;
+  };
+  if (expected.empty() || !std::ranges::equal(sockets_, expected, is_wanted)) {
     result.reasons.add(Reason::cpu_socket_count_mismatch,
                        fmt::format("{} seen, {} expected", sockets_.size(), expected.size()));
     return result;

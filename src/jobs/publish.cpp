@@ -61,13 +61,13 @@ std::string current_text(const Publication& publication) {
 // `edits`, and the removal of leftovers. Throws JsonError.
 std::vector<JsonEdit> with_leftovers(const Publication& publication, std::string_view text,
                                      std::vector<JsonEdit> edits) {
-  const auto& [sign, keys] = publication.leftovers;
-  if (sign.empty() || edits.empty()) return edits;
+  const Publication::Leftovers& leftovers = publication.leftovers;
+  if (leftovers.sign.empty() || edits.empty()) return edits;
   bool is_there = false;
   MemorySource source(text);
-  scan_json(source, [&](const JsonMember& member) { is_there |= member.key == sign; });
+  scan_json(source, [&](const JsonMember& member) { is_there |= member.key == leftovers.sign; });
   if (!is_there) return edits;
-  for (const std::string& key : keys) {
+  for (const std::string& key : leftovers.keys) {
     if (std::ranges::find(edits, key, &JsonEdit::key) == edits.end()) edits.push_back({key, ""});
   }
   return edits;
