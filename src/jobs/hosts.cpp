@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/analysis/clock_offset.h"
-#include "aggregate_power/base/error.h"
+#include "aggregate_power/base/file.h"
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/base/unicode.h"
 #include "aggregate_power/inputs/benchmark.h"
@@ -198,6 +198,7 @@ class HostsRun {
       any_unknown = any_unknown || host.gpus.empty();
       gpus.insert(gpus.end(), host.gpus.begin(), host.gpus.end());
     }
+    check_files();
     check_uuids(gpus);
     if (any_unknown) return;  // of a host without GPUs nothing else can be said
     const auto expected = request_.expected_num_gpus;
@@ -209,6 +210,18 @@ class HostsRun {
     RoleAssignment assigned = assign_roles(request_.roles, gpus);
     reasons().add(assigned.reasons);
     if (assigned.reasons.empty()) content_.roles = std::move(assigned.roles);
+  }
+
+  // GPUs of one file are the same GPUs, whatever is known of them.
+  void check_files() {
+    std::map<std::string, std::string> host_by_file;
+    for (const HostFinding& host : hosts_) {
+      if (host.gpus.empty()) continue;
+      const auto [other, is_new] = host_by_file.try_emplace(resolve_links(host.csv), host.host);
+      if (is_new) continue;
+      reasons().add(Reason::gpu_uuid_repeated,
+                    one_line(fmt::format("{} and {} have one file", other->second, host.host)));
+    }
   }
 
   void check_uuids(std::span<const RecordedGpu> gpus) {
