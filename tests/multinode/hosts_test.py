@@ -533,6 +533,22 @@ def test_wrong_use(folder):
         same(before, folder.files(), options)
 
 
+def test_odd_roles(folder):
+    """Whatever is written for a role is refused, or does not fit, or fits."""
+    generator = random.Random(3)
+    seen = set()
+    for _ in range(400):
+        words = [generator.choice(["prefill", "decode", "=", ",", ":", "-", "a", "b", "0", "1", "0-1",
+                                   "99999999999999999999", "a:0-1", "b:", "\u00e4", " "]) for _ in range(6)]
+        roles = "".join(["prefill="] + words[:generator.randint(0, 6)])
+        folder.hosts("--role", roles, "--role", generator.choice(["decode=b", "decode=a:0", "agg=b:1"]))
+        assert folder.status in (0, 2), (roles, folder.status, folder.err)
+        if folder.status == 0:
+            assert set(folder.record["reasons"]) <= {"topology_env_mismatch"}, roles
+            seen.update(folder.record["reasons"] or ["valid"])
+    same({"valid", "topology_env_mismatch"}, seen)
+
+
 def test_roles_and_what_was_recorded(folder):
     for roles, detail in (
             (["prefill=a:0-2", "decode=b"], "(a: no GPU 2)"),
