@@ -40,6 +40,7 @@ std::vector<std::string> names_in_host(const std::vector<std::string>& ids,
   const std::string prefix = ids[0].substr(0, ids[0].find('/') + 1);
   if (!std::ranges::all_of(ids, [&](const auto& id) { return id.starts_with(prefix); })) return ids;
   std::vector<std::string> names;
+  names.reserve(ids.size());
   for (const std::string& id : ids) names.push_back(id.substr(prefix.size()));
   return names;
 }
