@@ -196,13 +196,6 @@ void take_one_of(Command& command, CLI::Option& option, const std::vector<std::s
   command.words[option.get_name()] = words;
 }
 
-CLI::Option* add_list_option(CLI::App& app, const std::string& name,
-                             std::vector<std::string>& values, const std::string& help) {
-  return app.add_option(name, values, help)
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-}
-
 CLI::Validator whole_number() {
   return CLI::Validator(
       [](std::string& text) {
@@ -234,6 +227,13 @@ void add_telemetry_options(Command& command, TelemetryOptionTexts& texts) {
              "What stamps without an offset mean: local, UTC, +HH:MM, -HH:MM or Area/City "
              "(default: timestamp_timezone of STEM_context.json beside the file, else local)");
   command.words["--timezone"] = {"local", "UTC"};
+}
+
+CLI::Option* add_list_option(CLI::App& app, const std::string& name,
+                             std::vector<std::string>& values, const std::string& help) {
+  return app.add_option(name, values, help)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 }  // namespace aggregate_power

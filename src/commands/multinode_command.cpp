@@ -6,7 +6,6 @@
 #include <span>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "aggregate_power/base/error.h"
 #include "aggregate_power/base/file.h"
@@ -60,17 +59,11 @@ HostFile parse_host(const std::string& text) {
 std::vector<HostFile> parse_hosts(const std::vector<std::string>& texts) {
   std::vector<HostFile> hosts;
   for (const std::string& text : texts) {
-    const HostFile host = parse_host(text);
-    for (const HostFile& other : hosts) {
-      if (other.host == host.host) {
-        throw Error(fmt::format("--host: '{}' is named twice", printable(host.host)));
-      }
-      if (other.csv == host.csv) {
-        throw Error(fmt::format("--host: '{}' and '{}' have the same file", printable(other.host),
-                                printable(host.host)));
-      }
+    hosts.push_back(parse_host(text));
+    const std::string& name = hosts.back().host;
+    if (std::ranges::count(hosts, name, &HostFile::host) > 1) {
+      throw Error(fmt::format("--host: '{}' is named twice", printable(name)));
     }
-    hosts.push_back(host);
   }
   return hosts;
 }
@@ -99,7 +92,10 @@ std::map<std::string, double> parse_clock_offsets(const std::vector<std::string>
 void add_hosts(HostsRequest& request, const Texts& texts) {
   if (texts.nodes.empty()) {
     request.hosts = parse_hosts(texts.hosts);
-    request.telemetry_source = fmt::format("{}", fmt::join(texts.hosts, ","));
+    for (const HostFile& file : request.hosts) {
+      request.telemetry_source +=
+          fmt::format("{}{}={}", request.telemetry_source.empty() ? "" : ",", file.host, file.csv);
+    }
     return;
   }
   request.telemetry_source = normal_path(texts.nodes);

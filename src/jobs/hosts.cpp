@@ -8,45 +8,24 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/analysis/clock_offset.h"
-#include "aggregate_power/base/error.h"
+#include "aggregate_power/base/file.h"
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/base/unicode.h"
 #include "aggregate_power/inputs/benchmark.h"
-#include "aggregate_power/inputs/identity.h"
+#include "aggregate_power/jobs/host_reading.h"
 #include "aggregate_power/jobs/hosts_record.h"
-#include "aggregate_power/jobs/measurement.h"
-#include "aggregate_power/jobs/recording.h"
-#include "aggregate_power/jobs/side_files.h"
 #include "aggregate_power/jobs/verdict.h"
 
 namespace aggregate_power {
 namespace {
 
-// What may stand beside a recording and tell its GPUs' UUIDs; the first that is there counts.
-struct IdentityFile {
-  const char* end;  // behind the recording's stem
-  GpuIdentity (*read)(std::unique_ptr<ByteSource>);
-};
-constexpr IdentityFile kIdentityFiles[] = {{"_identity.csv", read_identity_csv},
-                                           {"_devices.json", read_identity_json},
-                                           {"_identity.json", read_identity_json}};
-
-bool names_uuids(const Columns& columns) {
-  if (!columns.device) return false;
-  const std::string name = lower_ascii(columns.device->name);
-  return name == "uuid" || name == "gpu_uuid";
-}
-
-// The names of a recording's GPUs in their host: a host column of the recording is part of its
-// devices' names, and says nothing where it is always the same.
-std::vector<std::string> names_in_host(const std::vector<std::string>& ids,
-                                       const Columns& columns) {
-  if (!columns.host || ids.empty()) return ids;
-  const std::string prefix = ids[0].substr(0, ids[0].find('/') + 1);
-  if (!std::ranges::all_of(ids, [&](const auto& id) { return id.starts_with(prefix); })) return ids;
-  std::vector<std::string> names;
-  for (const std::string& id : ids) names.push_back(id.substr(prefix.size()));
-  return names;
+// Where the file lies, by whatever links; its name where that cannot be told.
+std::string real_path(const std::string& path) {
+  try {
+    return resolve_links(path);
+  } catch (const FileError&) {
+    return path;
+  }
 }
 
 // Names of folders may hold anything, line breaks too.
@@ -90,12 +69,27 @@ class HostsRun {
   }
 
   void read_hosts() {
-    for (const HostFile& file : request_.hosts) hosts_.push_back(read_host(file));
-    for (const HostFinding& host : hosts_) add_of_host(host.host, host.reasons);
-    for (std::size_t i = 0; i < hosts_.size(); ++i) {
-      hosts_[i].reasons.add(identity_faults_[i]);
-      add_of_host(hosts_[i].host, identity_faults_[i]);
+    std::vector<Reasons> identity_faults;
+    for (const HostFile& file : request_.hosts) {
+      HostReading reading = read_host(file, *content_.benchmark, options_for(file.host));
+      add_of_host(file.host, reading.finding.reasons);
+      hosts_.push_back(std::move(reading.finding));
+      edges_.push_back(reading.edges);
+      identity_faults.push_back(std::move(reading.identity_faults));
+      column_faults_.add(reading.column_faults);
+      std::ranges::copy(reading.hints, std::back_inserter(hints_));
+      std::ranges::copy(reading.warnings, std::back_inserter(warnings_));
     }
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      hosts_[i].reasons.add(identity_faults[i]);
+      add_of_host(hosts_[i].host, identity_faults[i]);
+    }
+  }
+
+  HostReadingOptions options_for(const std::string& host) const {
+    const auto offset = request_.clock_offsets_s.find(host);
+    const bool has_offset = offset != request_.clock_offsets_s.end();
+    return {request_.max_sample_gap_s, has_offset ? offset->second : 0, request_.zone};
   }
 
   void add_of_host(const std::string& host, const Reasons& found) {
@@ -105,92 +99,6 @@ class HostsRun {
     }
   }
 
-  HostFinding read_host(const HostFile& file) {
-    HostFinding host;
-    host.host = file.host;
-    host.csv = file.csv;
-    const auto offset = request_.clock_offsets_s.find(file.host);
-    if (offset != request_.clock_offsets_s.end()) host.clock_offset_s = offset->second;
-    identity_faults_.emplace_back();
-    edges_.emplace_back();
-    if (!file.fault.empty()) {
-      host.reasons.add(Reason::telemetry_file_missing, file.fault);
-      return host;
-    }
-    // To move the window on the host's clock is to move the host's stamps the other way.
-    Benchmark benchmark = *content_.benchmark;
-    benchmark.window.start_unix_s -= host.clock_offset_s;
-    benchmark.window.end_unix_s -= host.clock_offset_s;
-    LoadEdgeFinder edges(benchmark.window);
-    MeasurementRequest wanted;
-    wanted.max_sample_gap_s = request_.max_sample_gap_s;
-    wanted.also = [&](std::span<const Reading> readings) { edges.take(readings); };
-    const Recording recording(file.csv, request_.zone, {});
-    Measurement measurement = measure(wanted, recording, benchmark);
-    host.reasons = measurement.integration.reasons;
-    host.integration = std::move(measurement.integration);
-    host.telemetry = std::move(measurement.telemetry);
-    edges_.back() = edges.edges();
-    for (std::optional<LoadEdge>* edge : {&edges_.back().rise, &edges_.back().fall}) {
-      if (*edge) (*edge)->unix_s += host.clock_offset_s;
-    }
-    if (host.telemetry) identify(host, recording);
-    column_faults_.add(measurement.column_faults);
-    if (measurement.zone_hint) {
-      hints_.push_back(fmt::format("{}: {}", printable(host.host), *measurement.zone_hint));
-    }
-    warn(host, recording);
-    return host;
-  }
-
-  void warn(const HostFinding& host, const Recording& recording) {
-    const auto say = [&](const std::string& warning) { warnings_.push_back(one_line(warning)); };
-    std::ranges::for_each(recording.warnings(), say);
-    const auto say_of_it = [&](const std::string& warning) {
-      say(recording.path() + ": " + warning);
-    };
-    if (host.telemetry) std::ranges::for_each(host.telemetry->columns.warnings, say_of_it);
-    if (!host.integration.avg_power_w) return;
-    if (const auto doubt = doubt_about(*host.integration.avg_power_w)) say_of_it(*doubt);
-  }
-
-  // Names the host's GPUs by index and UUID.
-  void identify(HostFinding& host, const Recording& recording) {
-    const Columns& columns = host.telemetry->columns;
-    GpuIdentity identity;
-    try {
-      identity = read_identity(host, recording);
-    } catch (const std::exception& error) {  // Error, FileError, CsvError
-      identity_faults_.back().add(Reason::gpu_identity_unreadable,
-                                  fmt::format("{}: {}", host.identity_file, error.what()));
-    }
-    for (const std::string& name : names_in_host(host.integration.gpu_ids, columns)) {
-      RecordedGpu gpu{host.host, name, names_uuids(columns) ? name : "", {}};
-      if (const auto by_index = identity.find(name); by_index != identity.end()) {
-        gpu.uuid = by_index->second;
-      } else if (const auto by_uuid =
-                     std::ranges::find(identity, name, &GpuIdentity::value_type::second);
-                 by_uuid != identity.end()) {
-        gpu.uuid = name;
-        gpu.index = by_uuid->first;
-      } else if (!identity.empty()) {
-        identity_faults_.back().add(
-            Reason::gpu_identity_unreadable,
-            fmt::format("{}: it does not name GPU {}", host.identity_file, printable(name)));
-      }
-      host.gpus.push_back(std::move(gpu));
-    }
-  }
-
-  static GpuIdentity read_identity(HostFinding& host, const Recording& recording) {
-    for (const auto& [end, read] : kIdentityFiles) {
-      host.identity_file = beside(recording.path(), plain_stem(recording.path()) + end);
-      if (auto source = recording.beside(end)) return read(std::move(source));
-    }
-    host.identity_file.clear();
-    return {};
-  }
-
   void check_the_whole() {
     std::vector<RecordedGpu> gpus;
     bool any_unknown = hosts_.empty();
@@ -198,6 +106,7 @@ class HostsRun {
       any_unknown = any_unknown || host.gpus.empty();
       gpus.insert(gpus.end(), host.gpus.begin(), host.gpus.end());
     }
+    check_files();
     check_uuids(gpus);
     if (any_unknown) return;  // of a host without GPUs nothing else can be said
     const auto expected = request_.expected_num_gpus;
@@ -209,6 +118,18 @@ class HostsRun {
     RoleAssignment assigned = assign_roles(request_.roles, gpus);
     reasons().add(assigned.reasons);
     if (assigned.reasons.empty()) content_.roles = std::move(assigned.roles);
+  }
+
+  // GPUs of one file are the same GPUs, whatever is known of them.
+  void check_files() {
+    std::map<std::string, std::string> host_by_file;
+    for (const HostFinding& host : hosts_) {
+      if (host.gpus.empty()) continue;
+      const auto [other, is_new] = host_by_file.try_emplace(real_path(host.csv), host.host);
+      if (is_new) continue;
+      reasons().add(Reason::gpu_uuid_repeated,
+                    one_line(fmt::format("{} and {} have one file", other->second, host.host)));
+    }
   }
 
   void check_uuids(std::span<const RecordedGpu> gpus) {
@@ -303,23 +224,16 @@ class HostsRun {
       return hosts_record_text(content, hosts_);
     };
     publication.inputs = {request_.bench_result, request_.agg_result};
-    for (const HostFile& file : request_.hosts) add_inputs(publication.inputs, file.csv);
-    return publication;
-  }
-
-  static void add_inputs(std::vector<std::string>& inputs, const std::string& csv) {
-    inputs.push_back(csv);
-    for (const SideFile& side : kSideFiles) inputs.push_back(beside(csv, side_name(side, csv)));
-    for (const IdentityFile& file : kIdentityFiles) {
-      inputs.push_back(beside(csv, plain_stem(csv) + file.end));
+    for (const HostFile& file : request_.hosts) {
+      std::ranges::copy(files_of_host(file), std::back_inserter(publication.inputs));
     }
+    return publication;
   }
 
   const HostsRequest& request_;
   HostsContent content_;
   std::vector<HostFinding> hosts_;
-  std::vector<Reasons> identity_faults_;  // by host, as what follows
-  std::vector<LoadEdges> edges_;
+  std::vector<LoadEdges> edges_;  // by host
   std::string success_line_;
   Reasons column_faults_;
   std::vector<std::string> hints_;

@@ -26,7 +26,8 @@ bool is_recording_name(std::string_view name) {
 HostFile recording_in(const std::string& folder, const std::string& host) {
   const auto tree = disk_tree();
   std::vector<std::string> names;
-  const std::string usual = folder + "/gpu_metrics.csv";
+  const auto named = [&](std::string_view name) { return fmt::format("{}/{}", folder, name); };
+  const std::string usual = named("gpu_metrics.csv");
   try {
     tree->list(folder, [&](const TreeEntry& entry) {
       if (entry.kind == TreeEntry::Kind::file && is_recording_name(entry.name)) {
@@ -38,9 +39,9 @@ HostFile recording_in(const std::string& folder, const std::string& host) {
   }
   for (const std::string_view compression : kCompressions) {
     const std::string name = "gpu_metrics.csv" + std::string(compression);
-    if (std::ranges::find(names, name) != names.end()) return {host, folder + "/" + name, {}};
+    if (std::ranges::find(names, name) != names.end()) return {host, named(name), {}};
   }
-  if (names.size() == 1) return {host, folder + "/" + names[0], {}};
+  if (names.size() == 1) return {host, named(names[0]), {}};
   if (names.empty()) return {host, usual, {}};
   std::ranges::sort(names);
   return {host, usual,
@@ -59,8 +60,9 @@ std::vector<HostFile> hosts_in(const std::string& nodes) {
   });
   std::ranges::sort(names, device_name_less);
   std::vector<HostFile> hosts;
+  hosts.reserve(names.size());
   for (const std::string& name : names) {
-    hosts.push_back(recording_in(normal_path(nodes + "/" + name), name));
+    hosts.push_back(recording_in(normal_path(fmt::format("{}/{}", nodes, name)), name));
   }
   return hosts;
 }

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "aggregate_power/base/error.h"
-#include "test_util.h"
 
 namespace aggregate_power {
 namespace {

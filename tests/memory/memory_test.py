@@ -3,7 +3,7 @@
 
 A quarter of the telemetry file plus 5 MiB, in whatever order its rows are; the same plus the file
 itself from standard input, which is kept; the whole of it plus 5 MiB for inspect; 16 MiB for any
-benchmark result. Nor may the numbers depend on the rows' order.
+benchmark result; 16 KiB for each further host of a run. Nor may the numbers depend on the rows' order.
 
 usage: tests/memory/memory_test.py   with $AGGREGATE_POWER (default: build/aggregate-power) and
        $PEAK (default: build/tests/peak)
@@ -88,5 +88,15 @@ with tempfile.TemporaryDirectory() as folder:
     pathlib.Path("t.csv").write_text("timestamp,gpu,power_w\n" + "".join(
         f"{START + second},0,100\n" for second in range(SECONDS)))
     check(f"benchmark result of {size_mib:.0f} MiB", peak_mib(["--csv", "t.csv", *run]), 16)
+
+    text = "timestamp,gpu,power_w\n" + "".join(
+        f"{START + second},{gpu},{100 + second % 7}\n" for second in range(600) for gpu in range(GPUS))
+    for i in range(128):
+        pathlib.Path(f"nodes/node{i}").mkdir(parents=True)
+        pathlib.Path(f"nodes/node{i}/gpu_metrics.csv").write_text(text)
+    pathlib.Path("run.json").write_text(json.dumps(
+        {**WINDOW, "benchmark_end_time_unix": START + 597.0, "duration": 595.0}))
+    one = peak_mib(["--csv", "nodes/node0/gpu_metrics.csv", *run, "--expected-num-gpus", str(GPUS)])
+    check("128 hosts", peak_mib(["multinode", "--nodes", "nodes", *run]), one + 127 / 64)
 print(f"{passed} passed, {failed} failed")
 sys.exit(failed > 0)

@@ -12,6 +12,7 @@ import gzip
 import json
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -209,6 +210,31 @@ def test_the_example(folder):
     for node, role in (("node0", "prefill"), ("node1", "decode")):
         assert abs(folder.aggregate[f"{role}_gpu_energy_j"] - energy[node]) < 0.0006, (energy, folder.aggregate)
     same(16, folder.record["observed_gpu_count"])
+
+
+def test_many_hosts_are_as_one_file_of_them_all(folder):
+    """The same readings in one file with a column for the host, as a run on one node."""
+    generator = random.Random(9)
+    table = ["timestamp,hostname,index,power.draw [W]"]
+    options = []
+    for host in ("n0", "n1", "n2", "n3"):
+        lines = ["timestamp,index,power.draw [W]"]
+        for second in range(-4, LENGTH + 5):
+            for gpu in range(3):
+                stamp = START + second + generator.randint(0, 900) / 1000
+                draw = generator.randint(0, 90000) / 100
+                lines.append(f"{stamp:.3f},{gpu},{draw}")
+                table.append(f"{stamp:.3f},{host},{gpu},{draw}")
+        folder.write(f"{host}.csv", "\n".join(lines))
+        options += ["--host", f"{host}={host}.csv"]
+    folder.write("all.csv", "\n".join(table))
+    folder.call(*options)
+    many, gaps = folder.record["per_gpu_energy_j"], folder.record["per_gpu_max_sample_gap_s"]
+    metrics = folder.aggregate
+    subprocess.run([PROGRAM, "--csv", "all.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
+                    "--expected-num-gpus", "12"], cwd=folder.path, check=True, capture_output=True)
+    same((many, gaps), (folder.record["per_gpu_energy_j"], folder.record["per_gpu_max_sample_gap_s"]))
+    same([metrics[key] for key in SEVEN], [folder.aggregate[key] for key in SEVEN])
 
 
 # ---- Folders
@@ -419,6 +445,32 @@ def test_a_uuid_twice(folder):
     not_valid(folder.hosts(), "gpu_uuid_repeated", detail="(b: GPU 0 and b: GPU 1 are both GPU-4)")
 
 
+def test_a_file_twice(folder):
+    (folder.path / "link.csv").symlink_to("a.csv")
+    folder.call("--host", "a=a.csv", "--host", "b=./link.csv")
+    not_valid(folder, "gpu_uuid_repeated", detail="(a and b have one file)")
+    same("a=a.csv,b=link.csv", folder.record["telemetry_source"])
+
+
+def test_damaged_identities(folder):
+    """Cut off and scribbled on: whatever it is then, the run ends with its record."""
+    generator = random.Random(4)
+    texts = {"a_identity.csv": b"index, uuid\r\n0, GPU-a0\r\n1, GPU-a1\r\n",
+             "b_identity.json": b'{"gpu_data": [{"gpu": 0, "asic": {"uuid": "b0"}}, {"gpu": 1, "uuid": "b1"}]}'}
+    seen = set()
+    for _ in range(300):
+        name, text = generator.choice(list(texts.items()))
+        damaged = bytearray(text[:generator.randint(0, len(text))] if generator.random() < 0.3 else text)
+        for _ in range(generator.randint(0, 3) if damaged else 0):
+            damaged[generator.randrange(len(damaged))] = generator.randrange(256)
+        folder.write(name, bytes(damaged))
+        folder.hosts()
+        same(0, folder.status, damaged)
+        assert set(folder.record["reasons"]) <= {"gpu_identity_unreadable", "gpu_uuid_repeated"}, damaged
+        seen.update(folder.record["reasons"] or ["valid"])
+    assert {"gpu_identity_unreadable", "valid"} <= seen, seen
+
+
 def test_unreadable_identities(folder):
     for name, text, fault in (
             ("b_identity.csv", "", "it names no GPU by index and UUID"),
@@ -455,7 +507,6 @@ def test_wrong_use(folder):
             (["--host", "x:y=a.csv"],
              "--host: expected HOST=FILE, with no ':', ',' or '/' in the name, got 'x:y=a.csv'"),
             (["--host", "a=a.csv", "--host", "a=b.csv"], "--host: 'a' is named twice"),
-            (["--host", "a=a.csv", "--host", "b=./a.csv"], "--host: 'a' and 'b' have the same file"),
             (two + ["--nodes", "."], "--host excludes --nodes"),
             (two + ["--role", "a:0"], "--role: expected prefill, decode or agg before '=', got 'a:0'"),
             (two + ["--role", "tail=a"], "--role: expected prefill, decode or agg before '=', got 'tail=a'"),
@@ -480,6 +531,22 @@ def test_wrong_use(folder):
         same((2, ""), (folder.status, folder.out), options)
         is_in(message, folder.err)
         same(before, folder.files(), options)
+
+
+def test_odd_roles(folder):
+    """Whatever is written for a role is refused, or does not fit, or fits."""
+    generator = random.Random(3)
+    seen = set()
+    for _ in range(400):
+        words = [generator.choice(["prefill", "decode", "=", ",", ":", "-", "a", "b", "0", "1", "0-1",
+                                   "99999999999999999999", "a:0-1", "b:", "\u00e4", " "]) for _ in range(6)]
+        roles = "".join(["prefill="] + words[:generator.randint(0, 6)])
+        folder.hosts("--role", roles, "--role", generator.choice(["decode=b", "decode=a:0", "agg=b:1"]))
+        assert folder.status in (0, 2), (roles, folder.status, folder.err)
+        if folder.status == 0:
+            assert set(folder.record["reasons"]) <= {"topology_env_mismatch"}, roles
+            seen.update(folder.record["reasons"] or ["valid"])
+    same({"valid", "topology_env_mismatch"}, seen)
 
 
 def test_roles_and_what_was_recorded(folder):

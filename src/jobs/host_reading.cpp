@@ -1,0 +1,177 @@
+// One host of several.
+#include "aggregate_power/jobs/host_reading.h"
+
+#include <algorithm>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/base/path.h"
+#include "aggregate_power/base/unicode.h"
+#include "aggregate_power/inputs/identity.h"
+#include "aggregate_power/jobs/measurement.h"
+#include "aggregate_power/jobs/recording.h"
+#include "aggregate_power/jobs/side_files.h"
+#include "aggregate_power/jobs/verdict.h"
+
+namespace aggregate_power {
+namespace {
+
+// What may stand beside a recording and tell its GPUs' UUIDs; the first that is there counts.
+struct IdentityFile {
+  const char* end;  // behind the recording's stem
+  GpuIdentity (*read)(std::unique_ptr<ByteSource>);
+};
+constexpr IdentityFile kIdentityFiles[] = {{"_identity.csv", read_identity_csv},
+                                           {"_devices.json", read_identity_json},
+                                           {"_identity.json", read_identity_json}};
+
+bool names_uuids(const Columns& columns) {
+  if (!columns.device) return false;
+  const std::string name = lower_ascii(columns.device->name);
+  return name == "uuid" || name == "gpu_uuid";
+}
+
+// The names of a recording's GPUs in their host: a host column of the recording is part of its
+// devices' names, and says nothing where it is always the same.
+std::vector<std::string> names_in_host(const std::vector<std::string>& ids,
+                                       const Columns& columns) {
+  if (!columns.host || ids.empty()) return ids;
+  const std::string prefix = ids[0].substr(0, ids[0].find('/') + 1);
+  if (!std::ranges::all_of(ids, [&](const auto& id) { return id.starts_with(prefix); })) return ids;
+  std::vector<std::string> names;
+  names.reserve(ids.size());
+  for (const std::string& id : ids) names.push_back(id.substr(prefix.size()));
+  return names;
+}
+
+// Names of folders may hold anything, line breaks too.
+std::string one_line(const std::string& text) { return printable(text, text.size()); }
+
+// To move the window on the host's clock is to move the host's stamps the other way.
+Benchmark on_the_clock_of(const Benchmark& benchmark, double clock_offset_s) {
+  Benchmark moved = benchmark;
+  moved.window.start_unix_s -= clock_offset_s;
+  moved.window.end_unix_s -= clock_offset_s;
+  return moved;
+}
+
+LoadEdges corrected(LoadEdges edges, double clock_offset_s) {
+  for (std::optional<LoadEdge>* edge : {&edges.rise, &edges.fall}) {
+    if (*edge) (*edge)->unix_s += clock_offset_s;
+  }
+  return edges;
+}
+
+class HostReader {
+ public:
+  HostReader(const HostFile& file, const HostReadingOptions& options)
+      : options_(options), recording_(file.csv, options.zone, {}) {
+    host_.host = file.host;
+    host_.csv = file.csv;
+    host_.clock_offset_s = options.clock_offset_s;
+  }
+
+  HostReading read(const Benchmark& benchmark) {
+    const Benchmark moved = on_the_clock_of(benchmark, options_.clock_offset_s);
+    LoadEdgeFinder edges(moved.window);
+    MeasurementRequest wanted;
+    wanted.max_sample_gap_s = options_.max_sample_gap_s;
+    wanted.also = [&](std::span<const Reading> readings) { edges.take(readings); };
+    Measurement measurement = measure(wanted, recording_, moved);
+    host_.reasons = measurement.integration.reasons;
+    host_.integration = std::move(measurement.integration);
+    host_.telemetry = std::move(measurement.telemetry);
+    result_.edges = corrected(edges.edges(), options_.clock_offset_s);
+    result_.column_faults = std::move(measurement.column_faults);
+    if (measurement.zone_hint) {
+      result_.hints.push_back(fmt::format("{}: {}", printable(host_.host), *measurement.zone_hint));
+    }
+    if (host_.telemetry) identify();
+    warn();
+    return std::move(result_);
+  }
+
+ private:
+  // Names the host's GPUs by index and UUID.
+  void identify() {
+    const Columns& columns = host_.telemetry->columns;
+    const GpuIdentity identity = read_identity();
+    for (const std::string& name : names_in_host(host_.integration.gpu_ids, columns)) {
+      RecordedGpu gpu{host_.host, name, names_uuids(columns) ? name : "", {}};
+      const auto by_index = identity.find(name);
+      const auto by_uuid = std::ranges::find(identity, name, &GpuIdentity::value_type::second);
+      if (by_index != identity.end()) {
+        gpu.uuid = by_index->second;
+      } else if (by_uuid != identity.end()) {
+        gpu.uuid = name;
+        gpu.index = by_uuid->first;
+      } else if (!identity.empty()) {
+        fault(fmt::format("it does not name GPU {}", printable(name)));
+      }
+      host_.gpus.push_back(std::move(gpu));
+    }
+  }
+
+  GpuIdentity read_identity() {
+    try {
+      for (const auto& [end, read] : kIdentityFiles) {
+        host_.identity_file = beside(recording_.path(), plain_stem(recording_.path()) + end);
+        if (auto source = recording_.beside(end)) return read(std::move(source));
+      }
+      host_.identity_file.clear();
+    } catch (const std::exception& error) {  // Error, FileError, CsvError
+      fault(error.what());
+    }
+    return {};
+  }
+
+  void fault(const std::string& what) {
+    result_.identity_faults.add(Reason::gpu_identity_unreadable,
+                                fmt::format("{}: {}", host_.identity_file, what));
+  }
+
+  void warn() {
+    const auto say = [&](const std::string& warning) {
+      result_.warnings.push_back(one_line(warning));
+    };
+    const auto say_of_it = [&](const std::string& warning) {
+      say(recording_.path() + ": " + warning);
+    };
+    std::ranges::for_each(recording_.warnings(), say);
+    if (host_.telemetry) std::ranges::for_each(host_.telemetry->columns.warnings, say_of_it);
+    if (!host_.integration.avg_power_w) return;
+    if (const auto doubt = doubt_about(*host_.integration.avg_power_w)) say_of_it(*doubt);
+  }
+
+  const HostReadingOptions& options_;
+  const Recording recording_;
+  HostReading result_;
+  HostFinding& host_ = result_.finding;
+};
+
+}  // namespace
+
+HostReading read_host(const HostFile& file, const Benchmark& benchmark,
+                      const HostReadingOptions& options) {
+  if (file.fault.empty()) return HostReader(file, options).read(benchmark);
+  HostReading unread;
+  unread.finding.host = file.host;
+  unread.finding.csv = file.csv;
+  unread.finding.clock_offset_s = options.clock_offset_s;
+  unread.finding.reasons.add(Reason::telemetry_file_missing, file.fault);
+  return unread;
+}
+
+std::vector<std::string> files_of_host(const HostFile& file) {
+  std::vector<std::string> files = {file.csv};
+  for (const SideFile& side : kSideFiles) {
+    files.push_back(beside(file.csv, side_name(side, file.csv)));
+  }
+  for (const IdentityFile& identity : kIdentityFiles) {
+    files.push_back(beside(file.csv, plain_stem(file.csv) + identity.end));
+  }
+  return files;
+}
+
+}  // namespace aggregate_power
