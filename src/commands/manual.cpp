@@ -46,7 +46,8 @@ constexpr Entry kFiles[] = {
      "written beside the benchmark result STEM.json under schema 2, or where --validation-result "
      "says, with the folders that are missing: the audit record"},
     {"aiperf_artifacts/profile_export_aiperf.json, profile_export.jsonl",
-     "read by agentic, in the result folder, or in the first folder below aiperf_artifacts that has "
+     "read by agentic, in the result folder, or in the first folder below aiperf_artifacts that "
+     "has "
      "them: the window and the counts"},
     {"agentic_power_window.json, power_validation.json",
      "written by agentic into the result folder: the window and the counts as a benchmark result, "
