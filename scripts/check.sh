@@ -39,6 +39,8 @@ if { cmake -S . -B "$dev" -G Ninja -DPOWER_DEV=ON -DCMAKE_C_COMPILER=clang -DCMA
   "$dev/tests/aggregate-power-tests" >"$log" 2>&1 || { tail -n 100 "$log" >&2; fail "tests under the sanitizers"; }
   AGGREGATE_POWER=$dev/aggregate-power python3 tests/cases/cases_test.py >"$log" 2>&1 ||
     { tail -n 100 "$log" >&2; fail "cases under the sanitizers"; }
+  AGGREGATE_POWER=$dev/aggregate-power python3 tests/agentic/random_test.py >"$log" 2>&1 ||
+    { tail -n 100 "$log" >&2; fail "agentic runs under the sanitizers"; }
   AGGREGATE_POWER_SANITIZED=$dev/aggregate-power AGGREGATE_POWER=$dev/aggregate-power \
     python3 tests/faults/mutate_test.py >"$log" 2>&1 ||
     { tail -n 100 "$log" >&2; fail "damaged files under the sanitizers"; }

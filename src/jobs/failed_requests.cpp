@@ -7,7 +7,7 @@
 
 #include "aggregate_power/analysis/fleet_power.h"
 #include "aggregate_power/analysis/request_share.h"
-#include "aggregate_power/inputs/profile.h"
+#include "aggregate_power/inputs/profile_records.h"
 
 namespace aggregate_power {
 namespace {

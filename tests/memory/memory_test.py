@@ -3,7 +3,9 @@
 
 A quarter of the telemetry file plus 5 MiB, in whatever order its rows are; the same plus the file
 itself from standard input, which is kept; the whole of it plus 5 MiB for inspect; 16 MiB for any
-benchmark result; 16 KiB for each further host of a run. Nor may the numbers depend on the rows' order.
+benchmark result, and for any profile of an agentic run; where requests failed, 64 bytes more for each of all
+(32, and the room in which they are gathered); 16 KiB for each further host of a run. Nor may the
+numbers depend on the rows' order.
 
 usage: tests/memory/memory_test.py   with $AGGREGATE_POWER (default: build/aggregate-power) and
        $PEAK (default: build/tests/peak)
@@ -98,5 +100,27 @@ with tempfile.TemporaryDirectory() as folder:
         {**WINDOW, "benchmark_end_time_unix": START + 597.0, "duration": 595.0}))
     one = peak_mib(["--csv", "nodes/node0/gpu_metrics.csv", *run, "--expected-num-gpus", str(GPUS)])
     check("128 hosts", peak_mib(["multinode", "--nodes", "nodes", *run]), one + 127 / 64)
+
+    profile = pathlib.Path("results/aiperf_artifacts")
+    profile.mkdir(parents=True)
+    os.rename("t.csv", "results/gpu_metrics.csv")
+    pathlib.Path("agg.json").write_text("{}")
+    (profile / "profile_export_aiperf.json").write_text(json.dumps(
+        {"start_time": START + 2, "end_time": START + SECONDS - 3}))
+    requests = 100_000
+    for error, what in ((None, "none failed"), ("timeout", "one failed")):
+        with open(profile / "profile_export.jsonl", "w", encoding="utf-8") as file:
+            for request in range(requests):
+                start = (START + request % SECONDS) * 10**9
+                file.write(json.dumps({
+                    "metadata": {"benchmark_phase": "profiling", "request_start_ns": start,
+                                 "request_end_ns": start + 10**9},
+                    "metrics": {"input_sequence_length": 9, "output_sequence_length": 9,
+                                "inter_chunk_latency": {"value": [0.125] * 50}},
+                    "error": error if request == 7 else None}) + "\n")
+        size_mib = os.path.getsize(profile / "profile_export.jsonl") / 2**20
+        room = 16 + (64 * requests / 2**20 if error else 0)
+        check(f"profile of {size_mib:.0f} MiB, {what}", peak_mib(
+            ["agentic", "--result-dir", "results", "--agg-result", "agg.json", "--require-power"]), room)
 print(f"{passed} passed, {failed} failed")
 sys.exit(failed > 0)
