@@ -16,7 +16,6 @@
 #include "aggregate_power/base/csv.h"
 #include "aggregate_power/base/python_number.h"
 #include "aggregate_power/base/unicode.h"
-#include "aggregate_power/inputs/watts.h"
 
 namespace aggregate_power {
 namespace {
@@ -32,8 +31,31 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 bool is_utf8(std::string_view text) { return replace_invalid_utf8(text) == text; }
 
+// At most 15 digits with a point among them: they and the power of ten are exact in a double, so
+// that the quotient is the nearest one. NaN for all others.
+double short_number(std::string_view cell) {
+  static constexpr double kPowers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6, 1e7,
+                                       1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14};
+  if (cell.size() < 3 || cell.size() > 16) return kNone;
+  std::uint64_t digits = 0;
+  std::size_t point = 0;
+  for (std::size_t i = 0; i < cell.size(); ++i) {
+    const auto digit = static_cast<unsigned>(cell[i] - '0');
+    if (digit <= 9) {
+      digits = digits * 10 + digit;
+    } else if (cell[i] == '.' && point == 0) {
+      point = i;
+    } else {
+      return kNone;
+    }
+  }
+  if (point == 0 || point + 1 == cell.size()) return kNone;
+  return static_cast<double>(digits) / kPowers[cell.size() - point - 1];
+}
+
 std::optional<double> number(std::string_view cell) {
-  double value = 0;
+  double value = short_number(cell);
+  if (!std::isnan(value)) return value;
   const char* const end = cell.data() + cell.size();
   const auto [at, error] = std::from_chars(cell.data(), end, value);
   return error == std::errc() && at == end ? std::optional(value) : python_float(cell);
@@ -243,13 +265,11 @@ class RowReader {
     row.device = device.device;
     row.uuid = device.uuid;
     const std::string_view power = csv.cells[kPower];
-    const double watts = common_watts(power);
-    if (std::isnan(watts) || power.back() == 'W') {
+    row.watts = short_number(power);
+    if (std::isnan(row.watts)) {
       const auto any = number(power);
       if (!any || !std::isfinite(*any) || *any < 0) return "power_w is no number from 0 on";
       row.watts = *any;
-    } else {
-      row.watts = watts;
     }
     if (result_.version == 2) {
       double sm_active = kNone;

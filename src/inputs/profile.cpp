@@ -8,8 +8,8 @@
 
 #include "aggregate_power/base/error.h"
 #include "aggregate_power/base/json.h"
-#include "aggregate_power/base/spelled_json.h"
 #include "aggregate_power/base/python_number.h"
+#include "aggregate_power/base/spelled_json.h"
 #include "aggregate_power/base/stamp.h"
 #include "aggregate_power/base/unicode.h"
 #include "aggregate_power/base/written_time.h"

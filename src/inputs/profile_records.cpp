@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/base/error.h"
-#include "aggregate_power/base/spelled_json.h"
 #include "aggregate_power/base/python_number.h"
+#include "aggregate_power/base/spelled_json.h"
 #include "aggregate_power/base/unicode.h"
 
 namespace aggregate_power {

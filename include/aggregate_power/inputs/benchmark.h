@@ -24,7 +24,7 @@ struct Benchmark {
 struct BenchmarkReading {
   std::optional<Benchmark> benchmark;  // nothing: no window at all
   Reasons reasons;
-  JsonValue max_concurrency;  // a number, true or false; of anything else only the kind
+  JsonValue max_concurrency = {};  // a number, true or false; of anything else only the kind
 };
 
 // Which checks apply. Schema 1 (contract.md A.3): true and false count as 1 and 0, the output
