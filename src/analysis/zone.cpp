@@ -270,7 +270,9 @@ ZoneFinding ZoneEvidence::judge(const std::vector<Placed>& placed, const Edges& 
 ZoneFinding ZoneEvidence::finding() const {
   if (!refusal_.empty()) return {.why_none = refusal_};
   std::vector<Placed> placed = covering();
-  if (placed.empty()) return {.why_none = "the recording covers the window in no UTC offset"};
+  if (placed.empty()) {
+    return {.why_none = "the recording covers the window in no UTC offset", .none_covers = true};
+  }
 
   // What is measured of a load stays inside the window, and so far away from its edges.
   const auto most_side_s = static_cast<std::size_t>(window_.duration_s()) - 2 * Edges::kInside_s;

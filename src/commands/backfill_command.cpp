@@ -35,6 +35,8 @@ struct Texts {
   bool require_power = false;
   bool force = false;
   bool verify = false;
+  std::string expected_producer_sha;
+  bool salvage = false;
 };
 
 struct Shard {
@@ -109,6 +111,8 @@ BackfillRequest request_of(const Texts& texts) {
   if (texts.timezone != "auto") revision.zone = Zone::parse(texts.timezone);
   if (!texts.output.empty()) revision.output = normal_path(texts.output);
   revision.max_sample_gap_s = texts.max_sample_gap;
+  revision.expected_producer_sha = texts.expected_producer_sha;
+  revision.salvage = texts.salvage;
   revision.force = texts.force;
   revision.verify = texts.verify;
   return request;
@@ -239,6 +243,12 @@ Command backfill_command() {
              "Longest silence between two samples of a GPU (default: 3)")
       ->type_name("SECONDS")
       ->check(between(0.001, 1e9));
+  add_option(app, "--expected-producer-sha", texts->expected_producer_sha,
+             "Commit of the recorder that is trusted in packages of several nodes (default: what "
+             "power-producer-sha.txt in each package says)")
+      ->type_name("SHA");
+  app.add_flag("--salvage", texts->salvage,
+               "What is wrong with other windows of a package does not void a run's own");
   app.add_flag("--require-power", texts->require_power,
                "End with status 1 when a run has no valid power in the end (also: REQUIRE_POWER=1, "
                "true or yes)");

@@ -234,7 +234,7 @@ class Attempting {
     const Reasons& reasons = attempt_.verdict.reasons;
     const bool is_hopeless =
         reasons.contains(Reason::telemetry_file_unreadable) ||
-        (finding.left.empty() && options_.schema_version == 2 && !reasons.empty());
+        (finding.none_covers && options_.schema_version == 2 && !reasons.empty());
     if (is_hopeless) return;
     attempt_.has_zone = false;
     constexpr std::size_t kMostShown = 8;

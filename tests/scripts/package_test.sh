@@ -82,7 +82,7 @@ for section in NAME SYNOPSIS COMMANDS 'EXIT STATUS' ENVIRONMENT FILES 'REASON CO
   same "the man page's $section" 1 "$(grep -c "^\.SH $section\$" "$page")"
 done
 # Every option of the help is in the page.
-for command in '' inspect multinode synthesize; do
+for command in '' agentic inspect multinode synthesize; do
   # shellcheck disable=SC2086
   for option in $("$program" $command --help | sed -n 's/^  \(-h,\)\{0,1\}\(--[a-z-]*\).*/\2/p'); do
     escaped=$(echo "$option" | sed 's/-/\\\\-/g')
@@ -92,7 +92,7 @@ done
 part() { sed -n "/^\.SH $1\$/,/^\.SH/s/^\\\\fB\(.*\)\\\\fR\$/\1/p" "$page" | tr '\n' ' '; }  # the names in a section
 same "the man page's variables" "GPU_METRICS_CSV REQUIRE_POWER TZ TZDIR " "$(part ENVIRONMENT)"
 same "the man page's commands' statuses" \
-  'aggregate\-power aggregate\-power backfill aggregate\-power inspect aggregate\-power multinode aggregate\-power synthesize ' "$(part 'EXIT STATUS')"
+  'aggregate\-power aggregate\-power agentic aggregate\-power backfill aggregate\-power inspect aggregate\-power multinode aggregate\-power synthesize ' "$(part 'EXIT STATUS')"
 same "the man page's reason codes" \
   "$(sed -n 's/^ *ROW(\([a-z_]*\),.*/\1/p' "$repo/src/inputs/reason.cpp" | tr '\n' ' ')" \
   "$(part 'REASON CODES')"
@@ -113,7 +113,7 @@ same "completion of a schema" "nvidia-smi amd-smi generic" "$(complete_word aggr
 same "completion of a schema behind =" amd-smi "$(complete_word aggregate-power synthesize --schema = a)"
 same "completion of a schema version" "1 2" "$(complete_word aggregate-power --schema-version '')"
 same "completion of nothing behind =" "1 2" "$(complete_word aggregate-power --schema-version =)"
-for command in '' inspect multinode synthesize; do
+for command in '' agentic inspect multinode synthesize; do
   # shellcheck disable=SC2086
   same "completion of a zone, $command" "local UTC" "$(complete_word aggregate-power $command --timezone '')"
 done

@@ -35,6 +35,7 @@ struct ZoneFinding {
   // By what part of its edge the winner is ahead of the next: 1 when no other offset shows any.
   double margin = 0;
   std::string why_none = {};  // for people; empty with a winner
+  bool none_covers = false;   // the recording does not cover the window in any offset
 };
 
 // Looks among all offsets in use, the quarter hours from -12:00 to +14:00, for the one in which the

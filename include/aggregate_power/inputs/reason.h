@@ -92,7 +92,6 @@ enum class Reason {
   benchmark_result_missing,
   pairing_ambiguous,
   timezone_ambiguous,
-  multi_node_run,
   agentic_run,
   aggregate_in_archive,
   archive_unreadable,
