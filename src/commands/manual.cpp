@@ -20,6 +20,9 @@ struct Entry {
 constexpr Entry kEnvironment[] = {
     {"GPU_METRICS_CSV",
      "the telemetry, when there is no --csv; no other file is taken when that one is absent"},
+    {"POWER_ARTIFACT_DIR, POWER_RESULT_ROOT, POWER_PRODUCER_SHA",
+     "of multinode: what --power-dir, --logs-root and --expected-producer-sha are when they are not "
+     "given"},
     {"REQUIRE_POWER", "1, true or yes, in capitals or not: the same as --require-power"},
     {"TZ",
      "the zone 'local': that of stamps without an offset where nothing else says theirs, and of "
@@ -44,6 +47,9 @@ constexpr Entry kFiles[] = {
      "read by multinode, the first that stands beside the telemetry STEM.csv: the GPUs' UUIDs"},
     {"NODES/HOST/gpu_metrics.csv",
      "read by multinode --nodes NODES: the telemetry of each host; or the only other CSV there"},
+    {"LOGS/power",
+     "read by multinode: a dcgm-power package with manifest.json, samples.csv, windows/*.json and "
+     "perhaps cpu/samples.csv; its windows name their original results below LOGS"},
     {"the benchmark result", "read: the window and the counts"},
     {"the aggregate result", "read, and replaced by itself with our members in it"},
     {"power_validation_STEM.json",

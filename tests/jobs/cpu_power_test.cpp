@@ -59,7 +59,7 @@ std::optional<CpuPower> measure(const std::string& text,
   const Folder folder;
   put(folder / "cpu_manifest.json", "{}");
   put(folder / "samples.csv", text);
-  return measure_cpu_power(folder.path(), request);
+  return measure_cpu_power(*disk_tree(), folder.path(), request);
 }
 
 using Values = std::vector<std::pair<std::string, double>>;
@@ -175,26 +175,26 @@ Codes codes(const std::optional<CpuPower>& power) {
 
 TEST(CpuPower, IsNothingWithoutAFolderUnlessASourceIsExpected) {
   const Folder folder;
-  EXPECT_FALSE(measure_cpu_power(folder / "cpu", kRequest));
+  EXPECT_FALSE(measure_cpu_power(*disk_tree(), folder / "cpu", kRequest));
   CpuPowerRequest request = kRequest;
   request.expected_source = "acpi";
-  EXPECT_EQ(codes(measure_cpu_power(folder / "cpu", request)), Codes{"cpu_artifacts_missing"});
+  EXPECT_EQ(codes(measure_cpu_power(*disk_tree(), folder / "cpu", request)), Codes{"cpu_artifacts_missing"});
 }
 
 TEST(CpuPower, NeedsItsFiles) {
   const Folder folder;
-  EXPECT_EQ(codes(measure_cpu_power(folder.path(), kRequest)),
+  EXPECT_EQ(codes(measure_cpu_power(*disk_tree(), folder.path(), kRequest)),
             (Codes{"cpu_manifest_invalid", "cpu_samples_missing"}));
   put(folder / "samples.csv", samples(grace));
   for (const char* manifest : {"[]", "{", "", "\"{}\""}) {
     put(folder / "cpu_manifest.json", manifest);
-    EXPECT_EQ(codes(measure_cpu_power(folder.path(), kRequest)), Codes{"cpu_manifest_invalid"});
+    EXPECT_EQ(codes(measure_cpu_power(*disk_tree(), folder.path(), kRequest)), Codes{"cpu_manifest_invalid"});
   }
   put(folder / "cpu_manifest.json", "{}");
-  EXPECT_TRUE(measure_cpu_power(folder.path(), kRequest)->reasons.empty());
+  EXPECT_TRUE(measure_cpu_power(*disk_tree(), folder.path(), kRequest)->reasons.empty());
   std::filesystem::remove(folder / "samples.csv");
   std::filesystem::create_directory(folder / "samples.csv");
-  EXPECT_EQ(codes(measure_cpu_power(folder.path(), kRequest)), Codes{"cpu_samples_missing"});
+  EXPECT_EQ(codes(measure_cpu_power(*disk_tree(), folder.path(), kRequest)), Codes{"cpu_samples_missing"});
 }
 
 TEST(CpuPower, SaysWhatIsWrongWithItsSamples) {

@@ -90,7 +90,7 @@ for command in '' agentic inspect multinode synthesize; do
   done
 done
 part() { sed -n "/^\.SH $1\$/,/^\.SH/s/^\\\\fB\(.*\)\\\\fR\$/\1/p" "$page" | tr '\n' ' '; }  # the names in a section
-same "the man page's variables" "GPU_METRICS_CSV REQUIRE_POWER TZ TZDIR " "$(part ENVIRONMENT)"
+same "the man page's variables" "GPU_METRICS_CSV POWER_ARTIFACT_DIR, POWER_RESULT_ROOT, POWER_PRODUCER_SHA REQUIRE_POWER TZ TZDIR " "$(part ENVIRONMENT)"
 same "the man page's commands' statuses" \
   'aggregate\-power aggregate\-power agentic aggregate\-power backfill aggregate\-power inspect aggregate\-power multinode aggregate\-power synthesize ' "$(part 'EXIT STATUS')"
 same "the man page's reason codes" \
