@@ -136,10 +136,10 @@ JsonValue value_at(Cursor& cursor) {
       break;
     default:
       value.text = cursor.take_plain();
-      value.kind = value.text == "null"                            ? JsonKind::null
-                   : value.text == "true" || value.text == "false" ? JsonKind::boolean
-                   : is_integer(value.text)                        ? JsonKind::integer
-                                                                   : JsonKind::real;
+      if (value.text == "null") return {};
+      value.kind = value.text == "true" || value.text == "false" ? JsonKind::boolean
+                   : is_integer(value.text)                      ? JsonKind::integer
+                                                                 : JsonKind::real;
   }
   return value;
 }
