@@ -10,7 +10,7 @@ import shutil
 import sys
 
 from package_bed import differences, is_valid, is_void, main, patching
-from package_builder import Load, Package, edit_json, write_json
+from package_builder import Gpu, Load, Package, edit_json, write_json
 
 REASONS = ["package_recompute_invalid", "producer_verdict_mismatch"]
 UNBOUND = [*REASONS, "window_for_result_missing"]
@@ -186,6 +186,9 @@ def sample_faults(ground, checks):
                            6: ["", "-1.0", "-0.001", "nan", "inf", "1e999", "N/A", "300 W"]}.items():
         for value in values:
             rows(f"{Package().header[column]} {value!r}", cell(column, value), malformed)
+    for column in (1, 2):
+        rows(f"{Package().header[column]} '' in the first row", lambda rows, column=column: [
+            [*rows[0][:column], "", *rows[0][column + 1:]], *rows[1:]], malformed)
     void(ground, checks, "samples: not UTF-8", lambda bed: bed.samples.write_bytes(
         bed.samples.read_bytes().replace(b"GPU-node-d-1", b"GPU-node-d-\xff", 1)), malformed)
     void(ground, checks, "samples: a quote that stays open", lambda bed: bed.lines(
@@ -243,6 +246,26 @@ def devices(ground, checks):
     void(ground, checks, "devices: two of one UUID", lambda bed: bed.lines(
         lambda rows: [[*row[:5], "GPU-node-d-0", row[6]] if row[5] == "GPU-node-d-1" else row
                       for row in rows]), "gpu_uuid_changed (device identity/topology)")
+
+
+def odd_names(ground, checks):
+    """Names that a terminal must not obey, or that are long."""
+    gpus = [Gpu("node\x1b[31m", 0, "prefill", 100.0), Gpu("n\u00f6de", 0, "prefill", 100.0)]
+    bed = ground.bed(Package(gpus))
+    done = bed.run("--require-power", gpus=(2, 0))
+    checks.add("odd names of hosts are names", differences(
+        "status", (done.returncode, done.err), (0, "")) + differences(
+        "roles", list(bed.record["per_gpu_role"]),
+        ["node\x1b[31m/GPU-node\x1b[31m-0", "n\u00f6de/GPU-n\u00f6de-0"]))
+    bed = ground.bed(Package(gpus))
+    bed.lines(lambda rows: [row for row in rows if row[3] != gpus[0].host])
+    checks.add("odd names of hosts do not reach the terminal", is_void(
+        bed, REASONS, ["node\x1b[31m/0"], gpus=(2, 0)) + differences(
+        "escape", "\x1b" in bed.run(gpus=(2, 0)).err, False))
+    bed = ground.bed()
+    (bed.windows / ("x" * 200 + "\n")).write_text("")
+    checks.add("odd names of windows do not break the line", is_void(bed, REASONS) + differences(
+        "lines", bed.run().err.count("\n"), 3))
 
 
 def coverage(ground, checks):
@@ -396,6 +419,13 @@ def paths(ground, checks):
         (bed.folder / "LOGS-old").mkdir()
         shutil.copy(bed.logs / "cfg" / name, bed.folder / "LOGS-old" / name)
 
+    def root_itself(bed):
+        (bed.logs / name).symlink_to(".")
+        edit_json(bed.window, result_path=name)
+
+    void(ground, checks, "result path: a link to the root", root_itself,
+         "measurement_window_result_missing (window sa-bench/4)",
+         [*REASONS, "measurement_window_result_missing"])
     for what, tamper in (("a linked folder outside", link_out), ("a linked file outside",
                          file_link_out), ("a link to itself", loop),
                          ("a folder whose name begins as the root's", up_and_down)):
@@ -512,7 +542,7 @@ def evidence(ground, checks):
 
 
 TESTS = [manifest_fields, manifest_tolerances, expected_lists, sample_faults, sample_tolerances,
-         devices, coverage, window_files, window_results, paths, artifacts, unexpected, evidence]
+         devices, odd_names, coverage, window_files, window_results, paths, artifacts, unexpected, evidence]
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, sys.argv[1:]))

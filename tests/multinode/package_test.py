@@ -8,6 +8,7 @@ usage: tests/multinode/package_test.py [TEST...]   with $AGGREGATE_POWER (defaul
 import copy
 import json
 import os
+import random
 import shutil
 import sys
 
@@ -554,7 +555,49 @@ def binding(ground, checks):
         if name == "10.0 for 10":
             reasons.append("invalid_successful_query_count")
         checks.add(f"binding: {name} is another result", is_void(bed, reasons))
+    random_copies(ground, checks)
     candidates(ground, checks)
+
+
+def random_copies(ground, checks):
+    """Random values in the original and the copy, written in random ways: bound when Python writes
+    both the same."""
+    dice = random.Random(8)
+    atoms = ["0", "-0", "0.0", "-0.0", "1", "1.0", "10e-1", "true", "null", "NaN", "-Infinity",
+             "1e999", "9007199254740993", "9007199254740993.0", "1e16", "10000000000000000.0",
+             '"a"', '"\\u0061"', '"\\ud83d\\ude00"', '"\U0001f600"', '"\\ud83d"', '"1"', "{}", "[]"]
+
+    def value(depth):
+        kind = dice.random()
+        if depth == 0 or kind < 0.5:
+            return dice.choice(atoms)
+        if kind < 0.7:
+            return "[" + " , ".join(value(depth - 1) for _ in range(dice.randrange(3))) + "]"
+        return "{" + ",".join(f'"{dice.choice("abc")}" :{value(depth - 1)}'
+                              for _ in range(dice.randrange(4))) + "}"
+
+    faults, same, runs = [], 0, 400
+    bed = ground.bed()
+    original = bed.logs / "cfg" / "results_concurrency_4.json"
+    text = json.dumps(bed.package.bench)[:-1]
+    for _ in range(runs):
+        texts = [value(2), value(2)]
+        if dice.random() < 0.5:  # alike
+            texts[1] = texts[0]
+            for a, b in (("1.0", "10e-1"), ('"a"', '"\\u0061"'), ("1e999", "Infinity"), (" ,", ",")):
+                texts[1] = texts[1].replace(a, b) if dice.random() < 0.7 else texts[1]
+        written = [f'{text}, "more": {texts[0]}}}', f'{text}, "more": {texts[1]}}}']
+        original.write_text(written[0])
+        bed.bench.write_text(written[1])
+        done = bed.run("--require-power")
+        canonical = [json.dumps(json.loads(one), sort_keys=True) for one in written]
+        same += canonical[0] == canonical[1]
+        faults += differences(f"{texts}", bed.record["reasons"], []
+                              if canonical[0] == canonical[1] else ["result_content_mismatch"])
+        faults += differences("status", done.returncode, int(canonical[0] != canonical[1]))
+    if not runs // 4 < same < runs - runs // 4:
+        faults.append(f"{same} of {runs} are the same")
+    checks.add("binding: as Python writes the values", faults, runs)
 
 
 def candidates(ground, checks):
