@@ -266,7 +266,7 @@ class Judging {
     const bool recomputed = *verdict_.recomputed_publication_valid;
     if (stored == true && recomputed) return;
     // It speaks of the whole package.
-    if (recomputed && !verdict_.salvaged.empty()) {
+    if (stored == false && recomputed && !verdict_.salvaged.empty()) {
       verdict_.salvaged["publication_valid"] = 1;
     } else if (stored != recomputed) {
       add(Reason::producer_verdict_mismatch,

@@ -231,6 +231,10 @@ def strict(ground, checks):
     check("a verdict of false with nothing wrong",
           lambda bed: edit_json(bed.manifest, publication_valid=False), "publication_valid is false",
           ["producer_verdict_mismatch"])
+    check("no verdict, and a stray file", lambda bed: (
+        edit_json(bed.manifest, publication_valid=...),
+        (bed.windows / "notes.txt").write_text("hello")), "publication_valid is null",
+        ["producer_verdict_mismatch"])
     check("evidence on this window", lambda bed: edit_json(bed.manifest, window_validations=[]),
           "window_validations is not")
     check("evidence of devices", lambda bed: edit_json(bed.manifest, observed_devices=[]),
