@@ -45,7 +45,7 @@ class Bed:
         self.record_path = folder / "power_validation_run.json"
         self.window = self.windows / f"{self.package.loads[0].stem}.json"
 
-    def run(self, *more, gpus=(2, 2), agg=None, pin=PIN, environment=None):
+    def run(self, *more, gpus=(2, 2), agg=None, pin=PIN, environment=None, **options):
         arguments = ["multinode", "--power-dir", "LOGS/power", "--logs-root", "LOGS",
                      "--bench-result", "run.json", "--agg-result", "agg_run.json"]
         if gpus is not None:
@@ -54,10 +54,10 @@ class Bed:
             arguments += ["--aggregate-gpus", str(agg)]
         if pin is not None:
             arguments += ["--expected-producer-sha", pin]
-        return self.plain(*arguments, *more, environment=environment)
+        return self.plain(*arguments, *more, environment=environment, **options)
 
-    def plain(self, *arguments, environment=None):
-        done = patching.run(arguments, self.folder, environment=environment)
+    def plain(self, *arguments, environment=None, **options):
+        done = patching.run(arguments, self.folder, environment=environment, **options)
         done.out, done.err = done.stdout.decode(), done.stderr.decode()
         return done
 

@@ -16,6 +16,8 @@ from package_bed import (DECODE, METRICS, PREFILL, RECORD_KEYS, VERDICT, WHOLE, 
                          is_valid, is_void, main, patching, strictly_parsed)
 from package_builder import IMAGE, PIN, Gpu, Load, Package, edit_json, two_and_two, write_json
 
+NOBODY = 65534
+
 
 # ---- Numbers
 
@@ -210,6 +212,16 @@ def gates(ground, checks):
         bed = ground.bed()
         tamper(bed)
         checks.add(f"gate {name}", is_void(bed, reasons, [failure]))
+    pipes = (("manifest.json", ["manifest_missing"]),
+             ("samples.csv", [recompute, mismatch]),
+             ("../cfg/results_concurrency_4.json",
+              [recompute, mismatch, "measurement_window_result_missing"]),
+             ("../../run.json", ["invalid_benchmark_result"]))
+    for name, reasons in pipes:
+        bed = ground.bed()
+        (bed.power / name).unlink()
+        os.mkfifo(bed.power / name)
+        checks.add(f"gate {reasons[-1]}: a pipe", is_void(bed, reasons))
     bed = ground.bed()
     checks.add("gate producer_pin_missing", is_void(bed, ["producer_pin_missing"], pin=None))
     checks.add("gate producer_pin_missing: an empty one",
@@ -323,35 +335,57 @@ def aggregates(ground, checks):
 
 
 def unwritable(ground, checks):
-    if os.geteuid() == 0:
-        folder_of_files(ground, checks)
-        return
+    """Without rights to write, nothing is written but what may be."""
+    someone = {}
+    if os.geteuid() == 0:  # nothing keeps root from writing
+        program = ground.root / "aggregate-power"
+        shutil.copy(patching.PROGRAM, program)
+        program.chmod(0o755)
+        ground.root.chmod(0o755)
+        someone = {"program": program, "user": NOBODY, "group": NOBODY, "extra_groups": []}
+
+    def statuses(bed):
+        return [bed.run(*more, **someone).returncode for more in ((), ("--require-power",))]
+
     bed = ground.bed()
     before = patching.contents(bed.folder)
     bed.folder.chmod(0o555)
-    statuses = [bed.run().returncode, bed.run("--require-power").returncode]
-    bed.folder.chmod(0o755)
-    checks.add("a folder that cannot be written", differences("status", statuses, [0, 1])
+    checks.add("a folder that cannot be written", differences("status", statuses(bed), [0, 1])
                + differences("files", patching.contents(bed.folder), before))
+    bed.folder.chmod(0o755)
 
-
-def folder_of_files(ground, checks):
-    """As root no folder is read-only: a record below a file cannot be written, either."""
     bed = ground.bed()
-    before = patching.contents(bed.folder)
+    bed.folder.chmod(0o777)
+    bed.aggregate.chmod(0o444)
+    before = bed.aggregate.read_bytes()
+    checks.add("an aggregate that cannot be written", differences("status", statuses(bed), [0, 1])
+               + differences("aggregate", bed.aggregate.read_bytes(), before)
+               + differences("reasons", bed.record["reasons"], ["aggregate_result_unwritable"])
+               + differences("metrics", bed.record["metrics"], {}))
+
+    for name, reasons in (("manifest.json", ["manifest_malformed"]), ("samples.csv", [
+            "package_recompute_invalid", "producer_verdict_mismatch"])):
+        bed = ground.bed()
+        bed.folder.chmod(0o777)
+        bed.aggregate.chmod(0o666)
+        (bed.power / name).chmod(0)
+        checks.add(f"a {name} that cannot be read",
+                   differences("status", statuses(bed), [0, 1])
+                   + differences("reasons", bed.record["reasons"], reasons))
+
+    bed = ground.bed()
+    others = {name: data for name, data in patching.contents(bed.folder).items()
+              if name != "agg_run.json"}
     more = ("--validation-result", "run.json/record.json")
     done = bed.run(*more)
     checks.add("a record that cannot be written: no claim in the aggregate",
-               differences("status", done.returncode, 0)
-               + differences("power_valid", bed.row.get("power_valid"), 0)
-               + differences("metrics", [key for key in METRICS if key in bed.row], [])
+               differences("status", (done.returncode, bed.run(*more, "--require-power").returncode),
+                           (0, 1))
+               + differences("row", bed.row, bed.package.aggregate | VERDICT | {"power_valid": 0})
                + ([] if "validation_result_unwritable" in done.err else [done.err])
-               + differences("required", bed.run(*more, "--require-power").returncode, 1)
                + differences("others", {name: data for name, data in
                                         patching.contents(bed.folder).items()
-                                        if name != "agg_run.json"},
-                             {name: data for name, data in before.items()
-                              if name != "agg_run.json"}))
+                                        if name != "agg_run.json"}, others))
 
 
 def record_over_input(ground, checks):
