@@ -136,10 +136,10 @@ JsonValue value_at(Cursor& cursor) {
       break;
     default:
       value.text = cursor.take_plain();
-      value.kind = value.text == "null"                            ? JsonKind::null
-                   : value.text == "true" || value.text == "false" ? JsonKind::boolean
-                   : is_integer(value.text)                        ? JsonKind::integer
-                                                                   : JsonKind::real;
+      if (value.text == "null") return {};
+      value.kind = value.text == "true" || value.text == "false" ? JsonKind::boolean
+                   : is_integer(value.text)                      ? JsonKind::integer
+                                                                 : JsonKind::real;
   }
   return value;
 }
@@ -164,7 +164,9 @@ void drop_repeated_keys(JsonValue& value) {
 }
 
 bool has_long_integer(const JsonValue& value) {
-  if (value.kind == JsonKind::integer) return value.text.size() > kMostIntegerDigits + 1;
+  if (value.kind == JsonKind::integer) {
+    return value.text.size() - (value.text.starts_with('-') ? 1 : 0) > kMostIntegerDigits;
+  }
   return std::ranges::any_of(value.items, has_long_integer) ||
          std::ranges::any_of(value.members,
                              [](const auto& member) { return has_long_integer(member.second); });

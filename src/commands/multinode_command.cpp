@@ -29,7 +29,7 @@ struct Texts {
   std::string prefill_gpus;
   std::string decode_gpus;
   std::string aggregate_gpus;
-  std::string expected_producer_sha;
+  std::optional<std::string> expected_producer_sha;
   std::string expected_cpu_source;
   bool salvage = false;
   bool extended = false;
@@ -160,8 +160,7 @@ MultinodeRequest package_request_of(const Texts& texts) {
   request.gpus.decode = gpus_of(texts.decode_gpus);
   request.gpus.aggregate = gpus_of(texts.aggregate_gpus);
   const char* const pin = std::getenv("POWER_PRODUCER_SHA");
-  request.expected_producer_sha =
-      !texts.expected_producer_sha.empty() || pin == nullptr ? texts.expected_producer_sha : pin;
+  request.expected_producer_sha = texts.expected_producer_sha.value_or(pin == nullptr ? "" : pin);
   if (!texts.expected_cpu_source.empty()) request.expected_cpu_source = texts.expected_cpu_source;
   request.salvage = texts.salvage;
   request.extended = texts.extended;

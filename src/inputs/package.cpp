@@ -385,6 +385,10 @@ class Judge {
   Package package_;
 };
 
+bool has_fault_here(const Package& package) {
+  return !std::ranges::all_of(package.faults, &PackageFault::is_elsewhere);
+}
+
 WindowScan scan_or_fault(const PackagePlace& place, PackageDialect dialect) {
   try {
     return scan_windows(place, dialect);
@@ -451,12 +455,14 @@ Package recompute_package(const PackagePlace& place, const PackageContent& conte
                  std::move(scans.at(dialect)))
         .judge();
   };
-  // The version of the samples tells the producer's age, else what holds does.
+  // The version of the samples tells the producer's age, else what holds does: of the whole
+  // package, or of the wanted window alone.
   if (samples.version == 2) return judged(PackageDialect::current);
   Package package = judged(PackageDialect::pinned);
   if (package.faults.empty()) return package;
   Package other = judged(PackageDialect::current);
-  return other.faults.empty() ? other : package;
+  const bool is_better = has_fault_here(package) && !has_fault_here(other);
+  return other.faults.empty() || is_better ? other : package;
 }
 
 }  // namespace aggregate_power

@@ -73,7 +73,7 @@ std::optional<std::int64_t> whole_number(std::string_view cell) {
 class SpelledDevices {
  public:
   struct Entry {
-    std::string spelling;  // host, index and uuid with commas between
+    std::string spelling;  // host, index and uuid with commas between, or spelling_of() joined them
     bool is_sound = false;
     std::uint32_t device = 0;
     std::uint32_t uuid = 0;
@@ -103,8 +103,8 @@ class SpelledDevices {
     if (is_one_piece) {
       return {host.data(), static_cast<std::size_t>(uuid.data() + uuid.size() - host.data())};
     }
-    // A quoted cell may hold a comma: what is joined must not look like other cells.
-    joined_ = fmt::format("{},{}\n{},{}", host, index, host.size(), uuid);
+    // A quoted cell may hold anything: what is joined must not look like other cells.
+    joined_ = fmt::format("\n{} {} {}{}{}", host.size(), index.size(), host, index, uuid);
     return joined_;
   }
 
@@ -301,9 +301,9 @@ class RowReader {
   std::vector<Row> batch_;
   std::uint64_t row_ = 0;  // behind the header
   // The rows of one scrape of one host share these.
-  std::string time_text_;
+  std::optional<std::string> time_text_;
   double unix_s_ = 0;
-  std::string scrape_text_;
+  std::optional<std::string> scrape_text_;
   std::int64_t scrape_ = 0;
 };
 

@@ -28,7 +28,7 @@ bool is_safe_below(const PackagePlace& place, const std::string& root, std::stri
   const std::string below = place.tree->resolved(path_below(root, path));
   if (below.empty()) return false;
   if (!above.empty() && !above.ends_with('/')) above += '/';
-  return below.starts_with(above);
+  return (below + '/').starts_with(above);
 }
 
 bool has_ending(const PackageWindow& window) { return window.end_unix_s && window.duration_s; }

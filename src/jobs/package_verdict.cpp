@@ -19,6 +19,7 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::uint64_t kMostManifestBytes = 256 << 20;
+constexpr std::size_t kMostDetail = 1000;  // characters of a message
 
 // What the samples come to over the wanted window.
 class WindowPower {
@@ -49,10 +50,11 @@ class WindowPower {
                : 0;
   }
 
-  // Nothing unless it was asked for. Of no use when begin() was not told.
+  // Nothing unless it was asked for; empty when no window was found.
   std::optional<FleetMeasurement> fleet(std::span<const std::string> devices) {
-    if (!fleet_) return std::nullopt;
+    if (!extended_) return std::nullopt;
     FleetMeasurement measured;
+    if (!fleet_) return measured;
     measured.power = fleet_->finish();
     measured.samples_in_window = fleet_->samples_in_window();
     measured.states[static_cast<std::size_t>(GpuQuantity::utilization_pct)] =
@@ -110,6 +112,7 @@ class Judging {
     verdict_.benchmark = reading.benchmark;
     concurrency_ = reading.max_concurrency;
     judge_package(reading);
+    measure_fleet();
     measure_cpus();
     for (const Reasons::Entry& entry : reading.reasons.entries()) add(entry.reason, entry.detail);
     if (!verdict_.reasons.empty()) verdict_.metrics.clear();
@@ -118,7 +121,7 @@ class Judging {
 
  private:
   void add(Reason reason, const std::string& detail) {
-    verdict_.reasons.add(reason, detail);
+    verdict_.reasons.add(reason, printable(detail, kMostDetail));
     if (!detail.empty()) verdict_.failures.push_back(detail);
   }
 
@@ -158,7 +161,6 @@ class Judging {
     select_window(reading);
     const bool is_whole = verdict_.reasons.empty() && reading.reasons.empty();
     if (is_whole && verdict_.window && reading.benchmark) integrate(*reading.benchmark);
-    if (question_.extended) measure_fleet();
   }
 
   // On its own: what is wrong with it changes nothing of the GPUs.
@@ -252,10 +254,10 @@ class Judging {
     if (question_.salvage) verdict_.salvaged = package_.elsewhere;
     verdict_.recomputed_publication_valid = failures.empty();
     if (failures.empty()) return;
-    verdict_.reasons.add(Reason::package_recompute_invalid,
-                         failures.size() == 1
-                             ? failures[0]
-                             : fmt::format("{}; and {} more", failures[0], failures.size() - 1));
+    verdict_.reasons.add(
+        Reason::package_recompute_invalid,
+        printable(failures[0], kMostDetail) +
+            (failures.size() == 1 ? "" : fmt::format("; and {} more", failures.size() - 1)));
     verdict_.failures.insert(verdict_.failures.end(), failures.begin(), failures.end());
   }
 
@@ -264,7 +266,7 @@ class Judging {
     const bool recomputed = *verdict_.recomputed_publication_valid;
     if (stored == true && recomputed) return;
     // It speaks of the whole package.
-    if (recomputed && !verdict_.salvaged.empty()) {
+    if (stored == false && recomputed && !verdict_.salvaged.empty()) {
       verdict_.salvaged["publication_valid"] = 1;
     } else if (stored != recomputed) {
       add(Reason::producer_verdict_mismatch,

@@ -46,9 +46,9 @@ struct Columns {
   std::size_t header_cells = 1000000;
 };
 
-std::vector<Row> read_rows(ByteSource& source, const Columns& columns,
-                           const std::string& head = {}) {
-  CsvReader reader(source, head);
+std::vector<Row> read_rows(ByteSource& source, const Columns& columns, const std::string& head = {},
+                           CsvBlanks blanks = CsvBlanks::skipped) {
+  CsvReader reader(source, head, blanks);
   reader.select(columns.indices, columns.header_cells);
   std::vector<Row> rows;
   while (true) {
@@ -490,6 +490,58 @@ TEST(CsvReader, AgreesWithSplitCsvOnGeneratedTexts) {
                               << "\ncolumns " << fmt::format("{}", columns.indices) << " of "
                               << columns.header_cells << ", " << most << " at a time, " << head
                               << " before";
+  }
+}
+
+// Expected: csv.reader(io.StringIO(text, newline="")).
+TEST(CsvReader, KeepsBlanksWhereTheyAreWanted) {
+  const struct {
+    const char* text;
+    Table rows;
+  } cases[] = {
+      {"a, b,c\n", {{"a", " b", "c"}}},
+      {" \"a\",b\n", {{" \"a\"", "b"}}},
+      {"a, \"b,c\"\n", {{"a", " \"b", "c\""}}},
+      {"a,\t\"b\"\n", {{"a", "\t\"b\""}}},
+      {"\"a\"b,c\n", {{"ab", "c"}}},
+      {"\"a,b\" ,c\n", {{"a,b ", "c"}}},
+      {"a,\"b\"\"c\"\n", {{"a", "b\"c"}}},
+      {"\"x\ny\",1\r\n2,3\r", {{"x\ny", "1"}, {"2", "3"}}},
+      {"\n", {{}}},
+      {"  \n", {{"  "}}},
+      {" , \n", {{" ", " "}}},
+      {",\n", {{"", ""}}},
+      {"a\n\nb", {{"a"}, {}, {"b"}}},
+      {"a,b ", {{"a", "b "}}},
+  };
+  for (const auto& c : cases) {
+    for (const std::size_t most : {std::size_t{1}, std::size_t{3}, kWhole}) {
+      StutterSource source(c.text, most);
+      Table found;
+      for (Row& row : read_rows(source, {}, {}, CsvBlanks::kept)) {
+        row.cells.resize(row.cell_count);
+        found.push_back(std::move(row.cells));
+      }
+      EXPECT_EQ(found, c.rows) << c.text << most;
+    }
+  }
+}
+
+// Rows around the sizes of the reader's blocks and buffer.
+TEST(CsvReader, KeepsBlanksInRowsOfAnyLength) {
+  for (const std::size_t size : {61u, 62u, 63u, 64u, 65u, 127u, 128u, 70000u}) {
+    const std::string filling(size, 'x');
+    const std::string text = " \"" + filling + "\", \"y\",\"" + filling + "\"\r\n z,\" q\"";
+    for (const std::size_t most : {std::size_t{4096}, kWhole}) {
+      StutterSource source(text, most);
+      const std::vector<Row> rows = read_rows(source, {}, {}, CsvBlanks::kept);
+      ASSERT_EQ(rows.size(), 2u);
+      EXPECT_EQ(rows[0].cells[0], " \"" + filling + "\"");
+      EXPECT_EQ(rows[0].cells[1], " \"y\"");
+      EXPECT_EQ(rows[0].cells[2], filling);
+      EXPECT_EQ(rows[1].cells[0], " z");
+      EXPECT_EQ(rows[1].cells[1], " q");
+    }
   }
 }
 

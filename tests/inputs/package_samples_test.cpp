@@ -1,0 +1,264 @@
+// The samples of a package: what is given out, in which order, and what is counted as a fault.
+#include "aggregate_power/inputs/package_samples.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "test_util.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr const char* kHeader =
+    "schema_version,timestamp_unix,scrape_seq,hostname,gpu_index,gpu_uuid,power_w\r\n";
+constexpr Window kBand = {100, 200};
+
+// What one reading of a file gave out, as lines "device time watts".
+struct Found {
+  PackageSamples samples;
+  std::vector<std::string> lines;
+  int starts = 0;
+};
+
+Found read_text(const std::string& text, Window band = kBand) {
+  const test::Folder folder;
+  const OpenedFile file(test::put(folder / "samples.csv", text));
+  Found found;
+  found.samples = read_package_samples(
+      file, band,
+      [&](std::span<const PackageSample> samples) {
+        for (const PackageSample& sample : samples) {
+          found.lines.push_back(
+              fmt::format("{} {} {}", sample.device, sample.unix_s, sample.watts));
+        }
+      },
+      [&] {
+        found.lines.clear();
+        ++found.starts;
+      });
+  return found;
+}
+
+std::string row(double unix_s, int scrape, const std::string& device, const std::string& watts) {
+  return fmt::format("1,{},{},{},GPU-{},{}\r\n", unix_s, scrape, device, device.substr(0, 1),
+                     watts);
+}
+
+using Lines = std::vector<std::string>;
+
+TEST(PackageSamples, AreGivenOutAsTheyComeInOrder) {
+  const Found found = read_text(kHeader + row(110, 0, "a,0", "300.5") + row(110.5, 0, "b,3", "0") +
+                                row(111, 1, "a,0", "301") + row(111.5, 1, "b,3", "1e3"));
+  EXPECT_EQ(found.lines, (Lines{"0 110 300.5", "1 110.5 0", "0 111 301", "1 111.5 1000"}));
+  EXPECT_EQ(found.starts, 0);
+  EXPECT_EQ(found.samples.rows, 4u);
+  EXPECT_EQ(found.samples.last_scrape, 1);
+  EXPECT_EQ(found.samples.version, 1);
+  EXPECT_EQ(found.samples.first_fault, "");
+  ASSERT_EQ(found.samples.devices.size(), 2u);
+  EXPECT_EQ(found.samples.devices[1].key, (DeviceKey{"b", 3}));
+  EXPECT_EQ(found.samples.devices[1].uuids, Lines{"GPU-b"});
+  EXPECT_EQ(found.samples.devices[1].first_unix_s, 110.5);
+  EXPECT_EQ(found.samples.devices[1].last_unix_s, 111.5);
+}
+
+TEST(PackageSamples, OutOfOrderAreReadAgainAndGivenOutByTime) {
+  const Found found = read_text(kHeader + row(111, 1, "a,0", "2") + row(110, 0, "a,0", "1") +
+                                row(112, 2, "a,0", "3") + row(110, 0, "b,3", "4"));
+  EXPECT_EQ(found.lines, (Lines{"0 110 1", "0 111 2", "0 112 3", "1 110 4"}));
+  EXPECT_EQ(found.starts, 1);
+  EXPECT_EQ(found.samples.rows, 4u);
+  EXPECT_FALSE(found.samples.turned_back.any() || found.samples.repeated.any());
+}
+
+TEST(PackageSamples, OfOneScrapeTheFirstIsKept) {
+  const Found found = read_text(kHeader + row(110, 0, "a,0", "1") + row(111, 1, "a,0", "2") +
+                                row(111.5, 1, "a,0", "9") + row(250, 1, "a,0", "9"));
+  EXPECT_EQ(found.lines, (Lines{"0 110 1", "0 111 2"}));
+  EXPECT_EQ(found.samples.rows, 2u);
+  EXPECT_EQ(found.samples.repeated.in_band, 1u);
+  EXPECT_EQ(found.samples.repeated.outside, 1u);
+}
+
+TEST(PackageSamples, CountStampsThatTurnBackOrStandStillInTheOrderOfScrapes) {
+  const Found found =
+      read_text(kHeader + row(90, 0, "a,0", "1") + row(89, 1, "a,0", "2") +
+                row(110, 2, "a,0", "3") + row(110, 3, "a,0", "4") + row(109, 4, "a,0", "5") +
+                row(300, 5, "a,0", "6") + row(300, 6, "a,0", "7"));
+  EXPECT_EQ(found.lines,
+            (Lines{"0 89 2", "0 90 1", "0 109 5", "0 110 3", "0 110 4", "0 300 6", "0 300 7"}));
+  EXPECT_EQ(found.samples.turned_back.in_band, 1u);
+  EXPECT_EQ(found.samples.turned_back.outside, 1u);
+  EXPECT_EQ(found.samples.same_stamp.in_band, 1u);
+  EXPECT_EQ(found.samples.same_stamp.outside, 1u);
+  EXPECT_EQ(found.samples.first_fault, "at 89.000: an earlier stamp than the scrape before");
+  EXPECT_EQ(found.samples.devices[0].first_unix_s, 89);
+  EXPECT_EQ(found.samples.devices[0].last_unix_s, 300);
+}
+
+TEST(PackageSamples, CountRowsThatAreNoneByWhereTheyLie) {
+  const Found found = read_text(kHeader + row(99.9, 0, "a,0", "x") + row(100, 1, "a,0", "x") +
+                                row(200, 2, "a,0", "-1") + row(200.1, 3, "a,0", "") + "\r\n" +
+                                "  \r\n" + row(150, 4, "a,0", "5") + "1,x,5,a,0,GPU-a,5\r\n" +
+                                "1,300,6,a,0,GPU-a\r\n" + "1,nan,7,a,0,GPU-a,5\r\n" + "torn");
+  EXPECT_EQ(found.lines, Lines{"0 150 5"});
+  EXPECT_EQ(found.samples.malformed.outside, 3u);
+  EXPECT_EQ(found.samples.malformed.in_band, 6u);
+  EXPECT_EQ(found.samples.blank_rows, 1u);
+  EXPECT_EQ(found.samples.first_fault, "row 1: power_w is no number from 0 on");
+}
+
+TEST(PackageSamples, ReadNumbersAsPythonDoes) {
+  const struct {
+    const char* cell;
+    double watts;  // NaN: none
+  } cases[] = {
+      {"0", 0},
+      {"-0.0", -0.0},
+      {"007", 7},
+      {"300.0", 300},
+      {" 300 ", 300},
+      {"+300", 300},
+      {"3_00", 300},
+      {".5", .5},
+      {"5.", 5},
+      {"1e3", 1000},
+      {"1E+2", 100},
+      {"\u0663\u0660\u0660", 300},
+      {"\u00A0300", 300},
+      {"123456.789", 123456.789},
+      {"0.1234567890123456789", 0.1234567890123456789},
+      {"9e307", 9e307},
+      {"1e-400", 0},
+      {"", NAN},
+      {"300 W", NAN},
+      {"300W", NAN},
+      {"3__0", NAN},
+      {"_3", NAN},
+      {"1e", NAN},
+      {"0x10", NAN},
+      {"-0.1", NAN},
+      {"1e999", NAN},
+      {"inf", NAN},
+      {"nan", NAN},
+      {"1,5", NAN},
+  };
+  for (const auto& c : cases) {
+    const Found found = read_text(kHeader + row(150, 0, "a,0", c.cell));
+    EXPECT_EQ(found.lines, std::isnan(c.watts) ? Lines{} : Lines{fmt::format("0 150 {}", c.watts)})
+        << c.cell;
+  }
+}
+
+TEST(PackageSamples, ReadWholeNumbersAsPythonDoes) {
+  for (const char* const cell : {"0", " 0", "+0", "-0", "00", "0\t", "\u0660"}) {
+    const std::string text = std::string(kHeader) + "1,150," + cell + ",a," + cell + ",U,5\r\n";
+    EXPECT_EQ(read_text(text).samples.rows, 1u) << cell;
+  }
+  for (const char* const cell :
+       {"", "-1", "0.0", "0e0", "x", "0x0", "0_", "99999999999999999999"}) {
+    EXPECT_EQ(read_text(fmt::format("{}1,150,{},a,0,U,5\r\n", kHeader, cell)).samples.rows, 0u)
+        << cell;
+    EXPECT_EQ(read_text(fmt::format("{}1,150,0,a,{},U,5\r\n", kHeader, cell)).samples.rows, 0u)
+        << cell;
+  }
+}
+
+// The rows of a scrape share stamp and scrape; the first row has none to share.
+TEST(PackageSamples, NeedAStampAndAScrapeInTheFirstRowToo) {
+  const Found found = read_text(std::string(kHeader) + "1,,0,a,0,U,5\r\n" + "1,150,,a,0,U,5\r\n" +
+                                "1,,,a,0,U,5\r\n" + row(151, 1, "a,0", "6"));
+  EXPECT_EQ(found.lines, Lines{"0 151 6"});
+  EXPECT_EQ(found.samples.malformed.in_band, 3u);
+}
+
+TEST(PackageSamples, TellDevicesApartHoweverTheyAreQuoted) {
+  const Found found = read_text(std::string(kHeader) + "1,150,0,a,0,U,1\r\n" +
+                                "1,151,1,\"a\",0,\"U\",2\r\n" + "1,150,0,\"a,0\",1,V,3\r\n" +
+                                "1,150,0,\" a\",0,W,4\r\n" + "1,150,0,a, 1,\"X,\"\"Y\"\"\",5\r\n" +
+                                "1,150,0,\"a\n1\",0,Z,6\r\n" + "1,152,2,a,00,U,7\r\n");
+  EXPECT_EQ(found.lines,
+            (Lines{"0 150 1", "0 151 2", "1 150 3", "2 150 4", "3 150 5", "4 150 6", "0 152 7"}));
+  std::vector<DeviceKey> keys;
+  for (const SeenDevice& device : found.samples.devices) keys.push_back(device.key);
+  EXPECT_EQ(keys, (std::vector<DeviceKey>{{"a", 0}, {"a,0", 1}, {" a", 0}, {"a", 1}, {"a\n1", 0}}));
+  EXPECT_EQ(found.samples.devices[0].uuids, Lines{"U"});
+  EXPECT_EQ(found.samples.devices[3].uuids, Lines{"X,\"Y\""});
+}
+
+TEST(PackageSamples, TellDevicesApartWhoseNamesLookLikeOthersTogether) {
+  const Found found = read_text(std::string(kHeader) + "1,150,0,\"a\",0,\"3\n5,U\",1\r\n" +
+                                "1,150,0,\"a,0\n1\",3,\"U\",2\r\n");
+  ASSERT_EQ(found.samples.devices.size(), 2u);
+  EXPECT_EQ(found.samples.devices[0].uuids, Lines{"3\n5,U"});
+  EXPECT_EQ(found.samples.devices[1].key, (DeviceKey{"a,0\n1", 3}));
+}
+
+TEST(PackageSamples, KeepTheUuidsOfADeviceInTheOrderOfItsScrapes) {
+  const Found found =
+      read_text(std::string(kHeader) + "1,152,2,a,0,third,1\r\n1,150,0,a,0,first,1\r\n" +
+                "1,151,1,a,0,second,1\r\n1,153,3,a,0,first,1\r\n");
+  EXPECT_EQ(found.samples.devices[0].uuids, (Lines{"first", "second", "third"}));
+}
+
+TEST(PackageSamples, StopAtBytesThatAreNoText) {
+  const Found found = read_text(kHeader + row(150, 0, "a,0", "1") + "1,300,1,a\xFF,0,U,1\r\n" +
+                                row(152, 2, "a,0", "1"));
+  EXPECT_EQ(found.samples.rows, 1u);
+  EXPECT_EQ(found.samples.malformed.outside, 1u);
+}
+
+TEST(PackageSamples, HaveAHeaderLetterByLetter) {
+  EXPECT_TRUE(read_text("").samples.has_other_header);
+  EXPECT_TRUE(read_text("\r\n" + std::string(kHeader)).samples.has_other_header);
+  EXPECT_TRUE(read_text("\xEF\xBB\xBF" + std::string(kHeader)).samples.has_other_header);
+  EXPECT_TRUE(read_text(" " + std::string(kHeader)).samples.has_other_header);
+  EXPECT_FALSE(
+      read_text("\"schema_version\"" + std::string(kHeader).substr(14)).samples.has_other_header);
+  EXPECT_FALSE(read_text(kHeader).samples.has_other_header);
+}
+
+TEST(PackageSamples, OfVersion2HaveTheirUtilisation) {
+  const test::Folder folder;
+  const OpenedFile file(test::put(
+      folder / "samples.csv",
+      "schema_version,timestamp_unix,scrape_seq,hostname,gpu_index,gpu_uuid,power_w,gpu_util_pct,"
+      "sm_active\n2,150,0,a,0,U,1,55.5,0.5\n2,151,1,a,0,U,1,,\n2,152,2,a,0,U,1,100.5,\n"
+      "1,153,3,a,0,U,1,5,\n"));
+  std::vector<double> shares;
+  const PackageSamples samples = read_package_samples(
+      file, kBand,
+      [&](std::span<const PackageSample> some) {
+        for (const PackageSample& sample : some) shares.push_back(sample.gpu_util_pct);
+      },
+      [] {});
+  EXPECT_EQ(samples.version, 2);
+  ASSERT_EQ(shares.size(), 2u);
+  EXPECT_EQ(shares[0], 55.5);
+  EXPECT_TRUE(std::isnan(shares[1]));
+  EXPECT_EQ(samples.malformed.in_band, 2u);
+}
+
+// Longer than any buffer of the reader.
+TEST(PackageSamples, AreReadWholeHoweverMany) {
+  std::string text = kHeader;
+  for (int scrape = 0; scrape < 20000; ++scrape) {
+    for (const char* const device : {"a,0", "a,1", "b,0"}) {
+      text += row(scrape + 0.25, scrape, device, fmt::format("{}.5", scrape % 700));
+    }
+  }
+  const Found found = read_text(text);
+  EXPECT_EQ(found.samples.rows, 60000u);
+  EXPECT_EQ(found.lines.size(), 60000u);
+  EXPECT_EQ(found.lines.back(), "2 19999.25 399.5");
+  EXPECT_EQ(found.samples.last_scrape, 19999);
+  EXPECT_FALSE(found.samples.malformed.any());
+}
+
+}  // namespace
+}  // namespace aggregate_power
