@@ -12,11 +12,16 @@ import pathlib
 import random
 import shutil
 import subprocess
+import sys
 import tarfile
+import tempfile
 import zipfile
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "multinode"))
+from package_builder import PIN, Gpu, Load, Package, two_and_two  # noqa: E402
 
 NVIDIA_HEADER = ("timestamp, index, power.draw [W], temperature.gpu, clocks.current.sm [MHz], "
                  "clocks.current.memory [MHz], utilization.gpu [%], utilization.memory [%]")
@@ -698,28 +703,80 @@ class StoreMaker:
                         "benchmark_result": folder + f"{name}.json"}))
 
     def multinode(self):
+        """A package of two loads, with its results beside it and their aggregates there and in bmk_."""
         name = self.name()
-        place = self.place()
-        tails = ("cfg1_conc4_gpus_16", "cfg1_conc8_gpus_16_ctx_8_gen_8")
-        folder = f"{place}bmk_{name}/"
-        for tail in tails:
-            self.files[f"{folder}agg_{name}_{tail}.json"] = self.aggregate(16, stale=False)
+        loads = [Load(4, 1000.0, 1040.0), Load(8, 1050.0, 1080.0)]
+        self.package(name, two_and_two(), loads, "_ctx_2_gen_2")
+        faulty = self.name()
+        fault = self.die.choice(["gap", "no pin", "blank line", "stray file"])
+        reasons = {"gap": ["package_recompute_invalid", "producer_verdict_mismatch"],
+                   "no pin": ["producer_pin_missing"]}.get(
+                       fault, ["package_recompute_invalid", "producer_verdict_mismatch"])
+        self.package(faulty, two_and_two(), loads[:1], "_ctx_2_gen_2", fault, reasons)
+        both = [Gpu(host, index, "agg", 250.0 + index) for host in ("a", "b") for index in range(4)]
+        self.package(self.name(), both, loads[1:], "")
+        # Without its package, and its results.
+        name = self.name()
+        run = f"{name}_cfg1_conc4_gpus_16"
+        folder = f"{self.place()}bmk_{name}/"
+        self.files[f"{folder}agg_{run}.json"] = self.aggregate(16, stale=False)
         archived = self.archives and self.die.random() < 0.3
         if archived:
             folder = self.archive(folder[:-1])
-        for tail in tails:
-            self.expected.append(Expected(
-                f"{name}_{tail}", "multinode", f"{folder}agg_{name}_{tail}.json",
-                "not_recomputable", ["multi_node_run"], kind="multi-node", archived=archived))
-        name = self.name()
-        run = f"{name}_cfg_conc4_gpus_8"
-        folder = f"{place}power_audit_{name}/"
-        self.files |= {folder + f"agg_{run}.json": self.aggregate(8, stale=False),
-                       folder + f"{run}.json": raw_result(1767225600, 1767225700),
-                       folder + "LOGS/power/manifest.json": b"{}",
-                       folder + "LOGS/power/samples.csv": self.recording("generic").csv()}
-        self.expected.append(Expected(run, "multinode", folder + f"agg_{run}.json",
-                                      "not_recomputable", ["multi_node_run"], kind="multi-node"))
+        self.expected.append(Expected(
+            run, "multinode", f"{folder}agg_{run}.json", "not_recomputable",
+            ["power_artifacts_missing", "benchmark_result_missing"], kind="multi-node", archived=archived))
+
+    def package(self, name, gpus, loads, tail, fault=None, reasons=()):
+        place = self.place()
+        audit, bmk = f"{place}power_audit_{name}/", f"{place}bmk_{name}/"
+        package = Package(gpus, loads)
+        if fault == "gap":
+            package.rows = [row for row in package.rows if not 20 <= int(row[2]) <= 24]
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            package.write(folder)
+            if fault != "no pin":
+                (folder / "LOGS/power/power-producer-sha.txt").write_text(PIN + "\n")
+            if fault == "blank line":
+                with open(folder / "LOGS/power/samples.csv", "ab") as samples:
+                    samples.write(b"\r\n")
+            if fault == "stray file":
+                (folder / "LOGS/power/windows/notes.txt").write_text("see the wiki")
+            for file in sorted((folder / "LOGS").rglob("*")):
+                if file.is_file():
+                    self.files[audit + str(file.relative_to(folder))] = file.read_bytes()
+        runs = []
+        for load in loads:
+            run = f"{name}_cfg1_conc{load.concurrency}_gpus_{len(gpus)}{tail}"
+            result = package.results[f"{load.folder}/{load.stem}.json"]
+            agg = self.aggregate(len(gpus), stale=False)
+            self.files |= {f"{audit}{run}.json": json.dumps(result, indent=1).encode(),
+                           f"{audit}agg_{run}.json": agg, f"{bmk}agg_{run}.json": agg}
+            runs.append((run, load, result))
+        archived = {audit: self.archives and self.die.random() < 0.4, bmk: False}
+        for folder in (audit, bmk):
+            shown = self.archive(folder[:-1]) if archived[folder] else folder
+            for run, load, result in runs:
+                self.expected.append(Expected(
+                    run, "multinode", f"{shown}agg_{run}.json",
+                    "not_valid" if fault else "patched", list(reasons),
+                    {} if fault else self.metrics_of_package(gpus, load, result),
+                    zone_source="stamps", kind="multi-node", archived=archived[folder]))
+
+    @staticmethod
+    def metrics_of_package(gpus, load, result):
+        seconds = load.end - load.start
+        tokens = {"prefill": result["total_input_tokens"], "decode": result["total_output_tokens"]}
+        metrics = metrics_of(sum(gpu.watts for gpu in gpus), len(gpus), seconds,
+                             result["completed"], tokens["prefill"], tokens["decode"])
+        for role, kind in (("prefill", "input"), ("decode", "output")):
+            watts = [gpu.watts for gpu in gpus if gpu.role == role]
+            if watts:
+                metrics |= {f"{role}_gpu_energy_j": sum(watts) * seconds,
+                            f"{role}_avg_power_w": sum(watts) / len(watts),
+                            f"{role}_joules_per_{kind}_token": sum(watts) * seconds / tokens[role]}
+        return metrics
 
     def agentic(self):
         """AIPerf's exports in the place of a raw result, at any depth of the artifact."""
