@@ -172,6 +172,17 @@ void FleetPowerGatherer::add(std::uint32_t device, Sample sample) {
   devices_[device].push_back(sample);
 }
 
+FleetPower sum_of(std::vector<FleetPower> curves, Window window) {
+  std::vector<Curve> with_common_ends;
+  for (FleetPower& curve : curves) {
+    Curve knots(curve.knots().begin(), curve.knots().end());
+    knots.front().unix_s = window.start_unix_s;
+    knots.back().unix_s = window.end_unix_s;
+    with_common_ends.push_back(std::move(knots));
+  }
+  return FleetPower(added(with_common_ends));
+}
+
 std::optional<FleetPower> FleetPowerGatherer::finish() {
   std::erase_if(devices_, [](const Curve& samples) { return samples.empty(); });
   bool complete = !devices_.empty();

@@ -15,6 +15,7 @@ struct Texts {
   std::string agg_result;
   std::string expected_num_gpus;
   std::string max_sample_gap = "3";
+  bool extended = false;
   bool require_power = false;
   bool dry_run = false;
   TelemetryOptionTexts telemetry;
@@ -29,6 +30,7 @@ int run(const Texts& texts) {
     request.expected_num_gpus = python_int(texts.expected_num_gpus);
   }
   request.max_sample_gap_s = *python_float(texts.max_sample_gap);
+  request.extended = texts.extended;
   request.require_power = texts.require_power || required_by_environment();
   request.dry_run = texts.dry_run;
   request.columns = {texts.telemetry.timestamp_column, texts.telemetry.power_column,
@@ -66,6 +68,9 @@ Command agentic_command() {
              "(default: 3)")
       ->type_name("SECONDS")
       ->check(seconds());
+  app.add_flag("--extended", texts->extended,
+               "Also the percentiles of power, the GPUs' states and the audit summary that today's "
+               "dashboard takes");
   app.add_flag("--require-power", texts->require_power,
                "End with status 1 when power is not valid (also: REQUIRE_POWER=1, true or yes)");
   app.add_flag("--dry-run", texts->dry_run, "Print what would change; write nothing");

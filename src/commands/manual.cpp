@@ -21,7 +21,8 @@ constexpr Entry kEnvironment[] = {
     {"GPU_METRICS_CSV",
      "the telemetry, when there is no --csv; no other file is taken when that one is absent"},
     {"POWER_ARTIFACT_DIR, POWER_RESULT_ROOT, POWER_PRODUCER_SHA",
-     "of multinode: what --power-dir, --logs-root and --expected-producer-sha are when they are not "
+     "of multinode: what --power-dir, --logs-root and --expected-producer-sha are when they are "
+     "not "
      "given"},
     {"REQUIRE_POWER", "1, true or yes, in capitals or not: the same as --require-power"},
     {"TZ",

@@ -128,6 +128,7 @@ HostsRequest hosts_request_of(const Texts& texts) {
     request.max_sample_gap_s = *python_float(texts.max_sample_gap);
   }
   if (!texts.timezone.empty()) request.zone = Zone::parse(texts.timezone);
+  request.extended = texts.extended;
   request.require_power = texts.require_power || required_by_environment();
   request.dry_run = texts.dry_run;
   return request;

@@ -13,6 +13,7 @@
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/inputs/profile.h"
 #include "aggregate_power/jobs/artifact_names.h"
+#include "aggregate_power/jobs/extended.h"
 #include "aggregate_power/jobs/failed_requests.h"
 #include "aggregate_power/jobs/publish.h"
 #include "aggregate_power/jobs/recording.h"
@@ -145,6 +146,7 @@ class Run {
     wanted.expected_num_gpus = request_.expected_num_gpus;
     wanted.max_sample_gap_s = request_.max_sample_gap_s;
     wanted.with_snapshots = true;
+    wanted.extended = request_.extended;
     verdict_ = judge(wanted, recording, {reading.benchmark, {}});
     FailedRequestsRequest failed;
     failed.count = reading.failed_requests;
@@ -158,7 +160,10 @@ class Run {
     publication.aggregate_path = request_.agg_result;
     publication.sidecar_path = in_folder(request_.result_dir, "power_validation.json");
     publication.valid = verdict_.reasons.empty();
-    publication.edits = verdict_edits(verdict_, 2);
+    publication.edits = request_.extended
+                            ? extended_verdict_edits(verdict_, "power_validation.json")
+                            : verdict_edits(verdict_, 2);
+    publication.leftovers = extended_leftovers();
     publication.edits_without_audit = unaudited_edits(2);
     publication.sidecar = [this](const Reasons& aggregate_reasons, std::string_view) {
       return sidecar(aggregate_reasons);

@@ -77,11 +77,13 @@ class HostReader {
     LoadEdgeFinder edges(moved.window);
     MeasurementRequest wanted;
     wanted.max_sample_gap_s = options_.max_sample_gap_s;
+    wanted.extended = options_.extended;
     wanted.also = [&](std::span<const Reading> readings) { edges.take(readings); };
     Measurement measurement = measure(wanted, recording_, moved);
     host_.reasons = measurement.integration.reasons;
     host_.integration = std::move(measurement.integration);
     host_.telemetry = std::move(measurement.telemetry);
+    host_.fleet = std::move(measurement.fleet);
     result_.edges = corrected(edges.edges(), options_.clock_offset_s);
     result_.column_faults = std::move(measurement.column_faults);
     if (measurement.zone_hint) {

@@ -4,14 +4,18 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "aggregate_power/analysis/clock_offset.h"
+#include "aggregate_power/analysis/fleet_power.h"
 #include "aggregate_power/base/file.h"
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/base/unicode.h"
 #include "aggregate_power/inputs/benchmark.h"
+#include "aggregate_power/jobs/extended.h"
 #include "aggregate_power/jobs/host_reading.h"
 #include "aggregate_power/jobs/hosts_record.h"
 #include "aggregate_power/jobs/verdict.h"
@@ -43,6 +47,7 @@ class HostsRun {
     content_.benchmark = reading.benchmark;
     content_.expected_num_gpus = request_.expected_num_gpus;
     content_.reasons = reading.reasons;
+    content_.extended = request_.extended;
     if (content_.benchmark && is_request_good()) {
       read_hosts();
       check_the_whole();
@@ -89,7 +94,8 @@ class HostsRun {
   HostReadingOptions options_for(const std::string& host) const {
     const auto offset = request_.clock_offsets_s.find(host);
     const bool has_offset = offset != request_.clock_offsets_s.end();
-    return {request_.max_sample_gap_s, has_offset ? offset->second : 0, request_.zone};
+    return {request_.max_sample_gap_s, has_offset ? offset->second : 0, request_.zone,
+            request_.extended};
   }
 
   void add_of_host(const std::string& host, const Reasons& found) {
@@ -187,11 +193,92 @@ class HostsRun {
       if (std::isfinite(metric.value)) continue;
       reasons().add(Reason::non_finite_power_metric, std::string(metric.key));
     }
+    if (request_.extended) add_extended_metrics(gpus);
     success_line_ = fmt::format(
         "avg_power_w={:.2f} total_gpu_energy_j={:.2f} prefill_gpu_energy_j={:.2f} "
         "decode_gpu_energy_j={:.2f} (n={}) -> {}",
         power_w / static_cast<double>(gpus), energy_j, prefill.energy_j, decode.energy_j, gpus,
         request_.agg_result);
+  }
+
+  // Of all hosts together, on one clock.
+  void add_extended_metrics(std::size_t gpus) {
+    const Window window = content_.benchmark->window;
+    FleetMeasurement whole;
+    std::vector<FleetPower> curves;
+    for (const HostFinding& host : hosts_) {
+      if (!host.fleet.power) return;  // a valid run has them all
+      std::vector<Sample> knots(host.fleet.power->knots().begin(), host.fleet.power->knots().end());
+      for (Sample& knot : knots) knot.unix_s += host.clock_offset_s;
+      curves.emplace_back(std::move(knots));
+    }
+    whole.power = sum_of(std::move(curves), window);
+    for (std::size_t i = 0; i < whole.states.size(); ++i) whole.states[i] = state_of_all(i);
+    std::ranges::copy(extended_metrics(whole, gpus), std::back_inserter(content_.metrics));
+  }
+
+  // Nothing unless every host has it.
+  std::optional<StateMean::Result> state_of_all(std::size_t quantity) const {
+    StateMean::Result all;
+    all.peak = -std::numeric_limits<double>::infinity();
+    for (const HostFinding& host : hosts_) {
+      const auto& state = host.fleet.states[quantity];
+      if (!state) return std::nullopt;
+      all.mean += state->mean * static_cast<double>(state->gpus);
+      all.peak = std::max(all.peak, state->peak);
+      all.gpus += state->gpus;
+    }
+    all.mean /= static_cast<double>(all.gpus);
+    return all;
+  }
+
+  // What a role has of a host counts as a worker.
+  std::vector<Worker> workers() const {
+    std::map<std::pair<Role, std::size_t>, Worker> workers;
+    std::map<Role, std::int64_t> count;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      for (const DeviceEnergy& gpu : hosts_[i].integration.gpus) {
+        if (at == content_.roles.size()) return {};
+        const Role role = content_.roles[at++];
+        Worker& worker = workers[{role, i}];
+        if (worker.num_gpus++ == 0) {
+          worker.role = role_name(role);
+          worker.worker_idx = count[role]++;
+          worker.hosts = {hosts_[i].host};
+        }
+        worker.avg_power_w += gpu.energy_j;  // energy until all are counted
+      }
+    }
+    std::vector<Worker> all;
+    for (auto& [key, worker] : workers) {
+      worker.avg_power_w /=
+          content_.benchmark->window.duration_s() * static_cast<double>(worker.num_gpus);
+      all.push_back(std::move(worker));
+    }
+    return all;
+  }
+
+  ExtendedContent extended(const std::string& record) const {
+    ExtendedContent content;
+    content.reasons = content_.reasons;
+    PowerAudit& audit = content.audit;
+    audit.source = record.substr(record.rfind('/') + 1);
+    audit.expected_gpu_count = content_.expected_num_gpus;
+    audit.observed_gpu_count = 0;
+    audit.sample_count = 0;
+    if (content_.benchmark) audit.window = content_.benchmark->window;
+    for (const HostFinding& host : hosts_) {
+      *audit.observed_gpu_count += host.integration.gpus.size();
+      *audit.sample_count += host.fleet.samples_in_window;
+      for (const DeviceEnergy& gpu : host.integration.gpus) {
+        if (!gpu.bracketed) continue;
+        audit.max_sample_gap_s = std::max(audit.max_sample_gap_s.value_or(0), gpu.max_sample_gap_s);
+      }
+    }
+    audit.observed_gpu_ids = gpu_names(content_, hosts_);
+    if (content_.reasons.empty()) content.workers = workers();
+    return content;
   }
 
   FinishedRun finished() const {
@@ -217,6 +304,8 @@ class HostsRun {
     }
     publication.valid = content_.reasons.empty();
     publication.edits = schema_2_edits(publication.valid, content_.metrics);
+    if (request_.extended) add_extended(publication.edits, extended(publication.sidecar_path));
+    publication.leftovers = extended_leftovers();
     publication.edits_without_audit = schema_2_edits(false, {});
     publication.sidecar = [this](const Reasons& aggregate_reasons, std::string_view) {
       HostsContent content = content_;

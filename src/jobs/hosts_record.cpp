@@ -5,6 +5,7 @@
 
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/base/unicode.h"
+#include "aggregate_power/jobs/extended.h"
 #include "aggregate_power/jobs/record_json.h"
 
 namespace aggregate_power {
@@ -37,11 +38,10 @@ void add_gpus(Json& record, const HostsContent& content, std::span<const HostFin
   Members energies;
   Members issues;
   std::size_t place = 0;
-  // A UUID that two GPUs claim names neither.
-  const bool with_uuid = !content.reasons.contains(Reason::gpu_uuid_repeated);
+  const std::vector<std::string> names = gpu_names(content, hosts);
   for (const HostFinding& host : hosts) {
     for (std::size_t i = 0; i < host.gpus.size(); ++i, ++place) {
-      const std::string key = key_of(host.gpus[i], with_uuid);
+      const std::string& key = names[place];
       const DeviceEnergy& gpu = host.integration.gpus[i];
       if (!content.roles.empty()) roles.push_back({key, role_name(content.roles[place])});
       samples.push_back({key, gpu.samples});
@@ -94,6 +94,17 @@ Json by_host(std::span<const HostFinding> hosts, Json (*what)(const HostFinding&
 
 }  // namespace
 
+std::vector<std::string> gpu_names(const HostsContent& content,
+                                   std::span<const HostFinding> hosts) {
+  // A UUID that two GPUs claim names neither.
+  const bool with_uuid = !content.reasons.contains(Reason::gpu_uuid_repeated);
+  std::vector<std::string> names;
+  for (const HostFinding& host : hosts) {
+    for (const RecordedGpu& gpu : host.gpus) names.push_back(key_of(gpu, with_uuid));
+  }
+  return names;
+}
+
 std::string hosts_record_text(const HostsContent& content, std::span<const HostFinding> hosts) {
   const bool valid = content.reasons.empty();
   Json record;
@@ -108,6 +119,7 @@ std::string hosts_record_text(const HostsContent& content, std::span<const HostF
   add_gpus(record, content, hosts);
   record["hosts"] = by_host(hosts, found_of);
   record["clock_offset_estimates"] = by_host(hosts, estimate_of);
+  if (content.extended) record["power_percentile_method"] = kPercentileMethod;
   record["metrics"] = metrics_json(valid ? content.metrics : Metrics());
   record["computed_from"] = {{"tool_version", AGGREGATE_POWER_VERSION},
                              {"hosts", by_host(hosts, origin_of)}};

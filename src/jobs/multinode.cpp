@@ -62,7 +62,8 @@ Delivered multinode(const MultinodeRequest& request) {
           : request.validation_result;
   publication.make_sidecar_folder = !request.validation_result.empty();
   publication.valid = claims_power(verdict);
-  publication.edits = package_edits(verdict, publication.sidecar_path);
+  publication.edits = package_edits(
+      verdict, publication.sidecar_path.substr(publication.sidecar_path.rfind('/') + 1));
   publication.edits_without_audit = unaudited_package_edits(verdict);
   publication.leftovers = extended_leftovers();
   publication.sidecar = [&](const Reasons& aggregate_reasons, std::string_view) {

@@ -183,7 +183,8 @@ class Reviser {
     record.origin = package_options_as_given();
     record.origin->inputs = std::move(attempt.inputs);
     record.origin->inputs.push_back(others_);
-    std::vector<JsonEdit> edits = package_edits(attempt.verdict, target_.sidecar);
+    std::vector<JsonEdit> edits =
+        package_edits(attempt.verdict, target_.sidecar.substr(target_.sidecar.rfind('/') + 1));
     const bool claims = claims_power(attempt.verdict);
     publish_later(std::move(edits), claims,
                   [record = std::move(record),

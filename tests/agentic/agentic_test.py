@@ -199,6 +199,18 @@ def test_a_dry_run_writes_nothing(run):
     same("of a run without requests", (1, before), (run.result.returncode, run.files()))
 
 
+def test_extended(run):
+    # 400 W and 600 W all the time.
+    run.do("--require-power", "--extended")
+    same("exit status", 0, run.result.returncode)
+    aggregate = json.loads((run.folder / "run.json").read_text())
+    same("percentiles", [1000.0, 500.0, 1000.0, 500.0],
+         [aggregate[f"p{p}_{key}"] for p in (75, 90) for key in ("total_gpu_power_w", "power_w")])
+    same("the record's name", "power_validation.json", aggregate["power_audit"]["source"])
+    same("in the record", 1000.0, run.audit()["metrics"]["p75_total_gpu_power_w"])
+    expect_valid(run.do("--require-power"))  # which takes them away again
+
+
 def test_the_expected_count_is_a_choice(run):
     run.do("--require-power", gpus=None)
     expect_valid(run)

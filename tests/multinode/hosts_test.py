@@ -164,6 +164,38 @@ def test_one_role_alone(folder):
     same(100000.0, folder.aggregate["decode_gpu_energy_j"])
 
 
+def test_extended(folder):
+    # GPU 0 of a climbs from 100 to 300 W, b has one of 400 W: together 500 to 700 W in a straight
+    # line, though b's clock is 0.5 s behind. 75 % of the time it is at most 650 W, 90 % at most 680.
+    climbing = rows({"0": lambda second: 100 + 2 * (second - START)})
+    folder.write("a.csv", climbing)
+    folder.write("b.csv", rows({"0": 400}).replace(",0,400", ".5,0,400"))
+    roles = ["--role", "prefill=a", "--role", "decode=b", "--clock-offset", "b=0.5"]
+    same(0, folder.hosts(*roles, "--extended", "--require-power", "--expected-num-gpus", "2").status)
+    found = folder.aggregate
+    same([650.0, 325.0, 680.0, 340.0],
+         [found[f"p{p}_{key}"] for p in (75, 90) for key in ("total_gpu_power_w", "power_w")])
+    same({"window_start_unix": START, "window_end_unix": START + LENGTH, "expected_gpu_count": 2,
+          "observed_gpu_count": 2, "sample_count": 202, "max_sample_gap_s": 1.0,
+          "source": "power_validation_run.json", "observed_gpu_ids": ["a/0", "b/0"]}, found["power_audit"])
+    same([{"role": "prefill", "worker_idx": 0, "num_gpus": 1, "avg_power_w": 200.0, "hosts": ["a"]},
+          {"role": "decode", "worker_idx": 0, "num_gpus": 1, "avg_power_w": 400.0, "hosts": ["b"]}],
+         found["workers"])
+    same(650.0, folder.record["metrics"]["p75_total_gpu_power_w"])
+    same("time_weighted_synchronized_total_piecewise_linear", folder.record["power_percentile_method"])
+    # A plain run takes away what it left.
+    same(0, folder.hosts(*roles, "--require-power").status)
+    same(["hw", "tp", "power_metric_schema_version", "power_valid", *SEVEN, *SIX], list(folder.aggregate))
+
+
+def test_extended_reasons(folder):
+    folder.write("b.csv", rows(WATTS["b"], last=START + 50))
+    same(0, folder.hosts("--extended").status)
+    same(["benchmark_window_not_bracketed"], folder.aggregate["power_invalid_reasons"])
+    same(2, folder.aggregate["power_audit"]["observed_gpu_count"] - 2)
+    assert "workers" not in folder.aggregate
+
+
 def test_again_nothing_is_touched(folder):
     folder.hosts(*ROLES)
     before = {p: p.stat().st_mtime_ns for p in folder.path.iterdir()}

@@ -32,6 +32,10 @@ class FleetPower {
   std::vector<Sample> knots_;
 };
 
+// The sum of curves over one window. Their first and last knots count as its edges, so that curves
+// by clocks that were set right by adding something are summed, too. `curves` are not empty.
+FleetPower sum_of(std::vector<FleetPower> curves, Window window);
+
 // The curve of all devices from their readings, in any order. Each device runs straight from sample
 // to sample; readings of one stamp are averaged exactly, and the window's edges read off the line,
 // as in DeviceIntegrator. The fleet's knots are the stamps of all devices, and both edges.

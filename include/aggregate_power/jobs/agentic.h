@@ -17,6 +17,7 @@ struct AgenticRequest {
   std::string agg_result;
   std::optional<std::int64_t> expected_num_gpus;
   double max_sample_gap_s = kDefaultMaxSampleGapS;
+  bool extended = false;  // the consumer's further keys too
   bool require_power = false;
   bool dry_run = false;
   ColumnNames columns;

@@ -18,6 +18,7 @@ struct HostReadingOptions {
   double max_sample_gap_s = 0;
   double clock_offset_s = 0;  // to be added to the host's stamps
   std::optional<Zone> zone;
+  bool extended = false;
 };
 
 struct HostReading {

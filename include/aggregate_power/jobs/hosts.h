@@ -26,6 +26,7 @@ struct HostsRequest {
   std::string validation_result;  // empty: beside the benchmark result
   std::optional<std::int64_t> expected_num_gpus;
   double max_sample_gap_s = kDefaultMaxSampleGapS;
+  bool extended = false;  // the consumer's further keys too
   bool require_power = false;
   bool dry_run = false;
   std::optional<Zone> zone;

@@ -13,6 +13,7 @@
 #include "aggregate_power/analysis/metrics.h"
 #include "aggregate_power/inputs/benchmark.h"
 #include "aggregate_power/inputs/reason.h"
+#include "aggregate_power/jobs/measurement.h"
 #include "aggregate_power/jobs/roles.h"
 #include "aggregate_power/jobs/sidecar.h"
 
@@ -29,6 +30,7 @@ struct HostFinding {
   std::vector<RecordedGpu> gpus;            // as integration.gpu_ids
   std::optional<TelemetryFacts> telemetry;  // nothing: it was not read
   std::optional<ClockOffset> clock_estimate;
+  FleetMeasurement fleet;  // of --extended, by the host's own clock
 };
 
 struct HostsContent {
@@ -39,7 +41,11 @@ struct HostsContent {
   std::optional<std::int64_t> expected_num_gpus;
   std::vector<Role> roles;  // of all GPUs, host by host; empty: not known
   Metrics metrics;          // written only when there is no reason against them
+  bool extended = false;
 };
+
+// Of all GPUs, host by host, as the record names them.
+std::vector<std::string> gpu_names(const HostsContent& content, std::span<const HostFinding> hosts);
 
 std::string hosts_record_text(const HostsContent& content, std::span<const HostFinding> hosts);
 
