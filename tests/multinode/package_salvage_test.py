@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What --salvage passes over, what it does not, and which of the recorder's rules a package follows.
+"""What --salvage passes over, what it does not, and which rules of the recorder a package follows.
 
-The result is that of concurrency 4, from 1000 to 1060; the samples that count for it lie between 997
-and 1063. Its sibling of concurrency 8 goes from 1100 to 1160.
+The result is that of concurrency 4, from 1000 to 1060; the samples that count for it lie between
+997 and 1063. Its sibling of concurrency 8 goes from 1100 to 1160.
 
 usage: tests/multinode/package_salvage_test.py [TEST...]   with $AGGREGATE_POWER
 """
