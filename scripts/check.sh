@@ -47,6 +47,10 @@ if { cmake -S . -B "$dev" -G Ninja -DPOWER_DEV=ON -DCMAKE_C_COMPILER=clang -DCMA
   AGGREGATE_POWER_SANITIZED=$dev/aggregate-power AGGREGATE_POWER=$dev/aggregate-power \
     python3 tests/backfill/backfill_test.py --runs 300 --kills 3 >"$log" 2>&1 ||
     { tail -n 100 "$log" >&2; fail "backfills under the sanitizers"; }
+  for program in tests/multinode/package*_test.py; do
+    AGGREGATE_POWER=$dev/aggregate-power python3 "$program" >"$log" 2>&1 ||
+      { tail -n 100 "$log" >&2; fail "$program under the sanitizers"; }
+  done
   echo "check: fuzzing"
   [ "${1:-}" = --long ] && seconds=3600 || seconds=10
   sh tests/fuzz/run.sh "$seconds" >"$log" 2>&1 || { tail -n 60 "$log" >&2; fail "fuzzing"; }

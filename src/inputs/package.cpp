@@ -455,14 +455,13 @@ Package recompute_package(const PackagePlace& place, const PackageContent& conte
                  std::move(scans.at(dialect)))
         .judge();
   };
-  // The version of the samples tells the producer's age, else what holds does: of the whole
-  // package, or of the wanted window alone.
+  // The version of the samples tells the producer's age, else what holds does.
   if (samples.version == 2) return judged(PackageDialect::current);
   Package package = judged(PackageDialect::pinned);
   if (package.faults.empty()) return package;
   Package other = judged(PackageDialect::current);
-  const bool is_better = has_fault_here(package) && !has_fault_here(other);
-  return other.faults.empty() || is_better ? other : package;
+  const bool fits_better = request.salvage && has_fault_here(package) && !has_fault_here(other);
+  return other.faults.empty() || fits_better ? other : package;
 }
 
 }  // namespace aggregate_power

@@ -241,6 +241,7 @@ class Judging {
   void recompute() {
     PackageRequest request;
     request.concurrency = concurrency_;
+    request.salvage = question_.salvage;
     request.begin = [&](Window window) { power_.begin(window); };
     request.take = [&](std::span<const PackageSample> samples) { power_.take(samples); };
     package_ = recompute_package(question_.place, content_, request);

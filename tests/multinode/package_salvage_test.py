@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""What --salvage passes over, what it does not, and which of the recorder's rules a package follows.
+"""What --salvage passes over, what it does not, and which rules of the recorder a package follows.
 
-The result is that of concurrency 4, from 1000 to 1060; the samples that count for it lie between 997
-and 1063. Its sibling of concurrency 8 goes from 1100 to 1160.
+The result is that of concurrency 4, from 1000 to 1060; the samples that count for it lie between
+997 and 1063. Its sibling of concurrency 8 goes from 1100 to 1160.
 
 usage: tests/multinode/package_salvage_test.py [TEST...]   with $AGGREGATE_POWER
 """
+import random
 import shutil
 import sys
 
-from package_bed import METRICS, differences, is_valid, is_void, main
+from package_bed import differences, is_valid, is_void, main, patching
 from package_builder import Load, Package, edit_json
 
 RECOMPUTE = ["package_recompute_invalid"]
@@ -250,6 +251,53 @@ def strict(ground, checks):
                + differences("salvaged", salvaged(bed), {}))
 
 
+def scribbled(ground, checks):
+    """Scribbles on what does not concern this window: it is void or has its old numbers."""
+    dice = random.Random(41)
+    untouched = ground.bed(siblings())
+    untouched.run()
+    bed = ground.bed(siblings())
+    files = patching.contents(bed.folder)
+    lines = files["LOGS/power/samples.csv"].split(b"\r\n")
+    far = [i for i, line in enumerate(lines[1:-1], 1)
+           if not 997 <= float(line.split(b",")[1]) <= 1063]
+
+    def scribble(data):
+        at, some = dice.randrange(len(data) + 1), dice.choice([
+            b"", b"\x00", b"\xff", b'"', b",", b"\n", b"\r\n", b"-", b"9", b"e", b".", b"{", b"]"])
+        return data[:at] + some + data[at + dice.randrange(3):]
+
+    def scribble_rows():
+        changed = list(lines)
+        for _ in range(dice.randint(1, 3)):
+            at = dice.choice(far)
+            changed[at] = dice.choice([scribble, scribble, lambda line: line + b"\r\n" + line,
+                                       lambda line: b""])(changed[at])
+        (bed.power / "samples.csv").write_bytes(b"\r\n".join(changed))
+
+    def scribble_sibling():
+        path = dice.choice([bed.windows / SIBLING, bed.logs / "cfg" / SIBLING])
+        path.write_bytes(scribble(path.read_bytes()))
+
+    faults, valid, runs = [], 0, 600
+    for number in range(runs):
+        patching.restore(bed.folder, files)
+        for _ in range(dice.randint(1, 2)):
+            dice.choice([scribble_rows, scribble_rows, scribble_sibling])()
+        done = bed.run("--salvage", "--require-power")
+        record = bed.record
+        valid += record["power_valid"]
+        faults += differences("status", done.returncode, 0 if record["power_valid"] else 1)
+        if record["power_valid"]:
+            faults += [f"{number}: {fault}" for key in (
+                "metrics", "per_gpu_energy_j", "per_gpu_role", "per_gpu_max_sample_gap_s")
+                       for fault in differences(key, record[key], untouched.record[key])]
+    if not runs // 5 < valid < runs:
+        faults.append(f"{valid} of {runs} are valid")
+    print(f"{valid} of {runs} scribbled packages are salvaged")
+    checks.add("salvaged: scribbles elsewhere change no number", faults, runs)
+
+
 # ---- The recorder's rules, then and now
 
 def rules_of(bed):
@@ -306,6 +354,14 @@ def equal_stamps(ground, checks):
     (bed.windows / "notes.txt").write_text("hello")
     checks.add("rules: equal stamps, and a stray file to salvage", is_void(bed, CHANGED) + is_valid(
         bed, more=["--salvage"]) + differences("rules", rules_of(bed), ("current", 1)))
+    # Without the option the verdict is the one of old.
+    bed = ground.bed(Package())
+    shutil.copy(bed.window, bed.windows / "results_concurrency_4")
+    checks.add("rules: a second window without a suffix", is_void(
+        bed, [*CHANGED, "window_for_result_missing"]) + differences(
+        "rules", rules_of(bed), ("pinned", 1)) + is_valid(bed, more=["--salvage"]) + differences(
+        "salvaged", (rules_of(bed), salvaged(bed)), (("current", 1), {
+            "artifact_errors": 1, "measurement_window_artifact_path_invalid": 1})))
     package = still()
     package.windows["results_concurrency_4.json"]["schema_version"] = 1.0
     refused(ground, checks, "equal stamps with what was allowed then", package,
@@ -431,7 +487,7 @@ def shares(ground, checks):
                         "samples_csv_malformed")
 
 
-TESTS = [lenient, strict, rules]
+TESTS = [lenient, strict, scribbled, rules]
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, sys.argv[1:]))

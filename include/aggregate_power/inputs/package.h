@@ -50,6 +50,7 @@ std::vector<PackageWindow> windows_of(const WindowScan& scan, const JsonValue& c
 
 struct PackageRequest {
   JsonValue concurrency;  // of the window that is wanted
+  bool salvage = false;   // only faults that are not elsewhere matter
   // Sees all samples, a device's in time order, once it is known which window is wanted: `begin` is
   // told before, and again when all begins anew.
   std::function<void(Window)> begin;
