@@ -39,6 +39,7 @@ double short_number(std::string_view cell) {
   if (cell.size() < 3 || cell.size() > 16) return kNone;
   std::uint64_t digits = 0;
   std::size_t point = 0;
+  if (cell[0] == '.') return kNone;
   for (std::size_t i = 0; i < cell.size(); ++i) {
     const auto digit = static_cast<unsigned>(cell[i] - '0');
     if (digit <= 9) {
@@ -218,7 +219,7 @@ class RowReader {
   void note(std::uint64_t& count, std::string_view what) {
     ++count;
     if (result_.first_fault.empty()) {
-      result_.first_fault = fmt::format("row {}: {}", row_, what);
+      result_.first_fault = fmt::format("row {} behind the header: {}", row_, what);
     }
   }
 
@@ -322,7 +323,11 @@ struct Progress {
     is_met = true;
     scrape = row.scrape;
     unix_s = row.unix_s;
-    if (std::ranges::find(uuids, row.uuid) == uuids.end()) uuids.push_back(row.uuid);
+    // More than one are a fault, however many.
+    constexpr std::size_t kMostUuids = 16;
+    if (uuids.size() < kMostUuids && std::ranges::find(uuids, row.uuid) == uuids.end()) {
+      uuids.push_back(row.uuid);
+    }
   }
 };
 

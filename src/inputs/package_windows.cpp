@@ -11,7 +11,7 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::uint64_t kMostWindowBytes = 16 << 20;
+constexpr std::uint64_t kMostWindowBytes = 1 << 20;
 
 // Nothing when it leads up, or out of the root.
 bool is_safe_below(const PackagePlace& place, const std::string& root, std::string_view relative) {

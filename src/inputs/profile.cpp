@@ -1,6 +1,7 @@
 // What AIPerf exports of a benchmark.
 #include "aggregate_power/inputs/profile.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -22,6 +23,7 @@ class Tally {
  public:
   void take(const ProfileRecord& record) {
     if (!record.is_profiling) return;
+    if (record.in_flight) add(*record.in_flight);
     if (record.failed) {
       ++failed_;
       return;
@@ -32,6 +34,8 @@ class Tally {
     if (!has_input || !has_output) ++without_length_;
   }
 
+  // From the start of the first to the end of the last; nothing when no record says it.
+  const std::optional<Window>& requests() const { return requests_; }
   std::uint64_t failed() const { return failed_; }
   std::int64_t completed() const { return completed_; }
   std::int64_t input_tokens() const { return input_tokens_; }
@@ -46,6 +50,11 @@ class Tally {
   }
 
  private:
+  void add(Window request) {
+    if (!requests_) requests_ = request;
+    requests_->start_unix_s = std::min(requests_->start_unix_s, request.start_unix_s);
+    requests_->end_unix_s = std::max(requests_->end_unix_s, request.end_unix_s);
+  }
   // False: there is none, or too many together.
   static bool add(const std::optional<std::int64_t>& tokens, std::int64_t& sum) {
     return tokens && *tokens >= 0 && !__builtin_add_overflow(sum, *tokens, &sum);
@@ -56,6 +65,7 @@ class Tally {
   std::int64_t input_tokens_ = 0;
   std::int64_t output_tokens_ = 0;
   std::uint64_t without_length_ = 0;
+  std::optional<Window> requests_;
 };
 
 // ---- Times
@@ -151,6 +161,15 @@ ProfileReading read_profile(const NamedSource& summary, const NamedSource& recor
   const Window window{*start_unix_s, *end_unix_s};
   if (!(window.duration_s() > 0) || !std::isfinite(window.duration_s())) {
     return fault(Reason::profile_window_invalid, "the end is not after the start");
+  }
+  if (const auto& requests = tally.requests();
+      requests &&
+      (requests->end_unix_s < window.start_unix_s || requests->start_unix_s > window.end_unix_s)) {
+    result.doubt = fmt::format(
+        "the window is from {:.3f} to {:.3f}, and all requests were from {:.3f} to {:.3f}: the "
+        "zone "
+        "of start_time and end_time may be wrong",
+        window.start_unix_s, window.end_unix_s, requests->start_unix_s, requests->end_unix_s);
   }
   if (tally.completed() == 0) {
     return fault(Reason::successful_request_count_invalid,

@@ -71,6 +71,7 @@ class Run {
     if (reading.reasons.empty()) write_window(benchmark_text(*reading.benchmark), reading.reasons);
     if (reading.reasons.empty()) {
       judge_window(reading);
+      if (!reading.doubt.empty()) verdict_.warnings.push_back(reading.doubt);
     } else {
       verdict_.reasons = reading.reasons;
       verdict_.measurement.integration.expected_num_gpus = request_.expected_num_gpus;
@@ -123,8 +124,12 @@ class Run {
 
   void write_window(const std::string& text, Reasons& reasons) {
     try {
-      for (const std::string& path :
-           {telemetry_path_, zone_path_, summary_path_, records_path_, request_.agg_result}) {
+      std::vector<std::string> inputs = {telemetry_path_, zone_path_, summary_path_, records_path_,
+                                         request_.agg_result};
+      for (const SideFile& side : kSideFiles) {
+        inputs.push_back(beside(telemetry_path_, side_name(side, telemetry_path_)));
+      }
+      for (const std::string& path : inputs) {
         if (is_same_file(window_path_, path)) {
           throw Error(fmt::format("{} would overwrite {}", window_path_, path));
         }
@@ -163,7 +168,7 @@ class Run {
     publication.edits = request_.extended
                             ? extended_verdict_edits(verdict_, "power_validation.json")
                             : verdict_edits(verdict_, 2);
-    publication.leftovers = extended_leftovers();
+    publication.leftovers = {extended_leftovers()};
     publication.edits_without_audit = unaudited_edits(2);
     publication.sidecar = [this](const Reasons& aggregate_reasons, std::string_view) {
       return sidecar(aggregate_reasons);

@@ -79,7 +79,7 @@ class Run {
             ? extended_verdict_edits(verdict_, publication.sidecar_path.substr(
                                                    publication.sidecar_path.rfind('/') + 1))
             : verdict_edits(verdict_, request_.schema_version);
-    if (schema_2()) publication.leftovers = extended_leftovers();
+    if (schema_2()) publication.leftovers = {extended_leftovers()};
     publication.edits_without_audit = unaudited_edits(request_.schema_version);
     publication.sidecar = [this](const Reasons& aggregate_reasons, std::string_view) {
       return sidecar(aggregate_reasons);

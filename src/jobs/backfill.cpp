@@ -153,10 +153,13 @@ class Backfiller {
     StoreVisitor visitor;
     // What is not ours is noted too: pieces may be anyone's.
     visitor.run = [this, take](const StoredRun& run) {
-      if (run.layout == Layout::power_audit && !run.aggregate.tree) {
+      const bool is_audit = run.layout == Layout::power_audit || run.layout == Layout::multinode;
+      if (is_audit && !run.aggregate.tree) {
         return index_.add({kBare, run.name, place_text(run.folder)});
       }
       index_.add({kSeen, run.name, {}});
+      // A package is the artifact of several runs.
+      if (run.layout == Layout::multinode) index_.add({kSeen, run.artifact, {}});
       if (!is_ours(run.name, run.artifact)) return;
       ledger_.add_found();
       take({.run = run});

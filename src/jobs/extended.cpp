@@ -159,6 +159,8 @@ Metrics extended_metrics(const FleetMeasurement& fleet, std::size_t gpus) {
   if (const auto memory = state(GpuQuantity::memory_used_mb)) {
     metrics.push_back({"avg_mem_used_mb", kDecimals, memory->mean});
   }
+  // They are extras: one that is too large for a number voids nothing.
+  std::erase_if(metrics, [](const Metric& metric) { return !std::isfinite(metric.value); });
   return metrics;
 }
 
@@ -191,6 +193,12 @@ std::span<const char* const> cpu_metric_keys() { return std::span(kKeys).last(kC
 
 Publication::Leftovers extended_leftovers() {
   return {"power_audit", {std::begin(kKeys), std::end(kKeys)}};
+}
+
+Publication::Leftovers cpu_leftovers() {
+  Publication::Leftovers leftovers{"cpu_power_valid", {"cpu_power_valid"}};
+  for (const char* const key : cpu_metric_keys()) leftovers.keys.emplace_back(key);
+  return leftovers;
 }
 
 }  // namespace aggregate_power

@@ -12,14 +12,20 @@
 namespace aggregate_power {
 namespace {
 
-std::optional<FailedShare> share_of(ByteSource& records) {
+// Nothing where some request does not say when it was in flight, or none was in the window: then
+// the window's zone is wrong.
+std::optional<FailedShare> share_of(ByteSource& records, Window window) {
   FailedShare share;
   bool is_known = true;
+  bool is_in_window = false;
   read_profile_records({records, {}}, [&](const ProfileRecord& record) {
     is_known = is_known && record.in_flight.has_value();
-    if (is_known) share.add(*record.in_flight, record.is_profiling && record.failed);
+    if (!is_known) return;
+    share.add(*record.in_flight, record.is_profiling && record.failed);
+    is_in_window |= record.in_flight->end_unix_s > window.start_unix_s &&
+                    record.in_flight->start_unix_s < window.end_unix_s;
   });
-  return is_known ? std::optional(std::move(share)) : std::nullopt;
+  return is_known && is_in_window ? std::optional(std::move(share)) : std::nullopt;
 }
 
 }  // namespace
@@ -33,7 +39,7 @@ FailedRequests failed_requests(const FailedRequestsRequest& request, const Recor
     return failed;
   }
   try {
-    std::optional<FailedShare> share = share_of(*request.records());
+    std::optional<FailedShare> share = share_of(*request.records(), verdict.benchmark->window);
     if (!share) return failed;
     FleetPowerGatherer gatherer(verdict.benchmark->window, request.max_sample_gap_s);
     recording.open().read([&](std::span<const Reading> readings) { gatherer.take(readings); });

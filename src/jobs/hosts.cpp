@@ -23,15 +23,6 @@
 namespace aggregate_power {
 namespace {
 
-// Where the file lies, by whatever links; its name where that cannot be told.
-std::string real_path(const std::string& path) {
-  try {
-    return resolve_links(path);
-  } catch (const FileError&) {
-    return path;
-  }
-}
-
 // Names of folders may hold anything, line breaks too.
 std::string one_line(const std::string& text) { return printable(text, text.size()); }
 
@@ -128,13 +119,14 @@ class HostsRun {
 
   // GPUs of one file are the same GPUs, whatever is known of them.
   void check_files() {
-    std::map<std::string, std::string> host_by_file;
-    for (const HostFinding& host : hosts_) {
-      if (host.gpus.empty()) continue;
-      const auto [other, is_new] = host_by_file.try_emplace(real_path(host.csv), host.host);
-      if (is_new) continue;
+    for (auto host = hosts_.begin(); host != hosts_.end(); ++host) {
+      if (host->gpus.empty()) continue;
+      const auto other = std::find_if(hosts_.begin(), host, [&](const HostFinding& one) {
+        return !one.gpus.empty() && is_same_file(one.csv, host->csv);
+      });
+      if (other == host) continue;
       reasons().add(Reason::gpu_uuid_repeated,
-                    one_line(fmt::format("{} and {} have one file", other->second, host.host)));
+                    one_line(fmt::format("{} and {} have one file", other->host, host->host)));
     }
   }
 
@@ -305,7 +297,7 @@ class HostsRun {
     publication.valid = content_.reasons.empty();
     publication.edits = schema_2_edits(publication.valid, content_.metrics);
     if (request_.extended) add_extended(publication.edits, extended(publication.sidecar_path));
-    publication.leftovers = extended_leftovers();
+    publication.leftovers = {extended_leftovers(), cpu_leftovers()};
     publication.edits_without_audit = schema_2_edits(false, {});
     publication.sidecar = [this](const Reasons& aggregate_reasons, std::string_view) {
       HostsContent content = content_;

@@ -41,10 +41,36 @@ std::string success_line(const PackageVerdict& verdict, const std::string& agg_r
       value("decode_gpu_energy_j"), verdict.expected_gpus, agg_result);
 }
 
+// What is an input stays as it is: a package that was patched is none any more.
+void refuse_input_as_aggregate(const MultinodeRequest& request, PackageVerdict& verdict) {
+  const std::string aggregate = disk_tree()->resolved(request.agg_result);
+  std::vector<std::string> inputs = {request.bench_result};
+  for (const std::string& path : verdict.results) {
+    inputs.push_back(path_below(request.logs_root, path));
+  }
+  const bool is_input = aggregate.starts_with(disk_tree()->resolved(request.power_dir) + "/") ||
+                        std::ranges::any_of(inputs, [&](const std::string& input) {
+                          return is_same_file(input, request.agg_result);
+                        });
+  if (!is_input) return;
+  verdict.reasons.add(Reason::aggregate_result_unwritable,
+                      request.agg_result + ": is an input of this run");
+  verdict.failures.push_back(request.agg_result + ": is an input of this run");
+  verdict.metrics.clear();
+}
+
 }  // namespace
 
 Delivered multinode(const MultinodeRequest& request) {
-  const PackageVerdict verdict = judge_package(question_of(request));
+  PackageVerdict verdict;
+  try {
+    verdict = judge_package(question_of(request));
+  } catch (const std::exception& error) {  // out of memory: the old claim must not stay
+    verdict = PackageVerdict();
+    verdict.reasons.add(Reason::package_recompute_invalid, error.what());
+    verdict.failures.emplace_back(error.what());
+  }
+  refuse_input_as_aggregate(request, verdict);
   PackageRecord record;
   record.telemetry_source = request.power_dir;
   record.benchmark_result = request.bench_result;
@@ -65,7 +91,7 @@ Delivered multinode(const MultinodeRequest& request) {
   publication.edits = package_edits(
       verdict, publication.sidecar_path.substr(publication.sidecar_path.rfind('/') + 1));
   publication.edits_without_audit = unaudited_package_edits(verdict);
-  publication.leftovers = extended_leftovers();
+  publication.leftovers = {extended_leftovers(), cpu_leftovers()};
   publication.sidecar = [&](const Reasons& aggregate_reasons, std::string_view) {
     return package_record_text(verdict, record, aggregate_reasons);
   };
@@ -75,9 +101,9 @@ Delivered multinode(const MultinodeRequest& request) {
                         path_below(request.power_dir, "samples.csv"),
                         path_below(request.power_dir, "cpu/samples.csv"),
                         path_below(request.power_dir, "cpu/cpu_manifest.json")};
-  if (verdict.window) {
-    publication.inputs.push_back(path_below(request.logs_root, verdict.window->result_path));
-    publication.inputs.push_back(path_below(request.power_dir, verdict.window->file));
+  publication.input_folder = request.power_dir;
+  for (const std::string& path : verdict.results) {
+    publication.inputs.push_back(path_below(request.logs_root, path));
   }
   if (run.reasons.empty()) {
     run.success_line = success_line(verdict, request.agg_result);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "aggregate_power/base/hash.h"
 #include "aggregate_power/base/unicode.h"
 #include "aggregate_power/jobs/aggregate_text.h"
@@ -46,6 +48,25 @@ Files files_of(const PackageFolders& package, const Place& benchmark) {
   return files;
 }
 
+// What lies in the folder of windows, be it a file or not.
+InputFile listing_of(const PackageFolders& package) {
+  const PackagePlace place = place_of(package);
+  const std::string windows = path_below(place.power_dir, "windows");
+  std::set<std::string> entries;
+  if (place.tree->has_folder(windows)) {
+    place.tree->list(windows, [&](const TreeEntry& entry) {
+      const bool is_link = place.tree->is_link(path_below(windows, entry.name));
+      entries.insert(
+          fmt::format("{}{}{}", static_cast<int>(entry.kind), is_link ? 'l' : '-', entry.name));
+    });
+  }
+  std::string text;
+  for (const std::string& entry : entries) text += entry + '\0';
+  InputFile listing = hashed_text(text);
+  listing.role = "windows";
+  return listing;
+}
+
 RoleCounts counts_of(const std::string& run, std::string_view aggregate) {
   RoleCounts counts;
   if (const auto named = gpus_in_name(run)) {
@@ -83,6 +104,7 @@ PackageAttempt attempt_package(const PackageFolders& package, const Place& bench
                                                          ? FileFacts{0, file.facts().modified_ns}
                                                          : file.facts());
   }
+  attempt.inputs.push_back(listing_of(package));
   attempt.producer_sha =
       options.expected_producer_sha.empty() ? pin_of(package) : options.expected_producer_sha;
   PackageQuestion question;
@@ -100,7 +122,10 @@ bool package_is_as_read(const PackageFolders& package, const Place& benchmark, c
                         std::int64_t record_ns, bool verify) {
   const Files files = files_of(package, benchmark);
   // The aggregate is among the inputs too.
-  if (origin.inputs.size() != files.size() + 1) return false;
+  if (origin.inputs.size() != files.size() + 2) return false;
+  const InputFile listing = listing_of(package);
+  const auto recorded = std::ranges::find(origin.inputs, listing.role, &InputFile::role);
+  if (recorded == origin.inputs.end() || recorded->hash != listing.hash) return false;
   return std::ranges::all_of(files, [&](const auto& entry) {
     const auto& [role, place] = entry;
     const auto input = std::ranges::find(origin.inputs, role, &InputFile::role);

@@ -30,6 +30,9 @@ Json computed_from(const PackageVerdict& verdict, const PackageRecord& record) {
   from["samples_version"] = verdict.samples_version == 0 ? Json() : Json(verdict.samples_version);
   from["producer_rules"] =
       verdict.dialect ? Json(std::string(dialect_name(*verdict.dialect))) : Json();
+  from["producer_pin"] = record.expected_producer_sha.empty() ? Json()
+                         : record.is_pin_of_package           ? Json("package")
+                                                              : Json("option");
   from["timezone"] = "UTC";
   from["timezone_source"] = "stamps";
   if (record.salvage) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,6 +12,7 @@
 #include "aggregate_power/analysis/fleet_power.h"
 #include "aggregate_power/analysis/integrate.h"
 #include "aggregate_power/analysis/state_mean.h"
+#include "aggregate_power/base/archive.h"
 #include "aggregate_power/base/error.h"
 #include "aggregate_power/base/unicode.h"
 #include "aggregate_power/jobs/verdict.h"
@@ -18,7 +20,7 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::uint64_t kMostManifestBytes = 256 << 20;
+constexpr std::uint64_t kMostManifestBytes = 32 << 20;
 constexpr std::size_t kMostDetail = 1000;  // characters of a message
 
 // What the samples come to over the wanted window.
@@ -135,8 +137,8 @@ class Judging {
       return reading;
     }
     try {
-      return read_benchmark(*question_.result->source(), question_.result_name,
-                            BenchmarkRules::schema_2);
+      const auto source = decompressed(question_.result->source(), question_.result_name);
+      return read_benchmark(*source, question_.result_name, BenchmarkRules::schema_2);
     } catch (const FileError& error) {
       unreadable(error.what());
     }
@@ -169,12 +171,9 @@ class Judging {
     if (verdict_.window) {
       request.window = Window{verdict_.window->start_unix_s, *verdict_.window->end_unix_s};
     }
-    for (const ExpectedDevice& device : content_.devices) {
-      if (std::ranges::find(request.expected_hosts, device.key.hostname) ==
-          request.expected_hosts.end()) {
-        request.expected_hosts.push_back(device.key.hostname);
-      }
-    }
+    std::set<std::string> hosts;
+    for (const ExpectedDevice& device : content_.devices) hosts.insert(device.key.hostname);
+    request.expected_hosts.assign(hosts.begin(), hosts.end());
     request.expected_source = question_.expected_cpu_source;
     const PackagePlace& place = question_.place;
     verdict_.cpu = measure_cpu_power(*place.tree, path_below(place.power_dir, "cpu"), request);
@@ -311,6 +310,9 @@ class Judging {
   }
 
   void label_gpus() {
+    for (const auto& [key, window] : package_.scan.windows) {
+      verdict_.results.push_back(window.result_path);
+    }
     verdict_.expected_gpus = content_.devices.size();
     verdict_.observed_gpus = package_.observed.size();
     for (const SeenDevice& device : package_.observed) {
@@ -363,14 +365,19 @@ class Judging {
     verdict_.window = window;
   }
 
-  // Throws FileError or JsonError for the original.
+  static std::string sound_json(const OpenedFile& file) {
+    std::string text = read_all(*decompressed(file.source(), file.name()));
+    MemorySource source(text);
+    scan_json(source, [](const JsonMember&) {});
+    return text;
+  }
+
+  // Throws FileError or JsonError.
   bool is_copy_of(const std::string& original) const {
     const OpenedFile file = question_.place.tree->open(original);
     if (same_bytes(file, *question_.result)) return true;
-    const std::string text = read_all(*file.source());
-    MemorySource source(text);
-    scan_json(source, [](const JsonMember&) {});
-    return same_json(text, read_all(*question_.result->source()));
+    const std::string text = sound_json(file);
+    return same_json(text, sound_json(*question_.result));
   }
 
   void integrate(const Benchmark& benchmark) {
@@ -381,6 +388,7 @@ class Judging {
     double total_j = 0;
     std::map<std::string, RoleEnergy> roles;
     std::map<std::pair<std::string, std::int64_t>, Worker> workers;
+    bool are_shared = false;  // some GPU, among several workers: which drew what is not known
     for (const ExpectedDevice& device : content_.devices) {
       PackageGpu gpu;
       gpu.label = label_of(device.key);
@@ -390,6 +398,9 @@ class Judging {
       total_j += gpu.energy_j;
       roles[gpu.role].energy_j += gpu.energy_j;
       const std::int64_t index = device.assignments.front().worker_index;
+      are_shared |= std::ranges::any_of(device.assignments, [&](const Assignment& assignment) {
+        return assignment.worker_index != index;
+      });
       Worker& worker = workers[{gpu.role, index}];
       worker.role = gpu.role;
       worker.worker_idx = index;
@@ -402,6 +413,7 @@ class Judging {
     }
     const double window_s = benchmark.window.duration_s();
     const double total_w = total_j / window_s;
+    if (are_shared) workers.clear();
     for (auto& [key, worker] : workers) {
       worker.avg_power_w /= window_s * static_cast<double>(worker.num_gpus);
       verdict_.workers.push_back(std::move(worker));
@@ -447,6 +459,7 @@ bool claims_power(const PackageVerdict& verdict) {
 }
 
 std::vector<JsonEdit> package_edits(const PackageVerdict& verdict, const std::string& record) {
+  if (verdict.reasons.contains(Reason::aggregate_result_unwritable)) return {};
   std::vector<JsonEdit> edits = schema_2_edits(verdict.reasons.empty(), verdict.metrics);
   if (verdict.cpu) {
     const std::vector<JsonEdit> of_cpu = cpu_power_edits(*verdict.cpu);
@@ -474,6 +487,7 @@ std::vector<JsonEdit> package_edits(const PackageVerdict& verdict, const std::st
 }
 
 std::vector<JsonEdit> unaudited_package_edits(const PackageVerdict& verdict) {
+  if (verdict.reasons.contains(Reason::aggregate_result_unwritable)) return {};
   std::vector<JsonEdit> edits = unaudited_edits(2);
   if (!verdict.cpu) return edits;
   CpuPower unknown;

@@ -61,14 +61,19 @@ std::string current_text(const Publication& publication) {
 // `edits`, and the removal of leftovers. Throws JsonError.
 std::vector<JsonEdit> with_leftovers(const Publication& publication, std::string_view text,
                                      std::vector<JsonEdit> edits) {
-  const Publication::Leftovers& leftovers = publication.leftovers;
-  if (leftovers.sign.empty() || edits.empty()) return edits;
-  bool is_there = false;
+  if (publication.leftovers.empty() || edits.empty()) return edits;
+  std::vector<std::string> signs;
   MemorySource source(text);
-  scan_json(source, [&](const JsonMember& member) { is_there |= member.key == leftovers.sign; });
-  if (!is_there) return edits;
-  for (const std::string& key : leftovers.keys) {
-    if (std::ranges::find(edits, key, &JsonEdit::key) == edits.end()) edits.push_back({key, ""});
+  scan_json(source, [&](const JsonMember& member) {
+    for (const Publication::Leftovers& some : publication.leftovers) {
+      if (member.key == some.sign) signs.push_back(some.sign);
+    }
+  });
+  for (const Publication::Leftovers& some : publication.leftovers) {
+    if (std::ranges::find(signs, some.sign) == signs.end()) continue;
+    for (const std::string& key : some.keys) {
+      if (std::ranges::find(edits, key, &JsonEdit::key) == edits.end()) edits.push_back({key, ""});
+    }
   }
   return edits;
 }
@@ -89,12 +94,26 @@ bool is_denial(const std::exception& error) {
   return number == EACCES || number == EPERM || number == EROFS;
 }
 
+bool is_below(const std::string& path, const std::string& folder) {
+  if (folder.empty()) return false;
+  try {
+    return resolve_links(path).starts_with(resolve_links(folder) + "/");
+  } catch (const FileError&) {
+    return false;
+  }
+}
+
 // Why the audit record must not be written where it shall be; empty: it may.
 std::string sidecar_conflict(const Publication& publication) {
   struct stat status {};
   if (::stat(publication.sidecar_path.c_str(), &status) != 0 && errno != ENOENT &&
       errno != ENOTDIR) {
     return FileError(publication.sidecar_path, "inspect", errno).what();
+  }
+  if (is_below(publication.sidecar_path, publication.input_folder)) {
+    return fmt::format(
+        "{}: is in a folder of inputs, where nothing is written; give another --validation-result",
+        publication.sidecar_path);
   }
   for (const std::string& input : publication.inputs) {
     if (is_same_file(input, publication.sidecar_path)) {

@@ -179,6 +179,7 @@ class Reviser {
     record.telemetry_source = relative(folder, package_->power.below);
     record.benchmark_result = relative(folder, benchmark.below);
     record.expected_producer_sha = attempt.producer_sha;
+    record.is_pin_of_package = options_.expected_producer_sha.empty();
     record.salvage = options_.salvage;
     record.origin = package_options_as_given();
     record.origin->inputs = std::move(attempt.inputs);
@@ -195,7 +196,8 @@ class Reviser {
   }
 
   Origin package_options_as_given() const {
-    Origin origin = options_as_given();
+    Origin origin;  // the other options are not for packages
+    origin.expected_num_gpus = origin.timezone = "auto";
     origin.expected_producer_sha = options_.expected_producer_sha;
     origin.salvage = options_.salvage;
     return origin;
@@ -311,7 +313,8 @@ class Reviser {
     publication->only_together = true;
     publication->valid = claims;
     publication->edits = std::move(edits);
-    if (options_.schema_version == 2) publication->leftovers = extended_leftovers();
+    if (options_.schema_version == 2 || package_) publication->leftovers = {extended_leftovers()};
+    if (package_) publication->leftovers.push_back(cpu_leftovers());
     for (const auto& [path, facts] : revision_.inputs) publication->inputs.push_back(path);
     publication->inputs.push_back(path_on_disk(revision_.run.aggregate));
     if (target_.is_elsewhere) {

@@ -234,7 +234,7 @@ def input_faults(inputs, expected, store):
         roles |= {"profile_summary"}
         known |= {"profile_summary", "profile_timezone_offset"}
     if expected.layout == "multinode":
-        roles = {"benchmark_result", "aggregate_result", "manifest.json", "samples.csv"}
+        roles = {"benchmark_result", "aggregate_result", "manifest.json", "samples.csv", "windows"}
         known = roles | {role for role in inputs if role == "power-producer-sha.txt"
                          or role.startswith(("windows/", "result/"))}
     if not roles <= set(inputs) <= known:

@@ -30,6 +30,8 @@ struct ProfileReading {
   std::optional<Benchmark> benchmark;  // nothing: there is a reason
   Reasons reasons;                     // the first fault alone
   std::uint64_t failed_requests = 0;   // not of the warm-up
+  // Why the window can hardly be that of the requests, for people; empty: it can.
+  std::string doubt = {};
 };
 
 // `summary` is profile_export_aiperf.json. The window is the whole profile's, the counts are those

@@ -89,4 +89,7 @@ std::span<const char* const> cpu_metric_keys();
 // earlier run of this program with --extended set them.
 Publication::Leftovers extended_leftovers();
 
+// Of an earlier run of several nodes with CPU power, which `cpu_power_valid` shows.
+Publication::Leftovers cpu_leftovers();
+
 }  // namespace aggregate_power

@@ -14,6 +14,7 @@ struct PackageRecord {
   std::string telemetry_source;  // the package's folder
   std::string benchmark_result;
   std::string expected_producer_sha;  // empty: nobody said
+  bool is_pin_of_package = false;     // power-producer-sha.txt said so, not the caller
   bool salvage = false;
   std::optional<Origin> origin;  // of runs in bulk
 };

@@ -53,6 +53,7 @@ struct PackageVerdict {
   Reasons reasons;                    // empty: valid
   std::vector<std::string> failures;  // what is behind them, a sentence each
   std::optional<PackageWindow> window;
+  std::vector<std::string> results;  // of all windows, below the logs root
   std::optional<std::string> producer_git_commit;
   std::optional<std::string> exporter_image_sha256;
   std::optional<bool> stored_publication_valid;

@@ -35,12 +35,13 @@ struct Publication {
     std::string sign;
     std::vector<std::string> keys;
   };
-  Leftovers leftovers;
+  std::vector<Leftovers> leftovers = {};
   // The text of the audit record, given what is wrong with the aggregate, and the aggregate's text
   // as it will be (empty where it cannot be had).
   std::function<std::string(const Reasons& aggregate_reasons, std::string_view aggregate)> sidecar;
   // Files that the audit record must not overwrite.
   std::vector<std::string> inputs;
+  std::string input_folder = {};  // nor anything be written below it
 };
 
 struct Published {
