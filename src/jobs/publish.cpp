@@ -110,17 +110,17 @@ std::string sidecar_conflict(const Publication& publication) {
       errno != ENOTDIR) {
     return FileError(publication.sidecar_path, "inspect", errno).what();
   }
-  if (is_below(publication.sidecar_path, publication.input_folder)) {
-    return fmt::format(
-        "{}: is in a folder of inputs, where nothing is written; give another --validation-result",
-        publication.sidecar_path);
-  }
   for (const std::string& input : publication.inputs) {
     if (is_same_file(input, publication.sidecar_path)) {
       return fmt::format(
           "{}: is an input of this run and is not overwritten; give another --validation-result",
           publication.sidecar_path);
     }
+  }
+  if (is_below(publication.sidecar_path, publication.input_folder)) {
+    return fmt::format(
+        "{}: is in a folder of inputs, where nothing is written; give another --validation-result",
+        publication.sidecar_path);
   }
   return {};
 }

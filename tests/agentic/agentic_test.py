@@ -552,6 +552,15 @@ def test_failed_requests_that_cannot_be_placed(run):
          tuple(run.audit()["failed_requests"][key] for key in ("count", "energy_share_j")))
 
 
+def test_a_window_without_any_request(run):
+    run.records(record(7200, 7203), failed(7201, 7202))
+    same("nothing is said of them", (1, None), share(run))
+    same("a doubt", True, "the zone of start_time and end_time may be wrong" in run.result.stderr)
+    run.records(record(7200, 7203), record(1, 2))
+    run.do("--require-power")
+    same("no doubt", "", run.result.stderr)
+
+
 # ---- Wrong use
 
 def test_wrong_options(run):

@@ -116,7 +116,8 @@ def is_profiling(record):
 
 
 def failed_share(window, records):
-    """How many requests failed, and their joules; nothing for these where some record has no times."""
+    """How many requests failed, and their joules; nothing for these where some record has no times, or
+    none was in flight in the window."""
     failed = [bool(is_profiling(record) and record.get("error")) for record in records]
     if not any(failed):
         return 0, 0.0
@@ -128,6 +129,8 @@ def failed_share(window, records):
             return sum(failed), None
         times.append(pair)
     edges = [round(window[key] * 10**9) for key in KEYS[:2]]
+    if not any(start < edges[1] and end > edges[0] for start, end in times):
+        return sum(failed), None
     points = sorted({*edges, *(ns for pair in times for ns in pair)})
     share = fractions.Fraction(0)
     for left, right in zip(points, points[1:]):

@@ -244,10 +244,55 @@ def an_agentic_run(root, checks):
     same(checks, "a second time", ["unchanged"], outcome("--timezone", "+02:00"))
 
 
+def a_package(root, checks):
+    """Two prefill GPUs at 400 W, two decode GPUs at 300 W for 10 s; its aggregate lies in bmk_R."""
+    store = root / "store"
+    audit, aggregate = store / "power_audit_r", store / "bmk_r" / "agg_r_cfg_conc4_gpus_4_ctx_2_gen_2.json"
+    shutil.copytree(ROOT / "testdata" / "package" / "LOGS", audit / "LOGS")
+    shutil.copy(ROOT / "testdata" / "package" / "run.json", audit / "r_cfg_conc4_gpus_4_ctx_2_gen_2.json")
+    aggregate.parent.mkdir()
+    aggregate.write_text('{"hw": "gb200"}')
+    record = lambda: json.loads((aggregate.parent / f"power_validation_{aggregate.stem[4:]}.json").read_text())
+    passes = iter(range(100))
+
+    def outcome(*options):
+        status, found = outcomes(store, *options, report=root / f"{next(passes)}.jsonl")
+        same(checks, "no other run is seen", [aggregate.stem[4:]], sorted(found))
+        return found[aggregate.stem[4:]]
+
+    same(checks, "a package", ["patched"], outcome("--require-power"))
+    row = json.loads(aggregate.read_text())
+    same(checks, "its energies", (14000.0, 8000.0, 6000.0, 4000.0), tuple(row[key] for key in (
+        "total_gpu_energy_j", "prefill_gpu_energy_j", "decode_gpu_energy_j", "total_cpu_energy_j")))
+    same(checks, "who is trusted", "package", record()["computed_from"]["producer_pin"])
+    same(checks, "a second time", ["unchanged"], outcome())
+    same(checks, "with options that are not for packages", ["unchanged"],
+         outcome("--max-sample-gap", "50", "--timezone", "Asia/Tokyo", "--expected-num-gpus", "9"))
+    stray = audit / "LOGS" / "power" / "windows" / "stray"
+    stray.symlink_to("nowhere")
+    same(checks, "with a link among the windows", ["not_valid"], outcome("--verify"))
+    stray.unlink()
+    same(checks, "without it", ["patched"], outcome())
+    shutil.rmtree(audit / "LOGS" / "power" / "cpu")
+    same(checks, "without its CPUs", ["patched"], outcome())
+    same(checks, "they are not claimed", [], [key for key in json.loads(aggregate.read_text()) if "cpu" in key])
+    pin = audit / "LOGS" / "power" / "power-producer-sha.txt"
+    sha = pin.read_text().strip()
+    pin.unlink()
+    same(checks, "without a pin", ["not_valid"], outcome())
+    same(checks, "its reason", ["producer_pin_missing"], record()["reasons"])
+    same(checks, "with the pin given", ["patched"], outcome("--expected-producer-sha", sha))
+    same(checks, "who is trusted then", "option", record()["computed_from"]["producer_pin"])
+    with open(audit / "LOGS" / "power" / "samples.csv", "ab") as samples:
+        samples.write(b"\r\n")
+    same(checks, "with a blank line", ["not_valid"], outcome("--expected-producer-sha", sha))
+    same(checks, "salvaged", ["patched"], outcome("--expected-producer-sha", sha, "--salvage"))
+
+
 CASES = (several_runs_in_one_artifact, a_far_result_that_does_not_fit, a_result_that_is_anothers, output_in_the_store,
          stores_named_by_dots, empty_names, few_descriptors, no_room_for_the_list,
          a_record_that_is_a_link_to_an_input, required_power, the_offsets_that_remain, a_longer_gap,
-         an_agentic_run)
+         an_agentic_run, a_package)
 
 
 def main():

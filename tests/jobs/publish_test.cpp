@@ -177,7 +177,7 @@ TEST(Publish, RemovesLeftoversWhereTheirSignIs) {
     const Folder folder;
     put(folder / "agg.json", c.before);
     Publication what = publication(folder, true);
-    what.leftovers = {"audit", {"extra", "audit", "avg_power_w"}};
+    what.leftovers = {{"audit", {"extra", "audit", "avg_power_w"}}};
     const Preview changes = preview(what);
     EXPECT_TRUE(changes.changes);
     EXPECT_EQ(bytes_of(folder / "agg.json"), c.before);

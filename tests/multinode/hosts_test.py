@@ -477,6 +477,13 @@ def test_a_uuid_twice(folder):
     not_valid(folder.hosts(), "gpu_uuid_repeated", detail="(b: GPU 0 and b: GPU 1 are both GPU-4)")
 
 
+def test_a_file_twice_by_a_hard_link(folder):
+    (folder.path / "b.csv").unlink()
+    os.link(folder.path / "a.csv", folder.path / "b.csv")
+    folder.hosts()
+    not_valid(folder, "gpu_uuid_repeated", detail="a and b have one file")
+
+
 def test_a_file_twice(folder):
     (folder.path / "link.csv").symlink_to("a.csv")
     folder.call("--host", "a=a.csv", "--host", "b=./link.csv")

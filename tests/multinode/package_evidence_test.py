@@ -177,9 +177,9 @@ def sample_faults(ground, checks):
     rows("a cell less", lambda rows: [*rows[:9], rows[9][:6], *rows[10:]], malformed)
     rows("a cell more", lambda rows: [*rows[:9], [*rows[9], ""], *rows[10:]], malformed)
     rows("a torn last row", lambda rows: [*rows[:-1], rows[-1][:3]], malformed)
-    for column, values in {0: ["2", "", "1.0", "x"], 1: ["", "nan", "inf", "x", "0x10", "1,5"],
+    for column, values in {0: ["2", "", "1.0", "x"], 1: ["", "1.010.", "..5", "nan", "inf", "x", "0x10", "1,5"],
                            2: ["-1", "", "1.0", "x"], 3: [""], 4: ["-1", "", "0.0", "GPU0"], 5: [""],
-                           6: ["", "-1.0", "-0.001", "nan", "inf", "1e999", "N/A", "300 W"]}.items():
+                           6: ["", ".300.25", "..5", "-1.0", "-0.001", "nan", "inf", "1e999", "N/A", "300 W"]}.items():
         for value in values:
             rows(f"{Package().header[column]} {value!r}", cell(column, value), malformed)
     for column in (1, 2):
@@ -189,6 +189,8 @@ def sample_faults(ground, checks):
         bed.samples.read_bytes().replace(b"GPU-node-d-1", b"GPU-node-d-\xff", 1)), malformed)
     void(ground, checks, "samples: a quote that stays open", lambda bed: bed.lines(
         lambda rows: [*rows[:30], [*rows[30][:5], '"x', rows[30][6]], *rows[31:]]), malformed)
+    rows("a scrape that none can follow", lambda rows: [*rows[:-1], [
+        *rows[-1][:2], str(2**63 - 1), *rows[-1][3:]]], "scrape_count")
     rows("one scrape of a device twice", lambda rows: [*rows, rows[10]], "duplicate_sample_row")
     rows("another scrape by the number of one before",
          cell(2, "4"), "duplicate_sample_row")

@@ -303,6 +303,40 @@ def leftovers(ground, checks):
                differences("aggregate", json.loads(bed.aggregate.read_bytes()), json.loads(plain)))
 
 
+def cpus_no_more(ground, checks):
+    """What an earlier run said of CPUs goes when the package says nothing of them."""
+    bed = ground.bed(Package().add_cpus())
+    bed.run()
+    claimed = bed.row.get("cpu_power_valid")
+    shutil.rmtree(bed.power / "cpu")
+    checks.add("cpu: no more", differences("claimed", claimed, 1) + is_valid_without_cpus(bed))
+
+
+def is_valid_without_cpus(bed):
+    status = bed.run("--require-power").returncode
+    return differences("status", status, 0) + differences("keys", cpu_part(bed.row), {})
+
+
+def too_large(ground, checks):
+    """A percentile beyond all doubles is left out, and nothing else is harmed: the GPUs draw
+    1.7e308 W for so short a time that their energy is small."""
+    gpus = two_and_two()
+    package = Package(gpus)
+    rows = [[*row[:2], str(int(row[2]) * 10), *row[3:]] for row in package.rows]
+    at = next(i for i, row in enumerate(rows) if float(row[1]) == 1030.0)
+    scrape = int(rows[at][2])
+    spike = [[row[0], repr(1030.0 + step * 2e-6), str(scrape + step), *row[3:6], watts]
+             for step, watts in ((1, "1.7e308"), (2, "300.0")) for row in rows[at:at + 4]]
+    package.rows = rows[:at + 4] + spike + rows[at + 4:]
+    package.scrapes *= 10
+    bed = ground.bed(package)
+    done = bed.run("--extended")
+    row = bed.row  # strict JSON
+    checks.add("extended: powers too large for a number are no crash, and never written",
+               differences("status", done.returncode, 0)
+               + differences("a verdict", row.get("power_metric_schema_version"), 2))
+
+
 def same_numbers(ground, checks):
     """The option changes nothing of the other keys, however the samples lie."""
     for name, options, change in (
@@ -324,7 +358,7 @@ def same_numbers(ground, checks):
                    faults + differences("row", found, rows[()]))
 
 
-TESTS = [cpu_numbers, cpu_reasons, extended, same_numbers]
+TESTS = [cpu_numbers, cpu_reasons, cpus_no_more, extended, too_large, same_numbers]
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, sys.argv[1:]))

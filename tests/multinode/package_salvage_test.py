@@ -125,6 +125,13 @@ def lenient(ground, checks):
     check("a sibling without its result", no_result,
           {"measurement_window_result_missing": 1, "window_validations": 1})
 
+    def torn(bed):
+        bed.samples.write_bytes(bed.samples.read_bytes()[:-9])
+
+    check("a torn last row far behind all windows", torn,
+          {"malformed_sample_row": 1, "observed_devices": 1, "sample_row_count": 1},
+          lambda: siblings(last=1170.0))
+
     def without_result():
         package = siblings()
         del package.results[f"cfg/{SIBLING}"]

@@ -6,6 +6,7 @@ record and options. Unless a test says otherwise, two prefill GPUs draw 400 W an
 usage: tests/multinode/package_test.py [TEST...]   with $AGGREGATE_POWER
 """
 import copy
+import gzip
 import json
 import os
 import random
@@ -402,7 +403,45 @@ def record_over_input(ground, checks):
                                  before[name] if name != "agg_run.json" else None)
                    + differences("power_valid", bed.row.get("power_valid"), 0)
                    + ([] if "is an input of this run and is not overwritten" in done.err
+                      or "is in a folder of inputs" in done.err
                       else [done.err]))
+
+
+def inputs_stay(ground, checks):
+    """Neither the record nor the aggregate goes where inputs are."""
+    def packages():
+        loads = [Load(4, 1000.0, 1060.0), Load(8, 1100.0, 1160.0)]
+        return ground.bed(Package(loads=loads).add_cpus())
+
+    for name in ("LOGS/power/windows/new.json", "LOGS/power/power-producer-sha.txt",
+                 "LOGS/cfg/results_concurrency_8.json"):
+        bed = packages()
+        (bed.power / "power-producer-sha.txt").write_text(PIN)
+        before = patching.contents(bed.logs)
+        done = bed.run("--validation-result", name)
+        checks.add(f"no record over {name}", differences("status", done.returncode, 0)
+                   + differences("inputs", patching.contents(bed.logs), before)
+                   + differences("power_valid", bed.row.get("power_valid"), 0))
+    for name in ("run.json", "LOGS/power/manifest.json", "LOGS/cfg/results_concurrency_4.json",
+                 "LOGS/cfg/results_concurrency_8.json", "LOGS/power/cpu/cpu_manifest.json"):
+        bed = packages()
+        before = patching.contents(bed.folder)
+        done = bed.run("--require-power", "--agg-result", name)
+        after = patching.contents(bed.folder)
+        record = after.pop("power_validation_run.json", b"")
+        checks.add(f"{name} is no aggregate", differences("status", done.returncode, 1)
+                   + differences("files", after, before)
+                   + ([] if b"aggregate_result_unwritable" in record else [repr(record)]))
+
+
+def compressed_result(ground, checks):
+    bed = ground.bed()
+    packed = gzip.compress(bed.bench.read_bytes())
+    bed.bench.unlink()
+    (bed.folder / "run.json.gz").write_bytes(packed)
+    done = bed.run("--require-power", "--bench-result", "run.json.gz")
+    checks.add("a compressed result", differences("status", (done.returncode, done.err), (0, ""))
+               + differences("energy", bed.row.get("total_gpu_energy_j"), 84000.0))
 
 
 def dry_run(ground, checks):
@@ -450,9 +489,9 @@ def records(ground, checks):
         checks.add(f"record: {key}", differences(key, json.dumps(record[key]), json.dumps(value)))
     origin = record["computed_from"]
     checks.add("record: computed_from", differences("keys", list(origin), [
-        "tool_version", "schema", "samples_version", "producer_rules", "timezone",
+        "tool_version", "schema", "samples_version", "producer_rules", "producer_pin", "timezone",
         "timezone_source"]) + differences("values", list(origin.values())[1:], [
-            "srt-slurm samples", 1, "pinned", "UTC", "stamps"]))
+            "srt-slurm samples", 1, "pinned", "option", "UTC", "stamps"]))
 
     bed = ground.bed()
     bed.manifest.unlink()
@@ -775,7 +814,7 @@ def empty_result(ground, checks):
                                                 "invalid_benchmark_window"]))
 
 
-TESTS = [numbers, conservation, sample_order, gates, aggregates, unwritable, record_over_input,
+TESTS = [numbers, conservation, sample_order, gates, aggregates, unwritable, record_over_input, inputs_stay, compressed_result,
          dry_run, records, topology, binding, options, moved, links, empty_result]
 
 if __name__ == "__main__":
