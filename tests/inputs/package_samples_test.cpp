@@ -110,7 +110,7 @@ TEST(PackageSamples, CountRowsThatAreNoneByWhereTheyLie) {
   EXPECT_EQ(found.samples.malformed.outside, 3u);
   EXPECT_EQ(found.samples.malformed.in_band, 6u);
   EXPECT_EQ(found.samples.blank_rows, 1u);
-  EXPECT_EQ(found.samples.first_fault, "row 1: power_w is no number from 0 on");
+  EXPECT_EQ(found.samples.first_fault, "row 1 behind the header: power_w is no number from 0 on");
 }
 
 TEST(PackageSamples, ReadNumbersAsPythonDoes) {
