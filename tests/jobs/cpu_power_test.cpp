@@ -178,7 +178,8 @@ TEST(CpuPower, IsNothingWithoutAFolderUnlessASourceIsExpected) {
   EXPECT_FALSE(measure_cpu_power(*disk_tree(), folder / "cpu", kRequest));
   CpuPowerRequest request = kRequest;
   request.expected_source = "acpi";
-  EXPECT_EQ(codes(measure_cpu_power(*disk_tree(), folder / "cpu", request)), Codes{"cpu_artifacts_missing"});
+  EXPECT_EQ(codes(measure_cpu_power(*disk_tree(), folder / "cpu", request)),
+            Codes{"cpu_artifacts_missing"});
 }
 
 TEST(CpuPower, NeedsItsFiles) {
@@ -188,13 +189,15 @@ TEST(CpuPower, NeedsItsFiles) {
   put(folder / "samples.csv", samples(grace));
   for (const char* manifest : {"[]", "{", "", "\"{}\""}) {
     put(folder / "cpu_manifest.json", manifest);
-    EXPECT_EQ(codes(measure_cpu_power(*disk_tree(), folder.path(), kRequest)), Codes{"cpu_manifest_invalid"});
+    EXPECT_EQ(codes(measure_cpu_power(*disk_tree(), folder.path(), kRequest)),
+              Codes{"cpu_manifest_invalid"});
   }
   put(folder / "cpu_manifest.json", "{}");
   EXPECT_TRUE(measure_cpu_power(*disk_tree(), folder.path(), kRequest)->reasons.empty());
   std::filesystem::remove(folder / "samples.csv");
   std::filesystem::create_directory(folder / "samples.csv");
-  EXPECT_EQ(codes(measure_cpu_power(*disk_tree(), folder.path(), kRequest)), Codes{"cpu_samples_missing"});
+  EXPECT_EQ(codes(measure_cpu_power(*disk_tree(), folder.path(), kRequest)),
+            Codes{"cpu_samples_missing"});
 }
 
 TEST(CpuPower, SaysWhatIsWrongWithItsSamples) {
