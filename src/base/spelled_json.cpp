@@ -41,7 +41,7 @@ bool is_truthy(const SpelledJson& value) {
     case JsonKind::object:
       return !strip(spelling.substr(1, spelling.size() - 2)).empty();
     default:
-      return nearest_double(spelling) != 0.0;  // nothing: NaN or infinite
+      return nearest_double(spelling) != 0.0;  // the words give nothing, so not 0
   }
 }
 
