@@ -9,6 +9,8 @@
 #include <optional>
 #include <string_view>
 
+#include "aggregate_power/base/decimal.h"
+
 namespace aggregate_power {
 
 // What a bare number in the power column counts.
@@ -54,40 +56,15 @@ inline std::uint64_t first_eight(std::string_view cell) {
          load(at + size - 1, std::uint8_t{}) << (8 * (size - 1));
 }
 
-// "613.84 W", "95.2", "238": up to seven digits and a point within eight characters, then nothing
-// or " W". Digits and power of ten are exact, so their quotient is the nearest double. NaN for any
-// other cell, which may still be a number.
+// "613.84 W", "95.2", "238": a decimal of eight characters, then nothing or " W". NaN for any other
+// cell, which may still be a number.
 inline double common_watts(std::string_view cell) {
-  static constexpr double kPowersOfTen[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};
-  constexpr double kNotCommon = std::numeric_limits<double>::quiet_NaN();
-  const auto low_bytes = [](std::size_t count) { return (std::uint64_t{1} << (8 * count)) - 1; };
-  const std::uint64_t values = first_eight(cell) ^ 0x3030303030303030U;  // of the digits: 0 to 9
-  std::uint64_t others = (((values & 0x7F7F7F7F7F7F7F7FU) + 0x7676767676767676U) | values) &
-                         0x8080808080808080U;  // a bit for each character that is no digit
-  if (others == 0) return kNotCommon;
-  const auto whole = static_cast<std::size_t>(std::countr_zero(others)) / 8;
-  if (whole == 0) return kNotCommon;
-  std::size_t end = whole;
-  std::size_t places = 0;
-  std::uint64_t digits = values & low_bytes(whole);
-  if (whole < cell.size() && cell[whole] == '.') {
-    others &= others - 1;
-    if (others == 0) return kNotCommon;
-    end = static_cast<std::size_t>(std::countr_zero(others)) / 8;
-    places = end - whole - 1;
-    if (places == 0) return kNotCommon;
-    digits |= (values >> 8) & low_bytes(end - 1) & ~low_bytes(whole);
-  }
-  const std::size_t rest = cell.size() - end;
-  if (rest != 0 && (rest != 2 || cell[end] != ' ' || cell[end + 1] != 'W')) return kNotCommon;
-  // Eight digits at once: neighbours are joined to pairs, pairs to fours, fours to one number.
-  digits <<= 8 * (8 - whole - places);
-  digits = digits * 10 + (digits >> 8);
-  constexpr std::uint64_t kPairs = 0x000000FF000000FFU;
-  digits =
-      ((digits & kPairs) * 0x000F424000000064U + ((digits >> 16) & kPairs) * 0x0000271000000001U) >>
-      32;
-  return static_cast<double>(digits) / kPowersOfTen[places];
+  const ShortDecimal number = short_decimal(first_eight(cell));
+  const std::size_t rest = cell.size() - number.size;
+  const bool is_common =
+      number.size > 0 &&
+      (rest == 0 || (rest == 2 && cell[number.size] == ' ' && cell[number.size + 1] == 'W'));
+  return is_common ? number.value : std::numeric_limits<double>::quiet_NaN();
 }
 
 inline std::optional<double> parse_watts(std::string_view cell, PowerUnit header) {

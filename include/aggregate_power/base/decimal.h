@@ -1,0 +1,55 @@
+// Plain decimals as nearly all cells of a recording have them, read in place and fast: digits, with
+// at most one point among them. What else numbers may look like is for from_chars() and
+// python_number.h.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace aggregate_power {
+
+struct ShortDecimal {
+  double value = 0;      // the nearest double
+  std::size_t size = 0;  // characters; 0: it is none, or its point is the first or last character
+};
+
+// Of eight characters, the first one lowest, those that are a decimal; what stands behind the
+// eighth is for the caller to look at. Without a loop, since lengths vary from cell to cell.
+inline ShortDecimal short_decimal(std::uint64_t characters) {
+  static constexpr std::array<double, 8> kPowersOfTen = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};
+  const auto low_bytes = [](std::size_t count) { return (std::uint64_t{1} << (8 * count)) - 1; };
+  const std::uint64_t values = characters ^ 0x3030303030303030U;  // of the digits: 0 to 9
+  std::uint64_t others = (((values & 0x7F7F7F7F7F7F7F7FU) + 0x7676767676767676U) | values) &
+                         0x8080808080808080U;  // a bit for each character that is no digit
+  if (others == 0) return {};
+  const auto whole = static_cast<std::size_t>(std::countr_zero(others)) / 8;
+  if (whole == 0) return {};
+  std::size_t size = whole;
+  std::size_t places = 0;
+  std::uint64_t digits = values & low_bytes(whole);
+  if (((characters >> (8 * whole)) & 0xFF) == '.') {
+    others &= others - 1;
+    size = static_cast<std::size_t>(std::countr_zero(others)) / 8;  // 8: no other is behind it
+    places = size - whole - 1;
+    if (places == 0) return {};
+    digits |= (values >> 8) & low_bytes(size - 1) & ~low_bytes(whole);
+  }
+  // Eight digits at once: neighbours are joined to pairs, pairs to fours, fours to one number.
+  digits <<= 8 * (8 - whole - places);
+  digits = digits * 10 + (digits >> 8);
+  constexpr std::uint64_t kPairs = 0x000000FF000000FFU;
+  digits =
+      ((digits & kPairs) * 0x000F424000000064U + ((digits >> 16) & kPairs) * 0x0000271000000001U) >>
+      32;
+  // Both are exact, so that their quotient is the nearest.
+  return {static_cast<double>(static_cast<std::int64_t>(digits)) / kPowersOfTen[places], size};
+}
+
+// What these read stands at `at`. They give the place behind it; null when there is no such thing,
+// or one that they leave to others: more than 17 digits, a point with no digit on both sides of it.
+const char* read_digits(const char* at, const char* end, std::int64_t& value);
+const char* read_decimal(const char* at, const char* end, double& value);
+
+}  // namespace aggregate_power
