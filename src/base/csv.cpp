@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::size_t kBlockBytes = 64;
 constexpr std::size_t kBufferBytes = 128 * 1024;
-constexpr std::size_t kBatchRows = 128;
 
 // One row at a time through the dialect's states, as CPython's _csv.c walks them.
 class RowParser {
@@ -211,7 +210,7 @@ CsvReader::CsvReader(ByteSource& source, std::string_view head, CsvBlanks blanks
   std::memcpy(buffer_, head.data(), head.size());
   end_ = head.size();
   std::memset(buffer_ + end_, 0, kBlockBytes);
-  batch_.resize(kBatchRows);
+  batch_.resize(kMaxBatchRows);
 #if defined(__x86_64__)
   has_avx2_ = Avx2Kernel::is_supported();
 #endif
@@ -227,7 +226,8 @@ void CsvReader::select(std::span<const std::size_t> columns, std::size_t header_
   header_cells_ = header_cells;
 }
 
-std::span<const CsvRow> CsvReader::next_batch() {
+std::span<const CsvRow> CsvReader::next_batch(std::size_t most_rows) {
+  most_rows_ = std::min(most_rows, kMaxBatchRows);
   batch_size_ = 0;
   while (batch_size_ == 0) {
     scan();
@@ -361,7 +361,7 @@ bool CsvReader::drop_quotes(CsvRow& row) const {
 template <typename Kernel>
 [[gnu::always_inline]] inline void CsvReader::scan_with() {
   row_is_odd_ = false;
-  while (batch_size_ < kBatchRows && begin_ < end_) {
+  while (batch_size_ < most_rows_ && begin_ < end_) {
     const RowShape shape = find_row_end<Kernel>(begin_);
     if (shape.kind == RowShape::Kind::cut_off) return;
     if (shape.kind == RowShape::Kind::odd || !add_row(begin_, shape)) {

@@ -1,7 +1,11 @@
 // The samples of a package: what is given out, in which order, and what is counted as a fault.
 #include "aggregate_power/inputs/package_samples.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <initializer_list>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -242,6 +246,90 @@ TEST(PackageSamples, OfVersion2HaveTheirUtilisation) {
   EXPECT_EQ(shares[0], 55.5);
   EXPECT_TRUE(std::isnan(shares[1]));
   EXPECT_EQ(samples.malformed.in_band, 2u);
+}
+
+// Rows are read the quicker the more they look like those before them: that must not show.
+TEST(PackageSamples, AreTheSameHoweverTheyAreSpelled) {
+  std::mt19937_64 random(4);
+  const auto any_of = [&](std::initializer_list<std::string> texts) {
+    return texts.begin()[random() % texts.size()];
+  };
+  for (int round = 0; round < 300; ++round) {
+    const bool has_shares = random() % 2 == 0;
+    const int odd_in = round % 3 == 0 ? 3 : 40;  // one cell of so many is spelled oddly
+    const auto spelled = [&](const std::string& plain, std::initializer_list<std::string> odd) {
+      return random() % static_cast<unsigned>(odd_in) == 0 ? any_of(odd) : plain;
+    };
+    std::string text =
+        "schema_version,timestamp_unix,scrape_seq,hostname,gpu_index,gpu_uuid,power_w";
+    text += has_shares ? ",gpu_util_pct,sm_active\r\n" : "\r\n";
+    const std::string version = has_shares ? "2" : "1";
+    std::vector<int> order = {0, 1, 2, 3, 4, 5};
+    Lines expected;
+    std::uint64_t rows = 0;
+    std::uint64_t blank = 0;
+    std::uint64_t broken = 0;
+    for (int scrape = 0; scrape < 60; ++scrape) {
+      if (random() % 20 == 0) std::ranges::shuffle(order, random);
+      for (const int gpu : order) {
+        if (random() % 50 == 0) continue;
+        // In thousandths: 100 s to 200 s, and 0 W to 1200 W.
+        const std::uint64_t millis =
+            100'000 + 1'000 * static_cast<std::uint64_t>(scrape) + random() % 1'000;
+        const std::uint64_t milliwatts = random() % 1'200'000;
+        const auto decimal = [](std::uint64_t thousandths) {
+          return fmt::format("{}.{:03}", thousandths / 1000, thousandths % 1000);
+        };
+        const std::string stamp = decimal(millis);
+        const std::string watts = decimal(milliwatts);
+        const std::string host = fmt::format("host{}", gpu / 2);
+        const std::string index = fmt::format("{}", gpu % 2);
+        const std::string uuid = fmt::format("GPU-{}", gpu);
+        const auto quoted = [](const std::string& plain) { return '"' + plain + '"'; };
+        std::string row;
+        row += spelled(version, {quoted(version), " " + version, "+" + version}) + ',';
+        row += spelled(stamp, {quoted(stamp), stamp + "00000", stamp + "e0", stamp + " "}) + ',';
+        row += spelled(fmt::format("{}", scrape),
+                       {fmt::format("0{}", scrape), quoted(fmt::format("{}", scrape))}) +
+               ',';
+        row += spelled(host, {quoted(host)}) + ',';
+        row += spelled(index, {quoted(index), " " + index, "0" + index}) + ',';
+        row += spelled(uuid, {quoted(uuid)}) + ',';
+        row += spelled(watts, {quoted(watts), watts + "0000000", "+" + watts, "00" + watts,
+                               " " + watts, fmt::format("{}e-3", milliwatts)});
+        if (has_shares) row += any_of({",,", ",55,0.25", ",100.0,1.0", ",,0.5"});
+        const bool is_broken = random() % 60 == 0;
+        if (is_broken) row += any_of({",", ",1", "x", "."});
+        const bool is_blank = random() % 60 == 0;
+        text += row + any_of({"\r\n", "\r\n", "\r\n", "\n", "\r"}) + (is_blank ? "\r\n" : "");
+        blank += is_blank;
+        broken += is_broken;
+        if (is_broken) continue;
+        ++rows;
+        expected.push_back(fmt::format("{}/{} {} {}", host, index,
+                                       std::strtod(stamp.c_str(), nullptr),
+                                       std::strtod(watts.c_str(), nullptr)));
+      }
+    }
+    const test::Folder folder;
+    const OpenedFile file(test::put(folder / "samples.csv", text));
+    std::vector<PackageSample> given;
+    const PackageSamples samples = read_package_samples(
+        file, kBand,
+        [&](std::span<const PackageSample> some) {
+          given.insert(given.end(), some.begin(), some.end());
+        },
+        [] {});
+    Lines found;
+    for (const PackageSample& sample : given) {
+      found.push_back(fmt::format("{} {} {}", samples.devices[sample.device].key.text(),
+                                  sample.unix_s, sample.watts));
+    }
+    ASSERT_EQ(found, expected) << text;
+    ASSERT_EQ(samples.rows, rows);
+    ASSERT_EQ(samples.blank_rows, blank) << text;
+    ASSERT_EQ(samples.malformed.in_band, broken) << samples.first_fault;
+  }
 }
 
 // Longer than any buffer of the reader.

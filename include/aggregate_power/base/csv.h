@@ -21,6 +21,7 @@ namespace aggregate_power {
 
 inline constexpr std::size_t kMaxCellCharacters = 131072;
 inline constexpr std::size_t kMaxWantedColumns = 9;
+inline constexpr std::size_t kMaxBatchRows = 128;
 
 // A cell larger than kMaxCellCharacters.
 struct CsvError : std::exception {
@@ -71,7 +72,12 @@ class CsvReader {
 
   // The next rows; none at the end of the stream. What a row points to is good until the next call.
   // Throws CsvError; the rows before the fault have been given out by then.
-  std::span<const CsvRow> next_batch();
+  std::span<const CsvRow> next_batch(std::size_t most_rows = kMaxBatchRows);
+
+  // The bytes behind the rows given out, as far as they were read, and how many of them the caller
+  // has read as rows himself, whole ones.
+  std::string_view ahead() const { return {buffer_ + begin_, end_ - begin_}; }
+  void skip(std::size_t bytes) { begin_ += bytes; }
 
   std::uint64_t dropped_nuls() const { return dropped_nuls_; }
 
@@ -114,6 +120,7 @@ class CsvReader {
   std::vector<std::uint32_t> cell_starts_;  // of the row's first cells, as far as selected
   std::vector<CsvRow> batch_;
   std::size_t batch_size_ = 0;
+  std::size_t most_rows_ = kMaxBatchRows;
   bool has_avx2_ = false;
   bool row_is_odd_ = false;              // the row at begin_ wants read_slow_row()
   std::vector<std::string> slow_cells_;  // what the batch's one slow row points to

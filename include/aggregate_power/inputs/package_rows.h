@@ -1,0 +1,112 @@
+// The rows of a package's samples.csv, one pass over the file.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "aggregate_power/base/byte_source.h"
+#include "aggregate_power/base/csv.h"
+#include "aggregate_power/base/file.h"
+#include "aggregate_power/inputs/package_manifest.h"
+#include "aggregate_power/inputs/package_samples.h"
+
+namespace aggregate_power {
+
+struct PackageRow {
+  double unix_s = 0;
+  double watts = 0;
+  std::int64_t scrape = 0;
+  std::uint32_t device = 0;  // index into devices()
+  std::uint32_t uuid = 0;    // index into uuids()
+  double gpu_util_pct = 0;   // NaN: it was not said
+};
+
+// Devices as rows spell them.
+class SpelledDevices {
+ public:
+  struct Entry {
+    std::string spelling;   // the cells of host, index and uuid, and the commas between
+    bool is_plain = false;  // `spelling` stands so in the file, and means that wherever it does
+    bool is_sound = false;
+    std::uint32_t device = 0;
+    std::uint32_t uuid = 0;
+  };
+
+  // Null when that is not known. The rows of one scrape mostly follow each other as those of the
+  // last one did.
+  const Entry* expected() const {
+    return expected_ < entries_.size() ? &entries_[expected_] : nullptr;
+  }
+  void pass() { expected_ = expected_ + 1 == entries_.size() ? 0 : expected_ + 1; }
+
+  const Entry& find(std::string_view host, std::string_view index, std::string_view uuid);
+
+  const std::vector<DeviceKey>& keys() const { return keys_; }
+  const std::vector<std::string>& uuids() const { return uuids_; }
+
+ private:
+  std::string_view spelling_of(std::string_view host, std::string_view index, std::string_view uuid,
+                               bool& is_plain);
+
+  std::vector<Entry> entries_;
+  std::unordered_map<std::string, std::size_t> places_;
+  std::map<DeviceKey, std::size_t> device_numbers_;
+  std::unordered_map<std::string, std::size_t> uuid_numbers_;
+  std::vector<DeviceKey> keys_;
+  std::vector<std::string> uuids_;
+  std::size_t expected_ = 0;
+  std::string joined_;
+};
+
+// Reads as strictly as the package's producer: Python's csv module without skipping blanks, int()
+// and float(), the header letter by letter. What is wrong goes into `faults`: its version, header,
+// blank and malformed rows and first fault. Never throws for what is wrong with the file.
+class PackageRows {
+ public:
+  // `band` is what counts of faulty rows.
+  PackageRows(const OpenedFile& file, Window band, PackageSamples& faults)
+      : file_(file), band_(band), faults_(faults) {}
+
+  // The next good rows; none at the end. Good until the next call.
+  std::span<const PackageRow> next();
+
+  const std::vector<DeviceKey>& devices() const { return devices_.keys(); }
+  const std::vector<std::string>& uuids() const { return devices_.uuids(); }
+
+ private:
+  void open();
+  bool find_version(std::string_view head);
+  void read_known();
+  const char* read_known_row(const char* at, const char* end);
+  const char* read_scrape(const char* at, const char* end);
+  void read_unknown();
+  bool read_row(const CsvRow& csv);
+  const char* read_cells(const CsvRow& csv, PackageRow& row);
+  bool is_version(std::string_view cell) const;
+  void note(std::uint64_t& count, std::string_view what);
+
+  const OpenedFile& file_;
+  Window band_;
+  PackageSamples& faults_;
+  std::unique_ptr<ByteSource> source_;
+  std::optional<CsvReader> csv_;
+  SpelledDevices devices_;
+  std::vector<PackageRow> batch_;
+  std::size_t batch_size_ = 0;
+  std::uint64_t row_ = 0;  // behind the header
+  bool is_over_ = false;
+  std::size_t rows_at_once_ = 1;
+  // The rows of one scrape of one host share these: the cells before the host, with their commas.
+  std::string scrape_text_;
+  double unix_s_ = 0;
+  std::int64_t scrape_ = 0;
+};
+
+}  // namespace aggregate_power
