@@ -136,6 +136,19 @@ TEST(ReadProfile, NeedsAZoneForTimesWithoutAnOffsetOnly) {
   EXPECT_EQ(berlin.benchmark->window.start_unix_s, 82800);
 }
 
+// Python takes any character between a date and its time, half a surrogate pair too, and none
+// around them.
+TEST(ReadProfile, ReadsStampsWithHalfASurrogatePairAsPythonDoes) {
+  const auto reasons = [](const char* start) {
+    return read(fmt::format(R"({{"start_time": "{}", "end_time": 86403.5}})", start), line_of(1, 1))
+        .reasons.codes();
+  };
+  EXPECT_EQ(reasons(R"(1970-01-02\ud80000:00:00Z)"), std::vector<std::string>{});
+  const std::vector<std::string> invalid = {"profile_window_invalid"};
+  EXPECT_EQ(reasons(R"(\ud8001970-01-02T00:00:00Z)"), invalid);
+  EXPECT_EQ(reasons(R"(1970-01-02T00:00:00Z\udc00)"), invalid);
+}
+
 TEST(ReadProfile, NamesTheFirstFaultAlone) {
   const std::string good = R"({"start_time": 1, "end_time": 2})";
   const std::pair<std::pair<std::string, std::string>, std::string> kCases[] = {
