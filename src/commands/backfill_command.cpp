@@ -118,9 +118,6 @@ BackfillRequest request_of(const Texts& texts) {
   return request;
 }
 
-// Names may hold anything, line breaks too.
-std::string one_line(const std::string& text) { return printable(text, text.size()); }
-
 std::string summary(const BackfillCounts& counts, bool dry_run) {
   std::string text =
       fmt::format("{:<22}{:>8}\n", dry_run ? "runs (dry run)" : "runs", counts.done());

@@ -23,9 +23,6 @@
 namespace aggregate_power {
 namespace {
 
-// Names of folders may hold anything, line breaks too.
-std::string one_line(const std::string& text) { return printable(text, text.size()); }
-
 class HostsRun {
  public:
   explicit HostsRun(const HostsRequest& request) : request_(request) {}
