@@ -186,32 +186,31 @@ std::vector<Command> all_commands() {
 }
 
 void take_one_of(Command& command, CLI::Option& option, const std::vector<std::string>& words) {
-  option.check(CLI::Validator(
-      [words](std::string& text) {
-        if (std::ranges::find(words, text) != words.end()) return std::string();
-        return fmt::format("expected {} or {}, got '{}'",
-                           fmt::join(words.begin(), words.end() - 1, ", "), words.back(), text);
-      },
-      ""));
+  const std::string what =
+      fmt::format("{} or {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back());
+  option.check(expecting(what, [words](const std::string& text) {
+    return std::ranges::find(words, text) != words.end();
+  }));
   command.words[option.get_name()] = words;
 }
 
-CLI::Validator whole_number() {
+CLI::Validator expecting(const std::string& what,
+                         const std::function<bool(const std::string&)>& is_good) {
   return CLI::Validator(
-      [](std::string& text) {
-        return python_int(text) ? std::string()
-                                : fmt::format("expected a whole number, got '{}'", text);
+      [what, is_good](const std::string& text) {
+        return is_good(text) ? std::string() : fmt::format("expected {}, got '{}'", what, text);
       },
       "");
 }
 
+CLI::Validator whole_number() {
+  return expecting("a whole number",
+                   [](const std::string& text) { return python_int(text).has_value(); });
+}
+
 CLI::Validator seconds() {
-  return CLI::Validator(
-      [](std::string& text) {
-        return python_float(text) ? std::string()
-                                  : fmt::format("expected a number of seconds, got '{}'", text);
-      },
-      "");
+  return expecting("a number of seconds",
+                   [](const std::string& text) { return python_float(text).has_value(); });
 }
 
 void add_telemetry_options(Command& command, TelemetryOptionTexts& texts) {

@@ -73,6 +73,10 @@ struct TelemetryOptionTexts {
 };
 void add_telemetry_options(Command& command, TelemetryOptionTexts& texts);
 
+// What an option's value must be; the message says `what` was expected.
+CLI::Validator expecting(const std::string& what,
+                         const std::function<bool(const std::string&)>& is_good);
+
 // A whole number, a number of seconds, as Python's int() and float() read them.
 CLI::Validator whole_number();
 CLI::Validator seconds();
@@ -80,18 +84,14 @@ CLI::Validator seconds();
 // A number between two bounds, both allowed. The parser's own check speaks its own words.
 template <typename T>
 CLI::Validator between(T least, T most) {
-  return CLI::Validator(
-      [=](std::string& text) {
+  const char* const what = std::is_integral_v<T> ? "a whole number" : "a number";
+  return expecting(
+      fmt::format("{} from {} to {}", what, least, most), [=](const std::string& text) {
         T value{};
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        const bool good = error == std::errc() && end == text.data() + text.size() &&
-                          value >= least && value <= most;
-        return good ? std::string()
-                    : fmt::format("expected {} from {} to {}, got '{}'",
-                                  std::is_integral_v<T> ? "a whole number" : "a number", least,
-                                  most, text);
-      },
-      "");
+        return error == std::errc() && end == text.data() + text.size() && value >= least &&
+               value <= most;
+      });
 }
 
 // The option takes no other words than these, and the completion offers them.
