@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/base/archive_handle.h"
 #include "aggregate_power/base/file.h"
 
 namespace aggregate_power {
@@ -126,10 +127,6 @@ class ZstdSource : public Expander {
   }
 
  private:
-  struct Free {
-    void operator()(archive* reader) const { archive_read_free(reader); }
-  };
-
   // Called by libarchive, through which no exception may pass.
   static la_ssize_t feed(archive*, void* self, const void** bytes) {
     auto& source = *static_cast<ZstdSource*>(self);
@@ -148,7 +145,7 @@ class ZstdSource : public Expander {
     if (status < ARCHIVE_WARN) refuse(archive_error_string(archive_.get()));
   }
 
-  std::unique_ptr<archive, Free> archive_;
+  ArchiveHandle archive_;
   std::exception_ptr fault_;
   bool is_empty_ = false;
 };

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/base/archive.h"
+#include "aggregate_power/base/archive_handle.h"
 
 namespace aggregate_power {
 namespace {
@@ -169,10 +170,6 @@ class ArchiveReader::Reader {
   }
 
  private:
-  struct Free {
-    void operator()(archive* reader) const { archive_read_free(reader); }
-  };
-
   // Done here and not by libarchive, which would stop at the tar's end and leave a damaged rest,
   // and the checksum behind it, unseen.
   void expand() {
@@ -251,7 +248,7 @@ class ArchiveReader::Reader {
   std::uint64_t members_ = 0;
   Utf8Locale locale_;
   Feed feed_;
-  std::unique_ptr<archive, Free> archive_;
+  ArchiveHandle archive_;
 };
 
 ArchiveReader::ArchiveReader(const OpenedFile& file) : reader_(std::make_unique<Reader>(file)) {}

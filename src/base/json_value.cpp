@@ -287,6 +287,25 @@ std::optional<std::int64_t> JsonValue::as_integer() const {
                                                                   : std::nullopt;
 }
 
+std::optional<std::int64_t> JsonValue::to_int() const {
+  constexpr double kBeyond = 9223372036854775808.0;
+  switch (kind) {
+    case JsonKind::boolean:
+      return is_true() ? 1 : 0;
+    case JsonKind::integer:
+      return as_integer();
+    case JsonKind::real: {
+      const double number = as_double();
+      return std::abs(number) < kBeyond ? std::optional(static_cast<std::int64_t>(number))
+                                        : std::nullopt;
+    }
+    case JsonKind::string:
+      return python_int(text);
+    default:
+      return std::nullopt;
+  }
+}
+
 bool JsonValue::is_truthy() const {
   switch (kind) {
     case JsonKind::null:

@@ -1,14 +1,34 @@
-// Values of a JSON text that is in memory.
+// Values of a JSON text that is in memory, without a tree.
 #include "aggregate_power/base/spelled_json.h"
 
-#include <cmath>
-
-#include <nlohmann/json.hpp>
-
-#include "aggregate_power/base/python_number.h"
 #include "aggregate_power/base/unicode.h"
 
 namespace aggregate_power {
+namespace {
+
+std::string_view inside(std::string_view spelling) {
+  return spelling.substr(1, spelling.size() - 2);
+}
+
+}  // namespace
+
+JsonValue SpelledJson::scalar() const {
+  switch (kind) {
+    case JsonKind::null:
+    case JsonKind::array:
+    case JsonKind::object:
+      return {kind};
+    case JsonKind::string:
+      return JsonValue::string(unescaped_json(inside(spelling)));
+    default:
+      return {kind, std::string(spelling)};
+  }
+}
+
+bool SpelledJson::is_truthy() const {
+  const bool is_nested = kind == JsonKind::array || kind == JsonKind::object;
+  return is_nested ? !strip(inside(spelling)).empty() : scalar().is_truthy();
+}
 
 bool find_members(std::string_view text, std::initializer_list<WantedMember> wanted) {
   MemorySource source(text);
@@ -20,50 +40,6 @@ bool find_members(std::string_view text, std::initializer_list<WantedMember> wan
     }
   };
   return scan_json(source, keep).kind == JsonKind::object;
-}
-
-std::optional<std::string> text_of(const SpelledJson& value) {
-  if (value.kind != JsonKind::string) return std::nullopt;
-  const auto text = nlohmann::json::parse(value.spelling, nullptr, false);
-  return text.is_string() ? std::optional(text.get<std::string>()) : std::nullopt;
-}
-
-bool is_truthy(const SpelledJson& value) {
-  const std::string_view spelling = value.spelling;
-  switch (value.kind) {
-    case JsonKind::null:
-      return false;
-    case JsonKind::boolean:
-      return spelling == "true";
-    case JsonKind::string:
-      return spelling != "\"\"";
-    case JsonKind::array:
-    case JsonKind::object:
-      return !strip(spelling.substr(1, spelling.size() - 2)).empty();
-    default:
-      return nearest_double(spelling) != 0.0;  // the words give nothing, so not 0
-  }
-}
-
-std::optional<std::int64_t> whole_number(const SpelledJson& value) {
-  constexpr double kBeyond = 9223372036854775808.0;
-  switch (value.kind) {
-    case JsonKind::boolean:
-      return value.spelling == "true" ? 1 : 0;
-    case JsonKind::integer:
-      return python_int(value.spelling);
-    case JsonKind::real: {
-      const std::optional<double> number = nearest_double(value.spelling);
-      if (!number || !(std::abs(*number) < kBeyond)) return std::nullopt;
-      return static_cast<std::int64_t>(*number);
-    }
-    case JsonKind::string: {
-      const std::optional<std::string> text = text_of(value);
-      return text ? python_int(*text) : std::nullopt;
-    }
-    default:
-      return std::nullopt;
-  }
 }
 
 }  // namespace aggregate_power

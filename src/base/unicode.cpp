@@ -191,6 +191,8 @@ std::string printable(std::string_view text, std::size_t most_characters) {
   return shown;
 }
 
+std::string one_line(std::string_view text) { return printable(text, text.size()); }
+
 std::string lower_ascii(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) {

@@ -12,30 +12,20 @@ namespace {
 
 struct Texts {
   std::string result_dir;
-  std::string agg_result;
   std::string expected_num_gpus;
-  std::string max_sample_gap = "3";
-  bool extended = false;
-  bool require_power = false;
-  bool dry_run = false;
+  RunOptionTexts run;
   TelemetryOptionTexts telemetry;
 };
 
 int run(const Texts& texts) {
-  if (texts.agg_result == "-") throw Error("--agg-result: expected a file");
+  if (texts.run.agg_result == "-") throw Error("--agg-result: expected a file");
   AgenticRequest request;
   request.result_dir = normal_path(texts.result_dir);
-  request.agg_result = normal_path(texts.agg_result);
-  if (!texts.expected_num_gpus.empty()) {
-    request.expected_num_gpus = python_int(texts.expected_num_gpus);
-  }
-  request.max_sample_gap_s = *python_float(texts.max_sample_gap);
-  request.extended = texts.extended;
-  request.require_power = texts.require_power || required_by_environment();
-  request.dry_run = texts.dry_run;
-  request.columns = {texts.telemetry.timestamp_column, texts.telemetry.power_column,
-                     texts.telemetry.device_column};
-  if (!texts.telemetry.timezone.empty()) request.zone = Zone::parse(texts.telemetry.timezone);
+  request.expected_num_gpus = python_int(texts.expected_num_gpus);
+  request.max_sample_gap_s = *python_float(texts.run.max_sample_gap);
+  set_outcome(request, texts.run);
+  request.columns = texts.telemetry.columns;
+  request.zone = zone_of(texts.telemetry.timezone);
   return tell(request.require_power, [&] { return aggregate_agentic(request); });
 }
 
@@ -56,24 +46,15 @@ Command agentic_command() {
              "power_validation.json are written there")
       ->type_name("FOLDER")
       ->required();
-  add_option(app, "--agg-result", texts->agg_result, "Aggregate result, patched in place")
-      ->type_name("FILE")
-      ->required();
+  add_agg_result(app, texts->run);
   add_option(app, "--expected-num-gpus", texts->expected_num_gpus,
              "GPUs that the run used (default: their number is not checked)")
       ->type_name("N")
       ->check(whole_number());
-  add_option(app, "--max-sample-gap", texts->max_sample_gap,
-             "Longest silence between two samples of a GPU; rows so near the window count too "
-             "(default: 3)")
-      ->type_name("SECONDS")
-      ->check(seconds());
-  app.add_flag("--extended", texts->extended,
-               "Also the percentiles of power, the GPUs' states and the audit summary that today's "
-               "dashboard takes");
-  app.add_flag("--require-power", texts->require_power,
-               "End with status 1 when power is not valid (also: REQUIRE_POWER=1, true or yes)");
-  app.add_flag("--dry-run", texts->dry_run, "Print what would change; write nothing");
+  add_max_sample_gap(app, texts->run);
+  add_outcome_options(app, texts->run,
+                      "Also the percentiles of power, the GPUs' states and the audit summary that "
+                      "today's dashboard takes");
   add_telemetry_options(command, texts->telemetry);
   app.get_option("--timezone")
       ->description(

@@ -1,5 +1,4 @@
 // aggregate-power without a command's name: one run, end to end.
-#include <cstdlib>
 #include <optional>
 
 #include <fmt/format.h>
@@ -16,45 +15,33 @@ namespace {
 struct Texts {
   std::optional<std::string> csv;
   std::string bench_result;
-  std::string agg_result;
   std::string expected_num_gpus;
   std::string validation_result;
-  std::string max_sample_gap = "3";
   int schema_version = 0;
-  bool extended = false;
-  bool require_power = false;
-  bool dry_run = false;
+  RunOptionTexts run;
   TelemetryOptionTexts telemetry;
 };
 
 AggregateRequest request_of(const Texts& texts) {
   AggregateRequest request;
-  if (texts.bench_result == "-" || texts.agg_result == "-") {
+  if (texts.bench_result == "-" || texts.run.agg_result == "-") {
     throw Error(
         "--bench-result and --agg-result: expected a file; only --csv reads standard input");
   }
   if (texts.csv) request.csv = normal_path(*texts.csv);
   request.bench_result = normal_path(texts.bench_result);
-  request.agg_result = normal_path(texts.agg_result);
-  if (!texts.validation_result.empty()) {
-    request.validation_result = normal_path(texts.validation_result);
-  }
-  if (!texts.expected_num_gpus.empty()) {
-    request.expected_num_gpus = python_int(texts.expected_num_gpus);
-  }
+  request.validation_result = path_of(texts.validation_result);
+  request.expected_num_gpus = python_int(texts.expected_num_gpus);
   request.schema_version = texts.schema_version != 0               ? texts.schema_version
                            : request.expected_num_gpus.has_value() ? 2
                                                                    : 1;
-  request.max_sample_gap_s = *python_float(texts.max_sample_gap);
-  request.extended = texts.extended;
+  request.max_sample_gap_s = *python_float(texts.run.max_sample_gap);
+  set_outcome(request, texts.run);
   if (request.extended && request.schema_version != 2) {
     throw Error("--extended: expected schema 2; give --expected-num-gpus or --schema-version 2");
   }
-  request.require_power = texts.require_power || required_by_environment();
-  request.dry_run = texts.dry_run;
-  request.columns = {texts.telemetry.timestamp_column, texts.telemetry.power_column,
-                     texts.telemetry.device_column};
-  if (!texts.telemetry.timezone.empty()) request.zone = Zone::parse(texts.telemetry.timezone);
+  request.columns = texts.telemetry.columns;
+  request.zone = zone_of(texts.telemetry.timezone);
   return request;
 }
 
@@ -90,13 +77,8 @@ Command aggregate_command() {
              "Telemetry CSV; - is standard input (default: $GPU_METRICS_CSV, else the first of "
              "gpu_metrics.csv and /workspace/gpu_metrics.csv that exists)")
       ->type_name("FILE");
-  add_option(app, "--bench-result", texts->bench_result,
-             "Raw benchmark result: the window and the token counts")
-      ->type_name("FILE")
-      ->required();
-  add_option(app, "--agg-result", texts->agg_result, "Aggregate result, patched in place")
-      ->type_name("FILE")
-      ->required();
+  add_bench_result(app, texts->bench_result);
+  add_agg_result(app, texts->run);
   add_option(app, "--expected-num-gpus", texts->expected_num_gpus,
              "GPUs that the run used; asks for the checked, per-GPU integration (schema 2)")
       ->type_name("N")
@@ -111,18 +93,12 @@ Command aggregate_command() {
              "Audit record (default: power_validation_STEM.json beside the benchmark result with "
              "schema 2, none with schema 1)")
       ->type_name("FILE");
-  add_option(app, "--max-sample-gap", texts->max_sample_gap,
-             "Longest silence between two samples of a GPU; rows so near the window count too, so "
-             "that a longer one lets bad rows further from it void the run (default: 3)")
-      ->type_name("SECONDS")
-      ->check(seconds());
-  app.add_flag(
-      "--extended", texts->extended,
+  add_max_sample_gap(app, texts->run,
+                     ", so that a longer one lets bad rows further from it void the run");
+  add_outcome_options(
+      app, texts->run,
       "Also set the percentiles of the power of all GPUs together, their mean temperature, "
       "utilization and memory, power_audit and power_invalid_reasons; wants schema 2");
-  app.add_flag("--require-power", texts->require_power,
-               "End with status 1 when power is not valid (also: REQUIRE_POWER=1, true or yes)");
-  app.add_flag("--dry-run", texts->dry_run, "Print what would change; write nothing");
   add_telemetry_options(command, texts->telemetry);
   command.examples =
       "aggregate-power --csv gpu_metrics.csv --bench-result run.json --agg-result agg_run.json\n"

@@ -60,23 +60,14 @@ std::optional<Shard> parse_shard(const std::string& text) {
 }
 
 CLI::Validator shard_check() {
-  return CLI::Validator(
-      [](std::string& text) {
-        return parse_shard(text) ? std::string()
-                                 : fmt::format("expected I/N with I from 0 to N-1, got '{}'", text);
-      },
-      "");
+  return expecting("I/N with I from 0 to N-1",
+                   [](const std::string& text) { return parse_shard(text).has_value(); });
 }
 
 CLI::Validator gpu_count_check() {
-  return CLI::Validator(
-      [](std::string& text) {
-        const auto count = text == "auto" ? 1 : python_int(text);
-        return count && *count > 0
-                   ? std::string()
-                   : fmt::format("expected auto or a whole number above 0, got '{}'", text);
-      },
-      "");
+  return expecting("auto or a whole number above 0", [](const std::string& text) {
+    return text == "auto" || python_int(text).value_or(0) > 0;
+  });
 }
 
 // Processors that this process may use.
@@ -87,9 +78,7 @@ unsigned usable_processors() {
 }
 
 CLI::Validator something() {
-  return CLI::Validator(
-      [](std::string& text) { return text.empty() ? "expected a name, got ''" : std::string(); },
-      "");
+  return expecting("a name", [](const std::string& text) { return !text.empty(); });
 }
 
 BackfillRequest request_of(const Texts& texts) {
@@ -117,9 +106,6 @@ BackfillRequest request_of(const Texts& texts) {
   revision.verify = texts.verify;
   return request;
 }
-
-// Names may hold anything, line breaks too.
-std::string one_line(const std::string& text) { return printable(text, text.size()); }
 
 std::string summary(const BackfillCounts& counts, bool dry_run) {
   std::string text =

@@ -186,48 +186,81 @@ std::vector<Command> all_commands() {
 }
 
 void take_one_of(Command& command, CLI::Option& option, const std::vector<std::string>& words) {
-  option.check(CLI::Validator(
-      [words](std::string& text) {
-        if (std::ranges::find(words, text) != words.end()) return std::string();
-        return fmt::format("expected {} or {}, got '{}'",
-                           fmt::join(words.begin(), words.end() - 1, ", "), words.back(), text);
-      },
-      ""));
+  const std::string what =
+      fmt::format("{} or {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back());
+  option.check(expecting(what, [words](const std::string& text) {
+    return std::ranges::find(words, text) != words.end();
+  }));
   command.words[option.get_name()] = words;
 }
 
-CLI::Validator whole_number() {
+CLI::Validator expecting(const std::string& what,
+                         const std::function<bool(const std::string&)>& is_good) {
   return CLI::Validator(
-      [](std::string& text) {
-        return python_int(text) ? std::string()
-                                : fmt::format("expected a whole number, got '{}'", text);
+      [what, is_good](const std::string& text) {
+        return is_good(text) ? std::string() : fmt::format("expected {}, got '{}'", what, text);
       },
       "");
 }
 
+CLI::Validator whole_number() {
+  return expecting("a whole number",
+                   [](const std::string& text) { return python_int(text).has_value(); });
+}
+
 CLI::Validator seconds() {
-  return CLI::Validator(
-      [](std::string& text) {
-        return python_float(text) ? std::string()
-                                  : fmt::format("expected a number of seconds, got '{}'", text);
-      },
-      "");
+  return expecting("a number of seconds",
+                   [](const std::string& text) { return python_float(text).has_value(); });
 }
 
 void add_telemetry_options(Command& command, TelemetryOptionTexts& texts) {
   CLI::App& app = *command.options;
-  add_option(app, "--timestamp-column", texts.timestamp_column,
+  add_option(app, "--timestamp-column", texts.columns.timestamp,
              "The column of times, by name (default: chosen by the header)");
-  add_option(app, "--power-column", texts.power_column,
+  add_option(app, "--power-column", texts.columns.power,
              "The column of power draw, by name; 'power.draw' finds 'power.draw [W]' too (default: "
              "chosen by the header)");
-  add_option(app, "--device-column", texts.device_column,
+  add_option(app, "--device-column", texts.columns.device,
              "The column that tells GPUs apart, by name (default: chosen by the header)");
   add_option(app, "--timezone", texts.timezone,
              "What stamps without an offset mean: local, UTC, +HH:MM, -HH:MM or Area/City "
              "(default: timestamp_timezone of STEM_context.json beside the file, else local)");
   command.words["--timezone"] = {"local", "UTC"};
 }
+
+void add_agg_result(CLI::App& app, RunOptionTexts& texts) {
+  add_option(app, "--agg-result", texts.agg_result, "Aggregate result, patched in place")
+      ->type_name("FILE")
+      ->required();
+}
+
+void add_max_sample_gap(CLI::App& app, RunOptionTexts& texts, const std::string& why) {
+  add_option(app, "--max-sample-gap", texts.max_sample_gap,
+             fmt::format("Longest silence between two samples of a GPU; rows so near the window "
+                         "count too{} (default: 3)",
+                         why))
+      ->type_name("SECONDS")
+      ->check(seconds());
+}
+
+void add_outcome_options(CLI::App& app, RunOptionTexts& texts, const std::string& extended) {
+  app.add_flag("--extended", texts.extended, extended);
+  app.add_flag("--require-power", texts.require_power,
+               "End with status 1 when power is not valid (also: REQUIRE_POWER=1, true or yes)");
+  app.add_flag("--dry-run", texts.dry_run, "Print what would change; write nothing");
+}
+
+void add_bench_result(CLI::App& app, std::string& path) {
+  add_option(app, "--bench-result", path, "Raw benchmark result: the window and the token counts")
+      ->type_name("FILE")
+      ->required();
+}
+
+std::optional<Zone> zone_of(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(Zone::parse(text));
+}
+
+std::string path_of(const std::string& text) { return text.empty() ? "" : normal_path(text); }
 
 CLI::Option* add_list_option(CLI::App& app, const std::string& name,
                              std::vector<std::string>& values, const std::string& help) {

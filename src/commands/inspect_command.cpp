@@ -18,11 +18,10 @@ struct Texts {
 int run(const Texts& texts) {
   InspectRequest request;
   request.file = normal_path(texts.file);
-  if (!texts.bench_result.empty()) request.bench_result = normal_path(texts.bench_result);
+  request.bench_result = path_of(texts.bench_result);
   request.json = texts.json;
-  request.columns = {texts.telemetry.timestamp_column, texts.telemetry.power_column,
-                     texts.telemetry.device_column};
-  if (!texts.telemetry.timezone.empty()) request.zone = Zone::parse(texts.telemetry.timezone);
+  request.columns = texts.telemetry.columns;
+  request.zone = zone_of(texts.telemetry.timezone);
   const InspectReport report = inspect(request);
   say(stdout, report.out);
   for (const std::string& line : report.err) {

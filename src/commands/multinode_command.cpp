@@ -32,15 +32,11 @@ struct Texts {
   std::optional<std::string> expected_producer_sha;
   std::string expected_cpu_source;
   bool salvage = false;
-  bool extended = false;
   std::string bench_result;
-  std::string agg_result;
   std::string validation_result;
   std::string expected_num_gpus;
-  std::string max_sample_gap;
   std::string timezone;
-  bool require_power = false;
-  bool dry_run = false;
+  RunOptionTexts run;
 };
 
 HostFile parse_host(const std::string& text) {
@@ -117,20 +113,11 @@ HostsRequest hosts_request_of(const Texts& texts) {
     request.clock_offsets_s = parse_clock_offsets(texts.clock_offsets, names);
   }
   request.bench_result = normal_path(texts.bench_result);
-  request.agg_result = normal_path(texts.agg_result);
-  if (!texts.validation_result.empty()) {
-    request.validation_result = normal_path(texts.validation_result);
-  }
-  if (!texts.expected_num_gpus.empty()) {
-    request.expected_num_gpus = python_int(texts.expected_num_gpus);
-  }
-  if (!texts.max_sample_gap.empty()) {
-    request.max_sample_gap_s = *python_float(texts.max_sample_gap);
-  }
-  if (!texts.timezone.empty()) request.zone = Zone::parse(texts.timezone);
-  request.extended = texts.extended;
-  request.require_power = texts.require_power || required_by_environment();
-  request.dry_run = texts.dry_run;
+  request.validation_result = path_of(texts.validation_result);
+  request.expected_num_gpus = python_int(texts.expected_num_gpus);
+  request.max_sample_gap_s = *python_float(texts.run.max_sample_gap);
+  request.zone = zone_of(texts.timezone);
+  set_outcome(request, texts.run);
   return request;
 }
 
@@ -153,10 +140,7 @@ MultinodeRequest package_request_of(const Texts& texts) {
   request.power_dir = or_environment(texts.power_dir, "POWER_ARTIFACT_DIR", "LOGS/power");
   request.logs_root = or_environment(texts.logs_root, "POWER_RESULT_ROOT", "LOGS");
   request.bench_result = normal_path(texts.bench_result);
-  request.agg_result = normal_path(texts.agg_result);
-  if (!texts.validation_result.empty()) {
-    request.validation_result = normal_path(texts.validation_result);
-  }
+  request.validation_result = path_of(texts.validation_result);
   request.gpus.prefill = gpus_of(texts.prefill_gpus);
   request.gpus.decode = gpus_of(texts.decode_gpus);
   request.gpus.aggregate = gpus_of(texts.aggregate_gpus);
@@ -164,9 +148,7 @@ MultinodeRequest package_request_of(const Texts& texts) {
   request.expected_producer_sha = texts.expected_producer_sha.value_or(pin == nullptr ? "" : pin);
   if (!texts.expected_cpu_source.empty()) request.expected_cpu_source = texts.expected_cpu_source;
   request.salvage = texts.salvage;
-  request.extended = texts.extended;
-  request.require_power = texts.require_power || required_by_environment();
-  request.dry_run = texts.dry_run;
+  set_outcome(request, texts.run);
   return request;
 }
 
@@ -193,7 +175,7 @@ void refuse_mixture(const CLI::App& app, bool of_hosts) {
 int run(const Texts& texts, const CLI::App& app) {
   const bool of_hosts = !texts.hosts.empty() || !texts.nodes.empty();
   refuse_mixture(app, of_hosts);
-  if (texts.bench_result == "-" || texts.agg_result == "-") {
+  if (texts.bench_result == "-" || texts.run.agg_result == "-") {
     throw Error("--bench-result and --agg-result: expected a file");
   }
   if (of_hosts) {
@@ -280,13 +262,8 @@ Command multinode_command() {
   CLI::App& app = *command.options;
   add_package_options(app, *texts);
   add_host_options(command, *texts);
-  add_option(app, "--bench-result", texts->bench_result,
-             "Raw benchmark result: the window and the token counts")
-      ->type_name("FILE")
-      ->required();
-  add_option(app, "--agg-result", texts->agg_result, "Aggregate result, patched in place")
-      ->type_name("FILE")
-      ->required();
+  add_bench_result(app, texts->bench_result);
+  add_agg_result(app, texts->run);
   add_option(app, "--validation-result", texts->validation_result,
              "Audit record (default: power_validation_STEM.json beside the benchmark result)")
       ->type_name("FILE");
@@ -294,23 +271,16 @@ Command multinode_command() {
              "GPUs that the run used, on all hosts together")
       ->type_name("N")
       ->check(whole_number());
-  add_option(app, "--max-sample-gap", texts->max_sample_gap,
-             "Longest silence between two samples of a GPU; rows so near the window count too "
-             "(default: 3)")
-      ->type_name("SECONDS")
-      ->check(seconds());
+  add_max_sample_gap(app, texts->run);
   add_option(app, "--timezone", texts->timezone,
              "What stamps without an offset mean, on every host: local, UTC, +HH:MM, -HH:MM or "
              "Area/City (default: timestamp_timezone of STEM_context.json beside each file, else "
              "local)")
       ->type_name("ZONE");
   command.words["--timezone"] = {"local", "UTC"};
-  app.add_flag("--extended", texts->extended,
-               "Also the percentiles of power, the audit summary and the workers that today's "
-               "dashboard takes");
-  app.add_flag("--require-power", texts->require_power,
-               "End with status 1 when power is not valid (also: REQUIRE_POWER=1, true or yes)");
-  app.add_flag("--dry-run", texts->dry_run, "Print what would change; write nothing");
+  add_outcome_options(app, texts->run,
+                      "Also the percentiles of power, the audit summary and the workers that "
+                      "today's dashboard takes");
   command.examples =
       "aggregate-power multinode --power-dir LOGS/power --logs-root LOGS --prefill-gpus 8 "
       "--decode-gpus 16 --expected-producer-sha SHA --bench-result run.json --agg-result "

@@ -68,12 +68,8 @@ std::optional<Fault> parse_fault_at(const std::string& text) {
 }
 
 CLI::Validator phase_check() {
-  return CLI::Validator(
-      [](std::string& text) {
-        return parse_phase(text) ? std::string()
-                                 : fmt::format("expected SECONDS:WATTS, got '{}'", text);
-      },
-      "");
+  return expecting("SECONDS:WATTS",
+                   [](const std::string& text) { return parse_phase(text).has_value(); });
 }
 
 CLI::Validator fault_check() {

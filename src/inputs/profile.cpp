@@ -8,8 +8,6 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/base/error.h"
-#include "aggregate_power/base/json.h"
-#include "aggregate_power/base/python_number.h"
 #include "aggregate_power/base/spelled_json.h"
 #include "aggregate_power/base/stamp.h"
 #include "aggregate_power/base/unicode.h"
@@ -71,10 +69,10 @@ class Tally {
 // ---- Times
 
 std::optional<WrittenTime> written_time(const SpelledJson& value) {
-  std::optional<std::string> text = text_of(value);
-  if (!text) return std::nullopt;
+  const JsonValue scalar = value.scalar();
+  if (!scalar.is_string()) return std::nullopt;
   std::string iso;
-  for (const char c : strip(*text)) c == 'Z' ? iso += "+00:00" : iso += c;
+  for (const char c : strip(scalar.text)) c == 'Z' ? iso += "+00:00" : iso += c;
   return read_iso(iso);
 }
 
@@ -84,10 +82,9 @@ bool is_naive(const SpelledJson& value) {
 }
 
 std::optional<double> unix_seconds(const SpelledJson& value, const std::optional<Zone>& zone) {
-  if (value.kind == JsonKind::integer || value.kind == JsonKind::real) {
-    const std::optional<double> number = nearest_double(value.spelling);
-    if (!number || !std::isfinite(*number)) return std::nullopt;
-    return epoch_seconds(*number);
+  if (const JsonValue scalar = value.scalar(); scalar.is_number()) {
+    if (!scalar.is_finite_number()) return std::nullopt;
+    return epoch_seconds(scalar.as_double());
   }
   constexpr std::int64_t kMicros = 1'000'000;
   const std::optional<WrittenTime> written = written_time(value);

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/base/error.h"
-#include "aggregate_power/base/python_number.h"
 #include "aggregate_power/base/spelled_json.h"
 #include "aggregate_power/base/unicode.h"
 
@@ -65,17 +64,16 @@ class Lines {
 
 // A metric is a bare value, or an object that has one.
 std::optional<std::int64_t> tokens(const SpelledJson& metric) {
-  if (metric.kind != JsonKind::object) return whole_number(metric);
+  if (metric.kind != JsonKind::object) return metric.scalar().to_int();
   SpelledJson value;
   find_members(metric.spelling, {{"value", value}});
-  return whole_number(value);
+  return value.scalar().to_int();
 }
 
 std::optional<Window> in_flight(const SpelledJson& start, const SpelledJson& end) {
   constexpr double kNanos = 1e9;
-  const bool are_known = start.kind == JsonKind::integer && end.kind == JsonKind::integer;
-  const auto start_ns = are_known ? python_int(start.spelling) : std::nullopt;
-  const auto end_ns = are_known ? python_int(end.spelling) : std::nullopt;
+  const auto start_ns = start.scalar().as_integer();
+  const auto end_ns = end.scalar().as_integer();
   if (!start_ns || !end_ns || *end_ns < *start_ns) return std::nullopt;
   return Window{static_cast<double>(*start_ns) / kNanos, static_cast<double>(*end_ns) / kNanos};
 }
@@ -97,10 +95,10 @@ ProfileRecord record_of(std::string_view line) {
         {{"benchmark_phase", phase}, {"request_start_ns", start}, {"request_end_ns", end}});
     if (!is_object) throw Error("'metadata' is no object");
     // Before there were phases there was only this one.
-    record.is_profiling = phase.kind == JsonKind::null || text_of(phase) == "profiling";
+    record.is_profiling = phase.kind == JsonKind::null || phase.scalar().text == "profiling";
     record.in_flight = in_flight(start, end);
   }
-  record.failed = is_truthy(error);
+  record.failed = error.is_truthy();
   if (record.is_profiling && !record.failed && metrics.kind == JsonKind::object) {
     SpelledJson input;
     SpelledJson output;

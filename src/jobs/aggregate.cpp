@@ -44,8 +44,7 @@ class Run {
   std::string sidecar_path() const {
     if (!request_.validation_result.empty()) return request_.validation_result;
     if (!schema_2()) return {};
-    return beside(request_.bench_result,
-                  fmt::format("power_validation_{}.json", plain_stem(request_.bench_result)));
+    return sidecar_beside(request_.bench_result);
   }
 
   void read_inputs() {

@@ -2,7 +2,6 @@
 #include "aggregate_power/jobs/cpu_power.h"
 
 #include <algorithm>
-#include <cmath>
 #include <exception>
 #include <utility>
 
@@ -41,15 +40,10 @@ void read_samples(const Tree& tree, const std::string& path, CpuPowerGatherer& g
   }
 }
 
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 Json object_of(const std::vector<std::pair<std::string, double>>& values) {
   Json::object_t object;
   for (const auto& [key, value] : values) {
-    object.push_back({key, std::isfinite(value) ? Json(value) : Json(nullptr)});
+    object.push_back({key, number_or_null(value)});
   }
   return object;
 }

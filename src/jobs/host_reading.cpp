@@ -45,9 +45,6 @@ std::vector<std::string> names_in_host(const std::vector<std::string>& ids,
   return names;
 }
 
-// Names of folders may hold anything, line breaks too.
-std::string one_line(const std::string& text) { return printable(text, text.size()); }
-
 // To move the window on the host's clock is to move the host's stamps the other way.
 Benchmark on_the_clock_of(const Benchmark& benchmark, double clock_offset_s) {
   Benchmark moved = benchmark;

@@ -12,19 +12,16 @@
 #include "aggregate_power/analysis/clock_offset.h"
 #include "aggregate_power/analysis/fleet_power.h"
 #include "aggregate_power/base/file.h"
-#include "aggregate_power/base/path.h"
 #include "aggregate_power/base/unicode.h"
 #include "aggregate_power/inputs/benchmark.h"
 #include "aggregate_power/jobs/extended.h"
 #include "aggregate_power/jobs/host_reading.h"
 #include "aggregate_power/jobs/hosts_record.h"
+#include "aggregate_power/jobs/sidecar.h"
 #include "aggregate_power/jobs/verdict.h"
 
 namespace aggregate_power {
 namespace {
-
-// Names of folders may hold anything, line breaks too.
-std::string one_line(const std::string& text) { return printable(text, text.size()); }
 
 class HostsRun {
  public:
@@ -287,13 +284,10 @@ class HostsRun {
   Publication publication() const {
     Publication publication;
     publication.aggregate_path = request_.agg_result;
-    publication.sidecar_path = request_.validation_result;
+    publication.sidecar_path = request_.validation_result.empty()
+                                   ? sidecar_beside(request_.bench_result)
+                                   : request_.validation_result;
     publication.make_sidecar_folder = !request_.validation_result.empty();
-    if (publication.sidecar_path.empty()) {
-      publication.sidecar_path =
-          beside(request_.bench_result,
-                 fmt::format("power_validation_{}.json", plain_stem(request_.bench_result)));
-    }
     publication.valid = content_.reasons.empty();
     publication.edits = schema_2_edits(publication.valid, content_.metrics);
     if (request_.extended) add_extended(publication.edits, extended(publication.sidecar_path));

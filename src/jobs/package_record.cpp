@@ -8,11 +8,6 @@
 namespace aggregate_power {
 namespace {
 
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-
 Json selected_window(const std::optional<PackageWindow>& window) {
   if (!window) return nullptr;
   return {{"window_file", window->file},

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "aggregate_power/base/byte_source.h"
 #include "aggregate_power/base/json.h"
 #include "aggregate_power/base/path.h"
@@ -84,6 +86,10 @@ Json computed_from(const SidecarContent& content) {
 }
 
 }  // namespace
+
+std::string sidecar_beside(const std::string& bench_result) {
+  return beside(bench_result, fmt::format("power_validation_{}.json", plain_stem(bench_result)));
+}
 
 std::string sidecar_text(const SidecarContent& content) {
   const bool valid = content.reasons.empty();

@@ -1,7 +1,6 @@
 // What is JSON and what is not; patches, byte by byte.
 #include "aggregate_power/base/json.h"
 
-#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -9,26 +8,13 @@
 #include <gtest/gtest.h>
 
 #include "aggregate_power/base/error.h"
+#include "test_util.h"
 
 namespace aggregate_power {
 namespace {
 
-// Gives the text in pieces of `size` bytes.
-class PiecewiseSource : public ByteSource {
- public:
-  PiecewiseSource(std::string_view text, std::size_t size) : rest_(text), size_(size) {}
-  std::size_t read(std::span<char> into) override {
-    const std::size_t count = rest_.copy(into.data(), std::min(size_, into.size()));
-    rest_.remove_prefix(count);
-    return count;
-  }
-
- private:
-  std::string_view rest_;
-  std::size_t size_;
-};
-
-constexpr std::size_t kWhole = 1 << 30;
+using test::kWhole;
+using test::StutterSource;
 
 // A member that outlives the call it was given to.
 struct Seen {
@@ -41,7 +27,7 @@ struct Seen {
 
 std::vector<Seen> members(std::string_view text, std::size_t piece = kWhole) {
   std::vector<Seen> seen;
-  PiecewiseSource source(text, piece);
+  StutterSource source(std::string(text), piece);
   scan_json(source, [&](const JsonMember& m) {
     seen.push_back({std::string(m.key), m.kind, std::string(m.scalar), m.key_kept});
   });
@@ -56,7 +42,7 @@ JsonKind kind(std::string_view text) {
 // What is wrong with `text`; empty when nothing is.
 std::string fault(std::string_view text, std::size_t piece = kWhole) {
   try {
-    PiecewiseSource source(text, piece);
+    StutterSource source(std::string(text), piece);
     scan_json(source, [](const JsonMember&) {});
   } catch (const JsonError& error) {
     return error.what();

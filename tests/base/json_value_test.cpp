@@ -104,11 +104,42 @@ TEST(JsonValue, KnowsItsNumbers) {
   }
 }
 
+TEST(JsonValue, BecomesAnIntegerAsInPython) {
+  const std::pair<const char*, std::optional<std::int64_t>> kCases[] = {
+      {"7", 7},
+      {"-7", -7},
+      {"-0", 0},
+      {"100.9", 100},
+      {"-0.5", 0},
+      {"1e3", 1000},
+      {"true", 1},
+      {"false", 0},
+      {"\" 1_0 \"", 10},
+      {"\"-3\"", -3},
+      {"\"\\u0663\"", 3},
+      {"9223372036854775807", 9223372036854775807},
+      {"9223372036854775808", {}},
+      {"9223372036854775808.0", {}},
+      {"NaN", {}},
+      {"Infinity", {}},
+      {"\"1.5\"", {}},
+      {"\"\"", {}},
+      {"null", {}},
+      {"[1]", {}},
+      {"{}", {}},
+  };
+  for (const auto& [text, integer] : kCases) {
+    EXPECT_EQ(parse_json(text).to_int(), integer) << text;
+  }
+}
+
 TEST(JsonValue, IsTruthyAsInPython) {
-  for (const char* const text : {"true", "1", "-1", "0.1", "NaN", "\"0\"", "[0]", "{\"a\":0}"}) {
+  for (const char* const text :
+       {"true", "1", "-0.5", "NaN", "-Infinity", "1e999", "\"0\"", "\" \"", "[0]", "{\"a\":0}"}) {
     EXPECT_TRUE(parse_json(text).is_truthy()) << text;
   }
-  for (const char* const text : {"null", "false", "0", "-0.0", "0e9", "\"\"", "[]", "{}"}) {
+  for (const char* const text :
+       {"null", "false", "0", "-0", "-0.0", "0e9", "1e-400", "\"\"", "[]", "{}"}) {
     EXPECT_FALSE(parse_json(text).is_truthy()) << text;
   }
 }

@@ -51,6 +51,12 @@ TEST(Printable, FitsOnALineOfATerminal) {
   EXPECT_EQ(printable(long_text), cut + "...") << "characters are not cut in half";
 }
 
+TEST(OneLine, CutsNothing) {
+  const std::string name(1000, 'x');
+  EXPECT_EQ(one_line(name + "\n\xFF" + name), name + "?\uFFFD" + name);
+  EXPECT_EQ(one_line(""), "");
+}
+
 // As Python 3.11 decodes them with errors="replace".
 TEST(ReplaceInvalidUtf8, GivesOneReplacementForEachFault) {
   const std::string r = "\xEF\xBF\xBD";

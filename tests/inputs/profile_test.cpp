@@ -10,22 +10,10 @@
 #include <gtest/gtest.h>
 
 #include "aggregate_power/base/error.h"
+#include "test_util.h"
 
 namespace aggregate_power {
 namespace {
-
-// Gives out its bytes a few at a time, so that lines lie across pieces.
-class SlowSource : public ByteSource {
- public:
-  SlowSource(std::string_view bytes, std::size_t piece) : bytes_(bytes), piece_(piece) {}
-  std::size_t read(std::span<char> into) override {
-    return bytes_.read(into.first(std::min(piece_, into.size())));
-  }
-
- private:
-  MemorySource bytes_;
-  std::size_t piece_;
-};
 
 std::string line_of(int input_tokens, int output_tokens, const std::string& error = "null") {
   return fmt::format(
@@ -36,7 +24,7 @@ std::string line_of(int input_tokens, int output_tokens, const std::string& erro
 }
 
 std::vector<ProfileRecord> records_of(const std::string& text, std::size_t piece = 1 << 16) {
-  SlowSource source(text, piece);
+  test::StutterSource source(text, piece);
   std::vector<ProfileRecord> records;
   read_profile_records({source, "p.jsonl"},
                        [&](const ProfileRecord& record) { records.push_back(record); });
@@ -134,6 +122,19 @@ TEST(ReadProfile, NeedsAZoneForTimesWithoutAnOffsetOnly) {
   EXPECT_TRUE(read(aware, line_of(1, 1), none).reasons.empty());
   const ProfileReading berlin = read(naive, line_of(1, 1), {Zone::fixed(3600), {}});
   EXPECT_EQ(berlin.benchmark->window.start_unix_s, 82800);
+}
+
+// Python takes any character between a date and its time, half a surrogate pair too, and none
+// around them.
+TEST(ReadProfile, ReadsStampsWithHalfASurrogatePairAsPythonDoes) {
+  const auto reasons = [](const char* start) {
+    return read(fmt::format(R"({{"start_time": "{}", "end_time": 86403.5}})", start), line_of(1, 1))
+        .reasons.codes();
+  };
+  EXPECT_EQ(reasons(R"(1970-01-02\ud80000:00:00Z)"), std::vector<std::string>{});
+  const std::vector<std::string> invalid = {"profile_window_invalid"};
+  EXPECT_EQ(reasons(R"(\ud8001970-01-02T00:00:00Z)"), invalid);
+  EXPECT_EQ(reasons(R"(1970-01-02T00:00:00Z\udc00)"), invalid);
 }
 
 TEST(ReadProfile, NamesTheFirstFaultAlone) {

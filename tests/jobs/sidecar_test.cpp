@@ -34,6 +34,11 @@ SidecarContent sound() {
   return content;
 }
 
+TEST(SidecarBeside, IsNamedForTheBenchmarkResult) {
+  EXPECT_EQ(sidecar_beside("run.json"), "power_validation_run.json");
+  EXPECT_EQ(sidecar_beside("a.b/run.1.json.gz"), "a.b/power_validation_run.1.json");
+}
+
 TEST(SidecarText, HoldsTheContractsKeysInOrder) {
   EXPECT_EQ(sidecar_text(sound()), R"({
   "schema_version": 1,

@@ -1,5 +1,5 @@
-// JSON as a tree of values, with Python's notions of what is equal: for small files whose every
-// part matters.
+// JSON as a tree of values, and what Python makes of them: for small files whose every part
+// matters.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +45,9 @@ struct JsonValue {
   bool is_finite_number() const;
   // An integer within 64 bits.
   std::optional<std::int64_t> as_integer() const;
+  // As int() has it: numbers lose their fraction, and texts may be numerals. Nothing where that
+  // raises, and beyond 64 bits.
+  std::optional<std::int64_t> to_int() const;
   // What Python's `if value` asks.
   bool is_truthy() const;
 

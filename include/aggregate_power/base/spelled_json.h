@@ -1,19 +1,21 @@
-// Values of a JSON text that is in memory, and what Python makes of them.
+// Values of a JSON text that is in memory, without a tree: for texts of which a few parts matter.
 #pragma once
 
-#include <cstdint>
 #include <initializer_list>
-#include <optional>
-#include <string>
 #include <string_view>
 
-#include "aggregate_power/base/json.h"
+#include "aggregate_power/base/json_value.h"
 
 namespace aggregate_power {
 
 struct SpelledJson {
   JsonKind kind = JsonKind::null;
-  std::string_view spelling;  // empty: there is no such member
+  std::string_view spelling = {};  // empty: there is no such member
+
+  // What it means; of an array or object the kind alone.
+  JsonValue scalar() const;
+  // What Python's `if value` asks.
+  bool is_truthy() const;
 };
 
 struct WantedMember {
@@ -24,15 +26,5 @@ struct WantedMember {
 // Fills in the members that the object `text` has; of a key that is there twice the last counts.
 // False: it is no object. Throws JsonError.
 bool find_members(std::string_view text, std::initializer_list<WantedMember> wanted);
-
-// Nothing when it is no string, or holds half a surrogate pair.
-std::optional<std::string> text_of(const SpelledJson& value);
-
-// As bool() has it: what is empty or zero is false.
-bool is_truthy(const SpelledJson& value);
-
-// As int() has it: numbers lose their fraction, and texts may be numerals. Nothing where that
-// raises, and beyond 64 bits.
-std::optional<std::int64_t> whole_number(const SpelledJson& value);
 
 }  // namespace aggregate_power

@@ -28,6 +28,9 @@ std::optional<std::string> decimal_numeral(std::string_view text);
 // characters, then "..."; bytes that are no text become U+FFFD, and control characters '?'.
 std::string printable(std::string_view text, std::size_t most_characters = 64);
 
+// The same, and all of it: names of files and folders may hold anything, line breaks too.
+std::string one_line(std::string_view text);
+
 // ASCII letters in lower case; everything else as it is.
 std::string lower_ascii(std::string_view text);
 

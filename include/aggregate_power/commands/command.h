@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -13,6 +14,9 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "aggregate_power/base/path.h"
+#include "aggregate_power/base/time.h"
+#include "aggregate_power/inputs/schema.h"
 #include "aggregate_power/jobs/deliver.h"
 
 namespace aggregate_power {
@@ -63,15 +67,46 @@ int tell(bool require_power, const std::function<Delivered()>& job);
 // Whether $REQUIRE_POWER is 1, true or yes.
 bool required_by_environment();
 
-// Options that several commands share. What they set is plain text; parse_zone() and such come
-// after.
+// Options that several commands share. What they set is plain text; zone_of() and such come after.
 struct TelemetryOptionTexts {
-  std::string timestamp_column;
-  std::string power_column;
-  std::string device_column;
+  ColumnNames columns;
   std::string timezone;
 };
 void add_telemetry_options(Command& command, TelemetryOptionTexts& texts);
+
+// Of the commands that work out one run.
+struct RunOptionTexts {
+  std::string agg_result;
+  std::string max_sample_gap = "3";
+  bool extended = false;
+  bool require_power = false;
+  bool dry_run = false;
+};
+void add_agg_result(CLI::App& app, RunOptionTexts& texts);
+// `why` is for those who would change it.
+void add_max_sample_gap(CLI::App& app, RunOptionTexts& texts, const std::string& why = "");
+// --extended, which differs, --require-power and --dry-run.
+void add_outcome_options(CLI::App& app, RunOptionTexts& texts, const std::string& extended);
+
+// What every such request has.
+template <typename Request>
+void set_outcome(Request& request, const RunOptionTexts& texts) {
+  request.agg_result = normal_path(texts.agg_result);
+  request.extended = texts.extended;
+  request.require_power = texts.require_power || required_by_environment();
+  request.dry_run = texts.dry_run;
+}
+
+// The raw benchmark result, which must be given.
+void add_bench_result(CLI::App& app, std::string& path);
+
+// An option that was not given gives no zone, and an empty path.
+std::optional<Zone> zone_of(const std::string& text);
+std::string path_of(const std::string& text);
+
+// What an option's value must be; the message says `what` was expected.
+CLI::Validator expecting(const std::string& what,
+                         const std::function<bool(const std::string&)>& is_good);
 
 // A whole number, a number of seconds, as Python's int() and float() read them.
 CLI::Validator whole_number();
@@ -80,18 +115,14 @@ CLI::Validator seconds();
 // A number between two bounds, both allowed. The parser's own check speaks its own words.
 template <typename T>
 CLI::Validator between(T least, T most) {
-  return CLI::Validator(
-      [=](std::string& text) {
+  const char* const what = std::is_integral_v<T> ? "a whole number" : "a number";
+  return expecting(
+      fmt::format("{} from {} to {}", what, least, most), [=](const std::string& text) {
         T value{};
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        const bool good = error == std::errc() && end == text.data() + text.size() &&
-                          value >= least && value <= most;
-        return good ? std::string()
-                    : fmt::format("expected {} from {} to {}, got '{}'",
-                                  std::is_integral_v<T> ? "a whole number" : "a number", least,
-                                  most, text);
-      },
-      "");
+        return error == std::errc() && end == text.data() + text.size() && value >= least &&
+               value <= most;
+      });
 }
 
 // The option takes no other words than these, and the completion offers them.

@@ -14,6 +14,11 @@ namespace aggregate_power {
 
 using Json = nlohmann::ordered_json;
 
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
 // JSON has no word for a number that is not finite; such a value is left out as null.
 Json number_or_null(std::optional<double> value);
 // An empty text is null.

@@ -85,6 +85,9 @@ inline constexpr const char* kSampleMeanMethod = "mean_of_sample_buckets";
 // Of a window that is the whole of an AIPerf profile; contract.md D.
 inline constexpr const char* kProfileWindowSource = "aiperf_profile_lifecycle";
 
+// Where it goes unless a user says otherwise: power_validation_STEM.json.
+std::string sidecar_beside(const std::string& bench_result);
+
 std::string sidecar_text(const SidecarContent& content);
 
 // What an audit record of sidecar_text() says of the run, for those who come to it again.
