@@ -1,4 +1,7 @@
 // aggregate-power agentic: one run of agents, as AIPerf profiled it.
+#include <cstdlib>
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "aggregate_power/base/error.h"
@@ -6,6 +9,7 @@
 #include "aggregate_power/base/python_number.h"
 #include "aggregate_power/commands/command.h"
 #include "aggregate_power/jobs/agentic.h"
+#include "aggregate_power/jobs/agentic_nodes.h"
 
 namespace aggregate_power {
 namespace {
@@ -15,14 +19,55 @@ struct Texts {
   std::string agg_result;
   std::string expected_num_gpus;
   std::string max_sample_gap = "3";
+  std::string power_dir;
+  std::optional<std::string> logs_root;
+  std::optional<std::string> expected_producer_sha;
+  std::string expected_cpu_source;
+  bool salvage = false;
   bool extended = false;
   bool require_power = false;
   bool dry_run = false;
   TelemetryOptionTexts telemetry;
 };
 
-int run(const Texts& texts) {
-  if (texts.agg_result == "-") throw Error("--agg-result: expected a file");
+// Options that only one of the two ways takes.
+void refuse_mixture(const CLI::App& app) {
+  constexpr const char* kOfPackage[] = {"--logs-root", "--expected-producer-sha",
+                                        "--expected-cpu-source", "--salvage"};
+  constexpr const char* kOfNode[] = {"--expected-num-gpus", "--max-sample-gap",
+                                     "--timestamp-column",  "--power-column",
+                                     "--device-column",     "--timezone"};
+  const bool of_package = app.count("--power-dir") > 0;
+  for (const char* const option : kOfPackage) {
+    if (!of_package && app.count(option) > 0) {
+      throw Error(fmt::format("{}: is for a run on several nodes: give --power-dir too", option));
+    }
+  }
+  for (const char* const option : kOfNode) {
+    if (of_package && app.count(option) > 0) {
+      throw Error(fmt::format("{}: is for a run on one node, not for --power-dir", option));
+    }
+  }
+}
+
+AgenticNodesRequest nodes_request_of(const Texts& texts) {
+  AgenticNodesRequest request;
+  request.result_dir = normal_path(texts.result_dir);
+  request.agg_result = normal_path(texts.agg_result);
+  request.power_dir = normal_path(texts.power_dir);
+  const char* const root = std::getenv("POWER_RESULT_ROOT");
+  request.logs_root = normal_path(texts.logs_root.value_or(root == nullptr ? "LOGS" : root));
+  const char* const pin = std::getenv("POWER_PRODUCER_SHA");
+  request.expected_producer_sha = texts.expected_producer_sha.value_or(pin == nullptr ? "" : pin);
+  if (!texts.expected_cpu_source.empty()) request.expected_cpu_source = texts.expected_cpu_source;
+  request.salvage = texts.salvage;
+  request.extended = texts.extended;
+  request.require_power = texts.require_power || required_by_environment();
+  request.dry_run = texts.dry_run;
+  return request;
+}
+
+AgenticRequest request_of(const Texts& texts) {
   AgenticRequest request;
   request.result_dir = normal_path(texts.result_dir);
   request.agg_result = normal_path(texts.agg_result);
@@ -36,7 +81,39 @@ int run(const Texts& texts) {
   request.columns = {texts.telemetry.timestamp_column, texts.telemetry.power_column,
                      texts.telemetry.device_column};
   if (!texts.telemetry.timezone.empty()) request.zone = Zone::parse(texts.telemetry.timezone);
+  return request;
+}
+
+int run(const Texts& texts, const CLI::App& app) {
+  refuse_mixture(app);
+  if (texts.agg_result == "-") throw Error("--agg-result: expected a file");
+  if (app.count("--power-dir") > 0) {
+    const AgenticNodesRequest request = nodes_request_of(texts);
+    return tell(request.require_power, [&] { return aggregate_agentic_nodes(request); });
+  }
+  const AgenticRequest request = request_of(texts);
   return tell(request.require_power, [&] { return aggregate_agentic(request); });
+}
+
+void add_package_options(CLI::App& app, Texts& texts) {
+  add_option(app, "--power-dir", texts.power_dir,
+             "Folder of a dcgm-power package: the run is of several nodes, and the result folder "
+             "that of one load, with its agentic_power_concurrency_N.json")
+      ->type_name("FOLDER");
+  add_option(app, "--logs-root", texts.logs_root,
+             "Folder below which the result folder lies, and the package's windows name their "
+             "results (default: $POWER_RESULT_ROOT, else LOGS)")
+      ->type_name("FOLDER");
+  add_option(app, "--expected-producer-sha", texts.expected_producer_sha,
+             "Commit of the package's recorder that is trusted (default: $POWER_PRODUCER_SHA)")
+      ->type_name("SHA");
+  app.add_flag("--salvage", texts.salvage,
+               "What is wrong with other windows of the package, or with rows far from this one, "
+               "does not void this one; the record counts it");
+  add_option(app, "--expected-cpu-source", texts.expected_cpu_source,
+             "Source that CPU power of the package must come from, such as acpi; without the "
+             "option it may hold none")
+      ->type_name("SOURCE");
 }
 
 }  // namespace
@@ -45,15 +122,19 @@ Command agentic_command() {
   auto texts = std::make_shared<Texts>();
   Command command;
   command.options = std::make_unique<CLI::App>(
-      "Power and energy of a run of agents on one node: the window and the counts come from "
-      "AIPerf's profile in its result folder.",
+      "Power and energy of a run of agents: on one node, the window and the counts come from "
+      "AIPerf's profile in its result folder; on several, from the formal result there, and the "
+      "power from the package of the nodes' recorder.",
       "aggregate-power agentic");
-  command.usage = "--result-dir FOLDER --agg-result FILE [OPTIONS]";
+  command.usage =
+      "--result-dir FOLDER --agg-result FILE [OPTIONS]\n"
+      "       aggregate-power agentic --result-dir FOLDER --agg-result FILE --power-dir FOLDER "
+      "[OPTIONS]";
   command.first_choice = {"--result-dir", "--agg-result", "--expected-num-gpus", "--require-power"};
   CLI::App& app = *command.options;
   add_option(app, "--result-dir", texts->result_dir,
-             "Folder of aiperf_artifacts and gpu_metrics.csv; agentic_power_window.json and "
-             "power_validation.json are written there")
+             "Folder of aiperf_artifacts and gpu_metrics.csv; agentic_power_window.json (on one "
+             "node) and power_validation.json are written there")
       ->type_name("FOLDER")
       ->required();
   add_option(app, "--agg-result", texts->agg_result, "Aggregate result, patched in place")
@@ -68,6 +149,7 @@ Command agentic_command() {
              "(default: 3)")
       ->type_name("SECONDS")
       ->check(seconds());
+  add_package_options(app, *texts);
   app.add_flag("--extended", texts->extended,
                "Also the percentiles of power, the GPUs' states and the audit summary that today's "
                "dashboard takes");
@@ -82,11 +164,13 @@ Command agentic_command() {
           "before that gpu_metrics_context.json, and at last local)");
   command.examples =
       "aggregate-power agentic --result-dir results --agg-result run.json --expected-num-gpus 8\n"
-      "aggregate-power agentic --result-dir results --agg-result run.json --dry-run";
+      "aggregate-power agentic --result-dir results --agg-result run.json --dry-run\n"
+      "aggregate-power agentic --result-dir LOGS/agentic/conc_16 --agg-result run_conc16.json "
+      "--power-dir LOGS/power --logs-root LOGS --expected-producer-sha SHA";
   command.exit_statuses =
       "0 done, also when power is not valid (the reason is recorded); 1 when power is required and "
       "not valid; 2 for wrong options";
-  command.run = [texts] { return run(*texts); };
+  command.run = [texts, options = command.options.get()] { return run(*texts, *options); };
   return command;
 }
 

@@ -22,8 +22,7 @@ constexpr Entry kEnvironment[] = {
      "the telemetry, when there is no --csv; no other file is taken when that one is absent"},
     {"POWER_ARTIFACT_DIR, POWER_RESULT_ROOT, POWER_PRODUCER_SHA",
      "of multinode: what --power-dir, --logs-root and --expected-producer-sha are when they are "
-     "not "
-     "given"},
+     "not given; of agentic --power-dir the last two"},
     {"REQUIRE_POWER", "1, true or yes, in capitals or not: the same as --require-power"},
     {"TZ",
      "the zone 'local': that of stamps without an offset where nothing else says theirs, and of "

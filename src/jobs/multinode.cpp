@@ -26,6 +26,7 @@ PackageQuestion question_of(const MultinodeRequest& request) {
   question.salvage = request.salvage;
   question.extended = request.extended;
   question.expected_cpu_source = request.expected_cpu_source;
+  question.refusal = request.refusal;
   return question;
 }
 
@@ -76,6 +77,7 @@ Delivered multinode(const MultinodeRequest& request) {
   record.benchmark_result = request.bench_result;
   record.expected_producer_sha = request.expected_producer_sha;
   record.salvage = request.salvage;
+  record.window_source = request.window_source;
 
   FinishedRun run;
   run.reasons = verdict.reasons;
@@ -86,7 +88,8 @@ Delivered multinode(const MultinodeRequest& request) {
           ? beside(request.bench_result,
                    fmt::format("power_validation_{}.json", plain_stem(request.bench_result)))
           : request.validation_result;
-  publication.make_sidecar_folder = !request.validation_result.empty();
+  publication.make_sidecar_folder =
+      !request.validation_result.empty() && request.make_validation_folder;
   publication.valid = claims_power(verdict);
   publication.edits = package_edits(
       verdict, publication.sidecar_path.substr(publication.sidecar_path.rfind('/') + 1));

@@ -113,10 +113,12 @@ class Judging {
     BenchmarkReading reading = read_result();
     verdict_.benchmark = reading.benchmark;
     concurrency_ = reading.max_concurrency;
-    judge_package(reading);
+    verdict_.is_refused = !question_.refusal.empty();
+    if (!verdict_.is_refused) judge_package(reading);
     measure_fleet();
-    measure_cpus();
-    for (const Reasons::Entry& entry : reading.reasons.entries()) add(entry.reason, entry.detail);
+    if (!verdict_.is_refused) measure_cpus();
+    const Reasons& others = verdict_.is_refused ? question_.refusal : reading.reasons;
+    for (const Reasons::Entry& entry : others.entries()) add(entry.reason, entry.detail);
     if (!verdict_.reasons.empty()) verdict_.metrics.clear();
     return std::move(verdict_);
   }

@@ -16,6 +16,7 @@ struct PackageRecord {
   std::string expected_producer_sha;  // empty: nobody said
   bool is_pin_of_package = false;     // power-producer-sha.txt said so, not the caller
   bool salvage = false;
+  std::string window_source;     // where the window was taken from; empty: a benchmark result
   std::optional<Origin> origin;  // of runs in bulk
 };
 

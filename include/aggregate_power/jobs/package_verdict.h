@@ -39,6 +39,7 @@ struct PackageQuestion {
   bool salvage = false;               // what concerns other windows only does not void this one
   bool extended = false;              // with all that --extended asks for
   std::optional<std::string> expected_cpu_source;
+  Reasons refusal;  // why the package is not looked at; empty: it is
 };
 
 struct PackageGpu {
@@ -50,6 +51,7 @@ struct PackageGpu {
 
 struct PackageVerdict {
   std::optional<Benchmark> benchmark;
+  bool is_refused = false;            // without a look at the package
   Reasons reasons;                    // empty: valid
   std::vector<std::string> failures;  // what is behind them, a sentence each
   std::optional<PackageWindow> window;
