@@ -174,7 +174,6 @@ constexpr auto kRows = std::to_array<Row>({
     ROW(timezone_ambiguous,
         "the recording does not show in which time zone its stamps are: give it with --timezone, "
         "or in STEM_context.json beside STEM.csv"),
-    ROW(agentic_run, "agentic runs of several nodes are not done yet"),
     ROW(aggregate_in_archive, "files in archives are not replaced: give --output FOLDER"),
     ROW(archive_unreadable,
         "check its rights and the room in $TMPDIR; where it is cut off or damaged, fetch it again"),

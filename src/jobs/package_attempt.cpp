@@ -8,6 +8,7 @@
 
 #include "aggregate_power/base/hash.h"
 #include "aggregate_power/base/unicode.h"
+#include "aggregate_power/jobs/agentic_gates.h"
 #include "aggregate_power/jobs/aggregate_text.h"
 #include "aggregate_power/jobs/artifact_names.h"
 
@@ -93,7 +94,7 @@ std::string pin_of(const PackageFolders& package) {
 }  // namespace
 
 PackageAttempt attempt_package(const PackageFolders& package, const Place& benchmark,
-                               const std::string& run, std::string_view aggregate,
+                               const StoredRun& run, std::string_view aggregate,
                                const RevisionOptions& options) {
   PackageAttempt attempt;
   for (const auto& [role, place] : files_of(package, benchmark)) {
@@ -111,8 +112,19 @@ PackageAttempt attempt_package(const PackageFolders& package, const Place& bench
   question.place = place_of(package);
   question.result_name = benchmark.shown;
   question.result = benchmark.tree->open(benchmark.path);
-  question.gpus = counts_of(run, aggregate);
   question.expected_producer_sha = attempt.producer_sha;
+  if (run.layout == Layout::agentic) {
+    AgenticGates gates = try_gates({question.place.tree,
+                                    benchmark.folder->path,
+                                    question.place.logs_root,
+                                    std::string(aggregate),
+                                    {},
+                                    attempt.producer_sha});
+    question.gpus = gates.gpus;
+    question.refusal = std::move(gates.reasons);
+  } else {
+    question.gpus = counts_of(run.name, aggregate);
+  }
   question.salvage = options.salvage;
   attempt.verdict = judge_package(question);
   return attempt;

@@ -218,11 +218,20 @@ def sidecar_faults(data, expected, store=None):
 
 
 def agentic_faults(record, expected):
+    origin = record["computed_from"]
+    if expected.has_package:
+        if origin.get("window_source") != "aiperf_multinode_custom_benchmark":
+            yield "the window's source is not told"
+        # Of what was refused without a look at the package.
+        if ("window_source" in record) != any(reason.startswith(("agentic_", "expected_producer_"))
+                                              for reason in expected.reasons):
+            yield f"the record's keys are {list(record)}"
+        return
     count, joules = expected.failed_requests
     found = record.get("failed_requests", {})
     if found.get("count") != count or abs(found.get("energy_share_j", -1) - joules) > 1e-5:
         yield f"failed_requests is {found}, expected {count} and {joules}"
-    if record["computed_from"].get("window_source") != "aiperf_profile_lifecycle":
+    if origin.get("window_source") != "aiperf_profile_lifecycle":
         yield "the window's source is not told"
 
 
@@ -230,13 +239,13 @@ def input_faults(inputs, expected, store):
     roles = {"telemetry", "benchmark_result", "aggregate_result"}
     zone_files = {"timezone_file", "timezone_offset_file"}
     known = roles | zone_files | {"energy_start", "energy_end"}
-    if expected.layout == "agentic":
-        roles |= {"profile_summary"}
-        known |= {"profile_summary", "profile_timezone_offset"}
-    if expected.layout == "multinode":
+    if expected.has_package:
         roles = {"benchmark_result", "aggregate_result", "manifest.json", "samples.csv", "windows"}
         known = roles | {role for role in inputs if role == "power-producer-sha.txt"
                          or role.startswith(("windows/", "result/"))}
+    elif expected.layout == "agentic":
+        roles |= {"profile_summary"}
+        known |= {"profile_summary", "profile_timezone_offset"}
     if not roles <= set(inputs) <= known:
         yield f"the inputs are {sorted(inputs)}"
     if expected.zone_source == "file" and not zone_files & set(inputs):

@@ -98,7 +98,6 @@ enum class Reason {
   benchmark_result_missing,
   pairing_ambiguous,
   timezone_ambiguous,
-  agentic_run,
   aggregate_in_archive,
   archive_unreadable,
   folder_unreadable,
