@@ -48,8 +48,9 @@ constexpr Entry kFiles[] = {
     {"NODES/HOST/gpu_metrics.csv",
      "read by multinode --nodes NODES: the telemetry of each host; or the only other CSV there"},
     {"LOGS/power",
-     "read by multinode: a dcgm-power package with manifest.json, samples.csv, windows/*.json and "
-     "perhaps cpu/samples.csv; its windows name their original results below LOGS"},
+     "read by multinode, and by agentic --power-dir: a dcgm-power package with manifest.json, "
+     "samples.csv, windows/*.json and perhaps cpu/samples.csv; its windows name their original "
+     "results below LOGS"},
     {"the benchmark result", "read: the window and the counts"},
     {"the aggregate result", "read, and replaced by itself with our members in it"},
     {"power_validation_STEM.json",
@@ -59,6 +60,8 @@ constexpr Entry kFiles[] = {
      "read by agentic, in the result folder, or in the first folder below aiperf_artifacts that "
      "has "
      "them: the window and the counts"},
+    {"agentic_power_concurrency_N.json",
+     "read by agentic --power-dir in the result folder: the window and the counts"},
     {"agentic_power_window.json, power_validation.json",
      "written by agentic into the result folder: the window and the counts as a benchmark result, "
      "and the audit record"},
