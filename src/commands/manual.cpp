@@ -61,7 +61,8 @@ constexpr Entry kFiles[] = {
      "has "
      "them: the window and the counts"},
     {"agentic_power_concurrency_N.json",
-     "read by agentic --power-dir in the result folder: the window and the counts"},
+     "read by agentic --power-dir in the result folder: the window and the counts; of AIPerf's "
+     "files then only profile_export.jsonl, for what failed requests used"},
     {"agentic_power_window.json, power_validation.json",
      "written by agentic into the result folder: the window and the counts as a benchmark result, "
      "and the audit record"},

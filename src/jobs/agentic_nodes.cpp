@@ -1,8 +1,14 @@
 // One load of agents on several nodes, end to end.
 #include "aggregate_power/jobs/agentic_nodes.h"
 
+#include <exception>
+
+#include <fmt/format.h>
+
 #include "aggregate_power/base/file.h"
+#include "aggregate_power/base/tree.h"
 #include "aggregate_power/jobs/agentic_gates.h"
+#include "aggregate_power/jobs/failed_requests.h"
 #include "aggregate_power/jobs/multinode.h"
 #include "aggregate_power/jobs/sidecar.h"
 
@@ -29,12 +35,20 @@ Delivered aggregate_agentic_nodes(const AgenticNodesRequest& request) {
   package.expected_producer_sha = request.expected_producer_sha;
   package.expected_cpu_source = request.expected_cpu_source;
   package.refusal = gates.reasons;
+  std::string doubt;
+  try {
+    package.failed_requests = failed_requests_in(disk_tree(), request.result_dir);
+  } catch (const std::exception& error) {
+    doubt = fmt::format("failed requests are not known: {}", error.what());
+  }
   package.window_source = kFormalWindowSource;
   package.salvage = request.salvage;
   package.extended = request.extended;
   package.require_power = request.require_power;
   package.dry_run = request.dry_run;
-  return multinode(package);
+  Delivered delivered = multinode(package);
+  if (!doubt.empty()) delivered.err.insert(delivered.err.begin(), doubt);
+  return delivered;
 }
 
 }  // namespace aggregate_power

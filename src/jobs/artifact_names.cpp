@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -113,6 +114,28 @@ std::optional<std::string> agentic_concurrency(std::string_view run, std::string
   if (!rest || rest->empty()) return rest ? std::optional<std::string>("") : std::nullopt;
   const auto number = between(*rest, "_conc", "");
   return number ? concurrency(*number) : std::nullopt;
+}
+
+std::optional<std::string> find_records(const Tree& tree, const std::string& profile_folder) {
+  const auto in = [&](const std::string& prefix) -> std::optional<std::string> {
+    for (const std::string_view compression : kCompressions) {
+      std::string path = fmt::format("{}{}{}", prefix, kProfileRecords, compression);
+      if (tree.find_file(fmt::format("{}/{}", profile_folder, path))) return path;
+    }
+    return std::nullopt;
+  };
+  if (auto records = in("")) return records;
+  if (!tree.has_folder(profile_folder)) return std::nullopt;
+  std::set<std::string> folders;
+  tree.list(profile_folder, [&](const TreeEntry& entry) {
+    const bool is_folder =
+        entry.kind == TreeEntry::Kind::folder || entry.kind == TreeEntry::Kind::folder_link;
+    if (is_folder) folders.insert(entry.name);
+  });
+  for (const std::string& folder : folders) {
+    if (auto records = in(folder + "/")) return records;
+  }
+  return std::nullopt;
 }
 
 bool is_records_name(std::string_view name) { return is_compressed_or(name, kProfileRecords); }

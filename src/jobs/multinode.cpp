@@ -26,6 +26,7 @@ PackageQuestion question_of(const MultinodeRequest& request) {
   question.salvage = request.salvage;
   question.extended = request.extended;
   question.expected_cpu_source = request.expected_cpu_source;
+  question.with_power = request.failed_requests && request.failed_requests->count > 0;
   question.refusal = request.refusal;
   return question;
 }
@@ -78,6 +79,9 @@ Delivered multinode(const MultinodeRequest& request) {
   record.expected_producer_sha = request.expected_producer_sha;
   record.salvage = request.salvage;
   record.window_source = request.window_source;
+  if (request.failed_requests && !verdict.is_refused) {
+    record.failed_requests = failed_requests(*request.failed_requests, verdict);
+  }
 
   FinishedRun run;
   run.reasons = verdict.reasons;
@@ -108,6 +112,7 @@ Delivered multinode(const MultinodeRequest& request) {
   for (const std::string& path : verdict.results) {
     publication.inputs.push_back(path_below(request.logs_root, path));
   }
+  if (request.failed_requests) publication.inputs.push_back(request.failed_requests->name);
   if (run.reasons.empty()) {
     run.success_line = success_line(verdict, request.agg_result);
     for (const auto& [name, count] : verdict.salvaged) {

@@ -88,6 +88,9 @@ std::string package_record_text(const PackageVerdict& verdict, const PackageReco
   if (verdict.fleet) json["power_percentile_method"] = kPercentileMethod;
   json["metrics"] = metrics_json(reasons.empty() ? verdict.metrics : Metrics());
   if (verdict.cpu) json["cpu_power"] = cpu_power_json(*verdict.cpu);
+  if (record.failed_requests) {
+    json["failed_requests"] = failed_requests_json(*record.failed_requests, reasons.empty());
+  }
   if (verdict.is_refused && !record.window_source.empty()) {
     json["window_source"] = record.window_source;
   }

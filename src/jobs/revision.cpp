@@ -182,6 +182,7 @@ class Reviser {
     record.expected_producer_sha = attempt.producer_sha;
     record.is_pin_of_package = options_.expected_producer_sha.empty();
     record.salvage = options_.salvage;
+    record.failed_requests = attempt.failed_requests;
     if (run_is_agentic()) record.window_source = kFormalWindowSource;
     record.origin = package_options_as_given();
     record.origin->inputs = std::move(attempt.inputs);

@@ -258,22 +258,13 @@ std::vector<std::string> folders_in(const Place& folder) {
   return names;
 }
 
-// In aiperf_artifacts, else in the first folder there that has them.
-std::optional<Place> records_in(const std::shared_ptr<const Place>& profile) {
-  if (auto records = maybe_compressed_in(profile, kProfileRecords)) return records;
-  for (const std::string& name : folders_in(*profile)) {
-    const auto nested = std::make_shared<const Place>(child(profile, name));
-    if (auto records = maybe_compressed_in(nested, kProfileRecords)) return records;
-  }
-  return std::nullopt;
-}
-
 void find_pieces(const std::shared_ptr<const Place>& folder, PieceKind kind, int level,
                  std::vector<Place>& pieces) {
   if (level > kMostLevels) return;
   const bool is_profile = last_name(folder->path) == kProfileFolder;
   if (is_profile && kind == PieceKind::benchmark_result) {
-    if (auto records = records_in(folder)) pieces.push_back(std::move(*records));
+    const auto records = find_records(*folder->tree, folder->path);
+    if (records) pieces.push_back(*file_below(*folder, *records));
   }
   if (is_profile) return;
   if (kind == PieceKind::telemetry) {

@@ -7,6 +7,7 @@ out.
 
 usage: tests/agentic/nodes_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
 """
+import gzip
 import json
 import pathlib
 import shutil
@@ -191,6 +192,73 @@ def package_faults(ground, checks):
     bed.power.mkdir()
     checks.add("an empty package", is_void(bed, ["manifest_missing"], refused=False))
     checks.add("another recorder", is_void(ground.bed(), ["producer_commit_mismatch"], refused=False, pin="ab" * 20))
+
+
+# ---- Failed requests
+
+def request(start_s, end_s, failed=False, phase="profiling"):
+    """In flight from and to so many seconds behind the load's start."""
+    return {"metadata": {"request_start_ns": int((1000 + start_s) * 10**9), "benchmark_phase": phase,
+                         "request_end_ns": int((1000 + end_s) * 10**9)},
+            "metrics": {}, "error": {"code": 499} if failed else None}
+
+
+def with_requests(bed, *requests, folder="aiperf_artifacts", pack=bytes, name="profile_export.jsonl"):
+    profile = bed.results / folder
+    profile.mkdir(parents=True)
+    (profile / name).write_bytes(pack("".join(json.dumps(one) + "\n" for one in requests).encode()))
+    return bed
+
+
+def told(count, joules):
+    return {"count": count, "energy_share_j": joules, "method": "power_shared_equally_by_requests_in_flight"}
+
+
+def failed_requests(ground, checks):
+    """1,400 W are shared equally by the requests in flight."""
+    good, bad = request(0, 60), request(0, 30, failed=True)
+    record_keys = [*RECORD_KEYS[:-1], "failed_requests", "computed_from"]
+    for name, bed, wanted in (
+            ("none", with_requests(ground.bed(), good), told(0, 0.0)),
+            # For 30 s one of two.
+            ("one", with_requests(ground.bed(), good, bad), told(1, 21000.0)),
+            ("its end behind the load's", with_requests(ground.bed(), request(30, 90, failed=True)), told(1, 42000.0)),
+            ("in the warm-up", with_requests(ground.bed(), good, request(-5, 20, True, "warmup")), told(0, 0.0)),
+            ("beside the warm-up", with_requests(ground.bed(), request(-5, 30, phase="warmup"), bad), told(1, 21000.0)),
+            ("compressed, a folder below", with_requests(
+                ground.bed(), good, bad, folder="aiperf_artifacts/run_1", pack=gzip.compress,
+                name="profile_export.jsonl.gz"), told(1, 21000.0)),
+            ("not in the load at all", with_requests(ground.bed(), request(90, 95, failed=True)), told(1, None)),
+            ("not told when", with_requests(ground.bed(), {"metadata": {}, "error": "lost"}), told(1, None))):
+        done = bed.run("--require-power")
+        checks.add(f"failed requests: {name}", differences("status", (done.returncode, done.err), (0, ""))
+                   + differences("record", bed.record.get("failed_requests"), wanted)
+                   + differences("keys", list(bed.record), record_keys)
+                   + differences("aggregate", bed.row, {"hw": "gb200"} | DISAGG | VERDICT | METRICS))
+    plain, both = with_requests(ground.bed(), good, bad), with_requests(ground.bed(), good, bad)
+    plain.run()
+    both.run("--extended")
+    checks.add("failed requests: extended", differences("record", both.record["failed_requests"], told(1, 21000.0))
+               + differences("metrics", plain.record["metrics"],
+                             {key: both.record["metrics"].get(key) for key in plain.record["metrics"]}))
+    bed = with_requests(ground.bed(), good, bad)
+    bed.lines(lambda rows: [row for row in rows if not 1020 < float(row[1]) < 1025])
+    bed.run()
+    checks.add("failed requests: not valid", differences("record", bed.record["failed_requests"], told(1, None)))
+    bed.run(pin="5e")
+    checks.add("failed requests: refused", differences("record", "failed_requests" in bed.record, False))
+    bed = with_requests(ground.bed(), good, pack=lambda data: data + b'{"metadata')
+    done = bed.run("--require-power")
+    message = "aggregate-power: failed requests are not known: LOGS/agentic/conc_4/aiperf_artifacts/profile_export.jsonl:2:"
+    checks.add("failed requests: broken records", differences("status", done.returncode, 0)
+               + differences("record", list(bed.record), RECORD_KEYS)
+               + ([] if done.err.startswith(message) else [done.err]))
+    bed = with_requests(ground.bed(), good, bad)
+    bed.record_path.symlink_to("aiperf_artifacts/profile_export.jsonl")
+    before = patching.contents(bed.results)
+    done = bed.run("--require-power")
+    checks.add("failed requests: the record would overwrite them", differences("status", done.returncode, 1)
+               + differences("files", patching.contents(bed.results), before))
 
 
 # ---- Gates
@@ -392,7 +460,7 @@ def inputs_stay(ground, checks):
 
 
 def main():
-    tests = (disaggregated, aggregated, places, loads, package_faults, aggregates, topology, formal_results, outside,
+    tests = (disaggregated, aggregated, places, loads, package_faults, failed_requests, aggregates, topology, formal_results, outside,
              producer_sha, several_gates, dry_runs, extended, cpus, mixtures, inputs_stay)
     wanted = sys.argv[1:]
     checks = patching.Checks()

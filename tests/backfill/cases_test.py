@@ -326,6 +326,14 @@ def loads_of_agents(root, checks):
     same(checks, "nothing is written beside the results", [], list(logs.rglob("power_validation*")))
     same(checks, "a second time", ["unchanged"], outcome())
     same(checks, "by their hashes", ["unchanged"], outcome("--verify"))
+    profile = logs / "agentic" / "conc_4" / "aiperf_artifacts"
+    profile.mkdir()
+    request = {"metadata": {"request_start_ns": 1000 * 10**9, "request_end_ns": 1010 * 10**9}, "error": "lost"}
+    (profile / "profile_export.jsonl").write_text(json.dumps(request) + "\n")
+    same(checks, "with a profile", ["patched"], outcome())
+    same(checks, "its failed request", (1, 14000.0), tuple(
+        record("4")["failed_requests"][key] for key in ("count", "energy_share_j")))
+    same(checks, "a second time", ["unchanged"], outcome())
 
     aggregate = bmk / "r_conc4.json"
     whole = aggregate.read_text()

@@ -218,21 +218,20 @@ def sidecar_faults(data, expected, store=None):
 
 
 def agentic_faults(record, expected):
-    origin = record["computed_from"]
-    if expected.has_package:
-        if origin.get("window_source") != "aiperf_multinode_custom_benchmark":
-            yield "the window's source is not told"
-        # Of what was refused without a look at the package.
-        if ("window_source" in record) != any(reason.startswith(("agentic_", "expected_producer_"))
-                                              for reason in expected.reasons):
-            yield f"the record's keys are {list(record)}"
+    source = "aiperf_multinode_custom_benchmark" if expected.has_package else "aiperf_profile_lifecycle"
+    if record["computed_from"].get("window_source") != source:
+        yield "the window's source is not told"
+    # Of what was refused without a look at the package.
+    refused = any(reason.startswith(("agentic_", "expected_producer_")) for reason in expected.reasons)
+    if ("window_source" in record) != refused or ("failed_requests" in record) == refused:
+        yield f"the record's keys are {list(record)}"
+    if refused:
         return
     count, joules = expected.failed_requests
-    found = record.get("failed_requests", {})
-    if found.get("count") != count or abs(found.get("energy_share_j", -1) - joules) > 1e-5:
+    found = record["failed_requests"]
+    share = found["energy_share_j"]
+    if found["count"] != count or (share is None) != (joules is None) or abs((share or 0) - (joules or 0)) > 1e-5:
         yield f"failed_requests is {found}, expected {count} and {joules}"
-    if origin.get("window_source") != "aiperf_profile_lifecycle":
-        yield "the window's source is not told"
 
 
 def input_faults(inputs, expected, store):
@@ -243,6 +242,9 @@ def input_faults(inputs, expected, store):
         roles = {"benchmark_result", "aggregate_result", "manifest.json", "samples.csv", "windows"}
         known = roles | {role for role in inputs if role == "power-producer-sha.txt"
                          or role.startswith(("windows/", "result/"))}
+        if expected.layout == "agentic":
+            roles |= {"profile_records"}
+            known |= roles
     elif expected.layout == "agentic":
         roles |= {"profile_summary"}
         known |= {"profile_summary", "profile_timezone_offset"}

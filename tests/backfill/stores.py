@@ -61,7 +61,7 @@ class Expected:
     also: tuple = ()  # other outcomes that the specification leaves open
     optional: bool = False  # whether there is a line is left open too
     inputs: dict = field(default_factory=dict)  # role: path below the store, where it is a file
-    failed_requests: tuple | None = None  # of an agentic run on one node: how many, and their joules
+    failed_requests: tuple | None = None  # of an agentic run: how many, and their joules
 
     @property
     def has_package(self):
@@ -904,8 +904,13 @@ class StoreMaker:
             folder = pathlib.Path(folder)
             package.write(folder)
             results = folder / "LOGS" / loads[0].folder
-            (results / "aiperf_artifacts").mkdir()
-            (results / "aiperf_artifacts" / "profile_export.jsonl").write_text("{}\n")
+            requests = [(die.randint(1, 5), die.choice([0, 0, 1, 3])) for _ in loads]  # that succeed, and fail
+            for load, (good, bad) in zip(loads, requests):
+                profile = folder / "LOGS" / load.folder / "aiperf_artifacts"
+                profile.mkdir()
+                sound = profile_record(int(load.start), int(load.end), 1, 1)
+                (profile / "profile_export.jsonl").write_text("".join(
+                    json.dumps(record) + "\n" for record in [sound] * good + [sound | {"error": "lost"}] * bad))
             formal = results / f"{loads[0].stem}.json"
             pin = "" if "no pin" in (fault or "") else PIN[:9] if fault == "short pin" else PIN
             if pin:
@@ -932,12 +937,14 @@ class StoreMaker:
                  for folder, is_archived in archived.items()}
         outcome, reasons = self.AGENTIC_PACKAGE_FAULTS[fault] if fault else ("patched", [])
         for folder in folders:
-            for load in loads:
+            for load, (good, bad) in zip(loads, requests):
                 run = f"{name}_conc{load.concurrency}"
+                joules = sum(gpu.watts for gpu in gpus) * (load.end - load.start) * bad / (good + bad)
                 self.expected.append(Expected(
                     run, "agentic", f"{shown[folder]}{run}.json", outcome, reasons,
                     {} if fault else self.metrics_of_package(gpus, load, load.result()),
-                    zone_source="stamps", kind=AGENTIC_NODES, archived=archived[folder]))
+                    zone_source="stamps", kind=AGENTIC_NODES, archived=archived[folder],
+                    failed_requests=(bad, None if fault else joules)))
 
     def odd_name(self):
         for name in ODD_NAMES:

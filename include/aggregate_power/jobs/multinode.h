@@ -6,6 +6,7 @@
 #include <string>
 
 #include "aggregate_power/jobs/deliver.h"
+#include "aggregate_power/jobs/failed_requests.h"
 #include "aggregate_power/jobs/package_verdict.h"
 
 namespace aggregate_power {
@@ -20,7 +21,8 @@ struct MultinodeRequest {
   RoleCounts gpus;
   std::string expected_producer_sha;  // empty: none
   std::optional<std::string> expected_cpu_source;
-  Reasons refusal;            // why the package is not looked at; empty: it is
+  Reasons refusal;  // why the package is not looked at; empty: it is
+  std::optional<FailedRequestsRequest> failed_requests;  // of agents
   std::string window_source;  // for the record; empty: a benchmark result
   bool salvage = false;
   bool extended = false;  // the consumer's further keys too

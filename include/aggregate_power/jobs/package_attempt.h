@@ -17,7 +17,8 @@ namespace aggregate_power {
 
 struct PackageAttempt {
   PackageVerdict verdict;
-  std::string producer_sha;  // that was asked for
+  std::string producer_sha;                       // that was asked for
+  std::optional<FailedRequests> failed_requests;  // of agents
   std::vector<InputFile> inputs;
   std::vector<std::pair<std::string, FileFacts>> opened;  // on disk, as they were then
 };
