@@ -1,4 +1,7 @@
 // aggregate-power agentic: one run of agents, as AIPerf profiled it.
+#include <cstdlib>
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "aggregate_power/base/error.h"
@@ -6,6 +9,7 @@
 #include "aggregate_power/base/python_number.h"
 #include "aggregate_power/commands/command.h"
 #include "aggregate_power/jobs/agentic.h"
+#include "aggregate_power/jobs/agentic_nodes.h"
 
 namespace aggregate_power {
 namespace {
@@ -13,12 +17,50 @@ namespace {
 struct Texts {
   std::string result_dir;
   std::string expected_num_gpus;
+  std::string power_dir;
+  std::optional<std::string> logs_root;
+  std::optional<std::string> expected_producer_sha;
+  std::string expected_cpu_source;
+  bool salvage = false;
   RunOptionTexts run;
   TelemetryOptionTexts telemetry;
 };
 
-int run(const Texts& texts) {
-  if (texts.run.agg_result == "-") throw Error("--agg-result: expected a file");
+// Options that only one of the two ways takes.
+void refuse_mixture(const CLI::App& app) {
+  constexpr const char* kOfPackage[] = {"--logs-root", "--expected-producer-sha",
+                                        "--expected-cpu-source", "--salvage"};
+  constexpr const char* kOfNode[] = {"--expected-num-gpus", "--max-sample-gap",
+                                     "--timestamp-column",  "--power-column",
+                                     "--device-column",     "--timezone"};
+  const bool of_package = app.count("--power-dir") > 0;
+  for (const char* const option : kOfPackage) {
+    if (!of_package && app.count(option) > 0) {
+      throw Error(fmt::format("{}: is for a run on several nodes: give --power-dir too", option));
+    }
+  }
+  for (const char* const option : kOfNode) {
+    if (of_package && app.count(option) > 0) {
+      throw Error(fmt::format("{}: is for a run on one node, not for --power-dir", option));
+    }
+  }
+}
+
+AgenticNodesRequest nodes_request_of(const Texts& texts) {
+  AgenticNodesRequest request;
+  request.result_dir = normal_path(texts.result_dir);
+  request.power_dir = normal_path(texts.power_dir);
+  const char* const root = std::getenv("POWER_RESULT_ROOT");
+  request.logs_root = normal_path(texts.logs_root.value_or(root == nullptr ? "LOGS" : root));
+  const char* const pin = std::getenv("POWER_PRODUCER_SHA");
+  request.expected_producer_sha = texts.expected_producer_sha.value_or(pin == nullptr ? "" : pin);
+  if (!texts.expected_cpu_source.empty()) request.expected_cpu_source = texts.expected_cpu_source;
+  request.salvage = texts.salvage;
+  set_outcome(request, texts.run);
+  return request;
+}
+
+AgenticRequest request_of(const Texts& texts) {
   AgenticRequest request;
   request.result_dir = normal_path(texts.result_dir);
   request.expected_num_gpus = python_int(texts.expected_num_gpus);
@@ -26,7 +68,39 @@ int run(const Texts& texts) {
   set_outcome(request, texts.run);
   request.columns = texts.telemetry.columns;
   request.zone = zone_of(texts.telemetry.timezone);
+  return request;
+}
+
+int run(const Texts& texts, const CLI::App& app) {
+  refuse_mixture(app);
+  if (texts.run.agg_result == "-") throw Error("--agg-result: expected a file");
+  if (app.count("--power-dir") > 0) {
+    const AgenticNodesRequest request = nodes_request_of(texts);
+    return tell(request.require_power, [&] { return aggregate_agentic_nodes(request); });
+  }
+  const AgenticRequest request = request_of(texts);
   return tell(request.require_power, [&] { return aggregate_agentic(request); });
+}
+
+void add_package_options(CLI::App& app, Texts& texts) {
+  add_option(app, "--power-dir", texts.power_dir,
+             "Folder of a dcgm-power package: the run is of several nodes, and the result folder "
+             "that of one load, with its agentic_power_concurrency_N.json")
+      ->type_name("FOLDER");
+  add_option(app, "--logs-root", texts.logs_root,
+             "Folder below which the result folder lies, and the package's windows name their "
+             "results (default: $POWER_RESULT_ROOT, else LOGS)")
+      ->type_name("FOLDER");
+  add_option(app, "--expected-producer-sha", texts.expected_producer_sha,
+             "Commit of the package's recorder that is trusted (default: $POWER_PRODUCER_SHA)")
+      ->type_name("SHA");
+  app.add_flag("--salvage", texts.salvage,
+               "What is wrong with other windows of the package, or with rows far from this one, "
+               "does not void this one; the record counts it");
+  add_option(app, "--expected-cpu-source", texts.expected_cpu_source,
+             "Source that CPU power of the package must come from, such as acpi; without the "
+             "option it may hold none")
+      ->type_name("SOURCE");
 }
 
 }  // namespace
@@ -35,15 +109,19 @@ Command agentic_command() {
   auto texts = std::make_shared<Texts>();
   Command command;
   command.options = std::make_unique<CLI::App>(
-      "Power and energy of a run of agents on one node: the window and the counts come from "
-      "AIPerf's profile in its result folder.",
+      "Power and energy of a run of agents: on one node, the window and the counts come from "
+      "AIPerf's profile in its result folder; on several, from the formal result there, and the "
+      "power from the package of the nodes' recorder.",
       "aggregate-power agentic");
-  command.usage = "--result-dir FOLDER --agg-result FILE [OPTIONS]";
+  command.usage =
+      "--result-dir FOLDER --agg-result FILE [OPTIONS]\n"
+      "       aggregate-power agentic --result-dir FOLDER --agg-result FILE --power-dir FOLDER "
+      "[OPTIONS]";
   command.first_choice = {"--result-dir", "--agg-result", "--expected-num-gpus", "--require-power"};
   CLI::App& app = *command.options;
   add_option(app, "--result-dir", texts->result_dir,
-             "Folder of aiperf_artifacts and gpu_metrics.csv; agentic_power_window.json and "
-             "power_validation.json are written there")
+             "Folder of aiperf_artifacts and gpu_metrics.csv; agentic_power_window.json (on one "
+             "node) and power_validation.json are written there")
       ->type_name("FOLDER")
       ->required();
   add_agg_result(app, texts->run);
@@ -52,6 +130,7 @@ Command agentic_command() {
       ->type_name("N")
       ->check(whole_number());
   add_max_sample_gap(app, texts->run);
+  add_package_options(app, *texts);
   add_outcome_options(app, texts->run,
                       "Also the percentiles of power, the GPUs' states and the audit summary that "
                       "today's dashboard takes");
@@ -63,11 +142,13 @@ Command agentic_command() {
           "before that gpu_metrics_context.json, and at last local)");
   command.examples =
       "aggregate-power agentic --result-dir results --agg-result run.json --expected-num-gpus 8\n"
-      "aggregate-power agentic --result-dir results --agg-result run.json --dry-run";
+      "aggregate-power agentic --result-dir results --agg-result run.json --dry-run\n"
+      "aggregate-power agentic --result-dir LOGS/agentic/conc_16 --agg-result run_conc16.json "
+      "--power-dir LOGS/power --logs-root LOGS --expected-producer-sha SHA";
   command.exit_statuses =
       "0 done, also when power is not valid (the reason is recorded); 1 when power is required and "
       "not valid; 2 for wrong options";
-  command.run = [texts] { return run(*texts); };
+  command.run = [texts, options = command.options.get()] { return run(*texts, *options); };
   return command;
 }
 

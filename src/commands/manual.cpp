@@ -22,8 +22,7 @@ constexpr Entry kEnvironment[] = {
      "the telemetry, when there is no --csv; no other file is taken when that one is absent"},
     {"POWER_ARTIFACT_DIR, POWER_RESULT_ROOT, POWER_PRODUCER_SHA",
      "of multinode: what --power-dir, --logs-root and --expected-producer-sha are when they are "
-     "not "
-     "given"},
+     "not given; of agentic --power-dir the last two"},
     {"REQUIRE_POWER", "1, true or yes, in capitals or not: the same as --require-power"},
     {"TZ",
      "the zone 'local': that of stamps without an offset where nothing else says theirs, and of "
@@ -49,8 +48,9 @@ constexpr Entry kFiles[] = {
     {"NODES/HOST/gpu_metrics.csv",
      "read by multinode --nodes NODES: the telemetry of each host; or the only other CSV there"},
     {"LOGS/power",
-     "read by multinode: a dcgm-power package with manifest.json, samples.csv, windows/*.json and "
-     "perhaps cpu/samples.csv; its windows name their original results below LOGS"},
+     "read by multinode, and by agentic --power-dir: a dcgm-power package with manifest.json, "
+     "samples.csv, windows/*.json and perhaps cpu/samples.csv; its windows name their original "
+     "results below LOGS"},
     {"the benchmark result", "read: the window and the counts"},
     {"the aggregate result", "read, and replaced by itself with our members in it"},
     {"power_validation_STEM.json",
@@ -60,6 +60,9 @@ constexpr Entry kFiles[] = {
      "read by agentic, in the result folder, or in the first folder below aiperf_artifacts that "
      "has "
      "them: the window and the counts"},
+    {"agentic_power_concurrency_N.json",
+     "read by agentic --power-dir in the result folder: the window and the counts; of AIPerf's "
+     "files then only profile_export.jsonl, for what failed requests used"},
     {"agentic_power_window.json, power_validation.json",
      "written by agentic into the result folder: the window and the counts as a benchmark result, "
      "and the audit record"},

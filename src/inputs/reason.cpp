@@ -136,6 +136,19 @@ constexpr auto kRows = std::to_array<Row>({
     ROW(incomplete_token_accounting, "every successful request needs its input and output length"),
     ROW(power_window_unwritable,
         "check the rights of the result folder: agentic_power_window.json is written there"),
+    ROW(agentic_aggregate_invalid,
+        "the aggregate of agents on several nodes must be one JSON object: it says how many GPUs "
+        "they had"),
+    ROW(agentic_gpu_topology_invalid,
+        "the aggregate needs 'num_prefill_gpu' and 'num_decode_gpu', whole numbers that are not "
+        "both 0, and 'disagg', true or false"),
+    ROW(formal_benchmark_result_missing,
+        "the result folder must hold just one agentic_power_concurrency_N.json: that of this load"),
+    ROW(agentic_result_outside_logs_root,
+        "the result folder must lie below --logs-root, also once links are followed"),
+    ROW(expected_producer_sha_invalid,
+        "give the recorder's whole commit: 40 digits and letters a to f; --expected-producer-sha, "
+        "$POWER_PRODUCER_SHA or the package's power-producer-sha.txt"),
     ROW(no_header, "record with a header line; without one nothing says what a column means"),
     ROW(relative_time,
         "record absolute times: seconds from a run's start cannot be placed in a window"),
@@ -161,7 +174,6 @@ constexpr auto kRows = std::to_array<Row>({
     ROW(timezone_ambiguous,
         "the recording does not show in which time zone its stamps are: give it with --timezone, "
         "or in STEM_context.json beside STEM.csv"),
-    ROW(agentic_run, "agentic runs of several nodes are not done yet"),
     ROW(aggregate_in_archive, "files in archives are not replaced: give --output FOLDER"),
     ROW(archive_unreadable,
         "check its rights and the room in $TMPDIR; where it is cut off or damaged, fetch it again"),

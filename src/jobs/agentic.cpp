@@ -1,9 +1,7 @@
 // One agentic run on one node, end to end.
 #include "aggregate_power/jobs/agentic.h"
 
-#include <filesystem>
 #include <string_view>
-#include <system_error>
 
 #include <fmt/format.h>
 
@@ -37,21 +35,16 @@ std::string find_file(const std::string& folder, std::string_view name) {
   return in_folder(folder, name);
 }
 
-// aiperf_artifacts, or the first folder in it that has the records where itself has not.
+// The folder of the records, aiperf_artifacts or one in it.
 std::string find_profile(const std::string& result_dir) {
   const std::string artifacts = in_folder(result_dir, kProfileFolder);
-  const auto has_records = [](const std::string& folder) {
-    return is_regular_file(find_file(folder, kProfileRecords));
-  };
-  if (has_records(artifacts)) return artifacts;
-  std::string first;
-  std::error_code ec;
-  for (std::filesystem::directory_iterator entry(artifacts, ec), end; !ec && entry != end;
-       entry.increment(ec)) {
-    const std::string name = entry->path().filename().string();
-    if ((first.empty() || name < first) && has_records(in_folder(artifacts, name))) first = name;
+  try {
+    const auto records = find_records(*disk_tree(), artifacts);
+    const std::size_t slash = records ? records->find('/') : std::string::npos;
+    if (slash != std::string::npos) return in_folder(artifacts, records->substr(0, slash));
+  } catch (const FileError&) {  // cannot be listed: then its files are missing
   }
-  return first.empty() ? artifacts : in_folder(artifacts, first);
+  return artifacts;
 }
 
 class Run {

@@ -159,7 +159,8 @@ class Backfiller {
       }
       index_.add({kSeen, run.name, {}});
       // A package is the artifact of several runs.
-      if (run.layout == Layout::multinode) index_.add({kSeen, run.artifact, {}});
+      const bool may_be_several = run.layout == Layout::multinode || run.layout == Layout::agentic;
+      if (may_be_several) index_.add({kSeen, run.artifact, {}});
       if (!is_ours(run.name, run.artifact)) return;
       ledger_.add_found();
       take({.run = run});
@@ -282,6 +283,10 @@ class Backfiller {
            (!run.aggregate.tree->is_archive() || !request_.revision.output.empty());
   }
 
+  static bool has_package(const StoredRun& run) {
+    return run.layout == Layout::multinode || (run.layout == Layout::agentic && agentic_logs(run));
+  }
+
   void revise_one(const Task& task, Batch& batch) {
     const auto start = Clock::now();
     std::optional<Revision> revision;
@@ -314,9 +319,7 @@ class Backfiller {
     std::array<Candidates, 2> pieces;
     for (const PieceKind kind : {PieceKind::telemetry, PieceKind::benchmark_result}) {
       // The telemetry of several nodes is a package, and never anywhere else.
-      if (!needs_pieces(run) || (kind == PieceKind::telemetry && run.layout == Layout::multinode)) {
-        continue;
-      }
+      if (!needs_pieces(run) || (kind == PieceKind::telemetry && has_package(run))) continue;
       Candidates& found = pieces[static_cast<std::size_t>(kind)];
       Nearby nearby = nearby_pieces(run, kind);
       found.places = std::move(nearby.pieces);

@@ -2,12 +2,15 @@
 #include "aggregate_power/jobs/failed_requests.h"
 
 #include <exception>
+#include <functional>
 #include <optional>
 #include <span>
 
 #include "aggregate_power/analysis/fleet_power.h"
 #include "aggregate_power/analysis/request_share.h"
+#include "aggregate_power/base/archive.h"
 #include "aggregate_power/inputs/profile_records.h"
+#include "aggregate_power/jobs/artifact_names.h"
 
 namespace aggregate_power {
 namespace {
@@ -28,26 +31,57 @@ std::optional<FailedShare> share_of(ByteSource& records, Window window) {
   return is_known && is_in_window ? std::optional(std::move(share)) : std::nullopt;
 }
 
-}  // namespace
+using PowerOf = std::function<std::optional<FleetPower>(Window)>;
 
-FailedRequests failed_requests(const FailedRequestsRequest& request, const Recording& recording,
-                               const Verdict& verdict) {
+FailedRequests share(const FailedRequestsRequest& request, Window window, const PowerOf& power_of) {
   FailedRequests failed{request.count, std::nullopt};
-  if (!verdict.reasons.empty()) return failed;
   if (request.count == 0) {
     failed.energy_share_j = 0;
     return failed;
   }
   try {
-    std::optional<FailedShare> share = share_of(*request.records(), verdict.benchmark->window);
+    std::optional<FailedShare> share = share_of(*request.records(), window);
     if (!share) return failed;
-    FleetPowerGatherer gatherer(verdict.benchmark->window, request.max_sample_gap_s);
-    recording.open().read([&](std::span<const Reading> readings) { gatherer.take(readings); });
-    const std::optional<FleetPower> power = gatherer.finish();
+    const std::optional<FleetPower> power = power_of(window);
     if (power) failed.energy_share_j = share->energy_j(*power);
   } catch (const std::exception&) {  // changed meanwhile
   }
   return failed;
+}
+
+}  // namespace
+
+std::optional<FailedRequestsRequest> failed_requests_in(const std::shared_ptr<const Tree>& tree,
+                                                        const std::string& result_dir) {
+  const std::string profile = path_below(result_dir, std::string(kProfileFolder));
+  const auto records = find_records(*tree, profile);
+  if (!records) return std::nullopt;
+  FailedRequestsRequest request;
+  request.name = path_below(profile, *records);
+  request.records = [file = tree->open(request.name)] {
+    return decompressed(file.source(), file.name());
+  };
+  const std::unique_ptr<ByteSource> source = request.records();
+  read_profile_records({*source, request.name}, [&](const ProfileRecord& record) {
+    request.count += record.is_profiling && record.failed ? 1 : 0;
+  });
+  return request;
+}
+
+FailedRequests failed_requests(const FailedRequestsRequest& request, const Recording& recording,
+                               const Verdict& verdict) {
+  if (!verdict.reasons.empty()) return {request.count, std::nullopt};
+  return share(request, verdict.benchmark->window, [&](Window window) {
+    FleetPowerGatherer gatherer(window, request.max_sample_gap_s);
+    recording.open().read([&](std::span<const Reading> readings) { gatherer.take(readings); });
+    return gatherer.finish();
+  });
+}
+
+FailedRequests failed_requests(const FailedRequestsRequest& request,
+                               const PackageVerdict& verdict) {
+  if (!verdict.reasons.empty()) return {request.count, std::nullopt};
+  return share(request, verdict.benchmark->window, [&](Window) { return verdict.power; });
 }
 
 }  // namespace aggregate_power

@@ -7,6 +7,7 @@
 
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/jobs/package_record.h"
+#include "aggregate_power/jobs/sidecar.h"
 #include "aggregate_power/jobs/verdict.h"
 
 namespace aggregate_power {
@@ -26,6 +27,8 @@ PackageQuestion question_of(const MultinodeRequest& request) {
   question.salvage = request.salvage;
   question.extended = request.extended;
   question.expected_cpu_source = request.expected_cpu_source;
+  question.with_power = request.failed_requests && request.failed_requests->count > 0;
+  question.refusal = request.refusal;
   return question;
 }
 
@@ -76,17 +79,20 @@ Delivered multinode(const MultinodeRequest& request) {
   record.benchmark_result = request.bench_result;
   record.expected_producer_sha = request.expected_producer_sha;
   record.salvage = request.salvage;
+  record.window_source = request.window_source;
+  if (request.failed_requests && !verdict.is_refused) {
+    record.failed_requests = failed_requests(*request.failed_requests, verdict);
+  }
 
   FinishedRun run;
   run.reasons = verdict.reasons;
   Publication& publication = run.publication;
   publication.aggregate_path = request.agg_result;
-  publication.sidecar_path =
-      request.validation_result.empty()
-          ? beside(request.bench_result,
-                   fmt::format("power_validation_{}.json", plain_stem(request.bench_result)))
-          : request.validation_result;
-  publication.make_sidecar_folder = !request.validation_result.empty();
+  publication.sidecar_path = request.validation_result.empty()
+                                 ? sidecar_beside(request.bench_result)
+                                 : request.validation_result;
+  publication.make_sidecar_folder =
+      !request.validation_result.empty() && request.make_validation_folder;
   publication.valid = claims_power(verdict);
   publication.edits = package_edits(
       verdict, publication.sidecar_path.substr(publication.sidecar_path.rfind('/') + 1));
@@ -105,6 +111,7 @@ Delivered multinode(const MultinodeRequest& request) {
   for (const std::string& path : verdict.results) {
     publication.inputs.push_back(path_below(request.logs_root, path));
   }
+  if (request.failed_requests) publication.inputs.push_back(request.failed_requests->name);
   if (run.reasons.empty()) {
     run.success_line = success_line(verdict, request.agg_result);
     for (const auto& [name, count] : verdict.salvaged) {

@@ -2,14 +2,17 @@
 #include "aggregate_power/jobs/package_attempt.h"
 
 #include <algorithm>
+#include <exception>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "aggregate_power/base/hash.h"
 #include "aggregate_power/base/unicode.h"
+#include "aggregate_power/jobs/agentic_gates.h"
 #include "aggregate_power/jobs/aggregate_text.h"
 #include "aggregate_power/jobs/artifact_names.h"
+#include "aggregate_power/jobs/failed_requests.h"
 
 namespace aggregate_power {
 namespace {
@@ -18,6 +21,11 @@ constexpr const char* kPinFile = "power-producer-sha.txt";
 
 PackagePlace place_of(const PackageFolders& package) {
   return {package.power.tree, package.power.path, package.logs.path};
+}
+
+bool is_of_agents(const Place& benchmark) {
+  const std::string_view path = benchmark.path;
+  return formal_concurrency(path.substr(path.rfind('/') + 1)).has_value();
 }
 
 // Each by its role.
@@ -34,6 +42,12 @@ Files files_of(const PackageFolders& package, const Place& benchmark) {
     add(name, package.power, name);
   }
   const PackagePlace place = place_of(package);
+  if (is_of_agents(benchmark)) {
+    const std::string profile = path_below(benchmark.folder->path, std::string(kProfileFolder));
+    if (const auto records = find_records(*place.tree, profile)) {
+      add("profile_records", *benchmark.folder, fmt::format("{}/{}", kProfileFolder, *records));
+    }
+  }
   const std::string windows = path_below(place.power_dir, "windows");
   std::set<std::string> names;
   if (place.tree->has_folder(windows)) {
@@ -82,6 +96,16 @@ RoleCounts counts_of(const std::string& run, std::string_view aggregate) {
   return counts;
 }
 
+// Nothing where they are not known.
+std::optional<FailedRequestsRequest> failed_requests_of(const Place& benchmark) {
+  if (!is_of_agents(benchmark)) return std::nullopt;
+  try {
+    return failed_requests_in(benchmark.tree, benchmark.folder->path);
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
 std::string pin_of(const PackageFolders& package) {
   constexpr std::size_t kMostBytes = 4096;
   const auto place = file_below(package.power, kPinFile);
@@ -93,7 +117,7 @@ std::string pin_of(const PackageFolders& package) {
 }  // namespace
 
 PackageAttempt attempt_package(const PackageFolders& package, const Place& benchmark,
-                               const std::string& run, std::string_view aggregate,
+                               const StoredRun& run, std::string_view aggregate,
                                const RevisionOptions& options) {
   PackageAttempt attempt;
   for (const auto& [role, place] : files_of(package, benchmark)) {
@@ -111,10 +135,26 @@ PackageAttempt attempt_package(const PackageFolders& package, const Place& bench
   question.place = place_of(package);
   question.result_name = benchmark.shown;
   question.result = benchmark.tree->open(benchmark.path);
-  question.gpus = counts_of(run, aggregate);
   question.expected_producer_sha = attempt.producer_sha;
+  if (run.layout == Layout::agentic) {
+    AgenticGates gates = try_gates({question.place.tree,
+                                    benchmark.folder->path,
+                                    question.place.logs_root,
+                                    std::string(aggregate),
+                                    {},
+                                    attempt.producer_sha});
+    question.gpus = gates.gpus;
+    question.refusal = std::move(gates.reasons);
+  } else {
+    question.gpus = counts_of(run.name, aggregate);
+  }
   question.salvage = options.salvage;
+  const auto failed = failed_requests_of(benchmark);
+  question.with_power = failed && failed->count > 0;
   attempt.verdict = judge_package(question);
+  if (failed && !attempt.verdict.is_refused) {
+    attempt.failed_requests = failed_requests(*failed, attempt.verdict);
+  }
   return attempt;
 }
 

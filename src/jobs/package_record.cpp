@@ -35,6 +35,7 @@ Json computed_from(const PackageVerdict& verdict, const PackageRecord& record) {
     for (const auto& [name, count] : verdict.salvaged) salvaged[name] = count;
     from["salvaged"] = std::move(salvaged);
   }
+  if (!record.window_source.empty()) from["window_source"] = record.window_source;
   if (record.origin) add_origin(from, *record.origin);
   return from;
 }
@@ -82,6 +83,12 @@ std::string package_record_text(const PackageVerdict& verdict, const PackageReco
   if (verdict.fleet) json["power_percentile_method"] = kPercentileMethod;
   json["metrics"] = metrics_json(reasons.empty() ? verdict.metrics : Metrics());
   if (verdict.cpu) json["cpu_power"] = cpu_power_json(*verdict.cpu);
+  if (record.failed_requests) {
+    json["failed_requests"] = failed_requests_json(*record.failed_requests, reasons.empty());
+  }
+  if (verdict.is_refused && !record.window_source.empty()) {
+    json["window_source"] = record.window_source;
+  }
   json["computed_from"] = computed_from(verdict, record);
   return record_text(json);
 }

@@ -26,14 +26,13 @@ constexpr std::size_t kMostDetail = 1000;  // characters of a message
 // What the samples come to over the wanted window.
 class WindowPower {
  public:
-  explicit WindowPower(bool extended) : extended_(extended) {}
+  WindowPower(bool with_fleet, bool extended) : with_fleet_(with_fleet), extended_(extended) {}
 
   void begin(Window window) {
     window_ = window;
     integrators_.clear();
-    if (!extended_) return;
-    fleet_.emplace(window, kPackageMaxSampleGapS);
-    utilization_.emplace(window, kPackageMaxSampleGapS);
+    if (with_fleet_) fleet_.emplace(window, kPackageMaxSampleGapS);
+    if (extended_) utilization_.emplace(window, kPackageMaxSampleGapS);
   }
 
   void take(std::span<const PackageSample> samples) {
@@ -42,8 +41,9 @@ class WindowPower {
       auto& integrator = integrators_[sample.device];
       if (!integrator) integrator.emplace(window_);
       integrator->add(sample.unix_s, sample.watts);
+      if (with_fleet_) fleet_->add(sample.device, {sample.unix_s, sample.watts});
     }
-    if (extended_) take_extended(samples);
+    if (extended_) take_utilization(samples);
   }
 
   double energy_j(std::uint32_t device) {
@@ -52,29 +52,29 @@ class WindowPower {
                : 0;
   }
 
-  // Nothing unless it was asked for; empty when no window was found.
-  std::optional<FleetMeasurement> fleet(std::span<const std::string> devices) {
-    if (!extended_) return std::nullopt;
+  // Of what was asked for; empty when no window was found.
+  FleetMeasurement fleet(std::span<const std::string> devices) {
     FleetMeasurement measured;
     if (!fleet_) return measured;
     measured.power = fleet_->finish();
     measured.samples_in_window = fleet_->samples_in_window();
+    if (!extended_) return measured;
     measured.states[static_cast<std::size_t>(GpuQuantity::utilization_pct)] =
         utilization_->finish(devices);
     return measured;
   }
 
  private:
-  void take_extended(std::span<const PackageSample> samples) {
+  void take_utilization(std::span<const PackageSample> samples) {
     readings_.clear();
     for (const PackageSample& sample : samples) {
-      fleet_->add(sample.device, {sample.unix_s, sample.watts});
       if (std::isnan(sample.gpu_util_pct)) continue;
       readings_.push_back({sample.unix_s, sample.gpu_util_pct, sample.device});
     }
     utilization_->take(readings_);
   }
 
+  bool with_fleet_;
   bool extended_;
   Window window_;
   std::vector<std::optional<DeviceIntegrator>> integrators_;
@@ -107,16 +107,18 @@ bool same_bytes(const OpenedFile& a, const OpenedFile& b) {
 class Judging {
  public:
   explicit Judging(const PackageQuestion& question)
-      : question_(question), power_(question.extended) {}
+      : question_(question), power_(question.extended || question.with_power, question.extended) {}
 
   PackageVerdict judge() {
     BenchmarkReading reading = read_result();
     verdict_.benchmark = reading.benchmark;
     concurrency_ = reading.max_concurrency;
-    judge_package(reading);
+    verdict_.is_refused = !question_.refusal.empty();
+    if (!verdict_.is_refused) judge_package(reading);
     measure_fleet();
-    measure_cpus();
-    for (const Reasons::Entry& entry : reading.reasons.entries()) add(entry.reason, entry.detail);
+    if (!verdict_.is_refused) measure_cpus();
+    const Reasons& others = verdict_.is_refused ? question_.refusal : reading.reasons;
+    for (const Reasons::Entry& entry : others.entries()) add(entry.reason, entry.detail);
     if (!verdict_.reasons.empty()) verdict_.metrics.clear();
     return std::move(verdict_);
   }
@@ -184,8 +186,11 @@ class Judging {
     for (const SeenDevice& device : package_.samples.devices) {
       names.push_back(device.key.text());
     }
-    verdict_.fleet = power_.fleet(names);
-    if (!verdict_.fleet || verdict_.metrics.empty()) return;
+    FleetMeasurement measured = power_.fleet(names);
+    if (question_.with_power && !verdict_.metrics.empty()) verdict_.power = measured.power;
+    if (!question_.extended) return;
+    verdict_.fleet = std::move(measured);
+    if (verdict_.metrics.empty()) return;
     const Metrics extended = extended_metrics(*verdict_.fleet, verdict_.gpus.size());
     verdict_.metrics.insert(verdict_.metrics.end(), extended.begin(), extended.end());
   }

@@ -44,6 +44,16 @@ Json metrics_json(const Metrics& metrics) {
   return json;
 }
 
+Json failed_requests_json(const FailedRequests& failed, bool valid) {
+  Json energy_j;
+  if (valid && failed.energy_share_j && std::isfinite(*failed.energy_share_j)) {
+    energy_j = rounded(*failed.energy_share_j, kAuditDecimals);
+  }
+  return {{"count", failed.count},
+          {"energy_share_j", energy_j},
+          {"method", "power_shared_equally_by_requests_in_flight"}};
+}
+
 void add_telemetry_facts(Json& record, const std::optional<TelemetryFacts>& telemetry) {
   const TelemetryFacts facts = telemetry.value_or(TelemetryFacts{});
   record["schema"] = text_or_null(facts.columns.schema);

@@ -106,17 +106,14 @@ class Reviser {
 
   void work(Candidates telemetry, Candidates benchmarks) {
     const StoredRun& run = revision_.run;
-    const auto results = run_is_agentic() ? agentic_results(run) : std::nullopt;
-    if (results && is_multinode(*results)) {
-      return end(Outcome::not_recomputable, Reason::agentic_run, results->shown);
-    }
     if (!run.aggregate.tree) {
       return end(Outcome::not_recomputable, Reason::aggregate_result_missing, run.folder.shown);
     }
     if (run.aggregate.tree->is_archive() && options_.output.empty()) {
       return end(Outcome::not_writable, Reason::aggregate_in_archive, run.aggregate.shown);
     }
-    const bool has_package = run.layout == Layout::multinode;
+    const auto agentic = run_is_agentic() ? agentic_logs(run) : std::nullopt;
+    const bool has_package = run.layout == Layout::multinode || agentic;
     if (has_package) package_ = find_package(run);
     if (package_) revision_.telemetry = package_->power.shown;
     if (!telemetry.places.empty()) revision_.telemetry = telemetry.places[0].shown;
@@ -126,7 +123,12 @@ class Reviser {
     } else if (!has_package && telemetry.places.empty()) {
       revision_.reasons.add(Reason::telemetry_file_missing, missing("gpu_metrics.csv"));
     }
-    if (benchmarks.places.empty() && run_is_agentic()) {
+    if (agentic && benchmarks.places.size() != 1) {
+      revision_.reasons.add(Reason::formal_benchmark_result_missing,
+                            fmt::format("{} formal results of {} in {}/agentic",
+                                        benchmarks.places.size(), run.name, agentic->shown));
+    } else if (benchmarks.places.empty() && run_is_agentic()) {
+      const auto results = agentic_results(run);
       revision_.reasons.add(
           Reason::profile_artifacts_missing,
           results ? fmt::format("no {} in {}", kProfileRecords, results->shown)
@@ -163,8 +165,7 @@ class Reviser {
                              revision_.run.name));
     }
     const Place& benchmark = benchmarks.places[0];
-    PackageAttempt attempt =
-        attempt_package(*package_, benchmark, revision_.run.name, text_, options_);
+    PackageAttempt attempt = attempt_package(*package_, benchmark, revision_.run, text_, options_);
     revision_.benchmark = benchmark.shown;
     revision_.reasons = attempt.verdict.reasons;
     revision_.inputs = std::move(attempt.opened);
@@ -181,6 +182,8 @@ class Reviser {
     record.expected_producer_sha = attempt.producer_sha;
     record.is_pin_of_package = options_.expected_producer_sha.empty();
     record.salvage = options_.salvage;
+    record.failed_requests = attempt.failed_requests;
+    if (run_is_agentic()) record.window_source = kFormalWindowSource;
     record.origin = package_options_as_given();
     record.origin->inputs = std::move(attempt.inputs);
     record.origin->inputs.push_back(others_);

@@ -63,16 +63,6 @@ Json accumulator_json(const std::optional<AccumulatorCheck>& check) {
           {"stream_span_s", check->stream_span_s}};
 }
 
-Json failed_requests_json(const FailedRequests& failed, bool valid) {
-  Json energy_j;
-  if (valid && failed.energy_share_j && std::isfinite(*failed.energy_share_j)) {
-    energy_j = rounded(*failed.energy_share_j, kAuditDecimals);
-  }
-  return {{"count", failed.count},
-          {"energy_share_j", energy_j},
-          {"method", "power_shared_equally_by_requests_in_flight"}};
-}
-
 Json computed_from(const SidecarContent& content) {
   Json origin = {{"tool_version", AGGREGATE_POWER_VERSION}};
   add_telemetry_facts(origin, content.telemetry);

@@ -5,6 +5,7 @@
 #include <array>
 #include <list>
 #include <mutex>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -113,6 +114,10 @@ std::optional<Place> maybe_compressed_in(const std::shared_ptr<const Place>& fol
   return std::nullopt;
 }
 
+bool has_below(const Place& folder, std::string_view path) {
+  return folder.tree->has_folder(join(folder.path, path));
+}
+
 // ---- The walk
 
 class Walk {
@@ -143,16 +148,18 @@ class Walk {
     if (artifact.kind == Kind::agentic || artifact.kind == Kind::bmk_agentic) {
       return visit_agentic(folder, artifact);
     }
-    const bool is_package = artifact.kind == Kind::power_audit &&
-                            folder->tree->has_folder(join(folder->path, "LOGS/power"));
+    const bool is_audit = artifact.kind == Kind::power_audit;
+    const bool is_package = is_audit && has_below(*folder, "LOGS/power");
+    const bool is_agentic = is_audit && has_below(*folder, "LOGS/agentic");
     bool has_aggregate = false;
     folder->tree->list(folder->path, [&](const TreeEntry& entry) {
       switch (entry.kind) {
         case TreeEntry::Kind::file:
-          has_aggregate |= visit_file(folder, artifact, is_package, entry.name);
+          has_aggregate |= (is_agentic && visit_agentic_file(folder, artifact, entry.name)) ||
+                           visit_file(folder, artifact, is_package, entry.name);
           break;
         case TreeEntry::Kind::folder:
-          if (!is_package || entry.name != "LOGS") {
+          if (!(is_package || is_agentic) || entry.name != "LOGS") {
             visit(child(folder, entry.name), entry.name, level + 1);
           }
           break;
@@ -163,25 +170,40 @@ class Walk {
           break;
       }
     });
-    if (artifact.kind == Kind::power_audit && !has_aggregate) {
+    if (is_audit && !has_aggregate) {
       visitor_.run({artifact.run, key(artifact.run),
                     is_package ? Layout::multinode : Layout::power_audit, *folder, Place{}});
     }
   }
 
-  // One line for both artifacts of an agentic run. Its aggregate has an artifact of its own, or
-  // lies in its results or beside them.
+  // One line for all artifacts of an agentic run, or of a load of it. Its aggregate has an artifact
+  // of its own, or lies in its results or beside them.
   void visit_agentic(const std::shared_ptr<const Place>& folder, const Artifact& artifact) {
+    const bool has_neighbours = artifact.kind == Kind::agentic && folder->folder;
+    if (has_neighbours && has_artifact(folder->folder, "bmk_agentic_" + artifact.run)) return;
+    bool has_aggregate = false;
+    folder->tree->list(folder->path, [&](const TreeEntry& entry) {
+      const bool is_file = entry.kind == TreeEntry::Kind::file;
+      has_aggregate |= is_file && visit_agentic_file(folder, artifact, entry.name);
+    });
+    if (has_aggregate) return;
     const std::string name = artifact.run + ".json";
-    StoredRun run{artifact.run, key(artifact.run), Layout::agentic, *folder, Place{}};
-    if (artifact.kind == Kind::agentic && folder->folder) {
-      if (has_artifact(folder->folder, "bmk_agentic_" + artifact.run)) return;
-      if (!file_in(folder, name) && file_in(folder->folder, name)) run.folder = *folder->folder;
+    if (has_neighbours && file_in(folder->folder, name)) {
+      visit_agentic_file(folder->folder, artifact, name);
+      return;
     }
-    if (auto result = file_in(std::make_shared<const Place>(run.folder), name)) {
-      run.aggregate = std::move(*result);
-    }
-    visitor_.run(run);
+    // Which speaks for both.
+    if (has_neighbours && has_artifact(folder->folder, "power_audit_" + artifact.run)) return;
+    visitor_.run({artifact.run, key(artifact.run), Layout::agentic, *folder, Place{}});
+  }
+
+  // True for an aggregate.
+  bool visit_agentic_file(const std::shared_ptr<const Place>& folder, const Artifact& artifact,
+                          const std::string& name) {
+    if (!agentic_concurrency(artifact.run, name)) return false;
+    visitor_.run(
+        {path_stem(name), key(artifact.run), Layout::agentic, *folder, child(folder, name)});
+    return true;
   }
 
   // True for an aggregate.
@@ -236,22 +258,13 @@ std::vector<std::string> folders_in(const Place& folder) {
   return names;
 }
 
-// In aiperf_artifacts, else in the first folder there that has them.
-std::optional<Place> records_in(const std::shared_ptr<const Place>& profile) {
-  if (auto records = maybe_compressed_in(profile, kProfileRecords)) return records;
-  for (const std::string& name : folders_in(*profile)) {
-    const auto nested = std::make_shared<const Place>(child(profile, name));
-    if (auto records = maybe_compressed_in(nested, kProfileRecords)) return records;
-  }
-  return std::nullopt;
-}
-
 void find_pieces(const std::shared_ptr<const Place>& folder, PieceKind kind, int level,
                  std::vector<Place>& pieces) {
   if (level > kMostLevels) return;
   const bool is_profile = last_name(folder->path) == kProfileFolder;
   if (is_profile && kind == PieceKind::benchmark_result) {
-    if (auto records = records_in(folder)) pieces.push_back(std::move(*records));
+    const auto records = find_records(*folder->tree, folder->path);
+    if (records) pieces.push_back(*file_below(*folder, *records));
   }
   if (is_profile) return;
   if (kind == PieceKind::telemetry) {
@@ -261,6 +274,77 @@ void find_pieces(const std::shared_ptr<const Place>& folder, PieceKind kind, int
   for (const std::string& name : folders_in(*folder)) {
     find_pieces(std::make_shared<const Place>(child(folder, name)), kind, level + 1, pieces);
   }
+}
+
+// ---- What runs of several nodes leave
+
+// By which its artifacts may go.
+std::vector<std::string> artifact_names(const StoredRun& run) {
+  std::vector<std::string> names;
+  const Artifact own = artifact_of(archive_stem(last_name(run.folder.shown)));
+  for (const std::string& name : {own.run, run.artifact, run.name}) {
+    if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+// LOGS, with all of these folders in it: in the run's own folder, or in one of its artifacts of
+// these kinds, in that folder or beside it.
+std::optional<Place> find_logs(const StoredRun& run, std::span<const std::string_view> kinds,
+                               std::span<const std::string_view> folders) {
+  const auto in = [&](const std::shared_ptr<const Place>& folder) {
+    auto logs = folder_in(folder, "LOGS");
+    const bool has_all = logs && std::ranges::all_of(folders, [&](std::string_view name) {
+                           return has_below(*logs, name);
+                         });
+    return has_all ? std::move(logs) : std::nullopt;
+  };
+  const auto own = std::make_shared<const Place>(run.folder);
+  if (auto found = in(own)) return found;
+  for (const std::string_view kind : kinds) {
+    for (const std::string& name : artifact_names(run)) {
+      for (const std::shared_ptr<const Place>& folder : {own, run.folder.folder}) {
+        if (!folder) continue;
+        auto artifact = folder_in(folder, fmt::format("{}{}", kind, name));
+        if (!artifact) {
+          const auto archive = archive_in(folder, fmt::format("{}{}", kind, name));
+          if (archive) artifact = inside(*archive);
+        }
+        if (!artifact) continue;
+        if (auto found = in(std::make_shared<const Place>(std::move(*artifact)))) return found;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<Place> formal_results_in(const Place& folder) {
+  const auto shared = std::make_shared<const Place>(folder);
+  std::vector<Place> results;
+  for (const std::string& name : formal_results(*folder.tree, folder.path)) {
+    results.push_back(child(shared, name));
+  }
+  return results;
+}
+
+// In conc_N where the run is a load of that concurrency, else in LOGS/agentic itself. The only one
+// there must be of that load.
+std::vector<Place> formal_results_of(const StoredRun& run, const Place& logs) {
+  const auto agentic =
+      std::make_shared<const Place>(child(std::make_shared<const Place>(logs), "agentic"));
+  std::string concurrency;
+  for (const std::string& name : artifact_names(run)) {
+    const auto number = agentic_concurrency(name, run.name + ".json");
+    if (number && !number->empty()) concurrency = *number;
+  }
+  std::vector<Place> results;
+  if (!concurrency.empty()) results = formal_results_in(child(agentic, "conc_" + concurrency));
+  if (results.empty()) results = formal_results_in(*agentic);
+  if (results.size() == 1 && !concurrency.empty() &&
+      formal_concurrency(last_name(results[0].path)) != concurrency) {
+    results.clear();
+  }
+  return results;
 }
 
 std::vector<Place> agentic_pieces(const StoredRun& run, PieceKind kind) {
@@ -320,8 +404,11 @@ std::optional<Place> agentic_results(const StoredRun& run) {
   return std::nullopt;
 }
 
-bool is_multinode(const Place& agentic_results) {
-  return agentic_results.tree->has_folder(join(agentic_results.path, "LOGS/agentic"));
+std::optional<Place> agentic_logs(const StoredRun& run) {
+  constexpr std::string_view kKinds[] = {"power_audit_", "agentic_"};
+  constexpr std::string_view kFolders[] = {"agentic", "power"};
+  auto logs = find_logs(run, kKinds, kFolders);
+  return logs ? std::move(logs) : find_logs(run, kKinds, std::span(kFolders).first(1));
 }
 
 std::optional<ProfileFiles> profile_files(const Place& place) {
@@ -336,6 +423,10 @@ std::optional<ProfileFiles> profile_files(const Place& place) {
 Nearby nearby_pieces(const StoredRun& run, PieceKind kind) {
   Nearby nearby;
   if (run.layout == Layout::agentic) {
+    if (const auto logs = agentic_logs(run)) {
+      if (kind == PieceKind::benchmark_result) nearby.pieces = formal_results_of(run, *logs);
+      return nearby;
+    }
     nearby.pieces = agentic_pieces(run, kind);
     if (!nearby.pieces.empty() || kind == PieceKind::benchmark_result) return nearby;
   }
@@ -375,28 +466,13 @@ Nearby nearby_pieces(const StoredRun& run, PieceKind kind) {
 }
 
 std::optional<PackageFolders> find_package(const StoredRun& run) {
-  const auto in = [](const std::shared_ptr<const Place>& folder) -> std::optional<PackageFolders> {
-    auto logs = folder_in(folder, "LOGS");
-    if (!logs) return std::nullopt;
-    auto power = folder_in(std::make_shared<const Place>(*logs), "power");
-    if (!power) return std::nullopt;
-    return PackageFolders{std::move(*power), std::move(*logs)};
-  };
-  const auto own = std::make_shared<const Place>(run.folder);
-  if (auto found = in(own)) return found;
-  for (const std::string& name : {run.artifact, run.name}) {
-    for (const std::shared_ptr<const Place>& folder : {own, run.folder.folder}) {
-      if (!folder) continue;
-      auto artifact = folder_in(folder, "power_audit_" + name);
-      if (!artifact) {
-        const auto archive = archive_in(folder, "power_audit_" + name);
-        if (archive) artifact = inside(*archive);
-      }
-      if (!artifact) continue;
-      if (auto found = in(std::make_shared<const Place>(std::move(*artifact)))) return found;
-    }
-  }
-  return std::nullopt;
+  constexpr std::string_view kKinds[] = {"power_audit_"};
+  constexpr std::string_view kFolders[] = {"power"};
+  auto logs = run.layout == Layout::agentic ? agentic_logs(run) : find_logs(run, kKinds, kFolders);
+  if (!logs) return std::nullopt;
+  auto power = folder_in(std::make_shared<const Place>(*logs), "power");
+  if (!power) return std::nullopt;
+  return PackageFolders{std::move(*power), std::move(*logs)};
 }
 
 std::optional<Place> file_below(const Place& folder, const std::string& path) {

@@ -15,6 +15,7 @@ import zipfile
 import judging  # noqa: F401  (finds the helpers of the other tests)
 import patching
 from judging import read_report
+from package_builder import PIN, AgenticLoad, Package
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("AGGREGATE_POWER") or str(ROOT / "build" / "aggregate-power")
@@ -289,10 +290,99 @@ def a_package(root, checks):
     same(checks, "salvaged", ["patched"], outcome("--expected-producer-sha", sha, "--salvage"))
 
 
+def loads_of_agents(root, checks):
+    """1400 W, in a load of concurrency 4 for 40 s and in one of 16 for 30 s."""
+    store = root / "store"
+    audit, bmk = store / "power_audit_r", store / "bmk_agentic_r"
+    made = root / "made"
+    Package(loads=[AgenticLoad(4, 1000.0, 1040.0), AgenticLoad(16, 1050.0, 1080.0)]).write(made)
+    store.mkdir()
+    (made / "LOGS" / "power" / "power-producer-sha.txt").write_text(PIN + "\n")
+    audit.mkdir()
+    (made / "LOGS").rename(audit / "LOGS")
+    logs = audit / "LOGS"
+    bmk.mkdir()
+    for load in ("4", "16"):
+        (bmk / f"r_conc{load}.json").write_text('{"disagg": true, "num_prefill_gpu": 2, "num_decode_gpu": 2}')
+    row = lambda load: json.loads((bmk / f"r_conc{load}.json").read_text())
+    record = lambda load: json.loads((bmk / f"power_validation_r_conc{load}.json").read_text())
+    passes = iter(range(100))
+
+    def outcome(*options, sixteen="unchanged"):
+        _, found = outcomes(store, *options, report=root / f"{next(passes)}.jsonl")
+        same(checks, "the other load", ["r_conc16", "r_conc4"], sorted(found))
+        same(checks, "the other load's outcome", [sixteen], found["r_conc16"])
+        return found["r_conc4"]
+
+    same(checks, "agents on several nodes", ["patched"], outcome("--require-power", sixteen="patched"))
+    same(checks, "their energies", (56000.0, 32000.0, 24000.0, 42000.0), (
+        *(row("4")[key] for key in ("total_gpu_energy_j", "prefill_gpu_energy_j", "decode_gpu_energy_j")),
+        row("16")["total_gpu_energy_j"]))
+    same(checks, "their windows", [4, 16], [record(load)["selected_window"]["concurrency"] for load in ("4", "16")])
+    same(checks, "whose result", "../power_audit_r/LOGS/agentic/conc_4/agentic_power_concurrency_4.json",
+         record("4")["benchmark_result"])
+    same(checks, "who is trusted", ("package", "aiperf_multinode_custom_benchmark"), tuple(
+        record("4")["computed_from"][key] for key in ("producer_pin", "window_source")))
+    same(checks, "nothing is written beside the results", [], list(logs.rglob("power_validation*")))
+    same(checks, "a second time", ["unchanged"], outcome())
+    same(checks, "by their hashes", ["unchanged"], outcome("--verify"))
+    profile = logs / "agentic" / "conc_4" / "aiperf_artifacts"
+    profile.mkdir()
+    request = {"metadata": {"request_start_ns": 1000 * 10**9, "request_end_ns": 1010 * 10**9}, "error": "lost"}
+    (profile / "profile_export.jsonl").write_text(json.dumps(request) + "\n")
+    same(checks, "with a profile", ["patched"], outcome())
+    same(checks, "its failed request", (1, 14000.0), tuple(
+        record("4")["failed_requests"][key] for key in ("count", "energy_share_j")))
+    same(checks, "a second time", ["unchanged"], outcome())
+
+    aggregate = bmk / "r_conc4.json"
+    whole = aggregate.read_text()
+    aggregate.write_text(whole.replace("true", "1"))
+    same(checks, "with no word on disaggregation", ["not_valid"], outcome())
+    same(checks, "its reason", ["agentic_gpu_topology_invalid"], record("4")["reasons"])
+    same(checks, "no keys of roles", [], [key for key in row("4") if key.endswith("_j")])
+    same(checks, "a second time", ["unchanged"], outcome())
+    aggregate.write_text(whole)
+    same(checks, "mended", ["patched"], outcome())
+    same(checks, "with a short commit", ["not_valid"], outcome("--expected-producer-sha", "5e", sixteen="not_valid"))
+    same(checks, "its reason", ["expected_producer_sha_invalid"], record("4")["reasons"])
+    same(checks, "without it", ["patched"], outcome(sixteen="patched"))
+
+    results = logs / "agentic" / "conc_4"
+    results.rename(root / "elsewhere")
+    results.symlink_to(root / "elsewhere")
+    same(checks, "results that a link leads away", ["not_valid"], outcome(sixteen="not_valid"))
+    same(checks, "its reason", ["agentic_result_outside_logs_root"], record("4")["reasons"])
+    results.unlink()
+    (root / "elsewhere").rename(results)
+    same(checks, "without the link", ["patched"], outcome(sixteen="patched"))
+    formal = results / "agentic_power_concurrency_4.json"
+    shutil.copy(formal, results / "agentic_power_concurrency_16.json")
+    before = aggregate.read_bytes()
+    same(checks, "two formal results", ["not_recomputable"], outcome())
+    same(checks, "the aggregate stays", before, aggregate.read_bytes())
+    (results / "agentic_power_concurrency_16.json").unlink()
+    window = logs / "power" / "windows" / "agentic_power_concurrency_16.json"
+    text = window.read_text()
+    window.write_text("{")
+    same(checks, "with the other's window broken", ["not_valid"], outcome(sixteen="not_valid"))
+    manifest = logs / "power" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"publication_valid": true', '"publication_valid": false'))
+    same(checks, "salvaged", ["patched"], outcome("--salvage", sixteen="not_valid"))
+    window.write_text(text)
+    manifest.write_text(manifest.read_text().replace('"publication_valid": false', '"publication_valid": true'))
+    same(checks, "mended", ["patched"], outcome(sixteen="patched"))
+    power = logs / "power"
+    power.rename(root / "power")
+    same(checks, "without a package", ["not_recomputable"], outcome(sixteen="not_recomputable"))
+    same(checks, "their reason", ["power_artifacts_missing"],
+         read_report(root / f"{next(passes) - 1}.jsonl")[0]["reasons"])
+
+
 CASES = (several_runs_in_one_artifact, a_far_result_that_does_not_fit, a_result_that_is_anothers, output_in_the_store,
          stores_named_by_dots, empty_names, few_descriptors, no_room_for_the_list,
          a_record_that_is_a_link_to_an_input, required_power, the_offsets_that_remain, a_longer_gap,
-         an_agentic_run, a_package)
+         an_agentic_run, a_package, loads_of_agents)
 
 
 def main():

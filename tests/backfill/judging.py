@@ -218,25 +218,36 @@ def sidecar_faults(data, expected, store=None):
 
 
 def agentic_faults(record, expected):
-    count, joules = expected.failed_requests
-    found = record.get("failed_requests", {})
-    if found.get("count") != count or abs(found.get("energy_share_j", -1) - joules) > 1e-5:
-        yield f"failed_requests is {found}, expected {count} and {joules}"
-    if record["computed_from"].get("window_source") != "aiperf_profile_lifecycle":
+    source = "aiperf_multinode_custom_benchmark" if expected.has_package else "aiperf_profile_lifecycle"
+    if record["computed_from"].get("window_source") != source:
         yield "the window's source is not told"
+    # Of what was refused without a look at the package.
+    refused = any(reason.startswith(("agentic_", "expected_producer_")) for reason in expected.reasons)
+    if ("window_source" in record) != refused or ("failed_requests" in record) == refused:
+        yield f"the record's keys are {list(record)}"
+    if refused:
+        return
+    count, joules = expected.failed_requests
+    found = record["failed_requests"]
+    share = found["energy_share_j"]
+    if found["count"] != count or (share is None) != (joules is None) or abs((share or 0) - (joules or 0)) > 1e-5:
+        yield f"failed_requests is {found}, expected {count} and {joules}"
 
 
 def input_faults(inputs, expected, store):
     roles = {"telemetry", "benchmark_result", "aggregate_result"}
     zone_files = {"timezone_file", "timezone_offset_file"}
     known = roles | zone_files | {"energy_start", "energy_end"}
-    if expected.layout == "agentic":
-        roles |= {"profile_summary"}
-        known |= {"profile_summary", "profile_timezone_offset"}
-    if expected.layout == "multinode":
+    if expected.has_package:
         roles = {"benchmark_result", "aggregate_result", "manifest.json", "samples.csv", "windows"}
         known = roles | {role for role in inputs if role == "power-producer-sha.txt"
                          or role.startswith(("windows/", "result/"))}
+        if expected.layout == "agentic":
+            roles |= {"profile_records"}
+            known |= roles
+    elif expected.layout == "agentic":
+        roles |= {"profile_summary"}
+        known |= {"profile_summary", "profile_timezone_offset"}
     if not roles <= set(inputs) <= known:
         yield f"the inputs are {sorted(inputs)}"
     if expected.zone_source == "file" and not zone_files & set(inputs):

@@ -21,7 +21,7 @@ from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "multinode"))
-from package_builder import PIN, Gpu, Load, Package, two_and_two  # noqa: E402
+from package_builder import PIN, AgenticLoad, Gpu, Load, Package, two_and_two  # noqa: E402
 
 NVIDIA_HEADER = ("timestamp, index, power.draw [W], temperature.gpu, clocks.current.sm [MHz], "
                  "clocks.current.memory [MHz], utilization.gpu [%], utilization.memory [%]")
@@ -42,6 +42,7 @@ ZSTD = shutil.which("zstd")
 # Of runs whose window is not inside the telemetry: where the raw result was found by its name
 # alone, somewhere in the store, that pairing is not sure.
 UNSURE = ("ambiguous",)
+AGENTIC_NODES = "agentic, several nodes"
 
 
 @dataclass
@@ -61,6 +62,10 @@ class Expected:
     optional: bool = False  # whether there is a line is left open too
     inputs: dict = field(default_factory=dict)  # role: path below the store, where it is a file
     failed_requests: tuple | None = None  # of an agentic run: how many, and their joules
+
+    @property
+    def has_package(self):
+        return self.layout == "multinode" or self.kind == AGENTIC_NODES
 
     def outcomes(self, with_output=False):
         """The outcomes that are right."""
@@ -845,15 +850,101 @@ class StoreMaker:
         "successful_request_count_invalid": ("profile_export.jsonl", b'{"error": "timeout"}\n'),
         "incomplete_token_accounting": ("profile_export.jsonl", b'{"metrics": {}}\n')}
 
-    def agentic_multinode(self):
+    def agentic_nodes(self):
+        """Loads of agents on several nodes: a formal result and an aggregate each, one package for all."""
+        loads = [AgenticLoad(4, 1000.0, 1040.0), AgenticLoad(16, 1050.0, 1080.0)]
+        both = [Gpu(host, index, "agg", 250.0 + index) for host in ("a", "b") for index in range(4)]
+        split = {"disagg": True, "num_prefill_gpu": 2, "num_decode_gpu": 2}
+        self.agentic_package(two_and_two(), loads, split)
+        self.agentic_package(both, [AgenticLoad(8, 1000.0, 1030.0, "agentic")],
+                             {"disagg": False, "num_prefill_gpu": 8, "num_decode_gpu": 0})
+        fault = self.die.choice(list(self.AGENTIC_PACKAGE_FAULTS))
+        change = {"disagg": "yes"} if fault in ("topology", "topology and no pin") else {}
+        self.agentic_package(two_and_two(), loads[:1], split | change, fault)
+        # Without a package, as they once were kept.
         name = self.name()
         place = self.place()
-        self.files |= {f"{place}bmk_agentic_{name}/{name}.json": b'{"tp": 8}',
-                       f"{place}agentic_{name}/LOGS/agentic/aiperf_artifacts/profile_export.jsonl": b"{}\n"}
+        run = self.die.choice([name, f"{name}_conc4"])
+        is_formal = run != name and self.die.random() < 0.5
+        results = f"{place}agentic_{name}/LOGS/agentic/"
+        self.files |= {f"{place}bmk_agentic_{name}/{run}.json": b'{"tp": 8}',
+                       f"{results}conc_4/aiperf_artifacts/profile_export.jsonl": b"{}\n"}
+        if is_formal:
+            self.files[f"{results}conc_4/agentic_power_concurrency_4.json"] = b"{}"
         if self.archives and self.die.random() < 0.3:
             self.archive(f"{place}agentic_{name}")
-        self.expected.append(Expected(name, "agentic", f"{place}bmk_agentic_{name}/{name}.json",
-                                      "not_recomputable", ["agentic_run"], kind="agentic, several nodes"))
+        self.expected.append(Expected(
+            run, "agentic", f"{place}bmk_agentic_{name}/{run}.json", "not_recomputable",
+            ["power_artifacts_missing", *([] if is_formal else ["formal_benchmark_result_missing"])],
+            kind=AGENTIC_NODES))
+
+    # What each comes to.
+    AGENTIC_PACKAGE_FAULTS = {
+        "gap": ("not_valid", ["package_recompute_invalid", "producer_verdict_mismatch"]),
+        "topology": ("not_valid", ["agentic_gpu_topology_invalid"]),
+        "no pin": ("not_valid", ["expected_producer_sha_invalid"]),
+        "short pin": ("not_valid", ["expected_producer_sha_invalid"]),
+        "topology and no pin": ("not_valid", ["agentic_gpu_topology_invalid", "expected_producer_sha_invalid"]),
+        "no formal result": ("not_recomputable", ["formal_benchmark_result_missing"]),
+        "two formal results": ("not_recomputable", ["formal_benchmark_result_missing"]),
+        "another's formal result": ("not_recomputable", ["formal_benchmark_result_missing"]),
+        "broken formal result": ("not_recomputable", ["package_recompute_invalid", "producer_verdict_mismatch",
+                                                      "invalid_benchmark_result"])}
+
+    def agentic_package(self, gpus, loads, counts, fault=None):
+        die = self.die
+        name = self.name()
+        place = self.place()
+        kind = die.choice(["power_audit", "agentic"])
+        artifact, bmk = f"{place}{kind}_{name}/", f"{place}bmk_agentic_{name}/"
+        package = Package(gpus, loads)
+        if fault == "gap":
+            package.rows = [row for row in package.rows if not 20 <= int(row[2]) <= 24]
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            package.write(folder)
+            results = folder / "LOGS" / loads[0].folder
+            requests = [(die.randint(1, 5), die.choice([0, 0, 1, 3])) for _ in loads]  # that succeed, and fail
+            for load, (good, bad) in zip(loads, requests):
+                profile = folder / "LOGS" / load.folder / "aiperf_artifacts"
+                profile.mkdir()
+                sound = profile_record(int(load.start), int(load.end), 1, 1)
+                (profile / "profile_export.jsonl").write_text("".join(
+                    json.dumps(record) + "\n" for record in [sound] * good + [sound | {"error": "lost"}] * bad))
+            formal = results / f"{loads[0].stem}.json"
+            pin = "" if "no pin" in (fault or "") else PIN[:9] if fault == "short pin" else PIN
+            if pin:
+                (folder / "LOGS/power/power-producer-sha.txt").write_text(pin + "\n")
+            if fault == "no formal result":
+                formal.unlink()
+            elif fault == "two formal results":
+                shutil.copy(formal, results / "agentic_power_concurrency_5.json")
+            elif fault == "another's formal result":
+                formal.rename(results / "agentic_power_concurrency_5.json")
+            elif fault == "broken formal result":
+                formal.write_text('{"max_concurrency": 4,')
+            for file in sorted((folder / "LOGS").rglob("*")):
+                if file.is_file():
+                    self.files[artifact + str(file.relative_to(folder))] = file.read_bytes()
+        # Those of an audit count beside others of their name, as in other packages.
+        folders = die.choice([[bmk], [artifact], [artifact, bmk] if kind == "power_audit" else [bmk]])
+        row = json.loads(self.aggregate(len(gpus), "none", stale=False, style="compact")) | counts
+        for folder in folders:
+            for load in loads:
+                self.files[f"{folder}{name}_conc{load.concurrency}.json"] = json.dumps(row, indent=2).encode()
+        archived = {folder: self.archives and die.random() < 0.4 for folder in {artifact, *folders}}
+        shown = {folder: self.archive(folder[:-1]) if is_archived else folder
+                 for folder, is_archived in archived.items()}
+        outcome, reasons = self.AGENTIC_PACKAGE_FAULTS[fault] if fault else ("patched", [])
+        for folder in folders:
+            for load, (good, bad) in zip(loads, requests):
+                run = f"{name}_conc{load.concurrency}"
+                joules = sum(gpu.watts for gpu in gpus) * (load.end - load.start) * bad / (good + bad)
+                self.expected.append(Expected(
+                    run, "agentic", f"{shown[folder]}{run}.json", outcome, reasons,
+                    {} if fault else self.metrics_of_package(gpus, load, load.result()),
+                    zone_source="stamps", kind=AGENTIC_NODES, archived=archived[folder],
+                    failed_requests=(bad, None if fault else joules)))
 
     def odd_name(self):
         for name in ODD_NAMES:
@@ -907,7 +998,7 @@ class StoreMaker:
                "invalid_fault", "invalid_stopped_early", "invalid_other_day", "invalid_csv",
                "invalid_counts", "invalid_gpu_count", "no_raw", "no_telemetry", "no_window",
                "no_aggregate", "bad_aggregate", "flat", "periodic", "clock_change", "rivals",
-               "copies", "shared", "multinode", "agentic", "agentic_multinode", "odd_name", "linked", "bystanders",
+               "copies", "shared", "multinode", "agentic", "agentic_nodes", "odd_name", "linked", "bystanders",
                "damaged"]
     SOUND = ["healthy_zone_file", "healthy_fault", "invalid_fault", "invalid_gpu_count", "no_raw",
              "flat", "copies", "shared", "agentic"]  # of which no run fails

@@ -162,9 +162,72 @@ TEST(NearbyPieces, OfAnAgenticRunLieAnywhereInItsResults) {
   make(folder, results + "aiperf_artifacts/profile_export.jsonl");
   EXPECT_EQ(nearby(run, PieceKind::benchmark_result),
             Lines{results + "aiperf_artifacts/profile_export.jsonl"});
-  EXPECT_FALSE(is_multinode(*agentic_results(run)));
+  EXPECT_FALSE(agentic_logs(run));
+}
+
+TEST(WalkStore, FindsTheLoadsOfAgentsOnSeveralNodes) {
+  const Folder folder;
+  make(folder, "bmk_agentic_x/x_conc4.json");
+  make(folder, "bmk_agentic_x/x_conc16.json");
+  make(folder, "bmk_agentic_x/x_conc04.json");  // no number as it is written
+  make(folder, "bmk_agentic_x/y_conc4.json");   // of another run
+  make(folder, "bmk_agentic_x/power_validation_x_conc4.json");
+  make(folder, "power_audit_x/LOGS/power/manifest.json");
+  make(folder, "power_audit_x/LOGS/agentic/conc_4/agentic_power_concurrency_4.json");
+  make(folder, "power_audit_x/x_conc4.json");
   make(folder, "agentic_x/LOGS/agentic/log.txt");
-  EXPECT_TRUE(is_multinode(*agentic_results(run)));
+  make(folder, "agentic_z/LOGS/agentic/log.txt");
+  make(folder, "agentic_z/z_conc1.json");
+  make(folder, "power_audit_o/LOGS/power/manifest.json");  // of no agents
+  make(folder, "power_audit_o/o_conc4.json");
+  const Walked walked = walk(folder);
+  EXPECT_EQ(walked.runs, (Lines{"agentic x_conc16 bmk_agentic_x", "agentic x_conc4 bmk_agentic_x",
+                                "agentic x_conc4 power_audit_x", "agentic z_conc1 agentic_z",
+                                "multinode o power_audit_o none"}));
+  EXPECT_EQ(walked.pieces, Lines{"result o_conc4 power_audit_o/o_conc4.json"});
+  EXPECT_EQ(walked.by_name.at("x_conc16").artifact, "x");
+}
+
+TEST(WalkStore, MissesAnAggregateOfAgentsOnce) {
+  const Folder folder;
+  make(folder, "agentic_x/LOGS/agentic/log.txt");
+  make(folder, "power_audit_x/LOGS/agentic/log.txt");
+  EXPECT_EQ(walk(folder).runs, Lines{"power_audit x power_audit_x none"});
+}
+
+TEST(FindPackage, OfAgentsIsWhereTheirFormalResultsAre) {
+  const Folder folder;
+  make(folder, "bmk_agentic_x/x_conc4.json");
+  make(folder, "agentic_x/LOGS/agentic/conc_4/agentic_power_concurrency_4.json");
+  const StoredRun run = walk(folder).by_name.at("x_conc4");
+  EXPECT_EQ(agentic_logs(run)->below, "agentic_x/LOGS");
+  EXPECT_FALSE(find_package(run));
+  make(folder, "power_audit_x/LOGS/agentic/log.txt");
+  make(folder, "power_audit_x/LOGS/power/manifest.json");
+  EXPECT_EQ(agentic_logs(run)->below, "power_audit_x/LOGS");
+  EXPECT_EQ(find_package(run)->power.below, "power_audit_x/LOGS/power");
+  EXPECT_EQ(find_package(run)->logs.below, "power_audit_x/LOGS");
+}
+
+TEST(NearbyPieces, OfALoadOfAgentsAreItsFormalResults) {
+  const Folder folder;
+  make(folder, "bmk_agentic_x/x_conc4.json");
+  make(folder, "bmk_agentic_x/gpu_metrics.csv");
+  const std::string results = "agentic_x/LOGS/agentic/";
+  make(folder, results + "conc_16/agentic_power_concurrency_16.json");
+  const StoredRun run = walk(folder).by_name.at("x_conc4");
+  EXPECT_EQ(nearby(run, PieceKind::telemetry), Lines{});
+  EXPECT_EQ(nearby(run, PieceKind::benchmark_result), Lines{});
+  make(folder, results + "agentic_power_concurrency_16.json");  // another load's
+  EXPECT_EQ(nearby(run, PieceKind::benchmark_result), Lines{});
+  make(folder, results + "agentic_power_concurrency_4.json");  // not just one
+  EXPECT_EQ(nearby(run, PieceKind::benchmark_result),
+            (Lines{results + "agentic_power_concurrency_16.json",
+                   results + "agentic_power_concurrency_4.json"}));
+  make(folder, results + "conc_4/agentic_power_concurrency_4.json");
+  make(folder, results + "conc_4/agentic_power_concurrency_4.json.bak");
+  EXPECT_EQ(nearby(run, PieceKind::benchmark_result),
+            Lines{results + "conc_4/agentic_power_concurrency_4.json"});
 }
 
 TEST(WalkStore, TakesNamesOfAnyBytes) {

@@ -47,6 +47,29 @@ class Load:
     def stem(self):
         return f"results_concurrency_{self.concurrency}"
 
+    def result(self):
+        return {"model_id": "mod\u00e8le", "max_concurrency": self.concurrency, **self.measured(),
+                "more": {"b": [1, 2.5, 1e-7], "a": None}}
+
+    def measured(self):
+        return {"benchmark_start_time_unix": self.start, "benchmark_end_time_unix": self.end,
+                "duration": self.end - self.start, "completed": 10, "total_input_tokens": 30000,
+                "total_output_tokens": 6000}
+
+
+class AgenticLoad(Load):
+    """Of agents: a custom benchmark with a formal result."""
+
+    def __init__(self, concurrency, start, end, folder=None):
+        super().__init__(concurrency, start, end, "custom", folder or f"agentic/conc_{concurrency}")
+
+    @property
+    def stem(self):
+        return f"agentic_power_concurrency_{self.concurrency}"
+
+    def result(self):
+        return {"max_concurrency": self.concurrency, **self.measured()}
+
 
 def two_and_two():
     """Prefill GPUs of 400 W, decode GPUs of 300 W: 1400 W together."""
@@ -76,8 +99,7 @@ class Package:
         while first + interval * self.scrapes <= last:
             self.scrape(first + interval * self.scrapes)
         self.windows = {f"{load.stem}.json": self.window(load) for load in self.loads}
-        self.results = {f"{load.folder}/{load.stem}.json": self.result(load)
-                        for load in self.loads}
+        self.results = {f"{load.folder}/{load.stem}.json": load.result() for load in self.loads}
         self.bench = dict(self.results[f"{self.loads[0].folder}/{self.loads[0].stem}.json"])
         self.aggregate = {"hw": "gb200", "conc": self.loads[0].concurrency}
         self.cpu_version = 1
@@ -118,13 +140,6 @@ class Package:
                 "benchmark_start_time_unix": load.start, "benchmark_end_time_unix": load.end,
                 "duration": load.end - load.start, "clock_source": "head_node_unix_clock",
                 "status": "completed", "reason": None}
-
-    @staticmethod
-    def result(load):
-        return {"model_id": "mod\u00e8le", "max_concurrency": load.concurrency,
-                "benchmark_start_time_unix": load.start, "benchmark_end_time_unix": load.end,
-                "duration": load.end - load.start, "completed": 10, "total_input_tokens": 30000,
-                "total_output_tokens": 6000, "more": {"b": [1, 2.5, 1e-7], "a": None}}
 
     # ---- What the recorder says of it
 

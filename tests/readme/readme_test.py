@@ -2,10 +2,9 @@
 """Checks that the README and the program agree.
 
 * Every ```console block is run, line by line, in one fresh copy of testdata/runs/b200, with copies of
-  testdata/store as `artifacts`, of testdata/nodes as `nodes`, of testdata/agentic as `agentic` and of
-  testdata/package as `package`: "$ " begins a command, "> " goes on with it, the rest is what it
-  prints on both streams. A command must end with 0; one that does not ends with
-  `; echo "exit status $?"`.
+  testdata/store as `artifacts`, and of testdata's folders `nodes`, `agentic`, `agentic_nodes` and
+  `package`: "$ " begins a command, "> " goes on with it, the rest is what it prints on both streams. A
+  command must end with 0; one that does not ends with `; echo "exit status $?"`.
 * The ```sh blocks behind "tested with stand-ins" and "tested with a stand-in" are run with stand-ins
   for what they call.
 * The ```json block has the keys that are read, and no others; the faults that must fail a run do.
@@ -97,9 +96,8 @@ def environment(*folders):
 def run_console(count, folder):
     shutil.copytree(ROOT / "testdata" / "runs" / "b200", folder, dirs_exist_ok=True)
     shutil.copytree(ROOT / "testdata" / "store", folder / "artifacts")
-    shutil.copytree(ROOT / "testdata" / "nodes", folder / "nodes")
-    shutil.copytree(ROOT / "testdata" / "agentic", folder / "agentic")
-    shutil.copytree(ROOT / "testdata" / "package", folder / "package")
+    for name in ("nodes", "agentic", "agentic_nodes", "package"):
+        shutil.copytree(ROOT / "testdata" / name, folder / name)
     for command, wanted in console_commands():
         result = subprocess.run(["sh", "-c", command], cwd=folder, env=environment(PROGRAM.parent),
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

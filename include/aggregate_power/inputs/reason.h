@@ -1,8 +1,8 @@
 // Why a measurement cannot be trusted: each code, and what to do about it.
 //
 // The codes are an interface: scripts and dashboards read them. Those up to
-// `power_window_unwritable`, but for the two of several hosts, are the original's (contract.md B.2,
-// B.3, B.6, C.3, D, F.4).
+// `expected_producer_sha_invalid`, but for the two of several hosts, are the original's
+// (contract.md B.2, B.3, B.6, C.3, D, F.4).
 #pragma once
 
 #include <optional>
@@ -77,6 +77,12 @@ enum class Reason {
   successful_request_count_invalid,
   incomplete_token_accounting,
   power_window_unwritable,
+  // Of those on several nodes.
+  agentic_aggregate_invalid,
+  agentic_gpu_topology_invalid,
+  formal_benchmark_result_missing,
+  agentic_result_outside_logs_root,
+  expected_producer_sha_invalid,
   // Ours, shown by `inspect` behind those above.
   no_header,
   relative_time,
@@ -92,7 +98,6 @@ enum class Reason {
   benchmark_result_missing,
   pairing_ambiguous,
   timezone_ambiguous,
-  agentic_run,
   aggregate_in_archive,
   archive_unreadable,
   folder_unreadable,

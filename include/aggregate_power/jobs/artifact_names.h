@@ -6,6 +6,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "aggregate_power/base/tree.h"
 
 namespace aggregate_power {
 
@@ -42,7 +45,20 @@ inline constexpr std::string_view kProfileSummary = "profile_export_aiperf.json"
 inline constexpr std::string_view kProfileRecords = "profile_export.jsonl";
 inline constexpr std::string_view kCapturedZone = "agentic_power_timezone_offset.txt";
 
+// Of agents on several nodes: agentic_power_concurrency_16.json, the result of that load. The
+// number as it is written; nothing for another name.
+std::optional<std::string> formal_concurrency(std::string_view name);
+// Those in a folder, sorted.
+std::vector<std::string> formal_results(const Tree& tree, const std::string& folder);
+
+// Of such a load's aggregate "RUN_conc16.json": the number as it is written; empty for "RUN.json",
+// nothing for other names.
+std::optional<std::string> agentic_concurrency(std::string_view run, std::string_view name);
+
 // profile_export.jsonl
 bool is_records_name(std::string_view name);
+// Below aiperf_artifacts: profile_export.jsonl, else that in the first folder there which has one;
+// perhaps compressed.
+std::optional<std::string> find_records(const Tree& tree, const std::string& profile_folder);
 
 }  // namespace aggregate_power

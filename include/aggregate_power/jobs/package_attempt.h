@@ -17,15 +17,16 @@ namespace aggregate_power {
 
 struct PackageAttempt {
   PackageVerdict verdict;
-  std::string producer_sha;  // that was asked for
+  std::string producer_sha;                       // that was asked for
+  std::optional<FailedRequests> failed_requests;  // of agents
   std::vector<InputFile> inputs;
   std::vector<std::pair<std::string, FileFacts>> opened;  // on disk, as they were then
 };
 
-// `run` is its name, which tells its GPUs; where it does not, `aggregate` does, the aggregate's
-// text. Throws FileError.
+// Its name tells its GPUs; where it does not, and of an agentic run, `aggregate` does, the
+// aggregate's text. Throws FileError.
 PackageAttempt attempt_package(const PackageFolders& package, const Place& benchmark,
-                               const std::string& run, std::string_view aggregate,
+                               const StoredRun& run, std::string_view aggregate,
                                const RevisionOptions& options);
 
 // All of its files are there and no others, with their recorded sizes, and none was modified at

@@ -16,7 +16,9 @@ struct PackageRecord {
   std::string expected_producer_sha;  // empty: nobody said
   bool is_pin_of_package = false;     // power-producer-sha.txt said so, not the caller
   bool salvage = false;
-  std::optional<Origin> origin;  // of runs in bulk
+  std::string window_source;  // where the window was taken from; empty: a benchmark result
+  std::optional<FailedRequests> failed_requests;  // of agents
+  std::optional<Origin> origin;                   // of runs in bulk
 };
 
 // `more` is what is wrong beside the verdict: with the aggregate.

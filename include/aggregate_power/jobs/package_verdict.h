@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "aggregate_power/analysis/fleet_power.h"
 #include "aggregate_power/analysis/metrics.h"
 #include "aggregate_power/base/file.h"
 #include "aggregate_power/base/json.h"
@@ -38,7 +39,9 @@ struct PackageQuestion {
   std::string expected_producer_sha;  // empty: nobody said
   bool salvage = false;               // what concerns other windows only does not void this one
   bool extended = false;              // with all that --extended asks for
+  bool with_power = false;            // with the power of all GPUs at every instant
   std::optional<std::string> expected_cpu_source;
+  Reasons refusal;  // why the package is not looked at; empty: it is
 };
 
 struct PackageGpu {
@@ -50,6 +53,7 @@ struct PackageGpu {
 
 struct PackageVerdict {
   std::optional<Benchmark> benchmark;
+  bool is_refused = false;            // without a look at the package
   Reasons reasons;                    // empty: valid
   std::vector<std::string> failures;  // what is behind them, a sentence each
   std::optional<PackageWindow> window;
@@ -65,8 +69,9 @@ struct PackageVerdict {
   Metrics metrics;               // of a valid run; with percentiles and states where asked for
   std::map<std::string, std::uint64_t> salvaged;  // by name: what was passed over, how often
   std::optional<PackageDialect> dialect;
-  int samples_version = 0;      // 0: not read
-  std::optional<CpuPower> cpu;  // nothing: none was recorded, and none asked for
+  int samples_version = 0;          // 0: not read
+  std::optional<CpuPower> cpu;      // nothing: none was recorded, and none asked for
+  std::optional<FleetPower> power;  // of a valid run, where it was asked for
   // Of what --extended asks for.
   std::optional<FleetMeasurement> fleet;
   std::vector<Worker> workers;

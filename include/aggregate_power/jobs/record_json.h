@@ -27,6 +27,8 @@ Json text_or_null(const std::string& text);
 Json window_json(const std::optional<Benchmark>& benchmark);
 Json metrics_json(const Metrics& metrics);
 
+Json failed_requests_json(const FailedRequests& failed, bool valid);
+
 // Schema, columns, zone and skipped rows; null, and nothing skipped, where it was not read.
 void add_telemetry_facts(Json& record, const std::optional<TelemetryFacts>& telemetry);
 

@@ -56,8 +56,8 @@ struct Revision {
 };
 
 // Without pieces of a kind the run is not recomputable; one of several nodes has a package for its
-// telemetry. Of several, those are taken that fit each
-// other, if only these do. Never throws for what is wrong with the run.
+// telemetry. Of several, those are taken that fit each other, if only these do. Never throws for
+// what is wrong with the run.
 Revision revise(const StoredRun& run, Candidates telemetry, Candidates benchmarks,
                 const RevisionOptions& options);
 

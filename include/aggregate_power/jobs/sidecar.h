@@ -84,6 +84,8 @@ inline constexpr const char* kSampleMeanMethod = "mean_of_sample_buckets";
 
 // Of a window that is the whole of an AIPerf profile; contract.md D.
 inline constexpr const char* kProfileWindowSource = "aiperf_profile_lifecycle";
+// Of one that was measured on several nodes.
+inline constexpr const char* kFormalWindowSource = "aiperf_multinode_custom_benchmark";
 
 // Where it goes unless a user says otherwise: power_validation_STEM.json.
 std::string sidecar_beside(const std::string& bench_result);

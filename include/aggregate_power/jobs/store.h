@@ -29,7 +29,7 @@ std::string_view layout_name(Layout layout);
 
 // One aggregate, or what should have one.
 struct StoredRun {
-  std::string name;  // what stands behind "agg_"
+  std::string name;  // what stands behind "agg_"; of an agentic run the whole name
   // What stands behind "bmk_" or "power_audit_" around it, of an archive before that of a folder;
   // else the name. The same for all that lies in one artifact.
   std::string artifact;
@@ -63,7 +63,8 @@ void walk_store(const Place& store, const StoreVisitor& visitor);
 void walk_archive(const Place& archive, const std::string& artifact, const StoreVisitor& visitor);
 
 // The nearest files that can be this piece of the run. Of an agentic run: anywhere in its results,
-// the records of a profile standing for its benchmark result. Of others: in its own folder, else in
+// the records of a profile standing for its benchmark result; on several nodes the formal results
+// of its load, and no telemetry. Of others: in its own folder, else in
 // the sibling gpu_metrics_NAME, else in the sibling power_audit_NAME, else in archives of these
 // names, else in the folder above. A plain file goes before a compressed one of its name. Throws
 // FileError when an archive there cannot be read.
@@ -74,8 +75,8 @@ struct Nearby {
 Nearby nearby_pieces(const StoredRun& run, PieceKind kind);
 
 // The package of a run of several nodes: LOGS/power in its own folder, or in the artifact
-// power_audit_R, which may be an archive. Nothing when there is none. Throws FileError when an
-// archive there cannot be read.
+// power_audit_R (of agents also agentic_R), which may be an archive. Nothing when there is none.
+// Throws FileError when an archive there cannot be read.
 struct PackageFolders {
   Place power;
   Place logs;
@@ -91,8 +92,9 @@ std::optional<Place> find_beside(const Place& file, const std::string& name);
 // Where the results of an agentic run are, unpacked where they lie in an archive: agentic_NAME
 // around its aggregate, in the folder of that, or beside it. Throws FileError.
 std::optional<Place> agentic_results(const StoredRun& run);
-// Whether they are of several nodes.
-bool is_multinode(const Place& agentic_results);
+// LOGS of a run of agents on several nodes, where LOGS/agentic is; preferably one with a package.
+// Nothing: it ran on one. Throws FileError.
+std::optional<Place> agentic_logs(const StoredRun& run);
 
 // What counts beside the records of an AIPerf profile; nothing where it is not there.
 struct ProfileFiles {

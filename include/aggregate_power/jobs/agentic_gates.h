@@ -1,0 +1,34 @@
+// What must hold of a run of agents on several nodes before its package is looked at.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aggregate_power/base/tree.h"
+#include "aggregate_power/inputs/reason.h"
+#include "aggregate_power/jobs/package_verdict.h"
+
+namespace aggregate_power {
+
+struct AgenticLoad {
+  std::shared_ptr<const Tree> tree;
+  std::string result_dir;  // in the tree
+  std::string logs_root;
+  std::optional<std::string> aggregate;  // its text; nothing: it cannot be read
+  std::string aggregate_fault;           // why
+  std::string expected_producer_sha;
+};
+
+struct AgenticGates {
+  Reasons reasons;  // empty: all of them hold
+  RoleCounts gpus;
+  std::string formal_result;  // in the tree; empty: there is not just one
+};
+
+// All are tried. Never throws for what is wrong with the files.
+AgenticGates try_gates(const AgenticLoad& load);
+
+}  // namespace aggregate_power
