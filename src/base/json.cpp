@@ -543,7 +543,7 @@ Layout layout_of(const Object& object) {
   return {leading, colon.ends_with(':') ? "," : ", ", colon};
 }
 
-std::string quoted(std::string_view plain) {
+std::string json_string(std::string_view plain) {
   std::string text = "\"";
   for (const char c : plain) {
     if (c == '"' || c == '\\') {
@@ -602,7 +602,7 @@ std::string patch_json(std::string_view text, std::span<const JsonEdit> edits) {
   }
   for (const JsonEdit& edit : edits) {
     if (met.contains(&edit) || edit.value.empty()) continue;
-    add(layout.separator, quoted(edit.key), layout.colon, edit.value);
+    add(layout.separator, json_string(edit.key), layout.colon, edit.value);
   }
   return fmt::format("{}{}{}{}", object.head, inside, object.gap, object.tail);
 }
