@@ -36,7 +36,7 @@ const char* read_decimal(const char* at, const char* end, double& value) {
   static constexpr std::array<std::int64_t, 10> kTens = {
       1, 10, 100, 1000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
   std::uint64_t characters = 0;
-  if (std::endian::native == std::endian::little && end - at > 8) {
+  if (end - at > 8) {
     std::memcpy(&characters, at, sizeof(characters));
     const ShortDecimal found = short_decimal(characters);
     const char next = at[found.size];

@@ -66,11 +66,8 @@ TEST(Decimal, OfUnixTimeIsRoundedOnce) {
   }
 }
 
-TEST(Decimal, OfOtherFormsIsLeftToOthers) {
-  for (const char* const text :
-       {"", ".", ".5", "5.", "-1", "+1", " 1", "x", "12345678.", "1234567.", "123456789012345678",
-        "1.1234567890", "4194303.1234567890", "4194303.123456789", "2147483648.12345678",
-        "12345678901234567", "1234567890123456"}) {
+TEST(Decimal, IsNothingElse) {
+  for (const char* const text : {"", ".", ".5", "-1", "+1", " 1", "x", ",", "e5", "\xFF"}) {
     EXPECT_FALSE(read(text, ",").is_read) << text;
     EXPECT_FALSE(read(text, ",more behind it").is_read) << text;
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "test_util.h"
@@ -297,7 +298,11 @@ TEST(PackageSamples, AreTheSameHoweverTheyAreSpelled) {
         row += spelled(uuid, {quoted(uuid)}) + ',';
         row += spelled(watts, {quoted(watts), watts + "0000000", "+" + watts, "00" + watts,
                                " " + watts, fmt::format("{}e-3", milliwatts)});
-        if (has_shares) row += any_of({",,", ",55,0.25", ",100.0,1.0", ",,0.5"});
+        std::string share;
+        if (has_shares) {
+          share = any_of({"", "55", "100.0", "0.125"});
+          row += ',' + share + any_of({",", ",0.25", ",1.0"});
+        }
         const bool is_broken = random() % 60 == 0;
         if (is_broken) row += any_of({",", ",1", "x", "."});
         const bool is_blank = random() % 60 == 0;
@@ -306,9 +311,11 @@ TEST(PackageSamples, AreTheSameHoweverTheyAreSpelled) {
         broken += is_broken;
         if (is_broken) continue;
         ++rows;
-        expected.push_back(fmt::format("{}/{} {} {}", host, index,
-                                       std::strtod(stamp.c_str(), nullptr),
-                                       std::strtod(watts.c_str(), nullptr)));
+        const auto value = [](const std::string& cell) {
+          return cell.empty() ? std::nan("") : std::strtod(cell.c_str(), nullptr);
+        };
+        expected.push_back(fmt::format("{}/{} {} {} {} {}", host, index, uuid, value(stamp),
+                                       value(watts), value(share)));
       }
     }
     const test::Folder folder;
@@ -322,8 +329,9 @@ TEST(PackageSamples, AreTheSameHoweverTheyAreSpelled) {
         [] {});
     Lines found;
     for (const PackageSample& sample : given) {
-      found.push_back(fmt::format("{} {} {}", samples.devices[sample.device].key.text(),
-                                  sample.unix_s, sample.watts));
+      const SeenDevice& device = samples.devices[sample.device];
+      found.push_back(fmt::format("{} {} {} {} {}", device.key.text(), fmt::join(device.uuids, ""),
+                                  sample.unix_s, sample.watts, sample.gpu_util_pct));
     }
     ASSERT_EQ(found, expected) << text;
     ASSERT_EQ(samples.rows, rows);

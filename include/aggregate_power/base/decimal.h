@@ -12,12 +12,14 @@ namespace aggregate_power {
 
 struct ShortDecimal {
   double value = 0;      // the nearest double
-  std::size_t size = 0;  // characters; 0: it is none, or its point is the first or last character
+  std::size_t size = 0;  // characters; 0: it is none, or one that is left to others
 };
 
-// Of eight characters, the first one lowest, those that are a decimal; what stands behind the
-// eighth is for the caller to look at. Without a loop, since lengths vary from cell to cell.
+// Of eight characters, the first one lowest in memory's order, those that are a decimal; what
+// stands behind the eighth is for the caller to look at. Left to others: eight digits, and a point
+// without a digit on either side. Without a loop, since lengths vary from cell to cell.
 inline ShortDecimal short_decimal(std::uint64_t characters) {
+  static_assert(std::endian::native == std::endian::little);
   static constexpr std::array<double, 8> kPowersOfTen = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};
   const auto low_bytes = [](std::size_t count) { return (std::uint64_t{1} << (8 * count)) - 1; };
   const std::uint64_t values = characters ^ 0x3030303030303030U;  // of the digits: 0 to 9
@@ -47,9 +49,14 @@ inline ShortDecimal short_decimal(std::uint64_t characters) {
   return {static_cast<double>(static_cast<std::int64_t>(digits)) / kPowersOfTen[places], size};
 }
 
-// What these read stands at `at`. They give the place behind it; null when there is no such thing,
-// or one that they leave to others: more than 17 digits, a point with no digit on both sides of it.
+// These read what stands at `at` and give the place behind it; null when that is no such thing, or
+// one that is left to others.
+
+// Up to 17 digits.
 const char* read_digits(const char* at, const char* end, std::int64_t& value);
+// The nearest double of up to 15 digits, or of more where they are seconds since 1970 (from 2^22 to
+// 2^31) with up to nine places. Left to others: all longer ones, and a point without a digit on
+// either side.
 const char* read_decimal(const char* at, const char* end, double& value);
 
 }  // namespace aggregate_power
