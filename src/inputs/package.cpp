@@ -12,11 +12,13 @@
 namespace aggregate_power {
 namespace {
 
-// Over which windows each device's samples reach, and the largest gaps there.
+// Over which windows each device's samples reach, and the largest gaps there. A package with many
+// more devices than it expects is faulty whatever their gaps are: those beyond `most_devices` are
+// not kept.
 class Coverage {
  public:
-  explicit Coverage(std::set<std::pair<double, double>> windows)
-      : windows_(windows.begin(), windows.end()) {}
+  Coverage(std::set<std::pair<double, double>> windows, std::size_t most_devices)
+      : windows_(windows.begin(), windows.end()), most_devices_(most_devices) {}
 
   void start_over() {
     last_.clear();
@@ -25,6 +27,7 @@ class Coverage {
 
   void take(std::span<const PackageSample> samples) {
     for (const PackageSample& sample : samples) {
+      if (sample.device >= most_devices_) continue;
       if (sample.device >= last_.size()) {
         last_.resize(sample.device + 1);
         gaps_.resize(last_.size() * windows_.size(), 0);
@@ -38,7 +41,10 @@ class Coverage {
   // Nothing when the samples do not reach over the window.
   std::optional<double> max_gap_s(std::uint32_t device, const SeenDevice& seen,
                                   std::pair<double, double> window) const {
-    if (seen.first_unix_s > window.first || seen.last_unix_s < window.second) return std::nullopt;
+    if (seen.first_unix_s > window.first || seen.last_unix_s < window.second ||
+        device >= most_devices_) {
+      return std::nullopt;
+    }
     const auto at = std::ranges::lower_bound(windows_, window) - windows_.begin();
     return gaps_[device * windows_.size() + static_cast<std::size_t>(at)];
   }
@@ -47,14 +53,16 @@ class Coverage {
   void note_gap(std::uint32_t device, double before, double after) {
     double* gap = gaps_.data() + device * windows_.size();
     for (const auto& [start, end] : windows_) {
-      if (after > start && before < end) *gap = std::max(*gap, after - before);
+      if (after <= start) break;
+      if (before < end) *gap = std::max(*gap, after - before);
       ++gap;
     }
   }
 
-  std::vector<std::pair<double, double>> windows_;  // sorted
-  std::vector<std::optional<double>> last_;         // stamp, by device
-  std::vector<double> gaps_;                        // by device, then window
+  std::vector<std::pair<double, double>> windows_;  // by their start
+  std::size_t most_devices_;
+  std::vector<std::optional<double>> last_;  // stamp, by device
+  std::vector<double> gaps_;                 // by device, then window
 };
 
 std::pair<double, double> interval(const PackageWindow& window) {
@@ -79,7 +87,8 @@ std::vector<std::string> without_repetition(const std::vector<std::string>& text
 struct Validation {
   WindowKey key;
   std::optional<std::string> file;
-  std::vector<std::string> codes;  // empty: valid
+  std::vector<std::string> codes;             // empty: valid
+  std::map<std::string, std::string> firsts;  // by code, for people: where it was found first
   std::vector<std::pair<std::string, double>> gaps_s;
 
   JsonValue json() const {
@@ -226,7 +235,11 @@ class Judge {
       validations_.push_back(validation_of(key));
       const bool is_elsewhere = wanted_ && wanted_->key != key;
       for (const std::string& code : validations_.back().codes) {
-        add(fmt::format("{} (window {})", code, key.text()), is_elsewhere);
+        const auto first = validations_.back().firsts.find(code);
+        const bool has_first = first != validations_.back().firsts.end();
+        add(fmt::format("{} (window {}{})", code, key.text(),
+                        has_first ? ": " + first->second : ""),
+            is_elsewhere);
         if (is_elsewhere) note_elsewhere(code);
       }
     }
@@ -275,23 +288,33 @@ class Judge {
     std::set<DeviceKey> expected;
     for (const ExpectedDevice& device : content_.devices) expected.insert(device.key);
     for (const DeviceKey& key : expected) {
+      const auto fault = [&](const char* code, const std::string& what) {
+        validation.codes.emplace_back(code);
+        validation.firsts.emplace(code, fmt::format("{}{}", key.text(), what));
+      };
       const auto number = numbers_.find(key);
       if (number == numbers_.end()) {
-        validation.codes.emplace_back("measurement_window_not_bracketed");
+        fault("measurement_window_not_bracketed", " has no samples");
         continue;
       }
       const SeenDevice& seen = package_.samples.devices[number->second];
       if (seen.uuids.size() != 1) {
-        validation.codes.emplace_back("gpu_uuid_changed");
+        fault("gpu_uuid_changed", fmt::format(" has {} uuids", seen.uuids.size()));
         continue;
       }
       const auto gap_s = coverage_.max_gap_s(number->second, seen, interval(window));
       if (!gap_s) {
-        validation.codes.emplace_back("measurement_window_not_bracketed");
+        fault("measurement_window_not_bracketed",
+              fmt::format(" has samples from {:.3f} to {:.3f}, the window is {:.3f} to {:.3f}",
+                          seen.first_unix_s, seen.last_unix_s, window.start_unix_s,
+                          *window.end_unix_s));
         continue;
       }
       validation.gaps_s.emplace_back(fmt::format("{}/{}", key.hostname, seen.uuids[0]), *gap_s);
-      if (*gap_s > kPackageMaxSampleGapS) validation.codes.emplace_back("sample_gap_exceeded");
+      if (*gap_s > kPackageMaxSampleGapS) {
+        fault("sample_gap_exceeded",
+              fmt::format(" has none for {:.3f} s, at most {} s", *gap_s, kPackageMaxSampleGapS));
+      }
     }
     validation.codes = without_repetition(validation.codes);
     if (is_pinned() && !validation.codes.empty()) validation.gaps_s.clear();
@@ -468,7 +491,8 @@ Package recompute_package(const PackagePlace& place, const PackageContent& conte
   const Window band = wanted ? Window{wanted->start_unix_s - kPackageMaxSampleGapS,
                                       wanted->end_unix_s + kPackageMaxSampleGapS}
                              : Window{};
-  Coverage coverage(std::move(intervals));
+  constexpr std::size_t kMostUnexpected = 1000;
+  Coverage coverage(std::move(intervals), content.devices.size() + kMostUnexpected);
   PackageSamples samples;
   const std::string path = path_below(place.power_dir, "samples.csv");
   if (wanted && request.begin) request.begin(*wanted);

@@ -240,7 +240,7 @@ def devices(ground, checks):
     void(ground, checks, "devices: a GPU was replaced", lambda bed: bed.lines(
         lambda rows: [[*row[:5], "GPU-new", row[6]] if row[5] == "GPU-node-d-1"
                       and int(row[2]) > 30 else row for row in rows]),
-        ["gpu_uuid_changed (device identity/topology)", "gpu_uuid_changed (window sa-bench/4)"])
+        ["gpu_uuid_changed (device identity/topology)", "gpu_uuid_changed (window sa-bench/4: node-d/1 has 2 uuids)"])
     void(ground, checks, "devices: two of one UUID", lambda bed: bed.lines(
         lambda rows: [[*row[:5], "GPU-node-d-0", row[6]] if row[5] == "GPU-node-d-1" else row
                       for row in rows]), "gpu_uuid_changed (device identity/topology)")
@@ -272,11 +272,13 @@ def coverage(ground, checks):
             row for row in rows if row[5] != "GPU-node-p-0" or keep(float(row[1]))])
 
     void(ground, checks, "coverage: a gap of 4 s", without(lambda t: not 1010 < t < 1014),
-         "sample_gap_exceeded (window sa-bench/4)")
+         "sample_gap_exceeded (window sa-bench/4: node-p/0 has none for 4.000 s, at most 3 s)")
     void(ground, checks, "coverage: samples begin behind the start", without(lambda t: t > 1000),
-         "measurement_window_not_bracketed (window sa-bench/4)")
+         "measurement_window_not_bracketed (window sa-bench/4: node-p/0 has samples from 1001.000 to "
+         "1062.000, the window is 1000.000 to 1060.000)")
     void(ground, checks, "coverage: samples end before the end", without(lambda t: t < 1060),
-         "measurement_window_not_bracketed (window sa-bench/4)")
+         "measurement_window_not_bracketed (window sa-bench/4: node-p/0 has samples from 998.000 to "
+         "1059.000, the window is 1000.000 to 1060.000)")
     for name, keep in {"a gap of 3 s": lambda t: not 1010 < t < 1013,
                        "samples from start to end": lambda t: 1000 <= t <= 1060,
                        "a gap of 5 s outside the window": lambda t: not 1060 < t < 1065}.items():
@@ -289,7 +291,7 @@ def coverage(ground, checks):
     package.rows = [row for row in package.rows if not 998 < float(row[1]) < 1002]
     bed = ground.bed(package)
     checks.add("coverage: a gap over the window's edge", is_void(
-        bed, REASONS, ["sample_gap_exceeded (window sa-bench/4)"]))
+        bed, REASONS, ["sample_gap_exceeded (window sa-bench/4: node-d/0 has none for 4.000 s, at most 3 s)"]))
 
 
 def window_files(ground, checks):
