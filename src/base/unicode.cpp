@@ -193,6 +193,17 @@ std::string printable(std::string_view text, std::size_t most_characters) {
 
 std::string one_line(std::string_view text) { return printable(text, text.size()); }
 
+std::string shell_word(std::string_view text) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_./=:,+@%").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) return std::string(text);
+  std::string word = "'";
+  for (const char c : text) c == '\'' ? word += "'\\''" : word += c;
+  return word + '\'';
+}
+
 std::string lower_ascii(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) {

@@ -45,9 +45,9 @@ HostFile parse_host(const std::string& text) {
   const std::string file = text.substr(std::min(equals + 1, text.size()));
   const bool is_name = !host.empty() && host.find_first_of(":,/") == host.npos;
   if (!is_name || file.empty() || file == "-") {
-    throw Error(
-        fmt::format("--host: expected HOST=FILE, with no ':', ',' or '/' in the name, got '{}'",
-                    printable(text)));
+    const char* const fault =
+        is_name ? "with a file behind '='" : "with no ':', ',' or '/' in HOST";
+    throw Error(fmt::format("--host: expected HOST=FILE, {}, got '{}'", fault, printable(text)));
   }
   return {host, normal_path(file), {}};
 }

@@ -84,8 +84,8 @@ constexpr auto kRows = std::to_array<Row>({
         "the package comes from another recorder than --expected-producer-sha says: record with "
         "that one, or trust this one by naming it"),
     ROW(package_recompute_invalid,
-        "'failures' in the record lists what is wrong with the package; where it concerns other "
-        "windows only, --salvage lets this one count"),
+        "'failures' in the record lists what is wrong with the package; where it concerns only "
+        "other windows, or rows more than 3 s from this one, --salvage lets this one count"),
     ROW(producer_verdict_mismatch,
         "the recorder judged its package otherwise than we do: see 'failures' in the record; was "
         "the package changed since?"),
@@ -127,15 +127,17 @@ constexpr auto kRows = std::to_array<Row>({
         "the AIPerf files cannot be read: were they written to their end?"),
     ROW(profile_window_missing, "profile_export_aiperf.json needs start_time and end_time"),
     ROW(profile_timezone_offset_missing,
-        "the profile's times have no zone: write 'date +%z' to agentic_power_timezone_offset.txt "
-        "when the run starts"),
+        "the profile's times have no zone: say it with --timezone, or write 'date +%z' to "
+        "agentic_power_timezone_offset.txt when the run starts"),
     ROW(profile_timezone_offset_invalid,
-        "agentic_power_timezone_offset.txt must hold one offset such as +0200"),
+        "agentic_power_timezone_offset.txt must hold one offset such as +0200, or --timezone say "
+        "the zone"),
     ROW(profile_window_invalid, "start_time and end_time must be times, the end after the start"),
     ROW(successful_request_count_invalid, "no request of the profile succeeded"),
     ROW(incomplete_token_accounting, "every successful request needs its input and output length"),
     ROW(power_window_unwritable,
-        "check the rights of the result folder: agentic_power_window.json is written there"),
+        "agentic_power_window.json is written to the result folder: see what hinders it, such as "
+        "rights"),
     ROW(agentic_aggregate_invalid,
         "the aggregate of agents on several nodes must be one JSON object: it says how many GPUs "
         "they had"),

@@ -84,7 +84,9 @@ class HostReader {
     result_.edges = corrected(edges.edges(), options_.clock_offset_s);
     result_.column_faults = std::move(measurement.column_faults);
     if (measurement.zone_hint) {
-      result_.hints.push_back(fmt::format("{}: {}", printable(host_.host), *measurement.zone_hint));
+      result_.hints.push_back(fmt::format("{}: {}, which is for all hosts, or write it to {}",
+                                          printable(host_.host), *measurement.zone_hint,
+                                          one_line(plain_stem(host_.csv) + "_context.json")));
     }
     if (host_.telemetry) identify();
     warn();

@@ -148,10 +148,11 @@ class HostsRun {
       const double late_s = -estimates[i]->offset_s;
       warnings_.push_back(fmt::format(
           "{}: clock_offset: the load comes and goes {:.6g} s {} than on the other hosts (give or "
-          "take {:.6g} s); if its clock is wrong, pass --clock-offset {}={:.6g}",
+          "take {:.6g} s); if its clock is wrong, pass --clock-offset {}",
           printable(hosts_[i].host), std::abs(late_s), late_s > 0 ? "later" : "earlier",
-          estimates[i]->uncertainty_s, printable(hosts_[i].host),
-          hosts_[i].clock_offset_s + estimates[i]->offset_s));
+          estimates[i]->uncertainty_s,
+          shell_word(fmt::format("{}={:.6g}", printable(hosts_[i].host),
+                                 hosts_[i].clock_offset_s + estimates[i]->offset_s))));
     }
   }
 
@@ -183,11 +184,13 @@ class HostsRun {
       reasons().add(Reason::non_finite_power_metric, std::string(metric.key));
     }
     if (request_.extended) add_extended_metrics(gpus);
-    success_line_ = fmt::format(
-        "avg_power_w={:.2f} total_gpu_energy_j={:.2f} prefill_gpu_energy_j={:.2f} "
-        "decode_gpu_energy_j={:.2f} (n={}) -> {}",
-        power_w / static_cast<double>(gpus), energy_j, prefill.energy_j, decode.energy_j, gpus,
-        request_.agg_result);
+    success_line_ = fmt::format("avg_power_w={:.2f} total_gpu_energy_j={:.2f}",
+                                power_w / static_cast<double>(gpus), energy_j);
+    if (prefill.gpus + decode.gpus > 0) {
+      success_line_ += fmt::format(" prefill_gpu_energy_j={:.2f} decode_gpu_energy_j={:.2f}",
+                                   prefill.energy_j, decode.energy_j);
+    }
+    success_line_ += fmt::format(" (n={}) -> {}", gpus, request_.agg_result);
   }
 
   // Of all hosts together, on one clock.

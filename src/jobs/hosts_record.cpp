@@ -19,14 +19,21 @@ std::string key_of(const RecordedGpu& gpu, bool with_uuid) {
   return printable_path(gpu.host) + "/" + (with_uuid && !gpu.uuid.empty() ? gpu.uuid : gpu.id);
 }
 
-// "hostB: sampling_gap_exceeded: GPU 3: 4.2 s, at most 3 s"
-Json failures_of(std::span<const HostFinding> hosts) {
+// "hostB: sampling_gap_exceeded: GPU 3: 4.2 s, at most 3 s"; then what concerns no host alone.
+Json failures_of(const Reasons& reasons, std::span<const HostFinding> hosts) {
   Json failures = Json::array();
+  const auto add = [&](const std::string& host, const Reasons::Entry& entry) {
+    failures.push_back(fmt::format("{}{}{}{}{}", host, host.empty() ? "" : ": ", code(entry.reason),
+                                   entry.detail.empty() ? "" : ": ", entry.detail));
+  };
+  Reasons of_hosts;
   for (const HostFinding& host : hosts) {
-    for (const Reasons::Entry& entry : host.reasons.entries()) {
-      failures.push_back(fmt::format("{}: {}{}{}", printable_path(host.host), code(entry.reason),
-                                     entry.detail.empty() ? "" : ": ", entry.detail));
-    }
+    for (const Reasons::Entry& entry : host.reasons.entries())
+      add(printable_path(host.host), entry);
+    of_hosts.add(host.reasons);
+  }
+  for (const Reasons::Entry& entry : reasons.entries()) {
+    if (!of_hosts.contains(entry.reason)) add("", entry);
   }
   return failures;
 }
@@ -111,7 +118,7 @@ std::string hosts_record_text(const HostsContent& content, std::span<const HostF
   record["schema_version"] = 1;
   record["power_valid"] = valid;
   record["reasons"] = content.reasons.codes();
-  record["failures"] = failures_of(hosts);
+  record["failures"] = failures_of(content.reasons, hosts);
   record["telemetry_source"] = printable_path(content.telemetry_source);
   record["benchmark_result"] = printable_path(content.benchmark_result);
   record["benchmark_window"] = window_json(content.benchmark);

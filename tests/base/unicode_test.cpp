@@ -130,5 +130,13 @@ TEST(LowerAscii, LeavesOtherLettersAlone) {
   EXPECT_EQ(lower_ascii("\u00C9"), "\u00C9");  // É
 }
 
+TEST(ShellWord, IsQuotedOnlyWhereItMustBe) {
+  EXPECT_EQ(shell_word("node-1.rack_2=-5"), "node-1.rack_2=-5");
+  EXPECT_EQ(shell_word("host 3=-5"), "'host 3=-5'");
+  EXPECT_EQ(shell_word("o'neil=1"), "'o'\\''neil=1'");
+  EXPECT_EQ(shell_word("$(x)"), "'$(x)'");
+  EXPECT_EQ(shell_word(""), "''");
+}
+
 }  // namespace
 }  // namespace aggregate_power

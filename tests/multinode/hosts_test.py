@@ -150,7 +150,7 @@ def test_one_whole_deployment(folder):
     same(["hw", "tp", "power_metric_schema_version", "power_valid", *SEVEN], list(folder.aggregate))
     same({"agg"}, set(folder.record["per_gpu_role"].values()))
     same(4, folder.record["expected_gpu_count"])
-    is_in("prefill_gpu_energy_j=0.00 decode_gpu_energy_j=0.00 (n=4)", folder.out)
+    is_in("avg_power_w=250.00 total_gpu_energy_j=100000.00 (n=4)", folder.out)
 
 
 def test_role_agg_adds_no_keys(folder):
@@ -383,7 +383,10 @@ def test_reasons_are_in_order(folder):
           "invalid_timestamp_sample", "gpu_identity_unreadable", "expected_gpu_count_mismatch",
           "topology_env_mismatch"], folder.record["reasons"])
     same(["b: benchmark_window_not_bracketed", "a: invalid_timestamp_sample", "a: gpu_identity_unreadable"],
-         [": ".join(failure.split(": ")[:2]) for failure in folder.record["failures"]])
+         [": ".join(failure.split(": ")[:2]) for failure in folder.record["failures"][:3]])
+    same(["benchmark_duration_mismatch", "invalid_successful_query_count", "expected_gpu_count_mismatch",
+          "topology_env_mismatch"], [failure.split(": ")[0] for failure in folder.record["failures"][3:]])
+    is_in("4 seen on 2 hosts, 5 expected", folder.record["failures"][5])
     same({"b/0": ["benchmark_window_not_bracketed"], "b/1": ["benchmark_window_not_bracketed"]},
          folder.record["device_issues"])
 
@@ -539,12 +542,12 @@ def test_wrong_use(folder):
     before = folder.files()
     for options, message in (
             ([], "give --host HOST=FILE for each host, or --nodes FOLDER"),
-            (["--host", "a"], "--host: expected HOST=FILE, with no ':', ',' or '/' in the name, got 'a'"),
-            (["--host", "=a.csv"], "--host: expected HOST=FILE, with no ':', ',' or '/' in the name, got '=a.csv'"),
-            (["--host", "a="], "--host: expected HOST=FILE, with no ':', ',' or '/' in the name, got 'a='"),
-            (["--host", "a=-"], "--host: expected HOST=FILE, with no ':', ',' or '/' in the name, got 'a=-'"),
+            (["--host", "a"], "--host: expected HOST=FILE, with a file behind '=', got 'a'"),
+            (["--host", "=a.csv"], "--host: expected HOST=FILE, with no ':', ',' or '/' in HOST, got '=a.csv'"),
+            (["--host", "a="], "--host: expected HOST=FILE, with a file behind '=', got 'a='"),
+            (["--host", "a=-"], "--host: expected HOST=FILE, with a file behind '=', got 'a=-'"),
             (["--host", "x:y=a.csv"],
-             "--host: expected HOST=FILE, with no ':', ',' or '/' in the name, got 'x:y=a.csv'"),
+             "--host: expected HOST=FILE, with no ':', ',' or '/' in HOST, got 'x:y=a.csv'"),
             (["--host", "a=a.csv", "--host", "a=b.csv"], "--host: 'a' is named twice"),
             (two + ["--nodes", "."], "--host excludes --nodes"),
             (two + ["--role", "a:0"], "--role: expected prefill, decode or agg before '=', got 'a:0'"),
@@ -653,6 +656,8 @@ def test_an_offset_is_estimated_and_not_applied(folder):
     folder.hosts("--clock-offset", "b=-2")
     same(-3.0, folder.record["clock_offset_estimates"]["b"]["offset_s"])  # what is left of it
     is_in("pass --clock-offset b=-5\n", folder.err)
+    folder.call("--host", "a=a.csv", "--host", "the b=b.csv")
+    is_in("pass --clock-offset 'the b=-5'\n", folder.err)
 
 
 def test_no_edge_no_estimate(folder):
@@ -675,7 +680,8 @@ def test_a_zone_for_each_host(folder):
                                    for key in ("timezone", "timezone_source")))
     folder.hosts("--timezone", "UTC")
     same(["no_usable_power_samples"], folder.record["reasons"])
-    is_in("  b: the recording would cover the window if its stamps were in +09:00", folder.err)
+    is_in("  b: the recording would cover the window if its stamps were in +09:00: pass --timezone +09:00, "
+          "which is for all hosts, or write it to b_context.json\n", folder.err)
 
 
 # ---- Dry run

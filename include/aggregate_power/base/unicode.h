@@ -31,6 +31,9 @@ std::string printable(std::string_view text, std::size_t most_characters = 64);
 // The same, and all of it: names of files and folders may hold anything, line breaks too.
 std::string one_line(std::string_view text);
 
+// A text as a shell takes it for one word.
+std::string shell_word(std::string_view text);
+
 // ASCII letters in lower case; everything else as it is.
 std::string lower_ascii(std::string_view text);
 
