@@ -34,7 +34,11 @@ void read_samples(const Tree& tree, const std::string& path, CpuPowerGatherer& g
   }
   try {
     const auto source = tree.open(path).source();
-    reasons.add(read_cpu_samples(*source, [&](const CpuSample& sample) { gatherer.take(sample); }));
+    const auto take = [&](const CpuSample& sample) { gatherer.take(sample); };
+    const Reasons found = read_cpu_samples(*source, take);
+    for (const Reasons::Entry& entry : found.entries()) {
+      reasons.add(entry.reason, path + ": " + entry.detail);
+    }
   } catch (const FileError& error) {
     reasons.add(Reason::cpu_samples_malformed, error.what());
   }
