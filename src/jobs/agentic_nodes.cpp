@@ -23,7 +23,8 @@ AgenticGates gates_of(const AgenticNodesRequest& request) {
                    .logs_root = request.logs_root,
                    .aggregate = std::nullopt,
                    .aggregate_fault = {},
-                   .expected_producer_sha = request.expected_producer_sha};
+                   .expected_producer_sha = request.expected_producer_sha,
+                   .aggregate_name = request.agg_result};
   try {
     load.aggregate = read_all(*load.tree->open(request.agg_result).source());
   } catch (const FileError& error) {
@@ -77,6 +78,7 @@ Delivered aggregate_agentic_nodes(const AgenticNodesRequest& request) {
   question.result_name = gates.formal_result.empty() ? request.result_dir : gates.formal_result;
   question.gpus = gates.gpus;
   question.refusal = gates.reasons;
+  question.window_file = gates.window_file;
   question.expected_producer_sha = request.expected_producer_sha;
   question.expected_cpu_source = request.expected_cpu_source;
   question.salvage = request.salvage;
