@@ -17,7 +17,7 @@ namespace {
 struct Texts {
   std::string result_dir;
   std::string expected_num_gpus;
-  std::string power_dir;
+  std::string power_dir;  // empty: the run is on one node
   std::optional<std::string> logs_root;
   std::optional<std::string> expected_producer_sha;
   std::string expected_cpu_source;
@@ -25,26 +25,6 @@ struct Texts {
   RunOptionTexts run;
   TelemetryOptionTexts telemetry;
 };
-
-// Options that only one of the two ways takes.
-void refuse_mixture(const CLI::App& app) {
-  constexpr const char* kOfPackage[] = {"--logs-root", "--expected-producer-sha",
-                                        "--expected-cpu-source", "--salvage"};
-  constexpr const char* kOfNode[] = {"--expected-num-gpus", "--max-sample-gap",
-                                     "--timestamp-column",  "--power-column",
-                                     "--device-column",     "--timezone"};
-  const bool of_package = app.count("--power-dir") > 0;
-  for (const char* const option : kOfPackage) {
-    if (!of_package && app.count(option) > 0) {
-      throw Error(fmt::format("{}: is for a run on several nodes: give --power-dir too", option));
-    }
-  }
-  for (const char* const option : kOfNode) {
-    if (of_package && app.count(option) > 0) {
-      throw Error(fmt::format("{}: is for a run on one node, not for --power-dir", option));
-    }
-  }
-}
 
 AgenticNodesRequest nodes_request_of(const Texts& texts) {
   AgenticNodesRequest request;
@@ -56,7 +36,7 @@ AgenticNodesRequest nodes_request_of(const Texts& texts) {
   request.expected_producer_sha = texts.expected_producer_sha.value_or(pin == nullptr ? "" : pin);
   if (!texts.expected_cpu_source.empty()) request.expected_cpu_source = texts.expected_cpu_source;
   request.salvage = texts.salvage;
-  set_outcome(request, texts.run);
+  set_run_options(request, texts.run);
   return request;
 }
 
@@ -65,16 +45,15 @@ AgenticRequest request_of(const Texts& texts) {
   request.result_dir = normal_path(texts.result_dir);
   request.expected_num_gpus = python_int(texts.expected_num_gpus);
   request.max_sample_gap_s = *python_float(texts.run.max_sample_gap);
-  set_outcome(request, texts.run);
+  set_run_options(request, texts.run);
   request.columns = texts.telemetry.columns;
   request.zone = zone_of(texts.telemetry.timezone);
   return request;
 }
 
-int run(const Texts& texts, const CLI::App& app) {
-  refuse_mixture(app);
+int run(const Texts& texts) {
   if (texts.run.agg_result == "-") throw Error("--agg-result: expected a file");
-  if (app.count("--power-dir") > 0) {
+  if (!texts.power_dir.empty()) {
     const AgenticNodesRequest request = nodes_request_of(texts);
     return tell(request.require_power, [&] { return aggregate_agentic_nodes(request); });
   }
@@ -86,11 +65,13 @@ void add_package_options(CLI::App& app, Texts& texts) {
   add_option(app, "--power-dir", texts.power_dir,
              "Folder of a dcgm-power package: the run is of several nodes, and the result folder "
              "that of one load, with its agentic_power_concurrency_N.json")
-      ->type_name("FOLDER");
+      ->type_name("FOLDER")
+      ->check(something());
   add_option(app, "--logs-root", texts.logs_root,
-             "Folder below which the result folder lies, and the package's windows name their "
-             "results (default: $POWER_RESULT_ROOT, else LOGS)")
-      ->type_name("FOLDER");
+             "Folder in or below which the result folder lies, and the package's windows name "
+             "their results (default: $POWER_RESULT_ROOT, else LOGS)")
+      ->type_name("FOLDER")
+      ->check(something());
   add_option(app, "--expected-producer-sha", texts.expected_producer_sha,
              "Commit of the package's recorder that is trusted (default: $POWER_PRODUCER_SHA)")
       ->type_name("SHA");
@@ -101,6 +82,19 @@ void add_package_options(CLI::App& app, Texts& texts) {
              "Source that CPU power of the package must come from, such as acpi; without the "
              "option it may hold none")
       ->type_name("SOURCE");
+}
+
+// Each option that one of the two ways alone takes goes with it, and not with the other.
+void tell_ways_apart(CLI::App& app) {
+  CLI::Option* const power_dir = app.get_option("--power-dir")->group("On several nodes");
+  for (const char* const of_package :
+       {"--logs-root", "--expected-producer-sha", "--expected-cpu-source", "--salvage"}) {
+    app.get_option(of_package)->needs(power_dir)->group(power_dir->get_group());
+  }
+  for (const char* const of_node : {"--expected-num-gpus", "--max-sample-gap", "--timestamp-column",
+                                    "--power-column", "--device-column", "--timezone"}) {
+    app.get_option(of_node)->excludes(power_dir)->group("On one node");
+  }
 }
 
 }  // namespace
@@ -120,10 +114,12 @@ Command agentic_command() {
   command.first_choice = {"--result-dir", "--agg-result", "--expected-num-gpus", "--require-power"};
   CLI::App& app = *command.options;
   add_option(app, "--result-dir", texts->result_dir,
-             "Folder of aiperf_artifacts and gpu_metrics.csv; agentic_power_window.json (on one "
-             "node) and power_validation.json are written there")
+             "Folder of aiperf_artifacts and gpu_metrics.csv (on one node) or of "
+             "agentic_power_concurrency_N.json (on several); agentic_power_window.json (on one) "
+             "and power_validation.json are written there")
       ->type_name("FOLDER")
-      ->required();
+      ->required()
+      ->check(something());
   add_agg_result(app, texts->run);
   add_option(app, "--expected-num-gpus", texts->expected_num_gpus,
              "GPUs that the run used (default: their number is not checked)")
@@ -140,6 +136,7 @@ Command agentic_command() {
           "What times without an offset mean, the profile's too: local, UTC, +HH:MM, -HH:MM or "
           "Area/City (default: agentic_power_timezone_offset.txt in the folder; of the telemetry "
           "before that gpu_metrics_context.json, and at last local)");
+  tell_ways_apart(app);
   command.examples =
       "aggregate-power agentic --result-dir results --agg-result run.json --expected-num-gpus 8\n"
       "aggregate-power agentic --result-dir results --agg-result run.json --dry-run\n"
@@ -148,7 +145,7 @@ Command agentic_command() {
   command.exit_statuses =
       "0 done, also when power is not valid (the reason is recorded); 1 when power is required and "
       "not valid; 2 for wrong options";
-  command.run = [texts, options = command.options.get()] { return run(*texts, *options); };
+  command.run = [texts] { return run(*texts); };
   return command;
 }
 

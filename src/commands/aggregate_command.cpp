@@ -36,7 +36,7 @@ AggregateRequest request_of(const Texts& texts) {
                            : request.expected_num_gpus.has_value() ? 2
                                                                    : 1;
   request.max_sample_gap_s = *python_float(texts.run.max_sample_gap);
-  set_outcome(request, texts.run);
+  set_run_options(request, texts.run);
   if (request.extended && request.schema_version != 2) {
     throw Error("--extended: expected schema 2; give --expected-num-gpus or --schema-version 2");
   }

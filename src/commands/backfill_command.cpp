@@ -77,10 +77,6 @@ unsigned usable_processors() {
   return static_cast<unsigned>(std::max(CPU_COUNT(&set), 1));
 }
 
-CLI::Validator something() {
-  return expecting("a name", [](const std::string& text) { return !text.empty(); });
-}
-
 BackfillRequest request_of(const Texts& texts) {
   BackfillRequest request;
   for (const std::string& store : texts.stores) request.stores.push_back(normal_path(store));

@@ -203,6 +203,10 @@ CLI::Validator expecting(const std::string& what,
       "");
 }
 
+CLI::Validator something() {
+  return expecting("a name", [](const std::string& text) { return !text.empty(); });
+}
+
 CLI::Validator whole_number() {
   return expecting("a whole number",
                    [](const std::string& text) { return python_int(text).has_value(); });

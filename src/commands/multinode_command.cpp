@@ -117,7 +117,7 @@ HostsRequest hosts_request_of(const Texts& texts) {
   request.expected_num_gpus = python_int(texts.expected_num_gpus);
   request.max_sample_gap_s = *python_float(texts.run.max_sample_gap);
   request.zone = zone_of(texts.timezone);
-  set_outcome(request, texts.run);
+  set_run_options(request, texts.run);
   return request;
 }
 
@@ -148,7 +148,7 @@ MultinodeRequest package_request_of(const Texts& texts) {
   request.expected_producer_sha = texts.expected_producer_sha.value_or(pin == nullptr ? "" : pin);
   if (!texts.expected_cpu_source.empty()) request.expected_cpu_source = texts.expected_cpu_source;
   request.salvage = texts.salvage;
-  set_outcome(request, texts.run);
+  set_run_options(request, texts.run);
   return request;
 }
 
@@ -190,11 +190,13 @@ void add_package_options(CLI::App& app, Texts& texts) {
   add_option(app, "--power-dir", texts.power_dir,
              "Folder of a dcgm-power package: manifest.json, samples.csv, windows, perhaps cpu "
              "(default: $POWER_ARTIFACT_DIR, else LOGS/power)")
-      ->type_name("FOLDER");
+      ->type_name("FOLDER")
+      ->check(something());
   add_option(app, "--logs-root", texts.logs_root,
              "Folder below which the package's windows name their original results (default: "
              "$POWER_RESULT_ROOT, else LOGS)")
-      ->type_name("FOLDER");
+      ->type_name("FOLDER")
+      ->check(something());
   add_option(app, "--prefill-gpus", texts.prefill_gpus, "GPUs of prefill workers; 0: none")
       ->type_name("N")
       ->check(whole_number());
@@ -228,6 +230,7 @@ void add_host_options(Command& command, Texts& texts) {
   add_option(app, "--nodes", texts.nodes,
              "Folder with a folder for each host that holds gpu_metrics.csv, or just one CSV")
       ->type_name("FOLDER")
+      ->check(something())
       ->excludes(hosts);
   add_list_option(app, "--role", texts.roles,
                   "Which GPUs are prefill, decode or agg, as in prefill=hostA:0-3,6,hostB; "

@@ -146,8 +146,12 @@ constexpr auto kRows = std::to_array<Row>({
         "both 0, and 'disagg', true or false"),
     ROW(formal_benchmark_result_missing,
         "the result folder must hold just one agentic_power_concurrency_N.json: that of this load"),
+    ROW(agentic_concurrency_mismatch,
+        "the N of agentic_power_concurrency_N.json, its max_concurrency, the aggregate's 'conc' "
+        "and "
+        "the package's window must be of one load: give the files of one"),
     ROW(agentic_result_outside_logs_root,
-        "the result folder must lie below --logs-root, also once links are followed"),
+        "the result folder must be --logs-root or lie below it, also once links are followed"),
     ROW(expected_producer_sha_invalid,
         "give the recorder's whole commit: 40 digits and letters a to f; --expected-producer-sha, "
         "$POWER_PRODUCER_SHA or the package's power-producer-sha.txt"),

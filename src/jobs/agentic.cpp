@@ -115,14 +115,16 @@ class Run {
     return zone;
   }
 
+  // What is read, and the aggregate.
+  std::vector<std::string> inputs() const {
+    std::vector<std::string> inputs = with_side_files(telemetry_path_);
+    inputs.insert(inputs.end(), {summary_path_, records_path_, request_.agg_result});
+    return inputs;
+  }
+
   void write_window(const std::string& text, Reasons& reasons) {
     try {
-      std::vector<std::string> inputs = {telemetry_path_, zone_path_, summary_path_, records_path_,
-                                         request_.agg_result};
-      for (const SideFile& side : kSideFiles) {
-        inputs.push_back(beside(telemetry_path_, side_name(side, telemetry_path_)));
-      }
-      for (const std::string& path : inputs) {
+      for (const std::string& path : inputs()) {
         if (is_same_file(window_path_, path)) {
           throw Error(fmt::format("{} would overwrite {}", window_path_, path));
         }
@@ -166,11 +168,9 @@ class Run {
     publication.sidecar = [this](const Reasons& aggregate_reasons, std::string_view) {
       return sidecar(aggregate_reasons);
     };
-    publication.inputs = {telemetry_path_, window_path_, summary_path_, records_path_,
-                          request_.agg_result};
-    for (const SideFile& side : kSideFiles) {
-      publication.inputs.push_back(beside(telemetry_path_, side_name(side, telemetry_path_)));
-    }
+    publication.inputs = inputs();
+    publication.inputs.push_back(window_path_);
+    publication.sidecar_advice = kNameIsTaken;
     return publication;
   }
 

@@ -7,8 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "aggregate_power/base/json_value.h"
+#include "aggregate_power/base/spelled_json.h"
 #include "aggregate_power/base/unicode.h"
+#include "aggregate_power/inputs/benchmark.h"
 #include "aggregate_power/jobs/artifact_names.h"
 
 namespace aggregate_power {
@@ -22,6 +23,7 @@ class Gates {
     read_aggregate();
     count_gpus();
     find_formal_result();
+    check_concurrency();
     check_place();
     check_sha();
     return std::move(gates_);
@@ -31,32 +33,35 @@ class Gates {
   void add(Reason reason, std::string detail) { gates_.reasons.add(reason, std::move(detail)); }
 
   void read_aggregate() {
-    std::string fault = load_.aggregate_fault;
-    if (load_.aggregate) {
-      try {
-        aggregate_ = parse_json(*load_.aggregate);
-        if (aggregate_.is_object()) return;
-        fault = "expected a JSON object";
-      } catch (const JsonError& error) {
-        fault = error.what();
-      }
+    const auto invalid = [&](const std::string& fault) {
+      disagg_ = prefill_ = decode_ = conc_ = {};
+      add(Reason::agentic_aggregate_invalid, fault);
+    };
+    if (!load_.aggregate) return invalid(load_.aggregate_fault);
+    const std::string& name = load_.aggregate_name;
+    try {
+      is_read_ = find_members(*load_.aggregate, {{"disagg", disagg_},
+                                                 {"num_prefill_gpu", prefill_},
+                                                 {"num_decode_gpu", decode_},
+                                                 {"conc", conc_}});
+      if (!is_read_) invalid(name + (name.empty() ? "" : ": ") + "expected a JSON object");
+    } catch (const JsonError& error) {
+      invalid(name + (name.empty() ? "" : ":") + error.what());
     }
-    add(Reason::agentic_aggregate_invalid, fault);
   }
 
   void count_gpus() {
-    const JsonValue& disagg = aggregate_.at("disagg");
-    const auto prefill = aggregate_.at("num_prefill_gpu").as_integer();
-    const auto decode = aggregate_.at("num_decode_gpu").as_integer();
+    if (!is_read_) return add(Reason::agentic_gpu_topology_invalid, {});
+    const JsonValue disagg = disagg_.scalar();
+    const auto prefill = prefill_.scalar().as_integer();
+    const auto decode = decode_.scalar().as_integer();
     const bool are_counts = prefill && decode && *prefill >= 0 && *decode >= 0 &&
                             *prefill <= std::numeric_limits<std::int64_t>::max() - *decode &&
                             *prefill + *decode > 0;
     if (disagg.kind != JsonKind::boolean || !are_counts) {
-      return add(
-          Reason::agentic_gpu_topology_invalid,
-          fmt::format("num_prefill_gpu is {}, num_decode_gpu is {}, disagg is {}",
-                      aggregate_.at("num_prefill_gpu").shown(),
-                      aggregate_.at("num_decode_gpu").shown(), aggregate_.at("disagg").shown()));
+      return add(Reason::agentic_gpu_topology_invalid,
+                 fmt::format("num_prefill_gpu is {}, num_decode_gpu is {}, disagg is {}",
+                             shown(prefill_), shown(decode_), shown(disagg_)));
     }
     if (disagg.is_true()) {
       gates_.gpus.prefill = *prefill;
@@ -74,6 +79,8 @@ class Gates {
       const std::vector<std::string> names = formal_results(*load_.tree, load_.result_dir);
       if (names.size() == 1) {
         gates_.formal_result = path_below(load_.result_dir, names[0]);
+        gates_.window_file = "windows/" + names[0];
+        concurrency_ = {JsonKind::integer, *formal_concurrency(names[0])};
       } else {
         missing(fmt::format("{} files agentic_power_concurrency_N.json in {}", names.size(),
                             load_.result_dir));
@@ -83,13 +90,42 @@ class Gates {
     }
   }
 
+  // The load that the formal result's name tells must be that of its content and of the aggregate.
+  void check_concurrency() {
+    if (gates_.formal_result.empty()) return;
+    const auto mismatch = [&](const std::string& what) {
+      add(Reason::agentic_concurrency_mismatch, fmt::format("{}: {}", gates_.formal_result, what));
+    };
+    if (const auto found = max_concurrency()) {
+      if (!found->is_number() || !equal_in_python(*found, concurrency_)) {
+        mismatch("max_concurrency is " + (found->is_number() ? found->shown() : "no number"));
+      }
+    }
+    if (conc_.kind == JsonKind::integer && !equal_in_python(conc_.scalar(), concurrency_)) {
+      mismatch(fmt::format("the aggregate's conc is {}", conc_.scalar().shown()));
+    }
+  }
+
+  // The formal result's; nothing where that is no sound result, which is found when it is used.
+  std::optional<JsonValue> max_concurrency() const {
+    try {
+      const auto source = load_.tree->open(gates_.formal_result).source();
+      const BenchmarkReading reading =
+          read_benchmark(*source, gates_.formal_result, BenchmarkRules::schema_2);
+      if (reading.reasons.contains(Reason::invalid_benchmark_result)) return std::nullopt;
+      return reading.max_concurrency;
+    } catch (const FileError&) {
+      return std::nullopt;
+    }
+  }
+
   void check_place() {
     const std::string below = load_.tree->resolved(load_.result_dir);
     std::string above = load_.tree->resolved(load_.logs_root);
     if (!above.ends_with('/')) above += '/';
     if (!below.empty() && (below + '/').starts_with(above)) return;
     add(Reason::agentic_result_outside_logs_root,
-        fmt::format("{} is not below {}", load_.result_dir, load_.logs_root));
+        fmt::format("{} is not in or below {}", load_.result_dir, load_.logs_root));
   }
 
   void check_sha() {
@@ -100,8 +136,17 @@ class Gates {
         fmt::format("expected {} digits and letters a to f, got '{}'", kDigits, printable(sha)));
   }
 
+  static std::string shown(const SpelledJson& member) {
+    return member.spelling.empty() ? "missing" : member.scalar().shown();
+  }
+
   const AgenticLoad& load_;
-  JsonValue aggregate_;
+  bool is_read_ = false;  // the aggregate
+  SpelledJson disagg_;
+  SpelledJson prefill_;
+  SpelledJson decode_;
+  SpelledJson conc_;
+  JsonValue concurrency_;  // the load's
   AgenticGates gates_;
 };
 

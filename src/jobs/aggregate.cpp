@@ -13,6 +13,7 @@
 #include "aggregate_power/jobs/extended.h"
 #include "aggregate_power/jobs/publish.h"
 #include "aggregate_power/jobs/recording.h"
+#include "aggregate_power/jobs/side_files.h"
 #include "aggregate_power/jobs/sidecar.h"
 #include "aggregate_power/jobs/verdict.h"
 
@@ -83,10 +84,10 @@ class Run {
     publication.sidecar = [this](const Reasons& aggregate_reasons, std::string_view) {
       return sidecar(aggregate_reasons);
     };
-    publication.inputs = {telemetry_path_, request_.bench_result, request_.agg_result};
-    for (const char* end : {"_energy_start.csv", "_energy_end.csv", "_context.json"}) {
-      publication.inputs.push_back(beside(telemetry_path_, plain_stem(telemetry_path_) + end));
-    }
+    publication.inputs = with_side_files(telemetry_path_);
+    publication.inputs.insert(publication.inputs.end(),
+                              {request_.bench_result, request_.agg_result});
+    publication.sidecar_advice = kOtherValidationResult;
     return publication;
   }
 

@@ -305,6 +305,7 @@ class HostsRun {
     for (const HostFile& file : request_.hosts) {
       std::ranges::copy(files_of_host(file), std::back_inserter(publication.inputs));
     }
+    publication.sidecar_advice = kOtherValidationResult;
     return publication;
   }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include <fmt/format.h>
@@ -104,21 +105,34 @@ bool same_bytes(const OpenedFile& a, const OpenedFile& b) {
   return true;
 }
 
+std::size_t gpus_asked_for(const RoleCounts& gpus) {
+  std::size_t sum = 0;
+  for (const std::int64_t count : {gpus.prefill, gpus.decode, gpus.aggregate, gpus.any}) {
+    constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
+    sum = std::min(sum + static_cast<std::size_t>(std::max<std::int64_t>(count, 0)), kMost);
+  }
+  return sum;
+}
+
 class Judging {
  public:
   explicit Judging(const PackageQuestion& question)
       : question_(question), power_(question.extended || question.with_power, question.extended) {}
 
   PackageVerdict judge() {
-    BenchmarkReading reading = read_result();
+    const BenchmarkReading reading = read_result();
     verdict_.benchmark = reading.benchmark;
+    verdict_.extended = question_.extended;
+    verdict_.expected_gpus = gpus_asked_for(question_.gpus);
+    if (!question_.refusal.empty()) {
+      verdict_.is_refused = true;
+      add(question_.refusal);
+      return std::move(verdict_);
+    }
     concurrency_ = reading.max_concurrency;
-    verdict_.is_refused = !question_.refusal.empty();
-    if (!verdict_.is_refused) judge_package(reading);
-    measure_fleet();
-    if (!verdict_.is_refused) measure_cpus();
-    const Reasons& others = verdict_.is_refused ? question_.refusal : reading.reasons;
-    for (const Reasons::Entry& entry : others.entries()) add(entry.reason, entry.detail);
+    judge_package(reading);
+    measure_cpus();
+    add(reading.reasons);
     if (!verdict_.reasons.empty()) verdict_.metrics.clear();
     return std::move(verdict_);
   }
@@ -127,6 +141,10 @@ class Judging {
   void add(Reason reason, const std::string& detail) {
     verdict_.reasons.add(reason, printable(detail, kMostDetail));
     if (!detail.empty()) verdict_.failures.push_back(detail);
+  }
+
+  void add(const Reasons& others) {
+    for (const Reasons::Entry& entry : others.entries()) add(entry.reason, entry.detail);
   }
 
   BenchmarkReading read_result() const {
@@ -165,6 +183,7 @@ class Judging {
     select_window(reading);
     const bool is_whole = verdict_.reasons.empty() && reading.reasons.empty();
     if (is_whole && verdict_.window && reading.benchmark) integrate(*reading.benchmark);
+    measure_fleet();
   }
 
   // On its own: what is wrong with it changes nothing of the GPUs.
@@ -315,9 +334,6 @@ class Judging {
   }
 
   void label_gpus() {
-    for (const auto& [key, window] : package_.scan.windows) {
-      verdict_.results.push_back(window.result_path);
-    }
     verdict_.expected_gpus = content_.devices.size();
     verdict_.observed_gpus = package_.observed.size();
     for (const SeenDevice& device : package_.observed) {
@@ -347,6 +363,11 @@ class Judging {
                              windows.size(), concurrency_.shown()));
     }
     const PackageWindow& window = windows[0];
+    if (!question_.window_file.empty() && window.file != question_.window_file) {
+      return add(Reason::agentic_concurrency_mismatch,
+                 fmt::format("{}: its window is not {}, but {}", question_.result_name,
+                             question_.window_file, window.file));
+    }
     const std::string original = path_below(question_.place.logs_root, window.result_path);
     try {
       if (!is_copy_of(original)) {
@@ -464,21 +485,22 @@ bool claims_power(const PackageVerdict& verdict) {
 }
 
 std::vector<JsonEdit> package_edits(const PackageVerdict& verdict, const std::string& record) {
-  if (verdict.reasons.contains(Reason::aggregate_result_unwritable)) return {};
   std::vector<JsonEdit> edits = schema_2_edits(verdict.reasons.empty(), verdict.metrics);
   if (verdict.cpu) {
     const std::vector<JsonEdit> of_cpu = cpu_power_edits(*verdict.cpu);
     edits.insert(edits.end(), of_cpu.begin(), of_cpu.end());
   }
-  if (!verdict.fleet) return edits;
+  if (!verdict.extended) return edits;
   ExtendedContent content;
   content.reasons = verdict.reasons;
   content.workers = verdict.workers;
   PowerAudit& audit = content.audit;
   if (verdict.benchmark) audit.window = verdict.benchmark->window;
   audit.expected_gpu_count = static_cast<std::int64_t>(verdict.expected_gpus);
-  audit.observed_gpu_count = verdict.observed_gpus;
-  audit.sample_count = verdict.fleet->samples_in_window;
+  if (verdict.fleet) {
+    audit.observed_gpu_count = verdict.observed_gpus;
+    audit.sample_count = verdict.fleet->samples_in_window;
+  }
   for (const PackageGpu& gpu : verdict.gpus) {
     audit.max_sample_gap_s = std::max(audit.max_sample_gap_s.value_or(0), gpu.max_sample_gap_s);
     audit.observed_gpu_ids.push_back(gpu.label);
@@ -492,7 +514,6 @@ std::vector<JsonEdit> package_edits(const PackageVerdict& verdict, const std::st
 }
 
 std::vector<JsonEdit> unaudited_package_edits(const PackageVerdict& verdict) {
-  if (verdict.reasons.contains(Reason::aggregate_result_unwritable)) return {};
   std::vector<JsonEdit> edits = unaudited_edits(2);
   if (!verdict.cpu) return edits;
   CpuPower unknown;

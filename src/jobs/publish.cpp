@@ -95,12 +95,20 @@ bool is_denial(const std::exception& error) {
 }
 
 bool is_below(const std::string& path, const std::string& folder) {
-  if (folder.empty()) return false;
   try {
     return resolve_links(path).starts_with(resolve_links(folder) + "/");
   } catch (const FileError&) {
     return false;
   }
+}
+
+bool is_below_any(const std::vector<std::string>& folders, const std::string& path) {
+  return std::ranges::any_of(folders, [&](const auto& folder) { return is_below(path, folder); });
+}
+
+std::ptrdiff_t count_same(const std::vector<std::string>& inputs, const std::string& path) {
+  return std::ranges::count_if(inputs,
+                               [&](const auto& input) { return is_same_file(input, path); });
 }
 
 // Why the audit record must not be written where it shall be; empty: it may.
@@ -110,19 +118,26 @@ std::string sidecar_conflict(const Publication& publication) {
       errno != ENOTDIR) {
     return FileError(publication.sidecar_path, "inspect", errno).what();
   }
-  for (const std::string& input : publication.inputs) {
-    if (is_same_file(input, publication.sidecar_path)) {
-      return fmt::format(
-          "{}: is an input of this run and is not overwritten; give another --validation-result",
-          publication.sidecar_path);
-    }
+  const auto conflict = [&](const char* what) {
+    const std::string& advice = publication.sidecar_advice;
+    return fmt::format("{}: {}{}{}", publication.sidecar_path, what, advice.empty() ? "" : "; ",
+                       advice);
+  };
+  if (count_same(publication.inputs, publication.sidecar_path) > 0) {
+    return conflict("is an input of this run and is not overwritten");
   }
-  if (is_below(publication.sidecar_path, publication.input_folder)) {
-    return fmt::format(
-        "{}: is in a folder of inputs, where nothing is written; give another --validation-result",
-        publication.sidecar_path);
+  if (is_below_any(publication.input_folders, publication.sidecar_path)) {
+    return conflict("is in a folder of inputs, where nothing is written");
   }
   return {};
+}
+
+// Why the aggregate must not be patched; empty: it may.
+std::string aggregate_conflict(const Publication& publication) {
+  const std::string& path = publication.aggregate_path;
+  const bool is_input =
+      count_same(publication.inputs, path) > 1 || is_below_any(publication.input_folders, path);
+  return is_input ? path + ": is an input of this run" : "";
 }
 
 // A path that does not lead to a regular file: there is none, or it cannot be told.
@@ -148,6 +163,10 @@ class Publishing::State {
     if (publication_.aggregate_text || (!has_sidecar() && publication_.edits.empty())) return true;
     if (!is_regular_file(publication_.aggregate_path)) {
       add_missing(publication_.aggregate_path, published_.reasons);
+      return true;
+    }
+    if (std::string conflict = aggregate_conflict(publication_); !conflict.empty()) {
+      published_.reasons.add(Reason::aggregate_result_unwritable, std::move(conflict));
       return true;
     }
     try {
@@ -353,6 +372,8 @@ Preview preview(const Publication& publication) {
   std::string changed;
   if (!is_elsewhere && !is_regular_file(path)) {
     add_missing(path, result.reasons);
+  } else if (std::string conflict = aggregate_conflict(publication); !conflict.empty()) {
+    result.reasons.add(Reason::aggregate_result_unwritable, std::move(conflict));
   } else if (!edits.empty() || is_elsewhere) {
     try {
       if (!is_elsewhere && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {

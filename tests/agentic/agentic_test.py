@@ -499,6 +499,26 @@ def test_the_aggregate_cannot_be_patched(run):
          run.do().audit()["reasons"])
 
 
+def test_no_input_is_the_aggregate(run):
+    (run.results / "gpu_metrics_context.json").write_text('{"timestamp_timezone": "+00:00"}')
+    run.lines((json.dumps(record(0, 3)) + "\n").encode())  # one request: one JSON object
+    run.do("--require-power")
+    same("exit status", 0, run.result.returncode)
+    names = ["gpu_metrics_context.json", "agentic_power_window.json", "aiperf_artifacts/profile_export_aiperf.json",
+             "aiperf_artifacts/profile_export.jsonl"]
+    for tamper in (lambda: None, lambda: (run.results / "gpu_metrics.csv").unlink(), lambda: run.times("x", "y")):
+        tamper()
+        for name in names:
+            before = {path: content for path, (content, *_) in run.files().items()}
+            run.do("--require-power", "--agg-result", f"results/{name}")
+            after = {path: content for path, (content, *_) in run.files().items()}
+            same("exit status", 1, run.result.returncode)
+            same(f"results/{name}", before[f"results/{name}"], after[f"results/{name}"])
+            same("it is said", True, "is an input of this run" in run.result.stderr or
+                 "agentic_power_window.json would overwrite" in run.result.stderr)
+            same("its record", False, run.audit()["power_valid"])
+
+
 # ---- What failed requests used: 1000 W shared equally by the requests in flight
 
 def share(run):

@@ -9,21 +9,26 @@ usage: tests/agentic/nodes_test.py [TEST...]   with $AGGREGATE_POWER (default: b
 """
 import gzip
 import json
+import os
 import pathlib
+import resource
 import shutil
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "multinode"))
 import package_bed  # noqa: E402  (beside the tests that share it)
 from package_bed import METRICS, RECORD_KEYS, VERDICT, WHOLE, Bed, differences, patching  # noqa: E402
-from package_builder import PIN, AgenticLoad, Gpu, Package, edit_json  # noqa: E402
+from package_builder import PIN, AgenticLoad, Gpu, Load, Package, edit_json  # noqa: E402
 
 DISAGG = {"num_prefill_gpu": 2, "num_decode_gpu": 2, "disagg": True}
 SOURCE = "aiperf_multinode_custom_benchmark"
 AGGREGATE, TOPOLOGY, FORMAL, OUTSIDE, SHA = GATES = (
     "agentic_aggregate_invalid", "agentic_gpu_topology_invalid", "formal_benchmark_result_missing",
     "agentic_result_outside_logs_root", "expected_producer_sha_invalid")
+MISMATCH = "agentic_concurrency_mismatch"
 ONE = AgenticLoad(4, 1000.0, 1060.0)
+OTHER = AgenticLoad(16, 1100.0, 1110.0)
+ONE_NAME = "agentic_power_concurrency_4.json"
 
 
 class NodesBed(Bed):
@@ -38,11 +43,11 @@ class NodesBed(Bed):
         self.formal = self.results / "agentic_power_concurrency_4.json"
         self.record_path = self.results / "power_validation.json"
 
-    def run(self, *more, pin=PIN, result_dir=None, environment=None):
+    def run(self, *more, pin=PIN, result_dir=None, aggregate="agg_run.json", environment=None, **options):
         arguments = ["agentic", "--result-dir", result_dir or str(self.results.relative_to(self.folder)),
-                     "--agg-result", "agg_run.json", "--power-dir", "LOGS/power", "--logs-root", "LOGS"]
+                     "--agg-result", aggregate, "--power-dir", "LOGS/power", "--logs-root", "LOGS"]
         pin = [] if pin is None else ["--expected-producer-sha", pin]
-        return self.plain(*arguments, *pin, *more, environment=environment)
+        return self.plain(*arguments, *pin, *more, environment=environment, **options)
 
 
 class Ground(package_bed.Ground):
@@ -88,7 +93,8 @@ def is_void(bed, reasons, refused=True, **run):
     faults += differences("window's source", record["computed_from"]["window_source"], SOURCE)
     if refused:
         faults += differences("the package was looked at", (record["producer"]["producer_git_commit"],
-                                                            record["expected_gpu_count"]), (None, 0))
+                                                            record["observed_gpu_count"]), (None, 0))
+        faults += differences("GPUs", record["expected_gpu_count"], 0 if TOPOLOGY in reasons else 4)
         faults += differences("record's last", list(record)[-2:], ["window_source", "computed_from"])
     try:
         row = json.loads(before)
@@ -160,8 +166,7 @@ def places(ground, checks):
 
 def loads(ground, checks):
     """Each load has a window, a result folder and an aggregate of its own."""
-    package = Package(loads=[ONE, AgenticLoad(16, 1100.0, 1110.0)])
-    bed = ground.bed(package)
+    bed = ground.bed(Package(loads=[ONE, OTHER]))
     checks.add("the first of two", is_valid(bed))
     # 1,400 W for 10 s.
     bed.record_path = bed.logs / "agentic/conc_16/power_validation.json"
@@ -169,7 +174,7 @@ def loads(ground, checks):
     checks.add("the second", differences("status", done.returncode, 0)
                + differences("energy", bed.row["total_gpu_energy_j"], 14000.0)
                + differences("window", bed.record["selected_window"]["concurrency"], 16))
-    bed = ground.bed(Package(loads=[ONE, AgenticLoad(16, 1100.0, 1110.0)]))
+    bed = ground.bed(Package(loads=[ONE, OTHER]))
     (bed.windows / "agentic_power_concurrency_16.json").write_text("{")
     faults = is_void(bed, ["package_recompute_invalid", "producer_verdict_mismatch"], refused=False)
     checks.add("a broken sibling", faults)
@@ -182,15 +187,13 @@ def package_faults(ground, checks):
     bed.lines(lambda rows: [row for row in rows if not 1020 < float(row[1]) < 1025])
     checks.add("a gap in the samples", is_void(
         bed, ["package_recompute_invalid", "producer_verdict_mismatch"], refused=False))
-    bed = ground.bed()
-    edit_json(bed.formal, max_concurrency=8)
-    checks.add("a result of another concurrency", is_void(bed, ["window_for_result_missing"], refused=False))
     bed = ground.bed(aggregate=DISAGG | {"disagg": False})
     checks.add("other roles than were recorded", is_void(bed, ["topology_env_mismatch"], refused=False))
     bed = ground.bed()
     shutil.rmtree(bed.power)
     bed.power.mkdir()
-    checks.add("an empty package", is_void(bed, ["manifest_missing"], refused=False))
+    checks.add("an empty package", is_void(bed, ["manifest_missing"], refused=False)
+               + differences("GPUs", bed.record["expected_gpu_count"], 4))
     checks.add("another recorder", is_void(ground.bed(), ["producer_commit_mismatch"], refused=False, pin="ab" * 20))
 
 
@@ -248,6 +251,8 @@ def failed_requests(ground, checks):
     bed.run(pin="5e")
     checks.add("failed requests: refused", differences("record", "failed_requests" in bed.record, False))
     bed = with_requests(ground.bed(), good, pack=lambda data: data + b'{"metadata')
+    checks.add("failed requests: broken records of a refused run", is_void(bed, [SHA], pin="5e"))
+    bed = with_requests(ground.bed(), good, pack=lambda data: data + b'{"metadata')
     done = bed.run("--require-power")
     message = "aggregate-power: failed requests are not known: LOGS/agentic/conc_4/aiperf_artifacts/profile_export.jsonl:2:"
     checks.add("failed requests: broken records", differences("status", done.returncode, 0)
@@ -283,6 +288,114 @@ def aggregates(ground, checks):
                                                                    "power_metric_schema_version": 2,
                                                                    "power_valid": 0})
                + differences("they were there", before["avg_power_w"], 9))
+
+
+def odd_aggregates(ground, checks):
+    """Nothing waits for what never ends, and whatever the aggregate is there is a record."""
+    bed = ground.bed()
+    bed.aggregate.unlink()
+    os.mkfifo(bed.aggregate)
+    for name, path, reason in (("a pipe", "agg_run.json", "aggregate_result_missing"),
+                               ("a device", "/dev/zero", "aggregate_result_missing"),
+                               ("a folder", "LOGS", "aggregate_result_missing"),
+                               ("absurdly large", "big.json", "aggregate_result_unwritable")):
+        bed.record_path.unlink(missing_ok=True)
+        with open(bed.folder / "big.json", "w", encoding="utf-8") as file:
+            file.truncate(3 << 30)
+        done = bed.run("--require-power", aggregate=path, preexec_fn=little_memory)
+        checks.add(f"aggregate: {name}", differences("status", done.returncode, 1)
+                   + differences("reasons", bed.record["reasons"], [AGGREGATE, TOPOLOGY, reason])
+                   + ([] if f"{AGGREGATE} ({path}: " in done.err else [done.err]))
+    bed = ground.bed()
+    bed.aggregate.write_text('{"x": [' + "1," * 10**7 + "1], " + json.dumps(DISAGG)[1:])
+    done = bed.run("--require-power", preexec_fn=little_memory)
+    checks.add("aggregate: large", differences("status", (done.returncode, done.err), (0, "")))
+
+
+def little_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))
+
+
+def messages(ground, checks):
+    """Where, what; and nothing of what follows from it."""
+    counts = "num_prefill_gpu is {}, num_decode_gpu is {}, disagg is {}"
+    for name, text, told in (
+            ("no JSON", '{"disagg": true', f"{AGGREGATE} (agg_run.json:1:"),
+            ("no object", "[]", f"{AGGREGATE} (agg_run.json: expected a JSON object), {TOPOLOGY}, "),
+            ("no members", "{}", f"{TOPOLOGY} ({counts.format('missing', 'missing', 'missing')})"),
+            ("others", '{"disagg": null, "num_prefill_gpu": [2], "num_decode_gpu": "2"}',
+             f"{TOPOLOGY} ({counts.format('an array', chr(39) + '2' + chr(39), 'null')})")):
+        bed = ground.bed()
+        bed.aggregate.write_text(text)
+        done = bed.run()
+        checks.add(f"message: {name}", [] if told in done.err else [done.err])
+
+
+# ---- One load
+
+def named(bed, concurrency):
+    """The formal result under another load's name."""
+    bed.formal = bed.formal.rename(bed.results / f"agentic_power_concurrency_{concurrency}.json")
+    return bed
+
+
+def concurrencies(ground, checks):
+    """The formal result's name and content, the aggregate and the window are of one load."""
+    def two():
+        return ground.bed(Package(loads=[ONE, OTHER]))
+
+    checks.add("the name is another load's", is_void(named(two(), 16), [MISMATCH]))
+    for value in (8, 4.5, "4", True, None, ...):
+        bed = ground.bed()
+        edit_json(bed.formal, max_concurrency=value)
+        checks.add(f"max_concurrency {value!r}", is_void(bed, [MISMATCH]))
+    bed = two()
+    shutil.copy(bed.logs / "agentic/conc_16/agentic_power_concurrency_16.json", bed.formal)
+    checks.add("the content is another load's", is_void(bed, [MISMATCH]))
+    edit_json(bed.manifest, publication_valid=False)
+    done = bed.run("--salvage")
+    checks.add("the content is another load's, salvaged", differences("aggregate", bed.row, {
+        "hw": "gb200"} | DISAGG | VERDICT | {"power_valid": 0})
+        + ([] if f"{MISMATCH} (LOGS/agentic/conc_4/agentic_power_concurrency_4.json: max_concurrency is 16)" in done.err
+           else [done.err]))
+    for conc in (8, -4, 2**70):
+        checks.add(f"conc {conc}", is_void(ground.bed(aggregate=DISAGG | {"conc": conc}), [MISMATCH]))
+    for conc in (4, "8", None, 8.5, True):
+        checks.add(f"conc {conc!r}", is_valid(ground.bed(aggregate=DISAGG | {"conc": conc})))
+    bed = ground.bed()
+    bed.formal.write_text("{")
+    checks.add("a broken formal result", is_void(
+        bed, ["package_recompute_invalid", "producer_verdict_mismatch", "invalid_benchmark_result"], refused=False))
+    # Of the same numbers, and of another kind.
+    bed = ground.bed(Package(loads=[Load(4, 1000.0, 1060.0)]))
+    bed.results = bed.logs / "agentic/conc_4"
+    bed.results.mkdir(parents=True)
+    shutil.copy(bed.logs / "cfg/results_concurrency_4.json", bed.results / "agentic_power_concurrency_4.json")
+    bed.record_path = bed.results / "power_validation.json"
+    checks.add("another window", is_void(bed, [MISMATCH], refused=False)
+               + differences("window", bed.record["selected_window"], None))
+
+
+def stored(ground, checks):
+    """The same of a store."""
+    for name, concurrency, conc, wanted in (("one load", 4, 4, []), ("another name", 16, 16, [MISMATCH]),
+                                            ("another conc", 4, 5, [MISMATCH])):
+        bed = named(ground.bed(), concurrency)
+        bed.results.rename(bed.results.with_name(f"conc_{concurrency}"))
+        if concurrency != 4:
+            bed.results.mkdir()
+            shutil.copy(bed.logs / f"agentic/conc_{concurrency}" / bed.formal.name, bed.results / ONE_NAME)
+        (bed.power / "power-producer-sha.txt").write_text(PIN)
+        audit = bed.folder / "store/power_audit_r"
+        audit.mkdir(parents=True)
+        bed.logs.rename(audit / "LOGS")
+        aggregate = audit / f"r_conc{concurrency}.json"
+        aggregate.write_text(json.dumps(DISAGG | {"conc": conc}))
+        for more in ((), ("--salvage", "--force")):
+            bed.plain("backfill", "store", *more)
+            record = json.loads((audit / f"power_validation_r_conc{concurrency}.json").read_text())
+            checks.add(f"stored: {name} {more}", differences("reasons", record["reasons"], wanted)
+                       + differences("aggregate", json.loads(aggregate.read_text())["power_valid"], int(not wanted)))
 
 
 def topology(ground, checks):
@@ -407,7 +520,15 @@ def extended(ground, checks):
     checks.add("extended no more", differences("aggregate", bed.row, {"hw": "gb200"} | DISAGG | VERDICT | METRICS))
     bed.run("--extended", pin="5e")
     checks.add("extended, refused", differences("reasons", bed.row["power_invalid_reasons"], [SHA])
-               + differences("keys", {"power_audit", "p75_power_w"} & set(bed.row), {"power_audit"}))
+               + differences("audit", bed.row["power_audit"], {
+                   "window_start_unix": 1000.0, "window_end_unix": 1060.0, "expected_gpu_count": 4,
+                   "source": "power_validation.json"})
+               + differences("percentiles", "p75_power_w" in bed.row, False))
+    bed.manifest.write_text("{")
+    bed.run("--extended")
+    checks.add("extended, no manifest", differences("audit", {
+        key: value for key, value in bed.row["power_audit"].items() if key.endswith("_count")}, {
+            "expected_gpu_count": 4}))
 
 
 def cpus(ground, checks):
@@ -426,16 +547,22 @@ def mixtures(ground, checks):
     before = patching.contents(bed.folder)
     base = ["agentic", "--result-dir", "LOGS/agentic/conc_4", "--agg-result", "agg_run.json"]
     for words, message in (
-            (["--logs-root", "LOGS"], "--logs-root: is for a run on several nodes: give --power-dir too"),
-            (["--expected-producer-sha", PIN], "--expected-producer-sha: is for a run on several nodes"),
-            (["--salvage"], "--salvage: is for a run on several nodes"),
-            (["--expected-cpu-source", "acpi"], "--expected-cpu-source: is for a run on several nodes"),
-            *((["--power-dir", "LOGS/power", option, "1"], f"{option}: is for a run on one node, not for --power-dir")
+            (["--logs-root", "LOGS"], "--logs-root requires --power-dir"),
+            (["--expected-producer-sha", PIN], "--expected-producer-sha requires --power-dir"),
+            (["--salvage"], "--salvage requires --power-dir"),
+            (["--expected-cpu-source", "acpi"], "--expected-cpu-source requires --power-dir"),
+            *((["--power-dir", "LOGS/power", option, "1"], option)
               for option in ("--expected-num-gpus", "--max-sample-gap", "--timestamp-column", "--power-column",
                              "--device-column", "--timezone"))):
         done = bed.plain(*base, *words)
+        told = (message,) if "requires" in message else (f"{message} excludes --power-dir",
+                                                         f"--power-dir excludes {message}")
         checks.add(f"mixture: {' '.join(words[-2:])}", differences("status", done.returncode, 2)
-                   + ([] if message in done.err else [done.err]))
+                   + ([] if any(text in done.err for text in told) else [done.err]))
+    for option in ("--result-dir", "--power-dir", "--logs-root"):
+        done = bed.run("--require-power", option, "")
+        checks.add(f"an empty {option}", differences("status", done.returncode, 2)
+                   + ([] if f"error: {option}: expected a name, got ''" in done.err else [done.err]))
     checks.add("mixtures write nothing", differences("files", patching.contents(bed.folder), before))
 
 
@@ -451,17 +578,73 @@ def inputs_stay(ground, checks):
         [] if "validation_result_unwritable" in done.err else [done.err]))
     checks.add("it claims nothing", differences("members", json.loads(bed.record_path.read_text()),
                                                 json.loads(before) | VERDICT | {"power_valid": 0}))
+    def refuse(bed):
+        return {"pin": "5e"}
+
+    def break_manifest(bed):
+        bed.manifest.write_text("{")
+
+    def break_window(bed):
+        (bed.windows / "agentic_power_concurrency_16.json").write_text(
+            '{"result_path": "agentic/conc_16/agentic_power_concurrency_16.json"}')
+
+    def two_results(bed):
+        shutil.copy(bed.formal, bed.results / "agentic_power_concurrency_8.json")
+
+    names = ("LOGS/agentic/conc_4/agentic_power_concurrency_4.json",
+             "LOGS/agentic/conc_16/agentic_power_concurrency_16.json",
+             "LOGS/agentic/conc_4/aiperf_artifacts/profile_export.jsonl", "LOGS/power/manifest.json",
+             "LOGS/power/samples.csv", "LOGS/power/power-producer-sha.txt", "LOGS/power/cpu/samples.csv",
+             "LOGS/power/windows/agentic_power_concurrency_16.json", "LOGS/power/windows/notes/new.json")
+    for tamper in (None, refuse, break_manifest, break_window, two_results):
+        for name in names:
+            for link in (None, os.link, os.symlink):
+                bed = with_requests(ground.bed(Package(loads=[ONE, OTHER]).add_cpus()), request(0, 60))
+                (bed.windows / "notes").mkdir()
+                for extra in ("windows/notes/new.json", "power-producer-sha.txt"):
+                    (bed.power / extra).write_text("{}")
+                options = (tamper(bed) if tamper else None) or {}
+                aggregate = "link.json" if link else name
+                if link:
+                    link(bed.folder / name, bed.folder / "link.json")
+                is_elsewhere = link is os.link and name.endswith("notes/new.json")  # known by its folder
+                before = patching.contents(bed.folder)
+                done = bed.run("--require-power", aggregate=aggregate, **options)
+                after = patching.contents(bed.folder)
+                after.pop("LOGS/agentic/conc_4/power_validation.json", None)
+                what = f"{name}, {getattr(link, '__name__', 'itself')}, {getattr(tamper, '__name__', 'sound')}"
+                checks.add(f"no aggregate: {what}", [] if is_elsewhere else (
+                    differences("status", done.returncode, 1) + differences("files", after, before)
+                    + ([] if f"aggregate_result_unwritable ({aggregate}: is an input of this run" in done.err
+                       else [done.err])))
+                if link is not os.symlink:
+                    continue
+                # Nor is the record written through a link.
+                bed.record_path.unlink(missing_ok=True)
+                bed.record_path.symlink_to(bed.folder / name)
+                before = patching.contents(bed.logs)
+                done = bed.run("--require-power", **options)
+                checks.add(f"no record: {what}", differences("status", done.returncode, 1)
+                           + differences("files", patching.contents(bed.logs), before)
+                           + ([] if "validation_result_unwritable" in done.err else [done.err])
+                           + ([f"no such option: {done.err}"] if "--validation-result" in done.err else []))
+    bed = with_requests(ground.bed(), request(0, 60), pack=lambda data: data + b'{"metadata')
+    before = patching.contents(bed.results)
+    bed.record_path.symlink_to("aiperf_artifacts/profile_export.jsonl")
+    bed.run(aggregate="LOGS/agentic/conc_4/aiperf_artifacts/profile_export.jsonl")
+    bed.record_path.unlink()
+    checks.add("broken records stay", differences("files", patching.contents(bed.results), before))
     bed = ground.bed()
-    before = bed.formal.read_bytes()
-    done = bed.plain("agentic", "--result-dir", "LOGS/agentic/conc_4", "--agg-result", str(bed.formal), "--power-dir",
-                     "LOGS/power", "--expected-producer-sha", PIN, "--require-power")
-    checks.add("the aggregate is the formal result", differences("status", done.returncode, 1)
-               + differences("bytes", bed.formal.read_bytes(), before))
+    bed.aggregate.rename(bed.power / "agg_run.json")
+    done = bed.plain("agentic", "--result-dir", "../agentic/conc_4", "--agg-result", "agg_run.json", "--power-dir", ".",
+                     "--logs-root", "..", "--expected-producer-sha", PIN, "--require-power", folder=bed.power)
+    checks.add("beside the package's files", differences("status", (done.returncode, done.err), (0, "")))
 
 
 def main():
-    tests = (disaggregated, aggregated, places, loads, package_faults, failed_requests, aggregates, topology, formal_results, outside,
-             producer_sha, several_gates, dry_runs, extended, cpus, mixtures, inputs_stay)
+    tests = (disaggregated, aggregated, places, loads, package_faults, failed_requests, aggregates, odd_aggregates,
+             messages, concurrencies, stored, topology, formal_results, outside, producer_sha, several_gates, dry_runs,
+             extended, cpus, mixtures, inputs_stay)
     wanted = sys.argv[1:]
     checks = patching.Checks()
     with patching.fresh_folder("agentic-nodes") as root:

@@ -931,7 +931,8 @@ class StoreMaker:
         row = json.loads(self.aggregate(len(gpus), "none", stale=False, style="compact")) | counts
         for folder in folders:
             for load in loads:
-                self.files[f"{folder}{name}_conc{load.concurrency}.json"] = json.dumps(row, indent=2).encode()
+                of_load = json.dumps(row | {"conc": load.concurrency}, indent=2)
+                self.files[f"{folder}{name}_conc{load.concurrency}.json"] = of_load.encode()
         archived = {folder: self.archives and die.random() < 0.4 for folder in {artifact, *folders}}
         shown = {folder: self.archive(folder[:-1]) if is_archived else folder
                  for folder, is_archived in archived.items()}

@@ -387,15 +387,15 @@ TEST(Publish, NeverOverwritesAnInput) {
       const std::string input = put(folder / "run.json", "{\"duration\": 60}");
       Publication what = publication(folder, valid);
       what.inputs = {folder / "no such file", input, folder / "agg.json"};
+      what.sidecar_advice = "put it elsewhere";
       if (how == std::string("the same path")) what.sidecar_path = input;
       if (how == std::string("another spelling")) what.sidecar_path = folder / "./run.json";
       if (how == std::string("a link")) fs::create_symlink("run.json", folder / "audit.json");
       if (how == std::string("a hard link")) fs::create_hard_link(input, folder / "audit.json");
       const Published published = publish(what);
-      EXPECT_EQ(published.sidecar_fault,
-                what.sidecar_path +
-                    ": is an input of this run and is not overwritten; give another "
-                    "--validation-result")
+      EXPECT_EQ(
+          published.sidecar_fault,
+          what.sidecar_path + ": is an input of this run and is not overwritten; put it elsewhere")
           << how;
       EXPECT_EQ(bytes_of(input), "{\"duration\": 60}") << how;
       EXPECT_EQ(bytes_of(folder / "agg.json"), kInvalid) << how;
@@ -409,6 +409,33 @@ TEST(Publish, NeverOverwritesAnInput) {
   what.inputs = {what.aggregate_path};
   EXPECT_NE(publish(what).sidecar_fault, "");
   EXPECT_EQ(bytes_of(folder / "agg.json"), kInvalid);
+}
+
+TEST(Publish, NeverPatchesAnInput) {
+  for (const char* how : {"the same path", "another spelling", "a link", "a hard link", "below"}) {
+    for (const bool valid : {true, false}) {
+      const Folder folder;
+      put(folder / "agg.json", kOld);
+      Publication what = publication(folder, valid);
+      what.inputs = {what.aggregate_path, folder / "run.json"};
+      if (how == std::string("the same path")) what.inputs.back() = what.aggregate_path;
+      if (how == std::string("another spelling")) what.inputs.back() = folder / "./agg.json";
+      if (how == std::string("a link")) fs::create_symlink("agg.json", folder / "run.json");
+      if (how == std::string("a hard link")) {
+        fs::create_hard_link(folder / "agg.json", folder / "run.json");
+      }
+      if (how == std::string("below")) {
+        what.input_folders = {folder / "none", folder.path()};
+        what.sidecar_path.clear();
+      }
+      EXPECT_EQ(
+          preview(what).reasons.text(),
+          "aggregate_result_unwritable (" + what.aggregate_path + ": is an input of this run)")
+          << how;
+      EXPECT_EQ(publish(what).reasons.text(), preview(what).reasons.text()) << how;
+      EXPECT_EQ(bytes_of(folder / "agg.json"), kOld) << how;
+    }
+  }
 }
 
 TEST(Publish, SaysBothWhenNothingCanBeWritten) {
@@ -528,9 +555,7 @@ TEST(Preview, TellsWhatIsWrong) {
   what.inputs = {what.aggregate_path};
   what.sidecar_path = what.aggregate_path;
   EXPECT_EQ(preview(what).sidecar_fault,
-            what.sidecar_path +
-                ": is an input of this run and is not overwritten; give another "
-                "--validation-result");
+            what.sidecar_path + ": is an input of this run and is not overwritten");
   EXPECT_EQ(preview(what).lines, Names{});
   what.sidecar_path.clear();
   EXPECT_EQ(preview(what).lines, Names{});

@@ -60,9 +60,9 @@ class Folder:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
-    def call(self, *options, environment=None):
+    def call(self, *options, environment=None, aggregate="agg_run.json"):
         done = subprocess.run([PROGRAM, "multinode", *options, "--bench-result", "run.json",
-                               "--agg-result", "agg_run.json"], cwd=self.path, capture_output=True,
+                               "--agg-result", aggregate], cwd=self.path, capture_output=True,
                               env={"PATH": os.environ["PATH"], "TZ": "UTC", **(environment or {})})
         self.status = done.returncode
         self.out = done.stdout.decode(errors="replace")
@@ -438,6 +438,21 @@ def test_the_record_goes_over_no_input(folder):
              folder.files()[target] if target != "agg_run.json" else None)
     same(0, folder.hosts("--validation-result", "new/record.json").status)
     same(True, json.loads((folder.path / "new/record.json").read_text())["power_valid"])
+
+
+def test_no_input_is_the_aggregate(folder):
+    files = {"gpu_metrics.csv": rows(WATTS["a"]), "gpu_metrics_context.json": '{"timestamp_timezone": "+00:00"}',
+             "gpu_metrics_devices.json": '[{"gpu": 0, "uuid": "U0"}, {"gpu": 1, "uuid": "U1"}]'}
+    for name, text in files.items():
+        folder.write(f"nodes/a/{name}", text)
+    for target in ("run.json", *(f"nodes/a/{name}" for name in files)):
+        before = folder.files()
+        folder.call("--nodes", "nodes", "--require-power", aggregate=target)
+        same(1, folder.status)
+        is_in(f"aggregate_result_unwritable ({target}: is an input of this run)", folder.err)
+        same(["aggregate_result_unwritable"], folder.record["reasons"])
+        after = folder.files()
+        same(before[target], after[target], target)
 
 
 # ---- Who the GPUs are

@@ -56,8 +56,8 @@ class Bed:
             arguments += ["--expected-producer-sha", pin]
         return self.plain(*arguments, *more, environment=environment, **options)
 
-    def plain(self, *arguments, environment=None, **options):
-        done = patching.run(arguments, self.folder, environment=environment, **options)
+    def plain(self, *arguments, environment=None, folder=None, **options):
+        done = patching.run(arguments, folder or self.folder, environment=environment, **options)
         done.out, done.err = done.stdout.decode(), done.stderr.decode()
         return done
 

@@ -422,16 +422,40 @@ def inputs_stay(ground, checks):
         checks.add(f"no record over {name}", differences("status", done.returncode, 0)
                    + differences("inputs", patching.contents(bed.logs), before)
                    + differences("power_valid", bed.row.get("power_valid"), 0))
-    for name in ("run.json", "LOGS/power/manifest.json", "LOGS/cfg/results_concurrency_4.json",
-                 "LOGS/cfg/results_concurrency_8.json", "LOGS/power/cpu/cpu_manifest.json"):
-        bed = packages()
-        before = patching.contents(bed.folder)
-        done = bed.run("--require-power", "--agg-result", name)
-        after = patching.contents(bed.folder)
-        record = after.pop("power_validation_run.json", b"")
-        checks.add(f"{name} is no aggregate", differences("status", done.returncode, 1)
-                   + differences("files", after, before)
-                   + ([] if b"aggregate_result_unwritable" in record else [repr(record)]))
+    def break_manifest(bed):
+        bed.manifest.write_text("{")
+
+    def repeat_window(bed):
+        shutil.copy(bed.windows / "results_concurrency_8.json", bed.windows / "results_concurrency_9.json")
+        edit_json(bed.windows / "results_concurrency_9.json", result_path="cfg/results_concurrency_9.json")
+
+    for tamper in (None, break_manifest, repeat_window):
+        for name in ("run.json", "LOGS/power/manifest.json", "LOGS/cfg/results_concurrency_4.json",
+                     "LOGS/cfg/results_concurrency_8.json", "LOGS/power/cpu/cpu_manifest.json"):
+            bed = packages()
+            if tamper:
+                tamper(bed)
+            before = patching.contents(bed.folder)
+            done = bed.run("--require-power", "--agg-result", name)
+            after = patching.contents(bed.folder)
+            record = after.pop("power_validation_run.json", b"")
+            checks.add(f"{name} is no aggregate, {getattr(tamper, '__name__', 'sound')}",
+                       differences("status", done.returncode, 1) + differences("files", after, before)
+                       + ([] if b"aggregate_result_unwritable" in record else [repr(record)]))
+    # Only what a package consists of is an input.
+    bed = ground.bed()
+    for path in (bed.bench, bed.aggregate):
+        path.rename(bed.power / path.name)
+    done = bed.plain("multinode", "--power-dir", ".", "--logs-root", "..", "--bench-result", "run.json",
+                     "--agg-result", "agg_run.json", "--prefill-gpus", "2", "--decode-gpus", "2",
+                     "--expected-producer-sha", PIN, "--require-power", folder=bed.power)
+    checks.add("an aggregate and a record beside the manifest", differences(
+        "status", (done.returncode, done.err), (0, ""))
+        + differences("record", (bed.power / "power_validation_run.json").exists(), True))
+    for option in ("--power-dir", "--logs-root", "--nodes"):
+        done = ground.bed().run(option, "")
+        checks.add(f"an empty {option}", differences("status", done.returncode, 2)
+                   + ([] if f"{option}: expected a name, got ''" in done.err else [done.err]))
 
 
 def compressed_result(ground, checks):
@@ -499,7 +523,7 @@ def records(ground, checks):
     checks.add("record of what was never read", differences(
         "record", {key: bed.record[key] for key in RECORD_KEYS[6:-1] if key != "benchmark_window"},
         {"selected_window": None, "integration_method": expected["integration_method"],
-         "producer": dict.fromkeys(expected["producer"]), "expected_gpu_count": 0,
+         "producer": dict.fromkeys(expected["producer"]), "expected_gpu_count": 4,
          "observed_gpu_count": 0, "per_gpu_role": {}, "per_gpu_max_sample_gap_s": {},
          "per_gpu_energy_j": {}, "metrics": {}}))
 

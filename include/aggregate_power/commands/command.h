@@ -90,7 +90,7 @@ void add_outcome_options(CLI::App& app, RunOptionTexts& texts, const std::string
 
 // What every such request has.
 template <typename Request>
-void set_outcome(Request& request, const RunOptionTexts& texts) {
+void set_run_options(Request& request, const RunOptionTexts& texts) {
   request.agg_result = normal_path(texts.agg_result);
   request.extended = texts.extended;
   request.require_power = texts.require_power || required_by_environment();
@@ -107,6 +107,9 @@ std::string path_of(const std::string& text);
 // What an option's value must be; the message says `what` was expected.
 CLI::Validator expecting(const std::string& what,
                          const std::function<bool(const std::string&)>& is_good);
+
+// Anything but nothing: an empty path, be it of a shell's unset variable, is no folder.
+CLI::Validator something();
 
 // A whole number, a number of seconds, as Python's int() and float() read them.
 CLI::Validator whole_number();

@@ -81,6 +81,7 @@ enum class Reason {
   agentic_aggregate_invalid,
   agentic_gpu_topology_invalid,
   formal_benchmark_result_missing,
+  agentic_concurrency_mismatch,
   agentic_result_outside_logs_root,
   expected_producer_sha_invalid,
   // Ours, shown by `inspect` behind those above.

@@ -20,12 +20,14 @@ struct AgenticLoad {
   std::optional<std::string> aggregate;  // its text; nothing: it cannot be read
   std::string aggregate_fault;           // why
   std::string expected_producer_sha;
+  std::string aggregate_name = {};  // for messages; may be empty
 };
 
 struct AgenticGates {
   Reasons reasons;  // empty: all of them hold
   RoleCounts gpus;
   std::string formal_result;  // in the tree; empty: there is not just one
+  std::string window_file;    // the load's, below the package; empty: likewise
 };
 
 // All are tried. Never throws for what is wrong with the files.

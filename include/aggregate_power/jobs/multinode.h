@@ -6,7 +6,6 @@
 #include <string>
 
 #include "aggregate_power/jobs/deliver.h"
-#include "aggregate_power/jobs/failed_requests.h"
 #include "aggregate_power/jobs/package_verdict.h"
 
 namespace aggregate_power {
@@ -16,14 +15,10 @@ struct MultinodeRequest {
   std::string logs_root;
   std::string bench_result;
   std::string agg_result;
-  std::string validation_result;       // empty: beside the benchmark result
-  bool make_validation_folder = true;  // of the option above
+  std::string validation_result;  // empty: beside the benchmark result
   RoleCounts gpus;
   std::string expected_producer_sha;  // empty: none
   std::optional<std::string> expected_cpu_source;
-  Reasons refusal;  // why the package is not looked at; empty: it is
-  std::optional<FailedRequestsRequest> failed_requests;  // of agents
-  std::string window_source;  // for the record; empty: a benchmark result
   bool salvage = false;
   bool extended = false;  // the consumer's further keys too
   bool require_power = false;

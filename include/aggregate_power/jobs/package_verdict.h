@@ -41,7 +41,8 @@ struct PackageQuestion {
   bool extended = false;              // with all that --extended asks for
   bool with_power = false;            // with the power of all GPUs at every instant
   std::optional<std::string> expected_cpu_source;
-  Reasons refusal;  // why the package is not looked at; empty: it is
+  Reasons refusal;               // why the package is not looked at; empty: it is
+  std::string window_file = {};  // which window alone may be the result's; empty: any
 };
 
 struct PackageGpu {
@@ -54,15 +55,15 @@ struct PackageGpu {
 struct PackageVerdict {
   std::optional<Benchmark> benchmark;
   bool is_refused = false;            // without a look at the package
+  bool extended = false;              // all that --extended asks for is wanted
   Reasons reasons;                    // empty: valid
   std::vector<std::string> failures;  // what is behind them, a sentence each
   std::optional<PackageWindow> window;
-  std::vector<std::string> results;  // of all windows, below the logs root
   std::optional<std::string> producer_git_commit;
   std::optional<std::string> exporter_image_sha256;
   std::optional<bool> stored_publication_valid;
   std::optional<bool> recomputed_publication_valid;
-  std::size_t expected_gpus = 0;
+  std::size_t expected_gpus = 0;  // the manifest's; where that says nothing, those asked for
   std::size_t observed_gpus = 0;
   std::vector<std::pair<std::string, std::string>> roles;  // of GPUs by label, sorted by device
   std::vector<PackageGpu> gpus;  // in the manifest's order; none unless they were integrated
@@ -72,7 +73,7 @@ struct PackageVerdict {
   int samples_version = 0;          // 0: not read
   std::optional<CpuPower> cpu;      // nothing: none was recorded, and none asked for
   std::optional<FleetPower> power;  // of a valid run, where it was asked for
-  // Of what --extended asks for.
+  // Of what --extended asks for; nothing where no samples were looked at.
   std::optional<FleetMeasurement> fleet;
   std::vector<Worker> workers;
 };

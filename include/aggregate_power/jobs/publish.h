@@ -39,9 +39,11 @@ struct Publication {
   // The text of the audit record, given what is wrong with the aggregate, and the aggregate's text
   // as it will be (empty where it cannot be had).
   std::function<std::string(const Reasons& aggregate_reasons, std::string_view aggregate)> sidecar;
-  // Files that the audit record must not overwrite.
+  // Files that were read: nothing overwrites them. The aggregate is among them once as itself; when
+  // another of them leads to it, it is not patched.
   std::vector<std::string> inputs;
-  std::string input_folder = {};  // nor anything be written below it
+  std::vector<std::string> input_folders = {};  // nor is anything written below these
+  std::string sidecar_advice = {};              // what to do when the audit record would be there
 };
 
 struct Published {

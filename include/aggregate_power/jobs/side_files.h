@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "aggregate_power/base/path.h"
 
@@ -24,6 +25,13 @@ inline constexpr SideFile kSideFiles[] = {
 // The file's name beside the recording at `path`.
 inline std::string side_name(const SideFile& side, const std::string& path) {
   return *side.end != '\0' ? plain_stem(path) + side.end : side.name;
+}
+
+// The recording at `path`, and all that may stand beside it.
+inline std::vector<std::string> with_side_files(const std::string& path) {
+  std::vector<std::string> files = {path};
+  for (const SideFile& side : kSideFiles) files.push_back(beside(path, side_name(side, path)));
+  return files;
 }
 
 }  // namespace aggregate_power

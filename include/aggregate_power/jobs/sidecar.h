@@ -89,6 +89,9 @@ inline constexpr const char* kFormalWindowSource = "aiperf_multinode_custom_benc
 
 // Where it goes unless a user says otherwise: power_validation_STEM.json.
 std::string sidecar_beside(const std::string& bench_result);
+// What a user can do when it must not go there.
+inline constexpr const char* kOtherValidationResult = "give another --validation-result";
+inline constexpr const char* kNameIsTaken = "move it away: the audit record needs its name";
 
 std::string sidecar_text(const SidecarContent& content);
 
