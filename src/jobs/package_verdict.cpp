@@ -123,8 +123,9 @@ class Judging {
     const BenchmarkReading reading = read_result();
     verdict_.benchmark = reading.benchmark;
     verdict_.extended = question_.extended;
-    verdict_.expected_gpus = gpus_asked_for(question_.gpus);
+    verdict_.asked_gpus = gpus_asked_for(question_.gpus);
     if (!question_.refusal.empty()) {
+      verdict_.expected_gpus = verdict_.asked_gpus;
       verdict_.is_refused = true;
       add(question_.refusal);
       return std::move(verdict_);
@@ -496,7 +497,10 @@ std::vector<JsonEdit> package_edits(const PackageVerdict& verdict, const std::st
   content.workers = verdict.workers;
   PowerAudit& audit = content.audit;
   if (verdict.benchmark) audit.window = verdict.benchmark->window;
-  audit.expected_gpu_count = static_cast<std::int64_t>(verdict.expected_gpus);
+  // Where the manifest could not be read, what was asked for is all that is known.
+  const std::size_t expected =
+      verdict.expected_gpus > 0 ? verdict.expected_gpus : verdict.asked_gpus;
+  audit.expected_gpu_count = static_cast<std::int64_t>(expected);
   if (verdict.fleet) {
     audit.observed_gpu_count = verdict.observed_gpus;
     audit.sample_count = verdict.fleet->samples_in_window;

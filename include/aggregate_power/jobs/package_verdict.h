@@ -63,7 +63,8 @@ struct PackageVerdict {
   std::optional<std::string> exporter_image_sha256;
   std::optional<bool> stored_publication_valid;
   std::optional<bool> recomputed_publication_valid;
-  std::size_t expected_gpus = 0;  // the manifest's; where that says nothing, those asked for
+  std::size_t expected_gpus = 0;  // the manifest's; of a refused run those asked for
+  std::size_t asked_gpus = 0;
   std::size_t observed_gpus = 0;
   std::vector<std::pair<std::string, std::string>> roles;  // of GPUs by label, sorted by device
   std::vector<PackageGpu> gpus;  // in the manifest's order; none unless they were integrated
