@@ -23,6 +23,8 @@
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/jobs/batch.h"
 #include "aggregate_power/jobs/ledger.h"
+#include "aggregate_power/jobs/nearby.h"
+#include "aggregate_power/jobs/node_logs.h"
 #include "aggregate_power/jobs/piece_index.h"
 #include "aggregate_power/jobs/tasks.h"
 

@@ -17,6 +17,8 @@
 #include "aggregate_power/jobs/artifact_names.h"
 #include "aggregate_power/jobs/attempt.h"
 #include "aggregate_power/jobs/extended.h"
+#include "aggregate_power/jobs/nearby.h"
+#include "aggregate_power/jobs/node_logs.h"
 #include "aggregate_power/jobs/package_attempt.h"
 #include "aggregate_power/jobs/up_to_date.h"
 

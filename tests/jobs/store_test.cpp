@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "aggregate_power/base/file.h"
+#include "aggregate_power/jobs/nearby.h"
+#include "aggregate_power/jobs/node_logs.h"
 #include "test_util.h"
 
 namespace aggregate_power {

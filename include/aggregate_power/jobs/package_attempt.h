@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "aggregate_power/base/file.h"
+#include "aggregate_power/jobs/node_logs.h"
 #include "aggregate_power/jobs/package_record.h"
 #include "aggregate_power/jobs/package_verdict.h"
 #include "aggregate_power/jobs/revision_options.h"
 #include "aggregate_power/jobs/sidecar.h"
-#include "aggregate_power/jobs/store.h"
 
 namespace aggregate_power {
 
