@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -44,7 +45,7 @@ class Backfiller {
   Backfiller(const BackfillRequest& request, const BackfillWatcher& watcher)
       : request_(request), watcher_(watcher), ledger_(request, watcher) {
     find_stores();
-    refuse_output_in_a_store();
+    check_output();
     allow_many_open_files();
   }
 
@@ -95,10 +96,14 @@ class Backfiller {
   }
 
   // What was written must not be found as if it had been there.
-  void refuse_output_in_a_store() const {
+  void check_output() const {
     const std::string& output = request_.revision.output;
     if (output.empty()) return;
     const std::string target = existing_part(output);
+    std::error_code ignored;
+    if (std::filesystem::exists(target, ignored) && !disk_tree()->has_folder(target)) {
+      throw Error(fmt::format("--output: {} is no folder; give a folder, or a new name", target));
+    }
     for (const Place& store : stores_) {
       const std::string root = resolve_links(store.path);
       if (target == root || target.starts_with(root + '/')) {
