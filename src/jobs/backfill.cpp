@@ -37,7 +37,7 @@ using Clock = std::chrono::steady_clock;
 // What the index is told, besides the kinds of pieces.
 constexpr std::uint8_t kSeen = 2;     // a run of that name
 constexpr std::uint8_t kWaiting = 3;  // its aggregate, which has not all pieces near it
-constexpr std::uint8_t kBare = 4;     // a folder that should hold its aggregate, and does not
+constexpr std::uint8_t kBare = 4;     // a folder that could hold its aggregate, and does not
 constexpr std::string_view kLayoutLetters = "pbfma";
 
 class Backfiller {
@@ -160,14 +160,12 @@ class Backfiller {
     StoreVisitor visitor;
     // What is not ours is noted too: pieces may be anyone's.
     visitor.run = [this, take](const StoredRun& run) {
-      const bool is_audit = run.layout == Layout::power_audit || run.layout == Layout::multinode;
-      if (is_audit && !run.aggregate.tree) {
-        return index_.add({kBare, run.name, place_text(run.folder)});
+      if (!run.aggregate.tree) {
+        return index_.add({kBare, run.name, letter(run.layout) + place_text(run.folder)});
       }
       index_.add({kSeen, run.name, {}});
-      // A package is the artifact of several runs.
-      const bool may_be_several = run.layout == Layout::multinode || run.layout == Layout::agentic;
-      if (may_be_several) index_.add({kSeen, run.artifact, {}});
+      // One artifact may be that of several runs.
+      if (run.artifact != run.name) index_.add({kSeen, run.artifact, {}});
       if (!is_ours(run.name, run.artifact)) return;
       ledger_.add_found();
       take({.run = run});
@@ -202,6 +200,13 @@ class Backfiller {
     ledger_.write(lines);
   }
 
+  static std::string letter(Layout layout) {
+    return {kLayoutLetters[static_cast<std::size_t>(layout)]};
+  }
+  static Layout layout_of(std::string_view text) {
+    return static_cast<Layout>(kLayoutLetters.find(text[0]));
+  }
+
   // The second round: pieces from anywhere in the store.
   void push_those_that_wait() {
     index_.for_each_name([&](const std::string& name, const std::vector<IndexEntry>& entries) {
@@ -221,7 +226,7 @@ class Backfiller {
         if (entry.kind != kWaiting) continue;
         StoredRun run;
         run.name = name;
-        run.layout = static_cast<Layout>(kLayoutLetters.find(entry.text[0]));
+        run.layout = layout_of(entry.text);
         const std::size_t artifact_end = entry.text.find('/');
         run.artifact = entry.text.substr(1, artifact_end - 1);
         tasks_.push({.run = std::move(run),
@@ -231,7 +236,7 @@ class Backfiller {
       if (is_seen || !is_ours(name, name)) return;
       const auto& telemetry = (*elsewhere)[static_cast<std::size_t>(PieceKind::telemetry)];
       if (!bare.empty()) {
-        push_bare(name, Layout::power_audit, bare);
+        push_bare(name, layout_of(bare), std::string_view(bare).substr(1));
       } else if (!telemetry.empty()) {
         push_bare(name, Layout::bmk, telemetry[0]);
       }

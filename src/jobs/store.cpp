@@ -45,9 +45,11 @@ class Walk {
     }
     const bool is_audit = artifact.kind == Kind::power_audit;
     const bool is_package = is_audit && has_below(*folder, "LOGS/power");
-    const bool is_agentic = is_audit && has_below(*folder, "LOGS/agentic");
+    const bool is_agentic = is_audit && is_of_agents(*folder, artifact, is_package);
     bool has_aggregate = false;
+    bool has_agentic = false;
     folder->tree->list(folder->path, [&](const TreeEntry& entry) {
+      has_agentic |= entry.name.starts_with("agentic_");
       switch (entry.kind) {
         case TreeEntry::Kind::file:
           has_aggregate |= (is_agentic && visit_agentic_file(folder, artifact, entry.name)) ||
@@ -65,31 +67,44 @@ class Walk {
           break;
       }
     });
+    if (has_agentic && !is_agentic) visit_beside_agentic(folder);
     if (is_audit && !has_aggregate) {
       visitor_.run({artifact.run, key(artifact.run),
                     is_package ? Layout::multinode : Layout::power_audit, *folder, Place{}});
     }
   }
 
-  // One line for all artifacts of an agentic run, or of a load of it. Its aggregate has an artifact
-  // of its own, or lies in its results or beside them.
+  static bool is_of_agents(const Place& audit, const Artifact& artifact, bool is_package) {
+    if (has_below(audit, "LOGS/agentic")) return true;
+    return is_package && audit.folder &&
+           (has_artifact(audit.folder, "agentic_" + artifact.run) ||
+            has_artifact(audit.folder, "bmk_agentic_" + artifact.run));
+  }
+
+  // The artifacts of an agentic run, or of its loads, may each hold aggregates.
   void visit_agentic(const Folder& folder, const Artifact& artifact) {
-    const bool has_neighbours = artifact.kind == Kind::agentic && folder->folder;
-    if (has_neighbours && has_artifact(folder->folder, "bmk_agentic_" + artifact.run)) return;
     bool has_aggregate = false;
     folder->tree->list(folder->path, [&](const TreeEntry& entry) {
       const bool is_file = entry.kind == TreeEntry::Kind::file;
       has_aggregate |= is_file && visit_agentic_file(folder, artifact, entry.name);
     });
     if (has_aggregate) return;
-    const std::string name = artifact.run + ".json";
-    if (has_neighbours && file_in(folder->folder, name)) {
-      visit_agentic_file(folder->folder, artifact, name);
-      return;
-    }
-    // Which speaks for both.
-    if (has_neighbours && has_artifact(folder->folder, "power_audit_" + artifact.run)) return;
     visitor_.run({artifact.run, key(artifact.run), Layout::agentic, *folder, Place{}});
+  }
+
+  // An aggregate may lie beside the results too. Listed once more, so that no names are kept.
+  void visit_beside_agentic(const Folder& folder) {
+    folder->tree->list(folder->path, [&](const TreeEntry& entry) {
+      if (entry.kind != TreeEntry::Kind::file || !entry.name.ends_with(".json")) return;
+      const std::string stem = path_stem(entry.name);
+      for (const std::string& run : {stem, stem.substr(0, stem.rfind("_conc"))}) {
+        if (!agentic_concurrency(run, entry.name) || !has_artifact(folder, "agentic_" + run)) {
+          continue;
+        }
+        visit_agentic_file(folder, {Kind::agentic, run}, entry.name);
+        return;
+      }
+    });
   }
 
   // True for an aggregate.
@@ -115,7 +130,7 @@ class Walk {
       return true;
     }
     if (is_archive_name(name)) {
-      visit_archive(place, folder, name);
+      visit_archive(place, name);
     } else if (artifact.kind == Kind::gpu_metrics && is_telemetry_name(name)) {
       visitor_.piece(PieceKind::telemetry, artifact.run, place);
     } else if (can_be_result(name)) {
@@ -124,13 +139,9 @@ class Walk {
     return false;
   }
 
-  void visit_archive(const Place& archive, const Folder& folder, const std::string& name) {
+  void visit_archive(const Place& archive, const std::string& name) {
     const Artifact artifact = artifact_of(archive_stem(name));
     if (artifact.kind == Kind::no_run) return;
-    // Not opened for what its aggregate will lead to.
-    if (artifact.kind == Kind::agentic && has_artifact(folder, "bmk_agentic_" + artifact.run)) {
-      return;
-    }
     visitor_.archive(archive, key(artifact.run));
   }
 
@@ -139,6 +150,22 @@ class Walk {
   const StoreVisitor& visitor_;
   std::string artifact_;
 };
+
+// Not unpacked for what the aggregate beside it leads to.
+bool only_has_results(const Place& archive, const Artifact& artifact) {
+  if (artifact.kind != Artifact::Kind::agentic || !archive.folder ||
+      !has_artifact(archive.folder, "bmk_agentic_" + artifact.run)) {
+    return false;
+  }
+  const auto is_aggregate = [&](std::string_view path) {
+    return agentic_concurrency(artifact.run, path).has_value();
+  };
+  bool has_aggregate = false;
+  open_archive_tree(*archive.tree, archive.path, is_aggregate)
+      ->list("",
+             [&](const TreeEntry& entry) { has_aggregate |= entry.kind == TreeEntry::Kind::file; });
+  return !has_aggregate;
+}
 
 }  // namespace
 
@@ -174,7 +201,9 @@ void walk_store(const Place& store, const StoreVisitor& visitor) {
 }
 
 void walk_archive(const Place& archive, const std::string& artifact, const StoreVisitor& visitor) {
-  Walk(visitor, artifact).visit(inside(archive), archive_stem(last_name(archive.path)), 0);
+  const std::string_view name = archive_stem(last_name(archive.path));
+  if (only_has_results(archive, artifact_of(name))) return;
+  Walk(visitor, artifact).visit(inside(archive), name, 0);
 }
 
 }  // namespace aggregate_power
