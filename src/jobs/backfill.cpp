@@ -295,10 +295,6 @@ class Backfiller {
            (!run.aggregate.tree->is_archive() || !request_.revision.output.empty());
   }
 
-  static bool has_package(const StoredRun& run) {
-    return run.layout == Layout::multinode || (run.layout == Layout::agentic && agentic_logs(run));
-  }
-
   void revise_one(const Task& task, Batch& batch) {
     const auto start = Clock::now();
     std::optional<Revision> revision;
@@ -328,35 +324,62 @@ class Backfiller {
       run.aggregate = place_of(task.aggregate_text);
       run.folder = *run.aggregate.folder;
     }
-    std::array<Candidates, 2> pieces;
-    for (const PieceKind kind : {PieceKind::telemetry, PieceKind::benchmark_result}) {
-      // The telemetry of several nodes is a package, and never anywhere else.
-      if (!needs_pieces(run) || (kind == PieceKind::telemetry && has_package(run))) continue;
-      Candidates& found = pieces[static_cast<std::size_t>(kind)];
-      Nearby nearby = nearby_pieces(run, kind);
-      found.places = std::move(nearby.pieces);
-      found.are_own = nearby.is_own;
-      // A profile is never but with its run.
-      const bool is_profile = run.layout == Layout::agentic && kind == PieceKind::benchmark_result;
-      if (!found.places.empty() || is_profile) continue;
-      if (!task.elsewhere) {
-        wait(run);
-        return std::nullopt;
-      }
-      const auto& texts = (*task.elsewhere)[static_cast<std::size_t>(kind)];
-      found.are_too_many = texts.size() > kMostCandidates;
-      for (const std::string& text : texts) {
-        if (!found.are_too_many || found.places.empty()) found.places.push_back(place_of(text));
+    RunPieces pieces;
+    if (needs_pieces(run) && !find_pieces(run, task, pieces)) {
+      wait(run);
+      return std::nullopt;
+    }
+    return revise(run, std::move(pieces), request_.revision);
+  }
+
+  // False: not all of them are near.
+  static bool find_pieces(StoredRun& run, const Task& task, RunPieces& pieces) {
+    const bool is_agentic = run.layout == Layout::agentic;
+    if (is_agentic || run.layout == Layout::multinode) pieces.nodes = find_node_logs(run);
+    if (is_agentic && !pieces.nodes.empty()) {
+      pieces.benchmarks.places = pieces.nodes[0].formal_results;
+      return true;
+    }
+    // The telemetry of several nodes is a package, and never anywhere else.
+    if (run.layout != Layout::multinode) {
+      Nearby nearby = nearby_pieces(run, PieceKind::telemetry);
+      const bool is_own = nearby.is_own && !nearby.pieces.empty();
+      if (!is_own && !is_agentic) pieces.nodes = find_node_logs(run);
+      if (!is_agentic && !pieces.nodes.empty()) {
+        run.layout = Layout::multinode;
+      } else if (!take(std::move(nearby), PieceKind::telemetry, task, pieces.telemetry)) {
+        return false;
       }
     }
-    return revise(run, std::move(pieces[0]), std::move(pieces[1]), request_.revision);
+    Nearby nearby = nearby_pieces(run, PieceKind::benchmark_result);
+    if (is_agentic) {  // a profile is never but with its run
+      pieces.benchmarks.places = std::move(nearby.pieces);
+      return true;
+    }
+    return take(std::move(nearby), PieceKind::benchmark_result, task, pieces.benchmarks);
+  }
+
+  // What is near, else what is anywhere in the store. False: that is not known yet.
+  static bool take(Nearby nearby, PieceKind kind, const Task& task, Candidates& candidates) {
+    candidates.places = std::move(nearby.pieces);
+    candidates.are_own = nearby.is_own;
+    if (!candidates.places.empty()) return true;
+    if (!task.elsewhere) return false;
+    const auto& texts = (*task.elsewhere)[static_cast<std::size_t>(kind)];
+    candidates.are_too_many = texts.size() > kMostCandidates;
+    for (const std::string& text : texts) {
+      if (!candidates.are_too_many || candidates.places.empty()) {
+        candidates.places.push_back(place_of(text));
+      }
+    }
+    return true;
   }
 
   void wait(const StoredRun& run) {
-    const char layout = kLayoutLetters[static_cast<std::size_t>(run.layout)];
     // No name of a folder holds a slash.
-    index_.add({kWaiting, run.name,
-                fmt::format("{}{}/{}", layout, run.artifact, place_text(run.aggregate))});
+    index_.add(
+        {kWaiting, run.name,
+         fmt::format("{}{}/{}", letter(run.layout), run.artifact, place_text(run.aggregate))});
   }
 
   void show_changes(Revision& revision) {

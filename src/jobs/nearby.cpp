@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/jobs/artifact_names.h"
-#include "aggregate_power/jobs/node_logs.h"
 
 namespace aggregate_power {
 namespace {
@@ -29,7 +28,8 @@ void find_pieces(const Folder& folder, PieceKind kind, int level, std::vector<Pl
   const bool is_profile = last_name(folder->path) == kProfileFolder;
   if (is_profile && kind == PieceKind::benchmark_result) {
     const auto records = find_records(*folder->tree, folder->path);
-    if (records) pieces.push_back(*file_below(*folder, *records));
+    auto place = records ? file_below(*folder, *records) : std::nullopt;
+    if (place) pieces.push_back(std::move(*place));
   }
   if (is_profile) return;
   if (kind == PieceKind::telemetry) {
@@ -74,10 +74,6 @@ std::optional<ProfileFiles> profile_files(const Place& place) {
 Nearby nearby_pieces(const StoredRun& run, PieceKind kind) {
   Nearby nearby;
   if (run.layout == Layout::agentic) {
-    if (const auto logs = agentic_logs(run)) {
-      if (kind == PieceKind::benchmark_result) nearby.pieces = formal_results_of(run, *logs);
-      return nearby;
-    }
     nearby.pieces = agentic_pieces(run, kind);
     if (!nearby.pieces.empty() || kind == PieceKind::benchmark_result) return nearby;
   }

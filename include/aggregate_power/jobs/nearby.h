@@ -8,12 +8,11 @@
 
 namespace aggregate_power {
 
-// The nearest files that can be this piece of the run. Of an agentic run: anywhere in its results,
-// the records of a profile standing for its benchmark result; on several nodes the formal results
-// of its load, and no telemetry. Of others: in its own folder, else in
-// the sibling gpu_metrics_NAME, else in the sibling power_audit_NAME, else in archives of these
-// names, else in the folder above. A plain file goes before a compressed one of its name. Throws
-// FileError when an archive there cannot be read.
+// The nearest files that can be this piece of a run on one node. Of an agentic run: anywhere in its
+// results, the records of a profile standing for its benchmark result. Of others: in its own
+// folder, else in the sibling gpu_metrics_NAME, else in the sibling power_audit_NAME, else in
+// archives of these names, else in the folder above. A plain file goes before a compressed one of
+// its name. Throws FileError when an archive there cannot be read.
 struct Nearby {
   std::vector<Place> pieces;
   bool is_own = true;  // not just somewhere above

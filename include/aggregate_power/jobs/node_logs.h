@@ -8,21 +8,23 @@
 
 namespace aggregate_power {
 
-// The package of a run of several nodes: LOGS/power in its own folder, or in the artifact
-// power_audit_R (of agents also agentic_R), which may be an archive. Nothing when there is none.
-// Throws FileError when an archive there cannot be read.
-struct PackageFolders {
-  Place power;
+// LOGS of such a run, or of a load of it.
+struct NodeLogs {
   Place logs;
+  std::optional<Place> power;    // LOGS/power, the package
+  std::optional<Place> agentic;  // LOGS/agentic, where it is a run of agents
+  // Of agents: the formal results that are in LOGS/agentic/conc_N where the run is the load of that
+  // concurrency, else those in LOGS/agentic itself. A single one is of that load.
+  std::vector<Place> formal_results;
 };
-std::optional<PackageFolders> find_package(const StoredRun& run);
 
-// LOGS of a run of agents on several nodes, where LOGS/agentic is; preferably one with a package.
-// Nothing: it ran on one. Throws FileError.
-std::optional<Place> agentic_logs(const StoredRun& run);
-
-// The results of a load of agents. In conc_N where the run is a load of that concurrency, else in
-// LOGS/agentic itself. The only one there must be of that load.
-std::vector<Place> formal_results_of(const StoredRun& run, const Place& logs);
+// Those that the run has: LOGS in its own folder, else in its artifacts power_audit_R (of agents
+// also agentic_R), which may be archives, in that folder or beside it. None: it ran on one node, or
+// nothing is left of them. Of several the most complete, more than one only where each of these has
+// all it takes. Throws FileError when an archive cannot be read, unless others have all it takes.
+//
+// Agents with an artifact agentic_R that has no LOGS ran on one node, and other artifacts are not
+// looked into; but for a load R_concN, which several nodes leave.
+std::vector<NodeLogs> find_node_logs(const StoredRun& run);
 
 }  // namespace aggregate_power
