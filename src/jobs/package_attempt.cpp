@@ -148,6 +148,16 @@ std::optional<std::string> doubt_about_gpus(const std::string& run, std::string_
       *told.prefill, *told.decode);
 }
 
+std::optional<FailedRequestsRequest> failed_requests_of(const Place& benchmark,
+                                                        std::vector<std::string>& warnings) {
+  try {
+    return failed_requests_in(benchmark.tree, benchmark.folder->path);
+  } catch (const std::exception& error) {
+    warnings.push_back(fmt::format("failed requests are not known: {}", error.what()));
+    return std::nullopt;
+  }
+}
+
 std::string pin_of(const NodeLogs& package) {
   constexpr std::size_t kMostBytes = 4096;
   const auto place = file_below(*package.power, kPinFile);
@@ -172,8 +182,9 @@ PackageAttempt attempt_package(const NodeLogs& package, const Place& benchmark,
                                                            ? FileFacts{0, file.facts().modified_ns}
                                                            : file.facts());
     } catch (const FileError&) {
-      // No input then, so that it is tried again each time.
       if (!role.starts_with(kRecordsRole)) throw;
+      // Not recorded, so that it is tried again each time; but not to be written over.
+      attempt.opened.emplace_back(path_on_disk(place), FileFacts{0, place.facts->modified_ns});
     }
   }
   std::ranges::move(listings_of(package, files), std::back_inserter(attempt.inputs));
@@ -186,19 +197,15 @@ PackageAttempt attempt_package(const NodeLogs& package, const Place& benchmark,
   question.expected_producer_sha = attempt.producer_sha;
   std::optional<FailedRequestsRequest> failed;
   if (package.agentic) {
-    AgenticGates gates = try_gates({question.place.tree,
-                                    benchmark.folder->path,
-                                    question.place.logs_root,
-                                    std::string(aggregate),
-                                    {},
-                                    attempt.producer_sha});
+    AgenticGates gates = try_gates({.tree = question.place.tree,
+                                    .result_dir = benchmark.folder->path,
+                                    .logs_root = question.place.logs_root,
+                                    .aggregate = std::string(aggregate),
+                                    .aggregate_fault = {},
+                                    .expected_producer_sha = attempt.producer_sha});
     question.gpus = gates.gpus;
     question.refusal = std::move(gates.reasons);
-    try {
-      failed = failed_requests_in(benchmark.tree, benchmark.folder->path);
-    } catch (const std::exception& error) {
-      attempt.warnings.push_back(fmt::format("failed requests are not known: {}", error.what()));
-    }
+    if (question.refusal.empty()) failed = failed_requests_of(benchmark, attempt.warnings);
   } else {
     question.gpus = counts_of(run.name, aggregate);
     if (auto doubt = doubt_about_gpus(run.name, aggregate)) {
@@ -208,9 +215,7 @@ PackageAttempt attempt_package(const NodeLogs& package, const Place& benchmark,
   question.salvage = options.salvage;
   question.with_power = failed && failed->count > 0;
   attempt.verdict = judge_package(question);
-  if (failed && !attempt.verdict.is_refused) {
-    attempt.failed_requests = failed_requests(*failed, attempt.verdict);
-  }
+  if (failed) attempt.failed_requests = failed_requests(*failed, attempt.verdict);
   return attempt;
 }
 

@@ -450,19 +450,25 @@ def records_that_cannot_be_read(root, checks):
         for path in (root, program, *root.rglob("*")):
             os.chown(path, NOBODY, NOBODY)
         someone = {"executable": program, "user": NOBODY, "group": NOBODY, "extra_groups": []}
-    records.write_text('{"metadata": {"request_start_ns": 1, "request_end_ns": 2}}\n')
+    request = '{"metadata": {"request_start_ns": 1, "request_end_ns": 2}, "error": null}\n'
+    records.write_text(request)
     os.utime(records, (1, 1))
     records.chmod(0)
     for what, outcome in (("unreadable records", "patched"), ("a second time", "unchanged")):
         line = lines_of(store, root / "2.jsonl", **someone)["r_conc4"][0]
         same(checks, what, (outcome, []), (line["outcome"], line["reasons"]))
         checks.add("their doubt", [] if (line["details"] or "").startswith(doubt) else [str(line)])
+    name = "power_validation_r_conc4.json"
+    (store / "bmk_agentic_r" / name).rename(root / name)
+    (store / "bmk_agentic_r" / name).symlink_to(records)
+    line = lines_of(store, root / "7.jsonl", **someone)["r_conc4"][0]
+    same(checks, "a record that is a link to them", "failed", line["outcome"])
+    (root / name).replace(store / "bmk_agentic_r" / name)
     records.chmod(0o644)
+    same(checks, "they stay", request, records.read_text())
     line = lines_of(store, root / "3.jsonl", **someone)["r_conc4"][0]
     same(checks, "records that can be read again", ("patched", None), (line["outcome"], line["details"]))
     same(checks, "their count", 0, record()["failed_requests"]["count"])
-    request = '{"metadata": {"request_start_ns": 1, "request_end_ns": 2}, "error": null}\n'
-    put(records, request)
     other = put(records.parent / "x" / records.name, request.replace("null", "1234"))
     os.utime(other, (1, 1))
     lines_of(store, root / "4.jsonl")

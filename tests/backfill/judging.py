@@ -243,7 +243,7 @@ def input_faults(inputs, expected, store):
         known = roles | {role for role in inputs if role == "power-producer-sha.txt"
                          or role.startswith(("windows/", "result/"))}
         if expected.layout == "agentic":
-            roles |= {role for role in inputs if role.startswith("profile_records/")}
+            roles |= {role for role in inputs if role.startswith("profile_records/")} or {"profile_records/..."}
             known |= roles
     elif expected.layout == "agentic":
         roles |= {"profile_summary"}
