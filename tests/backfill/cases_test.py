@@ -484,7 +484,7 @@ def aggregates_in_each_place(root, checks):
     loads = [AgenticLoad(4, 1000.0, 1040.0), AgenticLoad(16, 1050.0, 1080.0)]
     both = {"r_conc4": ["patched"], "r_conc16": ["patched"]}
     for what, four, sixteen in (
-            ("apart", "bmk_agentic_r/", "agentic_r/"), ("beside and in an empty artifact's neighbour", "", "agentic_r/"),
+            ("apart", "bmk_agentic_r/", "agentic_r/"), ("beside the results and in them", "", "agentic_r/"),
             ("beside", "", ""), ("in the results", "agentic_r/", "agentic_r/")):
         store = root / what
         nodes_of(store / "agentic_r", loads)
@@ -551,7 +551,8 @@ def packages_by_their_place(root, checks):
     nodes_of(store / "agentic_a", [AgenticLoad(4, 1000.0, 1040.0)])
     shutil.rmtree(store / "agentic_a" / "LOGS" / "agentic")
     put(store / "bmk_agentic_a" / "a_conc4.json")
-    same(checks, "a package of agents without their results", [("not_recomputable", ["formal_benchmark_result_missing"])],
+    same(checks, "a package of agents without their results",
+         [("not_recomputable", ["formal_benchmark_result_missing"])],
          [(line["outcome"], line["reasons"]) for line in lines_of(store, root / "report.jsonl")["a_conc4"]])
 
 
@@ -562,7 +563,8 @@ def links_to_results(root, checks):
     put(store / "bmk_agentic_r" / "r_conc4.json")
     for path in logs.rglob("*"):
         os.utime(path, (1, 1))
-    outcome = lambda: [(line["outcome"], line["reasons"]) for line in lines_of(store, root / "report.jsonl")["r_conc4"]]
+    outcome = lambda: [(line["outcome"], line["reasons"])
+                       for line in lines_of(store, root / "report.jsonl")["r_conc4"]]
     (logs / "agentic").rename(root / "elsewhere")
     (logs / "agentic").symlink_to(root / "elsewhere")
     outside = ["agentic_result_outside_logs_root"]
