@@ -72,14 +72,17 @@ constexpr auto kRows = std::to_array<Row>({
         "the aggregate must be one JSON object in a file and folder that can be written; it was "
         "left as it is"),
     ROW(power_artifacts_missing,
-        "check --power-dir, and that the recorder ran and its folder was copied back"),
+        "check that the recorder ran and that its folder LOGS/power was copied back; a single run "
+        "is "
+        "told where by --power-dir"),
     ROW(manifest_missing,
         "the recorder writes manifest.json beside samples.csv: copy the whole folder"),
     ROW(manifest_malformed,
         "manifest.json must be the object that the recorder wrote: copy it again"),
     ROW(producer_pin_missing,
-        "name the commit of the recorder that you trust: --expected-producer-sha or "
-        "$POWER_PRODUCER_SHA"),
+        "name the commit of the recorder that you trust: --expected-producer-sha; a single run "
+        "also "
+        "takes $POWER_PRODUCER_SHA, a backfill the package's power-producer-sha.txt"),
     ROW(producer_commit_mismatch,
         "the package comes from another recorder than --expected-producer-sha says: record with "
         "that one, or trust this one by naming it"),
@@ -90,8 +93,8 @@ constexpr auto kRows = std::to_array<Row>({
         "the recorder judged its package otherwise than we do: see 'failures' in the record; was "
         "the package changed since?"),
     ROW(topology_env_mismatch,
-        "--prefill-gpus, --decode-gpus, --aggregate-gpus or --role must be what was recorded, each "
-        "role in a het group of its own"),
+        "the GPUs asked for in each role (by options; in a backfill by the run's name, else by its "
+        "aggregate) must be those recorded, each role in a het group of its own"),
     ROW(window_for_result_missing,
         "just one completed window of the package must have the result's max_concurrency"),
     ROW(measurement_window_result_missing,
@@ -151,7 +154,8 @@ constexpr auto kRows = std::to_array<Row>({
         "and "
         "the package's window must be of one load: give the files of one"),
     ROW(agentic_result_outside_logs_root,
-        "the result folder must be --logs-root or lie below it, also once links are followed"),
+        "the result folder must be the logs root or lie below it (--logs-root; in a store LOGS), "
+        "also once links are followed"),
     ROW(expected_producer_sha_invalid,
         "give the recorder's whole commit: 40 digits and letters a to f; --expected-producer-sha, "
         "$POWER_PRODUCER_SHA or the package's power-producer-sha.txt"),

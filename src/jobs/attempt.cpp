@@ -15,6 +15,7 @@
 #include "aggregate_power/inputs/profile.h"
 #include "aggregate_power/jobs/artifact_names.h"
 #include "aggregate_power/jobs/failed_requests.h"
+#include "aggregate_power/jobs/nearby.h"
 #include "aggregate_power/jobs/recording.h"
 #include "aggregate_power/jobs/side_files.h"
 

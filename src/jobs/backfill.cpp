@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -23,6 +24,8 @@
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/jobs/batch.h"
 #include "aggregate_power/jobs/ledger.h"
+#include "aggregate_power/jobs/nearby.h"
+#include "aggregate_power/jobs/node_logs.h"
 #include "aggregate_power/jobs/piece_index.h"
 #include "aggregate_power/jobs/tasks.h"
 
@@ -34,7 +37,7 @@ using Clock = std::chrono::steady_clock;
 // What the index is told, besides the kinds of pieces.
 constexpr std::uint8_t kSeen = 2;     // a run of that name
 constexpr std::uint8_t kWaiting = 3;  // its aggregate, which has not all pieces near it
-constexpr std::uint8_t kBare = 4;     // a folder that should hold its aggregate, and does not
+constexpr std::uint8_t kBare = 4;     // a folder that could hold its aggregate, and does not
 constexpr std::string_view kLayoutLetters = "pbfma";
 
 class Backfiller {
@@ -42,7 +45,7 @@ class Backfiller {
   Backfiller(const BackfillRequest& request, const BackfillWatcher& watcher)
       : request_(request), watcher_(watcher), ledger_(request, watcher) {
     find_stores();
-    refuse_output_in_a_store();
+    check_output();
     allow_many_open_files();
   }
 
@@ -93,10 +96,14 @@ class Backfiller {
   }
 
   // What was written must not be found as if it had been there.
-  void refuse_output_in_a_store() const {
+  void check_output() const {
     const std::string& output = request_.revision.output;
     if (output.empty()) return;
     const std::string target = existing_part(output);
+    std::error_code ignored;
+    if (std::filesystem::exists(target, ignored) && !disk_tree()->has_folder(target)) {
+      throw Error(fmt::format("--output: {} is no folder; give a folder, or a new name", target));
+    }
     for (const Place& store : stores_) {
       const std::string root = resolve_links(store.path);
       if (target == root || target.starts_with(root + '/')) {
@@ -153,14 +160,12 @@ class Backfiller {
     StoreVisitor visitor;
     // What is not ours is noted too: pieces may be anyone's.
     visitor.run = [this, take](const StoredRun& run) {
-      const bool is_audit = run.layout == Layout::power_audit || run.layout == Layout::multinode;
-      if (is_audit && !run.aggregate.tree) {
-        return index_.add({kBare, run.name, place_text(run.folder)});
+      if (!run.aggregate.tree) {
+        return index_.add({kBare, run.name, letter(run.layout) + place_text(run.folder)});
       }
       index_.add({kSeen, run.name, {}});
-      // A package is the artifact of several runs.
-      const bool may_be_several = run.layout == Layout::multinode || run.layout == Layout::agentic;
-      if (may_be_several) index_.add({kSeen, run.artifact, {}});
+      // One artifact may be that of several runs.
+      if (run.artifact != run.name) index_.add({kSeen, run.artifact, {}});
       if (!is_ours(run.name, run.artifact)) return;
       ledger_.add_found();
       take({.run = run});
@@ -195,6 +200,13 @@ class Backfiller {
     ledger_.write(lines);
   }
 
+  static std::string letter(Layout layout) {
+    return {kLayoutLetters[static_cast<std::size_t>(layout)]};
+  }
+  static Layout layout_of(std::string_view text) {
+    return static_cast<Layout>(kLayoutLetters.find(text[0]));
+  }
+
   // The second round: pieces from anywhere in the store.
   void push_those_that_wait() {
     index_.for_each_name([&](const std::string& name, const std::vector<IndexEntry>& entries) {
@@ -214,7 +226,7 @@ class Backfiller {
         if (entry.kind != kWaiting) continue;
         StoredRun run;
         run.name = name;
-        run.layout = static_cast<Layout>(kLayoutLetters.find(entry.text[0]));
+        run.layout = layout_of(entry.text);
         const std::size_t artifact_end = entry.text.find('/');
         run.artifact = entry.text.substr(1, artifact_end - 1);
         tasks_.push({.run = std::move(run),
@@ -224,7 +236,7 @@ class Backfiller {
       if (is_seen || !is_ours(name, name)) return;
       const auto& telemetry = (*elsewhere)[static_cast<std::size_t>(PieceKind::telemetry)];
       if (!bare.empty()) {
-        push_bare(name, Layout::power_audit, bare);
+        push_bare(name, layout_of(bare), std::string_view(bare).substr(1));
       } else if (!telemetry.empty()) {
         push_bare(name, Layout::bmk, telemetry[0]);
       }
@@ -283,10 +295,6 @@ class Backfiller {
            (!run.aggregate.tree->is_archive() || !request_.revision.output.empty());
   }
 
-  static bool has_package(const StoredRun& run) {
-    return run.layout == Layout::multinode || (run.layout == Layout::agentic && agentic_logs(run));
-  }
-
   void revise_one(const Task& task, Batch& batch) {
     const auto start = Clock::now();
     std::optional<Revision> revision;
@@ -316,35 +324,62 @@ class Backfiller {
       run.aggregate = place_of(task.aggregate_text);
       run.folder = *run.aggregate.folder;
     }
-    std::array<Candidates, 2> pieces;
-    for (const PieceKind kind : {PieceKind::telemetry, PieceKind::benchmark_result}) {
-      // The telemetry of several nodes is a package, and never anywhere else.
-      if (!needs_pieces(run) || (kind == PieceKind::telemetry && has_package(run))) continue;
-      Candidates& found = pieces[static_cast<std::size_t>(kind)];
-      Nearby nearby = nearby_pieces(run, kind);
-      found.places = std::move(nearby.pieces);
-      found.are_own = nearby.is_own;
-      // A profile is never but with its run.
-      const bool is_profile = run.layout == Layout::agentic && kind == PieceKind::benchmark_result;
-      if (!found.places.empty() || is_profile) continue;
-      if (!task.elsewhere) {
-        wait(run);
-        return std::nullopt;
-      }
-      const auto& texts = (*task.elsewhere)[static_cast<std::size_t>(kind)];
-      found.are_too_many = texts.size() > kMostCandidates;
-      for (const std::string& text : texts) {
-        if (!found.are_too_many || found.places.empty()) found.places.push_back(place_of(text));
+    RunPieces pieces;
+    if (needs_pieces(run) && !find_pieces(run, task, pieces)) {
+      wait(run);
+      return std::nullopt;
+    }
+    return revise(run, std::move(pieces), request_.revision);
+  }
+
+  // False: not all of them are near.
+  static bool find_pieces(StoredRun& run, const Task& task, RunPieces& pieces) {
+    const bool is_agentic = run.layout == Layout::agentic;
+    if (is_agentic || run.layout == Layout::multinode) pieces.nodes = find_node_logs(run);
+    if (is_agentic && !pieces.nodes.empty()) {
+      pieces.benchmarks.places = pieces.nodes[0].formal_results;
+      return true;
+    }
+    // The telemetry of several nodes is a package, and never anywhere else.
+    if (run.layout != Layout::multinode) {
+      Nearby nearby = nearby_pieces(run, PieceKind::telemetry);
+      const bool is_own = nearby.is_own && !nearby.pieces.empty();
+      if (!is_own && !is_agentic) pieces.nodes = find_node_logs(run);
+      if (!is_agentic && !pieces.nodes.empty()) {
+        run.layout = Layout::multinode;
+      } else if (!take(std::move(nearby), PieceKind::telemetry, task, pieces.telemetry)) {
+        return false;
       }
     }
-    return revise(run, std::move(pieces[0]), std::move(pieces[1]), request_.revision);
+    Nearby nearby = nearby_pieces(run, PieceKind::benchmark_result);
+    if (is_agentic) {  // a profile is never but with its run
+      pieces.benchmarks.places = std::move(nearby.pieces);
+      return true;
+    }
+    return take(std::move(nearby), PieceKind::benchmark_result, task, pieces.benchmarks);
+  }
+
+  // What is near, else what is anywhere in the store. False: that is not known yet.
+  static bool take(Nearby nearby, PieceKind kind, const Task& task, Candidates& candidates) {
+    candidates.places = std::move(nearby.pieces);
+    candidates.are_own = nearby.is_own;
+    if (!candidates.places.empty()) return true;
+    if (!task.elsewhere) return false;
+    const auto& texts = (*task.elsewhere)[static_cast<std::size_t>(kind)];
+    candidates.are_too_many = texts.size() > kMostCandidates;
+    for (const std::string& text : texts) {
+      if (!candidates.are_too_many || candidates.places.empty()) {
+        candidates.places.push_back(place_of(text));
+      }
+    }
+    return true;
   }
 
   void wait(const StoredRun& run) {
-    const char layout = kLayoutLetters[static_cast<std::size_t>(run.layout)];
     // No name of a folder holds a slash.
-    index_.add({kWaiting, run.name,
-                fmt::format("{}{}/{}", layout, run.artifact, place_text(run.aggregate))});
+    index_.add(
+        {kWaiting, run.name,
+         fmt::format("{}{}/{}", letter(run.layout), run.artifact, place_text(run.aggregate))});
   }
 
   void show_changes(Revision& revision) {

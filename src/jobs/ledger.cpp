@@ -2,6 +2,7 @@
 #include "aggregate_power/jobs/ledger.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "aggregate_power/base/path.h"
 
@@ -13,6 +14,12 @@ std::string shown(const Revision& revision) {
   return printable_path(run.aggregate.shown.empty() ? run.folder.shown : run.aggregate.shown);
 }
 
+std::string details_of(const Revision& revision) {
+  std::vector<std::string> details = revision.warnings;
+  if (!revision.reasons.empty()) details.insert(details.begin(), revision.reasons.text());
+  return fmt::format("{}", fmt::join(details, "; "));
+}
+
 RunLine line_of(const Revision& revision, double seconds) {
   RunLine line;
   line.run = revision.run.name;
@@ -22,7 +29,7 @@ RunLine line_of(const Revision& revision, double seconds) {
   line.benchmark = revision.benchmark;
   line.outcome = outcome_name(revision.outcome);
   line.reasons = revision.reasons.codes();
-  line.details = revision.reasons.text();
+  line.details = details_of(revision);
   const bool stands =
       revision.outcome == Outcome::patched || revision.outcome == Outcome::unchanged;
   if (stands) line.metrics = revision.metrics;

@@ -17,6 +17,7 @@
 #include "aggregate_power/jobs/artifact_names.h"
 #include "aggregate_power/jobs/attempt.h"
 #include "aggregate_power/jobs/extended.h"
+#include "aggregate_power/jobs/nearby.h"
 #include "aggregate_power/jobs/package_attempt.h"
 #include "aggregate_power/jobs/up_to_date.h"
 
@@ -81,9 +82,9 @@ class Reviser {
     revision_.run = run;
   }
 
-  Revision run(Candidates telemetry, Candidates benchmarks) {
+  Revision run(RunPieces pieces) {
     try {
-      work(std::move(telemetry), std::move(benchmarks));
+      work(std::move(pieces));
     } catch (const JsonError& error) {
       fail(Reason::aggregate_result_unwritable,
            fmt::format("{}:{}", revision_.run.aggregate.shown, error.what()));
@@ -104,7 +105,7 @@ class Reviser {
   }
   void fail(Reason reason, std::string detail) { end(Outcome::failed, reason, std::move(detail)); }
 
-  void work(Candidates telemetry, Candidates benchmarks) {
+  void work(RunPieces pieces) {
     const StoredRun& run = revision_.run;
     if (!run.aggregate.tree) {
       return end(Outcome::not_recomputable, Reason::aggregate_result_missing, run.folder.shown);
@@ -112,30 +113,14 @@ class Reviser {
     if (run.aggregate.tree->is_archive() && options_.output.empty()) {
       return end(Outcome::not_writable, Reason::aggregate_in_archive, run.aggregate.shown);
     }
-    const auto agentic = run_is_agentic() ? agentic_logs(run) : std::nullopt;
-    const bool has_package = run.layout == Layout::multinode || agentic;
-    if (has_package) package_ = find_package(run);
-    if (package_) revision_.telemetry = package_->power.shown;
+    nodes_ = std::move(pieces.nodes);
+    if (!nodes_.empty() && nodes_[0].power) package_ = &nodes_[0];
+    Candidates& telemetry = pieces.telemetry;
+    Candidates& benchmarks = pieces.benchmarks;
+    if (package_) revision_.telemetry = package_->power->shown;
     if (!telemetry.places.empty()) revision_.telemetry = telemetry.places[0].shown;
     if (!benchmarks.places.empty()) revision_.benchmark = benchmarks.places[0].shown;
-    if (has_package && !package_) {
-      revision_.reasons.add(Reason::power_artifacts_missing, missing("LOGS/power"));
-    } else if (!has_package && telemetry.places.empty()) {
-      revision_.reasons.add(Reason::telemetry_file_missing, missing("gpu_metrics.csv"));
-    }
-    if (agentic && benchmarks.places.size() != 1) {
-      revision_.reasons.add(Reason::formal_benchmark_result_missing,
-                            fmt::format("{} formal results of {} in {}/agentic",
-                                        benchmarks.places.size(), run.name, agentic->shown));
-    } else if (benchmarks.places.empty() && run_is_agentic()) {
-      const auto results = agentic_results(run);
-      revision_.reasons.add(
-          Reason::profile_artifacts_missing,
-          results ? fmt::format("no {} in {}", kProfileRecords, results->shown)
-                  : fmt::format("no agentic_{} in {} or beside it", run.name, run.folder.shown));
-    } else if (benchmarks.places.empty()) {
-      revision_.reasons.add(Reason::benchmark_result_missing, missing(run.name + ".json"));
-    }
+    note_what_is_missing(telemetry.places.empty(), benchmarks.places.size());
     if (!revision_.reasons.empty()) {
       revision_.outcome = Outcome::not_recomputable;
       return;
@@ -151,11 +136,41 @@ class Reviser {
     if (revision_.reasons.empty()) choose(std::move(telemetry), std::move(benchmarks));
   }
 
-  // A result that is there several times must be the same each time.
-  void work_on_package(Candidates benchmarks) {
-    if (!options_.force && benchmarks.places.size() == 1 && package_is_done(benchmarks.places[0])) {
-      return;
+  void note_what_is_missing(bool no_telemetry, std::size_t benchmarks) {
+    const StoredRun& run = revision_.run;
+    const auto add = [&](Reason reason, std::string detail) {
+      revision_.reasons.add(reason, std::move(detail));
+    };
+    const bool is_of_nodes = run.layout == Layout::multinode || !nodes_.empty();
+    if (is_of_nodes && !package_) {
+      add(Reason::power_artifacts_missing,
+          nodes_.empty()
+              ? fmt::format("no LOGS/power in {} or in power_audit_{} in it or beside it",
+                            run.folder.shown, run.artifact)
+              : fmt::format("no power in {}", nodes_[0].logs.shown));
+    } else if (!is_of_nodes && no_telemetry) {
+      add(Reason::telemetry_file_missing, missing("gpu_metrics.csv"));
     }
+    if (run_is_agentic() && is_of_nodes) {
+      if (benchmarks == 1) return;
+      add(Reason::formal_benchmark_result_missing,
+          nodes_[0].agentic ? fmt::format("{} formal results of {} in {}", benchmarks, run.name,
+                                          nodes_[0].agentic->shown)
+                            : fmt::format("no agentic in {}", nodes_[0].logs.shown));
+    } else if (benchmarks == 0 && run_is_agentic()) {
+      const auto results = agentic_results(run);
+      add(Reason::profile_artifacts_missing,
+          results ? fmt::format("no {} in {}", kProfileRecords, results->shown)
+                  : fmt::format("no agentic_{} in {} or beside it", run.name, run.folder.shown));
+    } else if (benchmarks == 0) {
+      add(Reason::benchmark_result_missing, missing(run.name + ".json"));
+    }
+  }
+
+  // Results and packages that are there several times must be the same each time.
+  void work_on_package(Candidates benchmarks) {
+    const bool is_one_pair = benchmarks.places.size() == 1 && nodes_.size() == 1;
+    if (!options_.force && is_one_pair && package_is_done(benchmarks.places[0])) return;
     read_aggregate();
     if (!revision_.reasons.empty()) return;
     benchmarks.places = distinct(std::move(benchmarks.places));
@@ -164,11 +179,17 @@ class Reviser {
                  fmt::format("{} different files are named {}.json", benchmarks.places.size(),
                              revision_.run.name));
     }
+    for (const NodeLogs& other : nodes_) {
+      if (&other == package_ || is_same_package(*package_, other, benchmarks.places[0])) continue;
+      return end(Outcome::ambiguous, Reason::pairing_ambiguous,
+                 fmt::format("{} and {} differ", package_->power->shown, other.power->shown));
+    }
     const Place& benchmark = benchmarks.places[0];
     PackageAttempt attempt = attempt_package(*package_, benchmark, revision_.run, text_, options_);
     revision_.benchmark = benchmark.shown;
     revision_.reasons = attempt.verdict.reasons;
     revision_.inputs = std::move(attempt.opened);
+    revision_.warnings = std::move(attempt.warnings);
     if (!attempt.verdict.benchmark) {
       revision_.outcome = Outcome::not_recomputable;
       return;
@@ -177,7 +198,7 @@ class Reviser {
     note_verdict(attempt.verdict.metrics);
     PackageRecord record;
     const std::string& folder = revision_.run.folder.below;
-    record.telemetry_source = relative(folder, package_->power.below);
+    record.telemetry_source = relative(folder, package_->power->below);
     record.benchmark_result = relative(folder, benchmark.below);
     record.expected_producer_sha = attempt.producer_sha;
     record.is_pin_of_package = options_.expected_producer_sha.empty();
@@ -360,7 +381,7 @@ class Reviser {
   }
 
   bool package_is_done(const Place& benchmark) {
-    return was_done(package_options_as_given(), package_->power.below, benchmark.below,
+    return was_done(package_options_as_given(), package_->power->below, benchmark.below,
                     [&](const Origin& origin, std::int64_t record_ns) {
                       return package_is_as_read(*package_, benchmark, origin, record_ns,
                                                 options_.verify);
@@ -415,7 +436,8 @@ class Reviser {
 
   const RevisionOptions& options_;
   std::string text_;  // the aggregate's
-  std::optional<PackageFolders> package_;
+  std::vector<NodeLogs> nodes_;
+  const NodeLogs* package_ = nullptr;  // nothing: none is there
   Target target_;
   InputFile others_;
   std::optional<std::int64_t> expected_num_gpus_;
@@ -431,9 +453,8 @@ std::string_view outcome_name(Outcome outcome) {
   return kNames[static_cast<std::size_t>(outcome)];
 }
 
-Revision revise(const StoredRun& run, Candidates telemetry, Candidates benchmarks,
-                const RevisionOptions& options) {
-  return Reviser(run, options).run(std::move(telemetry), std::move(benchmarks));
+Revision revise(const StoredRun& run, RunPieces pieces, const RevisionOptions& options) {
+  return Reviser(run, options).run(std::move(pieces));
 }
 
 bool inputs_are_unchanged(const Revision& revision) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "aggregate_power/base/hash.h"
+#include "aggregate_power/jobs/nearby.h"
 #include "aggregate_power/jobs/side_files.h"
 
 namespace aggregate_power {

@@ -15,17 +15,18 @@ import zipfile
 import judging  # noqa: F401  (finds the helpers of the other tests)
 import patching
 from judging import read_report
-from package_builder import PIN, AgenticLoad, Package
+from package_builder import PIN, AgenticLoad, Load, Package
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("AGGREGATE_POWER") or str(ROOT / "build" / "aggregate-power")
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "TZ": "UTC"}
 START = 1767225600
+NOBODY = 65534
 
 
-def program(*arguments, cwd=None, env=None, preexec_fn=None):
-    return subprocess.run([PROGRAM, *map(str, arguments)], cwd=cwd, env=env or ENVIRONMENT,
-                          capture_output=True, text=True, timeout=120, preexec_fn=preexec_fn)
+def program(*arguments, env=None, **options):
+    return subprocess.run([PROGRAM, *map(str, arguments)], env=env or ENVIRONMENT, capture_output=True, text=True,
+                          timeout=120, **options)
 
 
 def make_run(folder, name, watts=500, start=START, zone="UTC", schema="amd-smi", parts=("csv", "raw", "agg")):
@@ -379,10 +380,238 @@ def loads_of_agents(root, checks):
          read_report(root / f"{next(passes) - 1}.jsonl")[0]["reasons"])
 
 
+ROW = '{"disagg": true, "num_prefill_gpu": 2, "num_decode_gpu": 2}'
+
+
+def nodes_of(folder, loads, changes=None):
+    """LOGS of two prefill GPUs at 400 W and two decode GPUs at 300 W, with the recorder's pin."""
+    made = folder.parent / f"made {folder.name}"
+    package = Package(loads=loads)
+    package.changes = changes or {}
+    package.write(made)
+    (made / "LOGS" / "power" / "power-producer-sha.txt").write_text(PIN + "\n")
+    folder.mkdir(parents=True, exist_ok=True)
+    (made / "LOGS").rename(folder / "LOGS")
+    shutil.rmtree(made)
+    return folder / "LOGS"
+
+
+def put(path, text=ROW):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def lines_of(store, report, *options, **more):
+    """By run, the lines of a backfill's report."""
+    report.unlink(missing_ok=True)
+    outcomes(store, *options, report=report, **more)
+    found = {}
+    for line in read_report(report):
+        found.setdefault(line["run"], []).append(line)
+    return found
+
+
+def a_damaged_neighbour(root, checks):
+    """An archive that a run does not need does not fail it; it has a line of its own."""
+    store = root / "one"
+    shutil.copytree(ROOT / "testdata" / "agentic" / "results", store / "agentic_r")
+    put(store / "bmk_agentic_r" / "r.json", '{"tp": 2}')
+    put(store / "power_audit_r.zip", "PK\3\4xx")
+    done, found = outcomes(store, report=root / "one.jsonl")
+    same(checks, "a damaged audit beside a run of one node",
+         {"r": ["patched"], "power_audit_r.zip": ["failed"]}, found)
+    same(checks, "its exit status", 1, done.returncode)
+    store = root / "several"
+    nodes_of(store / "agentic_s", [AgenticLoad(4, 1000.0, 1040.0)])
+    put(store / "bmk_agentic_s" / "s_conc4.json")
+    put(store / "power_audit_s.zip", "PK\3\4xx")
+    _, found = outcomes(store, report=root / "several.jsonl")
+    same(checks, "a damaged audit beside a package",
+         {"s_conc4": ["patched"], "power_audit_s.zip": ["failed"]}, found)
+
+
+def records_that_cannot_be_read(root, checks):
+    """What the failed requests used only informs."""
+    store = root / "store"
+    logs = nodes_of(store / "power_audit_r", [AgenticLoad(4, 1000.0, 1040.0)])
+    put(store / "bmk_agentic_r" / "r_conc4.json")
+    record = lambda: json.loads((store / "bmk_agentic_r" / "power_validation_r_conc4.json").read_text())
+    records = put(logs / "agentic" / "conc_4" / "aiperf_artifacts" / "profile_export.jsonl", '{"metadata"')
+    doubt = "failed requests are not known: "
+    line = lines_of(store, root / "1.jsonl")["r_conc4"][0]
+    same(checks, "broken records", ("patched", []), (line["outcome"], line["reasons"]))
+    checks.add("their doubt", [] if (line["details"] or "").startswith(doubt) else [str(line)])
+    same(checks, "no failed requests", False, "failed_requests" in record())
+    someone = {}
+    if os.geteuid() == 0:  # nothing keeps root from reading
+        program = root / "aggregate-power"
+        shutil.copy(PROGRAM, program)
+        for path in (root, program, *root.rglob("*")):
+            os.chown(path, NOBODY, NOBODY)
+        someone = {"executable": program, "user": NOBODY, "group": NOBODY, "extra_groups": []}
+    request = '{"metadata": {"request_start_ns": 1, "request_end_ns": 2}, "error": null}\n'
+    records.write_text(request)
+    os.utime(records, (1, 1))
+    records.chmod(0)
+    for what, outcome in (("unreadable records", "patched"), ("a second time", "unchanged")):
+        line = lines_of(store, root / "2.jsonl", **someone)["r_conc4"][0]
+        same(checks, what, (outcome, []), (line["outcome"], line["reasons"]))
+        checks.add("their doubt", [] if (line["details"] or "").startswith(doubt) else [str(line)])
+    name = "power_validation_r_conc4.json"
+    (store / "bmk_agentic_r" / name).rename(root / name)
+    (store / "bmk_agentic_r" / name).symlink_to(records)
+    line = lines_of(store, root / "7.jsonl", **someone)["r_conc4"][0]
+    same(checks, "a record that is a link to them", "failed", line["outcome"])
+    (root / name).replace(store / "bmk_agentic_r" / name)
+    records.chmod(0o644)
+    same(checks, "they stay", request, records.read_text())
+    line = lines_of(store, root / "3.jsonl", **someone)["r_conc4"][0]
+    same(checks, "records that can be read again", ("patched", None), (line["outcome"], line["details"]))
+    same(checks, "their count", 0, record()["failed_requests"]["count"])
+    other = put(records.parent / "x" / records.name, request.replace("null", "1234"))
+    os.utime(other, (1, 1))
+    lines_of(store, root / "4.jsonl")
+    same(checks, "which records", (0, True), (record()["failed_requests"]["count"],
+         "profile_records/profile_export.jsonl" in record()["computed_from"]["inputs"]))
+    records.unlink()
+    lines_of(store, root / "5.jsonl")
+    same(checks, "older records of that size elsewhere", (1, True), (record()["failed_requests"]["count"],
+         "profile_records/x/profile_export.jsonl" in record()["computed_from"]["inputs"]))
+
+
+def aggregates_in_each_place(root, checks):
+    loads = [AgenticLoad(4, 1000.0, 1040.0), AgenticLoad(16, 1050.0, 1080.0)]
+    both = {"r_conc4": ["patched"], "r_conc16": ["patched"]}
+    for what, four, sixteen in (
+            ("apart", "bmk_agentic_r/", "agentic_r/"), ("beside the results and in them", "", "agentic_r/"),
+            ("beside", "", ""), ("in the results", "agentic_r/", "agentic_r/")):
+        store = root / what
+        nodes_of(store / "agentic_r", loads)
+        (store / "bmk_agentic_r").mkdir()
+        put(store / f"{four}r_conc4.json")
+        put(store / f"{sixteen}r_conc16.json")
+        same(checks, f"aggregates {what}", both, outcomes(store, report=root / "report.jsonl")[1])
+        (root / "report.jsonl").unlink()
+    store = root / "none"
+    for kind in ("agentic_", "power_audit_", "bmk_agentic_"):
+        put(store / f"{kind}r" / "LOGS" / "agentic" / "log.txt", "")
+    found = lines_of(store, root / "none.jsonl")
+    same(checks, "no aggregate anywhere", [["aggregate_result_missing"]],
+         [line["reasons"] for lines in found.values() for line in lines])
+    for name, wanted in (("r_conc16.json", {**both, "r_conc16": ["not_writable"]}),
+                         ("notes.json", {"r_conc4": ["patched"]})):
+        store = root / f"archive with {name}"
+        nodes_of(root / f"in {name}", loads)
+        put(root / f"in {name}" / name)
+        store.mkdir()
+        zip_of(store / "agentic_r.zip", root / f"in {name}")
+        put(store / "bmk_agentic_r" / "r_conc4.json")
+        same(checks, f"an archive with {name}", wanted, outcomes(store, report=root / f"{name}l")[1])
+
+
+def two_packages(root, checks):
+    """One run has one package; the same one twice is that."""
+    store = root / "store"
+    load = AgenticLoad(4, 1000.0, 1040.0)
+    nodes_of(store / "agentic_c", [load])
+    aggregate = put(store / "bmk_agentic_c" / "c_conc4.json")
+    shutil.copytree(store / "agentic_c", store / "power_audit_c")
+    outcome = lambda: lines_of(store, root / "report.jsonl")["c_conc4"][0]
+    same(checks, "the same package twice", "patched", outcome()["outcome"])
+    same(checks, "a second time", "unchanged", outcome()["outcome"])
+    before = aggregate.read_bytes()
+    samples = store / "power_audit_c" / "LOGS" / "power" / "samples.csv"
+    samples.write_text(samples.read_text().replace("400.0", "500.0"))
+    line = outcome()
+    same(checks, "two packages", ("ambiguous", ["pairing_ambiguous"]), (line["outcome"], line["reasons"]))
+    for kind in ("agentic_c", "power_audit_c"):
+        checks.add("both are told", [] if f"{kind}/LOGS/power" in line["details"] else [line["details"]])
+    same(checks, "the aggregate stays", before, aggregate.read_bytes())
+    shutil.rmtree(store / "power_audit_c" / "LOGS" / "agentic")
+    same(checks, "a package without the agents' results counts less", "unchanged", outcome()["outcome"])
+
+
+def packages_by_their_place(root, checks):
+    """Whether a run is one of several nodes need not stand in its name."""
+    store = root / "store"
+    load = Load(4, 1000.0, 1040.0)
+    for name, how in (("n1", "folder"), ("n2", "archive")):
+        nodes_of(store / f"power_audit_{name}", [load])
+        put(store / f"power_audit_{name}" / f"{name}.json", json.dumps(load.result()))
+        if how == "archive":
+            zip_of(store / f"power_audit_{name}.zip", store / f"power_audit_{name}")
+            shutil.rmtree(store / f"power_audit_{name}")
+        put(store / f"bmk_{name}" / f"agg_{name}.json")
+        line = lines_of(store, root / "report.jsonl")[name]
+        same(checks, f"a package in the audit's {how}", [("patched", "multinode", 56000.0)],
+             [(one["outcome"], one["layout"], one["metrics"].get("total_gpu_energy_j")) for one in line])
+        line = lines_of(store, root / "report.jsonl")[name]
+        same(checks, "a second time", ["unchanged"], [one["outcome"] for one in line])
+    nodes_of(store / "agentic_a", [AgenticLoad(4, 1000.0, 1040.0)])
+    shutil.rmtree(store / "agentic_a" / "LOGS" / "agentic")
+    put(store / "bmk_agentic_a" / "a_conc4.json")
+    same(checks, "a package of agents without their results",
+         [("not_recomputable", ["formal_benchmark_result_missing"])],
+         [(line["outcome"], line["reasons"]) for line in lines_of(store, root / "report.jsonl")["a_conc4"]])
+
+
+def links_to_results(root, checks):
+    """Where links lead is in no file; it counts all the same."""
+    store = root / "store"
+    logs = nodes_of(store / "power_audit_r", [AgenticLoad(4, 1000.0, 1040.0)])
+    put(store / "bmk_agentic_r" / "r_conc4.json")
+    for path in logs.rglob("*"):
+        os.utime(path, (1, 1))
+    outcome = lambda: [(line["outcome"], line["reasons"])
+                       for line in lines_of(store, root / "report.jsonl")["r_conc4"]]
+    (logs / "agentic").rename(root / "elsewhere")
+    (logs / "agentic").symlink_to(root / "elsewhere")
+    outside = ["agentic_result_outside_logs_root"]
+    same(checks, "results out of the store", [("not_valid", outside)], outcome())
+    same(checks, "a second time", [("unchanged", outside)], outcome())
+    (logs / "agentic").unlink()
+    (root / "elsewhere").rename(logs / "agentic")
+    same(checks, "results that are there", [("patched", [])], outcome())
+    same(checks, "a second time", [("unchanged", [])], outcome())
+
+
+def an_output_that_is_a_file(root, checks):
+    store = root / "store"
+    make_run(store, "r")
+    output = put(root / "out", "x")
+    for path in (output, output / "deeper"):
+        done = program("backfill", store, "--output", path)
+        same(checks, f"--output {path.relative_to(root)}", 2, done.returncode)
+        checks.add("its message", [] if "is no folder" in done.stderr and not done.stdout else [done.stderr])
+    same(checks, "the file stays", "x", output.read_text())
+
+
+def names_that_say_otherwise(root, checks):
+    """What does not agree is told; the name counts."""
+    store = root / "store"
+    load = Load(4, 1000.0, 1040.0)
+    logs = nodes_of(store / "power_audit_g", [load])
+    told = {"g_gpus_8_ctx_2_gen_2": (ROW, "the name says 8 GPUs, and 2 of prefill with 2 of decode"),
+            "g_gpus_4_ctx_2_gen_2": ('{"num_prefill_gpu": 1, "num_decode_gpu": 3}',
+                                     "the name says 4 GPUs, 2 of prefill with 2 of decode, its aggregate 1 of prefill "
+                                     "with 3 of decode"),
+            "g_conc4_gpus_4_ctx_2_gen_2": (ROW, None), "g_x_gpus_4_ctx_2_gen_2": ('{"tp": 8}', None)}
+    for name, (row, _) in told.items():
+        put(logs.parent / f"agg_{name}.json", row)
+        put(logs.parent / f"{name}.json", json.dumps(load.result()))
+    found = lines_of(store, root / "report.jsonl")
+    for name, (_, doubt) in told.items():
+        same(checks, name, [("patched", [], doubt)],
+             [(line["outcome"], line["reasons"], line["details"]) for line in found[name]])
+
+
 CASES = (several_runs_in_one_artifact, a_far_result_that_does_not_fit, a_result_that_is_anothers, output_in_the_store,
          stores_named_by_dots, empty_names, few_descriptors, no_room_for_the_list,
          a_record_that_is_a_link_to_an_input, required_power, the_offsets_that_remain, a_longer_gap,
-         an_agentic_run, a_package, loads_of_agents)
+         an_agentic_run, a_package, loads_of_agents, a_damaged_neighbour, records_that_cannot_be_read,
+         aggregates_in_each_place, two_packages, packages_by_their_place, links_to_results, an_output_that_is_a_file,
+         names_that_say_otherwise)
 
 
 def main():

@@ -239,11 +239,11 @@ def input_faults(inputs, expected, store):
     zone_files = {"timezone_file", "timezone_offset_file"}
     known = roles | zone_files | {"energy_start", "energy_end"}
     if expected.has_package:
-        roles = {"benchmark_result", "aggregate_result", "manifest.json", "samples.csv", "windows"}
+        roles = {"benchmark_result", "aggregate_result", "manifest.json", "samples.csv", "windows", "links"}
         known = roles | {role for role in inputs if role == "power-producer-sha.txt"
                          or role.startswith(("windows/", "result/"))}
         if expected.layout == "agentic":
-            roles |= {"profile_records"}
+            roles |= {role for role in inputs if role.startswith("profile_records/")} or {"profile_records/..."}
             known |= roles
     elif expected.layout == "agentic":
         roles |= {"profile_summary"}

@@ -310,6 +310,8 @@ class StoreMaker:
             prefill = die.randint(1, gpus - 1)
             row |= {"disagg": True, "tp": 1, "num_prefill_gpu": prefill,
                     "num_decode_gpu": gpus - prefill}
+        elif how == "halves":
+            row |= {"disagg": True, "num_prefill_gpu": gpus // 2, "num_decode_gpu": gpus // 2}
         elif how == "wrong":
             row["tp"] = gpus * 2
         row |= {"tput_per_gpu": 1234.5678901234567, "median_ttft": 0.125}
@@ -752,10 +754,12 @@ class StoreMaker:
                 if file.is_file():
                     self.files[audit + str(file.relative_to(folder))] = file.read_bytes()
         runs = []
+        # How many GPUs there are the name says, or the aggregate.
+        counts, how = self.die.choice([(f"_gpus_{len(gpus)}{tail}", None), ("", "halves" if tail else "tp")])
         for load in loads:
-            run = f"{name}_cfg1_conc{load.concurrency}_gpus_{len(gpus)}{tail}"
+            run = f"{name}_cfg1_conc{load.concurrency}{counts}"
             result = package.results[f"{load.folder}/{load.stem}.json"]
-            agg = self.aggregate(len(gpus), stale=False)
+            agg = self.aggregate(len(gpus), how or "tp", stale=False)
             self.files |= {f"{audit}{run}.json": json.dumps(result, indent=1).encode(),
                            f"{audit}agg_{run}.json": agg, f"{bmk}agg_{run}.json": agg}
             runs.append((run, load, result))
@@ -926,6 +930,10 @@ class StoreMaker:
             for file in sorted((folder / "LOGS").rglob("*")):
                 if file.is_file():
                     self.files[artifact + str(file.relative_to(folder))] = file.read_bytes()
+        if die.random() < 0.2:  # the same package twice
+            twin = f"{place}{'agentic' if kind == 'power_audit' else 'power_audit'}_{name}/"
+            self.files |= {twin + path[len(artifact):]: data for path, data in self.files.items()
+                           if path.startswith(artifact)}
         # Those of an audit count beside others of their name, as in other packages.
         folders = die.choice([[bmk], [artifact], [artifact, bmk] if kind == "power_audit" else [bmk]])
         row = json.loads(self.aggregate(len(gpus), "none", stale=False, style="compact")) | counts

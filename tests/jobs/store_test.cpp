@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "aggregate_power/base/file.h"
+#include "aggregate_power/jobs/nearby.h"
+#include "aggregate_power/jobs/node_logs.h"
 #include "test_util.h"
 
 namespace aggregate_power {
@@ -76,30 +78,35 @@ TEST(WalkStore, FindsEveryLayoutAtAnyDepth) {
   make(folder, "agentic_g/gpu_metrics.csv");
   make(folder, "agentic_h/gpu_metrics.csv");
   EXPECT_EQ(walk(folder).runs,
-            (Lines{"agentic g bmk_agentic_g", "agentic h agentic_h none", "bmk y a/bmk_y",
-                   "folder p flat", "folder q flat",
+            (Lines{"agentic g agentic_g none", "agentic g bmk_agentic_g",
+                   "agentic h agentic_h none", "bmk y a/bmk_y", "folder p flat", "folder q flat",
                    "multinode m_conc4_gpus_16_ctx_8_gen_8 power_audit_m",
                    "multinode n power_audit_n", "power_audit x a/b/power_audit_x"}));
 }
 
-TEST(WalkStore, FindsTheAggregateOfAnAgenticRun) {
+TEST(WalkStore, FindsTheAggregatesOfAnAgenticRunInEachOfItsPlaces) {
   const Folder folder;
   make(folder, "a/bmk_agentic_x/x.json");
   make(folder, "a/agentic_x/x.json");
-  make(folder, "b/agentic_x/x.json");
+  make(folder, "a/x.json");
+  make(folder, "b/bmk_agentic_x/x_conc4.json");
+  make(folder, "b/agentic_x/x_conc16.json");
+  make(folder, "b/x_conc8.json");
+  make(folder, "b/x_conc08.json");  // no number as it is written
   make(folder, "c/agentic_x/results/x.json");
   make(folder, "c/x.json");
   EXPECT_EQ(walk(folder).runs,
-            (Lines{"agentic x a/bmk_agentic_x", "agentic x b/agentic_x", "agentic x c"}));
+            (Lines{"agentic x a", "agentic x a/agentic_x", "agentic x a/bmk_agentic_x",
+                   "agentic x c", "agentic x c/agentic_x none", "agentic x_conc16 b/agentic_x",
+                   "agentic x_conc4 b/bmk_agentic_x", "agentic x_conc8 b"}));
 }
 
-TEST(WalkStore, OpensTheResultsOfAnAgenticRunOnlyForTheirAggregate) {
+TEST(WalkStore, TakesARunBesideTheResultsOfAnotherForThat) {
   const Folder folder;
-  make(folder, "bmk_agentic_x/x.json");
-  make(folder, "agentic_x.zip");
-  make(folder, "agentic_y.zip");
-  make(folder, "bmk_agentic_z.tar");
-  EXPECT_EQ(walk(folder).archives, (Lines{"agentic_y.zip y", "bmk_agentic_z.tar z"}));
+  make(folder, "agentic_x_conc4/log.txt");  // that is its name
+  make(folder, "x_conc4.json");
+  make(folder, "y_conc4.json");
+  EXPECT_EQ(walk(folder).runs, (Lines{"agentic x_conc4 ", "agentic x_conc4 agentic_x_conc4 none"}));
 }
 
 TEST(WalkStore, MissesAnAggregateOnlyInAPowerAudit) {
@@ -162,7 +169,7 @@ TEST(NearbyPieces, OfAnAgenticRunLieAnywhereInItsResults) {
   make(folder, results + "aiperf_artifacts/profile_export.jsonl");
   EXPECT_EQ(nearby(run, PieceKind::benchmark_result),
             Lines{results + "aiperf_artifacts/profile_export.jsonl"});
-  EXPECT_FALSE(agentic_logs(run));
+  EXPECT_TRUE(find_node_logs(run).empty());
 }
 
 TEST(WalkStore, FindsTheLoadsOfAgentsOnSeveralNodes) {
@@ -181,53 +188,99 @@ TEST(WalkStore, FindsTheLoadsOfAgentsOnSeveralNodes) {
   make(folder, "power_audit_o/LOGS/power/manifest.json");  // of no agents
   make(folder, "power_audit_o/o_conc4.json");
   const Walked walked = walk(folder);
-  EXPECT_EQ(walked.runs, (Lines{"agentic x_conc16 bmk_agentic_x", "agentic x_conc4 bmk_agentic_x",
-                                "agentic x_conc4 power_audit_x", "agentic z_conc1 agentic_z",
-                                "multinode o power_audit_o none"}));
+  EXPECT_EQ(walked.runs, (Lines{"agentic x agentic_x none", "agentic x_conc16 bmk_agentic_x",
+                                "agentic x_conc4 bmk_agentic_x", "agentic x_conc4 power_audit_x",
+                                "agentic z_conc1 agentic_z", "multinode o power_audit_o none"}));
   EXPECT_EQ(walked.pieces, Lines{"result o_conc4 power_audit_o/o_conc4.json"});
   EXPECT_EQ(walked.by_name.at("x_conc16").artifact, "x");
 }
 
-TEST(WalkStore, MissesAnAggregateOfAgentsOnce) {
+TEST(WalkStore, KnowsAPackageOfAgentsByItsNeighbours) {
   const Folder folder;
+  make(folder, "power_audit_x/LOGS/power/manifest.json");
+  make(folder, "power_audit_x/x_conc4.json");
   make(folder, "agentic_x/LOGS/agentic/log.txt");
-  make(folder, "power_audit_x/LOGS/agentic/log.txt");
-  EXPECT_EQ(walk(folder).runs, Lines{"power_audit x power_audit_x none"});
+  EXPECT_EQ(walk(folder).runs,
+            (Lines{"agentic x agentic_x none", "agentic x_conc4 power_audit_x"}));
 }
 
-TEST(FindPackage, OfAgentsIsWhereTheirFormalResultsAre) {
+TEST(FindNodeLogs, OfAgentsAreWhereTheirFormalResultsAre) {
   const Folder folder;
   make(folder, "bmk_agentic_x/x_conc4.json");
   make(folder, "agentic_x/LOGS/agentic/conc_4/agentic_power_concurrency_4.json");
   const StoredRun run = walk(folder).by_name.at("x_conc4");
-  EXPECT_EQ(agentic_logs(run)->below, "agentic_x/LOGS");
-  EXPECT_FALSE(find_package(run));
+  std::vector<NodeLogs> found = find_node_logs(run);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].logs.below, "agentic_x/LOGS");
+  EXPECT_FALSE(found[0].power);
+  make(folder, "power_audit_x/LOGS/power/manifest.json");  // nothing of agents there
+  EXPECT_EQ(find_node_logs(run)[0].logs.below, "agentic_x/LOGS");
   make(folder, "power_audit_x/LOGS/agentic/log.txt");
-  make(folder, "power_audit_x/LOGS/power/manifest.json");
-  EXPECT_EQ(agentic_logs(run)->below, "power_audit_x/LOGS");
-  EXPECT_EQ(find_package(run)->power.below, "power_audit_x/LOGS/power");
-  EXPECT_EQ(find_package(run)->logs.below, "power_audit_x/LOGS");
+  found = find_node_logs(run);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].power->below, "power_audit_x/LOGS/power");
+  EXPECT_TRUE(found[0].formal_results.empty());
+  make(folder, "agentic_x/LOGS/power/manifest.json");  // the more complete
+  found = find_node_logs(run);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].power->below, "agentic_x/LOGS/power");
+  make(folder, "power_audit_x/LOGS/agentic/conc_4/agentic_power_concurrency_4.json");
+  EXPECT_EQ(find_node_logs(run).size(), 2U);  // which of them, their contents tell
 }
 
-TEST(NearbyPieces, OfALoadOfAgentsAreItsFormalResults) {
+TEST(FindNodeLogs, OfAgentsOnOneNodeAreNotLookedFor) {
+  const Folder folder;
+  make(folder, "bmk_agentic_x/x.json");
+  make(folder, "agentic_x/gpu_metrics.csv");
+  make(folder, "power_audit_x.zip");  // no archive at all
+  const StoredRun run = walk(folder).by_name.at("x");
+  EXPECT_TRUE(find_node_logs(run).empty());
+  fs::remove_all(folder / "agentic_x");
+  EXPECT_THROW(find_node_logs(run), FileError);
+}
+
+TEST(FindNodeLogs, NeedNoArchiveThatCannotBeReadWhereAllIsThere) {
   const Folder folder;
   make(folder, "bmk_agentic_x/x_conc4.json");
-  make(folder, "bmk_agentic_x/gpu_metrics.csv");
+  make(folder, "power_audit_x.zip");
+  make(folder, "agentic_x/LOGS/agentic/conc_4/agentic_power_concurrency_4.json");
+  const StoredRun run = walk(folder).by_name.at("x_conc4");
+  EXPECT_THROW(find_node_logs(run), FileError);
+  make(folder, "agentic_x/LOGS/power/manifest.json");
+  EXPECT_EQ(find_node_logs(run).size(), 1U);
+}
+
+TEST(FindNodeLogs, AreTheRunsOwnFirst) {
+  const Folder folder;
+  make(folder, "power_audit_x/agg_x_conc4_gpus_4.json");
+  make(folder, "power_audit_x/LOGS/power/manifest.json");
+  make(folder, "power_audit_x_conc4_gpus_4/LOGS/power/manifest.json");
+  const auto found = find_node_logs(walk(folder).by_name.at("x_conc4_gpus_4"));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].power->below, "power_audit_x/LOGS/power");
+}
+
+TEST(FindNodeLogs, HaveTheFormalResultsOfTheLoad) {
+  const Folder folder;
+  make(folder, "bmk_agentic_x/x_conc4.json");
   const std::string results = "agentic_x/LOGS/agentic/";
   make(folder, results + "conc_16/agentic_power_concurrency_16.json");
   const StoredRun run = walk(folder).by_name.at("x_conc4");
-  EXPECT_EQ(nearby(run, PieceKind::telemetry), Lines{});
-  EXPECT_EQ(nearby(run, PieceKind::benchmark_result), Lines{});
+  const auto formal_results = [&] {
+    const std::vector<NodeLogs> logs = find_node_logs(run);
+    Lines found;
+    for (const Place& place : logs.at(0).formal_results) found.push_back(place.below);
+    return found;
+  };
+  EXPECT_EQ(formal_results(), Lines{});
   make(folder, results + "agentic_power_concurrency_16.json");  // another load's
-  EXPECT_EQ(nearby(run, PieceKind::benchmark_result), Lines{});
+  EXPECT_EQ(formal_results(), Lines{});
   make(folder, results + "agentic_power_concurrency_4.json");  // not just one
-  EXPECT_EQ(nearby(run, PieceKind::benchmark_result),
-            (Lines{results + "agentic_power_concurrency_16.json",
-                   results + "agentic_power_concurrency_4.json"}));
+  EXPECT_EQ(formal_results(), (Lines{results + "agentic_power_concurrency_16.json",
+                                     results + "agentic_power_concurrency_4.json"}));
   make(folder, results + "conc_4/agentic_power_concurrency_4.json");
   make(folder, results + "conc_4/agentic_power_concurrency_4.json.bak");
-  EXPECT_EQ(nearby(run, PieceKind::benchmark_result),
-            Lines{results + "conc_4/agentic_power_concurrency_4.json"});
+  EXPECT_EQ(formal_results(), Lines{results + "conc_4/agentic_power_concurrency_4.json"});
 }
 
 TEST(WalkStore, TakesNamesOfAnyBytes) {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "aggregate_power/base/file.h"
+#include "aggregate_power/jobs/place.h"
 #include "aggregate_power/jobs/revision_options.h"
 #include "aggregate_power/jobs/sidecar.h"
-#include "aggregate_power/jobs/store.h"
 #include "aggregate_power/jobs/verdict.h"
 
 namespace aggregate_power {

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "aggregate_power/base/file.h"
+#include "aggregate_power/jobs/node_logs.h"
 #include "aggregate_power/jobs/package_record.h"
 #include "aggregate_power/jobs/package_verdict.h"
 #include "aggregate_power/jobs/revision_options.h"
 #include "aggregate_power/jobs/sidecar.h"
-#include "aggregate_power/jobs/store.h"
 
 namespace aggregate_power {
 
@@ -19,19 +19,26 @@ struct PackageAttempt {
   PackageVerdict verdict;
   std::string producer_sha;                       // that was asked for
   std::optional<FailedRequests> failed_requests;  // of agents
+  std::vector<std::string> warnings;              // for people
   std::vector<InputFile> inputs;
   std::vector<std::pair<std::string, FileFacts>> opened;  // on disk, as they were then
 };
 
-// Its name tells its GPUs; where it does not, and of an agentic run, `aggregate` does, the
+// All of these are given logs with a package.
+
+// The run's name tells its GPUs; where it does not, and of an agentic run, `aggregate` does, the
 // aggregate's text. Throws FileError.
-PackageAttempt attempt_package(const PackageFolders& package, const Place& benchmark,
+PackageAttempt attempt_package(const NodeLogs& package, const Place& benchmark,
                                const StoredRun& run, std::string_view aggregate,
                                const RevisionOptions& options);
 
 // All of its files are there and no others, with their recorded sizes, and none was modified at
 // `record_ns` or later; or, to verify, with their recorded contents. May throw FileError.
-bool package_is_as_read(const PackageFolders& package, const Place& benchmark, const Origin& origin,
+bool package_is_as_read(const NodeLogs& package, const Place& benchmark, const Origin& origin,
                         std::int64_t record_ns, bool verify);
+
+// Whether two packages of a run come to the same: by the contents of all that a verdict depends on.
+// The benchmark result is one for both, but of agents each one's own. Throws FileError.
+bool is_same_package(const NodeLogs& a, const NodeLogs& b, const Place& benchmark);
 
 }  // namespace aggregate_power

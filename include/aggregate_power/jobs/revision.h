@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "aggregate_power/inputs/reason.h"
+#include "aggregate_power/jobs/node_logs.h"
 #include "aggregate_power/jobs/publish.h"
 #include "aggregate_power/jobs/revision_options.h"
 #include "aggregate_power/jobs/store.h"
@@ -38,6 +39,13 @@ struct Candidates {
 };
 inline constexpr std::size_t kMostCandidates = 16;
 
+// What was found of a run.
+struct RunPieces {
+  std::vector<NodeLogs> nodes;  // of several nodes; of several, any could be the run's
+  Candidates telemetry;         // of one node
+  Candidates benchmarks;
+};
+
 // Holds no file open, so that many can wait.
 struct Revision {
   StoredRun run;          // without trees
@@ -47,6 +55,7 @@ struct Revision {
   Outcome outcome = Outcome::failed;
   bool valid = false;  // power is, now or as before
   Reasons reasons;
+  std::vector<std::string> warnings;  // what is doubtful and yet no reason, for people
   std::vector<std::pair<std::string, double>> metrics;
   std::string timezone;
 
@@ -58,8 +67,7 @@ struct Revision {
 // Without pieces of a kind the run is not recomputable; one of several nodes has a package for its
 // telemetry. Of several, those are taken that fit each other, if only these do. Never throws for
 // what is wrong with the run.
-Revision revise(const StoredRun& run, Candidates telemetry, Candidates benchmarks,
-                const RevisionOptions& options);
+Revision revise(const StoredRun& run, RunPieces pieces, const RevisionOptions& options);
 
 // Whether what was read for it is still what is there.
 bool inputs_are_unchanged(const Revision& revision);

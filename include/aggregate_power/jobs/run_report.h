@@ -19,7 +19,7 @@ struct RunLine {
   std::vector<std::pair<std::string, double>> metrics;
   std::string timezone;  // empty: not known
   double seconds = 0;
-  std::string details;  // of the reasons, for people
+  std::string details;  // of the reasons, and what is doubtful besides; for people
 };
 
 // Keys in the order above; bytes that are not UTF-8 become %XX; with a line break at the end.

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "aggregate_power/jobs/place.h"
 #include "aggregate_power/jobs/sidecar.h"
-#include "aggregate_power/jobs/store.h"
 
 namespace aggregate_power {
 
