@@ -1,15 +1,11 @@
 // Plain decimals, read in place.
 #include "aggregate_power/base/decimal.h"
 
-#include <cstring>
-
 namespace aggregate_power {
 namespace {
 
 constexpr std::ptrdiff_t kMostDigits = 17;
 constexpr std::ptrdiff_t kExactDigits = 15;  // a double holds any number of so many
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Seconds since 1970 with more digits than a double: in units of 2^-32 s, where the last bit says
 // whether something was cut off, all bits that matter are there, and the conversion rounds once.
@@ -25,26 +21,16 @@ double unix_seconds(std::int64_t whole, std::int64_t fraction, std::int64_t scal
 const char* read_digits(const char* at, const char* end, std::int64_t& value) {
   const char* const begin = at;
   value = 0;
-  for (; at < end && is_digit(*at); ++at) {
+  for (; at < end && is_ascii_digit(*at); ++at) {
     if (at - begin == kMostDigits) return nullptr;
     value = value * 10 + (*at - '0');
   }
   return at == begin ? nullptr : at;
 }
 
-const char* read_decimal(const char* at, const char* end, double& value) {
+const char* read_long_decimal(const char* at, const char* end, double& value) {
   static constexpr std::array<std::int64_t, 10> kTens = {
       1, 10, 100, 1000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
-  std::uint64_t characters = 0;
-  if (end - at > 8) {
-    std::memcpy(&characters, at, sizeof(characters));
-    const ShortDecimal found = short_decimal(characters);
-    const char next = at[found.size];
-    if (found.size > 0 && next != '.' && !is_digit(next)) {
-      value = found.value;
-      return at + found.size;
-    }
-  }
   const char* const begin = at;
   std::int64_t whole = 0;
   at = read_digits(at, end, whole);
