@@ -35,13 +35,18 @@ std::string find_file(const std::string& folder, std::string_view name) {
   return in_folder(folder, name);
 }
 
-// The folder of the records, aiperf_artifacts or one in it.
-std::string find_profile(const std::string& result_dir) {
+// The folder of the records, aiperf_artifacts or one in it; of several the first.
+std::string find_profile(const std::string& result_dir, std::vector<std::string>& warnings) {
   const std::string artifacts = in_folder(result_dir, kProfileFolder);
   try {
-    const auto records = find_records(*disk_tree(), artifacts);
-    const std::size_t slash = records ? records->find('/') : std::string::npos;
-    if (slash != std::string::npos) return in_folder(artifacts, records->substr(0, slash));
+    const std::vector<std::string> all = all_records(*disk_tree(), artifacts);
+    if (all.empty()) return artifacts;
+    if (all.size() > 1) {
+      warnings.push_back(fmt::format("{}: the profile is {}; {} {} not looked at", artifacts,
+                                     all[0], all[1], all.size() == 2 ? "is" : "and others are"));
+    }
+    const std::size_t slash = all[0].find('/');
+    if (slash != std::string::npos) return in_folder(artifacts, all[0].substr(0, slash));
   } catch (const FileError&) {  // cannot be listed: then its files are missing
   }
   return artifacts;
@@ -54,7 +59,7 @@ class Run {
         telemetry_path_(find_file(request.result_dir, "gpu_metrics.csv")),
         window_path_(in_folder(request.result_dir, "agentic_power_window.json")),
         zone_path_(in_folder(request.result_dir, kCapturedZone)) {
-    const std::string profile = find_profile(request.result_dir);
+    const std::string profile = find_profile(request.result_dir, warnings_);
     summary_path_ = find_file(profile, kProfileSummary);
     records_path_ = find_file(profile, kProfileRecords);
   }
@@ -75,7 +80,8 @@ class Run {
     if (verdict_.reasons.empty()) run.success_line = schema_2_line(verdict_, request_.agg_result);
     run.causes = verdict_.measurement.column_faults;
     if (verdict_.measurement.zone_hint) run.hints.push_back(*verdict_.measurement.zone_hint);
-    run.warnings = verdict_.warnings;
+    run.warnings = warnings_;
+    run.warnings.insert(run.warnings.end(), verdict_.warnings.begin(), verdict_.warnings.end());
     Delivered delivered = deliver(run, {request_.require_power, request_.dry_run});
     delivered.out.insert(delivered.out.begin(), changes_.begin(), changes_.end());
     return delivered;
@@ -190,7 +196,8 @@ class Run {
   std::string zone_path_;
   std::string summary_path_;
   std::string records_path_;
-  std::vector<std::string> changes_;  // that a dry run would make to the window
+  std::vector<std::string> warnings_;  // of the profile
+  std::vector<std::string> changes_;   // that a dry run would make to the window
   Verdict verdict_;
   std::optional<FailedRequests> failed_requests_;  // nothing: there was no window
 };

@@ -116,26 +116,31 @@ std::optional<std::string> agentic_concurrency(std::string_view run, std::string
   return number ? concurrency(*number) : std::nullopt;
 }
 
-std::optional<std::string> find_records(const Tree& tree, const std::string& profile_folder) {
-  const auto in = [&](const std::string& prefix) -> std::optional<std::string> {
+std::vector<std::string> all_records(const Tree& tree, const std::string& profile_folder) {
+  std::vector<std::string> all;
+  const auto look_in = [&](const std::string& prefix) {
     for (const std::string_view compression : kCompressions) {
       std::string path = fmt::format("{}{}{}", prefix, kProfileRecords, compression);
-      if (tree.find_file(fmt::format("{}/{}", profile_folder, path))) return path;
+      if (!tree.find_file(fmt::format("{}/{}", profile_folder, path))) continue;
+      all.push_back(std::move(path));
+      return;
     }
-    return std::nullopt;
   };
-  if (auto records = in("")) return records;
-  if (!tree.has_folder(profile_folder)) return std::nullopt;
+  look_in("");
+  if (!tree.has_folder(profile_folder)) return all;
   std::set<std::string> folders;
   tree.list(profile_folder, [&](const TreeEntry& entry) {
     const bool is_folder =
         entry.kind == TreeEntry::Kind::folder || entry.kind == TreeEntry::Kind::folder_link;
     if (is_folder) folders.insert(entry.name);
   });
-  for (const std::string& folder : folders) {
-    if (auto records = in(folder + "/")) return records;
-  }
-  return std::nullopt;
+  for (const std::string& folder : folders) look_in(folder + "/");
+  return all;
+}
+
+std::optional<std::string> find_records(const Tree& tree, const std::string& profile_folder) {
+  std::vector<std::string> all = all_records(tree, profile_folder);
+  return all.empty() ? std::nullopt : std::optional(std::move(all.front()));
 }
 
 bool is_records_name(std::string_view name) { return is_compressed_or(name, kProfileRecords); }

@@ -57,8 +57,9 @@ std::optional<std::string> agentic_concurrency(std::string_view run, std::string
 
 // profile_export.jsonl
 bool is_records_name(std::string_view name);
-// Below aiperf_artifacts: profile_export.jsonl, else that in the first folder there which has one;
-// perhaps compressed.
+// Below aiperf_artifacts: profile_export.jsonl, and that of each folder there in the order of their
+// names; perhaps compressed. The first is a run's.
+std::vector<std::string> all_records(const Tree& tree, const std::string& profile_folder);
 std::optional<std::string> find_records(const Tree& tree, const std::string& profile_folder);
 
 }  // namespace aggregate_power
