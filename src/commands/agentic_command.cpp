@@ -1,13 +1,11 @@
 // aggregate-power agentic: one run of agents, as AIPerf profiled it.
-#include <cstdlib>
-#include <optional>
-
 #include <fmt/format.h>
 
 #include "aggregate_power/base/error.h"
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/base/python_number.h"
 #include "aggregate_power/commands/command.h"
+#include "aggregate_power/commands/package_options.h"
 #include "aggregate_power/jobs/agentic.h"
 #include "aggregate_power/jobs/agentic_nodes.h"
 
@@ -18,10 +16,7 @@ struct Texts {
   std::string result_dir;
   std::string expected_num_gpus;
   std::string power_dir;  // empty: the run is on one node
-  std::optional<std::string> logs_root;
-  std::optional<std::string> expected_producer_sha;
-  std::string expected_cpu_source;
-  bool salvage = false;
+  PackageOptionTexts package;
   RunOptionTexts run;
   TelemetryOptionTexts telemetry;
 };
@@ -30,12 +25,7 @@ AgenticNodesRequest nodes_request_of(const Texts& texts) {
   AgenticNodesRequest request;
   request.result_dir = normal_path(texts.result_dir);
   request.power_dir = normal_path(texts.power_dir);
-  const char* const root = std::getenv("POWER_RESULT_ROOT");
-  request.logs_root = normal_path(texts.logs_root.value_or(root == nullptr ? "LOGS" : root));
-  const char* const pin = std::getenv("POWER_PRODUCER_SHA");
-  request.expected_producer_sha = texts.expected_producer_sha.value_or(pin == nullptr ? "" : pin);
-  if (!texts.expected_cpu_source.empty()) request.expected_cpu_source = texts.expected_cpu_source;
-  request.salvage = texts.salvage;
+  set_package_options(request, texts.package);
   set_run_options(request, texts.run);
   return request;
 }
@@ -61,27 +51,12 @@ int run(const Texts& texts) {
   return tell(request.require_power, [&] { return aggregate_agentic(request); });
 }
 
-void add_package_options(CLI::App& app, Texts& texts) {
-  add_option(app, "--power-dir", texts.power_dir,
+void add_power_dir(CLI::App& app, std::string& path) {
+  add_option(app, "--power-dir", path,
              "Folder of a dcgm-power package: the run is of several nodes, and the result folder "
              "that of one load, with its agentic_power_concurrency_N.json")
       ->type_name("FOLDER")
       ->check(something());
-  add_option(app, "--logs-root", texts.logs_root,
-             "Folder in or below which the result folder lies, and the package's windows name "
-             "their results (default: $POWER_RESULT_ROOT, else LOGS)")
-      ->type_name("FOLDER")
-      ->check(something());
-  add_option(app, "--expected-producer-sha", texts.expected_producer_sha,
-             "Commit of the package's recorder that is trusted (default: $POWER_PRODUCER_SHA)")
-      ->type_name("SHA");
-  app.add_flag("--salvage", texts.salvage,
-               "What is wrong with other windows of the package, or with rows far from this one, "
-               "does not void this one; the record counts it");
-  add_option(app, "--expected-cpu-source", texts.expected_cpu_source,
-             "Source that CPU power of the package must come from, such as acpi; without the "
-             "option it may hold none")
-      ->type_name("SOURCE");
 }
 
 // Each option that one of the two ways alone takes goes with it, and not with the other.
@@ -126,7 +101,10 @@ Command agentic_command() {
       ->type_name("N")
       ->check(whole_number());
   add_max_sample_gap(app, texts->run);
-  add_package_options(app, *texts);
+  add_power_dir(app, texts->power_dir);
+  add_package_options(app, texts->package,
+                      "Folder in or below which the result folder lies, and the package's windows "
+                      "name their results");
   add_outcome_options(app, texts->run,
                       "Also the percentiles of power, the GPUs' states and the audit summary that "
                       "today's dashboard takes");

@@ -1,7 +1,6 @@
 // aggregate-power multinode: one run on several nodes.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <optional>
 #include <span>
 
@@ -13,6 +12,7 @@
 #include "aggregate_power/base/python_number.h"
 #include "aggregate_power/base/unicode.h"
 #include "aggregate_power/commands/command.h"
+#include "aggregate_power/commands/package_options.h"
 #include "aggregate_power/jobs/hosts.h"
 #include "aggregate_power/jobs/multinode.h"
 
@@ -25,13 +25,10 @@ struct Texts {
   std::vector<std::string> roles;
   std::vector<std::string> clock_offsets;
   std::optional<std::string> power_dir;
-  std::optional<std::string> logs_root;
   std::string prefill_gpus;
   std::string decode_gpus;
   std::string aggregate_gpus;
-  std::optional<std::string> expected_producer_sha;
-  std::string expected_cpu_source;
-  bool salvage = false;
+  PackageOptionTexts package;
   std::string bench_result;
   std::string validation_result;
   std::string expected_num_gpus;
@@ -121,13 +118,6 @@ HostsRequest hosts_request_of(const Texts& texts) {
   return request;
 }
 
-std::string or_environment(const std::optional<std::string>& text, const char* variable,
-                           const char* otherwise) {
-  if (text) return normal_path(*text);
-  const char* const value = std::getenv(variable);
-  return normal_path(value == nullptr ? otherwise : value);
-}
-
 std::int64_t gpus_of(const std::string& text) { return text.empty() ? 0 : *python_int(text); }
 
 MultinodeRequest package_request_of(const Texts& texts) {
@@ -137,17 +127,14 @@ MultinodeRequest package_request_of(const Texts& texts) {
         "--prefill-gpus N and --decode-gpus N, or --aggregate-gpus N");
   }
   MultinodeRequest request;
-  request.power_dir = or_environment(texts.power_dir, "POWER_ARTIFACT_DIR", "LOGS/power");
-  request.logs_root = or_environment(texts.logs_root, "POWER_RESULT_ROOT", "LOGS");
+  request.power_dir =
+      normal_path(or_environment(texts.power_dir, "POWER_ARTIFACT_DIR", "LOGS/power"));
   request.bench_result = normal_path(texts.bench_result);
   request.validation_result = path_of(texts.validation_result);
   request.gpus.prefill = gpus_of(texts.prefill_gpus);
   request.gpus.decode = gpus_of(texts.decode_gpus);
   request.gpus.aggregate = gpus_of(texts.aggregate_gpus);
-  const char* const pin = std::getenv("POWER_PRODUCER_SHA");
-  request.expected_producer_sha = texts.expected_producer_sha.value_or(pin == nullptr ? "" : pin);
-  if (!texts.expected_cpu_source.empty()) request.expected_cpu_source = texts.expected_cpu_source;
-  request.salvage = texts.salvage;
+  set_package_options(request, texts.package);
   set_run_options(request, texts.run);
   return request;
 }
@@ -186,15 +173,10 @@ int run(const Texts& texts, const CLI::App& app) {
   return tell(request.require_power, [&] { return multinode(request); });
 }
 
-void add_package_options(CLI::App& app, Texts& texts) {
+void add_options_of_packages(CLI::App& app, Texts& texts) {
   add_option(app, "--power-dir", texts.power_dir,
              "Folder of a dcgm-power package: manifest.json, samples.csv, windows, perhaps cpu "
              "(default: $POWER_ARTIFACT_DIR, else LOGS/power)")
-      ->type_name("FOLDER")
-      ->check(something());
-  add_option(app, "--logs-root", texts.logs_root,
-             "Folder below which the package's windows name their original results (default: "
-             "$POWER_RESULT_ROOT, else LOGS)")
       ->type_name("FOLDER")
       ->check(something());
   add_option(app, "--prefill-gpus", texts.prefill_gpus, "GPUs of prefill workers; 0: none")
@@ -207,16 +189,8 @@ void add_package_options(CLI::App& app, Texts& texts) {
              "GPUs of workers that do both; instead of the two above")
       ->type_name("N")
       ->check(whole_number());
-  add_option(app, "--expected-producer-sha", texts.expected_producer_sha,
-             "Commit of the recorder that is trusted (default: $POWER_PRODUCER_SHA)")
-      ->type_name("SHA");
-  app.add_flag("--salvage", texts.salvage,
-               "What is wrong with other windows of the package, or with rows far from this one, "
-               "does not void this one; the record counts it");
-  add_option(app, "--expected-cpu-source", texts.expected_cpu_source,
-             "Source that CPU power must come from, such as acpi; without the option the package "
-             "may hold none")
-      ->type_name("SOURCE");
+  add_package_options(app, texts.package,
+                      "Folder below which the package's windows name their original results");
 }
 
 void add_host_options(Command& command, Texts& texts) {
@@ -263,7 +237,7 @@ Command multinode_command() {
       "--prefill-gpus",      "--decode-gpus",  "--aggregate-gpus", "--expected-producer-sha",
       "--validation-result", "--require-power"};
   CLI::App& app = *command.options;
-  add_package_options(app, *texts);
+  add_options_of_packages(app, *texts);
   add_host_options(command, *texts);
   add_bench_result(app, texts->bench_result);
   add_agg_result(app, texts->run);

@@ -1,0 +1,42 @@
+// Options of the commands that take a dcgm-power package.
+#include "aggregate_power/commands/package_options.h"
+
+#include <cstdlib>
+
+#include "aggregate_power/base/path.h"
+
+namespace aggregate_power {
+
+void add_package_options(CLI::App& app, PackageOptionTexts& texts, const std::string& root) {
+  add_option(app, "--logs-root", texts.logs_root,
+             root + " (default: $POWER_RESULT_ROOT, else LOGS)")
+      ->type_name("FOLDER")
+      ->check(something());
+  add_option(app, "--expected-producer-sha", texts.expected_producer_sha,
+             "Commit of the package's recorder that is trusted (default: $POWER_PRODUCER_SHA)")
+      ->type_name("SHA");
+  app.add_flag("--salvage", texts.salvage,
+               "What is wrong with other windows of the package, or with rows far from this one, "
+               "does not void this one; the record counts it");
+  add_option(app, "--expected-cpu-source", texts.expected_cpu_source,
+             "Source that CPU power of the package must come from, such as acpi; without the "
+             "option it may hold none")
+      ->type_name("SOURCE");
+}
+
+std::string or_environment(const std::optional<std::string>& text, const char* variable,
+                           const char* otherwise) {
+  if (text) return *text;
+  const char* const value = std::getenv(variable);
+  return value == nullptr ? otherwise : value;
+}
+
+std::string logs_root_of(const PackageOptionTexts& texts) {
+  return normal_path(or_environment(texts.logs_root, "POWER_RESULT_ROOT", "LOGS"));
+}
+
+std::string producer_sha_of(const PackageOptionTexts& texts) {
+  return or_environment(texts.expected_producer_sha, "POWER_PRODUCER_SHA", "");
+}
+
+}  // namespace aggregate_power
