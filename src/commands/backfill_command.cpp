@@ -95,6 +95,7 @@ BackfillRequest request_of(const Texts& texts) {
   }
   if (texts.timezone != "auto") revision.zone = Zone::parse(texts.timezone);
   if (!texts.output.empty()) revision.output = normal_path(texts.output);
+  revision.stores = request.stores;
   revision.max_sample_gap_s = texts.max_sample_gap;
   revision.expected_producer_sha = texts.expected_producer_sha;
   revision.salvage = texts.salvage;

@@ -28,7 +28,7 @@ std::string or_environment(const std::optional<std::string>& text, const char* v
                            const char* otherwise) {
   if (text) return *text;
   const char* const value = std::getenv(variable);
-  return value == nullptr ? otherwise : value;
+  return value == nullptr || *value == '\0' ? otherwise : value;
 }
 
 std::string logs_root_of(const PackageOptionTexts& texts) {

@@ -68,7 +68,7 @@ class Reader {
       for (auto rows = csv.next_batch(); !rows.empty(); rows = csv.next_batch()) {
         if (!take_rows(rows)) return reasons_;
       }
-      if (csv.dropped_nuls() > 0) note("a NUL");
+      if (csv.dropped_nuls() > 0) reasons_.add(Reason::cpu_samples_malformed, "it has a NUL");
     } catch (const CsvError& error) {
       ++row_;
       note(error.what());

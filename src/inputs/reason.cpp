@@ -69,8 +69,8 @@ constexpr auto kRows = std::to_array<Row>({
         "the monitor was silent too long: sample more often, or allow more with --max-sample-gap"),
     ROW(aggregate_result_missing, "write the aggregate result before calling this tool"),
     ROW(aggregate_result_unwritable,
-        "the aggregate must be one JSON object in a file and folder that can be written; it was "
-        "left as it is"),
+        "the aggregate must be one JSON object in a file and folder that can be written, and no "
+        "input of the run; it was left as it is"),
     ROW(power_artifacts_missing,
         "check that the recorder ran and that its folder LOGS/power was copied back; a single run "
         "is "

@@ -101,8 +101,9 @@ class Gates {
         mismatch("max_concurrency is " + (found->is_number() ? found->shown() : "no number"));
       }
     }
-    if (conc_.kind == JsonKind::integer && !equal_in_python(conc_.scalar(), concurrency_)) {
-      mismatch(fmt::format("the aggregate's conc is {}", conc_.scalar().shown()));
+    const JsonValue conc = conc_.scalar();
+    if (conc.is_number() && !equal_in_python(conc, concurrency_)) {
+      mismatch(fmt::format("the aggregate's conc is {}", conc.shown()));
     }
   }
 

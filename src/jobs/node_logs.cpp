@@ -101,13 +101,19 @@ class Search {
 
   bool is_complete() const {
     return std::ranges::any_of(found_, [&](const NodeLogs& logs) {
-      return logs.power && (logs.agentic || !is_of_agents_);
+      return has_manifest(logs) && (logs.agentic || !is_of_agents_);
     });
+  }
+
+  // A folder without one is no package yet.
+  static bool has_manifest(const NodeLogs& logs) {
+    return logs.power && file_below(*logs.power, "manifest.json");
   }
 
   // Agents are where their results are; a package alone is less.
   static int merit(const NodeLogs& logs) {
-    return (logs.agentic ? 4 : 0) + (logs.power ? 2 : 0) + (logs.formal_results.size() == 1);
+    return (logs.agentic ? 8 : 0) + (has_manifest(logs) ? 4 : 0) + (logs.power ? 2 : 0) +
+           (logs.formal_results.size() == 1);
   }
 
   void keep_the_best() {

@@ -42,7 +42,8 @@ std::optional<std::string> result_path_in(const Tree& tree, const std::string& w
 
 PackageInputs package_inputs(const PackagePlace& place) {
   PackageInputs inputs;
-  for (const char* const name : {"manifest.json", "samples.csv", "power-producer-sha.txt"}) {
+  for (const char* const name :
+       {"manifest.json", "samples.csv", "power-producer-sha.txt", "exporter-image.sha256"}) {
     inputs.files.push_back(path_below(place.power_dir, name));
   }
   for (const char* const name : {"windows", "cpu"}) {

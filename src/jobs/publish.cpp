@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -94,12 +96,14 @@ bool is_denial(const std::exception& error) {
   return number == EACCES || number == EPERM || number == EROFS;
 }
 
+// What is not there yet counts too: it may be made.
 bool is_below(const std::string& path, const std::string& folder) {
-  try {
-    return resolve_links(path).starts_with(resolve_links(folder) + "/");
-  } catch (const FileError&) {
-    return false;
-  }
+  std::error_code fault;
+  const auto resolved = [&](const std::string& name) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(name), fault).string();
+  };
+  const std::string below = resolved(path);
+  return !fault && below.starts_with(resolved(folder) + "/") && !fault;
 }
 
 bool is_below_any(const std::vector<std::string>& folders, const std::string& path) {
@@ -132,12 +136,17 @@ std::string sidecar_conflict(const Publication& publication) {
   return {};
 }
 
-// Why the aggregate must not be patched; empty: it may.
+// Why the aggregate must not be written where it shall be; empty: it may.
 std::string aggregate_conflict(const Publication& publication) {
   const std::string& path = publication.aggregate_path;
-  const bool is_input =
-      count_same(publication.inputs, path) > 1 || is_below_any(publication.input_folders, path);
-  return is_input ? path + ": is an input of this run" : "";
+  const std::ptrdiff_t itself = publication.aggregate_text ? 0 : 1;
+  if (count_same(publication.inputs, path) > itself) {
+    return path + ": is an input of this run";
+  }
+  if (is_below_any(publication.input_folders, path)) {
+    return path + ": is in a folder of inputs, where nothing is written";
+  }
+  return {};
 }
 
 // A path that does not lead to a regular file: there is none, or it cannot be told.
@@ -160,8 +169,9 @@ class Publishing::State {
 
   bool lock(bool wait) {
     if (has_sidecar()) published_.sidecar_fault = sidecar_conflict(publication_);
-    if (publication_.aggregate_text || (!has_sidecar() && publication_.edits.empty())) return true;
-    if (!is_regular_file(publication_.aggregate_path)) {
+    const bool is_elsewhere = publication_.aggregate_text.has_value();
+    if (!is_elsewhere && !has_sidecar() && publication_.edits.empty()) return true;
+    if (!is_elsewhere && !is_regular_file(publication_.aggregate_path)) {
       add_missing(publication_.aggregate_path, published_.reasons);
       return true;
     }
@@ -169,6 +179,7 @@ class Publishing::State {
       published_.reasons.add(Reason::aggregate_result_unwritable, std::move(conflict));
       return true;
     }
+    if (is_elsewhere) return true;  // its lock is that of the store's own
     try {
       lock_ = FileLock::take(publication_.aggregate_path, wait);
       return lock_.has_value();

@@ -344,6 +344,7 @@ class Reviser {
     if (target_.is_elsewhere) {
       publication->aggregate_text = text_;
       publication->make_sidecar_folder = true;
+      publication->input_folders = options_.stores;
     }
     publication->sidecar = [record = std::move(record), others = others_, before = text_,
                             shown = revision_.run.aggregate.shown](const Reasons&,

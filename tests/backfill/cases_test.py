@@ -530,6 +530,12 @@ def two_packages(root, checks):
     same(checks, "the aggregate stays", before, aggregate.read_bytes())
     shutil.rmtree(store / "power_audit_c" / "LOGS" / "agentic")
     same(checks, "a package without the agents' results counts less", "unchanged", outcome()["outcome"])
+    nodes_of(store / "power_audit_d", [load])
+    shutil.copytree(store / "power_audit_d" / "LOGS" / "agentic", store / "agentic_d" / "LOGS" / "agentic")
+    (store / "agentic_d" / "LOGS" / "power").mkdir()
+    put(store / "bmk_agentic_d" / "d_conc4.json")
+    same(checks, "a folder without a manifest is no package", ["patched"],
+         [line["outcome"] for line in lines_of(store, root / "report.jsonl")["d_conc4"]])
 
 
 def packages_by_their_place(root, checks):
@@ -587,6 +593,28 @@ def an_output_that_is_a_file(root, checks):
     same(checks, "the file stays", "x", output.read_text())
 
 
+def an_output_of_links(root, checks):
+    """Nothing in the store is written, also where the output's files and folders lead back to it."""
+    store = root / "store"
+    make_run(store / "power_audit_r", "r")
+    make_run(store / "power_audit_s", "s")
+    result = root / "to-result" / "power_audit_r" / "agg_r.json"
+    another = root / "to-another" / "power_audit_r" / "agg_r.json"
+    record = root / "to-record" / "power_audit_r" / "power_validation_r.json"
+    for link, target in ((result, "r.json"), (another, "../power_audit_s/agg_s.json"), (record, "r.json")):
+        link.parent.mkdir(parents=True)
+        link.symlink_to((store / "power_audit_r" / target).resolve())
+    (root / "to-folder").mkdir()
+    (root / "to-folder" / "power_audit_r").symlink_to(store / "power_audit_r")
+    subprocess.run(["cp", "-as", store, root / "mirror"], check=True)
+    before = patching.contents(store)
+    for output in ("to-result", "to-another", "to-record", "to-folder", "mirror"):
+        for options in (("--dry-run",), ()):
+            line = lines_of(store, root / "report.jsonl", "--output", root / output, *options)["r"][0]
+            same(checks, f"{output} {options}", "failed", line["outcome"])
+            same(checks, f"the store, {output} {options}", before, patching.contents(store))
+
+
 def names_that_say_otherwise(root, checks):
     """What does not agree is told; the name counts."""
     store = root / "store"
@@ -610,7 +638,7 @@ CASES = (several_runs_in_one_artifact, a_far_result_that_does_not_fit, a_result_
          stores_named_by_dots, empty_names, few_descriptors, no_room_for_the_list,
          a_record_that_is_a_link_to_an_input, required_power, the_offsets_that_remain, a_longer_gap,
          an_agentic_run, a_package, loads_of_agents, a_damaged_neighbour, records_that_cannot_be_read,
-         aggregates_in_each_place, two_packages, packages_by_their_place, links_to_results, an_output_that_is_a_file,
+         aggregates_in_each_place, two_packages, packages_by_their_place, links_to_results, an_output_that_is_a_file, an_output_of_links,
          names_that_say_otherwise)
 
 

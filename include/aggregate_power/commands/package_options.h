@@ -20,7 +20,7 @@ void add_package_options(CLI::App& app, PackageOptionTexts& texts, const std::st
 // What is not given as an option is taken from the environment.
 std::string logs_root_of(const PackageOptionTexts& texts);
 std::string producer_sha_of(const PackageOptionTexts& texts);
-// Given, else the variable's value, else `otherwise`.
+// Given, else the variable's value unless that is empty, else `otherwise`.
 std::string or_environment(const std::optional<std::string>& text, const char* variable,
                            const char* otherwise);
 

@@ -39,8 +39,8 @@ struct Publication {
   // The text of the audit record, given what is wrong with the aggregate, and the aggregate's text
   // as it will be (empty where it cannot be had).
   std::function<std::string(const Reasons& aggregate_reasons, std::string_view aggregate)> sidecar;
-  // Files that were read: nothing overwrites them. The aggregate is among them once as itself; when
-  // another of them leads to it, it is not patched.
+  // Files that were read: nothing overwrites them. The aggregate is among them once as itself,
+  // where it is patched in place; when another of them leads to it, it is not patched.
   std::vector<std::string> inputs;
   std::vector<std::string> input_folders = {};  // nor is anything written below these
   std::string sidecar_advice = {};              // what to do when the audit record would be there

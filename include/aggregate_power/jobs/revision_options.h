@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "aggregate_power/analysis/integrate.h"
 #include "aggregate_power/base/time.h"
@@ -19,6 +20,7 @@ struct RevisionOptions {
   std::string expected_producer_sha;  // of packages; empty: what stands in the package's own file
   bool salvage = false;               // likewise
   std::string output;                 // empty: results go where the aggregate is
+  std::vector<std::string> stores;    // where nothing is written while there is an output
   bool force = false;
   bool verify = false;
 };
