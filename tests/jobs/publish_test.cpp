@@ -428,9 +428,11 @@ TEST(Publish, NeverPatchesAnInput) {
         what.input_folders = {folder / "none", folder.path()};
         what.sidecar_path.clear();
       }
-      EXPECT_EQ(
-          preview(what).reasons.text(),
-          "aggregate_result_unwritable (" + what.aggregate_path + ": is an input of this run)")
+      const char* const why = what.input_folders.empty()
+                                  ? ": is an input of this run)"
+                                  : ": is in a folder of inputs, where nothing is written)";
+      EXPECT_EQ(preview(what).reasons.text(),
+                "aggregate_result_unwritable (" + what.aggregate_path + why)
           << how;
       EXPECT_EQ(publish(what).reasons.text(), preview(what).reasons.text()) << how;
       EXPECT_EQ(bytes_of(folder / "agg.json"), kOld) << how;

@@ -56,8 +56,8 @@ inline std::uint64_t first_eight(std::string_view cell) {
          load(at + size - 1, std::uint8_t{}) << (8 * (size - 1));
 }
 
-// "613.84 W", "95.2", "238": a decimal of up to eight characters, then nothing or " W". NaN for any other
-// cell, which may still be a number.
+// "613.84 W", "95.2", "238": a decimal of up to eight characters, then nothing or " W". NaN for any
+// other cell, which may still be a number.
 inline double common_watts(std::string_view cell) {
   const ShortDecimal number = short_decimal(first_eight(cell));
   const std::size_t rest = cell.size() - number.size;
