@@ -14,7 +14,7 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kBlockBytes = 64;
-constexpr std::size_t kBufferBytes = 128 * 1024;
+constexpr std::size_t kBufferBytes = 256 * 1024;
 
 // One row at a time through the dialect's states, as CPython's _csv.c walks them.
 class RowParser {
