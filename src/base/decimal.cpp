@@ -21,6 +21,15 @@ double unix_seconds(std::int64_t whole, std::int64_t fraction, std::int64_t scal
 const char* read_digits(const char* at, const char* end, std::int64_t& value) {
   const char* const begin = at;
   value = 0;
+  constexpr std::ptrdiff_t kEight = 8;
+  while (end - at >= kEight && at - begin + kEight <= kMostDigits) {
+    std::uint64_t characters = 0;
+    std::memcpy(&characters, at, sizeof(characters));
+    const std::uint64_t values = characters ^ 0x3030303030303030U;
+    if (no_digits(values) != 0) break;
+    value = value * 100'000'000 + eight_digits(values);
+    at += kEight;
+  }
   for (; at < end && is_ascii_digit(*at); ++at) {
     if (at - begin == kMostDigits) return nullptr;
     value = value * 10 + (*at - '0');

@@ -16,6 +16,21 @@ struct ShortDecimal {
   std::size_t size = 0;  // characters; 0: it is none, or one that is left to others
 };
 
+// A bit, the highest of its byte, for each of eight values that is no digit's, which is 0 to 9.
+inline std::uint64_t no_digits(std::uint64_t values) {
+  return (((values & 0x7F7F7F7F7F7F7F7FU) + 0x7676767676767676U) | values) & 0x8080808080808080U;
+}
+
+// The number of eight digits at once: neighbours are joined to pairs, pairs to fours, fours to one.
+inline std::int64_t eight_digits(std::uint64_t values) {
+  constexpr std::uint64_t kPairs = 0x000000FF000000FFU;
+  values = values * 10 + (values >> 8);
+  values =
+      ((values & kPairs) * 0x000F424000000064U + ((values >> 16) & kPairs) * 0x0000271000000001U) >>
+      32;
+  return static_cast<std::int64_t>(values);
+}
+
 // Of eight characters, the first one lowest in memory's order, those that are a decimal; what
 // stands behind the eighth is for the caller to look at. Left to others: eight digits, and a point
 // without a digit on either side. Without a loop, since lengths vary from cell to cell.
@@ -24,8 +39,7 @@ inline ShortDecimal short_decimal(std::uint64_t characters) {
   static constexpr std::array<double, 8> kPowersOfTen = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};
   const auto low_bytes = [](std::size_t count) { return (std::uint64_t{1} << (8 * count)) - 1; };
   const std::uint64_t values = characters ^ 0x3030303030303030U;  // of the digits: 0 to 9
-  std::uint64_t others = (((values & 0x7F7F7F7F7F7F7F7FU) + 0x7676767676767676U) | values) &
-                         0x8080808080808080U;  // a bit for each character that is no digit
+  std::uint64_t others = no_digits(values);
   if (others == 0) return {};
   const auto whole = static_cast<std::size_t>(std::countr_zero(others)) / 8;
   if (whole == 0) return {};
@@ -39,15 +53,9 @@ inline ShortDecimal short_decimal(std::uint64_t characters) {
     if (places == 0) return {};
     digits |= (values >> 8) & low_bytes(size - 1) & ~low_bytes(whole);
   }
-  // Eight digits at once: neighbours are joined to pairs, pairs to fours, fours to one number.
-  digits <<= 8 * (8 - whole - places);
-  digits = digits * 10 + (digits >> 8);
-  constexpr std::uint64_t kPairs = 0x000000FF000000FFU;
-  digits =
-      ((digits & kPairs) * 0x000F424000000064U + ((digits >> 16) & kPairs) * 0x0000271000000001U) >>
-      32;
+  const std::int64_t number = eight_digits(digits << (8 * (8 - whole - places)));
   // Both are exact, so that their quotient is the nearest.
-  return {static_cast<double>(static_cast<std::int64_t>(digits)) / kPowersOfTen[places], size};
+  return {static_cast<double>(number) / kPowersOfTen[places], size};
 }
 
 inline bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }

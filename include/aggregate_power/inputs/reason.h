@@ -1,8 +1,8 @@
 // Why a measurement cannot be trusted: each code, and what to do about it.
 //
 // The codes are an interface: scripts and dashboards read them. Those up to
-// `expected_producer_sha_invalid`, but for the two of several hosts, are the original's
-// (contract.md B.2, B.3, B.6, C.3, D, F.4).
+// `power_window_unwritable`, but for the two of several hosts, are the original's (contract.md B.2,
+// B.3, B.6, C.3, D, F.4).
 #pragma once
 
 #include <optional>
@@ -77,7 +77,8 @@ enum class Reason {
   successful_request_count_invalid,
   incomplete_token_accounting,
   power_window_unwritable,
-  // Of those on several nodes.
+  // Of those on several nodes; but for agentic_concurrency_mismatch a later version's of the
+  // original.
   agentic_aggregate_invalid,
   agentic_gpu_topology_invalid,
   formal_benchmark_result_missing,
