@@ -968,9 +968,9 @@ class StoreMaker:
         folder = f"linked {self.count}/"
         self.files |= {folder + f"{name}.json": raw_result(*recording.window(), 7, 70, 700),
                        folder + f"agg_{name}.json": self.aggregate(recording.gpus),
-                       f"shared disk/{self.count}.csv": recording.csv()}
+                       f"common disk/{self.count}.csv": recording.csv()}
         begin, end = recording.window()
-        self.links[folder + "gpu_metrics.csv"] = f"../shared disk/{self.count}.csv"
+        self.links[folder + "gpu_metrics.csv"] = f"../common disk/{self.count}.csv"
         self.links[folder + "loop"] = "."
         self.links[folder + "up"] = ".."
         self.links[folder + "nowhere"] = "no such file"
