@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -20,6 +21,10 @@ constexpr std::string_view kBlanks = " \t\r\n";
 
 bool is_integer(std::string_view spelling) {
   return spelling.find_first_not_of("-0123456789") == std::string_view::npos;
+}
+
+bool is_long(std::string_view integer) {
+  return integer.size() - (integer.starts_with('-') ? 1 : 0) > kMostIntegerDigits;
 }
 
 double number_value(std::string_view spelling) {
@@ -116,6 +121,38 @@ class Cursor {
   std::string_view rest_;
 };
 
+bool has_repeated_keys(const std::vector<JsonValue::Member>& members) {
+  constexpr std::size_t kFew = 16;  // quicker than what is built for many
+  if (members.size() <= kFew) {
+    for (std::size_t i = 1; i < members.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (members[i].first == members[j].first) return true;
+      }
+    }
+    return false;
+  }
+  std::unordered_set<std::string_view> keys;
+  return !std::ranges::all_of(members,
+                              [&](const auto& member) { return keys.insert(member.first).second; });
+}
+
+// Of keys that are written twice the first place and the last value stay.
+void drop_repeated_keys(std::vector<JsonValue::Member>& members) {
+  if (!has_repeated_keys(members)) return;
+  std::vector<std::size_t> order(members.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return members[i].first; });
+  std::vector<bool> goes(members.size());
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    if (members[order[i]].first != members[order[i - 1]].first) continue;
+    members[order[i - 1]].second = std::move(members[order[i]].second);
+    goes[order[i]] = true;
+    order[i] = order[i - 1];
+  }
+  std::size_t at = 0;
+  std::erase_if(members, [&](const auto&) { return goes[at++]; });
+}
+
 JsonValue value_at(Cursor& cursor) {
   JsonValue value;
   switch (cursor.peek()) {
@@ -125,6 +162,7 @@ JsonValue value_at(Cursor& cursor) {
         std::string key = unescaped_json(spelling);
         value.members.emplace_back(std::move(key), value_at(cursor));
       });
+      drop_repeated_keys(value.members);
       break;
     case '[':
       value.kind = JsonKind::array;
@@ -140,36 +178,11 @@ JsonValue value_at(Cursor& cursor) {
       value.kind = value.text == "true" || value.text == "false" ? JsonKind::boolean
                    : is_integer(value.text)                      ? JsonKind::integer
                                                                  : JsonKind::real;
+      if (value.kind == JsonKind::integer && is_long(value.text)) {
+        throw JsonError(1, 1, fmt::format("an integer of more than {} digits", kMostIntegerDigits));
+      }
   }
   return value;
-}
-
-// Of keys that are written twice the first place and the last value stay.
-void drop_repeated_keys(JsonValue& value) {
-  for (JsonValue& item : value.items) drop_repeated_keys(item);
-  auto& members = value.members;
-  std::vector<std::size_t> order(members.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return members[i].first; });
-  std::vector<bool> goes(members.size());
-  for (std::size_t i = 1; i < order.size(); ++i) {
-    if (members[order[i]].first != members[order[i - 1]].first) continue;
-    members[order[i - 1]].second = std::move(members[order[i]].second);
-    goes[order[i]] = true;
-    order[i] = order[i - 1];
-  }
-  std::size_t at = 0;
-  std::erase_if(members, [&](const auto&) { return goes[at++]; });
-  for (auto& member : members) drop_repeated_keys(member.second);
-}
-
-bool has_long_integer(const JsonValue& value) {
-  if (value.kind == JsonKind::integer) {
-    return value.text.size() - (value.text.starts_with('-') ? 1 : 0) > kMostIntegerDigits;
-  }
-  return std::ranges::any_of(value.items, has_long_integer) ||
-         std::ranges::any_of(value.members,
-                             [](const auto& member) { return has_long_integer(member.second); });
 }
 
 std::string integer_text(const JsonValue& value) {
@@ -340,13 +353,31 @@ JsonValue parse_json(std::string_view text) {
   MemorySource source(text);
   scan_json(source, [](const JsonMember&) {});
   Cursor cursor(text);
-  JsonValue value = value_at(cursor);
-  drop_repeated_keys(value);
-  if (has_long_integer(value)) {
-    throw JsonError(1, 1, fmt::format("an integer of more than {} digits", kMostIntegerDigits));
-  }
-  return value;
+  return value_at(cursor);
 }
+
+namespace {
+
+bool equal_members(const JsonValue& a, const JsonValue& b) {
+  if (a.members.size() != b.members.size()) return false;
+  using Member = JsonValue::Member;
+  // Mostly they stand in the same order.
+  if (std::ranges::equal(a.members, b.members, {}, &Member::first, &Member::first)) {
+    return std::ranges::equal(a.members, b.members, equal_in_python, &Member::second,
+                              &Member::second);
+  }
+  const auto sorted = [](const JsonValue& object) {
+    std::vector<const Member*> members;
+    for (const Member& member : object.members) members.push_back(&member);
+    std::ranges::sort(members, {}, &Member::first);
+    return members;
+  };
+  return std::ranges::equal(sorted(a), sorted(b), [](const Member* member, const Member* other) {
+    return member->first == other->first && equal_in_python(member->second, other->second);
+  });
+}
+
+}  // namespace
 
 bool equal_in_python(const JsonValue& a, const JsonValue& b) {
   if (counts_as_number(a) && counts_as_number(b)) {
@@ -361,14 +392,7 @@ bool equal_in_python(const JsonValue& a, const JsonValue& b) {
   if (a.is_array()) {
     return std::ranges::equal(a.items, b.items, equal_in_python);
   }
-  if (a.is_object()) {
-    return a.members.size() == b.members.size() &&
-           std::ranges::all_of(a.members, [&](const auto& member) {
-             const auto other = std::ranges::find(b.members, member.first,
-                                                  &std::pair<std::string, JsonValue>::first);
-             return other != b.members.end() && equal_in_python(member.second, other->second);
-           });
-  }
+  if (a.is_object()) return equal_members(a, b);
   return a.text == b.text;
 }
 

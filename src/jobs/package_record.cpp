@@ -50,13 +50,13 @@ std::string package_record_text(const PackageVerdict& verdict, const PackageReco
   for (const Reasons::Entry& entry : more.entries()) {
     if (!entry.detail.empty()) failures.push_back(entry.detail);
   }
-  Json roles = Json::object();
-  for (const auto& [label, role] : verdict.roles) roles[label] = role;
-  Json gaps = Json::object();
-  Json energies = Json::object();
+  JsonObject roles;
+  for (const auto& [label, role] : verdict.roles) roles.set(label, role);
+  JsonObject gaps;
+  JsonObject energies;
   for (const PackageGpu& gpu : verdict.gpus) {
-    gaps[gpu.label] = gpu.max_sample_gap_s;
-    energies[gpu.label] = number_or_null(gpu.energy_j);
+    gaps.set(gpu.label, gpu.max_sample_gap_s);
+    energies.set(gpu.label, number_or_null(gpu.energy_j));
   }
   Json json;
   json["schema_version"] = 1;
@@ -77,9 +77,9 @@ std::string package_record_text(const PackageVerdict& verdict, const PackageReco
       {"recomputed_publication_valid", or_null(verdict.recomputed_publication_valid)}};
   json["expected_gpu_count"] = verdict.expected_gpus;
   json["observed_gpu_count"] = verdict.observed_gpus;
-  json["per_gpu_role"] = std::move(roles);
-  json["per_gpu_max_sample_gap_s"] = std::move(gaps);
-  json["per_gpu_energy_j"] = std::move(energies);
+  json["per_gpu_role"] = roles.take();
+  json["per_gpu_max_sample_gap_s"] = gaps.take();
+  json["per_gpu_energy_j"] = energies.take();
   if (verdict.fleet) json["power_percentile_method"] = kPercentileMethod;
   json["metrics"] = metrics_json(reasons.empty() ? verdict.metrics : Metrics());
   if (verdict.cpu) json["cpu_power"] = cpu_power_json(*verdict.cpu);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
@@ -47,6 +48,21 @@ TEST(ParseJson, KeepsTheFirstPlaceAndTheLastValueOfARepeatedKey) {
   EXPECT_EQ(value.at("b").at("x").as_integer(), 2);
 }
 
+// However many members an object has.
+TEST(ParseJson, FindsRepeatedKeysAmongMany) {
+  for (const std::size_t count : {2, 16, 17, 500}) {
+    std::string members;
+    for (std::size_t i = 0; i < count; ++i) members += fmt::format("\"k{}\":{},", i, i);
+    const JsonValue value = parse_json(fmt::format("{{{}\"k1\":-1}}", members));
+    ASSERT_EQ(value.members.size(), count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::int64_t expected = i == 1 ? -1 : static_cast<std::int64_t>(i);
+      EXPECT_EQ(value.members[i].first, fmt::format("k{}", i));
+      EXPECT_EQ(value.members[i].second.as_integer(), expected);
+    }
+  }
+}
+
 TEST(ParseJson, RefusesWhatIsNoJson) {
   for (const char* const text : {"",         " ",        "{",         "[1,]",  "{\"a\":1,}",
                                  "01",       "+1",       ".5",        "1.",    "'a'",
@@ -61,7 +77,8 @@ TEST(ParseJson, TakesIntegersOfUpTo4300Digits) {
   EXPECT_EQ(parse_json(digits).text, digits);
   EXPECT_EQ(parse_json("-" + digits).text, "-" + digits);
   for (const std::string& text :
-       {digits + "7", "-7" + digits, "[[" + digits + "7]]", "{\"a\":{\"b\":7" + digits + "}}"}) {
+       {digits + "7", "-7" + digits, "[[" + digits + "7]]", "{\"a\":{\"b\":7" + digits + "}}",
+        "{\"a\":7" + digits + ",\"a\":1}"}) {
     EXPECT_THROW(parse_json(text), JsonError) << text.size();
   }
   EXPECT_TRUE(std::isinf(parse_json(digits + "7.0").as_double()));

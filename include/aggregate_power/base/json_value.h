@@ -14,12 +14,14 @@
 namespace aggregate_power {
 
 struct JsonValue {
+  using Member = std::pair<std::string, JsonValue>;
+
   JsonKind kind = JsonKind::null;
   // A number as it is spelled, "true" or "false", or what a string means.
   std::string text = {};
   std::vector<JsonValue> items = {};  // of an array
   // Of an object: a key that is written twice stands where it was first, with its last value.
-  std::vector<std::pair<std::string, JsonValue>> members = {};
+  std::vector<Member> members = {};
 
   static JsonValue string(std::string text) { return {JsonKind::string, std::move(text)}; }
   static JsonValue integer(std::int64_t value) {

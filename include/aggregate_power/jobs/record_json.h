@@ -1,8 +1,11 @@
 // Pieces that the audit records of all kinds of runs share.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -18,6 +21,25 @@ template <typename T>
 Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
+
+// An object of many members, one by one: looking for each among the others, as operator[] does,
+// would be quadratic. Of a key that is set again the last value counts, in the first one's place.
+class JsonObject {
+ public:
+  void set(const std::string& key, Json value) {
+    const auto [place, is_new] = places_.try_emplace(key, members_.size());
+    if (is_new) {
+      members_.push_back({key, std::move(value)});
+    } else {
+      members_.data()[place->second].second = std::move(value);
+    }
+  }
+  Json take() { return std::move(members_); }
+
+ private:
+  Json::object_t members_;
+  std::unordered_map<std::string, std::size_t> places_;
+};
 
 // JSON has no word for a number that is not finite; such a value is left out as null.
 Json number_or_null(std::optional<double> value);

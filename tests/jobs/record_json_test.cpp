@@ -1,0 +1,26 @@
+#include "aggregate_power/jobs/record_json.h"
+
+#include <gtest/gtest.h>
+
+namespace aggregate_power {
+namespace {
+
+TEST(JsonObject, KeepsItsMembersInTheirOrder) {
+  JsonObject object;
+  EXPECT_EQ(JsonObject().take().dump(), "{}");
+  object.set("b", 1);
+  object.set("a", nullptr);
+  object.set("c", "x");
+  EXPECT_EQ(object.take().dump(), R"({"b":1,"a":null,"c":"x"})");
+}
+
+TEST(JsonObject, KeepsTheLastValueOfAKeyInItsFirstPlace) {
+  JsonObject object;
+  object.set("a", 1);
+  object.set("b", 2);
+  object.set("a", 3);
+  EXPECT_EQ(object.take().dump(), R"({"a":3,"b":2})");
+}
+
+}  // namespace
+}  // namespace aggregate_power
