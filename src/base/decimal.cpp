@@ -4,6 +4,8 @@
 namespace aggregate_power {
 namespace {
 
+constexpr std::array<std::int64_t, 10> kTens = {
+    1, 10, 100, 1000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
 constexpr std::ptrdiff_t kMostDigits = 17;
 constexpr std::ptrdiff_t kExactDigits = 15;  // a double holds any number of so many
 
@@ -21,14 +23,17 @@ double unix_seconds(std::int64_t whole, std::int64_t fraction, std::int64_t scal
 const char* read_digits(const char* at, const char* end, std::int64_t& value) {
   const char* const begin = at;
   value = 0;
-  constexpr std::ptrdiff_t kEight = 8;
-  while (end - at >= kEight && at - begin + kEight <= kMostDigits) {
+  constexpr std::size_t kEight = 8;
+  while (end - at >= static_cast<std::ptrdiff_t>(kEight)) {
     std::uint64_t characters = 0;
-    std::memcpy(&characters, at, sizeof(characters));
+    std::memcpy(&characters, at, kEight);
     const std::uint64_t values = characters ^ 0x3030303030303030U;
-    if (no_digits(values) != 0) break;
-    value = value * 100'000'000 + eight_digits(values);
-    at += kEight;
+    const auto digits = static_cast<std::size_t>(std::countr_zero(no_digits(values))) / 8;
+    const char* const behind = at + digits;
+    if (behind - begin > kMostDigits) return nullptr;
+    if (digits > 0) value = value * kTens[digits] + eight_digits(values << (8 * (kEight - digits)));
+    at = behind;
+    if (digits < kEight) return at == begin ? nullptr : at;
   }
   for (; at < end && is_ascii_digit(*at); ++at) {
     if (at - begin == kMostDigits) return nullptr;
@@ -38,8 +43,6 @@ const char* read_digits(const char* at, const char* end, std::int64_t& value) {
 }
 
 const char* read_long_decimal(const char* at, const char* end, double& value) {
-  static constexpr std::array<std::int64_t, 10> kTens = {
-      1, 10, 100, 1000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
   const char* const begin = at;
   std::int64_t whole = 0;
   at = read_digits(at, end, whole);
