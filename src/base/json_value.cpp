@@ -17,7 +17,8 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kMostIntegerDigits = 4300;
-constexpr std::string_view kBlanks = " \t\r\n";
+
+bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 bool is_integer(std::string_view spelling) {
   return spelling.find_first_not_of("-0123456789") == std::string_view::npos;
@@ -40,7 +41,7 @@ class Cursor {
   explicit Cursor(std::string_view text) : rest_(text) {}
 
   char peek() {
-    rest_.remove_prefix(std::min(rest_.find_first_not_of(kBlanks), rest_.size()));
+    while (is_blank(rest_.front())) skip();
     return rest_.front();
   }
   void skip() { rest_.remove_prefix(1); }
@@ -61,7 +62,9 @@ class Cursor {
   }
   // A number or a word.
   std::string_view take_plain() {
-    const std::string_view plain = rest_.substr(0, rest_.find_first_of(",]} \t\r\n"));
+    const auto ends = [](char c) { return is_blank(c) || c == ',' || c == ']' || c == '}'; };
+    const auto end = std::ranges::find_if(rest_, ends);
+    const std::string_view plain(rest_.begin(), end);
     rest_.remove_prefix(plain.size());
     return plain;
   }
@@ -159,6 +162,8 @@ JsonValue value_at(Cursor& cursor) {
     case '{':
       value.kind = JsonKind::object;
       cursor.members([&](std::string_view spelling) {
+        constexpr std::size_t kSome = 4;  // few objects are smaller
+        if (value.members.empty()) value.members.reserve(kSome);
         std::string key = unescaped_json(spelling);
         value.members.emplace_back(std::move(key), value_at(cursor));
       });
