@@ -103,7 +103,7 @@ for hosts, gpus, hertz in ((18, 4, 10), (128, 8, 1)):
             SHA, "--bench-result", "run.json", "--agg-result", "agg_run.json", "--require-power"]
     samples = os.path.join(folder, "LOGS", "power", "samples.csv")
     walls = {"scan": [], "ours": [], "extended": []}
-    for turn in range(8):
+    for turn in range(16):
         walls["scan"].append(seconds([scan, samples], folder))
         walls["ours"].append(seconds(ours, folder))
         walls["extended"].append(seconds([*ours, "--extended"], folder))
