@@ -12,61 +12,10 @@
 namespace aggregate_power {
 namespace {
 
-// Over which windows each device's samples reach, and the largest gaps there. A package with many
-// more devices than it expects is faulty whatever their gaps are: those beyond `most_devices` are
-// not kept.
-class Coverage {
- public:
-  Coverage(std::set<std::pair<double, double>> windows, std::size_t most_devices)
-      : windows_(windows.begin(), windows.end()), most_devices_(most_devices) {}
+Window span_of(const PackageWindow& window) { return {window.start_unix_s, *window.end_unix_s}; }
 
-  void start_over() {
-    last_.clear();
-    gaps_.clear();
-  }
-
-  void take(std::span<const PackageSample> samples) {
-    for (const PackageSample& sample : samples) {
-      if (sample.device >= most_devices_) continue;
-      if (sample.device >= last_.size()) {
-        last_.resize(sample.device + 1);
-        gaps_.resize(last_.size() * windows_.size(), 0);
-      }
-      std::optional<double>& last = last_[sample.device];
-      if (last) note_gap(sample.device, *last, sample.unix_s);
-      last = sample.unix_s;
-    }
-  }
-
-  // Nothing when the samples do not reach over the window.
-  std::optional<double> max_gap_s(std::uint32_t device, const SeenDevice& seen,
-                                  std::pair<double, double> window) const {
-    if (seen.first_unix_s > window.first || seen.last_unix_s < window.second ||
-        device >= most_devices_) {
-      return std::nullopt;
-    }
-    const auto at = std::ranges::lower_bound(windows_, window) - windows_.begin();
-    return gaps_[device * windows_.size() + static_cast<std::size_t>(at)];
-  }
-
- private:
-  void note_gap(std::uint32_t device, double before, double after) {
-    double* gap = gaps_.data() + device * windows_.size();
-    for (const auto& [start, end] : windows_) {
-      if (after <= start) break;
-      if (before < end) *gap = std::max(*gap, after - before);
-      ++gap;
-    }
-  }
-
-  std::vector<std::pair<double, double>> windows_;  // by their start
-  std::size_t most_devices_;
-  std::vector<std::optional<double>> last_;  // stamp, by device
-  std::vector<double> gaps_;                 // by device, then window
-};
-
-std::pair<double, double> interval(const PackageWindow& window) {
-  return {window.start_unix_s, *window.end_unix_s};
+std::pair<double, double> start_and_end(const Window& window) {
+  return {window.start_unix_s, window.end_unix_s};
 }
 
 JsonValue texts(const std::vector<std::string>& texts) {
@@ -134,9 +83,9 @@ JsonValue faults_json(const std::vector<ArtifactFault>& faults) {
 class Judge {
  public:
   Judge(const PackagePlace& place, const PackageContent& content, const JsonValue& concurrency,
-        const PackageSamples& samples, const Coverage& coverage, PackageDialect dialect,
+        const PackageSamples& samples, std::span<const Window> windows, PackageDialect dialect,
         WindowScan scan)
-      : place_(place), content_(content), coverage_(coverage) {
+      : place_(place), content_(content), windows_(windows) {
     package_.dialect = dialect;
     package_.scan = std::move(scan);
     package_.samples = samples;
@@ -302,7 +251,7 @@ class Judge {
         fault("gpu_uuid_changed", fmt::format(" has {} uuids", seen.uuids.size()));
         continue;
       }
-      const auto gap_s = coverage_.max_gap_s(number->second, seen, interval(window));
+      const auto gap_s = max_gap_s(seen, window);
       if (!gap_s) {
         fault("measurement_window_not_bracketed",
               fmt::format(" has samples from {:.3f} to {:.3f}, the window is {:.3f} to {:.3f}",
@@ -427,17 +376,27 @@ class Judge {
     if (is_elsewhere) note_elsewhere("expected_windows");
   }
 
+  // Nothing when the samples do not reach over the window.
+  std::optional<double> max_gap_s(const SeenDevice& seen, const PackageWindow& window) const {
+    if (seen.first_unix_s > window.start_unix_s || seen.last_unix_s < *window.end_unix_s ||
+        seen.max_gaps_s.empty()) {
+      return std::nullopt;
+    }
+    const auto at =
+        std::ranges::lower_bound(windows_, start_and_end(span_of(window)), {}, start_and_end);
+    return seen.max_gaps_s[static_cast<std::size_t>(at - windows_.begin())];
+  }
+
   void note_gaps() {
     for (const auto& [key, number] : numbers_) {
-      const auto gap_s =
-          coverage_.max_gap_s(number, package_.samples.devices[number], interval(*wanted_));
+      const auto gap_s = max_gap_s(package_.samples.devices[number], *wanted_);
       if (gap_s) package_.max_sample_gap_s[key] = *gap_s;
     }
   }
 
   const PackagePlace& place_;
   const PackageContent& content_;
-  const Coverage& coverage_;
+  std::span<const Window> windows_;  // of SeenDevice::max_gaps_s
   std::optional<PackageWindow> wanted_;
   std::map<DeviceKey, std::uint32_t> numbers_;
   std::vector<Validation> validations_;
@@ -475,12 +434,12 @@ std::vector<PackageWindow> windows_of(const WindowScan& scan, const JsonValue& c
 Package recompute_package(const PackagePlace& place, const PackageContent& content,
                           const PackageRequest& request) {
   std::map<PackageDialect, WindowScan> scans;
-  std::set<std::pair<double, double>> intervals;
+  std::vector<Window> spans;
   std::optional<Window> wanted;
   for (const PackageDialect dialect : {PackageDialect::pinned, PackageDialect::current}) {
     WindowScan scan = scan_or_fault(place, dialect);
     for (const auto& [key, window] : scan.windows) {
-      if (window.is_completed()) intervals.insert(interval(window));
+      if (window.is_completed()) spans.push_back(span_of(window));
     }
     const auto windows = windows_of(scan, request.concurrency);
     if (!wanted && windows.size() == 1 && windows[0].start_unix_s < *windows[0].end_unix_s) {
@@ -491,28 +450,32 @@ Package recompute_package(const PackagePlace& place, const PackageContent& conte
   const Window band = wanted ? Window{wanted->start_unix_s - kPackageMaxSampleGapS,
                                       wanted->end_unix_s + kPackageMaxSampleGapS}
                              : Window{};
+  std::ranges::sort(spans, {}, start_and_end);
+  const auto repeated = std::ranges::unique(spans, {}, start_and_end);
+  spans.erase(repeated.begin(), repeated.end());
+  const auto begin = [&] {
+    if (wanted && request.begin) request.begin(*wanted);
+  };
   constexpr std::size_t kMostUnexpected = 1000;
-  Coverage coverage(std::move(intervals), content.devices.size() + kMostUnexpected);
+  PackageSamplesRequest of_samples;
+  of_samples.band = band;
+  of_samples.windows = spans;
+  of_samples.most_devices = content.devices.size() + kMostUnexpected;
+  of_samples.take = [&](std::span<const PackageSample> some) {
+    if (wanted && request.take) request.take(some);
+  };
+  of_samples.start_over = begin;
   PackageSamples samples;
   const std::string path = path_below(place.power_dir, "samples.csv");
-  if (wanted && request.begin) request.begin(*wanted);
+  begin();
   try {
-    samples = read_package_samples(
-        place.tree->open(path), band,
-        [&](std::span<const PackageSample> some) {
-          coverage.take(some);
-          if (wanted && request.take) request.take(some);
-        },
-        [&] {
-          coverage.start_over();
-          if (wanted && request.begin) request.begin(*wanted);
-        });
+    samples = read_package_samples(place.tree->open(path), of_samples);
   } catch (const FileError&) {  // it cannot be opened
     samples.is_missing = !place.tree->find_file(path);
     if (!samples.is_missing) samples.malformed.in_band = 1;
   }
   const auto judged = [&](PackageDialect dialect) {
-    return Judge(place, content, request.concurrency, samples, coverage, dialect,
+    return Judge(place, content, request.concurrency, samples, spans, dialect,
                  std::move(scans.at(dialect)))
         .judge();
   };

@@ -99,8 +99,6 @@ const SpelledDevices::Entry& SpelledDevices::find(std::string_view host, std::st
   }
   Entry& entry = entries_.emplace_back();
   pass();
-  entry.spelling = spelling;
-  entry.is_plain = is_plain;
   const auto number = whole_number(index);
   entry.is_sound =
       !host.empty() && !uuid.empty() && number && *number >= 0 && is_utf8(host) && is_utf8(uuid);
@@ -112,6 +110,11 @@ const SpelledDevices::Entry& SpelledDevices::find(std::string_view host, std::st
   entry.uuid = static_cast<std::uint32_t>(
       uuid_numbers_.try_emplace(std::string(uuid), uuid_numbers_.size()).first->second);
   if (entry.uuid == uuids_.size()) uuids_.emplace_back(uuid);
+  if (is_plain) {
+    entry.text_begin = texts_.size();
+    texts_.append(spelling).append(",");
+    entry.text_size = static_cast<std::uint32_t>(texts_.size() - entry.text_begin);
+  }
   return entry;
 }
 
@@ -133,7 +136,7 @@ std::string_view SpelledDevices::spelling_of(std::string_view host, std::string_
 
 // ---- Rows
 
-std::span<const PackageRow> PackageRows::next() {
+std::span<const PackageSample> PackageRows::next() {
   batch_size_ = 0;
   try {
     if (!source_) open();
@@ -185,29 +188,32 @@ bool PackageRows::find_version(std::string_view head) {
 // Nearly every row is one of the device that is expected, spelled as before, with plain numbers.
 // There are no quotes then, so that it is what it looks like.
 void PackageRows::read_known() {
+  if (devices_.empty()) return;
   const std::string_view ahead = csv_->ahead();
   const char* const begin = ahead.data();
   const char* const end = begin + ahead.size();
   const char* at = begin;
   while (batch_size_ < kBatchRows) {
-    const char* const behind = read_known_row(at, end);
+    const char* const behind = read_known_row(at, end, batch_[batch_size_]);
     if (behind == nullptr) break;
     at = behind;
+    ++batch_size_;
+    ++row_;
   }
   if (at == begin) return;
   csv_->skip(static_cast<std::size_t>(at - begin));
   rows_at_once_ = 1;
 }
 
-const char* PackageRows::read_known_row(const char* at, const char* end) {
+inline const char* PackageRows::read_known_row(const char* at, const char* end,
+                                               PackageSample& row) {
   const char* const behind_scrape = read_text(at, end, scrape_text_);
   at = behind_scrape != nullptr && !scrape_text_.empty() ? behind_scrape : read_scrape(at, end);
-  const SpelledDevices::Entry* const device = devices_.expected();
-  if (at == nullptr || device == nullptr || !device->is_plain || !device->is_sound) return nullptr;
-  at = read_text(at, end, device->spelling);
-  if (at != nullptr) at = read_comma(at, end);
-  PackageRow& row = batch_[batch_size_];
-  if (at != nullptr) at = read_decimal(at, end, row.watts);
+  const SpelledDevices::Entry& device = devices_.expected();
+  if (at == nullptr || device.text_size == 0) return nullptr;
+  at = read_text(at, end, devices_.text(device));
+  if (at == nullptr) return nullptr;
+  at = read_decimal(at, end, row.watts);
   row.gpu_util_pct = kNone;
   if (at != nullptr && faults_.version == 2) {
     double sm_active = kNone;
@@ -220,11 +226,9 @@ const char* PackageRows::read_known_row(const char* at, const char* end) {
   if (at == nullptr) return nullptr;
   row.unix_s = unix_s_;
   row.scrape = scrape_;
-  row.device = device->device;
-  row.uuid = device->uuid;
-  ++batch_size_;
+  row.device = device.device;
+  row.uuid = device.uuid;
   devices_.pass();
-  ++row_;
   return at;
 }
 
@@ -280,7 +284,7 @@ bool PackageRows::read_row(const CsvRow& csv) {
 }
 
 // What is wrong with it; null: nothing.
-const char* PackageRows::read_cells(const CsvRow& csv, PackageRow& row) {
+const char* PackageRows::read_cells(const CsvRow& csv, PackageSample& row) {
   if (csv.cell_count != kCells[faults_.version]) return "another number of cells";
   if (!is_version(csv.cells[kVersion])) return "another schema_version";
   const auto unix_s = number(csv.cells[kTime]);

@@ -38,19 +38,19 @@ class WindowPower {
 
   void take(std::span<const PackageSample> samples) {
     for (const PackageSample& sample : samples) {
-      if (sample.device >= integrators_.size()) integrators_.resize(sample.device + 1);
-      auto& integrator = integrators_[sample.device];
-      if (!integrator) integrator.emplace(window_);
-      integrator->add(sample.unix_s, sample.watts);
-      if (with_fleet_) fleet_->add(sample.device, {sample.unix_s, sample.watts});
+      while (sample.device >= integrators_.size()) integrators_.emplace_back(window_);
+      integrators_[sample.device].add(sample.unix_s, sample.watts);
+    }
+    if (with_fleet_) {
+      for (const PackageSample& sample : samples) {
+        fleet_->add(sample.device, {sample.unix_s, sample.watts});
+      }
     }
     if (extended_) take_utilization(samples);
   }
 
   double energy_j(std::uint32_t device) {
-    return device < integrators_.size() && integrators_[device]
-               ? integrators_[device]->finish().energy_j
-               : 0;
+    return device < integrators_.size() ? integrators_[device].finish().energy_j : 0;
   }
 
   // Of what was asked for; empty when no window was found.
@@ -78,7 +78,7 @@ class WindowPower {
   bool with_fleet_;
   bool extended_;
   Window window_;
-  std::vector<std::optional<DeviceIntegrator>> integrators_;
+  std::vector<DeviceIntegrator> integrators_;  // by device
   std::optional<FleetPowerGatherer> fleet_;
   std::optional<StateMean> utilization_;
   std::vector<Reading> readings_;

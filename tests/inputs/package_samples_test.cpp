@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <initializer_list>
+#include <iterator>
 #include <random>
 #include <string>
 #include <utility>
@@ -30,23 +31,27 @@ struct Found {
   int starts = 0;
 };
 
-Found read_text(const std::string& text, Window band = kBand) {
+Found read_text(const std::string& text, PackageSamplesRequest request) {
   const test::Folder folder;
   const OpenedFile file(test::put(folder / "samples.csv", text));
   Found found;
-  found.samples = read_package_samples(
-      file, band,
-      [&](std::span<const PackageSample> samples) {
-        for (const PackageSample& sample : samples) {
-          found.lines.push_back(
-              fmt::format("{} {} {}", sample.device, sample.unix_s, sample.watts));
-        }
-      },
-      [&] {
-        found.lines.clear();
-        ++found.starts;
-      });
+  request.take = [&](std::span<const PackageSample> samples) {
+    for (const PackageSample& sample : samples) {
+      found.lines.push_back(fmt::format("{} {} {}", sample.device, sample.unix_s, sample.watts));
+    }
+  };
+  request.start_over = [&] {
+    found.lines.clear();
+    ++found.starts;
+  };
+  found.samples = read_package_samples(file, request);
   return found;
+}
+
+Found read_text(const std::string& text, Window band = kBand) {
+  PackageSamplesRequest request;
+  request.band = band;
+  return read_text(text, std::move(request));
 }
 
 std::string row(double unix_s, int scrape, const std::string& device, const std::string& watts) {
@@ -79,6 +84,34 @@ TEST(PackageSamples, OutOfOrderAreReadAgainAndGivenOutByTime) {
   EXPECT_EQ(found.starts, 1);
   EXPECT_EQ(found.samples.rows, 4u);
   EXPECT_FALSE(found.samples.turned_back.any() || found.samples.repeated.any());
+}
+
+// Neighbours of which one is before the end and the other behind the start.
+TEST(PackageSamples, TellTheLargestGapOfEachDeviceAroundEachWindow) {
+  constexpr double kStamps[] = {90, 98, 104, 109, 116, 119, 121, 129, 133};
+  std::vector<std::string> rows;
+  for (int i = 0; i < static_cast<int>(std::size(kStamps)); ++i) {
+    rows.push_back(row(kStamps[i], i, "a,0", "1") + row(kStamps[i] + 0.25, i, "b,1", "1"));
+  }
+  rows.push_back(row(140, 9, "a,0", "1"));
+  PackageSamplesRequest request;
+  request.band = kBand;
+  request.windows = {{50, 95}, {100, 120}, {115, 130}, {134, 140}, {500, 600}};
+  const std::vector<double> expected = {8, 7, 8, 7, 0};
+  for (const std::size_t turned : {0, 1}) {
+    if (turned > 0) std::swap(rows[2], rows[7]);
+    request.most_devices = 2;
+    Found found = read_text(kHeader + fmt::format("{}", fmt::join(rows, "")), request);
+    EXPECT_EQ(found.starts, turned);
+    ASSERT_EQ(found.samples.devices.size(), 2u);
+    EXPECT_EQ(found.samples.devices[0].max_gaps_s, expected);
+    EXPECT_EQ(found.samples.devices[1].max_gaps_s, (std::vector<double>{8, 7, 8, 0, 0}));
+
+    request.most_devices = 1;
+    found = read_text(kHeader + fmt::format("{}", fmt::join(rows, "")), request);
+    EXPECT_EQ(found.samples.devices[0].max_gaps_s, expected);
+    EXPECT_TRUE(found.samples.devices[1].max_gaps_s.empty());
+  }
 }
 
 TEST(PackageSamples, OfOneScrapeTheFirstIsKept) {
@@ -236,12 +269,12 @@ TEST(PackageSamples, OfVersion2HaveTheirUtilisation) {
       "sm_active\n2,150,0,a,0,U,1,55.5,0.5\n2,151,1,a,0,U,1,,\n2,152,2,a,0,U,1,100.5,\n"
       "1,153,3,a,0,U,1,5,\n"));
   std::vector<double> shares;
-  const PackageSamples samples = read_package_samples(
-      file, kBand,
-      [&](std::span<const PackageSample> some) {
-        for (const PackageSample& sample : some) shares.push_back(sample.gpu_util_pct);
-      },
-      [] {});
+  PackageSamplesRequest request;
+  request.band = kBand;
+  request.take = [&](std::span<const PackageSample> some) {
+    for (const PackageSample& sample : some) shares.push_back(sample.gpu_util_pct);
+  };
+  const PackageSamples samples = read_package_samples(file, request);
   EXPECT_EQ(samples.version, 2);
   ASSERT_EQ(shares.size(), 2u);
   EXPECT_EQ(shares[0], 55.5);
@@ -321,12 +354,12 @@ TEST(PackageSamples, AreTheSameHoweverTheyAreSpelled) {
     const test::Folder folder;
     const OpenedFile file(test::put(folder / "samples.csv", text));
     std::vector<PackageSample> given;
-    const PackageSamples samples = read_package_samples(
-        file, kBand,
-        [&](std::span<const PackageSample> some) {
-          given.insert(given.end(), some.begin(), some.end());
-        },
-        [] {});
+    PackageSamplesRequest request;
+    request.band = kBand;
+    request.take = [&](std::span<const PackageSample> some) {
+      given.insert(given.end(), some.begin(), some.end());
+    };
+    const PackageSamples samples = read_package_samples(file, request);
     Lines found;
     for (const PackageSample& sample : given) {
       const SeenDevice& device = samples.devices[sample.device];

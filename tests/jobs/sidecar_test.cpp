@@ -17,8 +17,8 @@ SidecarContent sound() {
   content.integration_method = kTrapezoidMethod;
   content.integration.expected_num_gpus = 2;
   content.integration.gpu_ids = {"0", "GPU-a"};
-  content.integration.gpus = {{11, 1000, 1010, true, 1, 5000},
-                              {10, 999.5, 1010.25, true, 1.5, 3000.25}};
+  content.integration.gpus = {{11, 1, 5000, 1000, 1010, true},
+                              {10, 1.5, 3000.25, 999.5, 1010.25, true}};
   content.integration.issues = {std::nullopt, std::nullopt};
   content.metrics = {{"avg_power_w", 3, 400.0125},
                      {"joules_per_total_token", 6, 1.0666666666666667}};

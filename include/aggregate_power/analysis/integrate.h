@@ -18,14 +18,14 @@ namespace aggregate_power {
 inline constexpr double kDefaultMaxSampleGapS = 3.0;
 
 struct DeviceEnergy {
-  std::uint64_t samples = 0;  // distinct stamps
+  std::uint64_t samples = 0;    // distinct stamps
+  double max_sample_gap_s = 0;  // between neighbours from the last sample at or before the start to
+                                // the first at or after the end; only when bracketed
+  double energy_j = 0;          // inside the window; only when bracketed
   double first_unix_s = 0;
   double last_unix_s = 0;
   bool bracketed =
       false;  // there is a sample at or before the window's start, and one at or after its end
-  double max_sample_gap_s = 0;  // between neighbours from the last sample at or before the start to
-                                // the first at or after the end; only when bracketed
-  double energy_j = 0;          // inside the window; only when bracketed
 };
 
 // One device, sample by sample in time order, in constant memory. Power runs in a straight line
@@ -74,17 +74,18 @@ class DeviceIntegrator {
   void take_near_edge(Sample sample);
   void integrate_to(Sample sample);
 
+  // First what each sample needs: side by side, since there may be thousands of devices.
   Window window_;
-  Sample stamp_;  // the newest stamp; may get more readings
+  Sample stamp_;   // the newest stamp; may get more readings
+  Sample before_;  // the sample before it
   bool has_stamp_ = false;
-  std::unique_ptr<ExactMean>
-      same_stamp_;          // of all its readings, when there is more than one; large
-  Sample before_;           // the sample before it
-  Sample point_;            // how far the energy reaches
   bool inside_ = false;     // the window's start lies behind
   bool is_steady_ = false;  // so does a sample inside it, and the end is still ahead
   bool done_ = false;       // its end too
+  std::unique_ptr<ExactMean>
+      same_stamp_;  // of all its readings, when there is more than one; large
   DeviceEnergy result_;
+  Sample point_;  // how far the energy reaches
 };
 
 struct IntegrationOptions {

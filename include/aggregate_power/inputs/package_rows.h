@@ -19,32 +19,26 @@
 
 namespace aggregate_power {
 
-struct PackageRow {
-  double unix_s = 0;
-  double watts = 0;
-  std::int64_t scrape = 0;
-  std::uint32_t device = 0;  // index into devices()
-  std::uint32_t uuid = 0;    // index into uuids()
-  double gpu_util_pct = 0;   // NaN: it was not said
-};
-
 // Devices as rows spell them.
 class SpelledDevices {
  public:
   struct Entry {
-    std::string spelling;   // the cells of host, index and uuid, and the commas between
-    bool is_plain = false;  // `spelling` stands so in the file, and means that wherever it does
-    bool is_sound = false;
     std::uint32_t device = 0;
     std::uint32_t uuid = 0;
+    bool is_sound = false;
+    std::uint32_t text_size = 0;
+    std::size_t text_begin = 0;
   };
 
-  // Null when that is not known. The rows of one scrape mostly follow each other as those of the
-  // last one did.
-  const Entry* expected() const {
-    return expected_ < entries_.size() ? &entries_[expected_] : nullptr;
-  }
+  // The rows of one scrape mostly follow each other as those of the last one did. Not when empty().
+  const Entry& expected() const { return entries_[expected_]; }
   void pass() { expected_ = expected_ + 1 == entries_.size() ? 0 : expected_ + 1; }
+  bool empty() const { return entries_.empty(); }
+  // The cells of host, index and uuid, each with the comma behind it, where that means this device
+  // wherever it stands in a row, and it is sound; else empty.
+  std::string_view text(const Entry& entry) const {
+    return {texts_.data() + entry.text_begin, entry.text_size};
+  }
 
   const Entry& find(std::string_view host, std::string_view index, std::string_view uuid);
 
@@ -56,6 +50,7 @@ class SpelledDevices {
                                bool& is_plain);
 
   std::vector<Entry> entries_;
+  std::string texts_;  // side by side, since they are read one after the other
   std::unordered_map<std::string, std::size_t> places_;
   std::map<DeviceKey, std::size_t> device_numbers_;
   std::unordered_map<std::string, std::size_t> uuid_numbers_;
@@ -75,7 +70,7 @@ class PackageRows {
       : file_(file), band_(band), faults_(faults) {}
 
   // The next good rows; none at the end. Good until the next call.
-  std::span<const PackageRow> next();
+  std::span<const PackageSample> next();
 
   const std::vector<DeviceKey>& devices() const { return devices_.keys(); }
   const std::vector<std::string>& uuids() const { return devices_.uuids(); }
@@ -84,11 +79,11 @@ class PackageRows {
   void open();
   bool find_version(std::string_view head);
   void read_known();
-  const char* read_known_row(const char* at, const char* end);
+  const char* read_known_row(const char* at, const char* end, PackageSample& row);
   const char* read_scrape(const char* at, const char* end);
   void read_unknown();
   bool read_row(const CsvRow& csv);
-  const char* read_cells(const CsvRow& csv, PackageRow& row);
+  const char* read_cells(const CsvRow& csv, PackageSample& row);
   bool is_version(std::string_view cell) const;
   void note(std::uint64_t& count, std::string_view what);
 
@@ -98,7 +93,7 @@ class PackageRows {
   std::unique_ptr<ByteSource> source_;
   std::optional<CsvReader> csv_;
   SpelledDevices devices_;
-  std::vector<PackageRow> batch_;
+  std::vector<PackageSample> batch_;
   std::size_t batch_size_ = 0;
   std::uint64_t row_ = 0;  // behind the header
   bool is_over_ = false;

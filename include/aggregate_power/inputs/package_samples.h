@@ -4,6 +4,7 @@
 // float(), the header letter by letter.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -20,9 +21,10 @@ namespace aggregate_power {
 struct PackageSample {
   double unix_s = 0;
   double watts = 0;
+  double gpu_util_pct = 0;  // of version 2, where the exporter said it; else NaN
+  std::int64_t scrape = 0;
   std::uint32_t device = 0;  // index into PackageSamples::devices
-  // Of version 2, where the exporter said it; else NaN.
-  double gpu_util_pct = 0;
+  std::uint32_t uuid = 0;    // a number for each
 };
 
 // A GPU as it shows in the samples.
@@ -31,6 +33,9 @@ struct SeenDevice {
   std::vector<std::string> uuids;  // in the order of their scrapes; none: no row of it was good
   double first_unix_s = 0;
   double last_unix_s = 0;
+  // By PackageSamplesRequest::windows: the largest between neighbours of which one is before the
+  // window's end and the other behind its start, 0 without such; empty beyond `most_devices`.
+  std::vector<double> max_gaps_s;
 };
 
 // Rows with one kind of fault: where it matters for a window, and where it does not.
@@ -55,12 +60,19 @@ struct PackageSamples {
   std::string first_fault;  // for people: "row 3: ..."; empty: none
 };
 
-// Gives the samples out, those of each device in the order of time. `take` may be told to begin
-// anew (start_over): rows out of order are read again, sorted, in memory that grows with the file,
-// while others need none. `band` is what counts of faulty rows. Never throws for what is wrong with
-// the file.
-PackageSamples read_package_samples(const OpenedFile& file, Window band,
-                                    const std::function<void(std::span<const PackageSample>)>& take,
-                                    const std::function<void()>& start_over);
+struct PackageSamplesRequest {
+  Window band;                  // what counts of faulty rows
+  std::vector<Window> windows;  // sorted by their start; whose gaps are wanted
+  // Gaps take memory for each device and window: those of more devices are not wanted.
+  std::size_t most_devices = 1 << 20;
+  // Gets the samples, those of each device in the order of time. Neither of the two may be empty.
+  std::function<void(std::span<const PackageSample>)> take;
+  // All begins anew: rows out of order are read again, sorted, in memory that grows with the file,
+  // while others need none.
+  std::function<void()> start_over;
+};
+
+// Never throws for what is wrong with the file.
+PackageSamples read_package_samples(const OpenedFile& file, const PackageSamplesRequest& request);
 
 }  // namespace aggregate_power
