@@ -238,7 +238,7 @@ const char* PackageRows::read_scrape(const char* at, const char* end) {
   const char version[] = {static_cast<char>('0' + faults_.version), ','};
   at = read_text(at, end, {version, sizeof(version)});
   double unix_s = 0;
-  if (at != nullptr) at = read_decimal(at, end, unix_s);
+  if (at != nullptr) at = read_long_decimal(at, end, unix_s);
   if (at != nullptr) at = read_comma(at, end);
   std::int64_t scrape = 0;
   if (at != nullptr) at = read_digits(at, end, scrape);
