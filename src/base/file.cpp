@@ -20,6 +20,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "aggregate_power/base/descriptor.h"
 
 namespace aggregate_power {
@@ -354,12 +356,14 @@ bool holds(const std::string& path, std::string_view bytes) {
   }
 }
 
+std::string file_identity(const std::string& path) {
+  struct stat found;
+  return stat(path.c_str(), &found) == 0 ? fmt::format("\n{} {}", found.st_dev, found.st_ino)
+                                         : path;
+}
+
 bool is_same_file(const std::string& a, const std::string& b) {
-  if (a == b) return true;
-  struct stat found_a;
-  struct stat found_b;
-  return stat(a.c_str(), &found_a) == 0 && stat(b.c_str(), &found_b) == 0 &&
-         found_a.st_dev == found_b.st_dev && found_a.st_ino == found_b.st_ino;
+  return a == b || file_identity(a) == file_identity(b);
 }
 
 std::string resolve_links(const std::string& path) {

@@ -116,14 +116,13 @@ class HostsRun {
 
   // GPUs of one file are the same GPUs, whatever is known of them.
   void check_files() {
-    for (auto host = hosts_.begin(); host != hosts_.end(); ++host) {
-      if (host->gpus.empty()) continue;
-      const auto other = std::find_if(hosts_.begin(), host, [&](const HostFinding& one) {
-        return !one.gpus.empty() && is_same_file(one.csv, host->csv);
-      });
-      if (other == host) continue;
+    std::map<std::string, std::string> hosts;
+    for (const HostFinding& host : hosts_) {
+      if (host.gpus.empty()) continue;
+      const auto [other, is_new] = hosts.try_emplace(file_identity(host.csv), host.host);
+      if (is_new) continue;
       reasons().add(Reason::gpu_uuid_repeated,
-                    one_line(fmt::format("{} and {} have one file", other->host, host->host)));
+                    one_line(fmt::format("{} and {} have one file", other->second, host.host)));
     }
   }
 

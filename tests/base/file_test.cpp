@@ -214,6 +214,24 @@ TEST(OpenSource, CallsStandardInputByItsName) {
 
 // ---- Links
 
+TEST(FileIdentity, IsThatOfTheFileWhateverItsNames) {
+  const Folder folder;
+  const std::string file = put(folder / "file", "x");
+  const std::string copy = put(folder / "copy", "x");
+  fs::create_symlink("file", folder / "link");
+  fs::create_hard_link(file, folder / "hard");
+  fs::create_symlink("missing", folder / "dangling");
+  for (const std::string& name : {file, folder / "link", folder / "hard"}) {
+    EXPECT_EQ(file_identity(name), file_identity(file)) << name;
+    EXPECT_TRUE(is_same_file(name, file)) << name;
+  }
+  EXPECT_NE(file_identity(copy), file_identity(file));
+  EXPECT_FALSE(is_same_file(copy, file));
+  EXPECT_EQ(file_identity(folder / "missing"), folder / "missing");
+  EXPECT_TRUE(is_same_file(folder / "missing", folder / "missing"));
+  EXPECT_FALSE(is_same_file(folder / "missing", folder / "dangling"));
+}
+
 TEST(ResolveLinks, FollowsLinksToTheirEnd) {
   const Folder folder;
   fs::create_directory(folder / "sub");

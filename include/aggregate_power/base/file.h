@@ -92,6 +92,10 @@ bool is_regular_file(const std::string& path) noexcept;
 // Whether `path` leads to a regular file of just these bytes. False also when that cannot be told.
 bool holds(const std::string& path, std::string_view bytes);
 
+// What the file that `path` leads to is known by, whatever its names; of one that cannot be looked
+// at, its name. Paths with equal ones lead to one file.
+std::string file_identity(const std::string& path);
+
 // Whether both lead to one file, or are one name.
 bool is_same_file(const std::string& a, const std::string& b);
 
