@@ -58,6 +58,10 @@ double seconds_of(std::int64_t micros) {
 StampParser::StampParser(Zone zone) : zone_(std::move(zone)) {}
 
 bool StampParser::read_any(std::string_view text, Stamp& stamp) {
+  if (other_minute_.read(text, stamp)) {
+    std::swap(minute_, other_minute_);
+    return true;
+  }
   const std::string number = ascii_digits(text);
   if (is_number(number)) {
     const double value = nearest_double(number).value();
@@ -108,7 +112,7 @@ void StampParser::remember_minute(std::string_view text, const WrittenTime& writ
   std::ranges::copy(text.substr(0, Minute::kPrefixSize), minute.prefix.begin());
   std::ranges::copy(tail, minute.tail.end() - tail.size());
   std::fill_n(minute.tail_mask.end() - tail.size(), tail.size(), '\xFF');
-  minute_ = minute;
+  other_minute_ = std::exchange(minute_, minute);
 }
 
 }  // namespace aggregate_power

@@ -393,6 +393,8 @@ TEST(StampParser, ForgetsNothingAndMixesNothing) {
         warm.expect_as_cold(first);
         warm.expect_as_cold(second);
         warm.expect_as_cold(second);
+        warm.expect_as_cold(first);
+        warm.expect_as_cold(second);
       }
     }
   }

@@ -30,8 +30,8 @@ inline double epoch_seconds(double value) {
 // So many microseconds as seconds, rounded once, as Python's timedelta.total_seconds() gives them.
 double seconds_of(std::int64_t micros);
 
-// Reads stamps one after another; remembers the last minute it saw, since the next stamp is
-// mostly of the same minute.
+// Reads stamps one after another; remembers the last two minutes it saw, since the next stamp is
+// mostly of the same minute, and devices do not all cross into the next one together.
 class StampParser {
  public:
   explicit StampParser(Zone zone);
@@ -71,7 +71,7 @@ class StampParser {
     // characters are all of its text.
     std::size_t last_size = 0;
     std::uint64_t last_end = 0;
-    Stamp last{};
+    double last_unix_s = 0;
   };
 
   static bool read_short_epoch(std::string_view text, Stamp& stamp);
@@ -80,6 +80,7 @@ class StampParser {
 
   Zone zone_;
   Minute minute_;
+  Minute other_minute_;
 };
 
 inline bool StampParser::Minute::read(std::string_view text, Stamp& stamp) {
@@ -90,7 +91,8 @@ inline bool StampParser::Minute::read(std::string_view text, Stamp& stamp) {
   std::uint64_t end, wanted, mask;
   std::memcpy(&end, text.data() + text.size() - kMaxTail, kMaxTail);
   if (end == last_end && text.size() == last_size) {
-    stamp = last;
+    stamp.unix_s = last_unix_s;
+    stamp.naive = naive;
     return true;
   }
   std::memcpy(&wanted, tail.data(), kMaxTail);
@@ -114,13 +116,14 @@ inline bool StampParser::Minute::read(std::string_view text, Stamp& stamp) {
   if (is_fault) return false;
   const std::int64_t seconds = digit(1) * 10 + digit(2);
   // Python adds a naive stamp's fraction as a double; of others it divides the whole, exactly held.
+  const double unix_s = naive ? static_cast<double>(start + seconds) + micros / 1e6
+                              : static_cast<double>(start + seconds * 1'000'000 + micros) / 1e6;
+  stamp.unix_s = unix_s;
   stamp.naive = naive;
-  stamp.unix_s = naive ? static_cast<double>(start + seconds) + micros / 1e6
-                       : static_cast<double>(start + seconds * 1'000'000 + micros) / 1e6;
   if (text.size() <= kPrefixSize + kMaxTail) {
     last_size = text.size();
     last_end = end;
-    last = stamp;
+    last_unix_s = unix_s;
   }
   return true;
 }
