@@ -1,4 +1,4 @@
-// The least that any reader of a file must do: read() it and find its line breaks.
+// The least that any reader of files must do: read() them and find their line breaks.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -6,9 +6,10 @@
 #include <cstring>
 #include <vector>
 
-int main(int, char** argv) {
-  const int fd = open(argv[1], O_RDONLY);
-  std::vector<char> buffer(256 * 1024);
+namespace {
+
+long lines_of(const char* path, std::vector<char>& buffer) {
+  const int fd = open(path, O_RDONLY);
   long lines = 0;
   while (true) {
     const ssize_t count = read(fd, buffer.data(), buffer.size());
@@ -21,5 +22,15 @@ int main(int, char** argv) {
       ++at;
     }
   }
+  close(fd);
+  return lines;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<char> buffer(256 * 1024);
+  long lines = 0;
+  for (int i = 1; i < argc; ++i) lines += lines_of(argv[i], buffer);
   std::printf("%ld\n", lines);
 }
