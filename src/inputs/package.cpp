@@ -85,20 +85,21 @@ class Judge {
   Judge(const PackagePlace& place, const PackageContent& content, const JsonValue& concurrency,
         const PackageSamples& samples, std::span<const Window> windows, PackageDialect dialect,
         WindowScan scan)
-      : place_(place), content_(content), windows_(windows) {
+      : place_(place), content_(content), samples_(samples), windows_(windows) {
     package_.dialect = dialect;
     package_.scan = std::move(scan);
-    package_.samples = samples;
     const auto wanted = windows_of(package_.scan, concurrency);
     if (wanted.size() == 1) wanted_ = wanted[0];
     for (std::uint32_t i = 0; i < samples.devices.size(); ++i) {
       if (samples.devices[i].uuids.empty()) continue;
-      package_.observed.push_back(samples.devices[i]);
-      numbers_[samples.devices[i].key] = i;
+      const SeenDevice& seen = samples.devices[i];
+      package_.observed.push_back({seen.key, seen.uuids, seen.first_unix_s, seen.last_unix_s, {}});
+      numbers_[seen.key] = i;
     }
     std::ranges::sort(package_.observed, {}, &SeenDevice::key);
   }
 
+  // All of it but the samples.
   Package judge() {
     for (const std::string& fault : manifest_faults(content_.manifest)) add(fault);
     check_samples();
@@ -121,29 +122,28 @@ class Judge {
   }
 
   void check_samples() {
-    const PackageSamples& samples = package_.samples;
     const auto fault = [&](std::string_view code, bool is_elsewhere) {
       add(fmt::format("{} in samples.csv{}", code,
-                      samples.first_fault.empty() ? "" : " (" + samples.first_fault + ")"),
+                      samples_.first_fault.empty() ? "" : " (" + samples_.first_fault + ")"),
           is_elsewhere);
     };
-    if (samples.is_missing) fault("samples_csv_missing", false);
-    if (samples.has_other_header) fault("samples_csv_header_mismatch", false);
-    if (samples.malformed.any() || samples.blank_rows > 0) {
-      fault("samples_csv_malformed", samples.malformed.in_band == 0);
-      note_elsewhere("blank_sample_row", samples.blank_rows);
-      note_elsewhere("malformed_sample_row", samples.malformed.outside);
+    if (samples_.is_missing) fault("samples_csv_missing", false);
+    if (samples_.has_other_header) fault("samples_csv_header_mismatch", false);
+    if (samples_.malformed.any() || samples_.blank_rows > 0) {
+      fault("samples_csv_malformed", samples_.malformed.in_band == 0);
+      note_elsewhere("blank_sample_row", samples_.blank_rows);
+      note_elsewhere("malformed_sample_row", samples_.malformed.outside);
     }
-    if (samples.repeated.any()) {
-      fault("duplicate_sample_row", samples.repeated.in_band == 0);
-      note_elsewhere("duplicate_sample_row", samples.repeated.outside);
+    if (samples_.repeated.any()) {
+      fault("duplicate_sample_row", samples_.repeated.in_band == 0);
+      note_elsewhere("duplicate_sample_row", samples_.repeated.outside);
     }
     // A producer of today lets a stamp stay the same.
-    const std::uint64_t same = is_pinned() ? samples.same_stamp.in_band : 0;
-    const std::uint64_t same_outside = is_pinned() ? samples.same_stamp.outside : 0;
-    if (samples.turned_back.any() || same + same_outside > 0) {
-      fault("timestamp_non_monotonic", samples.turned_back.in_band + same == 0);
-      note_elsewhere("timestamp_non_monotonic", samples.turned_back.outside + same_outside);
+    const std::uint64_t same = is_pinned() ? samples_.same_stamp.in_band : 0;
+    const std::uint64_t same_outside = is_pinned() ? samples_.same_stamp.outside : 0;
+    if (samples_.turned_back.any() || same + same_outside > 0) {
+      fault("timestamp_non_monotonic", samples_.turned_back.in_band + same == 0);
+      note_elsewhere("timestamp_non_monotonic", samples_.turned_back.outside + same_outside);
     }
   }
 
@@ -246,7 +246,7 @@ class Judge {
         fault("measurement_window_not_bracketed", " has no samples");
         continue;
       }
-      const SeenDevice& seen = package_.samples.devices[number->second];
+      const SeenDevice& seen = samples_.devices[number->second];
       if (seen.uuids.size() != 1) {
         fault("gpu_uuid_changed", fmt::format(" has {} uuids", seen.uuids.size()));
         continue;
@@ -274,7 +274,7 @@ class Judge {
     const JsonValue& manifest = content_.manifest;
     check_row_count(manifest.at("sample_row_count"));
     const JsonValue& scrapes = manifest.at("scrape_count");
-    const std::int64_t last = package_.samples.last_scrape;
+    const std::int64_t last = samples_.last_scrape;
     if (last >= 0 &&
         (scrapes.kind != JsonKind::integer || scrapes.as_double() <= static_cast<double>(last))) {
       add(fmt::format("scrape_count is {}, the samples have scrape {}", scrapes.shown(), last));
@@ -315,13 +315,10 @@ class Judge {
   }
 
   // Rows that the producer wrote and that are not there any more as it wrote them.
-  std::uint64_t lost_rows() const {
-    return package_.samples.malformed.outside + package_.samples.repeated.outside;
-  }
+  std::uint64_t lost_rows() const { return samples_.malformed.outside + samples_.repeated.outside; }
 
   void check_row_count(const JsonValue& stored) {
-    const PackageSamples& samples = package_.samples;
-    const auto rows = static_cast<std::int64_t>(samples.rows);
+    const auto rows = static_cast<std::int64_t>(samples_.rows);
     if (equal_in_python(stored, JsonValue::integer(rows))) return;
     const auto count = stored.as_integer().value_or(-1);
     const auto lost = static_cast<std::int64_t>(lost_rows());
@@ -389,13 +386,14 @@ class Judge {
 
   void note_gaps() {
     for (const auto& [key, number] : numbers_) {
-      const auto gap_s = max_gap_s(package_.samples.devices[number], *wanted_);
+      const auto gap_s = max_gap_s(samples_.devices[number], *wanted_);
       if (gap_s) package_.max_sample_gap_s[key] = *gap_s;
     }
   }
 
   const PackagePlace& place_;
   const PackageContent& content_;
+  const PackageSamples& samples_;
   std::span<const Window> windows_;  // of SeenDevice::max_gaps_s
   std::optional<PackageWindow> wanted_;
   std::map<DeviceKey, std::uint32_t> numbers_;
@@ -480,12 +478,15 @@ Package recompute_package(const PackagePlace& place, const PackageContent& conte
         .judge();
   };
   // The version of the samples tells the producer's age, else what holds does.
-  if (samples.version == 2) return judged(PackageDialect::current);
-  Package package = judged(PackageDialect::pinned);
-  if (package.faults.empty()) return package;
-  Package other = judged(PackageDialect::current);
-  const bool fits_better = request.salvage && has_fault_here(package) && !has_fault_here(other);
-  return other.faults.empty() || fits_better ? other : package;
+  const bool is_current = samples.version == 2;
+  Package package = judged(is_current ? PackageDialect::current : PackageDialect::pinned);
+  if (!is_current && !package.faults.empty()) {
+    Package other = judged(PackageDialect::current);
+    const bool fits_better = request.salvage && has_fault_here(package) && !has_fault_here(other);
+    if (other.faults.empty() || fits_better) package = std::move(other);
+  }
+  package.samples = std::move(samples);
+  return package;
 }
 
 }  // namespace aggregate_power
