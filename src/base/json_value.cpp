@@ -162,7 +162,7 @@ JsonValue value_at(Cursor& cursor) {
     case '{':
       value.kind = JsonKind::object;
       cursor.members([&](std::string_view spelling) {
-        constexpr std::size_t kSome = 4;  // few objects are smaller
+        constexpr std::size_t kSome = 4;  // what most objects of manifests have at least
         if (value.members.empty()) value.members.reserve(kSome);
         std::string key = unescaped_json(spelling);
         value.members.emplace_back(std::move(key), value_at(cursor));
@@ -204,6 +204,25 @@ bool equals_integer(double real, const std::string& integer) {
   if (!std::isfinite(real) || real != std::floor(real)) return false;
   const std::string text = fmt::format("{:.0f}", real);
   return (text == "-0" ? "0" : text) == integer;
+}
+
+bool equal_members(const JsonValue& a, const JsonValue& b) {
+  if (a.members.size() != b.members.size()) return false;
+  using Member = JsonValue::Member;
+  // Mostly they stand in the same order.
+  if (std::ranges::equal(a.members, b.members, {}, &Member::first, &Member::first)) {
+    return std::ranges::equal(a.members, b.members, equal_in_python, &Member::second,
+                              &Member::second);
+  }
+  const auto sorted = [](const JsonValue& object) {
+    std::vector<const Member*> members;
+    for (const Member& member : object.members) members.push_back(&member);
+    std::ranges::sort(members, {}, &Member::first);
+    return members;
+  };
+  return std::ranges::equal(sorted(a), sorted(b), [](const Member* member, const Member* other) {
+    return member->first == other->first && equal_in_python(member->second, other->second);
+  });
 }
 
 bool same_value(Cursor& a, Cursor& b);
@@ -360,29 +379,6 @@ JsonValue parse_json(std::string_view text) {
   Cursor cursor(text);
   return value_at(cursor);
 }
-
-namespace {
-
-bool equal_members(const JsonValue& a, const JsonValue& b) {
-  if (a.members.size() != b.members.size()) return false;
-  using Member = JsonValue::Member;
-  // Mostly they stand in the same order.
-  if (std::ranges::equal(a.members, b.members, {}, &Member::first, &Member::first)) {
-    return std::ranges::equal(a.members, b.members, equal_in_python, &Member::second,
-                              &Member::second);
-  }
-  const auto sorted = [](const JsonValue& object) {
-    std::vector<const Member*> members;
-    for (const Member& member : object.members) members.push_back(&member);
-    std::ranges::sort(members, {}, &Member::first);
-    return members;
-  };
-  return std::ranges::equal(sorted(a), sorted(b), [](const Member* member, const Member* other) {
-    return member->first == other->first && equal_in_python(member->second, other->second);
-  });
-}
-
-}  // namespace
 
 bool equal_in_python(const JsonValue& a, const JsonValue& b) {
   if (counts_as_number(a) && counts_as_number(b)) {

@@ -205,6 +205,7 @@ void PackageRows::read_known() {
   rows_at_once_ = 1;
 }
 
+// Inline since it is all of the loop above.
 inline const char* PackageRows::read_known_row(const char* at, const char* end,
                                                PackageSample& row) {
   const char* const behind_scrape = read_text(at, end, scrape_text_);

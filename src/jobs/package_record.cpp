@@ -77,9 +77,9 @@ std::string package_record_text(const PackageVerdict& verdict, const PackageReco
       {"recomputed_publication_valid", or_null(verdict.recomputed_publication_valid)}};
   json["expected_gpu_count"] = verdict.expected_gpus;
   json["observed_gpu_count"] = verdict.observed_gpus;
-  json["per_gpu_role"] = roles.take();
-  json["per_gpu_max_sample_gap_s"] = gaps.take();
-  json["per_gpu_energy_j"] = energies.take();
+  json["per_gpu_role"] = std::move(roles).take();
+  json["per_gpu_max_sample_gap_s"] = std::move(gaps).take();
+  json["per_gpu_energy_j"] = std::move(energies).take();
   if (verdict.fleet) json["power_percentile_method"] = kPercentileMethod;
   json["metrics"] = metrics_json(reasons.empty() ? verdict.metrics : Metrics());
   if (verdict.cpu) json["cpu_power"] = cpu_power_json(*verdict.cpu);

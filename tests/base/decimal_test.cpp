@@ -54,6 +54,25 @@ TEST(Decimal, IsTheNearestDouble) {
   }
 }
 
+TEST(Digits, AreReadWholeOrNotAtAll) {
+  const std::string digits = "123456789012345678901234567890";
+  for (std::size_t size = 0; size <= digits.size(); ++size) {
+    const std::string text = digits.substr(0, size);
+    for (const char* const behind : {"", ",", ",abcdefghijklmnopqrstuvwxyz", "/:/:/:/:/:"}) {
+      const std::string all = text + behind;
+      std::int64_t value = 0;
+      const char* const at = read_digits(all.data(), all.data() + all.size(), value);
+      if (size == 0 || size > 17) {
+        EXPECT_EQ(at, nullptr) << all;
+        continue;
+      }
+      ASSERT_NE(at, nullptr) << all;
+      EXPECT_EQ(std::string(at), behind) << all;
+      EXPECT_EQ(value, std::stoll(text)) << all;
+    }
+  }
+}
+
 // Half-way between two doubles, and a little off it: ties go to the even one.
 TEST(Decimal, OfUnixTimeIsRoundedOnce) {
   for (const char* const text :

@@ -96,8 +96,11 @@ TEST(PackageSamples, TellTheLargestGapOfEachDeviceAroundEachWindow) {
   rows.push_back(row(140, 9, "a,0", "1"));
   PackageSamplesRequest request;
   request.band = kBand;
-  request.windows = {{50, 95}, {100, 120}, {115, 130}, {134, 140}, {500, 600}};
-  const std::vector<double> expected = {8, 7, 8, 7, 0};
+  // Two begin and end at stamps: what ends at the start, or begins at the end, is not around them.
+  request.windows = {{50, 95},   {98, 104},  {100, 120}, {104, 109},
+                     {115, 130}, {134, 140}, {500, 600}};
+  const std::vector<double> expected = {8, 6, 7, 5, 8, 7, 0};
+  const std::vector<double> of_other = {8, 8, 7, 6, 8, 0, 0};
   for (const std::size_t turned : {0, 1}) {
     if (turned > 0) std::swap(rows[2], rows[7]);
     request.most_devices = 2;
@@ -105,7 +108,7 @@ TEST(PackageSamples, TellTheLargestGapOfEachDeviceAroundEachWindow) {
     EXPECT_EQ(found.starts, turned);
     ASSERT_EQ(found.samples.devices.size(), 2u);
     EXPECT_EQ(found.samples.devices[0].max_gaps_s, expected);
-    EXPECT_EQ(found.samples.devices[1].max_gaps_s, (std::vector<double>{8, 7, 8, 0, 0}));
+    EXPECT_EQ(found.samples.devices[1].max_gaps_s, of_other);
 
     request.most_devices = 1;
     found = read_text(kHeader + fmt::format("{}", fmt::join(rows, "")), request);
@@ -204,6 +207,20 @@ TEST(PackageSamples, ReadWholeNumbersAsPythonDoes) {
         << cell;
     EXPECT_EQ(read_text(fmt::format("{}1,150,0,a,{},U,5\r\n", kHeader, cell)).samples.rows, 0u)
         << cell;
+  }
+}
+
+// 2^64 + 5 is no 5, however many rows were read at once before.
+TEST(PackageSamples, TakeNoScrapeForAnotherThatIsTooLarge) {
+  for (const char* const scrape :
+       {"18446744073709551621", "184467440737095516170000000000000005"}) {
+    std::string text = kHeader;
+    for (int i = 0; i < 5; ++i) text += row(150 + i, i, "a,0", "1");
+    text += fmt::format("1,155,{},a,0,GPU-a,1\r\n", scrape);
+    const Found found = read_text(text + row(156, 6, "a,0", "1"));
+    EXPECT_EQ(found.samples.rows, 6u) << scrape;
+    EXPECT_EQ(found.samples.malformed.in_band, 1u) << scrape;
+    EXPECT_EQ(found.samples.last_scrape, 6) << scrape;
   }
 }
 

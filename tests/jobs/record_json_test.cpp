@@ -1,5 +1,7 @@
 #include "aggregate_power/jobs/record_json.h"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
@@ -11,7 +13,7 @@ TEST(JsonObject, KeepsItsMembersInTheirOrder) {
   object.set("b", 1);
   object.set("a", nullptr);
   object.set("c", "x");
-  EXPECT_EQ(object.take().dump(), R"({"b":1,"a":null,"c":"x"})");
+  EXPECT_EQ(std::move(object).take().dump(), R"({"b":1,"a":null,"c":"x"})");
 }
 
 TEST(JsonObject, KeepsTheLastValueOfAKeyInItsFirstPlace) {
@@ -19,7 +21,7 @@ TEST(JsonObject, KeepsTheLastValueOfAKeyInItsFirstPlace) {
   object.set("a", 1);
   object.set("b", 2);
   object.set("a", 3);
-  EXPECT_EQ(object.take().dump(), R"({"a":3,"b":2})");
+  EXPECT_EQ(std::move(object).take().dump(), R"({"a":3,"b":2})");
 }
 
 }  // namespace

@@ -17,8 +17,18 @@ SidecarContent sound() {
   content.integration_method = kTrapezoidMethod;
   content.integration.expected_num_gpus = 2;
   content.integration.gpu_ids = {"0", "GPU-a"};
-  content.integration.gpus = {{11, 1, 5000, 1000, 1010, true},
-                              {10, 1.5, 3000.25, 999.5, 1010.25, true}};
+  content.integration.gpus = {{.samples = 11,
+                               .max_sample_gap_s = 1,
+                               .energy_j = 5000,
+                               .first_unix_s = 1000,
+                               .last_unix_s = 1010,
+                               .bracketed = true},
+                              {.samples = 10,
+                               .max_sample_gap_s = 1.5,
+                               .energy_j = 3000.25,
+                               .first_unix_s = 999.5,
+                               .last_unix_s = 1010.25,
+                               .bracketed = true}};
   content.integration.issues = {std::nullopt, std::nullopt};
   content.metrics = {{"avg_power_w", 3, 400.0125},
                      {"joules_per_total_token", 6, 1.0666666666666667}};

@@ -17,6 +17,7 @@ namespace aggregate_power {
 
 inline constexpr double kDefaultMaxSampleGapS = 3.0;
 
+// First what each sample changes.
 struct DeviceEnergy {
   std::uint64_t samples = 0;    // distinct stamps
   double max_sample_gap_s = 0;  // between neighbours from the last sample at or before the start to

@@ -24,7 +24,7 @@ struct PackageSample {
   double gpu_util_pct = 0;  // of version 2, where the exporter said it; else NaN
   std::int64_t scrape = 0;
   std::uint32_t device = 0;  // index into PackageSamples::devices
-  std::uint32_t uuid = 0;    // a number for each
+  std::uint32_t uuid = 0;    // the same number: the same UUID
 };
 
 // A GPU as it shows in the samples.
@@ -65,11 +65,11 @@ struct PackageSamplesRequest {
   std::vector<Window> windows;  // sorted by their start; whose gaps are wanted
   // Gaps take memory for each device and window: those of more devices are not wanted.
   std::size_t most_devices = 1 << 20;
-  // Gets the samples, those of each device in the order of time. Neither of the two may be empty.
+  // Gets the samples, those of each device in the order of time.
   std::function<void(std::span<const PackageSample>)> take;
   // All begins anew: rows out of order are read again, sorted, in memory that grows with the file,
   // while others need none.
-  std::function<void()> start_over;
+  std::function<void()> start_over = [] {};
 };
 
 // Never throws for what is wrong with the file.

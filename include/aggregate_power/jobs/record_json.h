@@ -34,7 +34,7 @@ class JsonObject {
       members_.data()[place->second].second = std::move(value);
     }
   }
-  Json take() { return std::move(members_); }
+  Json take() && { return std::move(members_); }
 
  private:
   Json::object_t members_;
