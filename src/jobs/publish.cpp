@@ -111,8 +111,10 @@ bool is_below_any(const std::vector<std::string>& folders, const std::string& pa
 }
 
 std::ptrdiff_t count_same(const std::vector<std::string>& inputs, const std::string& path) {
-  return std::ranges::count_if(inputs,
-                               [&](const auto& input) { return is_same_file(input, path); });
+  const std::string identity = file_identity(path);
+  return std::ranges::count_if(inputs, [&](const std::string& input) {
+    return input == path || file_identity(input) == identity;
+  });
 }
 
 // Why the audit record must not be written where it shall be; empty: it may.
