@@ -12,6 +12,7 @@
 #include "aggregate_power/analysis/clock_offset.h"
 #include "aggregate_power/analysis/fleet_power.h"
 #include "aggregate_power/base/file.h"
+#include "aggregate_power/base/parallel.h"
 #include "aggregate_power/base/unicode.h"
 #include "aggregate_power/inputs/benchmark.h"
 #include "aggregate_power/jobs/extended.h"
@@ -22,6 +23,8 @@
 
 namespace aggregate_power {
 namespace {
+
+constexpr std::size_t kMostThreads = 8;  // more would wait for memory
 
 class HostsRun {
  public:
@@ -62,10 +65,14 @@ class HostsRun {
   }
 
   void read_hosts() {
+    std::vector<HostReading> readings(request_.hosts.size());
+    in_parallel(readings.size(), kMostThreads, [&](std::size_t i) {
+      const HostFile& file = request_.hosts[i];
+      readings[i] = read_host(file, *content_.benchmark, options_for(file.host));
+    });
     std::vector<Reasons> identity_faults;
-    for (const HostFile& file : request_.hosts) {
-      HostReading reading = read_host(file, *content_.benchmark, options_for(file.host));
-      add_of_host(file.host, reading.finding.reasons);
+    for (HostReading& reading : readings) {
+      add_of_host(reading.finding.host, reading.finding.reasons);
       hosts_.push_back(std::move(reading.finding));
       edges_.push_back(reading.edges);
       identity_faults.push_back(std::move(reading.identity_faults));
