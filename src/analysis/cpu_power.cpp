@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/analysis/integrate.h"
+#include "aggregate_power/base/regex.h"
 #include "aggregate_power/base/unicode.h"
 
 namespace aggregate_power {
@@ -70,8 +71,9 @@ std::optional<CpuSensor> cpu_sensor(std::string_view recorded_name) {
   constexpr std::size_t kLongestName = 256;  // the library's matcher recurses once per character
   if (recorded_name.size() > kLongestName) return std::nullopt;
   constexpr auto kOptions = std::regex::icase | std::regex::nosubs;
-  static const std::regex module_name(R"(\bModule\s+Power\s+Socket\s+\d+\b)", kOptions);
-  static const std::regex grace_name(
+  static const std::regex module_name =
+      compiled_regex(R"(\bModule\s+Power\s+Socket\s+\d+\b)", kOptions);
+  static const std::regex grace_name = compiled_regex(
       R"(\b(Grace\s+Power|Total(\s+Input)?\s+Power(\s+in\s+uW)?)\s+Socket\s+\d+\b)", kOptions);
   const auto has = [&](const std::regex& pattern) {
     return std::regex_search(recorded_name.begin(), recorded_name.end(), pattern);

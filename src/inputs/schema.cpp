@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "aggregate_power/base/regex.h"
 #include "aggregate_power/base/unicode.h"
 
 namespace aggregate_power {
@@ -129,7 +130,7 @@ bool matches(std::string_view name, const char* pattern) {
   // Compiled when first needed: most files need few of them, and compiling is what takes time.
   thread_local std::map<const char*, std::regex> compiled;
   auto [at, is_new] = compiled.try_emplace(pattern);
-  if (is_new) at->second = std::regex(pattern, std::regex::nosubs);
+  if (is_new) at->second = compiled_regex(pattern, std::regex::nosubs);
   const std::string lower = lower_ascii(name);
   return std::regex_match(lower, at->second);
 }
