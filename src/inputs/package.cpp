@@ -449,8 +449,10 @@ Package recompute_package(const PackagePlace& place, const PackageContent& conte
                                       wanted->end_unix_s + kPackageMaxSampleGapS}
                              : Window{};
   std::ranges::sort(spans, {}, start_and_end);
-  const auto repeated = std::ranges::unique(spans, {}, start_and_end);
-  spans.erase(repeated.begin(), repeated.end());
+  const auto is_same = [](const Window& a, const Window& b) {
+    return start_and_end(a) == start_and_end(b);
+  };
+  spans.erase(std::unique(spans.begin(), spans.end(), is_same), spans.end());
   const auto begin = [&] {
     if (wanted && request.begin) request.begin(*wanted);
   };
