@@ -36,21 +36,10 @@ find scripts tests -name '*.sh' | sort | xargs shellcheck || fail "shellcheck"
 echo "check: warnings as errors, address and undefined-behaviour sanitizers"
 dev=$PWD/build-dev
 if { cmake -S . -B "$dev" -G Ninja -DPOWER_DEV=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ && cmake --build "$dev"; } >"$log" 2>&1; then
-  "$dev/tests/aggregate-power-tests" >"$log" 2>&1 || { tail -n 100 "$log" >&2; fail "tests under the sanitizers"; }
-  AGGREGATE_POWER=$dev/aggregate-power python3 tests/cases/cases_test.py >"$log" 2>&1 ||
-    { tail -n 100 "$log" >&2; fail "cases under the sanitizers"; }
-  AGGREGATE_POWER=$dev/aggregate-power python3 tests/agentic/random_test.py >"$log" 2>&1 ||
-    { tail -n 100 "$log" >&2; fail "agentic runs under the sanitizers"; }
-  AGGREGATE_POWER_SANITIZED=$dev/aggregate-power AGGREGATE_POWER=$dev/aggregate-power \
-    python3 tests/faults/mutate_test.py >"$log" 2>&1 ||
-    { tail -n 100 "$log" >&2; fail "damaged files under the sanitizers"; }
-  AGGREGATE_POWER_SANITIZED=$dev/aggregate-power AGGREGATE_POWER=$dev/aggregate-power \
-    python3 tests/backfill/backfill_test.py --runs 300 --kills 3 >"$log" 2>&1 ||
-    { tail -n 100 "$log" >&2; fail "backfills under the sanitizers"; }
-  for program in tests/multinode/package*_test.py; do
-    AGGREGATE_POWER=$dev/aggregate-power python3 "$program" >"$log" 2>&1 ||
-      { tail -n 100 "$log" >&2; fail "$program under the sanitizers"; }
-  done
+  AGGREGATE_POWER=$dev/aggregate-power AGGREGATE_POWER_SANITIZED=$dev/aggregate-power sh tests/run_tests.sh \
+    "$dev/tests/aggregate-power-tests" tests/multinode/*_test.py 'tests/backfill/backfill_test.py --runs 300 --kills 3' \
+    tests/faults/mutate_test.py tests/agentic/random_test.py tests/cases/cases_test.py >"$log" 2>&1 ||
+    { cat "$log" >&2; fail "tests under the sanitizers"; }
   echo "check: fuzzing"
   [ "${1:-}" = --long ] && seconds=3600 || seconds=10
   sh tests/fuzz/run.sh "$seconds" >"$log" 2>&1 || { tail -n 60 "$log" >&2; fail "fuzzing"; }

@@ -1,0 +1,37 @@
+#!/bin/sh
+# Runs programs of tests, as many at a time as there are processors, and adds up what they count.
+# usage: tests/run_tests.sh 'PROGRAM [ARGUMENT...]'...
+# A program prints "N passed, N failed" at its end, or what GoogleTest does. Shows the output of those
+# that failed. The last line is "N passed, N failed"; the exit status is 0 when none failed.
+set -eu
+case "${1:-}" in -h | --help) sed -n '2,5s/^# //p' "$0"; exit 0 ;; esac
+
+if [ "${1:-}" = --one ]; then
+  results=$2
+  program=$3
+  log=$(mktemp "$results/log.XXXXXX")
+  case $program in *.py | *.py\ *) start='python3' ;; *.sh | *.sh\ *) start='sh' ;; *) start= ;; esac
+  status=0
+  # shellcheck disable=SC2086 # the program's arguments are meant to be split
+  $start $program >"$log" 2>&1 || status=$?
+  good=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) tests\{0,1\}.*/\1/p; s/^\([0-9]*\) passed, [0-9]* failed.*/\1/p' "$log" | tail -n 1)
+  bad=$(sed -n 's/^ *\([0-9]*\) FAILED TESTS\{0,1\}$/\1/p; s/^[0-9]* passed, \([0-9]*\) failed.*/\1/p' "$log" | tail -n 1)
+  [ -n "$good" ] || good=0
+  [ -n "$bad" ] || bad=0
+  # One that broke off, or counted nothing, failed.
+  if [ "$bad" -eq 0 ] && { [ "$status" -ne 0 ] || [ "$good" -eq 0 ]; }; then bad=1; fi
+  echo "$good $bad" >>"$results/counts"
+  {
+    echo "$good passed, $bad failed: $program"
+    [ "$bad" -eq 0 ] || cat "$log"
+  } >"$log.told"
+  cat "$log.told"
+  exit 0
+fi
+
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+: >"$results/counts"
+printf '%s\0' "$@" | xargs -0 -P "$(nproc)" -I '{}' sh "$0" --one "$results" '{}' || :
+awk -v programs=$# '{ passed += $1; failed += $2 }
+  END { failed += programs - NR; printf "%d passed, %d failed\n", passed, failed; exit (failed > 0) }' "$results/counts"
