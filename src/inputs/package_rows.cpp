@@ -193,14 +193,15 @@ void PackageRows::read_known() {
   const char* const begin = ahead.data();
   const char* const end = begin + ahead.size();
   const char* at = begin;
-  while (batch_size_ < kBatchRows) {
-    const char* const behind = read_known_row(at, end, batch_[batch_size_]);
+  const std::size_t size_before = batch_size_;
+  for (PackageSample& row : std::span(batch_).first(kBatchRows).subspan(batch_size_)) {
+    const char* const behind = read_known_row(at, end, row);
     if (behind == nullptr) break;
     at = behind;
     ++batch_size_;
-    ++row_;
   }
   if (at == begin) return;
+  row_ += batch_size_ - size_before;
   csv_->skip(static_cast<std::size_t>(at - begin));
   rows_at_once_ = 1;
 }

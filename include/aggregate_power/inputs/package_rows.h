@@ -32,7 +32,7 @@ class SpelledDevices {
 
   // The rows of one scrape mostly follow each other as those of the last one did. Not when empty().
   const Entry& expected() const { return entries_[expected_]; }
-  void pass() { expected_ = expected_ + 1 == entries_.size() ? 0 : expected_ + 1; }
+  void pass() { expected_ = &expected() == &entries_.back() ? 0 : expected_ + 1; }
   bool empty() const { return entries_.empty(); }
   // The cells of host, index and uuid, each with the comma behind it, where that means this device
   // wherever it stands in a row, and it is sound; else empty.
