@@ -32,7 +32,7 @@ struct Texts {
   std::string bench_result;
   std::string validation_result;
   std::string expected_num_gpus;
-  std::string timezone;
+  TelemetryOptionTexts telemetry;
   RunOptionTexts run;
 };
 
@@ -113,7 +113,8 @@ HostsRequest hosts_request_of(const Texts& texts) {
   request.validation_result = path_of(texts.validation_result);
   request.expected_num_gpus = python_int(texts.expected_num_gpus);
   request.max_sample_gap_s = *python_float(texts.run.max_sample_gap);
-  request.zone = zone_of(texts.timezone);
+  request.columns = texts.telemetry.columns;
+  request.zone = zone_of(texts.telemetry.timezone);
   set_run_options(request, texts.run);
   return request;
 }
@@ -145,8 +146,10 @@ void refuse_mixture(const CLI::App& app, bool of_hosts) {
                                         "--prefill-gpus",   "--decode-gpus",
                                         "--aggregate-gpus", "--expected-producer-sha",
                                         "--salvage",        "--expected-cpu-source"};
-  constexpr const char* kOfHosts[] = {"--role", "--clock-offset", "--expected-num-gpus",
-                                      "--max-sample-gap", "--timezone"};
+  constexpr const char* kOfHosts[] = {
+      "--role",           "--clock-offset",     "--expected-num-gpus",
+      "--max-sample-gap", "--timestamp-column", "--power-column",
+      "--device-column",  "--timezone"};
   const auto refuse = [&](std::span<const char* const> options, const char* why) {
     for (const char* const option : options) {
       if (app.count(option) > 0) throw Error(fmt::format("{}: {}", option, why));
@@ -244,17 +247,14 @@ Command multinode_command() {
   add_option(app, "--validation-result", texts->validation_result,
              "Audit record (default: power_validation_STEM.json beside the benchmark result)")
       ->type_name("FILE");
-  add_option(app, "--expected-num-gpus", texts->expected_num_gpus,
-             "GPUs that the run used, on all hosts together")
+  add_option(
+      app, "--expected-num-gpus", texts->expected_num_gpus,
+      "GPUs that the run used, on all hosts together: without it a host that is not there is "
+      "not missed")
       ->type_name("N")
       ->check(whole_number());
   add_max_sample_gap(app, texts->run);
-  add_option(app, "--timezone", texts->timezone,
-             "What stamps without an offset mean, on every host: local, UTC, +HH:MM, -HH:MM or "
-             "Area/City (default: timestamp_timezone of STEM_context.json beside each file, else "
-             "local)")
-      ->type_name("ZONE");
-  command.words["--timezone"] = {"local", "UTC"};
+  add_telemetry_options(command, texts->telemetry);  // of every host
   add_outcome_options(app, texts->run,
                       "Also the percentiles of power, the audit summary and the workers that "
                       "today's dashboard takes");

@@ -63,7 +63,7 @@ LoadEdges corrected(LoadEdges edges, double clock_offset_s) {
 class HostReader {
  public:
   HostReader(const HostFile& file, const HostReadingOptions& options)
-      : options_(options), recording_(file.csv, options.zone, {}) {
+      : options_(options), recording_(file.csv, options.zone, options.columns) {
     host_.host = file.host;
     host_.csv = file.csv;
     host_.clock_offset_s = options.clock_offset_s;

@@ -89,8 +89,8 @@ class HostsRun {
   HostReadingOptions options_for(const std::string& host) const {
     const auto offset = request_.clock_offsets_s.find(host);
     const bool has_offset = offset != request_.clock_offsets_s.end();
-    return {request_.max_sample_gap_s, has_offset ? offset->second : 0, request_.zone,
-            request_.extended};
+    return {request_.max_sample_gap_s, has_offset ? offset->second : 0, request_.columns,
+            request_.zone, request_.extended};
   }
 
   void add_of_host(const std::string& host, const Reasons& found) {
@@ -148,18 +148,44 @@ class HostsRun {
 
   void estimate_clocks() {
     const auto estimates = estimate_clock_offsets(edges_);
+    const bool has_load = std::ranges::any_of(
+        edges_, [](const LoadEdges& edges) { return edges.rise && edges.fall; });
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
       hosts_[i].clock_estimate = estimates[i];
-      if (!estimates[i] || !estimates[i]->is_large(edges_[i].interval_s)) continue;
-      const double late_s = -estimates[i]->offset_s;
-      warnings_.push_back(fmt::format(
-          "{}: clock_offset: the load comes and goes {:.6g} s {} than on the other hosts (give or "
-          "take {:.6g} s); if its clock is wrong, pass --clock-offset {}",
-          printable(hosts_[i].host), std::abs(late_s), late_s > 0 ? "later" : "earlier",
-          estimates[i]->uncertainty_s,
-          shell_word(fmt::format("{}={:.6g}", printable(hosts_[i].host),
-                                 hosts_[i].clock_offset_s + estimates[i]->offset_s))));
+      if (estimates[i] && estimates[i]->is_large(edges_[i].interval_s)) {
+        warn_of_clock(i, estimates);
+      } else if (has_load && !edges_[i].rise && !edges_[i].fall && !hosts_[i].gpus.empty()) {
+        warnings_.push_back(fmt::format(
+            "{}: clock_offset: no load comes or goes within {:.0f} s of the window's start and "
+            "end, as it does on others; unless it did not work, its clock or its zone is wrong",
+            printable(hosts_[i].host), LoadEdgeFinder::kNear_s));
+      }
     }
+  }
+
+  void warn_of_clock(std::size_t i, std::span<const std::optional<ClockOffset>> estimates) {
+    const ClockOffset& estimate = *estimates[i];
+    const auto remedy = [&](std::size_t host, double offset_s) {
+      return "--clock-offset " + shell_word(fmt::format("{}={:.6g}", printable(hosts_[host].host),
+                                                        hosts_[host].clock_offset_s + offset_s));
+    };
+    // Of two hosts nothing tells whose clock is wrong.
+    std::vector<std::size_t> others;
+    for (std::size_t k = 0; k < estimates.size(); ++k) {
+      if (estimates[k] && k != i) others.push_back(k);
+    }
+    const bool are_two = others.size() == 1;
+    const std::string other = printable(hosts_[others.at(0)].host);
+    std::string advice =
+        fmt::format("if its clock is wrong, pass {}", remedy(i, estimate.offset_s));
+    if (are_two) {
+      advice += fmt::format("; if that of {} is, {}", other, remedy(others[0], -estimate.offset_s));
+    }
+    const double late_s = -estimate.offset_s;
+    warnings_.push_back(fmt::format(
+        "{}: clock_offset: the load comes and goes {:.6g} s {} than {} (give or take {:.6g} s); {}",
+        printable(hosts_[i].host), std::abs(late_s), late_s > 0 ? "later" : "earlier",
+        are_two ? "on " + other : "on the other hosts", estimate.uncertainty_s, advice));
   }
 
   void work_out_metrics() {

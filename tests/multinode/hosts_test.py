@@ -665,14 +665,50 @@ def test_an_offset_is_estimated_and_not_applied(folder):
     estimates = folder.record["clock_offset_estimates"]
     same((0.0, -5.0), (estimates["a"]["offset_s"], estimates["b"]["offset_s"]))
     assert estimates["b"]["uncertainty_s"] <= 3, estimates
-    is_in("aggregate-power: b: clock_offset: the load comes and goes 5 s later than on the other hosts", folder.err)
-    is_in("pass --clock-offset b=-5\n", folder.err)
+    is_in("aggregate-power: b: clock_offset: the load comes and goes 5 s later than on a (give or take", folder.err)
+    is_in("if its clock is wrong, pass --clock-offset b=-5; if that of a is, --clock-offset a=5\n", folder.err)
     same(0.0, folder.record["computed_from"]["hosts"]["b"]["clock_offset_s"])
     folder.hosts("--clock-offset", "b=-2")
     same(-3.0, folder.record["clock_offset_estimates"]["b"]["offset_s"])  # what is left of it
-    is_in("pass --clock-offset b=-5\n", folder.err)
+    is_in("pass --clock-offset b=-5; if that of a is, --clock-offset a=3\n", folder.err)
     folder.call("--host", "a=a.csv", "--host", "the b=b.csv")
-    is_in("pass --clock-offset 'the b=-5'\n", folder.err)
+    is_in("pass --clock-offset 'the b=-5'; if that of a is, --clock-offset a=5\n", folder.err)
+
+
+def test_columns_that_no_header_rule_finds_are_named(folder):
+    """As the remedy says; for every host."""
+    odd = {host: rows(watts).replace("timestamp,index,power.draw [W]", "t,n,p") for host, watts in WATTS.items()}
+    for host, text in odd.items():
+        folder.write(f"{host}.csv", text)
+    is_in("--power-column", folder.hosts().err)
+    named = ("--timestamp-column", "t", "--power-column", "p", "--device-column", "n")
+    energy = folder.hosts(*named).record["per_gpu_energy_j"]
+    same("", folder.err)
+    for host, watts in WATTS.items():
+        folder.write(f"{host}.csv", rows(watts))
+    same(folder.hosts().record["per_gpu_energy_j"], energy)
+    folder.call("--power-dir", "none", "--aggregate-gpus", "1", "--power-column", "p")
+    same(2, folder.status)
+    is_in("--power-column: is for --host or --nodes, not for a dcgm-power package", folder.err)
+
+
+def test_of_three_hosts_the_one_that_differs_is_named(folder):
+    for host, late in (("a", 0), ("b", 5), ("c", 0)):
+        folder.write(f"{host}.csv", rows({"0": load(100, 500, late=late)}, first=START - 20, last=START + LENGTH + 20))
+    folder.call("--host", "a=a.csv", "--host", "b=b.csv", "--host", "c=c.csv")
+    is_in("aggregate-power: b: clock_offset: the load comes and goes 5 s later than on the other hosts", folder.err)
+    is_in("pass --clock-offset b=-5\n", folder.err)
+
+
+def test_a_host_without_the_load_of_the_others_is_told(folder):
+    """Its clock may be an hour off, and its recording long enough to hold the window all the same."""
+    folder.write("a.csv", rows({"0": load(100, 500)}, first=START - 20, last=START + LENGTH + 20))
+    folder.write("b.csv", rows({"0": lambda at: 100.0}, first=START - 20, last=START + LENGTH + 20))
+    folder.hosts()
+    same(1, folder.aggregate["power_valid"])
+    same({"a": None, "b": None}, folder.record["clock_offset_estimates"])
+    is_in("aggregate-power: b: clock_offset: no load comes or goes within 30 s of the window's start and end, "
+          "as it does on others; unless it did not work, its clock or its zone is wrong\n", folder.err)
 
 
 def test_no_edge_no_estimate(folder):

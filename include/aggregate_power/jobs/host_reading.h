@@ -9,6 +9,7 @@
 #include "aggregate_power/base/time.h"
 #include "aggregate_power/inputs/benchmark.h"
 #include "aggregate_power/inputs/reason.h"
+#include "aggregate_power/inputs/schema.h"
 #include "aggregate_power/jobs/hosts_record.h"
 #include "aggregate_power/jobs/node_folders.h"
 
@@ -17,6 +18,7 @@ namespace aggregate_power {
 struct HostReadingOptions {
   double max_sample_gap_s = 0;
   double clock_offset_s = 0;  // to be added to the host's stamps
+  ColumnNames columns;
   std::optional<Zone> zone;
   bool extended = false;
 };

@@ -9,6 +9,7 @@
 
 #include "aggregate_power/analysis/integrate.h"
 #include "aggregate_power/base/time.h"
+#include "aggregate_power/inputs/schema.h"
 #include "aggregate_power/jobs/deliver.h"
 #include "aggregate_power/jobs/node_folders.h"
 #include "aggregate_power/jobs/roles.h"
@@ -29,6 +30,7 @@ struct HostsRequest {
   bool extended = false;  // the consumer's further keys too
   bool require_power = false;
   bool dry_run = false;
+  ColumnNames columns;  // of every host, as is the zone
   std::optional<Zone> zone;
 };
 
