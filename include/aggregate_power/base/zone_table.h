@@ -1,0 +1,31 @@
+// What the clocks of the world showed: the tz database of 2015 to 2037, compiled in, so that every
+// machine decides alike.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace aggregate_power {
+
+// From `unix_s` on, a clock shows `offset_s` more than UTC.
+struct ClockChange {
+  std::int64_t unix_s = 0;
+  std::int32_t offset_s = 0;
+};
+
+// All changes of one clock. Zones whose clocks never differed share one history.
+struct ClockHistory {
+  std::string_view zone;             // the first of them by name: "Europe/Berlin"
+  std::vector<ClockChange> changes;  // never empty; the first holds for all time before the second
+
+  std::int32_t offset_at(double unix_s) const;
+  // After `begin_unix_s`, at `end_unix_s` at the latest.
+  std::span<const ClockChange> changes_between(double begin_unix_s, double end_unix_s) const;
+};
+
+// Those of all zones that people live in (zone.tab of the tz database).
+std::span<const ClockHistory> clock_histories();
+
+}  // namespace aggregate_power
