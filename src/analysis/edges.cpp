@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace aggregate_power {
 namespace {
@@ -40,16 +41,33 @@ std::size_t median_interval_s(const std::vector<std::size_t>& filled) {
   return median_of(std::move(distances));
 }
 
-// Standard deviation of a second's mean, from how much neighbours differ: edges do not count as
-// noise then.
-double noise_w(const PowerCurve& curve, const std::vector<std::size_t>& filled) {
+// Standard deviation of values, from how much neighbours differ: edges do not count as noise then.
+double deviation_of(const std::vector<double>& values) {
   std::vector<double> differences;
-  for (std::size_t i = 1; i < filled.size(); ++i) {
-    differences.push_back(
-        std::abs(mean_w(curve.seconds[filled[i]]) - mean_w(curve.seconds[filled[i - 1]])));
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    differences.push_back(std::abs(values[i] - values[i - 1]));
   }
   constexpr double kDeviationsInMedian = 0.6745;  // of a normal distribution
   return median_of(std::move(differences)) / kDeviationsInMedian / std::sqrt(2.0);
+}
+
+// Of a second's mean.
+double noise_w(const PowerCurve& curve, const std::vector<std::size_t>& filled) {
+  std::vector<double> means;
+  for (const std::size_t i : filled) means.push_back(mean_w(curve.seconds[i]));
+  return deviation_of(means);
+}
+
+// The means of stretches of `size` seconds from `begin` to `end`, each `step` after the one before;
+// of those that have readings in enough seconds.
+std::vector<double> block_means(const CurveSums& sums, std::ptrdiff_t begin, std::ptrdiff_t end,
+                                std::ptrdiff_t size, std::ptrdiff_t step) {
+  std::vector<double> means;
+  for (std::ptrdiff_t i = begin; i + size <= end; i += step) {
+    const CurveSums::Stretch stretch = sums.between(i, i + size);
+    if (stretch.filled >= kLeastFilled) means.push_back(stretch.mean_w);
+  }
+  return means;
 }
 
 // Both noises count: that of the recording, and that of these seconds.
@@ -129,7 +147,11 @@ Edges::Edges(const PowerCurve& curve, std::size_t most_side_s)
   const std::vector<std::size_t> filled = filled_seconds(curve);
   interval_s_ = median_interval_s(filled);
   if (filled.empty()) return;
+  first_filled_ = static_cast<std::ptrdiff_t>(filled.front());
+  last_filled_ = static_cast<std::ptrdiff_t>(filled.back());
   const double second_noise_w = noise_w(curve, filled);
+  find_holes(filled);
+  find_levels(second_noise_w);
   const auto side =
       static_cast<std::ptrdiff_t>(std::min(most_side_s, std::max<std::size_t>(6, 4 * interval_s_)));
 
@@ -144,6 +166,54 @@ Edges::Edges(const PowerCurve& curve, std::size_t most_side_s)
   }
   look_around(rises_);
   look_around(falls_);
+}
+
+// A hole is a pause of more than three intervals.
+void Edges::find_holes(const std::vector<std::size_t>& filled) {
+  constexpr std::size_t kShortestHole_s = 6;
+  const std::size_t longest_s = std::max(kShortestHole_s, 3 * interval_s_ + 1);
+  holes_before_.assign(rises_.size() + 1, 0);
+  for (std::size_t i = 1; i < filled.size(); ++i) {
+    if (filled[i] - filled[i - 1] <= longest_s) continue;
+    for (std::size_t j = filled[i - 1] + 1; j < filled[i]; ++j) holes_before_[j + 1] = 1;
+  }
+  std::partial_sum(holes_before_.begin(), holes_before_.end(), holes_before_.begin());
+}
+
+bool Edges::has_hole(std::ptrdiff_t begin, std::ptrdiff_t end) const {
+  const auto last = static_cast<std::ptrdiff_t>(holes_before_.size()) - 1;
+  if (last < 0) return false;
+  const auto before = [&](std::ptrdiff_t second) {
+    return holes_before_[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(second, 0, last))];
+  };
+  return before(std::max(begin, end)) > before(begin);
+}
+
+void Edges::find_levels(double second_noise_w) {
+  constexpr std::ptrdiff_t kBlock_s = 10;
+  const std::ptrdiff_t end = last_filled_ + 1;
+  const std::vector<double> longer =
+      block_means(sums_, first_filled_, end, 2 * kBlock_s, kBlock_s / 2);
+  const CurveSums::Stretch all = sums_.between(first_filled_, end);
+  extremes_ = {all.mean_w, all.mean_w};
+  if (!longer.empty()) {
+    const auto [lowest, highest] = std::ranges::minmax(longer);
+    extremes_ = {lowest, highest};
+  }
+  const double readings_in_block =
+      static_cast<double>(kBlock_s) / static_cast<double>(std::max<std::size_t>(interval_s_, 1));
+  block_noise_w_ =
+      std::max(deviation_of(block_means(sums_, first_filled_, end, kBlock_s, kBlock_s)),
+               second_noise_w / std::sqrt(std::max(readings_in_block, 1.0)));
+}
+
+bool Edges::has_clear_edge() const {
+  return std::ranges::any_of(rises_, &Edge::clear) || std::ranges::any_of(falls_, &Edge::clear);
+}
+
+Edge Edges::at(const std::vector<Edge>& edges, std::ptrdiff_t second) {
+  const bool is_known = second >= 0 && second < static_cast<std::ptrdiff_t>(edges.size());
+  return is_known ? edges[static_cast<std::size_t>(second)] : Edge{};
 }
 
 }  // namespace aggregate_power

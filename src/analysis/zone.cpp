@@ -1,21 +1,25 @@
-// UTC offsets by evidence.
+// What a recording says about the UTC offset of its stamps.
 #include "aggregate_power/analysis/zone.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace aggregate_power {
 namespace {
 
-constexpr std::int32_t kQuarter_s = 900;
-constexpr std::int32_t kFirstOffset_s = -12 * 3600;
-constexpr std::int32_t kLastOffset_s = 14 * 3600;
+using Standing = ZoneCandidate::Standing;
+using Stretch = CurveSums::Stretch;
+
+constexpr double kQuarter_s = 900;
+constexpr double kFarthestWest_s = -12 * 3600;
+constexpr double kFarthestEast_s = 14 * 3600;
 constexpr double kHour_s = 3600;
-constexpr double kOffsets = (kLastOffset_s - kFirstOffset_s) / kQuarter_s + 1;
 constexpr double kAround_s = 60;  // of the curve, beyond what any offset asks for
 
 // A clock that is turned shows in a jump of the step, and the interval to the next reading.
@@ -24,11 +28,20 @@ constexpr double kLongestPause_s = 15;
 constexpr double kDisorder_s = 60;
 
 constexpr std::size_t kLongestInterval_s = 5;
-// A load whose edges are only near the window's, or one of much less power, may be the right one if
-// it has such a share of the winner's edge.
-constexpr double kRivalShare = 0.1;
 // The mean power inside a window is so much of the way up from idle to the load.
 constexpr double kFilled = 0.4;
+// Power is up where it is above the recording's idle power by so much of what its strongest load
+// is; and by so many times the noise.
+constexpr double kUpShare = 0.05;
+constexpr double kUpNoises = 5;
+constexpr double kMostUpShare = 0.3;
+// A level that stands out of both its neighbourhoods by so many times the noise may be a load.
+constexpr double kContrastNoises = 4;
+constexpr double kLeastContrast_w = 1;
+constexpr std::ptrdiff_t kNeighbourhood_s = 20;
+constexpr std::ptrdiff_t kLongestEnd_s = 60;
+constexpr double kLeastOverlap_s = 3;
+constexpr const char* kNoneCovers = "the recording covers the window in no UTC offset";
 // How many offsets may be expected to fit by accident: with any rise and any fall; with loads as
 // long as the window.
 struct Accidents {
@@ -55,8 +68,8 @@ std::string why_unusable(Window window) {
 // goes on for an hour beyond the last offset.
 CurveGatherer gatherer_for(Window window) {
   if (!why_unusable(window).empty()) return {0, 0};
-  const double first_s = window.start_unix_s + kFirstOffset_s - kAround_s;
-  const double last_s = window.end_unix_s + kLastOffset_s + kHour_s + kAround_s;
+  const double first_s = window.start_unix_s + kFarthestWest_s - kAround_s;
+  const double last_s = window.end_unix_s + kFarthestEast_s + kHour_s + kAround_s;
   return {first_s, static_cast<std::size_t>(last_s - first_s)};
 }
 
@@ -78,11 +91,54 @@ double fitting_s(const Edges& edges, std::size_t duration_s, double height_w) {
   return seconds;
 }
 
+// Power of a whole recording, and what sets a load apart in it.
+struct Levels {
+  double idle_w = 0;
+  double up_w = 0;        // from here on power is not idle
+  double contrast_w = 0;  // between neighbours, from here on it is no noise
+};
+
+Levels levels_of(const Edges& edges) {
+  const auto [lowest_w, highest_w] = edges.extremes();
+  Levels levels;
+  levels.idle_w = lowest_w;
+  // Where power goes up and down all the time, that is no reason to take its ups for idle time.
+  const double range_w = highest_w - lowest_w;
+  levels.up_w = lowest_w + std::min(std::max(kUpNoises * edges.block_noise_w(), kUpShare * range_w),
+                                    kMostUpShare * range_w);
+  levels.contrast_w = std::max(kContrastNoises * edges.block_noise_w(), kLeastContrast_w);
+  return levels;
+}
+
+// The offset of a clock that is not turned during the window.
+std::optional<std::int32_t> steady_offset(const ClockHistory& history, Window window) {
+  const std::int32_t offset_s = history.offset_at(window.start_unix_s);
+  return history.offset_at(window.end_unix_s) == offset_s ? std::optional(offset_s) : std::nullopt;
+}
+
+std::set<std::int32_t> steady_offsets(Window window) {
+  std::set<std::int32_t> offsets;
+  for (const ClockHistory& history : clock_histories()) {
+    if (const auto offset_s = steady_offset(history, window)) offsets.insert(*offset_s);
+  }
+  return offsets;
+}
+
+bool has_step(const ClockHistory& history, const ZoneCandidate::Step& step) {
+  const auto at_s = static_cast<double>(step.unix_s);
+  return history.offset_at(at_s - 1) == step.offset_before_s &&
+         history.offset_at(at_s) == step.offset_after_s;
+}
+
 }  // namespace
 
 Zone ZoneCandidate::zone() const {
   return step ? Zone::stepping(step->offset_before_s, step->unix_s, step->offset_after_s)
               : Zone::fixed(offset_s);
+}
+
+bool ZoneCandidate::is_of(const ClockHistory& history, Window window) const {
+  return step ? has_step(history, *step) : steady_offset(history, window) == offset_s;
 }
 
 // A candidate, and where it has the window on the curve.
@@ -91,43 +147,78 @@ struct ZoneEvidence::Placed {
   Window window;
   Edge rise = {};
   Edge fall = {};
-  double inside_w = 0;
+  Stretch inside = {};
+  Stretch before = {};
+  Stretch after = {};
+  bool has_hole = false;
 
   double edge_w() const { return candidate.edge_w; }
+  bool fits() const { return candidate.standing == Standing::fits; }
+  // The lower of the two levels beside it, as far as they are known.
+  double beside_w() const {
+    if (before.filled == 0) return after.mean_w;
+    return after.filled == 0 ? before.mean_w : std::min(before.mean_w, after.mean_w);
+  }
 
   void measure(const PowerCurve& curve, const Edges& edges) {
     const std::ptrdiff_t start = std::llround(window.start_unix_s - curve.first_s);
     const std::ptrdiff_t end = std::llround(window.end_unix_s - curve.first_s);
     constexpr std::ptrdiff_t kIn = Edges::kInside_s;
-    rise = edges.rises()[static_cast<std::size_t>(start)];
-    fall = edges.falls()[static_cast<std::size_t>(end)];
-    inside_w = edges.sums().between(start + kIn, end - kIn).mean_w;
+    constexpr std::ptrdiff_t kOut = Edges::kOutside_s;
+    rise = edges.rise_at(start);
+    fall = edges.fall_at(end);
+    const CurveSums& sums = edges.sums();
+    inside = sums.between(start + kIn, end - kIn);
+    before = sums.between(start - kOut - kNeighbourhood_s, start - kOut);
+    after = sums.between(end + kOut, end + kOut + kNeighbourhood_s);
+    has_hole = edges.has_hole(start, end);
+    if (candidate.step && candidate.step->offset_after_s > candidate.step->offset_before_s) {
+      // The skipped hour is no hole.
+      const auto& [before_s, unix_s, after_s] = *candidate.step;
+      const std::ptrdiff_t step =
+          std::llround(static_cast<double>(unix_s + before_s) - curve.first_s);
+      has_hole = edges.has_hole(start, step) || edges.has_hole(step + after_s - before_s, end);
+    }
     candidate.edge_w = std::max(0.0F, std::min(rise.height_w, fall.height_w));
   }
 
-  bool fits() const { return fits(rise) && fits(fall); }
-
-  // Whether it may be the right one although the winner fits.
-  bool rivals(const Placed& winner) const {
-    // However weak its load is beside the winner's: the strong one may be another run's.
-    if (fits()) return true;
-    const double least_w = kRivalShare * winner.edge_w();
-    const bool rises = rise.highest_visible_near_w >= least_w;
-    const bool falls = fall.highest_visible_near_w >= least_w;
-    // One edge is enough if power is up all along: other loads may hide the second. But a step of
-    // the clock may let two candidates share an edge, and then the one with both is right.
-    const auto is_up = [&](const Edge& edge) { return is_filled(edge, least_w); };
-    return (rises && falls) ||
-           (rises && is_up(rise) && window.start_unix_s != winner.window.start_unix_s) ||
-           (falls && is_up(fall) && window.end_unix_s != winner.window.end_unix_s);
+  void judge(const PowerCurve& curve, const Edges& edges, const Levels& levels) {
+    const bool has_edges = is_edge(rise) && is_edge(fall);
+    if (candidate.covers && !has_hole && has_edges && contrast_w() >= levels.contrast_w) {
+      candidate.standing = Standing::fits;
+    } else if (has_edges || contrast_w() >= levels.contrast_w || is_up(curve, edges, levels)) {
+      candidate.standing = Standing::possible;
+    }
   }
 
  private:
   // Between the rise of one load and the fall of another there may be nothing.
-  bool is_filled(const Edge& edge, double height_w) const {
-    return inside_w >= edge.idle_w + kFilled * height_w;
+  bool is_edge(const Edge& edge) const {
+    return edge.sits() && inside.mean_w >= edge.idle_w + kFilled * edge.height_w;
   }
-  bool fits(const Edge& edge) const { return edge.sits() && is_filled(edge, edge.height_w); }
+
+  // How far the window's level is above both its neighbourhoods.
+  double contrast_w() const {
+    if (inside.filled == 0 || before.filled == 0 || after.filled == 0) return 0;
+    return inside.mean_w - std::max(before.mean_w, after.mean_w);
+  }
+
+  // Whether power is up at both ends of what the recording has of the window, as far as that can be
+  // told. A recording that begins or ends inside the window may have been late, or have died.
+  bool is_up(const PowerCurve& curve, const Edges& edges, const Levels& levels) const {
+    const std::ptrdiff_t start = std::llround(window.start_unix_s - curve.first_s);
+    const std::ptrdiff_t end = std::llround(window.end_unix_s - curve.first_s);
+    const std::ptrdiff_t begin =
+        std::max(start + static_cast<std::ptrdiff_t>(Edges::kInside_s), edges.first_filled());
+    const std::ptrdiff_t stop =
+        std::min(end - static_cast<std::ptrdiff_t>(Edges::kInside_s), edges.last_filled() + 1);
+    const std::ptrdiff_t side = std::clamp<std::ptrdiff_t>((stop - begin) / 4, 1, kLongestEnd_s);
+    const auto is_high = [&](const Stretch& stretch) {
+      return stretch.filled == 0 || stretch.mean_w >= levels.up_w;
+    };
+    return is_high(edges.sums().between(begin, begin + side)) &&
+           is_high(edges.sums().between(stop - side, stop));
+  }
 };
 
 ZoneEvidence::ZoneEvidence(Window window)
@@ -172,14 +263,26 @@ void ZoneEvidence::notice_jump(Clock& clock, double wall_s) {
                   std::max(shown_twice_.end_unix_s, before_s + clock.turned_back_s)};
 }
 
-std::vector<ZoneEvidence::Placed> ZoneEvidence::covering() const {
+std::vector<ZoneEvidence::Placed> ZoneEvidence::placed() const {
   std::vector<Placed> placed;
+  const std::set<std::int32_t> steady = steady_offsets(window_);
   const auto place = [&](std::int32_t offset_s, Window window,
                          std::optional<ZoneCandidate::Step> step) {
-    if (first_s_ > window.start_unix_s || last_s_ < window.end_unix_s) return;
-    placed.push_back({.candidate = {.offset_s = offset_s, .step = step}, .window = window});
+    const ZoneCandidate candidate{.offset_s = offset_s, .step = step};
+    const bool is_real =
+        step ? std::ranges::any_of(clock_histories(),
+                                   [&](const auto& history) { return has_step(history, *step); })
+             : steady.contains(offset_s);
+    const double overlap_s =
+        std::min(last_s_, window.end_unix_s) - std::max(first_s_, window.start_unix_s);
+    if (!is_real || overlap_s < kLeastOverlap_s) return;
+    placed.push_back({.candidate = candidate, .window = window});
+    ZoneCandidate& added = placed.back().candidate;
+    added.covers = first_s_ <= window.start_unix_s && last_s_ >= window.end_unix_s;
+    added.last_unix_s = last_unix_s(added);
   };
-  for (std::int32_t offset_s = kFirstOffset_s; offset_s <= kLastOffset_s; offset_s += kQuarter_s) {
+  for (double east_s = kFarthestWest_s; east_s <= kFarthestEast_s; east_s += kQuarter_s) {
+    const auto offset_s = static_cast<std::int32_t>(east_s);
     const Window wall{window_.start_unix_s + offset_s, window_.end_unix_s + offset_s};
     if (!step_) {
       place(offset_s, wall, {});
@@ -204,6 +307,14 @@ std::vector<ZoneEvidence::Placed> ZoneEvidence::covering() const {
   return placed;
 }
 
+double ZoneEvidence::last_unix_s(const ZoneCandidate& candidate) const {
+  if (!candidate.step) return last_s_ - candidate.offset_s;
+  // The curve goes on as if a clock had not been turned back.
+  const bool is_forward = candidate.step->offset_after_s > candidate.step->offset_before_s;
+  const bool is_after = is_forward && step_ && last_s_ >= step_->at_s;
+  return last_s_ - (is_after ? candidate.step->offset_after_s : candidate.step->offset_before_s);
+}
+
 // Doubt that comes from the recording's clock.
 std::string ZoneEvidence::doubt_about(const Placed& placed) const {
   if (more_steps_) return "the recording's clock jumps by an hour more than once";
@@ -218,70 +329,91 @@ std::string ZoneEvidence::doubt_about(const Placed& placed) const {
 std::string ZoneEvidence::rivals_of(const Placed& best, const std::vector<Placed>& placed) {
   std::string rivals;
   for (const Placed& each : placed) {
-    if (&each == &best || !each.rivals(best)) continue;
+    if (&each == &best || each.candidate.standing == Standing::excluded) continue;
     rivals += fmt::format(", {}", offset_text(each.candidate.offset_s));
   }
   if (rivals.empty()) return {};
-  return fmt::format("more than one offset fits or nearly fits: {}{}",
-                     offset_text(best.candidate.offset_s), rivals);
+  return fmt::format("more than one offset is possible: {}{}", offset_text(best.candidate.offset_s),
+                     rivals);
 }
 
 // Whether an offset may well fit by accident.
-bool ZoneEvidence::is_common(const Placed& best, bool is_only_one, const Edges& edges) const {
+bool ZoneEvidence::is_common(const Placed& best, const std::vector<Placed>& placed,
+                             const Edges& edges) const {
   const double height_w = best.edge_w() / 2;
   const double duration_s = window_.duration_s();
   // So many offsets cover such a window in a recording so long, on average.
-  const double offsets = std::min((last_s_ - first_s_ - duration_s) / kQuarter_s, kOffsets);
+  const auto covering =
+      std::ranges::count_if(placed, [](const Placed& each) { return each.candidate.covers; });
+  const double offsets =
+      std::min((last_s_ - first_s_ - duration_s) / kQuarter_s, static_cast<double>(covering));
   const double by_accident =
       offsets * share_of(edges.rises(), height_w) * share_of(edges.falls(), height_w);
   const auto whole_s = static_cast<std::size_t>(std::llround(duration_s));
   const double by_loads_as_long = fitting_s(edges, whole_s, height_w) / kQuarter_s;
-  const Accidents& most = is_only_one ? kMostOfOne : kMostOfSeveral;
+  const Accidents& most = covering == 1 ? kMostOfOne : kMostOfSeveral;
   return by_accident > most.any || by_loads_as_long > most.loads_as_long;
 }
 
-// `placed` in order of their edges.
-ZoneFinding ZoneEvidence::judge(const std::vector<Placed>& placed, const Edges& edges) const {
-  ZoneFinding finding;
-  for (const Placed& each : placed) finding.left.push_back(each.candidate);
+// Why the edges do not tell the offset; empty: they do, it is that of `best`.
+std::string ZoneEvidence::why_not(const Placed* best, const std::vector<Placed>& placed,
+                                  const Edges& edges) const {
   if (edges.interval_s() > kLongestInterval_s) {
-    finding.why_none = fmt::format("readings are {} s apart, more than {} s", edges.interval_s(),
-                                   kLongestInterval_s);
-    return finding;
+    return fmt::format("readings are {} s apart, more than {} s", edges.interval_s(),
+                       kLongestInterval_s);
   }
-  const auto best = std::ranges::find_if(placed, [](const Placed& each) { return each.fits(); });
-  if (best == placed.end()) {
-    finding.why_none = "no edges of the load lie on the window's edges";
-    return finding;
+  if (best == nullptr) return "no edges of the load lie on the window's edges";
+  std::string why = best->candidate.doubt;
+  if (why.empty()) why = rivals_of(*best, placed);
+  if (why.empty() && is_common(*best, placed, edges)) {
+    why = "edges such as those on the window's edges are common in the recording";
   }
-  finding.why_none = doubt_about(*best);
-  if (finding.why_none.empty()) finding.why_none = rivals_of(*best, placed);
-  if (finding.why_none.empty() && is_common(*best, placed.size() == 1, edges)) {
-    finding.why_none = "edges such as those on the window's edges are common in the recording";
-  }
-  if (!finding.why_none.empty()) return finding;
-
-  finding.winner = best->candidate;
-  // No rival is higher, so the next in order is behind.
-  finding.margin = placed.size() < 2 ? 1 : 1 - placed[1].edge_w() / best->edge_w();
-  return finding;
+  return why;
 }
 
 ZoneFinding ZoneEvidence::finding() const {
-  if (!refusal_.empty()) return {.why_none = refusal_};
-  std::vector<Placed> placed = covering();
+  if (!refusal_.empty()) return {.why_no_edges = refusal_};
+  std::vector<Placed> placed = this->placed();
+  ZoneFinding finding;
+  finding.none_covers =
+      std::ranges::none_of(placed, [](const Placed& each) { return each.candidate.covers; });
+  if (placed.empty() && step_ && step_->forward_s < 0) {
+    return {.why_no_edges = "the recording's clock goes back when no zone's does"};
+  }
   if (placed.empty()) {
-    return {.why_none = "the recording covers the window in no UTC offset", .none_covers = true};
+    finding.why_no_edges = kNoneCovers;
+    return finding;
   }
 
   // What is measured of a load stays inside the window, and so far away from its edges.
   const auto most_side_s = static_cast<std::size_t>(window_.duration_s()) - 2 * Edges::kInside_s;
   const PowerCurve curve = curve_.curve();
   const Edges edges(curve, most_side_s);
-  for (Placed& each : placed) each.measure(curve, edges);
-  std::ranges::stable_sort(placed, std::greater(),
-                           [](const Placed& each) { return each.edge_w(); });
-  return judge(placed, edges);
+  const Levels levels = levels_of(edges);
+  for (Placed& each : placed) {
+    each.measure(curve, edges);
+    each.judge(curve, edges, levels);
+    each.candidate.doubt = doubt_about(each);
+  }
+  std::ranges::stable_sort(placed, std::greater(), [](const Placed& each) {
+    return std::pair(each.candidate.covers, each.edge_w());
+  });
+  for (const Placed& each : placed) finding.candidates.push_back(each.candidate);
+
+  const auto best = std::ranges::find_if(placed, &Placed::fits);
+  finding.why_no_edges = finding.none_covers
+                             ? kNoneCovers
+                             : why_not(best == placed.end() ? nullptr : &*best, placed, edges);
+  if (finding.why_no_edges.empty()) finding.by_edges = best->candidate;
+  const Placed& shown = best == placed.end() ? placed.front() : *best;
+  finding.idle_w = shown.beside_w();
+  finding.load_w = shown.inside.mean_w;
+  finding.last_shown_s = last_s_;
+  finding.is_flat = !edges.has_clear_edge();
+  const auto whole_s = static_cast<std::size_t>(std::llround(window_.duration_s()));
+  finding.has_load_elsewhere =
+      best == placed.end() && fitting_s(edges, whole_s, levels.up_w - levels.idle_w) > 0;
+  return finding;
 }
 
 }  // namespace aggregate_power

@@ -4,6 +4,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <locale.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <exception>
@@ -193,11 +194,21 @@ class ArchiveReader::Reader {
       refuse("holds a name that cannot be read here: this system has no locale C.UTF-8");
     }
     if (name == nullptr) refuse("is damaged: it says that a name is UTF-8, which it is not");
-    Member found{name, kind_of(entry), std::nullopt};
+    Member found{name, kind_of(entry), std::nullopt, written_ns(entry)};
     if (archive_entry_size_is_set(entry) != 0) {
       found.bytes = static_cast<std::uint64_t>(archive_entry_size(entry));
     }
     return found;
+  }
+
+  // The field of a zip that holds UTC mostly has the time of the last access beside it, which
+  // nothing else gives; libarchive does not say where the one time comes from.
+  std::optional<std::int64_t> written_ns(archive_entry* entry) const {
+    const bool is_utc = !is_zip_ || archive_entry_atime(entry) != 0;
+    if (!is_utc || archive_entry_mtime_is_set(entry) == 0) return std::nullopt;
+    struct stat found {};
+    found.st_mtim = {archive_entry_mtime(entry), archive_entry_mtime_nsec(entry)};
+    return facts_of(found).modified_ns;
   }
 
   // A tar ends with an empty block; libarchive also takes a cut between two members for the end.

@@ -47,6 +47,11 @@ class ArchiveTree : public Tree {
     return FileFacts{extent->bytes, modified_ns_};
   }
 
+  std::optional<std::int64_t> written_ns(const std::string& path) const override {
+    const auto extent = index_.find_file(path);
+    return extent ? extent->written_ns : std::nullopt;
+  }
+
   bool has_folder(const std::string& path) const override { return index_.has_folder(path); }
   bool is_link(const std::string&) const override { return false; }
   std::string resolved(const std::string& path) const override { return path; }
@@ -112,7 +117,7 @@ class ArchiveTree : public Tree {
   }
 
   Extent spooled(const Member& member, ArchiveReader& reader) {
-    Extent extent{spool_.size(), 0};
+    Extent extent{spool_.size(), 0, member.written_ns};
     // Told before any of it is written, so that a bomb takes no room.
     require_room(member.bytes.value_or(0));
     std::array<char, 65536> chunk;

@@ -60,6 +60,11 @@ class DiskTree : public Tree {
     }
   }
 
+  std::optional<std::int64_t> written_ns(const std::string& path) const override {
+    const auto facts = find_file(path);
+    return facts ? std::optional(facts->modified_ns) : std::nullopt;
+  }
+
   std::optional<FileFacts> find_file(const std::string& path) const override {
     struct stat found;
     if (stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "aggregate_power/analysis/integrate.h"
 #include "aggregate_power/base/error.h"
@@ -93,7 +94,10 @@ BackfillRequest request_of(const Texts& texts) {
   if (texts.expected_num_gpus != "auto") {
     revision.expected_num_gpus = python_int(texts.expected_num_gpus);
   }
-  if (texts.timezone != "auto") revision.zone = Zone::parse(texts.timezone);
+  revision.one_witness = texts.timezone == "evidence";
+  if (texts.timezone != "auto" && !revision.one_witness) {
+    revision.zone = Zone::parse(texts.timezone);
+  }
   if (!texts.output.empty()) revision.output = normal_path(texts.output);
   revision.stores = request.stores;
   revision.max_sample_gap_s = texts.max_sample_gap;
@@ -119,6 +123,15 @@ std::string summary(const BackfillCounts& counts, bool dry_run) {
   if (counts.folder_links > 0) {
     text += fmt::format("{:<22}{:>8}  not followed; name their targets as stores\n",
                         "links to folders", counts.folder_links);
+  }
+  for (const auto& [timezone, levels] : counts.zones) {
+    std::uint64_t runs = 0;
+    std::vector<std::string> parts;
+    for (const auto& [level, count] : levels) {
+      runs += count;
+      parts.push_back(fmt::format("{} {}", count, level));
+    }
+    text += fmt::format("{:<22}{:>8}  {}\n", "timezone " + timezone, runs, fmt::join(parts, ", "));
   }
   std::vector<std::pair<Reason, std::uint64_t>> reasons(counts.reasons.begin(),
                                                         counts.reasons.end());
@@ -204,11 +217,12 @@ Command backfill_command() {
       ->type_name("FILE.jsonl")
       ->check(something());
   add_option(app, "--timezone", texts->timezone,
-             "What stamps without an offset mean: auto, local, UTC, +HH:MM, -HH:MM or Area/City; "
-             "auto: what a zone file beside the recording says, else what the load's edges show "
-             "(default: auto)")
+             "What stamps without an offset mean: auto, evidence, local, UTC, +HH:MM, -HH:MM or "
+             "Area/City; auto: what a zone file beside the recording says, else what two of the "
+             "load's edges, the recorder's other runs and the file's time agree on; evidence: one "
+             "of them is enough (default: auto)")
       ->type_name("ZONE");
-  command.words["--timezone"] = {"auto", "local", "UTC"};
+  command.words["--timezone"] = {"auto", "evidence", "local", "UTC"};
   add_option(app, "--expected-num-gpus", texts->expected_num_gpus,
              "GPUs that each run used; auto: as its aggregate says (default: auto)")
       ->type_name("auto|N")

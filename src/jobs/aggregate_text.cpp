@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include <nlohmann/json.hpp>
+
 #include "aggregate_power/base/byte_source.h"
 #include "aggregate_power/base/hash.h"
 #include "aggregate_power/base/json.h"
@@ -70,6 +72,18 @@ RoleGpus role_gpus_of(std::string_view text) {
     if (member.key == "num_decode_gpu") gpus.decode = python_int(std::string(member.scalar));
   });
   return gpus;
+}
+
+std::string hardware_of(std::string_view text) {
+  std::string hardware;
+  MemorySource source(text);
+  scan_json(source, [&](const JsonMember& member) {
+    if (member.key != "hw" || member.kind != JsonKind::string) return;
+    const auto value = nlohmann::json::parse(
+        text.substr(member.value_begin, member.value_end - member.value_begin), nullptr, false);
+    if (value.is_string()) hardware = value.get<std::string>();
+  });
+  return hardware;
 }
 
 std::vector<std::pair<std::string, double>> metrics_in(std::string_view text) {

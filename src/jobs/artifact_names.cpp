@@ -42,6 +42,23 @@ bool is_compressed_or(std::string_view name, std::string_view plain) {
 
 }  // namespace
 
+std::string_view recorder_label(std::string_view name) {
+  constexpr std::string_view kConcurrency = "_conc";
+  constexpr std::string_view kRecipe = "_recipe-";
+  constexpr std::size_t kRecipeDigits = 16;
+  const std::size_t at = name.rfind(kConcurrency);
+  if (at == name.npos) return {};
+  name.remove_prefix(at + kConcurrency.size());
+  const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+  if (digits == 0 || !name.substr(digits).starts_with('_')) return {};
+  name.remove_prefix(digits + 1);
+  const std::size_t recipe = name.rfind(kRecipe);
+  if (recipe != name.npos && name.size() == recipe + kRecipe.size() + kRecipeDigits) {
+    name = name.substr(0, recipe);
+  }
+  return name.starts_with("gpus_") ? std::string_view() : name;
+}
+
 Artifact artifact_of(std::string_view name) {
   using Kind = Artifact::Kind;
   if (name == "results_bmk") return {Kind::no_run, {}};

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -32,8 +35,9 @@ std::int32_t likely_offset_s(double first_wall_s, Window window) {
 
 class Attempting {
  public:
-  Attempting(const RevisionOptions& options, std::optional<std::int64_t> expected_num_gpus)
-      : options_(options), expected_num_gpus_(expected_num_gpus) {}
+  Attempting(const RevisionOptions& options, std::optional<std::int64_t> expected_num_gpus,
+             const OtherWitnesses* witnesses)
+      : options_(options), expected_num_gpus_(expected_num_gpus), witnesses_(witnesses) {}
 
   // Throws FileError.
   Attempt run(const Place& telemetry, const Place& benchmark) {
@@ -148,12 +152,15 @@ class Attempting {
     request.expected_num_gpus = expected_num_gpus_;
     request.max_sample_gap_s = options_.max_sample_gap_s;
     request.with_snapshots = true;
+    attempt_.written_ns = written_ns();
     const bool by_evidence = recording.zone_source() == "default" && reading.benchmark;
     if (by_evidence) {
       judge_by_evidence(request, recording, reading);
     } else {
       judge(request, recording, reading);
     }
+    note_host();
+    note_stated_zone();
     if (failed_.records && options_.schema_version == 2) {
       attempt_.failed_requests = failed_requests(failed_, recording, attempt_.verdict);
     }
@@ -200,60 +207,101 @@ class Attempting {
     }
     ZoneFinding finding = evidence.finding();
     if (facts->naive_stamps != facts->stamps) {
-      finding.winner.reset();
-      finding.why_none = "some stamps carry an offset and others do not";
+      finding.by_edges.reset();
+      finding.candidates.clear();
+      finding.why_no_edges = "some stamps carry an offset and others do not";
     }
-    if (finding.winner) {
-      use_winner(finding, supposed_offset_s, request, recording, reading);
+    attempt_.zone_finding = finding;
+    const ZoneDecision decision =
+        witnesses_ ? decide_zone(finding, window, *witnesses_, options_.one_witness)
+                   : ZoneDecision{.winner = {}, .report = {}, .why_none = finding.why_no_edges};
+    if (decision.winner) {
+      use_winner(*decision.winner, supposed_offset_s, request, recording, reading);
+      attempt_.zone_report = decision.report;
     } else {
-      refuse(finding, request, recording, reading);
+      refuse(decision.why_none, request, recording, reading);
     }
   }
 
-  void use_winner(const ZoneFinding& finding, std::int32_t supposed_offset_s,
+  void use_winner(const ZoneCandidate& winner, std::int32_t supposed_offset_s,
                   const MeasurementRequest& request, Recording& recording,
                   const BenchmarkReading& reading) {
-    const ZoneCandidate& winner = *finding.winner;
     if (winner.step || winner.offset_s != supposed_offset_s) {
       recording.use_zone(winner.zone(), "evidence");
       judge(request, recording, reading);
     } else {
       attempt_.verdict.measurement.telemetry->timezone_source = "evidence";
     }
-    ZoneReport report;
-    for (const ZoneCandidate& left : finding.left) report.offsets.push_back(left.zone().name());
-    report.margin = finding.margin;
-    attempt_.zone_report = std::move(report);
   }
 
   // A recording that covers the window in no zone, or cannot be read to its end, is not valid in
   // any. All others wait for someone who knows.
-  void refuse(const ZoneFinding& finding, const MeasurementRequest& request, Recording& recording,
+  void refuse(const std::string& why, const MeasurementRequest& request, Recording& recording,
               const BenchmarkReading& reading) {
-    recording.use_zone(Zone::parse("UTC"), "default");
-    judge(request, recording, reading);
-    const Reasons& reasons = attempt_.verdict.reasons;
-    const bool is_hopeless =
-        reasons.contains(Reason::telemetry_file_unreadable) ||
-        (finding.none_covers && options_.schema_version == 2 && !reasons.empty());
-    if (is_hopeless) return;
+    const ZoneFinding& finding = *attempt_.zone_finding;
+    const bool is_unreadable = attempt_.verdict.reasons.contains(Reason::telemetry_file_unreadable);
+    if (is_unreadable || (finding.none_covers && options_.schema_version == 2)) {
+      recording.use_zone(Zone::parse("UTC"), "default");
+      judge(request, recording, reading);
+      if (!attempt_.verdict.reasons.empty()) {
+        attempt_.zone_finding.reset();
+        return;
+      }
+    }
     attempt_.has_zone = false;
     constexpr std::size_t kMostShown = 8;
     std::vector<std::string> offsets;
-    for (const ZoneCandidate& left : finding.left) {
-      if (offsets.size() < kMostShown) offsets.push_back(left.zone().name());
+    for (const ZoneCandidate& left : finding.candidates) {
+      if (left.covers) offsets.push_back(left.zone().name());
     }
-    std::string detail = finding.why_none;
+    std::string detail = why;
     if (!offsets.empty()) {
-      detail += fmt::format("; {} remain: {}{}", finding.left.size(), fmt::join(offsets, ", "),
-                            finding.left.size() > kMostShown ? ", ..." : "");
+      const std::size_t count = offsets.size();
+      offsets.resize(std::min(count, kMostShown));
+      detail += fmt::format("; the window is covered in {}{}", fmt::join(offsets, ", "),
+                            count > kMostShown ? ", ..." : "");
     }
     attempt_.verdict.reasons = Reasons();
     attempt_.verdict.reasons.add(Reason::timezone_ambiguous, std::move(detail));
   }
 
+  // A file copied together with another one has the time of the copy.
+  std::optional<std::int64_t> written_ns() const {
+    constexpr std::int64_t kTogether_ns = 1'000'000'000;
+    const auto of = [](const Place& place) { return place.tree->written_ns(place.path); };
+    const auto recording_ns = of(attempt_.telemetry);
+    const auto result_ns = of(attempt_.benchmark);
+    if (!recording_ns || !result_ns) return recording_ns;
+    const bool is_together = std::abs(*recording_ns - *result_ns) < kTogether_ns;
+    return is_together ? std::nullopt : recording_ns;
+  }
+
+  void note_host() {
+    const Measurement& measurement = attempt_.verdict.measurement;
+    if (!measurement.telemetry || !measurement.telemetry->columns.host) return;
+    std::set<std::string> hosts;
+    for (const std::string& id : measurement.integration.gpu_ids) {
+      hosts.insert(id.substr(0, id.rfind('/')));
+    }
+    if (hosts.size() == 1) attempt_.host = *hosts.begin();
+  }
+
+  void note_stated_zone() {
+    const auto& facts = attempt_.verdict.measurement.telemetry;
+    if (!facts) return;
+    constexpr std::pair<std::string_view, ZoneWitness> kSources[] = {
+        {"stamps", ZoneWitness::stamps},
+        {"file", ZoneWitness::zone_file},
+        {"option", ZoneWitness::option}};
+    for (const auto& [source, witness] : kSources) {
+      if (facts->timezone_source == source)
+        attempt_.zone_report = {ZoneLevel::stated, {witness}, {}};
+    }
+  }
+
   const RevisionOptions& options_;
   std::optional<std::int64_t> expected_num_gpus_;
+  const OtherWitnesses* witnesses_;
   Attempt attempt_;
   std::vector<std::unique_ptr<OpenedFile>> side_files_;
   FailedRequestsRequest failed_;       // with records: it is an agentic run
@@ -263,8 +311,9 @@ class Attempting {
 }  // namespace
 
 Attempt attempt_pair(const Place& telemetry, const Place& benchmark, const RevisionOptions& options,
-                     std::optional<std::int64_t> expected_num_gpus) {
-  return Attempting(options, expected_num_gpus).run(telemetry, benchmark);
+                     std::optional<std::int64_t> expected_num_gpus,
+                     const OtherWitnesses* witnesses) {
+  return Attempting(options, expected_num_gpus, witnesses).run(telemetry, benchmark);
 }
 
 bool fits(const Attempt& attempt) {

@@ -22,12 +22,14 @@
 #include "aggregate_power/base/error.h"
 #include "aggregate_power/base/hash.h"
 #include "aggregate_power/base/path.h"
+#include "aggregate_power/jobs/artifact_names.h"
 #include "aggregate_power/jobs/batch.h"
 #include "aggregate_power/jobs/ledger.h"
 #include "aggregate_power/jobs/nearby.h"
 #include "aggregate_power/jobs/node_logs.h"
 #include "aggregate_power/jobs/piece_index.h"
 #include "aggregate_power/jobs/tasks.h"
+#include "aggregate_power/jobs/zone_cases.h"
 
 namespace aggregate_power {
 namespace {
@@ -58,6 +60,8 @@ class Backfiller {
       for (const Place& store : stores_) walk_store(store, visitor);
       tasks_.wait_until_all_are_finished();
       push_those_that_wait();
+      tasks_.wait_until_all_are_finished();
+      push_those_without_zone();
       ledger_.all_found();
     });
     tasks_.end(false);
@@ -148,8 +152,10 @@ class Backfiller {
     }
   }
 
+  // Runs of one recorder stay together: they are each other's witnesses.
   bool is_in_shard(const std::string& artifact) const {
-    return text_hash(artifact) % request_.shards == request_.shard;
+    const std::string_view label = recorder_label(artifact);
+    return text_hash(label.empty() ? artifact : label) % request_.shards == request_.shard;
   }
   bool is_ours(const std::string& name, const std::string& artifact) const {
     if (!is_in_shard(artifact)) return false;
@@ -243,6 +249,17 @@ class Backfiller {
     });
   }
 
+  // The third round: zones that the runs of a recorder decide together.
+  void push_those_without_zone() {
+    zone_cases_.for_each_that_waits([&](DecidableRun run) {
+      Task task;
+      task.run = run.run;
+      task.aggregate_text = run.aggregate_text;
+      task.decidable = std::make_shared<const DecidableRun>(std::move(run));
+      tasks_.push(std::move(task));
+    });
+  }
+
   // A run of which there is everything but an aggregate, anywhere.
   void push_bare(const std::string& name, Layout layout, std::string_view place) {
     StoredRun run;
@@ -307,7 +324,7 @@ class Backfiller {
       revision->run.folder.shown = task.run.folder.shown;
       revision->reasons.add(Reason::archive_unreadable, error.what());
     }
-    if (!revision) return;
+    if (!revision || must_wait_for_zone(*revision, task)) return;
     if (revision->publication && request_.dry_run) show_changes(*revision);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     if (revision->publication && !request_.dry_run) {
@@ -317,6 +334,17 @@ class Backfiller {
     }
   }
 
+  // Whether others of its recorder must be seen first. All that say something of a zone are noted.
+  bool must_wait_for_zone(Revision& revision, const Task& task) {
+    if (!revision.zone_case) return false;
+    if (task.decidable) {
+      revision.zone_standing = task.decidable->standing;
+      return false;
+    }
+    zone_cases_.add(*revision.zone_case, revision.run, revision.aggregate_text);
+    return revision.zone_case->waits();
+  }
+
   // Nothing: not all pieces are near, and it waits until all of the store was seen.
   std::optional<Revision> try_to_revise(const Task& task) {
     StoredRun run = task.run;
@@ -324,12 +352,21 @@ class Backfiller {
       run.aggregate = place_of(task.aggregate_text);
       run.folder = *run.aggregate.folder;
     }
+    if (task.decidable) return revise_decidable(run, *task.decidable);
     RunPieces pieces;
     if (needs_pieces(run) && !find_pieces(run, task, pieces)) {
       wait(run);
       return std::nullopt;
     }
     return revise(run, std::move(pieces), request_.revision);
+  }
+
+  Revision revise_decidable(const StoredRun& run, const DecidableRun& decidable) const {
+    const ZoneCase& zone_case = decidable.zone_case;
+    RunPieces pieces;
+    pieces.telemetry = {{place_of(zone_case.waiting_telemetry)}, zone_case.are_own};
+    pieces.benchmarks = {{place_of(zone_case.waiting_benchmark)}, zone_case.are_own};
+    return revise(run, std::move(pieces), request_.revision, &decidable.witnesses);
   }
 
   // False: not all of them are near.
@@ -414,6 +451,7 @@ class Backfiller {
   Ledger ledger_;
   BatchWriter writer_{ledger_};
   PieceIndex index_;
+  ZoneCases zone_cases_;
   Tasks tasks_;
   std::mutex fault_mutex_;
   std::exception_ptr fault_;

@@ -14,9 +14,33 @@ std::string shown(const Revision& revision) {
   return printable_path(run.aggregate.shown.empty() ? run.folder.shown : run.aggregate.shown);
 }
 
+// Whether it waited for the others of its recorder in vain.
+bool is_open(const Revision& revision) {
+  return revision.zone_standing && revision.reasons.contains(Reason::timezone_ambiguous);
+}
+
+std::optional<RunZone> zone_of(const Revision& revision) {
+  if (!revision.zone_report && !revision.zone_case) return std::nullopt;
+  RunZone zone;
+  if (revision.zone_case) zone.recorder = revision.zone_case->recorder;
+  if (const auto& report = revision.zone_report) {
+    zone.level = name_of(report->level);
+    for (const ZoneWitness witness : report->witnesses)
+      zone.witnesses.emplace_back(name_of(witness));
+  }
+  if (const auto& standing = revision.zone_standing) {
+    zone.recorder_timezone = standing->recorder_timezone;
+    zone.contradicts = standing->contradicts;
+  }
+  return zone;
+}
+
 std::string details_of(const Revision& revision) {
   std::vector<std::string> details = revision.warnings;
   if (!revision.reasons.empty()) details.insert(details.begin(), revision.reasons.text());
+  if (is_open(revision) && !revision.zone_standing->contradictions.empty()) {
+    details.push_back(revision.zone_standing->contradictions);
+  }
   return fmt::format("{}", fmt::join(details, "; "));
 }
 
@@ -35,6 +59,7 @@ RunLine line_of(const Revision& revision, double seconds) {
   if (stands) line.metrics = revision.metrics;
   line.timezone = revision.timezone;
   line.seconds = seconds;
+  line.zone = zone_of(revision);
   return line;
 }
 
@@ -53,6 +78,9 @@ void Ledger::add(const Revision& revision, double seconds, std::string& lines) {
       revision.outcome == Outcome::patched || revision.outcome == Outcome::unchanged;
   if (stands && revision.valid) ++counts.valid;
   if (revision.outcome == Outcome::unchanged && !revision.valid) ++counts.unchanged_not_valid;
+  if (revision.zone_report) {
+    ++counts.zones[revision.timezone][std::string(name_of(revision.zone_report->level))];
+  }
   for (const Reasons::Entry& entry : revision.reasons.entries()) ++counts.reasons[entry.reason];
   if (revision.outcome == Outcome::failed || revision.outcome == Outcome::ambiguous) {
     watcher_.trouble(fmt::format("{}: {}: {}", shown(revision), outcome_name(revision.outcome),

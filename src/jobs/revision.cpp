@@ -78,7 +78,8 @@ std::vector<Place> distinct(std::vector<Place> places) {
 
 class Reviser {
  public:
-  Reviser(const StoredRun& run, const RevisionOptions& options) : options_(options) {
+  Reviser(const StoredRun& run, const RevisionOptions& options, const OtherWitnesses* witnesses)
+      : options_(options), witnesses_(witnesses) {
     revision_.run = run;
   }
 
@@ -270,12 +271,12 @@ class Reviser {
       for (const Place& benchmark : benchmarks.places) {
         if (pairs > kMostCandidates) continue;
         Attempt tried = attempt(recording, benchmark);
-        (fits(tried) ? fitting : others).push_back(std::move(tried));
+        (fits(tried) || shows_window(tried) ? fitting : others).push_back(std::move(tried));
       }
     }
-    if (fitting.size() == 1) return conclude(std::move(fitting[0]));
+    if (fitting.size() == 1) return conclude_or_wait(std::move(fitting[0]), are_own);
     if (others.size() == 1 && pairs == 1 && (are_own || !is_apart(others[0]))) {
-      return conclude(std::move(others[0]));
+      return conclude_or_wait(std::move(others[0]), are_own);
     }
     std::vector<std::string> shown;
     for (const Place& place : telemetry.places) shown.push_back(place.shown);
@@ -293,7 +294,58 @@ class Reviser {
   }
 
   Attempt attempt(const Place& telemetry, const Place& benchmark) {
-    return attempt_pair(telemetry, benchmark, options_, expected_num_gpus_);
+    return attempt_pair(telemetry, benchmark, options_, expected_num_gpus_, witnesses_);
+  }
+
+  // Whether a recording whose zone is still open shows the run's load, under one offset alone.
+  static bool shows_window(const Attempt& attempt) {
+    return attempt.zone_finding && attempt.zone_finding->by_edges;
+  }
+
+  void conclude_or_wait(Attempt attempt, bool are_own) {
+    note_zone_case(attempt);
+    const bool is_open = !attempt.has_zone && attempt.zone_finding && witnesses_ == nullptr;
+    if (!is_open) return conclude(std::move(attempt));
+    revision_.aggregate_text = place_text(revision_.run.aggregate);
+    revision_.zone_case->waiting_telemetry = place_text(attempt.telemetry);
+    revision_.zone_case->waiting_benchmark = place_text(attempt.benchmark);
+    revision_.zone_case->are_own = are_own;
+  }
+
+  // What it says to the other runs of its recorder: nothing, where it has no window.
+  void note_zone_case(const Attempt& attempt) {
+    const auto& benchmark = attempt.verdict.benchmark;
+    if (!benchmark || options_.zone) return;
+    ZoneCase zone_case;
+    zone_case.recorder = recorder_of(attempt.host);
+    zone_case.aggregate = revision_.run.aggregate.shown;
+    zone_case.start_unix_s = benchmark->window.start_unix_s;
+    zone_case.telemetry = attempt.telemetry.shown;
+    zone_case.written_ns = attempt.written_ns;
+    zone_case.vote = vote_of(attempt, benchmark->window);
+    if (attempt.zone_finding) {
+      zone_case.has_load_elsewhere = attempt.zone_finding->has_load_elsewhere;
+    }
+    revision_.zone_case = std::move(zone_case);
+  }
+
+  static std::optional<ZoneVote> vote_of(const Attempt& attempt, Window window) {
+    if (const auto& finding = attempt.zone_finding; finding && finding->by_edges) {
+      return ZoneVote{window.start_unix_s, finding->by_edges->offset_s, false, finding->idle_w,
+                      finding->load_w};
+    }
+    const bool is_stated = attempt.zone_report &&
+                           attempt.zone_report->witnesses == std::vector{ZoneWitness::zone_file};
+    if (!is_stated) return std::nullopt;
+    const std::string& offset = attempt.verdict.measurement.telemetry->utc_offset;
+    return ZoneVote{window.start_unix_s, Zone::parse(offset).offset_at(0), true};
+  }
+
+  std::string recorder_of(const std::string& host) const {
+    for (const std::string& name : {revision_.run.name, revision_.run.artifact}) {
+      if (const auto label = recorder_label(name); !label.empty()) return std::string(label);
+    }
+    return host.empty() ? hardware_of(text_) : host;
   }
 
   void conclude(Attempt attempt) {
@@ -308,12 +360,20 @@ class Reviser {
     if (const auto& facts = attempt.verdict.measurement.telemetry) {
       revision_.timezone = facts->timezone;
     }
+    if (const auto& hint = attempt.verdict.measurement.zone_hint) {
+      revision_.warnings.push_back(fmt::format("{}: {}", attempt.telemetry.shown, *hint));
+    }
     note_verdict(attempt.verdict.metrics);
     SidecarContent content = sidecar_content(attempt.verdict, options_.schema_version);
     const std::string& folder = revision_.run.folder.below;
     content.telemetry_source = relative(folder, attempt.telemetry.below);
     content.benchmark_result = relative(folder, attempt.benchmark.below);
-    content.zone_report = attempt.zone_report;
+    revision_.zone_report = attempt.zone_report;
+    if (attempt.zone_report) {
+      content.zone_evidence = {*attempt.zone_report,
+                               revision_.zone_case ? revision_.zone_case->recorder : "",
+                               revision_.zone_case ? revision_.zone_case->vote : std::nullopt};
+    }
     content.failed_requests = attempt.failed_requests;
     if (run_is_agentic()) content.window_source = kProfileWindowSource;
     content.origin = options_as_given();
@@ -365,7 +425,9 @@ class Reviser {
     origin.schema_version = options_.schema_version;
     origin.expected_num_gpus =
         options_.expected_num_gpus ? std::to_string(*options_.expected_num_gpus) : "auto";
-    origin.timezone = options_.zone ? options_.zone->name() : "auto";
+    origin.timezone = options_.zone          ? options_.zone->name()
+                      : options_.one_witness ? "evidence"
+                                             : "auto";
     origin.max_sample_gap_s = options_.max_sample_gap_s;
     return origin;
   }
@@ -408,6 +470,7 @@ class Reviser {
     revision_.outcome = Outcome::unchanged;
     revision_.valid = record->valid;
     revision_.timezone = record->timezone;
+    if (const auto& evidence = record->zone_evidence) note_past_zone(*evidence);
     for (const std::string& code : record->reasons) {
       if (const auto reason = reason_of(code)) revision_.reasons.add(*reason);
     }
@@ -415,6 +478,17 @@ class Reviser {
       revision_.metrics = metrics_in(target_.is_elsewhere ? read_file(target_.aggregate) : text_);
     }
     return true;
+  }
+
+  // Of a run that is up to date: it still speaks for its recorder's zone.
+  void note_past_zone(const ZoneEvidenceRecord& evidence) {
+    revision_.zone_report = evidence.report;
+    ZoneCase zone_case;
+    zone_case.recorder = evidence.recorder;
+    zone_case.aggregate = revision_.run.aggregate.shown;
+    if (evidence.vote) zone_case.start_unix_s = evidence.vote->start_unix_s;
+    zone_case.vote = evidence.vote;
+    revision_.zone_case = std::move(zone_case);
   }
 
   static bool same_options(const Origin& a, const Origin& b) {
@@ -436,6 +510,7 @@ class Reviser {
   }
 
   const RevisionOptions& options_;
+  const OtherWitnesses* witnesses_;
   std::string text_;  // the aggregate's
   std::vector<NodeLogs> nodes_;
   const NodeLogs* package_ = nullptr;  // nothing: none is there
@@ -454,8 +529,9 @@ std::string_view outcome_name(Outcome outcome) {
   return kNames[static_cast<std::size_t>(outcome)];
 }
 
-Revision revise(const StoredRun& run, RunPieces pieces, const RevisionOptions& options) {
-  return Reviser(run, options).run(std::move(pieces));
+Revision revise(const StoredRun& run, RunPieces pieces, const RevisionOptions& options,
+                const OtherWitnesses* witnesses) {
+  return Reviser(run, options, witnesses).run(std::move(pieces));
 }
 
 bool inputs_are_unchanged(const Revision& revision) {

@@ -39,6 +39,15 @@ void cut_torn_line(int fd, const std::string& path) {
   if (end != status.st_size && ::ftruncate(fd, end) != 0) throw FileError(path, "shorten", errno);
 }
 
+Json zone_json(const std::optional<RunZone>& zone) {
+  if (!zone) return nullptr;
+  return {{"recorder", text_or_null(zone->recorder)},
+          {"level", text_or_null(zone->level)},
+          {"witnesses", zone->witnesses},
+          {"recorder_timezone", text_or_null(zone->recorder_timezone)},
+          {"contradicts", zone->contradicts}};
+}
+
 }  // namespace
 
 std::string run_line_text(const RunLine& line) {
@@ -54,7 +63,8 @@ std::string run_line_text(const RunLine& line) {
                      {"metrics", std::move(metrics)},
                      {"timezone", text_or_null(line.timezone)},
                      {"seconds", line.seconds},
-                     {"details", text_or_null(line.details)}};
+                     {"details", text_or_null(line.details)},
+                     {"zone", zone_json(line.zone)}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

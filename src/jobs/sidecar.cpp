@@ -63,14 +63,53 @@ Json accumulator_json(const std::optional<AccumulatorCheck>& check) {
           {"stream_span_s", check->stream_span_s}};
 }
 
+Json zone_json(const ZoneEvidenceRecord& evidence) {
+  Json witnesses = Json::array();
+  for (const ZoneWitness witness : evidence.report.witnesses) {
+    witnesses.push_back(name_of(witness));
+  }
+  Json json = {{"level", name_of(evidence.report.level)},
+               {"witnesses", std::move(witnesses)},
+               {"rivals", evidence.report.rivals},
+               {"recorder", text_or_null(printable_path(evidence.recorder))}};
+  if (evidence.vote && !evidence.vote->is_stated) {
+    json["idle_power_w"] = number_or_null(evidence.vote->idle_w);
+    json["load_power_w"] = number_or_null(evidence.vote->load_w);
+  }
+  return json;
+}
+
+// Nothing where the record says nothing of its zone.
+std::optional<ZoneEvidenceRecord> zone_evidence_in(const Json& record_window, const Json& from) {
+  if (!from.contains("timezone_evidence")) return std::nullopt;
+  const Json& json = from.at("timezone_evidence");
+  ZoneEvidenceRecord evidence;
+  evidence.report.level = level_of(json.at("level").get<std::string>());
+  for (const auto& witness : json.at("witnesses")) {
+    evidence.report.witnesses.push_back(witness_of(witness.get<std::string>()));
+  }
+  evidence.report.rivals = json.at("rivals").get<std::vector<std::string>>();
+  if (json.at("recorder").is_string()) evidence.recorder = json.at("recorder");
+  const bool is_stated = std::ranges::find(evidence.report.witnesses, ZoneWitness::zone_file) !=
+                         evidence.report.witnesses.end();
+  if (!is_stated && !json.contains("load_power_w")) return evidence;
+  ZoneVote vote;
+  vote.start_unix_s = record_window.at("start_time_unix");
+  vote.offset_s = Zone::parse(from.at("utc_offset").get<std::string>()).offset_at(0);
+  vote.is_stated = is_stated;
+  if (!is_stated) {
+    vote.idle_w = json.at("idle_power_w");
+    vote.load_w = json.at("load_power_w");
+  }
+  evidence.vote = vote;
+  return evidence;
+}
+
 Json computed_from(const SidecarContent& content) {
   Json origin = {{"tool_version", AGGREGATE_POWER_VERSION}};
   add_telemetry_facts(origin, content.telemetry);
   if (!content.window_source.empty()) origin["window_source"] = content.window_source;
-  if (content.zone_report) {
-    origin["timezone_evidence"] = {{"candidates", content.zone_report->offsets},
-                                   {"margin", content.zone_report->margin}};
-  }
+  if (content.zone_evidence) origin["timezone_evidence"] = zone_json(*content.zone_evidence);
   if (content.origin) add_origin(origin, *content.origin);
   return origin;
 }
@@ -117,8 +156,9 @@ std::optional<SidecarVerdict> read_sidecar(std::string_view text) {
     std::map<std::string, Json> record;
     MemorySource source(text);
     scan_json(source, [&](const JsonMember& member) {
-      constexpr std::string_view kWanted[] = {"power_valid", "reasons", "telemetry_source",
-                                              "benchmark_result", "computed_from"};
+      constexpr std::string_view kWanted[] = {"power_valid",      "reasons",
+                                              "telemetry_source", "benchmark_result",
+                                              "benchmark_window", "computed_from"};
       if (std::ranges::find(kWanted, member.key) == std::end(kWanted)) return;
       record[std::string(member.key)] =
           Json::parse(text.substr(member.value_begin, member.value_end - member.value_begin));
@@ -130,6 +170,7 @@ std::optional<SidecarVerdict> read_sidecar(std::string_view text) {
     verdict.telemetry_source = record.at("telemetry_source");
     verdict.benchmark_result = record.at("benchmark_result");
     verdict.timezone = from.at("timezone").is_string() ? from.at("timezone") : Json("");
+    verdict.zone_evidence = zone_evidence_in(record["benchmark_window"], from);
     verdict.tool_version = from.at("tool_version");
     for (const auto& [role, input] : from.at("inputs").items()) {
       verdict.origin.inputs.push_back(file(input));

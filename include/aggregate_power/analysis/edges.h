@@ -106,13 +106,43 @@ class Edges {
   // As many as the curve has seconds; [i] is at first_s + i.
   std::span<const Edge> rises() const { return rises_; }
   std::span<const Edge> falls() const { return falls_; }
+  // The same at any second; beyond the curve nothing is known.
+  Edge rise_at(std::ptrdiff_t second) const { return at(rises_, second); }
+  Edge fall_at(std::ptrdiff_t second) const { return at(falls_, second); }
+  // Whether power clearly rises or falls anywhere.
+  bool has_clear_edge() const;
   const CurveSums& sums() const { return sums_; }
 
+  // The first and the last second that have readings; -1 where none has.
+  std::ptrdiff_t first_filled() const { return first_filled_; }
+  std::ptrdiff_t last_filled() const { return last_filled_; }
+  // Whether readings are missing, for far longer than between any others, in some of the seconds
+  // from `begin` to `end`, as far as the recording goes.
+  bool has_hole(std::ptrdiff_t begin, std::ptrdiff_t end) const;
+
+  // The lowest and the highest mean of 20 seconds.
+  struct Extremes {
+    double lowest_w = 0;
+    double highest_w = 0;
+  };
+  Extremes extremes() const { return extremes_; }
+  // Standard deviation of a mean of ten seconds, in which slow noise counts too.
+  double block_noise_w() const { return block_noise_w_; }
+
  private:
+  static Edge at(const std::vector<Edge>& edges, std::ptrdiff_t second);
+  void find_holes(const std::vector<std::size_t>& filled);
+  void find_levels(double second_noise_w);
+
   CurveSums sums_;
   std::size_t interval_s_;
   std::vector<Edge> rises_;
   std::vector<Edge> falls_;
+  std::ptrdiff_t first_filled_ = -1;
+  std::ptrdiff_t last_filled_ = -1;
+  std::vector<std::size_t> holes_before_;  // [i]: seconds before i that lie in holes
+  Extremes extremes_;
+  double block_noise_w_ = 0;
 };
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// In which UTC offset the naive stamps of a recording were written: by evidence, or not at all.
+// In which UTC offset the naive stamps of a recording were written: what the recording itself says.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include "aggregate_power/analysis/edges.h"
 #include "aggregate_power/base/time.h"
+#include "aggregate_power/base/zone_table.h"
 #include "aggregate_power/inputs/trace.h"
 
 namespace aggregate_power {
@@ -20,28 +21,48 @@ struct ZoneCandidate {
     std::int64_t unix_s;
     std::int32_t offset_after_s;
   };
+  enum class Standing {
+    excluded,  // an end of the window lies in idle time
+    possible,  // the window may be the load's: power is up at both ends, or is not known there
+    fits,      // the load's edges lie on the window's edges
+  };
 
   std::int32_t offset_s = 0;  // at the window's start
   std::optional<Step> step;   // where the recording's clock was turned, if it matters
+  bool covers = false;        // the recording covers the whole window
+  Standing standing = Standing::excluded;
   double edge_w = 0;  // the lower of two: power's rise at the window's start, its fall at the end
+  double last_unix_s = 0;  // the recording's last reading
+  std::string doubt = {};  // why the recording's clock cannot be trusted there; empty: it can
 
   Zone zone() const;  // to read the whole recording with
+  // Whether a clock of this history shows what the candidate says, during the window.
+  bool is_of(const ClockHistory& history, Window window) const;
 };
 
 struct ZoneFinding {
-  std::optional<ZoneCandidate> winner = {};
-  // All in which the recording covers the window, the winner too; the highest edge comes first.
-  std::vector<ZoneCandidate> left = {};
-  // By what part of its edge the winner is ahead of the next: 1 when no other offset shows any.
-  double margin = 0;
-  std::string why_none = {};  // for people; empty with a winner
-  bool none_covers = false;   // the recording does not cover the window in any offset
+  // All that some zone uses then and under which the recording and the window overlap: those that
+  // cover the window first, of these the highest edges first.
+  std::vector<ZoneCandidate> candidates = {};
+  // The only one that is not excluded, if the load's edges fit it.
+  std::optional<ZoneCandidate> by_edges = {};
+  std::string why_no_edges = {};  // for people; empty with by_edges
+  bool none_covers = false;       // the recording does not cover the window under any candidate
+  // The recording shows a load as long as the window, but no zone's clock has the window there.
+  bool has_load_elsewhere = false;
+  bool is_flat = false;  // the recording shows no edge at all
+  // Mean power per GPU before and after the window, the lower of the two, and within it: of
+  // by_edges, else of the first candidate.
+  double idle_w = 0;
+  double load_w = 0;
+  double last_shown_s = 0;  // what the recording's clock showed last, as if it were UTC
 };
 
-// Looks among all offsets in use, the quarter hours from -12:00 to +14:00, for the one in which the
-// recording covers the window, power rises at the window's start and falls at its end. In doubt
-// there is none: edges that the recording shows too often, a second offset that fits or nearly
-// fits, a window in an hour that the stamps show twice.
+// Looks among the offsets that zones use at the window's time for the one in which the recording
+// covers the window, power rises at the window's start and falls at its end. It must be the only
+// one that is left: an offset under which the window lies wholly under load, or in a hole of the
+// recording, or reaches beyond it, is a rival. So is one whose load is weaker. That the recording
+// is of another run altogether is never excluded here.
 class ZoneEvidence {
  public:
   explicit ZoneEvidence(Window window);
@@ -66,11 +87,13 @@ class ZoneEvidence {
   };
   struct Placed;
   void notice_jump(Clock& clock, double wall_s);
-  std::vector<Placed> covering() const;
+  std::vector<Placed> placed() const;
+  double last_unix_s(const ZoneCandidate& candidate) const;
   std::string doubt_about(const Placed& placed) const;
   static std::string rivals_of(const Placed& best, const std::vector<Placed>& placed);
-  bool is_common(const Placed& best, bool is_only_one, const Edges& edges) const;
-  ZoneFinding judge(const std::vector<Placed>& placed, const Edges& edges) const;
+  bool is_common(const Placed& best, const std::vector<Placed>& placed, const Edges& edges) const;
+  std::string why_not(const Placed* best, const std::vector<Placed>& placed,
+                      const Edges& edges) const;
 
   Window window_;
   std::string refusal_;  // of the window itself

@@ -16,6 +16,9 @@ struct Member {
   std::string name;                         // as written in the archive
   Kind kind = Kind::other;
   std::optional<std::uint64_t> bytes;
+  // When it was last written; only where the archive says so in UTC. A zip's plain times are those
+  // of some clock on a wall.
+  std::optional<std::int64_t> written_ns;
 };
 
 // Whatever its name is, a file that begins as a zip is read as one, else as a tar, which may be

@@ -18,6 +18,7 @@ std::optional<std::string> member_path(std::string_view name);
 struct Extent {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
+  std::optional<std::int64_t> written_ns = {};  // Member's
 };
 
 // Takes and gives paths as member_path() makes them.

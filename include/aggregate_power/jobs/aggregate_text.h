@@ -28,6 +28,9 @@ struct RoleGpus {
 };
 RoleGpus role_gpus_of(std::string_view text);
 
+// `hw`, the hardware that it ran on; empty where the text does not say it.
+std::string hardware_of(std::string_view text);
+
 std::vector<std::pair<std::string, double>> metrics_in(std::string_view text);
 
 }  // namespace aggregate_power

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "aggregate_power/analysis/zone_witnesses.h"
 #include "aggregate_power/base/file.h"
 #include "aggregate_power/jobs/place.h"
 #include "aggregate_power/jobs/revision_options.h"
@@ -20,6 +21,11 @@ struct Attempt {
   Place benchmark;
   Verdict verdict;
   std::optional<ZoneReport> zone_report;
+  // What the recording says of its zone, where nothing states it; with none, or not enough, of the
+  // witnesses known, has_zone is false.
+  std::optional<ZoneFinding> zone_finding;
+  std::optional<std::int64_t> written_ns;  // when the recording was; nothing: copied, or not known
+  std::string host;                        // of a recording that names one host
   std::vector<InputFile> inputs;
   std::vector<std::pair<std::string, FileFacts>> opened;  // on disk, as they were then
   bool has_window = false;                        // the result has one; else there is no verdict
@@ -27,10 +33,12 @@ struct Attempt {
   bool has_zone = true;                           // else the reason is timezone_ambiguous
 };
 
-// `benchmark` may be the records of an AIPerf profile. Throws FileError, or Error for a recording
-// that could not be read to its end.
+// `benchmark` may be the records of an AIPerf profile. `witnesses` are those of the zone besides
+// the recording; without them, a zone that nothing states is not decided. Throws FileError, or
+// Error for a recording that could not be read to its end.
 Attempt attempt_pair(const Place& telemetry, const Place& benchmark, const RevisionOptions& options,
-                     std::optional<std::int64_t> expected_num_gpus);
+                     std::optional<std::int64_t> expected_num_gpus,
+                     const OtherWitnesses* witnesses);
 
 // Whether the window lies inside the telemetry, of one GPU at least. What cannot be read neither
 // fits nor is apart.

@@ -30,6 +30,8 @@ struct BackfillCounts {
   std::uint64_t unchanged_not_valid = 0;
   std::map<Reason, std::uint64_t> reasons;
   std::uint64_t folder_links = 0;
+  // Runs by their timezone, and by how it was come by (ZoneLevel).
+  std::map<std::string, std::map<std::string, std::uint64_t>> zones;
 
   std::uint64_t of(Outcome outcome) const { return outcomes[static_cast<std::size_t>(outcome)]; }
   std::uint64_t done() const;

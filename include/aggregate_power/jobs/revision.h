@@ -10,11 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "aggregate_power/analysis/zone_witnesses.h"
 #include "aggregate_power/inputs/reason.h"
 #include "aggregate_power/jobs/node_logs.h"
 #include "aggregate_power/jobs/publish.h"
 #include "aggregate_power/jobs/revision_options.h"
 #include "aggregate_power/jobs/store.h"
+#include "aggregate_power/jobs/zone_cases.h"
 
 namespace aggregate_power {
 
@@ -58,6 +60,11 @@ struct Revision {
   std::vector<std::string> warnings;  // what is doubtful and yet no reason, for people
   std::vector<std::pair<std::string, double>> metrics;
   std::string timezone;
+  std::optional<ZoneReport> zone_report;  // how the timezone was come by
+  // The run among others of its recorder; it may have to wait for them, and then has no outcome.
+  std::optional<ZoneCase> zone_case;
+  std::string aggregate_text;                 // place_text() of its aggregate, of one that waits
+  std::optional<ZoneStanding> zone_standing;  // of one that waited
 
   // What is to be written, if anything; with what was read for it on disk, and what it was then.
   std::unique_ptr<Publication> publication;
@@ -67,7 +74,10 @@ struct Revision {
 // Without pieces of a kind the run is not recomputable; one of several nodes has a package for its
 // telemetry. Of several, those are taken that fit each other, if only these do. Never throws for
 // what is wrong with the run.
-Revision revise(const StoredRun& run, RunPieces pieces, const RevisionOptions& options);
+// `witnesses` are those of the zone besides the recording; without them, a run whose zone nothing
+// states has no outcome yet.
+Revision revise(const StoredRun& run, RunPieces pieces, const RevisionOptions& options,
+                const OtherWitnesses* witnesses = nullptr);
 
 // Whether what was read for it is still what is there.
 bool inputs_are_unchanged(const Revision& revision);

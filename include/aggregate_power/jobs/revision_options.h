@@ -16,6 +16,7 @@ struct RevisionOptions {
   int schema_version = 2;
   std::optional<std::int64_t> expected_num_gpus;  // nothing: from the aggregate
   std::optional<Zone> zone;                       // nothing: by evidence
+  bool one_witness = false;                       // of a zone by evidence is enough
   double max_sample_gap_s = kDefaultMaxSampleGapS;
   std::string expected_producer_sha;  // of packages; empty: what stands in the package's own file
   bool salvage = false;               // likewise

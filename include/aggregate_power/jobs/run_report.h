@@ -2,11 +2,21 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace aggregate_power {
+
+// How a run's zone was come by, and how it stands among the runs of its recorder.
+struct RunZone {
+  std::string recorder;  // empty: not known
+  std::string level;     // empty: not decided
+  std::vector<std::string> witnesses;
+  std::string recorder_timezone;  // empty: not known, or nobody asked
+  bool contradicts = false;       // the run says otherwise
+};
 
 struct RunLine {
   std::string run;
@@ -19,7 +29,8 @@ struct RunLine {
   std::vector<std::pair<std::string, double>> metrics;
   std::string timezone;  // empty: not known
   double seconds = 0;
-  std::string details;  // of the reasons, and what is doubtful besides; for people
+  std::optional<RunZone> zone;  // nothing: no zone matters to it, or it was not looked at
+  std::string details;          // of the reasons, and what is doubtful besides; for people
 };
 
 // Keys in the order above; bytes that are not UTF-8 become %XX; with a line break at the end.

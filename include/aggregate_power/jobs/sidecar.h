@@ -10,6 +10,7 @@
 #include "aggregate_power/analysis/accumulator.h"
 #include "aggregate_power/analysis/integrate.h"
 #include "aggregate_power/analysis/metrics.h"
+#include "aggregate_power/analysis/zone_witnesses.h"
 #include "aggregate_power/inputs/benchmark.h"
 #include "aggregate_power/inputs/reason.h"
 #include "aggregate_power/inputs/schema.h"
@@ -41,16 +42,17 @@ struct Origin {
   InputFile patched;              // the aggregate as it was left
   int schema_version = 2;         // and the other options, as given
   std::string expected_num_gpus;  // "auto", "8"
-  std::string timezone;           // "auto", "UTC"
+  std::string timezone;           // "auto", "evidence", "UTC"
   double max_sample_gap_s = kDefaultMaxSampleGapS;
   std::string expected_producer_sha;  // of packages
   bool salvage = false;               // likewise
 };
 
-// Why a zone was chosen by evidence.
-struct ZoneReport {
-  std::vector<std::string> offsets;  // with which the recording covers the window
-  double margin = 0;                 // ZoneFinding's
+// How the zone of a run of a store was come by.
+struct ZoneEvidenceRecord {
+  ZoneReport report;
+  std::string recorder;  // whose other runs are its witnesses; empty: not known
+  std::optional<ZoneVote> vote;
 };
 
 // Of an agentic run, whose energy is that of all requests and whose counts are of those that
@@ -71,7 +73,7 @@ struct SidecarContent {
   std::optional<AccumulatorCheck> accumulator_check;
   Metrics metrics;                          // written only when there is no reason against them
   std::optional<TelemetryFacts> telemetry;  // nothing: it was not read
-  std::optional<ZoneReport> zone_report;
+  std::optional<ZoneEvidenceRecord> zone_evidence;
   std::optional<Origin> origin;  // of runs in bulk
   // Where the window was taken from, when that is no benchmark result.
   std::string window_source;
@@ -102,6 +104,7 @@ struct SidecarVerdict {
   std::string telemetry_source;
   std::string benchmark_result;
   std::string timezone;
+  std::optional<ZoneEvidenceRecord> zone_evidence;
   std::string tool_version;
   Origin origin;
 };

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "aggregate_power/jobs/store.h"
+#include "aggregate_power/jobs/zone_cases.h"
 
 namespace aggregate_power {
 
@@ -21,7 +22,9 @@ struct Task {
   StoredRun run = {};
   // Where else in the store its pieces can be, by PieceKind; nothing: not looked for yet.
   std::shared_ptr<const std::array<std::vector<std::string>, 2>> elsewhere = {};
-  std::string aggregate_text = {};    // instead of the run's places: place_text() of its aggregate
+  std::string aggregate_text = {};  // instead of the run's places: place_text() of its aggregate
+  // A run that waited for the others of its recorder: its pieces are known.
+  std::shared_ptr<const DecidableRun> decidable = {};
   std::optional<Place> archive = {};  // instead of a run: to be walked
   std::string artifact = {};          // of the archive
 };
