@@ -31,8 +31,8 @@ constexpr std::size_t kLongestInterval_s = 5;
 // The mean power inside a window is so much of the way up from idle to the load.
 constexpr double kFilled = 0.4;
 // Power is up where it is above the recording's idle power by so much of what its strongest load
-// is; and by so many times the noise.
-constexpr double kUpShare = 0.05;
+// is, and by so many times the noise: less may be a model that is loaded and waits.
+constexpr double kUpShare = 0.15;
 constexpr double kUpNoises = 5;
 constexpr double kMostUpShare = 0.3;
 // A level that stands out of both its neighbourhoods by so many times the noise may be a load.
@@ -102,11 +102,12 @@ Levels levels_of(const Edges& edges) {
   const auto [lowest_w, highest_w] = edges.extremes();
   Levels levels;
   levels.idle_w = lowest_w;
-  // Where power goes up and down all the time, that is no reason to take its ups for idle time.
+  // Where power goes up and down all the time, its ups are still no idle time.
   const double range_w = highest_w - lowest_w;
   levels.up_w = lowest_w + std::min(std::max(kUpNoises * edges.block_noise_w(), kUpShare * range_w),
                                     kMostUpShare * range_w);
-  levels.contrast_w = std::max(kContrastNoises * edges.block_noise_w(), kLeastContrast_w);
+  levels.contrast_w = std::max(
+      std::min(kContrastNoises * edges.block_noise_w(), kUpShare * range_w), kLeastContrast_w);
   return levels;
 }
 

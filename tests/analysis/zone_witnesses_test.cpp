@@ -74,7 +74,7 @@ TEST(ZoneWitnesses, AreTwoOrNone) {
   EXPECT_EQ(decided(kEdges, {}),
             "none: one witness alone, edges, speaks for +00:00; this is not excluded: "
             "not_in_recording");
-  EXPECT_EQ(decided(kEdges, consensus({"Africa/Abidjan"})),
+  EXPECT_EQ(decided(kEdges, consensus({"UTC"})),
             "+00:00 two_witnesses: edges, consensus");
   EXPECT_EQ(decided(kEdges, written(kLast + 20)), "+00:00 two_witnesses: edges, file_time");
 }
@@ -93,7 +93,7 @@ TEST(ZoneWitnesses, MustNotContradict) {
             "none: the load's edges say +00:00, the recorder's other runs +01:00");
   EXPECT_EQ(decided(kEdges, written(kLast + 20 - 3600), true),
             "none: the load's edges say +00:00, the file's own time +01:00");
-  OtherWitnesses both = consensus({"Africa/Abidjan"});
+  OtherWitnesses both = consensus({"UTC"});
   both.file_unix_s = kLast + 20 - 3600;
   EXPECT_EQ(decided(kEdges, both), "none: the load's edges say +00:00, the file's own time +01:00");
 }
@@ -120,22 +120,22 @@ TEST(ZoneWitnesses, LetTheConsensusSettleTwoEqualLoads) {
 
 TEST(ZoneWitnesses, LetTheConsensusSettleARecordingWithoutEdges) {
   ZoneFinding flat = finding_of({candidate(0, Standing::possible)}, false);
-  EXPECT_TRUE(decided(flat, consensus({"Africa/Abidjan"})).starts_with("none: one witness"))
+  EXPECT_TRUE(decided(flat, consensus({"UTC"})).starts_with("none: one witness"))
       << "it shows edges, though elsewhere";
   flat.is_flat = true;
-  EXPECT_EQ(decided(flat, consensus({"Africa/Abidjan"})),
+  EXPECT_EQ(decided(flat, consensus({"UTC"})),
             "+00:00 two_witnesses: consensus; but not_in_recording");
   flat.load_w = 299;
-  EXPECT_TRUE(decided(flat, consensus({"Africa/Abidjan"})).starts_with("none: one witness"))
+  EXPECT_TRUE(decided(flat, consensus({"UTC"})).starts_with("none: one witness"))
       << "no more than idle power";
-  OtherWitnesses both = consensus({"Africa/Abidjan"});
+  OtherWitnesses both = consensus({"UTC"});
   both.file_unix_s = kLast + 5;
   EXPECT_EQ(decided(flat, both), "+00:00 two_witnesses: consensus, file_time");
 }
 
 TEST(ZoneWitnesses, RefuseWhereTheConsensusHasIdlePowerInTheWindow) {
   const ZoneFinding idle = finding_of({candidate(0, Standing::excluded)}, false);
-  OtherWitnesses both = consensus({"Africa/Abidjan"});
+  OtherWitnesses both = consensus({"UTC"});
   both.file_unix_s = kLast + 5;
   EXPECT_EQ(decided(idle, both, true), "none: under +00:00 the window has idle power");
 }
@@ -159,7 +159,7 @@ TEST(ZoneWitnesses, NeedClocksThatAgree) {
 TEST(ZoneWitnesses, DoNotHelpWhereTheClockIsInDoubt) {
   ZoneFinding finding = finding_of({candidate(0, Standing::fits)}, false);
   finding.candidates[0].doubt = "the recording's clock goes back";
-  EXPECT_EQ(decided(finding, consensus({"Africa/Abidjan"})),
+  EXPECT_EQ(decided(finding, consensus({"UTC"})),
             "none: the recording's clock goes back");
 }
 

@@ -663,7 +663,7 @@ def kills(ground, checks, count):
         store = ground.copy(ground.small)
         for _ in range(random.choice([1, 1, 2, 4])):
             delay = random.uniform(0, longest * 1.05)
-            process = subprocess.Popen([patching.PROGRAM, "backfill", str(store)],
+            process = subprocess.Popen([patching.PROGRAM, "backfill", str(store), *judging.BY_EDGES],
                                        env=patching.ENVIRONMENT, stdin=subprocess.DEVNULL,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             time.sleep(delay)
@@ -695,7 +695,7 @@ def two_at_once(ground, checks):
         for i in range(2):
             report = ground.file("two.jsonl")
             running.append((report, subprocess.Popen(
-                [patching.PROGRAM, "backfill", str(store), "--report", str(report)],
+                [patching.PROGRAM, "backfill", str(store), "--report", str(report), *judging.BY_EDGES],
                 env=patching.ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE)))
         for report, process in running:
@@ -965,7 +965,7 @@ def terminal(ground, checks):
             while data := os.read(main, 4096):
                 seen.extend(data)
 
-    process = subprocess.Popen([patching.PROGRAM, "backfill", str(store), "--jobs", "1"],
+    process = subprocess.Popen([patching.PROGRAM, "backfill", str(store), "--jobs", "1", *judging.BY_EDGES],
                                env=patching.ENVIRONMENT | {"TERM": "xterm"}, stderr=side,
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     os.close(side)

@@ -27,9 +27,9 @@ NVIDIA_HEADER = ("timestamp, index, power.draw [W], temperature.gpu, clocks.curr
                  "clocks.current.memory [MHz], utilization.gpu [%], utilization.memory [%]")
 AMD_HEADER = "timestamp,gpu,gfx_activity,umc_activity,socket_power,gfx_voltage,edge,hotspot,mem"
 GENERIC_HEADER = "timestamp,gpu,power_w"
-# Offsets that clocks are or were set to, in minutes; most of them several times a store.
-OFFSETS = [0, 60, 120, 180, 210, 270, 330, 345, 390, 480, 525, 540, 570, 630, 720, 765, 780, 840,
-           -60, -150, -210, -240, -300, -360, -420, -480, -540, -570, -600, -720]
+# Offsets that clocks are set to all year, in minutes; most of them several times a store.
+OFFSETS = [0, 60, 120, 180, 210, 270, 330, 345, 390, 480, 525, 540, 570, 630, 720, 780, 840,
+           -60, -180, -240, -300, -360, -420, -480, -540, -570, -600, -660]
 ZONES = ["Europe/Berlin", "America/Los_Angeles", "Asia/Kolkata", "Asia/Tokyo", "UTC",
          "Australia/Lord_Howe"]
 ODD_NAMES = ["two\nlines", "bytes\udcff\udcfe", "a blank ", " 'quoted' \"twice\"", "-rf", "größe",
@@ -636,9 +636,9 @@ class StoreMaker:
         self.run("flat", recording, "ambiguous", ["timezone_ambiguous"])
 
     def periodic(self):
-        """Two equal loads a quarter of an hour apart: two offsets fit."""
+        """Two equal loads an hour apart: two offsets fit."""
         recording = self.recording("nvidia-smi", gpus=2, interval=2, step=0,
-                                   phases=[(400, 90), (300, 650), (600, 90), (300, 650), (400, 90)],
+                                   phases=[(400, 90), (300, 650), (3300, 90), (300, 650), (400, 90)],
                                    loads=[1, 3], zone=self.die.choice([-420, 0, 60, 330]))
         self.run("periodic", recording, "ambiguous", ["timezone_ambiguous"], how="tp")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The zone that backfill finds by evidence is never wrong: right, or refused.
+"""The zone that backfill finds by one witness, the load's edges, is right or refused.
 
 Recordings of 1 minute to 3 days in all zones, windows of 20 s to 6 h. Where a single load shows its
 edges at the window's edges, the zone must be found in nine of ten (noise may hide an edge); where the power tells nothing, or two loads fit,
@@ -101,10 +101,10 @@ def only_noise(die):
 
 
 def twice(die):
-    """The same load again, a multiple of 15 minutes later."""
+    """The same load again, some full hours later."""
     interval = 2
     window = die.randint(20, 400)
-    period = 900 // interval * -(-(window + 30) // (900 // interval))
+    period = 3600 // interval * -(-(window + 30) // (3600 // interval))
     idle = period - window - 1
     load = [90] * die.randint(20, 300) + ([700] * (window + 1) + [90] * idle) * 2
     before = load.index(700)
@@ -167,7 +167,7 @@ def main(count=120, seed=1):
             (folder / f"{i}.json").write_bytes(raw_result(begin, end))
             (folder / f"agg_{i}.json").write_bytes(b'{"tp": 1}')
             made[str(i)] = shape.__name__, wanted, curve
-        done = backfill(store, "--report", root / "report.jsonl")
+        done = backfill(store, "--timezone", "evidence", "--report", root / "report.jsonl")
         if done.returncode != 0:
             checks.add("ends with 0", [done.stderr.decode()[-400:]])
         lines = {line["run"]: line for line in read_report(root / "report.jsonl")}

@@ -48,11 +48,18 @@ std::vector<std::int64_t> instants() {
   return {instants.begin(), instants.end()};
 }
 
-template <typename Clock>
-std::vector<std::int32_t> offsets_of(const Clock& clock,
+std::vector<std::int32_t> offsets_of(const ClockHistory& clock,
                                      const std::vector<std::int64_t>& instants) {
   std::vector<std::int32_t> offsets;
-  for (const std::int64_t at : instants) offsets.push_back(clock.offset_at(at));
+  for (const std::int64_t at : instants) {
+    offsets.push_back(clock.offset_at(static_cast<double>(at)));
+  }
+  return offsets;
+}
+
+std::vector<std::int32_t> offsets_of(const Zone& zone, const std::vector<std::int64_t>& instants) {
+  std::vector<std::int32_t> offsets;
+  for (const std::int64_t at : instants) offsets.push_back(zone.offset_at(at));
   return offsets;
 }
 

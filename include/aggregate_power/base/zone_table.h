@@ -17,7 +17,7 @@ struct ClockChange {
 
 // All changes of one clock. Zones whose clocks never differed share one history.
 struct ClockHistory {
-  std::string_view zone;             // the first of them by name: "Europe/Berlin"
+  std::string_view zone;             // the best known of them, else the first: "Europe/Berlin"
   std::vector<ClockChange> changes;  // never empty; the first holds for all time before the second
 
   std::int32_t offset_at(double unix_s) const;
