@@ -182,8 +182,8 @@ constexpr auto kRows = std::to_array<Row>({
     ROW(pairing_ambiguous,
         "several files could belong to the run: move those that do not out of the store"),
     ROW(timezone_ambiguous,
-        "the recording does not show in which time zone its stamps are: give it with --timezone, "
-        "or in STEM_context.json beside STEM.csv"),
+        "no two witnesses agree in which time zone the stamps are: give it with --timezone, or in "
+        "STEM_context.json beside STEM.csv; --timezone evidence accepts one witness"),
     ROW(aggregate_in_archive, "files in archives are not replaced: give --output FOLDER"),
     ROW(archive_unreadable,
         "check its rights and the room in $TMPDIR; where it is cut off or damaged, fetch it again"),
