@@ -159,7 +159,9 @@ double FleetPower::quantile_w(double q) const {
 
 void FleetPowerGatherer::take(std::span<const Reading> readings) {
   for (const Reading& reading : readings) {
-    if (reading.kind == Reading::Kind::power) add(reading.device, {reading.unix_s, reading.watts});
+    if (reading.kind == Reading::Kind::power && states_power(reading, window_)) {
+      add(reading.device, {reading.unix_s, reading.watts});
+    }
   }
 }
 

@@ -78,6 +78,17 @@ inline void PowerIntegrator::take_power(const Reading& reading) {
   if (!integrator->add(reading.unix_s, reading.watts)) out_of_order_ = true;
 }
 
+// A row near the window that states no device's power.
+void PowerIntegrator::take_no_power(const Reading& reading) {
+  if (states_power(reading, options_.window)) {
+    missing_identity_ = true;
+  } else if (!options_.window.contains(reading.unix_s)) {
+    if (!is_second_pass_) boundary_rows_.add(reading.device);
+  } else if (!reasons_.contains(Reason::invalid_power_sample)) {
+    reasons_.add(Reason::invalid_power_sample, fmt::format("the first at {:.3f}", reading.unix_s));
+  }
+}
+
 void PowerIntegrator::take(std::span<const Reading> readings) {
   for (const Reading& reading : readings) {
     if (reading.kind == Reading::Kind::bad_timestamp) {
@@ -85,17 +96,11 @@ void PowerIntegrator::take(std::span<const Reading> readings) {
       continue;
     }
     if (reading.unix_s < band_.start_unix_s || reading.unix_s > band_.end_unix_s) continue;
-    switch (reading.kind) {
-      case Reading::Kind::power:
-        take_power(reading);
-        break;
-      case Reading::Kind::no_device:
-        missing_identity_ = true;
-        break;
-      default:
-        if (reasons_.contains(Reason::invalid_power_sample)) break;
-        reasons_.add(Reason::invalid_power_sample,
-                     fmt::format("the first at {:.3f}", reading.unix_s));
+    if (reading.kind == Reading::Kind::power &&
+        (!options_.is_power || states_power(reading, options_.window))) {
+      take_power(reading);
+    } else {
+      take_no_power(reading);
     }
   }
 }
@@ -103,20 +108,26 @@ void PowerIntegrator::take(std::span<const Reading> readings) {
 void PowerIntegrator::start_over() {
   for (const std::uint32_t device : met_) integrators_[device].emplace(options_.window);
   out_of_order_ = false;
+  is_second_pass_ = true;
 }
 
-Integration PowerIntegrator::abandon(Reason reason, std::string detail) const {
+Integration PowerIntegrator::unfinished(std::span<const std::string> devices) const {
   Integration result;
   result.expected_num_gpus = options_.expected_num_gpus;
   result.reasons = reasons_;
+  result.boundary_degenerate_rows = boundary_rows_.by_name(devices);
+  return result;
+}
+
+Integration PowerIntegrator::abandon(Reason reason, std::string detail,
+                                     std::span<const std::string> devices) const {
+  Integration result = unfinished(devices);
   result.reasons.add(reason, std::move(detail));
   return result;
 }
 
 Integration PowerIntegrator::finish(std::span<const std::string> devices) {
-  Integration result;
-  result.expected_num_gpus = options_.expected_num_gpus;
-  result.reasons = reasons_;
+  Integration result = unfinished(devices);
   if (missing_identity_) result.reasons.add(Reason::gpu_identity_missing);
 
   std::vector<std::uint32_t> order = met_;
@@ -150,6 +161,9 @@ Integration PowerIntegrator::finish(std::span<const std::string> devices) {
       detail = late_s > 0
                    ? fmt::format("GPU {}: first sample {:.3f} s after the start", name, late_s)
                    : fmt::format("GPU {}: last sample {:.3f} s before the end", name, early_s);
+      if (const std::uint64_t rows = boundary_rows_.of(i)) {
+        detail += fmt::format("; rows outside it without power above 0 W: {}", rows);
+      }
     } else if (gpu.max_sample_gap_s > options_.max_sample_gap_s) {
       issue = Reason::sampling_gap_exceeded;
       detail = fmt::format("GPU {}: {:.3f} s, at most {} s", name, gpu.max_sample_gap_s,

@@ -23,11 +23,12 @@ std::optional<StateMean::Result> StateMean::finish(std::span<const std::string> 
 }
 
 std::vector<Reading> readings_of(GpuQuantity quantity, std::span<const Reading> readings,
-                                 std::span<const GpuState> states) {
+                                 std::span<const GpuState> states, Window window) {
   std::vector<Reading> found;
   for (std::size_t i = 0; i < readings.size(); ++i) {
     const double value = states[i][quantity];
     if (readings[i].kind != Reading::Kind::power || std::isnan(value)) continue;
+    if (!states_power(readings[i], window)) continue;
     found.push_back(readings[i]);
     found.back().watts = value;
   }

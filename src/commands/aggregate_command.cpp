@@ -93,8 +93,7 @@ Command aggregate_command() {
              "Audit record (default: power_validation_STEM.json beside the benchmark result with "
              "schema 2, none with schema 1)")
       ->type_name("FILE");
-  add_max_sample_gap(app, texts->run,
-                     ", so that a longer one lets bad rows further from it void the run");
+  add_max_sample_gap(app, texts->run);
   add_outcome_options(
       app, texts->run,
       "Also set the percentiles of the power of all GPUs together, their mean temperature, "

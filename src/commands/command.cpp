@@ -238,11 +238,11 @@ void add_agg_result(CLI::App& app, RunOptionTexts& texts) {
       ->required();
 }
 
-void add_max_sample_gap(CLI::App& app, RunOptionTexts& texts, const std::string& why) {
-  add_option(app, "--max-sample-gap", texts.max_sample_gap,
-             fmt::format("Longest silence between two samples of a GPU; rows so near the window "
-                         "count too{} (default: 3)",
-                         why))
+void add_max_sample_gap(CLI::App& app, RunOptionTexts& texts) {
+  add_option(
+      app, "--max-sample-gap", texts.max_sample_gap,
+      "Longest gap between two samples of a GPU; rows so near the window count too (default: "
+      "3)")
       ->type_name("SECONDS")
       ->check(seconds());
 }

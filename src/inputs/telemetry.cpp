@@ -189,6 +189,7 @@ inline bool Telemetry::read_row(const CsvRow& row, Reading& reading) {
   naive_stamps_ += stamp.naive ? 1 : 0;
   reading.unix_s = stamp.unix_s;
   reading.kind = Reading::Kind::no_power;
+  reading.device = columns_.device ? find_device(row) : 0;
   if (row.filled_count > header_cells_) {
     ++skipped_.too_many_cells;
     return true;
@@ -199,7 +200,6 @@ inline bool Telemetry::read_row(const CsvRow& row, Reading& reading) {
     return true;
   }
   reading.watts = watts;
-  reading.device = columns_.device ? find_device(row) : 0;
   const bool is_named = reading.device != DeviceNames::kNone;
   if (watts < 0) {
     ++skipped_.no_reading;

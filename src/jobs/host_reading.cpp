@@ -32,17 +32,18 @@ bool names_uuids(const Columns& columns) {
   return name == "uuid" || name == "gpu_uuid";
 }
 
-// The names of a recording's GPUs in their host: a host column of the recording is part of its
-// devices' names, and says nothing where it is always the same.
-std::vector<std::string> names_in_host(const std::vector<std::string>& ids,
-                                       const Columns& columns) {
-  if (!columns.host || ids.empty()) return ids;
-  const std::string prefix = ids[0].substr(0, ids[0].find('/') + 1);
-  if (!std::ranges::all_of(ids, [&](const auto& id) { return id.starts_with(prefix); })) return ids;
-  std::vector<std::string> names;
-  names.reserve(ids.size());
-  for (const std::string& id : ids) names.push_back(id.substr(prefix.size()));
-  return names;
+// What the ids of a recording's GPUs begin with besides their names in their host: a host column of
+// the recording is part of its devices' names, and says nothing where it is always the same.
+std::string common_prefix(const std::vector<std::string>& ids, const Columns& columns) {
+  if (!columns.host || ids.empty()) return {};
+  std::string prefix = ids[0].substr(0, ids[0].find('/') + 1);
+  const bool is_common =
+      std::ranges::all_of(ids, [&](const auto& id) { return id.starts_with(prefix); });
+  return is_common ? prefix : std::string();
+}
+
+std::string without(const std::string& prefix, const std::string& id) {
+  return id.starts_with(prefix) ? id.substr(prefix.size()) : id;
 }
 
 // To move the window on the host's clock is to move the host's stamps the other way.
@@ -96,22 +97,40 @@ class HostReader {
  private:
   // Names the host's GPUs by index and UUID.
   void identify() {
-    const Columns& columns = host_.telemetry->columns;
+    const Integration& integration = host_.integration;
+    const std::string prefix = common_prefix(integration.gpu_ids, host_.telemetry->columns);
     const GpuIdentity identity = read_identity();
-    for (const std::string& name : names_in_host(host_.integration.gpu_ids, columns)) {
-      RecordedGpu gpu{host_.host, name, names_uuids(columns) ? name : "", {}};
-      const auto by_index = identity.find(name);
-      const auto by_uuid = std::ranges::find(identity, name, &GpuIdentity::value_type::second);
-      if (by_index != identity.end()) {
-        gpu.uuid = by_index->second;
-      } else if (by_uuid != identity.end()) {
-        gpu.uuid = name;
-        gpu.index = by_uuid->first;
-      } else if (!identity.empty()) {
-        fault(fmt::format("it does not name GPU {}", printable(name)));
-      }
-      host_.gpus.push_back(std::move(gpu));
+    for (const std::string& id : integration.gpu_ids) {
+      const std::string name = without(prefix, id);
+      const std::optional<RecordedGpu> gpu = gpu_of(name, identity);
+      if (!gpu) fault(fmt::format("it does not name GPU {}", printable(name)));
+      host_.gpus.push_back(gpu.value_or(unidentified(name)));
     }
+    for (const auto& [id, rows] : integration.boundary_degenerate_rows) {
+      const std::string name = without(prefix, id);
+      host_.boundary_degenerate_rows.emplace_back(
+          gpu_of(name, identity).value_or(unidentified(name)), rows);
+    }
+  }
+
+  RecordedGpu unidentified(const std::string& name) const {
+    return {host_.host, name, names_uuids(host_.telemetry->columns) ? name : "", {}};
+  }
+
+  // Nothing where there is an identity file that does not name it.
+  std::optional<RecordedGpu> gpu_of(const std::string& name, const GpuIdentity& identity) const {
+    RecordedGpu gpu = unidentified(name);
+    const auto by_index = identity.find(name);
+    const auto by_uuid = std::ranges::find(identity, name, &GpuIdentity::value_type::second);
+    if (by_index != identity.end()) {
+      gpu.uuid = by_index->second;
+    } else if (by_uuid != identity.end()) {
+      gpu.uuid = name;
+      gpu.index = by_uuid->first;
+    } else if (!identity.empty()) {
+      return std::nullopt;
+    }
+    return gpu;
   }
 
   GpuIdentity read_identity() {

@@ -19,6 +19,11 @@ std::string key_of(const RecordedGpu& gpu, bool with_uuid) {
   return printable_path(gpu.host) + "/" + (with_uuid && !gpu.uuid.empty() ? gpu.uuid : gpu.id);
 }
 
+// A UUID that two GPUs claim names neither.
+bool names_have_uuids(const HostsContent& content) {
+  return !content.reasons.contains(Reason::gpu_uuid_repeated);
+}
+
 // "hostB: sampling_gap_exceeded: GPU 3: 4.2 s, at most 3 s"; then what concerns no host alone.
 Json failures_of(const Reasons& reasons, std::span<const HostFinding> hosts) {
   Json failures = Json::array();
@@ -44,6 +49,7 @@ void add_gpus(Json& record, const HostsContent& content, std::span<const HostFin
   Members gaps;
   Members energies;
   Members issues;
+  Members boundary_rows;
   std::size_t place = 0;
   const std::vector<std::string> names = gpu_names(content, hosts);
   for (const HostFinding& host : hosts) {
@@ -60,6 +66,9 @@ void add_gpus(Json& record, const HostsContent& content, std::span<const HostFin
         issues.push_back({key, Json::array({code(*issue)})});
       }
     }
+    for (const auto& [gpu, rows] : host.boundary_degenerate_rows) {
+      boundary_rows.push_back({key_of(gpu, names_have_uuids(content)), rows});
+    }
   }
   record["expected_gpu_count"] =
       content.expected_num_gpus ? Json(*content.expected_num_gpus) : Json(nullptr);
@@ -69,6 +78,7 @@ void add_gpus(Json& record, const HostsContent& content, std::span<const HostFin
   record["per_gpu_max_sample_gap_s"] = std::move(gaps);
   record["per_gpu_energy_j"] = std::move(energies);
   record["device_issues"] = std::move(issues);
+  record["boundary_degenerate_rows"] = std::move(boundary_rows);
 }
 
 Json found_of(const HostFinding& host) {
@@ -103,8 +113,7 @@ Json by_host(std::span<const HostFinding> hosts, Json (*what)(const HostFinding&
 
 std::vector<std::string> gpu_names(const HostsContent& content,
                                    std::span<const HostFinding> hosts) {
-  // A UUID that two GPUs claim names neither.
-  const bool with_uuid = !content.reasons.contains(Reason::gpu_uuid_repeated);
+  const bool with_uuid = names_have_uuids(content);
   std::vector<std::string> names;
   for (const HostFinding& host : hosts) {
     for (const RecordedGpu& gpu : host.gpus) names.push_back(key_of(gpu, with_uuid));

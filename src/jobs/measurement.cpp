@@ -84,17 +84,18 @@ std::optional<Snapshots> read_snapshots(const Recording& recording) {
 
 // All GPUs together, over a window.
 struct Fleet {
-  Fleet(Window window, double max_sample_gap_s) : power(window, max_sample_gap_s) {
+  Fleet(Window of, double max_sample_gap_s) : window(of), power(of, max_sample_gap_s) {
     for (std::size_t i = 0; i < kGpuQuantities; ++i) states.emplace_back(window, max_sample_gap_s);
   }
 
   void take(std::span<const Reading> readings, std::span<const GpuState> found) {
     power.take(readings);
     for (std::size_t i = 0; i < kGpuQuantities; ++i) {
-      states[i].take(readings_of(static_cast<GpuQuantity>(i), readings, found));
+      states[i].take(readings_of(static_cast<GpuQuantity>(i), readings, found, window));
     }
   }
 
+  Window window;
   FleetPowerGatherer power;
   std::vector<StateMean> states;  // by quantity
 };
@@ -226,7 +227,9 @@ class Measurer {
     if (telemetry) note_telemetry(*telemetry);
     if (!fault.empty()) {
       if (wants_window) {
-        result_.integration = integrator.abandon(Reason::telemetry_file_unreadable, fault);
+        const std::vector<std::string> devices =
+            telemetry ? telemetry->devices() : std::vector<std::string>();
+        result_.integration = integrator.abandon(Reason::telemetry_file_unreadable, fault, devices);
       }
       if (wants_stream) snapshots_->unavailable = "cross_check_error";
       return;
@@ -272,10 +275,10 @@ class Measurer {
       StateMean& state = fleet.states[i];
       if (state.out_of_order()) {
         state.start_over();
-        const auto values = [i](Telemetry& again, const Take& take) {
+        const auto values = [&, i](Telemetry& again, const Take& take) {
           again.read_with_states(
               [&](std::span<const Reading> readings, std::span<const GpuState> states) {
-                take(readings_of(static_cast<GpuQuantity>(i), readings, states));
+                take(readings_of(static_cast<GpuQuantity>(i), readings, states, fleet.window));
               });
         };
         read_sorted(telemetry, state.band(), exactly, values, state);

@@ -23,6 +23,7 @@ void add_gpus(Json& record, const Integration& integration) {
   Json::object_t gaps;
   Json::object_t energies;
   Json::object_t issues;
+  Json::object_t boundary_rows;
   for (std::size_t i = 0; i < integration.gpus.size(); ++i) {
     const std::string& id = integration.gpu_ids[i];
     const DeviceEnergy& gpu = integration.gpus[i];
@@ -35,6 +36,9 @@ void add_gpus(Json& record, const Integration& integration) {
       issues.push_back({id, Json::array({code(*integration.issues[i])})});
     }
   }
+  for (const auto& [id, rows] : integration.boundary_degenerate_rows) {
+    boundary_rows.push_back({id, rows});
+  }
   record["expected_gpu_count"] =
       integration.expected_num_gpus ? Json(*integration.expected_num_gpus) : Json(nullptr);
   record["observed_gpu_count"] = integration.gpu_ids.size();
@@ -43,6 +47,7 @@ void add_gpus(Json& record, const Integration& integration) {
   record["per_gpu_max_sample_gap_s"] = std::move(gaps);
   record["per_gpu_energy_j"] = std::move(energies);
   record["device_issues"] = std::move(issues);
+  record["boundary_degenerate_rows"] = std::move(boundary_rows);
 }
 
 Json accumulator_json(const std::optional<AccumulatorCheck>& check) {

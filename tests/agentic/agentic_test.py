@@ -21,7 +21,7 @@ START = 1_700_000_021  # 2023-11-14T22:13:41Z
 WINDOW = ["benchmark_start_time_unix", "benchmark_end_time_unix", "duration", "completed",
           "total_input_tokens", "total_output_tokens"]
 BY_GPU = ["observed_gpu_count", "observed_gpu_ids", "per_gpu_sample_counts", "per_gpu_max_sample_gap_s",
-          "per_gpu_energy_j", "device_issues"]
+          "per_gpu_energy_j", "device_issues", "boundary_degenerate_rows"]
 METRICS = {"avg_power_w": 500.0, "avg_total_gpu_power_w": 1000.0, "total_gpu_energy_j": 3000.0,
            "joules_per_successful_query": 1500.0, "joules_per_input_token": 10.0,
            "joules_per_output_token": 20.0, "joules_per_total_token": 6.666667}
@@ -134,7 +134,7 @@ def expect_reason(run, reason, detail=None, strict=False):
                         "telemetry_source": "results/gpu_metrics.csv",
                         "benchmark_result": "results/agentic_power_window.json", "benchmark_window": None,
                         "integration_method": "per_device_trapezoidal_with_linear_boundary_interpolation",
-                        "expected_gpu_count": 2, **dict(zip(BY_GPU, (0, [], {}, {}, {}, {}))),
+                        "expected_gpu_count": 2, **dict(zip(BY_GPU, (0, [], {}, {}, {}, {}, {}))),
                         "accumulator_check": None, "metrics": {}, "window_source": "aiperf_profile_lifecycle"},
          {key: value for key, value in audit.items() if key != "computed_from"})
     same("the record's last keys", ["window_source", "computed_from"], list(audit)[-2:])
@@ -162,7 +162,7 @@ def test_a_valid_run(run):
     same("failed requests", {"count": 0, "energy_share_j": 0.0,
                              "method": "power_shared_equally_by_requests_in_flight"}, audit["failed_requests"])
     same("the order of keys", ["metrics", "failed_requests", "computed_from"], list(audit)[-3:])
-    same("the rest", [2, ["0", "1"], {"0": 9, "1": 9}, {"0": 1.0, "1": 1.0}, {"0": 1200.0, "1": 1800.0}, {}],
+    same("the rest", [2, ["0", "1"], {"0": 9, "1": 9}, {"0": 1.0, "1": 1.0}, {"0": 1200.0, "1": 1800.0}, {}, {}],
          [audit[key] for key in BY_GPU])
     before = run.files()
     expect_valid(run.do("--require-power"))
@@ -558,6 +558,22 @@ def test_failed_requests_while_the_power_changes(run):
     # From 300 W to 600 W in half a second: 225 J; then 600 J; half of it.
     run.do(gpus="1")
     same("share", 412.5, run.audit()["failed_requests"]["energy_share_j"])
+
+
+def test_rows_without_power_outside_the_window(run):
+    # Rows of 0 W at half a second from either edge would lower the first and the last second.
+    run.records(record(0, 3), failed(0, 1))
+    telemetry = run.results / "gpu_metrics.csv"
+    telemetry.write_text(telemetry.read_text() + "".join(
+        f"{START + second}, {gpu}, {cell}\n" for second in (-0.5, 3.5) for gpu in (0, 1) for cell in ("0 W", "[N/A]")))
+    same("the share of the failed one", (1, 500.0), share(run))
+    audit = run.audit()
+    same("the energy", 3000.0, audit["metrics"]["total_gpu_energy_j"])
+    same("the rows", {"0": 4, "1": 4}, audit["boundary_degenerate_rows"])
+    run.power(seconds=range(-2, 3))
+    telemetry.write_text(telemetry.read_text() + "".join(f"{START + 4}, {gpu}, 0 W\n" for gpu in (0, 1)))
+    run.do()
+    same("bracketed by nothing else", ["benchmark_window_not_bracketed"], run.audit()["reasons"])
 
 
 def test_failed_requests_that_cannot_be_placed(run):

@@ -66,6 +66,19 @@ TEST(FleetPower, IsNothingWhenADeviceStopsShortOfAnEdge) {
   EXPECT_TRUE(fleet({1, 3}, {{}, whole}));  // a number that was not met is no device
 }
 
+TEST(FleetPower, TakesNoZeroWattsFromOutsideTheWindow) {
+  const std::vector<Reading> steady = {{0, 500, 0}, {2, 500, 0}, {3, 500, 0}};
+  const auto with = [&](std::vector<Reading> more) {
+    FleetPowerGatherer gatherer({1, 3}, 3);
+    gatherer.take(steady);
+    gatherer.take(more);
+    return gatherer.finish();
+  };
+  // The row of 0 W at 0.5 would lower the window's first second.
+  EXPECT_EQ(knots(with({{0.5, 0, 0}, {4, 0, 0}}).value()), (Knots{{1, 500}, {2, 500}, {3, 500}}));
+  EXPECT_EQ(knots(with({{1, 0, 0}}).value()), (Knots{{1, 0}, {2, 500}, {3, 500}})) << "on its edge";
+}
+
 TEST(FleetPower, AveragesReadingsOfOneStampInAnyOrder) {
   const auto power = fleet({0, 2}, {{{2, 40}, {0, 10}, {1, 500}, {0, 30}, {1, 100}, {1, 300}}});
   ASSERT_TRUE(power);

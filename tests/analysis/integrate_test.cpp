@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "aggregate_power/base/file.h"
+#include "aggregate_power/inputs/device_names.h"
 #include "aggregate_power/inputs/telemetry.h"
 #include "test_util.h"
 
@@ -486,6 +487,8 @@ TEST(PowerIntegrator, JudgesEachDevice) {
   }
 }
 
+constexpr std::uint32_t kNone = DeviceNames::kNone;
+
 TEST(PowerIntegrator, LooksOnlyAtTheBandAroundTheWindow) {
   // Three seconds on either side, ends included; whatever is wrong beyond does not matter, but for
   // a stamp that is none.
@@ -495,13 +498,21 @@ TEST(PowerIntegrator, LooksOnlyAtTheBandAroundTheWindow) {
     Codes codes;
   } cases[] = {
       {"no power, before", {96.9, 0, 0, Kind::no_power}, {}},
-      {"no power, at its first instant", {97, 0, 0, Kind::no_power}, {"invalid_power_sample"}},
+      {"no power, at its first instant", {97, 0, 0, Kind::no_power}, {}},
+      {"no power, at the window's start", {100, 0, 0, Kind::no_power}, {"invalid_power_sample"}},
       {"no power, inside", {105, 0, 0, Kind::no_power}, {"invalid_power_sample"}},
-      {"no power, at its last instant", {113, 0, 0, Kind::no_power}, {"invalid_power_sample"}},
+      {"no power, at the window's end", {110, 0, 0, Kind::no_power}, {"invalid_power_sample"}},
+      {"no power, at its last instant", {113, 0, 0, Kind::no_power}, {}},
       {"no power, behind", {113.1, 0, 0, Kind::no_power}, {}},
       {"below zero", {105, -5, 0, Kind::negative_power}, {"invalid_power_sample"}},
       {"below zero, before", {90, -5, 0, Kind::negative_power}, {}},
+      {"below zero, just before the window", {99.999, -5, 0, Kind::negative_power}, {}},
       {"nobody's", {105, 5, 0, Kind::no_device}, {"gpu_identity_missing"}},
+      {"nobody's, just before the window",
+       {99.999, 5, 0, Kind::no_device},
+       {"gpu_identity_missing"}},
+      {"nobody's 0 W", {105, 0, 0, Kind::no_device}, {"gpu_identity_missing"}},
+      {"nobody's 0 W, just behind the window", {110.001, 0, kNone, Kind::no_device}, {}},
       {"nobody's, behind", {120, 5, 0, Kind::no_device}, {}},
       {"no stamp", {0, 0, 0, Kind::bad_timestamp}, {"invalid_timestamp_sample"}},
       {"a third device, before", {96, 5, 2, Kind::power}, {}},
@@ -522,6 +533,90 @@ TEST(PowerIntegrator, LooksOnlyAtTheBandAroundTheWindow) {
   EXPECT_EQ(result.gpus[0].samples, 17u);
   EXPECT_EQ(result.gpus[0].first_unix_s, 97);
   EXPECT_EQ(result.gpus[0].last_unix_s, 113);
+}
+
+// contract-october.md 1.2: a GPU at 500 W whose recording ends with rows of a GPU that is gone.
+TEST(PowerIntegrator, TakesNoZeroWattsFromOutsideTheWindow) {
+  const Samples until_109 = steady(500, 99, 109);
+  const auto with = [&](const Samples& more, double from = 99) {
+    std::vector<Reading> readings = readings_of(0, steady(500, from, 109));
+    for (const Reading& reading : readings_of(0, more)) readings.push_back(reading);
+    return integrate_all(readings, expecting(1), kNames);
+  };
+  // Bracketed by 0 W at 111 the last second would have a mean of 375 W: 487.5 W over the window.
+  const Integration torn_down = with({{111, 0}});
+  EXPECT_EQ(
+      torn_down.reasons.text(),
+      "benchmark_window_not_bracketed (GPU 0: last sample 1.000 s before the end; rows outside "
+      "it without power above 0 W: 1)");
+  EXPECT_EQ(torn_down.boundary_degenerate_rows, (BoundaryRows::ByName{{"0", 1}}));
+  EXPECT_FALSE(torn_down.avg_power_w);
+
+  const Integration sound = with({{110.25, 0}, {110.5, 500}, {111, 0}});
+  EXPECT_TRUE(sound.reasons.empty()) << sound.reasons.text();
+  EXPECT_EQ(sound.avg_power_w, 500);
+  EXPECT_EQ(sound.boundary_degenerate_rows, (BoundaryRows::ByName{{"0", 2}}));
+  EXPECT_EQ(sound.gpus[0].samples, until_109.size() + 1);
+
+  const Integration on_the_edge = with({{110, 0}, {111, 0}});
+  EXPECT_TRUE(on_the_edge.reasons.empty()) << on_the_edge.reasons.text();
+  EXPECT_EQ(on_the_edge.avg_power_w, (9 * 500 + 250) / 10.0) << "0 W at the end is a reading";
+  EXPECT_EQ(with({{110.001, 0}}).reasons.codes(), Codes{"benchmark_window_not_bracketed"});
+  EXPECT_EQ(with({{110, 500}}, 101).reasons.codes(), Codes{"benchmark_window_not_bracketed"});
+}
+
+TEST(PowerIntegrator, CountsRowsWithoutPowerOutsideTheWindow) {
+  const std::vector<Reading> readings =
+      joined({{{99, 0, 3, Kind::no_power},          // counted though it is not observed
+               {99, 0, kNone, Kind::no_power},      // of no GPU
+               {99.5, 0, kNone, Kind::no_device}},  // likewise
+              readings_of(1, steady(5, 97, 113)),
+              {{111, -1, 1, Kind::negative_power},
+               {112, 0, 1},
+               {113, 0, 3},
+               {113.5, 0, 1},  // beyond the band
+               {96, 0, 2, Kind::no_power}}});
+  const Integration result = integrate_all(readings, expecting(1), kNames);
+  EXPECT_TRUE(result.reasons.empty()) << result.reasons.text();
+  EXPECT_EQ(result.gpu_ids, Names{"1"});
+  EXPECT_EQ(result.boundary_degenerate_rows,
+            (BoundaryRows::ByName{{"3", 2}, {"unknown", 2}, {"1", 2}}));
+  // A GPU may be called "unknown".
+  const Integration named = integrate_all(readings, expecting(1), {"0", "1", "2", "unknown"});
+  EXPECT_EQ(named.boundary_degenerate_rows, (BoundaryRows::ByName{{"unknown", 4}, {"1", 2}}));
+}
+
+TEST(PowerIntegrator, CountsThemOnceThoughRowsAreSorted) {
+  const std::vector<Reading> readings = {{111, 0, 0},
+                                         {108, 5, 0},
+                                         {110.5, 5, 0},
+                                         {99, 5, 0},
+                                         {102, 5, 0},
+                                         {105, 5, 0},
+                                         {99, -5, 0, Kind::negative_power}};
+  PowerIntegrator integrator(expecting(1));
+  integrator.take(readings);
+  ASSERT_TRUE(integrator.out_of_order());
+  integrator.start_over();
+  std::vector<Reading> sorted = readings;
+  std::ranges::stable_sort(sorted, {}, &Reading::unix_s);
+  integrator.take(sorted);
+  const Integration result = integrator.finish(kNames);
+  EXPECT_TRUE(result.reasons.empty()) << result.reasons.text();
+  EXPECT_EQ(result.boundary_degenerate_rows, (BoundaryRows::ByName{{"0", 2}}));
+  EXPECT_EQ(result.total_gpu_energy_j, 5 * 10);
+}
+
+TEST(PowerIntegrator, DoesNotObserveAGpuOfWhichNoPowerIsKnown) {
+  const Integration result =
+      integrate_all(joined({readings_of(0, {{99, 5}, {102, 5}, {105, 5}, {108, 5}, {111, 5}}),
+                            readings_of(1, {{98, 0}, {99, 0}, {111, 0}, {112, 0}})}),
+                    expecting(2), kNames);
+  EXPECT_EQ(result.reasons.text(), "expected_gpu_count_mismatch (1 seen, 2 expected)");
+  EXPECT_EQ(result.boundary_degenerate_rows, (BoundaryRows::ByName{{"1", 4}}));
+  const Integration none = integrate_all(readings_of(0, {{99, 0}}), expecting(1), kNames);
+  EXPECT_EQ(none.reasons.codes(), Codes{"no_usable_power_samples"});
+  EXPECT_EQ(none.boundary_degenerate_rows, (BoundaryRows::ByName{{"0", 1}}));
 }
 
 TEST(PowerIntegrator, ObeysTheLargestGapAllowed) {
@@ -590,8 +685,10 @@ TEST(PowerIntegrator, KeepsRowReasonsWhenReadingBreaksOff) {
   PowerIntegrator integrator(expecting(2));
   integrator.take(joined({readings_of(0, steady(5, 90, 120)),
                           {{105, 0, 0, Kind::no_power}, {105, 0, 0, Kind::no_device}}}));
-  const Integration result =
-      integrator.abandon(Reason::telemetry_file_unreadable, "x.csv: a cell of more than ...");
+  integrator.take(std::vector<Reading>{{99, 0, 1}});
+  const Integration result = integrator.abandon(Reason::telemetry_file_unreadable,
+                                                "x.csv: a cell of more than ...", kNames);
+  EXPECT_EQ(result.boundary_degenerate_rows, (BoundaryRows::ByName{{"1", 1}}));
   // The blank device is forgotten: B.3 step 6.
   EXPECT_EQ(result.reasons.text(),
             "invalid_power_sample (the first at 105.000), telemetry_file_unreadable (x.csv: a cell "

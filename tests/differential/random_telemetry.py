@@ -270,7 +270,17 @@ class TelemetryMaker:
                 samples += [(tick + order * spread_us, gpu, text)] * again
         if self.run.schema == 1 and not repeats:
             samples = self.apart(samples)
-        return self.reordered(samples)
+        return self.reordered(samples + self.tear_down(ticks))
+
+    def tear_down(self, ticks):
+        """Rows of GPUs that go or have gone, behind the last tick or among the last ones."""
+        die = self.die
+        if not ticks or not die.chance(0.15):
+            return []
+        first = ticks[-1] if die.chance(0.5) else round(self.end * 1e6)
+        texts = die.pick([["0", "0.00"], ["[N/A]", ""], ["-1.00"], ["0", "[N/A]", "-5", "N/A"]])
+        return [(first + round(die.uniform(0, 4) * 1e6), die.whole(0, self.gpu_count - 1),
+                 die.pick(texts)) for _ in range(die.whole(1, 6))]
 
     def apart(self, samples):
         """Schema 1 adds readings of a GPU that share a stamp: part 0 row 1."""

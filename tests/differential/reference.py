@@ -418,6 +418,7 @@ class Integration:
         self.reasons = []
         self.samples = {}  # GPU to (time, watts) in order, each time once
         self.counts, self.gaps, self.energies, self.issues = {}, {}, {}, {}
+        self.boundary_rows = {}  # GPU to rows outside the window that have no power: part 0 row 24
         self.collect(rows)
 
     def say(self, reason):
@@ -432,6 +433,9 @@ class Integration:
                 self.say("invalid_timestamp_sample")
             elif not self.start - BAND_S <= row.unix_s <= self.end + BAND_S:
                 continue
+            elif not self.start <= row.unix_s <= self.end and not (row.watts or 0) > 0:
+                name = row.gpu or "unknown"
+                self.boundary_rows[name] = self.boundary_rows.get(name, 0) + 1
             elif row.watts is None or row.watts < 0:
                 self.say("invalid_power_sample")
             elif not row.gpu:
@@ -675,7 +679,9 @@ def integrate(options, benchmark):
         return None, early + missing
     integration = Integration(telemetry.rows, benchmark)
     if not telemetry.complete:
-        return None, early + integration.reasons + ["telemetry_file_unreadable"]
+        integration.say("telemetry_file_unreadable")
+        integration.samples = {}  # but the rows that were counted stay
+        return integration, early + integration.reasons
     integration.finish(count)
     return integration, early + integration.reasons
 
@@ -699,7 +705,7 @@ def schema_2(options, benchmark, reasons):
     if valid:
         members |= {key: round(value, METRICS[key]) for key, value in metrics.items()}
     found = integration or argparse.Namespace(
-        samples={}, counts={}, gaps={}, energies={}, issues={}
+        samples={}, counts={}, gaps={}, energies={}, issues={}, boundary_rows={}
     )
     sidecar = {
         "schema_version": 1,
@@ -716,6 +722,7 @@ def schema_2(options, benchmark, reasons):
         "per_gpu_max_sample_gap_s": found.gaps,
         "per_gpu_energy_j": {gpu: finite_or_none(found.energies[gpu]) for gpu in found.energies},
         "device_issues": found.issues,
+        "boundary_degenerate_rows": found.boundary_rows,
         "accumulator_check": check_counters(options.csv, zone_of(options)),
         "metrics": {key: round(value, 6) for key, value in metrics.items()} if valid else {},
     }

@@ -151,6 +151,20 @@ TEST(Telemetry, SaysOfEachRowWhatItIs) {
   }
 }
 
+TEST(Telemetry, TellsWhoseARowWithoutPowerIs) {
+  const std::string text =
+      "timestamp,gpu,power_w\n1777118400,0,5\n1777118400,1,N/A\n1777118400,1,5,6\n"
+      "1777118400,,N/A\n1777118400,,-5\n1777118400,,0\n1777118400\n";
+  Telemetry telemetry(std::make_unique<test::StutterSource>(text, test::kWhole), Zone::fixed(0));
+  std::vector<std::uint32_t> devices;
+  telemetry.read([&](std::span<const Reading> readings) {
+    for (const Reading& reading : readings) devices.push_back(reading.device);
+  });
+  constexpr std::uint32_t kNone = DeviceNames::kNone;
+  EXPECT_EQ(devices, (std::vector<std::uint32_t>{0, 1, 1, kNone, kNone, kNone, kNone}));
+  EXPECT_EQ(telemetry.devices(), (Names{"0", "1"}));
+}
+
 TEST(Telemetry, SkipsRowsThatSayNothing) {
   const struct {
     const char* what;
@@ -310,8 +324,8 @@ TEST(Telemetry, ReadsRocmSmiOfAMixedBox) {
       "1777118400,card0,25.0,N/A,300.0\n1777118400,card1,N/A,140.5,750.0\n"
       "1777118400,card2,N/A (Secondary die),,750.0\n1777118400,card3,1.0,2.0,300.0\n");
   EXPECT_EQ(result.readings, (Readings{power(kNoon, 25), power(kNoon, 140.5, 1), no_power(kNoon),
-                                       power(kNoon, 2, 2)}));
-  EXPECT_EQ(result.devices, (Names{"card0", "card1", "card3"}));
+                                       power(kNoon, 2, 3)}));
+  EXPECT_EQ(result.devices, (Names{"card0", "card1", "card2", "card3"}));
 }
 
 TEST(Telemetry, ReadsThePowerRowsOfALongTable) {

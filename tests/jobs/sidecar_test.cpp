@@ -85,6 +85,7 @@ TEST(SidecarText, HoldsTheContractsKeysInOrder) {
     "GPU-a": 3000.25
   },
   "device_issues": {},
+  "boundary_degenerate_rows": {},
   "accumulator_check": null,
   "metrics": {
     "avg_power_w": 400.0125,
@@ -121,6 +122,7 @@ TEST(SidecarText, HoldsNoMetricsWhenSomethingIsWrong) {
   content.integration.gpus[1] = {10, 1001, 1010.25, false, 0, 0};
   content.integration.issues = {Reason::sampling_gap_exceeded,
                                 Reason::benchmark_window_not_bracketed};
+  content.integration.boundary_degenerate_rows = {{"GPU-b", 7}, {"unknown", 2}};
   content.telemetry.reset();
   content.integration.expected_num_gpus.reset();
   EXPECT_EQ(sidecar_text(content), R"({
@@ -166,6 +168,10 @@ TEST(SidecarText, HoldsNoMetricsWhenSomethingIsWrong) {
       "benchmark_window_not_bracketed"
     ]
   },
+  "boundary_degenerate_rows": {
+    "GPU-b": 7,
+    "unknown": 2
+  },
   "accumulator_check": null,
   "metrics": {},
   "computed_from": {
@@ -197,7 +203,8 @@ TEST(SidecarText, HoldsNothingOfWhatWasNotThere) {
   EXPECT_EQ(part(text, "expected_gpu_count", "accumulator_check"),
             "\"expected_gpu_count\": null,\n  \"observed_gpu_count\": 0,\n  \"observed_gpu_ids\": "
             "[],\n  \"per_gpu_sample_counts\": {},\n  \"per_gpu_max_sample_gap_s\": {},\n  "
-            "\"per_gpu_energy_j\": {},\n  \"device_issues\": {},\n  ");
+            "\"per_gpu_energy_j\": {},\n  \"device_issues\": {},\n  \"boundary_degenerate_rows\": "
+            "{},\n  ");
 }
 
 // B.8.

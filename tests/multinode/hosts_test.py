@@ -455,6 +455,35 @@ def test_no_input_is_the_aggregate(folder):
         same(before[target], after[target], target)
 
 
+def test_rows_without_power_outside_the_window(folder):
+    """They are counted by host and GPU, and change nothing; alone they bracket nothing."""
+    folder.write("b_identity.csv", "index,uuid\n0,GPU-b0\n1,GPU-b1\n2,GPU-b2\n")
+    end = START + LENGTH
+    gone = f"{end}.5,1,0\n{end + 1}.5,2,N/A\n{START - 1}.5,7,-3\n{end + 1}.5,,0\n{end + 2}.5,1,0\n"
+    folder.write("b.csv", rows(WATTS["b"]) + gone)
+    metrics = folder.hosts(*ROLES, "--expected-num-gpus", "4").record["metrics"]
+    same((30000.0, 70000.0), (metrics["prefill_gpu_energy_j"], metrics["decode_gpu_energy_j"]), folder.err)
+    same({"b/GPU-b1": 2, "b/GPU-b2": 1, "b/7": 1, "b/unknown": 1}, folder.record["boundary_degenerate_rows"])
+    keys = list(folder.record)
+    same("boundary_degenerate_rows", keys[keys.index("device_issues") + 1])
+    same(4, folder.record["observed_gpu_count"])
+    # With --extended too: 1000 W all the time.
+    folder.hosts("--extended")
+    same((1000.0, {"b/GPU-b1": 2, "b/GPU-b2": 1, "b/7": 1, "b/unknown": 1}),
+         (folder.aggregate["p75_total_gpu_power_w"], folder.record["boundary_degenerate_rows"]))
+    folder.write("agg_run.json", json.dumps({"hw": "h100", "tp": 4}, indent=2))
+    folder.write("b.csv", rows(WATTS["b"], last=end - 1) + gone)
+    not_valid(folder.hosts(), "benchmark_window_not_bracketed",
+              detail="b: GPU 0: last sample 1.000 s before the end")
+
+
+def test_rows_without_power_of_a_host_with_a_host_column(folder):
+    lines = (rows(WATTS["a"]) + f"{START - 1},1,0\n{START - 1},5,0\n{START - 1},,0\n").splitlines()
+    folder.write("a.csv", "\n".join(["timestamp,hostname,index,power.draw [W]"] +
+                                    [line.replace(",", ",gpu-node-7,", 1) for line in lines[1:]]))
+    same({"a/1": 1, "a/5": 1, "a/unknown": 1}, folder.hosts(*ROLES).record["boundary_degenerate_rows"])
+
+
 # ---- Who the GPUs are
 
 

@@ -210,7 +210,8 @@ def keys_of(value, but=()):
 
 def compare_keys(count, folder):
     by_gpu = ("per_gpu_sample_counts", "per_gpu_max_sample_gap_s", "per_gpu_energy_j",
-              "per_gpu_delta_j", "device_issues", "per_gpu_role", "gpu_uuids")
+              "per_gpu_delta_j", "device_issues", "boundary_degenerate_rows", "per_gpu_role",
+              "gpu_uuids")
     run = ["--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
            "--expected-num-gpus", "8", "--timezone", "UTC"]
     snapshot = "gpu,total_energy_consumption\n0,1\n"

@@ -50,7 +50,7 @@ class FleetPowerGatherer {
   // Readings up to `margin_s` before and behind the window count.
   FleetPowerGatherer(Window window, double margin_s) : window_(window), margin_s_(margin_s) {}
 
-  // Only readings with power count.
+  // Only readings with power count, outside the window only those above 0 W.
   void take(std::span<const Reading> readings);
   void add(std::uint32_t device, Sample sample);
 

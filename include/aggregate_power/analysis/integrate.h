@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "aggregate_power/analysis/boundary_rows.h"
 #include "aggregate_power/analysis/exact_mean.h"
 #include "aggregate_power/inputs/reason.h"
 #include "aggregate_power/inputs/trace.h"
@@ -93,6 +94,7 @@ struct IntegrationOptions {
   Window window;
   std::optional<std::int64_t> expected_num_gpus;
   double max_sample_gap_s = kDefaultMaxSampleGapS;
+  bool is_power = true;  // false: of another quantity, which may be 0 outside the window too
 };
 
 struct Integration {
@@ -101,6 +103,7 @@ struct Integration {
   std::vector<std::string> gpu_ids;  // in the original's sort order, as all that follows
   std::vector<DeviceEnergy> gpus;
   std::vector<std::optional<Reason>> issues;
+  BoundaryRows::ByName boundary_degenerate_rows;
   // Set when every GPU is bracketed.
   std::optional<double> total_gpu_energy_j;
   std::optional<double> avg_total_gpu_power_w;
@@ -108,7 +111,7 @@ struct Integration {
 };
 
 // All devices of one telemetry file. Only readings from `max_sample_gap_s` before the window to as
-// much behind it count; a bad stamp counts wherever it is.
+// much after it count, outside the window only those above 0 W; a bad stamp counts wherever it is.
 class PowerIntegrator {
  public:
   explicit PowerIntegrator(const IntegrationOptions& options);
@@ -120,20 +123,25 @@ class PowerIntegrator {
   void start_over();
   Window band() const { return band_; }
   // When reading broke off: what was found up to there, and why.
-  Integration abandon(Reason reason, std::string detail) const;
+  Integration abandon(Reason reason, std::string detail,
+                      std::span<const std::string> devices) const;
   // Sorts the devices by name and judges them. `devices` are the names by Reading::device.
   Integration finish(std::span<const std::string> devices);
 
  private:
   void take_power(const Reading& reading);
+  void take_no_power(const Reading& reading);
+  Integration unfinished(std::span<const std::string> devices) const;
 
   IntegrationOptions options_;
   Window band_;
   std::vector<std::optional<DeviceIntegrator>> integrators_;  // by device
   std::vector<std::uint32_t> met_;  // devices, in the order of their first sample in the file
+  BoundaryRows boundary_rows_;
   Reasons reasons_;
   bool missing_identity_ = false;
   bool out_of_order_ = false;
+  bool is_second_pass_ = false;
 };
 
 }  // namespace aggregate_power

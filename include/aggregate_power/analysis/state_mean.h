@@ -20,7 +20,7 @@ class StateMean {
  public:
   // Readings up to `max_sample_gap_s` before and behind the window count.
   StateMean(Window window, double max_sample_gap_s)
-      : window_(window), integrator_({window, std::nullopt, max_sample_gap_s}) {}
+      : window_(window), integrator_({window, std::nullopt, max_sample_gap_s, false}) {}
 
   void take(std::span<const Reading> readings);
   // As PowerIntegrator.
@@ -43,9 +43,9 @@ class StateMean {
   double peak_ = -std::numeric_limits<double>::infinity();
 };
 
-// Those of `readings` that have power and the quantity, with its value in the place of the watts.
-// `states` go with `readings`.
+// Those of `readings` that are samples of power over `window` and have the quantity, with its value
+// in the place of the watts. `states` go with `readings`.
 std::vector<Reading> readings_of(GpuQuantity quantity, std::span<const Reading> readings,
-                                 std::span<const GpuState> states);
+                                 std::span<const GpuState> states, Window window);
 
 }  // namespace aggregate_power

@@ -83,8 +83,7 @@ struct RunOptionTexts {
   bool dry_run = false;
 };
 void add_agg_result(CLI::App& app, RunOptionTexts& texts);
-// `why` is for those who would change it.
-void add_max_sample_gap(CLI::App& app, RunOptionTexts& texts, const std::string& why = "");
+void add_max_sample_gap(CLI::App& app, RunOptionTexts& texts);
 // --extended, which differs, --require-power and --dry-run.
 void add_outcome_options(CLI::App& app, RunOptionTexts& texts, const std::string& extended);
 

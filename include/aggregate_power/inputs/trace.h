@@ -20,6 +20,7 @@ struct Window {
   double end_unix_s = 0;
 
   double duration_s() const { return end_unix_s - start_unix_s; }
+  bool contains(double unix_s) const { return start_unix_s <= unix_s && unix_s <= end_unix_s; }
 };
 
 // What one row of a telemetry file says.
@@ -34,8 +35,18 @@ struct Reading {
 
   double unix_s = 0;
   double watts = 0;
-  std::uint32_t device = 0;  // index into the reader's device names
+  // Index into the reader's device names; DeviceNames::kNone where the row names none. Also known
+  // of rows without power.
+  std::uint32_t device = 0;
   Kind kind = Kind::power;
 };
+
+// Whether a row says what somebody drew. In the window 0 W is a reading. Outside it is not: a GPU
+// that is being set up or torn down reports 0 W, and the line to it would lower the window's edge.
+inline bool states_power(const Reading& reading, const Window& window) {
+  const bool has_watts =
+      reading.kind == Reading::Kind::power || reading.kind == Reading::Kind::no_device;
+  return has_watts && (reading.watts > 0 || window.contains(reading.unix_s));
+}
 
 }  // namespace aggregate_power

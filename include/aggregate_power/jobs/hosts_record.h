@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aggregate_power/analysis/clock_offset.h"
@@ -27,7 +28,9 @@ struct HostFinding {
   double clock_offset_s = 0;  // that was added to its stamps
   Reasons reasons;
   Integration integration;
-  std::vector<RecordedGpu> gpus;            // as integration.gpu_ids
+  std::vector<RecordedGpu> gpus;  // as integration.gpu_ids
+  // As integration.boundary_degenerate_rows, with the GPUs known as far as those above.
+  std::vector<std::pair<RecordedGpu, std::uint64_t>> boundary_degenerate_rows;
   std::optional<TelemetryFacts> telemetry;  // nothing: it was not read
   std::optional<ClockOffset> clock_estimate;
   FleetMeasurement fleet;  // of --extended, by the host's own clock
