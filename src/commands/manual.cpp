@@ -35,11 +35,11 @@ constexpr Entry kFiles[] = {
      "read: the telemetry when neither --csv nor GPU_METRICS_CSV names one; the first that exists"},
     {"STEM_context.json",
      "read, when it stands beside the telemetry STEM.csv and there is no --timezone: its "
-     "timestamp_timezone is the zone of stamps without an offset; one that cannot be used is a "
-     "warning"},
+     "timestamp_timezone is the zone of stamps without an offset; a run whose stamps need it is "
+     "refused when it cannot be used"},
     {"agentic_power_timezone_offset.txt",
-     "read, when it stands beside the telemetry and the file above does not tell the zone: the UTC "
-     "offset of stamps without one, such as +0900; by agentic also for the profile's times"},
+     "read, when it stands beside the telemetry and the file above is not there: the UTC offset of "
+     "stamps without one, such as +0900; by agentic also for the profile's times"},
     {"STEM_energy_start.csv, STEM_energy_end.csv",
      "read, when they stand beside the telemetry STEM.csv and an audit record is written: the "
      "energy counters to compare with"},

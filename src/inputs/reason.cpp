@@ -41,8 +41,9 @@ constexpr auto kRows = std::to_array<Row>({
         "start the monitor before the load, and check the path of its file"),
     ROW(telemetry_file_empty, "the monitor wrote nothing: check that it can see the GPUs"),
     ROW(telemetry_file_unreadable,
-        "check the file's rights, whether a quote in it was never closed, and whether it was cut "
-        "off"),
+        "check the file's permissions, whether a quote in it was never closed, and whether it was "
+        "cut "
+        "off; of a zone file, correct it or pass --timezone"),
     ROW(timestamp_column_missing,
         "record a column of absolute times, or name it with --timestamp-column"),
     ROW(power_column_missing, "record a column of power draw, or name it with --power-column"),

@@ -9,6 +9,7 @@
 
 #include "aggregate_power/base/encoding.h"
 #include "aggregate_power/base/unicode.h"
+#include "aggregate_power/base/written_time.h"
 
 namespace aggregate_power {
 namespace {
@@ -112,9 +113,7 @@ void Telemetry::read_head(const ColumnNames& wanted) {
   }
   if (columns_.timestamp && header + 1 < cells.size() &&
       columns_.timestamp->index < cells[header + 1].size()) {
-    const std::string& cell = cells[header + 1][columns_.timestamp->index];
-    const auto stamp = StampParser(Zone::fixed(0)).parse(strip(cell));
-    if (stamp && stamp->naive) first_wall_s_ = stamp->unix_s;
+    note_first_stamp(strip(cells[header + 1][columns_.timestamp->index]));
   }
   header_cells_ = cells[header].size();
   header_ = std::move(cells[header]);
@@ -123,6 +122,15 @@ void Telemetry::read_head(const ColumnNames& wanted) {
   head_.erase(0, rows[header].end);
   csv_ = std::make_unique<CsvReader>(*source_, head_);
   head_ = {};
+}
+
+void Telemetry::note_first_stamp(std::string_view text) {
+  const auto stamp = StampParser(Zone::fixed(0)).parse(text);
+  if (!stamp) return;
+  if (stamp->naive) first_wall_s_ = stamp->unix_s;
+  const std::optional<WrittenTime> written = read_iso(text);
+  if (stamp->naive || !written || !written->offset_us) return;
+  first_offset_ = {stamp->unix_s, static_cast<std::int32_t>(*written->offset_us / 1'000'000)};
 }
 
 void Telemetry::note_bad_stamp(std::string_view text) {

@@ -144,7 +144,7 @@ class Attempting {
     Recording recording(
         attempt_.telemetry.shown, std::make_unique<OpenedFile>(open(attempt_.telemetry)),
         [this](const std::string& name) { return open_beside(name); }, options_.zone);
-    if (captured_zone_ && recording.zone_source() == "default") {
+    if (captured_zone_ && recording.lacks_zone()) {
       recording.use_zone(*captured_zone_, "file");
     }
     MeasurementRequest request;
@@ -153,7 +153,7 @@ class Attempting {
     request.max_sample_gap_s = options_.max_sample_gap_s;
     request.with_snapshots = true;
     attempt_.written_ns = written_ns();
-    const bool by_evidence = recording.zone_source() == "default" && reading.benchmark;
+    const bool by_evidence = recording.lacks_zone() && reading.benchmark;
     if (by_evidence) {
       judge_by_evidence(request, recording, reading);
     } else {

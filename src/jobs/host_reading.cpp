@@ -82,7 +82,9 @@ class HostReader {
     host_.integration = std::move(measurement.integration);
     host_.telemetry = std::move(measurement.telemetry);
     host_.fleet = std::move(measurement.fleet);
-    result_.edges = corrected(edges.edges(), options_.clock_offset_s);
+    zone_doubt_ = std::move(measurement.zone_doubt);
+    const bool is_in_time = host_.telemetry && !host_.telemetry->timezone.empty();
+    if (is_in_time) result_.edges = corrected(edges.edges(), options_.clock_offset_s);
     result_.column_faults = std::move(measurement.column_faults);
     if (measurement.zone_hint) {
       result_.hints.push_back(fmt::format("{}: {}, which is for all hosts, or write it to {}",
@@ -158,7 +160,7 @@ class HostReader {
     const auto say_of_it = [&](const std::string& warning) {
       say(recording_.path() + ": " + warning);
     };
-    std::ranges::for_each(recording_.warnings(), say);
+    if (zone_doubt_) say(*zone_doubt_);
     if (host_.telemetry) std::ranges::for_each(host_.telemetry->columns.warnings, say_of_it);
     if (!host_.integration.avg_power_w) return;
     if (const auto doubt = doubt_about(*host_.integration.avg_power_w)) say_of_it(*doubt);
@@ -166,6 +168,7 @@ class HostReader {
 
   const HostReadingOptions& options_;
   const Recording recording_;
+  std::optional<std::string> zone_doubt_;
   HostReading result_;
   HostFinding& host_ = result_.finding;
 };

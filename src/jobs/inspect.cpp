@@ -95,9 +95,16 @@ void read_recording(const Recording& recording, Findings& findings) {
   findings.devices = surveyor.devices(telemetry.devices());
   if (fault) {
     findings.reasons.add(Reason::telemetry_file_unreadable, *fault);
+  } else if (const auto* const zone_fault = recording.needed_zone_fault(telemetry)) {
+    findings.reasons.add(Reason::telemetry_file_unreadable, zone_fault->text);
+    findings.devices.clear();
+    findings.timezone.clear();
+    findings.timezone_source.clear();
+    return;
   } else {
     judge_samples(telemetry, findings);
   }
+  if (auto doubt = recording.zone_doubt(telemetry)) findings.warnings.push_back(std::move(*doubt));
   if (telemetry.stamps() > 0 && telemetry.naive_stamps() == 0) {
     findings.timezone = "UTC";
     findings.timezone_source = "stamps";
@@ -249,7 +256,6 @@ InspectReport inspect(const InspectRequest& request) {
   }
   try {
     const Recording recording(request.file, request.zone, request.columns);
-    for (const std::string& warning : recording.warnings()) findings.warnings.push_back(warning);
     if (!recording.faults().empty()) {
       findings.reasons = recording.faults();
       if (recording.faults().contains(Reason::telemetry_file_missing)) report.exit_status = 2;

@@ -152,7 +152,9 @@ class Measurer {
   void read(bool wants_window, bool wants_stream) {
     Window window;
     if (wants_window) window = benchmark_->window;
-    PowerIntegrator integrator({window, request_.expected_num_gpus, request_.max_sample_gap_s});
+    const IntegrationOptions options = {window, request_.expected_num_gpus,
+                                        request_.max_sample_gap_s};
+    PowerIntegrator integrator(options);
     StreamEnergy stream;
     std::optional<Telemetry> telemetry;
     std::string fault;
@@ -225,6 +227,15 @@ class Measurer {
       result_.could_not_read = true;
     }
     if (telemetry) note_telemetry(*telemetry);
+    const auto* const zone_fault = telemetry ? recording_.needed_zone_fault(*telemetry) : nullptr;
+    if (zone_fault != nullptr) {
+      fault = zone_fault->text;
+      result_.could_not_read = result_.could_not_read || zone_fault->is_of_system;
+      // All that was found depends on when the rows were.
+      integrator = PowerIntegrator(options);
+      result_.mean_power.reset();
+      result_.fleet = {};
+    }
     if (!fault.empty()) {
       if (wants_window) {
         const std::vector<std::string> devices =
@@ -306,7 +317,11 @@ class Measurer {
       facts.timezone = "UTC";
       facts.timezone_source = "stamps";
     }
-    if (benchmark_ && std::abs(benchmark_->window.start_unix_s) < 1e11) {
+    result_.zone_doubt = recording_.zone_doubt(telemetry);
+    if (recording_.needed_zone_fault(telemetry) != nullptr) {
+      facts.timezone.clear();
+      facts.timezone_source.clear();
+    } else if (benchmark_ && std::abs(benchmark_->window.start_unix_s) < 1e11) {
       const auto start = static_cast<std::int64_t>(benchmark_->window.start_unix_s);
       facts.utc_offset =
           offset_text(facts.timezone_source == "stamps" ? 0 : telemetry.zone().offset_at(start));

@@ -20,7 +20,9 @@
 namespace aggregate_power {
 namespace {
 
+constexpr std::size_t kMostDetail = 300;
 constexpr std::size_t kPieceBytes = 1 << 16;
+constexpr double kFarthestUnixS = 1e11;  // of times for which a zone can be asked
 
 std::vector<std::string> read_standard_input() {
   const auto source = open_source("-");
@@ -52,8 +54,26 @@ class PiecesSource : public ByteSource {
   std::size_t at_ = 0;  // in the first of them
 };
 
-// A context file that says nothing about zones.
-struct NoZone : std::exception {};
+// A folder of that name, say, or a link that leads nowhere.
+bool is_no_file(const std::string& path) {
+  struct stat found {};
+  return ::lstat(path.c_str(), &found) == 0 && !is_regular_file(path);
+}
+
+Zone zone_in_context(ByteSource& source) {
+  const auto context = nlohmann::json::parse(read_all(source), nullptr, false);
+  if (!context.is_object()) throw Error("it is not a JSON object");
+  const auto zone = context.find("timestamp_timezone");
+  if (zone == context.end()) throw Error("it has no 'timestamp_timezone'");
+  if (!zone->is_string()) throw Error("its 'timestamp_timezone' is not a string");
+  const auto text = zone->get<std::string>();
+  return Zone::parse(text == "Z" ? "UTC" : text);
+}
+
+Zone zone_in_offset_file(ByteSource& source) {
+  const std::string text = read_up_to(source, 64);  // what `date +%z` prints
+  return Zone::parse(strip(text));
+}
 
 }  // namespace
 
@@ -119,32 +139,57 @@ void Recording::find_zone_file() {
     zone_source_ = "option";
     return;
   }
-  read_zone_file(plain_stem(path_) + "_context.json", [](ByteSource& source) {
-    const auto context = nlohmann::json::parse(read_all(source), nullptr, false);
-    if (!context.is_object()) throw Error("it is no JSON object");
-    if (!context.contains("timestamp_timezone")) throw NoZone();
-    if (!context.at("timestamp_timezone").is_string()) throw Error("it is no text");
-    return Zone::parse(context.at("timestamp_timezone").get<std::string>());
-  });
-  if (zone_) return;
-  read_zone_file("agentic_power_timezone_offset.txt", [](ByteSource& source) {
-    const std::string text = read_up_to(source, 64);  // what `date +%z` prints
-    return Zone::parse(strip(text));
-  });
+  if (path_ == "-") return;
+  if (!read_zone_file(plain_stem(path_) + "_context.json", zone_in_context)) {
+    read_zone_file("agentic_power_timezone_offset.txt", zone_in_offset_file);
+  }
 }
 
-void Recording::read_zone_file(const std::string& name, Zone (*zone_in)(ByteSource&)) {
+bool Recording::read_zone_file(const std::string& name, Zone (*zone_in)(ByteSource&)) {
+  const std::string file = aggregate_power::beside(path_, name);
   try {
     const auto source = beside_(name);
-    if (!source) return;
+    if (!source && !is_no_file(file)) return false;
+    if (!source) throw Error("it is not a file");
     zone_ = zone_in(*source);
     zone_source_ = "file";
-  } catch (const NoZone&) {
+    zone_file_ = file;
+  } catch (const FileError& error) {
+    zone_fault_ = {error.what(), true};
   } catch (const std::exception& error) {
-    warnings_.push_back(
-        fmt::format("{}: the zone in it cannot be used ({}); mend it or pass --timezone",
-                    aggregate_power::beside(path_, name), error.what()));
+    zone_fault_ = {fmt::format("{}: {}", file, printable(error.what(), kMostDetail)), false};
   }
+  return true;
+}
+
+const Recording::ZoneFault* Recording::needed_zone_fault(const Telemetry& telemetry) const {
+  const bool is_needed = telemetry.naive_stamps() > 0 && !telemetry.columns().naive_is_utc;
+  return zone_fault_ && is_needed ? &*zone_fault_ : nullptr;
+}
+
+std::optional<std::string> Recording::zone_doubt(const Telemetry& telemetry) const {
+  if (telemetry.stamps() == 0 || needed_zone_fault(telemetry) != nullptr) return std::nullopt;
+  const bool is_by_habit = telemetry.naive_stamps() > 0 && telemetry.columns().naive_is_utc;
+  if (zone_fault_) {
+    return fmt::format("{}; it is not needed: {}", zone_fault_->text,
+                       is_by_habit ? "the recorder writes UTC" : "no stamp is without an offset");
+  }
+  if (zone_file_.empty()) return std::nullopt;
+  const auto differs = [&](double unix_s, std::int32_t offset_s) {
+    return std::abs(unix_s) < kFarthestUnixS &&
+           zone_->offset_at(static_cast<std::int64_t>(unix_s)) != offset_s;
+  };
+  const auto& own = telemetry.first_offset();
+  if (telemetry.naive_stamps() == 0 && own && differs(own->unix_s, own->offset_s)) {
+    return fmt::format("{}: it says {}, but the stamps say {} themselves, and count", zone_file_,
+                       printable(zone_->name()), offset_text(own->offset_s));
+  }
+  const auto& wall_s = telemetry.first_wall_s();
+  if (is_by_habit && wall_s && differs(*wall_s, 0)) {
+    return fmt::format("{}: it says {}, and counts, but the recorder writes UTC", zone_file_,
+                       printable(zone_->name()));
+  }
+  return std::nullopt;
 }
 
 std::unique_ptr<ByteSource> Recording::source() const {
@@ -173,7 +218,6 @@ std::string Recording::content_hash() const {
 }
 
 std::optional<std::string> zone_hint(const Telemetry& telemetry, Span span, Window window) {
-  constexpr double kFarthestUnixS = 1e11;
   constexpr std::int32_t kStepS = 900;
   constexpr std::int32_t kFarthestS = 26 * 3600;  // from one end of the earth's zones to the other
   const bool is_any_time = std::abs(span.first_unix_s) < kFarthestUnixS &&

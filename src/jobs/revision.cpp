@@ -363,6 +363,9 @@ class Reviser {
     if (const auto& hint = attempt.verdict.measurement.zone_hint) {
       revision_.warnings.push_back(fmt::format("{}: {}", attempt.telemetry.shown, *hint));
     }
+    if (const auto& doubt = attempt.verdict.measurement.zone_doubt) {
+      revision_.warnings.push_back(*doubt);
+    }
     note_verdict(attempt.verdict.metrics);
     SidecarContent content = sidecar_content(attempt.verdict, options_.schema_version);
     const std::string& folder = revision_.run.folder.below;

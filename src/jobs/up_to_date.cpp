@@ -19,13 +19,12 @@ const InputFile* recorded(const Origin& origin, std::string_view role) {
   return found == origin.inputs.end() ? nullptr : &*found;
 }
 
-// Whether the file is read at all is decided by what was recorded of the first zone file.
+// The second zone file is read where the first was not there.
 bool counts(const SideFile& side, const PastInputs& inputs, const Origin& origin) {
   const bool is_of_zone = std::string_view(side.role).starts_with("timezone");
   if (is_of_zone && !inputs.zone_files_count) return false;
   const bool is_second = is_of_zone && *side.name != '\0';
-  return !is_second || recorded(origin, side.role) != nullptr ||
-         recorded(origin, "timezone_file") == nullptr;
+  return !is_second || recorded(origin, "timezone_file") == nullptr;
 }
 
 bool are_as_read(const PastInputs& inputs, const Origin& origin, const IsSame& is_same) {

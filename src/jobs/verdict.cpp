@@ -83,7 +83,7 @@ Verdict judge(const MeasurementRequest& request, const Recording& recording,
   verdict.reasons = reading.reasons;
   verdict.measurement = measure(request, recording, reading.benchmark);
   verdict.reasons.add(verdict.measurement.integration.reasons);
-  verdict.warnings = recording.warnings();
+  if (const auto& doubt = verdict.measurement.zone_doubt) verdict.warnings.push_back(*doubt);
   const auto warn = [&](const std::vector<std::string>& warnings) {
     for (const std::string& warning : warnings) {
       verdict.warnings.push_back(fmt::format("{}: {}", recording.path(), warning));

@@ -62,6 +62,10 @@ NO_TIMES = ["null", '"5"', "[]", "{}", "0", "0.0", "-0", "-1", "NaN", "Infinity"
 ODD_TIMES = ["12345678901234567890123", "1.7e+9", "17E8", "1700000000.00000000000000000000001",
              "1e-400", "5", "1e3", "9007199254740993", "123456789.000000059604644775390625"]
 ODD_COUNTS = ["9223372036854775807", "9007199254740993", "12345678901234567", "1"]
+NO_ZONES = [b"", b"{", b"[]", b"5", b'"UTC"', b"{}", b'{"timestamp_timezone": null}',
+            b'{"timestamp_timezone": 9}', b'{"timestamp_timezone": "PDT"}',
+            b'{"timestamp_timezone": "+9"}', b'{"timezone": "UTC"}',
+            b'{"timestamp_timezone": "UTC", "x": "\xff"}']
 ENORMOUS = ["1" + "0" * 400, "9" * 5000, "9" * 25]
 
 
@@ -93,7 +97,7 @@ class RunMaker:
         if self.die.chance(0.15):
             self.add_snapshots()
         self.give_arguments()
-        if self.deviates(7, 0.04):
+        if self.deviates(7, 0.15):
             self.tell_zone()
         self.mislay_files()
         return run
@@ -324,11 +328,16 @@ class RunMaker:
         own = self.telemetry.zone if self.telemetry.zone not in ODD_ZONES else "UTC"
         zone = die.pick(["UTC", "local", "+05:30", "-0700", "America/New_York", "Europe/Berlin",
                          "Australia/Lord_Howe", own, own, own])
-        if die.chance(0.5):
+        if die.chance(0.4):
             run.arguments += ["--timezone", zone]
-        else:
-            name = pathlib.PurePath(run.csv).stem + "_context.json"
-            run.files[name] = json.dumps({"timestamp_timezone": zone, "x": 1}).encode()
+        context = pathlib.PurePath(run.csv).stem + "_context.json"
+        offset = "agentic_power_timezone_offset.txt"
+        if die.chance(0.5):
+            run.files[context] = json.dumps({"timestamp_timezone": zone, "x": 1}).encode()
+        if die.chance(0.3):
+            run.files[offset] = die.pick([b"+0530\n", b"-0800", b"+0000\n"])
+        if die.chance(0.3):
+            run.files[die.pick([context, context, offset])] = die.pick(NO_ZONES)
 
     def mislay_files(self):
         die, run = self.die, self.run

@@ -50,6 +50,10 @@ class Unreadable(Exception):
     """The CSV breaks off: a cell is too long."""
 
 
+class UnknownZone(Exception):
+    """A zone file is there and cannot be used."""
+
+
 # ---- the command line
 
 
@@ -317,10 +321,23 @@ class Row:
     gpu: str | None
 
 
+# Two clocks on which only a stamp with an offset of its own is one instant.
+ELSEWHERE = [datetime.timezone(datetime.timedelta(hours=hours)) for hours in (1, 2)]
+
+
+def read_telemetry(options):
+    zone, is_known = zone_of(options)
+    telemetry = Telemetry(options.csv, zone)
+    if telemetry.is_naive and not is_known:
+        raise UnknownZone
+    return telemetry
+
+
 class Telemetry:
     def __init__(self, path, zone):
         self.rows = []
         self.complete = True
+        self.is_naive = False  # some stamp has no offset of its own
         text = decode(path.read_bytes())
         rows, self.complete, terminated = split_rows(text)
         header_at, self.columns = self.find_header(rows)
@@ -350,6 +367,8 @@ class Telemetry:
         columns = self.columns
         stamp, power = columns.cell(row, columns.stamp), columns.cell(row, columns.power)
         unix_s = unix_seconds(stamp, zone)
+        if unix_s is not None and unix_seconds(stamp, ELSEWHERE[0]) != unix_seconds(stamp, ELSEWHERE[1]):
+            self.is_naive = True
         is_header = len(row) == columns.size and (stamp, power) == (columns.stamp, columns.power)
         if unix_s is None and is_header:
             return
@@ -540,7 +559,8 @@ def read_snapshot(path):
     return joules or None
 
 
-def check_counters(csv_path, zone):
+def check_counters(options):
+    csv_path = options.csv
     paths = {which: csv_path.parent / f"{csv_path.stem}_energy_{which}.csv"
              for which in ("start", "end")}
     if not any(path.is_file() for path in paths.values()):
@@ -554,8 +574,8 @@ def check_counters(csv_path, zone):
             snapshots.append(read_snapshot(path))
             if snapshots[-1] is None:
                 return {"available": False, "reason": f"unparseable_{which}_snapshot"}
-        telemetry = Telemetry(csv_path, zone)
-    except (OSError, Unreadable):
+        telemetry = read_telemetry(options)
+    except (OSError, Unreadable, UnknownZone):
         return {"available": False, "reason": "cross_check_error"}
     has_columns = telemetry.columns.stamp and telemetry.columns.power and telemetry.columns.gpu
     if has_columns and not telemetry.complete:
@@ -595,17 +615,28 @@ def compare_counters(start, end, rows):
 # ---- one run
 
 
-def zone_of(options):
-    text = options.timezone
-    if text is None:
-        context = read_object(options.csv.parent / f"{options.csv.stem}_context.json")
-        text = (context or {}).get("timestamp_timezone", "local")
+def zone_named(text):
+    """The zone, None for the process's. Raises ValueError or KeyError for a text that is none."""
     if text == "local":
         return None
-    if text[0] in "+-":
+    if re.fullmatch(r"[+-]\d\d:?\d\d", text):
         size = datetime.timedelta(hours=int(text[1:3]), minutes=int(text[-2:]))
         return datetime.timezone(-size if text[0] == "-" else size)
-    return zoneinfo.ZoneInfo(text)
+    return zoneinfo.ZoneInfo("UTC" if text == "Z" else text)
+
+
+def zone_of(options):
+    """The zone of stamps without an offset, and whether it is known: part 0 row 7."""
+    if options.timezone is not None:
+        return zone_named(options.timezone), True
+    context = options.csv.parent / f"{options.csv.stem}_context.json"
+    offset = options.csv.parent / "agentic_power_timezone_offset.txt"
+    try:
+        if context.exists():
+            return zone_named((read_object(context) or {})["timestamp_timezone"]), True
+        return zone_named(offset.read_text().strip() if offset.exists() else "local"), True
+    except (ValueError, KeyError, TypeError):
+        return None, False
 
 
 def find_csv():
@@ -634,7 +665,10 @@ def schema_1(options, benchmark, reasons):
         return invalid
     if not options.csv.is_file() or options.csv.stat().st_size == 0:
         return invalid
-    telemetry = Telemetry(options.csv, zone_of(options))
+    try:
+        telemetry = read_telemetry(options)
+    except UnknownZone:
+        return invalid
     result = mean_power(telemetry.rows, benchmark) if telemetry.complete else None
     if result is None or read_object(options.agg_result) is None:
         return invalid
@@ -671,7 +705,10 @@ def integrate(options, benchmark):
     faults = telemetry_faults(options.csv)
     if faults:
         return None, early + faults
-    telemetry = Telemetry(options.csv, zone_of(options))
+    try:
+        telemetry = read_telemetry(options)
+    except UnknownZone:
+        return None, early + ["telemetry_file_unreadable"]
     columns = telemetry.columns
     named = {"timestamp": columns.stamp, "power": columns.power, "gpu_identity": columns.gpu}
     missing = [f"{what}_column_missing" for what, name in named.items() if not name]
@@ -723,7 +760,7 @@ def schema_2(options, benchmark, reasons):
         "per_gpu_energy_j": {gpu: finite_or_none(found.energies[gpu]) for gpu in found.energies},
         "device_issues": found.issues,
         "boundary_degenerate_rows": found.boundary_rows,
-        "accumulator_check": check_counters(options.csv, zone_of(options)),
+        "accumulator_check": check_counters(options),
         "metrics": {key: round(value, 6) for key, value in metrics.items()} if valid else {},
     }
     line = None

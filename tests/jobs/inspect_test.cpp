@@ -349,7 +349,8 @@ TEST(Inspect, TellsOfACellThatIsTooLong) {
         run.err,
         "aggregate-power: a.csv: no power series: telemetry_file_unreadable (a.csv: a cell of "
         "more than 131072 characters)\naggregate-power:   telemetry_file_unreadable: check "
-        "the file's rights, whether a quote in it was never closed, and whether it was cut off\n")
+        "the file's permissions, whether a quote in it was never closed, and whether it was cut "
+        "off; of a zone file, correct it or pass --timezone\n")
         << rows_before;
     const Json told = Json::parse(run.out);
     EXPECT_EQ(told.at("reasons"), Json::array({"telemetry_file_unreadable"}));

@@ -23,7 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using test::Folder;
 using test::put;
-using Lines = std::vector<std::string>;
 
 constexpr double kNoon = 1777118400;  // 2026-04-25T12:00:00Z
 
@@ -135,14 +134,13 @@ TEST(Recording, ReadsStandardInputAsOftenAsNeeded) {
 TEST(Recording, TakesTheZoneFromTheOptionOrTheFileBeside) {
   const Folder folder;
   const std::string csv = put(folder / "gpu_metrics.csv", kNaive);
-  const Recording plain(csv, std::nullopt, {});
-  EXPECT_EQ(plain.zone_source(), "default");
-  EXPECT_EQ(plain.warnings(), Lines{});
+  EXPECT_EQ(Recording(csv, std::nullopt, {}).zone_source(), "default");
+  EXPECT_TRUE(Recording(csv, std::nullopt, {}).lacks_zone());
 
   put(folder / "gpu_metrics_context.json", "{\"x\": 1, \"timestamp_timezone\": \"+05:30\"}");
   const Recording from_file(csv, std::nullopt, {});
   EXPECT_EQ(from_file.zone_source(), "file");
-  EXPECT_EQ(from_file.warnings(), Lines{});
+  EXPECT_FALSE(from_file.lacks_zone());
   EXPECT_EQ(stamps_of(from_file), std::vector<double>{kNoon - 5.5 * 3600});
 
   const Recording from_option(csv, Zone::parse("America/New_York"), {});
@@ -153,28 +151,79 @@ TEST(Recording, TakesTheZoneFromTheOptionOrTheFileBeside) {
   EXPECT_EQ(stamps_of(Recording(csv, std::nullopt, {})), std::vector<double>{kNoon - 9 * 3600});
 }
 
-TEST(Recording, WarnsOfAZoneFileThatCannotBeUsed) {
+// What is wrong with a zone file that is needed, after reading; "" for nothing.
+std::string needed_fault(const Recording& recording) {
+  Telemetry telemetry = recording.open();
+  telemetry.read([](std::span<const Reading>) {});
+  const auto* const fault = recording.needed_zone_fault(telemetry);
+  return fault == nullptr ? "" : fault->text;
+}
+
+std::string doubt(const Recording& recording) {
+  Telemetry telemetry = recording.open();
+  telemetry.read([](std::span<const Reading>) {});
+  return recording.zone_doubt(telemetry).value_or("");
+}
+
+TEST(Recording, NeedsAZoneFileThatCannotBeUsedForStampsWithoutAnOffset) {
   const Folder folder;
   const std::string csv = put(folder / "gpu_metrics.csv", kNaive);
   const std::string beside = folder / "gpu_metrics_context.json";
-  for (const char* text : {"{", "", "{\"timestamp_timezone\": \"PDT\"}", "[]",
-                           "{\"timestamp_timezone\": 5}", "{\"timestamp_timezone\": null}"}) {
-    put(beside, text);
+  const std::string unknown =
+      "; give 'UTC', a name such as 'America/Los_Angeles' or an offset such as '-07:00'";
+  const struct {
+    const char* text;
+    std::string fault;
+  } cases[] = {
+      {"{", "it is not a JSON object"},
+      {"", "it is not a JSON object"},
+      {"[]", "it is not a JSON object"},
+      {"{}", "it has no 'timestamp_timezone'"},
+      {"{\"timezone\": \"PDT\"}", "it has no 'timestamp_timezone'"},
+      {"{\"timestamp_timezone\": 5}", "its 'timestamp_timezone' is not a string"},
+      {"{\"timestamp_timezone\": null}", "its 'timestamp_timezone' is not a string"},
+      {"{\"timestamp_timezone\": \"PDT\"}", "unknown time zone 'PDT'" + unknown},
+  };
+  for (const auto& c : cases) {
+    put(beside, c.text);
+    put(csv, kNaive);
     const Recording recording(csv, std::nullopt, {});
-    EXPECT_EQ(recording.zone_source(), "default") << text;
-    ASSERT_EQ(recording.warnings().size(), 1u) << text;
-    const std::string& warning = recording.warnings()[0];
-    EXPECT_TRUE(warning.starts_with(beside + ": the zone in it cannot be used (")) << warning;
-    EXPECT_TRUE(warning.ends_with("); mend it or pass --timezone")) << warning;
+    EXPECT_FALSE(recording.lacks_zone()) << c.text;
+    EXPECT_EQ(needed_fault(recording), beside + ": " + c.fault) << c.text;
+    EXPECT_EQ(doubt(recording), "") << c.text;
+    EXPECT_EQ(needed_fault(Recording(csv, Zone::fixed(0), {})), "") << "not looked at";
+    EXPECT_EQ(doubt(Recording(csv, Zone::fixed(0), {})), "") << "not looked at";
+    put(csv, "timestamp,gpu,power_w\n2026-04-25T12:00:00Z,0,5\n");
+    const Recording own(csv, std::nullopt, {});
+    EXPECT_EQ(needed_fault(own), "") << c.text;
+    EXPECT_EQ(doubt(own),
+              beside + ": " + c.fault + "; it is not needed: no stamp is without an offset");
   }
-  for (const char* text : {"{}", "{\"timezone\": \"PDT\"}"}) {
-    put(beside, text);
-    const Recording recording(csv, std::nullopt, {});
-    EXPECT_EQ(recording.zone_source(), "default") << text;
-    EXPECT_EQ(recording.warnings(), Lines{}) << text << ": nothing about a zone";
+}
+
+TEST(Recording, DoubtsAZoneFileThatDiffersFromTheStamps) {
+  const Folder folder;
+  const std::string csv = folder / "gpu_metrics.csv";
+  const std::string beside = folder / "gpu_metrics_context.json";
+  put(beside, "{\"timestamp_timezone\": \"Europe/Berlin\"}");  // +02:00 in April
+  const struct {
+    const char* stamp;
+    std::string doubt;
+  } cases[] = {
+      {"2026-04-25T12:00:00+02:00", ""},
+      {"2026-04-25T12:00:00+0100",
+       "it says Europe/Berlin, but the stamps say +01:00 themselves, and count"},
+      {"2026-04-25 12:00:00.5Z",
+       "it says Europe/Berlin, but the stamps say +00:00 themselves, and count"},
+      {"2026-04-25 12:00:00", ""},
+      {"1777118400", ""},
+  };
+  for (const auto& c : cases) {
+    put(csv, std::string("timestamp,gpu,power_w\n") + c.stamp + ",0,5\n");
+    EXPECT_EQ(doubt(Recording(csv, std::nullopt, {})),
+              c.doubt.empty() ? "" : beside + ": " + c.doubt)
+        << c.stamp;
   }
-  put(beside, "{");
-  EXPECT_EQ(Recording(csv, Zone::fixed(0), {}).warnings(), Lines{}) << "not looked at";
 }
 
 // ---- Hints.

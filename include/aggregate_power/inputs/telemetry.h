@@ -39,6 +39,12 @@ struct Skipped {
 // The causes by name, in the order above.
 std::vector<std::pair<std::string_view, std::uint64_t>> by_cause(const Skipped& skipped);
 
+// A stamp that says itself how far its clock is east of UTC.
+struct OffsetStamp {
+  double unix_s = 0;
+  std::int32_t offset_s = 0;
+};
+
 // One file, read once from front to back.
 class Telemetry {
  public:
@@ -53,6 +59,8 @@ class Telemetry {
   const Zone& zone() const { return zone_; }
   // What the clock showed in the first row, if that has a stamp without an offset.
   const std::optional<double>& first_wall_s() const { return first_wall_s_; }
+  // The stamp in the first row, if that has an offset.
+  const std::optional<OffsetStamp>& first_offset() const { return first_offset_; }
   // Before read(): another zone for stamps without an offset.
   void use_zone(const Zone& zone);
 
@@ -78,6 +86,7 @@ class Telemetry {
 
  private:
   void read_head(const ColumnNames& wanted);
+  void note_first_stamp(std::string_view text);
   bool read_row(const CsvRow& row, Reading& reading);
   void note_bad_stamp(std::string_view text);
   bool is_repeated_header(const CsvRow& row) const;
@@ -94,6 +103,7 @@ class Telemetry {
   Columns columns_;
   Zone zone_;
   std::optional<double> first_wall_s_;
+  std::optional<OffsetStamp> first_offset_;
   StampParser stamps_;
   DeviceNames devices_;
   std::vector<std::string> header_;

@@ -46,7 +46,8 @@ struct Measurement {
   Reasons column_faults;  // what is behind missing columns, beyond the contract's codes
   std::optional<TelemetryFacts> telemetry;  // nothing: it was not read
   std::optional<std::string> zone_hint;
-  bool could_not_read = false;  // the system's fault, not the content's
+  std::optional<std::string> zone_doubt;  // Recording's
+  bool could_not_read = false;            // the system's fault, not the content's
 };
 
 // Without a benchmark only the snapshots are compared. Never throws for what is wrong with the

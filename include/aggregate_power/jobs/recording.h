@@ -24,9 +24,9 @@ class Recording {
  public:
   // `path` is a normal path; "-" is standard input, which is kept in memory, since a file whose
   // rows are out of order is read more than once. `zone` is what the user said; without it,
-  // `timestamp_timezone` in `<stem>_context.json` beside the file counts, or the offset in
-  // `agentic_power_timezone_offset.txt`; without these, the recorder's habit or the process's zone.
-  // Throws FileError only for standard input.
+  // `timestamp_timezone` in `<stem>_context.json` beside the file counts; where that is not there,
+  // the offset in `agentic_power_timezone_offset.txt`; without either, the recorder's habit or the
+  // process's zone. Throws FileError only for standard input.
   Recording(std::string path, std::optional<Zone> zone, ColumnNames columns);
 
   // What stands beside a recording, by name; nothing when there is no such file. May throw
@@ -41,14 +41,25 @@ class Recording {
   const Reasons& faults() const { return faults_; }
   // "option", "file", "default", or what use_zone() was told.
   const std::string& zone_source() const { return zone_source_; }
+  // Neither the user nor a zone file says the zone, nor is there a zone file that cannot be used.
+  bool lacks_zone() const { return zone_source_ == "default" && !zone_fault_; }
   // From the next open() on.
   void use_zone(Zone zone, std::string source);
   // What to take for the zone where nothing tells it, instead of the process's, given what the
   // clock showed in the first row.
   using Suppose = std::function<Zone(double first_wall_s)>;
   void suppose_zone(Suppose suppose) { suppose_ = std::move(suppose); }
-  // What was odd about the zone file.
-  const std::vector<std::string>& warnings() const { return warnings_; }
+  // Why a zone file that is there cannot be used.
+  struct ZoneFault {
+    std::string text;           // "gpu_metrics_context.json: it has no 'timestamp_timezone'"
+    bool is_of_system = false;  // it could not be read
+  };
+  // Of a recording that was read to its end, as `telemetry`: the fault of its zone file, where
+  // stamps without an offset depend on it. Then nothing says when they were.
+  const ZoneFault* needed_zone_fault(const Telemetry& telemetry) const;
+  // What is odd about a zone file on which nothing depends, for people: it cannot be used, or says
+  // another zone than the stamps or their recorder.
+  std::optional<std::string> zone_doubt(const Telemetry& telemetry) const;
 
   // From the start, and each time the same bytes, though the recorder may be at work or the file
   // replaced; this object must live on. Throws FileError.
@@ -67,7 +78,8 @@ class Recording {
   std::unique_ptr<ByteSource> source() const;
   void find_faults();
   void find_zone_file();
-  void read_zone_file(const std::string& name, Zone (*zone_in)(ByteSource&));
+  // Whether there is one.
+  bool read_zone_file(const std::string& name, Zone (*zone_in)(ByteSource&));
 
   std::string path_;
   // In pieces: growing one string would take twice as much.
@@ -82,8 +94,9 @@ class Recording {
   Suppose suppose_;
   ColumnNames columns_;
   std::string zone_source_ = "default";
+  std::string zone_file_;  // that was found
+  std::optional<ZoneFault> zone_fault_;
   Reasons faults_;
-  std::vector<std::string> warnings_;
 };
 
 // The first and last stamp of a recording.

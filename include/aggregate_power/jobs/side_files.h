@@ -9,7 +9,7 @@
 namespace aggregate_power {
 
 // What may stand beside a recording, and what it is for. The second zone file counts only when the
-// first says nothing.
+// first is not there.
 struct SideFile {
   const char* role;
   const char* end;  // behind the recording's stem
