@@ -284,6 +284,7 @@ class Judge {
     check_validations(manifest.at("window_validations"));
     check_artifact_errors(manifest.at("artifact_errors"));
     check_repetition();
+    if (const auto fault = clock_fault(manifest)) add(*fault);
   }
 
   void check_observed(const JsonValue& stored) {

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/base/error.h"
+#include "aggregate_power/base/unicode.h"
 
 namespace aggregate_power {
 namespace {
@@ -167,6 +168,21 @@ std::vector<std::string> manifest_faults(const JsonValue& manifest) {
     faults.emplace_back("dcgm_exporter.container_image_resolved is empty");
   }
   return faults;
+}
+
+std::optional<std::string> clock_fault(const JsonValue& manifest) {
+  const auto member =
+      std::ranges::find(manifest.members, "clock_sync_failures", &JsonValue::Member::first);
+  if (member == manifest.members.end()) return std::nullopt;
+  const JsonValue& hosts = member->second;
+  if (!hosts.is_array() || !std::ranges::all_of(hosts.items, &JsonValue::is_string)) {
+    return "clock_sync_failures is not a list of strings";
+  }
+  if (hosts.items.empty()) return std::nullopt;
+  std::vector<std::string> names;
+  for (const JsonValue& host : hosts.items) names.push_back(printable(host.text));
+  return fmt::format("clock_sync_unverified: {} did not prove NTP synchronisation",
+                     fmt::join(names, ", "));
 }
 
 Topology topology_of(const std::vector<ExpectedDevice>& devices) {

@@ -82,6 +82,27 @@ def manifest_tolerances(ground, checks):
     checks.add("manifest: stored evidence is compared by value", is_valid(bed))
 
 
+def clocks(ground, checks):
+    """Nodes of which nobody knows whether their clocks agree: a list of their names, or nothing at all."""
+    malformed = "clock_sync_failures is not a list of strings"
+    for value in (None, "node-d", "", 0, 1, True, False, {}, {"node-d": 1}, [1], [None], ["node-d", 2], [["node-d"]]):
+        void(ground, checks, f"clocks: {value!r}",
+             lambda bed, value=value: edit_json(bed.manifest, clock_sync_failures=value), malformed)
+    for value in (..., []):
+        bed = ground.bed()
+        edit_json(bed.manifest, clock_sync_failures=value)
+        checks.add(f"clocks: {value!r} is fine", is_valid(bed))
+    unverified = "clock_sync_unverified: node-d, node-p did not prove NTP synchronisation"
+    void(ground, checks, "clocks: named hosts",
+         lambda bed: edit_json(bed.manifest, clock_sync_failures=["node-d", "node-p"]), unverified)
+    for name, value, failure in (("malformed", {}, malformed), ("named hosts", ["node-d", "node-p"], unverified)):
+        bed = ground.bed()
+        edit_json(bed.manifest, clock_sync_failures=value, publication_valid=False)
+        faults = is_void(bed, REASONS[:1], [failure])
+        faults += is_void(bed, REASONS[:1], [failure], more=["--salvage"])
+        checks.add(f"clocks: {name}, and the recorder says so too", faults)
+
+
 def expected_lists(ground, checks):
     """Devices and windows that a recorder cannot have written."""
     package = Package()
@@ -538,7 +559,7 @@ def evidence(ground, checks):
         void(ground, checks, f"evidence: {field}: {name}", change(field, edit), f"{field} is not")
 
 
-TESTS = [manifest_fields, manifest_tolerances, expected_lists, sample_faults, sample_tolerances,
+TESTS = [manifest_fields, manifest_tolerances, clocks, expected_lists, sample_faults, sample_tolerances,
          devices, odd_names, coverage, window_files, window_results, paths, artifacts, unexpected, evidence]
 
 if __name__ == "__main__":

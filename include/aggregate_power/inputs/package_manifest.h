@@ -49,6 +49,10 @@ std::vector<WindowKey> expected_windows(const JsonValue& manifest);
 // What is wrong with its identity, its status and its counts: a sentence each.
 std::vector<std::string> manifest_faults(const JsonValue& manifest);
 
+// What speaks against the clocks of the nodes, a sentence; nothing where all are in step, or the
+// producer did not ask. Contract-october.md 2.7.
+std::optional<std::string> clock_fault(const JsonValue& manifest);
+
 struct Topology {
   std::map<DeviceKey, std::string> roles;                         // empty when some GPU has two
   std::map<std::string, std::optional<std::int64_t>> het_groups;  // by host; likewise
