@@ -36,7 +36,7 @@ AgenticRequest request_of(const Texts& texts) {
   request.expected_num_gpus = python_int(texts.expected_num_gpus);
   request.max_sample_gap_s = *python_float(texts.run.max_sample_gap);
   set_run_options(request, texts.run);
-  request.columns = texts.telemetry.columns;
+  request.columns = columns_of(texts.telemetry);
   request.zone = zone_of(texts.telemetry.timezone);
   return request;
 }
@@ -66,8 +66,9 @@ void tell_ways_apart(CLI::App& app) {
        {"--logs-root", "--expected-producer-sha", "--expected-cpu-source", "--salvage"}) {
     app.get_option(of_package)->needs(power_dir)->group(power_dir->get_group());
   }
-  for (const char* const of_node : {"--expected-num-gpus", "--max-sample-gap", "--timestamp-column",
-                                    "--power-column", "--device-column", "--timezone"}) {
+  for (const char* const of_node :
+       {"--expected-num-gpus", "--max-sample-gap", "--timestamp-column", "--power-column",
+        "--device-column", "--power-unit", "--timezone"}) {
     app.get_option(of_node)->excludes(power_dir)->group("On one node");
   }
 }

@@ -40,7 +40,7 @@ AggregateRequest request_of(const Texts& texts) {
   if (request.extended && request.schema_version != 2) {
     throw Error("--extended: expected schema 2; give --expected-num-gpus or --schema-version 2");
   }
-  request.columns = texts.telemetry.columns;
+  request.columns = columns_of(texts.telemetry);
   request.zone = zone_of(texts.telemetry.timezone);
   return request;
 }

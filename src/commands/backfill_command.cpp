@@ -38,6 +38,7 @@ struct Texts {
   bool verify = false;
   std::string expected_producer_sha;
   bool salvage = false;
+  std::string power_unit;
 };
 
 struct Shard {
@@ -103,6 +104,7 @@ BackfillRequest request_of(const Texts& texts) {
   revision.max_sample_gap_s = texts.max_sample_gap;
   revision.expected_producer_sha = texts.expected_producer_sha;
   revision.salvage = texts.salvage;
+  revision.power_unit = power_unit(texts.power_unit);
   revision.force = texts.force;
   revision.verify = texts.verify;
   return request;
@@ -240,6 +242,7 @@ Command backfill_command() {
              "Longest silence between two samples of a GPU (default: 3)")
       ->type_name("SECONDS")
       ->check(between(0.001, 1e9));
+  add_power_unit(command, texts->power_unit);
   add_option(app, "--expected-producer-sha", texts->expected_producer_sha,
              "Commit of the recorder that is trusted in packages of several nodes (default: what "
              "power-producer-sha.txt in each package says)")

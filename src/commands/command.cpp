@@ -226,10 +226,26 @@ void add_telemetry_options(Command& command, TelemetryOptionTexts& texts) {
              "chosen by the header)");
   add_option(app, "--device-column", texts.columns.device,
              "The column that tells GPUs apart, by name (default: chosen by the header)");
+  add_power_unit(command, texts.power_unit);
   add_option(app, "--timezone", texts.timezone,
              "What stamps without an offset mean: local, UTC, +HH:MM, -HH:MM or Area/City "
              "(default: timestamp_timezone of STEM_context.json beside the file, else local)");
   command.words["--timezone"] = {"local", "UTC"};
+}
+
+void add_power_unit(Command& command, std::string& text) {
+  CLI::Option* const unit =
+      add_option(*command.options, "--power-unit", text,
+                 "What a bare number in the power column counts: mW, W or kW; a cell that states a "
+                 "unit keeps it (default: as the column's name says, else W)")
+          ->type_name("mW|W|kW");
+  take_one_of(command, *unit, {"mW", "W", "kW"});
+}
+
+ColumnNames columns_of(const TelemetryOptionTexts& texts) {
+  ColumnNames columns = texts.columns;
+  columns.power_unit = power_unit(texts.power_unit);
+  return columns;
 }
 
 void add_agg_result(CLI::App& app, RunOptionTexts& texts) {

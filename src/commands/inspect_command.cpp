@@ -20,7 +20,7 @@ int run(const Texts& texts) {
   request.file = normal_path(texts.file);
   request.bench_result = path_of(texts.bench_result);
   request.json = texts.json;
-  request.columns = texts.telemetry.columns;
+  request.columns = columns_of(texts.telemetry);
   request.zone = zone_of(texts.telemetry.timezone);
   const InspectReport report = inspect(request);
   say(stdout, report.out);

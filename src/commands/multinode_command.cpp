@@ -113,7 +113,7 @@ HostsRequest hosts_request_of(const Texts& texts) {
   request.validation_result = path_of(texts.validation_result);
   request.expected_num_gpus = python_int(texts.expected_num_gpus);
   request.max_sample_gap_s = *python_float(texts.run.max_sample_gap);
-  request.columns = texts.telemetry.columns;
+  request.columns = columns_of(texts.telemetry);
   request.zone = zone_of(texts.telemetry.timezone);
   set_run_options(request, texts.run);
   return request;
@@ -149,7 +149,7 @@ void refuse_mixture(const CLI::App& app, bool of_hosts) {
   constexpr const char* kOfHosts[] = {
       "--role",           "--clock-offset",     "--expected-num-gpus",
       "--max-sample-gap", "--timestamp-column", "--power-column",
-      "--device-column",  "--timezone"};
+      "--device-column",  "--power-unit",       "--timezone"};
   const auto refuse = [&](std::span<const char* const> options, const char* why) {
     for (const char* const option : options) {
       if (app.count(option) > 0) throw Error(fmt::format("{}: {}", option, why));

@@ -290,6 +290,7 @@ class Chooser {
     if (columns_.schema.empty()) use_generic();
     if (columns_.schema.empty()) use_loose();
     take_named(wanted);
+    if (wanted.power_unit) columns_.unit = {*wanted.power_unit, false};
     add_reasons();
     warn_of_the_header();
     return std::move(columns_);

@@ -61,6 +61,18 @@ std::optional<PowerUnit::Size> power_unit(std::string_view text) {
   return std::nullopt;
 }
 
+std::string_view unit_symbol(PowerUnit::Size size) {
+  switch (size) {
+    case PowerUnit::Size::watt:
+      return "W";
+    case PowerUnit::Size::milliwatt:
+      return "mW";
+    case PowerUnit::Size::kilowatt:
+      return "kW";
+  }
+  return {};
+}
+
 std::optional<double> parse_any_watts(std::string_view cell, PowerUnit header) {
   const std::string digits = ascii_digits(strip(cell));
   std::string_view text = digits;

@@ -141,9 +141,10 @@ class Attempting {
   }
 
   void judge_recording(const BenchmarkReading& reading) {
-    Recording recording(
-        attempt_.telemetry.shown, std::make_unique<OpenedFile>(open(attempt_.telemetry)),
-        [this](const std::string& name) { return open_beside(name); }, options_.zone);
+    Recording recording(attempt_.telemetry.shown,
+                        std::make_unique<OpenedFile>(open(attempt_.telemetry)),
+                        [this](const std::string& name) { return open_beside(name); },
+                        options_.zone, {.power_unit = options_.power_unit});
     if (captured_zone_ && recording.lacks_zone()) {
       recording.use_zone(*captured_zone_, "file");
     }

@@ -33,6 +33,7 @@ struct Findings {
   std::vector<std::string> warnings;
   std::optional<Benchmark> benchmark;
   std::optional<std::string> zone_hint;
+  bool unit_was_given = false;
 };
 
 Span span_of(const std::vector<DeviceSurvey>& devices) {
@@ -134,6 +135,7 @@ void read_recording(const Recording& recording, Findings& findings) {
 }
 
 Json json_of(const Findings& findings) {
+  const Columns& columns = findings.columns;
   const auto name = [](const std::optional<Column>& column) {
     return column ? Json(column->name) : Json();
   };
@@ -163,6 +165,7 @@ Json json_of(const Findings& findings) {
   return {{"schema", text(findings.columns.schema)},
           {"timestamp_column", name(findings.columns.timestamp)},
           {"power_column", name(findings.columns.power)},
+          {"power_unit", columns.power ? Json(unit_symbol(columns.unit.size)) : Json()},
           {"device_column", name(findings.columns.device)},
           {"timezone", text(findings.timezone)},
           {"timezone_source", text(findings.timezone_source)},
@@ -177,6 +180,13 @@ Json json_of(const Findings& findings) {
 std::string column_line(const char* what, const std::optional<Column>& column) {
   if (!column) return fmt::format("{:<11}none\n", what);
   return fmt::format("{:<11}'{}' ({})\n", what, printable(column->name), column->why);
+}
+
+std::string unit_line(const Findings& findings) {
+  return fmt::format("{:<11}{} ({})\n", "unit", unit_symbol(findings.columns.unit.size),
+                     findings.unit_was_given        ? "from --power-unit"
+                     : findings.columns.unit.stated ? "the column's name says it"
+                                                    : "nothing says another");
 }
 
 std::string or_dash(std::optional<double> value) {
@@ -206,6 +216,7 @@ std::string text_of(const std::string& file, const Findings& findings) {
   text += fmt::format("schema     {}\n", columns.schema.empty() ? "none" : columns.schema);
   text += column_line("timestamp", columns.timestamp);
   text += column_line("power", columns.power);
+  if (columns.power) text += unit_line(findings);
   text += column_line("device", columns.device);
   if (columns.host) text += column_line("host", columns.host);
   if (!findings.timezone.empty()) {
@@ -242,6 +253,7 @@ std::string text_of(const std::string& file, const Findings& findings) {
 InspectReport inspect(const InspectRequest& request) {
   InspectReport report;
   Findings findings;
+  findings.unit_was_given = request.columns.power_unit.has_value();
   if (!request.bench_result.empty()) {
     try {
       const auto source = decompressed(open_source(request.bench_result), request.bench_result);

@@ -59,6 +59,8 @@ void add_telemetry_facts(Json& record, const std::optional<TelemetryFacts>& tele
   record["schema"] = text_or_null(facts.columns.schema);
   record["timestamp_column"] = name_or_null(facts.columns.timestamp);
   record["power_column"] = name_or_null(facts.columns.power);
+  record["power_unit"] =
+      facts.columns.power ? Json(unit_symbol(facts.columns.unit.size)) : Json(nullptr);
   record["device_column"] = name_or_null(facts.columns.device);
   record["timezone"] = text_or_null(facts.timezone);
   record["timezone_source"] = text_or_null(facts.timezone_source);
@@ -82,6 +84,7 @@ void add_origin(Json& record, const Origin& origin) {
     record["options"]["expected_producer_sha"] = origin.expected_producer_sha;
   }
   if (origin.salvage) record["options"]["salvage"] = true;
+  if (!origin.power_unit.empty()) record["options"]["power_unit"] = origin.power_unit;
   record["patched"] = file_json(origin.patched);
 }
 

@@ -90,13 +90,14 @@ Recording::Recording(std::string path, std::optional<Zone> zone, ColumnNames col
 }
 
 Recording::Recording(std::string path, std::unique_ptr<OpenedFile> file, Beside beside,
-                     std::optional<Zone> zone)
+                     std::optional<Zone> zone, ColumnNames columns)
     : path_(std::move(path)),
       file_(std::move(file)),
       bytes_(file_->size()),
       beside_(std::move(beside)),
       is_hashed_(true),
-      zone_(std::move(zone)) {
+      zone_(std::move(zone)),
+      columns_(std::move(columns)) {
   if (bytes_ == 0) faults_.add(Reason::telemetry_file_empty, path_);
   find_zone_file();
 }

@@ -432,6 +432,7 @@ class Reviser {
                       : options_.one_witness ? "evidence"
                                              : "auto";
     origin.max_sample_gap_s = options_.max_sample_gap_s;
+    if (options_.power_unit) origin.power_unit = unit_symbol(*options_.power_unit);
     return origin;
   }
 
@@ -497,7 +498,8 @@ class Reviser {
   static bool same_options(const Origin& a, const Origin& b) {
     const auto options = [](const Origin& origin) {
       return std::tie(origin.schema_version, origin.expected_num_gpus, origin.timezone,
-                      origin.max_sample_gap_s, origin.expected_producer_sha, origin.salvage);
+                      origin.max_sample_gap_s, origin.expected_producer_sha, origin.salvage,
+                      origin.power_unit);
     };
     return options(a) == options(b);
   }

@@ -189,6 +189,7 @@ std::optional<SidecarVerdict> read_sidecar(std::string_view text) {
     verdict.origin.max_sample_gap_s = options.at("max_sample_gap_s");
     verdict.origin.expected_producer_sha = options.value("expected_producer_sha", "");
     verdict.origin.salvage = options.value("salvage", false);
+    verdict.origin.power_unit = options.value("power_unit", "");
     return verdict;
   } catch (const std::exception&) {  // JsonError, Json::exception, std::out_of_range
     return std::nullopt;

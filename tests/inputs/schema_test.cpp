@@ -812,6 +812,17 @@ TEST(ChooseColumns, ANamedDeviceDropsTheHost) {
   EXPECT_FALSE(columns.host);
 }
 
+TEST(ChooseColumns, TakesTheUnitThatIsGivenBeforeTheHeaders) {
+  using Size = PowerUnit::Size;
+  for (const char* name : {"power_w", "power", "power.draw [mW]"}) {
+    const std::string text = std::string("timestamp,gpu,") + name + "\n1700000000,0,5\n";
+    const Columns columns = choose(text, {.power_unit = Size::kilowatt});
+    EXPECT_EQ(columns.unit.size, Size::kilowatt) << name;
+    EXPECT_FALSE(columns.unit.stated) << "a cell may state another";
+    EXPECT_EQ(choose(text, {.power = name, .power_unit = Size::watt}).unit.size, Size::watt);
+  }
+}
+
 TEST(ChooseColumns, SaysWhichNamedColumnIsMissing) {
   const Columns columns = choose("timestamp,gpu,power_w\n1700000000,0,5\n", {"", "watts", ""});
   EXPECT_FALSE(columns.power);

@@ -269,5 +269,13 @@ TEST(ParseWatts, IsTheNearestDoubleForAnyDigits) {
   }
 }
 
+TEST(UnitSymbol, IsReadBackAsItsUnit) {
+  using Size = PowerUnit::Size;
+  for (const Size size : {Size::watt, Size::milliwatt, Size::kilowatt}) {
+    EXPECT_EQ(power_unit(unit_symbol(size)), size);
+  }
+  EXPECT_EQ(unit_symbol(Size::milliwatt), "mW");
+}
+
 }  // namespace
 }  // namespace aggregate_power

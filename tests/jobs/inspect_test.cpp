@@ -47,6 +47,7 @@ TEST(Inspect, TellsEverythingAsJson) {
   "schema": "nvidia-smi",
   "timestamp_column": "timestamp",
   "power_column": "power.draw [W]",
+  "power_unit": "W",
   "device_column": "index",
   "timezone": "local",
   "timezone_source": "default",
@@ -103,6 +104,7 @@ TEST(Inspect, TellsPeople) {
             "schema     nvidia-smi\n"
             "timestamp  'timestamp' (the schema's own column)\n"
             "power      'power.draw [W]' (the schema's own column)\n"
+            "unit       W (the column's name says it)\n"
             "device     'index' (named as a device)\n"
             "time zone  +02:00 (from --timezone)\n"
             "rows       6\n"

@@ -70,9 +70,11 @@ bool required_by_environment();
 // Options that several commands share. What they set is plain text; zone_of() and such come after.
 struct TelemetryOptionTexts {
   ColumnNames columns;
+  std::string power_unit;
   std::string timezone;
 };
 void add_telemetry_options(Command& command, TelemetryOptionTexts& texts);
+void add_power_unit(Command& command, std::string& text);
 
 // Of the commands that work out one run.
 struct RunOptionTexts {
@@ -98,6 +100,8 @@ void set_run_options(Request& request, const RunOptionTexts& texts) {
 
 // The raw benchmark result, which must be given.
 void add_bench_result(CLI::App& app, std::string& path);
+
+ColumnNames columns_of(const TelemetryOptionTexts& texts);
 
 // An option that was not given gives no zone, and an empty path.
 std::optional<Zone> zone_of(const std::string& text);

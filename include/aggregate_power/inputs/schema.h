@@ -18,11 +18,13 @@
 
 namespace aggregate_power {
 
-// What a user asked for by name; empty: choose.
+// What a user said of the columns: their names, and what a bare number in that of power counts.
+// Empty: as the header shows.
 struct ColumnNames {
-  std::string timestamp;
-  std::string power;
-  std::string device;
+  std::string timestamp = {};
+  std::string power = {};
+  std::string device = {};
+  std::optional<PowerUnit::Size> power_unit = {};
 };
 
 struct Column {

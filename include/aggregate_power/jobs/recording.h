@@ -34,7 +34,7 @@ class Recording {
   using Beside = std::function<std::unique_ptr<ByteSource>(const std::string& name)>;
   // One that is open already, wherever it lies. `path` is for names and messages.
   Recording(std::string path, std::unique_ptr<OpenedFile> file, Beside beside,
-            std::optional<Zone> zone);
+            std::optional<Zone> zone, ColumnNames columns);
 
   const std::string& path() const { return path_; }
   // telemetry_file_missing, _empty or _unreadable; nothing when it can be opened.

@@ -8,6 +8,7 @@
 
 #include "aggregate_power/analysis/integrate.h"
 #include "aggregate_power/base/time.h"
+#include "aggregate_power/inputs/watts.h"
 
 namespace aggregate_power {
 
@@ -18,6 +19,7 @@ struct RevisionOptions {
   std::optional<Zone> zone;                       // nothing: by evidence
   bool one_witness = false;                       // of a zone by evidence is enough
   double max_sample_gap_s = kDefaultMaxSampleGapS;
+  std::optional<PowerUnit::Size> power_unit;  // nothing: as each recording's header says
   std::string expected_producer_sha;  // of packages; empty: what stands in the package's own file
   bool salvage = false;               // likewise
   std::string output;                 // empty: results go where the aggregate is

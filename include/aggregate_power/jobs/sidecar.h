@@ -46,6 +46,7 @@ struct Origin {
   double max_sample_gap_s = kDefaultMaxSampleGapS;
   std::string expected_producer_sha;  // of packages
   bool salvage = false;               // likewise
+  std::string power_unit;             // "mW"; empty: none was given
 };
 
 // How the zone of a run of a store was come by.

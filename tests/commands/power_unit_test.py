@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""The unit of bare numbers in the power column, on every command that reads telemetry.
+
+Numbers by hand: one GPU at 500 W, window 10 s: 5000 J. Unless a test says otherwise the recording holds
+500000 in a column of watts: milliwatts that nothing says.
+
+usage: tests/commands/power_unit_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+START = 1_800_000_000
+RUN = {"benchmark_start_time_unix": START, "benchmark_end_time_unix": START + 10, "duration": 10,
+       "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000}
+HOSTS = ["multinode", "--host", "a=gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json"]
+
+
+def csv(*cells, power="power_w"):
+    """Each second from -1 to 11, a row of each GPU."""
+    return f"timestamp,gpu,{power}\n" + "".join(
+        f"{START + second},{gpu},{cell}\n" for second in range(-1, 12) for gpu, cell in enumerate(cells))
+
+
+def same(wanted, found, what=""):
+    assert wanted == found, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
+
+
+class Folder:
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+        self.write("gpu_metrics.csv", csv("500000"))
+        self.write("run.json", json.dumps(RUN))
+        self.write("agg_run.json", '{"tp": 1}')
+
+    def write(self, name, text):
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def json(self, name):
+        return json.loads((self.path / name).read_text())
+
+    def call(self, *words, stdin=""):
+        done = subprocess.run([PROGRAM, *words], cwd=self.path, capture_output=True, text=True, input=stdin,
+                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
+        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+        return self
+
+    def run(self, *words, gpus=("--schema-version", "2"), csv="gpu_metrics.csv", **options):
+        return self.call("--csv", csv, "--bench-result", "run.json", "--agg-result", "agg_run.json", *gpus, *words,
+                         **options)
+
+    @property
+    def watts(self):
+        return self.json("agg_run.json").get("avg_power_w")
+
+    @property
+    def record(self):
+        return self.json("power_validation_run.json")
+
+
+def test_a_bare_number_counts_what_is_said(folder):
+    for cell, unit in (("500000", "mW"), ("500", "W"), ("0.5", "kW")):
+        for header in ("power_w", "power", "power.draw [W]", "power_mw", "power (kW)"):
+            folder.write("gpu_metrics.csv", csv(cell, power=header))
+            folder.run("--power-unit", unit)
+            same((500.0, unit), (folder.watts, folder.record["computed_from"]["power_unit"]), f"{header} {unit}")
+
+
+def test_schema_1(folder):
+    folder.run("--power-unit", "mW", gpus=())
+    same(500.0, folder.watts)
+
+
+def test_a_cell_keeps_the_unit_it_states(folder):
+    folder.write("gpu_metrics.csv", csv("500 W", "0.5 kW", "500000 mW", "500000", power="power_mw"))
+    same(500.0, folder.run("--power-unit", "mW").watts, folder.err)
+    # Without the option a cell that contradicts its header is no reading.
+    folder.run()
+    same(["invalid_power_sample"], folder.record["reasons"])
+
+
+def test_the_record_says_the_unit_without_the_option_too(folder):
+    for header, cell, unit in (("power_w", "500", "W"), ("power", "500", "W"), ("power_mw", "500000", "mW"),
+                               ("power (kW)", "0.5", "kW")):
+        folder.write("gpu_metrics.csv", csv(cell, power=header))
+        folder.run()
+        same((500.0, unit), (folder.watts, folder.record["computed_from"]["power_unit"]), header)
+    folder.write("gpu_metrics.csv", "timestamp,gpu\n1,1\n")
+    folder.run()
+    same(None, folder.record["computed_from"]["power_unit"])
+
+
+def test_other_columns_of_power_have_it_too(folder):
+    """rocm-smi has the number in one of two columns."""
+    names = "Average Graphics Package Power,Current Socket Graphics Package Power"
+    rows = csv("500000,", "N/A,500000").replace("gpu,power_w", f"device,{names}")
+    folder.write("gpu_metrics.csv", rows)
+    same(500.0, folder.run("--power-unit", "mW").watts, folder.err)
+
+
+def test_standard_input(folder):
+    same(500.0, folder.run("--power-unit", "mW", csv="-", stdin=csv("500000")).watts)
+
+
+def test_hosts(folder):
+    folder.call(*HOSTS, "--power-unit", "mW")
+    same((500.0, "mW"), (folder.watts, folder.record["computed_from"]["hosts"]["a"]["power_unit"]), folder.err)
+
+
+def test_agentic(folder):
+    folder.write("aiperf_artifacts/profile_export_aiperf.json",
+                 json.dumps({"start_time": START, "end_time": START + 10}))
+    folder.write("aiperf_artifacts/profile_export.jsonl", json.dumps(
+        {"metrics": {"input_sequence_length": 8, "output_sequence_length": 1}}) + "\n")
+    folder.call("agentic", "--result-dir", ".", "--agg-result", "agg_run.json", "--power-unit", "mW")
+    same(500.0, folder.watts, folder.err)
+
+
+def test_inspect(folder):
+    folder.call("inspect", "gpu_metrics.csv", "--power-unit", "mW", "--json")
+    told = json.loads(folder.out)
+    same(("mW", 500.0, []), (told["power_unit"], told["devices"][0]["mean_w"], told["warnings"][1:]))
+    for words, line in ((("--power-unit", "mW"), "unit       mW (from --power-unit)\n"),
+                        ((), "unit       W (the column's name says it)\n")):
+        folder.call("inspect", "gpu_metrics.csv", *words)
+        assert line in folder.out, folder.out
+    folder.write("gpu_metrics.csv", csv("500", power="power"))
+    assert "unit       W (nothing says another)\n" in folder.call("inspect", "gpu_metrics.csv").out, folder.out
+
+
+def backfill(folder, *options):
+    (folder.path / "report.jsonl").unlink(missing_ok=True)
+    folder.call("backfill", "store", "--report", "report.jsonl", *options)
+    return folder.json("report.jsonl")["outcome"], folder.json("store/r/agg_r.json").get("avg_power_w")
+
+
+def test_backfill(folder):
+    """The unit is part of what a run was computed with."""
+    folder.write("store/r/gpu_metrics.csv", csv("500000"))
+    folder.write("store/r/r.json", json.dumps(RUN))
+    folder.write("store/r/agg_r.json", '{"tp": 1}')
+    same(("patched", 500.0), backfill(folder, "--power-unit", "mW"), folder.err)
+    record = folder.json("store/r/power_validation_r.json")
+    same(("mW", "mW"), (record["computed_from"]["power_unit"], record["computed_from"]["options"]["power_unit"]))
+    same(("unchanged", 500.0), backfill(folder, "--power-unit", "mW"))
+    folder.write("store/r/gpu_metrics.csv", csv("500"))
+    same(("patched", 500.0), backfill(folder))
+    assert "power_unit" not in folder.json("store/r/power_validation_r.json")["computed_from"]["options"]
+    same(("unchanged", 500.0), backfill(folder))
+    same(("patched", 0.5), backfill(folder, "--power-unit", "mW"))
+    same(("patched", 500.0), backfill(folder))
+
+
+def test_wrong_use(folder):
+    for words in (["--power-unit", "MW"], ["--power-unit", "watts"], ["--power-unit", ""]):
+        folder.run(*words)
+        same(2, folder.status, words)
+        assert "--power-unit: expected mW, W or kW, got" in folder.err, folder.err
+    # A package states its unit itself.
+    folder.call("multinode", "--aggregate-gpus", "1", "--bench-result", "run.json", "--agg-result", "agg_run.json",
+                "--power-unit", "mW")
+    same(2, folder.status)
+    assert "--power-unit: is for --host or --nodes, not for a dcgm-power package" in folder.err, folder.err
+    folder.call("agentic", "--result-dir", ".", "--agg-result", "agg_run.json", "--power-dir", "p", "--power-unit", "W")
+    same(2, folder.status)
+    same({"tp": 1}, folder.json("agg_run.json"))
+
+
+def main(names):
+    passed = failed = 0
+    for name, test in list(globals().items()):
+        if not name.startswith("test_") or (names and name not in names):
+            continue
+        with tempfile.TemporaryDirectory() as path:
+            try:
+                test(Folder(path))
+                passed += 1
+            except (AssertionError, OSError, ValueError, KeyError) as error:
+                failed += 1
+                print(f"FAILED {name}: {type(error).__name__}: {error}")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
