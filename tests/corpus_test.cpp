@@ -185,7 +185,7 @@ const Readable kReadable[] = {
      "",
      1,
      19,
-     {kOneGpu, "mostly_repeated", "implausible_watts"}},
+     {kOneGpu, "mostly_repeated", "implausible_power"}},
 };
 
 ProgramRun inspect(const std::string& file, const std::vector<std::string>& more = {}) {

@@ -51,8 +51,11 @@ inline void MeanPowerGatherer::add(Bucket& bucket, std::uint32_t device, double 
   if (device != kNoDevice) {
     if (device >= places_.size()) places_.resize(device + 1);
     Place& place = places_[device];
+    place.watts += watts;
+    ++place.rows;
     if (place.bucket >= bucket.number) return add_late(bucket, device, watts);
-    place = {bucket.number, bucket.shares.size()};
+    place.bucket = bucket.number;
+    place.share = bucket.shares.size();
   }
   bucket.shares.push_back({device, kNoRepeat, watts});
 }

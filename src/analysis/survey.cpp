@@ -7,22 +7,17 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/analysis/plausibility.h"
 #include "aggregate_power/base/unicode.h"
 #include "aggregate_power/inputs/device_names.h"
 
 namespace aggregate_power {
 namespace {
 
-constexpr double kMostWatts = 3000;
-constexpr double kLeastWatts = 1;
 // A series this short may be equal by chance.
 constexpr std::uint64_t kFewSamples = 10;
 
 }  // namespace
-
-bool is_implausible(double mean_w, double max_w) {
-  return max_w > kMostWatts || mean_w < kLeastWatts;
-}
 
 void Surveyor::take(std::span<const Reading> readings) {
   for (const Reading& reading : readings) {
@@ -70,7 +65,8 @@ std::vector<DeviceSurvey> Surveyor::devices(std::span<const std::string> names) 
   return surveys;
 }
 
-std::vector<std::string> Surveyor::warnings(std::span<const std::string> names) const {
+std::vector<std::string> Surveyor::warnings(std::span<const std::string> names,
+                                            PowerUnit::Size read_as) const {
   std::vector<std::string> warnings;
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < devices_.size(); ++i) {
@@ -96,7 +92,10 @@ std::vector<std::string> Surveyor::warnings(std::span<const std::string> names) 
           "slower than the recorder",
           device.repeats, samples, name));
     }
-    if (device.max_w > 0 && is_implausible(mean_w, device.max_w)) {
+    if (is_impossible(mean_w)) {
+      warnings.push_back(fmt::format("implausible_power: device {} has {}", name,
+                                     impossible_mean_text(mean_w, read_as)));
+    } else if (device.max_w > 0 && is_doubtful(mean_w, device.max_w)) {
       warnings.push_back(fmt::format(
           "implausible_watts: device {} has a mean of {:.6g} W and at most {:.6g} W; the header's "
           "unit may be wrong",

@@ -105,6 +105,10 @@ constexpr auto kRows = std::to_array<Row>({
     ROW(measurement_window_result_mismatch,
         "the result's start and end must be those of its window file"),
     ROW(non_finite_power_metric, "a reading is absurdly large: look into samples.csv"),
+    ROW(implausible_power,
+        "no GPU draws that: say what a bare number in the power column counts with --power-unit; "
+        "the "
+        "samples of a package must be in watts"),
     ROW(gpu_uuid_repeated,
         "one GPU was recorded as two: leave out one of the files, or mend its identity file"),
     ROW(gpu_identity_unreadable,

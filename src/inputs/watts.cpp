@@ -23,18 +23,6 @@ bool is_sentinel(double number) {
   return std::ranges::find(kSentinels, number) != std::end(kSentinels);
 }
 
-double in_watts(double number, PowerUnit::Size size) {
-  switch (size) {
-    case PowerUnit::Size::watt:
-      return number;
-    case PowerUnit::Size::milliwatt:
-      return number / 1000;
-    case PowerUnit::Size::kilowatt:
-      return number * 1000;
-  }
-  return number;
-}
-
 // What stands behind a number: nothing, or a unit that does not contradict the header's.
 std::optional<PowerUnit::Size> unit_of(std::string_view rest, PowerUnit header) {
   if (rest.empty()) return header.size;
@@ -71,6 +59,30 @@ std::string_view unit_symbol(PowerUnit::Size size) {
       return "kW";
   }
   return {};
+}
+
+std::string_view unit_word(PowerUnit::Size size) {
+  switch (size) {
+    case PowerUnit::Size::watt:
+      return "watts";
+    case PowerUnit::Size::milliwatt:
+      return "milliwatts";
+    case PowerUnit::Size::kilowatt:
+      return "kilowatts";
+  }
+  return {};
+}
+
+double in_watts(double number, PowerUnit::Size size) {
+  switch (size) {
+    case PowerUnit::Size::watt:
+      return number;
+    case PowerUnit::Size::milliwatt:
+      return number / 1000;
+    case PowerUnit::Size::kilowatt:
+      return number * 1000;
+  }
+  return number;
 }
 
 std::optional<double> parse_any_watts(std::string_view cell, PowerUnit header) {

@@ -163,6 +163,7 @@ class HostReader {
     if (zone_doubt_) say(*zone_doubt_);
     if (host_.telemetry) std::ranges::for_each(host_.telemetry->columns.warnings, say_of_it);
     if (!host_.integration.avg_power_w) return;
+    if (host_.reasons.contains(Reason::implausible_power)) return;
     if (const auto doubt = doubt_about(*host_.integration.avg_power_w)) say_of_it(*doubt);
   }
 

@@ -110,7 +110,7 @@ void read_recording(const Recording& recording, Findings& findings) {
     findings.timezone = "UTC";
     findings.timezone_source = "stamps";
   }
-  const auto more = surveyor.warnings(telemetry.devices());
+  const auto more = surveyor.warnings(telemetry.devices(), findings.columns.unit.size);
   findings.warnings.insert(findings.warnings.end(), more.begin(), more.end());
   if (!findings.columns.device) {
     findings.warnings.push_back(

@@ -10,10 +10,12 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/analysis/plausibility.h"
 #include "aggregate_power/analysis/time_order.h"
 #include "aggregate_power/base/encoding.h"
 #include "aggregate_power/base/file.h"
 #include "aggregate_power/base/path.h"
+#include "aggregate_power/base/unicode.h"
 #include "aggregate_power/inputs/device_names.h"
 #include "aggregate_power/inputs/snapshot.h"
 
@@ -218,6 +220,8 @@ class Measurer {
         std::ranges::sort(result_.integration.gpu_ids, device_name_less);
         if (!result_.mean_power) {
           result_.integration.reasons.add(Reason::no_usable_power_samples);
+        } else {
+          refuse_impossible(gatherer, *telemetry);
         }
       }
     } catch (const CsvError& error) {
@@ -247,12 +251,41 @@ class Measurer {
     }
     if (wants_window && request_.schema_version == 2) {
       result_.integration = integrator.finish(telemetry->devices());
+      refuse_impossible(result_.integration, telemetry->columns().unit.size);
     }
     try {
       explain(*telemetry);
     } catch (const std::exception&) {  // changed meanwhile: nothing more to say
     }
     finish_stream(stream, *telemetry, wants_stream);
+  }
+
+  // Of every GPU whose mean over the window no GPU can have.
+  void refuse_impossible(Integration& integration, PowerUnit::Size read_as) const {
+    for (std::size_t i = 0; i < integration.gpus.size(); ++i) {
+      const double mean_w = integration.gpus[i].energy_j / benchmark_->window.duration_s();
+      if (!is_impossible(mean_w)) continue;
+      integration.reasons.add(Reason::implausible_power,
+                              fmt::format("GPU {}: {}", printable(integration.gpu_ids[i]),
+                                          impossible_mean_text(mean_w, read_as)));
+      if (!integration.issues[i]) integration.issues[i] = Reason::implausible_power;
+    }
+  }
+
+  // The same under schema 1, of the mean of a GPU's samples, and of the mean that would be
+  // published.
+  void refuse_impossible(const MeanPowerGatherer& gatherer, const Telemetry& telemetry) {
+    const PowerUnit::Size read_as = telemetry.columns().unit.size;
+    const auto refuse = [&](const std::string& whose, double mean_w) {
+      if (!is_impossible(mean_w)) return;
+      result_.integration.reasons.add(Reason::implausible_power,
+                                      whose + impossible_mean_text(mean_w, read_as));
+    };
+    for (const std::uint32_t device : gatherer.devices()) {
+      refuse(fmt::format("GPU {}: ", printable(telemetry.devices()[device])),
+             gatherer.mean_w(device));
+    }
+    refuse("per GPU ", result_.mean_power->avg_power_w);
   }
 
   using Take = Telemetry::Take;

@@ -12,6 +12,7 @@
 
 #include "aggregate_power/analysis/fleet_power.h"
 #include "aggregate_power/analysis/integrate.h"
+#include "aggregate_power/analysis/plausibility.h"
 #include "aggregate_power/analysis/state_mean.h"
 #include "aggregate_power/base/archive.h"
 #include "aggregate_power/base/error.h"
@@ -112,6 +113,13 @@ std::size_t gpus_asked_for(const RoleCounts& gpus) {
     sum = std::min(sum + static_cast<std::size_t>(std::max<std::int64_t>(count, 0)), kMost);
   }
   return sum;
+}
+
+// A package states its unit: watts.
+std::string impossible_gpu(const std::string& label, double mean_w) {
+  const auto unit = likely_unit(mean_w, PowerUnit::Size::watt);
+  return fmt::format("{}: a mean of {:.6g} W{}", label, mean_w,
+                     unit ? fmt::format("; {}?", unit_word(*unit)) : "");
 }
 
 class Judging {
@@ -463,6 +471,11 @@ class Judging {
     if (!infinite.empty()) {
       return add(Reason::non_finite_power_metric,
                  fmt::format("too large for a number: {}", fmt::join(infinite, ", ")));
+    }
+    for (const PackageGpu& gpu : verdict_.gpus) {
+      if (is_impossible(gpu.energy_j / window_s)) {
+        return add(Reason::implausible_power, impossible_gpu(gpu.label, gpu.energy_j / window_s));
+      }
     }
     verdict_.metrics = std::move(metrics);
   }

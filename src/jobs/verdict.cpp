@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/analysis/integrate.h"
-#include "aggregate_power/analysis/survey.h"
+#include "aggregate_power/analysis/plausibility.h"
 #include "aggregate_power/jobs/extended.h"
 
 namespace aggregate_power {
@@ -68,7 +68,7 @@ std::vector<std::string> doubts(const Verdict& verdict, int schema_version) {
 }  // namespace
 
 std::optional<std::string> doubt_about(double mean_w) {
-  if (!is_implausible(mean_w, mean_w)) return std::nullopt;
+  if (!is_doubtful(mean_w, mean_w)) return std::nullopt;
   return fmt::format(
       "implausible_watts: a mean of {:.6g} W per GPU; the header's unit may be wrong, or the "
       "sensor "

@@ -383,5 +383,21 @@ TEST(RoundedMs, AgreesWithTheCLibrary) {
   }
 }
 
+TEST(MeanPower, KnowsTheMeanOfEachDevice) {
+  // Of device 1 two readings share a bucket, and one comes late; rows outside the window and of
+  // nobody are not its.
+  MeanPowerGatherer gatherer({0, 10}, true);
+  gatherer.take(std::vector<Reading>{{1, 10, 0},
+                                     {1, 100, 1},
+                                     {1, 200, 1},
+                                     {2, 20, 0},
+                                     {1, 600, 1},
+                                     {11, 9000, 1},
+                                     {3, 7000, 0, Reading::Kind::no_device}});
+  EXPECT_EQ(gatherer.devices(), (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(gatherer.mean_w(0), 15);
+  EXPECT_EQ(gatherer.mean_w(1), 300);
+}
+
 }  // namespace
 }  // namespace aggregate_power

@@ -134,6 +134,16 @@ TEST(Surveyor, WarnsOfWattsNoGpuDraws) {
   EXPECT_EQ(survey_of(once_a_second({3000, 1.5})).warnings(Names{"0"}), Lines{});
 }
 
+TEST(Surveyor, WarnsOfWattsNoGpuCanDraw) {
+  const Surveyor surveyor = survey_of(once_a_second({350000, 300000}));
+  EXPECT_EQ(surveyor.warnings(Names{"0"}),
+            Lines{"implausible_power: device 0 has a mean of 325000 W; milliwatts? pass "
+                  "--power-unit mW"});
+  EXPECT_EQ(
+      surveyor.warnings(Names{"0"}, PowerUnit::Size::kilowatt),
+      Lines{"implausible_power: device 0 has a mean of 325000 W; watts? pass --power-unit W"});
+}
+
 TEST(Surveyor, WarnsOfStampsThatGoBack) {
   EXPECT_EQ(survey_of(series(0, {{10, 1}, {9, 2}, {11, 3}, {10.5, 4}})).warnings(Names{"0"}),
             Lines{"out_of_order: 2 samples of device 0 are earlier than the one before"});

@@ -135,6 +135,83 @@ def test_inspect(folder):
     assert "unit       W (nothing says another)\n" in folder.call("inspect", "gpu_metrics.csv").out, folder.out
 
 
+def is_refused(folder, detail, record="power_validation_run.json"):
+    record = folder.json(record)
+    same((False, ["implausible_power"], {}), (record["power_valid"], record["reasons"], record["metrics"]), folder.err)
+    assert f"power not valid: implausible_power ({detail})" in folder.err, folder.err
+    same({"tp": 1, "power_metric_schema_version": 2, "power_valid": 0}, folder.json("agg_run.json"))
+    return record
+
+
+def test_milliwatts_that_nothing_says(folder):
+    """The Zeus monitor's 32349.6 mW, read as watts."""
+    folder.write("gpu_metrics.csv", csv("32349.6", "400"))
+    detail = "GPU 0: a mean of 32349.6 W; milliwatts? pass --power-unit mW"
+    record = is_refused(folder.run(), detail)
+    same({"0": ["implausible_power"]}, record["device_issues"])
+    same(1, folder.run("--require-power").status)
+    assert "implausible_power: no GPU draws that: say what a bare number" in folder.err, folder.err
+    folder.write("gpu_metrics.csv", csv("32349.6", "32349.6"))
+    folder.run("--power-unit", "mW")
+    same((32.35, ""), (folder.watts, folder.err))
+
+
+def test_schema_1_refuses_it_too(folder):
+    folder.run(gpus=())
+    same({"tp": 1}, folder.json("agg_run.json"))
+    assert "implausible_power (GPU 0: a mean of 500000 W; milliwatts? pass --power-unit mW)" in folder.err, folder.err
+    same(1, folder.run("--require-power", gpus=()).status)
+    # One of 99 GPUs: the mean of all is 5545.5 W.
+    folder.write("gpu_metrics.csv", csv("500000", *["550"] * 98))
+    folder.run(gpus=())
+    same({"tp": 1}, folder.json("agg_run.json"))
+    # Without a device column the rows of one stamp are the GPUs.
+    folder.write("gpu_metrics.csv", csv("500000").replace("gpu,", "x,"))
+    folder.run(gpus=())
+    same({"tp": 1}, folder.json("agg_run.json"))
+    assert "implausible_power (per GPU a mean of 500000 W; milliwatts? pass --power-unit mW)" in folder.err, folder.err
+
+
+def test_ten_kilowatts_are_the_limit(folder):
+    folder.write("gpu_metrics.csv", csv("10000"))
+    same(10000.0, folder.run().watts, folder.err)
+    same(10000.0, folder.run(gpus=()).watts, folder.err)
+    assert "implausible_watts: a mean of 10000 W per GPU" in folder.err, folder.err
+    folder.write("agg_run.json", '{"tp": 1}')
+    folder.write("gpu_metrics.csv", csv("10000.5"))
+    is_refused(folder.run(), "GPU 0: a mean of 10000.5 W; milliwatts? pass --power-unit mW")
+    folder.write("gpu_metrics.csv", csv("0.5"))
+    same(0.5, folder.run().watts, folder.err)
+    assert "implausible_watts: a mean of 0.5 W per GPU" in folder.err, folder.err
+
+
+def test_only_the_window_counts(folder):
+    """A spike beside it is nobody's mean; one inside it, of 90 kW at one of 11 stamps, is 9495 W."""
+    lines = csv("500").splitlines()
+    folder.write("gpu_metrics.csv", "\n".join([*lines[:7], f"{START + 5},0,90450", *lines[8:], f"{START + 13},0,1e9"]))
+    same(500 + (90450 - 500) / 10, folder.run().watts, folder.err)
+
+
+def test_a_given_unit_may_be_wrong_too(folder):
+    folder.write("gpu_metrics.csv", csv("500"))
+    is_refused(folder.run("--power-unit", "kW"), "GPU 0: a mean of 500000 W; watts? pass --power-unit W")
+
+
+def test_microwatts(folder):
+    folder.write("gpu_metrics.csv", csv("500000000"))
+    is_refused(folder.run(), "GPU 0: a mean of 5e+08 W; --power-unit has no unit that fits")
+
+
+def test_hosts_refuse_it_too(folder):
+    is_refused(folder.call(*HOSTS), "a: GPU 0: a mean of 500000 W; milliwatts? pass --power-unit mW")
+
+
+def test_inspect_says_it(folder):
+    folder.call("inspect", "gpu_metrics.csv", "--json")
+    same(["implausible_power: device 0 has a mean of 500000 W; milliwatts? pass --power-unit mW"],
+         json.loads(folder.out)["warnings"][1:], folder.err)
+
+
 def backfill(folder, *options):
     (folder.path / "report.jsonl").unlink(missing_ok=True)
     folder.call("backfill", "store", "--report", "report.jsonl", *options)
@@ -146,6 +223,8 @@ def test_backfill(folder):
     folder.write("store/r/gpu_metrics.csv", csv("500000"))
     folder.write("store/r/r.json", json.dumps(RUN))
     folder.write("store/r/agg_r.json", '{"tp": 1}')
+    same(("not_valid", None), backfill(folder))
+    same(["implausible_power"], folder.json("report.jsonl")["reasons"])
     same(("patched", 500.0), backfill(folder, "--power-unit", "mW"), folder.err)
     record = folder.json("store/r/power_validation_r.json")
     same(("mW", "mW"), (record["computed_from"]["power_unit"], record["computed_from"]["options"]["power_unit"]))

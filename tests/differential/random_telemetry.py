@@ -67,6 +67,7 @@ class TelemetryMaker:
         self.choose_window()
         self.choose_gpus()
         self.choose_columns()
+        self.choose_unit()
 
     # ---- where, when and who
 
@@ -188,6 +189,16 @@ class TelemetryMaker:
             columns[columns.index(self.power_name)] = named
             self.power_name = named
 
+    def choose_unit(self):
+        """Numbers of milliwatts, or of kilowatts, with or without a word of it."""
+        die = self.die
+        self.scale = 1
+        if not self.power_name or not self.deviates(26, 0.1):
+            return
+        self.scale = die.pick([1, 1000, 1000, 0.001])
+        if die.chance(0.6):
+            self.run.arguments += ["--power-unit", die.pick(["mW", "mW", "W", "kW"])]
+
     def repeat_columns(self):
         """Of a name that is there twice, the last column has the value."""
         die, columns = self.die, self.columns
@@ -265,7 +276,7 @@ class TelemetryMaker:
                     continue
                 base = 100 + 70 * gpu
                 more = {"noise": die.uniform(0, 500), "steady": 0, "ramp": 3.7 * i}[shape]
-                text = f"{base + more:.{digits}f}"
+                text = f"{(base + more) * self.scale:.{digits}f}"
                 again = die.whole(2, 3) if repeats and die.chance(0.05) else 1
                 samples += [(tick + order * spread_us, gpu, text)] * again
         if self.run.schema == 1 and not repeats:

@@ -21,6 +21,7 @@ import zoneinfo
 sys.set_int_max_str_digits(0)  # a JSON number may have any length
 
 BAND_S = 3.0  # how far from the window a row still counts, and the longest gap
+MOST_WATTS = 10_000  # that a GPU can draw on average: part 0 row 26
 SENTINELS = {65535, 4294967295, 18446744073709551615, *range(2147483632, 2147483636),
              *range(9223372036854775792, 9223372036854775800),
              *range(140737488355328, 140737488355332)}
@@ -66,6 +67,7 @@ def parse_options(arguments):
     parser.add_argument("--validation-result", type=pathlib.Path)
     parser.add_argument("--require-power", action="store_true")
     parser.add_argument("--timezone")
+    parser.add_argument("--power-unit", choices=["mW", "W", "kW"])
     options = parser.parse_args(arguments)
     wanted = os.environ.get("REQUIRE_POWER", "").lower()
     options.require_power = options.require_power or wanted in ("1", "true", "yes")
@@ -199,8 +201,10 @@ def unix_seconds(text, zone):
         return None
 
 
-def watts_of(text, header_factor):
-    """The reading of a stripped power cell, or None."""
+def watts_of(text, header_factor, given_factor=None):
+    """The reading of a stripped power cell, or None. What is given goes before the header."""
+    if given_factor:
+        header_factor = None
     match = READING.fullmatch(text)
     if not match:
         return None
@@ -212,7 +216,7 @@ def watts_of(text, header_factor):
     number = float(match[1])
     if not math.isfinite(number) or number in SENTINEL_NUMBERS:
         return None
-    factor = FACTORS[unit] if unit else header_factor or 1
+    factor = FACTORS[unit] if unit else given_factor or header_factor or 1
     watts = number / 1000 if factor == 1e-3 else number * factor
     return watts if math.isfinite(watts) else None
 
@@ -327,15 +331,16 @@ ELSEWHERE = [datetime.timezone(datetime.timedelta(hours=hours)) for hours in (1,
 
 def read_telemetry(options):
     zone, is_known = zone_of(options)
-    telemetry = Telemetry(options.csv, zone)
+    telemetry = Telemetry(options.csv, zone, FACTORS.get((options.power_unit or "").lower()))
     if telemetry.is_naive and not is_known:
         raise UnknownZone
     return telemetry
 
 
 class Telemetry:
-    def __init__(self, path, zone):
+    def __init__(self, path, zone, factor):
         self.rows = []
+        self.factor = factor  # that was given
         self.complete = True
         self.is_naive = False  # some stamp has no offset of its own
         text = decode(path.read_bytes())
@@ -373,7 +378,7 @@ class Telemetry:
         if unix_s is None and is_header:
             return
         too_long = sum(1 for cell in row if cell.strip()) > columns.size and len(row) > columns.size
-        watts = None if too_long else watts_of(power, columns.factor)
+        watts = None if too_long else watts_of(power, columns.factor, self.factor)
         gpu = columns.cell(row, columns.gpu) if columns.gpu else None
         if gpu and gpu.isdigit() and not gpu.isdecimal():
             gpu = ""
@@ -396,6 +401,11 @@ def mean_power(rows, benchmark):
         if benchmark.start <= row.unix_s <= benchmark.end:
             ticks.setdefault(round(row.unix_s, 3), []).append(row)
     if not ticks:
+        return None
+    by_gpu = {}
+    for row in (row for tick in ticks.values() for row in tick if row.gpu):
+        by_gpu.setdefault(row.gpu, []).append(row.watts)
+    if any(add_up(watts) / len(watts) > MOST_WATTS for watts in by_gpu.values()):
         return None
     seen = {row.gpu for tick in ticks.values() for row in tick} - {"", None}
     if not seen:
@@ -480,6 +490,10 @@ class Integration:
             if issue:
                 self.issues[gpu] = [issue]
                 self.say(issue)
+        for gpu in self.energies:
+            if self.energies[gpu] / (self.end - self.start) > MOST_WATTS:
+                self.issues.setdefault(gpu, ["implausible_power"])
+                self.say("implausible_power")
 
     def measure(self, gpu, samples):
         """Energy and largest gap of one GPU. Gives what is wrong with it, or None."""
@@ -673,6 +687,8 @@ def schema_1(options, benchmark, reasons):
     if result is None or read_object(options.agg_result) is None:
         return invalid
     watts, gpus = result
+    if watts > MOST_WATTS:
+        return invalid
     energy = watts * gpus * benchmark.duration
     per_output = energy / benchmark.output_tokens
     per_token = energy / (benchmark.output_tokens + benchmark.input_tokens)

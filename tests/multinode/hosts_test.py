@@ -415,7 +415,16 @@ def test_max_sample_gap(folder):
 
 def test_absurd_watts(folder):
     folder.write("b.csv", rows({"0": "1e308", "1": "1e308"}))
-    not_valid(folder.hosts(), "non_finite_power_metric")
+    not_valid(folder.hosts(), "implausible_power", detail="b: GPU 0: a mean of inf W; --power-unit has no unit that fits")
+
+
+def test_milliwatts_of_one_host(folder):
+    folder.write("b.csv", rows({"0": 300, "1": 400000}).replace("[W]", ""))
+    folder.hosts(*ROLES)
+    not_valid(folder, "implausible_power", detail="(b: GPU 1: a mean of 400000 W; milliwatts? pass --power-unit mW)")
+    same({"b/1": ["implausible_power"]}, folder.record["device_issues"])
+    same(([], ["implausible_power"]), tuple(folder.record["hosts"][host]["reasons"] for host in "ab"))
+    assert "implausible_watts" not in folder.err, folder.err
 
 
 def test_aggregate_faults(folder):

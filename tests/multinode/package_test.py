@@ -229,6 +229,7 @@ def gates(ground, checks):
                is_void(ground.bed(), ["producer_pin_missing"], pin=""))
     benchmark_gates(ground, checks)
     overflow(ground, checks)
+    implausible(ground, checks)
     all_at_once(ground, checks)
 
 
@@ -278,6 +279,19 @@ def overflow(ground, checks):
     checks.add("gate non_finite_power_metric",
                is_void(bed, ["non_finite_power_metric"], ["total_gpu_energy_j"])
                + differences("energies", set(bed.record["per_gpu_energy_j"].values()), {None}))
+
+
+def implausible(ground, checks):
+    """Milliwatts in a package, whose format states watts: nothing is published, and no option takes them."""
+    gpus = two_and_two()
+    gpus[1].watts = 350000.0
+    bed = ground.bed(Package(gpus))
+    checks.add("implausible: one GPU of four", is_void(bed, ["implausible_power"], [": a mean of 350000 W; milliwatts?"]))
+    gpus[1].watts = 10000.0
+    bed = ground.bed(Package(gpus))
+    done = bed.run("--require-power")
+    checks.add("implausible: 10 kW are not", differences("status", done.returncode, 0)
+               + differences("reasons", bed.record["reasons"], []))
 
 
 def all_at_once(ground, checks):

@@ -36,6 +36,10 @@ class MeanPowerGatherer {
   bool out_of_order() const { return out_of_order_; }
   // The devices met in the window, by Reading::device.
   std::vector<std::uint32_t> devices() const;
+  // The plain mean of such a device's readings.
+  double mean_w(std::uint32_t device) const {
+    return places_[device].watts / static_cast<double>(places_[device].rows);
+  }
   // Nothing when no reading lay in the window.
   std::optional<MeanPower> finish();
 
@@ -52,9 +56,11 @@ class MeanPowerGatherer {
     std::vector<Share> shares;  // in order of arrival: the sum of watts depends on it
     std::vector<ExactMean> repeats;
   };
-  struct Place {  // the newest bucket that a device has a share in
+  struct Place {  // the newest bucket that a device has a share in, and the sum of its readings
     std::uint64_t bucket = 0;
     std::size_t share = 0;
+    double watts = 0;
+    std::uint64_t rows = 0;
   };
   void add(Bucket& bucket, std::uint32_t device, double watts);
   void add_late(Bucket& bucket, std::uint32_t device, double watts);

@@ -9,12 +9,9 @@
 
 #include "aggregate_power/analysis/exact_mean.h"
 #include "aggregate_power/inputs/trace.h"
+#include "aggregate_power/inputs/watts.h"
 
 namespace aggregate_power {
-
-// Whether no GPU board or module draws so much, or none that is on so little: the unit is off by a
-// thousand then (formats.md section 1 row 9), or the sensor is dead.
-bool is_implausible(double mean_w, double max_w);
 
 struct DeviceSurvey {
   std::string id;
@@ -36,8 +33,10 @@ class Surveyor {
   // Devices with at least one reading, sorted as GPU ids are. `names` by Reading::device. To be
   // called once, after all readings: the stamps are worked up where they are.
   std::vector<DeviceSurvey> devices(std::span<const std::string> names);
-  // What gives reason to doubt the numbers, for people: "CODE: sentence".
-  std::vector<std::string> warnings(std::span<const std::string> names) const;
+  // What gives reason to doubt the numbers, for people: "CODE: sentence". `read_as` is the unit of
+  // bare numbers.
+  std::vector<std::string> warnings(std::span<const std::string> names,
+                                    PowerUnit::Size read_as = PowerUnit::Size::watt) const;
   std::uint64_t unnamed_readings() const { return unnamed_readings_; }
 
  private:

@@ -1,7 +1,7 @@
 // Why a measurement cannot be trusted: each code, and what to do about it.
 //
 // The codes are an interface: scripts and dashboards read them. Those up to
-// `power_window_unwritable`, but for the two of several hosts, are the original's (contract.md B.2,
+// `power_window_unwritable`, but for implausible_power and the two of several hosts, are the original's (contract.md B.2,
 // B.3, B.6, C.3, D, F.4).
 #pragma once
 
@@ -52,6 +52,8 @@ enum class Reason {
   result_content_mismatch,
   measurement_window_result_mismatch,
   non_finite_power_metric,
+  // Ours, of any run.
+  implausible_power,
   // Of recordings of several hosts.
   gpu_uuid_repeated,
   gpu_identity_unreadable,

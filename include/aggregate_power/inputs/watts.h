@@ -23,8 +23,10 @@ struct PowerUnit {
 // A unit as people write it ("W", "mW", "Watts"), whatever its case. "MW" is read as milliwatts: no
 // recorder of a GPU means megawatts.
 std::optional<PowerUnit::Size> power_unit(std::string_view text);
-// "W", "mW", "kW".
+// "W", "mW", "kW"; and "watts", "milliwatts", "kilowatts".
 std::string_view unit_symbol(PowerUnit::Size size);
+std::string_view unit_word(PowerUnit::Size size);
+double in_watts(double number, PowerUnit::Size size);
 
 // The watts a cell states: a number with an optional unit (W, mW, kW). Nothing for any other text,
 // for the numbers by which tools mean "none" (formats.md section 7), and for a unit that
