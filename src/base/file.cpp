@@ -76,6 +76,11 @@ void write_all(int fd, std::string_view bytes, const std::string& path) {
   }
 }
 
+// Never is a name without a file meanwhile.
+bool trade_names(const std::string& a, const std::string& b) {
+  return renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
+}
+
 // ---- Paths
 
 std::string folder_of(const std::string& path) {
@@ -288,6 +293,9 @@ FileError::FileError(const std::string& path, const std::string& action, int err
 FileError::FileError(const std::string& path, const std::string& what)
     : std::system_error(EIO, std::generic_category()), text_(path + ": " + what) {}
 
+FileChanged::FileChanged(const std::string& path)
+    : FileError(path, "was changed while it was worked on") {}
+
 std::unique_ptr<ByteSource> open_source(const std::string& path) {
   return std::make_unique<FileSource>(path);
 }
@@ -384,6 +392,26 @@ std::string resolve_links(const std::string& path) {
   throw FileError(path, "resolve", ELOOP);
 }
 
+std::string resolve_what_is_there(const std::string& path) {
+  std::string at = path;
+  std::string missing;
+  while (true) {
+    try {
+      return resolve_links(at) + missing;
+    } catch (const FileError&) {
+      const std::string above = folder_of(at);
+      if (above == at) return at + missing;
+      missing = '/' + name_of(at) + missing;
+      at = above;
+    }
+  }
+}
+
+bool is_in(std::string_view path, std::string_view folder) {
+  if (!path.starts_with(folder)) return false;
+  return path.size() == folder.size() || folder.ends_with('/') || path[folder.size()] == '/';
+}
+
 FileLock::FileLock(const std::string& path) : FileLock() { *this = *take(path, true); }
 
 std::optional<FileLock> FileLock::take(const std::string& path, bool wait) {
@@ -448,6 +476,7 @@ PendingFile::PendingFile(const std::string& path, std::string_view bytes, bool m
   write_all(fd_, bytes, path);
   if (old) keep_owner(fd_, *old, path);
   if (old) keep_mode(fd_, *old, path);  // last, because a new owner clears some bits
+  written_ = facts_of(status(fd_, path));
   if (sync_ == Sync::later) return;
   if (retrying([&] { return fsync(fd_); }) != 0) throw FileError(path, "sync", errno);
 }
@@ -469,10 +498,19 @@ void PendingFile::create_temporary(mode_t mode) {
   }
 }
 
-void PendingFile::discard() noexcept {
+void PendingFile::discard_name() noexcept {
   if (!temporary_.empty()) std::ignore = unlink(temporary_.c_str());
   temporary_.clear();
+}
+
+void PendingFile::discard() noexcept {
+  discard_name();
   if (fd_ >= 0) close(std::exchange(fd_, -1));  // last: locked for as long as the name is there
+}
+
+void PendingFile::set_modified(const timespec& time) {
+  const timespec times[] = {{0, UTIME_OMIT}, time};
+  if (futimens(fd_, times) != 0) throw FileError(path_, "keep the time", errno);
 }
 
 void PendingFile::commit() {
@@ -483,6 +521,45 @@ void PendingFile::commit() {
     throw error;
   }
   temporary_.clear();
+  settle();
+}
+
+void PendingFile::commit_over(std::string_view expected) {
+  assert(!temporary_.empty());
+  if (read_file(target_) != expected) {
+    discard();
+    throw FileChanged(path_);
+  }
+  if (!trade_names(temporary_, target_)) {
+    if (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP) return commit();
+    const FileError error(path_, "replace", errno);
+    discard();
+    throw error;
+  }
+  if (!holds(temporary_, expected)) {
+    put_back();
+    throw FileChanged(path_);
+  }
+  discard_name();  // of the old file; where that fails, it goes with a later run
+  settle();
+}
+
+// What someone else wrote has the temporary's name, and goes back in its place.
+void PendingFile::put_back() {
+  if (trade_names(temporary_, target_)) {
+    const bool is_ours = leads_to(temporary_, fd_) && facts_of(status(fd_, path_)) == written_;
+    // Changed once more in between: the newest stays.
+    if (!is_ours) std::ignore = trade_names(temporary_, target_);
+    return discard();
+  }
+  const int why = errno;
+  const std::string name = std::exchange(temporary_, {});
+  if (rename(name.c_str(), target_.c_str()) != 0) {
+    throw FileError(path_, "put back a change, which is now in " + name, why);
+  }
+}
+
+void PendingFile::settle() {
   in_place_ = true;
   if (sync_ == Sync::at_once) sync_folder(folder_of(target_), path_);
 }
@@ -493,6 +570,25 @@ void sync_in_place(const std::string& path) {
   if (file.get() < 0) throw FileError(path, "open", errno);
   if (retrying([&] { return fsync(file.get()); }) != 0) throw FileError(path, "sync", errno);
   sync_folder(folder_of(target), path);
+}
+
+FormerFile::FormerFile(const std::string& path) : path_(path) {
+  const std::optional<struct stat> found = status(path);
+  if (!found) return;
+  require_regular(*found, path);
+  bytes_ = read_file(path);
+  modified_ = found->st_mtim;
+}
+
+void FormerFile::put_back() const {
+  if (!bytes_) {
+    const std::string target = target_of(path_);
+    if (unlink(target.c_str()) != 0) throw FileError(path_, "remove", errno);
+    return sync_folder(folder_of(target), path_);
+  }
+  PendingFile file(path_, *bytes_);
+  file.set_modified(modified_);
+  file.commit();
 }
 
 std::vector<std::string> one_folder_each(const std::set<std::string>& folders) {

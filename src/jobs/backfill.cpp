@@ -421,7 +421,7 @@ class Backfiller {
 
   void show_changes(Revision& revision) {
     Preview changes = preview(*revision.publication);
-    note_writing_fault(revision, changes.reasons, changes.sidecar_fault, changes.denied);
+    note_writing_faults(revision, changes);
     if (revision.outcome != Outcome::patched && revision.outcome != Outcome::not_valid) return;
     if (changes.changes) {
       if (!revision.valid) {

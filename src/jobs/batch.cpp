@@ -26,7 +26,7 @@ void fail(Revision& revision, Reason reason, std::string detail = {}) {
 void settle(WorkedRun& run) {
   if (run.revision.outcome == Outcome::failed) return;
   const Published& published = run.publishing.published();
-  note_writing_fault(run.revision, published.reasons, published.sidecar_fault, published.denied);
+  note_writing_faults(run.revision, published);
   const bool is_done =
       run.revision.outcome == Outcome::patched || run.revision.outcome == Outcome::not_valid;
   if (is_done && !published.changed) run.revision.outcome = Outcome::unchanged;
@@ -149,14 +149,13 @@ void Batch::flush() {
   if (!worked_.empty()) writer_.put(std::exchange(worked_, {}));
 }
 
-void note_writing_fault(Revision& revision, const Reasons& reasons,
-                        const std::string& sidecar_fault, bool denied) {
-  if (reasons.empty() && sidecar_fault.empty()) return;
-  revision.outcome = denied ? Outcome::not_writable : Outcome::failed;
+void note_writing_faults(Revision& revision, const WritingFaults& faults) {
+  if (faults.reasons.empty() && faults.sidecar_fault.empty()) return;
+  revision.outcome = faults.denied ? Outcome::not_writable : Outcome::failed;
   revision.valid = false;
-  revision.reasons.add(reasons);
-  if (!sidecar_fault.empty()) {
-    revision.reasons.add(Reason::validation_result_unwritable, sidecar_fault);
+  revision.reasons.add(faults.reasons);
+  if (!faults.sidecar_fault.empty()) {
+    revision.reasons.add(Reason::validation_result_unwritable, faults.sidecar_fault);
   }
 }
 

@@ -7,11 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
-#include <system_error>
 
 #include <fmt/format.h>
 
@@ -26,20 +24,30 @@ namespace {
 // run that wrote them may have been killed before it could.
 class Step {
  public:
-  Step(std::string path, std::string_view bytes, bool make_folders, Sync sync)
-      : path_(std::move(path)), sync_(sync) {
+  struct Options {
+    bool make_folders = false;
+    Sync sync = Sync::at_once;
+    // What it is made of, and must still be in its place; nothing: that does not matter.
+    std::optional<std::string> before = {};
+  };
+
+  Step(std::string path, std::string_view bytes, Options options)
+      : path_(std::move(path)), options_(std::move(options)) {
     remove_stale_temporaries(path_);
     if (holds(path_, bytes)) return;
-    file_ = std::make_unique<PendingFile>(path_, bytes, make_folders, sync);
+    file_ = std::make_unique<PendingFile>(path_, bytes, options_.make_folders, options_.sync);
   }
 
   // Throws when the bytes are not in place. What is in place but may not outlast a power cut is a
   // warning.
   void commit(Published& published) {
+    if (!file_ && options_.before && !holds(path_, *options_.before)) throw FileChanged(path_);
     try {
-      if (file_) {
+      if (file_ && options_.before) {
+        file_->commit_over(*options_.before);
+      } else if (file_) {
         file_->commit();
-      } else if (sync_ == Sync::at_once) {
+      } else if (options_.sync == Sync::at_once) {
         sync_in_place(path_);
       }
     } catch (const FileError& error) {
@@ -51,13 +59,18 @@ class Step {
 
  private:
   std::string path_;
-  Sync sync_;
+  Options options_;
   std::unique_ptr<PendingFile> file_;
 };
 
+// What is to be patched. Throws FileError; FileChanged when the edits do not hold for it.
 std::string current_text(const Publication& publication) {
-  return publication.aggregate_text ? *publication.aggregate_text
-                                    : read_file(publication.aggregate_path);
+  std::string text = publication.aggregate_text ? *publication.aggregate_text
+                                                : read_file(publication.aggregate_path);
+  if (publication.is_as_read && !publication.is_as_read(text)) {
+    throw FileChanged(publication.aggregate_path);
+  }
+  return text;
 }
 
 // `edits`, and the removal of leftovers. Throws JsonError.
@@ -80,12 +93,15 @@ std::vector<JsonEdit> with_leftovers(const Publication& publication, std::string
   return edits;
 }
 
-std::string patched(const Publication& publication, const std::vector<JsonEdit>& edits) {
+std::string patched(const Publication& publication, std::string_view text,
+                    const std::vector<JsonEdit>& edits) {
   try {
-    const std::string text = current_text(publication);
     return patch_json(text, with_leftovers(publication, text, edits));
   } catch (const JsonError& error) {
-    throw Error(fmt::format("{}:{}", publication.aggregate_path, error.what()));
+    // Someone may have been writing to it while it was read.
+    const std::string& path = publication.aggregate_path;
+    if (!publication.aggregate_text && !holds(path, text)) throw FileChanged(path);
+    throw Error(fmt::format("{}:{}", path, error.what()));
   }
 }
 
@@ -96,18 +112,23 @@ bool is_denial(const std::exception& error) {
   return number == EACCES || number == EPERM || number == EROFS;
 }
 
-// What is not there yet counts too: it may be made.
-bool is_below(const std::string& path, const std::string& folder) {
-  std::error_code fault;
-  const auto resolved = [&](const std::string& name) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(name), fault).string();
-  };
-  const std::string below = resolved(path);
-  return !fault && below.starts_with(resolved(folder) + "/") && !fault;
+bool is_change(const std::exception& error) {
+  return dynamic_cast<const FileChanged*>(&error) != nullptr;
 }
 
+void note_aggregate_fault(const std::exception& error, WritingFaults& faults) {
+  faults.denied |= is_denial(error);
+  faults.reasons.add(is_change(error) ? Reason::input_changed : Reason::aggregate_result_unwritable,
+                     error.what());
+}
+
+// What is not there yet counts too: it may be made.
 bool is_below_any(const std::vector<std::string>& folders, const std::string& path) {
-  return std::ranges::any_of(folders, [&](const auto& folder) { return is_below(path, folder); });
+  if (folders.empty()) return false;
+  const std::string target = resolve_what_is_there(path);
+  return std::ranges::any_of(folders, [&](const std::string& folder) {
+    return is_in(target, resolve_what_is_there(folder));
+  });
 }
 
 std::ptrdiff_t count_same(const std::vector<std::string>& inputs, const std::string& path) {
@@ -163,6 +184,23 @@ void add_missing(const std::string& path, Reasons& reasons) {
   }
 }
 
+void check_sidecar(const Publication& publication, WritingFaults& faults) {
+  faults.sidecar_fault = sidecar_conflict(publication);
+}
+
+// Whether the aggregate may be written where it shall be, as far as names tell.
+bool check_aggregate(const Publication& publication, WritingFaults& faults) {
+  const std::string& path = publication.aggregate_path;
+  if (!publication.aggregate_text && !is_regular_file(path)) {
+    add_missing(path, faults.reasons);
+    return false;
+  }
+  std::string fault = aggregate_conflict(publication);
+  if (fault.empty()) return true;
+  faults.reasons.add(Reason::aggregate_result_unwritable, std::move(fault));
+  return false;
+}
+
 }  // namespace
 
 class Publishing::State {
@@ -170,23 +208,15 @@ class Publishing::State {
   State(const Publication& publication, Sync sync) : publication_(publication), sync_(sync) {}
 
   bool lock(bool wait) {
-    if (has_sidecar()) published_.sidecar_fault = sidecar_conflict(publication_);
-    const bool is_elsewhere = publication_.aggregate_text.has_value();
-    if (!is_elsewhere && !has_sidecar() && publication_.edits.empty()) return true;
-    if (!is_elsewhere && !is_regular_file(publication_.aggregate_path)) {
-      add_missing(publication_.aggregate_path, published_.reasons);
-      return true;
-    }
-    if (std::string conflict = aggregate_conflict(publication_); !conflict.empty()) {
-      published_.reasons.add(Reason::aggregate_result_unwritable, std::move(conflict));
-      return true;
-    }
-    if (is_elsewhere) return true;  // its lock is that of the store's own
+    if (has_sidecar()) check_sidecar(publication_, published_);
+    if (!is_elsewhere() && !has_sidecar() && publication_.edits.empty()) return true;
+    if (!check_aggregate(publication_, published_)) return true;
+    if (is_elsewhere()) return true;  // its lock is that of the store's own
     try {
       lock_ = FileLock::take(publication_.aggregate_path, wait);
       return lock_.has_value();
     } catch (const std::exception& error) {
-      give_up_aggregate(error);
+      note_aggregate_fault(error, published_);
       return true;
     }
   }
@@ -214,7 +244,7 @@ class Publishing::State {
     }
   }
 
-  // When one of the two could not be written, the other is told.
+  // When one of the two could not be written, the other is told, or put back.
   void commit_second() {
     if (!sidecar_ || (publication_.only_together && !is_sound_)) return;
     if (claims() && !is_sound_) {
@@ -223,7 +253,7 @@ class Publishing::State {
       return;
     }
     if (claims()) is_sound_ = commit_aggregate(aggregate_);
-    if (publication_.only_together && !is_sound_) return;
+    if (publication_.only_together && !is_sound_) return put_sidecar_back();
     if (!is_sound_) {
       sidecar_ = prepare_sidecar(Sync::at_once);
     } else if (claims()) {
@@ -241,6 +271,7 @@ class Publishing::State {
   const Published& published() const { return published_; }
 
  private:
+  bool is_elsewhere() const { return publication_.aggregate_text.has_value(); }
   bool has_sidecar() const { return !publication_.sidecar_path.empty(); }
   bool claims() const { return publication_.valid && sidecar_ && is_whole_; }
 
@@ -251,25 +282,22 @@ class Publishing::State {
     if (!sidecar_) aggregate_.reset();
   }
 
-  void give_up_aggregate(const std::exception& error) {
-    published_.denied |= is_denial(error);
-    published_.reasons.add(Reason::aggregate_result_unwritable, error.what());
-  }
-
   void give_up_sidecar(const std::exception& error) {
     published_.denied |= is_denial(error);
     published_.sidecar_fault = error.what();
   }
 
   std::optional<Step> prepare_aggregate(const std::vector<JsonEdit>& edits) {
-    const bool is_elsewhere = publication_.aggregate_text.has_value();
-    if (!published_.reasons.empty() || (edits.empty() && !is_elsewhere)) return std::nullopt;
+    if (!published_.reasons.empty() || (edits.empty() && !is_elsewhere())) return std::nullopt;
     try {
-      text_ = patched(publication_, edits);
-      return Step(publication_.aggregate_path, text_, is_elsewhere, sync_);
+      std::string before = current_text(publication_);
+      text_ = patched(publication_, before, edits);
+      Step::Options options{is_elsewhere(), sync_};
+      if (!is_elsewhere()) options.before = std::move(before);
+      return Step(publication_.aggregate_path, text_, std::move(options));
     } catch (const std::exception& error) {
       text_.clear();
-      give_up_aggregate(error);
+      note_aggregate_fault(error, published_);
       return std::nullopt;
     }
   }
@@ -277,8 +305,11 @@ class Publishing::State {
   std::optional<Step> prepare_sidecar(Sync sync) {
     try {
       is_whole_ = published_.reasons.empty();
+      if (publication_.only_together && publication_.valid) {
+        former_sidecar_.emplace(publication_.sidecar_path);
+      }
       return Step(publication_.sidecar_path, publication_.sidecar(published_.reasons, text_),
-                  publication_.make_sidecar_folder, sync);
+                  {publication_.make_sidecar_folder, sync});
     } catch (const std::exception& error) {
       give_up_sidecar(error);
       return std::nullopt;
@@ -290,8 +321,17 @@ class Publishing::State {
       if (step) step->commit(published_);
       return true;
     } catch (const std::exception& error) {
-      give_up_aggregate(error);
+      step.reset();  // frees a descriptor for the audit record
+      note_aggregate_fault(error, published_);
       return false;
+    }
+  }
+
+  void put_sidecar_back() {
+    try {
+      former_sidecar_->put_back();
+    } catch (const std::exception& error) {
+      give_up_sidecar(error);
     }
   }
 
@@ -311,6 +351,7 @@ class Publishing::State {
   std::string text_;  // the aggregate's, as it will be
   std::optional<Step> aggregate_;
   std::optional<Step> sidecar_;
+  std::optional<FormerFile> former_sidecar_;
   bool is_whole_ = false;  // nothing was wrong with the aggregate when the record was written
   bool is_sound_ = true;   // all that was to be in place by now is
   Published published_;
@@ -329,17 +370,16 @@ std::map<std::string, std::string> spelled_members(const std::string& text) {
   return members;
 }
 
-// Whether the audit record could be written; empty: it could.
-std::string sidecar_obstacle(const Publication& publication, bool& denied) {
-  std::string conflict = sidecar_conflict(publication);
-  if (!conflict.empty()) return conflict;
+// Whether the audit record could be written.
+void foresee_sidecar_fault(const Publication& publication, Preview& result) {
+  check_sidecar(publication, result);
+  if (!result.sidecar_fault.empty()) return;
   try {
     require_replaceable(publication.sidecar_path, publication.make_sidecar_folder);
   } catch (const FileError& error) {
-    denied |= is_denial(error);
-    return error.what();
+    result.denied |= is_denial(error);
+    result.sidecar_fault = error.what();
   }
-  return {};
 }
 
 void preview_sidecar(const Publication& publication, std::string_view aggregate, Preview& result) {
@@ -366,35 +406,36 @@ std::vector<std::string> Publishing::folders() const { return state_->folders();
 const Published& Publishing::published() const { return state_->published(); }
 
 Published publish(const Publication& publication) {
-  Publishing publishing(publication, Sync::at_once);
-  publishing.lock(true);
-  publishing.prepare();
-  publishing.commit_first();
-  publishing.commit_second();
-  return publishing.published();
+  constexpr int kMostTries = 10;
+  for (int tries = 1;; ++tries) {
+    Publishing publishing(publication, Sync::at_once);
+    publishing.lock(true);
+    publishing.prepare();
+    publishing.commit_first();
+    publishing.commit_second();
+    const Published& published = publishing.published();
+    const bool is_changed = published.reasons.contains(Reason::input_changed);
+    if (!is_changed || tries == kMostTries) return published;
+  }
 }
 
 Preview preview(const Publication& publication) {
   Preview result;
   const bool has_sidecar = !publication.sidecar_path.empty();
-  if (has_sidecar) result.sidecar_fault = sidecar_obstacle(publication, result.denied);
+  if (has_sidecar) foresee_sidecar_fault(publication, result);
   const std::vector<JsonEdit>& edits =
       result.sidecar_fault.empty() ? publication.edits : publication.edits_without_audit;
   const std::string& path = publication.aggregate_path;
   const bool is_elsewhere = publication.aggregate_text.has_value();
   std::string changed;
-  if (!is_elsewhere && !is_regular_file(path)) {
-    add_missing(path, result.reasons);
-  } else if (std::string conflict = aggregate_conflict(publication); !conflict.empty()) {
-    result.reasons.add(Reason::aggregate_result_unwritable, std::move(conflict));
-  } else if (!edits.empty() || is_elsewhere) {
+  if (check_aggregate(publication, result) && (!edits.empty() || is_elsewhere)) {
     try {
       if (!is_elsewhere && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
         throw FileError(path, "open for writing", errno);
       }
       require_replaceable(path, is_elsewhere);
       const std::string text = current_text(publication);
-      changed = patched(publication, edits);
+      changed = patched(publication, text, edits);
       const auto before = spelled_members(text);
       const auto after = spelled_members(changed);
       for (const JsonEdit& edit : with_leftovers(publication, text, edits)) {
@@ -410,8 +451,7 @@ Preview preview(const Publication& publication) {
       result.changes = is_elsewhere ? !holds(path, changed) : changed != text;
       if (!result.changes) result.lines.push_back(path + ": unchanged");
     } catch (const std::exception& error) {
-      result.denied |= is_denial(error);
-      result.reasons.add(Reason::aggregate_result_unwritable, error.what());
+      note_aggregate_fault(error, result);
     }
   }
   if (has_sidecar && result.sidecar_fault.empty()) {

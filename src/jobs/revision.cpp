@@ -87,7 +87,9 @@ class Reviser {
     try {
       work(std::move(pieces));
     } catch (const JsonError& error) {
-      fail(Reason::aggregate_result_unwritable,
+      // Someone may have been writing to it while it was read.
+      const bool is_changed = !target_.is_elsewhere && !holds(target_.aggregate, text_);
+      fail(is_changed ? Reason::input_changed : Reason::aggregate_result_unwritable,
            fmt::format("{}:{}", revision_.run.aggregate.shown, error.what()));
     } catch (const std::exception& error) {
       fail(Reason::input_unreadable, error.what());
@@ -409,14 +411,16 @@ class Reviser {
       publication->make_sidecar_folder = true;
       publication->input_folders = options_.stores;
     }
-    publication->sidecar = [record = std::move(record), others = others_, before = text_,
-                            shown = revision_.run.aggregate.shown](const Reasons&,
-                                                                   std::string_view aggregate) {
-      const std::string_view text = aggregate.empty() ? before : aggregate;
-      if (hashed_others(text).hash != others.hash) {
-        throw Error(fmt::format("{}: was changed while it was worked on; run again", shown));
+    publication->is_as_read = [others = others_.hash](std::string_view aggregate) {
+      try {
+        return hashed_others(aggregate).hash == others;
+      } catch (const JsonError&) {
+        return false;
       }
-      return record(hashed_text(text));
+    };
+    publication->sidecar = [record = std::move(record), before = text_](
+                               const Reasons&, std::string_view aggregate) {
+      return record(hashed_text(aggregate.empty() ? before : aggregate));
     };
     revision_.publication = std::move(publication);
   }

@@ -13,6 +13,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -267,6 +268,29 @@ TEST(ResolveLinks, SaysWhyThereIsNoEnd) {
   EXPECT_EQ(error_of([] { resolve_links(""); }), ": cannot resolve: No such file or directory");
 }
 
+TEST(ResolveWhatIsThere, KeepsTheNamesOfWhatIsNot) {
+  const Folder folder;
+  fs::create_directory(folder / "sub");
+  fs::create_directory_symlink("sub", folder / "link");
+  fs::create_symlink("../free", folder / "sub/dangling");
+  fs::create_symlink("loop", folder / "loop");
+  EXPECT_EQ(resolve_what_is_there(folder / "link"), folder / "sub");
+  EXPECT_EQ(resolve_what_is_there(folder / "link/a/b/c"), folder / "sub/a/b/c");
+  EXPECT_EQ(resolve_what_is_there(folder / "link/dangling"), folder / "free");
+  EXPECT_EQ(resolve_what_is_there(folder / "link/dangling/x"), folder / "free/x");
+  EXPECT_EQ(resolve_what_is_there(folder / "loop/x"), folder / "loop/x");
+  EXPECT_EQ(resolve_what_is_there("free/x"), fs::current_path().string() + "/free/x");
+  EXPECT_EQ(resolve_what_is_there("/free/x"), "/free/x");
+}
+
+TEST(IsIn, GoesByWholeNames) {
+  EXPECT_TRUE(is_in("/a/b", "/a/b"));
+  EXPECT_TRUE(is_in("/a/b/c", "/a/b"));
+  EXPECT_TRUE(is_in("/a", "/"));
+  EXPECT_FALSE(is_in("/a/bc", "/a/b"));
+  EXPECT_FALSE(is_in("/a", "/a/b"));
+}
+
 // ---- Replacing
 
 TEST(PendingFile, ReplacesTheContentsOnlyWhenCommitted) {
@@ -480,6 +504,54 @@ TEST(PendingFile, LeavesNothingWhenTheRenameFails) {
   fs::create_directory(path);
   EXPECT_EQ(error_of([&] { pending.commit(); }), path + ": cannot replace: Is a directory");
   EXPECT_EQ(folder.names(), Names{"out"});
+}
+
+TEST(PendingFile, ReplacesOnlyWhatIsExpectedWhereThatIsAsked) {
+  const Folder folder;
+  const std::string path = put(folder / "agg.json", "old");
+  PendingFile good(path, "new");
+  good.commit_over("old");
+  EXPECT_EQ(bytes_of(path), "new");
+  EXPECT_TRUE(good.in_place());
+  EXPECT_EQ(folder.names(), Names{"agg.json"});
+
+  PendingFile late(path, "newer");
+  put(path, "new!");
+  EXPECT_EQ(error_of([&] { late.commit_over("new"); }),
+            path + ": was changed while it was worked on");
+  EXPECT_EQ(bytes_of(path), "new!");
+  EXPECT_FALSE(late.in_place());
+  EXPECT_EQ(folder.names(), Names{"agg.json"});
+
+  {  // What is gone is not made again.
+    PendingFile gone(path, "newer");
+    fs::remove(path);
+    EXPECT_EQ(error_of([&] { gone.commit_over("new!"); }),
+              path + ": cannot open: No such file or directory");
+  }
+  EXPECT_EQ(folder.names(), Names{});
+}
+
+TEST(FormerFile, IsPutBackWithItsTime) {
+  const Folder folder;
+  const std::string path = put(folder / "audit.json", "old");
+  const fs::file_time_type time = fs::last_write_time(path) - std::chrono::hours(1);
+  fs::last_write_time(path, time);
+  const FormerFile former(path);
+  put(path, "new");
+  former.put_back();
+  EXPECT_EQ(bytes_of(path), "old");
+  EXPECT_EQ(fs::last_write_time(path), time);
+  EXPECT_EQ(folder.names(), Names{"audit.json"});
+}
+
+TEST(FormerFile, IsRemovedWhereThereWasNone) {
+  const Folder folder;
+  fs::create_symlink("real", folder / "link");
+  const FormerFile former(folder / "link");
+  put(folder / "real", "new");
+  former.put_back();
+  EXPECT_EQ(folder.names(), Names{"link"});
 }
 
 TEST(PendingFile, NamesTheFileAsTheCallerDid) {

@@ -11,11 +11,13 @@
 //   FAULT_LOG    one line is appended for each counted call, before it is made:
 //                INDEX NAME PATH [DETAIL] [<- FAULT]
 //   FAULT_AT     the call that goes wrong; the others are let through
+//   FAULT_CALL   instead: every call of this name goes wrong
 //   FAULT_ERRNO  it fails with this number and is not made
 //   FAULT_SHORT  =1: where it is a write of two bytes or more, only the first half is written;
 //   other
 //                calls are let through
 //   FAULT_KILL   =1: the process dies of SIGKILL just before the call
+//   FAULT_RUN    a shell command that is run to its end just before the call, which is then made
 //
 // It sees calls that a program makes to a shared C library by name: not those of a static program,
 // nor those that the C library makes within itself (fopen, realpath, readdir).
@@ -31,6 +33,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -41,9 +44,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-enum fault { kNone, kFail, kShort, kKill };
+enum fault { kNone, kFail, kShort, kKill, kRun };
 
 // ---- Where a call points. Raw calls, so that the shim does not meet itself.
 
@@ -84,9 +88,11 @@ static long number(const char* variable) {
   return text == NULL ? 0 : atol(text);
 }
 
-static enum fault fault_at(long index, bool can_be_short) {
-  if (index != number("FAULT_AT")) return kNone;
+static enum fault fault_at(long index, const char* name, bool can_be_short) {
+  const char* call = getenv("FAULT_CALL");
+  if (call == NULL ? index != number("FAULT_AT") : strcmp(name, call) != 0) return kNone;
   if (number("FAULT_KILL") != 0) return kKill;
+  if (getenv("FAULT_RUN") != NULL) return kRun;
   if (number("FAULT_SHORT") != 0) return can_be_short ? kShort : kNone;
   return number("FAULT_ERRNO") != 0 ? kFail : kNone;
 }
@@ -95,7 +101,7 @@ static void write_down(long index, const char* name, const char* path, const cha
                        enum fault fault) {
   const char* log = getenv("FAULT_LOG");
   if (log == NULL) return;
-  static const char* const kNote[] = {"", " <- fails", " <- short", " <- killed"};
+  static const char* const kNote[] = {"", " <- fails", " <- short", " <- killed", " <- run"};
   char line[2 * PATH_MAX + 256];
   int size =
       snprintf(line, sizeof line, "%ld %s %s%s%s\n", index, name, path, detail, kNote[fault]);
@@ -107,6 +113,16 @@ static void write_down(long index, const char* name, const char* path, const cha
   syscall(SYS_close, fd);
 }
 
+// Without this library.
+static void run_command(char* command) {
+  char* const words[] = {"sh", "-c", command, NULL};
+  char* const environment[] = {"PATH=/usr/bin:/bin", NULL};
+  pid_t child;
+  if (posix_spawn(&child, "/bin/sh", NULL, NULL, words, environment) != 0) abort();
+  int status;
+  if (waitpid(child, &status, 0) != child || status != 0) abort();
+}
+
 static enum fault meet(const char* name, const char* path, bool can_be_short, const char* format,
                        va_list arguments) {
   static atomic_long calls;
@@ -114,9 +130,10 @@ static enum fault meet(const char* name, const char* path, bool can_be_short, co
   char detail[PATH_MAX + 64];
   vsnprintf(detail, sizeof detail, format, arguments);
   const long index = atomic_fetch_add(&calls, 1) + 1;
-  const enum fault fault = fault_at(index, can_be_short);
+  const enum fault fault = fault_at(index, name, can_be_short);
   write_down(index, name, path, detail, fault);
   if (fault == kKill) syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
+  if (fault == kRun) run_command(getenv("FAULT_RUN"));
   return fault;
 }
 

@@ -34,6 +34,7 @@ FAULTS = {
 }
 # Calls that a signal may interrupt; they are to be made again.
 INTERRUPTIBLE = {"open", "read", "write", "fsync", "flock", "fchmod", "fchown"}
+RENAMES = {"rename", "renameat2"}
 CLEAN_MODE = 0o640  # an aggregate's mode that no default gives
 
 
@@ -236,6 +237,9 @@ def each_call_fails(scenario, log, checks):
             done = scenario.run_with(environment | {"FAULT_AT": str(at)})
             runs += 1
             where = f"call {at}, {name} {pathlib.Path(path).name} {rest}: "
+            if name == "unlink":  # what cannot be removed stays, for a later run to remove
+                for left in patching.temporaries(scenario.folder):
+                    (scenario.folder / left).unlink()
             faults += [where + text
                        for text in scenario.faults_of(done, fault == "a short write")]
         checks.add(f"{scenario.name}: {fault}", faults, runs)
@@ -299,6 +303,11 @@ class Disk:
             target = rest.split()[0]
             file = self.seen[path]
             self.set_name(path, None)
+            self.set_name(target, file)
+        elif name == "renameat2":  # the two trade names
+            target = rest.split()[0]
+            file = self.seen[path]
+            self.set_name(path, self.seen[target])
             self.set_name(target, file)
         elif name == "unlink":
             self.set_name(path, None)
@@ -375,11 +384,11 @@ def order_of(scenario, calls):
     """The syncs and renames of a run, in words."""
     words = {str(scenario.folder / scenario.agg): "aggregate",
              str(scenario.folder / scenario.sidecar): "record"}
-    temporaries = {path: words[rest.split()[0]] for name, path, rest in calls if name == "rename"}
+    temporaries = {path: words[rest.split()[0]] for name, path, rest in calls if name in RENAMES}
     made = {os.path.dirname(path) for name, path, _ in calls if name == "mkdir"}
     order, renamed = [], None
     for name, path, rest in calls:
-        if name == "rename":
+        if name in RENAMES:
             renamed = rest.split()[0]
             order.append(f"rename {words[renamed]}")
         elif name == "fsync" and path in temporaries:

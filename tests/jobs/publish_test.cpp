@@ -75,7 +75,8 @@ void give_to_nobody(const std::string& path, mode_t mode) {
   ASSERT_EQ(::chmod(path.c_str(), mode), 0);
 }
 
-// The names that files were renamed to in a folder, in order.
+// The names that files were renamed to in a folder, in order; not those of temporaries, with which
+// aggregates trade names.
 class Renames {
  public:
   explicit Renames(const std::string& folder) : fd_(::inotify_init1(IN_NONBLOCK)) {
@@ -92,7 +93,9 @@ class Renames {
     for (ssize_t at = 0; at < size;) {
       inotify_event event;
       std::memcpy(&event, buffer.data() + at, sizeof event);
-      if ((event.mask & kinds) != 0) found.emplace_back(buffer.data() + at + sizeof event);
+      const std::string name = buffer.data() + at + sizeof event;
+      const bool is_traded = event.mask == IN_MOVED_TO && name.ends_with(".aggregate-power.tmp");
+      if ((event.mask & kinds) != 0 && !is_traded) found.push_back(name);
       at += static_cast<ssize_t>(sizeof event + event.len);
     }
     return found;
@@ -437,6 +440,23 @@ TEST(Publish, NeverPatchesAnInput) {
       EXPECT_EQ(publish(what).reasons.text(), preview(what).reasons.text()) << how;
       EXPECT_EQ(bytes_of(folder / "agg.json"), kOld) << how;
     }
+  }
+}
+
+TEST(Publish, LeavesAnAggregateForWhichTheEditsDoNotHold) {
+  for (const bool valid : {true, false}) {
+    const Folder folder;
+    put(folder / "agg.json", kOld);
+    put(folder / "audit.json", kSound);
+    Publication what = publication(folder, valid);
+    what.only_together = true;
+    what.is_as_read = [](std::string_view text) { return text != kOld; };
+    const std::string reason =
+        "input_changed (" + what.aggregate_path + ": was changed while it was worked on)";
+    EXPECT_EQ(preview(what).reasons.text(), reason);
+    EXPECT_EQ(publish(what).reasons.text(), reason);
+    EXPECT_EQ(bytes_of(folder / "agg.json"), kOld);
+    EXPECT_EQ(bytes_of(folder / "audit.json"), kSound);
   }
 }
 

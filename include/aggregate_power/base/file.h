@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <set>
@@ -38,6 +39,13 @@ class FileError : public std::system_error {
 
  private:
   std::string text_;
+};
+
+// A file was not, or did not stay, what its replacement was made of: "agg.json: was changed while
+// it was worked on".
+class FileChanged : public FileError {
+ public:
+  explicit FileChanged(const std::string& path);
 };
 
 // A file, or standard input for "-" (left open afterwards, and called "standard input" in errors).
@@ -103,6 +111,12 @@ bool is_same_file(const std::string& a, const std::string& b);
 // replace. The last component need not exist. Throws FileError (a loop of links, a missing folder).
 std::string resolve_links(const std::string& path);
 
+// The same for any path: of what is not there, or cannot be resolved, the names are kept.
+std::string resolve_what_is_there(const std::string& path);
+
+// Whether one path is the other, or lies below it. Both are as resolve_what_is_there() gives them.
+bool is_in(std::string_view path, std::string_view folder);
+
 // Exclusive use of an existing file among those who ask for it this way: waits until it is had.
 // Held on the file itself (flock), so that nothing stays behind when the holder dies; when the file
 // was replaced while waiting, the new one is locked. It covers one replacement: afterwards the lock
@@ -154,6 +168,15 @@ class PendingFile {
   // rename failed, the target is as it was and the temporary is removed; when only the sync failed,
   // the new bytes are in place but may not outlast a power cut.
   void commit();
+  // The same for a file that exists, and only while it holds `expected`: throws FileChanged
+  // otherwise, and the file is as whoever changed it left it. The temporary and the target trade
+  // names, and go back when what comes out is not what was expected, so no change is lost that was
+  // made before they trade names. Where the file system cannot do that, a change in the
+  // microseconds between the last look and the rename is lost. A writer that opened the file before
+  // and writes to it after writes to a file that is gone, as with any replacement.
+  void commit_over(std::string_view expected);
+  // Before commit(): the time of the new file. Throws FileError.
+  void set_modified(const timespec& time);
   // Whether the new bytes are in their place, be it that the sync behind the rename failed.
   bool in_place() const { return in_place_; }
 
@@ -162,13 +185,31 @@ class PendingFile {
 
   void create_temporary(mode_t mode);
   void discard() noexcept;
+  void discard_name() noexcept;
+  void put_back();
+  void settle();
 
   std::string path_;       // as given, for errors
   std::string target_;     // after links
   std::string temporary_;  // empty while there is none
   Sync sync_ = Sync::at_once;
+  FileFacts written_;
   int fd_ = -1;  // locked while the temporary exists: others know that it is in use
   bool in_place_ = false;
+};
+
+// A file as it is now, or that there is none, to be put back when what replaced it must not stay.
+class FormerFile {
+ public:
+  // Throws FileError when there is a file and it cannot be read.
+  explicit FormerFile(const std::string& path);
+  // With its bytes and its time, durably. Throws FileError.
+  void put_back() const;
+
+ private:
+  std::string path_;
+  std::optional<std::string> bytes_;  // nothing: there was none
+  timespec modified_{};
 };
 
 // Makes sure that a file which is in its place already, and its name, outlast a power cut: a run

@@ -76,7 +76,6 @@ class Batch {
 };
 
 // What could not be written, or could not be if it were tried, as the run's outcome.
-void note_writing_fault(Revision& revision, const Reasons& reasons,
-                        const std::string& sidecar_fault, bool denied);
+void note_writing_faults(Revision& revision, const WritingFaults& faults);
 
 }  // namespace aggregate_power

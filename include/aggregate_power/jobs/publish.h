@@ -21,12 +21,16 @@ struct Publication {
   std::optional<std::string> aggregate_text;
   std::string sidecar_path;  // empty: there is none
   bool make_sidecar_folder = false;
-  // When one of the two cannot be written, the other is left alone instead of being told.
+  // When one of the two cannot be written, the other is left alone, or put back as it was, instead
+  // of being told.
   bool only_together = false;
   // Whether the edits claim a valid measurement. Such an aggregate is never on disk before its
   // audit record: the record is put in place first. Any other goes the other way round.
   bool valid = false;
   std::vector<JsonEdit> edits;
+  // Whether the edits hold for the aggregate as it is now; nothing: for any. Where they do not, the
+  // aggregate was changed.
+  std::function<bool(std::string_view aggregate)> is_as_read = {};
   // What to write instead when the audit record cannot be written; nothing: leave the aggregate.
   std::vector<JsonEdit> edits_without_audit;
   // What an earlier run may have left in the aggregate. Where it has the member `sign`, those of
@@ -46,21 +50,32 @@ struct Publication {
   std::string sidecar_advice = {};              // what to do when the audit record would be there
 };
 
-struct Published {
-  Reasons reasons;                    // aggregate_result_missing, aggregate_result_unwritable
-  std::string sidecar_fault;          // why the audit record is not on disk; empty: it is
+// Why not all was written, or would not be.
+struct WritingFaults {
+  // aggregate_result_missing, aggregate_result_unwritable, input_changed (of the aggregate).
+  Reasons reasons;
+  std::string sidecar_fault;  // why the audit record is not on disk; empty: it is
+  bool denied = false;        // it is not ours to write
+};
+
+struct Published : WritingFaults {
   std::vector<std::string> warnings;  // what may not outlast a power cut
   bool changed = false;               // some file got other bytes
-  bool denied = false;                // for want of rights, not of luck
 };
 
 // Both temporaries are written and synced before either is renamed; a file whose bytes would not
 // change is not touched. The aggregate is locked meanwhile, so that concurrent patchers wait. On
 // any failure the aggregate has its old bytes, or says nothing that is not audited.
+//
+// Whatever others write to the aggregate without that lock, up to the instant in which it is
+// replaced, stays: then it is read again and patched as it is now. In the end input_changed is the
+// reason if that happens again and again. An audit record that was put in place for a claim that
+// did not come is replaced by one that says so, or put back as it was (only_together).
 Published publish(const Publication& publication);
 
 // The same in steps, so that many publications can share their syncs. Between two steps the caller
 // syncs the file systems of folders(). To be dropped at any time: what was not begun is not done.
+// An aggregate that was changed is not read again: input_changed.
 class Publishing {
  public:
   // `publication` must live on.
@@ -86,10 +101,7 @@ class Publishing {
 };
 
 // What publish() would do, one line per change, for people; changes nothing.
-struct Preview {
-  Reasons reasons;
-  std::string sidecar_fault;
-  bool denied = false;
+struct Preview : WritingFaults {
   bool changes = false;  // publish() would give some file other bytes
   std::vector<std::string> lines;
 };
