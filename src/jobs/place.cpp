@@ -127,6 +127,12 @@ std::optional<Place> find_beside(const Place& file, const std::string& name) {
   return file.folder ? file_in(file.folder, name) : std::nullopt;
 }
 
+const Place& store_of(const Place& place) {
+  const Place* store = &place;
+  while (store->folder) store = store->folder.get();
+  return *store;
+}
+
 Place inside(const Place& archive) {
   return {open_archive(archive), "", archive.shown, archive.below, archive.folder};
 }
@@ -143,11 +149,10 @@ std::string path_on_disk(const Place& place) {
 }
 
 std::string place_text(const Place& place) {
-  const Place* store = &place;
-  while (store->folder) store = store->folder.get();
+  const Place& store = store_of(place);
   // No name holds a NUL.
-  return fmt::format("{}{}{}{}{}", store->shown, '\0', store->below, '\0',
-                     std::string_view(place.shown).substr(store->shown.size()));
+  return fmt::format("{}{}{}{}{}", store.shown, '\0', store.below, '\0',
+                     std::string_view(place.shown).substr(store.shown.size()));
 }
 
 std::string shown_of(std::string_view text) {

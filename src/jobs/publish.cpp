@@ -131,6 +131,15 @@ bool is_below_any(const std::vector<std::string>& folders, const std::string& pa
   });
 }
 
+// That `path` leads to where nothing of this publication is written; empty: it does not.
+std::string way_out(const Publication& publication, const std::string& path) {
+  if (publication.root.empty()) return {};
+  const std::string target = resolve_what_is_there(path);
+  if (is_in(target, resolve_what_is_there(publication.root))) return {};
+  return fmt::format("{}: leads out of {}, to {}, and is not written", path, publication.root,
+                     target);
+}
+
 std::ptrdiff_t count_same(const std::vector<std::string>& inputs, const std::string& path) {
   const std::string identity = file_identity(path);
   return std::ranges::count_if(inputs, [&](const std::string& input) {
@@ -186,6 +195,9 @@ void add_missing(const std::string& path, Reasons& reasons) {
 
 void check_sidecar(const Publication& publication, WritingFaults& faults) {
   faults.sidecar_fault = sidecar_conflict(publication);
+  if (!faults.sidecar_fault.empty()) return;
+  faults.sidecar_fault = way_out(publication, publication.sidecar_path);
+  faults.denied |= !faults.sidecar_fault.empty();
 }
 
 // Whether the aggregate may be written where it shall be, as far as names tell.
@@ -196,6 +208,10 @@ bool check_aggregate(const Publication& publication, WritingFaults& faults) {
     return false;
   }
   std::string fault = aggregate_conflict(publication);
+  if (fault.empty()) {
+    fault = way_out(publication, path);
+    faults.denied |= !fault.empty();
+  }
   if (fault.empty()) return true;
   faults.reasons.add(Reason::aggregate_result_unwritable, std::move(fault));
   return false;

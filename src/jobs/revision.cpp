@@ -44,6 +44,7 @@ std::string relative(std::string_view folder, std::string_view path) {
 struct Target {
   std::string aggregate;
   std::string sidecar;
+  std::string root;           // that both lie in
   bool is_elsewhere = false;  // than the aggregate
 };
 
@@ -58,7 +59,8 @@ Target target_of(const StoredRun& run, const RevisionOptions& options) {
   };
   const char* const aggregate = run.layout == Layout::agentic ? "{}.json" : "agg_{}.json";
   return {is_elsewhere ? in(fmt::format(fmt::runtime(aggregate), run.name)) : run.aggregate.path,
-          in(fmt::format("power_validation_{}.json", run.name)), is_elsewhere};
+          in(fmt::format("power_validation_{}.json", run.name)),
+          is_elsewhere ? options.output : store_of(run.folder).path, is_elsewhere};
 }
 
 // Candidates without copies of each other.
@@ -411,6 +413,7 @@ class Reviser {
       publication->make_sidecar_folder = true;
       publication->input_folders = options_.stores;
     }
+    publication->root = target_.root;
     publication->is_as_read = [others = others_.hash](std::string_view aggregate) {
       try {
         return hashed_others(aggregate).hash == others;

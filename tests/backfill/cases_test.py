@@ -160,6 +160,67 @@ def a_record_that_is_a_link_to_an_input(root, checks):
     same(checks, "the input", before, (store / "r.json").read_bytes())
 
 
+def links_out_of_the_store(root, checks):
+    """Nothing is written where they lead; links within the store, and to it, are followed."""
+    store = root / "store"
+    for name in ("record", "aggregate", "free", "within", "plain"):
+        make_run(store / f"power_audit_{name}", name)
+    precious = put(root / "precious.txt", "precious")
+    (store / "power_audit_record" / "power_validation_record.json").symlink_to("../../precious.txt")
+    (store / "power_audit_free" / "power_validation_free.json").symlink_to(root / "free.json")
+    aggregate = store / "power_audit_aggregate" / "agg_aggregate.json"
+    aggregate.rename(root / "agg.json")
+    aggregate.symlink_to(root / "agg.json")
+    (store / "records").mkdir()
+    (store / "power_audit_within" / "power_validation_within.json").symlink_to("../records/within.json")
+    (root / "link").symlink_to("store")
+    before = patching.contents(root)
+    wanted = {"aggregate": ("not_writable", ["aggregate_result_unwritable"])}
+    wanted |= {name: ("not_writable", ["validation_result_unwritable"]) for name in ("record", "free")}
+    wanted |= {name: ("patched", []) for name in ("within", "plain")}
+    for options in (("--dry-run",), ()):
+        found = lines_of(root / "link", root / "report.jsonl", *options)
+        (root / "report.jsonl").unlink()
+        for name, line in wanted.items():
+            same(checks, f"{name}, {options}", [line], [(one["outcome"], one["reasons"]) for one in found[name]])
+        for name, link, target in (("record", "power_validation_record.json", precious),
+                                   ("free", "power_validation_free.json", root / "free.json"),
+                                   ("aggregate", "agg_aggregate.json", root / "agg.json")):
+            place = f"{root}/link/power_audit_{name}/{link}: leads out of {root}/link, to {target}"
+            checks.add(f"{name}: link and target, {options}",
+                       [] if place in found[name][0]["details"] else [found[name][0]["details"]])
+        changed = {path for path, data in patching.contents(root).items() if before.get(path) != data}
+        same(checks, f"what was written, {options}", set() if options else {
+            "store/records/within.json", "store/power_audit_within/agg_within.json",
+            "store/power_audit_plain/agg_plain.json", "store/power_audit_plain/power_validation_plain.json"}, changed)
+    same(checks, "a second time", [("unchanged", [])] * 2, [
+        (line["outcome"], line["reasons"]) for name in ("within", "plain")
+        for line in lines_of(store, root / "again.jsonl")[name]])
+
+
+def links_out_of_the_output(root, checks):
+    store, output = root / "store", root / "out"
+    make_run(store / "power_audit_r", "r")
+    make_run(store / "power_audit_s", "s")
+    (root / "elsewhere").mkdir()
+    output.mkdir()
+    (output / "power_audit_r").symlink_to("../elsewhere")
+    put(output / "power_audit_s" / "old.json", "{}").rename(root / "precious")
+    (output / "power_audit_s" / "power_validation_s.json").symlink_to("../../precious")
+    found = lines_of(store, root / "report.jsonl", "--output", output)
+    for name in "rs":
+        same(checks, f"{name}", ["not_writable"], [line["outcome"] for line in found[name]])
+    same(checks, "a folder out of it", [], list((root / "elsewhere").iterdir()))
+    same(checks, "a file out of it", "{}", (root / "precious").read_text())
+    (output / "power_audit_r").unlink()
+    (output / "power_audit_r").symlink_to("deeper")
+    (output / "deeper").mkdir()
+    found = lines_of(store, root / "report.jsonl", "--output", output)
+    same(checks, "a folder in it", ["patched"], [line["outcome"] for line in found["r"]])
+    same(checks, "what is there", ["agg_r.json", "power_validation_r.json"],
+         sorted(path.name for path in (output / "deeper").iterdir()))
+
+
 def required_power(root, checks):
     store = root / "store"
     make_run(store / "good", "r")
@@ -636,7 +697,7 @@ def names_that_say_otherwise(root, checks):
 
 CASES = (several_runs_in_one_artifact, a_far_result_that_does_not_fit, a_result_that_is_anothers, output_in_the_store,
          stores_named_by_dots, empty_names, few_descriptors, no_room_for_the_list,
-         a_record_that_is_a_link_to_an_input, required_power, the_offsets_that_remain, a_longer_gap,
+         a_record_that_is_a_link_to_an_input, links_out_of_the_store, links_out_of_the_output, required_power, the_offsets_that_remain, a_longer_gap,
          an_agentic_run, a_package, loads_of_agents, a_damaged_neighbour, records_that_cannot_be_read,
          aggregates_in_each_place, two_packages, packages_by_their_place, links_to_results, an_output_that_is_a_file, an_output_of_links,
          names_that_say_otherwise)

@@ -460,6 +460,73 @@ TEST(Publish, LeavesAnAggregateForWhichTheEditsDoNotHold) {
   }
 }
 
+TEST(Publish, WritesNothingOutsideOfItsRoot) {
+  for (const char* how :
+       {"the record", "a record that is not there", "the aggregate", "a folder"}) {
+    const Folder folder;
+    fs::create_directory(folder / "store");
+    fs::create_directory(folder / "other");
+    put(folder / "agg.json", kOld);
+    put(folder / "precious", "x");
+    Publication what = publication(folder, true);
+    what.only_together = true;
+    what.root = folder / "link";  // the store itself may be reached by one
+    fs::create_directory_symlink("store", what.root);
+    what.aggregate_path = folder / "store/agg.json";
+    what.sidecar_path = folder / "store/audit.json";
+    std::string target = folder / "precious";
+    if (how == std::string("the aggregate")) {
+      fs::create_symlink("../agg.json", what.aggregate_path);
+      target = folder / "agg.json";
+    } else {
+      put(what.aggregate_path, kOld);
+    }
+    if (how == std::string("the record")) fs::create_symlink("../precious", what.sidecar_path);
+    if (how == std::string("a record that is not there")) {
+      target = folder / "free";
+      fs::create_symlink("../free", what.sidecar_path);
+    }
+    if (how == std::string("a folder")) {
+      fs::create_directory_symlink("../other", folder / "store/sub");
+      what.sidecar_path = folder / "store/sub/more/audit.json";
+      what.make_sidecar_folder = true;
+      target = folder / "other/more/audit.json";
+    }
+    const bool is_aggregate = how == std::string("the aggregate");
+    const std::string fault =
+        fmt::format("{}: leads out of {}, to {}, and is not written",
+                    is_aggregate ? what.aggregate_path : what.sidecar_path, what.root, target);
+    const Preview foreseen = preview(what);
+    const Published published = publish(what);
+    for (const WritingFaults& faults : {WritingFaults(foreseen), WritingFaults(published)}) {
+      EXPECT_EQ(faults.reasons.text(),
+                is_aggregate ? "aggregate_result_unwritable (" + fault + ")" : "")
+          << how;
+      EXPECT_EQ(faults.sidecar_fault, is_aggregate ? "" : fault) << how;
+      EXPECT_TRUE(faults.denied) << how;
+    }
+    EXPECT_EQ(bytes_of(folder / "precious"), "x") << how;
+    EXPECT_EQ(bytes_of(folder / "agg.json"), kOld) << how;
+    EXPECT_EQ(bytes_of(what.aggregate_path), kOld) << how;
+    EXPECT_TRUE(fs::is_empty(folder / "other")) << how;
+    EXPECT_EQ(folder.names(), (Names{"agg.json", "link", "other", "precious", "store"})) << how;
+  }
+}
+
+TEST(Publish, FollowsLinksWithinItsRoot) {
+  const Folder folder;
+  fs::create_directory(folder / "real");
+  put(folder / "real/agg.json", kOld);
+  fs::create_symlink("real/agg.json", folder / "agg.json");
+  fs::create_symlink("real/audit.json", folder / "audit.json");
+  Publication what = publication(folder, true);
+  what.only_together = true;
+  what.root = folder.path();
+  EXPECT_TRUE(publish(what).reasons.empty());
+  EXPECT_EQ(bytes_of(folder / "real/agg.json"), kValid);
+  EXPECT_EQ(bytes_of(folder / "real/audit.json"), kSound);
+}
+
 TEST(Publish, SaysBothWhenNothingCanBeWritten) {
   const Folder folder;
   fs::create_directory(folder / "folder");

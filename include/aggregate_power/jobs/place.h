@@ -45,6 +45,9 @@ std::optional<Place> file_below(const Place& folder, const std::string& path);
 // A file beside another one; nothing when there is none of that name.
 std::optional<Place> find_beside(const Place& file, const std::string& name);
 
+// The outermost folder, or archive, that a place lies in.
+const Place& store_of(const Place& place);
+
 // An archive as the folder that it stands for. Throws FileError when it cannot be read or trusted.
 Place inside(const Place& archive);
 

@@ -24,6 +24,8 @@ struct Publication {
   // When one of the two cannot be written, the other is left alone, or put back as it was, instead
   // of being told.
   bool only_together = false;
+  // Nothing is written outside of this folder, where links lead; empty: anywhere.
+  std::string root = {};
   // Whether the edits claim a valid measurement. Such an aggregate is never on disk before its
   // audit record: the record is put in place first. Any other goes the other way round.
   bool valid = false;
