@@ -24,6 +24,7 @@
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/jobs/artifact_names.h"
 #include "aggregate_power/jobs/batch.h"
+#include "aggregate_power/jobs/distinct_stores.h"
 #include "aggregate_power/jobs/ledger.h"
 #include "aggregate_power/jobs/nearby.h"
 #include "aggregate_power/jobs/node_logs.h"
@@ -74,28 +75,20 @@ class Backfiller {
   }
 
  private:
-  // "." and ".." are no names.
-  static std::string real_name(const std::string& path) {
-    try {
-      return resolve_links(path);
-    } catch (const FileError&) {
-      return path;  // not there, as will be said
-    }
-  }
-
   void find_stores() {
-    std::set<std::string> names;
     for (const std::string& path : request_.stores) {
-      const bool is_one = request_.stores.size() == 1;
-      const std::string real = is_one ? path : real_name(path);
+      if (!find_store(path, "")) throw Error(fmt::format("{}: is no folder and no archive", path));
+    }
+    std::set<std::string> names;
+    const std::vector<StorePath> stores = distinct_stores(request_.stores);
+    const bool is_one = stores.size() == 1;
+    for (const auto& [path, real] : stores) {
       std::string below = is_one ? "" : real.substr(real.rfind('/') + 1);
       if (!is_one && !request_.revision.output.empty() && !names.insert(below).second) {
         throw Error(
             fmt::format("--output: two stores are called '{}'; run them one by one", below));
       }
-      std::optional<Place> store = find_store(path, std::move(below));
-      if (!store) throw Error(fmt::format("{}: is no folder and no archive", path));
-      stores_.push_back(std::move(*store));
+      stores_.push_back(find_store(path, std::move(below)).value());
     }
   }
 
@@ -103,29 +96,18 @@ class Backfiller {
   void check_output() const {
     const std::string& output = request_.revision.output;
     if (output.empty()) return;
-    const std::string target = existing_part(output);
+    const std::string target = resolve_what_is_there(output);
+    std::filesystem::path there = target;
     std::error_code ignored;
-    if (std::filesystem::exists(target, ignored) && !disk_tree()->has_folder(target)) {
-      throw Error(fmt::format("--output: {} is no folder; give a folder, or a new name", target));
+    while (!std::filesystem::exists(there, ignored)) there = there.parent_path();
+    if (!disk_tree()->has_folder(there)) {
+      throw Error(
+          fmt::format("--output: {} is no folder; give a folder, or a new name", there.string()));
     }
     for (const Place& store : stores_) {
-      const std::string root = resolve_links(store.path);
-      if (target == root || target.starts_with(root + '/')) {
+      if (is_in(target, resolve_links(store.path))) {
         throw Error(fmt::format("--output: {} lies in the store {}; give a folder outside of it",
                                 output, store.path));
-      }
-    }
-  }
-
-  // Of a path that need not be there, what is there, without links.
-  static std::string existing_part(std::string path) {
-    while (true) {
-      try {
-        return resolve_links(path);
-      } catch (const FileError&) {
-        const std::size_t slash = path.rfind('/');
-        if (slash == std::string::npos) return resolve_links(".");
-        path.resize(std::max<std::size_t>(slash, 1));
       }
     }
   }

@@ -1,6 +1,7 @@
 // An artifact store to runs.
 #include "aggregate_power/jobs/store.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,6 +15,31 @@ namespace {
 
 // Each level keeps one folder open.
 constexpr int kMostLevels = 200;
+
+// Of a folder power_audit_NAME: whose LOGS it has.
+struct Audit {
+  bool is_package = false;
+  bool is_agentic = false;
+};
+
+Audit audit_of(const Place& folder, const Artifact& artifact) {
+  if (artifact.kind != Artifact::Kind::power_audit) return {};
+  const bool is_package = has_below(folder, "LOGS/power");
+  const bool has_agents_beside = is_package && folder.folder &&
+                                 (has_artifact(folder.folder, "agentic_" + artifact.run) ||
+                                  has_artifact(folder.folder, "bmk_agentic_" + artifact.run));
+  return {is_package, has_below(folder, "LOGS/agentic") || has_agents_beside};
+}
+
+// Whether the walk goes from a folder into the one of that name in it.
+bool goes_into(const Artifact& folder, const Audit& audit, std::string_view name) {
+  using Kind = Artifact::Kind;
+  if (folder.kind == Kind::no_run || folder.kind == Kind::agentic ||
+      folder.kind == Kind::bmk_agentic) {
+    return false;
+  }
+  return !(audit.is_package || audit.is_agentic) || name != "LOGS";
+}
 
 class Walk {
  public:
@@ -43,9 +69,8 @@ class Walk {
     if (artifact.kind == Kind::agentic || artifact.kind == Kind::bmk_agentic) {
       return visit_agentic(folder, artifact);
     }
-    const bool is_audit = artifact.kind == Kind::power_audit;
-    const bool is_package = is_audit && has_below(*folder, "LOGS/power");
-    const bool is_agentic = is_audit && is_of_agents(*folder, artifact, is_package);
+    const Audit audit = audit_of(*folder, artifact);
+    const auto [is_package, is_agentic] = audit;
     bool has_aggregate = false;
     bool has_agentic = false;
     folder->tree->list(folder->path, [&](const TreeEntry& entry) {
@@ -56,7 +81,7 @@ class Walk {
                            visit_file(folder, artifact, is_package, entry.name);
           break;
         case TreeEntry::Kind::folder:
-          if (!(is_package || is_agentic) || entry.name != "LOGS") {
+          if (goes_into(artifact, audit, entry.name)) {
             visit(child(folder, entry.name), entry.name, level + 1);
           }
           break;
@@ -68,17 +93,10 @@ class Walk {
       }
     });
     if (has_agentic && !is_agentic) visit_beside_agentic(folder);
-    if (is_audit && !has_aggregate) {
+    if (artifact.kind == Kind::power_audit && !has_aggregate) {
       visitor_.run({artifact.run, key(artifact.run),
                     is_package ? Layout::multinode : Layout::power_audit, *folder, Place{}});
     }
-  }
-
-  static bool is_of_agents(const Place& audit, const Artifact& artifact, bool is_package) {
-    if (has_below(audit, "LOGS/agentic")) return true;
-    return is_package && audit.folder &&
-           (has_artifact(audit.folder, "agentic_" + artifact.run) ||
-            has_artifact(audit.folder, "bmk_agentic_" + artifact.run));
   }
 
   // The artifacts of an agentic run, or of its loads, may each hold aggregates.
@@ -198,6 +216,18 @@ void walk_store(const Place& store, const StoreVisitor& visitor) {
   } else {
     visitor.archive(store, artifact_of(archive_stem(last_name(store.path))).run);
   }
+}
+
+bool walk_meets(const Place& store, std::string_view below) {
+  auto folder = std::make_shared<const Place>(store);
+  while (!below.empty()) {
+    const std::string_view name = below.substr(0, below.find('/'));
+    const Artifact artifact = artifact_of(last_name(folder->path));
+    if (!goes_into(artifact, audit_of(*folder, artifact), name)) return false;
+    folder = std::make_shared<const Place>(child(folder, name));
+    below.remove_prefix(std::min(name.size() + 1, below.size()));
+  }
+  return true;
 }
 
 void walk_archive(const Place& archive, const std::string& artifact, const StoreVisitor& visitor) {

@@ -121,6 +121,41 @@ def stores_named_by_dots(root, checks):
          sorted(str(path.relative_to(output)) for path in output.rglob("agg_*")))
 
 
+def stores_that_overlap(root, checks):
+    """Each run is done once, however often its store is named; the outer store's path is its own."""
+    store = root / "store"
+    make_run(store / "sub" / "power_audit_r", "r")
+    make_run(store / "power_audit_s", "s")
+    make_run(root / "zipped", "z")
+    zip_of(store / "power_audit_z.zip", root / "zipped")
+    (root / "link").symlink_to("store")
+    archive = store / "power_audit_z.zip"
+    wanted = {"r": ["patched"], "s": ["patched"], "z": ["patched"]}
+    for what, names in (("twice", (store, store)), ("by two names", (store, root / "link", "store")),
+                        ("and in itself", (store / "sub", store, store / "sub" / "power_audit_r")),
+                        ("and its archive", (archive, store, archive))):
+        output = root / f"out {what}"
+        _, found = outcomes(*names, "--output", output, report=root / f"{what}.jsonl", cwd=root)
+        same(checks, f"a store {what}", wanted, found)
+        same(checks, f"where its results are, {what}",
+             ["power_audit_s/agg_s.json", "power_audit_z.zip/agg_z.json", "sub/power_audit_r/agg_r.json"],
+             sorted(str(path.relative_to(output)) for path in output.rglob("agg_*")))
+    _, found = outcomes(archive, archive, "--output", root / "archives", report=root / "archive.jsonl")
+    same(checks, "an archive twice", {"z": ["patched"]}, found)
+    _, found = outcomes(store / "sub", root / "link", store, report=root / "in place.jsonl")
+    same(checks, "in place", wanted | {"z": ["not_writable"]}, found)
+    other = root / "other"
+    make_run(other / "power_audit_o", "o")
+    output = root / "two"
+    outcomes(store / "sub", store, other, "--output", output, report=root / "two.jsonl")
+    same(checks, "with another store", ["other/power_audit_o/agg_o.json", "store/power_audit_s/agg_s.json",
+                                        "store/power_audit_z.zip/agg_z.json", "store/sub/power_audit_r/agg_r.json"],
+         sorted(str(path.relative_to(output)) for path in output.rglob("agg_*")))
+    for name in ("missing", "sub/power_audit_r/r.json"):
+        done = program("backfill", store, store / name)
+        same(checks, f"no store in a store: {name}", 2, done.returncode)
+
+
 def empty_names(root, checks):
     make_run(root / "store", "r")
     for words in (("",), ("store", "--output", ""), ("store", "--report", ""), ("store", "--only", "")):
@@ -696,7 +731,7 @@ def names_that_say_otherwise(root, checks):
 
 
 CASES = (several_runs_in_one_artifact, a_far_result_that_does_not_fit, a_result_that_is_anothers, output_in_the_store,
-         stores_named_by_dots, empty_names, few_descriptors, no_room_for_the_list,
+         stores_named_by_dots, stores_that_overlap, empty_names, few_descriptors, no_room_for_the_list,
          a_record_that_is_a_link_to_an_input, links_out_of_the_store, links_out_of_the_output, required_power, the_offsets_that_remain, a_longer_gap,
          an_agentic_run, a_package, loads_of_agents, a_damaged_neighbour, records_that_cannot_be_read,
          aggregates_in_each_place, two_packages, packages_by_their_place, links_to_results, an_output_that_is_a_file, an_output_of_links,

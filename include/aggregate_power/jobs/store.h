@@ -49,5 +49,8 @@ std::optional<Place> find_store(const std::string& path, std::string below);
 void walk_store(const Place& store, const StoreVisitor& visitor);
 // The same for an archive. Throws FileError when it cannot be read or trusted.
 void walk_archive(const Place& archive, const std::string& artifact, const StoreVisitor& visitor);
+// Whether walk_store() comes by the folder or archive that lies at `below` ("a/b") in a store on
+// disk.
+bool walk_meets(const Place& store, std::string_view below);
 
 }  // namespace aggregate_power
