@@ -198,18 +198,17 @@ class Backfiller {
   // The second round: pieces from anywhere in the store.
   void push_those_that_wait() {
     index_.for_each_name([&](const std::string& name, const std::vector<IndexEntry>& entries) {
-      std::array<std::vector<std::string>, 2> pieces;
+      Namesakes found;
       for (const IndexEntry& entry : entries) {
+        found.runs += entry.kind == kSeen;
         // One too many says that there are too many.
+        auto& pieces = found.pieces;
         if (entry.kind >= pieces.size() || pieces[entry.kind].size() > kMostCandidates) continue;
         pieces[entry.kind].push_back(entry.text);
       }
-      const auto elsewhere =
-          std::make_shared<const std::array<std::vector<std::string>, 2>>(std::move(pieces));
-      bool is_seen = false;
+      const auto namesakes = std::make_shared<const Namesakes>(std::move(found));
       std::string bare;
       for (const IndexEntry& entry : entries) {
-        is_seen |= entry.kind == kSeen;
         if (entry.kind == kBare) bare = entry.text;
         if (entry.kind != kWaiting) continue;
         StoredRun run;
@@ -218,11 +217,11 @@ class Backfiller {
         const std::size_t artifact_end = entry.text.find('/');
         run.artifact = entry.text.substr(1, artifact_end - 1);
         tasks_.push({.run = std::move(run),
-                     .elsewhere = elsewhere,
+                     .namesakes = namesakes,
                      .aggregate_text = entry.text.substr(artifact_end + 1)});
       }
-      if (is_seen || !is_ours(name, name)) return;
-      const auto& telemetry = (*elsewhere)[static_cast<std::size_t>(PieceKind::telemetry)];
+      if (namesakes->runs > 0 || !is_ours(name, name)) return;
+      const auto& telemetry = namesakes->pieces[static_cast<std::size_t>(PieceKind::telemetry)];
       if (!bare.empty()) {
         push_bare(name, layout_of(bare), std::string_view(bare).substr(1));
       } else if (!telemetry.empty()) {
@@ -378,13 +377,16 @@ class Backfiller {
     return take(std::move(nearby), PieceKind::benchmark_result, task, pieces.benchmarks);
   }
 
-  // What is near, else what is anywhere in the store. False: that is not known yet.
+  // What is near, else what is anywhere in the store. False: what else there is counts, and is not
+  // known yet.
   static bool take(Nearby nearby, PieceKind kind, const Task& task, Candidates& candidates) {
     candidates.places = std::move(nearby.pieces);
     candidates.are_own = nearby.is_own;
-    if (!candidates.places.empty()) return true;
-    if (!task.elsewhere) return false;
-    const auto& texts = (*task.elsewhere)[static_cast<std::size_t>(kind)];
+    const bool is_near = !candidates.places.empty();
+    if (!task.namesakes) return is_near && candidates.are_own;
+    const auto& texts = task.namesakes->pieces[static_cast<std::size_t>(kind)];
+    candidates.are_only_namesakes = task.namesakes->runs == 1 && (!is_near || texts.size() <= 1);
+    if (is_near) return true;
     candidates.are_too_many = texts.size() > kMostCandidates;
     for (const std::string& text : texts) {
       if (!candidates.are_too_many || candidates.places.empty()) {

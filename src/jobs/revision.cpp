@@ -268,7 +268,8 @@ class Reviser {
     telemetry.places = distinct(std::move(telemetry.places));
     benchmarks.places = distinct(std::move(benchmarks.places));
     const std::size_t pairs = telemetry.places.size() * benchmarks.places.size();
-    const bool are_own = telemetry.are_own && benchmarks.are_own;
+    const bool are_own =
+        (telemetry.are_own && benchmarks.are_own) || are_its_only_namesakes(telemetry, benchmarks);
     std::vector<Attempt> fitting;
     std::vector<Attempt> others;
     for (const Place& recording : telemetry.places) {
@@ -295,6 +296,18 @@ class Reviser {
     const std::string name = fmt::format("agg_{}.json", revision_.run.name);
     return std::ranges::any_of(
         benchmarks, [&](const Place& place) { return find_beside(place, name).has_value(); });
+  }
+
+  // The one recording and the one result of the store that are named after this run, and after no
+  // other. A result is always named so.
+  bool are_its_only_namesakes(const Candidates& telemetry, const Candidates& benchmarks) const {
+    const auto bears_its_name = [&](const Place& recording) {
+      const std::string name = "gpu_metrics_" + revision_.run.name;
+      return plain_stem(last_name(recording.path)) == name ||
+             (recording.folder && archive_stem(last_name(recording.folder->shown)) == name);
+    };
+    return telemetry.are_only_namesakes && benchmarks.are_only_namesakes &&
+           std::ranges::all_of(telemetry.places, bears_its_name);
   }
 
   Attempt attempt(const Place& telemetry, const Place& benchmark) {

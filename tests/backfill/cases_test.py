@@ -92,6 +92,60 @@ def a_far_result_that_does_not_fit(root, checks):
     same(checks, "the aggregate of the run", before, (store / "b" / "agg_x.json").read_bytes())
 
 
+def a_monitor_that_died(root, checks):
+    """The window is from 20 to 50 s. The one recording and the one result of the run's name belong to it."""
+    make_run(root / "made", "x", schema="generic")
+    csv = (root / "made" / "gpu_metrics.csv").read_text().splitlines(keepends=True)
+    until = lambda seconds: "".join([csv[0], *(line for line in csv[1:] if float(line.split(",")[0]) <= START + seconds)])
+    make_run(root / "later", "x", start=START + 86400)
+
+    def store_of(name, seconds=40, raw="raw/x.json", more=()):
+        """`more` are further files of the store, with what they hold."""
+        store = root / name
+        put(store / "bmk_x" / "agg_x.json", (root / "made" / "agg_x.json").read_text())
+        put(store / "gpu_metrics_x" / "gpu_metrics.csv", until(seconds))
+        put(store / raw, (root / "made" / "x.json").read_text())
+        for path, text in more:
+            put(store / path, text)
+        return store
+
+    def found_in(store, *options):
+        lines = lines_of(store, root / "report.jsonl", *options)["x"]
+        line, = (line for line in lines if line["aggregate"].startswith(f"{store}/bmk_x"))
+        return line["outcome"], line["reasons"]
+
+    raw, later = ((root / name / "x.json").read_text() for name in ("made", "later"))
+    row = (root / "made" / "agg_x.json").read_text()
+    cut = ("not_valid", ["benchmark_window_not_bracketed"])
+    for name, seconds, wanted in (("in the window", 40, cut), ("before it", 10, ("not_valid", ["no_usable_power_samples"])),
+                                  ("at once", -1, ("not_valid", ["no_usable_power_samples"]))):
+        store = store_of(name, seconds)
+        same(checks, f"a monitor that died {name}", wanted, found_in(store))
+        same(checks, f"its aggregate, {name}", 0, json.loads((store / "bmk_x" / "agg_x.json").read_text())["power_valid"])
+        record = json.loads((store / "bmk_x" / "power_validation_x.json").read_text())
+        same(checks, f"its record, {name}", ("../gpu_metrics_x/gpu_metrics.csv", "../raw/x.json", wanted[1]),
+             (record["telemetry_source"], record["benchmark_result"], record["reasons"]))
+        same(checks, f"a second time, {name}", ("unchanged", wanted[1]), found_in(store))
+    same(checks, "with the result above", cut, found_in(store_of("above", raw="x.json")))
+    same(checks, "with a copy of the result", cut, found_in(store_of("copy", more=[("again/x.json", raw)])))
+    store = store_of("archives")
+    for artifact in ("bmk_x", "gpu_metrics_x"):
+        zip_of(store / f"{artifact}.zip", store / artifact)
+        shutil.rmtree(store / artifact)
+    same(checks, "in archives", cut, found_in(store, "--output", root / "out"))
+
+    ambiguous = ("ambiguous", ["pairing_ambiguous"])
+    for name, more in (("two results", [("again/x.json", later)]), ("two recordings", [("again/gpu_metrics_x/gpu_metrics.csv", until(30))]),
+                       ("two runs", [("again/bmk_x/agg_x.json", row)]), ("a result of another run", [("raw/agg_x.json", row)]),
+                       ("a result above and another one", [("x.json", later)])):
+        store = store_of(name, more=more)
+        same(checks, name, ambiguous, found_in(store))
+        same(checks, f"the run, with {name}", {"agg_x.json": row.encode()}, patching.contents(store / "bmk_x"))
+    store = store_of("no name")
+    (store / "gpu_metrics_x" / "gpu_metrics.csv").rename(store / "bmk_x" / "gpu_metrics.csv")
+    same(checks, "a recording without the run's name", ambiguous, found_in(store))
+
+
 def a_result_that_is_anothers(root, checks):
     store = root / "store"
     make_run(store / "n1", "y", watts=300, parts=("csv", "agg"))
@@ -730,7 +784,7 @@ def names_that_say_otherwise(root, checks):
              [(line["outcome"], line["reasons"], line["details"]) for line in found[name]])
 
 
-CASES = (several_runs_in_one_artifact, a_far_result_that_does_not_fit, a_result_that_is_anothers, output_in_the_store,
+CASES = (several_runs_in_one_artifact, a_far_result_that_does_not_fit, a_monitor_that_died, a_result_that_is_anothers, output_in_the_store,
          stores_named_by_dots, stores_that_overlap, empty_names, few_descriptors, no_room_for_the_list,
          a_record_that_is_a_link_to_an_input, links_out_of_the_store, links_out_of_the_output, required_power, the_offsets_that_remain, a_longer_gap,
          an_agentic_run, a_package, loads_of_agents, a_damaged_neighbour, records_that_cannot_be_read,

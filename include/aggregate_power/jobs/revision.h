@@ -38,6 +38,8 @@ struct Candidates {
   // They lie near the run, where its own would be; else they only have its name.
   bool are_own = true;
   bool are_too_many = false;  // and not all of them here
+  // No other run of the store, and no other piece of this kind, has its name.
+  bool are_only_namesakes = false;
 };
 inline constexpr std::size_t kMostCandidates = 16;
 

@@ -17,11 +17,16 @@
 
 namespace aggregate_power {
 
+// What of the whole store bears one name.
+struct Namesakes {
+  std::array<std::vector<std::string>, 2> pieces;  // by PieceKind: place_text(), but not too many
+  std::size_t runs = 0;
+};
+
 // What a worker does at a time.
 struct Task {
   StoredRun run = {};
-  // Where else in the store its pieces can be, by PieceKind; nothing: not looked for yet.
-  std::shared_ptr<const std::array<std::vector<std::string>, 2>> elsewhere = {};
+  std::shared_ptr<const Namesakes> namesakes = {};  // nothing: not looked for yet
   std::string aggregate_text = {};  // instead of the run's places: place_text() of its aggregate
   // A run that waited for the others of its recorder: its pieces are known.
   std::shared_ptr<const DecidableRun> decidable = {};
