@@ -54,6 +54,17 @@ class PiecesSource : public ByteSource {
   std::size_t at_ = 0;  // in the first of them
 };
 
+// Whether nothing comes out of `bytes` when they are expanded. What cannot be expanded is met when
+// it is read.
+bool expands_to_nothing(std::unique_ptr<ByteSource> bytes, const std::string& path) {
+  try {
+    char first = 0;
+    return decompressed(std::move(bytes), path)->read(std::span(&first, 1)) == 0;
+  } catch (const FileError&) {
+    return false;
+  }
+}
+
 // A folder of that name, say, or a link that leads nowhere.
 bool is_no_file(const std::string& path) {
   struct stat found {};
@@ -86,6 +97,7 @@ Recording::Recording(std::string path, std::optional<Zone> zone, ColumnNames col
     return open_source(file);
   };
   find_faults();
+  note_emptiness();
   find_zone_file();
 }
 
@@ -98,7 +110,7 @@ Recording::Recording(std::string path, std::unique_ptr<OpenedFile> file, Beside 
       is_hashed_(true),
       zone_(std::move(zone)),
       columns_(std::move(columns)) {
-  if (bytes_ == 0) faults_.add(Reason::telemetry_file_empty, path_);
+  note_emptiness();
   find_zone_file();
 }
 
@@ -110,7 +122,6 @@ void Recording::use_zone(Zone zone, std::string source) {
 void Recording::find_faults() {
   if (path_ == "-") {
     for (const std::string& piece : standard_input_) bytes_ += piece.size();
-    if (bytes_ == 0) faults_.add(Reason::telemetry_file_empty, "standard input");
     return;
   }
   struct stat status {};
@@ -133,6 +144,12 @@ void Recording::find_faults() {
       unopened_ = error;
     }
   }
+}
+
+void Recording::note_emptiness() {
+  const bool is_had = path_ == "-" || file_;
+  if (!is_had || !expands_to_nothing(source(), path_)) return;
+  faults_.add(Reason::telemetry_file_empty, path_ == "-" ? "standard input" : path_);
 }
 
 void Recording::find_zone_file() {

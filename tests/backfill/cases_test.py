@@ -3,6 +3,7 @@
 
 usage: tests/backfill/cases_test.py   with $AGGREGATE_POWER
 """
+import gzip
 import json
 import os
 import pathlib
@@ -135,7 +136,8 @@ def a_monitor_that_died(root, checks):
     same(checks, "in archives", cut, found_in(store, "--output", root / "out"))
 
     ambiguous = ("ambiguous", ["pairing_ambiguous"])
-    for name, more in (("two results", [("again/x.json", later)]), ("two recordings", [("again/gpu_metrics_x/gpu_metrics.csv", until(30))]),
+    for name, more in (("two results", [("again/x.json", later)]),
+                       ("two recordings", [("again/gpu_metrics_x/gpu_metrics.csv", until(30))]),
                        ("two runs", [("again/bmk_x/agg_x.json", row)]), ("a result of another run", [("raw/agg_x.json", row)]),
                        ("a result above and another one", [("x.json", later)])):
         store = store_of(name, more=more)
@@ -144,6 +146,21 @@ def a_monitor_that_died(root, checks):
     store = store_of("no name")
     (store / "gpu_metrics_x" / "gpu_metrics.csv").rename(store / "bmk_x" / "gpu_metrics.csv")
     same(checks, "a recording without the run's name", ambiguous, found_in(store))
+
+
+def telemetry_that_expands_to_nothing(root, checks):
+    store = root / "store"
+    zstd_of_nothing = b"\x28\xb5\x2f\xfd\x24\0\x01\0\0\x99\xe9\xd8\x51"  # printf '' | zstd
+    for name, end, data in (("gz", ".gz", gzip.compress(b"")), ("zst", ".zst", zstd_of_nothing), ("none", ".gz", b""),
+                            ("zip", ".gz", gzip.compress(b""))):
+        make_run(store / f"power_audit_{name}", name, parts=("raw", "agg"))
+        (store / f"power_audit_{name}" / f"gpu_metrics.csv{end}").write_bytes(data)
+    zip_of(store / "power_audit_zip.zip", store / "power_audit_zip")
+    shutil.rmtree(store / "power_audit_zip")
+    found = lines_of(store, root / "report.jsonl", "--output", root / "out")
+    for name in ("gz", "zst", "none", "zip"):
+        same(checks, name, [("not_valid", ["telemetry_file_empty"])],
+             [(line["outcome"], line["reasons"]) for line in found[name]])
 
 
 def a_result_that_is_anothers(root, checks):
@@ -784,12 +801,13 @@ def names_that_say_otherwise(root, checks):
              [(line["outcome"], line["reasons"], line["details"]) for line in found[name]])
 
 
-CASES = (several_runs_in_one_artifact, a_far_result_that_does_not_fit, a_monitor_that_died, a_result_that_is_anothers, output_in_the_store,
-         stores_named_by_dots, stores_that_overlap, empty_names, few_descriptors, no_room_for_the_list,
-         a_record_that_is_a_link_to_an_input, links_out_of_the_store, links_out_of_the_output, required_power, the_offsets_that_remain, a_longer_gap,
+CASES = (several_runs_in_one_artifact, a_far_result_that_does_not_fit, a_monitor_that_died,
+         telemetry_that_expands_to_nothing, a_result_that_is_anothers, output_in_the_store, stores_named_by_dots,
+         stores_that_overlap, empty_names, few_descriptors, no_room_for_the_list, a_record_that_is_a_link_to_an_input,
+         links_out_of_the_store, links_out_of_the_output, required_power, the_offsets_that_remain, a_longer_gap,
          an_agentic_run, a_package, loads_of_agents, a_damaged_neighbour, records_that_cannot_be_read,
-         aggregates_in_each_place, two_packages, packages_by_their_place, links_to_results, an_output_that_is_a_file, an_output_of_links,
-         names_that_say_otherwise)
+         aggregates_in_each_place, two_packages, packages_by_their_place, links_to_results, an_output_that_is_a_file,
+         an_output_of_links, names_that_say_otherwise)
 
 
 def main():

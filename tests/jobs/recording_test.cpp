@@ -66,6 +66,14 @@ TEST(Recording, KnowsWhetherAFileCanBeRead) {
   const Folder folder;
   put(folder / "good.csv", kNaive);
   put(folder / "empty.csv", "");
+  put(folder / "empty.csv.gz", "");
+  // `printf '' | gzip -n`, and twice; `printf '' | zstd`
+  const std::string nothing("\x1F\x8B\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0", 20);
+  put(folder / "nothing.csv.gz", nothing);
+  put(folder / "nothing-twice.csv.gz", nothing + nothing);
+  put(folder / "nothing.csv.zst",
+      std::string("\x28\xB5\x2F\xFD\x24\0\x01\0\0\x99\xE9\xD8\x51", 13));
+  put(folder / "cut.csv.gz", nothing.substr(0, 15));
   fs::create_directory(folder / "folder.csv");
   ASSERT_EQ(::mkfifo((folder / "fifo.csv").c_str(), 0600), 0);
   fs::create_symlink("good.csv", folder / "link.csv");
@@ -83,6 +91,11 @@ TEST(Recording, KnowsWhetherAFileCanBeRead) {
       {"dangling.csv", "telemetry_file_missing"},
       {"good.csv/x", "telemetry_file_missing"},
       {"empty.csv", "telemetry_file_empty"},
+      {"empty.csv.gz", "telemetry_file_empty"},
+      {"nothing.csv.gz", "telemetry_file_empty"},
+      {"nothing-twice.csv.gz", "telemetry_file_empty"},
+      {"nothing.csv.zst", "telemetry_file_empty"},
+      {"cut.csv.gz", ""},  // as will be said when it is read
   };
   for (const auto& c : cases) {
     const std::string path = folder / c.name;

@@ -356,7 +356,8 @@ def test_each_fault_of_one_host_voids_the_run(folder):
         "sampling_gap_exceeded": ("".join(gap), "b: GPU 1: 5.000 s, at most 3 s"),
         "telemetry_file_unreadable": (rows(WATTS["b"]) + '1,"' + "x" * 200000, "b: b.csv"),
     }
-    for reason, (text, detail) in faults.items():
+    expands_to_nothing = ("telemetry_file_empty", (gzip.compress(b""), "b: b.csv"))
+    for reason, (text, detail) in [*faults.items(), expands_to_nothing]:
         folder.write("agg_run.json", json.dumps({"hw": "h100", "tp": 4}, indent=2))
         (folder.path / "b.csv").unlink(missing_ok=True)
         if text is not None:

@@ -37,7 +37,7 @@ class Recording {
             std::optional<Zone> zone, ColumnNames columns);
 
   const std::string& path() const { return path_; }
-  // telemetry_file_missing, _empty or _unreadable; nothing when it can be opened.
+  // telemetry_file_missing, _empty (expanded too) or _unreadable; nothing when it can be opened.
   const Reasons& faults() const { return faults_; }
   // "option", "file", "default", or what use_zone() was told.
   const std::string& zone_source() const { return zone_source_; }
@@ -77,6 +77,7 @@ class Recording {
  private:
   std::unique_ptr<ByteSource> source() const;
   void find_faults();
+  void note_emptiness();
   void find_zone_file();
   // Whether there is one.
   bool read_zone_file(const std::string& name, Zone (*zone_in)(ByteSource&));
@@ -84,7 +85,7 @@ class Recording {
   std::string path_;
   // In pieces: growing one string would take twice as much.
   std::vector<std::string> standard_input_;
-  std::unique_ptr<OpenedFile> file_;   // a regular one that is not empty
+  std::unique_ptr<OpenedFile> file_;   // a regular one that is not empty when it is found by name
   std::optional<FileError> unopened_;  // why there is none
   std::uint64_t bytes_ = 0;
   Beside beside_;
