@@ -23,6 +23,7 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/base/descriptor.h"
+#include "aggregate_power/base/lock_wait.h"
 
 namespace aggregate_power {
 namespace {
@@ -420,7 +421,10 @@ std::optional<FileLock> FileLock::take(const std::string& path, bool wait) {
     lock.fd_ = open_fd(path, O_RDWR | O_NOCTTY);
     if (lock.fd_ < 0) throw FileError(path, "open for writing", errno);
     require_regular(status(lock.fd_, path), path);
-    if (!take_lock(lock.fd_, path, wait)) return std::nullopt;
+    if (!take_lock(lock.fd_, path, false)) {
+      if (!wait) return std::nullopt;
+      wait_for_lock(lock.fd_, path);
+    }
     if (leads_to(path, lock.fd_)) return lock;
     // Replaced while we waited: again.
   }

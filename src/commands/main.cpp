@@ -1,12 +1,15 @@
 // Which command, and the last catch.
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "aggregate_power/base/lock_wait.h"
+#include "aggregate_power/base/unicode.h"
 #include "aggregate_power/commands/command.h"
 
 namespace {
@@ -45,6 +48,9 @@ int run(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   try {
+    const WatchLocks watch([](const std::string& path, std::optional<pid_t> holder) {
+      say(stderr, fmt::format("aggregate-power: {}\n", one_line(lock_wait_text(path, holder))));
+    });
     const int status = run({argv + 1, argv + argc});
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       std::ignore =

@@ -15,6 +15,8 @@
 
 #include "aggregate_power/base/error.h"
 #include "aggregate_power/base/file.h"
+#include "aggregate_power/base/interruption.h"
+#include "aggregate_power/base/lock_wait.h"
 #include "aggregate_power/base/path.h"
 
 namespace aggregate_power {
@@ -82,9 +84,20 @@ RunReport::RunReport(const std::string& path)
 
 RunReport::~RunReport() { ::close(fd_); }
 
+// Without locks there is mostly one writer, who loses nothing by going on. An interrupted one that
+// cannot have the lock must not write in between others' lines: that is a fault.
+void RunReport::take_lock() {
+  if (::flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  try {
+    wait_for_lock(fd_, path_);
+  } catch (const Interrupted&) {
+    throw FileError(path_, "lock", EINTR);
+  }
+}
+
 void RunReport::add(const std::string& lines) {
   const std::lock_guard guard(mutex_);  // threads share the descriptor, and with it the lock
-  std::ignore = ::flock(fd_, LOCK_EX);
+  take_lock();
   cut_torn_line(fd_, path_);
   std::string_view rest = lines;
   while (!rest.empty()) {

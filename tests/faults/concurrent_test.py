@@ -215,7 +215,12 @@ def locks():
 
 
 def is_waiting_for_lock(process):
-    return any("->" in line and f" {process.pid} " in line for line in locks())
+    """Asleep: a run sleeps nowhere but between two attempts to take a lock."""
+    try:
+        with open(f"/proc/{process.pid}/wchan", encoding="ascii") as name:
+            return name.read() == "hrtimer_nanosleep"
+    except FileNotFoundError:
+        return False
 
 
 def calls_until_lock(folder, command):
@@ -308,9 +313,28 @@ def kills_among_the_living(folder, checks, rounds):
     checks.add("runs that live among runs that are killed", faults, processes)
 
 
+def long_waits(folder, checks, _):
+    """Who waits for a lock longer than two seconds says so, and who has it."""
+    patching.synthesize(folder)
+    faults = []
+    for seconds, told in ((1, []), (2.7, [f"aggregate-power: waiting for {AGGREGATE}, locked by "
+                                          f"process {os.getpid()}"])):
+        with open(folder / AGGREGATE, "r+b") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            process = start(folder, arguments())
+            time.sleep(seconds)
+        _, err = process.communicate(timeout=60)
+        if process.returncode != 0 or err.decode().splitlines() != told:
+            faults.append(f"after {seconds} s: status {process.returncode}, {err!r}")
+        if not claims((folder / AGGREGATE).read_bytes()):
+            faults.append(f"after {seconds} s: the aggregate was not patched")
+    checks.add("long waits for a lock are told", faults, 2)
+
+
 def main(rounds):
     checks = patching.Checks()
-    for work in (all_at_once, two_minds, two_by_two, kills_among_the_living):
+    for work in (all_at_once, two_minds, two_by_two, kills_among_the_living,
+                 long_waits):
         with patching.fresh_folder("concurrent") as folder:
             work(folder, checks, rounds)
     return checks.end()

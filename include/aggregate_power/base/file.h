@@ -117,7 +117,8 @@ std::string resolve_what_is_there(const std::string& path);
 // Whether one path is the other, or lies below it. Both are as resolve_what_is_there() gives them.
 bool is_in(std::string_view path, std::string_view folder);
 
-// Exclusive use of an existing file among those who ask for it this way: waits until it is had.
+// Exclusive use of an existing file among those who ask for it this way: waits until it is had, and
+// says so when that takes long (base/lock_wait.h); throws Interrupted while it waits.
 // Held on the file itself (flock), so that nothing stays behind when the holder dies; when the file
 // was replaced while waiting, the new one is locked. It covers one replacement: afterwards the lock
 // is on the file that was, and the new one is free. Needs the right to write to the file: throws

@@ -50,6 +50,8 @@ class RunReport {
   void add(const std::string& lines);
 
  private:
+  void take_lock();
+
   std::string path_;
   std::mutex mutex_;
   int fd_ = -1;
