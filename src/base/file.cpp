@@ -23,6 +23,7 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/base/descriptor.h"
+#include "aggregate_power/base/interruption.h"
 #include "aggregate_power/base/lock_wait.h"
 
 namespace aggregate_power {
@@ -322,6 +323,7 @@ OpenedFile::OpenedFile(std::string name, std::shared_ptr<const Descriptor> file,
     : name_(std::move(name)), file_(std::move(file)), offset_(offset), facts_(facts) {}
 
 std::size_t OpenedFile::read_at(std::uint64_t at, std::span<char> into) const {
+  throw_if_interrupted();
   if (at >= size()) return 0;
   into = into.first(static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), size() - at)));
   const ssize_t count = retrying([&] {

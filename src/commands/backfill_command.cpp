@@ -11,11 +11,14 @@
 #include "aggregate_power/analysis/integrate.h"
 #include "aggregate_power/base/error.h"
 #include "aggregate_power/base/file.h"
+#include "aggregate_power/base/interruption.h"
+#include "aggregate_power/base/lock_wait.h"
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/base/python_number.h"
 #include "aggregate_power/base/unicode.h"
 #include "aggregate_power/commands/command.h"
 #include "aggregate_power/commands/progress.h"
+#include "aggregate_power/commands/stop_signals.h"
 #include "aggregate_power/jobs/backfill.h"
 
 namespace aggregate_power {
@@ -147,6 +150,9 @@ std::string summary(const BackfillCounts& counts, bool dry_run) {
   return text;
 }
 
+// As a shell says of a command that a signal ended.
+int status_of(int signal) { return 128 + signal; }
+
 int run(const Texts& texts) {
   const BackfillRequest request = request_of(texts);
   constexpr int kMostTroubles = 20;
@@ -170,13 +176,22 @@ int run(const Texts& texts) {
   };
   BackfillCounts counts;
   try {
+    const StopSignals stop_signals;
+    const WatchLocks watch([&](const std::string& path, std::optional<pid_t> holder) {
+      const std::lock_guard guard(mutex);
+      line.say(one_line(lock_wait_text(path, holder)));
+    });
     counts = backfill(request, watcher);
   } catch (const FileError& error) {  // not for wrong use
     line.say(fmt::format("error: {}", error.what()));
-    return 1;
+    return interrupting_signal() != 0 ? status_of(interrupting_signal()) : 1;
   }
   line.clear();
   say(stdout, summary(counts, request.dry_run));
+  if (interrupting_signal() != 0) {
+    line.say("interrupted; run the same command again to go on");
+    return status_of(interrupting_signal());
+  }
   if (counts.done() == 0) {
     line.say(texts.only.empty() ? "no run was found" : "no run was found that fits --only");
   }
@@ -262,7 +277,7 @@ Command backfill_command() {
       "aggregate-power backfill artifacts --shard 0/4 --report report.0.jsonl";
   command.exit_statuses =
       "0 all that could be done is done; 1 some run failed, or has no valid power though power is "
-      "required; 2 wrong options";
+      "required; 2 wrong options; 130 Ctrl-C, 143 SIGTERM";
   command.notes =
       "A run is an aggregate agg_NAME.json with the benchmark result NAME.json and the telemetry "
       "gpu_metrics.csv; see README.md under Backfill for where they are looked for.";

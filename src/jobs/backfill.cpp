@@ -21,6 +21,7 @@
 
 #include "aggregate_power/base/error.h"
 #include "aggregate_power/base/hash.h"
+#include "aggregate_power/base/interruption.h"
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/jobs/artifact_names.h"
 #include "aggregate_power/jobs/batch.h"
@@ -60,6 +61,7 @@ class Backfiller {
       const StoreVisitor visitor = visitor_for([this](Task task) { tasks_.push(std::move(task)); });
       for (const Place& store : stores_) walk_store(store, visitor);
       tasks_.wait_until_all_are_finished();
+      if (tasks_.is_over()) return;
       push_those_that_wait();
       tasks_.wait_until_all_are_finished();
       push_those_without_zone();
@@ -122,11 +124,13 @@ class Backfiller {
     runs_in_a_batch_ = runs_in_a_batch(static_cast<std::size_t>(limit.rlim_cur), request_.jobs);
   }
 
-  // What ends all: the first is thrown again at the end.
+  // What ends all: the first fault is thrown again at the end.
   template <typename Do>
   void guarded(Do action) {
     try {
       action();
+    } catch (const Interrupted&) {
+      tasks_.end(true);
     } catch (...) {
       const std::lock_guard guard(fault_mutex_);
       if (!fault_) fault_ = std::current_exception();
@@ -251,25 +255,32 @@ class Backfiller {
     tasks_.push({.run = std::move(run)});
   }
 
+  // After a signal the run in hand is dropped; those that only wait to be put in place are not.
   void work() {
     guarded([&] {
       Batch batch(ledger_, writer_, runs_in_a_batch_);
-      while (true) {
-        const std::vector<Task> tasks = tasks_.pop();
-        if (tasks.empty()) {
-          batch.flush();
-          if (tasks_.is_over()) return;
-        }
-        for (const Task& task : tasks) {
-          if (task.archive) {
-            search(*task.archive, task.artifact, batch);
-          } else {
-            revise_one(task, batch);
-          }
-          tasks_.finished();
-        }
-      }
+      guarded([&] { do_tasks(batch); });
+      batch.flush();
     });
+  }
+
+  void do_tasks(Batch& batch) {
+    while (true) {
+      const std::vector<Task> tasks = tasks_.pop();
+      if (tasks.empty()) {
+        batch.flush();
+        if (tasks_.is_over()) return;
+      }
+      for (const Task& task : tasks) {
+        throw_if_interrupted();
+        if (task.archive) {
+          search(*task.archive, task.artifact, batch);
+        } else {
+          revise_one(task, batch);
+        }
+        tasks_.finished();
+      }
+    }
   }
 
   void search(const Place& archive, const std::string& artifact, Batch& batch) {
@@ -424,6 +435,7 @@ class Backfiller {
     std::condition_variable_any stopped;
     std::unique_lock lock(mutex);
     while (!stopped.wait_for(lock, stop, kTick, [&] { return stop.stop_requested(); })) {
+      if (interrupting_signal() != 0) tasks_.end(true);
       watcher_.progress(ledger_.progress());
     }
   }

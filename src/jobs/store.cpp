@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/base/file.h"
+#include "aggregate_power/base/interruption.h"
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/jobs/artifact_names.h"
 
@@ -74,6 +75,7 @@ class Walk {
     bool has_aggregate = false;
     bool has_agentic = false;
     folder->tree->list(folder->path, [&](const TreeEntry& entry) {
+      throw_if_interrupted();
       has_agentic |= entry.name.starts_with("agentic_");
       switch (entry.kind) {
         case TreeEntry::Kind::file:

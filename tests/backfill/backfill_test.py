@@ -8,6 +8,7 @@ usage: tests/backfill/backfill_test.py [--runs N] [--kills N] [--seed N] [NAME..
 """
 import argparse
 import contextlib
+import fcntl
 import io
 import json
 import os
@@ -687,6 +688,170 @@ def kills(ground, checks, count):
     checks.add("killed at random instants, then done again: as if uninterrupted", faults, cut)
 
 
+def start(*words, program=None, environment=None, **options):
+    """A backfill that goes on by itself."""
+    return subprocess.Popen([program or patching.PROGRAM, "backfill", *map(str, words)],
+                            env=patching.ENVIRONMENT | (environment or {}),
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, **options)
+
+
+STATUS_OF = {signal.SIGINT: 130, signal.SIGTERM: 143}
+GO_ON = "aggregate-power: interrupted; run the same command again to go on"
+
+
+def interrupted_faults(ground, store, report, process, number):
+    """What is wrong with what a signal left; whether it came in time."""
+    out, err = (data.decode(errors="replace") for data in process.communicate(timeout=60))
+    came_in_time = process.returncode != 0
+    faults = []
+    if process.returncode not in (0, STATUS_OF[number]):
+        faults.append(f"exit status {process.returncode}: {err[-300:]}")
+    if came_in_time and err.splitlines()[-1:] != [GO_ON]:
+        faults.append(f"standard error ends with {err[-300:]!r}")
+    before, wanted, now = contents(ground.small), ground.done(), contents(store)
+    faults += [f"left behind: {path!r}" for path in judging.temporaries(store)]
+    lines = read_report(report) if report.exists() else []
+    told = sum(line["outcome"] in ("patched", "not_valid") for line in lines)
+    records = sum(os.path.basename(path).startswith("power_validation_")
+                  for path in now.keys() - before.keys())
+    if told != records:
+        faults.append(f"{told} runs are reported as written, there are {records} new records")
+    if not re.search(rf"(?m)^runs +{len(lines)}$", out):
+        faults.append(f"{len(lines)} lines of the report, the summary says {out[:60]!r}")
+    for path, data in now.items():
+        if data is None or data == before.get(path):
+            continue
+        if data != wanted.get(path):
+            faults.append(f"{path!r} is neither old nor new")
+        # The two files of a run are both done or both not.
+        name = os.path.basename(path)
+        if name.startswith("agg_") and judging.sidecar_path(path) not in now:
+            faults.append(f"{path!r} has no record")
+    return faults, came_in_time
+
+
+def interrupts(ground, checks, count):
+    faults, cut, longest_s = [], 0, 0
+    store = ground.copy(ground.small)
+    began = time.monotonic()
+    backfill(store, "--jobs", "2")
+    whole_s = time.monotonic() - began
+    shutil.rmtree(store)
+    for i in range(count):
+        store, report = ground.copy(ground.small), ground.file("interrupted.jsonl")
+        number = random.choice(list(STATUS_OF))
+        process = start(store, "--report", report, "--jobs", "2")
+        time.sleep(random.uniform(0.02, whole_s))  # 0.02: until the signals are caught
+        began = time.monotonic()
+        process.send_signal(number)
+        found, came_in_time = interrupted_faults(ground, store, report, process, number)
+        longest_s = max(longest_s, time.monotonic() - began)
+        cut += came_in_time
+        faults += [f"signal {i}: {fault}" for fault in found + disturbed(ground, store, [])]
+        shutil.rmtree(store)
+    print(f"{cut} of {count} signals came in time, the longest took {longest_s:.2f} s")
+    if count >= 10 and cut < count / 4:
+        faults.append("hardly a signal came in time")
+    checks.add("interrupted at random instants: finished or undone, then as if uninterrupted",
+               faults, cut)
+
+
+def one_signal(process, number, faults, within_s=1.5):
+    """Sends it, and notes what is wrong with how the process ends."""
+    began = time.monotonic()
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    seconds = time.monotonic() - began
+    if process.returncode != STATUS_OF[number]:
+        faults.append(f"exit status {process.returncode}, {err[-300:]!r}")
+    if seconds > within_s:
+        faults.append(f"it took {seconds:.2f} s to end")
+    return err.decode(errors="replace")
+
+
+def interrupted_while_waiting(ground, checks):
+    """Signals while one run waits for a lock, and while one recording is read."""
+    store, report = ground.copy(ground.small), ground.file("locked.jsonl")
+    agg = sorted(path for path in store.rglob("agg_*.json")
+                 if str(path.relative_to(store)) in patched_paths(ground))[0]
+    before, faults = agg.read_bytes(), []
+    with open(agg, "r+b") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        process = start(store, "--report", report, "--jobs", "2")
+        line = process.stderr.readline().decode()
+        while line and "waiting for " not in line:
+            line = process.stderr.readline().decode()
+        if line != f"aggregate-power: waiting for {agg}, locked by process {os.getpid()}\n":
+            faults.append(f"of the lock it says {line!r}")
+        err = one_signal(process, signal.SIGTERM, faults)
+    if GO_ON not in err:
+        faults.append(f"it ends with {err!r}")
+    if agg.read_bytes() != before:
+        faults.append("the locked aggregate was patched")
+    faults = disturbed(ground, store, faults)
+    checks.add("interrupted while it waits for a lock", faults)
+
+    # 25 MB: some 100 reads, each of which takes 100 ms.
+    one = One(ground)
+    csv = one.folder / "gpu_metrics.csv"
+    data = csv.read_bytes()
+    header, _, rows = data.partition(b"\n")
+    csv.write_bytes(header + b"\n" + rows * (25_000_000 // len(rows)))
+    slow = {"FAULT_ROOT": str(csv), "FAULT_DELAY_MS": "100", "LD_PRELOAD": patching.SHIM}
+    before, faults = listing(one.store), []
+    process = start(one.store, program=patching.DYNAMIC, environment=slow)
+    time.sleep(1)
+    one_signal(process, signal.SIGINT, faults)
+    checks.add("interrupted within a long recording", faults + differences(before,
+                                                                          listing(one.store)))
+
+    # The first signal waits for the end of a call that takes 20 s; the second does not.
+    slow["FAULT_DELAY_MS"] = "20000"
+    process = start(one.store, program=patching.DYNAMIC, environment=slow)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGTERM)
+    time.sleep(0.3)
+    faults = [] if process.poll() is None else [f"it ended with {process.returncode} already"]
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=10)
+    if process.returncode != -signal.SIGINT:
+        faults.append(f"exit status {process.returncode}")
+    checks.add("interrupted twice: it ends at once", faults + differences(before,
+                                                                         listing(one.store)))
+
+
+def patched_paths(ground):
+    return {one.aggregate for one in ground.small_expected
+            if one.outcome == "patched" and not one.archived and not one.also}
+
+
+def interrupted_without_readers(ground, checks):
+    """Nobody reads what it prints any more, as when Ctrl-C ends a whole pipeline."""
+    faults = []
+    for _ in range(5):
+        store = ground.copy(ground.small)
+        process = start(store, "--jobs", "2")
+        process.stdout.close()
+        process.stderr.close()
+        time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        if process.wait(timeout=30) not in (0, 1, 130):
+            faults.append(f"exit status {process.returncode}")
+        faults += [f"left behind: {path!r}" for path in judging.temporaries(store)]
+        shutil.rmtree(store)
+    checks.add("interrupted with closed pipes", faults)
+
+    store = ground.copy(ground.small)
+    process = start(store, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    faults = [] if process.returncode == 0 else [f"exit status {process.returncode}"]
+    faults += differences(ground.done(), contents(store))
+    checks.add("a signal that the caller ignores is ignored", faults)
+
+
 def two_at_once(ground, checks):
     faults = []
     for _ in range(3):
@@ -953,27 +1118,33 @@ def long_names(ground, checks):
     checks.add("names of almost 255 bytes", faults)
 
 
+def on_terminal(words, program=patching.PROGRAM, environment=None, interrupt=False):
+    """A backfill with a terminal for standard error: how it ended, what the terminal got.
+
+    Interrupted, if at all, once there is a progress line.
+    """
+    main, side = os.openpty()
+    seen = bytearray()
+    process = subprocess.Popen([program, "backfill", *map(str, words)],
+                               env=patching.ENVIRONMENT | {"TERM": "xterm"} | (environment or {}),
+                               stderr=side, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    os.close(side)
+    with contextlib.suppress(OSError):
+        while data := os.read(main, 4096):
+            seen.extend(data)
+            if interrupt and b" runs, " in seen:
+                process.send_signal(signal.SIGINT)
+                interrupt = False
+    status = process.wait(timeout=120)
+    os.close(main)
+    return status, seen
+
+
 def terminal(ground, checks):
     """On a terminal a progress line that is gone at the end; else none."""
     store = ground.file("quiet")
     build_store(store, 400, ground.seed + 9, [], archives=False)
-    main, side = os.openpty()
-    seen = bytearray()
-
-    def read():
-        with contextlib.suppress(OSError):
-            while data := os.read(main, 4096):
-                seen.extend(data)
-
-    process = subprocess.Popen([patching.PROGRAM, "backfill", str(store), "--jobs", "1", *judging.BY_EDGES],
-                               env=patching.ENVIRONMENT | {"TERM": "xterm"}, stderr=side,
-                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    os.close(side)
-    thread = threading.Thread(target=read)
-    thread.start()
-    status = process.wait(timeout=120)
-    thread.join()
-    os.close(main)
+    status, seen = on_terminal([store, "--jobs", "1", *judging.BY_EDGES])
     faults = [] if status == 0 else [f"exit status {status}"]
     if left := judging.screen(bytes(seen)):
         faults.append(f"left on the screen: {left}")
@@ -982,6 +1153,14 @@ def terminal(ground, checks):
     print(f"progress: {len(seen)} bytes to the terminal, such as "
           f"{bytes(seen[:120]).decode(errors='replace')!r}")
     checks.add("terminal: the progress line is gone at the end", faults)
+
+    slow = {"FAULT_ROOT": str(store), "FAULT_DELAY_MS": "2", "LD_PRELOAD": patching.SHIM}
+    status, seen = on_terminal([store, "--force", "--jobs", "1"], patching.DYNAMIC, slow,
+                               interrupt=True)
+    faults = [] if status == 130 else [f"exit status {status}"]
+    if judging.screen(bytes(seen)) != [GO_ON]:
+        faults.append(f"the screen shows {judging.screen(bytes(seen))}")
+    checks.add("terminal: the progress line of an interrupted one is gone too", faults)
 
     store = ground.copy(ground.small)
     done = backfill(store)
@@ -1047,7 +1226,8 @@ def failing_calls(ground, checks):
 
 CHECKS = {"big": big_store, "dry": dry_run, "output": output, "shards": shards, "changes": changes,
           "options": options, "usage": usage, "archive": archive_as_store, "hostile": hostile,
-          "kills": kills, "two": two_at_once, "vanish": vanishing_and_growing, "disk": full_disk,
+          "kills": kills, "interrupts": interrupts, "waiting": interrupted_while_waiting,
+          "readers": interrupted_without_readers, "two": two_at_once, "vanish": vanishing_and_growing, "disk": full_disk,
           "rights": rights, "names": long_names, "terminal": terminal, "calls": failing_calls}
 
 
@@ -1066,8 +1246,8 @@ def main():
         for name in chosen.names or CHECKS:
             began = time.monotonic()
             try:
-                if name == "kills":
-                    kills(ground, checks, chosen.kills)
+                if name in ("kills", "interrupts"):
+                    CHECKS[name](ground, checks, chosen.kills)
                 else:
                     CHECKS[name](ground, checks)
             except (subprocess.TimeoutExpired, OSError, ValueError, KeyError, IndexError) as error:

@@ -18,6 +18,7 @@
 //                calls are let through
 //   FAULT_KILL   =1: the process dies of SIGKILL just before the call
 //   FAULT_RUN    a shell command that is run to its end just before the call, which is then made
+//   FAULT_DELAY_MS  each counted call is made so much later
 //
 // It sees calls that a program makes to a shared C library by name: not those of a static program,
 // nor those that the C library makes within itself (fopen, realpath, readdir).
@@ -45,6 +46,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum fault { kNone, kFail, kShort, kKill, kRun };
@@ -123,6 +125,12 @@ static void run_command(char* command) {
   if (waitpid(child, &status, 0) != child || status != 0) abort();
 }
 
+static void delay(void) {
+  const long ms = number("FAULT_DELAY_MS");
+  struct timespec left = {ms / 1000, ms % 1000 * 1000000};
+  while (nanosleep(&left, &left) != 0 && errno == EINTR) continue;
+}
+
 static enum fault meet(const char* name, const char* path, bool can_be_short, const char* format,
                        va_list arguments) {
   static atomic_long calls;
@@ -132,6 +140,7 @@ static enum fault meet(const char* name, const char* path, bool can_be_short, co
   const long index = atomic_fetch_add(&calls, 1) + 1;
   const enum fault fault = fault_at(index, name, can_be_short);
   write_down(index, name, path, detail, fault);
+  delay();
   if (fault == kKill) syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
   if (fault == kRun) run_command(getenv("FAULT_RUN"));
   return fault;

@@ -79,7 +79,8 @@ class OpenedFile {
   // Of the moment when it was opened.
   const FileFacts& facts() const { return facts_; }
   // Fills the front of `into` with what lies from `at` on and says how many bytes that were; 0 only
-  // at the end. Short counts are allowed. Throws FileError.
+  // at the end. Short counts are allowed. Throws FileError, and Interrupted after a signal, so that
+  // no long recording or archive delays the end.
   std::size_t read_at(std::uint64_t at, std::span<char> into) const;
   // Its bytes from the start; may outlive this object. Throws FileError in read().
   std::unique_ptr<ByteSource> source() const;

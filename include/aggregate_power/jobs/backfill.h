@@ -52,7 +52,9 @@ struct BackfillWatcher {
 };
 
 // Throws Error for wrong use (a store that is not there) and FileError when the report or the list
-// of what was found cannot be written. What is wrong with a run is counted and told.
+// of what was found cannot be written. What is wrong with a run is counted and told. After a signal
+// (base/interruption.h) no run is begun, those under way are put in place or dropped, and the
+// counts are those of what was done.
 BackfillCounts backfill(const BackfillRequest& request, const BackfillWatcher& watcher);
 
 }  // namespace aggregate_power

@@ -45,7 +45,8 @@ struct StoreVisitor {
 // A store as it was named: a folder or an archive. Nothing when it is neither.
 std::optional<Place> find_store(const std::string& path, std::string below);
 
-// Visits all below a store or a folder in it. Memory grows with the depth of folders alone.
+// Visits all below a store or a folder in it. Memory grows with the depth of folders alone. Throws
+// Interrupted after a signal.
 void walk_store(const Place& store, const StoreVisitor& visitor);
 // The same for an archive. Throws FileError when it cannot be read or trusted.
 void walk_archive(const Place& archive, const std::string& artifact, const StoreVisitor& visitor);

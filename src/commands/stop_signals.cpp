@@ -1,0 +1,41 @@
+// Ctrl-C and SIGTERM as a request to end.
+#include "aggregate_power/commands/stop_signals.h"
+
+#include <tuple>
+
+#include "aggregate_power/base/interruption.h"
+
+namespace aggregate_power {
+namespace {
+
+// Only what a handler may call.
+void on_stop_signal(int signal) {
+  interrupt(signal);
+  for (const int each : kStopSignals) std::ignore = ::signal(each, SIG_DFL);
+}
+
+}  // namespace
+
+StopSignals::StopSignals() {
+  struct sigaction action {};
+  action.sa_handler = on_stop_signal;
+  action.sa_flags = SA_RESTART;
+  for (std::size_t i = 0; i < kStopSignals.size(); ++i) {
+    std::ignore = ::sigaction(kStopSignals[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler == SIG_IGN) continue;
+    std::ignore = ::sigaction(kStopSignals[i], &action, nullptr);
+  }
+  action = {};
+  action.sa_handler = SIG_IGN;
+  std::ignore = ::sigaction(SIGPIPE, &action, &pipe_before_);
+}
+
+StopSignals::~StopSignals() {
+  if (interrupting_signal() != 0) return;
+  std::ignore = ::sigaction(SIGPIPE, &pipe_before_, nullptr);
+  for (std::size_t i = 0; i < kStopSignals.size(); ++i) {
+    std::ignore = ::sigaction(kStopSignals[i], &before_[i], nullptr);
+  }
+}
+
+}  // namespace aggregate_power
