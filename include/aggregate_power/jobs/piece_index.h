@@ -3,13 +3,13 @@
 
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <functional>
-#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "aggregate_power/jobs/list_file.h"
 
 namespace aggregate_power {
 
@@ -19,8 +19,7 @@ struct IndexEntry {
   std::string text;
 };
 
-// Anonymous temporary files: nothing stays behind, whatever happens. May be used by several
-// threads.
+// May be used by several threads.
 class PieceIndex {
  public:
   // These throw Error when the files cannot be had.
@@ -33,13 +32,8 @@ class PieceIndex {
   void for_each_name(const Take& take);
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const;
-  };
-  using File = std::unique_ptr<std::FILE, Close>;
-
   std::mutex mutex_;
-  std::array<File, 64> files_;  // by the name's hash; made when they are needed
+  std::array<std::optional<ListFile>, 64> files_;  // by the name's hash; made when they are needed
 };
 
 }  // namespace aggregate_power
