@@ -16,6 +16,7 @@
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/base/python_number.h"
 #include "aggregate_power/base/unicode.h"
+#include "aggregate_power/commands/backfill_summary.h"
 #include "aggregate_power/commands/command.h"
 #include "aggregate_power/commands/progress.h"
 #include "aggregate_power/commands/stop_signals.h"
@@ -30,6 +31,7 @@ struct Texts {
   std::string report;
   std::string shard;
   std::string only;
+  std::string list;
   std::string timezone = "auto";
   double max_sample_gap = kDefaultMaxSampleGapS;
   std::string expected_num_gpus = "auto";
@@ -82,6 +84,32 @@ unsigned usable_processors() {
   return static_cast<unsigned>(std::max(CPU_COUNT(&set), 1));
 }
 
+std::vector<std::string> outcome_names() {
+  std::vector<std::string> names;
+  for (int i = 0; i < kOutcomes; ++i) names.emplace_back(outcome_name(static_cast<Outcome>(i)));
+  return names;
+}
+
+// Of words with commas in between; nothing when one is not an outcome.
+std::optional<std::set<Outcome>> parse_outcomes(const std::string& text) {
+  const std::vector<std::string> names = outcome_names();
+  std::set<Outcome> outcomes;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const auto name = std::ranges::find(names, text.substr(begin, end - begin));
+    if (name == names.end()) return std::nullopt;
+    outcomes.insert(static_cast<Outcome>(name - names.begin()));
+    begin = end + 1;
+  }
+  return outcomes;
+}
+
+CLI::Validator outcomes_check() {
+  return expecting(
+      fmt::format("one or more of {}, with commas in between", fmt::join(outcome_names(), ", ")),
+      [](const std::string& text) { return parse_outcomes(text).has_value(); });
+}
+
 BackfillRequest request_of(const Texts& texts) {
   BackfillRequest request;
   for (const std::string& store : texts.stores) request.stores.push_back(normal_path(store));
@@ -93,6 +121,7 @@ BackfillRequest request_of(const Texts& texts) {
   }
   request.jobs = texts.jobs > 0 ? texts.jobs : usable_processors();
   request.dry_run = texts.dry_run;
+  if (!texts.list.empty()) request.list = parse_outcomes(texts.list).value();
   RevisionOptions& revision = request.revision;
   revision.schema_version = texts.schema_version;
   if (texts.expected_num_gpus != "auto") {
@@ -113,43 +142,6 @@ BackfillRequest request_of(const Texts& texts) {
   return request;
 }
 
-std::string summary(const BackfillCounts& counts, bool dry_run) {
-  std::string text =
-      fmt::format("{:<22}{:>8}\n", dry_run ? "runs (dry run)" : "runs", counts.done());
-  for (int i = 0; i < kOutcomes; ++i) {
-    const auto outcome = static_cast<Outcome>(i);
-    if (counts.of(outcome) == 0) continue;
-    text += fmt::format("  {:<20}{:>8}", outcome_name(outcome), counts.of(outcome));
-    if (outcome == Outcome::unchanged && counts.unchanged_not_valid > 0) {
-      text += fmt::format("  {} of them not valid", counts.unchanged_not_valid);
-    }
-    text += '\n';
-  }
-  if (counts.folder_links > 0) {
-    text += fmt::format("{:<22}{:>8}  not followed; name their targets as stores\n",
-                        "links to folders", counts.folder_links);
-  }
-  for (const auto& [timezone, levels] : counts.zones) {
-    std::uint64_t runs = 0;
-    std::vector<std::string> parts;
-    for (const auto& [level, count] : levels) {
-      runs += count;
-      parts.push_back(fmt::format("{} {}", count, level));
-    }
-    text += fmt::format("{:<22}{:>8}  {}\n", "timezone " + timezone, runs, fmt::join(parts, ", "));
-  }
-  std::vector<std::pair<Reason, std::uint64_t>> reasons(counts.reasons.begin(),
-                                                        counts.reasons.end());
-  std::ranges::stable_sort(reasons, std::ranges::greater(),
-                           &std::pair<Reason, std::uint64_t>::second);
-  for (const auto& [reason, count] : reasons) {
-    if (reason == reasons.front().first)
-      text += fmt::format("{:<32}{:>6}  {}\n", "reason", "runs", "what to do");
-    text += fmt::format("  {:<30}{:>6}  {}\n", code(reason), count, remedy(reason));
-  }
-  return text;
-}
-
 // As a shell says of a command that a signal ended.
 int status_of(int signal) { return 128 + signal; }
 
@@ -160,34 +152,32 @@ int run(const Texts& texts) {
   std::mutex mutex;
   ProgressLine line;
   BackfillWatcher watcher;
-  watcher.change = [&](const std::string& change) {
-    const std::lock_guard guard(mutex);
-    line.clear();
-    say(stdout, one_line(change) + "\n");
-  };
   watcher.trouble = [&](const std::string& trouble) {
     const std::lock_guard guard(mutex);
     if (++troubles <= kMostTroubles) line.say(one_line(trouble));
-    if (troubles == kMostTroubles + 1) line.say("there is more; --report FILE tells all");
+    if (troubles == kMostTroubles + 1)
+      line.say("there is more; --list failed,ambiguous prints all");
   };
   watcher.progress = [&](const BackfillProgress& progress) {
     const std::lock_guard guard(mutex);
     line.show(progress);
   };
-  BackfillCounts counts;
+  BackfillResult result;
   try {
     const StopSignals stop_signals;
     const WatchLocks watch([&](const std::string& path, std::optional<pid_t> holder) {
       const std::lock_guard guard(mutex);
       line.say(one_line(lock_wait_text(path, holder)));
     });
-    counts = backfill(request, watcher);
+    result = backfill(request, watcher);
   } catch (const FileError& error) {  // not for wrong use
     line.say(fmt::format("error: {}", error.what()));
     return interrupting_signal() != 0 ? status_of(interrupting_signal()) : 1;
   }
   line.clear();
-  say(stdout, summary(counts, request.dry_run));
+  const BackfillCounts& counts = result.counts;
+  result.lines.take_all([](std::string_view text) { say(stdout, std::string(text)); });
+  say(request.list.empty() ? stdout : stderr, summary_text(counts, request.dry_run));
   if (interrupting_signal() != 0) {
     line.say("interrupted; run the same command again to go on");
     return status_of(interrupting_signal());
@@ -233,6 +223,12 @@ Command backfill_command() {
   add_option(app, "--report", texts->report, "Append a line of JSON for each run")
       ->type_name("FILE.jsonl")
       ->check(something());
+  add_option(app, "--list", texts->list,
+             "Print the runs that end so, sorted by path: the aggregate's path, a tab, the reason "
+             "codes; the summary then goes to standard error")
+      ->type_name("OUTCOME[,...]")
+      ->check(outcomes_check());
+  command.words["--list"] = outcome_names();
   add_option(app, "--timezone", texts->timezone,
              "What stamps without an offset mean: auto, evidence, local, UTC, +HH:MM, -HH:MM or "
              "Area/City; auto: what a zone file beside the recording says, else what two of the "

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <exception>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -53,7 +54,7 @@ class Backfiller {
     allow_many_open_files();
   }
 
-  BackfillCounts run() {
+  BackfillResult run() {
     std::vector<std::jthread> workers;
     for (unsigned i = 0; i < request_.jobs; ++i) workers.emplace_back([this] { work(); });
     std::jthread watching([this](const std::stop_token& stop) { watch(stop); });
@@ -73,7 +74,7 @@ class Backfiller {
     watching.request_stop();
     watching.join();
     if (fault_) std::rethrow_exception(fault_);
-    return ledger_.progress().counts;
+    return ledger_.result();
   }
 
  private:
@@ -423,7 +424,7 @@ class Backfiller {
         changes.lines.push_back(fmt::format("{}: not valid: {}", revision.run.aggregate.shown,
                                             revision.reasons.text()));
       }
-      ledger_.tell_changes(changes.lines);
+      ledger_.add_changes(revision.run.aggregate.shown, changes.lines);
     } else {
       revision.outcome = Outcome::unchanged;
     }
@@ -461,7 +462,14 @@ std::uint64_t BackfillCounts::done() const {
   return sum;
 }
 
-BackfillCounts backfill(const BackfillRequest& request, const BackfillWatcher& watcher) {
+void RunsOfReason::add(const std::string& name) {
+  constexpr std::size_t kMostNames = 3;
+  ++runs;
+  first_names.insert(name);
+  if (first_names.size() > kMostNames) first_names.erase(std::prev(first_names.end()));
+}
+
+BackfillResult backfill(const BackfillRequest& request, const BackfillWatcher& watcher) {
   return Backfiller(request, watcher).run();
 }
 

@@ -1,17 +1,30 @@
 // What is said of the runs of a store.
 #include "aggregate_power/jobs/ledger.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "aggregate_power/base/path.h"
+#include "aggregate_power/base/unicode.h"
 
 namespace aggregate_power {
 namespace {
 
-std::string shown(const Revision& revision) {
+// Of the aggregate, or of the folder that should hold it.
+const std::string& path_of(const Revision& revision) {
   const StoredRun& run = revision.run;
-  return printable_path(run.aggregate.shown.empty() ? run.folder.shown : run.aggregate.shown);
+  return run.aggregate.shown.empty() ? run.folder.shown : run.aggregate.shown;
+}
+
+// For scripts: bytes that are not UTF-8 stay, but nothing may look like the end of a line or a
+// word.
+std::string without_controls(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return (c >= 0 && c < ' ') || c == 0x7F; }, '?');
+  return text;
 }
 
 // Whether it waited for the others of its recorder in vain.
@@ -65,7 +78,8 @@ RunLine line_of(const Revision& revision, double seconds) {
 
 }  // namespace
 
-Ledger::Ledger(const BackfillRequest& request, const BackfillWatcher& watcher) : watcher_(watcher) {
+Ledger::Ledger(const BackfillRequest& request, const BackfillWatcher& watcher)
+    : request_(request), watcher_(watcher) {
   if (!request.report.empty()) report_.emplace(request.report);
 }
 
@@ -81,10 +95,13 @@ void Ledger::add(const Revision& revision, double seconds, std::string& lines) {
   if (revision.zone_report) {
     ++counts.zones[revision.timezone][std::string(name_of(revision.zone_report->level))];
   }
-  for (const Reasons::Entry& entry : revision.reasons.entries()) ++counts.reasons[entry.reason];
+  for (const Reasons::Entry& entry : revision.reasons.entries()) {
+    counts.reasons[entry.reason].add(printable_path(revision.run.name));
+  }
+  if (request_.list.contains(revision.outcome)) list(revision);
   if (revision.outcome == Outcome::failed || revision.outcome == Outcome::ambiguous) {
-    watcher_.trouble(fmt::format("{}: {}: {}", shown(revision), outcome_name(revision.outcome),
-                                 revision.reasons.text()));
+    watcher_.trouble(fmt::format("{}: {}: {}", printable_path(path_of(revision)),
+                                 outcome_name(revision.outcome), revision.reasons.text()));
   }
 }
 
@@ -93,14 +110,18 @@ void Ledger::write(std::string& lines) {
   lines.clear();
 }
 
-void Ledger::tell_changes(const std::vector<std::string>& lines) {
-  const std::lock_guard guard(mutex_);
-  for (const std::string& line : lines) watcher_.change(line);
+void Ledger::list(const Revision& revision) {
+  const std::string& path = path_of(revision);
+  lines_.add(path, fmt::format("{}\t{}\n", without_controls(path),
+                               fmt::join(revision.reasons.codes(), ",")));
 }
 
-void Ledger::tell_trouble(const std::string& line) {
+void Ledger::add_changes(const std::string& path, const std::vector<std::string>& changes) {
+  if (!request_.list.empty()) return;
+  std::string lines;
+  for (const std::string& change : changes) lines += one_line(change) + '\n';
   const std::lock_guard guard(mutex_);
-  watcher_.trouble(line);
+  lines_.add(path, lines);
 }
 
 void Ledger::add_found() {
@@ -122,5 +143,7 @@ BackfillProgress Ledger::progress() const {
   const std::lock_guard guard(mutex_);
   return progress_;
 }
+
+BackfillResult Ledger::result() { return {progress_.counts, std::move(lines_)}; }
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// Texts in order.
+// Texts in the order of their keys.
 #include "aggregate_power/jobs/sorted_texts.h"
 
 #include <algorithm>
@@ -6,11 +6,18 @@
 #include <queue>
 #include <utility>
 
-namespace aggregate_power {
+#include <fmt/format.h>
 
-void SortedTexts::add(std::string text) {
-  bytes_ += sizeof text + text.size();
-  texts_.push_back(std::move(text));
+namespace aggregate_power {
+namespace {
+
+std::string_view without_key(std::string_view text) { return text.substr(text.find('\0') + 1); }
+
+}  // namespace
+
+void SortedTexts::add(std::string_view key, std::string_view text) {
+  texts_.push_back(fmt::format("{}{}{}", key, '\0', text));
+  bytes_ += sizeof(std::string) + texts_.back().size();
   if (bytes_ > most_bytes_in_memory_) put_on_disk();
 }
 
@@ -26,7 +33,7 @@ void SortedTexts::put_on_disk() {
 void SortedTexts::take_all(const std::function<void(std::string_view text)>& take) {
   if (parts_.empty()) {
     std::ranges::sort(texts_);
-    for (const std::string& text : std::exchange(texts_, {})) take(text);
+    for (const std::string& text : std::exchange(texts_, {})) take(without_key(text));
     return;
   }
   put_on_disk();
@@ -40,7 +47,7 @@ void SortedTexts::take_all(const std::function<void(std::string_view text)>& tak
     const auto [text, part] = next.top();
     next.pop();
     refill(part);
-    take(text);
+    take(without_key(text));
   }
   parts_.clear();
 }

@@ -19,11 +19,15 @@ Texts all_of(SortedTexts& sorted) {
   return texts;
 }
 
-TEST(SortedTexts, AreInTheOrderOfTheirBytes) {
+TEST(SortedTexts, AreInTheOrderOfTheBytesOfTheirKeys) {
   SortedTexts sorted;
-  for (const char* text : {"b", "a/b", "a", "\xFF", "a.b", "B", "a"}) sorted.add(text);
+  for (const char* key : {"b", "a/b", "a", "\xFF", "a.b", "B"}) {
+    sorted.add(key, fmt::format("of {}", key));
+  }
+  sorted.add("a", "another");
   // B is 42, a is 61 in hexadecimal; a full stop is 2E, a slash 2F.
-  EXPECT_EQ(all_of(sorted), (Texts{"B", "a", "a", "a.b", "a/b", "b", "\xFF"}));
+  EXPECT_EQ(all_of(sorted),
+            (Texts{"of B", "another", "of a", "of a.b", "of a/b", "of b", "of \xFF"}));
   EXPECT_EQ(all_of(sorted), Texts());
 }
 
@@ -31,7 +35,10 @@ TEST(SortedTexts, AreTheSameWhetherTheyFitIntoMemoryOrNot) {
   for (const std::size_t most_bytes : {std::size_t{1}, std::size_t{1000}, std::size_t{1} << 20}) {
     SortedTexts sorted(most_bytes);
     // 7 is coprime to 500: each number once, in another order.
-    for (int i = 0; i < 500; ++i) sorted.add(fmt::format("{:03}", i * 7 % 500));
+    for (int i = 0; i < 500; ++i) {
+      const std::string number = fmt::format("{:03}", i * 7 % 500);
+      sorted.add(number, number);
+    }
     const Texts texts = all_of(sorted);
     ASSERT_EQ(texts.size(), 500U) << most_bytes;
     for (int i = 0; i < 500; ++i) EXPECT_EQ(texts[i], fmt::format("{:03}", i)) << most_bytes;
@@ -40,8 +47,8 @@ TEST(SortedTexts, AreTheSameWhetherTheyFitIntoMemoryOrNot) {
 
 TEST(SortedTexts, MayHoldAnyBytes) {
   SortedTexts sorted(1);
-  sorted.add(std::string("a\0b\n", 4));
-  sorted.add("");
+  sorted.add("b", std::string("a\0b\n", 4));
+  sorted.add("a", "");
   EXPECT_EQ(all_of(sorted), (Texts{"", std::string("a\0b\n", 4)}));
 }
 
@@ -52,7 +59,7 @@ TEST(SortedTexts, SaysWhenThereIsNoRoomForThem) {
   SortedTexts sorted(1);
   std::string message;
   try {
-    sorted.add("a");
+    sorted.add("a", "");
   } catch (const Error& error) {
     message = error.what();
   }

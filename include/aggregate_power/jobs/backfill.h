@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "aggregate_power/inputs/reason.h"
 #include "aggregate_power/jobs/revision.h"
+#include "aggregate_power/jobs/sorted_texts.h"
 
 namespace aggregate_power {
 
@@ -22,13 +24,22 @@ struct BackfillRequest {
   std::uint64_t shards = 1;
   unsigned jobs = 1;
   bool dry_run = false;
+  std::set<Outcome> list;  // list the runs that end so
+};
+
+// Runs that have a reason: how many, and the first names, in their order.
+struct RunsOfReason {
+  std::uint64_t runs = 0;
+  std::set<std::string> first_names;
+
+  void add(const std::string& name);
 };
 
 struct BackfillCounts {
   std::array<std::uint64_t, kOutcomes> outcomes{};  // by Outcome
   std::uint64_t valid = 0;                          // of patched and unchanged ones
   std::uint64_t unchanged_not_valid = 0;
-  std::map<Reason, std::uint64_t> reasons;
+  std::map<Reason, RunsOfReason> reasons;
   std::uint64_t folder_links = 0;
   // Runs by their timezone, and by how it was come by (ZoneLevel).
   std::map<std::string, std::map<std::string, std::uint64_t>> zones;
@@ -46,15 +57,22 @@ struct BackfillProgress {
 
 struct BackfillWatcher {
   // Lines for people; called by one thread at a time.
-  std::function<void(const std::string&)> change;   // of a dry run: what would be written
   std::function<void(const std::string&)> trouble;  // why a run failed
   std::function<void(const BackfillProgress&)> progress;
+};
+
+struct BackfillResult {
+  BackfillCounts counts;
+  // Sorted by path. With a list of outcomes: the path of each such run's aggregate (its folder
+  // where there is none), a tab and its reason codes. Else in a dry run: the lines of what would
+  // change.
+  SortedTexts lines;
 };
 
 // Throws Error for wrong use (a store that is not there) and FileError when the report or the list
 // of what was found cannot be written. What is wrong with a run is counted and told. After a signal
 // (base/interruption.h) no run is begun, those under way are put in place or dropped, and the
 // counts are those of what was done.
-BackfillCounts backfill(const BackfillRequest& request, const BackfillWatcher& watcher);
+BackfillResult backfill(const BackfillRequest& request, const BackfillWatcher& watcher);
 
 }  // namespace aggregate_power

@@ -23,18 +23,24 @@ class Ledger {
   // Throws FileError.
   void write(std::string& lines);
 
-  void tell_changes(const std::vector<std::string>& lines);
-  void tell_trouble(const std::string& line);
+  // What a dry run would change of the aggregate at `path`.
+  void add_changes(const std::string& path, const std::vector<std::string>& changes);
   void add_found();
   void add_folder_link();
   void all_found();
   BackfillProgress progress() const;
+  // To be called when no more is added.
+  BackfillResult result();
 
  private:
+  void list(const Revision& revision);
+
+  const BackfillRequest& request_;
   const BackfillWatcher& watcher_;
   std::optional<RunReport> report_;
   mutable std::mutex mutex_;
   BackfillProgress progress_;
+  SortedTexts lines_;
 };
 
 }  // namespace aggregate_power

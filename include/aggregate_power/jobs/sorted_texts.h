@@ -1,4 +1,4 @@
-// Texts in order, of however many runs.
+// Texts in the order of their keys, of however many runs.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,18 @@ class SortedTexts {
   explicit SortedTexts(std::size_t most_bytes_in_memory = std::size_t{8} << 20)
       : most_bytes_in_memory_(most_bytes_in_memory) {}
 
-  // Throws Error when the files cannot be had, as take_all() does.
-  void add(std::string text);
-  // All of them in the order of their bytes; then there are none.
+  // `key` holds no NUL. Throws Error when the files cannot be had, as take_all() does.
+  void add(std::string_view key, std::string_view text);
+  // All texts in the order of their keys' bytes, those of one key in the order of their own; then
+  // there are none.
   void take_all(const std::function<void(std::string_view text)>& take);
 
  private:
   void put_on_disk();
 
   std::size_t most_bytes_in_memory_;
-  std::size_t bytes_ = 0;  // of those in memory
-  std::vector<std::string> texts_;
+  std::size_t bytes_ = 0;           // of those in memory
+  std::vector<std::string> texts_;  // each after its key and a NUL
   std::vector<ListFile> parts_;
 };
 
