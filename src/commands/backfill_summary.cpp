@@ -30,14 +30,15 @@ std::string zones_text(const BackfillCounts& counts) {
 
 // By how many runs have them; with the first names.
 std::string reasons_text(const BackfillCounts& counts) {
-  std::vector<std::pair<Reason, RunsOfReason>> reasons(counts.reasons.begin(),
-                                                       counts.reasons.end());
+  using Row = std::pair<std::pair<Reason, Obstacle>, RunsOfReason>;
+  std::vector<Row> reasons(counts.reasons.begin(), counts.reasons.end());
   std::ranges::stable_sort(reasons, std::ranges::greater(),
-                           [](const auto& row) { return row.second.runs; });
+                           [](const Row& row) { return row.second.runs; });
   if (reasons.empty()) return {};
   std::string text = fmt::format("{:<32}{:>6}  {}\n", "reason", "runs", "what to do");
-  for (const auto& [reason, of] : reasons) {
-    text += fmt::format("  {:<30}{:>6}  {}\n", code(reason), of.runs, remedy(reason));
+  for (const auto& [why, of] : reasons) {
+    const auto& [reason, obstacle] = why;
+    text += fmt::format("  {:<30}{:>6}  {}\n", code(reason), of.runs, remedy(reason, obstacle));
     text += one_line(fmt::format("    {}{}", fmt::join(of.first_names, ", "),
                                  of.runs > of.first_names.size() ? ", ..." : "")) +
             '\n';

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <utility>
 
 #include <fmt/format.h>
@@ -208,7 +209,37 @@ const Row& row(Reason reason) { return kRows[static_cast<std::size_t>(reason)]; 
 
 std::string_view code(Reason reason) { return row(reason).code; }
 
-std::string_view remedy(Reason reason) { return row(reason).remedy; }
+Obstacle obstacle_of(int errno_value) {
+  switch (errno_value) {
+    case ENOSPC:
+    case EDQUOT:
+      return Obstacle::full_disk;
+    case EROFS:
+      return Obstacle::read_only;
+    case EACCES:
+    case EPERM:
+      return Obstacle::denied;
+    default:
+      return Obstacle::none;
+  }
+}
+
+std::string_view remedy(Reason reason, Obstacle obstacle) {
+  switch (obstacle) {
+    case Obstacle::none:
+      return row(reason).remedy;
+    case Obstacle::full_disk:
+      return "the disk or the quota is full: make room and run again; a backfill can write "
+             "elsewhere with --output FOLDER";
+    case Obstacle::read_only:
+      return "the file system is read-only: mount it for writing; a backfill can write elsewhere "
+             "with --output FOLDER";
+    case Obstacle::denied:
+      return "the permissions do not allow it: run as the owner of the files; a backfill can write "
+             "elsewhere with --output FOLDER";
+  }
+  return {};
+}
 
 std::span<const Reason> all_reasons() {
   static const auto reasons = [] {
@@ -224,12 +255,12 @@ std::optional<Reason> reason_of(std::string_view code) {
   return found == kRows.end() ? std::nullopt : std::optional(found->reason);
 }
 
-void Reasons::add(Reason reason, std::string detail) {
-  if (!contains(reason)) entries_.push_back({reason, std::move(detail)});
+void Reasons::add(Reason reason, std::string detail, Obstacle obstacle) {
+  if (!contains(reason)) entries_.push_back({reason, std::move(detail), obstacle});
 }
 
 void Reasons::add(const Reasons& others) {
-  for (const Entry& entry : others.entries_) add(entry.reason, entry.detail);
+  for (const Entry& entry : others.entries_) add(entry.reason, entry.detail, entry.obstacle);
 }
 
 void Reasons::explain(Reason reason, std::string detail) {

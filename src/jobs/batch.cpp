@@ -17,10 +17,18 @@ constexpr std::size_t kFilesOfRun = 3;  // open while it waits: two temporaries,
 constexpr std::size_t kMostBatches = 2;
 constexpr std::size_t kMostLineBytes = 65536;
 
-void fail(Revision& revision, Reason reason, std::string detail = {}) {
+void fail(Revision& revision, Reason reason, std::string detail = {},
+          Obstacle obstacle = Obstacle::none) {
   revision.outcome = Outcome::failed;
   revision.valid = false;
-  revision.reasons.add(reason, std::move(detail));
+  revision.reasons.add(reason, std::move(detail), obstacle);
+}
+
+void fail_all(std::vector<WorkedRun>& batch, const FileError& fault, const char* more = "") {
+  for (WorkedRun& run : batch) {
+    fail(run.revision, Reason::aggregate_result_unwritable, fmt::format("{}{}", fault.what(), more),
+         obstacle_of(fault.code().value()));
+  }
 }
 
 void settle(WorkedRun& run) {
@@ -89,17 +97,17 @@ void BatchWriter::put_in_place(std::vector<WorkedRun>& batch) {
     run.publishing = Publishing(*run.revision.publication, Sync::later);  // dropped
   }
   const std::vector<std::string> file_systems = one_folder_each(folders);
-  std::string fault;
-  if (sync(file_systems, fault)) {
-    for (WorkedRun& run : batch) run.publishing.commit_first();
-    const bool is_safe = sync(file_systems, fault);
-    for (WorkedRun& run : batch) run.publishing.commit_second();
-    if (!sync(file_systems, fault) || !is_safe) {
-      fault += "; what was just written may not outlast a power cut";
-      for (WorkedRun& run : batch) fail(run.revision, Reason::aggregate_result_unwritable, fault);
-    }
+  if (const auto fault = sync(file_systems)) {
+    fail_all(batch, *fault);
   } else {
-    for (WorkedRun& run : batch) fail(run.revision, Reason::aggregate_result_unwritable, fault);
+    for (WorkedRun& run : batch) run.publishing.commit_first();
+    const auto first = sync(file_systems);
+    for (WorkedRun& run : batch) run.publishing.commit_second();
+    const auto second = sync(file_systems);
+    if (first || second) {
+      fail_all(batch, second ? *second : *first,
+               "; what was just written may not outlast a power cut");
+    }
   }
   std::string lines;
   for (WorkedRun& run : batch) {
@@ -109,13 +117,12 @@ void BatchWriter::put_in_place(std::vector<WorkedRun>& batch) {
   ledger_.write(lines);
 }
 
-bool BatchWriter::sync(const std::vector<std::string>& file_systems, std::string& fault) {
+std::optional<FileError> BatchWriter::sync(const std::vector<std::string>& file_systems) {
   try {
     sync_file_systems(file_systems);
-    return true;
+    return std::nullopt;
   } catch (const FileError& error) {
-    fault = error.what();
-    return false;
+    return error;
   }
 }
 
@@ -149,14 +156,19 @@ void Batch::flush() {
   if (!worked_.empty()) writer_.put(std::exchange(worked_, {}));
 }
 
-void note_writing_faults(Revision& revision, const WritingFaults& faults) {
-  if (faults.reasons.empty() && faults.sidecar_fault.empty()) return;
-  revision.outcome = faults.denied ? Outcome::not_writable : Outcome::failed;
-  revision.valid = false;
-  revision.reasons.add(faults.reasons);
-  if (!faults.sidecar_fault.empty()) {
-    revision.reasons.add(Reason::validation_result_unwritable, faults.sidecar_fault);
+void note_writing_faults(Revision& revision, const WritingFaults& found) {
+  Reasons faults = found.reasons;
+  if (!found.sidecar_fault.empty()) {
+    faults.add(Reason::validation_result_unwritable, found.sidecar_fault, found.sidecar_obstacle);
   }
+  if (faults.empty()) return;
+  const bool is_denied = std::ranges::any_of(faults.entries(), [](const Reasons::Entry& fault) {
+    return fault.obstacle == Obstacle::denied || fault.obstacle == Obstacle::read_only;
+  });
+  revision.outcome =
+      is_denied || found.leads_out ? Outcome::not_writable : Outcome::failed;
+  revision.valid = false;
+  revision.reasons.add(faults);
 }
 
 }  // namespace aggregate_power

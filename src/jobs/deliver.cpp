@@ -29,18 +29,18 @@ class Delivery {
     const Published published = publish(run_.publication);
     reasons_.add(published.reasons);
     for (const std::string& warning : published.warnings) delivered_.err.push_back(warning);
-    note_sidecar(published.sidecar_fault);
+    note_sidecar(published.sidecar_fault, published.sidecar_obstacle);
   }
 
   void show_changes() {
     const Preview changes = preview(run_.publication);
     reasons_.add(changes.reasons);
-    note_sidecar(changes.sidecar_fault);
+    note_sidecar(changes.sidecar_fault, changes.sidecar_obstacle);
     delivered_.out = changes.lines;
   }
 
-  void note_sidecar(const std::string& fault) {
-    if (!fault.empty()) reasons_.add(Reason::validation_result_unwritable, fault);
+  void note_sidecar(const std::string& fault, Obstacle obstacle) {
+    if (!fault.empty()) reasons_.add(Reason::validation_result_unwritable, fault, obstacle);
   }
 
   void tell() {
@@ -61,7 +61,8 @@ class Delivery {
 
   void tell_remedies(const Reasons& reasons) {
     for (const Reasons::Entry& entry : reasons.entries()) {
-      delivered_.err.push_back(fmt::format("  {}: {}", code(entry.reason), remedy(entry.reason)));
+      delivered_.err.push_back(
+          fmt::format("  {}: {}", code(entry.reason), remedy(entry.reason, entry.obstacle)));
     }
   }
 

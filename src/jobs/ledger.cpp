@@ -96,7 +96,7 @@ void Ledger::add(const Revision& revision, double seconds, std::string& lines) {
     ++counts.zones[revision.timezone][std::string(name_of(revision.zone_report->level))];
   }
   for (const Reasons::Entry& entry : revision.reasons.entries()) {
-    counts.reasons[entry.reason].add(printable_path(revision.run.name));
+    counts.reasons[{entry.reason, entry.obstacle}].add(printable_path(revision.run.name));
   }
   if (request_.list.contains(revision.outcome)) list(revision);
   if (revision.outcome == Outcome::failed || revision.outcome == Outcome::ambiguous) {

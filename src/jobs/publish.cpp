@@ -105,11 +105,9 @@ std::string patched(const Publication& publication, std::string_view text,
   }
 }
 
-bool is_denial(const std::exception& error) {
+Obstacle obstacle_of(const std::exception& error) {
   const auto* const system = dynamic_cast<const FileError*>(&error);
-  if (system == nullptr) return false;
-  const int number = system->code().value();
-  return number == EACCES || number == EPERM || number == EROFS;
+  return system == nullptr ? Obstacle::none : aggregate_power::obstacle_of(system->code().value());
 }
 
 bool is_change(const std::exception& error) {
@@ -117,9 +115,8 @@ bool is_change(const std::exception& error) {
 }
 
 void note_aggregate_fault(const std::exception& error, WritingFaults& faults) {
-  faults.denied |= is_denial(error);
   faults.reasons.add(is_change(error) ? Reason::input_changed : Reason::aggregate_result_unwritable,
-                     error.what());
+                     error.what(), obstacle_of(error));
 }
 
 // What is not there yet counts too: it may be made.
@@ -186,7 +183,8 @@ void add_missing(const std::string& path, Reasons& reasons) {
   struct stat status {};
   const bool is_hidden = ::stat(path.c_str(), &status) != 0 && errno != ENOENT && errno != ENOTDIR;
   if (is_hidden) {
-    reasons.add(Reason::aggregate_result_unwritable, FileError(path, "inspect", errno).what());
+    const FileError error(path, "inspect", errno);
+    reasons.add(Reason::aggregate_result_unwritable, error.what(), obstacle_of(error));
   } else {
     reasons.add(Reason::aggregate_result_missing,
                 S_ISDIR(status.st_mode) ? path + " is a folder" : path);
@@ -197,7 +195,7 @@ void check_sidecar(const Publication& publication, WritingFaults& faults) {
   faults.sidecar_fault = sidecar_conflict(publication);
   if (!faults.sidecar_fault.empty()) return;
   faults.sidecar_fault = way_out(publication, publication.sidecar_path);
-  faults.denied |= !faults.sidecar_fault.empty();
+  faults.leads_out |= !faults.sidecar_fault.empty();
 }
 
 // Whether the aggregate may be written where it shall be, as far as names tell.
@@ -210,7 +208,7 @@ bool check_aggregate(const Publication& publication, WritingFaults& faults) {
   std::string fault = aggregate_conflict(publication);
   if (fault.empty()) {
     fault = way_out(publication, path);
-    faults.denied |= !fault.empty();
+    faults.leads_out |= !fault.empty();
   }
   if (fault.empty()) return true;
   faults.reasons.add(Reason::aggregate_result_unwritable, std::move(fault));
@@ -299,8 +297,8 @@ class Publishing::State {
   }
 
   void give_up_sidecar(const std::exception& error) {
-    published_.denied |= is_denial(error);
     published_.sidecar_fault = error.what();
+    published_.sidecar_obstacle = obstacle_of(error);
   }
 
   std::optional<Step> prepare_aggregate(const std::vector<JsonEdit>& edits) {
@@ -393,8 +391,8 @@ void foresee_sidecar_fault(const Publication& publication, Preview& result) {
   try {
     require_replaceable(publication.sidecar_path, publication.make_sidecar_folder);
   } catch (const FileError& error) {
-    result.denied |= is_denial(error);
     result.sidecar_fault = error.what();
+    result.sidecar_obstacle = obstacle_of(error);
   }
 }
 

@@ -4,6 +4,7 @@
 usage: tests/backfill/operator_test.py [NAME...]   with $AGGREGATE_POWER, $AGGREGATE_POWER_DYNAMIC and
        $FAULT_SHIM; NAMEs of cases: only these
 """
+import errno
 import pathlib
 import re
 import sys
@@ -93,7 +94,53 @@ def first_names(root, checks):
                                    done.stdout) else [done.stdout])
 
 
-CASES = (lists, unknown_outcomes, dry_runs_are_sorted, first_names)
+FULL = ("the disk or the quota is full: make room and run again; a backfill can write elsewhere with "
+        "--output FOLDER")
+READ_ONLY = ("the file system is read-only: mount it for writing; a backfill can write elsewhere with "
+             "--output FOLDER")
+DENIED = ("the permissions do not allow it: run as the owner of the files; a backfill can write "
+          "elsewhere with --output FOLDER")
+OBSTACLES = ((errno.ENOSPC, FULL, "failed", 1), (errno.EDQUOT, FULL, "failed", 1),
+             (errno.EROFS, READ_ONLY, "not_writable", 0), (errno.EACCES, DENIED, "not_writable", 0),
+             (errno.EPERM, DENIED, "not_writable", 0))
+
+
+def failing(call, number, folder):
+    """The environment in which every such call below the folder fails."""
+    return {"FAULT_ROOT": str(folder), "FAULT_CALL": call, "FAULT_ERRNO": str(number),
+            "LD_PRELOAD": patching.SHIM}
+
+
+def remedies(root, checks):
+    """What hinders the writing decides what to do about it; the codes are the same."""
+    store = root / "store"
+    make_run(store / "power_audit_r", "r")
+    before = patching.contents(store)
+    for number, remedy, outcome, status in OBSTACLES:
+        name = errno.errorcode[number]
+        done = backfill(store, "--list", outcome, program=patching.DYNAMIC,
+                        environment=failing("write", number, store))
+        same(checks, f"{name}: exit status and outcome",
+             (status, f"{store}/power_audit_r/agg_r.json\taggregate_result_unwritable\n".encode()),
+             (done.returncode, done.stdout))
+        row = f"  aggregate_result_unwritable        1  {remedy}\n    r\n"
+        checks.add(f"{name}: its remedy", [] if row in done.stderr.decode() else [done.stderr])
+        one = patching.run(["--csv", "gpu_metrics.csv", "--bench-result", "r.json", "--agg-result",
+                            "agg_r.json", "--expected-num-gpus", "1"], store / "power_audit_r",
+                           patching.DYNAMIC, failing("write", number, store))
+        told = [f"aggregate-power:   {code}: {remedy}" for code in (
+            "aggregate_result_unwritable", "validation_result_unwritable")]
+        same(checks, f"{name}: remedies of a single run", told,
+             [line for line in one.stderr.decode().splitlines() if line.startswith("aggregate-power:   ")])
+        same(checks, f"{name}: the store", before, patching.contents(store))
+    output = root / "output"
+    done = backfill(store, "--output", output, program=patching.DYNAMIC,
+                    environment=failing("write", errno.EROFS, store))
+    same(checks, "--output goes round it", (0, True),
+         (done.returncode, (output / "power_audit_r" / "power_validation_r.json").is_file()))
+
+
+CASES = (lists, unknown_outcomes, dry_runs_are_sorted, first_names, remedies)
 
 
 def main(names):

@@ -10,9 +10,9 @@ TEST(BackfillSummary, NamesTheFirstRunsOfEachReasonInWhateverOrderTheyCame) {
   BackfillCounts counts;
   counts.outcomes[static_cast<std::size_t>(Outcome::ambiguous)] = 6;
   for (const char* run : {"e", "b", "d", "a", "c"}) {
-    counts.reasons[Reason::pairing_ambiguous].add(run);
+    counts.reasons[{Reason::pairing_ambiguous, Obstacle::none}].add(run);
   }
-  counts.reasons[Reason::input_changed].add("a\nrun");
+  counts.reasons[{Reason::input_changed, Obstacle::none}].add("a\nrun");
   EXPECT_EQ(summary_text(counts, false),
             "runs                         6\n"
             "  ambiguous                  6\n"
@@ -23,6 +23,26 @@ TEST(BackfillSummary, NamesTheFirstRunsOfEachReasonInWhateverOrderTheyCame) {
             "  input_changed                      1  run again when nobody writes to the "
             "run's files\n"
             "    a?run\n");
+}
+
+TEST(BackfillSummary, HasARemedyForEachObstacle) {
+  BackfillCounts counts;
+  constexpr Reason kReason = Reason::aggregate_result_unwritable;
+  for (int i = 0; i < 3; ++i) counts.reasons[{kReason, Obstacle::full_disk}].add("a");
+  for (int i = 0; i < 2; ++i) counts.reasons[{kReason, Obstacle::read_only}].add("b");
+  counts.reasons[{kReason, Obstacle::denied}].add("c");
+  EXPECT_EQ(summary_text(counts, false),
+            "runs                         0\n"
+            "reason                            runs  what to do\n"
+            "  aggregate_result_unwritable        3  the disk or the quota is full: make room and "
+            "run again; a backfill can write elsewhere with --output FOLDER\n"
+            "    a, ...\n"
+            "  aggregate_result_unwritable        2  the file system is read-only: mount it for "
+            "writing; a backfill can write elsewhere with --output FOLDER\n"
+            "    b, ...\n"
+            "  aggregate_result_unwritable        1  the permissions do not allow it: run as the "
+            "owner of the files; a backfill can write elsewhere with --output FOLDER\n"
+            "    c\n");
 }
 
 TEST(BackfillSummary, SaysThatItWasADryRun) {

@@ -109,8 +109,13 @@ enum class Reason {
   input_changed,
 };
 
-std::string_view code(Reason reason);    // "sampling_gap_exceeded"
-std::string_view remedy(Reason reason);  // one sentence for people, lower case, no full stop
+// What hindered the writing of a file, where that has a remedy of its own.
+enum class Obstacle { none, full_disk, read_only, denied };
+Obstacle obstacle_of(int errno_value);
+
+std::string_view code(Reason reason);  // "sampling_gap_exceeded"
+// One sentence for people, lower case, no full stop.
+std::string_view remedy(Reason reason, Obstacle obstacle = Obstacle::none);
 std::span<const Reason> all_reasons();
 std::optional<Reason> reason_of(std::string_view code);
 
@@ -118,7 +123,7 @@ std::optional<Reason> reason_of(std::string_view code);
 class Reasons {
  public:
   // `detail` is what was found, for people: "GPU 3: 4.2 s, at most 3 s". The first one is kept.
-  void add(Reason reason, std::string detail = {});
+  void add(Reason reason, std::string detail = {}, Obstacle obstacle = Obstacle::none);
   void add(const Reasons& others);
   // A detail for a reason that is there without one.
   void explain(Reason reason, std::string detail);
@@ -132,6 +137,7 @@ class Reasons {
   struct Entry {
     Reason reason;
     std::string detail;
+    Obstacle obstacle = Obstacle::none;
   };
   std::span<const Entry> entries() const { return entries_; }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aggregate_power/inputs/reason.h"
@@ -39,7 +40,7 @@ struct BackfillCounts {
   std::array<std::uint64_t, kOutcomes> outcomes{};  // by Outcome
   std::uint64_t valid = 0;                          // of patched and unchanged ones
   std::uint64_t unchanged_not_valid = 0;
-  std::map<Reason, RunsOfReason> reasons;
+  std::map<std::pair<Reason, Obstacle>, RunsOfReason> reasons;
   std::uint64_t folder_links = 0;
   // Runs by their timezone, and by how it was come by (ZoneLevel).
   std::map<std::string, std::map<std::string, std::uint64_t>> zones;

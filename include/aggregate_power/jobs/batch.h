@@ -6,10 +6,13 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "aggregate_power/base/file.h"
+#include "aggregate_power/inputs/reason.h"
 #include "aggregate_power/jobs/ledger.h"
 #include "aggregate_power/jobs/publish.h"
 #include "aggregate_power/jobs/revision.h"
@@ -41,7 +44,7 @@ class BatchWriter {
  private:
   void work();
   void put_in_place(std::vector<WorkedRun>& batch);
-  bool sync(const std::vector<std::string>& file_systems, std::string& fault);
+  static std::optional<FileError> sync(const std::vector<std::string>& file_systems);
 
   Ledger& ledger_;
   std::mutex mutex_;

@@ -57,7 +57,8 @@ struct WritingFaults {
   // aggregate_result_missing, aggregate_result_unwritable, input_changed (of the aggregate).
   Reasons reasons;
   std::string sidecar_fault;  // why the audit record is not on disk; empty: it is
-  bool denied = false;        // it is not ours to write
+  Obstacle sidecar_obstacle = Obstacle::none;
+  bool leads_out = false;  // one of the two is a link that leads out of the store
 };
 
 struct Published : WritingFaults {
