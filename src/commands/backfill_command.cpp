@@ -2,6 +2,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <mutex>
 #include <optional>
 
@@ -19,6 +20,7 @@
 #include "aggregate_power/commands/backfill_summary.h"
 #include "aggregate_power/commands/command.h"
 #include "aggregate_power/commands/progress.h"
+#include "aggregate_power/commands/shard.h"
 #include "aggregate_power/commands/stop_signals.h"
 #include "aggregate_power/jobs/backfill.h"
 
@@ -29,7 +31,7 @@ struct Texts {
   std::vector<std::string> stores;
   std::string output;
   std::string report;
-  std::string shard;
+  std::string shard = "0/1";
   std::string only;
   std::string list;
   std::string timezone = "auto";
@@ -46,29 +48,17 @@ struct Texts {
   std::string power_unit;
 };
 
-struct Shard {
-  std::uint64_t index;
-  std::uint64_t count;
-};
-
-std::optional<Shard> parse_shard(const std::string& text) {
-  const auto number = [](std::string_view part) -> std::optional<std::uint64_t> {
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    if (error != std::errc() || end != part.data() + part.size()) return std::nullopt;
-    return value;
-  };
-  const std::size_t slash = text.find('/');
-  if (slash == std::string::npos) return std::nullopt;
-  const auto index = number(std::string_view(text).substr(0, slash));
-  const auto count = number(std::string_view(text).substr(slash + 1));
-  if (!index || !count || *index >= *count) return std::nullopt;
-  return Shard{*index, *count};
-}
-
 CLI::Validator shard_check() {
-  return expecting("I/N with I from 0 to N-1",
-                   [](const std::string& text) { return parse_shard(text).has_value(); });
+  return CLI::Validator(
+      [](const std::string& text) {
+        try {
+          std::ignore = shard_of(text, ::getenv);
+          return std::string();
+        } catch (const Error& error) {
+          return std::string(error.what());
+        }
+      },
+      "");
 }
 
 CLI::Validator gpu_count_check() {
@@ -115,10 +105,9 @@ BackfillRequest request_of(const Texts& texts) {
   for (const std::string& store : texts.stores) request.stores.push_back(normal_path(store));
   request.report = texts.report;
   request.only = texts.only;
-  if (const auto shard = parse_shard(texts.shard)) {
-    request.shard = shard->index;
-    request.shards = shard->count;
-  }
+  const Shard shard = shard_of(texts.shard, ::getenv);
+  request.shard = shard.index;
+  request.shards = shard.count;
   request.jobs = texts.jobs > 0 ? texts.jobs : usable_processors();
   request.dry_run = texts.dry_run;
   if (!texts.list.empty()) request.list = parse_outcomes(texts.list).value();
@@ -217,9 +206,12 @@ Command backfill_command() {
       ->type_name("N")
       ->check(between(1U, 1024U));
   add_option(app, "--shard", texts->shard,
-             "Only this part of N, from 0: the same runs on every machine")
-      ->type_name("I/N")
+             "Only this part of N, from 0: the same runs on every machine; auto: as the "
+             "variables of Slurm arrays, Kubernetes, AWS Batch, Google Batch, Cloud Run or Open "
+             "MPI say")
+      ->type_name("I/N|auto")
       ->check(shard_check());
+  command.words["--shard"] = {"auto"};
   add_option(app, "--report", texts->report, "Append a line of JSON for each run")
       ->type_name("FILE.jsonl")
       ->check(something());

@@ -140,7 +140,28 @@ def remedies(root, checks):
          (done.returncode, (output / "power_audit_r" / "power_validation_r.json").is_file()))
 
 
-CASES = (lists, unknown_outcomes, dry_runs_are_sorted, first_names, remedies)
+def shards_of_a_scheduler(root, checks):
+    store = root / "store"
+    build_store(store, 100, 5, archives=False)
+    whole = backfill(store, "--dry-run", "--list", "patched").stdout.splitlines()
+    of_slurm = lambda i: {"SLURM_ARRAY_TASK_ID": str(2 * i + 1), "SLURM_ARRAY_TASK_COUNT": "3",
+                          "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_MAX": "5",
+                          "SLURM_ARRAY_TASK_STEP": "2"}  # --array=1-5:2
+    of_kubernetes = lambda i: {"JOB_COMPLETION_INDEX": str(i), "JOB_COMPLETIONS": "3"}
+    for name, variables in (("Slurm", of_slurm), ("Kubernetes", of_kubernetes)):
+        parts = [backfill(store, "--dry-run", "--list", "patched", "--shard", "auto",
+                          environment=variables(i)).stdout.splitlines() for i in range(3)]
+        same(checks, f"--shard auto, {name}: together they are the whole", sorted(whole),
+             sorted(sum(parts, [])))
+        given = backfill(store, "--dry-run", "--list", "patched", "--shard", "1/3").stdout.splitlines()
+        same(checks, f"--shard auto, {name}: the second is 1/3", given, parts[1])
+    for variables in ({}, {"JOB_COMPLETION_INDEX": "0"}):
+        done = backfill(store, "--dry-run", "--shard", "auto", environment=variables)
+        same(checks, f"--shard auto with {variables}", (2, b""), (done.returncode, done.stdout))
+
+
+CASES = (lists, unknown_outcomes, dry_runs_are_sorted, first_names, remedies,
+         shards_of_a_scheduler)
 
 
 def main(names):

@@ -1,0 +1,125 @@
+// Which part of the runs of a store is this process's.
+#include "aggregate_power/commands/shard.h"
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregate_power/base/error.h"
+
+namespace aggregate_power {
+namespace {
+
+struct Pair {
+  const char* index;
+  const char* count;
+};
+constexpr Pair kSlurm = {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT"};
+constexpr Pair kPairs[] = {
+    kSlurm,
+    {"JOB_COMPLETION_INDEX", "JOB_COMPLETIONS"},  // Kubernetes sets the first, the job the second
+    {"AWS_BATCH_JOB_ARRAY_INDEX", "AWS_BATCH_JOB_ARRAY_SIZE"},
+    {"BATCH_TASK_INDEX", "BATCH_TASK_COUNT"},  // Google Batch
+    {"CLOUD_RUN_TASK_INDEX", "CLOUD_RUN_TASK_COUNT"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+};
+
+std::optional<std::uint64_t> number_of(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<Shard> parsed(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) return std::nullopt;
+  const auto index = number_of(std::string_view(text).substr(0, slash));
+  const auto count = number_of(std::string_view(text).substr(slash + 1));
+  if (!index || !count || *index >= *count) return std::nullopt;
+  return Shard{*index, *count};
+}
+
+class Scheduler {
+ public:
+  explicit Scheduler(const Variables& variables) : variables_(variables) {}
+
+  Shard shard() const {
+    std::optional<Shard> found;
+    const Pair* said_by = nullptr;
+    for (const Pair& pair : kPairs) {
+      if (!is_set(pair.index) && !is_set(pair.count)) continue;
+      const Shard shard = shard_of(pair);
+      if (found && *found != shard) {
+        fail(fmt::format("{} and {} disagree: {}/{} and {}/{}", said_by->index, pair.index,
+                         found->index, found->count, shard.index, shard.count));
+      }
+      found = shard;
+      said_by = &pair;
+    }
+    if (found) return *found;
+    std::vector<std::string> names;
+    for (const Pair& pair : kPairs) {
+      names.push_back(fmt::format("{} and {}", pair.index, pair.count));
+    }
+    fail(fmt::format("none of these variables is set: {}", fmt::join(names, ", ")));
+  }
+
+ private:
+  [[noreturn]] static void fail(const std::string& what) {
+    throw Error(fmt::format("auto: {}; give I/N", what));
+  }
+
+  bool is_set(const char* name) const {
+    const char* const text = variables_(name);
+    return text != nullptr && *text != '\0';
+  }
+
+  std::uint64_t value(const char* name, const char* other) const {
+    if (!is_set(name)) fail(fmt::format("{} is set, but {} is not", other, name));
+    const auto number = number_of(variables_(name));
+    if (!number) fail(fmt::format("{} is not a whole number: '{}'", name, variables_(name)));
+    return *number;
+  }
+
+  Shard shard_of(const Pair& pair) const {
+    const std::uint64_t index = value(pair.index, pair.count);
+    const std::uint64_t count = value(pair.count, pair.index);
+    const Shard shard{pair.index == kSlurm.index ? place_in_array(index, count) : index, count};
+    if (shard.index >= count) {
+      fail(fmt::format("{} is {}, but {} is {}", pair.index, index, pair.count, count));
+    }
+    return shard;
+  }
+
+  // The ids of a Slurm array may start anywhere and go in steps.
+  std::uint64_t place_in_array(std::uint64_t id, std::uint64_t count) const {
+    const std::uint64_t least = value("SLURM_ARRAY_TASK_MIN", kSlurm.index);
+    const std::uint64_t most = value("SLURM_ARRAY_TASK_MAX", kSlurm.index);
+    const bool has_step = is_set("SLURM_ARRAY_TASK_STEP");
+    const std::uint64_t step = has_step ? value("SLURM_ARRAY_TASK_STEP", kSlurm.index) : 1;
+    const bool is_regular = step > 0 && least <= id && id <= most && (id - least) % step == 0 &&
+                            (most - least) / step + 1 == count;
+    if (!is_regular) {
+      fail(fmt::format("the tasks of the Slurm array have holes: {} of them, from {} to {}", count,
+                       least, most));
+    }
+    return (id - least) / step;
+  }
+
+  const Variables& variables_;
+};
+
+}  // namespace
+
+Shard shard_of(const std::string& text, const Variables& variables) {
+  if (text == "auto") return Scheduler(variables).shard();
+  if (const auto shard = parsed(text)) return *shard;
+  throw Error(fmt::format("expected auto, or I/N with I from 0 to N-1, got '{}'", text));
+}
+
+}  // namespace aggregate_power
