@@ -33,6 +33,7 @@ struct Texts {
   std::string report;
   std::string shard = "0/1";
   std::string only;
+  std::string runs;
   std::string list;
   std::string timezone = "auto";
   double max_sample_gap = kDefaultMaxSampleGapS;
@@ -105,6 +106,7 @@ BackfillRequest request_of(const Texts& texts) {
   for (const std::string& store : texts.stores) request.stores.push_back(normal_path(store));
   request.report = texts.report;
   request.only = texts.only;
+  request.runs = texts.runs;
   const Shard shard = shard_of(texts.shard, ::getenv);
   request.shard = shard.index;
   request.shards = shard.count;
@@ -240,6 +242,11 @@ Command backfill_command() {
   take_one_of(command, *schema_version, {"1", "2"});
   add_option(app, "--only", texts->only, "Only runs whose name fits, such as '*_b200_*'")
       ->type_name("GLOB")
+      ->check(something());
+  add_option(app, "--runs", texts->runs,
+             "Only the runs that this file, or standard input for -, lists: a path of an aggregate "
+             "or a name of a run a line; with paths alone the store is not searched")
+      ->type_name("FILE|-")
       ->check(something());
   add_option(app, "--max-sample-gap", texts->max_sample_gap,
              "Longest silence between two samples of a GPU (default: 3)")

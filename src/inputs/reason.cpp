@@ -196,12 +196,15 @@ constexpr auto kRows = std::to_array<Row>({
     ROW(folder_unreadable, "check the folder's rights"),
     ROW(input_unreadable, "check the file's rights and the disk, then run again"),
     ROW(input_changed, "run again when nobody writes to the run's files"),
+    ROW(run_not_found,
+        "a line of --runs must be the path of an aggregate below one of the stores, or the name of "
+        "a run in them"),
 });
 
 #undef ROW
 
-static_assert(kRows.back().reason == Reason::input_changed &&
-              kRows.size() == static_cast<std::size_t>(Reason::input_changed) + 1);
+static_assert(kRows.back().reason == Reason::run_not_found &&
+              kRows.size() == static_cast<std::size_t>(Reason::run_not_found) + 1);
 
 const Row& row(Reason reason) { return kRows[static_cast<std::size_t>(reason)]; }
 
@@ -237,6 +240,9 @@ std::string_view remedy(Reason reason, Obstacle obstacle) {
     case Obstacle::denied:
       return "the permissions do not allow it: run as the owner of the files; a backfill can write "
              "elsewhere with --output FOLDER";
+    case Obstacle::not_searched:
+      return "only files near the run were looked for: keep them there, or give --runs the run's "
+             "name instead of its path";
   }
   return {};
 }

@@ -31,6 +31,7 @@
 #include "aggregate_power/jobs/nearby.h"
 #include "aggregate_power/jobs/node_logs.h"
 #include "aggregate_power/jobs/piece_index.h"
+#include "aggregate_power/jobs/run_list.h"
 #include "aggregate_power/jobs/tasks.h"
 #include "aggregate_power/jobs/zone_cases.h"
 
@@ -43,14 +44,21 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint8_t kSeen = 2;     // a run of that name
 constexpr std::uint8_t kWaiting = 3;  // its aggregate, which has not all pieces near it
 constexpr std::uint8_t kBare = 4;     // a folder that could hold its aggregate, and does not
+constexpr std::uint8_t kListed = 5;   // its name is on the list of runs
+constexpr std::uint8_t kFound = 6;    // its aggregate, which is worked on if it is on that list
 constexpr std::string_view kLayoutLetters = "pbfma";
+constexpr const char* kOfArtifact = "artifact";  // seen: not a run, but what it lies in
 
 class Backfiller {
  public:
   Backfiller(const BackfillRequest& request, const BackfillWatcher& watcher)
-      : request_(request), watcher_(watcher), ledger_(request, watcher) {
+      : request_(request),
+        watcher_(watcher),
+        options_(request.revision),
+        ledger_(request, watcher) {
     find_stores();
     check_output();
+    if (!request.runs.empty()) read_list();
     allow_many_open_files();
   }
 
@@ -59,8 +67,11 @@ class Backfiller {
     for (unsigned i = 0; i < request_.jobs; ++i) workers.emplace_back([this] { work(); });
     std::jthread watching([this](const std::stop_token& stop) { watch(stop); });
     guarded([&] {
-      const StoreVisitor visitor = visitor_for([this](Task task) { tasks_.push(std::move(task)); });
-      for (const Place& store : stores_) walk_store(store, visitor);
+      if (list_) take_listed_paths();
+      if (options_.is_searched) {
+        const StoreVisitor visitor = visitor_for(push());
+        for (const Place& store : stores_) walk_store(store, visitor);
+      }
       tasks_.wait_until_all_are_finished();
       if (tasks_.is_over()) return;
       push_those_that_wait();
@@ -93,6 +104,61 @@ class Backfiller {
       }
       stores_.push_back(find_store(path, std::move(below)).value());
     }
+  }
+
+  // Names meet the runs that the walk finds in the index. Without any there is no walk.
+  void read_list() {
+    const auto take_name = [this](const std::string& name) { index_.add({kListed, name, {}}); };
+    try {
+      list_.emplace(request_.runs, stores_, take_name);
+    } catch (const FileError& error) {
+      throw Error(fmt::format("--runs: {}", error.what()));
+    }
+    options_.is_searched = list_->has_names();
+  }
+
+  void take_listed_paths() {
+    list_->for_each_path([&](const std::string& path, const Place* store) {
+      throw_if_interrupted();
+      if (store == nullptr) return add_unfound(path, "is not below any of the stores");
+      follow(path, push(), [&](const StoreVisitor& visitor) {
+        walk_store(*store, visitor, route_to(path, *store));
+      });
+    });
+  }
+
+  static std::string_view route_to(std::string_view path, const Place& place) {
+    path.remove_prefix(place.shown.size());
+    return path.substr(std::min(path.find_first_not_of('/'), path.size()));
+  }
+
+  // Walks the way to one aggregate, and says so when it is not there.
+  template <typename WalkTheWay>
+  void follow(const std::string& path, const std::function<void(Task)>& take,
+              const WalkTheWay& walk_the_way) {
+    bool is_found = false;
+    StoreVisitor visitor;
+    visitor.run = [&](const StoredRun& run) {
+      if (run.aggregate.shown != path) return;
+      is_found = true;
+      if (is_ours(run.name, run.artifact)) take_found(run, take);
+    };
+    visitor.piece = [](PieceKind, const std::string&, const Place&) {};
+    visitor.archive = [&](const Place& archive, const std::string& artifact) {
+      if (route_to(path, archive).empty()) return;
+      is_found = true;  // so far
+      if (artifact.empty() || is_in_shard(artifact)) {
+        take({.archive = archive, .artifact = artifact, .only_path = path});
+      }
+    };
+    visitor.fault = [](const Place&, const std::string&) {};
+    visitor.folder_link = [] {};
+    walk_the_way(visitor);
+    if (!is_found) add_unfound(path, "there is no such aggregate");
+  }
+
+  void add_unfound(const std::string& line, const std::string& why) {
+    if (is_in_shard(line)) add_failure(line, Reason::run_not_found, line + ": " + why);
   }
 
   // What was written must not be found as if it had been there.
@@ -149,6 +215,15 @@ class Backfiller {
     return request_.only.empty() || ::fnmatch(request_.only.c_str(), name.c_str(), 0) == 0;
   }
 
+  std::function<void(Task)> push() {
+    return [this](Task task) { tasks_.push(std::move(task)); };
+  }
+
+  void take_found(const StoredRun& run, const std::function<void(Task)>& take) {
+    ledger_.add_found();
+    take({.run = run});
+  }
+
   StoreVisitor visitor_for(std::function<void(Task)> take) {
     StoreVisitor visitor;
     // What is not ours is noted too: pieces may be anyone's.
@@ -158,10 +233,9 @@ class Backfiller {
       }
       index_.add({kSeen, run.name, {}});
       // One artifact may be that of several runs.
-      if (run.artifact != run.name) index_.add({kSeen, run.artifact, {}});
+      if (run.artifact != run.name) index_.add({kSeen, run.artifact, kOfArtifact});
       if (!is_ours(run.name, run.artifact)) return;
-      ledger_.add_found();
-      take({.run = run});
+      list_ ? keep(kFound, run) : take_found(run, take);
     };
     visitor.piece = [this](PieceKind kind, const std::string& name, const Place& place) {
       index_.add({static_cast<std::uint8_t>(kind), name, place_text(place)});
@@ -180,12 +254,15 @@ class Backfiller {
   // A folder or archive of which nobody knows what runs it holds.
   void add_fault(const Place& place, const std::string& artifact, Reason reason,
                  const std::string& what) {
+    const std::string name(last_name(place.shown));
+    const bool is_elsewhere = artifact.empty() ? !is_in_shard(name) : !is_ours(artifact, artifact);
+    if (!is_elsewhere) add_failure(place.shown, reason, what);
+  }
+
+  void add_failure(const std::string& path, Reason reason, const std::string& what) {
     Revision revision;
-    revision.run.name = place.shown.substr(place.shown.rfind('/') + 1);
-    revision.run.folder.shown = place.shown;
-    const bool is_elsewhere =
-        artifact.empty() ? !is_in_shard(revision.run.name) : !is_ours(artifact, artifact);
-    if (is_elsewhere) return;
+    revision.run.name = path.substr(path.rfind('/') + 1);
+    revision.run.folder.shown = path;
     revision.reasons.add(reason, what);
     std::string lines;
     ledger_.add_found();
@@ -212,26 +289,21 @@ class Backfiller {
         pieces[entry.kind].push_back(entry.text);
       }
       const auto namesakes = std::make_shared<const Namesakes>(std::move(found));
-      std::string bare;
+      const auto has = [&](std::uint8_t kind, const std::string& text) {
+        return std::ranges::any_of(entries, [&](const IndexEntry& entry) {
+          return entry.kind == kind && entry.text == text;
+        });
+      };
+      const bool is_listed = has(kListed, {});
       for (const IndexEntry& entry : entries) {
-        if (entry.kind == kBare) bare = entry.text;
-        if (entry.kind != kWaiting) continue;
-        StoredRun run;
-        run.name = name;
-        run.layout = layout_of(entry.text);
-        const std::size_t artifact_end = entry.text.find('/');
-        run.artifact = entry.text.substr(1, artifact_end - 1);
-        tasks_.push({.run = std::move(run),
-                     .namesakes = namesakes,
-                     .aggregate_text = entry.text.substr(artifact_end + 1)});
+        if (entry.kind != kWaiting && !(entry.kind == kFound && is_listed)) continue;
+        if (entry.kind == kFound) ledger_.add_found();
+        push_kept(entry, namesakes);
       }
-      if (namesakes->runs > 0 || !is_ours(name, name)) return;
-      const auto& telemetry = namesakes->pieces[static_cast<std::size_t>(PieceKind::telemetry)];
-      if (!bare.empty()) {
-        push_bare(name, layout_of(bare), std::string_view(bare).substr(1));
-      } else if (!telemetry.empty()) {
-        push_bare(name, Layout::bmk, telemetry[0]);
-      }
+      const bool is_known = has(kSeen, {}) || (!list_ && has(kSeen, kOfArtifact));
+      if (is_known || (list_ && !is_listed) || !is_ours(name, name)) return;
+      const bool is_bare = push_bare(name, entries);
+      if (is_listed && !is_bare) add_unfound(name, "there is no such run");
     });
   }
 
@@ -246,14 +318,34 @@ class Backfiller {
     });
   }
 
-  // A run of which there is everything but an aggregate, anywhere.
-  void push_bare(const std::string& name, Layout layout, std::string_view place) {
+  void push_kept(const IndexEntry& entry, const std::shared_ptr<const Namesakes>& namesakes) {
+    StoredRun run;
+    run.name = entry.name;
+    run.layout = layout_of(entry.text);
+    const std::size_t artifact_end = entry.text.find('/');
+    run.artifact = entry.text.substr(1, artifact_end - 1);
+    tasks_.push({.run = std::move(run),
+                 .namesakes = namesakes,
+                 .aggregate_text = entry.text.substr(artifact_end + 1)});
+  }
+
+  // A run of which there is everything but an aggregate, anywhere. False: there is not.
+  bool push_bare(const std::string& name, const std::vector<IndexEntry>& entries) {
+    constexpr auto kTelemetry = static_cast<std::uint8_t>(PieceKind::telemetry);
     StoredRun run;
     run.name = name;
-    run.layout = layout;
-    run.folder.shown = shown_of(place);
-    ledger_.add_found();
-    tasks_.push({.run = std::move(run)});
+    for (const IndexEntry& entry : entries) {
+      if (entry.kind == kTelemetry && run.folder.shown.empty()) {
+        run.layout = Layout::bmk;
+        run.folder.shown = shown_of(entry.text);
+      } else if (entry.kind == kBare) {
+        run.layout = layout_of(entry.text);
+        run.folder.shown = shown_of(std::string_view(entry.text).substr(1));
+      }
+    }
+    if (run.folder.shown.empty()) return false;
+    take_found(run, push());
+    return true;
   }
 
   // After a signal the run in hand is dropped; those that only wait to be put in place are not.
@@ -275,7 +367,7 @@ class Backfiller {
       for (const Task& task : tasks) {
         throw_if_interrupted();
         if (task.archive) {
-          search(*task.archive, task.artifact, batch);
+          search(task, batch);
         } else {
           revise_one(task, batch);
         }
@@ -284,19 +376,22 @@ class Backfiller {
     }
   }
 
-  void search(const Place& archive, const std::string& artifact, Batch& batch) {
+  void search(const Task& task, Batch& batch) {
     batch.flush();  // no one shall wait for its locks meanwhile
-    const StoreVisitor visitor = visitor_for([&](Task task) {
-      if (task.archive) {
-        search(*task.archive, task.artifact, batch);
-      } else {
-        revise_one(task, batch);
-      }
-    });
+    const Place& archive = *task.archive;
+    const auto take = [&](const Task& found) {
+      found.archive ? search(found, batch) : revise_one(found, batch);
+    };
     try {
-      walk_archive(archive, artifact, visitor);
+      if (task.only_path.empty()) {
+        walk_archive(archive, task.artifact, visitor_for(take));
+      } else {
+        follow(task.only_path, take, [&](const StoreVisitor& visitor) {
+          walk_archive(archive, task.artifact, visitor, route_to(task.only_path, archive));
+        });
+      }
     } catch (const FileError& error) {
-      add_fault(archive, artifact, Reason::archive_unreadable, error.what());
+      add_fault(archive, task.artifact, Reason::archive_unreadable, error.what());
     }
   }
 
@@ -348,10 +443,10 @@ class Backfiller {
     if (task.decidable) return revise_decidable(run, *task.decidable);
     RunPieces pieces;
     if (needs_pieces(run) && !find_pieces(run, task, pieces)) {
-      wait(run);
+      keep(kWaiting, run);
       return std::nullopt;
     }
-    return revise(run, std::move(pieces), request_.revision);
+    return revise(run, std::move(pieces), options_);
   }
 
   Revision revise_decidable(const StoredRun& run, const DecidableRun& decidable) const {
@@ -359,7 +454,7 @@ class Backfiller {
     RunPieces pieces;
     pieces.telemetry = {{place_of(zone_case.waiting_telemetry)}, zone_case.are_own};
     pieces.benchmarks = {{place_of(zone_case.waiting_benchmark)}, zone_case.are_own};
-    return revise(run, std::move(pieces), request_.revision, &decidable.witnesses);
+    return revise(run, std::move(pieces), options_, &decidable.witnesses);
   }
 
   // False: not all of them are near.
@@ -408,10 +503,10 @@ class Backfiller {
     return true;
   }
 
-  void wait(const StoredRun& run) {
+  void keep(std::uint8_t kind, const StoredRun& run) {
     // No name of a folder holds a slash.
     index_.add(
-        {kWaiting, run.name,
+        {kind, run.name,
          fmt::format("{}{}/{}", letter(run.layout), run.artifact, place_text(run.aggregate))});
   }
 
@@ -443,7 +538,9 @@ class Backfiller {
 
   const BackfillRequest& request_;
   const BackfillWatcher& watcher_;
+  RevisionOptions options_;
   std::vector<Place> stores_;
+  std::optional<RunList> list_;  // nothing: all of the stores is wanted
   std::size_t runs_in_a_batch_ = 1;
   Ledger ledger_;
   BatchWriter writer_{ledger_};

@@ -154,7 +154,7 @@ class Reviser {
                             run.folder.shown, run.artifact)
               : fmt::format("no power in {}", nodes_[0].logs.shown));
     } else if (!is_of_nodes && no_telemetry) {
-      add(Reason::telemetry_file_missing, missing("gpu_metrics.csv"));
+      add_missing(Reason::telemetry_file_missing, "gpu_metrics.csv");
     }
     if (run_is_agentic() && is_of_nodes) {
       if (benchmarks == 1) return;
@@ -168,7 +168,7 @@ class Reviser {
           results ? fmt::format("no {} in {}", kProfileRecords, results->shown)
                   : fmt::format("no agentic_{} in {} or beside it", run.name, run.folder.shown));
     } else if (benchmarks == 0) {
-      add(Reason::benchmark_result_missing, missing(run.name + ".json"));
+      add_missing(Reason::benchmark_result_missing, run.name + ".json");
     }
   }
 
@@ -241,9 +241,13 @@ class Reviser {
     }
   }
 
-  std::string missing(const std::string& name) const {
-    return fmt::format("no {} in {}, beside it, or by the run's name in the store", name,
-                       revision_.run.folder.shown);
+  void add_missing(Reason reason, const std::string& name) {
+    const bool is_searched = options_.is_searched;
+    revision_.reasons.add(reason,
+                          fmt::format("no {} in {}, beside it{}", name, revision_.run.folder.shown,
+                                      is_searched ? ", or by the run's name in the store"
+                                                  : "; the rest of the store was not searched"),
+                          is_searched ? Obstacle::none : Obstacle::not_searched);
   }
 
   void read_aggregate() {

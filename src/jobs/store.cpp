@@ -44,9 +44,12 @@ bool goes_into(const Artifact& folder, const Audit& audit, std::string_view name
 
 class Walk {
  public:
-  // `artifact`: of the archive that all of it lies in.
-  Walk(const StoreVisitor& visitor, std::string artifact)
-      : visitor_(visitor), artifact_(std::move(artifact)) {}
+  // `artifact`: of the archive that all of it lies in. `route`: empty, or the only way to go.
+  Walk(const StoreVisitor& visitor, std::string artifact, std::string_view route)
+      : visitor_(visitor),
+        artifact_(std::move(artifact)),
+        is_on_route_(!route.empty()),
+        route_(route) {}
 
   void visit(Place place, std::string_view name, int level) {
     const auto folder = std::make_shared<const Place>(std::move(place));
@@ -66,6 +69,28 @@ class Walk {
  private:
   using Kind = Artifact::Kind;
 
+  // All entries of a folder; on a route the next one alone.
+  void list(const Place& folder, const std::function<void(const TreeEntry&)>& take) {
+    if (!is_on_route_) return folder.tree->list(folder.path, take);
+    const std::string name(route_.substr(0, route_.find('/')));
+    if (const auto entry = entry_in(folder, name)) take(*entry);
+  }
+
+  static std::optional<TreeEntry> entry_in(const Place& folder, const std::string& name) {
+    const auto place = child(std::make_shared<const Place>(folder), name);
+    if (folder.tree->find_file(place.path)) return TreeEntry{name, TreeEntry::Kind::file};
+    if (name.empty() || !folder.tree->has_folder(place.path)) return std::nullopt;
+    const bool is_link = folder.tree->is_link(place.path);
+    return TreeEntry{name, is_link ? TreeEntry::Kind::folder_link : TreeEntry::Kind::folder};
+  }
+
+  void go_down(const Folder& folder, const std::string& name, int level) {
+    const std::string_view here = route_;
+    route_.remove_prefix(std::min(name.size() + 1, route_.size()));
+    visit(child(folder, name), name, level + 1);
+    route_ = here;
+  }
+
   void visit(const Folder& folder, const Artifact& artifact, int level) {
     if (artifact.kind == Kind::agentic || artifact.kind == Kind::bmk_agentic) {
       return visit_agentic(folder, artifact);
@@ -74,7 +99,7 @@ class Walk {
     const auto [is_package, is_agentic] = audit;
     bool has_aggregate = false;
     bool has_agentic = false;
-    folder->tree->list(folder->path, [&](const TreeEntry& entry) {
+    list(*folder, [&](const TreeEntry& entry) {
       throw_if_interrupted();
       has_agentic |= entry.name.starts_with("agentic_");
       switch (entry.kind) {
@@ -84,7 +109,7 @@ class Walk {
           break;
         case TreeEntry::Kind::folder:
           if (goes_into(artifact, audit, entry.name)) {
-            visit(child(folder, entry.name), entry.name, level + 1);
+            go_down(folder, entry.name, level);
           }
           break;
         case TreeEntry::Kind::folder_link:
@@ -94,7 +119,7 @@ class Walk {
           break;
       }
     });
-    if (has_agentic && !is_agentic) visit_beside_agentic(folder);
+    if ((has_agentic || is_on_route_) && !is_agentic) visit_beside_agentic(folder);
     if (artifact.kind == Kind::power_audit && !has_aggregate) {
       visitor_.run({artifact.run, key(artifact.run),
                     is_package ? Layout::multinode : Layout::power_audit, *folder, Place{}});
@@ -104,7 +129,7 @@ class Walk {
   // The artifacts of an agentic run, or of its loads, may each hold aggregates.
   void visit_agentic(const Folder& folder, const Artifact& artifact) {
     bool has_aggregate = false;
-    folder->tree->list(folder->path, [&](const TreeEntry& entry) {
+    list(*folder, [&](const TreeEntry& entry) {
       const bool is_file = entry.kind == TreeEntry::Kind::file;
       has_aggregate |= is_file && visit_agentic_file(folder, artifact, entry.name);
     });
@@ -114,7 +139,7 @@ class Walk {
 
   // An aggregate may lie beside the results too. Listed once more, so that no names are kept.
   void visit_beside_agentic(const Folder& folder) {
-    folder->tree->list(folder->path, [&](const TreeEntry& entry) {
+    list(*folder, [&](const TreeEntry& entry) {
       if (entry.kind != TreeEntry::Kind::file || !entry.name.ends_with(".json")) return;
       const std::string stem = path_stem(entry.name);
       for (const std::string& run : {stem, stem.substr(0, stem.rfind("_conc"))}) {
@@ -169,6 +194,8 @@ class Walk {
 
   const StoreVisitor& visitor_;
   std::string artifact_;
+  bool is_on_route_;
+  std::string_view route_;  // what is left of it
 };
 
 // Not unpacked for what the aggregate beside it leads to.
@@ -212,9 +239,9 @@ std::optional<Place> find_store(const std::string& path, std::string below) {
   return place;
 }
 
-void walk_store(const Place& store, const StoreVisitor& visitor) {
+void walk_store(const Place& store, const StoreVisitor& visitor, std::string_view route) {
   if (store.tree->has_folder(store.path)) {
-    Walk(visitor, {}).visit(store, last_name(store.path), 0);
+    Walk(visitor, {}, route).visit(store, last_name(store.path), 0);
   } else {
     visitor.archive(store, artifact_of(archive_stem(last_name(store.path))).run);
   }
@@ -232,10 +259,11 @@ bool walk_meets(const Place& store, std::string_view below) {
   return true;
 }
 
-void walk_archive(const Place& archive, const std::string& artifact, const StoreVisitor& visitor) {
+void walk_archive(const Place& archive, const std::string& artifact, const StoreVisitor& visitor,
+                  std::string_view route) {
   const std::string_view name = archive_stem(last_name(archive.path));
   if (only_has_results(archive, artifact_of(name))) return;
-  Walk(visitor, artifact).visit(inside(archive), name, 0);
+  Walk(visitor, artifact, route).visit(inside(archive), name, 0);
 }
 
 }  // namespace aggregate_power

@@ -5,13 +5,15 @@ usage: tests/backfill/operator_test.py [NAME...]   with $AGGREGATE_POWER, $AGGRE
        $FAULT_SHIM; NAMEs of cases: only these
 """
 import errno
+import os
 import pathlib
 import re
+import subprocess
 import sys
 
 import judging
 import patching
-from cases_test import ROOT, make_run, program, same
+from cases_test import ROOT, make_run, program, same, zip_of
 from judging import backfill, read_report
 from stores import build_store
 
@@ -160,8 +162,168 @@ def shards_of_a_scheduler(root, checks):
         same(checks, f"--shard auto with {variables}", (2, b""), (done.returncode, done.stdout))
 
 
+EVERY = ",".join(judging.OUTCOMES)
+
+
+def listed(done):
+    """What --list printed: path to reason codes."""
+    return dict(line.split("\t") for line in
+                done.stdout.decode(errors="surrogateescape").splitlines())
+
+
+def with_runs(store, lines, *options, **more):
+    """A dry run of the runs on a list, given on standard input."""
+    return subprocess.run([patching.PROGRAM, "backfill", *([store] if store else []), "--dry-run",
+                           "--list", EVERY, "--runs", "-", *options], env=patching.ENVIRONMENT,
+                          input=b"".join(os.fsencode(line) + b"\n" for line in lines),
+                          capture_output=True, timeout=120, **more)
+
+
+def runs_by_path(root, checks):
+    """What is listed is done as if all were, though the store is not searched."""
+    store, whole_store = root / "store", root / "whole"
+    build_store(store, 300, 6, archives=False)
+    subprocess.run(["cp", "-a", store, whole_store], check=True)
+    whole = {path.replace(str(whole_store), str(store)): codes
+             for path, codes in listed(backfill(whole_store, "--list", EVERY)).items()}
+    aggregates = [path for path in whole if path.endswith(".json") and pathlib.Path(path).is_file()]
+    chosen = aggregates[::3]
+    runs = root / "runs"
+    runs.write_bytes(b"".join(os.fsencode(path) + b"\n" for path in chosen))
+    before = judging.contents(store)
+    found = listed(backfill(store, "--runs", runs, "--list", EVERY))
+    same(checks, "by path: just those that are listed", sorted(chosen), sorted(found))
+    far = {path for path, codes in found.items() if codes != whole[path]}
+    checks.add("by path: they end as if all were done, but for those with files far off",
+               [f"{path}: {found[path]!r}, not {whole[path]!r}" for path in sorted(far)
+                if not set(found[path].split(",")) <= {"benchmark_result_missing",
+                                                       "telemetry_file_missing"}])
+    checks.add("by path: most have all near them",
+               [] if len(far) < len(chosen) / 2 else [f"{len(far)} of {len(chosen)}"])
+    wanted, done = judging.contents(whole_store), judging.contents(store)
+    touched = {os.path.relpath(path, store) for path in chosen if path not in far}
+    touched |= {judging.sidecar_path(path) for path in touched}
+    checks.add("by path: the files are those of a whole backfill, others are untouched",
+               judging.differences({path: wanted[path] if path in touched else before.get(path)
+                                    for path in done}, done))
+    # A name makes it search the store, and then what is far off is found as well.
+    name = next(iter(sorted(far)))
+    stem = os.path.basename(name)[len("agg_"):-len(".json")]
+    found = listed(with_runs(store, [*chosen, stem]))
+    checks.add("with a name the store is searched",
+               [f"{path}: {found.get(path)!r}, not {whole[path]!r}" for path in chosen
+                if found.get(path) != whole[path]])
+
+
+def no_store_is_listed(root, checks):
+    """With paths alone no folder is listed but those that are written to."""
+    store, log = root / "store", root / "log"
+    for name in ("a", "b", "c"):
+        make_run(store / "deep" / f"power_audit_{name}", name)
+    make_run(store / "far", "d", parts=("raw",))
+    make_run(store / "bmk_d", "d", parts=("agg",))
+    make_run(store / "gpu_metrics_d", "d", parts=("csv",))
+    runs = root / "runs"
+    runs.write_text(f"{store}/deep/power_audit_b/agg_b.json\n{store}/bmk_d/agg_d.json\n")
+    watched = {"FAULT_ROOT": str(store), "FAULT_LOG": str(log), "LD_PRELOAD": patching.SHIM}
+    done = backfill(store, "--runs", runs, "--list", EVERY, program=patching.DYNAMIC,
+                    environment=watched)
+    same(checks, "one is done, the other's result is far off",
+         {f"{store}/deep/power_audit_b/agg_b.json": "",
+          f"{store}/bmk_d/agg_d.json": "benchmark_result_missing"}, listed(done))
+    row = ("  benchmark_result_missing           1  only files near the run were looked for: keep them "
+           "there, or give --runs the run's name instead of its path\n    d\n")
+    checks.add("and the summary says so", [] if row in done.stderr.decode() else [done.stderr])
+    opened = {line.split()[2] for line in log.read_text().splitlines()
+              if line.split()[1] == "opendir"}
+    same(checks, "folders that are listed", {f"{store}/deep/power_audit_b"}, opened)
+    log.write_text("")
+    runs.write_text("d\n")
+    done = backfill(store, "--runs", runs, "--list", EVERY, program=patching.DYNAMIC,
+                    environment=watched)
+    same(checks, "by its name it is done", {f"{store}/bmk_d/agg_d.json": ""}, listed(done))
+    opened = {line.split()[2] for line in log.read_text().splitlines()
+              if line.split()[1] == "opendir"}
+    checks.add("then all folders are listed",
+               [] if opened >= {str(store), f"{store}/far", f"{store}/deep"} else [str(opened)])
+
+
+def lines_of_lists(root, checks):
+    """However a line is written; what leads to no run is told, and counted."""
+    store, other = root / "store", root / "other"
+    make_run(store / "power_audit_a", "a")
+    make_run(store / "power_audit_b", "b")
+    make_run(store / "power_audit_b" / "below", "deep")
+    make_run(store / "results_bmk", "none")
+    make_run(other, "c")
+    make_run(root / "elsewhere", "e")
+    (store / "link").symlink_to(store / "power_audit_a")
+    make_run(root / "packed", "z")
+    zip_of(store / "power_audit_z.zip", root / "packed")
+    agg = store / "power_audit_a" / "agg_a.json"
+    good = ((str(agg), str(agg)), ("store/power_audit_a/agg_a.json", str(agg)),
+            ("./store//power_audit_a/./agg_a.json", str(agg)), (f"{agg}\r", str(agg)),
+            (f"{agg}\tsampling_gap_exceeded", str(agg)), ("a", str(agg)),
+            ("store/power_audit_b/below/agg_deep.json", f"{store}/power_audit_b/below/agg_deep.json"),
+            (f"{other}/agg_c.json", f"{other}/agg_c.json"))
+    for line, path in good:
+        done = with_runs(store, [line, "", "  "], other, cwd=root)
+        same(checks, f"the line {line!r}", (0, {path: ""}), (done.returncode, listed(done)))
+    same(checks, "a run in an archive", {f"{store}/power_audit_z.zip/agg_z.json": ""},
+         listed(with_runs(store, [f"{store}/power_audit_z.zip/agg_z.json"], "--output",
+                          root / "output")))
+    same(checks, "the archive as the store", {f"{store}/power_audit_z.zip/agg_z.json": ""},
+         listed(with_runs(store / "power_audit_z.zip", [f"{store}/power_audit_z.zip/agg_z.json"],
+                          "--output", root / "output")))
+    bad = (f"{store}/power_audit_a/agg_x.json", f"{root}/elsewhere/agg_e.json", "elsewhere/agg_e.json",
+           f"{store}/power_audit_a", f"{store}/power_audit_a/a.json", f"{store}/link/agg_a.json",
+           f"{store}/power_audit_b/../power_audit_a/agg_a.json", f"{store}/results_bmk/agg_none.json",
+           f"{store}/power_audit_a/agg_a.json/agg_a.json", f"{store}/power_audit_z.zip",
+           f"{store}/power_audit_z.zip/agg_x.json", "x", "agg_a", "agg_x.json", f"{agg}\0", "/")
+    for line in bad:
+        done = with_runs(store, [line], other, "--output", root / "output", cwd=root)
+        same(checks, f"the line {line!r} leads to no run", (1, ["run_not_found"]),
+             (done.returncode, list(listed(done).values())))
+        checks.add(f"the line {line!r} is told", [] if b": failed: run_not_found (" in done.stderr
+                   else [done.stderr])
+    report = root / "report.jsonl"
+    done = with_runs(store, [str(agg), "a", "store/power_audit_a/agg_a.json", "b", "b", bad[0], bad[0]],
+                     "--report", report, cwd=root)
+    same(checks, "by path and by name, each once or twice",
+         {"a": ["patched", "patched"], "b": ["patched"], "agg_x.json": ["failed"]},
+         {run: [line["outcome"] for line in read_report(report) if line["run"] == run]
+          for run in {line["run"] for line in read_report(report)}})
+    for lines in ([], ["", " "]):
+        done = with_runs(store, lines)
+        same(checks, "an empty list", (0, b""), (done.returncode, done.stdout))
+    for what, words in (("no such file", [root / "none"]), ("a folder", [root])):
+        done = backfill(store, "--dry-run", "--runs", *words)
+        same(checks, f"--runs of {what}", (2, b""), (done.returncode, done.stdout))
+    same(checks, "a line without end", 2, with_runs(store, ["x" * 70000]).returncode)
+
+
+def parts_of_lists(root, checks):
+    """--shard and --only choose among the runs that are listed; no line is told twice or never."""
+    store = root / "store"
+    names = [f"r{i}" for i in range(12)]
+    for name in names:
+        make_run(store / f"power_audit_{name}", name)
+    missing = [f"{store}/none/agg_{i}.json" for i in range(6)] + ["nobody", "noone"]
+    for kind, lines in (("paths", [f"{store}/power_audit_{name}/agg_{name}.json" for name in names[:8]]),
+                        ("names", names[:8])):
+        whole = listed(with_runs(store, lines + missing))
+        same(checks, f"{kind}: all", (8 + len(missing), len(missing)),
+             (len(whole), sum(codes == "run_not_found" for codes in whole.values())))
+        parts = [listed(with_runs(store, lines + missing, "--shard", f"{i}/3")) for i in range(3)]
+        same(checks, f"{kind}: in three parts each once", sorted(whole),
+             sorted(path for part in parts for path in part))
+        some = listed(with_runs(store, lines, "--only", "r[12]"))
+        same(checks, f"{kind}: --only", 2, len(some))
+
+
 CASES = (lists, unknown_outcomes, dry_runs_are_sorted, first_names, remedies,
-         shards_of_a_scheduler)
+         shards_of_a_scheduler, runs_by_path,
+         no_store_is_listed, lines_of_lists, parts_of_lists)
 
 
 def main(names):

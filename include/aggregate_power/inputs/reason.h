@@ -107,11 +107,13 @@ enum class Reason {
   folder_unreadable,
   input_unreadable,
   input_changed,
+  run_not_found,
 };
 
-// What hindered the writing of a file, where that has a remedy of its own.
-enum class Obstacle { none, full_disk, read_only, denied };
-Obstacle obstacle_of(int errno_value);
+// What stood in the way, where that has a remedy of its own: the first three of writing a file, the
+// last of finding one, when only some folders were looked into.
+enum class Obstacle { none, full_disk, read_only, denied, not_searched };
+Obstacle obstacle_of(int errno_value);  // of a system call
 
 std::string_view code(Reason reason);  // "sampling_gap_exceeded"
 // One sentence for people, lower case, no full stop.

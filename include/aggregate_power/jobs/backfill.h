@@ -20,7 +20,9 @@ struct BackfillRequest {
   std::vector<std::string> stores;
   RevisionOptions revision;
   std::string report;  // empty: none
-  std::string only;    // a glob that the runs' names must fit; empty: all
+  // A file that lists the runs, "-" for standard input (jobs/run_list.h); empty: all of the stores.
+  std::string runs;
+  std::string only;  // a glob that the runs' names must fit; empty: all
   std::uint64_t shard = 0;
   std::uint64_t shards = 1;
   unsigned jobs = 1;

@@ -24,6 +24,7 @@ struct RevisionOptions {
   bool salvage = false;               // likewise
   std::string output;                 // empty: results go where the aggregate is
   std::vector<std::string> stores;    // where nothing is written while there is an output
+  bool is_searched = true;  // pieces are looked for in all of the store, not just near the run
   bool force = false;
   bool verify = false;
 };

@@ -46,10 +46,13 @@ struct StoreVisitor {
 std::optional<Place> find_store(const std::string& path, std::string below);
 
 // Visits all below a store or a folder in it. Memory grows with the depth of folders alone. Throws
-// Interrupted after a signal.
-void walk_store(const Place& store, const StoreVisitor& visitor);
+// Interrupted after a signal. With a `route`, the path of a file below the store, only what lies on
+// the way to it is visited, and no folder is listed; what the folders on the way lack is then said
+// of them though it may be beside the way.
+void walk_store(const Place& store, const StoreVisitor& visitor, std::string_view route = {});
 // The same for an archive. Throws FileError when it cannot be read or trusted.
-void walk_archive(const Place& archive, const std::string& artifact, const StoreVisitor& visitor);
+void walk_archive(const Place& archive, const std::string& artifact, const StoreVisitor& visitor,
+                  std::string_view route = {});
 // Whether walk_store() comes by the folder or archive that lies at `below` ("a/b") in a store on
 // disk.
 bool walk_meets(const Place& store, std::string_view below);

@@ -32,6 +32,7 @@ struct Task {
   std::shared_ptr<const DecidableRun> decidable = {};
   std::optional<Place> archive = {};  // instead of a run: to be walked
   std::string artifact = {};          // of the archive
+  std::string only_path = {};  // of the archive nothing is wanted but the aggregate of this path
 };
 
 // The walk is ahead of the workers by a little only.
