@@ -512,7 +512,7 @@ TEST(PowerIntegrator, LooksOnlyAtTheBandAroundTheWindow) {
        {99.999, 5, 0, Kind::no_device},
        {"gpu_identity_missing"}},
       {"nobody's 0 W", {105, 0, 0, Kind::no_device}, {"gpu_identity_missing"}},
-      {"nobody's 0 W, just behind the window", {110.001, 0, kNone, Kind::no_device}, {}},
+      {"nobody's 0 W, just after the window", {110.001, 0, kNone, Kind::no_device}, {}},
       {"nobody's, behind", {120, 5, 0, Kind::no_device}, {}},
       {"no stamp", {0, 0, 0, Kind::bad_timestamp}, {"invalid_timestamp_sample"}},
       {"a third device, before", {96, 5, 2, Kind::power}, {}},
@@ -569,7 +569,7 @@ TEST(PowerIntegrator, CountsRowsWithoutPowerOutsideTheWindow) {
   const std::vector<Reading> readings =
       joined({{{99, 0, 3, Kind::no_power},          // counted though it is not observed
                {99, 0, kNone, Kind::no_power},      // of no GPU
-               {99.5, 0, kNone, Kind::no_device}},  // likewise
+               {99.5, 0, kNone, Kind::no_device}},  // of no GPU, too
               readings_of(1, steady(5, 97, 113)),
               {{111, -1, 1, Kind::negative_power},
                {112, 0, 1},

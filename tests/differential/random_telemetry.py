@@ -284,7 +284,7 @@ class TelemetryMaker:
         return self.reordered(samples + self.tear_down(ticks))
 
     def tear_down(self, ticks):
-        """Rows of GPUs that go or have gone, behind the last tick or among the last ones."""
+        """Rows of GPUs that go or have gone, after the last tick or among the last ones."""
         die = self.die
         if not ticks or not die.chance(0.15):
             return []

@@ -1,8 +1,8 @@
 // Why a measurement cannot be trusted: each code, and what to do about it.
 //
 // The codes are an interface: scripts and dashboards read them. Those up to
-// `power_window_unwritable`, but for implausible_power and the two of several hosts, are the original's (contract.md B.2,
-// B.3, B.6, C.3, D, F.4).
+// `power_window_unwritable`, but for implausible_power and the two of several hosts, are the
+// original's (contract.md B.2, B.3, B.6, C.3, D, F.4).
 #pragma once
 
 #include <optional>
