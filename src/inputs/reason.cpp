@@ -191,6 +191,9 @@ constexpr auto kRows = std::to_array<Row>({
         "no two witnesses agree in which time zone the stamps are: give it with --timezone, or in "
         "STEM_context.json beside STEM.csv; --timezone evidence accepts one witness"),
     ROW(aggregate_in_archive, "files in archives are not replaced: give --output FOLDER"),
+    ROW(replacement_unsafe,
+        "on a mount without locks or atomic renames files are not replaced: give --output FOLDER, "
+        "on a local disk"),
     ROW(archive_unreadable,
         "check its rights and the room in $TMPDIR; where it is cut off or damaged, fetch it again"),
     ROW(folder_unreadable, "check the folder's rights"),

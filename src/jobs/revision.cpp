@@ -12,6 +12,7 @@
 
 #include "aggregate_power/base/error.h"
 #include "aggregate_power/base/hash.h"
+#include "aggregate_power/base/mount.h"
 #include "aggregate_power/base/path.h"
 #include "aggregate_power/jobs/aggregate_text.h"
 #include "aggregate_power/jobs/artifact_names.h"
@@ -251,6 +252,11 @@ class Reviser {
   }
 
   void read_aggregate() {
+    if (std::string risk = target_.is_elsewhere ? "" : replacement_risk(target_.aggregate);
+        !risk.empty()) {
+      return end(Outcome::not_writable, Reason::replacement_unsafe,
+                 fmt::format("{}: {}", revision_.run.aggregate.shown, risk));
+    }
     MemorySource source(text_);
     if (scan_json(source, [](const JsonMember&) {}).kind != JsonKind::object) {
       return fail(Reason::aggregate_result_unwritable,

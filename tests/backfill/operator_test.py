@@ -4,12 +4,16 @@
 usage: tests/backfill/operator_test.py [NAME...]   with $AGGREGATE_POWER, $AGGREGATE_POWER_DYNAMIC and
        $FAULT_SHIM; NAMEs of cases: only these
 """
+import contextlib
 import errno
 import os
 import pathlib
 import re
+import shutil
+import socket
 import subprocess
 import sys
+import time
 
 import judging
 import patching
@@ -321,9 +325,98 @@ def parts_of_lists(root, checks):
         same(checks, f"{kind}: --only", 2, len(some))
 
 
+UNSAFE = ("on a mount without locks or atomic renames files are not replaced: give --output FOLDER, on a "
+          "local disk")
+
+
+def refused_in_place(root, store, checks, what, why, **more):
+    """Nothing on the mount is written without --output; a dry run says so too."""
+    before = patching.contents(store)
+    for options in (["--dry-run"], []):
+        done = backfill(store, "--list", EVERY, *options, **more)
+        same(checks, f"{what} {options}: it is not writable",
+             (0, {f"{store}/power_audit_r/agg_r.json": "replacement_unsafe",
+                  f"{store}/power_audit_x/agg_x.json": "telemetry_file_missing"}),
+             (done.returncode, listed(done)))
+        checks.add(f"{what} {options}: its remedy", [] if UNSAFE in done.stderr.decode()
+                   else [done.stderr])
+        same(checks, f"{what} {options}: the store", before, patching.contents(store))
+    report = root / f"{what}.jsonl"
+    backfill(store, "--report", report, **more)
+    same(checks, f"{what}: why", f"replacement_unsafe ({store}/power_audit_r/agg_r.json: {why})",
+         next(line["details"] for line in read_report(report) if line["run"] == "r"))
+    output = root / f"output of {what}"
+    done = backfill(store, "--output", output, "--list", "patched", **more)
+    same(checks, f"{what}: with --output it is done", (0, {f"{store}/power_audit_r/agg_r.json": ""}, 2),
+         (done.returncode, listed(done), len(list((output / "power_audit_r").iterdir()))))
+    same(checks, f"{what}: with --output, the store", before, patching.contents(store))
+
+
+def make_two(store):
+    make_run(store / "power_audit_r", "r")
+    make_run(store / "power_audit_x", "x", parts=("raw", "agg"))
+
+
+def no_locks(root, checks):
+    store = root / "store"
+    make_two(store)
+    for number in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):
+        refused_in_place(root, store, checks, errno.errorcode[number], "its file system has no locks",
+                         program=patching.DYNAMIC, environment=failing("flock", number, store))
+    done = backfill(store, "--list", "patched,failed")
+    same(checks, "with locks it is done", {f"{store}/power_audit_r/agg_r.json": ""}, listed(done))
+    done = backfill(store, "--list", "unchanged,not_writable", program=patching.DYNAMIC,
+                    environment=failing("flock", errno.ENOLCK, store))
+    same(checks, "what is done is unchanged without locks", {f"{store}/power_audit_r/agg_r.json": ""},
+         listed(done))
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+@contextlib.contextmanager
+def web_mount(remote, mount):
+    """A folder, served as WebDAV and mounted by rclone; None where that cannot be had."""
+    if shutil.which("rclone") is None or not os.access("/dev/fuse", os.W_OK):
+        yield None
+        return
+    mount.mkdir()
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    port = free_port()
+    serving = subprocess.Popen(["rclone", "serve", "webdav", remote, "--addr", f"127.0.0.1:{port}"],
+                               **quiet)
+    mounting = subprocess.Popen(["rclone", "mount", ":webdav:", mount, "--webdav-url",
+                                 f"http://127.0.0.1:{port}", "--vfs-cache-mode", "writes",
+                                 "--cache-dir", mount.parent / "cache"], **quiet)
+    try:
+        for _ in range(100):
+            if os.path.ismount(mount) or mounting.poll() is not None:
+                break
+            time.sleep(0.1)
+        yield mount if os.path.ismount(mount) else None
+    finally:
+        mounting.terminate()
+        mounting.wait(timeout=30)
+        serving.terminate()
+        serving.wait(timeout=30)
+
+
+def web_folders(root, checks):
+    make_two(root / "remote" / "store")
+    with web_mount(root / "remote", root / "mount") as mount:
+        if mount is None:
+            print("skipped: a mount of a web folder, which needs rclone and FUSE")
+            return
+        refused_in_place(root, mount / "store", checks, "rclone",
+                         "it is on a mount of rclone, which has no atomic renames")
+
+
 CASES = (lists, unknown_outcomes, dry_runs_are_sorted, first_names, remedies,
          shards_of_a_scheduler, runs_by_path,
-         no_store_is_listed, lines_of_lists, parts_of_lists)
+         no_store_is_listed, lines_of_lists, parts_of_lists, no_locks, web_folders)
 
 
 def main(names):

@@ -103,6 +103,7 @@ enum class Reason {
   pairing_ambiguous,
   timezone_ambiguous,
   aggregate_in_archive,
+  replacement_unsafe,
   archive_unreadable,
   folder_unreadable,
   input_unreadable,
