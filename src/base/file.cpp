@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -78,9 +79,15 @@ void write_all(int fd, std::string_view bytes, const std::string& path) {
   }
 }
 
-// Never is a name without a file meanwhile.
+// Neither name is ever without a file.
 bool trade_names(const std::string& a, const std::string& b) {
   return renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
+}
+
+// That the file system, the kernel, or what filters its calls, cannot trade names.
+bool is_refusal_to_trade(int errno_value) {
+  constexpr int kRefusals[] = {EINVAL, ENOSYS, EOPNOTSUPP, EPERM};
+  return std::ranges::find(kRefusals, errno_value) != std::end(kRefusals);
 }
 
 // ---- Paths
@@ -537,7 +544,7 @@ void PendingFile::commit_over(std::string_view expected) {
     throw FileChanged(path_);
   }
   if (!trade_names(temporary_, target_)) {
-    if (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP) return commit();
+    if (is_refusal_to_trade(errno)) return commit();
     const FileError error(path_, "replace", errno);
     discard();
     throw error;

@@ -128,7 +128,7 @@ bool is_below_any(const std::vector<std::string>& folders, const std::string& pa
   });
 }
 
-// That `path` leads to where nothing of this publication is written; empty: it does not.
+// That `path` leads out of the folder in which all must lie; empty: it does not.
 std::string way_out(const Publication& publication, const std::string& path) {
   if (publication.root.empty()) return {};
   const std::string target = resolve_what_is_there(path);

@@ -194,10 +194,11 @@ def without_trading_names(root, checks):
     for name in SCENARIOS:
         ground = Ground(root, name)
         wanted = patching.contents(ground.folder)
-        done = ground.run(FAULT_CALL="renameat2", FAULT_ERRNO=str(errno.EINVAL))
-        faults = [] if done.returncode == 0 else [done.stderr.decode()]
-        if patching.contents(ground.folder) != wanted:
-            faults.append(f"{patching.contents(ground.folder)}")
+        faults = []
+        for number in (errno.EINVAL, errno.ENOSYS, errno.EPERM):
+            done = ground.run(FAULT_CALL="renameat2", FAULT_ERRNO=str(number))
+            if done.returncode != 0 or patching.contents(ground.folder) != wanted:
+                faults.append(f"{number}: {done.stderr.decode()} {patching.contents(ground.folder)}")
         checks.add(f"{name}: where names cannot be traded", faults)
 
 

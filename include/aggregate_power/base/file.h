@@ -41,8 +41,7 @@ class FileError : public std::system_error {
   std::string text_;
 };
 
-// A file was not, or did not stay, what its replacement was made of: "agg.json: was changed while
-// it was worked on".
+// A file is not what its replacement was made of: "agg.json: was changed while it was worked on".
 class FileChanged : public FileError {
  public:
   explicit FileChanged(const std::string& path);
@@ -112,7 +111,7 @@ bool is_same_file(const std::string& a, const std::string& b);
 // replace. The last component need not exist. Throws FileError (a loop of links, a missing folder).
 std::string resolve_links(const std::string& path);
 
-// The same for any path: of what is not there, or cannot be resolved, the names are kept.
+// The same for any path: names that are not there, or cannot be resolved, are kept as they are.
 std::string resolve_what_is_there(const std::string& path);
 
 // Whether one path is the other, or lies below it. Both are as resolve_what_is_there() gives them.

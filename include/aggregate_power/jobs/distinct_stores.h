@@ -11,8 +11,8 @@ struct StorePath {
   std::string real;  // where that leads
 };
 
-// In their order, without those that are another one by a second name or that another one's walk
-// comes by. All of them exist. Throws FileError.
+// In their order, without second names of a store and without stores that the walk of an outer one
+// comes by. Throws FileError for one that is not there.
 std::vector<StorePath> distinct_stores(const std::vector<std::string>& names);
 
 }  // namespace aggregate_power

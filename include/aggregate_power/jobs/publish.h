@@ -24,7 +24,7 @@ struct Publication {
   // When one of the two cannot be written, the other is left alone, or put back as it was, instead
   // of being told.
   bool only_together = false;
-  // Nothing is written outside of this folder, where links lead; empty: anywhere.
+  // Both must lie in this folder, links followed; empty: they may be anywhere.
   std::string root = {};
   // Whether the edits claim a valid measurement. Such an aggregate is never on disk before its
   // audit record: the record is put in place first. Any other goes the other way round.
@@ -71,8 +71,8 @@ struct Published : WritingFaults {
 // any failure the aggregate has its old bytes, or says nothing that is not audited.
 //
 // Whatever others write to the aggregate without that lock, up to the instant in which it is
-// replaced, stays: then it is read again and patched as it is now. In the end input_changed is the
-// reason if that happens again and again. An audit record that was put in place for a claim that
+// replaced, stays: then it is read again and patched as it is now. After ten tries input_changed is
+// the reason. An audit record that was put in place for a claim that
 // did not come is replaced by one that says so, or put back as it was (only_together).
 Published publish(const Publication& publication);
 
