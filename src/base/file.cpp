@@ -187,16 +187,6 @@ std::string temporary_beside(const std::string& target) {
               '.' + name + '.' + random_letters(target) + std::string(kTemporaryEnd));
 }
 
-bool is_temporary(std::string_view name) {
-  if (name.size() < kAroundName || !name.starts_with('.') || !name.ends_with(kTemporaryEnd)) {
-    return false;
-  }
-  name.remove_suffix(kTemporaryEnd.size());
-  const std::string_view letters = name.substr(name.size() - kRandomSize);
-  return letters.find_first_not_of(kLetters) == std::string_view::npos &&
-         name[name.size() - kRandomSize - 1] == '.';
-}
-
 // File systems without owners and modes refuse to set them even to what they are, so only what
 // differs is set.
 void keep_owner(int fd, const struct stat& kept, const std::string& path) {
@@ -236,7 +226,7 @@ void remove_stale_in(const std::string& folder) {
   const std::unique_ptr<DIR, int (*)(DIR*)> listing(opendir(folder.c_str()), &closedir);
   if (!listing) return;
   while (const dirent* entry = readdir(listing.get())) {
-    if (is_temporary(entry->d_name)) remove_if_stale(join(folder, entry->d_name));
+    if (is_temporary_name(entry->d_name)) remove_if_stale(join(folder, entry->d_name));
   }
 }
 
@@ -631,6 +621,16 @@ std::string folder_behind(const std::string& path) noexcept {
   } catch (const FileError&) {
     return path;
   }
+}
+
+bool is_temporary_name(std::string_view name) {
+  if (name.size() < kAroundName || !name.starts_with('.') || !name.ends_with(kTemporaryEnd)) {
+    return false;
+  }
+  name.remove_suffix(kTemporaryEnd.size());
+  const std::string_view letters = name.substr(name.size() - kRandomSize);
+  return letters.find_first_not_of(kLetters) == std::string_view::npos &&
+         name[name.size() - kRandomSize - 1] == '.';
 }
 
 void remove_stale_temporaries(const std::string& target) noexcept {

@@ -248,6 +248,10 @@ class Backfiller {
       add_fault(place, {}, Reason::folder_unreadable, what);
     };
     visitor.folder_link = [this] { ledger_.add_folder_link(); };
+    visitor.temporary = [this](const Place& place) {
+      const bool is_written_to = !request_.dry_run && request_.revision.output.empty();
+      if (is_written_to) remove_stale_temporaries(place.path);
+    };
     return visitor;
   }
 

@@ -104,6 +104,7 @@ class Walk {
       has_agentic |= entry.name.starts_with("agentic_");
       switch (entry.kind) {
         case TreeEntry::Kind::file:
+          visit_temporary(folder, entry.name);
           has_aggregate |= (is_agentic && visit_agentic_file(folder, artifact, entry.name)) ||
                            visit_file(folder, artifact, is_package, entry.name);
           break;
@@ -131,6 +132,7 @@ class Walk {
     bool has_aggregate = false;
     list(*folder, [&](const TreeEntry& entry) {
       const bool is_file = entry.kind == TreeEntry::Kind::file;
+      if (is_file) visit_temporary(folder, entry.name);
       has_aggregate |= is_file && visit_agentic_file(folder, artifact, entry.name);
     });
     if (has_aggregate) return;
@@ -182,6 +184,12 @@ class Walk {
       visitor_.piece(PieceKind::benchmark_result, plain_stem(name), place);
     }
     return false;
+  }
+
+  void visit_temporary(const Folder& folder, const std::string& name) {
+    if (!folder->tree->is_archive() && is_temporary_name(name)) {
+      visitor_.temporary(child(folder, name));
+    }
   }
 
   void visit_archive(const Place& archive, const std::string& name) {

@@ -3,6 +3,7 @@
 
 usage: tests/backfill/cases_test.py   with $AGGREGATE_POWER
 """
+import fcntl
 import gzip
 import json
 import os
@@ -325,6 +326,23 @@ def links_out_of_the_output(root, checks):
     same(checks, "a folder in it", ["patched"], [line["outcome"] for line in found["r"]])
     same(checks, "what is there", ["agg_r.json", "power_validation_r.json"],
          sorted(path.name for path in (output / "deeper").iterdir()))
+
+
+def temporaries_where_all_is_done(root, checks):
+    """What a killed run left goes though there is nothing to write; what a living one holds stays."""
+    store = root / "store"
+    make_run(store / "power_audit_r", "r")
+    program("backfill", store)
+    stale = put(store / "power_audit_r" / ".agg_r.json.abcdefgh.aggregate-power.tmp", "{")
+    for options in (("--dry-run",), ("--output", root / "out")):
+        program("backfill", store, *options)
+        same(checks, f"a temporary, with {options[0]}", True, stale.exists())
+    with open(stale) as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        program("backfill", store)
+        same(checks, "a temporary of a living run", True, stale.exists())
+    _, found = outcomes(store, report=root / "report.jsonl")
+    same(checks, "a temporary of a killed run", ({"r": ["unchanged"]}, False), (found, stale.exists()))
 
 
 def required_power(root, checks):
@@ -804,10 +822,10 @@ def names_that_say_otherwise(root, checks):
 CASES = (several_runs_in_one_artifact, a_far_result_that_does_not_fit, a_monitor_that_died,
          telemetry_that_expands_to_nothing, a_result_that_is_anothers, output_in_the_store, stores_named_by_dots,
          stores_that_overlap, empty_names, few_descriptors, no_room_for_the_list, a_record_that_is_a_link_to_an_input,
-         links_out_of_the_store, links_out_of_the_output, required_power, the_offsets_that_remain, a_longer_gap,
-         an_agentic_run, a_package, loads_of_agents, a_damaged_neighbour, records_that_cannot_be_read,
-         aggregates_in_each_place, two_packages, packages_by_their_place, links_to_results, an_output_that_is_a_file,
-         an_output_of_links, names_that_say_otherwise)
+         links_out_of_the_store, links_out_of_the_output, temporaries_where_all_is_done, required_power,
+         the_offsets_that_remain, a_longer_gap, an_agentic_run, a_package, loads_of_agents, a_damaged_neighbour,
+         records_that_cannot_be_read, aggregates_in_each_place, two_packages, packages_by_their_place,
+         links_to_results, an_output_that_is_a_file, an_output_of_links, names_that_say_otherwise)
 
 
 def main():

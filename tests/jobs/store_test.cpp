@@ -26,6 +26,7 @@ struct Walked {
   Lines pieces;  // "KIND NAME PATH", sorted
   Lines archives;
   Lines faults;
+  Lines temporaries;
   int folder_links = 0;
   std::map<std::string, StoredRun> by_name;
 };
@@ -54,8 +55,11 @@ Walked walk(const Folder& folder) {
     walked.faults.push_back(place.below);
   };
   visitor.folder_link = [&] { ++walked.folder_links; };
+  visitor.temporary = [&](const Place& place) { walked.temporaries.push_back(place.below); };
   walk_store(*find_store(folder.path(), ""), visitor);
-  for (Lines* lines : {&walked.runs, &walked.pieces, &walked.archives}) std::ranges::sort(*lines);
+  for (Lines* lines : {&walked.runs, &walked.pieces, &walked.archives, &walked.temporaries}) {
+    std::ranges::sort(*lines);
+  }
   return walked;
 }
 
@@ -131,6 +135,16 @@ TEST(WalkStore, TakesForPiecesWhatCanBeOne) {
   EXPECT_EQ(walked.pieces, (Lines{"result x raw/x.json", "result y raw/y.json.zst",
                                   "telemetry x gpu_metrics_x/gpu_metrics.csv.gz"}));
   EXPECT_TRUE(walked.runs.empty());
+}
+
+TEST(WalkStore, ComesByTemporaries) {
+  const Folder folder;
+  make(folder, "power_audit_x/.agg_x.json.abcdefgh.aggregate-power.tmp");
+  make(folder, "agentic_y/.y.json.abcdefgh.aggregate-power.tmp");
+  make(folder, "power_audit_x/.agg_x.json.tmp");
+  EXPECT_EQ(walk(folder).temporaries,
+            (Lines{"agentic_y/.y.json.abcdefgh.aggregate-power.tmp",
+                   "power_audit_x/.agg_x.json.abcdefgh.aggregate-power.tmp"}));
 }
 
 TEST(WalkStore, LeavesArchivesForLaterAndFollowsNoLinks) {

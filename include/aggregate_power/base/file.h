@@ -231,6 +231,9 @@ std::string folder_behind(const std::string& path) noexcept;
 // alone. Throws FileError as PendingFile does.
 void replace_file(const std::string& path, std::string_view bytes);
 
+// Whether a file is called as a PendingFile's temporary.
+bool is_temporary_name(std::string_view name);
+
 // Removes the temporaries that killed runs left beside `target`, whichever file they were for (the
 // name's pattern, and no living writer). Folders that were looked through lately are passed over.
 // Never throws: tidying is not worth a failure.

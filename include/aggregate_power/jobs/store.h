@@ -40,6 +40,8 @@ struct StoreVisitor {
   // A folder that cannot be read.
   std::function<void(const Place&, const std::string& what)> fault;
   std::function<void()> folder_link;  // not followed
+  // A file on disk that a writer left, or is about to put in place.
+  std::function<void(const Place&)> temporary;
 };
 
 // A store as it was named: a folder or an archive. Nothing when it is neither.
