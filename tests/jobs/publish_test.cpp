@@ -503,7 +503,7 @@ TEST(Publish, WritesNothingOutsideOfItsRoot) {
                 is_aggregate ? "aggregate_result_unwritable (" + fault + ")" : "")
           << how;
       EXPECT_EQ(faults.sidecar_fault, is_aggregate ? "" : fault) << how;
-      EXPECT_TRUE(faults.denied) << how;
+      EXPECT_TRUE(faults.leads_out) << how;
     }
     EXPECT_EQ(bytes_of(folder / "precious"), "x") << how;
     EXPECT_EQ(bytes_of(folder / "agg.json"), kOld) << how;
