@@ -67,7 +67,7 @@ std::string lock_wait_text(const std::string& path, std::optional<pid_t> holder)
 }
 
 void wait_for_lock(int fd, const std::string& path) {
-  // Asked again and again: a thread that sleeps in flock() itself cannot be told to give up.
+  // Asked again and again: a thread that sleeps in flock() itself cannot be asked to give up.
   const Clock::time_point start = Clock::now();
   bool is_told = false;
   auto pause = kFirstPause;

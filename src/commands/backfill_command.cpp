@@ -155,12 +155,13 @@ int run(const Texts& texts) {
   };
   BackfillResult result;
   try {
+    Backfill work(request, watcher);
     const StopSignals stop_signals;
     const WatchLocks watch([&](const std::string& path, std::optional<pid_t> holder) {
       const std::lock_guard guard(mutex);
       line.say(one_line(lock_wait_text(path, holder)));
     });
-    result = backfill(request, watcher);
+    result = work.run();
   } catch (const FileError& error) {  // not for wrong use
     line.say(fmt::format("error: {}", error.what()));
     return interrupting_signal() != 0 ? status_of(interrupting_signal()) : 1;

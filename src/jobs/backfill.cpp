@@ -49,9 +49,11 @@ constexpr std::uint8_t kFound = 6;    // its aggregate, which is worked on if it
 constexpr std::string_view kLayoutLetters = "pbfma";
 constexpr const char* kOfArtifact = "artifact";  // seen: not a run, but what it lies in
 
-class Backfiller {
+}  // namespace
+
+class Backfill::Work {
  public:
-  Backfiller(const BackfillRequest& request, const BackfillWatcher& watcher)
+  Work(const BackfillRequest& request, const BackfillWatcher& watcher)
       : request_(request),
         watcher_(watcher),
         options_(request.revision),
@@ -284,6 +286,7 @@ class Backfiller {
   // The second round: pieces from anywhere in the store.
   void push_those_that_wait() {
     index_.for_each_name([&](const std::string& name, const std::vector<IndexEntry>& entries) {
+      throw_if_interrupted();
       Namesakes found;
       for (const IndexEntry& entry : entries) {
         found.runs += entry.kind == kSeen;
@@ -555,8 +558,6 @@ class Backfiller {
   std::exception_ptr fault_;
 };
 
-}  // namespace
-
 std::uint64_t BackfillCounts::done() const {
   std::uint64_t sum = 0;
   for (const std::uint64_t count : outcomes) sum += count;
@@ -570,8 +571,11 @@ void RunsOfReason::add(const std::string& name) {
   if (first_names.size() > kMostNames) first_names.erase(std::prev(first_names.end()));
 }
 
-BackfillResult backfill(const BackfillRequest& request, const BackfillWatcher& watcher) {
-  return Backfiller(request, watcher).run();
-}
+Backfill::Backfill(const BackfillRequest& request, const BackfillWatcher& watcher)
+    : work_(std::make_unique<Work>(request, watcher)) {}
+
+Backfill::~Backfill() = default;
+
+BackfillResult Backfill::run() { return work_->run(); }
 
 }  // namespace aggregate_power

@@ -253,7 +253,7 @@ def no_store_is_listed(root, checks):
 
 
 def lines_of_lists(root, checks):
-    """However a line is written; what leads to no run is told, and counted."""
+    """However a line is written; what leads to no run is reported, and counted."""
     store, other = root / "store", root / "other"
     make_run(store / "power_audit_a", "a")
     make_run(store / "power_audit_b", "b")
@@ -288,7 +288,7 @@ def lines_of_lists(root, checks):
         done = with_runs(store, [line], other, "--output", root / "output", cwd=root)
         same(checks, f"the line {line!r} leads to no run", (1, ["run_not_found"]),
              (done.returncode, list(listed(done).values())))
-        checks.add(f"the line {line!r} is told", [] if b": failed: run_not_found (" in done.stderr
+        checks.add(f"the line {line!r} is reported", [] if b": failed: run_not_found (" in done.stderr
                    else [done.stderr])
     report = root / "report.jsonl"
     done = with_runs(store, [str(agg), "a", "store/power_audit_a/agg_a.json", "b", "b", bad[0], bad[0]],
@@ -307,7 +307,7 @@ def lines_of_lists(root, checks):
 
 
 def parts_of_lists(root, checks):
-    """--shard and --only choose among the runs that are listed; no line is told twice or never."""
+    """--shard and --only choose among the runs that are listed; no line is reported twice or never."""
     store = root / "store"
     names = [f"r{i}" for i in range(12)]
     for name in names:

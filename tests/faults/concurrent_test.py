@@ -328,7 +328,7 @@ def long_waits(folder, checks, _):
             faults.append(f"after {seconds} s: status {process.returncode}, {err!r}")
         if not claims((folder / AGGREGATE).read_bytes()):
             faults.append(f"after {seconds} s: the aggregate was not patched")
-    checks.add("long waits for a lock are told", faults, 2)
+    checks.add("long waits for a lock are reported", faults, 2)
 
 
 def main(rounds):

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -72,10 +73,25 @@ struct BackfillResult {
   SortedTexts lines;
 };
 
-// Throws Error for wrong use (a store that is not there) and FileError when the report or the list
-// of what was found cannot be written. What is wrong with a run is counted and told. After a signal
-// (base/interruption.h) no run is begun, those under way are put in place or dropped, and the
-// counts are those of what was done.
-BackfillResult backfill(const BackfillRequest& request, const BackfillWatcher& watcher);
+class Backfill {
+ public:
+  // Looks at the stores, the output and the list of runs, which is read to its end. `request` and
+  // `watcher` must live on. Throws Error for wrong use (a store that is not there), FileError when
+  // the report cannot be opened.
+  Backfill(const BackfillRequest& request, const BackfillWatcher& watcher);
+  ~Backfill();
+  Backfill(const Backfill&) = delete;
+  Backfill& operator=(const Backfill&) = delete;
+
+  // Does the work; to be called once. What is wrong with a run is counted and reported. After a
+  // signal (base/interruption.h) no run is begun, those under way are put in place or dropped, and
+  // the counts are those of what was done. Throws FileError when the report cannot be written,
+  // Error when the list of what was found cannot.
+  BackfillResult run();
+
+ private:
+  class Work;
+  std::unique_ptr<Work> work_;
+};
 
 }  // namespace aggregate_power
