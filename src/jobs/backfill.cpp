@@ -122,8 +122,8 @@ class Backfill::Work {
   void take_listed_paths() {
     list_->for_each_path([&](const std::string& path, const Place* store) {
       throw_if_interrupted();
-      if (store == nullptr) return add_unfound(path, "is not below any of the stores");
-      follow(path, push(), [&](const StoreVisitor& visitor) {
+      if (store == nullptr) return add_unfound(path, path, "is not below any of the stores");
+      follow(path, path, push(), [&](const StoreVisitor& visitor) {
         walk_store(*store, visitor, route_to(path, *store));
       });
     });
@@ -134,10 +134,10 @@ class Backfill::Work {
     return path.substr(std::min(path.find_first_not_of('/'), path.size()));
   }
 
-  // Walks the way to one aggregate, and says so when it is not there.
+  // Walks the way to one aggregate. When it is not there the shard of `key` says so.
   template <typename WalkTheWay>
-  void follow(const std::string& path, const std::function<void(Task)>& take,
-              const WalkTheWay& walk_the_way) {
+  void follow(const std::string& path, const std::string& key,
+              const std::function<void(Task)>& take, const WalkTheWay& walk_the_way) {
     bool is_found = false;
     StoreVisitor visitor;
     visitor.run = [&](const StoredRun& run) {
@@ -156,11 +156,11 @@ class Backfill::Work {
     visitor.fault = [](const Place&, const std::string&) {};
     visitor.folder_link = [] {};
     walk_the_way(visitor);
-    if (!is_found) add_unfound(path, "there is no such aggregate");
+    if (!is_found) add_unfound(path, key, "there is no such aggregate");
   }
 
-  void add_unfound(const std::string& line, const std::string& why) {
-    if (is_in_shard(line)) add_failure(line, Reason::run_not_found, line + ": " + why);
+  void add_unfound(const std::string& line, const std::string& key, const std::string& why) {
+    if (is_in_shard(key)) add_failure(line, Reason::run_not_found, line + ": " + why);
   }
 
   // What was written must not be found as if it had been there.
@@ -310,7 +310,7 @@ class Backfill::Work {
       const bool is_known = has(kSeen, {}) || (!list_ && has(kSeen, kOfArtifact));
       if (is_known || (list_ && !is_listed) || !is_ours(name, name)) return;
       const bool is_bare = push_bare(name, entries);
-      if (is_listed && !is_bare) add_unfound(name, "there is no such run");
+      if (is_listed && !is_bare) add_unfound(name, name, "there is no such run");
     });
   }
 
@@ -393,7 +393,8 @@ class Backfill::Work {
       if (task.only_path.empty()) {
         walk_archive(archive, task.artifact, visitor_for(take));
       } else {
-        follow(task.only_path, take, [&](const StoreVisitor& visitor) {
+        const std::string& key = task.artifact.empty() ? task.only_path : task.artifact;
+        follow(task.only_path, key, take, [&](const StoreVisitor& visitor) {
           walk_archive(archive, task.artifact, visitor, route_to(task.only_path, archive));
         });
       }

@@ -312,7 +312,13 @@ def parts_of_lists(root, checks):
     names = [f"r{i}" for i in range(12)]
     for name in names:
         make_run(store / f"power_audit_{name}", name)
-    missing = [f"{store}/none/agg_{i}.json" for i in range(6)] + ["nobody", "noone"]
+    make_run(root / "packed", "packed")
+    for i in range(6):
+        zip_of(store / f"power_audit_z{i}.zip", root / "packed")
+        zip_of(store / f"z{i}.zip", root / "packed")
+    missing = [f"{store}/{folder}{i}{end}/agg_x.json" for i in range(6)
+               for folder, end in (("none", ""), ("power_audit_z", ".zip"), ("z", ".zip"))]
+    missing += ["nobody", "noone"]
     for kind, lines in (("paths", [f"{store}/power_audit_{name}/agg_{name}.json" for name in names[:8]]),
                         ("names", names[:8])):
         whole = listed(with_runs(store, lines + missing))
