@@ -87,7 +87,8 @@ class Publishing {
   Publishing(Publishing&&) noexcept;
   Publishing& operator=(Publishing&&) noexcept;
 
-  // Takes the lock. False: someone else has it, and with `wait` that cannot be.
+  // Takes the lock. False: someone else has it, and with `wait` that cannot be; then it throws
+  // Interrupted after a signal.
   bool lock(bool wait);
   // Writes the temporaries.
   void prepare();
