@@ -165,8 +165,7 @@ void note_writing_faults(Revision& revision, const WritingFaults& found) {
   const bool is_denied = std::ranges::any_of(faults.entries(), [](const Reasons::Entry& fault) {
     return fault.obstacle == Obstacle::denied || fault.obstacle == Obstacle::read_only;
   });
-  revision.outcome =
-      is_denied || found.leads_out ? Outcome::not_writable : Outcome::failed;
+  revision.outcome = is_denied || found.leads_out ? Outcome::not_writable : Outcome::failed;
   revision.valid = false;
   revision.reasons.add(faults);
 }

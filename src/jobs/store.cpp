@@ -96,7 +96,8 @@ class Walk {
       return visit_agentic(folder, artifact);
     }
     const Audit audit = audit_of(*folder, artifact);
-    const auto [is_package, is_agentic] = audit;
+    const bool is_package = audit.is_package;
+    const bool is_agentic = audit.is_agentic;
     bool has_aggregate = false;
     bool has_agentic = false;
     list(*folder, [&](const TreeEntry& entry) {

@@ -74,8 +74,7 @@ TEST(ZoneWitnesses, AreTwoOrNone) {
   EXPECT_EQ(decided(kEdges, {}),
             "none: one witness alone, edges, speaks for +00:00; this is not excluded: "
             "not_in_recording");
-  EXPECT_EQ(decided(kEdges, consensus({"UTC"})),
-            "+00:00 two_witnesses: edges, consensus");
+  EXPECT_EQ(decided(kEdges, consensus({"UTC"})), "+00:00 two_witnesses: edges, consensus");
   EXPECT_EQ(decided(kEdges, written(kLast + 20)), "+00:00 two_witnesses: edges, file_time");
 }
 
@@ -159,8 +158,7 @@ TEST(ZoneWitnesses, NeedClocksThatAgree) {
 TEST(ZoneWitnesses, DoNotHelpWhereTheClockIsInDoubt) {
   ZoneFinding finding = finding_of({candidate(0, Standing::fits)}, false);
   finding.candidates[0].doubt = "the recording's clock goes back";
-  EXPECT_EQ(decided(finding, consensus({"UTC"})),
-            "none: the recording's clock goes back");
+  EXPECT_EQ(decided(finding, consensus({"UTC"})), "none: the recording's clock goes back");
 }
 
 }  // namespace

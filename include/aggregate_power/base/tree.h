@@ -30,7 +30,7 @@ class Tree {
                     const std::function<void(const TreeEntry&)>& entry) const = 0;
   // Of a regular file (links followed); nothing for anything else.
   virtual std::optional<FileFacts> find_file(const std::string& path) const = 0;
-  // When the file's content was last written, as far as that can be told; nothing for anything else.
+  // When the file's content was last written, as far as that can be told.
   virtual std::optional<std::int64_t> written_ns(const std::string& path) const = 0;
   virtual bool has_folder(const std::string& path) const = 0;
   virtual bool is_link(const std::string& path) const = 0;

@@ -24,8 +24,8 @@ struct Artifact {
 
 Artifact artifact_of(std::string_view name);
 
-// The label of the runner in a run's name, "..._concN_RUNNER" with "_recipe-<16 hex>" perhaps behind
-// it; empty where there is none.
+// The label of the runner in a run's name, "..._concN_RUNNER", perhaps with "_recipe-<16 hex>"
+// after it; empty where there is none.
 std::string_view recorder_label(std::string_view name);
 
 // Of a result of several nodes: "..._gpus_16", "..._gpus_16_ctx_8_gen_8".
