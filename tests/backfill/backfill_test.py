@@ -690,7 +690,7 @@ def kills(ground, checks, count):
 
 def start(*words, program=None, environment=None, **options):
     """A backfill that goes on by itself."""
-    return subprocess.Popen([program or patching.PROGRAM, "backfill", *map(str, words)],
+    return subprocess.Popen([program or patching.PROGRAM, "backfill", *map(str, words), *judging.BY_EDGES],
                             env=patching.ENVIRONMENT | (environment or {}),
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, **options)
@@ -854,7 +854,7 @@ def interrupted_without_readers(ground, checks):
     checks.add("a signal that the caller ignores is ignored", faults)
 
     # Nothing is under way yet.
-    process = subprocess.Popen([patching.PROGRAM, "backfill", str(store), "--runs", "-"],
+    process = subprocess.Popen([patching.PROGRAM, "backfill", str(store), "--runs", "-", *judging.BY_EDGES],
                                env=patching.ENVIRONMENT, stdin=subprocess.PIPE,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(0.3)
@@ -1138,7 +1138,7 @@ def on_terminal(words, program=patching.PROGRAM, environment=None, interrupt=Fal
     """
     main, side = os.openpty()
     seen = bytearray()
-    process = subprocess.Popen([program, "backfill", *map(str, words)],
+    process = subprocess.Popen([program, "backfill", *map(str, words), *judging.BY_EDGES],
                                env=patching.ENVIRONMENT | {"TERM": "xterm"} | (environment or {}),
                                stderr=side, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     os.close(side)
@@ -1157,7 +1157,7 @@ def terminal(ground, checks):
     """On a terminal a progress line that is gone at the end; else none."""
     store = ground.file("quiet")
     build_store(store, 400, ground.seed + 9, [], archives=False)
-    status, seen = on_terminal([store, "--jobs", "1", *judging.BY_EDGES])
+    status, seen = on_terminal([store, "--jobs", "1"])
     faults = [] if status == 0 else [f"exit status {status}"]
     if left := judging.screen(bytes(seen)):
         faults.append(f"left on the screen: {left}")

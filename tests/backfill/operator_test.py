@@ -178,7 +178,7 @@ def listed(done):
 def with_runs(store, lines, *options, **more):
     """A dry run of the runs on a list, given on standard input."""
     return subprocess.run([patching.PROGRAM, "backfill", *([store] if store else []), "--dry-run",
-                           "--list", EVERY, "--runs", "-", *options], env=patching.ENVIRONMENT,
+                           "--list", EVERY, "--runs", "-", *judging.BY_EDGES, *options], env=patching.ENVIRONMENT,
                           input=b"".join(os.fsencode(line) + b"\n" for line in lines),
                           capture_output=True, timeout=120, **more)
 

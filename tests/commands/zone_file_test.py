@@ -256,13 +256,13 @@ def backfill(folder, *options):
 
 
 def test_backfill(folder):
-    """A load between idle times shows its zone, but a zone file that is there must be right."""
+    """A load between idle times is a witness of its zone, but a zone file that is there must be right."""
     step = "timestamp,gpu,power_w\n" + "".join(
         f"{naive(second)},0,{500 if 0 <= second <= 40 else 100}\n" for second in range(-60, 101))
     folder.write("store/r/gpu_metrics.csv", step)
     folder.write("store/r/r.json", json.dumps(RUN | {"benchmark_end_time_unix": START + 40, "duration": 40}))
     folder.write("store/r/agg_r.json", '{"tp": 1}')
-    same(("patched", [], ""), backfill(folder), folder.err)
+    same(("patched", [], ""), backfill(folder, "--timezone", "evidence"), folder.err)
     folder.write(f"store/r/{CONTEXT}", "{}")
     fault = f"store/r/{CONTEXT}: it has no 'timestamp_timezone'"
     same(("not_valid", ["telemetry_file_unreadable"], f"telemetry_file_unreadable ({fault})"), backfill(folder))

@@ -35,7 +35,16 @@ TEST(RunLineText, HasAllKeysInOrder) {
       "{\"run\":\"x\",\"layout\":\"bmk\",\"aggregate\":\"s/agg_x.json\",\"telemetry\":\"s/"
       "gpu_metrics.csv\",\"benchmark\":\"s/x.json\",\"outcome\":\"patched\",\"reasons\":["
       "\"sampling_gap_exceeded\"],\"metrics\":{\"avg_power_w\":500.25},\"timezone\":\"+02:00\","
-      "\"seconds\":0.5,\"details\":null}\n");
+      "\"seconds\":0.5,\"details\":null,\"zone\":null}\n");
+  line.zone = RunZone{.recorder = "b200-0",
+                      .level = "two_witnesses",
+                      .witnesses = {"edges", "consensus"},
+                      .recorder_timezone = "+02:00",
+                      .contradicts = false};
+  const std::string zone =
+      "\"zone\":{\"recorder\":\"b200-0\",\"level\":\"two_witnesses\",\"witnesses\":[\"edges\","
+      "\"consensus\"],\"recorder_timezone\":\"+02:00\",\"contradicts\":false}}\n";
+  EXPECT_TRUE(run_line_text(line).ends_with(zone)) << run_line_text(line);
 }
 
 TEST(RunLineText, EscapesBytesThatAreNoText) {
