@@ -49,6 +49,7 @@ Reasons missing_columns(const Columns& columns, int version) {
 // The energy snapshots beside a recording.
 struct Snapshots {
   std::string unavailable;  // why they cannot be compared
+  bool could_not_read = false;
   EnergySnapshot start;
   EnergySnapshot end;
 };
@@ -78,6 +79,9 @@ std::optional<Snapshots> read_snapshots(const Recording& recording) {
     }
     read("start", std::move(start), snapshots.start);
     read("end", std::move(end), snapshots.end);
+  } catch (const FileError&) {
+    snapshots.unavailable = "cross_check_error";
+    snapshots.could_not_read = true;
   } catch (const std::exception&) {
     snapshots.unavailable = "cross_check_error";
   }
@@ -108,6 +112,7 @@ class Measurer {
            const std::optional<Benchmark>& benchmark)
       : request_(request), recording_(recording), benchmark_(benchmark) {
     if (request.with_snapshots) snapshots_ = read_snapshots(recording);
+    result_.could_not_read = snapshots_ && snapshots_->could_not_read;
   }
 
   Measurement measure() {
