@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -137,6 +138,22 @@ std::string way_out(const Publication& publication, const std::string& path) {
                      target);
 }
 
+// That `path` is a link to a file that is not what it is the name of: another run's aggregate, or
+// no audit record; empty: it is not.
+std::string stray_link(const Publication& publication, const std::string& path, bool is_record) {
+  std::error_code ignored;
+  if (publication.root.empty() || !std::filesystem::is_symlink(path, ignored)) return {};
+  const std::string target = resolve_what_is_there(path);
+  const auto name_of = [](std::string_view text) { return text.substr(text.rfind('/') + 1); };
+  if (name_of(target) == name_of(path) || !is_regular_file(target)) return {};
+  if (is_record) {
+    const std::string text = read_file(target);
+    const auto has = [&](const char* key) { return text.find(key) != std::string::npos; };
+    if (has("\"power_valid\"") && has("\"computed_from\"")) return {};
+  }
+  return fmt::format("{}: leads to {}, which is another file, and is not written", path, target);
+}
+
 std::ptrdiff_t count_same(const std::vector<std::string>& inputs, const std::string& path) {
   const std::string identity = file_identity(path);
   return std::ranges::count_if(inputs, [&](const std::string& input) {
@@ -195,6 +212,9 @@ void check_sidecar(const Publication& publication, WritingFaults& faults) {
   faults.sidecar_fault = sidecar_conflict(publication);
   if (!faults.sidecar_fault.empty()) return;
   faults.sidecar_fault = way_out(publication, publication.sidecar_path);
+  if (faults.sidecar_fault.empty()) {
+    faults.sidecar_fault = stray_link(publication, publication.sidecar_path, true);
+  }
   faults.leads_out |= !faults.sidecar_fault.empty();
 }
 
@@ -208,6 +228,7 @@ bool check_aggregate(const Publication& publication, WritingFaults& faults) {
   std::string fault = aggregate_conflict(publication);
   if (fault.empty()) {
     fault = way_out(publication, path);
+    if (fault.empty()) fault = stray_link(publication, path, false);
     faults.leads_out |= !fault.empty();
   }
   if (fault.empty()) return true;

@@ -58,7 +58,7 @@ struct WritingFaults {
   Reasons reasons;
   std::string sidecar_fault;  // why the audit record is not on disk; empty: it is
   Obstacle sidecar_obstacle = Obstacle::none;
-  bool leads_out = false;  // one of the two is a link that leads out of the store
+  bool leads_out = false;  // one of the two is a link out of the store, or to another file
 };
 
 struct Published : WritingFaults {
