@@ -168,7 +168,7 @@ Edges::Edges(const PowerCurve& curve, std::size_t most_side_s)
   look_around(falls_);
 }
 
-// A hole is a pause of more than three intervals.
+// A hole is a pause of more than six seconds and three intervals.
 void Edges::find_holes(const std::vector<std::size_t>& filled) {
   constexpr std::size_t kShortestHole_s = 6;
   const std::size_t longest_s = std::max(kShortestHole_s, 3 * interval_s_ + 1);

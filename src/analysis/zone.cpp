@@ -331,10 +331,10 @@ std::string ZoneEvidence::rivals_of(const Placed& best, const std::vector<Placed
   std::string rivals;
   for (const Placed& each : placed) {
     if (&each == &best || each.candidate.standing == Standing::excluded) continue;
-    rivals += fmt::format(", {}", offset_text(each.candidate.offset_s));
+    rivals += fmt::format(", {}", each.candidate.zone().name());
   }
   if (rivals.empty()) return {};
-  return fmt::format("more than one offset is possible: {}{}", offset_text(best.candidate.offset_s),
+  return fmt::format("more than one offset is possible: {}{}", best.candidate.zone().name(),
                      rivals);
 }
 
@@ -395,6 +395,8 @@ ZoneFinding ZoneEvidence::finding() const {
     each.measure(curve, edges);
     each.judge(curve, edges, levels);
     each.candidate.doubt = doubt_about(each);
+    each.candidate.idle_w = each.beside_w();
+    each.candidate.load_w = each.inside.mean_w;
   }
   std::ranges::stable_sort(placed, std::greater(), [](const Placed& each) {
     return std::pair(each.candidate.covers, each.edge_w());
@@ -406,9 +408,6 @@ ZoneFinding ZoneEvidence::finding() const {
                              ? kNoneCovers
                              : why_not(best == placed.end() ? nullptr : &*best, placed, edges);
   if (finding.why_no_edges.empty()) finding.by_edges = best->candidate;
-  const Placed& shown = best == placed.end() ? placed.front() : *best;
-  finding.idle_w = shown.beside_w();
-  finding.load_w = shown.inside.mean_w;
   finding.last_shown_s = last_s_;
   finding.is_flat = !edges.has_clear_edge();
   const auto whole_s = static_cast<std::size_t>(std::llround(window_.duration_s()));

@@ -49,7 +49,8 @@ void ZoneConsensus::add(const ZoneVote& vote) {
     if (is_for(vote, clock_histories()[i])) ++votes_for_[i];
   }
   if (vote.is_stated) {
-    ++stated_;
+    if (stated_starts_unix_s_.size() <= kLeastVotes)
+      stated_starts_unix_s_.insert(vote.start_unix_s);
     return;
   }
   phases_s_.insert(phase_of(vote.start_unix_s));
@@ -57,13 +58,15 @@ void ZoneConsensus::add(const ZoneVote& vote) {
   lowest_load_w_ = std::min(lowest_load_w_, vote.load_w);
 }
 
-// The votes that count for the run: a stated one always does.
-bool ZoneConsensus::has_independent(double start_unix_s, std::size_t stated) const {
-  if (stated >= kLeastVotes) return true;
+// Whether two of the votes are of runs that tell something of this one: stated ones always do.
+bool ZoneConsensus::has_independent(double start_unix_s) const {
   const int own_s = phase_of(start_unix_s);
+  std::set<double> stated = stated_starts_unix_s_;
+  stated.erase(start_unix_s);
+  if (stated.size() >= kLeastVotes) return true;
   for (const int a_s : phases_s_) {
     if (share_a_timer(a_s, own_s)) continue;
-    if (stated + 1 >= kLeastVotes) return true;
+    if (!stated.empty() && phase_of(*stated.begin()) != a_s) return true;
     const auto is_third = [&](int b_s) {
       return !share_a_timer(b_s, own_s) && !share_a_timer(a_s, b_s);
     };
@@ -76,9 +79,7 @@ ZoneAgreement ZoneConsensus::for_run(double start_unix_s,
                                      const std::optional<ZoneVote>& own) const {
   ZoneAgreement agreement;
   const std::size_t others = votes_ - (own ? 1 : 0);
-  const std::size_t stated = stated_ - (own && own->is_stated ? 1 : 0);
-  if (others < kLeastVotes || kMostElsewhere * loads_elsewhere_ > votes_ ||
-      !has_independent(start_unix_s, stated)) {
+  if (kMostElsewhere * loads_elsewhere_ > votes_ || !has_independent(start_unix_s)) {
     return agreement;
   }
   for (std::size_t i = 0; i < votes_for_.size(); ++i) {

@@ -31,7 +31,7 @@ constexpr double kLatestWrite_s = 60;
 constexpr double kEarliestWrite_s = -1;  // clocks of file systems tick coarsely
 
 bool is_same(const ZoneCandidate& a, const ZoneCandidate& b) {
-  return a.offset_s == b.offset_s && a.step.has_value() == b.step.has_value();
+  return a.offset_s == b.offset_s && a.step == b.step;
 }
 
 bool is_written_then(const ZoneCandidate& candidate, double file_unix_s) {
@@ -91,11 +91,13 @@ const ZoneCandidate* candidate_of_file(const ZoneFinding& finding,
 std::string contradiction_of(const ZoneCandidate& best, const ZoneFinding& finding,
                              const Consensus& consensus, const OtherWitnesses& others) {
   const std::string offset = offset_text(best.offset_s);
-  const char* const who = finding.by_edges ? "the load's edges" : "the recorder's other runs";
-  if (!consensus.offset.empty() &&
-      (consensus.candidate == nullptr || !is_same(*consensus.candidate, best))) {
-    return fmt::format("the load's edges say {}, the recorder's other runs {}", offset,
-                       consensus.offset);
+  const bool is_by_consensus =
+      consensus.candidate != nullptr && is_same(*consensus.candidate, best);
+  const char* const who = finding.by_edges  ? "the load's edges"
+                          : is_by_consensus ? "the recorder's other runs"
+                                            : "the file's own time";
+  if (!consensus.offset.empty() && !is_by_consensus) {
+    return fmt::format("{} say {}, the recorder's other runs {}", who, offset, consensus.offset);
   }
   if (!others.file_unix_s) return {};
   const std::string other = other_offset_of_file(finding, best, *others.file_unix_s);
@@ -157,11 +159,12 @@ ZoneDecision decide_zone(const ZoneFinding& finding, Window window, const OtherW
                          bool one_is_enough) {
   const Consensus consensus = consensus_of(finding, window, others.consensus);
   const ZoneCandidate* const file = candidate_of_file(finding, others.file_unix_s);
-  const ZoneCandidate* const best = finding.by_edges      ? &*finding.by_edges
-                                    : consensus.candidate ? consensus.candidate
-                                                          : file;
+  const bool is_settling = consensus.candidate && others.consensus.may_settle;
+  const ZoneCandidate* const best = finding.by_edges ? &*finding.by_edges
+                                    : is_settling    ? consensus.candidate
+                                                     : file;
   if (best == nullptr) {
-    if (consensus.offset.empty()) return none(finding.why_no_edges);
+    if (consensus.offset.empty() || consensus.candidate) return none(finding.why_no_edges);
     return none(
         fmt::format("the recorder's other runs say {}, under which the recording does not "
                     "cover the window",
@@ -171,13 +174,16 @@ ZoneDecision decide_zone(const ZoneFinding& finding, Window window, const OtherW
     return none(std::move(why));
   }
   if (!best->doubt.empty()) return none(best->doubt);
+  if (finding.has_load_elsewhere) {
+    return none("a load as long as the window lies where no zone has the window");
+  }
   if (best->standing == Standing::excluded) {
     return none(fmt::format("under {} the window has idle power", best->zone().name()));
   }
   ZoneDecision decision;
   decision.report.witnesses = witnesses_for(*best, finding, consensus, file);
   const bool is_settled = consensus.candidate != nullptr && finding.is_flat &&
-                          finding.load_w >= others.consensus.least_load_w;
+                          best->load_w >= others.consensus.least_load_w;
   if (decision.report.witnesses.size() >= 2) {
     decision.report.level = ZoneLevel::two_witnesses;
   } else {

@@ -108,6 +108,13 @@ bool can_be_result(std::string_view name) {
          name.find("_identity") == std::string_view::npos;
 }
 
+bool is_recording_name(std::string_view name) {
+  constexpr std::string_view kBegin = "gpu_metrics";
+  return name.starts_with(kBegin) && std::ranges::any_of(kCompressions, [&](std::string_view end) {
+           return name.ends_with(fmt::format(".csv{}", end));
+         });
+}
+
 bool is_telemetry_name(std::string_view name) { return is_compressed_or(name, "gpu_metrics.csv"); }
 
 std::optional<std::string> formal_concurrency(std::string_view name) {

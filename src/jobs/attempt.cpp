@@ -56,7 +56,7 @@ class Attempting {
  private:
   OpenedFile open(const Place& place) {
     OpenedFile file = place.tree->open(place.path);
-    // Of an archive, its files have the time alone.
+    // A file in an archive is as old as the archive.
     const std::string path = path_on_disk(place);
     attempt_.opened.emplace_back(
         path, place.tree->is_archive() ? FileFacts{0, file.facts().modified_ns} : file.facts());
@@ -176,7 +176,10 @@ class Attempting {
     });
     attempt_.verdict = aggregate_power::judge(request, recording, reading);
     if (attempt_.verdict.measurement.could_not_read) {
-      throw Error(attempt_.verdict.reasons.text());
+      const Reasons& reasons = attempt_.verdict.reasons;
+      throw Error(reasons.empty() ? fmt::format("{}: an energy snapshot beside it cannot be read",
+                                                attempt_.telemetry.shown)
+                                  : reasons.text());
     }
   }
 
@@ -208,9 +211,7 @@ class Attempting {
     }
     ZoneFinding finding = evidence.finding();
     if (facts->naive_stamps != facts->stamps) {
-      finding.by_edges.reset();
-      finding.candidates.clear();
-      finding.why_no_edges = "some stamps carry an offset and others do not";
+      finding = {.why_no_edges = "some stamps carry an offset and others do not"};
     }
     attempt_.zone_finding = finding;
     const ZoneDecision decision =

@@ -78,6 +78,7 @@ class Backfill::Work {
       if (tasks_.is_over()) return;
       push_those_that_wait();
       tasks_.wait_until_all_are_finished();
+      if (tasks_.is_over()) return;  // workers may still be at it
       push_those_without_zone();
       ledger_.all_found();
     });
@@ -242,6 +243,10 @@ class Backfill::Work {
     visitor.piece = [this](PieceKind kind, const std::string& name, const Place& place) {
       index_.add({static_cast<std::uint8_t>(kind), name, place_text(place)});
     };
+    visitor.recording = [this](const Place& place) {
+      const auto written_ns = place.tree->written_ns(place.path);
+      if (written_ns) zone_cases_.add_written(*written_ns, place.shown);
+    };
     visitor.archive = [this, take](const Place& archive, const std::string& artifact) {
       if (!artifact.empty() && !is_in_shard(artifact)) return;
       take({.archive = archive, .artifact = artifact});
@@ -316,7 +321,11 @@ class Backfill::Work {
 
   // The third round: zones that the runs of a recorder decide together.
   void push_those_without_zone() {
-    zone_cases_.for_each_that_waits([&](DecidableRun run) {
+    const bool is_whole = !list_ && request_.only.empty();
+    const ZoneCases::Seen seen{.labelled_runs = is_whole,
+                               .other_runs = is_whole && request_.shards == 1,
+                               .files = options_.is_searched};
+    zone_cases_.for_each_that_waits(seen, [&](DecidableRun run) {
       Task task;
       task.run = run.run;
       task.aggregate_text = run.aggregate_text;

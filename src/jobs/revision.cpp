@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -344,7 +345,7 @@ class Reviser {
     const auto& benchmark = attempt.verdict.benchmark;
     if (!benchmark || options_.zone) return;
     ZoneCase zone_case;
-    zone_case.recorder = recorder_of(attempt.host);
+    name_recorder(attempt.host, zone_case);
     zone_case.aggregate = revision_.run.aggregate.shown;
     zone_case.start_unix_s = benchmark->window.start_unix_s;
     zone_case.telemetry = attempt.telemetry.shown;
@@ -358,21 +359,25 @@ class Reviser {
 
   static std::optional<ZoneVote> vote_of(const Attempt& attempt, Window window) {
     if (const auto& finding = attempt.zone_finding; finding && finding->by_edges) {
-      return ZoneVote{window.start_unix_s, finding->by_edges->offset_s, false, finding->idle_w,
-                      finding->load_w};
+      return ZoneVote{window.start_unix_s, finding->by_edges->offset_s, false,
+                      finding->by_edges->idle_w, finding->by_edges->load_w};
     }
-    const bool is_stated = attempt.zone_report &&
+    // One under which the recording does not hold the window speaks for nothing.
+    const bool is_stated = attempt.zone_report && attempt.verdict.reasons.empty() &&
                            attempt.zone_report->witnesses == std::vector{ZoneWitness::zone_file};
     if (!is_stated) return std::nullopt;
     const std::string& offset = attempt.verdict.measurement.telemetry->utc_offset;
     return ZoneVote{window.start_unix_s, Zone::parse(offset).offset_at(0), true};
   }
 
-  std::string recorder_of(const std::string& host) const {
-    for (const std::string& name : {revision_.run.name, revision_.run.artifact}) {
-      if (const auto label = recorder_label(name); !label.empty()) return std::string(label);
+  // The artifact's label first: shards go by it.
+  void name_recorder(const std::string& host, ZoneCase& zone_case) const {
+    for (const std::string& name : {revision_.run.artifact, revision_.run.name}) {
+      zone_case.recorder = recorder_label(name);
+      if (!zone_case.recorder.empty()) return;
     }
-    return host.empty() ? hardware_of(text_) : host;
+    zone_case.recorder = host.empty() ? hardware_of(text_) : host;
+    zone_case.is_hardware = host.empty();
   }
 
   void conclude(Attempt attempt) {
@@ -390,9 +395,7 @@ class Reviser {
     if (const auto& hint = attempt.verdict.measurement.zone_hint) {
       revision_.warnings.push_back(fmt::format("{}: {}", attempt.telemetry.shown, *hint));
     }
-    if (const auto& doubt = attempt.verdict.measurement.zone_doubt) {
-      revision_.warnings.push_back(*doubt);
-    }
+    std::ranges::copy(attempt.verdict.warnings, std::back_inserter(revision_.warnings));
     note_verdict(attempt.verdict.metrics);
     SidecarContent content = sidecar_content(attempt.verdict, options_.schema_version);
     const std::string& folder = revision_.run.folder.below;

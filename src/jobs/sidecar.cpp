@@ -85,7 +85,8 @@ Json zone_json(const ZoneEvidenceRecord& evidence) {
 }
 
 // Nothing where the record says nothing of its zone.
-std::optional<ZoneEvidenceRecord> zone_evidence_in(const Json& record_window, const Json& from) {
+std::optional<ZoneEvidenceRecord> zone_evidence_in(const Json& record_window, const Json& from,
+                                                   bool is_valid) {
   if (!from.contains("timezone_evidence")) return std::nullopt;
   const Json& json = from.at("timezone_evidence");
   ZoneEvidenceRecord evidence;
@@ -95,8 +96,9 @@ std::optional<ZoneEvidenceRecord> zone_evidence_in(const Json& record_window, co
   }
   evidence.report.rivals = json.at("rivals").get<std::vector<std::string>>();
   if (json.at("recorder").is_string()) evidence.recorder = json.at("recorder");
-  const bool is_stated = std::ranges::find(evidence.report.witnesses, ZoneWitness::zone_file) !=
-                         evidence.report.witnesses.end();
+  const auto& witnesses = evidence.report.witnesses;
+  const bool is_stated =
+      is_valid && std::ranges::find(witnesses, ZoneWitness::zone_file) != witnesses.end();
   if (!is_stated && !json.contains("load_power_w")) return evidence;
   ZoneVote vote;
   vote.start_unix_s = record_window.at("start_time_unix");
@@ -175,7 +177,7 @@ std::optional<SidecarVerdict> read_sidecar(std::string_view text) {
     verdict.telemetry_source = record.at("telemetry_source");
     verdict.benchmark_result = record.at("benchmark_result");
     verdict.timezone = from.at("timezone").is_string() ? from.at("timezone") : Json("");
-    verdict.zone_evidence = zone_evidence_in(record["benchmark_window"], from);
+    verdict.zone_evidence = zone_evidence_in(record["benchmark_window"], from, verdict.valid);
     verdict.tool_version = from.at("tool_version");
     for (const auto& [role, input] : from.at("inputs").items()) {
       verdict.origin.inputs.push_back(file(input));

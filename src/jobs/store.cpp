@@ -177,6 +177,7 @@ class Walk {
           {run, key(artifact.run.empty() ? run : artifact.run), layout, *folder, std::move(place)});
       return true;
     }
+    if (visitor_.recording && is_recording_name(name)) visitor_.recording(place);
     if (is_archive_name(name)) {
       visit_archive(place, name);
     } else if (artifact.kind == Kind::gpu_metrics && is_telemetry_name(name)) {

@@ -27,7 +27,8 @@ std::string zone_case_text(const ZoneCase& zone_case) {
                bytes(zone_case.waiting_telemetry),
                bytes(zone_case.waiting_benchmark),
                zone_case.are_own,
-               nullptr};
+               nullptr,
+               zone_case.is_hardware};
   if (zone_case.written_ns) json[5] = *zone_case.written_ns;
   if (const auto& vote = zone_case.vote) {
     json[9] = {vote->start_unix_s, vote->offset_s, vote->is_stated, vote->idle_w, vote->load_w};
@@ -51,6 +52,7 @@ ZoneCase zone_case_of(std::string_view text) {
   if (const Json& vote = json[9]; !vote.is_null()) {
     zone_case.vote = ZoneVote{vote[0], vote[1], vote[2], vote[3], vote[4]};
   }
+  zone_case.is_hardware = json[10];
   return zone_case;
 }
 

@@ -10,6 +10,8 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/base/hash.h"
+#include "aggregate_power/base/interruption.h"
+#include "aggregate_power/jobs/artifact_names.h"
 
 namespace aggregate_power {
 namespace {
@@ -37,12 +39,14 @@ std::string taken_field(std::string_view& text) {
 
 }  // namespace
 
+void ZoneCases::add_written(std::int64_t written_ns, const std::string& telemetry) {
+  const std::lock_guard guard(mutex_);
+  written_.emplace_back(written_ns, text_hash(telemetry));
+}
+
 void ZoneCases::add(const ZoneCase& zone_case, const StoredRun& run,
                     const std::string& aggregate_text) {
   const std::lock_guard guard(mutex_);
-  if (zone_case.written_ns) {
-    written_.emplace_back(*zone_case.written_ns, text_hash(zone_case.telemetry));
-  }
   if (zone_case.waits()) {
     waiting_.add(
         {static_cast<std::uint8_t>(run.layout), aggregate_text, waiting_text(run, zone_case)});
@@ -103,7 +107,16 @@ bool ZoneCases::is_copied(const ZoneCase& zone_case) const {
   return false;
 }
 
-DecidableRun ZoneCases::decidable(const IndexEntry& entry) const {
+const ZoneStanding& ZoneCases::standing_of(const std::string& label, Recorder& recorder) {
+  if (!recorder.standing) {
+    recorder.standing = ZoneStanding{.recorder_timezone = timezone_of(recorder),
+                                     .contradicts = false,
+                                     .contradictions = contradictions_of(label, recorder)};
+  }
+  return *recorder.standing;
+}
+
+DecidableRun ZoneCases::decidable(const IndexEntry& entry, const Seen& seen) {
   DecidableRun run;
   std::string_view text = entry.text;
   run.run.layout = static_cast<Layout>(entry.kind);
@@ -112,24 +125,28 @@ DecidableRun ZoneCases::decidable(const IndexEntry& entry) const {
   run.aggregate_text = entry.name;
   run.zone_case = zone_case_of(text);
   const ZoneCase& zone_case = run.zone_case;
-  if (zone_case.written_ns && !is_copied(zone_case)) {
+  if (seen.files && zone_case.written_ns && !is_copied(zone_case)) {
     run.witnesses.file_unix_s = static_cast<double>(*zone_case.written_ns) / 1e9;
   }
   const auto found = recorders_.find(zone_case.recorder);
   if (found == recorders_.end()) return run;
   const ZoneConsensus& consensus = found->second.consensus;
-  run.witnesses.consensus = consensus.for_run(zone_case.start_unix_s, zone_case.vote);
-  run.standing.recorder_timezone = timezone_of(found->second);
+  run.standing = standing_of(found->first, found->second);
   run.standing.contradicts =
       (zone_case.vote && consensus.contradicts(*zone_case.vote)) || zone_case.has_load_elsewhere;
-  run.standing.contradictions = contradictions_of(found->first, found->second);
+  const bool has_label = !recorder_label(run.run.artifact).empty();
+  if (has_label ? !seen.labelled_runs : !seen.other_runs) return run;
+  run.witnesses.consensus = consensus.for_run(zone_case.start_unix_s, zone_case.vote);
+  run.witnesses.consensus.may_settle = !zone_case.is_hardware;
   return run;
 }
 
-void ZoneCases::for_each_that_waits(const std::function<void(DecidableRun)>& take) {
+void ZoneCases::for_each_that_waits(const Seen& seen,
+                                    const std::function<void(DecidableRun)>& take) {
   std::ranges::sort(written_);
   waiting_.for_each_name([&](const std::string&, const std::vector<IndexEntry>& entries) {
-    for (const IndexEntry& entry : entries) take(decidable(entry));
+    throw_if_interrupted();
+    for (const IndexEntry& entry : entries) take(decidable(entry, seen));
   });
 }
 

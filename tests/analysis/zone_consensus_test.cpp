@@ -109,6 +109,16 @@ TEST(ZoneConsensus, TakesStatedZonesWhateverStartedTheRuns) {
       "+01:00");
 }
 
+// The same window twice is one run, copied.
+TEST(ZoneConsensus, TakesARunAndItsCopiesForOne) {
+  const ZoneVote stated = vote(kStarts[1], kHour, true);
+  const ZoneVote copied = vote(kStarts[1], kHour);
+  EXPECT_EQ(said(consensus_of({stated, stated}), kWinter), "none");
+  EXPECT_EQ(said(consensus_of({stated, copied}), kWinter), "none");
+  EXPECT_EQ(said(consensus_of({stated, vote(kStarts[2], kHour, true)}), kStarts[1]), "none")
+      << "one of them is a copy of the run itself";
+}
+
 TEST(ZoneConsensus, IsNoneWhereManyLoadsLieElsewhere) {
   std::vector<ZoneVote> votes;
   for (int i = 0; i < 8; ++i) votes.push_back(vote(kWinter + i * 4321, kHour));

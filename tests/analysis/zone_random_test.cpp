@@ -453,8 +453,8 @@ struct Found {
   double written_unix_s = 0;  // when the file was: a little after its last sample
 
   ZoneVote vote() const {
-    return {run.window.start_unix_s, finding.by_edges->offset_s, false, finding.idle_w,
-            finding.load_w};
+    return {run.window.start_unix_s, finding.by_edges->offset_s, false, finding.by_edges->idle_w,
+            finding.by_edges->load_w};
   }
 };
 

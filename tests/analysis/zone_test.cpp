@@ -118,8 +118,8 @@ TEST(ZoneEvidence, TellsWhatTheRecordingSaysOfEachOffset) {
   EXPECT_EQ(finding.by_edges->offset_s, 3600);
   EXPECT_EQ(finding.by_edges->edge_w, 400);
   EXPECT_EQ(finding.by_edges->last_unix_s, kStart + 7800);
-  EXPECT_EQ(finding.idle_w, 100);
-  EXPECT_EQ(finding.load_w, 500);
+  EXPECT_EQ(finding.by_edges->idle_w, 100);
+  EXPECT_EQ(finding.by_edges->load_w, 500);
   EXPECT_FALSE(finding.is_flat);
   ASSERT_EQ(finding.candidates.size(), 5u);  // -01:00 to +03:00
   EXPECT_EQ(finding.candidates[0].offset_s, 3600);

@@ -23,6 +23,8 @@ ZoneCandidate candidate(std::int32_t offset_s, Standing standing) {
   candidate.offset_s = offset_s;
   candidate.covers = true;
   candidate.standing = standing;
+  candidate.idle_w = 100;
+  candidate.load_w = 500;
   candidate.last_unix_s = kLast - offset_s;
   return candidate;
 }
@@ -33,8 +35,6 @@ ZoneFinding finding_of(std::vector<ZoneCandidate> candidates, bool by_edges) {
   finding.why_no_edges = by_edges ? "" : "more than one offset is possible";
   finding.candidates = std::move(candidates);
   finding.last_shown_s = kLast;
-  finding.idle_w = 100;
-  finding.load_w = 500;
   return finding;
 }
 
@@ -124,12 +124,31 @@ TEST(ZoneWitnesses, LetTheConsensusSettleARecordingWithoutEdges) {
   flat.is_flat = true;
   EXPECT_EQ(decided(flat, consensus({"UTC"})),
             "+00:00 two_witnesses: consensus; but not_in_recording");
-  flat.load_w = 299;
+  flat.candidates[0].load_w = 299;
   EXPECT_TRUE(decided(flat, consensus({"UTC"})).starts_with("none: one witness"))
       << "no more than idle power";
   OtherWitnesses both = consensus({"UTC"});
   both.file_unix_s = kLast + 5;
   EXPECT_EQ(decided(flat, both), "+00:00 two_witnesses: consensus, file_time");
+}
+
+// Machines of one kind may stand in several zones.
+TEST(ZoneWitnesses, LetRunsOnTheSameHardwareConfirmAndNotSettle) {
+  OtherWitnesses hardware = consensus({"UTC"});
+  hardware.consensus.may_settle = false;
+  EXPECT_EQ(decided(kEdges, hardware), "+00:00 two_witnesses: edges, consensus");
+  const ZoneFinding two =
+      finding_of({candidate(0, Standing::fits), candidate(3600, Standing::fits)}, false);
+  EXPECT_EQ(decided(two, hardware), "none: more than one offset is possible");
+}
+
+TEST(ZoneWitnesses, RefuseARecordingWhoseLoadLiesWhereNoZoneHasTheWindow) {
+  ZoneFinding elsewhere = finding_of({candidate(0, Standing::possible)}, false);
+  elsewhere.has_load_elsewhere = true;
+  OtherWitnesses both = consensus({"UTC"});
+  both.file_unix_s = kLast + 5;
+  EXPECT_EQ(decided(elsewhere, both, true),
+            "none: a load as long as the window lies where no zone has the window");
 }
 
 TEST(ZoneWitnesses, RefuseWhereTheConsensusHasIdlePowerInTheWindow) {

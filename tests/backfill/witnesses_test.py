@@ -6,10 +6,10 @@ load's edges, the other runs of the recorder, the file's own time.
 
 usage: tests/backfill/witnesses_test.py   with $AGGREGATE_POWER
 """
-import io
 import json
 import os
 import pathlib
+import shutil
 import sys
 import tarfile
 import zipfile
@@ -209,6 +209,85 @@ def a_contradiction(root, checks):
          {outcome for run, outcome in found.items() if run.startswith("run")})
 
 
+def a_zone_file_that_its_own_run_refutes(root, checks):
+    """Two bad zone files do not decide a third run: its loads are an hour apart, at 500 W and 600 W."""
+    store = Store(root)
+    for i in range(2):
+        (store.good(i) / "gpu_metrics_context.json").write_text('{"timestamp_timezone": "+01:00"}')
+    store.run(f"two_{LABEL}", "60:100 300:500 3300:100 300:600 60:100", 2, START + 40090)
+    for i in range(2):
+        found = store.backfill()
+        same(checks, f"pass {i}", ("ambiguous", "not_valid"), (found[f"two_{LABEL}"], found[f"run0_{LABEL}"])
+             if i == 0 else (found[f"two_{LABEL}"], "not_valid"))
+
+
+def copies_of_a_run(root, checks):
+    """A run and a copy of its folder are one witness."""
+    store = Store(root)
+    folder = store.good(0)
+    (folder / "gpu_metrics_context.json").write_text('{"timestamp_timezone": "UTC"}')
+    shutil.copytree(folder, store.folder / "copy" / folder.name)
+    store.good(1)
+    same(checks, "not two", "ambiguous", store.backfill()[f"run1_{LABEL}"])
+
+
+def two_machines_of_one_kind(root, checks):
+    """Two at +01:00 do not settle which load of a third, in UTC, is its run's."""
+    store = Store(root)
+    for i in range(2):
+        store.run(f"r{i}", f"60:100 {300 + i}:600 60:100", 2, STARTS[i], "+01:00", hardware="b200")
+    store.run("two", "60:100 300:500 3300:100 300:600 60:100", 2, START + 40090, "UTC", hardware="b200")
+    same(checks, "refused", "ambiguous", store.backfill()["two"])
+
+
+def a_part_of_the_store(root, checks):
+    """Those who contradict, and those that were copied too, may lie in the other part."""
+    store = Store(root)
+    for i in range(3):
+        store.good(i)
+    store.good(3, "+01:00", "other")
+    same(checks, "with --only", {"ambiguous"}, set(store.backfill("--only", "run*").values()))
+    names = root / "names"
+    names.write_text("".join(f"run{i}_{LABEL}\n" for i in range(3)))
+    same(checks, "with --runs", {"ambiguous"}, set(store.backfill("--runs", names).values()))
+
+    copies = Store(root / "copies")
+    for name, start in (("r", START), ("s", START + 86400)):
+        folder = copies.run(name, "60:100 300:600 60:100", 2, start)
+        set_written(folder, START + 425)
+        os.utime(folder / f"{name}.json", (START + 365,) * 2)
+    for options in (["--only", "r"], [], ["--shard", "0/2"], ["--shard", "1/2"]):
+        found = copies.backfill(*options)
+        checks.add(f"copied, {options}", [] if "patched" not in found.values() else [str(found)])
+
+
+def finished_neighbours(root, checks):
+    """A recording of a finished run, written in the same second, still tells of a copy."""
+    store = Store(root)
+    other = store.run("s", "60:100 300:600 60:100", 2, START + 86400)
+    (other / "gpu_metrics_context.json").write_text('{"timestamp_timezone": "UTC"}')
+    folder = store.run("r", "60:100 300:600 60:100", 2)
+    set_written(other, START + 425.2)
+    set_written(folder, START + 425)
+    os.utime(folder / "r.json", (START + 365,) * 2)
+    for i in range(2):
+        same(checks, f"pass {i}", "ambiguous", store.backfill()["r"])
+
+
+def links_to_other_files(root, checks):
+    """Nothing is written through a link to another file of the store."""
+    store = Store(root)
+    folder = store.run("r", "60:100 300:600 60:100", 2)
+    other = store.run("s", "60:100 300:600 60:100", 2, START + 5030)
+    for target in ("gpu_metrics.csv", "s.json", "agg_s.json"):
+        record = folder / "power_validation_r.json"
+        record.unlink(missing_ok=True)
+        record.symlink_to(other / target)
+        before = (other / target).read_bytes()
+        same(checks, f"record to {target}", "not_writable", store.backfill("--timezone", "UTC", "--only", "r")["r"])
+        same(checks, f"{target} is as it was", before, (other / target).read_bytes())
+
+
 def summer_and_winter(root, checks):
     """Berlin in January and in July: one zone, two offsets."""
     store = Store(root)
@@ -341,7 +420,9 @@ def order_and_threads(root, checks):
 def main():
     checks = patching.Checks()
     tests = [hidden_between_its_neighbours, hole_of_an_hour, late_recorder, stale_recording, weak_beside_strong,
-             the_other_runs, without_edges, a_contradiction, summer_and_winter, by_hardware, the_files_own_time,
+             the_other_runs, without_edges, a_contradiction, a_zone_file_that_its_own_run_refutes, copies_of_a_run,
+             two_machines_of_one_kind, a_part_of_the_store, finished_neighbours, links_to_other_files,
+             summer_and_winter, by_hardware, the_files_own_time,
              copied_files, times_in_archives, by_the_users_word, a_zone_file_that_does_not_fit, shards,
              order_and_threads]
     for test in tests:

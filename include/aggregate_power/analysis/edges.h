@@ -97,7 +97,7 @@ class Edges {
   static constexpr std::size_t kInside_s = 4;   // the load is there this far inside the window
   static constexpr std::size_t kOutside_s = 1;  // and gone this far outside of it
 
-  // Each side is a mean over six seconds, or three intervals of the recording if that is longer;
+  // Each side is a mean over six seconds, or four intervals of the recording if that is longer;
   // never more than `most_side_s`.
   Edges(const PowerCurve& curve, std::size_t most_side_s);
 

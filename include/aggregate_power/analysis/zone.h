@@ -20,6 +20,7 @@ struct ZoneCandidate {
     std::int32_t offset_before_s;
     std::int64_t unix_s;
     std::int32_t offset_after_s;
+    bool operator==(const Step&) const = default;
   };
   enum class Standing {
     excluded,  // an end of the window lies in idle time
@@ -33,6 +34,9 @@ struct ZoneCandidate {
   Standing standing = Standing::excluded;
   double edge_w = 0;  // the lower of two: power's rise at the window's start, its fall at the end
   double last_unix_s = 0;  // the recording's last reading
+  // Mean power per GPU beside the window, on the lower side, and within it.
+  double idle_w = 0;
+  double load_w = 0;
   std::string doubt = {};  // why the recording's clock cannot be trusted there; empty: it can
 
   Zone zone() const;  // to read the whole recording with
@@ -51,11 +55,9 @@ struct ZoneFinding {
   // The recording shows a load as long as the window, but no zone's clock has the window there.
   bool has_load_elsewhere = false;
   bool is_flat = false;  // the recording shows no edge at all
-  // Mean power per GPU before and after the window, the lower of the two, and within it: of
-  // by_edges, else of the first candidate.
-  double idle_w = 0;
-  double load_w = 0;
-  double last_shown_s = 0;  // what the recording's clock showed last, as if it were UTC
+  // What the recording's clock showed last, as if it were UTC; after it was turned back, what it
+  // would have shown otherwise.
+  double last_shown_s = 0;
 };
 
 // Looks among the offsets that zones use at the window's time for the one in which the recording

@@ -27,9 +27,13 @@ struct ZoneAgreement {
   // Half way between what the others draw in idle time and under their weakest load: a run that
   // shows no edges must draw that much in its window.
   double least_load_w = 0;
+  // Whether it may settle what the run's own recording leaves open: not where the runs are of one
+  // kind of hardware only, which may stand in several zones.
+  bool may_settle = true;
 };
 
-// Two votes of other runs at least, and none against. Votes by edges count only between runs that
+// Two other runs at least, and none against. Runs that start at one instant are one run and its
+// copies. Votes by edges count only between runs that
 // do not start on a common timer, of minutes or of five minutes: a recording of the timer's
 // previous job would show the same edges, an hour off. Runs whose load lies where no zone has it
 // may be a fifth of all: a recorder's files have been mixed up where there are more.
@@ -49,12 +53,12 @@ class ZoneConsensus {
   std::size_t votes() const { return votes_; }
 
  private:
-  bool has_independent(double start_unix_s, std::size_t stated) const;
+  bool has_independent(double start_unix_s) const;
 
   std::size_t votes_ = 0;
   std::size_t loads_elsewhere_ = 0;
-  std::vector<std::size_t> votes_for_;  // by clock_histories()
-  std::size_t stated_ = 0;
+  std::vector<std::size_t> votes_for_;     // by clock_histories()
+  std::set<double> stated_starts_unix_s_;  // of some runs: more than two tell no more
   std::set<int> phases_s_;  // of the starts of those by edges, after a full five minutes
   double highest_idle_w_ = 0;
   double lowest_load_w_;

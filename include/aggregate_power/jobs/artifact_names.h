@@ -42,6 +42,8 @@ bool can_be_result(std::string_view name);
 
 // gpu_metrics.csv
 bool is_telemetry_name(std::string_view name);
+// The same, or gpu_metrics_NAME.csv.
+bool is_recording_name(std::string_view name);
 
 // What AIPerf exports, in aiperf_artifacts or in a folder below it.
 inline constexpr std::string_view kProfileFolder = "aiperf_artifacts";

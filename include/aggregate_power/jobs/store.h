@@ -34,6 +34,8 @@ struct StoreVisitor {
   std::function<void(const StoredRun&)> run;
   // A file that can be a piece of the run of that name, wherever that is.
   std::function<void(PieceKind, const std::string& name, const Place&)> piece;
+  // A recording, whoever's it is.
+  std::function<void(const Place&)> recording;
   // To be walked with walk_archive(), now or later, here or in another thread. `artifact` as in
   // StoredRun; empty: it is none.
   std::function<void(const Place& archive, const std::string& artifact)> archive;

@@ -14,7 +14,8 @@ struct ZoneCase {
   // The runner's label in the run's name or in its artifact's; else the host that the recording
   // names; else `hw` of the aggregate. Empty: not known, and the run has no others.
   std::string recorder;
-  std::string aggregate;  // as shown
+  bool is_hardware = false;  // it is `hw`
+  std::string aggregate;     // as shown
   double start_unix_s = 0;
   std::optional<ZoneVote> vote;
   bool has_load_elsewhere = false;         // ZoneFinding's

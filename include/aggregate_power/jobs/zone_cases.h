@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,12 +38,22 @@ struct DecidableRun {
 // disk.
 class ZoneCases {
  public:
-  // May be called by several threads. `run` and its aggregate are those of a run that waits.
+  // These may be called by several threads.
+  // When a recording was written; of all that the walk meets.
+  void add_written(std::int64_t written_ns, const std::string& telemetry);
+  // `run` and its aggregate are those of a run that waits.
   void add(const ZoneCase& zone_case, const StoredRun& run, const std::string& aggregate_text);
 
+  // How much of the stores was seen. Where a part was not, runs of it would be missing among the
+  // witnesses and those who contradict, and a file's time could be that of a copy.
+  struct Seen {
+    bool labelled_runs = true;  // whose artifacts' names carry the recorder's label
+    bool other_runs = true;
+    bool files = true;
+  };
   // Gives every run that waits, in an order that depends on the runs alone. No more is added
   // meanwhile.
-  void for_each_that_waits(const std::function<void(DecidableRun)>& take);
+  void for_each_that_waits(const Seen& seen, const std::function<void(DecidableRun)>& take);
 
  private:
   struct Recorder {
@@ -52,11 +63,13 @@ class ZoneCases {
     // The first runs by name for each offset, and those whose load lies elsewhere.
     std::map<std::int32_t, std::map<std::string, ZoneVote>> votes;
     std::map<std::string, ZoneVote> elsewhere;
+    std::optional<ZoneStanding> standing;  // once all is known
   };
   static std::string contradictions_of(const std::string& label, const Recorder& recorder);
   static std::string timezone_of(const Recorder& recorder);
   bool is_copied(const ZoneCase& zone_case) const;
-  DecidableRun decidable(const IndexEntry& entry) const;
+  static const ZoneStanding& standing_of(const std::string& label, Recorder& recorder);
+  DecidableRun decidable(const IndexEntry& entry, const Seen& seen);
 
   std::mutex mutex_;
   std::map<std::string, Recorder> recorders_;  // by label
