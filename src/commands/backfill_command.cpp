@@ -154,14 +154,16 @@ int run(const Texts& texts) {
     line.show(progress);
   };
   BackfillResult result;
+  std::optional<StopSignals> stop_signals;  // until the summary was printed
   try {
     Backfill work(request, watcher);
-    const StopSignals stop_signals;
+    stop_signals.emplace();
     const WatchLocks watch([&](const std::string& path, std::optional<pid_t> holder) {
       const std::lock_guard guard(mutex);
       line.say(one_line(lock_wait_text(path, holder)));
     });
     result = work.run();
+    stop_signals->let_pipes_end();
   } catch (const FileError& error) {  // not for wrong use
     line.say(fmt::format("error: {}", error.what()));
     return interrupting_signal() != 0 ? status_of(interrupting_signal()) : 1;

@@ -30,9 +30,14 @@ StopSignals::StopSignals() {
   std::ignore = ::sigaction(SIGPIPE, &action, &pipe_before_);
 }
 
-StopSignals::~StopSignals() {
+void StopSignals::let_pipes_end() {
   if (interrupting_signal() != 0) return;
   std::ignore = ::sigaction(SIGPIPE, &pipe_before_, nullptr);
+}
+
+StopSignals::~StopSignals() {
+  let_pipes_end();
+  if (interrupting_signal() != 0) return;
   for (std::size_t i = 0; i < kStopSignals.size(); ++i) {
     std::ignore = ::sigaction(kStopSignals[i], &before_[i], nullptr);
   }

@@ -1256,6 +1256,8 @@ CHECKS = {"big": big_store, "dry": dry_run, "output": output, "shards": shards, 
 
 
 def main():
+    # What was started in a shell's background ignores Ctrl-C, and so would all that is started here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--kills", type=int, default=15)
