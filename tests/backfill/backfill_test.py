@@ -700,6 +700,16 @@ STATUS_OF = {signal.SIGINT: 130, signal.SIGTERM: 143}
 GO_ON = "aggregate-power: interrupted; run the same command again to go on"
 
 
+def until_signals_are_caught(process):
+    """Before that a signal ends the process as ever, with nothing under way; as it does after the end."""
+    for _ in range(5000):
+        status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+        caught = re.search(r"^SigCgt:\s*([0-9a-f]+)", status, re.MULTILINE)
+        if process.poll() is not None or (caught and int(caught[1], 16) >> (signal.SIGTERM - 1) & 1):
+            return
+        time.sleep(0.002)
+
+
 def interrupted_faults(ground, store, report, process, number):
     """What is wrong with what a signal left; whether it came in time."""
     out, err = (data.decode(errors="replace") for data in process.communicate(timeout=60))
@@ -742,7 +752,8 @@ def interrupts(ground, checks, count):
         store, report = ground.copy(ground.small), ground.file("interrupted.jsonl")
         number = random.choice(list(STATUS_OF))
         process = start(store, "--report", report, "--jobs", "2")
-        time.sleep(random.uniform(0.02, whole_s))  # 0.02: until the signals are caught
+        until_signals_are_caught(process)
+        time.sleep(random.uniform(0, whole_s))
         began = time.monotonic()
         process.send_signal(number)
         found, came_in_time = interrupted_faults(ground, store, report, process, number)
@@ -836,7 +847,7 @@ def interrupted_without_readers(ground, checks):
         process = start(store, "--jobs", "2")
         process.stdout.close()
         process.stderr.close()
-        time.sleep(0.05)
+        until_signals_are_caught(process)
         process.send_signal(signal.SIGINT)
         if process.wait(timeout=30) not in (0, 1, 130):
             faults.append(f"exit status {process.returncode}")
