@@ -279,7 +279,7 @@ class Publishing::State {
     }
   }
 
-  // When one of the two could not be written, the other is told, or put back.
+  // When one of the two could not be written, the other says so, or is put back.
   void commit_second() {
     if (!sidecar_ || (publication_.only_together && !is_sound_)) return;
     if (claims() && !is_sound_) {
