@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes src/base/zone_table_data.inc from this machine's tzdata: what the clocks of all zones showed.
+"""Makes src/base/text/zone_table_data.inc from this machine's tzdata: what the clocks of all zones showed.
 
-usage: scripts/make_zone_table.py >src/base/zone_table_data.inc
+usage: scripts/make_zone_table.py >src/base/text/zone_table_data.inc
 """
 import pathlib
 import sys

@@ -25,7 +25,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "aggregate_power/base/byte_source.h"
+#include "base/files/byte_source.h"
 
 namespace aggregate_power::test {
 

@@ -1,5 +1,5 @@
 // Whether this process was asked to end.
-#include "aggregate_power/base/interruption.h"
+#include "base/interruption.h"
 
 #include <atomic>
 

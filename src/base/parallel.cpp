@@ -1,5 +1,5 @@
 // Independent pieces of work, several at a time.
-#include "aggregate_power/base/parallel.h"
+#include "base/parallel.h"
 
 #include <algorithm>
 #include <atomic>

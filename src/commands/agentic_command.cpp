@@ -1,13 +1,13 @@
 // aggregate-power agentic: one run of agents, as AIPerf profiled it.
 #include <fmt/format.h>
 
-#include "aggregate_power/base/error.h"
-#include "aggregate_power/base/path.h"
-#include "aggregate_power/base/python_number.h"
-#include "aggregate_power/commands/command.h"
-#include "aggregate_power/commands/package_options.h"
-#include "aggregate_power/jobs/agentic.h"
-#include "aggregate_power/jobs/agentic_nodes.h"
+#include "aggregate_power/error.h"
+#include "base/files/path.h"
+#include "base/text/python_number.h"
+#include "commands/command.h"
+#include "commands/package_options.h"
+#include "runs/agentic.h"
+#include "runs/agentic_package.h"
 
 namespace aggregate_power {
 namespace {

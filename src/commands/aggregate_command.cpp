@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include "aggregate_power/base/error.h"
-#include "aggregate_power/base/path.h"
-#include "aggregate_power/base/python_number.h"
-#include "aggregate_power/commands/command.h"
-#include "aggregate_power/jobs/aggregate.h"
+#include "aggregate_power/error.h"
+#include "base/files/path.h"
+#include "base/text/python_number.h"
+#include "commands/command.h"
+#include "runs/one_node.h"
 
 namespace aggregate_power {
 namespace {

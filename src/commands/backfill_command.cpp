@@ -9,20 +9,20 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "aggregate_power/analysis/integrate.h"
-#include "aggregate_power/base/error.h"
-#include "aggregate_power/base/file.h"
-#include "aggregate_power/base/interruption.h"
-#include "aggregate_power/base/lock_wait.h"
-#include "aggregate_power/base/path.h"
-#include "aggregate_power/base/python_number.h"
-#include "aggregate_power/base/unicode.h"
-#include "aggregate_power/commands/backfill_summary.h"
-#include "aggregate_power/commands/command.h"
-#include "aggregate_power/commands/progress.h"
-#include "aggregate_power/commands/shard.h"
-#include "aggregate_power/commands/stop_signals.h"
-#include "aggregate_power/jobs/backfill.h"
+#include "aggregate_power/error.h"
+#include "base/files/file.h"
+#include "base/files/lock_wait.h"
+#include "base/files/path.h"
+#include "base/interruption.h"
+#include "base/text/python_number.h"
+#include "base/text/unicode.h"
+#include "commands/backfill_summary.h"
+#include "commands/command.h"
+#include "commands/progress.h"
+#include "commands/shard.h"
+#include "commands/stop_signals.h"
+#include "energy/integrate.h"
+#include "store/backfill.h"
 
 namespace aggregate_power {
 namespace {

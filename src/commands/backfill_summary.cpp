@@ -1,5 +1,5 @@
 // What a backfill did, in a table.
-#include "aggregate_power/commands/backfill_summary.h"
+#include "commands/backfill_summary.h"
 
 #include <algorithm>
 #include <functional>
@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "aggregate_power/base/unicode.h"
+#include "base/text/unicode.h"
 
 namespace aggregate_power {
 namespace {

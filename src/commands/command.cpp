@@ -1,5 +1,5 @@
 // The command line's habits: those of Python's argparse, on CLI11's parser.
-#include "aggregate_power/commands/command.h"
+#include "commands/command.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "aggregate_power/base/error.h"
-#include "aggregate_power/base/python_number.h"
-#include "aggregate_power/base/unicode.h"
+#include "aggregate_power/error.h"
+#include "base/text/python_number.h"
+#include "base/text/unicode.h"
 
 namespace aggregate_power {
 namespace {

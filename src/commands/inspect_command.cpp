@@ -1,9 +1,9 @@
 // aggregate-power inspect: what was understood of a telemetry file.
 #include <fmt/format.h>
 
-#include "aggregate_power/base/path.h"
-#include "aggregate_power/commands/command.h"
-#include "aggregate_power/jobs/inspect.h"
+#include "base/files/path.h"
+#include "commands/command.h"
+#include "runs/inspect.h"
 
 namespace aggregate_power {
 namespace {

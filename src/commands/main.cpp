@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "aggregate_power/base/lock_wait.h"
-#include "aggregate_power/base/unicode.h"
-#include "aggregate_power/commands/command.h"
+#include "base/files/lock_wait.h"
+#include "base/text/unicode.h"
+#include "commands/command.h"
 
 namespace {
 

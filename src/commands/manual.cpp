@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "aggregate_power/commands/command.h"
-#include "aggregate_power/inputs/reason.h"
+#include "aggregate_power/reason.h"
+#include "commands/command.h"
 
 namespace aggregate_power {
 namespace {

@@ -6,15 +6,15 @@
 
 #include <fmt/format.h>
 
-#include "aggregate_power/base/error.h"
-#include "aggregate_power/base/file.h"
-#include "aggregate_power/base/path.h"
-#include "aggregate_power/base/python_number.h"
-#include "aggregate_power/base/unicode.h"
-#include "aggregate_power/commands/command.h"
-#include "aggregate_power/commands/package_options.h"
-#include "aggregate_power/jobs/hosts.h"
-#include "aggregate_power/jobs/multinode.h"
+#include "aggregate_power/error.h"
+#include "base/files/file.h"
+#include "base/files/path.h"
+#include "base/text/python_number.h"
+#include "base/text/unicode.h"
+#include "commands/command.h"
+#include "commands/package_options.h"
+#include "runs/hosts.h"
+#include "runs/package.h"
 
 namespace aggregate_power {
 namespace {

@@ -1,9 +1,9 @@
 // Options of the commands that take a dcgm-power package.
-#include "aggregate_power/commands/package_options.h"
+#include "commands/package_options.h"
 
 #include <cstdlib>
 
-#include "aggregate_power/base/path.h"
+#include "base/files/path.h"
 
 namespace aggregate_power {
 

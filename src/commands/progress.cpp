@@ -1,5 +1,5 @@
 // How far a long job is.
-#include "aggregate_power/commands/progress.h"
+#include "commands/progress.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "aggregate_power/commands/command.h"
+#include "commands/command.h"
 
 namespace aggregate_power {
 namespace {

@@ -1,5 +1,5 @@
 // Which part of the runs of a store is this process's.
-#include "aggregate_power/commands/shard.h"
+#include "commands/shard.h"
 
 #include <charconv>
 #include <optional>
@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "aggregate_power/base/error.h"
+#include "aggregate_power/error.h"
 
 namespace aggregate_power {
 namespace {

@@ -1,9 +1,9 @@
 // Ctrl-C and SIGTERM as a request to end.
-#include "aggregate_power/commands/stop_signals.h"
+#include "commands/stop_signals.h"
 
 #include <tuple>
 
-#include "aggregate_power/base/interruption.h"
+#include "base/interruption.h"
 
 namespace aggregate_power {
 namespace {

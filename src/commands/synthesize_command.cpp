@@ -11,10 +11,10 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "aggregate_power/base/error.h"
-#include "aggregate_power/base/file.h"
-#include "aggregate_power/commands/command.h"
-#include "aggregate_power/inputs/synthetic.h"
+#include "aggregate_power/error.h"
+#include "base/files/file.h"
+#include "commands/command.h"
+#include "recorders/synthetic.h"
 
 namespace aggregate_power {
 namespace {

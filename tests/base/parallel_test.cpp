@@ -1,4 +1,4 @@
-#include "aggregate_power/base/parallel.h"
+#include "base/parallel.h"
 
 #include <atomic>
 #include <stdexcept>

@@ -1,5 +1,5 @@
 // The table that a backfill ends with.
-#include "aggregate_power/commands/backfill_summary.h"
+#include "commands/backfill_summary.h"
 
 #include <gtest/gtest.h>
 

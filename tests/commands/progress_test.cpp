@@ -1,5 +1,5 @@
 // The line that says how far a backfill is.
-#include "aggregate_power/commands/progress.h"
+#include "commands/progress.h"
 
 #include <gtest/gtest.h>
 

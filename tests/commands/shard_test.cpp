@@ -1,11 +1,11 @@
 // Which part of the runs of a store is this process's.
-#include "aggregate_power/commands/shard.h"
+#include "commands/shard.h"
 
 #include <map>
 
 #include <gtest/gtest.h>
 
-#include "aggregate_power/base/error.h"
+#include "aggregate_power/error.h"
 
 namespace aggregate_power {
 namespace {

@@ -10,14 +10,14 @@
 #include <string_view>
 #include <vector>
 
-#include "aggregate_power/analysis/accumulator.h"
-#include "aggregate_power/analysis/integrate.h"
-#include "aggregate_power/analysis/mean_power.h"
-#include "aggregate_power/analysis/survey.h"
-#include "aggregate_power/analysis/time_order.h"
-#include "aggregate_power/base/csv.h"
-#include "aggregate_power/base/unicode.h"
-#include "aggregate_power/inputs/telemetry.h"
+#include "base/text/csv.h"
+#include "base/text/unicode.h"
+#include "energy/counter_check.h"
+#include "energy/integrate.h"
+#include "energy/mean_power.h"
+#include "energy/survey.h"
+#include "energy/time_sorter.h"
+#include "recorders/telemetry.h"
 
 namespace {
 

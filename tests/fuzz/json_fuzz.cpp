@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "aggregate_power/base/json.h"
+#include "base/text/json.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "aggregate_power/base/stamp.h"
+#include "base/text/stamp.h"
 
 namespace {
 

@@ -94,7 +94,7 @@ same "the man page's variables" "GPU_METRICS_CSV POWER_ARTIFACT_DIR, POWER_RESUL
 same "the man page's commands' statuses" \
   'aggregate\-power aggregate\-power agentic aggregate\-power backfill aggregate\-power inspect aggregate\-power multinode aggregate\-power synthesize ' "$(part 'EXIT STATUS')"
 same "the man page's reason codes" \
-  "$(sed -n 's/^ *ROW(\([a-z_]*\),.*/\1/p' "$repo/src/inputs/reason.cpp" | tr '\n' ' ')" \
+  "$(sed -n 's/^ *ROW(\([a-z_]*\),.*/\1/p' "$repo/src/model/reason.cpp" | tr '\n' ' ')" \
   "$(part 'REASON CODES')"
 same "a remedy in the man page" 1 "$(grep -c 'allow more with \\-\\-max\\-sample\\-gap$' "$page")"
 same "the help on reason codes" 1 "$("$program" --help | grep -c "^Reason codes.*'man aggregate-power'")"

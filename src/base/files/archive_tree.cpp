@@ -1,0 +1,168 @@
+// Folders and files in an archive.
+#include "base/files/tree.h"
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/files/archive.h"
+#include "base/files/archive_index.h"
+#include "base/files/archive_reader.h"
+#include "base/files/nameless_file.h"
+
+namespace aggregate_power {
+namespace {
+
+// A store of runs, in an archive of days, in one of the artifacts of a month: nobody packs deeper.
+constexpr int kMostDepth = 3;
+// Two hundred bytes and a name each are held in memory. No store known has a tenth of that.
+constexpr std::size_t kMostMembers = 200'000;
+// Seconds to pass over. Logs and traces may lie beside the files that are wanted.
+constexpr std::uint64_t kMostEntries = 2'000'000;
+// PATH_MAX: one that is longer could not be unpacked either.
+constexpr std::size_t kMostNameBytes = 4096;
+
+class ArchiveTree : public Tree {
+ public:
+  ArchiveTree(const OpenedFile& archive, int depth)
+      : name_(archive.name()),
+        modified_ns_(archive.facts().modified_ns),
+        packed_bytes_(archive.size()),
+        depth_(depth),
+        spool_(archive.name()) {}
+
+  void list(const std::string& folder,
+            const std::function<void(const TreeEntry&)>& entry) const override {
+    if (!has_folder(folder)) throw FileError(name_of(folder), "list", ENOENT);
+    index_.list(folder, [&](std::string_view name, bool is_folder) {
+      entry({std::string(name), is_folder ? TreeEntry::Kind::folder : TreeEntry::Kind::file});
+    });
+  }
+
+  std::optional<FileFacts> find_file(const std::string& path) const override {
+    const auto extent = index_.find_file(path);
+    if (!extent) return std::nullopt;
+    return FileFacts{extent->bytes, modified_ns_};
+  }
+
+  std::optional<std::int64_t> written_ns(const std::string& path) const override {
+    const auto extent = index_.find_file(path);
+    return extent ? extent->written_ns : std::nullopt;
+  }
+
+  bool has_folder(const std::string& path) const override { return index_.has_folder(path); }
+  bool is_link(const std::string&) const override { return false; }
+  std::string resolved(const std::string& path) const override { return path; }
+
+  OpenedFile open(const std::string& path) const override {
+    const auto extent = index_.find_file(path);
+    if (!extent) throw FileError(name_of(path), "open", has_folder(path) ? EISDIR : ENOENT);
+    return OpenedFile(name_of(path), spool_.file(), extent->offset, {extent->bytes, modified_ns_});
+  }
+
+  int depth() const override { return depth_; }
+  std::uint64_t passed_over() const override { return passed_over_; }
+
+  // To be called once, before anything else.
+  void unpack(const OpenedFile& archive, const IsWanted& is_wanted) {
+    ArchiveReader reader(archive);
+    std::uint64_t entries = 0;
+    while (const auto member = reader.next()) {
+      if (++entries > kMostEntries) {
+        refuse(fmt::format("holds more than {} entries", kMostEntries));
+      }
+      add(*member, reader, is_wanted);
+      if (index_.size() > kMostMembers) {
+        refuse(fmt::format("holds more than {} files and folders to look at", kMostMembers));
+      }
+    }
+    if (const auto clash = index_.find_clash()) {
+      refuse(fmt::format("cannot be trusted: '{}' is both a file and a folder in it", *clash));
+    }
+  }
+
+ private:
+  std::string name_of(const std::string& path) const {
+    return path.empty() ? name_ : name_ + '/' + path;
+  }
+
+  [[noreturn]] void refuse(const std::string& why) const { refuse_archive(name_, why); }
+
+  void add(const Member& member, ArchiveReader& reader, const IsWanted& is_wanted) {
+    const std::string path = trusted_path(member.name);
+    if (member.kind == Member::Kind::other) {
+      ++passed_over_;
+    } else if (member.kind == Member::Kind::folder) {
+      index_.add_folder(path);
+    } else if (path.empty()) {
+      refuse("cannot be trusted: it holds a file without a name");
+    } else if (is_wanted(path)) {
+      if (!index_.add_file(path, spooled(member, reader))) {
+        refuse(fmt::format("cannot be trusted: it holds '{}' twice", path));
+      }
+    } else if (const std::size_t slash = path.rfind('/'); slash != std::string::npos) {
+      index_.add_folder(path.substr(0, slash));  // there on disk, so there in this tree
+    }
+  }
+
+  std::string trusted_path(const std::string& name) const {
+    if (name.size() > kMostNameBytes) {
+      refuse(fmt::format("cannot be trusted: it holds a name of {} bytes", name.size()));
+    }
+    const auto path = member_path(name);
+    if (!path) refuse(fmt::format("cannot be trusted: '{}' leads out of it", name));
+    return *path;
+  }
+
+  Extent spooled(const Member& member, ArchiveReader& reader) {
+    Extent extent{spool_.size(), 0, member.written_ns};
+    // Told before any of it is written, so that a bomb takes no room.
+    require_room(member.bytes.value_or(0));
+    std::array<char, 65536> chunk;
+    while (const std::size_t count = reader.read(chunk)) {
+      extent.bytes += count;
+      if (extent.bytes > member.bytes.value_or(extent.bytes)) refuse_size(member);
+      require_room(count);
+      spool_.append({chunk.data(), count});
+    }
+    if (extent.bytes != member.bytes.value_or(extent.bytes)) refuse_size(member);
+    return extent;
+  }
+
+  void require_room(std::uint64_t bytes) const {
+    const std::uint64_t most = most_expanded_bytes(packed_bytes_);
+    if (bytes > most || spool_.size() > most - bytes) {
+      refuse(fmt::format("expands to more than {} times its size", kMostTimes));
+    }
+  }
+
+  [[noreturn]] void refuse_size(const Member& member) const {
+    refuse(fmt::format("is damaged: '{}' has another size than it says", member.name));
+  }
+
+  std::string name_;
+  std::int64_t modified_ns_;
+  std::uint64_t packed_bytes_;
+  int depth_;
+  Spool spool_;
+  MemberIndex index_;
+  std::uint64_t passed_over_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<const Tree> open_archive_tree(const Tree& tree, const std::string& path,
+                                              const IsWanted& is_wanted) {
+  const OpenedFile archive = tree.open(path);
+  const int depth = tree.depth() + 1;
+  if (depth > kMostDepth) {
+    refuse_archive(archive.name(), fmt::format("lies in more than {} others", kMostDepth - 1));
+  }
+  const auto unpacked = std::make_shared<ArchiveTree>(archive, depth);
+  unpacked->unpack(archive, is_wanted);
+  return unpacked;
+}
+
+}  // namespace aggregate_power

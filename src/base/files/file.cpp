@@ -1,0 +1,651 @@
+// Files read as a stream, and replaced in one durable step.
+#include "base/files/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <iterator>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/files/descriptor.h"
+#include "base/files/lock_wait.h"
+#include "base/interruption.h"
+
+namespace aggregate_power {
+namespace {
+
+// ---- System calls
+
+struct stat status(int fd, const std::string& path) {
+  struct stat found;
+  if (fstat(fd, &found) != 0) throw FileError(path, "inspect", errno);
+  return found;
+}
+
+// Nothing when nothing has that name.
+std::optional<struct stat> status(const std::string& path) {
+  struct stat found;
+  if (stat(path.c_str(), &found) == 0) return found;
+  if (errno == ENOENT) return std::nullopt;
+  throw FileError(path, "inspect", errno);
+}
+
+bool leads_to(const std::string& path, int fd) {
+  const struct stat opened = status(fd, path);
+  const std::optional<struct stat> named = status(path);
+  return named && named->st_dev == opened.st_dev && named->st_ino == opened.st_ino;
+}
+
+void require_regular(const struct stat& found, const std::string& path) {
+  if (S_ISDIR(found.st_mode)) throw FileError(path, "replace", EISDIR);
+  if (!S_ISREG(found.st_mode)) throw FileError(path, "replace a special file", EOPNOTSUPP);
+}
+
+int try_lock(int fd, int operation) {
+  return retrying([&] { return flock(fd, operation); });
+}
+
+// Some file systems have no locks: NFS without its lock service, Lustre mounted without flock, FUSE
+// ones. Mostly there is one writer, who loses nothing by going on; failing would lose the result.
+// False: someone else has it, and we are not to wait.
+bool take_lock(int fd, const std::string& path, bool wait = true) {
+  if (try_lock(fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB) == 0) return true;
+  if (errno == EWOULDBLOCK) return false;
+  if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS) return true;
+  throw FileError(path, "lock", errno);
+}
+
+void write_all(int fd, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t count = retrying([&] { return write(fd, bytes.data(), bytes.size()); });
+    if (count < 0) throw FileError(path, "write", errno);
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+// Neither name is ever without a file.
+bool trade_names(const std::string& a, const std::string& b) {
+  return renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
+}
+
+// That the file system, the kernel, or what filters its calls, cannot trade names.
+bool is_refusal_to_trade(int errno_value) {
+  constexpr int kRefusals[] = {EINVAL, ENOSYS, EOPNOTSUPP, EPERM};
+  return std::ranges::find(kRefusals, errno_value) != std::end(kRefusals);
+}
+
+// ---- Paths
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string join(const std::string& folder, const std::string& name) {
+  return folder.ends_with('/') ? folder + name : folder + '/' + name;
+}
+
+// Without links and dots; nothing, with errno set, when it does not exist.
+std::optional<std::string> real_path(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr),
+                                                         &std::free);
+  if (!real) return std::nullopt;
+  return real.get();
+}
+
+// Nothing when it is not a link.
+std::optional<std::string> link_text(const std::string& path) {
+  std::array<char, PATH_MAX> text;
+  const ssize_t size = readlink(path.c_str(), text.data(), text.size());
+  if (size >= 0) return std::string(text.data(), static_cast<std::size_t>(size));
+  if (errno == EINVAL || errno == ENOENT) return std::nullopt;
+  throw FileError(path, "read the link", errno);
+}
+
+// Where to rename to. Nearly always that is the path itself, and to resolve it takes longer.
+std::string target_of(const std::string& path) {
+  struct stat found;
+  const bool is_plain = lstat(path.c_str(), &found) == 0 && !S_ISLNK(found.st_mode);
+  return is_plain ? path : resolve_links(path);
+}
+
+// ---- Folders
+
+void sync_folder(const std::string& folder, const std::string& path) {
+  const Descriptor opened(open_fd(folder, O_RDONLY | O_DIRECTORY));
+  if (opened.get() >= 0 && retrying([&] { return fsync(opened.get()); }) == 0) return;
+  // A folder that we may write to but not list cannot be opened, and on some file systems none can
+  // be synced (EINVAL). What was done in it is done, and whole for every reader.
+  if (errno != EACCES && errno != EINVAL) throw FileError(path, "sync its folder", errno);
+}
+
+// Makes what is missing of a folder's path, and (at once) syncs all of it: a run that was killed
+// may have made a folder and not come to its sync.
+void make_folder(const std::string& folder, Sync sync) {
+  const std::string above = folder_of(folder);
+  if (above == folder) return;
+  struct stat found;
+  const bool is_missing = stat(folder.c_str(), &found) != 0 && errno == ENOENT;
+  if (sync == Sync::later && !is_missing) return;
+  make_folder(above, sync);
+  if (is_missing && mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) {
+    throw FileError(folder, "make folder", errno);
+  }
+  if (sync == Sync::later) return;
+  if (is_missing) {
+    sync_folder(above, folder);
+  } else {
+    const Descriptor opened(open_fd(above, O_RDONLY | O_DIRECTORY));
+    if (opened.get() >= 0) std::ignore = retrying([&] { return fsync(opened.get()); });
+  }
+}
+
+// ---- Temporaries
+
+constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz234567";
+constexpr std::string_view kTemporaryEnd = ".aggregate-power.tmp";
+constexpr std::size_t kRandomSize = 8;
+constexpr std::size_t kAroundName = 2 + kRandomSize + kTemporaryEnd.size();  // 2: the dots
+
+std::string random_letters(const std::string& path) {
+  std::string letters(kRandomSize, '\0');
+  if (retrying([&] { return getrandom(letters.data(), letters.size(), 0); }) < 0) {
+    throw FileError(path, "name a temporary", errno);
+  }
+  for (char& letter : letters) letter = kLetters[static_cast<unsigned char>(letter) % 32];
+  return letters;
+}
+
+std::string temporary_beside(const std::string& target) {
+  std::string name = name_of(target);
+  if (name.size() + kAroundName > NAME_MAX) {
+    std::size_t size = NAME_MAX - kAroundName;
+    // Some file systems refuse half a UTF-8 character.
+    while (size > 0 && (static_cast<unsigned char>(name[size]) & 0xC0) == 0x80) --size;
+    name.resize(size);
+  }
+  return join(folder_of(target),
+              '.' + name + '.' + random_letters(target) + std::string(kTemporaryEnd));
+}
+
+// File systems without owners and modes refuse to set them even to what they are, so only what
+// differs is set.
+void keep_owner(int fd, const struct stat& kept, const std::string& path) {
+  const struct stat now = status(fd, path);
+  if (now.st_uid == kept.st_uid && now.st_gid == kept.st_gid) return;
+  // EINVAL: an owner that this user namespace does not know.
+  const auto change = [&](uid_t owner) {
+    if (retrying([&] { return fchown(fd, owner, kept.st_gid); }) == 0) return true;
+    if (errno == EPERM || errno == EINVAL) return false;
+    throw FileError(path, "keep the owner", errno);
+  };
+  constexpr uid_t kAsItIs = static_cast<uid_t>(-1);
+  if (!change(kept.st_uid)) std::ignore = change(kAsItIs);
+}
+
+void keep_mode(int fd, const struct stat& kept, const std::string& path) {
+  const mode_t mode = kept.st_mode & 07777;
+  if ((status(fd, path).st_mode & 07777) == mode) return;
+  if (retrying([&] { return fchmod(fd, mode); }) == 0) return;
+  throw FileError(path, "keep the mode", errno);
+}
+
+// A living writer holds the lock. One that has made its file but not yet locked it finds its name
+// gone once it gets the lock, and makes another.
+void remove_if_stale(const std::string& path) {
+  // LOCK_EX over NFS needs a file open for writing, but the mode may already be a read-only one.
+  int fd = open_fd(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0 && errno == EACCES) fd = open_fd(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const Descriptor file(fd);
+  if (file.get() < 0 || !S_ISREG(status(file.get(), path).st_mode)) return;
+  if (try_lock(file.get(), LOCK_EX | LOCK_NB) != 0) return;
+  // Its writer may have renamed it since it was listed.
+  if (leads_to(path, file.get())) std::ignore = unlink(path.c_str());
+}
+
+void remove_stale_in(const std::string& folder) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(opendir(folder.c_str()), &closedir);
+  if (!listing) return;
+  while (const dirent* entry = readdir(listing.get())) {
+    if (is_temporary_name(entry->d_name)) remove_if_stale(join(folder, entry->d_name));
+  }
+}
+
+bool is_first_look(const std::string& folder) {
+  constexpr std::size_t kMostRemembered = 4096;  // of millions
+  static std::mutex mutex;
+  static std::set<std::string> seen;
+  const std::lock_guard guard(mutex);
+  if (seen.size() == kMostRemembered) seen.clear();
+  return seen.insert(folder).second;
+}
+
+// ---- Reading
+
+class FileSource : public ByteSource {
+ public:
+  explicit FileSource(const std::string& path)
+      : name_(path == "-" ? "standard input" : path),
+        // A duplicate of standard input, so that there is always something to close.
+        file_(path == "-" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open_fd(path, O_RDONLY)) {
+    if (file_.get() < 0) throw FileError(name_, "open", errno);
+    std::ignore = posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  }
+
+  std::size_t read(std::span<char> into) override {
+    const ssize_t count = retrying([&] { return ::read(file_.get(), into.data(), into.size()); });
+    if (count < 0) throw FileError(name_, "read", errno);
+    return static_cast<std::size_t>(count);
+  }
+
+  // 0 for a pipe and for files that the system makes up as they are read.
+  std::size_t expected_size() const {
+    return static_cast<std::size_t>(status(file_.get(), name_).st_size);
+  }
+
+ private:
+  std::string name_;
+  Descriptor file_;
+};
+
+// The bytes of an open file, wherever others have read to.
+class RangeSource : public ByteSource {
+ public:
+  explicit RangeSource(const OpenedFile& file) : file_(file) {}
+
+  std::size_t read(std::span<char> into) override {
+    const std::size_t count = file_.read_at(at_, into);
+    at_ += count;
+    return count;
+  }
+
+ private:
+  OpenedFile file_;
+  std::uint64_t at_ = 0;
+};
+
+}  // namespace
+
+FileError::FileError(const std::string& path, const std::string& action, int errno_value)
+    : std::system_error(errno_value, std::generic_category()),
+      text_(path + ": cannot " + action + ": " + code().message()) {}
+
+FileError::FileError(const std::string& path, const std::string& what)
+    : std::system_error(EIO, std::generic_category()), text_(path + ": " + what) {}
+
+FileChanged::FileChanged(const std::string& path)
+    : FileError(path, "was changed while it was worked on") {}
+
+std::unique_ptr<ByteSource> open_source(const std::string& path) {
+  return std::make_unique<FileSource>(path);
+}
+
+FileFacts facts_of(const struct stat& found) {
+  // Some file systems hold times that 64 bits of nanoseconds do not: 1684 to 2255 are exact.
+  constexpr std::int64_t kFarthestS = 9'000'000'000;
+  const std::int64_t seconds =
+      std::clamp<std::int64_t>(found.st_mtim.tv_sec, -kFarthestS, kFarthestS);
+  return {static_cast<std::uint64_t>(found.st_size),
+          seconds * 1'000'000'000 + found.st_mtim.tv_nsec};
+}
+
+OpenedFile::OpenedFile(const std::string& path)
+    : name_(path), file_(std::make_shared<const Descriptor>(open_fd(path, O_RDONLY | O_NOCTTY))) {
+  if (file_->get() < 0) throw FileError(path, "open", errno);
+  facts_ = facts_of(status(file_->get(), path));
+  std::ignore = posix_fadvise(file_->get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+}
+
+OpenedFile::OpenedFile(std::string name, std::shared_ptr<const Descriptor> file,
+                       std::uint64_t offset, FileFacts facts)
+    : name_(std::move(name)), file_(std::move(file)), offset_(offset), facts_(facts) {}
+
+std::size_t OpenedFile::read_at(std::uint64_t at, std::span<char> into) const {
+  throw_if_interrupted();
+  if (at >= size()) return 0;
+  into = into.first(static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), size() - at)));
+  const ssize_t count = retrying([&] {
+    return pread(file_->get(), into.data(), into.size(), static_cast<off_t>(offset_ + at));
+  });
+  if (count < 0) throw FileError(name_, "read", errno);
+  return static_cast<std::size_t>(count);
+}
+
+std::unique_ptr<ByteSource> OpenedFile::source() const {
+  return std::make_unique<RangeSource>(*this);
+}
+
+std::string read_file(const std::string& path) {
+  FileSource source(path);
+  std::string bytes(source.expected_size() + 1, '\0');  // 1: the end shows without growing
+  std::size_t size = 0;
+  while (const std::size_t count = source.read(std::span(bytes).subspan(size))) {
+    size += count;
+    if (size == bytes.size()) bytes.resize(2 * size);
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+bool is_regular_file(const std::string& path) noexcept {
+  struct stat found;
+  return stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
+}
+
+bool holds(const std::string& path, std::string_view bytes) {
+  struct stat found;
+  if (stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode) ||
+      static_cast<std::uint64_t>(found.st_size) != bytes.size()) {
+    return false;
+  }
+  try {
+    return read_file(path) == bytes;
+  } catch (const FileError&) {
+    return false;
+  }
+}
+
+std::string file_identity(const std::string& path) {
+  struct stat found;
+  return stat(path.c_str(), &found) == 0 ? fmt::format("\n{} {}", found.st_dev, found.st_ino)
+                                         : path;
+}
+
+bool is_same_file(const std::string& a, const std::string& b) {
+  return a == b || file_identity(a) == file_identity(b);
+}
+
+std::string resolve_links(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as the kernel
+  std::string at = path;
+  for (int links = 0; links <= kMostLinks; ++links) {
+    if (const auto real = real_path(at)) return *real;
+    if (errno != ENOENT) throw FileError(path, "resolve", errno);
+    // The name at the end is free, or a link that leads nowhere yet.
+    const auto folder = real_path(folder_of(at));
+    if (!folder) throw FileError(path, "find its folder", errno);
+    if (name_of(at).empty()) throw FileError(path, "resolve", ENOENT);
+    std::string end = join(*folder, name_of(at));
+    const auto link = link_text(end);
+    if (!link) return end;
+    at = link->starts_with('/') ? *link : join(*folder, *link);
+  }
+  throw FileError(path, "resolve", ELOOP);
+}
+
+std::string resolve_what_is_there(const std::string& path) {
+  std::string at = path;
+  std::string missing;
+  while (true) {
+    try {
+      return resolve_links(at) + missing;
+    } catch (const FileError&) {
+      const std::string above = folder_of(at);
+      if (above == at) return at + missing;
+      missing = '/' + name_of(at) + missing;
+      at = above;
+    }
+  }
+}
+
+bool is_in(std::string_view path, std::string_view folder) {
+  if (!path.starts_with(folder)) return false;
+  return path.size() == folder.size() || folder.ends_with('/') || path[folder.size()] == '/';
+}
+
+FileLock::FileLock(const std::string& path) : FileLock() { *this = *take(path, true); }
+
+std::optional<FileLock> FileLock::take(const std::string& path, bool wait) {
+  for (;;) {
+    FileLock lock;
+    lock.fd_ = open_fd(path, O_RDWR | O_NOCTTY);
+    if (lock.fd_ < 0) throw FileError(path, "open for writing", errno);
+    require_regular(status(lock.fd_, path), path);
+    if (!take_lock(lock.fd_, path, false)) {
+      if (!wait) return std::nullopt;
+      wait_for_lock(lock.fd_, path);
+    }
+    if (leads_to(path, lock.fd_)) return lock;
+    // Replaced while we waited: again.
+  }
+}
+
+FileLock::FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+
+FileLock& FileLock::operator=(FileLock&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+FileLock::~FileLock() {
+  if (fd_ >= 0) close(fd_);
+}
+
+void require_replaceable(const std::string& path, bool make_folders) {
+  const auto require_folder = [&](const std::string& folder) {
+    if (faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+      throw FileError(path, "create a temporary beside it", errno);
+    }
+    struct stat found;
+    if (stat(folder.c_str(), &found) == 0 && !S_ISDIR(found.st_mode)) {
+      throw FileError(path, "create a temporary beside it", ENOTDIR);
+    }
+  };
+  // What make_folder() would have to make, down from the nearest folder there is.
+  std::string folder = folder_of(path);
+  bool is_made = false;
+  while (make_folders && folder_of(folder) != folder && !status(folder)) {
+    if (name_of(folder).size() > NAME_MAX) throw FileError(folder, "make folder", ENAMETOOLONG);
+    is_made = true;
+    folder = folder_of(folder);
+  }
+  if (name_of(path).size() > NAME_MAX) throw FileError(path, "inspect", ENAMETOOLONG);
+  if (is_made) return require_folder(folder);
+  const std::string target = resolve_links(path);
+  const std::optional<struct stat> old = status(target);
+  if (old) require_regular(*old, path);
+  require_folder(folder_of(target));
+}
+
+PendingFile::PendingFile(const std::string& path, std::string_view bytes, bool make_folders,
+                         Sync sync)
+    : PendingFile() {
+  path_ = path;
+  sync_ = sync;
+  if (make_folders) make_folder(folder_of(path), sync);
+  target_ = resolve_links(path);
+  const std::optional<struct stat> old = status(target_);
+  if (old) require_regular(*old, path);
+  create_temporary(old ? 0600 : 0666);  // 0600: no one reads it before it has its owner and mode
+  write_all(fd_, bytes, path);
+  if (old) keep_owner(fd_, *old, path);
+  if (old) keep_mode(fd_, *old, path);  // last, because a new owner clears some bits
+  written_ = facts_of(status(fd_, path));
+  if (sync_ == Sync::later) return;
+  if (retrying([&] { return fsync(fd_); }) != 0) throw FileError(path, "sync", errno);
+}
+
+PendingFile::~PendingFile() { discard(); }
+
+void PendingFile::create_temporary(mode_t mode) {
+  for (;;) {
+    std::string name = temporary_beside(target_);
+    fd_ = open_fd(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+    if (fd_ < 0 && errno == EEXIST) continue;
+    if (fd_ < 0) throw FileError(path_, "create a temporary beside it", errno);
+    temporary_ = std::move(name);
+    take_lock(fd_, path_);
+    if (leads_to(temporary_, fd_)) return;
+    // Another run took it for stale before it was locked, and removed it.
+    temporary_.clear();
+    close(std::exchange(fd_, -1));
+  }
+}
+
+void PendingFile::discard_name() noexcept {
+  if (!temporary_.empty()) std::ignore = unlink(temporary_.c_str());
+  temporary_.clear();
+}
+
+void PendingFile::discard() noexcept {
+  discard_name();
+  if (fd_ >= 0) close(std::exchange(fd_, -1));  // last: locked for as long as the name is there
+}
+
+void PendingFile::set_modified(const timespec& time) {
+  const timespec times[] = {{0, UTIME_OMIT}, time};
+  if (futimens(fd_, times) != 0) throw FileError(path_, "keep the time", errno);
+}
+
+void PendingFile::commit() {
+  assert(!temporary_.empty());
+  if (rename(temporary_.c_str(), target_.c_str()) != 0) {
+    const FileError error(path_, "replace", errno);
+    discard();
+    throw error;
+  }
+  temporary_.clear();
+  settle();
+}
+
+void PendingFile::commit_over(std::string_view expected) {
+  assert(!temporary_.empty());
+  if (read_file(target_) != expected) {
+    discard();
+    throw FileChanged(path_);
+  }
+  if (!trade_names(temporary_, target_)) {
+    if (is_refusal_to_trade(errno)) return commit();
+    const FileError error(path_, "replace", errno);
+    discard();
+    throw error;
+  }
+  if (!holds(temporary_, expected)) {
+    put_back();
+    throw FileChanged(path_);
+  }
+  discard_name();  // of the old file; where that fails, it goes with a later run
+  settle();
+}
+
+// What someone else wrote has the temporary's name, and goes back in its place.
+void PendingFile::put_back() {
+  if (trade_names(temporary_, target_)) {
+    const bool is_ours = leads_to(temporary_, fd_) && facts_of(status(fd_, path_)) == written_;
+    // Changed once more in between: the newest stays.
+    if (!is_ours) std::ignore = trade_names(temporary_, target_);
+    return discard();
+  }
+  const int why = errno;
+  const std::string name = std::exchange(temporary_, {});
+  if (rename(name.c_str(), target_.c_str()) != 0) {
+    throw FileError(path_, "put back a change, which is now in " + name, why);
+  }
+}
+
+void PendingFile::settle() {
+  in_place_ = true;
+  if (sync_ == Sync::at_once) sync_folder(folder_of(target_), path_);
+}
+
+void sync_in_place(const std::string& path) {
+  const std::string target = resolve_links(path);
+  const Descriptor file(open_fd(target, O_RDONLY));
+  if (file.get() < 0) throw FileError(path, "open", errno);
+  if (retrying([&] { return fsync(file.get()); }) != 0) throw FileError(path, "sync", errno);
+  sync_folder(folder_of(target), path);
+}
+
+FormerFile::FormerFile(const std::string& path) : path_(path) {
+  const std::optional<struct stat> found = status(path);
+  if (!found) return;
+  require_regular(*found, path);
+  bytes_ = read_file(path);
+  modified_ = found->st_mtim;
+}
+
+void FormerFile::put_back() const {
+  if (!bytes_) {
+    const std::string target = target_of(path_);
+    if (unlink(target.c_str()) != 0) throw FileError(path_, "remove", errno);
+    return sync_folder(folder_of(target), path_);
+  }
+  PendingFile file(path_, *bytes_);
+  file.set_modified(modified_);
+  file.commit();
+}
+
+std::vector<std::string> one_folder_each(const std::set<std::string>& folders) {
+  std::set<dev_t> seen;
+  std::vector<std::string> result;
+  for (const std::string& folder : folders) {
+    struct stat found;
+    if (stat(folder.c_str(), &found) == 0 && seen.insert(found.st_dev).second) {
+      result.push_back(folder);
+    }
+  }
+  return result;
+}
+
+void sync_file_systems(std::span<const std::string> folders) {
+  for (const std::string& folder : folders) {
+    const Descriptor opened(open_fd(folder, O_RDONLY | O_DIRECTORY));
+    if (opened.get() < 0 || retrying([&] { return syncfs(opened.get()); }) != 0) {
+      throw FileError(folder, "sync its file system", errno);
+    }
+  }
+}
+
+std::string folder_behind(const std::string& path) noexcept {
+  try {
+    return folder_of(target_of(path));
+  } catch (const FileError&) {
+    return path;
+  }
+}
+
+bool is_temporary_name(std::string_view name) {
+  if (name.size() < kAroundName || !name.starts_with('.') || !name.ends_with(kTemporaryEnd)) {
+    return false;
+  }
+  name.remove_suffix(kTemporaryEnd.size());
+  const std::string_view letters = name.substr(name.size() - kRandomSize);
+  return letters.find_first_not_of(kLetters) == std::string_view::npos &&
+         name[name.size() - kRandomSize - 1] == '.';
+}
+
+void remove_stale_temporaries(const std::string& target) noexcept {
+  try {
+    if (!is_first_look(folder_of(target))) return;
+    const std::string folder = folder_of(target_of(target));
+    if (folder == folder_of(target) || is_first_look(folder)) remove_stale_in(folder);
+  } catch (...) {  // what stays now goes with a later run
+  }
+}
+
+void replace_file(const std::string& path, std::string_view bytes) {
+  remove_stale_temporaries(path);
+  if (holds(path, bytes)) return sync_in_place(path);
+  PendingFile(path, bytes).commit();
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,103 @@
+// Waiting for a file lock that someone else holds.
+#include "base/files/lock_wait.h"
+
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/files/descriptor.h"
+#include "base/files/file.h"
+#include "base/interruption.h"
+
+namespace aggregate_power {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kLongWait = std::chrono::seconds(2);
+// Mostly a lock is held for a moment only, and what is under way can still be finished.
+constexpr auto kGrace = std::chrono::milliseconds(500);
+constexpr auto kFirstPause = std::chrono::milliseconds(1);
+constexpr auto kLongestPause = std::chrono::milliseconds(64);
+
+LockWatcher& watcher() {
+  static LockWatcher the_watcher;
+  return the_watcher;
+}
+
+std::optional<pid_t> holder_of(int fd) {
+  struct stat found;
+  if (fstat(fd, &found) != 0) return std::nullopt;
+  try {
+    return lock_holder(read_file("/proc/locks"), found.st_dev, found.st_ino);
+  } catch (const FileError&) {
+    return std::nullopt;
+  }
+}
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  while (true) {
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    if (line.empty()) return words;
+    words.push_back(line.substr(0, line.find(' ')));
+    line.remove_prefix(words.back().size());
+  }
+}
+
+}  // namespace
+
+WatchLocks::WatchLocks(LockWatcher of_process)
+    : before_(std::exchange(watcher(), std::move(of_process))) {}
+
+WatchLocks::~WatchLocks() { watcher() = std::move(before_); }
+
+std::string lock_wait_text(const std::string& path, std::optional<pid_t> holder) {
+  std::string text = fmt::format("waiting for {}, locked by ", path);
+  return holder ? text + fmt::format("process {}", *holder) : text + "another process";
+}
+
+void wait_for_lock(int fd, const std::string& path) {
+  // Asked again and again: a thread that sleeps in flock() itself cannot be asked to give up.
+  const Clock::time_point start = Clock::now();
+  bool is_told = false;
+  auto pause = kFirstPause;
+  while (retrying([&] { return flock(fd, LOCK_EX | LOCK_NB); }) != 0) {
+    if (errno != EWOULDBLOCK) throw FileError(path, "lock", errno);
+    const auto waited = Clock::now() - start;
+    if (waited > kGrace) throw_if_interrupted();
+    if (!is_told && waited > kLongWait) {
+      is_told = true;
+      if (watcher()) watcher()(path, holder_of(fd));
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, kLongestPause);
+  }
+}
+
+// Lines such as "3: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF", the device in hexadecimal. What
+// waits for a lock has "->" after the number. Processes that this one cannot see are 0 or -1.
+std::optional<pid_t> lock_holder(std::string_view locks, dev_t device, ino_t inode) {
+  const std::string file = fmt::format("{:02x}:{:02x}:{}", major(device), minor(device), inode);
+  while (!locks.empty()) {
+    const std::string_view line = locks.substr(0, locks.find('\n'));
+    locks.remove_prefix(std::min(line.size() + 1, locks.size()));
+    const std::vector<std::string_view> words = words_of(line);
+    if (words.size() < 6 || words[1] != "FLOCK" || words[5] != file) continue;
+    pid_t holder = 0;
+    std::from_chars(words[4].data(), words[4].data() + words[4].size(), holder);
+    return holder > 0 ? std::optional(holder) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace aggregate_power

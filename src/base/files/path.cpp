@@ -1,0 +1,70 @@
+// Paths as Python's pathlib writes them.
+#include "base/files/path.h"
+
+#include <fmt/format.h>
+
+#include "base/text/unicode.h"
+
+namespace aggregate_power {
+namespace {
+
+std::string_view last_component(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace
+
+std::string normal_path(std::string_view text) {
+  // POSIX gives two leading slashes, and only two, a meaning of their own.
+  const std::size_t slashes = std::min(text.find_first_not_of('/'), text.size());
+  std::string path(slashes == 2 ? 2 : slashes > 0 ? 1 : 0, '/');
+  const std::size_t root = path.size();
+  while (!text.empty()) {
+    const std::string_view component = text.substr(0, text.find('/'));
+    text.remove_prefix(std::min(component.size() + 1, text.size()));
+    if (component.empty() || component == ".") continue;
+    if (path.size() > root) path += '/';
+    path += component;
+  }
+  return path.empty() ? "." : path;
+}
+
+std::string path_stem(std::string_view path) {
+  const std::string_view name = last_component(path);
+  const std::size_t dot = name.rfind('.');
+  const bool has_suffix = dot != std::string_view::npos && dot > 0 && dot + 1 < name.size();
+  return std::string(name.substr(0, has_suffix ? dot : name.size()));
+}
+
+std::string plain_stem(std::string_view path) {
+  const std::string stem = path_stem(path);
+  const bool is_compressed = path.ends_with(".gz") || path.ends_with(".zst");
+  const bool is_ours = stem.ends_with(".csv") || stem.ends_with(".json");
+  return is_compressed && is_ours ? path_stem(stem) : stem;
+}
+
+std::string beside(std::string_view path, std::string_view name) {
+  const std::string_view folder = path.substr(0, path.size() - last_component(path).size());
+  return std::string(folder) + std::string(name);
+}
+
+std::string printable_path(std::string_view path) {
+  // Character by character: only bytes that are no part of one are escaped.
+  std::string text;
+  while (!path.empty()) {
+    const auto first = static_cast<unsigned char>(path[0]);
+    const std::size_t length = first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+    const std::string_view character = path.substr(0, length);
+    if (replace_invalid_utf8(character) == character) {
+      text += character;
+      path.remove_prefix(length);
+    } else {
+      text += fmt::format("%{:02X}", static_cast<unsigned char>(path[0]));
+      path.remove_prefix(1);
+    }
+  }
+  return text;
+}
+
+}  // namespace aggregate_power

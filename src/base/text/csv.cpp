@@ -1,0 +1,422 @@
+// Lines to cells.
+#include "base/text/csv.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "base/text/byte_masks.h"
+#include "base/text/unicode.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t kBlockBytes = 64;
+constexpr std::size_t kBufferBytes = 256 * 1024;
+
+// One row at a time through the dialect's states, as CPython's _csv.c walks them.
+class RowParser {
+ public:
+  enum class Step {
+    more,
+    row_done,         // the byte ended the row
+    row_done_before,  // the row ended before the byte, which belongs to the next row
+  };
+
+  const std::vector<std::string>& cells() const { return cells_; }
+  std::vector<std::string> take_cells() { return std::exchange(cells_, {}); }
+  std::uint64_t dropped_nuls() const { return dropped_nuls_; }
+
+  // Keeps the text of a row's first `cells` only, and counts the others.
+  explicit RowParser(std::size_t cells = std::numeric_limits<std::size_t>::max(),
+                     bool skips_blanks = true)
+      : most_cells_(cells), skips_blanks_(skips_blanks) {}
+
+  std::size_t cell_count() const { return cell_count_; }
+  std::size_t filled_count() const { return filled_count_; }  // that hold more than blanks
+
+  void start_row() {
+    cells_.clear();
+    cell_count_ = filled_count_ = 0;
+    state_ = State::start_record;
+  }
+
+  Step push(char c) {
+    if (state_ == State::after_carriage_return) {
+      return c == '\n' ? Step::row_done : Step::row_done_before;
+    }
+    if (c == '\0') {
+      ++dropped_nuls_;
+      return Step::more;
+    }
+    const bool is_break = c == '\n' || c == '\r';
+    if (is_break && state_ == State::in_quotes) broke_in_quotes_ = true;
+    if (is_break && state_ != State::in_quotes) {
+      if (state_ != State::start_record) save_cell();
+      state_ = State::after_carriage_return;
+      return c == '\r' ? Step::more : Step::row_done;
+    }
+    switch (state_) {
+      case State::start_record:
+      case State::start_cell:
+        state_ = State::start_cell;
+        if (c == ' ' && skips_blanks_) break;
+        if (c == '"') {
+          state_ = State::in_quotes;
+          break;
+        }
+        state_ = State::in_cell;
+        [[fallthrough]];
+      case State::in_cell:
+        c == ',' ? save_cell() : add(c);
+        break;
+      case State::in_quotes:
+        if (c == '"') {
+          state_ = State::quote_in_quotes;
+        } else {
+          add(c);
+        }
+        break;
+      case State::quote_in_quotes:
+        if (c == ',') {
+          save_cell();
+        } else {
+          add(c);
+          state_ = c == '"' ? State::in_quotes : State::in_cell;
+        }
+        break;
+      case State::after_carriage_return:
+        break;  // dealt with above
+    }
+    return Step::more;
+  }
+
+  // The text is over. Says whether a row was under way; it is complete now.
+  bool end_of_text() {
+    if (state_ == State::start_record) return false;
+    if (state_ != State::after_carriage_return) save_cell();
+    return true;
+  }
+
+  bool saw_line_break() const { return state_ == State::after_carriage_return; }
+  // The row lies in an open quote that has swallowed a line break.
+  bool swallowed_lines() const { return state_ == State::in_quotes && broke_in_quotes_; }
+
+ private:
+  enum class State {
+    start_record,
+    start_cell,
+    in_cell,
+    in_quotes,
+    quote_in_quotes,
+    after_carriage_return,
+  };
+
+  void save_cell() {
+    ++cell_count_;
+    filled_count_ += strip(cell_).empty() ? 0 : 1;
+    if (cell_count_ <= most_cells_) cells_.push_back(cell_);
+    cell_.clear();
+    cell_characters_ = 0;
+    broke_in_quotes_ = false;
+    state_ = State::start_cell;
+  }
+  void add(char c) {
+    const bool continuation = (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+    // Four bytes at most make a character: what has more is no text, and counts as too long too.
+    if (!continuation) ++cell_characters_;
+    if (cell_characters_ > kMaxCellCharacters || cell_.size() >= 4 * kMaxCellCharacters) {
+      throw CsvError();
+    }
+    cell_.push_back(c);
+  }
+
+  State state_ = State::start_record;
+  std::vector<std::string> cells_;
+  std::string cell_;
+  std::size_t most_cells_;
+  bool skips_blanks_;
+  std::size_t cell_count_ = 0;
+  std::size_t filled_count_ = 0;
+  std::size_t cell_characters_ = 0;
+  bool broke_in_quotes_ = false;
+  std::uint64_t dropped_nuls_ = 0;
+};
+
+bool is_blank(const RowParser& parser) {
+  return parser.cell_count() <= 1 && parser.filled_count() == 0;
+}
+
+std::uint32_t count_filled(std::string_view line) {
+  std::uint32_t filled = 0;
+  while (true) {
+    const std::size_t comma = line.find(',');
+    if (!strip(line.substr(0, comma)).empty()) ++filled;
+    if (comma == std::string_view::npos) return filled;
+    line.remove_prefix(comma + 1);
+  }
+}
+
+// Whether a quote at `at` opens a quoted cell (skipped blanks before it do not count), or goes on
+// with one as the second of two quotes; anywhere else it is an ordinary character.
+bool opens_cell(const char* row, const char* at, bool skips_blanks) {
+  if (at > row && at[-1] == '"') return true;
+  while (skips_blanks && at > row && at[-1] == ' ') --at;
+  return at == row || at[-1] == ',';
+}
+
+}  // namespace
+
+void split_csv(std::string_view text, std::size_t max_rows, bool at_end,
+               std::vector<CsvTextRow>& rows) {
+  RowParser parser;
+  std::size_t begin = 0;
+  const auto finish = [&](std::size_t end, bool terminated) {
+    const bool blank = is_blank(parser);
+    rows.push_back({parser.take_cells(), begin, end, blank, terminated});
+    parser.start_row();
+    begin = end;
+  };
+  for (std::size_t i = 0; i < text.size() && rows.size() < max_rows; ++i) {
+    RowParser::Step step = parser.push(text[i]);
+    if (step == RowParser::Step::row_done_before) {
+      finish(i, true);
+      if (rows.size() == max_rows) break;
+      step = parser.push(text[i]);
+    }
+    if (step == RowParser::Step::row_done) finish(i + 1, true);
+  }
+  if (at_end && rows.size() < max_rows && parser.end_of_text()) {
+    finish(text.size(), parser.saw_line_break());
+  }
+}
+
+std::vector<CsvTextRow> split_csv(std::string_view text, std::size_t max_rows, bool at_end) {
+  std::vector<CsvTextRow> rows;
+  split_csv(text, max_rows, at_end, rows);
+  return rows;
+}
+
+CsvReader::CsvReader(ByteSource& source, std::string_view head, CsvBlanks blanks)
+    : source_(source), skips_blanks_(blanks == CsvBlanks::skipped) {
+  const std::size_t capacity = std::max(kBufferBytes, head.size());
+  // One block to begin at a multiple of 64, two that may be read behind the end.
+  storage_ = std::make_unique_for_overwrite<char[]>(capacity + 3 * kBlockBytes);
+  const auto address = reinterpret_cast<std::uintptr_t>(storage_.get());
+  buffer_ = storage_.get() + (kBlockBytes - address % kBlockBytes) % kBlockBytes;
+  capacity_ = capacity;
+  std::memcpy(buffer_, head.data(), head.size());
+  end_ = head.size();
+  std::memset(buffer_ + end_, 0, kBlockBytes);
+  batch_.resize(kMaxBatchRows);
+#if defined(__x86_64__)
+  has_avx2_ = Avx2Kernel::is_supported();
+#endif
+}
+
+CsvReader::~CsvReader() = default;
+
+void CsvReader::select(std::span<const std::size_t> columns, std::size_t header_cells) {
+  column_count_ = columns.size();
+  std::copy(columns.begin(), columns.end(), columns_.begin());
+  last_column_ = columns.empty() ? 0 : *std::max_element(columns.begin(), columns.end());
+  cell_starts_.resize(last_column_ + 2);
+  header_cells_ = header_cells;
+}
+
+std::span<const CsvRow> CsvReader::next_batch(std::size_t most_rows) {
+  most_rows_ = std::min(most_rows, kMaxBatchRows);
+  batch_size_ = 0;
+  while (batch_size_ == 0) {
+    scan();
+    if (batch_size_ > 0) break;
+    if (begin_ == end_ && source_ended_) break;
+    // Odd, longer than the buffer, or the last one without a line break.
+    if (row_is_odd_ || !refill()) read_slow_row();
+  }
+  return {batch_.data(), batch_size_};
+}
+
+// Moves what is left to the front and reads on. False when there is no room or nothing more to
+// read.
+bool CsvReader::refill() {
+  if (begin_ > 0) {
+    std::memmove(buffer_, buffer_ + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  if (source_ended_ || end_ == capacity_) return false;
+  const std::size_t count = source_.read({buffer_ + end_, capacity_ - end_});
+  source_ended_ = count == 0;
+  end_ += count;
+  std::memset(buffer_ + end_, 0, kBlockBytes);
+  return count > 0;
+}
+
+// Walks a row in blocks of 64 bytes, noting where its first cells start and counting the others.
+template <typename Kernel>
+[[gnu::always_inline]] inline CsvReader::RowShape CsvReader::find_row_end(std::size_t row) {
+  RowShape shape;
+  std::uint32_t* const starts = cell_starts_.data();
+  const std::size_t tracked = last_column_ + 1;
+  starts[0] = static_cast<std::uint32_t>(row);
+  bool in_quotes = false;
+  for (std::size_t block = row;; block += kBlockBytes) {
+    ByteMasks masks = Kernel::masks(buffer_ + block);
+    if (block + kBlockBytes > end_) {
+      if (block >= end_) return shape;
+      masks = masks.first(end_ - block);
+    }
+    const std::uint64_t row_end = masks.controls & -masks.controls;  // the first one's bit
+    std::uint64_t commas = masks.commas & (row_end - 1);
+    const std::uint64_t quotes = masks.quotes & (row_end - 1);
+    if (quotes != 0 || in_quotes) {
+      const std::uint64_t inside = running_parity(quotes) ^ (in_quotes ? ~std::uint64_t{0} : 0);
+      const bool breaks_inside = (inside & row_end) != 0;
+      if (breaks_inside || !all_open_cells(quotes & inside, block, row)) return odd_row();
+      commas &= ~inside;
+      in_quotes = (inside >> 63) != 0;
+      shape.quoted = true;
+    }
+    while (commas != 0 && shape.commas < tracked) {
+      const auto at = static_cast<std::uint32_t>(std::countr_zero(commas));
+      starts[++shape.commas] = static_cast<std::uint32_t>(block) + at + 1;
+      commas &= commas - 1;
+    }
+    shape.commas += Kernel::count(commas);
+    if (row_end == 0) continue;
+
+    shape.end = block + static_cast<std::size_t>(std::countr_zero(row_end));
+    shape.next = shape.end + 1;
+    if (buffer_[shape.end] != '\n') {
+      if (buffer_[shape.end] != '\r') return odd_row();
+      if (shape.next == end_ && !source_ended_) return shape;
+      if (shape.next < end_ && buffer_[shape.next] == '\n') ++shape.next;
+    }
+    if (shape.commas < tracked)
+      starts[shape.commas + 1] = static_cast<std::uint32_t>(shape.end) + 1;
+    shape.kind = RowShape::Kind::whole;
+    return shape;
+  }
+}
+
+bool CsvReader::all_open_cells(std::uint64_t opens, std::size_t block, std::size_t row) const {
+  for (; opens != 0; opens &= opens - 1) {
+    const std::size_t at = block + static_cast<std::size_t>(std::countr_zero(opens));
+    if (!opens_cell(buffer_ + row, buffer_ + at, skips_blanks_)) return false;
+  }
+  return true;
+}
+
+// Cuts the selected cells out of a row. False when that needs more care: an unusual quote, a
+// selected cell that is missing, an overlong line.
+[[gnu::always_inline]] inline bool CsvReader::add_row(std::size_t begin, const RowShape& shape) {
+  CsvRow& row = batch_[batch_size_];
+  row.cell_count = row.filled_count = shape.commas + 1;
+  row.blank = false;
+  row.terminated = true;
+  row.swallowed_lines = false;
+  if (shape.commas < last_column_ || shape.commas == 0) {
+    if (shape.end != begin) return false;
+    row = CsvRow{};
+    row.blank = true;
+    ++batch_size_;
+    return true;
+  }
+  const std::size_t count = column_count_;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t* const start = cell_starts_.data() + columns_[i];
+    const char* from = buffer_ + start[0];
+    const char* const to = buffer_ + start[1] - 1;
+    if (skips_blanks_) {
+      while (*from == ' ') ++from;  // stops at the comma or line break at `to`
+    }
+    row.cells[i] = {from, static_cast<std::size_t>(to - from)};
+  }
+  if (shape.quoted && !drop_quotes(row)) return false;
+  if (row.cell_count > header_cells_) {
+    if (shape.quoted) return false;
+    row.filled_count = count_filled({buffer_ + begin, shape.end - begin});
+  }
+  if (shape.end - begin > kMaxCellCharacters) return false;
+  ++batch_size_;
+  return true;
+}
+
+bool CsvReader::drop_quotes(CsvRow& row) const {
+  for (std::string_view& cell : std::span(row.cells).first(column_count_)) {
+    if (!cell.starts_with('"')) continue;
+    cell.remove_prefix(1);
+    if (cell.find('"') + 1 != cell.size()) return false;
+    cell.remove_suffix(1);
+  }
+  return true;
+}
+
+// Gives out the rows that lie wholly in the buffer and have no oddity: a quote inside a cell, a
+// line break inside quotes, a tab, a NUL. Stops before the first other row, or with a full batch.
+// Inlined with all it calls, so that one source becomes each kernel's instructions.
+template <typename Kernel>
+[[gnu::always_inline]] inline void CsvReader::scan_with() {
+  row_is_odd_ = false;
+  while (batch_size_ < most_rows_ && begin_ < end_) {
+    const RowShape shape = find_row_end<Kernel>(begin_);
+    if (shape.kind == RowShape::Kind::cut_off) return;
+    if (shape.kind == RowShape::Kind::odd || !add_row(begin_, shape)) {
+      row_is_odd_ = true;
+      return;
+    }
+    begin_ = shape.next;
+  }
+}
+
+#if defined(__x86_64__)
+[[AGGREGATE_POWER_AVX2]] void CsvReader::scan_with_avx2() { scan_with<Avx2Kernel>(); }
+#endif
+
+void CsvReader::scan() {
+#if defined(__x86_64__)
+  if (has_avx2_) return scan_with_avx2();
+#endif
+  scan_with<PortableKernel>();
+}
+
+// The next row byte by byte, reading on as needed.
+void CsvReader::read_slow_row() {
+  RowParser parser(last_column_ + 1, skips_blanks_);
+  parser.start_row();
+  bool terminated = false;
+  bool swallowed_lines = false;
+  while (true) {
+    if (begin_ == end_ && !refill()) {
+      dropped_nuls_ += parser.dropped_nuls();
+      swallowed_lines = parser.swallowed_lines();
+      if (!parser.end_of_text()) return;
+      terminated = parser.saw_line_break();
+      break;
+    }
+    const RowParser::Step step = parser.push(buffer_[begin_]);
+    if (step != RowParser::Step::row_done_before) ++begin_;
+    if (step != RowParser::Step::more) {
+      dropped_nuls_ += parser.dropped_nuls();
+      terminated = true;
+      break;
+    }
+  }
+  slow_cells_ = parser.take_cells();
+  CsvRow& row = batch_[batch_size_++];
+  for (std::size_t i = 0; i < column_count_; ++i) {
+    row.cells[i] = columns_[i] < slow_cells_.size() ? std::string_view(slow_cells_[columns_[i]])
+                                                    : std::string_view();
+  }
+  row.cell_count = static_cast<std::uint32_t>(parser.cell_count());
+  row.filled_count = static_cast<std::uint32_t>(
+      row.cell_count > header_cells_ ? parser.filled_count() : parser.cell_count());
+  row.blank = is_blank(parser);
+  row.terminated = terminated;
+  row.swallowed_lines = swallowed_lines;
+}
+
+}  // namespace aggregate_power

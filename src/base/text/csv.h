@@ -1,0 +1,130 @@
+// Lines to cells, as Python's csv module cuts them (excel dialect, skipinitialspace).
+//
+// Rows end at LF, CRLF or a lone CR outside quotes; blanks after a comma and at a row's start are
+// skipped; a quote opens a quoted cell only at the cell's start, `""` inside is one quote, and a
+// quoted cell may span lines. NUL bytes are dropped. A cell of more than 131,072 characters
+// is an error, so that an open quote cannot swallow a file.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files/byte_source.h"
+
+namespace aggregate_power {
+
+inline constexpr std::size_t kMaxCellCharacters = 131072;
+inline constexpr std::size_t kMaxWantedColumns = 11;
+inline constexpr std::size_t kMaxBatchRows = 128;
+
+// A cell larger than kMaxCellCharacters.
+struct CsvError : std::exception {
+  const char* what() const noexcept override { return "a cell of more than 131072 characters"; }
+};
+
+struct CsvRow {
+  std::array<std::string_view, kMaxWantedColumns> cells;  // in the order asked for; missing: empty
+  std::uint32_t cell_count = 0;    // all cells of the row; 0 for an empty line
+  std::uint32_t filled_count = 0;  // those that hold more than blanks; counted only where
+                                   // cell_count exceeds the header's, else equal to cell_count
+  bool blank = false;              // an empty line, or one of nothing but blanks
+  bool terminated = true;          // ends in a line break; only a file's last row can lack it
+  bool swallowed_lines = false;    // its last cell is an open quote that took in whole lines
+};
+
+// All rows of a text already in memory, every cell of each. For headers and other short texts.
+struct CsvTextRow {
+  std::vector<std::string> cells;
+  std::size_t begin = 0;  // byte offset of the row
+  std::size_t end = 0;    // of the next row
+  bool blank = false;
+  bool terminated = true;
+};
+// Stops before the first row whose end is not in `text`, unless `at_end` says that nothing follows.
+// At most `max_rows` rows. Throws CsvError.
+std::vector<CsvTextRow> split_csv(std::string_view text, std::size_t max_rows, bool at_end);
+// The same into `rows`, which has the rows before the fault when it throws.
+void split_csv(std::string_view text, std::size_t max_rows, bool at_end,
+               std::vector<CsvTextRow>& rows);
+
+// What blanks after a comma and at a row's start are: nothing, or a part of the cell, before which
+// a quote opens none (the excel dialect as it is).
+enum class CsvBlanks { skipped, kept };
+
+// Reads a stream row by row, in batches, looking only at the columns asked for. Memory is one
+// buffer, however long the stream; a row longer than the buffer is read all the same.
+class CsvReader {
+ public:
+  // `head` are bytes of the stream that were read before; they come first.
+  CsvReader(ByteSource& source, std::string_view head, CsvBlanks blanks = CsvBlanks::skipped);
+  ~CsvReader();
+  CsvReader(const CsvReader&) = delete;
+  CsvReader& operator=(const CsvReader&) = delete;
+
+  // The columns to report, by index, and how many cells the header has.
+  void select(std::span<const std::size_t> columns, std::size_t header_cells);
+
+  // The next rows; none at the end of the stream. What a row points to is good until the next call.
+  // Throws CsvError; the rows before the fault have been given out by then.
+  std::span<const CsvRow> next_batch(std::size_t most_rows = kMaxBatchRows);
+
+  // The bytes behind the rows given out, as far as they were read, and how many of them the caller
+  // has read as rows himself, whole ones.
+  std::string_view ahead() const { return {buffer_ + begin_, end_ - begin_}; }
+  void skip(std::size_t bytes) { begin_ += bytes; }
+
+  std::uint64_t dropped_nuls() const { return dropped_nuls_; }
+
+ private:
+  struct RowShape {
+    enum class Kind { cut_off, odd, whole };
+    Kind kind = Kind::cut_off;
+    bool quoted = false;
+    std::uint32_t commas = 0;  // outside quotes
+    std::size_t end = 0;       // at the line break
+    std::size_t next = 0;      // behind it
+  };
+
+  void scan();
+  template <typename Kernel>
+  void scan_with();
+  void scan_with_avx2();
+  template <typename Kernel>
+  RowShape find_row_end(std::size_t row);
+  static RowShape odd_row() { return {.kind = RowShape::Kind::odd}; }
+  bool all_open_cells(std::uint64_t opens, std::size_t block, std::size_t row) const;
+  bool add_row(std::size_t begin, const RowShape& shape);
+  bool drop_quotes(CsvRow& row) const;
+  bool refill();
+  void read_slow_row();
+
+  ByteSource& source_;
+  bool skips_blanks_;
+  std::unique_ptr<char[]> storage_;
+  char* buffer_ = nullptr;  // at a multiple of 64; 127 bytes behind end_ may be read
+  std::size_t capacity_ = 0;
+  std::size_t begin_ = 0;  // first byte not yet given out as a row
+  std::size_t end_ = 0;    // behind the last byte read
+  bool source_ended_ = false;
+
+  std::array<std::size_t, kMaxWantedColumns> columns_{};
+  std::size_t column_count_ = 0;
+  std::size_t last_column_ = 0;
+  std::size_t header_cells_ = 0;
+  std::vector<std::uint32_t> cell_starts_;  // of the row's first cells, as far as selected
+  std::vector<CsvRow> batch_;
+  std::size_t batch_size_ = 0;
+  std::size_t most_rows_ = kMaxBatchRows;
+  bool has_avx2_ = false;
+  bool row_is_odd_ = false;              // the row at begin_ wants read_slow_row()
+  std::vector<std::string> slow_cells_;  // what the batch's one slow row points to
+  std::uint64_t dropped_nuls_ = 0;
+};
+
+}  // namespace aggregate_power

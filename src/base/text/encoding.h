@@ -1,0 +1,14 @@
+// Text files of any encoding that recorders write, as UTF-8.
+#pragma once
+
+#include <memory>
+
+#include "base/files/byte_source.h"
+
+namespace aggregate_power {
+
+// `source` without a byte-order mark: UTF-16 (either byte order, told by its mark) is turned into
+// UTF-8, everything else passes as it is.
+std::unique_ptr<ByteSource> as_utf8(std::unique_ptr<ByteSource> source);
+
+}  // namespace aggregate_power

@@ -1,0 +1,618 @@
+// JSON checked as it streams by; members set in the text itself.
+#include "base/text/json.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <memory>
+#include <set>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include <fmt/format.h>
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t kBufferSize = 256 * 1024;
+constexpr std::size_t kStep = 16;  // how far past the end of the buffer the skip functions may look
+constexpr std::size_t kMaxKey = 256;
+constexpr std::size_t kMaxScalar = 5000;
+constexpr std::size_t kMaxKeySpelling = 6 * kMaxKey;  // every byte of it as \u0041 is
+constexpr int kMaxShown = 40;
+
+// What may follow a backslash beside `u`, and what it means.
+constexpr std::string_view kEscapes = "\"\\/bfnrt";
+constexpr std::string_view kEscaped = "\"\\/\b\f\n\r\t";
+
+using Byte = unsigned char;
+
+bool is_digit(Byte c) { return c >= '0' && c <= '9'; }
+
+bool is_hex(Byte c) { return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f'); }
+
+// ASCII that means nothing special inside a string.
+bool is_plain(Byte c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; }
+
+// Most of a benchmark result is digits and plain text, and most of the time goes where these two
+// functions are. Both stop at '\0' at the latest.
+#if defined(__SSE2__)
+const char* skip_plain(const char* p) {
+  for (;; p += kStep) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
+    const __m128i backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
+    // As signed numbers, bytes outside ASCII are below zero and so below a blank as well.
+    const __m128i other = _mm_cmplt_epi8(bytes, _mm_set1_epi8(' '));
+    const int stops = _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), other));
+    if (stops != 0) return p + std::countr_zero(static_cast<unsigned>(stops));
+  }
+}
+
+const char* skip_digits(const char* p) {
+  for (;; p += kStep) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const __m128i below = _mm_cmplt_epi8(bytes, _mm_set1_epi8('0'));
+    const __m128i above = _mm_cmpgt_epi8(bytes, _mm_set1_epi8('9'));
+    const int stops = _mm_movemask_epi8(_mm_or_si128(below, above));
+    if (stops != 0) return p + std::countr_zero(static_cast<unsigned>(stops));
+  }
+}
+#else
+const char* skip_plain(const char* p) {
+  while (is_plain(static_cast<Byte>(*p))) ++p;
+  return p;
+}
+
+const char* skip_digits(const char* p) {
+  while (is_digit(static_cast<Byte>(*p))) ++p;
+  return p;
+}
+#endif
+
+int hex_value(char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; }
+
+// The number at the front of `digits`, four hexadecimal ones.
+char32_t hex4(std::string_view digits) {
+  char32_t value = 0;
+  for (const char c : digits.substr(0, 4)) value = value * 16 + hex_value(c);
+  return value;
+}
+
+void append_utf8(std::string& text, char32_t code) {
+  constexpr char32_t kLead[] = {0x00, 0xC0, 0xE0, 0xF0};
+  const int tails = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  text += static_cast<char>(kLead[tails] | (code >> 6 * tails));
+  for (int i = tails - 1; i >= 0; --i) text += static_cast<char>(0x80 | ((code >> 6 * i) & 0x3F));
+}
+
+// Takes what follows `\u` off the front of `rest`: four digits, or a surrogate pair's ten bytes.
+char32_t take_code(std::string_view& rest) {
+  const char32_t first = hex4(rest);
+  rest.remove_prefix(4);
+  if (first < 0xD800 || first > 0xDBFF || !rest.starts_with("\\u")) return first;
+  const char32_t second = hex4(rest.substr(2));
+  if (second < 0xDC00 || second > 0xDFFF) return first;
+  rest.remove_prefix(6);
+  return 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
+}
+
+// A spelling in a message: short enough to read, and nothing that would disturb a terminal.
+std::string shown(std::string_view spelling) {
+  std::string text;
+  int characters = 0;
+  for (std::size_t i = 0; i < spelling.size(); ++i) {
+    const Byte c = static_cast<Byte>(spelling[i]);
+    const bool begins_character = (c & 0xC0) != 0x80;
+    if (begins_character && ++characters > kMaxShown) return text + "...";
+    const bool c1_control = c == 0xC2 && static_cast<Byte>(spelling[i + 1]) < 0xA0;
+    if (c1_control) ++i;
+    text += c == 0x7F || c1_control ? '?' : spelling[i];
+  }
+  return text;
+}
+
+struct Position {
+  std::uint64_t line;
+  std::uint64_t column;
+};
+
+// Walks the text once, value inside value, through one buffer. What follows the buffer's last byte
+// is a '\0', which is right nowhere in JSON: loops over bytes stop there and need not look for the
+// end.
+class Scanner {
+ public:
+  Scanner(ByteSource& source, const std::function<void(const JsonMember&)>& on_member)
+      : source_(source), on_member_(on_member) {
+    buffer_[0] = '\0';
+  }
+
+  JsonDocument document() {
+    refuse_byte_order_mark();
+    JsonDocument found;
+    next();
+    found.begin = offset();
+    found.kind = value();
+    found.end = offset();
+    next();
+    if (!at_end()) fail(here(), "expected nothing more after the value");
+    return found;
+  }
+
+ private:
+  // ---- The text and where in it we are.
+
+  // The byte at hand; '\0' at the end of the text.
+  Byte peek() {
+    if (p_ == end_) refill();
+    return static_cast<Byte>(*p_);
+  }
+
+  bool at_end() {
+    peek();
+    return p_ == end_;
+  }
+
+  void refill() {
+    if (ended_) return;
+    if (token_begin_ != nullptr) {
+      keep_token();
+      token_begin_ = buffer_.get();
+    }
+    buffer_offset_ += static_cast<std::uint64_t>(p_ - buffer_.get());
+    const std::size_t count = source_.read({buffer_.get(), kBufferSize});
+    ended_ = count == 0;
+    p_ = buffer_.get();
+    end_ = p_ + count;
+    buffer_[count] = '\0';
+  }
+
+  std::uint64_t offset() const {
+    return buffer_offset_ + static_cast<std::uint64_t>(p_ - buffer_.get());
+  }
+
+  Position here() const { return {line_, offset() - line_offset_ - line_tails_ + 1}; }
+
+  // The first byte that is not blank.
+  Byte next() {
+    if (*p_ == ' ') ++p_;
+    return static_cast<Byte>(*p_) > ' ' ? static_cast<Byte>(*p_) : next_after_blanks();
+  }
+
+  Byte next_after_blanks() {
+    for (;; ++p_) {
+      const Byte c = peek();
+      if (c == '\n') {
+        ++line_;
+        line_offset_ = offset() + 1;
+        line_tails_ = 0;
+      } else if (c != ' ' && c != '\t' && c != '\r') {
+        return c;
+      }
+    }
+  }
+
+  // ---- A piece of the text to be kept, up to a limit, though the buffer is refilled meanwhile.
+
+  void start_token() {
+    token_.clear();
+    token_begin_ = p_;
+  }
+
+  void keep_token() {
+    const auto length = static_cast<std::size_t>(p_ - token_begin_);
+    token_.append(token_begin_, std::min(length, kMaxScalar + 1 - token_.size()));
+  }
+
+  std::string_view finish_token() {
+    keep_token();
+    token_begin_ = nullptr;
+    return token_;
+  }
+
+  // ---- What is wrong.
+
+  [[noreturn]] void fail(Position position, std::string_view message) const {
+    throw JsonError(position.line, position.column, message);
+  }
+
+  [[noreturn]] void expected(std::string_view what) { expected(what, here()); }
+
+  [[noreturn]] void expected(std::string_view what, Position position) {
+    std::string message = fmt::format("expected {}", what);
+    if (depth_ > 0 && in_member_) {
+      message += fmt::format(" {} \"{}\"", depth_ == 1 ? "after" : "in", shown(key_spelling_));
+    }
+    if (at_end()) message += ", but the text ends";
+    fail(position, message);
+  }
+
+  [[noreturn]] void fail_in_string(Position position, std::string_view message) {
+    if (at_end()) fail(string_start_, "unterminated string");
+    fail(position, message);
+  }
+
+  void refuse_byte_order_mark() {
+    constexpr Byte kMark[] = {0xEF, 0xBB, 0xBF};
+    if (peek() != kMark[0]) return;
+    for (const Byte c : kMark) {
+      if (peek() != c) expected("a value", {1, 1});
+      ++p_;
+    }
+    fail({1, 1}, "a byte-order mark is not allowed");
+  }
+
+  // ---- The grammar. Each of these starts at the first byte of what it is named after.
+
+  JsonKind value() {
+    const Byte c = next();
+    if (is_digit(c) || c == '-') return number();
+    switch (c) {
+      case '{':
+        object();
+        return JsonKind::object;
+      case '[':
+        array();
+        return JsonKind::array;
+      case '"':
+        string();
+        return JsonKind::string;
+      case 't':
+        return word("true", JsonKind::boolean);
+      case 'f':
+        return word("false", JsonKind::boolean);
+      case 'n':
+        return word("null", JsonKind::null);
+      case 'N':
+        return word("NaN", JsonKind::real);
+      case 'I':
+        return word("Infinity", JsonKind::real);
+      default:
+        expected("a value");
+    }
+  }
+
+  void object() {
+    open();
+    if (next() == '}') return close();
+    do {
+      if (next() != '"') expected("a key in double quotes");
+      member();
+    } while (another("',' or '}'", '}'));
+    close();
+  }
+
+  void array() {
+    open();
+    if (next() == ']') return close();
+    do {
+      value();
+    } while (another("',' or ']'", ']'));
+    close();
+  }
+
+  void open() {
+    if (depth_ == kMaxJsonDepth) {
+      fail(here(), fmt::format("nested more than {} levels deep", kMaxJsonDepth));
+    }
+    ++depth_;
+    ++p_;
+  }
+
+  void close() {
+    --depth_;
+    ++p_;
+  }
+
+  // Steps over a comma; stays at the bracket that closes.
+  bool another(std::string_view what, Byte closing) {
+    const Byte c = next();
+    if (c != ',' && c != closing) expected(what);
+    p_ += c == ',';
+    return c == ',';
+  }
+
+  void member() {
+    if (depth_ == 1) return top_member();
+    string();
+    colon();
+    value();
+  }
+
+  void colon() {
+    if (next() != ':') expected("':'");
+    ++p_;
+  }
+
+  void top_member() {
+    JsonMember found;
+    found.key_begin = offset();
+    start_token();
+    string();
+    found.key_end = offset();
+    name_member(finish_token());
+    colon();
+
+    next();
+    found.value_begin = offset();
+    start_token();
+    found.kind = value();
+    found.value_end = offset();
+    found.scalar = finish_token();
+
+    const bool has_spelling = found.kind != JsonKind::string && found.kind != JsonKind::array &&
+                              found.kind != JsonKind::object;
+    if (!has_spelling || found.scalar.size() > kMaxScalar) found.scalar = {};
+    found.key_kept = key_.size() <= kMaxKey;
+    if (found.key_kept) found.key = key_;
+    on_member_(found);
+  }
+
+  // `quoted` is cut when it is very long, and then it cannot be read but still be shown.
+  void name_member(std::string_view quoted) {
+    in_member_ = true;
+    key_spelling_ = quoted.substr(1, quoted.size() - 2);
+    key_ = key_spelling_.size() > kMaxKeySpelling ? key_spelling_ : unescaped_json(key_spelling_);
+  }
+
+  void string() {
+    string_start_ = here();
+    ++p_;
+    for (Byte c = peek(); c != '"'; c = peek()) {
+      if (is_plain(c)) {
+        p_ = skip_plain(p_);
+      } else if (c == '\\') {
+        escape();
+      } else if (c >= 0x80) {
+        character();
+      } else {
+        fail_in_string(here(), fmt::format("control character U+{:04X} in string", c));
+      }
+    }
+    ++p_;
+  }
+
+  void escape() {
+    const Position start = here();
+    ++p_;
+    const Byte c = peek();
+    if (c != 'u' && kEscapes.find(static_cast<char>(c)) == kEscapes.npos) {
+      fail_in_string(start, "invalid escape in string");
+    }
+    ++p_;
+    for (int i = 0; c == 'u' && i < 4; ++i, ++p_) {
+      if (!is_hex(peek())) fail_in_string(start, "expected four hexadecimal digits after \\u");
+    }
+  }
+
+  // One outside ASCII, as Unicode's table 3-7 has them: well-formed UTF-8 only.
+  void character() {
+    const Position start = here();
+    const Byte lead = peek();
+    Byte low = 0x80;
+    Byte high = 0xBF;
+    if (lead == 0xE0) low = 0xA0;   // shorter forms exist
+    if (lead == 0xED) high = 0x9F;  // surrogates
+    if (lead == 0xF0) low = 0x90;   // shorter forms exist
+    if (lead == 0xF4) high = 0x8F;  // past U+10FFFF
+    const int tails = lead < 0xC2 || lead > 0xF4 ? 0 : lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3;
+    if (tails == 0) fail(start, "invalid UTF-8 in string");
+    ++p_;
+    for (int i = 0; i < tails; ++i, ++p_) {
+      const Byte tail = peek();
+      if (tail < low || tail > high) fail(start, "invalid UTF-8 in string");
+      low = 0x80;
+      high = 0xBF;
+    }
+    line_tails_ += static_cast<std::uint64_t>(tails);
+  }
+
+  JsonKind number() {
+    if (peek() == '-') {
+      ++p_;
+      if (peek() == 'I') return word("Infinity", JsonKind::real);
+    }
+    if (peek() == '0') {
+      ++p_;
+      if (is_digit(peek())) fail(here(), "leading zero in number");
+    } else {
+      digits("no digit after '-' in number");
+    }
+    JsonKind kind = JsonKind::integer;
+    if (peek() == '.') {
+      ++p_;
+      digits("no digit after '.' in number");
+      kind = JsonKind::real;
+    }
+    if (peek() == 'e' || peek() == 'E') {
+      ++p_;
+      if (peek() == '+' || peek() == '-') ++p_;
+      digits("no digit in the exponent of a number");
+      kind = JsonKind::real;
+    }
+    return kind;
+  }
+
+  void digits(std::string_view if_none) {
+    if (!is_digit(peek())) fail(here(), if_none);
+    do {
+      p_ = skip_digits(p_);
+    } while (is_digit(peek()));  // there may be more of them past the buffer's end
+  }
+
+  JsonKind word(std::string_view spelling, JsonKind kind) {
+    const Position start = here();
+    for (const char c : spelling) {
+      if (peek() != static_cast<Byte>(c)) expected("a value", start);
+      ++p_;
+    }
+    return kind;
+  }
+
+  ByteSource& source_;
+  const std::function<void(const JsonMember&)>& on_member_;
+
+  // Not filled: many a text is far smaller.
+  std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(kBufferSize + kStep);
+  const char* p_ = buffer_.get();    // the byte at hand
+  const char* end_ = buffer_.get();  // the buffer's last byte is before this
+  bool ended_ = false;               // the source has no more
+  std::uint64_t buffer_offset_ = 0;  // of the buffer's first byte in the text
+
+  std::uint64_t line_ = 1;
+  std::uint64_t line_offset_ = 0;  // of the line's first byte in the text
+  std::uint64_t line_tails_ = 0;   // bytes of the line so far that only continue a character
+
+  int depth_ = 0;
+  const char* token_begin_ = nullptr;  // while one is kept, its part that is still in the buffer
+  std::string token_;
+  bool in_member_ = false;  // a key of the top-level object was met
+  std::string key_spelling_;
+  std::string key_;
+  Position string_start_ = {1, 1};
+};
+
+// ---- An object taken apart: its pieces in a row are the text again.
+
+struct Member {
+  const JsonEdit* edit;  // null: not ours
+  std::string_view gap;  // between it and the member, or brace, before it
+  std::string_view key;
+  std::string_view colon;  // with the blanks around it
+  std::string_view value;
+};
+
+struct Object {
+  std::string_view head;  // up to and with the opening brace
+  std::vector<Member> members;
+  std::string_view gap;
+  std::string_view tail;  // from the closing brace
+};
+
+Object take_apart(std::string_view text, std::span<const JsonEdit> edits) {
+  const auto between = [&](std::uint64_t begin, std::uint64_t end) {
+    return text.substr(begin, end - begin);
+  };
+  Object object;
+  std::uint64_t done = 0;
+  MemorySource source(text);
+  const JsonDocument document = scan_json(source, [&](const JsonMember& m) {
+    const auto edit = std::ranges::find(edits, m.key, &JsonEdit::key);
+    const bool ours = m.key_kept && edit != edits.end();
+    object.members.push_back({ours ? &*edit : nullptr, between(done, m.key_begin),
+                              between(m.key_begin, m.key_end), between(m.key_end, m.value_begin),
+                              between(m.value_begin, m.value_end)});
+    done = m.value_end;
+  });
+  if (document.kind != JsonKind::object) throw JsonError(1, 1, "expected an object");
+
+  // Where the object begins is known only now, so the first gap still holds what is before it.
+  const std::uint64_t inside = document.begin + 1;
+  if (!object.members.empty()) object.members.front().gap.remove_prefix(inside);
+  object.head = text.substr(0, inside);
+  object.gap = between(std::max(done, inside), document.end - 1);
+  object.tail = text.substr(document.end - 1);
+  return object;
+}
+
+// ---- What goes around members that are new.
+
+struct Layout {
+  std::string leading;  // before the first member
+  std::string separator;
+  std::string colon;
+};
+
+bool has_line_break(std::string_view blank) { return blank.find('\n') != blank.npos; }
+
+Layout layout_of_empty(std::string_view blank) {
+  if (!has_line_break(blank)) return {std::string(blank), ", ", ": "};
+  const std::string indented = std::string(blank) + "  ";
+  return {indented, "," + indented, ": "};
+}
+
+Layout layout_of(const Object& object) {
+  if (object.members.empty()) return layout_of_empty(object.gap);
+  const std::string leading(object.members.front().gap);
+  const std::string colon(object.members.back().colon);
+  if (object.members.size() > 1) return {leading, std::string(object.members.back().gap), colon};
+  if (has_line_break(leading)) return {leading, "," + leading, colon};
+  return {leading, colon.ends_with(':') ? "," : ", ", colon};
+}
+
+std::string json_string(std::string_view plain) {
+  std::string text = "\"";
+  for (const char c : plain) {
+    if (c == '"' || c == '\\') {
+      text += {'\\', c};
+    } else if (static_cast<Byte>(c) < ' ') {
+      text += fmt::format("\\u{:04x}", static_cast<Byte>(c));
+    } else {
+      text += c;
+    }
+  }
+  return text + '"';
+}
+
+}  // namespace
+
+JsonError::JsonError(std::uint64_t line, std::uint64_t column, std::string_view message)
+    : line_(line), column_(column), text_(fmt::format("{}:{}: {}", line, column, message)) {}
+
+std::string unescaped_json(std::string_view spelling) {
+  std::string text;
+  for (std::size_t at; (at = spelling.find('\\')) != std::string_view::npos;) {
+    text += spelling.substr(0, at);
+    const char kind = spelling[at + 1];
+    spelling.remove_prefix(at + 2);
+    if (kind == 'u') {
+      append_utf8(text, take_code(spelling));
+    } else {
+      text += kEscaped[kEscapes.find(kind)];
+    }
+  }
+  return text += spelling;
+}
+
+JsonDocument scan_json(ByteSource& source,
+                       const std::function<void(const JsonMember&)>& on_member) {
+  return Scanner(source, on_member).document();
+}
+
+std::string patch_json(std::string_view text, std::span<const JsonEdit> edits) {
+  const Object object = take_apart(text, edits);
+  const Layout layout = layout_of(object);
+  std::string inside;
+  const auto add = [&](std::string_view gap, std::string_view key, std::string_view colon,
+                       std::string_view value) {
+    inside += inside.empty() ? layout.leading : gap;
+    inside.append(key).append(colon).append(value);
+  };
+
+  std::set<const JsonEdit*> met;
+  for (const Member& m : object.members) {
+    if (m.edit == nullptr) {
+      add(m.gap, m.key, m.colon, m.value);
+    } else if (met.insert(m.edit).second && !m.edit->value.empty()) {
+      add(m.gap, m.key, m.colon, m.edit->value);
+    }
+  }
+  for (const JsonEdit& edit : edits) {
+    if (met.contains(&edit) || edit.value.empty()) continue;
+    add(layout.separator, json_string(edit.key), layout.colon, edit.value);
+  }
+  return fmt::format("{}{}{}{}", object.head, inside, object.gap, object.tail);
+}
+
+std::string json_number(double value) {
+  assert(std::isfinite(value));
+  std::string text = fmt::format("{}", value);
+  // fmt takes the exponent form where Python does, but writes 600.0 as 600.
+  if (text.find_first_of(".e") == text.npos) text += ".0";
+  return text;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,63 @@
+// Numbers as Python's int() and float() read them.
+#include "base/text/python_number.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <string>
+#include <system_error>
+
+#include "base/text/unicode.h"
+
+namespace aggregate_power {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// As <charconv> reads it: without blanks, underscores and a plus. Nothing when those stand where
+// they must not.
+std::optional<std::string> plain_numeral(std::string_view text) {
+  const std::string digits = ascii_digits(strip(text));
+  std::string plain;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (digits[i] != '_') {
+      plain.push_back(digits[i]);
+    } else if (i == 0 || i + 1 == digits.size() || !is_digit(digits[i - 1]) ||
+               !is_digit(digits[i + 1])) {
+      return std::nullopt;
+    }
+  }
+  if (plain.starts_with("+-")) return std::nullopt;
+  if (plain.starts_with('+')) plain.erase(0, 1);
+  return plain;
+}
+
+template <typename Number>
+std::optional<Number> read(const std::string& plain) {
+  Number value{};
+  const char* const end = plain.data() + plain.size();
+  const auto [at, error] = std::from_chars(plain.data(), end, value);
+  if (at != end || error == std::errc::invalid_argument) return std::nullopt;
+  if (error == std::errc()) return value;
+  if constexpr (std::is_integral_v<Number>) return std::nullopt;
+  return std::strtod(plain.c_str(), nullptr);  // zero, or infinite
+}
+
+}  // namespace
+
+std::optional<double> nearest_double(std::string_view numeral) {
+  if (numeral.find_first_not_of("0123456789.eE+-") != std::string_view::npos) return std::nullopt;
+  return read<double>(std::string(numeral));
+}
+
+std::optional<std::int64_t> python_int(std::string_view text) {
+  const std::optional<std::string> plain = plain_numeral(text);
+  return plain ? read<std::int64_t>(*plain) : std::nullopt;
+}
+
+std::optional<double> python_float(std::string_view text) {
+  const std::optional<std::string> plain = plain_numeral(text);
+  // "nan(...)" is C's alone.
+  return plain && !plain->ends_with(')') ? read<double>(*plain) : std::nullopt;
+}
+
+}  // namespace aggregate_power

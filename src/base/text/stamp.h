@@ -1,0 +1,156 @@
+// Written times to Unix seconds: the forms that CPython 3.11's datetime reads, in a given zone.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "base/text/zone.h"
+
+namespace aggregate_power {
+
+struct WrittenTime;
+
+struct Stamp {
+  double unix_s;  // bit for bit what Python's datetime.timestamp() gives; finite
+  bool naive;     // the text had no offset of its own and is no epoch: the zone decided
+};
+
+// An epoch in s, ms, us or ns, told by its size, as seconds.
+inline double epoch_seconds(double value) {
+  if (value > 1e17) return value / 1e9;
+  if (value > 1e14) return value / 1e6;
+  if (value > 1e12) return value / 1e3;
+  return value;
+}
+
+// So many microseconds as seconds, rounded once, as Python's timedelta.total_seconds() gives them.
+double seconds_of(std::int64_t micros);
+
+// Reads stamps one after another; remembers the last two minutes it saw, since the next stamp is
+// mostly of the same minute, and devices do not all cross into the next one together.
+class StampParser {
+ public:
+  explicit StampParser(Zone zone);
+  // `text` is UTF-8, already stripped. Nothing when it is no time. Forms, in this order:
+  //   epoch      -?digits[.digits]: seconds; above 1e12 ms, above 1e14 us, above 1e17 ns
+  //   slashes    YYYY/M/D H:M:S[.f], as strptime reads it
+  //   ISO 8601   as CPython 3.11's datetime.fromisoformat, after the first blank became T
+  //              (if there is a blank and no T); one-digit hours in YYYY-MM-DD H:MM:SS[.f] too
+  std::optional<Stamp> parse(std::string_view text) {
+    Stamp stamp{};
+    return read(text, stamp) ? std::optional(stamp) : std::nullopt;
+  }
+  // The same for a loop over rows, where an optional costs more than the reading. `stamp` is
+  // only changed when the text is a time.
+  bool read(std::string_view text, Stamp& stamp) {
+    return minute_.read(text, stamp) || read_short_epoch(text, stamp) || read_any(text, stamp);
+  }
+
+ private:
+  // All that the stamps of one minute share, and what it comes to. A stamp is kPrefixSize
+  // characters up to its minute, ":SS", perhaps ".f", and a tail: nothing, "Z", "+05:30".
+  // stamp.cpp fills it in, and says there when it may.
+  struct Minute {
+    static constexpr std::size_t kPrefixSize = 16;  // "YYYY-MM-DD HH:MM"
+    static constexpr std::size_t kMaxTail = 8;
+    using Tail = std::array<char, kMaxTail>;
+
+    bool read(std::string_view text, Stamp& stamp);
+
+    std::size_t size_without_fraction = std::string_view::npos;  // npos: no minute seen yet
+    std::array<char, kPrefixSize> prefix{};
+    Tail tail{};  // a text's last characters, where tail_mask has a bit
+    Tail tail_mask{};
+    bool naive = true;
+    std::int64_t start = 0;  // Unix time: whole seconds of a naive stamp, else microseconds
+    // The stamp read last: the rows of one tick mostly share it. Its prefix and its last eight
+    // characters are all of its text.
+    std::size_t last_size = 0;
+    std::uint64_t last_end = 0;
+    double last_unix_s = 0;
+  };
+
+  static bool read_short_epoch(std::string_view text, Stamp& stamp);
+  bool read_any(std::string_view text, Stamp& stamp);
+  void remember_minute(std::string_view text, const WrittenTime& written);
+
+  Zone zone_;
+  Minute minute_;
+  Minute other_minute_;
+};
+
+inline bool StampParser::Minute::read(std::string_view text, Stamp& stamp) {
+  if (text.size() < size_without_fraction ||
+      std::memcmp(text.data(), prefix.data(), kPrefixSize) != 0) {
+    return false;
+  }
+  std::uint64_t end, wanted, mask;
+  std::memcpy(&end, text.data() + text.size() - kMaxTail, kMaxTail);
+  if (end == last_end && text.size() == last_size) {
+    stamp.unix_s = last_unix_s;
+    stamp.naive = naive;
+    return true;
+  }
+  std::memcpy(&wanted, tail.data(), kMaxTail);
+  std::memcpy(&mask, tail_mask.data(), kMaxTail);
+  const std::size_t fraction_size = text.size() - size_without_fraction;  // its point included
+  if ((end & mask) != wanted || fraction_size == 1 || fraction_size > 7) return false;
+
+  const char* at = text.data() + kPrefixSize;
+  const auto digit = [&](std::size_t i) { return static_cast<unsigned>(at[i] - '0'); };
+  bool is_fault = at[0] != ':' || digit(1) > 5 || digit(2) > 9;
+  std::uint32_t micros = 0;
+  if (fraction_size > 0) {
+    static constexpr std::uint32_t kMicros[] = {0, 0, 100'000, 10'000, 1'000, 100, 10, 1};
+    is_fault |= at[3] != '.';
+    for (std::size_t i = 1; i < fraction_size; ++i) {
+      is_fault |= digit(3 + i) > 9;
+      micros = micros * 10 + digit(3 + i);
+    }
+    micros *= kMicros[fraction_size];
+  }
+  if (is_fault) return false;
+  const std::int64_t seconds = digit(1) * 10 + digit(2);
+  // Python adds a naive stamp's fraction as a double; of others it divides the whole, exactly held.
+  const double unix_s = naive ? static_cast<double>(start + seconds) + micros / 1e6
+                              : static_cast<double>(start + seconds * 1'000'000 + micros) / 1e6;
+  stamp.unix_s = unix_s;
+  stamp.naive = naive;
+  if (text.size() <= kPrefixSize + kMaxTail) {
+    last_size = text.size();
+    last_end = end;
+    last_unix_s = unix_s;
+  }
+  return true;
+}
+
+// At most 15 digits: they and the power of ten that divides them are exact in a double, so the
+// quotient is rounded once, as if the text had been read whole.
+inline bool StampParser::read_short_epoch(std::string_view text, Stamp& stamp) {
+  static constexpr double kPowers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6, 1e7,
+                                       1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14};
+  if (text.empty() || text.size() > 16) return false;
+  std::uint64_t value = 0;
+  std::size_t point = text.size();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto digit = static_cast<unsigned>(text[i] - '0');
+    if (digit <= 9) {
+      value = value * 10 + digit;
+    } else if (text[i] == '.' && point == text.size()) {
+      point = i;
+    } else {
+      return false;
+    }
+  }
+  const bool whole = point == text.size();
+  const std::size_t decimals = whole ? 0 : text.size() - point - 1;
+  if (point == 0 || (whole ? text.size() > 15 : decimals == 0)) return false;
+  stamp = {epoch_seconds(static_cast<double>(value) / kPowers[decimals]), false};
+  return true;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,215 @@
+// Characters as Python's str methods class them. The tables were made with Python 3.11's
+// unicodedata (Unicode 14.0.0).
+#include "base/text/unicode.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+// The zero of each script that has decimal digits (category Nd); its nine others follow it.
+constexpr char32_t kZeros[] = {
+    0x00030, 0x00660, 0x006F0, 0x007C0, 0x00966, 0x009E6, 0x00A66, 0x00AE6, 0x00B66, 0x00BE6,
+    0x00C66, 0x00CE6, 0x00D66, 0x00DE6, 0x00E50, 0x00ED0, 0x00F20, 0x01040, 0x01090, 0x017E0,
+    0x01810, 0x01946, 0x019D0, 0x01A80, 0x01A90, 0x01B50, 0x01BB0, 0x01C40, 0x01C50, 0x0A620,
+    0x0A8D0, 0x0A900, 0x0A9D0, 0x0A9F0, 0x0AA50, 0x0ABF0, 0x0FF10, 0x104A0, 0x10D30, 0x11066,
+    0x110F0, 0x11136, 0x111D0, 0x112F0, 0x11450, 0x114D0, 0x11650, 0x116C0, 0x11730, 0x118E0,
+    0x11950, 0x11C50, 0x11D50, 0x11DA0, 0x16A60, 0x16AC0, 0x16B50, 0x1D7CE, 0x1D7D8, 0x1D7E2,
+    0x1D7EC, 0x1D7F6, 0x1E140, 0x1E2F0, 0x1E950, 0x1FBF0};
+
+struct Range {
+  char32_t first;
+  char32_t last;
+};
+
+// Digits to isdigit() that int() refuses: superscripts, circled ones, digits without a zero.
+constexpr Range kOtherDigits[] = {
+    {0x000B2, 0x000B3}, {0x000B9, 0x000B9}, {0x01369, 0x01371}, {0x019DA, 0x019DA},
+    {0x02070, 0x02070}, {0x02074, 0x02079}, {0x02080, 0x02089}, {0x02460, 0x02468},
+    {0x02474, 0x0247C}, {0x02488, 0x02490}, {0x024EA, 0x024EA}, {0x024F5, 0x024FD},
+    {0x024FF, 0x024FF}, {0x02776, 0x0277E}, {0x02780, 0x02788}, {0x0278A, 0x02792},
+    {0x10A40, 0x10A43}, {0x10E60, 0x10E68}, {0x11052, 0x1105A}, {0x1F100, 0x1F10A}};
+
+constexpr Range kSpaces[] = {{0x0009, 0x000D}, {0x001C, 0x0020}, {0x0085, 0x0085}, {0x00A0, 0x00A0},
+                             {0x1680, 0x1680}, {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F},
+                             {0x205F, 0x205F}, {0x3000, 0x3000}};
+
+bool is_ascii(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+bool contains(const auto& ranges, char32_t code) {
+  const auto range = std::ranges::lower_bound(ranges, code, {}, &Range::last);
+  return range != std::end(ranges) && code >= range->first;
+}
+
+bool is_space(char32_t code) { return contains(kSpaces, code); }
+
+std::optional<char> decimal_digit(char32_t code) {
+  const auto* const after = std::ranges::upper_bound(kZeros, code);
+  if (after == std::begin(kZeros) || code > after[-1] + 9) return std::nullopt;
+  return static_cast<char>('0' + (code - after[-1]));
+}
+
+// The bytes that may follow a lead byte, the Unicode Standard's table of well-formed UTF-8.
+struct Sequence {
+  std::size_t size = 0;  // 0: not a lead byte
+  unsigned char second_from = 0x80;
+  unsigned char second_to = 0xBF;
+};
+
+Sequence sequence_of(unsigned char lead) {
+  if (lead < 0x80) return {1};
+  if (lead < 0xC2) return {};
+  if (lead < 0xE0) return {2};
+  if (lead == 0xE0) return {3, 0xA0, 0xBF};  // shorter forms exist below
+  if (lead == 0xED) return {3, 0x80, 0x9F};  // surrogates above
+  if (lead < 0xF0) return {3};
+  if (lead == 0xF0) return {4, 0x90, 0xBF};
+  if (lead < 0xF4) return {4};
+  if (lead == 0xF4) return {4, 0x80, 0x8F};  // beyond U+10FFFF
+  return {};
+}
+
+struct Character {
+  std::size_t size;              // bytes; of a fault, those that stand for one U+FFFD
+  std::optional<char32_t> code;  // nothing for a fault
+};
+
+// The first character of a text that is not empty.
+Character first_character(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  const Sequence sequence = sequence_of(lead);
+  if (sequence.size == 0) return {1, std::nullopt};
+  if (sequence.size == 1) return {1, lead};
+
+  char32_t code = lead & (0x7Fu >> sequence.size);
+  for (std::size_t i = 1; i < sequence.size; ++i) {
+    const auto byte = i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+    const bool fits = i == 1 ? byte >= sequence.second_from && byte <= sequence.second_to
+                             : byte >= 0x80 && byte <= 0xBF;
+    if (!fits) return {i, std::nullopt};
+    code = code << 6 | (byte & 0x3F);
+  }
+  return {sequence.size, code};
+}
+
+// The last one: back over at most three continuation bytes.
+Character last_character(std::string_view text) {
+  std::size_t size = 1;
+  while (size < 4 && size < text.size() && is_continuation(text[text.size() - size])) ++size;
+  const Character character = first_character(text.substr(text.size() - size));
+  return character.size == size ? character : Character{1, std::nullopt};
+}
+
+// Calls `take` with each character's bytes and its code, until it says false. Whether it never did.
+bool all_characters(std::string_view text, const auto& take) {
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    if (!take(text.substr(0, character.size), character.code)) return false;
+    text.remove_prefix(character.size);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string_view strip(std::string_view text) {
+  const auto is_plain = [](char c) { return c > ' ' && c <= '~'; };
+  if (!text.empty() && is_plain(text.front()) && is_plain(text.back())) return text;
+
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    if (!character.code || !is_space(*character.code)) break;
+    text.remove_prefix(character.size);
+  }
+  while (!text.empty()) {
+    const Character character = last_character(text);
+    if (!character.code || !is_space(*character.code)) break;
+    text.remove_suffix(character.size);
+  }
+  return text;
+}
+
+std::string replace_invalid_utf8(std::string_view bytes) {
+  if (is_ascii(bytes)) return std::string(bytes);
+  std::string text;
+  text.reserve(bytes.size());
+  all_characters(bytes, [&](std::string_view character, std::optional<char32_t> code) {
+    text += code ? character : kReplacement;
+    return true;
+  });
+  return text;
+}
+
+std::string ascii_digits(std::string_view text) {
+  if (is_ascii(text)) return std::string(text);
+  std::string result;
+  result.reserve(text.size());
+  all_characters(text, [&](std::string_view character, std::optional<char32_t> code) {
+    const std::optional<char> digit = code ? decimal_digit(*code) : std::nullopt;
+    digit ? result.push_back(*digit) : static_cast<void>(result += character);
+    return true;
+  });
+  return result;
+}
+
+bool is_digit_string(std::string_view text) {
+  return !text.empty() && all_characters(text, [](std::string_view, std::optional<char32_t> code) {
+    return code && (decimal_digit(*code) || contains(kOtherDigits, *code));
+  });
+}
+
+std::optional<std::string> decimal_numeral(std::string_view text) {
+  std::string digits = ascii_digits(text);
+  const bool all_digits = std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
+  if (digits.empty() || !all_digits) return std::nullopt;
+  digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size() - 1));
+  return digits;
+}
+
+std::string printable(std::string_view text, std::size_t most_characters) {
+  const std::string valid = replace_invalid_utf8(text);
+  std::string shown;
+  std::size_t characters = 0;
+  for (std::size_t i = 0; i < valid.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(valid[i]);
+    const bool continues = (byte & 0xC0U) == 0x80;
+    if (!continues && ++characters > most_characters) return shown + "...";
+    // The C1 controls are 0xC2 0x80 to 0xC2 0x9F.
+    const bool is_c1 = byte == 0xC2 && static_cast<unsigned char>(valid[i + 1]) < 0xA0;
+    const bool is_control = byte < ' ' || byte == 0x7F || is_c1;
+    shown.push_back(is_control ? '?' : valid[i]);
+    if (is_c1) ++i;
+  }
+  return shown;
+}
+
+std::string one_line(std::string_view text) { return printable(text, text.size()); }
+
+std::string shell_word(std::string_view text) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_./=:,+@%").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) return std::string(text);
+  std::string word = "'";
+  for (const char c : text) c == '\'' ? word += "'\\''" : word += c;
+  return word + '\'';
+}
+
+std::string lower_ascii(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,13 @@
+// What a backfill did, in a table: how many runs came to each outcome, and the reasons with the
+// first names of the runs that have them.
+#pragma once
+
+#include <string>
+
+#include "store/backfill.h"
+
+namespace aggregate_power {
+
+std::string summary_text(const BackfillCounts& counts, bool dry_run);
+
+}  // namespace aggregate_power

@@ -1,0 +1,66 @@
+// The hardware's own energy counters against the integral of the samples. Advice, never a verdict.
+// Contract.md B.8: the counters bracket the monitor's whole life, so the whole file is integrated:
+// this checks the sensor, not the window.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aggregate_power/sample.h"
+
+namespace aggregate_power {
+
+struct AccumulatorCheck {
+  std::string unavailable;  // why nothing could be compared; the rest is empty then
+  double accumulator_delta_j = 0;
+  double integrated_stream_j = 0;
+  std::optional<double> relative_error;  // nothing unless the counters went up
+  bool within_tolerance = false;
+  double tolerance = 0.05;
+  std::vector<std::pair<std::string, double>> per_gpu_delta_j;
+  std::vector<std::string> integrated_gpu_ids;
+  std::vector<std::string> unmatched_gpus;  // in one snapshot only
+  std::vector<std::string> negative_delta_gpus;
+  double stream_span_s = 0;
+};
+
+// The trapezoid over every reading of a file, negative ones included, device by device.
+class StreamEnergy {
+ public:
+  void take(std::span<const Reading> readings);
+  // A device's stamps went backwards: nothing here is right; begin anew, with the readings sorted.
+  bool out_of_order() const { return out_of_order_; }
+  void finish();
+
+  struct Device {
+    bool seen = false;
+    double first_unix_s = 0;
+    double last_unix_s = 0;
+    double energy_j = 0;
+    // Readings of one stamp count as sorted by power: the steps between them have no width.
+    double highest_watts_before = 0;
+    double lowest_watts = 0;
+    double highest_watts = 0;
+    double stamp_before_unix_s = 0;
+  };
+  std::span<const Device> devices() const { return devices_; }  // by Reading::device
+
+ private:
+  void add(Device& device, double unix_s, double watts);
+  static void close_stamp(Device& device);
+
+  bool out_of_order_ = false;
+  std::vector<Device> devices_;
+};
+
+using EnergySnapshot = std::map<std::string, double>;  // joules by GPU
+
+// `names` by Reading::device. `stream` is finished.
+AccumulatorCheck check_accumulator(const EnergySnapshot& start, const EnergySnapshot& end,
+                                   const StreamEnergy& stream, std::span<const std::string> names);
+
+}  // namespace aggregate_power

@@ -1,0 +1,230 @@
+// Energy of CPU sockets and their modules over one window.
+#include "energy/cpu_power.h"
+
+#include <algorithm>
+#include <cmath>
+#include <regex>
+
+#include <fmt/format.h>
+
+#include "base/text/regex.h"
+#include "base/text/unicode.h"
+#include "energy/integrate.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t index_of(CpuSensor sensor) { return static_cast<std::size_t>(sensor); }
+
+// What the metrics are of. A kind of CPU sensor feeds `cpu`.
+enum Family : std::size_t { module, cpu, cpu_rail, cpu_sysio, kFamilies };
+
+constexpr int kDecimals = 3;
+
+struct Keys {
+  std::string_view avg_total_power_w;
+  std::string_view total_energy_j;
+};
+constexpr Keys kKeys[kFamilies] = {{"avg_total_module_power_w", "total_module_energy_j"},
+                                   {"avg_total_cpu_power_w", "total_cpu_energy_j"},
+                                   {"avg_total_cpu_rail_power_w", "total_cpu_rail_energy_j"},
+                                   {"avg_total_cpu_sysio_power_w", "total_cpu_sysio_energy_j"}};
+
+bool is_rail(std::size_t family) { return family == cpu_rail || family == cpu_sysio; }
+
+void add_metrics(const std::array<std::optional<double>, kFamilies>& energy_j, Window window,
+                 CpuPower& result) {
+  Metrics metrics;
+  const double duration_s = window.duration_s();
+  if (energy_j[cpu]) {
+    const auto sockets = static_cast<double>(result.expected_sockets);
+    metrics.push_back({"avg_cpu_socket_power_w", kDecimals, *energy_j[cpu] / duration_s / sockets});
+  }
+  for (const Family family : {cpu, module, cpu_rail, cpu_sysio}) {
+    if (!energy_j[family]) continue;
+    metrics.push_back({kKeys[family].avg_total_power_w, kDecimals, *energy_j[family] / duration_s});
+    metrics.push_back({kKeys[family].total_energy_j, kDecimals, *energy_j[family]});
+  }
+  for (const Metric& metric : metrics) {
+    if (!std::isfinite(metric.value)) {
+      result.reasons.add(Reason::non_finite_power_metric, std::string(metric.key));
+    }
+  }
+  if (result.reasons.empty()) result.metrics = std::move(metrics);
+}
+
+}  // namespace
+
+std::string_view name(CpuSensor sensor) {
+  constexpr std::string_view kNames[kCpuSensors] = {"module", "grace_socket", "dcgm_cpu_rail",
+                                                    "cpu_rail", "cpu_sysio"};
+  return kNames[index_of(sensor)];
+}
+
+std::optional<CpuSensor> cpu_sensor(std::string_view recorded_name) {
+  const std::size_t colon = recorded_name.find(':');
+  const std::string_view suffix =
+      colon == std::string_view::npos ? std::string_view() : recorded_name.substr(colon + 1);
+  if (suffix == "cpuSidePowerUsageW") return CpuSensor::grace_socket;
+  if (suffix == "cpuPowerUsageW") return CpuSensor::dcgm_cpu_rail;
+
+  constexpr std::size_t kLongestName = 256;  // the library's matcher recurses once per character
+  if (recorded_name.size() > kLongestName) return std::nullopt;
+  constexpr auto kOptions = std::regex::icase | std::regex::nosubs;
+  static const std::regex module_name =
+      compiled_regex(R"(\bModule\s+Power\s+Socket\s+\d+\b)", kOptions);
+  static const std::regex grace_name = compiled_regex(
+      R"(\b(Grace\s+Power|Total(\s+Input)?\s+Power(\s+in\s+uW)?)\s+Socket\s+\d+\b)", kOptions);
+  const auto has = [&](const std::regex& pattern) {
+    return std::regex_search(recorded_name.begin(), recorded_name.end(), pattern);
+  };
+  if (has(module_name)) return CpuSensor::module;
+  if (has(grace_name)) return CpuSensor::grace_socket;
+  return std::nullopt;
+}
+
+const std::optional<CpuSensor>& CpuPowerGatherer::sensor_of(const std::string& recorded_name) {
+  const auto [at, is_new] = sensors_.try_emplace(recorded_name);
+  if (is_new) at->second = cpu_sensor(recorded_name);
+  return at->second;
+}
+
+void CpuPowerGatherer::take(const CpuSample& sample) {
+  ++rows_;
+  const std::optional<CpuSensor>& sensor = sensor_of(sample.sensor);
+  if (!sensor) return;
+  auto& socket = sockets_[{sample.hostname, sample.socket_id}];
+  socket[index_of(*sensor)].push_back({sample.unix_s, sample.power_w});
+  sources_[index_of(*sensor)].insert(sample.source);
+  if (sensor != CpuSensor::grace_socket) return;
+  const auto add_rail = [&](CpuSensor rail, std::optional<double> watts) {
+    if (watts) socket[index_of(rail)].push_back({sample.unix_s, *watts});
+  };
+  add_rail(CpuSensor::cpu_rail, sample.cpu_rail_w);
+  add_rail(CpuSensor::cpu_sysio, sample.soc_w);
+}
+
+// Puts all series in time order, too.
+bool CpuPowerGatherer::has_duplicates() {
+  bool found = false;
+  for (auto& [socket, series] : sockets_) {
+    for (Series& samples : series) {
+      std::ranges::sort(samples, {}, &Sample::unix_s);
+      found |= std::ranges::adjacent_find(samples, {}, &Sample::unix_s) != samples.end();
+    }
+  }
+  return found;
+}
+
+bool CpuPowerGatherer::all_have(CpuSensor sensor) const {
+  return std::ranges::all_of(
+      sockets_, [&](const auto& socket) { return !socket.second[index_of(sensor)].empty(); });
+}
+
+// Which kinds of sensor feed which metrics.
+std::vector<CpuPowerGatherer::Feed> CpuPowerGatherer::choose_feeds(CpuSensor headline) const {
+  std::vector<Feed> feeds;
+  if (headline == CpuSensor::module) feeds.push_back({CpuSensor::module, module});
+  for (const CpuSensor sensor : {CpuSensor::grace_socket, CpuSensor::dcgm_cpu_rail}) {
+    if (!all_have(sensor)) continue;
+    feeds.push_back({sensor, cpu});
+    if (sensor == CpuSensor::dcgm_cpu_rail) break;
+    if (all_have(CpuSensor::cpu_rail)) feeds.push_back({CpuSensor::cpu_rail, cpu_rail});
+    if (all_have(CpuSensor::cpu_sysio)) feeds.push_back({CpuSensor::cpu_sysio, cpu_sysio});
+    break;
+  }
+  return feeds;
+}
+
+void CpuPowerGatherer::integrate(Window window, CpuPower& result) {
+  std::array<std::optional<double>, kFamilies> energy_j;
+  std::array<bool, kFamilies> is_dropped{};
+  const std::vector<Feed> feeds = choose_feeds(*result.sensor);
+  for (const auto& [socket, series] : sockets_) {
+    for (const Feed& feed : feeds) {
+      const std::string label =
+          fmt::format("{}/socket{}/{}", socket.first, socket.second, name(feed.sensor));
+      DeviceIntegrator integrator(window);
+      for (const Sample& sample : series[index_of(feed.sensor)]) {
+        integrator.add(sample.unix_s, sample.watts);
+      }
+      const DeviceEnergy energy = integrator.finish();
+      if (energy.bracketed) result.max_sample_gap_s.emplace_back(label, energy.max_sample_gap_s);
+      if (!energy.bracketed || energy.max_sample_gap_s > kMaxCpuSampleGapS) {
+        if (is_rail(feed.family)) {
+          is_dropped[feed.family] = true;
+        } else if (!energy.bracketed) {
+          result.reasons.add(Reason::cpu_window_not_bracketed, printable(label));
+        } else {
+          result.reasons.add(Reason::cpu_sample_gap_exceeded,
+                             fmt::format("{}: {:.3f} s, at most {} s", printable(label),
+                                         energy.max_sample_gap_s, kMaxCpuSampleGapS));
+        }
+        continue;
+      }
+      result.energy_j.emplace_back(label, energy.energy_j);
+      energy_j[feed.family] = energy_j[feed.family].value_or(0) + energy.energy_j;
+    }
+  }
+  if (!result.reasons.empty()) {
+    result.energy_j.clear();
+    return;
+  }
+  for (std::size_t family = 0; family < kFamilies; ++family) {
+    if (is_dropped[family]) energy_j[family].reset();
+  }
+  add_metrics(energy_j, window, result);
+}
+
+CpuPower CpuPowerGatherer::finish(const CpuPowerRequest& request, const Reasons& faults) {
+  CpuPower result;
+  result.reasons = faults;
+  result.rows = rows_;
+  result.observed_sockets = sockets_.size();
+  if (has_duplicates()) {
+    result.reasons.add(Reason::cpu_samples_malformed, "a sensor has one stamp twice");
+  }
+  std::set<Socket> expected;
+  for (const std::string& host : request.expected_hosts) {
+    for (std::int64_t socket = 0; socket < kSocketsPerHost; ++socket) {
+      expected.emplace(host, socket);
+    }
+  }
+  result.expected_sockets = expected.size();
+  if (!request.window) result.reasons.add(Reason::cpu_window_unavailable);
+  if (!result.reasons.empty()) return result;
+
+  const auto is_wanted = [](const auto& seen, const Socket& wanted) {
+    return seen.first == wanted;
+  };
+  if (expected.empty() || !std::ranges::equal(sockets_, expected, is_wanted)) {
+    result.reasons.add(Reason::cpu_socket_count_mismatch,
+                       fmt::format("{} seen, {} expected", sockets_.size(), expected.size()));
+    return result;
+  }
+  for (const CpuSensor sensor :
+       {CpuSensor::module, CpuSensor::grace_socket, CpuSensor::dcgm_cpu_rail}) {
+    if (!all_have(sensor)) continue;
+    if (sources_[index_of(sensor)].size() == 1) {
+      result.sensor = sensor;
+      result.source = *sources_[index_of(sensor)].begin();
+    }
+    break;
+  }
+  if (!result.sensor) {
+    result.reasons.add(Reason::cpu_sensor_kind_mixed);
+    return result;
+  }
+  const std::optional<std::string>& source = request.expected_source;
+  if (source && (*source != *result.source ||
+                 (*source == "acpi" && result.sensor == CpuSensor::dcgm_cpu_rail))) {
+    result.reasons.add(Reason::cpu_sensor_source_mismatch,
+                       fmt::format("{} from {}, {} expected", name(*result.sensor),
+                                   printable(*result.source), printable(*source)));
+    return result;
+  }
+  integrate(*request.window, result);
+  return result;
+}
+
+}  // namespace aggregate_power

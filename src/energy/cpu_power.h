@@ -1,0 +1,82 @@
+// Energy of CPU sockets and their modules over one window, and whether the samples can carry it.
+// Pure arithmetic: no files, no clock, no printing. Contract.md F.4.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "aggregate_power/metric.h"
+#include "aggregate_power/reason.h"
+#include "aggregate_power/sample.h"
+#include "recorders/cpu_samples.h"
+
+namespace aggregate_power {
+
+inline constexpr std::int64_t kSocketsPerHost = 2;
+inline constexpr double kMaxCpuSampleGapS = 3.0;
+
+// What a socket's samples measure. Of the first three, the first that all sockets have is the one
+// that decides; rails come beside the Grace sensor.
+enum class CpuSensor { module, grace_socket, dcgm_cpu_rail, cpu_rail, cpu_sysio };
+inline constexpr std::size_t kCpuSensors = 5;
+
+std::string_view name(CpuSensor sensor);  // "grace_socket"
+// By the name that the recorder gives a sensor, which holds its kind: "CPU0:cpuSidePowerUsageW",
+// "Grace Power Socket 0". Nothing: none that counts.
+std::optional<CpuSensor> cpu_sensor(std::string_view recorded_name);
+
+struct CpuPower {
+  Reasons reasons;  // empty: valid
+  std::optional<CpuSensor> sensor;
+  std::optional<std::string> source;
+  std::size_t expected_sockets = 0;
+  std::size_t observed_sockets = 0;
+  std::uint64_t rows = 0;
+  // By "host/socket0/grace_socket", in order of hosts and sockets.
+  std::vector<std::pair<std::string, double>> max_sample_gap_s;  // of those that are bracketed
+  std::vector<std::pair<std::string, double>> energy_j;          // when no series decides otherwise
+  Metrics metrics;                                               // of a valid run
+};
+
+struct CpuPowerRequest {
+  std::optional<Window> window;  // the GPUs'
+  std::vector<std::string> expected_hosts;
+  std::optional<std::string> expected_source;
+};
+
+// Gathers samples in any order. Memory is 16 to 32 bytes a sample and series.
+class CpuPowerGatherer {
+ public:
+  void take(const CpuSample& sample);
+  // Judges them. `faults` is what was wrong with the files, found before. Call it once.
+  CpuPower finish(const CpuPowerRequest& request, const Reasons& faults);
+
+ private:
+  using Series = std::vector<Sample>;
+  using Socket = std::pair<std::string, std::int64_t>;  // host and number
+  struct Feed {
+    CpuSensor sensor;
+    std::size_t family;  // of the metrics
+  };
+
+  const std::optional<CpuSensor>& sensor_of(const std::string& recorded_name);
+  bool has_duplicates();
+  bool all_have(CpuSensor sensor) const;
+  std::vector<Feed> choose_feeds(CpuSensor headline) const;
+  void integrate(Window window, CpuPower& result);
+
+  std::map<std::string, std::optional<CpuSensor>> sensors_;
+  std::map<Socket, std::array<Series, kCpuSensors>> sockets_;
+  std::array<std::set<std::string>, kCpuSensors> sources_;
+  std::uint64_t rows_ = 0;
+};
+
+}  // namespace aggregate_power

@@ -1,0 +1,187 @@
+// Energy of GPUs over one window.
+#include "energy/integrate.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/text/unicode.h"
+#include "energy/interpolation.h"
+#include "recorders/device_names.h"
+
+namespace aggregate_power {
+
+Sample DeviceIntegrator::finished_stamp() {
+  const double watts = same_stamp_->mean();
+  same_stamp_.reset();
+  return {stamp_.unix_s, watts};
+}
+
+void DeviceIntegrator::take_near_edge(Sample sample) {
+  const bool is_first = result_.samples++ == 0;
+  if (is_first) {
+    result_.first_unix_s = sample.unix_s;
+  } else if (sample.unix_s > window_.start_unix_s && before_.unix_s < window_.end_unix_s) {
+    result_.max_sample_gap_s = std::max(result_.max_sample_gap_s, sample.unix_s - before_.unix_s);
+  }
+  if (is_first) before_ = sample;
+  if (!done_) integrate_to(sample);
+  before_ = sample;
+}
+
+void DeviceIntegrator::integrate_to(Sample sample) {
+  if (!inside_) {
+    if (sample.unix_s < window_.start_unix_s) return;
+    inside_ = true;
+    point_ = {window_.start_unix_s, watts_at(window_.start_unix_s, before_, sample)};
+  }
+  if (sample.unix_s > window_.start_unix_s && sample.unix_s < window_.end_unix_s) {
+    result_.energy_j += trapezoid_j(point_, sample);
+    point_ = sample;
+    is_steady_ = true;
+  }
+  if (sample.unix_s >= window_.end_unix_s) {
+    const Sample end = {window_.end_unix_s, watts_at(window_.end_unix_s, before_, sample)};
+    result_.energy_j += trapezoid_j(is_steady_ ? before_ : point_, end);
+    is_steady_ = false;
+    done_ = true;
+  }
+}
+
+DeviceEnergy DeviceIntegrator::finish() {
+  if (has_stamp_) take(same_stamp_ ? finished_stamp() : stamp_);
+  has_stamp_ = false;
+  result_.last_unix_s = before_.unix_s;
+  result_.bracketed = result_.samples >= 2 && result_.first_unix_s <= window_.start_unix_s &&
+                      result_.last_unix_s >= window_.end_unix_s;
+  if (!result_.bracketed) result_.energy_j = result_.max_sample_gap_s = 0;
+  return result_;
+}
+
+PowerIntegrator::PowerIntegrator(const IntegrationOptions& options)
+    : options_(options),
+      band_{options.window.start_unix_s - options.max_sample_gap_s,
+            options.window.end_unix_s + options.max_sample_gap_s} {
+  if (options.expected_num_gpus && *options.expected_num_gpus <= 0) {
+    reasons_.add(Reason::invalid_expected_gpu_count, fmt::format("{}", *options.expected_num_gpus));
+  }
+}
+
+inline void PowerIntegrator::take_power(const Reading& reading) {
+  if (reading.device >= integrators_.size()) integrators_.resize(reading.device + 1);
+  auto& integrator = integrators_[reading.device];
+  if (!integrator) {
+    integrator.emplace(options_.window);
+    met_.push_back(reading.device);
+  }
+  if (!integrator->add(reading.unix_s, reading.watts)) out_of_order_ = true;
+}
+
+// A row near the window that states no device's power.
+void PowerIntegrator::take_no_power(const Reading& reading) {
+  if (states_power(reading, options_.window)) {
+    missing_identity_ = true;
+  } else if (!options_.window.contains(reading.unix_s)) {
+    if (!is_second_pass_) boundary_rows_.add(reading.device);
+  } else if (!reasons_.contains(Reason::invalid_power_sample)) {
+    reasons_.add(Reason::invalid_power_sample, fmt::format("the first at {:.3f}", reading.unix_s));
+  }
+}
+
+void PowerIntegrator::take(std::span<const Reading> readings) {
+  for (const Reading& reading : readings) {
+    if (reading.kind == Reading::Kind::bad_timestamp) {
+      reasons_.add(Reason::invalid_timestamp_sample);
+      continue;
+    }
+    if (reading.unix_s < band_.start_unix_s || reading.unix_s > band_.end_unix_s) continue;
+    if (reading.kind == Reading::Kind::power &&
+        (!options_.is_power || states_power(reading, options_.window))) {
+      take_power(reading);
+    } else {
+      take_no_power(reading);
+    }
+  }
+}
+
+void PowerIntegrator::start_over() {
+  for (const std::uint32_t device : met_) integrators_[device].emplace(options_.window);
+  out_of_order_ = false;
+  is_second_pass_ = true;
+}
+
+Integration PowerIntegrator::unfinished(std::span<const std::string> devices) const {
+  Integration result;
+  result.expected_num_gpus = options_.expected_num_gpus;
+  result.reasons = reasons_;
+  result.boundary_degenerate_rows = boundary_rows_.by_name(devices);
+  return result;
+}
+
+Integration PowerIntegrator::abandon(Reason reason, std::string detail,
+                                     std::span<const std::string> devices) const {
+  Integration result = unfinished(devices);
+  result.reasons.add(reason, std::move(detail));
+  return result;
+}
+
+Integration PowerIntegrator::finish(std::span<const std::string> devices) {
+  Integration result = unfinished(devices);
+  if (missing_identity_) result.reasons.add(Reason::gpu_identity_missing);
+
+  std::vector<std::uint32_t> order = met_;
+  if (order.empty()) {
+    result.reasons.add(Reason::no_usable_power_samples);
+    return result;
+  }
+  std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) {
+    return device_name_less(devices[a], devices[b]);
+  });
+  const auto expected = options_.expected_num_gpus;
+  if (expected && *expected > 0 && static_cast<std::int64_t>(order.size()) != *expected) {
+    result.reasons.add(Reason::expected_gpu_count_mismatch,
+                       fmt::format("{} seen, {} expected", order.size(), *expected));
+  }
+
+  double total_j = 0;
+  bool complete = true;
+  for (const std::uint32_t i : order) {
+    const DeviceEnergy gpu = integrators_[i]->finish();
+    std::optional<Reason> issue;
+    std::string detail;
+    const std::string name = printable(devices[i]);
+    if (gpu.samples < 2) {
+      issue = Reason::insufficient_power_samples;
+      detail = fmt::format("GPU {}: 1 sample", name);
+    } else if (!gpu.bracketed) {
+      issue = Reason::benchmark_window_not_bracketed;
+      const double late_s = gpu.first_unix_s - options_.window.start_unix_s;
+      const double early_s = options_.window.end_unix_s - gpu.last_unix_s;
+      detail = late_s > 0
+                   ? fmt::format("GPU {}: first sample {:.3f} s after the start", name, late_s)
+                   : fmt::format("GPU {}: last sample {:.3f} s before the end", name, early_s);
+      if (const std::uint64_t rows = boundary_rows_.of(i)) {
+        detail += fmt::format("; rows outside it without power above 0 W: {}", rows);
+      }
+    } else if (gpu.max_sample_gap_s > options_.max_sample_gap_s) {
+      issue = Reason::sampling_gap_exceeded;
+      detail = fmt::format("GPU {}: {:.3f} s, at most {} s", name, gpu.max_sample_gap_s,
+                           options_.max_sample_gap_s);
+    }
+    if (issue) result.reasons.add(*issue, detail);
+    if (gpu.bracketed) total_j += gpu.energy_j;
+    complete = complete && gpu.bracketed;
+    result.gpu_ids.push_back(devices[i]);
+    result.gpus.push_back(gpu);
+    result.issues.push_back(issue);
+  }
+  if (complete) {
+    result.total_gpu_energy_j = total_j;
+    result.avg_total_gpu_power_w = total_j / options_.window.duration_s();
+    result.avg_power_w = *result.avg_total_gpu_power_w / static_cast<double>(order.size());
+  }
+  return result;
+}
+
+}  // namespace aggregate_power

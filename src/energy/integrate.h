@@ -1,0 +1,147 @@
+// Energy of GPUs over one window, and whether the samples can carry it. Pure arithmetic: no files,
+// no clock, no printing. Contract.md B.3 and B.4.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "aggregate_power/reason.h"
+#include "aggregate_power/sample.h"
+#include "energy/boundary_rows.h"
+#include "energy/exact_mean.h"
+
+namespace aggregate_power {
+
+inline constexpr double kDefaultMaxSampleGapS = 3.0;
+
+// First what each sample changes.
+struct DeviceEnergy {
+  std::uint64_t samples = 0;    // distinct stamps
+  double max_sample_gap_s = 0;  // between neighbours from the last sample at or before the start to
+                                // the first at or after the end; only when bracketed
+  double energy_j = 0;          // inside the window; only when bracketed
+  double first_unix_s = 0;
+  double last_unix_s = 0;
+  bool bracketed =
+      false;  // there is a sample at or before the window's start, and one at or after its end
+};
+
+// One device, sample by sample in time order, in constant memory. Power runs in a straight line
+// from sample to sample, and the window's edges are read off that line. Readings that share a stamp
+// are averaged exactly: some tools stamp more coarsely than they sample.
+class DeviceIntegrator {
+ public:
+  explicit DeviceIntegrator(Window window) : window_(window) {}
+
+  // False when the stamp is earlier than the one before: begin anew, with the samples sorted.
+  bool add(double unix_s, double watts) {
+    if (has_stamp_ && unix_s <= stamp_.unix_s) {
+      if (unix_s < stamp_.unix_s) return false;
+      if (!same_stamp_) {
+        same_stamp_ = std::make_unique<ExactMean>();
+        same_stamp_->add(stamp_.watts);
+      }
+      same_stamp_->add(watts);
+      return true;
+    }
+    if (has_stamp_) take(same_stamp_ ? finished_stamp() : stamp_);
+    stamp_ = {unix_s, watts};
+    has_stamp_ = true;
+    return true;
+  }
+
+  DeviceEnergy finish();
+
+ private:
+  Sample finished_stamp();
+  void take(Sample sample) {
+    if (is_steady_ && sample.unix_s < window_.end_unix_s) {
+      ++result_.samples;
+      const double gap_s = sample.unix_s - before_.unix_s;
+      if (gap_s > result_.max_sample_gap_s) result_.max_sample_gap_s = gap_s;
+      result_.energy_j += trapezoid_j(before_, sample);
+      before_ = sample;
+    } else {
+      take_near_edge(sample);
+    }
+  }
+  // contract.md B.4, in this order: other orders differ in the last bit.
+  static double trapezoid_j(Sample left, Sample right) {
+    return (right.unix_s - left.unix_s) * (left.watts + right.watts) / 2.0;
+  }
+  void take_near_edge(Sample sample);
+  void integrate_to(Sample sample);
+
+  // First what each sample needs: side by side, since there may be thousands of devices.
+  Window window_;
+  Sample stamp_;   // the newest stamp; may get more readings
+  Sample before_;  // the sample before it
+  bool has_stamp_ = false;
+  bool inside_ = false;     // the window's start lies behind
+  bool is_steady_ = false;  // so does a sample inside it, and the end is still ahead
+  bool done_ = false;       // its end too
+  std::unique_ptr<ExactMean>
+      same_stamp_;  // of all its readings, when there is more than one; large
+  DeviceEnergy result_;
+  Sample point_;  // how far the energy reaches
+};
+
+struct IntegrationOptions {
+  Window window;
+  std::optional<std::int64_t> expected_num_gpus;
+  double max_sample_gap_s = kDefaultMaxSampleGapS;
+  bool is_power = true;  // false: of another quantity, which may be 0 outside the window too
+};
+
+struct Integration {
+  Reasons reasons;
+  std::optional<std::int64_t> expected_num_gpus;
+  std::vector<std::string> gpu_ids;  // in the original's sort order, as all that follows
+  std::vector<DeviceEnergy> gpus;
+  std::vector<std::optional<Reason>> issues;
+  BoundaryRows::ByName boundary_degenerate_rows;
+  // Set when every GPU is bracketed.
+  std::optional<double> total_gpu_energy_j;
+  std::optional<double> avg_total_gpu_power_w;
+  std::optional<double> avg_power_w;  // per GPU
+};
+
+// All devices of one telemetry file. Only readings from `max_sample_gap_s` before the window to as
+// much after it count, outside the window only those above 0 W; a bad stamp counts wherever it is.
+class PowerIntegrator {
+ public:
+  explicit PowerIntegrator(const IntegrationOptions& options);
+
+  void take(std::span<const Reading> readings);
+  // A device's stamps went backwards: its energy is not right. After start_over(), which keeps what
+  // else was found, take the readings of the band again, sorted.
+  bool out_of_order() const { return out_of_order_; }
+  void start_over();
+  Window band() const { return band_; }
+  // When reading broke off: what was found up to there, and why.
+  Integration abandon(Reason reason, std::string detail,
+                      std::span<const std::string> devices) const;
+  // Sorts the devices by name and judges them. `devices` are the names by Reading::device.
+  Integration finish(std::span<const std::string> devices);
+
+ private:
+  void take_power(const Reading& reading);
+  void take_no_power(const Reading& reading);
+  Integration unfinished(std::span<const std::string> devices) const;
+
+  IntegrationOptions options_;
+  Window band_;
+  std::vector<std::optional<DeviceIntegrator>> integrators_;  // by device
+  std::vector<std::uint32_t> met_;  // devices, in the order of their first sample in the file
+  BoundaryRows boundary_rows_;
+  Reasons reasons_;
+  bool missing_identity_ = false;
+  bool out_of_order_ = false;
+  bool is_second_pass_ = false;
+};
+
+}  // namespace aggregate_power

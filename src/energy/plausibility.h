@@ -1,0 +1,25 @@
+// Whether watts can be those of a GPU, and which unit was meant where they cannot.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "recorders/watts.h"
+
+namespace aggregate_power {
+
+// Whether no GPU board or module draws so much, or none that is on so little: the unit may be off
+// by a thousand (formats.md section 1 row 9), or the sensor dead.
+bool is_doubtful(double mean_w, double max_w);
+
+// Whether no single device can draw so much on average: above 10 kW.
+bool is_impossible(double mean_w);
+
+// The unit in which an impossible mean would be plausible; nothing where none does. `read_as` is
+// the unit in which bare numbers were read.
+std::optional<PowerUnit::Size> likely_unit(double mean_w, PowerUnit::Size read_as);
+
+// "a mean of 32349.6 W; milliwatts? pass --power-unit mW"
+std::string impossible_mean_text(double mean_w, PowerUnit::Size read_as);
+
+}  // namespace aggregate_power

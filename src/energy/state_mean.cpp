@@ -1,0 +1,38 @@
+// How warm or busy the GPUs were over a window.
+#include "energy/state_mean.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace aggregate_power {
+
+void StateMean::take(std::span<const Reading> readings) {
+  integrator_.take(readings);
+  for (const Reading& reading : readings) {
+    if (reading.unix_s < window_.start_unix_s || reading.unix_s > window_.end_unix_s) continue;
+    peak_ = std::max(peak_, reading.watts);
+  }
+}
+
+void StateMean::start_over() { integrator_.start_over(); }
+
+std::optional<StateMean::Result> StateMean::finish(std::span<const std::string> devices) {
+  const Integration integration = integrator_.finish(devices);
+  if (!integration.reasons.empty()) return std::nullopt;
+  return Result{*integration.avg_power_w, peak_, integration.gpus.size()};
+}
+
+std::vector<Reading> readings_of(GpuQuantity quantity, std::span<const Reading> readings,
+                                 std::span<const GpuState> states, Window window) {
+  std::vector<Reading> found;
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    const double value = states[i][quantity];
+    if (readings[i].kind != Reading::Kind::power || std::isnan(value)) continue;
+    if (!states_power(readings[i], window)) continue;
+    found.push_back(readings[i]);
+    found.back().watts = value;
+  }
+  return found;
+}
+
+}  // namespace aggregate_power

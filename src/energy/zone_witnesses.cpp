@@ -1,0 +1,198 @@
+// Witnesses of a recording's zone.
+#include "energy/zone_witnesses.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregate_power/error.h"
+
+namespace aggregate_power {
+namespace {
+
+using Standing = ZoneCandidate::Standing;
+
+constexpr std::string_view kWitnesses[] = {"stamps", "zone_file", "option",
+                                           "edges",  "consensus", "file_time"};
+constexpr std::string_view kLevels[] = {"stated", "two_witnesses", "one_witness"};
+
+std::size_t place_of(std::string_view name, std::span<const std::string_view> names) {
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) throw Error(fmt::format("unknown word '{}'", name));
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+// A recorder writes its last reading, and its file is not written again.
+constexpr double kLatestWrite_s = 60;
+constexpr double kEarliestWrite_s = -1;  // clocks of file systems tick coarsely
+
+bool is_same(const ZoneCandidate& a, const ZoneCandidate& b) {
+  return a.offset_s == b.offset_s && a.step == b.step;
+}
+
+bool is_written_then(const ZoneCandidate& candidate, double file_unix_s) {
+  const double late_s = file_unix_s - candidate.last_unix_s;
+  return late_s >= kEarliestWrite_s && late_s <= kLatestWrite_s;
+}
+
+// What the others' clocks say: the candidate that all of them have the window under.
+struct Consensus {
+  const ZoneCandidate* candidate = nullptr;
+  std::string offset;  // as far as they agree; empty: there is no consensus
+};
+
+Consensus consensus_of(const ZoneFinding& finding, Window window, const ZoneAgreement& agreement) {
+  Consensus consensus;
+  if (agreement.clocks.empty()) return consensus;
+  const auto offsets_of = [&](const ClockHistory* clock) {
+    return std::pair(clock->offset_at(window.start_unix_s), clock->offset_at(window.end_unix_s));
+  };
+  const auto offsets = offsets_of(agreement.clocks.front());
+  const auto agrees = [&](const ClockHistory* clock) { return offsets_of(clock) == offsets; };
+  if (!std::ranges::all_of(agreement.clocks, agrees)) return consensus;
+  consensus.offset = offset_text(offsets.first);
+  for (const ZoneCandidate& candidate : finding.candidates) {
+    const auto is_of = [&](const ClockHistory* clock) { return candidate.is_of(*clock, window); };
+    if (candidate.covers && std::ranges::all_of(agreement.clocks, is_of)) {
+      consensus.candidate = &candidate;
+      return consensus;
+    }
+  }
+  return consensus;
+}
+
+// The offset in use, other than the candidate's, that the file's own time speaks for; empty: none.
+std::string other_offset_of_file(const ZoneFinding& finding, const ZoneCandidate& candidate,
+                                 double file_unix_s) {
+  if (is_written_then(candidate, file_unix_s)) return {};
+  for (const ClockHistory& clock : clock_histories()) {
+    const std::int32_t offset_s = clock.offset_at(file_unix_s);
+    ZoneCandidate other;
+    other.last_unix_s = finding.last_shown_s - offset_s;
+    if (is_written_then(other, file_unix_s)) return offset_text(offset_s);
+  }
+  return {};
+}
+
+const ZoneCandidate* candidate_of_file(const ZoneFinding& finding,
+                                       const std::optional<double>& file_unix_s) {
+  if (!file_unix_s) return nullptr;
+  const auto found = std::ranges::find_if(finding.candidates, [&](const ZoneCandidate& each) {
+    return each.covers && is_written_then(each, *file_unix_s);
+  });
+  return found == finding.candidates.end() ? nullptr : &*found;
+}
+
+// Why the witnesses contradict the candidate; empty: none does.
+std::string contradiction_of(const ZoneCandidate& best, const ZoneFinding& finding,
+                             const Consensus& consensus, const OtherWitnesses& others) {
+  const std::string offset = offset_text(best.offset_s);
+  const bool is_by_consensus =
+      consensus.candidate != nullptr && is_same(*consensus.candidate, best);
+  const char* const who = finding.by_edges  ? "the load's edges"
+                          : is_by_consensus ? "the recorder's other runs"
+                                            : "the file's own time";
+  if (!consensus.offset.empty() && !is_by_consensus) {
+    return fmt::format("{} say {}, the recorder's other runs {}", who, offset, consensus.offset);
+  }
+  if (!others.file_unix_s) return {};
+  const std::string other = other_offset_of_file(finding, best, *others.file_unix_s);
+  if (other.empty()) return {};
+  return fmt::format("{} say {}, the file's own time {}", who, offset, other);
+}
+
+// Those that speak for `best`. Edges that fit several offsets count where the consensus has chosen
+// one of them.
+std::vector<ZoneWitness> witnesses_for(const ZoneCandidate& best, const ZoneFinding& finding,
+                                       const Consensus& consensus, const ZoneCandidate* file) {
+  std::vector<ZoneWitness> witnesses;
+  const bool has_consensus = consensus.candidate != nullptr;
+  if (finding.by_edges || (has_consensus && best.standing == Standing::fits)) {
+    witnesses.push_back(ZoneWitness::edges);
+  }
+  if (has_consensus) witnesses.push_back(ZoneWitness::consensus);
+  if (file != nullptr && is_same(*file, best)) witnesses.push_back(ZoneWitness::file_time);
+  return witnesses;
+}
+
+std::vector<std::string> rivals_of(const ZoneCandidate& best, const ZoneFinding& finding,
+                                   const Consensus& consensus) {
+  std::vector<std::string> rivals;
+  for (const ZoneCandidate& each : finding.candidates) {
+    const bool is_open = each.standing != Standing::excluded && !is_same(each, best);
+    if (is_open && consensus.candidate == nullptr) rivals.push_back(each.zone().name());
+  }
+  rivals.emplace_back(kNotInRecording);
+  return rivals;
+}
+
+std::string one_witness_text(const ZoneCandidate& best, const ZoneReport& report) {
+  return fmt::format("one witness alone, {}, speaks for {}; {} not excluded: {}",
+                     name_of(report.witnesses.front()), best.zone().name(),
+                     report.rivals.size() == 1 ? "this is" : "these are",
+                     fmt::join(report.rivals, ", "));
+}
+
+ZoneDecision none(std::string why) {
+  return {.winner = {}, .report = {}, .why_none = std::move(why)};
+}
+
+}  // namespace
+
+std::string_view name_of(ZoneWitness witness) {
+  return kWitnesses[static_cast<std::size_t>(witness)];
+}
+std::string_view name_of(ZoneLevel level) { return kLevels[static_cast<std::size_t>(level)]; }
+
+ZoneWitness witness_of(std::string_view name) {
+  return static_cast<ZoneWitness>(place_of(name, kWitnesses));
+}
+ZoneLevel level_of(std::string_view name) {
+  return static_cast<ZoneLevel>(place_of(name, kLevels));
+}
+
+ZoneDecision decide_zone(const ZoneFinding& finding, Window window, const OtherWitnesses& others,
+                         bool one_is_enough) {
+  const Consensus consensus = consensus_of(finding, window, others.consensus);
+  const ZoneCandidate* const file = candidate_of_file(finding, others.file_unix_s);
+  const bool is_settling = consensus.candidate && others.consensus.may_settle;
+  const ZoneCandidate* const best = finding.by_edges ? &*finding.by_edges
+                                    : is_settling    ? consensus.candidate
+                                                     : file;
+  if (best == nullptr) {
+    if (consensus.offset.empty() || consensus.candidate) return none(finding.why_no_edges);
+    return none(
+        fmt::format("the recorder's other runs say {}, under which the recording does not "
+                    "cover the window",
+                    consensus.offset));
+  }
+  if (std::string why = contradiction_of(*best, finding, consensus, others); !why.empty()) {
+    return none(std::move(why));
+  }
+  if (!best->doubt.empty()) return none(best->doubt);
+  if (finding.has_load_elsewhere) {
+    return none("a load as long as the window lies where no zone has the window");
+  }
+  if (best->standing == Standing::excluded) {
+    return none(fmt::format("under {} the window has idle power", best->zone().name()));
+  }
+  ZoneDecision decision;
+  decision.report.witnesses = witnesses_for(*best, finding, consensus, file);
+  const bool is_settled = consensus.candidate != nullptr && finding.is_flat &&
+                          best->load_w >= others.consensus.least_load_w;
+  if (decision.report.witnesses.size() >= 2) {
+    decision.report.level = ZoneLevel::two_witnesses;
+  } else {
+    decision.report.level = is_settled ? ZoneLevel::two_witnesses : ZoneLevel::one_witness;
+    decision.report.rivals = rivals_of(*best, finding, consensus);
+    if (!is_settled && !one_is_enough) return none(one_witness_text(*best, decision.report));
+  }
+  decision.winner = *best;
+  return decision;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,166 @@
+// A benchmark result to its window and its counts.
+#include "loads/benchmark.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/files/archive.h"
+#include "base/files/file.h"
+#include "base/text/json.h"
+#include "base/text/python_number.h"
+
+namespace aggregate_power {
+namespace {
+
+struct Field {
+  const char* key;
+  JsonKind kind = JsonKind::null;
+  std::string spelling = {};  // of a number or boolean
+};
+
+enum FieldIndex { kStart, kEnd, kDuration, kCompleted, kInput, kOutput, kConcurrency, kFieldCount };
+using Fields = std::array<Field, kFieldCount>;
+
+Fields read_fields(ByteSource& source, JsonKind& document_kind) {
+  Fields fields = {{{"benchmark_start_time_unix"},
+                    {"benchmark_end_time_unix"},
+                    {"duration"},
+                    {"completed"},
+                    {"total_input_tokens"},
+                    {"total_output_tokens"},
+                    {"max_concurrency"}}};
+  const auto keep = [&](const JsonMember& member) {
+    const auto field = std::ranges::find_if(
+        fields, [&](const Field& known) { return member.key_kept && member.key == known.key; });
+    if (field == fields.end()) return;
+    field->kind = member.kind;  // of a key that occurs twice the last counts
+    field->spelling = member.scalar;
+  };
+  document_kind = scan_json(source, keep).kind;
+  return fields;
+}
+
+bool is_number(const Field& field, BenchmarkRules rules) {
+  return field.kind == JsonKind::integer || field.kind == JsonKind::real ||
+         (field.kind == JsonKind::boolean && rules == BenchmarkRules::schema_1);
+}
+
+// A number of any spelling; one too large for a double is infinite.
+double as_double(const Field& field) {
+  if (field.kind == JsonKind::boolean) return field.spelling == "true" ? 1 : 0;
+  if (field.spelling == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  if (field.spelling.ends_with("Infinity") || field.spelling.empty()) {
+    return std::numeric_limits<double>::infinity();
+  }
+  const double value = nearest_double(field.spelling).value_or(0);  // it was read as a number
+  return field.kind == JsonKind::integer ? value + 0.0 : value;     // Python's integer -0 is 0
+}
+
+// A whole number above 0; nothing for anything else, numbers beyond 64 bits included.
+std::optional<std::int64_t> as_count(const Field& field, BenchmarkRules rules) {
+  if (field.kind == JsonKind::boolean && rules == BenchmarkRules::schema_1) {
+    return field.spelling == "true" ? std::optional<std::int64_t>(1) : std::nullopt;
+  }
+  if (field.kind != JsonKind::integer) return std::nullopt;
+  std::int64_t value = 0;
+  const auto [end, error] =
+      std::from_chars(field.spelling.data(), field.spelling.data() + field.spelling.size(), value);
+  if (error != std::errc() || value <= 0) return std::nullopt;
+  return value;
+}
+
+std::string describe(const Field& field) {
+  switch (field.kind) {
+    case JsonKind::null:
+      return fmt::format("'{}' is missing or null", field.key);
+    case JsonKind::string:
+    case JsonKind::array:
+    case JsonKind::object:
+      return fmt::format("'{}' is no number", field.key);
+    default:
+      return fmt::format(
+          "'{}' is {}", field.key,
+          field.spelling.size() > 40 ? field.spelling.substr(0, 40) + "..." : field.spelling);
+  }
+}
+
+}  // namespace
+
+BenchmarkReading read_benchmark(ByteSource& source, const std::string& name, BenchmarkRules rules) {
+  BenchmarkReading result;
+  Fields fields;
+  try {
+    JsonKind kind{};
+    fields = read_fields(source, kind);
+    if (kind != JsonKind::object) {
+      result.reasons.add(Reason::invalid_benchmark_result, name + ": expected a JSON object");
+      return result;
+    }
+  } catch (const JsonError& error) {
+    result.reasons.add(Reason::invalid_benchmark_result, fmt::format("{}:{}", name, error.what()));
+    return result;
+  }
+
+  result.max_concurrency = {fields[kConcurrency].kind, fields[kConcurrency].spelling};
+
+  const auto no_window = [&](std::string detail) {
+    result.reasons.add(Reason::invalid_benchmark_window, std::move(detail));
+    return result;
+  };
+  for (const FieldIndex i : {kStart, kEnd, kDuration}) {
+    if (!is_number(fields[i], rules) || !std::isfinite(as_double(fields[i]))) {
+      return no_window(describe(fields[i]));
+    }
+  }
+  Benchmark benchmark;
+  benchmark.window = {as_double(fields[kStart]), as_double(fields[kEnd])};
+  benchmark.reported_duration_s = as_double(fields[kDuration]);
+  if (benchmark.window.end_unix_s <= benchmark.window.start_unix_s) {
+    return no_window("the end is not after the start");
+  }
+  if (benchmark.reported_duration_s <= 0) return no_window(describe(fields[kDuration]));
+
+  const auto count = [&](FieldIndex field, Reason reason) {
+    const auto value = as_count(fields[field], rules);
+    const bool optional = rules == BenchmarkRules::schema_1 && field != kOutput;
+    if (!value && !optional) result.reasons.add(reason, describe(fields[field]));
+    return value.value_or(0);
+  };
+  if (rules == BenchmarkRules::schema_2) {
+    const double window_s = benchmark.window.duration_s();
+    const double difference_s = std::abs(benchmark.reported_duration_s - window_s);
+    if (difference_s > std::max(0.5, window_s * 0.01)) {
+      result.reasons.add(Reason::benchmark_duration_mismatch,
+                         fmt::format("{:.3f} s reported, {:.3f} s between start and end",
+                                     benchmark.reported_duration_s, window_s));
+    }
+    benchmark.completed = count(kCompleted, Reason::invalid_successful_query_count);
+  } else {
+    benchmark.completed = as_count(fields[kCompleted], rules).value_or(0);
+  }
+  benchmark.total_input_tokens = count(kInput, Reason::invalid_input_token_count);
+  benchmark.total_output_tokens = count(kOutput, Reason::invalid_output_token_count);
+  if (rules == BenchmarkRules::schema_2 || benchmark.total_output_tokens > 0) {
+    result.benchmark = benchmark;
+  }
+  return result;
+}
+
+BenchmarkReading read_benchmark_file(const std::string& path, BenchmarkRules rules) {
+  try {
+    const auto source = decompressed(open_source(path), path);
+    return read_benchmark(*source, path, rules);
+  } catch (const FileError& error) {
+    BenchmarkReading reading;
+    reading.reasons.add(Reason::invalid_benchmark_result, error.what());
+    return reading;
+  }
+}
+
+}  // namespace aggregate_power

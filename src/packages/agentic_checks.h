@@ -1,0 +1,36 @@
+// What must hold of a run of agents on several nodes before its package is looked at.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aggregate_power/reason.h"
+#include "base/files/tree.h"
+#include "packages/check.h"
+
+namespace aggregate_power {
+
+struct AgenticLoad {
+  std::shared_ptr<const Tree> tree;
+  std::string result_dir;  // in the tree
+  std::string logs_root;
+  std::optional<std::string> aggregate;  // its text; nothing: it cannot be read
+  std::string aggregate_fault;           // why
+  std::string expected_producer_sha;
+  std::string aggregate_name = {};  // for messages; may be empty
+};
+
+struct AgenticGates {
+  Reasons reasons;  // empty: all of them hold
+  RoleCounts gpus;
+  std::string formal_result;  // in the tree; empty: there is not just one
+  std::string window_file;    // the load's, below the package; empty: likewise
+};
+
+// All are tried. Never throws for what is wrong with the files.
+AgenticGates try_gates(const AgenticLoad& load);
+
+}  // namespace aggregate_power

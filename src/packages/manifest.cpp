@@ -1,0 +1,267 @@
+// The manifest of a `dcgm-power` package.
+#include "packages/manifest.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregate_power/error.h"
+#include "base/text/unicode.h"
+
+namespace aggregate_power {
+namespace {
+
+// What every package of this kind says of itself.
+const std::vector<std::pair<std::string_view, JsonValue>>& identity() {
+  static const std::vector<std::pair<std::string_view, JsonValue>> fields = {
+      {"schema_version", JsonValue::integer(1)},
+      {"producer", JsonValue::string("srt-slurm.dcgm-power")},
+      {"source_metric", JsonValue::string("DCGM_FI_DEV_POWER_USAGE")},
+      {"unit", JsonValue::string("W")},
+      {"power_scope", JsonValue::string("gpu_device_board_as_reported_by_dcgm")},
+      {"timestamp_source", JsonValue::string("head_node_unix_clock")},
+  };
+  return fields;
+}
+
+// Reasons of the recorder that no complete recording has; the last three where it was required.
+constexpr std::string_view kFatal[] = {
+    "benchmark_child_reap_timeout", "collector_exception",      "collector_interrupted",
+    "collector_join_timeout",       "exporter_exited",          "endpoint_resolution_failed",
+    "exporter_launch_failed",       "exporter_startup_timeout",
+};
+constexpr std::size_t kFatalInAnyCase = 5;
+
+std::string named(std::string_view what, const JsonValue& value) {
+  return fmt::format("{} is {}", what, value.shown());
+}
+
+const std::vector<JsonValue>& list(const JsonValue& object, std::string_view key) {
+  static const std::vector<JsonValue> none;
+  const JsonValue& value = object.at(key);
+  if (!value.is_truthy()) return none;
+  if (!value.is_array()) throw Error(fmt::format("{}: no list", named(key, value)));
+  return value.items;
+}
+
+std::string text_of(const JsonValue& object, std::string_view key) {
+  const JsonValue& value = object.at(key);
+  if (!value.is_string() || value.text.empty()) {
+    throw Error(fmt::format("{}: no text", named(key, value)));
+  }
+  return value.text;
+}
+
+std::int64_t whole(const JsonValue& object, std::string_view key, std::int64_t least) {
+  const auto value = object.at(key).as_integer();
+  if (!value || *value < least) {
+    throw Error(fmt::format("{}: no whole number from {} on", named(key, object.at(key)), least));
+  }
+  return *value;
+}
+
+void require_object(const JsonValue& value, std::string_view what) {
+  if (!value.is_object()) throw Error(fmt::format("{}: no object", named(what, value)));
+}
+
+Assignment assignment_of(const JsonValue& entry) {
+  require_object(entry, "an assignment");
+  Assignment assignment;
+  assignment.role = text_of(entry, "worker_role");
+  if (assignment.role != "prefill" && assignment.role != "decode" && assignment.role != "agg") {
+    throw Error(named("worker_role", entry.at("worker_role")));
+  }
+  assignment.worker_index = whole(entry, "worker_index", 0);
+  whole(entry, "worker_process", 0);
+  if (!entry.at("het_group").is_null()) assignment.het_group = whole(entry, "het_group", 0);
+  return assignment;
+}
+
+void check_reason_codes(const JsonValue& manifest, std::vector<std::string>& faults) {
+  const JsonValue& codes = manifest.at("reason_codes");
+  if (!codes.is_array() || !std::ranges::all_of(codes.items, &JsonValue::is_string)) {
+    faults.emplace_back("reason_codes is not a list of strings");
+    return;
+  }
+  std::set<std::string> fatal;
+  const std::size_t count = manifest.at("required").is_true() ? std::size(kFatal) : kFatalInAnyCase;
+  for (const std::string_view code : std::span(kFatal).first(count)) {
+    if (std::ranges::find(codes.items, code, &JsonValue::text) != codes.items.end()) {
+      fatal.emplace(code);
+    }
+  }
+  if (!fatal.empty()) {
+    faults.push_back(fmt::format("complete, but with reason_codes {}", fmt::join(fatal, ", ")));
+  }
+}
+
+std::string group_text(const std::optional<std::int64_t>& group) {
+  return group ? fmt::format("{}", *group) : "None";
+}
+
+}  // namespace
+
+std::string DeviceKey::text() const { return fmt::format("{}/{}", hostname, gpu_index); }
+std::string WindowKey::text() const { return fmt::format("{}/{}", benchmark_type, concurrency); }
+
+std::vector<ExpectedDevice> expected_devices(const JsonValue& manifest) {
+  std::vector<ExpectedDevice> devices;
+  for (const JsonValue& entry : list(manifest, "expected_devices")) {
+    require_object(entry, "an expected device");
+    ExpectedDevice device;
+    for (const JsonValue& assignment : list(entry, "assignments")) {
+      device.assignments.push_back(assignment_of(assignment));
+    }
+    if (device.assignments.empty()) throw Error("an expected device has no assignments");
+    device.key = {text_of(entry, "hostname"), whole(entry, "gpu_index", 0)};
+    devices.push_back(std::move(device));
+  }
+  return devices;
+}
+
+std::vector<WindowKey> expected_windows(const JsonValue& manifest) {
+  std::vector<WindowKey> windows;
+  for (const JsonValue& entry : list(manifest, "expected_windows")) {
+    require_object(entry, "an expected window");
+    windows.push_back({text_of(entry, "benchmark_type"), whole(entry, "concurrency", 1)});
+  }
+  return windows;
+}
+
+std::vector<std::string> manifest_faults(const JsonValue& manifest) {
+  std::vector<std::string> faults;
+  for (const auto& [key, value] : identity()) {
+    if (equal_in_python(manifest.at(key), value)) continue;
+    faults.push_back(fmt::format("{}, expected {}", named(key, manifest.at(key)), value.shown()));
+  }
+  const JsonValue& status = manifest.at("status");
+  if (!status.is_string() || status.text != "complete") {
+    faults.push_back(named("status", status) + ", expected 'complete'");
+  }
+  for (const char* const key : {"started_at_unix", "stopped_at_unix"}) {
+    if (!manifest.at(key).is_finite_number()) {
+      faults.push_back(fmt::format("{} is not a finite number", key));
+    }
+  }
+  for (const char* const key : {"sample_interval_seconds", "request_timeout_seconds"}) {
+    if (!manifest.at(key).is_finite_number() || manifest.at(key).as_double() <= 0) {
+      faults.push_back(fmt::format("{} is not finite and above 0", key));
+    }
+  }
+  for (const char* const key : {"scrape_count", "sample_row_count"}) {
+    const JsonValue& count = manifest.at(key);
+    if (count.kind != JsonKind::integer || count.as_double() < 0) {
+      faults.push_back(fmt::format("{} is not a whole number from 0 on", key));
+    }
+  }
+  if (manifest.at("required").kind != JsonKind::boolean) {
+    faults.push_back(named("required", manifest.at("required")) + ", expected true or false");
+  }
+  check_reason_codes(manifest, faults);
+  const JsonValue& exporter = manifest.at("dcgm_exporter");
+  if (!exporter.is_object()) {
+    faults.emplace_back("dcgm_exporter is not an object");
+  } else if (!exporter.at("container_image_resolved").is_truthy()) {
+    faults.emplace_back("dcgm_exporter.container_image_resolved is empty");
+  }
+  return faults;
+}
+
+std::optional<std::string> clock_fault(const JsonValue& manifest) {
+  const auto member =
+      std::ranges::find(manifest.members, "clock_sync_failures", &JsonValue::Member::first);
+  if (member == manifest.members.end()) return std::nullopt;
+  const JsonValue& hosts = member->second;
+  if (!hosts.is_array() || !std::ranges::all_of(hosts.items, &JsonValue::is_string)) {
+    return "clock_sync_failures is not a list of strings";
+  }
+  if (hosts.items.empty()) return std::nullopt;
+  std::vector<std::string> names;
+  for (const JsonValue& host : hosts.items) names.push_back(printable(host.text));
+  return fmt::format("clock_sync_unverified: {} did not prove NTP synchronisation",
+                     fmt::join(names, ", "));
+}
+
+Topology topology_of(const std::vector<ExpectedDevice>& devices) {
+  Topology topology;
+  const auto differ = [](const auto& assignments, auto member) {
+    return std::ranges::any_of(assignments, [&](const Assignment& assignment) {
+      return assignment.*member != assignments.front().*member;
+    });
+  };
+  for (const ExpectedDevice& device : devices) {
+    if (differ(device.assignments, &Assignment::role)) {
+      topology.roles.clear();
+      topology.conflicts.emplace_back("conflicting_worker_roles");
+      break;
+    }
+    topology.roles[device.key] = device.assignments.front().role;
+  }
+  for (const ExpectedDevice& device : devices) {
+    const auto group = device.assignments.front().het_group;
+    const auto [known, is_new] = topology.het_groups.emplace(device.key.hostname, group);
+    if (differ(device.assignments, &Assignment::het_group) || known->second != group) {
+      topology.het_groups.clear();
+      topology.conflicts.emplace_back("conflicting_het_groups");
+      break;
+    }
+  }
+  return topology;
+}
+
+std::vector<std::string> topology_faults(const std::vector<ExpectedDevice>& devices,
+                                         const Topology& topology,
+                                         const std::map<std::string, std::int64_t>& wanted) {
+  std::vector<std::string> faults;
+  std::map<std::string, std::int64_t> found;
+  for (const auto& [device, role] : topology.roles) ++found[role];
+  const auto names = [](const auto& roles) {
+    std::vector<std::string> keys;
+    for (const auto& [role, count] : roles) keys.push_back(role);
+    return keys;
+  };
+  if (names(wanted) != names(found)) {
+    faults.push_back(fmt::format("expected roles {}, found {}", fmt::join(names(wanted), ", "),
+                                 fmt::join(names(found), ", ")));
+  }
+  for (const auto& [role, count] : wanted) {
+    if (found[role] != count) {
+      faults.push_back(fmt::format("expected {} {} GPUs, found {}", count, role, found[role]));
+    }
+  }
+  if (std::ranges::find(topology.conflicts, "conflicting_het_groups") != topology.conflicts.end()) {
+    faults.emplace_back("conflicting_het_groups (topology)");
+    return faults;
+  }
+  std::map<std::string, std::set<std::optional<std::int64_t>>> groups;
+  for (const ExpectedDevice& device : devices) {
+    groups[topology.roles.at(device.key)].insert(topology.het_groups.at(device.key.hostname));
+  }
+  const bool is_one_job = std::ranges::all_of(
+      topology.het_groups, [](const auto& host) { return !host.second.has_value(); });
+  std::set<std::int64_t> taken;
+  bool is_shared = false;
+  for (const auto& [role, of_role] : groups) {
+    if (of_role.size() != 1) {
+      std::vector<std::string> texts;
+      for (const auto& group : of_role) texts.push_back(group_text(group));
+      faults.push_back(
+          fmt::format("role {} spans het groups {}, expected one", role, fmt::join(texts, ", ")));
+      continue;
+    }
+    const std::optional<std::int64_t>& group = *of_role.begin();
+    if (group) {
+      is_shared |= !taken.insert(*group).second;
+    } else if (!is_one_job) {
+      faults.push_back(
+          fmt::format("role {} has het group None while other devices have numbered ones", role));
+    }
+  }
+  if (is_shared) faults.emplace_back("roles share a het group");
+  return faults;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,62 @@
+// The windows of a `dcgm-power` package: what was measured when. Contract.md C.1, C.4, C.9.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files/tree.h"
+#include "packages/manifest.h"
+
+namespace aggregate_power {
+
+// Which of the producer's rules: those that the original copied, or those it has now.
+enum class PackageDialect { pinned, current };
+std::string_view dialect_name(PackageDialect dialect);
+
+// Where a package lies, and where its results do.
+struct PackagePlace {
+  std::shared_ptr<const Tree> tree;
+  std::string power_dir;
+  std::string logs_root;
+};
+
+struct PackageWindow {
+  std::string file;  // below the package: "windows/NAME.json"
+  WindowKey key;
+  std::string result_path;  // below the logs root
+  std::string status;
+  double start_unix_s = 0;
+  // Of a completed or failed one.
+  std::optional<double> end_unix_s;
+  std::optional<double> duration_s;
+
+  bool is_completed() const { return status == "completed"; }
+};
+
+struct ArtifactFault {
+  std::string path;  // below the package
+  std::string code;  // of the producer's reasons
+};
+
+struct WindowScan {
+  std::map<WindowKey, PackageWindow> windows;
+  std::set<WindowKey> duplicates;  // not among them
+  std::vector<ArtifactFault> faults;
+};
+// Never throws for what is wrong with a window. May throw FileError where the folder cannot be
+// listed.
+WindowScan scan_windows(const PackagePlace& place, PackageDialect dialect);
+
+// What is wrong with a completed window's result, one of the producer's reasons; empty: nothing.
+std::string result_fault(const PackagePlace& place, const PackageWindow& window,
+                         PackageDialect dialect);
+
+// `relative`, which leads no further up, below `root`.
+std::string path_below(const std::string& root, const std::string& relative);
+
+}  // namespace aggregate_power

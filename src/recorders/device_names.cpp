@@ -1,0 +1,49 @@
+// Device names to small numbers.
+#include "recorders/device_names.h"
+
+#include <tuple>
+
+#include "base/text/unicode.h"
+
+namespace aggregate_power {
+
+std::uint32_t DeviceNames::look_up(std::string_view cell) {
+  if (const auto known = place_by_cell_.find(cell); known != place_by_cell_.end()) {
+    expected_ = known->second + 1 == cells_.size() ? 0 : known->second + 1;
+    return numbers_[known->second];
+  }
+  const std::string text = replace_invalid_utf8(cell);
+  const std::string name(strip(text));
+  if (name.empty() || (is_digit_string(name) && !decimal_numeral(name))) return kNone;
+
+  const auto [at, is_new] =
+      number_by_name_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
+  if (is_new) names_.push_back(name);
+  place_by_cell_.emplace(cell, cells_.size());
+  cells_.emplace_back(cell);
+  numbers_.push_back(at->second);
+  expected_ = 0;
+  if (cell.size() == 1) by_character_[static_cast<unsigned char>(cell[0])] = at->second;
+  return at->second;
+}
+
+std::uint32_t DeviceNames::find(std::string_view host, std::string_view cell) {
+  host = strip(host);
+  cell = strip(cell);
+  if (cell.empty()) return kNone;
+  joined_.assign(host).append("/").append(cell);
+  return find(joined_);
+}
+
+bool device_name_less(const std::string& a, const std::string& b) {
+  const auto key = [](const std::string& name) {
+    const auto number = is_digit_string(name) ? decimal_numeral(name) : std::nullopt;
+    // Numerals without leading zeros sort by length, then as text.
+    return number ? std::tuple(0, number->size(), *number) : std::tuple(1, std::size_t{0}, name);
+  };
+  const auto key_a = key(a);
+  const auto key_b = key(b);
+  return key_a < key_b;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,81 @@
+// What a telemetry file says of a GPU besides its power.
+#include "recorders/gpu_state.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+
+#include "base/text/unicode.h"
+
+namespace aggregate_power {
+namespace {
+
+// In lower case, trimmed, and without the unit in brackets at the end; empty: it has none.
+struct Names {
+  std::string_view schema;
+  GpuQuantity quantity;
+  std::array<std::string_view, 2> names;  // the first that is there counts
+};
+
+constexpr Names kNames[] = {
+    {"nvidia-smi", GpuQuantity::temperature_c, {"temperature.gpu"}},
+    {"nvidia-smi", GpuQuantity::utilization_pct, {"utilization.gpu"}},
+    {"nvidia-smi", GpuQuantity::memory_used_mb, {"memory.used"}},
+    {"amd-smi", GpuQuantity::temperature_c, {"hotspot", "edge"}},
+    {"amd-smi", GpuQuantity::utilization_pct, {"gfx_activity"}},
+    {"amd-smi", GpuQuantity::memory_used_mb, {"used_vram"}},
+    {"rocm-smi",
+     GpuQuantity::temperature_c,
+     {"temperature (sensor junction)", "temperature (sensor edge)"}},
+    {"rocm-smi", GpuQuantity::utilization_pct, {"gpu use"}},
+    {"dcgm-wide", GpuQuantity::temperature_c, {"dcgm_fi_dev_gpu_temp"}},
+    {"dcgm-wide", GpuQuantity::utilization_pct, {"dcgm_fi_dev_gpu_util"}},
+    {"dcgm-wide", GpuQuantity::memory_used_mb, {"dcgm_fi_dev_fb_used"}},
+    {"srt-slurm", GpuQuantity::utilization_pct, {"gpu_util_pct"}},
+    {"xpu-smi", GpuQuantity::utilization_pct, {"gpu utilization"}},
+};
+
+std::string plain_name(std::string_view text) {
+  std::string name = lower_ascii(strip(text));
+  const char open = name.ends_with(']') ? '[' : '(';
+  const bool has_unit = name.ends_with(']') || name.ends_with(')');
+  const std::size_t at = has_unit ? name.rfind(open) : std::string::npos;
+  if (at != std::string::npos) name = strip(std::string_view(name).substr(0, at));
+  return name;
+}
+
+}  // namespace
+
+GpuStateColumns choose_state_columns(std::span<const std::string> header, std::string_view schema) {
+  std::vector<std::string> plain;
+  plain.reserve(header.size());
+  for (const std::string& name : header) plain.push_back(plain_name(name));
+  GpuStateColumns columns;
+  for (const Names& row : kNames) {
+    if (row.schema != schema) continue;
+    std::optional<std::size_t>& column = columns[static_cast<std::size_t>(row.quantity)];
+    for (const std::string_view name : row.names) {
+      if (name.empty() || column) continue;
+      const auto last = std::ranges::find(plain.rbegin(), plain.rend(), name);
+      if (last != plain.rend()) {
+        column = static_cast<std::size_t>(std::distance(last, plain.rend())) - 1;
+      }
+    }
+  }
+  return columns;
+}
+
+double parse_state(std::string_view cell) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  constexpr std::string_view kUnits[] = {"", "%", "C", "\u00B0C", "MiB", "MB"};
+  const std::string_view text = strip(cell);
+  double value = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  if (error != std::errc() || !std::isfinite(value) || value < 0) return kNone;
+  const std::string_view unit = strip(text.substr(static_cast<std::size_t>(end - text.data())));
+  return std::ranges::find(kUnits, unit) != std::end(kUnits) ? value : kNone;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,269 @@
+// A telemetry file as a run finds it.
+#include "recorders/recording.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "aggregate_power/error.h"
+#include "base/files/archive.h"
+#include "base/files/file.h"
+#include "base/files/path.h"
+#include "base/text/unicode.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t kMostDetail = 300;
+constexpr std::size_t kPieceBytes = 1 << 16;
+constexpr double kFarthestUnixS = 1e11;  // of times for which a zone can be asked
+
+std::vector<std::string> read_standard_input() {
+  const auto source = open_source("-");
+  std::vector<std::string> pieces;
+  while (true) {
+    std::string piece = read_up_to(*source, kPieceBytes);
+    if (piece.empty()) return pieces;
+    pieces.push_back(std::move(piece));
+  }
+}
+
+class PiecesSource : public ByteSource {
+ public:
+  explicit PiecesSource(std::span<const std::string> pieces) : rest_(pieces) {}
+  std::size_t read(std::span<char> into) override {
+    if (rest_.empty()) return 0;
+    const std::string_view piece = std::string_view(rest_.front()).substr(at_);
+    const std::size_t count = piece.copy(into.data(), into.size());
+    at_ += count;
+    if (count == piece.size()) {
+      rest_ = rest_.subspan(1);
+      at_ = 0;
+    }
+    return count;
+  }
+
+ private:
+  std::span<const std::string> rest_;
+  std::size_t at_ = 0;  // in the first of them
+};
+
+// Whether nothing comes out of `bytes` when they are expanded. What cannot be expanded is met when
+// it is read.
+bool expands_to_nothing(std::unique_ptr<ByteSource> bytes, const std::string& path) {
+  try {
+    char first = 0;
+    return decompressed(std::move(bytes), path)->read(std::span(&first, 1)) == 0;
+  } catch (const FileError&) {
+    return false;
+  }
+}
+
+// A folder of that name, say, or a link that leads nowhere.
+bool is_no_file(const std::string& path) {
+  struct stat found {};
+  return ::lstat(path.c_str(), &found) == 0 && !is_regular_file(path);
+}
+
+Zone zone_in_context(ByteSource& source) {
+  const auto context = nlohmann::json::parse(read_all(source), nullptr, false);
+  if (!context.is_object()) throw Error("it is not a JSON object");
+  const auto zone = context.find("timestamp_timezone");
+  if (zone == context.end()) throw Error("it has no 'timestamp_timezone'");
+  if (!zone->is_string()) throw Error("its 'timestamp_timezone' is not a string");
+  const auto text = zone->get<std::string>();
+  return Zone::parse(text == "Z" ? "UTC" : text);
+}
+
+Zone zone_in_offset_file(ByteSource& source) {
+  const std::string text = read_up_to(source, 64);  // what `date +%z` prints
+  return Zone::parse(strip(text));
+}
+
+}  // namespace
+
+Recording::Recording(std::string path, std::optional<Zone> zone, ColumnNames columns)
+    : path_(std::move(path)), zone_(std::move(zone)), columns_(std::move(columns)) {
+  if (path_ == "-") standard_input_ = read_standard_input();
+  beside_ = [here = path_](const std::string& name) -> std::unique_ptr<ByteSource> {
+    const std::string file = aggregate_power::beside(here, name);
+    if (here == "-" || !is_regular_file(file)) return nullptr;
+    return open_source(file);
+  };
+  find_faults();
+  note_emptiness();
+  find_zone_file();
+}
+
+Recording::Recording(std::string path, std::unique_ptr<OpenedFile> file, Beside beside,
+                     std::optional<Zone> zone, ColumnNames columns)
+    : path_(std::move(path)),
+      file_(std::move(file)),
+      bytes_(file_->size()),
+      beside_(std::move(beside)),
+      is_hashed_(true),
+      zone_(std::move(zone)),
+      columns_(std::move(columns)) {
+  note_emptiness();
+  find_zone_file();
+}
+
+void Recording::use_zone(Zone zone, std::string source) {
+  zone_ = std::move(zone);
+  zone_source_ = std::move(source);
+}
+
+void Recording::find_faults() {
+  if (path_ == "-") {
+    for (const std::string& piece : standard_input_) bytes_ += piece.size();
+    return;
+  }
+  struct stat status {};
+  const bool is_there = ::stat(path_.c_str(), &status) == 0;
+  if (!is_there && errno != ENOENT && errno != ENOTDIR && errno != ELOOP) {
+    faults_.add(Reason::telemetry_file_unreadable, FileError(path_, "inspect", errno).what());
+  } else if (!is_there) {
+    faults_.add(Reason::telemetry_file_missing, path_);
+  } else if (!S_ISREG(status.st_mode)) {
+    faults_.add(Reason::telemetry_file_missing,
+                path_ + (S_ISDIR(status.st_mode) ? " is a folder"
+                                                 : " is no regular file: pass a pipe as '-'"));
+  } else if (status.st_size == 0) {
+    faults_.add(Reason::telemetry_file_empty, path_);
+  } else {
+    try {
+      file_ = std::make_unique<OpenedFile>(path_);
+      bytes_ = file_->size();
+    } catch (const FileError& error) {
+      unopened_ = error;
+    }
+  }
+}
+
+void Recording::note_emptiness() {
+  const bool is_had = path_ == "-" || file_;
+  if (!is_had || !expands_to_nothing(source(), path_)) return;
+  faults_.add(Reason::telemetry_file_empty, path_ == "-" ? "standard input" : path_);
+}
+
+void Recording::find_zone_file() {
+  if (zone_) {
+    zone_source_ = "option";
+    return;
+  }
+  if (path_ == "-") return;
+  if (!read_zone_file(plain_stem(path_) + "_context.json", zone_in_context)) {
+    read_zone_file("agentic_power_timezone_offset.txt", zone_in_offset_file);
+  }
+}
+
+bool Recording::read_zone_file(const std::string& name, Zone (*zone_in)(ByteSource&)) {
+  const std::string file = aggregate_power::beside(path_, name);
+  try {
+    const auto source = beside_(name);
+    if (!source && !is_no_file(file)) return false;
+    if (!source) throw Error("it is not a file");
+    zone_ = zone_in(*source);
+    zone_source_ = "file";
+    zone_file_ = file;
+  } catch (const FileError& error) {
+    zone_fault_ = {error.what(), true};
+  } catch (const std::exception& error) {
+    zone_fault_ = {fmt::format("{}: {}", file, printable(error.what(), kMostDetail)), false};
+  }
+  return true;
+}
+
+const Recording::ZoneFault* Recording::needed_zone_fault(const Telemetry& telemetry) const {
+  const bool is_needed = telemetry.naive_stamps() > 0 && !telemetry.columns().naive_is_utc;
+  return zone_fault_ && is_needed ? &*zone_fault_ : nullptr;
+}
+
+std::optional<std::string> Recording::zone_doubt(const Telemetry& telemetry) const {
+  if (telemetry.stamps() == 0 || needed_zone_fault(telemetry) != nullptr) return std::nullopt;
+  const bool is_by_habit = telemetry.naive_stamps() > 0 && telemetry.columns().naive_is_utc;
+  if (zone_fault_) {
+    return fmt::format("{}; it is not needed: {}", zone_fault_->text,
+                       is_by_habit ? "the recorder writes UTC" : "no stamp is without an offset");
+  }
+  if (zone_file_.empty()) return std::nullopt;
+  const auto differs = [&](double unix_s, std::int32_t offset_s) {
+    return std::abs(unix_s) < kFarthestUnixS &&
+           zone_->offset_at(static_cast<std::int64_t>(unix_s)) != offset_s;
+  };
+  const auto& own = telemetry.first_offset();
+  if (telemetry.naive_stamps() == 0 && own && differs(own->unix_s, own->offset_s)) {
+    return fmt::format("{}: it says {}, but the stamps say {} themselves, and count", zone_file_,
+                       printable(zone_->name()), offset_text(own->offset_s));
+  }
+  const auto& wall_s = telemetry.first_wall_s();
+  if (is_by_habit && wall_s && differs(*wall_s, 0)) {
+    return fmt::format("{}: it says {}, and counts, but the recorder writes UTC", zone_file_,
+                       printable(zone_->name()));
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<ByteSource> Recording::source() const {
+  if (path_ == "-") return std::make_unique<PiecesSource>(standard_input_);
+  if (!file_) throw unopened_.value_or(FileError(path_, "open", ENOENT));
+  return file_->source();
+}
+
+Telemetry Recording::open() const {
+  std::unique_ptr<ByteSource> bytes = source();
+  if (is_hashed_ && !hash_) {
+    hash_ = std::make_unique<ContentHash>();
+    bytes = std::make_unique<HashingSource>(std::move(bytes), *hash_);
+  }
+  Telemetry telemetry(decompressed(std::move(bytes), path_), zone_, columns_);
+  if (suppose_ && !zone_ && !telemetry.columns().naive_is_utc && telemetry.first_wall_s()) {
+    telemetry.use_zone(suppose_(*telemetry.first_wall_s()));
+  }
+  return telemetry;
+}
+
+std::string Recording::content_hash() const {
+  if (hash_ && hash_->bytes() == bytes_) return hash_->hex();
+  if (!file_) throw unopened_.value_or(FileError(path_, "open", ENOENT));
+  return hash_of(*file_);
+}
+
+std::optional<std::string> zone_hint(const Telemetry& telemetry, Span span, Window window) {
+  constexpr std::int32_t kStepS = 900;
+  constexpr std::int32_t kFarthestS = 26 * 3600;  // from one end of the earth's zones to the other
+  const bool is_any_time = std::abs(span.first_unix_s) < kFarthestUnixS &&
+                           std::abs(window.start_unix_s) < kFarthestUnixS;
+  if (telemetry.naive_stamps() == 0 || !is_any_time) return std::nullopt;
+  std::vector<std::string> zones;
+  if (span.first_unix_s <= window.start_unix_s && span.last_unix_s >= window.end_unix_s) {
+    return std::nullopt;
+  }
+  for (std::int32_t shift_s = -kFarthestS; shift_s <= kFarthestS; shift_s += kStepS) {
+    if (span.first_unix_s + shift_s > window.start_unix_s ||
+        span.last_unix_s + shift_s < window.end_unix_s) {
+      continue;
+    }
+    const std::int32_t offset_s =
+        telemetry.zone().offset_at(static_cast<std::int64_t>(span.first_unix_s)) - shift_s;
+    if (std::abs(offset_s) <= 14 * 3600) zones.push_back(offset_text(offset_s));
+  }
+  if (zones.empty()) return std::nullopt;
+  if (zones.size() > 3) {
+    return fmt::format(
+        "the recording would cover the window in another time zone, between {} and {}: "
+        "pass the recorder's with --timezone",
+        zones.back(), zones.front());
+  }
+  return fmt::format(
+      "the recording would cover the window if its stamps were in {}: pass --timezone {}",
+      fmt::join(zones, " or "), zones.front());
+}
+
+}  // namespace aggregate_power

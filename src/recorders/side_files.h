@@ -1,0 +1,37 @@
+// What may stand beside a recording and counts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/files/path.h"
+
+namespace aggregate_power {
+
+// What may stand beside a recording, and what it is for. The second zone file counts only when the
+// first is not there.
+struct SideFile {
+  const char* role;
+  const char* end;  // behind the recording's stem
+  const char* name;
+};
+inline constexpr SideFile kSideFiles[] = {
+    {"timezone_file", "_context.json", ""},
+    {"timezone_offset_file", "", "agentic_power_timezone_offset.txt"},
+    {"energy_start", "_energy_start.csv", ""},
+    {"energy_end", "_energy_end.csv", ""},
+};
+
+// The file's name beside the recording at `path`.
+inline std::string side_name(const SideFile& side, const std::string& path) {
+  return *side.end != '\0' ? plain_stem(path) + side.end : side.name;
+}
+
+// The recording at `path`, and all that may stand beside it.
+inline std::vector<std::string> with_side_files(const std::string& path) {
+  std::vector<std::string> files = {path};
+  for (const SideFile& side : kSideFiles) files.push_back(beside(path, side_name(side, path)));
+  return files;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,36 @@
+// What the text of an aggregate says: the GPUs of its run, our members, and all that is not ours.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "results/record.h"
+
+namespace aggregate_power {
+
+// These throw JsonError when the text is no JSON; what is no object has no members.
+
+InputFile hashed_text(std::string_view text);    // all of it
+InputFile hashed_others(std::string_view text);  // all members that are not ours
+
+// num_prefill_gpu + num_decode_gpu, else tp x pp x pcp_size, of which those that are not there are
+// 1; nothing where the text does not say it.
+std::optional<std::int64_t> gpus_of(std::string_view text);
+
+// num_prefill_gpu and num_decode_gpu.
+struct RoleGpus {
+  std::optional<std::int64_t> prefill;
+  std::optional<std::int64_t> decode;
+};
+RoleGpus role_gpus_of(std::string_view text);
+
+// `hw`, the hardware that it ran on; empty where the text does not say it.
+std::string hardware_of(std::string_view text);
+
+std::vector<std::pair<std::string, double>> metrics_in(std::string_view text);
+
+}  // namespace aggregate_power

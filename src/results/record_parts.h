@@ -1,0 +1,63 @@
+// Pieces that the audit records of all kinds of runs share.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "aggregate_power/metric.h"
+#include "loads/benchmark.h"
+#include "results/record.h"
+
+namespace aggregate_power {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+// An object of many members, one by one: looking for each among the others, as operator[] does,
+// would be quadratic. Of a key that is set again the last value counts, in the first one's place.
+class JsonObject {
+ public:
+  void set(const std::string& key, Json value) {
+    const auto [place, is_new] = places_.try_emplace(key, members_.size());
+    if (is_new) {
+      members_.push_back({key, std::move(value)});
+    } else {
+      members_.data()[place->second].second = std::move(value);
+    }
+  }
+  Json take() && { return std::move(members_); }
+
+ private:
+  Json::object_t members_;
+  std::unordered_map<std::string, std::size_t> places_;
+};
+
+// JSON has no word for a number that is not finite; such a value is left out as null.
+Json number_or_null(std::optional<double> value);
+// An empty text is null.
+Json text_or_null(const std::string& text);
+
+Json window_json(const std::optional<Benchmark>& benchmark);
+Json metrics_json(const Metrics& metrics);
+
+Json failed_requests_json(const FailedRequests& failed, bool valid);
+
+// Schema, columns, zone and skipped rows; null, and nothing skipped, where it was not read.
+void add_telemetry_facts(Json& record, const std::optional<TelemetryFacts>& telemetry);
+
+// What the run was computed from: `inputs`, `options` and `patched` of `computed_from`.
+void add_origin(Json& record, const Origin& origin);
+
+// The text of a record; bytes in it that are no text become U+FFFD.
+std::string record_text(const Json& record);
+
+}  // namespace aggregate_power

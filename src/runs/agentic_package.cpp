@@ -1,0 +1,97 @@
+// One load of agents on several nodes, end to end.
+#include "runs/agentic_package.h"
+
+#include <exception>
+#include <new>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/files/tree.h"
+#include "packages/agentic_checks.h"
+#include "results/record.h"
+#include "runs/failed_requests.h"
+#include "runs/package_run.h"
+#include "store/artifact_names.h"
+
+namespace aggregate_power {
+namespace {
+
+AgenticGates gates_of(const AgenticNodesRequest& request) {
+  AgenticLoad load{.tree = disk_tree(),
+                   .result_dir = request.result_dir,
+                   .logs_root = request.logs_root,
+                   .aggregate = std::nullopt,
+                   .aggregate_fault = {},
+                   .expected_producer_sha = request.expected_producer_sha,
+                   .aggregate_name = request.agg_result};
+  try {
+    load.aggregate = read_all(*load.tree->open(request.agg_result).source());
+  } catch (const FileError& error) {
+    load.aggregate_fault = error.what();
+  } catch (const std::bad_alloc&) {
+    load.aggregate_fault = request.agg_result + ": is too large for the memory there is";
+  }
+  try {
+    return try_gates(load);
+  } catch (const std::exception& error) {  // out of memory: the old claim must not stay
+    AgenticGates gates;
+    gates.reasons.add(Reason::agentic_aggregate_invalid, error.what());
+    return gates;
+  }
+}
+
+// What is read in the result folder, be it any good or not.
+std::vector<std::string> inputs_in(const std::string& result_dir) {
+  std::vector<std::string> inputs;
+  try {
+    for (const std::string& name : formal_results(*disk_tree(), result_dir)) {
+      inputs.push_back(path_below(result_dir, name));
+    }
+  } catch (const FileError&) {  // it cannot be listed
+  }
+  const std::string profile = path_below(result_dir, std::string(kProfileFolder));
+  try {
+    if (const auto records = find_records(*disk_tree(), profile)) {
+      inputs.push_back(path_below(profile, *records));
+    }
+  } catch (const FileError&) {
+  }
+  return inputs;
+}
+
+void count_failed_requests(const std::string& result_dir, PackageRun& run) {
+  try {
+    run.failed_requests = failed_requests_in(disk_tree(), result_dir);
+  } catch (const std::exception& error) {
+    run.warnings.push_back(fmt::format("failed requests are not known: {}", error.what()));
+  }
+}
+
+}  // namespace
+
+Delivered aggregate_agentic_nodes(const AgenticNodesRequest& request) {
+  const AgenticGates gates = gates_of(request);
+  PackageRun run;
+  PackageQuestion& question = run.question;
+  question.place = {disk_tree(), request.power_dir, request.logs_root};
+  question.result_name = gates.formal_result.empty() ? request.result_dir : gates.formal_result;
+  question.gpus = gates.gpus;
+  question.refusal = gates.reasons;
+  question.window_file = gates.window_file;
+  question.expected_producer_sha = request.expected_producer_sha;
+  question.expected_cpu_source = request.expected_cpu_source;
+  question.salvage = request.salvage;
+  question.extended = request.extended;
+  if (gates.reasons.empty()) count_failed_requests(request.result_dir, run);
+  run.window_source = kFormalWindowSource;
+  Publication& publication = run.publication;
+  publication.aggregate_path = request.agg_result;
+  publication.sidecar_path = path_below(request.result_dir, "power_validation.json");
+  publication.sidecar_advice = kNameIsTaken;
+  publication.inputs = inputs_in(request.result_dir);
+  run.delivery = {request.require_power, request.dry_run};
+  return deliver_package(std::move(run));
+}
+
+}  // namespace aggregate_power

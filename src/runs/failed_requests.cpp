@@ -1,0 +1,87 @@
+// What the failed requests of an agentic run used.
+#include "runs/failed_requests.h"
+
+#include <exception>
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "base/files/archive.h"
+#include "energy/fleet_power.h"
+#include "energy/request_share.h"
+#include "loads/aiperf_records.h"
+#include "store/artifact_names.h"
+
+namespace aggregate_power {
+namespace {
+
+// Nothing where some request does not say when it was in flight, or none was in the window: then
+// the window's zone is wrong.
+std::optional<FailedShare> share_of(ByteSource& records, Window window) {
+  FailedShare share;
+  bool is_known = true;
+  bool is_in_window = false;
+  read_profile_records({records, {}}, [&](const ProfileRecord& record) {
+    is_known = is_known && record.in_flight.has_value();
+    if (!is_known) return;
+    share.add(*record.in_flight, record.is_profiling && record.failed);
+    is_in_window |= record.in_flight->end_unix_s > window.start_unix_s &&
+                    record.in_flight->start_unix_s < window.end_unix_s;
+  });
+  return is_known && is_in_window ? std::optional(std::move(share)) : std::nullopt;
+}
+
+using PowerOf = std::function<std::optional<FleetPower>(Window)>;
+
+FailedRequests share(const FailedRequestsRequest& request, Window window, const PowerOf& power_of) {
+  FailedRequests failed{request.count, std::nullopt};
+  if (request.count == 0) {
+    failed.energy_share_j = 0;
+    return failed;
+  }
+  try {
+    std::optional<FailedShare> share = share_of(*request.records(), window);
+    if (!share) return failed;
+    const std::optional<FleetPower> power = power_of(window);
+    if (power) failed.energy_share_j = share->energy_j(*power);
+  } catch (const std::exception&) {  // changed meanwhile
+  }
+  return failed;
+}
+
+}  // namespace
+
+std::optional<FailedRequestsRequest> failed_requests_in(const std::shared_ptr<const Tree>& tree,
+                                                        const std::string& result_dir) {
+  const std::string profile = path_below(result_dir, std::string(kProfileFolder));
+  const auto records = find_records(*tree, profile);
+  if (!records) return std::nullopt;
+  FailedRequestsRequest request;
+  request.name = path_below(profile, *records);
+  request.records = [file = tree->open(request.name)] {
+    return decompressed(file.source(), file.name());
+  };
+  const std::unique_ptr<ByteSource> source = request.records();
+  read_profile_records({*source, request.name}, [&](const ProfileRecord& record) {
+    request.count += record.is_profiling && record.failed ? 1 : 0;
+  });
+  return request;
+}
+
+FailedRequests failed_requests(const FailedRequestsRequest& request, const Recording& recording,
+                               const Verdict& verdict) {
+  if (!verdict.reasons.empty()) return {request.count, std::nullopt};
+  return share(request, verdict.benchmark->window, [&](Window window) {
+    FleetPowerGatherer gatherer(window, request.max_sample_gap_s);
+    recording.open().read([&](std::span<const Reading> readings) { gatherer.take(readings); });
+    return gatherer.finish();
+  });
+}
+
+FailedRequests failed_requests(const FailedRequestsRequest& request,
+                               const PackageVerdict& verdict) {
+  if (!verdict.reasons.empty()) return {request.count, std::nullopt};
+  return share(request, verdict.benchmark->window, [&](Window) { return verdict.power; });
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,42 @@
+// One host of several: its recording to what that says about the window, and who its GPUs are.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aggregate_power/reason.h"
+#include "base/text/zone.h"
+#include "energy/clock_offset.h"
+#include "loads/benchmark.h"
+#include "recorders/schema.h"
+#include "results/hosts_record.h"
+#include "runs/host_folders.h"
+
+namespace aggregate_power {
+
+struct HostReadingOptions {
+  double max_sample_gap_s = 0;
+  double clock_offset_s = 0;  // to be added to the host's stamps
+  ColumnNames columns;
+  std::optional<Zone> zone;
+  bool extended = false;
+};
+
+struct HostReading {
+  HostFinding finding;
+  Reasons identity_faults;  // not yet among the finding's reasons
+  Reasons column_faults;    // Measurement's
+  LoadEdges edges;          // by its clock as it was corrected
+  std::vector<std::string> hints;
+  std::vector<std::string> warnings;
+};
+
+// Never throws for what is wrong with the recording or its identity file: that is a reason.
+HostReading read_host(const HostFile& file, const Benchmark& benchmark,
+                      const HostReadingOptions& options);
+
+// The recording, and all that counts when it stands beside it.
+std::vector<std::string> files_of_host(const HostFile& file);
+
+}  // namespace aggregate_power

@@ -1,0 +1,298 @@
+// What was understood of a telemetry file.
+#include "runs/inspect.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files/archive.h"
+#include "base/files/file.h"
+#include "base/files/path.h"
+#include "base/text/unicode.h"
+#include "energy/survey.h"
+#include "loads/benchmark.h"
+#include "recorders/recording.h"
+
+namespace aggregate_power {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What is known of a file after reading it; good for both forms of output.
+struct Findings {
+  Columns columns;
+  std::string timezone;
+  std::string timezone_source;
+  std::vector<DeviceSurvey> devices;
+  Skipped skipped;
+  std::uint64_t rows = 0;
+  std::uint64_t unnamed_readings = 0;
+  Reasons reasons;
+  std::vector<std::string> warnings;
+  std::optional<Benchmark> benchmark;
+  std::optional<std::string> zone_hint;
+  bool unit_was_given = false;
+};
+
+Span span_of(const std::vector<DeviceSurvey>& devices) {
+  Span span{devices.front().first_unix_s, devices.front().last_unix_s};
+  for (const DeviceSurvey& device : devices) {
+    span.first_unix_s = std::min(span.first_unix_s, device.first_unix_s);
+    span.last_unix_s = std::max(span.last_unix_s, device.last_unix_s);
+  }
+  return span;
+}
+
+// Why rows that were read came to nothing.
+void judge_samples(const Telemetry& telemetry, Findings& findings) {
+  Reasons& reasons = findings.reasons;
+  if (findings.devices.empty()) {
+    if (findings.skipped.bad_timestamp > 0) {
+      reasons.add(Reason::invalid_timestamp_sample, "the first " + telemetry.first_bad_stamp());
+    }
+    if (findings.skipped.no_reading + findings.skipped.too_many_cells > 0) {
+      reasons.add(Reason::invalid_power_sample);
+    }
+    if (findings.unnamed_readings > 0) reasons.add(Reason::gpu_identity_missing);
+    reasons.add(Reason::no_usable_power_samples);
+    if (findings.columns.time_of_day) reasons.add(Reason::time_without_date);
+  } else if (span_of(findings.devices).last_unix_s < kFirstAbsoluteUnixS) {
+    reasons.add(Reason::timestamp_column_missing);
+    reasons.add(Reason::relative_time);
+    findings.devices.clear();
+  }
+}
+
+bool is_usable(const Columns& columns) {
+  return columns.timestamp && columns.power &&
+         !columns.reasons.contains(Reason::model_name_as_device) &&
+         !columns.reasons.contains(Reason::named_column_missing);
+}
+
+void read_recording(const Recording& recording, Findings& findings) {
+  Telemetry telemetry = recording.open();
+  Surveyor surveyor;
+  findings.columns = telemetry.columns();
+  findings.warnings.insert(findings.warnings.end(), findings.columns.warnings.begin(),
+                           findings.columns.warnings.end());
+  findings.timezone = telemetry.zone().name();
+  findings.timezone_source = recording.zone_source();
+  if (!is_usable(findings.columns)) {
+    findings.reasons = findings.columns.reasons;
+    findings.skipped = telemetry.skipped();
+    return;
+  }
+  std::optional<std::string> fault;
+  try {
+    telemetry.read([&](std::span<const Reading> readings) { surveyor.take(readings); });
+  } catch (const CsvError& error) {
+    fault = fmt::format("{}: {}", recording.path(), error.what());
+  }
+  findings.skipped = telemetry.skipped();
+  findings.rows = telemetry.rows();
+  findings.unnamed_readings = surveyor.unnamed_readings();
+  findings.devices = surveyor.devices(telemetry.devices());
+  if (fault) {
+    findings.reasons.add(Reason::telemetry_file_unreadable, *fault);
+  } else if (const auto* const zone_fault = recording.needed_zone_fault(telemetry)) {
+    findings.reasons.add(Reason::telemetry_file_unreadable, zone_fault->text);
+    findings.devices.clear();
+    findings.timezone.clear();
+    findings.timezone_source.clear();
+    return;
+  } else {
+    judge_samples(telemetry, findings);
+  }
+  if (auto doubt = recording.zone_doubt(telemetry)) findings.warnings.push_back(std::move(*doubt));
+  if (telemetry.stamps() > 0 && telemetry.naive_stamps() == 0) {
+    findings.timezone = "UTC";
+    findings.timezone_source = "stamps";
+  }
+  const auto more = surveyor.warnings(telemetry.devices(), findings.columns.unit.size);
+  findings.warnings.insert(findings.warnings.end(), more.begin(), more.end());
+  if (!findings.columns.device) {
+    findings.warnings.push_back(
+        "no_device_column: all rows are taken for one device; --expected-num-gpus needs a column "
+        "that tells GPUs apart");
+  }
+  if (surveyor.unnamed_readings() > 0) {
+    findings.warnings.push_back(fmt::format("unnamed_device: {} readings do not name their device",
+                                            surveyor.unnamed_readings()));
+  }
+  if (telemetry.dropped_nuls() > 0) {
+    findings.warnings.push_back(
+        fmt::format("nul_bytes: {} NUL bytes were dropped", telemetry.dropped_nuls()));
+  }
+  if (findings.benchmark && !findings.devices.empty()) {
+    const Span span = span_of(findings.devices);
+    const Window window = findings.benchmark->window;
+    const bool apart =
+        span.last_unix_s < window.start_unix_s || span.first_unix_s > window.end_unix_s;
+    if (apart) findings.zone_hint = zone_hint(telemetry, span, window);
+  }
+}
+
+Json json_of(const Findings& findings) {
+  const Columns& columns = findings.columns;
+  const auto name = [](const std::optional<Column>& column) {
+    return column ? Json(column->name) : Json();
+  };
+  const auto number = [](std::optional<double> value) {
+    return value && std::isfinite(*value) ? Json(*value) : Json();
+  };
+  const auto text = [](const std::string& value) { return value.empty() ? Json() : Json(value); };
+  Json devices = Json::array();
+  for (const DeviceSurvey& device : findings.devices) {
+    devices.push_back({{"id", device.id},
+                       {"samples", device.samples},
+                       {"first_unix", device.first_unix_s},
+                       {"last_unix", device.last_unix_s},
+                       {"median_interval_s", number(device.median_interval_s)},
+                       {"max_gap_s", number(device.max_gap_s)},
+                       {"mean_w", device.mean_w},
+                       {"min_w", device.min_w},
+                       {"max_w", device.max_w}});
+  }
+  Json skipped = Json::object();
+  for (const auto& [cause, count] : by_cause(findings.skipped)) skipped[std::string(cause)] = count;
+  Json window;
+  if (findings.benchmark) {
+    window = {{"start_time_unix", findings.benchmark->window.start_unix_s},
+              {"end_time_unix", findings.benchmark->window.end_unix_s}};
+  }
+  return {{"schema", text(findings.columns.schema)},
+          {"timestamp_column", name(findings.columns.timestamp)},
+          {"power_column", name(findings.columns.power)},
+          {"power_unit", columns.power ? Json(unit_symbol(columns.unit.size)) : Json()},
+          {"device_column", name(findings.columns.device)},
+          {"timezone", text(findings.timezone)},
+          {"timezone_source", text(findings.timezone_source)},
+          {"rows", findings.rows},
+          {"devices", std::move(devices)},
+          {"skipped", std::move(skipped)},
+          {"benchmark_window", std::move(window)},
+          {"reasons", findings.reasons.codes()},
+          {"warnings", findings.warnings}};
+}
+
+std::string column_line(const char* what, const std::optional<Column>& column) {
+  if (!column) return fmt::format("{:<11}none\n", what);
+  return fmt::format("{:<11}'{}' ({})\n", what, printable(column->name), column->why);
+}
+
+std::string unit_line(const Findings& findings) {
+  return fmt::format("{:<11}{} ({})\n", "unit", unit_symbol(findings.columns.unit.size),
+                     findings.unit_was_given        ? "from --power-unit"
+                     : findings.columns.unit.stated ? "the column's name says it"
+                                                    : "nothing says another");
+}
+
+std::string or_dash(std::optional<double> value) {
+  return value ? fmt::format("{:.3f}", *value) : std::string("-");
+}
+
+// How the window lies in what a device recorded.
+std::string window_lines(const Findings& findings) {
+  const Window window = findings.benchmark->window;
+  std::string lines = fmt::format("window     {:.3f} to {:.3f} ({:.3f} s)\n", window.start_unix_s,
+                                  window.end_unix_s, window.duration_s());
+  for (const DeviceSurvey& device : findings.devices) {
+    const double before_s = window.start_unix_s - device.first_unix_s;
+    const double behind_s = device.last_unix_s - window.end_unix_s;
+    lines += fmt::format("  device {}: {}, {}\n", printable(device.id),
+                         before_s >= 0 ? fmt::format("starts {:.3f} s before it", before_s)
+                                       : fmt::format("STARTS {:.3f} s TOO LATE", -before_s),
+                         behind_s >= 0 ? fmt::format("ends {:.3f} s after it", behind_s)
+                                       : fmt::format("ENDS {:.3f} s TOO EARLY", -behind_s));
+  }
+  return lines;
+}
+
+std::string text_of(const std::string& file, const Findings& findings) {
+  const Columns& columns = findings.columns;
+  std::string text = fmt::format("file       {}\n", file);
+  text += fmt::format("schema     {}\n", columns.schema.empty() ? "none" : columns.schema);
+  text += column_line("timestamp", columns.timestamp);
+  text += column_line("power", columns.power);
+  if (columns.power) text += unit_line(findings);
+  text += column_line("device", columns.device);
+  if (columns.host) text += column_line("host", columns.host);
+  if (!findings.timezone.empty()) {
+    text += fmt::format("time zone  {} ({})\n", findings.timezone,
+                        findings.timezone_source == "stamps"   ? "the stamps say it themselves"
+                        : findings.timezone_source == "file"   ? "from the zone file beside it"
+                        : findings.timezone_source == "option" ? "from --timezone"
+                                                               : "nothing says which: the default");
+  }
+  text += fmt::format("rows       {}\n", findings.rows);
+  for (const auto& [cause, count] : by_cause(findings.skipped)) {
+    if (count > 0) text += fmt::format("  skipped  {} {}\n", count, cause);
+  }
+  if (!findings.devices.empty()) {
+    text += fmt::format("\n{:<20} {:>8} {:>15} {:>15} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "device",
+                        "samples", "first unix", "last unix", "median s", "max gap s", "mean W",
+                        "min W", "max W");
+    for (const DeviceSurvey& device : findings.devices) {
+      text +=
+          fmt::format("{:<20} {:>8} {:>15.3f} {:>15.3f} {:>9} {:>9} {:>9.2f} {:>9.2f} {:>9.2f}\n",
+                      printable(device.id), device.samples, device.first_unix_s, device.last_unix_s,
+                      or_dash(device.median_interval_s), or_dash(device.max_gap_s), device.mean_w,
+                      device.min_w, device.max_w);
+    }
+  }
+  if (findings.benchmark) text += "\n" + window_lines(findings);
+  if (!findings.warnings.empty()) text += "\n";
+  for (const std::string& warning : findings.warnings) text += "warning: " + warning + "\n";
+  return text;
+}
+
+}  // namespace
+
+InspectReport inspect(const InspectRequest& request) {
+  InspectReport report;
+  Findings findings;
+  findings.unit_was_given = request.columns.power_unit.has_value();
+  if (!request.bench_result.empty()) {
+    try {
+      const auto source = decompressed(open_source(request.bench_result), request.bench_result);
+      const BenchmarkReading reading =
+          read_benchmark(*source, request.bench_result, BenchmarkRules::schema_2);
+      findings.benchmark = reading.benchmark;
+      if (!reading.reasons.empty()) report.err.push_back(reading.reasons.text());
+    } catch (const FileError& error) {
+      report.err.push_back(error.what());
+      report.exit_status = 2;
+    }
+  }
+  try {
+    const Recording recording(request.file, request.zone, request.columns);
+    if (!recording.faults().empty()) {
+      findings.reasons = recording.faults();
+      if (recording.faults().contains(Reason::telemetry_file_missing)) report.exit_status = 2;
+    } else {
+      read_recording(recording, findings);
+    }
+  } catch (const CsvError& error) {
+    findings.reasons.add(Reason::telemetry_file_unreadable, error.what());
+  } catch (const FileError& error) {
+    findings.reasons.add(Reason::telemetry_file_unreadable, error.what());
+    report.exit_status = 2;
+  }
+  if (!findings.reasons.empty()) {
+    if (report.exit_status == 0) report.exit_status = 1;
+    report.err.push_back(
+        fmt::format("{}: no power series: {}", request.file, findings.reasons.text()));
+    for (const Reasons::Entry& entry : findings.reasons.entries()) {
+      report.err.push_back(fmt::format("  {}: {}", code(entry.reason), remedy(entry.reason)));
+    }
+  }
+  if (findings.zone_hint) report.err.push_back(*findings.zone_hint);
+  report.out = request.json
+                   ? json_of(findings).dump(2, ' ', true, Json::error_handler_t::replace) + "\n"
+                   : text_of(printable_path(request.file), findings);
+  return report;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,29 @@
+// What was understood of a telemetry file: for people, and as JSON.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/text/zone.h"
+#include "recorders/schema.h"
+
+namespace aggregate_power {
+
+struct InspectRequest {
+  std::string file;          // normal path; "-": standard input
+  std::string bench_result;  // empty: no window to show
+  bool json = false;
+  ColumnNames columns;
+  std::optional<Zone> zone;
+};
+
+struct InspectReport {
+  int exit_status = 0;  // 0 a power series was read; 1 not; 2 the file cannot be opened
+  std::string out;
+  std::vector<std::string> err;
+};
+
+InspectReport inspect(const InspectRequest& request);
+
+}  // namespace aggregate_power

@@ -1,0 +1,58 @@
+// What a recording says about a window, under either schema.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "aggregate_power/reason.h"
+#include "energy/counter_check.h"
+#include "energy/fleet_power.h"
+#include "energy/integrate.h"
+#include "energy/mean_power.h"
+#include "energy/state_mean.h"
+#include "loads/benchmark.h"
+#include "recorders/recording.h"
+#include "results/record.h"
+
+namespace aggregate_power {
+
+struct MeasurementRequest {
+  int schema_version = 2;
+  std::optional<std::int64_t> expected_num_gpus;
+  double max_sample_gap_s = kDefaultMaxSampleGapS;
+  bool with_snapshots = false;  // compare with the energy snapshots beside the recording
+  bool extended = false;        // the power of all GPUs together, and their states; schema 2
+  bool explains = true;         // reads the recording once more, where its reasons need explaining
+  // Sees all readings too, in the file's order.
+  std::function<void(std::span<const Reading>)> also;
+};
+
+// What --extended asks for.
+struct FleetMeasurement {
+  std::optional<FleetPower> power;  // when every GPU covers the window
+  std::uint64_t samples_in_window = 0;
+  std::array<std::optional<StateMean::Result>, kGpuQuantities> states;  // by quantity
+};
+
+struct Measurement {
+  Integration integration;              // schema 2; of schema 1 only the reasons and GPUs
+  std::optional<MeanPower> mean_power;  // schema 1
+  std::optional<AccumulatorCheck> accumulator_check;
+  FleetMeasurement fleet;
+  Reasons column_faults;  // what is behind missing columns, beyond the contract's codes
+  std::optional<TelemetryFacts> telemetry;  // nothing: it was not read
+  std::optional<std::string> zone_hint;
+  std::optional<std::string> zone_doubt;  // Recording's
+  bool could_not_read = false;            // the system's fault, not the content's
+};
+
+// Without a benchmark only the snapshots are compared. Never throws for what is wrong with the
+// recording: that is a reason.
+Measurement measure(const MeasurementRequest& request, const Recording& recording,
+                    const std::optional<Benchmark>& benchmark);
+
+}  // namespace aggregate_power

@@ -1,0 +1,32 @@
+// One run whose power a recorder of several nodes packed.
+#include "runs/package.h"
+
+#include <utility>
+
+#include "results/record.h"
+#include "runs/package_run.h"
+
+namespace aggregate_power {
+
+Delivered multinode(const MultinodeRequest& request) {
+  PackageRun run;
+  PackageQuestion& question = run.question;
+  question.place = {disk_tree(), request.power_dir, request.logs_root};
+  question.result_name = request.bench_result;
+  question.gpus = request.gpus;
+  question.expected_producer_sha = request.expected_producer_sha;
+  question.expected_cpu_source = request.expected_cpu_source;
+  question.salvage = request.salvage;
+  question.extended = request.extended;
+  Publication& publication = run.publication;
+  publication.aggregate_path = request.agg_result;
+  publication.make_sidecar_folder = !request.validation_result.empty();
+  publication.sidecar_path = request.validation_result.empty()
+                                 ? sidecar_beside(request.bench_result)
+                                 : request.validation_result;
+  publication.sidecar_advice = kOtherValidationResult;
+  run.delivery = {request.require_power, request.dry_run};
+  return deliver_package(std::move(run));
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,173 @@
+// Runs that are worked out, put in place many at a time.
+#include "store/commit_batch.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/files/file.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t kMostRuns = 64;
+constexpr std::size_t kFilesOfRun = 3;  // open while it waits: two temporaries, a lock
+constexpr std::size_t kMostBatches = 2;
+constexpr std::size_t kMostLineBytes = 65536;
+
+void fail(Revision& revision, Reason reason, std::string detail = {},
+          Obstacle obstacle = Obstacle::none) {
+  revision.outcome = Outcome::failed;
+  revision.valid = false;
+  revision.reasons.add(reason, std::move(detail), obstacle);
+}
+
+void fail_all(std::vector<WorkedRun>& batch, const FileError& fault, const char* more = "") {
+  for (WorkedRun& run : batch) {
+    fail(run.revision, Reason::aggregate_result_unwritable, fmt::format("{}{}", fault.what(), more),
+         obstacle_of(fault.code().value()));
+  }
+}
+
+void settle(WorkedRun& run) {
+  if (run.revision.outcome == Outcome::failed) return;
+  const Published& published = run.publishing.published();
+  note_writing_faults(run.revision, published);
+  const bool is_done =
+      run.revision.outcome == Outcome::patched || run.revision.outcome == Outcome::not_valid;
+  if (is_done && !published.changed) run.revision.outcome = Outcome::unchanged;
+}
+
+}  // namespace
+
+BatchWriter::BatchWriter(Ledger& ledger) : ledger_(ledger), thread_([this] { work(); }) {}
+
+BatchWriter::~BatchWriter() {
+  const std::lock_guard guard(mutex_);
+  is_over_ = true;
+  changed_.notify_all();
+}
+
+void BatchWriter::put(std::vector<WorkedRun> batch) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return waiting_.size() < kMostBatches || fault_; });
+  if (fault_) std::rethrow_exception(fault_);
+  waiting_.push_back(std::move(batch));
+  changed_.notify_all();
+}
+
+void BatchWriter::wait() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return (waiting_.empty() && !is_working_) || fault_; });
+  if (fault_) std::rethrow_exception(fault_);
+}
+
+void BatchWriter::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return !waiting_.empty() || is_over_; });
+    if (waiting_.empty()) return;
+    std::vector<WorkedRun> batch = std::move(waiting_.front());
+    waiting_.pop_front();
+    is_working_ = true;
+    changed_.notify_all();
+    lock.unlock();
+    std::exception_ptr fault;
+    try {
+      put_in_place(batch);
+    } catch (...) {
+      fault = std::current_exception();
+    }
+    batch.clear();  // frees its locks
+    lock.lock();
+    if (!fault_) fault_ = fault;
+    is_working_ = false;
+    changed_.notify_all();
+  }
+}
+
+void BatchWriter::put_in_place(std::vector<WorkedRun>& batch) {
+  std::set<std::string> folders;
+  for (WorkedRun& run : batch) {
+    for (std::string& folder : run.publishing.folders()) folders.insert(std::move(folder));
+    if (inputs_are_unchanged(run.revision)) continue;
+    fail(run.revision, Reason::input_changed);
+    run.publishing = Publishing(*run.revision.publication, Sync::later);  // dropped
+  }
+  const std::vector<std::string> file_systems = one_folder_each(folders);
+  if (const auto fault = sync(file_systems)) {
+    fail_all(batch, *fault);
+  } else {
+    for (WorkedRun& run : batch) run.publishing.commit_first();
+    const auto first = sync(file_systems);
+    for (WorkedRun& run : batch) run.publishing.commit_second();
+    const auto second = sync(file_systems);
+    if (first || second) {
+      fail_all(batch, second ? *second : *first,
+               "; what was just written may not outlast a power cut");
+    }
+  }
+  std::string lines;
+  for (WorkedRun& run : batch) {
+    settle(run);
+    ledger_.add(run.revision, run.seconds, lines);
+  }
+  ledger_.write(lines);
+}
+
+std::optional<FileError> BatchWriter::sync(const std::vector<std::string>& file_systems) {
+  try {
+    sync_file_systems(file_systems);
+    return std::nullopt;
+  } catch (const FileError& error) {
+    return error;
+  }
+}
+
+std::size_t runs_in_a_batch(std::size_t open_files, unsigned jobs) {
+  constexpr std::size_t kReserve = 256;  // for the walk, for what is being read
+  const std::size_t batches = jobs + kMostBatches + 1;
+  const std::size_t room = open_files > kReserve ? open_files - kReserve : 0;
+  return std::clamp(room / (kFilesOfRun * batches), std::size_t{1}, kMostRuns);
+}
+
+void Batch::add(Revision revision, double seconds) {
+  Publishing publishing(*revision.publication, Sync::later);
+  // Whoever waits for a lock holds none, so that no two wait for each other.
+  if (!publishing.lock(false)) {
+    flush();
+    writer_.wait();
+    publishing.lock(true);
+  }
+  publishing.prepare();
+  worked_.push_back({std::move(revision), std::move(publishing), seconds});
+  if (worked_.size() >= most_runs_) flush();
+}
+
+void Batch::add_done(const Revision& revision, double seconds) {
+  ledger_.add(revision, seconds, lines_);
+  if (lines_.size() > kMostLineBytes) ledger_.write(lines_);
+}
+
+void Batch::flush() {
+  ledger_.write(lines_);
+  if (!worked_.empty()) writer_.put(std::exchange(worked_, {}));
+}
+
+void note_writing_faults(Revision& revision, const WritingFaults& found) {
+  Reasons faults = found.reasons;
+  if (!found.sidecar_fault.empty()) {
+    faults.add(Reason::validation_result_unwritable, found.sidecar_fault, found.sidecar_obstacle);
+  }
+  if (faults.empty()) return;
+  const bool is_denied = std::ranges::any_of(faults.entries(), [](const Reasons::Entry& fault) {
+    return fault.obstacle == Obstacle::denied || fault.obstacle == Obstacle::read_only;
+  });
+  revision.outcome = is_denied || found.leads_out ? Outcome::not_writable : Outcome::failed;
+  revision.valid = false;
+  revision.reasons.add(faults);
+}
+
+}  // namespace aggregate_power

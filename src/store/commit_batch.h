@@ -1,0 +1,84 @@
+// Runs that are worked out, put in place many at a time: they share their syncs.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "aggregate_power/reason.h"
+#include "base/files/file.h"
+#include "results/transaction.h"
+#include "store/recompute.h"
+#include "store/tally.h"
+
+namespace aggregate_power {
+
+// A run whose temporaries are written.
+struct WorkedRun {
+  Revision revision;
+  Publishing publishing;
+  double seconds = 0;
+};
+
+// Puts batches in place, one after another, while others work on: all temporaries, one sync, the
+// renames of what must come first, a sync, the other renames, a sync.
+class BatchWriter {
+ public:
+  explicit BatchWriter(Ledger& ledger);
+  ~BatchWriter();  // after what was put
+  BatchWriter(const BatchWriter&) = delete;
+  BatchWriter& operator=(const BatchWriter&) = delete;
+
+  // Waits while there is more than enough to do. Throws what went wrong with the report, here and
+  // in wait().
+  void put(std::vector<WorkedRun> batch);
+  // Until all is in place.
+  void wait();
+
+ private:
+  void work();
+  void put_in_place(std::vector<WorkedRun>& batch);
+  static std::optional<FileError> sync(const std::vector<std::string>& file_systems);
+
+  Ledger& ledger_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::vector<WorkedRun>> waiting_;
+  bool is_working_ = false;
+  bool is_over_ = false;
+  std::exception_ptr fault_;
+  std::jthread thread_;  // last: it uses the others
+};
+
+// How many runs may be put in place together, so that a process which may hold so many files open
+// can.
+std::size_t runs_in_a_batch(std::size_t open_files, unsigned jobs);
+
+// What one worker has for the writer.
+class Batch {
+ public:
+  Batch(Ledger& ledger, BatchWriter& writer, std::size_t most_runs)
+      : ledger_(ledger), writer_(writer), most_runs_(most_runs) {}
+
+  void add(Revision revision, double seconds);
+  void add_done(const Revision& revision, double seconds);
+  void flush();
+
+ private:
+  Ledger& ledger_;
+  BatchWriter& writer_;
+  std::size_t most_runs_;
+  std::vector<WorkedRun> worked_;
+  std::string lines_;
+};
+
+// What could not be written, or could not be if it were tried, as the run's outcome.
+void note_writing_faults(Revision& revision, const WritingFaults& faults);
+
+}  // namespace aggregate_power

@@ -1,0 +1,30 @@
+// What a run of several nodes leaves: the package of its recorder, the results of its agents.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "store/store.h"
+
+namespace aggregate_power {
+
+// LOGS of such a run, or of a load of it.
+struct NodeLogs {
+  Place logs;
+  std::optional<Place> power;    // LOGS/power, the package
+  std::optional<Place> agentic;  // LOGS/agentic, where it is a run of agents
+  // Of agents: the formal results that are in LOGS/agentic/conc_N where the run is the load of that
+  // concurrency, else those in LOGS/agentic itself. A single one is of that load.
+  std::vector<Place> formal_results;
+};
+
+// Those that the run has: LOGS in its own folder, else in its artifacts power_audit_R (of agents
+// also agentic_R), which may be archives, in that folder or beside it. None: it ran on one node, or
+// nothing is left of them. Of several the most complete, more than one only where each of these has
+// all it takes. Throws FileError when an archive cannot be read, unless others have all it takes.
+//
+// Agents with an artifact agentic_R that has no LOGS ran on one node, and other artifacts are not
+// looked into; but for a load R_concN, which several nodes leave.
+std::vector<NodeLogs> find_node_logs(const StoredRun& run);
+
+}  // namespace aggregate_power

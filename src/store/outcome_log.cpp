@@ -1,0 +1,116 @@
+// One line of JSON for each run of a store.
+#include "store/outcome_log.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string_view>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "aggregate_power/error.h"
+#include "base/files/file.h"
+#include "base/files/lock_wait.h"
+#include "base/files/path.h"
+#include "base/interruption.h"
+
+namespace aggregate_power {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kBegin = "{\"run\":";
+
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json() : Json(printable_path(text));
+}
+
+// Reports are appended to under a lock, so that what has no line break at its end was left by a
+// killed run.
+void cut_torn_line(int fd, const std::string& path) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) throw FileError(path, "inspect", errno);
+  off_t end = status.st_size;
+  char byte = '\n';
+  while (end > 0 && ::pread(fd, &byte, 1, end - 1) == 1 && byte != '\n') --end;
+  if (end != status.st_size && ::ftruncate(fd, end) != 0) throw FileError(path, "shorten", errno);
+}
+
+Json zone_json(const std::optional<RunZone>& zone) {
+  if (!zone) return nullptr;
+  return {{"recorder", text_or_null(zone->recorder)},
+          {"level", text_or_null(zone->level)},
+          {"witnesses", zone->witnesses},
+          {"recorder_timezone", text_or_null(zone->recorder_timezone)},
+          {"contradicts", zone->contradicts}};
+}
+
+}  // namespace
+
+std::string run_line_text(const RunLine& line) {
+  Json metrics = Json::object();
+  for (const auto& [key, value] : line.metrics) metrics[key] = value;
+  const Json json = {{"run", printable_path(line.run)},
+                     {"layout", line.layout},
+                     {"aggregate", text_or_null(line.aggregate)},
+                     {"telemetry", text_or_null(line.telemetry)},
+                     {"benchmark", text_or_null(line.benchmark)},
+                     {"outcome", line.outcome},
+                     {"reasons", line.reasons},
+                     {"metrics", std::move(metrics)},
+                     {"timezone", text_or_null(line.timezone)},
+                     {"seconds", line.seconds},
+                     {"details", text_or_null(line.details)},
+                     {"zone", zone_json(line.zone)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+RunReport::RunReport(const std::string& path)
+    : path_(path), fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
+  if (fd_ < 0) throw FileError(path, "open for writing", errno);
+  std::string begin(kBegin.size(), '\0');
+  const ssize_t count = ::pread(fd_, begin.data(), begin.size(), 0);
+  if (count > 0 && begin != kBegin) {
+    ::close(fd_);
+    throw Error(
+        fmt::format("{}: is no report, and is not appended to; give another --report", path));
+  }
+}
+
+RunReport::~RunReport() { ::close(fd_); }
+
+// Without locks there is mostly one writer, who loses nothing by going on. An interrupted one that
+// cannot have the lock must not write in between others' lines: that is a fault.
+void RunReport::take_lock() {
+  if (::flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  try {
+    wait_for_lock(fd_, path_);
+  } catch (const Interrupted&) {
+    throw FileError(path_, "lock", EINTR);
+  }
+}
+
+void RunReport::add(const std::string& lines) {
+  const std::lock_guard guard(mutex_);  // threads share the descriptor, and with it the lock
+  take_lock();
+  cut_torn_line(fd_, path_);
+  std::string_view rest = lines;
+  while (!rest.empty()) {
+    const ssize_t count = ::write(fd_, rest.data(), rest.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      const FileError error(path_, "write", errno);
+      std::ignore = ::flock(fd_, LOCK_UN);
+      throw error;
+    }
+    rest.remove_prefix(static_cast<std::size_t>(count));
+  }
+  std::ignore = ::flock(fd_, LOCK_UN);
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,270 @@
+// A package of a store with one benchmark result, tried.
+#include "store/package_pairing.h"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/files/hash.h"
+#include "base/text/unicode.h"
+#include "packages/agentic_checks.h"
+#include "results/aggregate_json.h"
+#include "runs/failed_requests.h"
+#include "store/artifact_names.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr const char* kPinFile = "power-producer-sha.txt";
+
+// The profile of agents only informs: what is wrong with it does not fail their run.
+constexpr std::string_view kRecordsRole = "profile_records/";
+
+PackagePlace place_of(const NodeLogs& package) {
+  return {package.power->tree, package.power->path, package.logs.path};
+}
+
+// Each by its role.
+using Files = std::vector<std::pair<std::string, Place>>;
+
+std::optional<Place> records_of(const Place& benchmark, std::string& role) {
+  try {
+    const std::string profile = path_below(benchmark.folder->path, std::string(kProfileFolder));
+    const auto records = find_records(*benchmark.tree, profile);
+    if (!records) return std::nullopt;
+    role = fmt::format("{}{}", kRecordsRole, *records);
+    return file_below(*benchmark.folder, fmt::format("{}/{}", kProfileFolder, *records));
+  } catch (const FileError&) {
+    return std::nullopt;
+  }
+}
+
+// All files that a verdict on the package depends on, in one order.
+Files files_of(const NodeLogs& package, const Place& benchmark) {
+  Files files = {{"benchmark_result", benchmark}};
+  const auto add = [&](const std::string& role, const Place& folder, const std::string& path) {
+    if (auto place = file_below(folder, path)) files.emplace_back(role, std::move(*place));
+  };
+  for (const char* const name :
+       {"manifest.json", "samples.csv", kPinFile, "cpu/cpu_manifest.json", "cpu/samples.csv"}) {
+    add(name, *package.power, name);
+  }
+  if (package.agentic) {
+    std::string role;
+    if (auto records = records_of(benchmark, role)) files.emplace_back(role, std::move(*records));
+  }
+  const PackagePlace place = place_of(package);
+  const std::string windows = path_below(place.power_dir, "windows");
+  std::set<std::string> names;
+  if (place.tree->has_folder(windows)) {
+    place.tree->list(windows, [&](const TreeEntry& entry) { names.insert(entry.name); });
+  }
+  for (const std::string& name : names) add("windows/" + name, *package.power, "windows/" + name);
+  std::set<std::string> results;
+  for (const auto& [key, window] : scan_windows(place, PackageDialect::pinned).windows) {
+    results.insert(window.result_path);
+  }
+  for (const std::string& path : results) add("result/" + path, package.logs, path);
+  return files;
+}
+
+InputFile listing(const char* role, const std::set<std::string>& entries) {
+  std::string text;
+  for (const std::string& entry : entries) text += entry + '\0';
+  InputFile listing = hashed_text(text);
+  listing.role = role;
+  return listing;
+}
+
+// What lies in the folder of windows, be it a file or not.
+InputFile windows_of(const NodeLogs& package) {
+  const PackagePlace place = place_of(package);
+  const std::string windows = path_below(place.power_dir, "windows");
+  std::set<std::string> entries;
+  if (place.tree->has_folder(windows)) {
+    place.tree->list(windows, [&](const TreeEntry& entry) {
+      const bool is_link = place.tree->is_link(path_below(windows, entry.name));
+      entries.insert(
+          fmt::format("{}{}{}", static_cast<int>(entry.kind), is_link ? 'l' : '-', entry.name));
+    });
+  }
+  return listing("windows", entries);
+}
+
+// What links lead out of the logs root: it counts as not there.
+InputFile links_of(const NodeLogs& package, const Files& files) {
+  std::string root = package.logs.tree->resolved(package.logs.path);
+  if (!root.ends_with('/')) root += '/';
+  std::set<std::string> leading_out;
+  for (const auto& [role, place] : files) {
+    if (place.tree->resolved(place.path).starts_with(root)) continue;
+    leading_out.insert(role);
+  }
+  return listing("links", leading_out);
+}
+
+// What no file contains.
+std::array<InputFile, 2> listings_of(const NodeLogs& package, const Files& files) {
+  return {windows_of(package), links_of(package, files)};
+}
+
+RoleCounts counts_of(const std::string& run, std::string_view aggregate) {
+  RoleCounts counts;
+  if (const auto named = gpus_in_name(run)) {
+    counts.prefill = named->prefill.value_or(0);
+    counts.decode = named->decode.value_or(0);
+    counts.any = named->prefill ? 0 : named->all;
+    return counts;
+  }
+  const RoleGpus roles = role_gpus_of(aggregate);
+  counts.prefill = roles.prefill.value_or(0);
+  counts.decode = roles.decode.value_or(0);
+  if (counts.prefill + counts.decode == 0) counts.any = gpus_of(aggregate).value_or(0);
+  return counts;
+}
+
+// What is said of a run's GPUs must agree, or some of it is wrong.
+std::optional<std::string> doubt_about_gpus(const std::string& run, std::string_view aggregate) {
+  const auto named = gpus_in_name(run);
+  if (!named) return std::nullopt;
+  if (named->prefill && *named->prefill + *named->decode != named->all) {
+    return fmt::format("the name says {} GPUs, and {} of prefill with {} of decode", named->all,
+                       *named->prefill, *named->decode);
+  }
+  const RoleGpus told = role_gpus_of(aggregate);
+  if (!told.prefill || !told.decode) return std::nullopt;
+  const bool agree = named->prefill
+                         ? *named->prefill == *told.prefill && *named->decode == *told.decode
+                         : named->all - *told.prefill == *told.decode;
+  if (agree) return std::nullopt;
+  return fmt::format(
+      "the name says {} GPUs{}, its aggregate {} of prefill with {} of decode", named->all,
+      named->prefill
+          ? fmt::format(", {} of prefill with {} of decode", *named->prefill, *named->decode)
+          : "",
+      *told.prefill, *told.decode);
+}
+
+std::optional<FailedRequestsRequest> failed_requests_of(const Place& benchmark,
+                                                        std::vector<std::string>& warnings) {
+  try {
+    return failed_requests_in(benchmark.tree, benchmark.folder->path);
+  } catch (const std::exception& error) {
+    warnings.push_back(fmt::format("failed requests are not known: {}", error.what()));
+    return std::nullopt;
+  }
+}
+
+std::string pin_of(const NodeLogs& package) {
+  constexpr std::size_t kMostBytes = 4096;
+  const auto place = file_below(*package.power, kPinFile);
+  if (!place) return {};
+  const std::string text = read_up_to(*place->tree->open(place->path).source(), kMostBytes);
+  return std::string(strip(text));
+}
+
+}  // namespace
+
+PackageAttempt attempt_package(const NodeLogs& package, const Place& benchmark,
+                               const StoredRun& run, std::string_view aggregate,
+                               const RevisionOptions& options) {
+  PackageAttempt attempt;
+  const Files files = files_of(package, benchmark);
+  for (const auto& [role, place] : files) {
+    try {
+      const OpenedFile file = place.tree->open(place.path);
+      attempt.inputs.push_back({role, file.size(), hash_of(file)});
+      // Of an archive, its files have the time alone.
+      attempt.opened.emplace_back(path_on_disk(place), place.tree->is_archive()
+                                                           ? FileFacts{0, file.facts().modified_ns}
+                                                           : file.facts());
+    } catch (const FileError&) {
+      if (!role.starts_with(kRecordsRole)) throw;
+      // Not recorded, so that it is tried again each time; but not to be written over.
+      attempt.opened.emplace_back(path_on_disk(place), FileFacts{0, place.facts->modified_ns});
+    }
+  }
+  std::ranges::move(listings_of(package, files), std::back_inserter(attempt.inputs));
+  attempt.producer_sha =
+      options.expected_producer_sha.empty() ? pin_of(package) : options.expected_producer_sha;
+  PackageQuestion question;
+  question.place = place_of(package);
+  question.result_name = benchmark.shown;
+  question.result = benchmark.tree->open(benchmark.path);
+  question.expected_producer_sha = attempt.producer_sha;
+  std::optional<FailedRequestsRequest> failed;
+  if (package.agentic) {
+    AgenticGates gates = try_gates({.tree = question.place.tree,
+                                    .result_dir = benchmark.folder->path,
+                                    .logs_root = question.place.logs_root,
+                                    .aggregate = std::string(aggregate),
+                                    .aggregate_fault = {},
+                                    .expected_producer_sha = attempt.producer_sha,
+                                    .aggregate_name = run.aggregate.shown});
+    question.gpus = gates.gpus;
+    question.window_file = std::move(gates.window_file);
+    question.refusal = std::move(gates.reasons);
+    if (question.refusal.empty()) failed = failed_requests_of(benchmark, attempt.warnings);
+  } else {
+    question.gpus = counts_of(run.name, aggregate);
+    if (auto doubt = doubt_about_gpus(run.name, aggregate)) {
+      attempt.warnings.push_back(std::move(*doubt));
+    }
+  }
+  question.salvage = options.salvage;
+  question.with_power = failed && failed->count > 0;
+  attempt.verdict = judge_package(question);
+  if (failed) attempt.failed_requests = failed_requests(*failed, attempt.verdict);
+  return attempt;
+}
+
+bool package_is_as_read(const NodeLogs& package, const Place& benchmark, const Origin& origin,
+                        std::int64_t record_ns, bool verify) {
+  const Files files = files_of(package, benchmark);
+  const auto listings = listings_of(package, files);
+  // The aggregate is among the inputs too.
+  if (origin.inputs.size() != files.size() + listings.size() + 1) return false;
+  const auto recorded = [&](const std::string& role) {
+    const auto found = std::ranges::find(origin.inputs, role, &InputFile::role);
+    return found == origin.inputs.end() ? nullptr : &*found;
+  };
+  const auto is_as_listed = [&](const InputFile& listing) {
+    const InputFile* const input = recorded(listing.role);
+    return input != nullptr && input->hash == listing.hash;
+  };
+  return std::ranges::all_of(listings, is_as_listed) &&
+         std::ranges::all_of(files, [&](const auto& entry) {
+           const auto& [role, place] = entry;
+           const InputFile* const input = recorded(role);
+           if (input == nullptr) return false;
+           if (verify) {
+             const OpenedFile file = place.tree->open(place.path);
+             return file.size() == input->bytes && hash_of(file) == input->hash;
+           }
+           const auto facts = place.facts ? place.facts : place.tree->find_file(place.path);
+           return facts && facts->bytes == input->bytes && facts->modified_ns < record_ns;
+         });
+}
+
+bool is_same_package(const NodeLogs& a, const NodeLogs& b, const Place& benchmark) {
+  const auto files = [&](const NodeLogs& package) {
+    Files all = files_of(package, package.agentic ? package.formal_results[0] : benchmark);
+    std::erase_if(all, [](const auto& entry) { return entry.first.starts_with(kRecordsRole); });
+    return all;
+  };
+  const Files of_a = files(a);
+  const Files of_b = files(b);
+  const auto are_listed_alike = std::ranges::equal(listings_of(a, of_a), listings_of(b, of_b), {},
+                                                   &InputFile::hash, &InputFile::hash);
+  return are_listed_alike && std::ranges::equal(of_a, of_b, [](const auto& one, const auto& other) {
+           if (one.first != other.first) return false;
+           const OpenedFile file = one.second.tree->open(one.second.path);
+           const OpenedFile twin = other.second.tree->open(other.second.path);
+           return file.size() == twin.size() && hash_of(file) == hash_of(twin);
+         });
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,44 @@
+// A package of a store with one benchmark result, tried; and whether it is still what it was then.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/files/file.h"
+#include "packages/check.h"
+#include "results/package_record.h"
+#include "results/record.h"
+#include "store/multinode_logs.h"
+#include "store/recompute_options.h"
+
+namespace aggregate_power {
+
+struct PackageAttempt {
+  PackageVerdict verdict;
+  std::string producer_sha;                       // that was asked for
+  std::optional<FailedRequests> failed_requests;  // of agents
+  std::vector<std::string> warnings;              // for people
+  std::vector<InputFile> inputs;
+  std::vector<std::pair<std::string, FileFacts>> opened;  // on disk, as they were then
+};
+
+// All of these are given logs with a package.
+
+// The run's name tells its GPUs; where it does not, and of an agentic run, `aggregate` does, the
+// aggregate's text. Throws FileError.
+PackageAttempt attempt_package(const NodeLogs& package, const Place& benchmark,
+                               const StoredRun& run, std::string_view aggregate,
+                               const RevisionOptions& options);
+
+// All of its files are there and no others, with their recorded sizes, and none was modified at
+// `record_ns` or later; or, to verify, with their recorded contents. May throw FileError.
+bool package_is_as_read(const NodeLogs& package, const Place& benchmark, const Origin& origin,
+                        std::int64_t record_ns, bool verify);
+
+// Whether two packages of a run come to the same: by the contents of all that a verdict depends on.
+// The benchmark result is one for both, but of agents each one's own. Throws FileError.
+bool is_same_package(const NodeLogs& a, const NodeLogs& b, const Place& benchmark);
+
+}  // namespace aggregate_power

@@ -1,0 +1,48 @@
+// One telemetry file with one benchmark result, tried: what they come to, in which time zone.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/files/file.h"
+#include "energy/zone_witnesses.h"
+#include "results/record.h"
+#include "runs/assess.h"
+#include "store/recompute_options.h"
+#include "store/store_path.h"
+
+namespace aggregate_power {
+
+struct Attempt {
+  Place telemetry;
+  Place benchmark;
+  Verdict verdict;
+  std::optional<ZoneReport> zone_report;
+  // What the recording says of its zone, where nothing states it; with none, or not enough, of the
+  // witnesses known, has_zone is false.
+  std::optional<ZoneFinding> zone_finding;
+  std::optional<std::int64_t> written_ns;  // when the recording was; nothing: copied, or not known
+  std::string host;                        // of a recording that names one host
+  std::vector<InputFile> inputs;
+  std::vector<std::pair<std::string, FileFacts>> opened;  // on disk, as they were then
+  bool has_window = false;                        // the result has one; else there is no verdict
+  std::optional<FailedRequests> failed_requests;  // of an agentic run
+  bool has_zone = true;                           // else the reason is timezone_ambiguous
+};
+
+// `benchmark` may be the records of an AIPerf profile. `witnesses` are those of the zone besides
+// the recording; without them, a zone that nothing states is not decided. Throws FileError, or
+// Error for a recording that could not be read to its end.
+Attempt attempt_pair(const Place& telemetry, const Place& benchmark, const RevisionOptions& options,
+                     std::optional<std::int64_t> expected_num_gpus,
+                     const OtherWitnesses* witnesses);
+
+// Whether the window lies inside the telemetry, of one GPU at least. What cannot be read neither
+// fits nor is apart.
+bool fits(const Attempt& attempt);
+bool is_apart(const Attempt& attempt);
+
+}  // namespace aggregate_power

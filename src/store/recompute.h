@@ -1,0 +1,87 @@
+// One finished run of a store, worked out anew: from its pieces to what is to be written, or to why
+// nothing is.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "aggregate_power/reason.h"
+#include "energy/zone_witnesses.h"
+#include "results/transaction.h"
+#include "store/multinode_logs.h"
+#include "store/recompute_options.h"
+#include "store/store.h"
+#include "store/zone_cases.h"
+
+namespace aggregate_power {
+
+enum class Outcome {
+  patched,
+  unchanged,
+  not_valid,
+  not_recomputable,
+  not_writable,
+  ambiguous,
+  failed,
+};
+inline constexpr int kOutcomes = 7;
+std::string_view outcome_name(Outcome outcome);
+
+// The files of a run that can be one kind of piece.
+struct Candidates {
+  std::vector<Place> places;
+  // They lie near the run, where its own would be; else they only have its name.
+  bool are_own = true;
+  bool are_too_many = false;  // and not all of them here
+  // No other run of the store, and no other piece of this kind, has its name.
+  bool are_only_namesakes = false;
+};
+inline constexpr std::size_t kMostCandidates = 16;
+
+// What was found of a run.
+struct RunPieces {
+  std::vector<NodeLogs> nodes;  // of several nodes; of several, any could be the run's
+  Candidates telemetry;         // of one node
+  Candidates benchmarks;
+};
+
+// Holds no file open, so that many can wait.
+struct Revision {
+  StoredRun run;          // without trees
+  std::string telemetry;  // as shown; empty: none
+  std::string benchmark;
+
+  Outcome outcome = Outcome::failed;
+  bool valid = false;  // power is, now or as before
+  Reasons reasons;
+  std::vector<std::string> warnings;  // what is doubtful and yet no reason, for people
+  std::vector<std::pair<std::string, double>> metrics;
+  std::string timezone;
+  std::optional<ZoneReport> zone_report;  // how the timezone was come by
+  // The run among others of its recorder; it may have to wait for them, and then has no outcome.
+  std::optional<ZoneCase> zone_case;
+  std::string aggregate_text;                 // place_text() of its aggregate, of one that waits
+  std::optional<ZoneStanding> zone_standing;  // of one that waited
+
+  // What is to be written, if anything; with what was read for it on disk, and what it was then.
+  std::unique_ptr<Publication> publication;
+  std::vector<std::pair<std::string, FileFacts>> inputs;
+};
+
+// Without pieces of a kind the run is not recomputable; one of several nodes has a package for its
+// telemetry. Of several, those are taken that fit each other, if only these do. Never throws for
+// what is wrong with the run.
+// `witnesses` are those of the zone besides the recording; without them, a run whose zone nothing
+// states has no outcome yet.
+Revision revise(const StoredRun& run, RunPieces pieces, const RevisionOptions& options,
+                const OtherWitnesses* witnesses = nullptr);
+
+// Whether what was read for it is still what is there.
+bool inputs_are_unchanged(const Revision& revision);
+
+}  // namespace aggregate_power

@@ -1,0 +1,114 @@
+// A list of runs from outside.
+#include "store/run_list.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/file.h"
+#include "base/files/path.h"
+#include "base/text/unicode.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t kMostLineBytes = 65536;
+
+std::string absolute(const std::string& path) {
+  std::error_code ignored;
+  return normal_path(std::filesystem::absolute(path, ignored).string());
+}
+
+// A route goes down only, and what follows a NUL would go unseen.
+bool is_route(std::string_view path) {
+  if (path.empty() || path.find('\0') != std::string_view::npos) return false;
+  for (std::string_view rest = path; !rest.empty();) {
+    const std::string_view name = rest.substr(0, rest.find('/'));
+    if (name == "..") return false;
+    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+  }
+  return true;
+}
+
+// Gives each line without its end and what follows a tab.
+void read_lines(const std::string& file, const std::function<void(const std::string&)>& take) {
+  const auto source = open_source(file);
+  std::array<char, 65536> chunk;
+  std::string line;
+  const auto end_line = [&] {
+    line.resize(std::min(line.find('\t'), line.size()));
+    if (line.ends_with('\r')) line.pop_back();
+    if (!strip(line).empty()) take(line);
+    line.clear();
+  };
+  while (const std::size_t count = source->read(chunk)) {
+    for (const char c : std::string_view(chunk.data(), count)) {
+      if (c == '\n') {
+        end_line();
+      } else if (line.size() == kMostLineBytes) {
+        throw Error(
+            fmt::format("--runs: {}: a line is longer than {} bytes: this is not a list of runs",
+                        file, kMostLineBytes));
+      } else {
+        line.push_back(c);
+      }
+    }
+  }
+  end_line();
+}
+
+// The kinds of entries.
+constexpr std::uint8_t kPath = 0;   // its text: which store it is below
+constexpr std::uint8_t kStray = 1;  // below none
+
+}  // namespace
+
+RunList::RunList(const std::string& file, const std::vector<Place>& stores,
+                 const std::function<void(const std::string&)>& take_name)
+    : stores_(stores) {
+  read_lines(file, [&](const std::string& line) {
+    if (line.find('/') != std::string::npos || line.ends_with(".json")) return add_path(line);
+    has_names_ = true;
+    take_name(line);
+  });
+}
+
+void RunList::add_path(const std::string& line) {
+  for (std::size_t i = 0; i < stores_.size(); ++i) {
+    const auto route = route_below(stores_[i], line);
+    if (!route) continue;
+    const auto store = std::make_shared<const Place>(stores_[i]);
+    return paths_.add({kPath, child(store, *route).shown, std::to_string(i)});
+  }
+  paths_.add({kStray, line, {}});
+}
+
+void RunList::for_each_path(
+    const std::function<void(const std::string&, const Place* store)>& take) {
+  paths_.for_each_name([&](const std::string& path, const std::vector<IndexEntry>& entries) {
+    const IndexEntry& first = entries.front();
+    take(path, first.kind == kStray ? nullptr : &stores_[std::stoul(first.text)]);
+  });
+}
+
+std::optional<std::string> route_below(const Place& store, const std::string& path) {
+  const std::string wanted = absolute(path);
+  std::array<std::string, 2> spellings = {absolute(store.path), {}};
+  try {
+    spellings[1] = resolve_links(store.path);
+  } catch (const FileError&) {  // only as it was named, then
+  }
+  for (const std::string& folder : spellings) {
+    const std::string start = folder.ends_with('/') ? folder : folder + '/';
+    if (folder.empty() || !wanted.starts_with(start)) continue;
+    std::string route = wanted.substr(start.size());
+    if (is_route(route)) return route;
+  }
+  return std::nullopt;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,64 @@
+// An artifact store to runs: where each run's aggregate is, and the files that can be pieces of
+// runs. Layouts are those of contract.md E.3.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "store/store_path.h"
+
+namespace aggregate_power {
+
+enum class Layout { power_audit, bmk, folder, multinode, agentic };
+std::string_view layout_name(Layout layout);
+
+// One aggregate, or what should have one.
+struct StoredRun {
+  std::string name;  // what stands behind "agg_"; of an agentic run the whole name
+  // What stands behind "bmk_" or "power_audit_" around it, of an archive before that of a folder;
+  // else the name. The same for all that lies in one artifact.
+  std::string artifact;
+  Layout layout = Layout::folder;
+  Place folder;     // that holds the aggregate, or should
+  Place aggregate;  // perhaps nothing
+};
+
+// What can be a piece of a run: its telemetry, its benchmark result.
+enum class PieceKind : std::uint8_t { telemetry, benchmark_result };
+
+// What a walk over a store meets, in no particular order.
+struct StoreVisitor {
+  std::function<void(const StoredRun&)> run;
+  // A file that can be a piece of the run of that name, wherever that is.
+  std::function<void(PieceKind, const std::string& name, const Place&)> piece;
+  // A recording, whoever's it is.
+  std::function<void(const Place&)> recording;
+  // To be walked with walk_archive(), now or later, here or in another thread. `artifact` as in
+  // StoredRun; empty: it is none.
+  std::function<void(const Place& archive, const std::string& artifact)> archive;
+  // A folder that cannot be read.
+  std::function<void(const Place&, const std::string& what)> fault;
+  std::function<void()> folder_link;  // not followed
+  // A file on disk that a writer left, or is about to put in place.
+  std::function<void(const Place&)> temporary;
+};
+
+// A store as it was named: a folder or an archive. Nothing when it is neither.
+std::optional<Place> find_store(const std::string& path, std::string below);
+
+// Visits all below a store or a folder in it. Memory grows with the depth of folders alone. Throws
+// Interrupted after a signal. With a `route`, the path of a file below the store, only what lies on
+// the way to it is visited, and no folder is listed; what the folders on the way lack is then said
+// of them though it may be beside the way.
+void walk_store(const Place& store, const StoreVisitor& visitor, std::string_view route = {});
+// The same for an archive. Throws FileError when it cannot be read or trusted.
+void walk_archive(const Place& archive, const std::string& artifact, const StoreVisitor& visitor,
+                  std::string_view route = {});
+// Whether walk_store() comes by the folder or archive that lies at `below` ("a/b") in a store on
+// disk.
+bool walk_meets(const Place& store, std::string_view below);
+
+}  // namespace aggregate_power

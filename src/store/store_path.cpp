@@ -1,0 +1,181 @@
+// A file or folder of an artifact store.
+#include "store/store_path.h"
+
+#include <algorithm>
+#include <array>
+#include <list>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "store/artifact_names.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::array<std::string_view, 5> kArchives = {".zip", ".tar", ".tar.gz", ".tgz",
+                                                       ".tar.zst"};
+
+std::string join(std::string_view folder, std::string_view name) {
+  if (folder.empty()) return std::string(name);
+  return fmt::format("{}{}{}", folder, folder.ends_with('/') ? "" : "/", name);
+}
+
+bool is_wanted_member(std::string_view name) {
+  if (is_archive_name(name)) return true;
+  return std::ranges::any_of(kCompressions, [&](std::string_view compression) {
+    if (!name.ends_with(compression)) return false;
+    const std::string_view plain = name.substr(0, name.size() - compression.size());
+    return plain.ends_with(".json") || plain.ends_with(".csv") || plain.ends_with(".txt") ||
+           plain == kProfileRecords || plain.ends_with(fmt::format("/{}", kProfileRecords));
+  });
+}
+
+// The archives opened last: the pieces of a run and of its neighbours are often in the same few.
+std::shared_ptr<const Tree> open_archive(const Place& archive) {
+  constexpr std::size_t kMostOpen = 4;
+  struct Open {
+    std::string shown;
+    FileFacts facts;
+    std::shared_ptr<const Tree> tree;
+  };
+  static std::mutex mutex;
+  static std::list<Open> recent;
+  const FileFacts facts = archive.tree->find_file(archive.path).value_or(FileFacts{});
+  {
+    const std::lock_guard guard(mutex);
+    const auto found = std::ranges::find_if(recent, [&](const Open& open) {
+      return open.shown == archive.shown && open.facts == facts;
+    });
+    if (found != recent.end()) {
+      recent.splice(recent.begin(), recent, found);
+      return found->tree;
+    }
+  }
+  std::shared_ptr<const Tree> tree =
+      open_archive_tree(*archive.tree, archive.path, is_wanted_member);
+  const std::lock_guard guard(mutex);
+  recent.push_front({archive.shown, facts, tree});
+  if (recent.size() > kMostOpen) recent.pop_back();
+  return tree;
+}
+
+}  // namespace
+
+std::string_view last_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+Place child(const Folder& folder, std::string_view name) {
+  return {folder->tree, join(folder->path, name), join(folder->shown, name),
+          join(folder->below, name), folder};
+}
+
+std::optional<Place> file_in(const Folder& folder, const std::string& name) {
+  Place place = child(folder, name);
+  place.facts = place.tree->find_file(place.path);
+  if (!place.facts) return std::nullopt;
+  return place;
+}
+
+std::optional<Place> folder_in(const Folder& folder, const std::string& name) {
+  Place place = child(folder, name);
+  if (!place.tree->has_folder(place.path)) return std::nullopt;
+  return place;
+}
+
+std::optional<Place> archive_in(const Folder& folder, const std::string& stem) {
+  for (const std::string_view end : kArchives) {
+    if (auto archive = file_in(folder, stem + std::string(end))) return archive;
+  }
+  return std::nullopt;
+}
+
+std::optional<Place> maybe_compressed_in(const Folder& folder, std::string_view name) {
+  for (const std::string_view compression : kCompressions) {
+    if (auto file = file_in(folder, fmt::format("{}{}", name, compression))) return file;
+  }
+  return std::nullopt;
+}
+
+std::optional<Place> artifact_in(const Folder& folder, const std::string& name) {
+  if (auto found = folder_in(folder, name)) return found;
+  const auto archive = archive_in(folder, name);
+  return archive ? std::optional(inside(*archive)) : std::nullopt;
+}
+
+bool has_artifact(const Folder& folder, const std::string& name) {
+  return folder_in(folder, name) || archive_in(folder, name);
+}
+
+bool has_below(const Place& folder, std::string_view path) {
+  return folder.tree->has_folder(join(folder.path, path));
+}
+
+std::optional<Place> file_below(const Place& folder, const std::string& path) {
+  Place place = folder;
+  for (std::string_view rest = path; !rest.empty();) {
+    const std::string_view name = rest.substr(0, rest.find('/'));
+    place = child(std::make_shared<const Place>(std::move(place)), name);
+    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+  }
+  place.facts = place.tree->find_file(place.path);
+  if (!place.facts) return std::nullopt;
+  return place;
+}
+
+std::optional<Place> find_beside(const Place& file, const std::string& name) {
+  return file.folder ? file_in(file.folder, name) : std::nullopt;
+}
+
+const Place& store_of(const Place& place) {
+  const Place* store = &place;
+  while (store->folder) store = store->folder.get();
+  return *store;
+}
+
+Place inside(const Place& archive) {
+  return {open_archive(archive), "", archive.shown, archive.below, archive.folder};
+}
+
+std::string path_on_disk(const Place& place) {
+  const Place* at = &place;
+  while (at->tree->is_archive() && at->folder) at = at->folder.get();
+  if (at == &place) return place.tree->is_archive() ? place.shown : place.path;
+  // The folder that holds the archive, or an archive that is the store.
+  if (at->tree->is_archive()) return at->shown;
+  std::string_view rest = std::string_view(place.shown).substr(at->shown.size());
+  while (rest.starts_with('/')) rest.remove_prefix(1);
+  return join(at->path, rest.substr(0, rest.find('/')));
+}
+
+std::string place_text(const Place& place) {
+  const Place& store = store_of(place);
+  // No name holds a NUL.
+  return fmt::format("{}{}{}{}{}", store.shown, '\0', store.below, '\0',
+                     std::string_view(place.shown).substr(store.shown.size()));
+}
+
+std::string shown_of(std::string_view text) {
+  const std::size_t store_end = text.find('\0');
+  const std::size_t below_end = text.find('\0', store_end + 1);
+  return std::string(text.substr(0, store_end)) + std::string(text.substr(below_end + 1));
+}
+
+Place place_of(std::string_view text) {
+  const std::size_t store_end = text.find('\0');
+  const std::size_t below_end = text.find('\0', store_end + 1);
+  const std::string store(text.substr(0, store_end));
+  Place place{disk_tree(), store, store,
+              std::string(text.substr(store_end + 1, below_end - store_end - 1)), nullptr};
+  std::string_view rest = text.substr(below_end + 1);
+  while (!rest.empty()) {
+    if (rest[0] == '/') rest.remove_prefix(1);
+    const std::string_view name = rest.substr(0, rest.find('/'));
+    if (is_archive_name(place.path) && !place.tree->has_folder(place.path)) place = inside(place);
+    place = child(std::make_shared<const Place>(std::move(place)), name);
+    rest.remove_prefix(name.size());
+  }
+  return place;
+}
+
+}  // namespace aggregate_power

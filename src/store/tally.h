@@ -1,0 +1,46 @@
+// What is said of the runs of a store, by all who work on them: counts, report, lines for people.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/backfill.h"
+#include "store/outcome_log.h"
+#include "store/recompute.h"
+
+namespace aggregate_power {
+
+// May be used by several threads.
+class Ledger {
+ public:
+  // Throws what RunReport's constructor throws.
+  Ledger(const BackfillRequest& request, const BackfillWatcher& watcher);
+
+  // Counts a run; its line of the report is added to `lines`, for write().
+  void add(const Revision& revision, double seconds, std::string& lines);
+  // Throws FileError.
+  void write(std::string& lines);
+
+  // What a dry run would change of the aggregate at `path`.
+  void add_changes(const std::string& path, const std::vector<std::string>& changes);
+  void add_found();
+  void add_folder_link();
+  void all_found();
+  BackfillProgress progress() const;
+  // To be called when no more is added.
+  BackfillResult result();
+
+ private:
+  void list(const Revision& revision);
+
+  const BackfillRequest& request_;
+  const BackfillWatcher& watcher_;
+  std::optional<RunReport> report_;
+  mutable std::mutex mutex_;
+  BackfillProgress progress_;
+  SortedTexts lines_;
+};
+
+}  // namespace aggregate_power

@@ -1,0 +1,69 @@
+// Whether the files that a run was computed from are still what they were.
+#include "store/up_to_date.h"
+
+#include <algorithm>
+#include <functional>
+#include <string_view>
+
+#include "base/files/hash.h"
+#include "recorders/side_files.h"
+#include "store/pieces.h"
+
+namespace aggregate_power {
+namespace {
+
+using IsSame = std::function<bool(const Place&, const InputFile&)>;
+
+const InputFile* recorded(const Origin& origin, std::string_view role) {
+  const auto found = std::ranges::find(origin.inputs, role, &InputFile::role);
+  return found == origin.inputs.end() ? nullptr : &*found;
+}
+
+// The second zone file is read where the first was not there.
+bool counts(const SideFile& side, const PastInputs& inputs, const Origin& origin) {
+  const bool is_of_zone = std::string_view(side.role).starts_with("timezone");
+  if (is_of_zone && !inputs.zone_files_count) return false;
+  const bool is_second = is_of_zone && *side.name != '\0';
+  return !is_second || recorded(origin, "timezone_file") == nullptr;
+}
+
+bool are_as_read(const PastInputs& inputs, const Origin& origin, const IsSame& is_same) {
+  const auto is_input = [&](const Place& place, std::string_view role) {
+    const InputFile* const input = recorded(origin, role);
+    return input != nullptr && is_same(place, *input);
+  };
+  if (!is_input(inputs.telemetry, "telemetry") || !is_input(inputs.benchmark, "benchmark_result")) {
+    return false;
+  }
+  const auto is_as_it_was = [&](const std::optional<Place>& place, std::string_view role) {
+    return place ? is_input(*place, role) : recorded(origin, role) == nullptr;
+  };
+  if (const auto profile = profile_files(inputs.benchmark)) {
+    if (!is_as_it_was(profile->summary, "profile_summary")) return false;
+    const bool counts = inputs.zone_files_count;
+    if (counts && !is_as_it_was(profile->captured_zone, "profile_timezone_offset")) return false;
+  }
+  return std::ranges::all_of(kSideFiles, [&](const SideFile& side) {
+    return !counts(side, inputs, origin) ||
+           is_as_it_was(find_beside(inputs.telemetry, side_name(side, inputs.telemetry.path)),
+                        side.role);
+  });
+}
+
+}  // namespace
+
+bool have_the_sizes(const PastInputs& inputs, const Origin& origin, std::int64_t record_ns) {
+  return are_as_read(inputs, origin, [&](const Place& place, const InputFile& input) {
+    const auto facts = place.facts ? place.facts : place.tree->find_file(place.path);
+    return facts && facts->bytes == input.bytes && facts->modified_ns < record_ns;
+  });
+}
+
+bool have_the_hashes(const PastInputs& inputs, const Origin& origin) {
+  return are_as_read(inputs, origin, [](const Place& place, const InputFile& input) {
+    const OpenedFile file = place.tree->open(place.path);
+    return file.size() == input.bytes && hash_of(file) == input.hash;
+  });
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,82 @@
+// The runs of a store whose zones are decided together, once all of it was seen.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "energy/zone_witnesses.h"
+#include "store/disk_index.h"
+#include "store/store.h"
+#include "store/zone_case.h"
+
+namespace aggregate_power {
+
+// How a run stands among those of its recorder.
+struct ZoneStanding {
+  std::string recorder_timezone;  // as most of the recorder's runs say; empty: fewer than two do
+  bool contradicts = false;       // the run says otherwise, or its load lies elsewhere
+  std::string contradictions;     // among all the recorder's runs, for people; empty: none
+};
+
+// A run that waited, and what the others say.
+struct DecidableRun {
+  StoredRun run;               // without places
+  std::string aggregate_text;  // place_text()
+  ZoneCase zone_case;
+  OtherWitnesses witnesses;
+  ZoneStanding standing;
+};
+
+// Memory: something for each recorder, and 16 bytes for each run. The runs that wait are kept on
+// disk.
+class ZoneCases {
+ public:
+  // These may be called by several threads.
+  // When a recording was written; of all that the walk meets.
+  void add_written(std::int64_t written_ns, const std::string& telemetry);
+  // `run` and its aggregate are those of a run that waits.
+  void add(const ZoneCase& zone_case, const StoredRun& run, const std::string& aggregate_text);
+
+  // How much of the stores was seen. Where a part was not, runs of it would be missing among the
+  // witnesses and those who contradict, and a file's time could be that of a copy.
+  struct Seen {
+    bool labelled_runs = true;  // whose artifacts' names carry the recorder's label
+    bool other_runs = true;
+    bool files = true;
+  };
+  // Gives every run that waits, in an order that depends on the runs alone. No more is added
+  // meanwhile.
+  void for_each_that_waits(const Seen& seen, const std::function<void(DecidableRun)>& take);
+
+ private:
+  struct Recorder {
+    ZoneConsensus consensus;
+    double first_start_unix_s = std::numeric_limits<double>::infinity();
+    double last_start_unix_s = -std::numeric_limits<double>::infinity();
+    // The first runs by name for each offset, and those whose load lies elsewhere.
+    std::map<std::int32_t, std::map<std::string, ZoneVote>> votes;
+    std::map<std::string, ZoneVote> elsewhere;
+    std::optional<ZoneStanding> standing;  // once all is known
+  };
+  static std::string contradictions_of(const std::string& label, const Recorder& recorder);
+  static std::string timezone_of(const Recorder& recorder);
+  bool is_copied(const ZoneCase& zone_case) const;
+  static const ZoneStanding& standing_of(const std::string& label, Recorder& recorder);
+  DecidableRun decidable(const IndexEntry& entry, const Seen& seen);
+
+  std::mutex mutex_;
+  std::map<std::string, Recorder> recorders_;  // by label
+  // When recordings were written, and a hash of which: different ones that were written in the same
+  // second were copied.
+  std::vector<std::pair<std::int64_t, std::uint64_t>> written_;
+  PieceIndex waiting_;
+};
+
+}  // namespace aggregate_power

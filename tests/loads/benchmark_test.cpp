@@ -1,0 +1,312 @@
+// A benchmark result to its window and its counts: contract.md A.3 and B.2.
+#include "loads/benchmark.h"
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "test_util.h"
+
+namespace aggregate_power {
+namespace {
+
+using Codes = std::vector<std::string>;
+
+BenchmarkReading read(const std::string& text, BenchmarkRules rules = BenchmarkRules::schema_2) {
+  MemorySource source(text);
+  return read_benchmark(source, "run.json", rules);
+}
+
+// A result in which each member has its usual value, but for those given; an empty value leaves
+// the member out.
+std::string result_with(const std::vector<std::pair<std::string, std::string>>& changes) {
+  std::vector<std::pair<std::string, std::string>> members = {
+      {"date", "\"20260425-120000\""},
+      {"benchmark_start_time_unix", "1777118400.5"},
+      {"benchmark_end_time_unix", "1777118460.5"},
+      {"duration", "60.0"},
+      {"completed", "100"},
+      {"total_input_tokens", "819200"},
+      {"total_output_tokens", "102400"},
+  };
+  for (const auto& [key, value] : changes) {
+    for (auto& member : members) {
+      if (member.first == key) member.second = value;
+    }
+  }
+  std::string text;
+  for (const auto& [key, value] : members) {
+    if (!value.empty()) text += fmt::format("{}\"{}\": {}", text.empty() ? "" : ", ", key, value);
+  }
+  return "{" + text + "}";
+}
+
+TEST(ReadBenchmark, ReadsTheWindowAndTheCounts) {
+  for (const BenchmarkRules rules : {BenchmarkRules::schema_1, BenchmarkRules::schema_2}) {
+    const BenchmarkReading reading = read(result_with({}), rules);
+    ASSERT_TRUE(reading.benchmark);
+    EXPECT_EQ(reading.benchmark->window.start_unix_s, 1777118400.5);
+    EXPECT_EQ(reading.benchmark->window.end_unix_s, 1777118460.5);
+    EXPECT_EQ(reading.benchmark->reported_duration_s, 60.0);
+    EXPECT_EQ(reading.benchmark->total_input_tokens, 819200);
+    EXPECT_EQ(reading.benchmark->total_output_tokens, 102400);
+    EXPECT_TRUE(reading.reasons.empty());
+  }
+  EXPECT_EQ(read(result_with({})).benchmark->completed, 100);
+}
+
+struct Case {
+  std::string key;
+  std::string value;
+  Codes codes;
+  std::string text;  // of the reasons
+};
+
+void expect(const Case& c, BenchmarkRules rules, bool has_benchmark) {
+  const BenchmarkReading reading = read(result_with({{c.key, c.value}}), rules);
+  const std::string what = c.key + ": " + c.value;
+  EXPECT_EQ(reading.reasons.codes(), c.codes) << what;
+  if (!c.text.empty()) {
+    EXPECT_EQ(reading.reasons.text(), c.text) << what;
+  }
+  EXPECT_EQ(reading.benchmark.has_value(), has_benchmark) << what;
+}
+
+TEST(ReadBenchmark, HasNoWindowWithoutThreeFiniteNumbers) {
+  const Codes codes = {"invalid_benchmark_window"};
+  const struct {
+    std::string value;
+    std::string detail;
+  } values[] = {
+      {"", "is missing or null"},
+      {"null", "is missing or null"},
+      {"\"1777118400\"", "is no number"},
+      {"[1]", "is no number"},
+      {"{}", "is no number"},
+      {"true", "is true"},
+      {"false", "is false"},
+      {"NaN", "is NaN"},
+      {"Infinity", "is Infinity"},
+      {"-Infinity", "is -Infinity"},
+      {"1e400", "is 1e400"},
+      {"1" + std::string(400, '0'), "is 1" + std::string(39, '0') + "..."},
+  };
+  for (const char* key : {"benchmark_start_time_unix", "benchmark_end_time_unix", "duration"}) {
+    for (const auto& v : values) {
+      expect(
+          {key, v.value, codes, fmt::format("invalid_benchmark_window ('{}' {})", key, v.detail)},
+          BenchmarkRules::schema_2, false);
+    }
+  }
+}
+
+TEST(ReadBenchmark, HasNoWindowWhenItEndsBeforeItBegins) {
+  const Codes codes = {"invalid_benchmark_window"};
+  const Case cases[] = {
+      {"benchmark_end_time_unix", "1777118400.5", codes,
+       "invalid_benchmark_window (the end is not after the start)"},
+      {"benchmark_end_time_unix", "1777118400", codes,
+       "invalid_benchmark_window (the end is not after the start)"},
+      {"duration", "0", codes, "invalid_benchmark_window ('duration' is 0)"},
+      {"duration", "0.0", codes, "invalid_benchmark_window ('duration' is 0.0)"},
+      {"duration", "-1", codes, "invalid_benchmark_window ('duration' is -1)"},
+  };
+  for (const Case& c : cases) expect(c, BenchmarkRules::schema_2, false);
+}
+
+TEST(ReadBenchmark, TakesNumbersAsPythonReadsThem) {
+  const struct {
+    const char* spelling;
+    double value;
+  } cases[] = {
+      {"1777118400", 1777118400},
+      {"1.7771184e9", 1777118400},
+      {"1777118400.0000001", 1777118400.0000001},
+      {"17771184000000000000000000e-16", 1777118400},
+      {"0", 0},
+      {"-5", -5},
+      {"1e-400", 0},
+  };
+  for (const auto& c : cases) {
+    const BenchmarkReading reading = read(result_with({{"benchmark_start_time_unix", c.spelling}}));
+    ASSERT_TRUE(reading.benchmark) << c.spelling;
+    EXPECT_EQ(reading.benchmark->window.start_unix_s, c.value) << c.spelling;
+  }
+}
+
+TEST(ReadBenchmark, ComparesTheReportedDurationWithTheWindow) {
+  // The window lasts 60 s: at most 0.6 s apart. One of 10 s: at most 0.5 s.
+  const struct {
+    const char* end;
+    const char* duration;
+    const char* text;
+  } cases[] = {
+      {"1777118460.5", "60.59", ""},
+      {"1777118460.5", "59.41", ""},
+      {"1777118460.5", "60.7",
+       "benchmark_duration_mismatch (60.700 s reported, 60.000 s between start and end)"},
+      {"1777118460.5", "59.3",
+       "benchmark_duration_mismatch (59.300 s reported, 60.000 s between start and end)"},
+      {"1777118410.5", "10.5", ""},
+      {"1777118410.5", "9.5", ""},
+      {"1777118410.5", "10.75",
+       "benchmark_duration_mismatch (10.750 s reported, 10.000 s between start and end)"},
+  };
+  for (const auto& c : cases) {
+    const BenchmarkReading reading =
+        read(result_with({{"benchmark_end_time_unix", c.end}, {"duration", c.duration}}));
+    EXPECT_EQ(reading.reasons.text(), c.text) << c.duration;
+    ASSERT_TRUE(reading.benchmark) << c.duration;
+    EXPECT_EQ(reading.benchmark->reported_duration_s, std::stod(c.duration));
+  }
+}
+
+TEST(ReadBenchmark, CountsMustBeWholeNumbersAboveZero) {
+  const struct {
+    const char* key;
+    const char* code;
+  } counts[] = {{"completed", "invalid_successful_query_count"},
+                {"total_input_tokens", "invalid_input_token_count"},
+                {"total_output_tokens", "invalid_output_token_count"}};
+  const struct {
+    const char* value;
+    const char* detail;
+  } values[] = {
+      {"", "is missing or null"},
+      {"null", "is missing or null"},
+      {"0", "is 0"},
+      {"-5", "is -5"},
+      {"5.0", "is 5.0"},
+      {"5e0", "is 5e0"},
+      {"true", "is true"},
+      {"\"5\"", "is no number"},
+      {"[]", "is no number"},
+      {"NaN", "is NaN"},
+      {"-0", "is -0"},
+      {"99999999999999999999999", "is 99999999999999999999999"},
+  };
+  for (const auto& count : counts) {
+    for (const auto& v : values) {
+      const Case c = {count.key,
+                      v.value,
+                      {count.code},
+                      fmt::format("{} ('{}' {})", count.code, count.key, v.detail)};
+      expect(c, BenchmarkRules::schema_2, true);
+      const Benchmark benchmark = *read(result_with({{count.key, v.value}})).benchmark;
+      const std::string key = count.key;
+      EXPECT_EQ(key == "completed"            ? benchmark.completed
+                : key == "total_input_tokens" ? benchmark.total_input_tokens
+                                              : benchmark.total_output_tokens,
+                0)
+          << key << " " << v.value;
+    }
+  }
+  EXPECT_EQ(read(result_with({{"completed", "9223372036854775807"}})).benchmark->completed,
+            INT64_MAX);
+}
+
+TEST(ReadBenchmark, GivesReasonsInTheContractsOrder) {
+  const BenchmarkReading reading = read(result_with({{"total_output_tokens", "0"},
+                                                     {"total_input_tokens", ""},
+                                                     {"completed", "true"},
+                                                     {"duration", "1"}}));
+  EXPECT_EQ(reading.reasons.codes(),
+            (Codes{"benchmark_duration_mismatch", "invalid_successful_query_count",
+                   "invalid_input_token_count", "invalid_output_token_count"}));
+  EXPECT_TRUE(reading.benchmark);
+}
+
+// Contract.md A.3.
+TEST(ReadBenchmark, FollowsTheOldRulesForSchema1) {
+  const auto read_1 = [](const std::string& key, const std::string& value) {
+    return read(result_with({{key, value}}), BenchmarkRules::schema_1);
+  };
+  for (const char* value : {"", "0", "null", "\"x\"", "-1"}) {
+    EXPECT_TRUE(read_1("completed", value).reasons.empty()) << "not looked at";
+  }
+  for (const char* value : {"", "null", "5.0", "\"5\"", "-5", "0", "false"}) {
+    const BenchmarkReading reading = read_1("total_input_tokens", value);
+    EXPECT_TRUE(reading.reasons.empty()) << value;
+    ASSERT_TRUE(reading.benchmark) << value;
+    EXPECT_EQ(reading.benchmark->total_input_tokens, 0) << value;
+  }
+  EXPECT_EQ(read_1("total_input_tokens", "true").benchmark->total_input_tokens, 1);
+  for (const char* value : {"", "null", "1000.0", "0", "-1", "false", "\"5\""}) {
+    const BenchmarkReading reading = read_1("total_output_tokens", value);
+    EXPECT_EQ(reading.reasons.codes(), Codes{"invalid_output_token_count"}) << value;
+    EXPECT_FALSE(reading.benchmark) << value;
+  }
+  EXPECT_EQ(read_1("total_output_tokens", "true").benchmark->total_output_tokens, 1);
+  EXPECT_TRUE(read_1("duration", "1").reasons.empty()) << "not compared with the window";
+  EXPECT_EQ(read_1("duration", "true").benchmark->reported_duration_s, 1);
+  EXPECT_EQ(read_1("benchmark_start_time_unix", "true").benchmark->window.start_unix_s, 1);
+  EXPECT_EQ(read_1("benchmark_start_time_unix", "false").benchmark->window.start_unix_s, 0);
+  // Part 0 row 2: windows that are none are refused, as in schema 2.
+  for (const char* value : {"NaN", "Infinity", "null", "", "\"1\""}) {
+    for (const char* key : {"benchmark_start_time_unix", "benchmark_end_time_unix", "duration"}) {
+      EXPECT_EQ(read_1(key, value).reasons.codes(), Codes{"invalid_benchmark_window"})
+          << key << " " << value;
+    }
+  }
+}
+
+TEST(ReadBenchmark, SaysWhereAFileIsNoJson) {
+  const struct {
+    const char* text;
+    const char* reason;
+  } cases[] = {
+      {"[1, 2]", "invalid_benchmark_result (run.json: expected a JSON object)"},
+      {"5", "invalid_benchmark_result (run.json: expected a JSON object)"},
+      {"null", "invalid_benchmark_result (run.json: expected a JSON object)"},
+  };
+  for (const auto& c : cases) {
+    for (const BenchmarkRules rules : {BenchmarkRules::schema_1, BenchmarkRules::schema_2}) {
+      EXPECT_EQ(read(c.text, rules).reasons.text(), c.reason) << c.text;
+      EXPECT_FALSE(read(c.text, rules).benchmark);
+    }
+  }
+  for (const char* text : {"", " ", "{", "{\"duration\": 1,}", "{} x", "\xEF\xBB\xBF{}",
+                           "{\"a\": \"\xFF\"}", "{'a': 1}", "{\"a\": 01}"}) {
+    const BenchmarkReading reading = read(text);
+    EXPECT_EQ(reading.reasons.codes(), Codes{"invalid_benchmark_result"}) << text;
+    // Where: the file's line and column.
+    EXPECT_TRUE(reading.reasons.text().starts_with("invalid_benchmark_result (run.json:1:"))
+        << reading.reasons.text();
+  }
+}
+
+TEST(ReadBenchmark, TheLastOfTheSameKeyCounts) {
+  const BenchmarkReading reading = read(
+      "{\"duration\": \"x\", \"benchmark_start_time_unix\": 1, \"benchmark_end_time_unix\": 3, "
+      "\"completed\": 1, \"total_input_tokens\": 1, \"total_output_tokens\": 1, \"duration\": 2, "
+      "\"complet\\u0065d\": 7}");
+  ASSERT_TRUE(reading.benchmark);
+  EXPECT_EQ(reading.benchmark->reported_duration_s, 2);
+  EXPECT_EQ(reading.benchmark->completed, 7);
+}
+
+TEST(ReadBenchmark, LooksOnlyAtTheOutermostMembers) {
+  EXPECT_EQ(read("{\"result\": " + result_with({}) + "}").reasons.codes(),
+            Codes{"invalid_benchmark_window"});
+}
+
+TEST(ReadBenchmark, ReadsAHugeResultInPieces) {
+  std::string text = result_with({});
+  text.pop_back();
+  text += ", \"itls\": [";
+  for (int i = 0; i < 200000; ++i) text += i == 0 ? "[0.0125]" : ", [0.0125, 0.5]";
+  text += "], \"generated_texts\": [\"" + std::string(3000000, 'x') + "\"]}";
+  test::StutterSource source(text, 5003);
+  const BenchmarkReading reading = read_benchmark(source, "run.json", BenchmarkRules::schema_2);
+  EXPECT_TRUE(reading.reasons.empty()) << reading.reasons.text();
+  ASSERT_TRUE(reading.benchmark);
+  EXPECT_EQ(reading.benchmark->completed, 100);
+}
+
+}  // namespace
+}  // namespace aggregate_power

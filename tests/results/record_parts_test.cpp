@@ -1,0 +1,28 @@
+#include "results/record_parts.h"
+
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace aggregate_power {
+namespace {
+
+TEST(JsonObject, KeepsItsMembersInTheirOrder) {
+  JsonObject object;
+  EXPECT_EQ(JsonObject().take().dump(), "{}");
+  object.set("b", 1);
+  object.set("a", nullptr);
+  object.set("c", "x");
+  EXPECT_EQ(std::move(object).take().dump(), R"({"b":1,"a":null,"c":"x"})");
+}
+
+TEST(JsonObject, KeepsTheLastValueOfAKeyInItsFirstPlace) {
+  JsonObject object;
+  object.set("a", 1);
+  object.set("b", 2);
+  object.set("a", 3);
+  EXPECT_EQ(std::move(object).take().dump(), R"({"a":3,"b":2})");
+}
+
+}  // namespace
+}  // namespace aggregate_power

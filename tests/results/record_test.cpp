@@ -1,0 +1,286 @@
+// The audit record, byte by byte: contract.md B.7.
+#include "results/record.h"
+
+#include <limits>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace aggregate_power {
+namespace {
+
+SidecarContent sound() {
+  SidecarContent content;
+  content.telemetry_source = "results/gpu_metrics.csv";
+  content.benchmark_result = "run.json";
+  content.benchmark = Benchmark{{1000, 1010}, 10, 30, 240000, 30000};
+  content.integration_method = kTrapezoidMethod;
+  content.integration.expected_num_gpus = 2;
+  content.integration.gpu_ids = {"0", "GPU-a"};
+  content.integration.gpus = {{.samples = 11,
+                               .max_sample_gap_s = 1,
+                               .energy_j = 5000,
+                               .first_unix_s = 1000,
+                               .last_unix_s = 1010,
+                               .bracketed = true},
+                              {.samples = 10,
+                               .max_sample_gap_s = 1.5,
+                               .energy_j = 3000.25,
+                               .first_unix_s = 999.5,
+                               .last_unix_s = 1010.25,
+                               .bracketed = true}};
+  content.integration.issues = {std::nullopt, std::nullopt};
+  content.metrics = {{"avg_power_w", 3, 400.0125},
+                     {"joules_per_total_token", 6, 1.0666666666666667}};
+  content.telemetry.emplace();
+  content.telemetry->columns.schema = "nvidia-smi";
+  content.telemetry->columns.timestamp = Column{0, "timestamp", ""};
+  content.telemetry->columns.power = Column{2, "power.draw [W]", ""};
+  content.telemetry->columns.device = Column{1, "index", ""};
+  content.telemetry->skipped = {1, 2, 0, 0, 0, 0, 0, 1};
+  content.telemetry->timezone = "+05:30";
+  content.telemetry->timezone_source = "file";
+  content.telemetry->utc_offset = "+05:30";
+  return content;
+}
+
+TEST(SidecarBeside, IsNamedForTheBenchmarkResult) {
+  EXPECT_EQ(sidecar_beside("run.json"), "power_validation_run.json");
+  EXPECT_EQ(sidecar_beside("a.b/run.1.json.gz"), "a.b/power_validation_run.1.json");
+}
+
+TEST(SidecarText, HoldsTheContractsKeysInOrder) {
+  EXPECT_EQ(sidecar_text(sound()), R"({
+  "schema_version": 1,
+  "power_valid": true,
+  "reasons": [],
+  "telemetry_source": "results/gpu_metrics.csv",
+  "benchmark_result": "run.json",
+  "benchmark_window": {
+    "start_time_unix": 1000.0,
+    "end_time_unix": 1010.0,
+    "reported_duration_s": 10.0,
+    "integration_duration_s": 10.0,
+    "completed": 30,
+    "total_input_tokens": 240000,
+    "total_output_tokens": 30000
+  },
+  "integration_method": "per_device_trapezoidal_with_linear_boundary_interpolation",
+  "expected_gpu_count": 2,
+  "observed_gpu_count": 2,
+  "observed_gpu_ids": [
+    "0",
+    "GPU-a"
+  ],
+  "per_gpu_sample_counts": {
+    "0": 11,
+    "GPU-a": 10
+  },
+  "per_gpu_max_sample_gap_s": {
+    "0": 1.0,
+    "GPU-a": 1.5
+  },
+  "per_gpu_energy_j": {
+    "0": 5000.0,
+    "GPU-a": 3000.25
+  },
+  "device_issues": {},
+  "boundary_degenerate_rows": {},
+  "accumulator_check": null,
+  "metrics": {
+    "avg_power_w": 400.0125,
+    "joules_per_total_token": 1.066667
+  },
+  "computed_from": {
+    "tool_version": ")" AGGREGATE_POWER_VERSION R"(",
+    "schema": "nvidia-smi",
+    "timestamp_column": "timestamp",
+    "power_column": "power.draw [W]",
+    "power_unit": "W",
+    "device_column": "index",
+    "timezone": "+05:30",
+    "timezone_source": "file",
+    "utc_offset": "+05:30",
+    "skipped": {
+      "blank": 1,
+      "repeated_header": 2,
+      "preamble": 0,
+      "comment": 0,
+      "bad_timestamp": 0,
+      "no_reading": 0,
+      "too_many_cells": 0,
+      "torn_tail": 1
+    }
+  }
+})");
+}
+
+TEST(SidecarText, HoldsNoMetricsWhenSomethingIsWrong) {
+  SidecarContent content = sound();
+  content.reasons.add(Reason::benchmark_window_not_bracketed, "GPU GPU-a: too late");
+  content.reasons.add(Reason::sampling_gap_exceeded);
+  content.integration.gpus[0].max_sample_gap_s = 4.25;
+  content.integration.gpus[1] = {10, 1001, 1010.25, false, 0, 0};
+  content.integration.issues = {Reason::sampling_gap_exceeded,
+                                Reason::benchmark_window_not_bracketed};
+  content.integration.boundary_degenerate_rows = {{"GPU-b", 7}, {"unknown", 2}};
+  content.telemetry.reset();
+  content.integration.expected_num_gpus.reset();
+  EXPECT_EQ(sidecar_text(content), R"({
+  "schema_version": 1,
+  "power_valid": false,
+  "reasons": [
+    "benchmark_window_not_bracketed",
+    "sampling_gap_exceeded"
+  ],
+  "telemetry_source": "results/gpu_metrics.csv",
+  "benchmark_result": "run.json",
+  "benchmark_window": {
+    "start_time_unix": 1000.0,
+    "end_time_unix": 1010.0,
+    "reported_duration_s": 10.0,
+    "integration_duration_s": 10.0,
+    "completed": 30,
+    "total_input_tokens": 240000,
+    "total_output_tokens": 30000
+  },
+  "integration_method": "per_device_trapezoidal_with_linear_boundary_interpolation",
+  "expected_gpu_count": null,
+  "observed_gpu_count": 2,
+  "observed_gpu_ids": [
+    "0",
+    "GPU-a"
+  ],
+  "per_gpu_sample_counts": {
+    "0": 11,
+    "GPU-a": 10
+  },
+  "per_gpu_max_sample_gap_s": {
+    "0": 4.25
+  },
+  "per_gpu_energy_j": {
+    "0": 5000.0
+  },
+  "device_issues": {
+    "0": [
+      "sampling_gap_exceeded"
+    ],
+    "GPU-a": [
+      "benchmark_window_not_bracketed"
+    ]
+  },
+  "boundary_degenerate_rows": {
+    "GPU-b": 7,
+    "unknown": 2
+  },
+  "accumulator_check": null,
+  "metrics": {},
+  "computed_from": {
+    "tool_version": ")" AGGREGATE_POWER_VERSION R"(",
+    "schema": null,
+    "timestamp_column": null,
+    "power_column": null,
+    "power_unit": null,
+    "device_column": null,
+    "timezone": null,
+    "timezone_source": null,
+    "utc_offset": null,
+    "skipped": {}
+  }
+})");
+}
+
+// The part of a record from one key to another.
+std::string part(const std::string& text, const std::string& from, const std::string& to) {
+  const std::size_t begin = text.find("\"" + from + "\"");
+  return text.substr(begin, text.find("\"" + to + "\"") - begin);
+}
+
+TEST(SidecarText, HoldsNothingOfWhatWasNotThere) {
+  SidecarContent content;
+  content.reasons.add(Reason::invalid_benchmark_result, "run.json: expected a JSON object");
+  const std::string text = sidecar_text(content);
+  EXPECT_EQ(part(text, "benchmark_window", "integration_method"),
+            "\"benchmark_window\": null,\n  ");
+  EXPECT_EQ(part(text, "expected_gpu_count", "accumulator_check"),
+            "\"expected_gpu_count\": null,\n  \"observed_gpu_count\": 0,\n  \"observed_gpu_ids\": "
+            "[],\n  \"per_gpu_sample_counts\": {},\n  \"per_gpu_max_sample_gap_s\": {},\n  "
+            "\"per_gpu_energy_j\": {},\n  \"device_issues\": {},\n  \"boundary_degenerate_rows\": "
+            "{},\n  ");
+}
+
+// B.8.
+TEST(SidecarText, HoldsTheAccumulatorCheck) {
+  SidecarContent content = sound();
+  content.accumulator_check.emplace();
+  content.accumulator_check->unavailable = "missing_end_snapshot";
+  EXPECT_EQ(part(sidecar_text(content), "accumulator_check", "metrics"),
+            "\"accumulator_check\": {\n    \"available\": false,\n    \"reason\": "
+            "\"missing_end_snapshot\"\n  },\n  ");
+  content.accumulator_check = {
+      "", 2020, 2000.5, 0.0097, true, 0.05, {{"0", 1010}, {"10", 1010}}, {"0"}, {"x"}, {}, 12};
+  EXPECT_EQ(part(sidecar_text(content), "accumulator_check", "metrics"), R"("accumulator_check": {
+    "available": true,
+    "accumulator_delta_j": 2020.0,
+    "integrated_stream_j": 2000.5,
+    "relative_error": 0.0097,
+    "within_tolerance": true,
+    "tolerance": 0.05,
+    "per_gpu_delta_j": {
+      "0": 1010.0,
+      "10": 1010.0
+    },
+    "integrated_gpu_ids": [
+      "0"
+    ],
+    "unmatched_gpus": [
+      "x"
+    ],
+    "negative_delta_gpus": [],
+    "stream_span_s": 12.0
+  },
+  )");
+  content.accumulator_check->relative_error.reset();
+  EXPECT_NE(sidecar_text(content).find("\"relative_error\": null,"), std::string::npos);
+}
+
+// Part 0 row 9: nothing that is not finite is ever written.
+TEST(SidecarText, IsJsonWhateverItIsGiven) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  SidecarContent content = sound();
+  content.integration.gpus[0].energy_j = infinity;
+  content.reasons.add(Reason::aggregate_result_unwritable);
+  content.telemetry_source = "m\xC3\xBC/a\xB0\"\n.csv";
+  content.integration.gpu_ids[1] = "\xEF\xBF\xBD\x01\"";
+  content.accumulator_check.emplace();
+  content.accumulator_check->integrated_stream_j = infinity;
+  const std::string text = sidecar_text(content);
+  EXPECT_NE(text.find("\"telemetry_source\": \"m\\u00fc/a%B0\\\"\\n.csv\""), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\"\\ufffd\\u0001\\\"\": 10"), std::string::npos);
+  EXPECT_NE(text.find("\"per_gpu_energy_j\": {\n    \"0\": null,"), std::string::npos);
+  EXPECT_NE(text.find("\"integrated_stream_j\": null"), std::string::npos);
+  for (const char c : text) {
+    EXPECT_TRUE(c == '\n' || (c >= ' ' && c < 0x7F)) << "ASCII only";
+  }
+}
+
+// As Python's repr spells floats.
+TEST(SidecarText, SpellsNumbersAsTheOriginalDoes) {
+  SidecarContent content = sound();
+  content.benchmark->window = {1788852019.279, 1788852021.279};
+  content.benchmark->reported_duration_s = 1e16;
+  content.integration.gpus[0].max_sample_gap_s = 1e-05;
+  content.integration.gpus[1].max_sample_gap_s = 0.1;
+  content.metrics = {{"avg_power_w", 3, 20.5078125}, {"total_gpu_energy_j", 3, 288000}};
+  const std::string text = sidecar_text(content);
+  for (const char* spelled :
+       {"\"start_time_unix\": 1788852019.279,", "\"reported_duration_s\": 1e+16,", "\"0\": 1e-05,",
+        "\"GPU-a\": 0.1", "\"integration_duration_s\": 2.0,", "\"avg_power_w\": 20.507812,",
+        "\"total_gpu_energy_j\": 288000.0"}) {
+    EXPECT_NE(text.find(spelled), std::string::npos) << spelled << "\n" << text;
+  }
+}
+
+}  // namespace
+}  // namespace aggregate_power
