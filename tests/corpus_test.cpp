@@ -201,23 +201,23 @@ TEST(Corpus, IsReadWhereItHoldsAPowerSeries) {
     const ProgramRun run = inspect(c.file, {"--timezone", "UTC"});
     EXPECT_EQ(run.status, 0) << c.file;
     EXPECT_EQ(run.err, "") << c.file;
-    const Json told = Json::parse(run.out);
-    EXPECT_EQ(or_empty(told.at("schema")), c.schema) << c.file;
-    EXPECT_EQ(or_empty(told.at("timestamp_column")), c.timestamp) << c.file;
-    EXPECT_EQ(or_empty(told.at("power_column")), c.power) << c.file;
-    EXPECT_EQ(or_empty(told.at("device_column")), c.device) << c.file;
-    EXPECT_EQ(told.at("reasons"), Json::array()) << c.file;
-    EXPECT_EQ(static_cast<int>(told.at("devices").size()), c.devices) << c.file;
+    const Json reported = Json::parse(run.out);
+    EXPECT_EQ(or_empty(reported.at("schema")), c.schema) << c.file;
+    EXPECT_EQ(or_empty(reported.at("timestamp_column")), c.timestamp) << c.file;
+    EXPECT_EQ(or_empty(reported.at("power_column")), c.power) << c.file;
+    EXPECT_EQ(or_empty(reported.at("device_column")), c.device) << c.file;
+    EXPECT_EQ(reported.at("reasons"), Json::array()) << c.file;
+    EXPECT_EQ(static_cast<int>(reported.at("devices").size()), c.devices) << c.file;
     int samples = 0;
-    for (const Json& device : told.at("devices")) samples += device.at("samples").get<int>();
+    for (const Json& device : reported.at("devices")) samples += device.at("samples").get<int>();
     EXPECT_EQ(samples, c.samples) << c.file;
     Counts skipped;
-    for (const auto& [cause, count] : told.at("skipped").items()) {
+    for (const auto& [cause, count] : reported.at("skipped").items()) {
       if (count != 0) skipped[cause] = count;
     }
     EXPECT_EQ(skipped, c.skipped) << c.file;
     Codes warnings;
-    for (const Json& warning : told.at("warnings")) {
+    for (const Json& warning : reported.at("warnings")) {
       const std::string text = warning;
       warnings.insert(text.substr(0, text.find(':')));
     }
@@ -285,11 +285,11 @@ TEST(Corpus, IsRefusedWhereItHoldsNone) {
         "aggregate-power: " + test::testdata(std::string("telemetry/") + c.file) +
         ": no power series: ";
     EXPECT_TRUE(run.err.starts_with(start)) << run.err;
-    const Json told = Json::parse(run.out);
-    EXPECT_EQ(told.at("devices"), Json::array()) << c.file;
-    const auto reasons = told.at("reasons").get<std::vector<std::string>>();
+    const Json reported = Json::parse(run.out);
+    EXPECT_EQ(reported.at("devices"), Json::array()) << c.file;
+    const auto reasons = reported.at("reasons").get<std::vector<std::string>>();
     EXPECT_EQ(std::count(reasons.begin(), reasons.end(), c.reason), 1)
-        << c.file << ": " << told.at("reasons");
+        << c.file << ": " << reported.at("reasons");
     // Each reason with what to do.
     for (const std::string& reason : reasons) {
       EXPECT_NE(run.err.find("\naggregate-power:   " + reason + ": "), std::string::npos)
@@ -297,7 +297,7 @@ TEST(Corpus, IsRefusedWhereItHoldsNone) {
     }
     const auto check = [&](const char* key, const char* name) {
       if (name != kAnything) {
-        EXPECT_EQ(or_empty(told.at(key)), name) << c.file << " " << key;
+        EXPECT_EQ(or_empty(reported.at(key)), name) << c.file << " " << key;
       }
     };
     check("timestamp_column", c.timestamp);
@@ -333,9 +333,9 @@ TEST(Corpus, IsReadFromStandardInputToo) {
 
 // What `inspect` tells of a file's only device.
 Json only_device(const std::string& file) {
-  const Json told = Json::parse(inspect(file, {"--timezone", "UTC"}).out);
-  EXPECT_EQ(told.at("devices").size(), 1u) << file;
-  return told.at("devices")[0];
+  const Json reported = Json::parse(inspect(file, {"--timezone", "UTC"}).out);
+  EXPECT_EQ(reported.at("devices").size(), 1u) << file;
+  return reported.at("devices")[0];
 }
 
 TEST(Corpus, HasTheFiguresOfItsIndex) {

@@ -45,10 +45,10 @@ int run(const Texts& texts) {
   if (texts.run.agg_result == "-") throw Error("--agg-result: expected a file");
   if (!texts.power_dir.empty()) {
     const AgenticNodesRequest request = nodes_request_of(texts);
-    return tell(request.require_power, [&] { return aggregate_agentic_nodes(request); });
+    return print(request.require_power, [&] { return aggregate_agentic_nodes(request); });
   }
   const AgenticRequest request = request_of(texts);
-  return tell(request.require_power, [&] { return aggregate_agentic(request); });
+  return print(request.require_power, [&] { return aggregate_agentic(request); });
 }
 
 void add_power_dir(CLI::App& app, std::string& path) {
@@ -56,7 +56,7 @@ void add_power_dir(CLI::App& app, std::string& path) {
              "Folder of a dcgm-power package: the run is of several nodes, and the result folder "
              "that of one load, with its agentic_power_concurrency_N.json")
       ->type_name("FOLDER")
-      ->check(something());
+      ->check(not_empty());
 }
 
 // Each option that one of the two ways alone takes goes with it, and not with the other.
@@ -95,7 +95,7 @@ Command agentic_command() {
              "and power_validation.json are written there")
       ->type_name("FOLDER")
       ->required()
-      ->check(something());
+      ->check(not_empty());
   add_agg_result(app, texts->run);
   add_option(app, "--expected-num-gpus", texts->expected_num_gpus,
              "GPUs that the run used (default: their number is not checked)")

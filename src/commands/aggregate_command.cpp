@@ -47,7 +47,7 @@ AggregateRequest request_of(const Texts& texts) {
 
 int run(const Texts& texts) {
   const AggregateRequest request = request_of(texts);
-  return tell(request.require_power, [&] { return aggregate(request); });
+  return print(request.require_power, [&] { return aggregate(request); });
 }
 
 }  // namespace

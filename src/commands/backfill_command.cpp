@@ -113,23 +113,23 @@ BackfillRequest request_of(const Texts& texts) {
   request.jobs = texts.jobs > 0 ? texts.jobs : usable_processors();
   request.dry_run = texts.dry_run;
   if (!texts.list.empty()) request.list = parse_outcomes(texts.list).value();
-  RevisionOptions& revision = request.revision;
-  revision.schema_version = texts.schema_version;
+  RecomputeOptions& recomputed = request.recompute;
+  recomputed.schema_version = texts.schema_version;
   if (texts.expected_num_gpus != "auto") {
-    revision.expected_num_gpus = python_int(texts.expected_num_gpus);
+    recomputed.expected_num_gpus = python_int(texts.expected_num_gpus);
   }
-  revision.one_witness = texts.timezone == "evidence";
-  if (texts.timezone != "auto" && !revision.one_witness) {
-    revision.zone = Zone::parse(texts.timezone);
+  recomputed.one_witness = texts.timezone == "evidence";
+  if (texts.timezone != "auto" && !recomputed.one_witness) {
+    recomputed.zone = Zone::parse(texts.timezone);
   }
-  if (!texts.output.empty()) revision.output = normal_path(texts.output);
-  revision.stores = request.stores;
-  revision.max_sample_gap_s = texts.max_sample_gap;
-  revision.expected_producer_sha = texts.expected_producer_sha;
-  revision.salvage = texts.salvage;
-  revision.power_unit = power_unit(texts.power_unit);
-  revision.force = texts.force;
-  revision.verify = texts.verify;
+  if (!texts.output.empty()) recomputed.output = normal_path(texts.output);
+  recomputed.stores = request.stores;
+  recomputed.max_sample_gap_s = texts.max_sample_gap;
+  recomputed.expected_producer_sha = texts.expected_producer_sha;
+  recomputed.salvage = texts.salvage;
+  recomputed.power_unit = power_unit(texts.power_unit);
+  recomputed.force = texts.force;
+  recomputed.verify = texts.verify;
   return request;
 }
 
@@ -200,13 +200,13 @@ Command backfill_command() {
   app.add_option("STORE", texts->stores,
                  "Folder or archive (.zip, .tar, .tar.gz, .tar.zst) that holds runs, at any depth")
       ->required()
-      ->check(something());
+      ->check(not_empty());
   app.add_flag("--dry-run", texts->dry_run, "Print what would change; write nothing");
   add_option(app, "--output", texts->output,
              "Write all results there, in a mirror of the store, which is then only read; needed "
              "for aggregates in archives")
       ->type_name("FOLDER")
-      ->check(something());
+      ->check(not_empty());
   add_option(app, "--jobs", texts->jobs, "Runs at a time (default: one for each processor)")
       ->type_name("N")
       ->check(between(1U, 1024U));
@@ -219,7 +219,7 @@ Command backfill_command() {
   command.words["--shard"] = {"auto"};
   add_option(app, "--report", texts->report, "Append a line of JSON for each run")
       ->type_name("FILE.jsonl")
-      ->check(something());
+      ->check(not_empty());
   add_option(app, "--list", texts->list,
              "Print the runs that end so, sorted by path: the aggregate's path, a tab, the reason "
              "codes; the summary then goes to standard error")
@@ -245,12 +245,12 @@ Command backfill_command() {
   take_one_of(command, *schema_version, {"1", "2"});
   add_option(app, "--only", texts->only, "Only runs whose name fits, such as '*_b200_*'")
       ->type_name("GLOB")
-      ->check(something());
+      ->check(not_empty());
   add_option(app, "--runs", texts->runs,
              "Only the runs that this file, or standard input for -, lists: a path of an aggregate "
              "or a name of a run a line; with paths alone the store is not searched")
       ->type_name("FILE|-")
-      ->check(something());
+      ->check(not_empty());
   add_option(app, "--max-sample-gap", texts->max_sample_gap,
              "Longest silence between two samples of a GPU (default: 3)")
       ->type_name("SECONDS")

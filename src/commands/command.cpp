@@ -151,8 +151,8 @@ void say(std::FILE* stream, const std::string& text) {
   std::ignore = std::fwrite(text.data(), 1, text.size(), stream);
 }
 
-int tell(bool require_power, const std::function<Delivered()>& job) {
-  Delivered delivered;
+int print(bool require_power, const std::function<CommandOutput()>& job) {
+  CommandOutput delivered;
   try {
     delivered = job();
   } catch (const std::exception& error) {
@@ -203,7 +203,7 @@ CLI::Validator expecting(const std::string& what,
       "");
 }
 
-CLI::Validator something() {
+CLI::Validator not_empty() {
   return expecting("a name", [](const std::string& text) { return !text.empty(); });
 }
 

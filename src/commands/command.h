@@ -62,7 +62,7 @@ void say(std::FILE* stream, const std::string& text);
 
 // Does a job and says what it has to say; gives its exit status. No input may break a benchmark
 // script with another one: what a job throws counts as a run that is not valid.
-int tell(bool require_power, const std::function<Delivered()>& job);
+int print(bool require_power, const std::function<CommandOutput()>& job);
 
 // Whether $REQUIRE_POWER is 1, true or yes.
 bool required_by_environment();
@@ -112,7 +112,7 @@ CLI::Validator expecting(const std::string& what,
                          const std::function<bool(const std::string&)>& is_good);
 
 // Anything but nothing: an empty path, be it of a shell's unset variable, is no folder.
-CLI::Validator something();
+CLI::Validator not_empty();
 
 // A whole number, a number of seconds, as Python's int() and float() read them.
 CLI::Validator whole_number();

@@ -170,10 +170,10 @@ int run(const Texts& texts, const CLI::App& app) {
   }
   if (of_hosts) {
     const HostsRequest request = hosts_request_of(texts);
-    return tell(request.require_power, [&] { return aggregate_hosts(request); });
+    return print(request.require_power, [&] { return aggregate_hosts(request); });
   }
   const MultinodeRequest request = package_request_of(texts);
-  return tell(request.require_power, [&] { return multinode(request); });
+  return print(request.require_power, [&] { return multinode(request); });
 }
 
 void add_options_of_packages(CLI::App& app, Texts& texts) {
@@ -181,7 +181,7 @@ void add_options_of_packages(CLI::App& app, Texts& texts) {
              "Folder of a dcgm-power package: manifest.json, samples.csv, windows, perhaps cpu "
              "(default: $POWER_ARTIFACT_DIR, else LOGS/power)")
       ->type_name("FOLDER")
-      ->check(something());
+      ->check(not_empty());
   add_option(app, "--prefill-gpus", texts.prefill_gpus, "GPUs of prefill workers; 0: none")
       ->type_name("N")
       ->check(whole_number());
@@ -207,7 +207,7 @@ void add_host_options(Command& command, Texts& texts) {
   add_option(app, "--nodes", texts.nodes,
              "Folder with a folder for each host that holds gpu_metrics.csv, or just one CSV")
       ->type_name("FOLDER")
-      ->check(something())
+      ->check(not_empty())
       ->excludes(hosts);
   add_list_option(app, "--role", texts.roles,
                   "Which GPUs are prefill, decode or agg, as in prefill=hostA:0-3,6,hostB; "

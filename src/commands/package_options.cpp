@@ -11,7 +11,7 @@ void add_package_options(CLI::App& app, PackageOptionTexts& texts, const std::st
   add_option(app, "--logs-root", texts.logs_root,
              root + " (default: $POWER_RESULT_ROOT, else LOGS)")
       ->type_name("FOLDER")
-      ->check(something());
+      ->check(not_empty());
   add_option(app, "--expected-producer-sha", texts.expected_producer_sha,
              "Commit of the package's recorder that is trusted (default: $POWER_PRODUCER_SHA)")
       ->type_name("SHA");

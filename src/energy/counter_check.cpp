@@ -51,9 +51,9 @@ void StreamEnergy::finish() {
   }
 }
 
-AccumulatorCheck check_accumulator(const EnergySnapshot& start, const EnergySnapshot& end,
-                                   const StreamEnergy& stream, std::span<const std::string> names) {
-  AccumulatorCheck check;
+CounterCheck check_counters(const EnergySnapshot& start, const EnergySnapshot& end,
+                            const StreamEnergy& stream, std::span<const std::string> names) {
+  CounterCheck check;
   for (const auto& [id, joules] : start) {
     const auto later = end.find(id);
     if (later == end.end()) {

@@ -14,7 +14,7 @@
 
 namespace aggregate_power {
 
-struct AccumulatorCheck {
+struct CounterCheck {
   std::string unavailable;  // why nothing could be compared; the rest is empty then
   double accumulator_delta_j = 0;
   double integrated_stream_j = 0;
@@ -60,7 +60,7 @@ class StreamEnergy {
 using EnergySnapshot = std::map<std::string, double>;  // joules by GPU
 
 // `names` by Reading::device. `stream` is finished.
-AccumulatorCheck check_accumulator(const EnergySnapshot& start, const EnergySnapshot& end,
-                                   const StreamEnergy& stream, std::span<const std::string> names);
+CounterCheck check_counters(const EnergySnapshot& start, const EnergySnapshot& end,
+                            const StreamEnergy& stream, std::span<const std::string> names);
 
 }  // namespace aggregate_power

@@ -20,7 +20,7 @@ constexpr std::string_view kWitnesses[] = {"stamps", "zone_file", "option",
                                            "edges",  "consensus", "file_time"};
 constexpr std::string_view kLevels[] = {"stated", "two_witnesses", "one_witness"};
 
-std::size_t place_of(std::string_view name, std::span<const std::string_view> names) {
+std::size_t store_path_of(std::string_view name, std::span<const std::string_view> names) {
   const auto found = std::ranges::find(names, name);
   if (found == names.end()) throw Error(fmt::format("unknown word '{}'", name));
   return static_cast<std::size_t>(found - names.begin());
@@ -149,10 +149,10 @@ std::string_view name_of(ZoneWitness witness) {
 std::string_view name_of(ZoneLevel level) { return kLevels[static_cast<std::size_t>(level)]; }
 
 ZoneWitness witness_of(std::string_view name) {
-  return static_cast<ZoneWitness>(place_of(name, kWitnesses));
+  return static_cast<ZoneWitness>(store_path_of(name, kWitnesses));
 }
 ZoneLevel level_of(std::string_view name) {
-  return static_cast<ZoneLevel>(place_of(name, kLevels));
+  return static_cast<ZoneLevel>(store_path_of(name, kLevels));
 }
 
 ZoneDecision decide_zone(const ZoneFinding& finding, Window window, const OtherWitnesses& others,

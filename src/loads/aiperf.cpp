@@ -68,7 +68,7 @@ class Tally {
 
 // ---- Times
 
-std::optional<WrittenTime> written_time(const SpelledJson& value) {
+std::optional<WrittenTime> written_time(const JsonMemberText& value) {
   const JsonValue scalar = value.scalar();
   if (!scalar.is_string()) return std::nullopt;
   std::string iso;
@@ -76,12 +76,12 @@ std::optional<WrittenTime> written_time(const SpelledJson& value) {
   return read_iso(iso);
 }
 
-bool is_naive(const SpelledJson& value) {
+bool is_naive(const JsonMemberText& value) {
   const std::optional<WrittenTime> written = written_time(value);
   return written && !written->offset_us;
 }
 
-std::optional<double> unix_seconds(const SpelledJson& value, const std::optional<Zone>& zone) {
+std::optional<double> unix_seconds(const JsonMemberText& value, const std::optional<Zone>& zone) {
   if (const JsonValue scalar = value.scalar(); scalar.is_number()) {
     if (!scalar.is_finite_number()) return std::nullopt;
     return epoch_seconds(scalar.as_double());
@@ -97,7 +97,7 @@ std::optional<double> unix_seconds(const SpelledJson& value, const std::optional
   return seconds_of(*unix_s * kMicros + written->micros);
 }
 
-std::string described(std::string_view key, const SpelledJson& value) {
+std::string described(std::string_view key, const JsonMemberText& value) {
   return fmt::format("'{}' is {}", key, printable(value.spelling));
 }
 
@@ -126,8 +126,8 @@ ProfileReading read_profile(const NamedSource& summary, const NamedSource& recor
     return result;
   };
   const std::string text = read_all(summary.source);
-  SpelledJson start;
-  SpelledJson end;
+  JsonMemberText start;
+  JsonMemberText end;
   Tally tally;
   try {
     if (!find_members(text, {{"start_time", start}, {"end_time", end}})) {
@@ -175,19 +175,19 @@ ProfileReading read_profile(const NamedSource& summary, const NamedSource& recor
   if (const std::string missing = tally.fault(); !missing.empty()) {
     return fault(Reason::incomplete_token_accounting, missing);
   }
-  result.benchmark = {window, window.duration_s(), tally.completed(), tally.input_tokens(),
-                      tally.output_tokens()};
+  result.load = {window, window.duration_s(), tally.completed(), tally.input_tokens(),
+                 tally.output_tokens()};
   return result;
 }
 
-std::string benchmark_text(const Benchmark& benchmark) {
+std::string benchmark_text(const Load& load) {
   return fmt::format(
       "{{\n  \"benchmark_start_time_unix\": {},\n  \"benchmark_end_time_unix\": {},\n"
       "  \"duration\": {},\n  \"completed\": {},\n  \"total_input_tokens\": {},\n"
       "  \"total_output_tokens\": {}\n}}",
-      json_number(benchmark.window.start_unix_s), json_number(benchmark.window.end_unix_s),
-      json_number(benchmark.reported_duration_s), benchmark.completed, benchmark.total_input_tokens,
-      benchmark.total_output_tokens);
+      json_number(load.window.start_unix_s), json_number(load.window.end_unix_s),
+      json_number(load.reported_duration_s), load.completed, load.total_input_tokens,
+      load.total_output_tokens);
 }
 
 }  // namespace aggregate_power

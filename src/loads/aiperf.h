@@ -27,9 +27,9 @@ inline constexpr std::size_t kMostZoneBytes = 4096;
 std::optional<Zone> captured_zone(std::string_view text);
 
 struct ProfileReading {
-  std::optional<Benchmark> benchmark;  // nothing: there is a reason
-  Reasons reasons;                     // the first fault alone
-  std::uint64_t failed_requests = 0;   // not of the warm-up
+  std::optional<Load> load;           // nothing: there is a reason
+  Reasons reasons;                    // the first fault alone
+  std::uint64_t failed_requests = 0;  // not of the warm-up
   // Why the window can hardly be that of the requests, for people; empty: it can.
   std::string doubt = {};
 };
@@ -40,6 +40,6 @@ ProfileReading read_profile(const NamedSource& summary, const NamedSource& recor
                             const ProfileZone& zone);
 
 // The raw benchmark result that such a window makes: contract.md B.2's six fields.
-std::string benchmark_text(const Benchmark& benchmark);
+std::string benchmark_text(const Load& load);
 
 }  // namespace aggregate_power

@@ -63,14 +63,14 @@ class Lines {
 };
 
 // A metric is a bare value, or an object that has one.
-std::optional<std::int64_t> tokens(const SpelledJson& metric) {
+std::optional<std::int64_t> tokens(const JsonMemberText& metric) {
   if (metric.kind != JsonKind::object) return metric.scalar().to_int();
-  SpelledJson value;
+  JsonMemberText value;
   find_members(metric.spelling, {{"value", value}});
   return value.scalar().to_int();
 }
 
-std::optional<Window> in_flight(const SpelledJson& start, const SpelledJson& end) {
+std::optional<Window> in_flight(const JsonMemberText& start, const JsonMemberText& end) {
   constexpr double kNanos = 1e9;
   const auto start_ns = start.scalar().as_integer();
   const auto end_ns = end.scalar().as_integer();
@@ -79,17 +79,17 @@ std::optional<Window> in_flight(const SpelledJson& start, const SpelledJson& end
 }
 
 ProfileRecord record_of(std::string_view line) {
-  SpelledJson metadata;
-  SpelledJson metrics;
-  SpelledJson error;
+  JsonMemberText metadata;
+  JsonMemberText metrics;
+  JsonMemberText error;
   if (!find_members(line, {{"metadata", metadata}, {"metrics", metrics}, {"error", error}})) {
     throw Error("expected a JSON object");
   }
   ProfileRecord record;
   if (!metadata.spelling.empty()) {
-    SpelledJson phase;
-    SpelledJson start;
-    SpelledJson end;
+    JsonMemberText phase;
+    JsonMemberText start;
+    JsonMemberText end;
     const bool is_object = find_members(
         metadata.spelling,
         {{"benchmark_phase", phase}, {"request_start_ns", start}, {"request_end_ns", end}});
@@ -100,8 +100,8 @@ ProfileRecord record_of(std::string_view line) {
   }
   record.failed = error.is_truthy();
   if (record.is_profiling && !record.failed && metrics.kind == JsonKind::object) {
-    SpelledJson input;
-    SpelledJson output;
+    JsonMemberText input;
+    JsonMemberText output;
     find_members(metrics.spelling,
                  {{"input_sequence_length", input}, {"output_sequence_length", output}});
     record.input_tokens = tokens(input);

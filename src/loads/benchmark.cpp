@@ -46,9 +46,9 @@ Fields read_fields(ByteSource& source, JsonKind& document_kind) {
   return fields;
 }
 
-bool is_number(const Field& field, BenchmarkRules rules) {
+bool is_number(const Field& field, LoadRules rules) {
   return field.kind == JsonKind::integer || field.kind == JsonKind::real ||
-         (field.kind == JsonKind::boolean && rules == BenchmarkRules::schema_1);
+         (field.kind == JsonKind::boolean && rules == LoadRules::schema_1);
 }
 
 // A number of any spelling; one too large for a double is infinite.
@@ -63,8 +63,8 @@ double as_double(const Field& field) {
 }
 
 // A whole number above 0; nothing for anything else, numbers beyond 64 bits included.
-std::optional<std::int64_t> as_count(const Field& field, BenchmarkRules rules) {
-  if (field.kind == JsonKind::boolean && rules == BenchmarkRules::schema_1) {
+std::optional<std::int64_t> as_count(const Field& field, LoadRules rules) {
+  if (field.kind == JsonKind::boolean && rules == LoadRules::schema_1) {
     return field.spelling == "true" ? std::optional<std::int64_t>(1) : std::nullopt;
   }
   if (field.kind != JsonKind::integer) return std::nullopt;
@@ -92,8 +92,8 @@ std::string describe(const Field& field) {
 
 }  // namespace
 
-BenchmarkReading read_benchmark(ByteSource& source, const std::string& name, BenchmarkRules rules) {
-  BenchmarkReading result;
+LoadReading read_benchmark(ByteSource& source, const std::string& name, LoadRules rules) {
+  LoadReading result;
   Fields fields;
   try {
     JsonKind kind{};
@@ -118,46 +118,46 @@ BenchmarkReading read_benchmark(ByteSource& source, const std::string& name, Ben
       return no_window(describe(fields[i]));
     }
   }
-  Benchmark benchmark;
-  benchmark.window = {as_double(fields[kStart]), as_double(fields[kEnd])};
-  benchmark.reported_duration_s = as_double(fields[kDuration]);
-  if (benchmark.window.end_unix_s <= benchmark.window.start_unix_s) {
+  Load load;
+  load.window = {as_double(fields[kStart]), as_double(fields[kEnd])};
+  load.reported_duration_s = as_double(fields[kDuration]);
+  if (load.window.end_unix_s <= load.window.start_unix_s) {
     return no_window("the end is not after the start");
   }
-  if (benchmark.reported_duration_s <= 0) return no_window(describe(fields[kDuration]));
+  if (load.reported_duration_s <= 0) return no_window(describe(fields[kDuration]));
 
   const auto count = [&](FieldIndex field, Reason reason) {
     const auto value = as_count(fields[field], rules);
-    const bool optional = rules == BenchmarkRules::schema_1 && field != kOutput;
+    const bool optional = rules == LoadRules::schema_1 && field != kOutput;
     if (!value && !optional) result.reasons.add(reason, describe(fields[field]));
     return value.value_or(0);
   };
-  if (rules == BenchmarkRules::schema_2) {
-    const double window_s = benchmark.window.duration_s();
-    const double difference_s = std::abs(benchmark.reported_duration_s - window_s);
+  if (rules == LoadRules::schema_2) {
+    const double window_s = load.window.duration_s();
+    const double difference_s = std::abs(load.reported_duration_s - window_s);
     if (difference_s > std::max(0.5, window_s * 0.01)) {
       result.reasons.add(Reason::benchmark_duration_mismatch,
                          fmt::format("{:.3f} s reported, {:.3f} s between start and end",
-                                     benchmark.reported_duration_s, window_s));
+                                     load.reported_duration_s, window_s));
     }
-    benchmark.completed = count(kCompleted, Reason::invalid_successful_query_count);
+    load.completed = count(kCompleted, Reason::invalid_successful_query_count);
   } else {
-    benchmark.completed = as_count(fields[kCompleted], rules).value_or(0);
+    load.completed = as_count(fields[kCompleted], rules).value_or(0);
   }
-  benchmark.total_input_tokens = count(kInput, Reason::invalid_input_token_count);
-  benchmark.total_output_tokens = count(kOutput, Reason::invalid_output_token_count);
-  if (rules == BenchmarkRules::schema_2 || benchmark.total_output_tokens > 0) {
-    result.benchmark = benchmark;
+  load.total_input_tokens = count(kInput, Reason::invalid_input_token_count);
+  load.total_output_tokens = count(kOutput, Reason::invalid_output_token_count);
+  if (rules == LoadRules::schema_2 || load.total_output_tokens > 0) {
+    result.load = load;
   }
   return result;
 }
 
-BenchmarkReading read_benchmark_file(const std::string& path, BenchmarkRules rules) {
+LoadReading read_benchmark_file(const std::string& path, LoadRules rules) {
   try {
     const auto source = decompressed(open_source(path), path);
     return read_benchmark(*source, path, rules);
   } catch (const FileError& error) {
-    BenchmarkReading reading;
+    LoadReading reading;
     reading.reasons.add(Reason::invalid_benchmark_result, error.what());
     return reading;
   }

@@ -12,7 +12,7 @@
 
 namespace aggregate_power {
 
-struct Benchmark {
+struct Load {
   Window window;
   double reported_duration_s = 0;
   // 0 where the file has no usable number.
@@ -21,21 +21,21 @@ struct Benchmark {
   std::int64_t total_output_tokens = 0;
 };
 
-struct BenchmarkReading {
-  std::optional<Benchmark> benchmark;  // nothing: no window at all
+struct LoadReading {
+  std::optional<Load> load;  // nothing: no window at all
   Reasons reasons;
   JsonValue max_concurrency = {};  // a number, true or false; of anything else only the kind
 };
 
 // Which checks apply. Schema 1 (contract.md A.3): true and false count as 1 and 0, the output
 // tokens must be there, the input tokens and `completed` need not. Schema 2: B.2.
-enum class BenchmarkRules { schema_1, schema_2 };
+enum class LoadRules { schema_1, schema_2 };
 
 // Reads a result of any size in one pass. `name` is for messages. What is wrong is a reason, never
 // an exception, but for what `source` throws.
-BenchmarkReading read_benchmark(ByteSource& source, const std::string& name, BenchmarkRules rules);
+LoadReading read_benchmark(ByteSource& source, const std::string& name, LoadRules rules);
 
 // The same of a file, which may be compressed. What the system says against it is a reason too.
-BenchmarkReading read_benchmark_file(const std::string& path, BenchmarkRules rules);
+LoadReading read_benchmark_file(const std::string& path, LoadRules rules);
 
 }  // namespace aggregate_power

@@ -19,7 +19,7 @@ class Gates {
  public:
   explicit Gates(const AgenticLoad& load) : load_(load) {}
 
-  AgenticGates attempt() {
+  AgenticChecks pairing() {
     read_aggregate();
     count_gpus();
     find_formal_result();
@@ -111,8 +111,8 @@ class Gates {
   std::optional<JsonValue> max_concurrency() const {
     try {
       const auto source = load_.tree->open(gates_.formal_result).source();
-      const BenchmarkReading reading =
-          read_benchmark(*source, gates_.formal_result, BenchmarkRules::schema_2);
+      const LoadReading reading =
+          read_benchmark(*source, gates_.formal_result, LoadRules::schema_2);
       if (reading.reasons.contains(Reason::invalid_benchmark_result)) return std::nullopt;
       return reading.max_concurrency;
     } catch (const FileError&) {
@@ -137,22 +137,22 @@ class Gates {
         fmt::format("expected {} digits and letters a to f, got '{}'", kDigits, printable(sha)));
   }
 
-  static std::string shown(const SpelledJson& member) {
+  static std::string shown(const JsonMemberText& member) {
     return member.spelling.empty() ? "missing" : member.scalar().shown();
   }
 
   const AgenticLoad& load_;
   bool is_read_ = false;  // the aggregate
-  SpelledJson disagg_;
-  SpelledJson prefill_;
-  SpelledJson decode_;
-  SpelledJson conc_;
+  JsonMemberText disagg_;
+  JsonMemberText prefill_;
+  JsonMemberText decode_;
+  JsonMemberText conc_;
   JsonValue concurrency_;  // the load's
-  AgenticGates gates_;
+  AgenticChecks gates_;
 };
 
 }  // namespace
 
-AgenticGates try_gates(const AgenticLoad& load) { return Gates(load).attempt(); }
+AgenticChecks check_agentic_load(const AgenticLoad& load) { return Gates(load).pairing(); }
 
 }  // namespace aggregate_power

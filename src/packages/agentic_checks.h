@@ -23,7 +23,7 @@ struct AgenticLoad {
   std::string aggregate_name = {};  // for messages; may be empty
 };
 
-struct AgenticGates {
+struct AgenticChecks {
   Reasons reasons;  // empty: all of them hold
   RoleCounts gpus;
   std::string formal_result;  // in the tree; empty: there is not just one
@@ -31,6 +31,6 @@ struct AgenticGates {
 };
 
 // All are tried. Never throws for what is wrong with the files.
-AgenticGates try_gates(const AgenticLoad& load);
+AgenticChecks check_agentic_load(const AgenticLoad& load);
 
 }  // namespace aggregate_power

@@ -128,8 +128,8 @@ class Judging {
       : question_(question), power_(question.extended || question.with_power, question.extended) {}
 
   PackageVerdict judge() {
-    const BenchmarkReading reading = read_result();
-    verdict_.benchmark = reading.benchmark;
+    const LoadReading reading = read_result();
+    verdict_.load = reading.load;
     verdict_.extended = question_.extended;
     verdict_.asked_gpus = gpus_asked_for(question_.gpus);
     if (!question_.refusal.empty()) {
@@ -156,8 +156,8 @@ class Judging {
     for (const Reasons::Entry& entry : others.entries()) add(entry.reason, entry.detail);
   }
 
-  BenchmarkReading read_result() const {
-    BenchmarkReading reading;
+  LoadReading read_result() const {
+    LoadReading reading;
     const auto unreadable = [&](const std::string& what) {
       reading.reasons.add(Reason::invalid_benchmark_result, what);
     };
@@ -167,14 +167,14 @@ class Judging {
     }
     try {
       const auto source = decompressed(question_.result->source(), question_.result_name);
-      return read_benchmark(*source, question_.result_name, BenchmarkRules::schema_2);
+      return read_benchmark(*source, question_.result_name, LoadRules::schema_2);
     } catch (const FileError& error) {
       unreadable(error.what());
     }
     return reading;
   }
 
-  void judge_package(const BenchmarkReading& reading) {
+  void judge_package(const LoadReading& reading) {
     if (!read_manifest()) return;
     check_producer();
     try {
@@ -191,7 +191,7 @@ class Judging {
     label_gpus();
     select_window(reading);
     const bool is_whole = verdict_.reasons.empty() && reading.reasons.empty();
-    if (is_whole && verdict_.window && reading.benchmark) integrate(*reading.benchmark);
+    if (is_whole && verdict_.window && reading.load) integrate(*reading.load);
     measure_fleet();
   }
 
@@ -219,7 +219,7 @@ class Judging {
     if (!question_.extended) return;
     verdict_.fleet = std::move(measured);
     if (verdict_.metrics.empty()) return;
-    const Metrics extended = extended_metrics(*verdict_.fleet, verdict_.gpus.size());
+    const Metrics extended = dashboard_metrics(*verdict_.fleet, verdict_.gpus.size());
     verdict_.metrics.insert(verdict_.metrics.end(), extended.begin(), extended.end());
   }
 
@@ -360,7 +360,7 @@ class Judging {
   }
 
   // The processed result was renamed on its way: what binds it to a window is its content.
-  void select_window(const BenchmarkReading& reading) {
+  void select_window(const LoadReading& reading) {
     if (!question_.result || reading.reasons.contains(Reason::invalid_benchmark_result)) {
       const auto& entries = reading.reasons.entries();
       return add(Reason::invalid_benchmark_result, entries.front().detail);
@@ -389,9 +389,9 @@ class Judging {
       return add(Reason::measurement_window_result_missing,
                  fmt::format("{}:{}", original, error.what()));
     }
-    const bool has_other_window = reading.benchmark && reading.reasons.empty() &&
-                                  (reading.benchmark->window.start_unix_s != window.start_unix_s ||
-                                   reading.benchmark->window.end_unix_s != *window.end_unix_s);
+    const bool has_other_window = reading.load && reading.reasons.empty() &&
+                                  (reading.load->window.start_unix_s != window.start_unix_s ||
+                                   reading.load->window.end_unix_s != *window.end_unix_s);
     if (has_other_window) {
       return add(
           Reason::measurement_window_result_mismatch,
@@ -415,7 +415,7 @@ class Judging {
     return same_json(text, sound_json(*question_.result));
   }
 
-  void integrate(const Benchmark& benchmark) {
+  void integrate(const Load& load) {
     std::map<DeviceKey, std::uint32_t> numbers;
     for (std::uint32_t i = 0; i < package_.samples.devices.size(); ++i) {
       numbers[package_.samples.devices[i].key] = i;
@@ -446,23 +446,23 @@ class Judging {
       }
       verdict_.gpus.push_back(std::move(gpu));
     }
-    const double window_s = benchmark.window.duration_s();
+    const double window_s = load.window.duration_s();
     const double total_w = total_j / window_s;
     if (are_shared) workers.clear();
     for (auto& [key, worker] : workers) {
       worker.avg_power_w /= window_s * static_cast<double>(worker.num_gpus);
       verdict_.workers.push_back(std::move(worker));
     }
-    Metrics metrics = schema_2_metrics(
-        {total_w / static_cast<double>(content_.devices.size()), total_w, total_j,
-         benchmark.completed, benchmark.total_input_tokens, benchmark.total_output_tokens});
+    Metrics metrics =
+        schema_2_metrics({total_w / static_cast<double>(content_.devices.size()), total_w, total_j,
+                          load.completed, load.total_input_tokens, load.total_output_tokens});
     const auto role = [&](const char* name, std::int64_t count) {
       return RoleEnergy{static_cast<std::size_t>(std::max<std::int64_t>(count, 0)),
                         roles[name].energy_j};
     };
     const Metrics of_roles =
         role_metrics(role("prefill", gpus_.prefill), role("decode", gpus_.decode), window_s,
-                     benchmark.total_input_tokens, benchmark.total_output_tokens);
+                     load.total_input_tokens, load.total_output_tokens);
     metrics.insert(metrics.end(), of_roles.begin(), of_roles.end());
     std::vector<std::string_view> infinite;
     for (const Metric& metric : metrics) {
@@ -505,11 +505,11 @@ std::vector<JsonEdit> package_edits(const PackageVerdict& verdict, const std::st
     edits.insert(edits.end(), of_cpu.begin(), of_cpu.end());
   }
   if (!verdict.extended) return edits;
-  ExtendedContent content;
+  DashboardContent content;
   content.reasons = verdict.reasons;
   content.workers = verdict.workers;
   PowerAudit& audit = content.audit;
-  if (verdict.benchmark) audit.window = verdict.benchmark->window;
+  if (verdict.load) audit.window = verdict.load->window;
   // Where the manifest could not be read, what was asked for is all that is known.
   const std::size_t expected =
       verdict.expected_gpus > 0 ? verdict.expected_gpus : verdict.asked_gpus;
@@ -526,7 +526,7 @@ std::vector<JsonEdit> package_edits(const PackageVerdict& verdict, const std::st
   audit.producer_sha = verdict.producer_git_commit;
   audit.exporter_image_sha256 = verdict.exporter_image_sha256;
   if (verdict.cpu) audit.cpu = cpu_audit(*verdict.cpu);
-  add_extended(edits, content);
+  add_dashboard_keys(edits, content);
   return edits;
 }
 

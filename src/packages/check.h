@@ -53,7 +53,7 @@ struct PackageGpu {
 };
 
 struct PackageVerdict {
-  std::optional<Benchmark> benchmark;
+  std::optional<Load> load;
   bool is_refused = false;            // without a look at the package
   bool extended = false;              // all that --extended asks for is wanted
   Reasons reasons;                    // empty: valid

@@ -29,7 +29,7 @@ std::optional<std::string> result_path_in(const Tree& tree, const std::string& w
     const OpenedFile file = tree.open(window);
     if (file.size() > kMostWindowBytes) return std::nullopt;
     const std::string text = read_all(*file.source());
-    SpelledJson path;
+    JsonMemberText path;
     find_members(text, {{"result_path", path}});
     if (path.kind == JsonKind::string) return path.scalar().text;
   } catch (const FileError&) {

@@ -140,7 +140,7 @@ Metrics percentile_metrics(const FleetPower& power, std::size_t gpus) {
           {"p90_total_gpu_power_w", kDecimals, p90_w}};
 }
 
-Metrics extended_metrics(const FleetMeasurement& fleet, std::size_t gpus) {
+Metrics dashboard_metrics(const FleetMeasurement& fleet, std::size_t gpus) {
   Metrics metrics;
   if (fleet.power) metrics = percentile_metrics(*fleet.power, gpus);
   const auto state = [&](GpuQuantity quantity) {
@@ -164,7 +164,7 @@ Metrics extended_metrics(const FleetMeasurement& fleet, std::size_t gpus) {
   return metrics;
 }
 
-std::vector<JsonEdit> extended_edits(const ExtendedContent& content) {
+std::vector<JsonEdit> dashboard_edits(const DashboardContent& content) {
   std::vector<JsonEdit> edits;
   std::vector<std::string> codes = content.reasons.codes();
   if (!codes.empty()) {
@@ -180,23 +180,23 @@ std::vector<JsonEdit> extended_edits(const ExtendedContent& content) {
   return edits;
 }
 
-void add_extended(std::vector<JsonEdit>& edits, const ExtendedContent& content) {
-  for (JsonEdit& edit : extended_edits(content)) {
+void add_dashboard_keys(std::vector<JsonEdit>& edits, const DashboardContent& content) {
+  for (JsonEdit& edit : dashboard_edits(content)) {
     std::erase_if(edits, [&](const JsonEdit& other) { return other.key == edit.key; });
     edits.push_back(std::move(edit));
   }
 }
 
-std::span<const char* const> extended_keys() { return kKeys; }
+std::span<const char* const> dashboard_keys() { return kKeys; }
 
 std::span<const char* const> cpu_metric_keys() { return std::span(kKeys).last(kCpuMetrics); }
 
-Publication::Leftovers extended_leftovers() {
+WritePlan::Leftovers dashboard_leftovers() {
   return {"power_audit", {std::begin(kKeys), std::end(kKeys)}};
 }
 
-Publication::Leftovers cpu_leftovers() {
-  Publication::Leftovers leftovers{"cpu_power_valid", {"cpu_power_valid"}};
+WritePlan::Leftovers cpu_leftovers() {
+  WritePlan::Leftovers leftovers{"cpu_power_valid", {"cpu_power_valid"}};
   for (const char* const key : cpu_metric_keys()) leftovers.keys.emplace_back(key);
   return leftovers;
 }

@@ -27,7 +27,7 @@ inline constexpr const char* kPercentileMethod =
 Metrics percentile_metrics(const FleetPower& power, std::size_t gpus);
 // Those, and the means of the GPUs' states where all of them have any. For a valid run, behind its
 // other metrics: in the aggregate with their decimals, in the audit record as all metrics.
-Metrics extended_metrics(const FleetMeasurement& fleet, std::size_t gpus);
+Metrics dashboard_metrics(const FleetMeasurement& fleet, std::size_t gpus);
 
 // What it says of CPU power, which has a verdict of its own.
 struct CpuAudit {
@@ -65,7 +65,7 @@ struct Worker {
   std::optional<double> avg_mem_used_mb = {};
 };
 
-struct ExtendedContent {
+struct DashboardContent {
   Reasons reasons;  // empty: valid
   PowerAudit audit;
   std::vector<Worker> workers;  // empty: not known; written of a valid run only
@@ -73,23 +73,23 @@ struct ExtendedContent {
 
 // `power_invalid_reasons` of a run that is not valid, `power_audit`, and `workers` where they are
 // known, each within the consumer's limits: what exceeds one is left out.
-std::vector<JsonEdit> extended_edits(const ExtendedContent& content);
+std::vector<JsonEdit> dashboard_edits(const DashboardContent& content);
 
 // Makes the extended edits part of `edits`: each key once.
-void add_extended(std::vector<JsonEdit>& edits, const ExtendedContent& content);
+void add_dashboard_keys(std::vector<JsonEdit>& edits, const DashboardContent& content);
 
 // All keys that a run with --extended may leave, but for `power_invalid_reasons`, which every run
 // owns.
-std::span<const char* const> extended_keys();
+std::span<const char* const> dashboard_keys();
 
 // Those of them that are metrics of CPUs.
 std::span<const char* const> cpu_metric_keys();
 
 // Such keys are others' too, so that a run removes them only where `power_audit` shows that an
 // earlier run of this program with --extended set them.
-Publication::Leftovers extended_leftovers();
+WritePlan::Leftovers dashboard_leftovers();
 
 // Of an earlier run of several nodes with CPU power, which `cpu_power_valid` shows.
-Publication::Leftovers cpu_leftovers();
+WritePlan::Leftovers cpu_leftovers();
 
 }  // namespace aggregate_power

@@ -11,14 +11,14 @@ class Delivery {
   Delivery(const FinishedRun& run, const DeliveryOptions& options)
       : run_(run), options_(options), reasons_(run.reasons) {}
 
-  Delivered deliver() {
+  CommandOutput deliver() {
     delivered_.err = run_.warnings;
     if (options_.dry_run) {
       show_changes();
     } else {
       write();
     }
-    tell();
+    print();
     if (options_.dry_run) delivered_.out.push_back("dry run: nothing was written");
     delivered_.exit_status = reasons_.empty() || !options_.require_power ? 0 : 1;
     return std::move(delivered_);
@@ -26,33 +26,33 @@ class Delivery {
 
  private:
   void write() {
-    const Published published = publish(run_.publication);
-    reasons_.add(published.reasons);
-    for (const std::string& warning : published.warnings) delivered_.err.push_back(warning);
-    note_sidecar(published.sidecar_fault, published.sidecar_obstacle);
+    const WriteOutcome outcome_so_far = carry_out(run_.plan);
+    reasons_.add(outcome_so_far.reasons);
+    for (const std::string& warning : outcome_so_far.warnings) delivered_.err.push_back(warning);
+    note_record(outcome_so_far.record_fault, outcome_so_far.record_obstacle);
   }
 
   void show_changes() {
-    const Preview changes = preview(run_.publication);
+    const Preview changes = preview(run_.plan);
     reasons_.add(changes.reasons);
-    note_sidecar(changes.sidecar_fault, changes.sidecar_obstacle);
+    note_record(changes.record_fault, changes.record_obstacle);
     delivered_.out = changes.lines;
   }
 
-  void note_sidecar(const std::string& fault, Obstacle obstacle) {
+  void note_record(const std::string& fault, Obstacle obstacle) {
     if (!fault.empty()) reasons_.add(Reason::validation_result_unwritable, fault, obstacle);
   }
 
-  void tell() {
+  void print() {
     if (reasons_.empty()) {
       delivered_.out.push_back(run_.success_line);
       return;
     }
     std::string line = fmt::format("power not valid: {}", reasons_.text());
-    const std::string& sidecar_path = run_.publication.sidecar_path;
-    const bool has_sidecar = !sidecar_path.empty() && !options_.dry_run &&
-                             !reasons_.contains(Reason::validation_result_unwritable);
-    if (has_sidecar) line += "; see " + sidecar_path;
+    const std::string& record_path = run_.plan.record_path;
+    const bool has_record = !record_path.empty() && !options_.dry_run &&
+                            !reasons_.contains(Reason::validation_result_unwritable);
+    if (has_record) line += "; see " + record_path;
     delivered_.err.push_back(line);
     tell_remedies(reasons_);
     tell_remedies(run_.causes);
@@ -69,12 +69,12 @@ class Delivery {
   const FinishedRun& run_;
   const DeliveryOptions& options_;
   Reasons reasons_;
-  Delivered delivered_;
+  CommandOutput delivered_;
 };
 
 }  // namespace
 
-Delivered deliver(const FinishedRun& run, const DeliveryOptions& options) {
+CommandOutput deliver(const FinishedRun& run, const DeliveryOptions& options) {
   return Delivery(run, options).deliver();
 }
 

@@ -10,7 +10,7 @@
 namespace aggregate_power {
 
 // What to tell the caller: lines for people without the program's name, and the exit status.
-struct Delivered {
+struct CommandOutput {
   int exit_status = 0;
   std::vector<std::string> out;
   std::vector<std::string> err;
@@ -18,7 +18,7 @@ struct Delivered {
 
 struct FinishedRun {
   Reasons reasons;                 // empty: valid
-  Publication publication;         // its `sidecar` says what `reasons` says
+  WritePlan plan;                  // its `sidecar` says what `reasons` says
   std::string success_line;        // what is said of a valid run
   Reasons causes;                  // what is behind the reasons: only their remedies are said
   std::vector<std::string> hints;  // said last of a run that is not valid
@@ -30,6 +30,6 @@ struct DeliveryOptions {
   bool dry_run = false;        // says what would change, and writes nothing
 };
 
-Delivered deliver(const FinishedRun& run, const DeliveryOptions& options);
+CommandOutput deliver(const FinishedRun& run, const DeliveryOptions& options);
 
 }  // namespace aggregate_power

@@ -130,7 +130,7 @@ std::string hosts_record_text(const HostsContent& content, std::span<const HostF
   record["failures"] = failures_of(content.reasons, hosts);
   record["telemetry_source"] = printable_path(content.telemetry_source);
   record["benchmark_result"] = printable_path(content.benchmark_result);
-  record["benchmark_window"] = window_json(content.benchmark);
+  record["benchmark_window"] = window_json(content.load);
   record["integration_method"] = kTrapezoidMethod;
   add_gpus(record, content, hosts);
   record["hosts"] = by_host(hosts, found_of);

@@ -40,7 +40,7 @@ struct HostsContent {
   Reasons reasons;
   std::string telemetry_source;
   std::string benchmark_result;
-  std::optional<Benchmark> benchmark;
+  std::optional<Load> load;
   std::optional<std::int64_t> expected_num_gpus;
   std::vector<Role> roles;  // of all GPUs, host by host; empty: not known
   Metrics metrics;          // written only when there is no reason against them

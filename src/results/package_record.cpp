@@ -65,7 +65,7 @@ std::string package_record_text(const PackageVerdict& verdict, const PackageReco
   json["failures"] = failures;
   json["telemetry_source"] = printable_path(record.telemetry_source);
   json["benchmark_result"] = printable_path(record.benchmark_result);
-  json["benchmark_window"] = window_json(verdict.benchmark);
+  json["benchmark_window"] = window_json(verdict.load);
   json["selected_window"] = selected_window(verdict.window);
   json["integration_method"] = kTrapezoidMethod;
   json["producer"] = {

@@ -50,7 +50,7 @@ void add_gpus(Json& record, const Integration& integration) {
   record["boundary_degenerate_rows"] = std::move(boundary_rows);
 }
 
-Json accumulator_json(const std::optional<AccumulatorCheck>& check) {
+Json accumulator_json(const std::optional<CounterCheck>& check) {
   if (!check) return nullptr;
   if (!check->unavailable.empty()) return {{"available", false}, {"reason", check->unavailable}};
   Json::object_t deltas;
@@ -112,7 +112,7 @@ std::optional<ZoneEvidenceRecord> zone_evidence_in(const Json& record_window, co
   return evidence;
 }
 
-Json computed_from(const SidecarContent& content) {
+Json computed_from(const RecordContent& content) {
   Json origin = {{"tool_version", AGGREGATE_POWER_VERSION}};
   add_telemetry_facts(origin, content.telemetry);
   if (!content.window_source.empty()) origin["window_source"] = content.window_source;
@@ -123,11 +123,11 @@ Json computed_from(const SidecarContent& content) {
 
 }  // namespace
 
-std::string sidecar_beside(const std::string& bench_result) {
+std::string record_beside(const std::string& bench_result) {
   return beside(bench_result, fmt::format("power_validation_{}.json", plain_stem(bench_result)));
 }
 
-std::string sidecar_text(const SidecarContent& content) {
+std::string one_node_record_text(const RecordContent& content) {
   const bool valid = content.reasons.empty();
   Json record;
   record["schema_version"] = 1;
@@ -135,26 +135,26 @@ std::string sidecar_text(const SidecarContent& content) {
   record["reasons"] = content.reasons.codes();
   record["telemetry_source"] = printable_path(content.telemetry_source);
   record["benchmark_result"] = printable_path(content.benchmark_result);
-  record["benchmark_window"] = window_json(content.benchmark);
+  record["benchmark_window"] = window_json(content.load);
   record["integration_method"] = content.integration_method;
   if (!content.power_percentile_method.empty()) {
     record["power_percentile_method"] = content.power_percentile_method;
   }
   add_gpus(record, content.integration);
-  record["accumulator_check"] = accumulator_json(content.accumulator_check);
+  record["accumulator_check"] = accumulator_json(content.counter_check);
   record["metrics"] = metrics_json(valid ? content.metrics : Metrics());
   if (content.failed_requests) {
     record["failed_requests"] = failed_requests_json(*content.failed_requests, valid);
   }
   // The original says it of a run without a window only (contract.md D).
-  if (!content.window_source.empty() && !content.benchmark) {
+  if (!content.window_source.empty() && !content.load) {
     record["window_source"] = content.window_source;
   }
   record["computed_from"] = computed_from(content);
   return record_text(record);
 }
 
-std::optional<SidecarVerdict> read_sidecar(std::string_view text) {
+std::optional<ParsedRecord> parse_record(std::string_view text) {
   const auto file = [](const Json& json) {
     return InputFile{{}, json.at("bytes").get<std::uint64_t>(), json.at("xxh3_128")};
   };
@@ -171,7 +171,7 @@ std::optional<SidecarVerdict> read_sidecar(std::string_view text) {
           Json::parse(text.substr(member.value_begin, member.value_end - member.value_begin));
     });
     const Json& from = record.at("computed_from");
-    SidecarVerdict verdict;
+    ParsedRecord verdict;
     verdict.valid = record.at("power_valid");
     verdict.reasons = record.at("reasons");
     verdict.telemetry_source = record.at("telemetry_source");

@@ -63,15 +63,15 @@ struct FailedRequests {
   std::optional<double> energy_share_j;  // nothing: it cannot be told; written only of valid runs
 };
 
-struct SidecarContent {
+struct RecordContent {
   Reasons reasons;
   std::string telemetry_source;
   std::string benchmark_result;
-  std::optional<Benchmark> benchmark;
+  std::optional<Load> load;
   std::string integration_method;
   std::string power_percentile_method;  // empty: there are no percentiles
   Integration integration;
-  std::optional<AccumulatorCheck> accumulator_check;
+  std::optional<CounterCheck> counter_check;
   Metrics metrics;                          // written only when there is no reason against them
   std::optional<TelemetryFacts> telemetry;  // nothing: it was not read
   std::optional<ZoneEvidenceRecord> zone_evidence;
@@ -91,15 +91,15 @@ inline constexpr const char* kProfileWindowSource = "aiperf_profile_lifecycle";
 inline constexpr const char* kFormalWindowSource = "aiperf_multinode_custom_benchmark";
 
 // Where it goes unless a user says otherwise: power_validation_STEM.json.
-std::string sidecar_beside(const std::string& bench_result);
+std::string record_beside(const std::string& bench_result);
 // What a user can do when it must not go there.
 inline constexpr const char* kOtherValidationResult = "give another --validation-result";
 inline constexpr const char* kNameIsTaken = "move it away: the audit record needs its name";
 
-std::string sidecar_text(const SidecarContent& content);
+std::string one_node_record_text(const RecordContent& content);
 
-// What an audit record of sidecar_text() says of the run, for those who come to it again.
-struct SidecarVerdict {
+// What an audit record of one_node_record_text() says of the run, for those who come to it again.
+struct ParsedRecord {
   bool valid = false;
   std::vector<std::string> reasons;
   std::string telemetry_source;
@@ -110,6 +110,6 @@ struct SidecarVerdict {
   Origin origin;
 };
 // Nothing when it is no such record, or has no origin.
-std::optional<SidecarVerdict> read_sidecar(std::string_view text);
+std::optional<ParsedRecord> parse_record(std::string_view text);
 
 }  // namespace aggregate_power

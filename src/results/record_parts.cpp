@@ -25,15 +25,15 @@ Json text_or_null(const std::string& text) {
   return text;
 }
 
-Json window_json(const std::optional<Benchmark>& benchmark) {
-  if (!benchmark) return nullptr;
-  return {{"start_time_unix", benchmark->window.start_unix_s},
-          {"end_time_unix", benchmark->window.end_unix_s},
-          {"reported_duration_s", benchmark->reported_duration_s},
-          {"integration_duration_s", benchmark->window.duration_s()},
-          {"completed", benchmark->completed},
-          {"total_input_tokens", benchmark->total_input_tokens},
-          {"total_output_tokens", benchmark->total_output_tokens}};
+Json window_json(const std::optional<Load>& load) {
+  if (!load) return nullptr;
+  return {{"start_time_unix", load->window.start_unix_s},
+          {"end_time_unix", load->window.end_unix_s},
+          {"reported_duration_s", load->reported_duration_s},
+          {"integration_duration_s", load->window.duration_s()},
+          {"completed", load->completed},
+          {"total_input_tokens", load->total_input_tokens},
+          {"total_output_tokens", load->total_output_tokens}};
 }
 
 Json metrics_json(const Metrics& metrics) {

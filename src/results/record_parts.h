@@ -46,7 +46,7 @@ Json number_or_null(std::optional<double> value);
 // An empty text is null.
 Json text_or_null(const std::string& text);
 
-Json window_json(const std::optional<Benchmark>& benchmark);
+Json window_json(const std::optional<Load>& load);
 Json metrics_json(const Metrics& metrics);
 
 Json failed_requests_json(const FailedRequests& failed, bool valid);

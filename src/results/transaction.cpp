@@ -41,7 +41,7 @@ class Step {
 
   // Throws when the bytes are not in place. What is in place but may not outlast a power cut is a
   // warning.
-  void commit(Published& published) {
+  void commit(WriteOutcome& outcome_so_far) {
     if (!file_ && options_.before && !holds(path_, *options_.before)) throw FileChanged(path_);
     try {
       if (file_ && options_.before) {
@@ -53,9 +53,10 @@ class Step {
       }
     } catch (const FileError& error) {
       if (file_ && !file_->in_place()) throw;
-      published.warnings.push_back(fmt::format("{}; it may not outlast a power cut", error.what()));
+      outcome_so_far.warnings.push_back(
+          fmt::format("{}; it may not outlast a power cut", error.what()));
     }
-    if (file_) published.changed = true;
+    if (file_) outcome_so_far.changed = true;
   }
 
  private:
@@ -65,27 +66,26 @@ class Step {
 };
 
 // What is to be patched. Throws FileError; FileChanged when the edits do not hold for it.
-std::string current_text(const Publication& publication) {
-  std::string text = publication.aggregate_text ? *publication.aggregate_text
-                                                : read_file(publication.aggregate_path);
-  if (publication.is_as_read && !publication.is_as_read(text)) {
-    throw FileChanged(publication.aggregate_path);
+std::string current_text(const WritePlan& plan) {
+  std::string text = plan.aggregate_text ? *plan.aggregate_text : read_file(plan.aggregate_path);
+  if (plan.is_as_read && !plan.is_as_read(text)) {
+    throw FileChanged(plan.aggregate_path);
   }
   return text;
 }
 
 // `edits`, and the removal of leftovers. Throws JsonError.
-std::vector<JsonEdit> with_leftovers(const Publication& publication, std::string_view text,
+std::vector<JsonEdit> with_leftovers(const WritePlan& plan, std::string_view text,
                                      std::vector<JsonEdit> edits) {
-  if (publication.leftovers.empty() || edits.empty()) return edits;
+  if (plan.leftovers.empty() || edits.empty()) return edits;
   std::vector<std::string> signs;
   MemorySource source(text);
   scan_json(source, [&](const JsonMember& member) {
-    for (const Publication::Leftovers& some : publication.leftovers) {
+    for (const WritePlan::Leftovers& some : plan.leftovers) {
       if (member.key == some.sign) signs.push_back(some.sign);
     }
   });
-  for (const Publication::Leftovers& some : publication.leftovers) {
+  for (const WritePlan::Leftovers& some : plan.leftovers) {
     if (std::ranges::find(signs, some.sign) == signs.end()) continue;
     for (const std::string& key : some.keys) {
       if (std::ranges::find(edits, key, &JsonEdit::key) == edits.end()) edits.push_back({key, ""});
@@ -94,14 +94,14 @@ std::vector<JsonEdit> with_leftovers(const Publication& publication, std::string
   return edits;
 }
 
-std::string patched(const Publication& publication, std::string_view text,
+std::string patched(const WritePlan& plan, std::string_view text,
                     const std::vector<JsonEdit>& edits) {
   try {
-    return patch_json(text, with_leftovers(publication, text, edits));
+    return patch_json(text, with_leftovers(plan, text, edits));
   } catch (const JsonError& error) {
     // Someone may have been writing to it while it was read.
-    const std::string& path = publication.aggregate_path;
-    if (!publication.aggregate_text && !holds(path, text)) throw FileChanged(path);
+    const std::string& path = plan.aggregate_path;
+    if (!plan.aggregate_text && !holds(path, text)) throw FileChanged(path);
     throw Error(fmt::format("{}:{}", path, error.what()));
   }
 }
@@ -130,19 +130,18 @@ bool is_below_any(const std::vector<std::string>& folders, const std::string& pa
 }
 
 // That `path` leads out of the folder in which all must lie; empty: it does not.
-std::string way_out(const Publication& publication, const std::string& path) {
-  if (publication.root.empty()) return {};
+std::string way_out(const WritePlan& plan, const std::string& path) {
+  if (plan.root.empty()) return {};
   const std::string target = resolve_what_is_there(path);
-  if (is_in(target, resolve_what_is_there(publication.root))) return {};
-  return fmt::format("{}: leads out of {}, to {}, and is not written", path, publication.root,
-                     target);
+  if (is_in(target, resolve_what_is_there(plan.root))) return {};
+  return fmt::format("{}: leads out of {}, to {}, and is not written", path, plan.root, target);
 }
 
 // That `path` is a link to a file that is not what it is the name of: another run's aggregate, or
 // no audit record; empty: it is not.
-std::string stray_link(const Publication& publication, const std::string& path, bool is_record) {
+std::string stray_link(const WritePlan& plan, const std::string& path, bool is_record) {
   std::error_code ignored;
-  if (publication.root.empty() || !std::filesystem::is_symlink(path, ignored)) return {};
+  if (plan.root.empty() || !std::filesystem::is_symlink(path, ignored)) return {};
   const std::string target = resolve_what_is_there(path);
   const auto name_of = [](std::string_view text) { return text.substr(text.rfind('/') + 1); };
   if (name_of(target) == name_of(path) || !is_regular_file(target)) return {};
@@ -162,34 +161,32 @@ std::ptrdiff_t count_same(const std::vector<std::string>& inputs, const std::str
 }
 
 // Why the audit record must not be written where it shall be; empty: it may.
-std::string sidecar_conflict(const Publication& publication) {
+std::string record_conflict(const WritePlan& plan) {
   struct stat status {};
-  if (::stat(publication.sidecar_path.c_str(), &status) != 0 && errno != ENOENT &&
-      errno != ENOTDIR) {
-    return FileError(publication.sidecar_path, "inspect", errno).what();
+  if (::stat(plan.record_path.c_str(), &status) != 0 && errno != ENOENT && errno != ENOTDIR) {
+    return FileError(plan.record_path, "inspect", errno).what();
   }
   const auto conflict = [&](const char* what) {
-    const std::string& advice = publication.sidecar_advice;
-    return fmt::format("{}: {}{}{}", publication.sidecar_path, what, advice.empty() ? "" : "; ",
-                       advice);
+    const std::string& advice = plan.record_advice;
+    return fmt::format("{}: {}{}{}", plan.record_path, what, advice.empty() ? "" : "; ", advice);
   };
-  if (count_same(publication.inputs, publication.sidecar_path) > 0) {
+  if (count_same(plan.inputs, plan.record_path) > 0) {
     return conflict("is an input of this run and is not overwritten");
   }
-  if (is_below_any(publication.input_folders, publication.sidecar_path)) {
+  if (is_below_any(plan.input_folders, plan.record_path)) {
     return conflict("is in a folder of inputs, where nothing is written");
   }
   return {};
 }
 
 // Why the aggregate must not be written where it shall be; empty: it may.
-std::string aggregate_conflict(const Publication& publication) {
-  const std::string& path = publication.aggregate_path;
-  const std::ptrdiff_t itself = publication.aggregate_text ? 0 : 1;
-  if (count_same(publication.inputs, path) > itself) {
+std::string aggregate_conflict(const WritePlan& plan) {
+  const std::string& path = plan.aggregate_path;
+  const std::ptrdiff_t itself = plan.aggregate_text ? 0 : 1;
+  if (count_same(plan.inputs, path) > itself) {
     return path + ": is an input of this run";
   }
-  if (is_below_any(publication.input_folders, path)) {
+  if (is_below_any(plan.input_folders, path)) {
     return path + ": is in a folder of inputs, where nothing is written";
   }
   return {};
@@ -208,27 +205,27 @@ void add_missing(const std::string& path, Reasons& reasons) {
   }
 }
 
-void check_sidecar(const Publication& publication, WritingFaults& faults) {
-  faults.sidecar_fault = sidecar_conflict(publication);
-  if (!faults.sidecar_fault.empty()) return;
-  faults.sidecar_fault = way_out(publication, publication.sidecar_path);
-  if (faults.sidecar_fault.empty()) {
-    faults.sidecar_fault = stray_link(publication, publication.sidecar_path, true);
+void check_record(const WritePlan& plan, WritingFaults& faults) {
+  faults.record_fault = record_conflict(plan);
+  if (!faults.record_fault.empty()) return;
+  faults.record_fault = way_out(plan, plan.record_path);
+  if (faults.record_fault.empty()) {
+    faults.record_fault = stray_link(plan, plan.record_path, true);
   }
-  faults.leads_out |= !faults.sidecar_fault.empty();
+  faults.leads_out |= !faults.record_fault.empty();
 }
 
 // Whether the aggregate may be written where it shall be, as far as names tell.
-bool check_aggregate(const Publication& publication, WritingFaults& faults) {
-  const std::string& path = publication.aggregate_path;
-  if (!publication.aggregate_text && !is_regular_file(path)) {
+bool check_aggregate(const WritePlan& plan, WritingFaults& faults) {
+  const std::string& path = plan.aggregate_path;
+  if (!plan.aggregate_text && !is_regular_file(path)) {
     add_missing(path, faults.reasons);
     return false;
   }
-  std::string fault = aggregate_conflict(publication);
+  std::string fault = aggregate_conflict(plan);
   if (fault.empty()) {
-    fault = way_out(publication, path);
-    if (fault.empty()) fault = stray_link(publication, path, false);
+    fault = way_out(plan, path);
+    if (fault.empty()) fault = stray_link(plan, path, false);
     faults.leads_out |= !fault.empty();
   }
   if (fault.empty()) return true;
@@ -238,13 +235,13 @@ bool check_aggregate(const Publication& publication, WritingFaults& faults) {
 
 }  // namespace
 
-class Publishing::State {
+class WriteTransaction::State {
  public:
-  State(const Publication& publication, Sync sync) : publication_(publication), sync_(sync) {}
+  State(const WritePlan& plan, Sync sync) : publication_(plan), sync_(sync) {}
 
   bool lock(bool wait) {
-    if (has_sidecar()) check_sidecar(publication_, published_);
-    if (!is_elsewhere() && !has_sidecar() && publication_.edits.empty()) return true;
+    if (has_record()) check_record(publication_, published_);
+    if (!is_elsewhere() && !has_record() && publication_.edits.empty()) return true;
     if (!check_aggregate(publication_, published_)) return true;
     if (is_elsewhere()) return true;  // its lock is that of the store's own
     try {
@@ -258,22 +255,22 @@ class Publishing::State {
 
   void prepare() {
     if (publication_.only_together) return prepare_both();
-    const bool is_alone = !has_sidecar();
-    const bool is_audited = has_sidecar() && published_.sidecar_fault.empty();
+    const bool is_alone = !has_record();
+    const bool is_audited = has_record() && published_.record_fault.empty();
     aggregate_ = prepare_aggregate(is_alone || is_audited ? publication_.edits
                                                           : publication_.edits_without_audit);
     if (!is_audited) return;
-    sidecar_ = prepare_sidecar(sync_);
+    record_ = prepare_record(sync_);
     // Without a claim what was prepared is as good as what an unaudited aggregate may say.
-    if (!sidecar_ && publication_.valid) {
+    if (!record_ && publication_.valid) {
       aggregate_ = prepare_aggregate(publication_.edits_without_audit);
     }
   }
 
   void commit_first() {
-    if (publication_.only_together && !sidecar_) return;
+    if (publication_.only_together && !record_) return;
     if (claims()) {
-      is_sound_ = commit_sidecar(sidecar_);
+      is_sound_ = commit_record(record_);
     } else {
       is_sound_ = commit_aggregate(aggregate_);
     }
@@ -281,45 +278,45 @@ class Publishing::State {
 
   // When one of the two could not be written, the other says so, or is put back.
   void commit_second() {
-    if (!sidecar_ || (publication_.only_together && !is_sound_)) return;
+    if (!record_ || (publication_.only_together && !is_sound_)) return;
     if (claims() && !is_sound_) {
       aggregate_ = prepare_aggregate(publication_.edits_without_audit);
       commit_aggregate(aggregate_);
       return;
     }
     if (claims()) is_sound_ = commit_aggregate(aggregate_);
-    if (publication_.only_together && !is_sound_) return put_sidecar_back();
+    if (publication_.only_together && !is_sound_) return put_record_back();
     if (!is_sound_) {
-      sidecar_ = prepare_sidecar(Sync::at_once);
+      record_ = prepare_record(Sync::at_once);
     } else if (claims()) {
       return;
     }
-    if (sidecar_) commit_sidecar(sidecar_);
+    if (record_) commit_record(record_);
   }
 
   std::vector<std::string> folders() const {
     std::vector<std::string> folders = {folder_behind(publication_.aggregate_path)};
-    if (has_sidecar()) folders.push_back(folder_behind(publication_.sidecar_path));
+    if (has_record()) folders.push_back(folder_behind(publication_.record_path));
     return folders;
   }
 
-  const Published& published() const { return published_; }
+  const WriteOutcome& outcome_so_far() const { return published_; }
 
  private:
   bool is_elsewhere() const { return publication_.aggregate_text.has_value(); }
-  bool has_sidecar() const { return !publication_.sidecar_path.empty(); }
-  bool claims() const { return publication_.valid && sidecar_ && is_whole_; }
+  bool has_record() const { return !publication_.record_path.empty(); }
+  bool claims() const { return publication_.valid && record_ && is_whole_; }
 
   void prepare_both() {
-    if (!published_.reasons.empty() || !published_.sidecar_fault.empty()) return;
+    if (!published_.reasons.empty() || !published_.record_fault.empty()) return;
     aggregate_ = prepare_aggregate(publication_.edits);
-    if (published_.reasons.empty()) sidecar_ = prepare_sidecar(sync_);
-    if (!sidecar_) aggregate_.reset();
+    if (published_.reasons.empty()) record_ = prepare_record(sync_);
+    if (!record_) aggregate_.reset();
   }
 
-  void give_up_sidecar(const std::exception& error) {
-    published_.sidecar_fault = error.what();
-    published_.sidecar_obstacle = obstacle_of(error);
+  void give_up_record(const std::exception& error) {
+    published_.record_fault = error.what();
+    published_.record_obstacle = obstacle_of(error);
   }
 
   std::optional<Step> prepare_aggregate(const std::vector<JsonEdit>& edits) {
@@ -337,16 +334,16 @@ class Publishing::State {
     }
   }
 
-  std::optional<Step> prepare_sidecar(Sync sync) {
+  std::optional<Step> prepare_record(Sync sync) {
     try {
       is_whole_ = published_.reasons.empty();
       if (publication_.only_together && publication_.valid) {
-        former_sidecar_.emplace(publication_.sidecar_path);
+        former_record_.emplace(publication_.record_path);
       }
-      return Step(publication_.sidecar_path, publication_.sidecar(published_.reasons, text_),
-                  {publication_.make_sidecar_folder, sync});
+      return Step(publication_.record_path, publication_.record(published_.reasons, text_),
+                  {publication_.make_record_folder, sync});
     } catch (const std::exception& error) {
-      give_up_sidecar(error);
+      give_up_record(error);
       return std::nullopt;
     }
   }
@@ -362,34 +359,34 @@ class Publishing::State {
     }
   }
 
-  void put_sidecar_back() {
+  void put_record_back() {
     try {
-      former_sidecar_->put_back();
+      former_record_->put_back();
     } catch (const std::exception& error) {
-      give_up_sidecar(error);
+      give_up_record(error);
     }
   }
 
-  bool commit_sidecar(std::optional<Step>& step) {
+  bool commit_record(std::optional<Step>& step) {
     try {
       step->commit(published_);
       return true;
     } catch (const std::exception& error) {
-      give_up_sidecar(error);
+      give_up_record(error);
       return false;
     }
   }
 
-  const Publication& publication_;
+  const WritePlan& publication_;
   Sync sync_;
   std::optional<FileLock> lock_;
   std::string text_;  // the aggregate's, as it will be
   std::optional<Step> aggregate_;
-  std::optional<Step> sidecar_;
-  std::optional<FormerFile> former_sidecar_;
+  std::optional<Step> record_;
+  std::optional<FormerFile> former_record_;
   bool is_whole_ = false;  // nothing was wrong with the aggregate when the record was written
   bool is_sound_ = true;   // all that was to be in place by now is
-  Published published_;
+  WriteOutcome published_;
 };
 
 namespace {
@@ -406,20 +403,20 @@ std::map<std::string, std::string> spelled_members(const std::string& text) {
 }
 
 // Whether the audit record could be written.
-void foresee_sidecar_fault(const Publication& publication, Preview& result) {
-  check_sidecar(publication, result);
-  if (!result.sidecar_fault.empty()) return;
+void foresee_record_fault(const WritePlan& plan, Preview& result) {
+  check_record(plan, result);
+  if (!result.record_fault.empty()) return;
   try {
-    require_replaceable(publication.sidecar_path, publication.make_sidecar_folder);
+    require_replaceable(plan.record_path, plan.make_record_folder);
   } catch (const FileError& error) {
-    result.sidecar_fault = error.what();
-    result.sidecar_obstacle = obstacle_of(error);
+    result.record_fault = error.what();
+    result.record_obstacle = obstacle_of(error);
   }
 }
 
-void preview_sidecar(const Publication& publication, std::string_view aggregate, Preview& result) {
-  const std::string& path = publication.sidecar_path;
-  const bool is_same = holds(path, publication.sidecar(result.reasons, aggregate));
+void preview_record(const WritePlan& plan, std::string_view aggregate, Preview& result) {
+  const std::string& path = plan.record_path;
+  const bool is_same = holds(path, plan.record(result.reasons, aggregate));
   result.changes |= !is_same;
   result.lines.push_back(is_same ? path + ": unchanged"
                                  : fmt::format("{}: would be {}", path,
@@ -428,52 +425,52 @@ void preview_sidecar(const Publication& publication, std::string_view aggregate,
 
 }  // namespace
 
-Publishing::Publishing(const Publication& publication, Sync sync)
-    : state_(std::make_unique<State>(publication, sync)) {}
-Publishing::~Publishing() = default;
-Publishing::Publishing(Publishing&&) noexcept = default;
-Publishing& Publishing::operator=(Publishing&&) noexcept = default;
-bool Publishing::lock(bool wait) { return state_->lock(wait); }
-void Publishing::prepare() { state_->prepare(); }
-void Publishing::commit_first() { state_->commit_first(); }
-void Publishing::commit_second() { state_->commit_second(); }
-std::vector<std::string> Publishing::folders() const { return state_->folders(); }
-const Published& Publishing::published() const { return state_->published(); }
+WriteTransaction::WriteTransaction(const WritePlan& plan, Sync sync)
+    : state_(std::make_unique<State>(plan, sync)) {}
+WriteTransaction::~WriteTransaction() = default;
+WriteTransaction::WriteTransaction(WriteTransaction&&) noexcept = default;
+WriteTransaction& WriteTransaction::operator=(WriteTransaction&&) noexcept = default;
+bool WriteTransaction::lock(bool wait) { return state_->lock(wait); }
+void WriteTransaction::prepare() { state_->prepare(); }
+void WriteTransaction::commit_first() { state_->commit_first(); }
+void WriteTransaction::commit_second() { state_->commit_second(); }
+std::vector<std::string> WriteTransaction::folders() const { return state_->folders(); }
+const WriteOutcome& WriteTransaction::outcome_so_far() const { return state_->outcome_so_far(); }
 
-Published publish(const Publication& publication) {
+WriteOutcome carry_out(const WritePlan& plan) {
   constexpr int kMostTries = 10;
   for (int tries = 1;; ++tries) {
-    Publishing publishing(publication, Sync::at_once);
-    publishing.lock(true);
-    publishing.prepare();
-    publishing.commit_first();
-    publishing.commit_second();
-    const Published& published = publishing.published();
-    const bool is_changed = published.reasons.contains(Reason::input_changed);
-    if (!is_changed || tries == kMostTries) return published;
+    WriteTransaction transaction(plan, Sync::at_once);
+    transaction.lock(true);
+    transaction.prepare();
+    transaction.commit_first();
+    transaction.commit_second();
+    const WriteOutcome& outcome_so_far = transaction.outcome_so_far();
+    const bool is_changed = outcome_so_far.reasons.contains(Reason::input_changed);
+    if (!is_changed || tries == kMostTries) return outcome_so_far;
   }
 }
 
-Preview preview(const Publication& publication) {
+Preview preview(const WritePlan& plan) {
   Preview result;
-  const bool has_sidecar = !publication.sidecar_path.empty();
-  if (has_sidecar) foresee_sidecar_fault(publication, result);
+  const bool has_record = !plan.record_path.empty();
+  if (has_record) foresee_record_fault(plan, result);
   const std::vector<JsonEdit>& edits =
-      result.sidecar_fault.empty() ? publication.edits : publication.edits_without_audit;
-  const std::string& path = publication.aggregate_path;
-  const bool is_elsewhere = publication.aggregate_text.has_value();
+      result.record_fault.empty() ? plan.edits : plan.edits_without_audit;
+  const std::string& path = plan.aggregate_path;
+  const bool is_elsewhere = plan.aggregate_text.has_value();
   std::string changed;
-  if (check_aggregate(publication, result) && (!edits.empty() || is_elsewhere)) {
+  if (check_aggregate(plan, result) && (!edits.empty() || is_elsewhere)) {
     try {
       if (!is_elsewhere && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
         throw FileError(path, "open for writing", errno);
       }
       require_replaceable(path, is_elsewhere);
-      const std::string text = current_text(publication);
-      changed = patched(publication, text, edits);
+      const std::string text = current_text(plan);
+      changed = patched(plan, text, edits);
       const auto before = spelled_members(text);
       const auto after = spelled_members(changed);
-      for (const JsonEdit& edit : with_leftovers(publication, text, edits)) {
+      for (const JsonEdit& edit : with_leftovers(plan, text, edits)) {
         const auto spelling = [&](const auto& members) {
           const auto member = members.find(edit.key);
           return member == members.end() ? std::string("absent") : member->second;
@@ -489,11 +486,11 @@ Preview preview(const Publication& publication) {
       note_aggregate_fault(error, result);
     }
   }
-  if (has_sidecar && result.sidecar_fault.empty()) {
+  if (has_record && result.record_fault.empty()) {
     try {
-      preview_sidecar(publication, changed, result);
+      preview_record(plan, changed, result);
     } catch (const std::exception& error) {
-      result.sidecar_fault = error.what();
+      result.record_fault = error.what();
     }
   }
   return result;

@@ -14,13 +14,13 @@
 
 namespace aggregate_power {
 
-struct Publication {
+struct WritePlan {
   std::string aggregate_path;
   // The aggregate as it was, when it is to be written to `aggregate_path` patched but lies
   // elsewhere.
   std::optional<std::string> aggregate_text;
-  std::string sidecar_path;  // empty: there is none
-  bool make_sidecar_folder = false;
+  std::string record_path;  // empty: there is none
+  bool make_record_folder = false;
   // When one of the two cannot be written, the other is left alone, or put back as it was, instead
   // of being told.
   bool only_together = false;
@@ -44,24 +44,24 @@ struct Publication {
   std::vector<Leftovers> leftovers = {};
   // The text of the audit record, given what is wrong with the aggregate, and the aggregate's text
   // as it will be (empty where it cannot be had).
-  std::function<std::string(const Reasons& aggregate_reasons, std::string_view aggregate)> sidecar;
+  std::function<std::string(const Reasons& aggregate_reasons, std::string_view aggregate)> record;
   // Files that were read: nothing overwrites them. The aggregate is among them once as itself,
   // where it is patched in place; when another of them leads to it, it is not patched.
   std::vector<std::string> inputs;
   std::vector<std::string> input_folders = {};  // nor is anything written below these
-  std::string sidecar_advice = {};              // what to do when the audit record would be there
+  std::string record_advice = {};               // what to do when the audit record would be there
 };
 
 // Why not all was written, or would not be.
 struct WritingFaults {
   // aggregate_result_missing, aggregate_result_unwritable, input_changed (of the aggregate).
   Reasons reasons;
-  std::string sidecar_fault;  // why the audit record is not on disk; empty: it is
-  Obstacle sidecar_obstacle = Obstacle::none;
+  std::string record_fault;  // why the audit record is not on disk; empty: it is
+  Obstacle record_obstacle = Obstacle::none;
   bool leads_out = false;  // one of the two is a link out of the store, or to another file
 };
 
-struct Published : WritingFaults {
+struct WriteOutcome : WritingFaults {
   std::vector<std::string> warnings;  // what may not outlast a power cut
   bool changed = false;               // some file got other bytes
 };
@@ -74,18 +74,18 @@ struct Published : WritingFaults {
 // replaced, stays: then it is read again and patched as it is now. After ten tries input_changed is
 // the reason. An audit record that was put in place for a claim that
 // did not come is replaced by one that says so, or put back as it was (only_together).
-Published publish(const Publication& publication);
+WriteOutcome carry_out(const WritePlan& plan);
 
 // The same in steps, so that many publications can share their syncs. Between two steps the caller
 // syncs the file systems of folders(). To be dropped at any time: what was not begun is not done.
 // An aggregate that was changed is not read again: input_changed.
-class Publishing {
+class WriteTransaction {
  public:
   // `publication` must live on.
-  Publishing(const Publication& publication, Sync sync);
-  ~Publishing();
-  Publishing(Publishing&&) noexcept;
-  Publishing& operator=(Publishing&&) noexcept;
+  WriteTransaction(const WritePlan& plan, Sync sync);
+  ~WriteTransaction();
+  WriteTransaction(WriteTransaction&&) noexcept;
+  WriteTransaction& operator=(WriteTransaction&&) noexcept;
 
   // Takes the lock. False: someone else has it, and with `wait` that cannot be; then it throws
   // Interrupted after a signal.
@@ -97,7 +97,7 @@ class Publishing {
   void commit_second();
 
   std::vector<std::string> folders() const;
-  const Published& published() const;
+  const WriteOutcome& outcome_so_far() const;
 
  private:
   class State;
@@ -109,6 +109,6 @@ struct Preview : WritingFaults {
   bool changes = false;  // publish() would give some file other bytes
   std::vector<std::string> lines;
 };
-Preview preview(const Publication& publication);
+Preview preview(const WritePlan& plan);
 
 }  // namespace aggregate_power

@@ -64,9 +64,9 @@ class Run {
     records_path_ = find_file(profile, kProfileRecords);
   }
 
-  Delivered run() {
+  CommandOutput run() {
     ProfileReading reading = read();
-    if (reading.reasons.empty()) write_window(benchmark_text(*reading.benchmark), reading.reasons);
+    if (reading.reasons.empty()) write_window(benchmark_text(*reading.load), reading.reasons);
     if (reading.reasons.empty()) {
       judge_window(reading);
       if (!reading.doubt.empty()) verdict_.warnings.push_back(reading.doubt);
@@ -76,13 +76,13 @@ class Run {
     }
     FinishedRun run;
     run.reasons = verdict_.reasons;
-    run.publication = publication();
+    run.plan = plan();
     if (verdict_.reasons.empty()) run.success_line = schema_2_line(verdict_, request_.agg_result);
     run.causes = verdict_.measurement.column_faults;
     if (verdict_.measurement.zone_hint) run.hints.push_back(*verdict_.measurement.zone_hint);
     run.warnings = warnings_;
     run.warnings.insert(run.warnings.end(), verdict_.warnings.begin(), verdict_.warnings.end());
-    Delivered delivered = deliver(run, {request_.require_power, request_.dry_run});
+    CommandOutput delivered = deliver(run, {request_.require_power, request_.dry_run});
     delivered.out.insert(delivered.out.begin(), changes_.begin(), changes_.end());
     return delivered;
   }
@@ -153,7 +153,7 @@ class Run {
     wanted.max_sample_gap_s = request_.max_sample_gap_s;
     wanted.with_snapshots = true;
     wanted.extended = request_.extended;
-    verdict_ = judge(wanted, recording, {reading.benchmark, {}});
+    verdict_ = judge(wanted, recording, {reading.load, {}});
     FailedRequestsRequest failed;
     failed.count = reading.failed_requests;
     failed.max_sample_gap_s = request_.max_sample_gap_s;
@@ -161,33 +161,32 @@ class Run {
     failed_requests_ = failed_requests(failed, recording, verdict_);
   }
 
-  Publication publication() const {
-    Publication publication;
-    publication.aggregate_path = request_.agg_result;
-    publication.sidecar_path = in_folder(request_.result_dir, "power_validation.json");
-    publication.valid = verdict_.reasons.empty();
-    publication.edits = request_.extended
-                            ? extended_verdict_edits(verdict_, "power_validation.json")
-                            : verdict_edits(verdict_, 2);
-    publication.leftovers = {extended_leftovers()};
-    publication.edits_without_audit = unaudited_edits(2);
-    publication.sidecar = [this](const Reasons& aggregate_reasons, std::string_view) {
-      return sidecar(aggregate_reasons);
+  WritePlan plan() const {
+    WritePlan plan;
+    plan.aggregate_path = request_.agg_result;
+    plan.record_path = in_folder(request_.result_dir, "power_validation.json");
+    plan.valid = verdict_.reasons.empty();
+    plan.edits = request_.extended ? dashboard_verdict_edits(verdict_, "power_validation.json")
+                                   : verdict_edits(verdict_, 2);
+    plan.leftovers = {dashboard_leftovers()};
+    plan.edits_without_audit = unaudited_edits(2);
+    plan.record = [this](const Reasons& aggregate_reasons, std::string_view) {
+      return record(aggregate_reasons);
     };
-    publication.inputs = inputs();
-    publication.inputs.push_back(window_path_);
-    publication.sidecar_advice = kNameIsTaken;
-    return publication;
+    plan.inputs = inputs();
+    plan.inputs.push_back(window_path_);
+    plan.record_advice = kNameIsTaken;
+    return plan;
   }
 
-  std::string sidecar(const Reasons& aggregate_reasons) const {
-    SidecarContent content = sidecar_content(verdict_, 2);
+  std::string record(const Reasons& aggregate_reasons) const {
+    RecordContent content = record_content(verdict_, 2);
     content.reasons.add(aggregate_reasons);
     content.telemetry_source = telemetry_path_;
     content.benchmark_result = window_path_;
     content.window_source = kProfileWindowSource;
     content.failed_requests = failed_requests_;
-    return sidecar_text(content);
+    return one_node_record_text(content);
   }
 
   const AgenticRequest& request_;
@@ -204,6 +203,6 @@ class Run {
 
 }  // namespace
 
-Delivered aggregate_agentic(const AgenticRequest& request) { return Run(request).run(); }
+CommandOutput aggregate_agentic(const AgenticRequest& request) { return Run(request).run(); }
 
 }  // namespace aggregate_power

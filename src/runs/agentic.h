@@ -25,6 +25,6 @@ struct AgenticRequest {
 };
 
 // Whatever the inputs are, this ends with a report; the status is 1 only when power is required.
-Delivered aggregate_agentic(const AgenticRequest& request);
+CommandOutput aggregate_agentic(const AgenticRequest& request);
 
 }  // namespace aggregate_power

@@ -17,7 +17,7 @@
 namespace aggregate_power {
 namespace {
 
-AgenticGates gates_of(const AgenticNodesRequest& request) {
+AgenticChecks gates_of(const AgenticNodesRequest& request) {
   AgenticLoad load{.tree = disk_tree(),
                    .result_dir = request.result_dir,
                    .logs_root = request.logs_root,
@@ -33,11 +33,11 @@ AgenticGates gates_of(const AgenticNodesRequest& request) {
     load.aggregate_fault = request.agg_result + ": is too large for the memory there is";
   }
   try {
-    return try_gates(load);
+    return check_agentic_load(load);
   } catch (const std::exception& error) {  // out of memory: the old claim must not stay
-    AgenticGates gates;
-    gates.reasons.add(Reason::agentic_aggregate_invalid, error.what());
-    return gates;
+    AgenticChecks checks;
+    checks.reasons.add(Reason::agentic_aggregate_invalid, error.what());
+    return checks;
   }
 }
 
@@ -70,26 +70,26 @@ void count_failed_requests(const std::string& result_dir, PackageRun& run) {
 
 }  // namespace
 
-Delivered aggregate_agentic_nodes(const AgenticNodesRequest& request) {
-  const AgenticGates gates = gates_of(request);
+CommandOutput aggregate_agentic_nodes(const AgenticNodesRequest& request) {
+  const AgenticChecks checks = gates_of(request);
   PackageRun run;
   PackageQuestion& question = run.question;
   question.place = {disk_tree(), request.power_dir, request.logs_root};
-  question.result_name = gates.formal_result.empty() ? request.result_dir : gates.formal_result;
-  question.gpus = gates.gpus;
-  question.refusal = gates.reasons;
-  question.window_file = gates.window_file;
+  question.result_name = checks.formal_result.empty() ? request.result_dir : checks.formal_result;
+  question.gpus = checks.gpus;
+  question.refusal = checks.reasons;
+  question.window_file = checks.window_file;
   question.expected_producer_sha = request.expected_producer_sha;
   question.expected_cpu_source = request.expected_cpu_source;
   question.salvage = request.salvage;
   question.extended = request.extended;
-  if (gates.reasons.empty()) count_failed_requests(request.result_dir, run);
+  if (checks.reasons.empty()) count_failed_requests(request.result_dir, run);
   run.window_source = kFormalWindowSource;
-  Publication& publication = run.publication;
-  publication.aggregate_path = request.agg_result;
-  publication.sidecar_path = path_below(request.result_dir, "power_validation.json");
-  publication.sidecar_advice = kNameIsTaken;
-  publication.inputs = inputs_in(request.result_dir);
+  WritePlan& plan = run.plan;
+  plan.aggregate_path = request.agg_result;
+  plan.record_path = path_below(request.result_dir, "power_validation.json");
+  plan.record_advice = kNameIsTaken;
+  plan.inputs = inputs_in(request.result_dir);
   run.delivery = {request.require_power, request.dry_run};
   return deliver_package(std::move(run));
 }

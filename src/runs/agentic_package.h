@@ -23,6 +23,6 @@ struct AgenticNodesRequest {
 };
 
 // Whatever the inputs are, this ends with a report; the status is 1 only when power is required.
-Delivered aggregate_agentic_nodes(const AgenticNodesRequest& request);
+CommandOutput aggregate_agentic_nodes(const AgenticNodesRequest& request);
 
 }  // namespace aggregate_power

@@ -23,20 +23,20 @@ std::vector<JsonEdit> schema_1_edits(const Metrics& metrics) {
 }
 
 Metrics metrics_of(const Verdict& verdict, int schema_version) {
-  const Benchmark& benchmark = *verdict.benchmark;
+  const Load& load = *verdict.load;
   if (schema_version == 2) {
     const Integration& integration = verdict.measurement.integration;
     Metrics metrics =
         schema_2_metrics({*integration.avg_power_w, *integration.avg_total_gpu_power_w,
-                          *integration.total_gpu_energy_j, benchmark.completed,
-                          benchmark.total_input_tokens, benchmark.total_output_tokens});
-    std::ranges::copy(extended_metrics(verdict.measurement.fleet, integration.gpus.size()),
+                          *integration.total_gpu_energy_j, load.completed, load.total_input_tokens,
+                          load.total_output_tokens});
+    std::ranges::copy(dashboard_metrics(verdict.measurement.fleet, integration.gpus.size()),
                       std::back_inserter(metrics));
     return metrics;
   }
   const MeanPower& mean = *verdict.measurement.mean_power;
-  return schema_1_metrics(mean.avg_power_w, mean.gpus, benchmark.reported_duration_s,
-                          benchmark.total_input_tokens, benchmark.total_output_tokens);
+  return schema_1_metrics(mean.avg_power_w, mean.gpus, load.reported_duration_s,
+                          load.total_input_tokens, load.total_output_tokens);
 }
 
 // Schema 1 takes the mean of whatever lies in the window.
@@ -59,7 +59,7 @@ std::vector<std::string> doubts(const Verdict& verdict, int schema_version) {
   }
   if (auto doubt = doubt_about(verdict.metrics[0].value)) doubts.push_back(std::move(*doubt));
   if (schema_version == 1) {
-    std::string gap = partial_coverage(*verdict.measurement.mean_power, verdict.benchmark->window);
+    std::string gap = partial_coverage(*verdict.measurement.mean_power, verdict.load->window);
     if (!gap.empty()) doubts.push_back(std::move(gap));
   }
   return doubts;
@@ -77,11 +77,11 @@ std::optional<std::string> doubt_about(double mean_w) {
 }
 
 Verdict judge(const MeasurementRequest& request, const Recording& recording,
-              const BenchmarkReading& reading) {
+              const LoadReading& reading) {
   Verdict verdict;
-  verdict.benchmark = reading.benchmark;
+  verdict.load = reading.load;
   verdict.reasons = reading.reasons;
-  verdict.measurement = measure(request, recording, reading.benchmark);
+  verdict.measurement = measure(request, recording, reading.load);
   verdict.reasons.add(verdict.measurement.integration.reasons);
   if (const auto& doubt = verdict.measurement.zone_doubt) verdict.warnings.push_back(*doubt);
   const auto warn = [&](const std::vector<std::string>& warnings) {
@@ -117,14 +117,14 @@ std::vector<JsonEdit> schema_2_edits(bool valid, const Metrics& metrics) {
   return edits;
 }
 
-std::vector<JsonEdit> extended_verdict_edits(const Verdict& verdict, const std::string& source) {
+std::vector<JsonEdit> dashboard_verdict_edits(const Verdict& verdict, const std::string& source) {
   std::vector<JsonEdit> edits = verdict_edits(verdict, 2);
   if (edits.empty()) return edits;
   const Integration& integration = verdict.measurement.integration;
-  ExtendedContent content;
+  DashboardContent content;
   content.reasons = verdict.reasons;
   PowerAudit& audit = content.audit;
-  if (verdict.benchmark) audit.window = verdict.benchmark->window;
+  if (verdict.load) audit.window = verdict.load->window;
   audit.expected_gpu_count = integration.expected_num_gpus;
   audit.observed_gpu_count = integration.gpu_ids.size();
   audit.sample_count = verdict.measurement.fleet.samples_in_window;
@@ -134,7 +134,7 @@ std::vector<JsonEdit> extended_verdict_edits(const Verdict& verdict, const std::
   }
   audit.observed_gpu_ids = integration.gpu_ids;
   audit.source = source;
-  add_extended(edits, content);
+  add_dashboard_keys(edits, content);
   return edits;
 }
 
@@ -159,16 +159,16 @@ std::string schema_2_line(const Verdict& verdict, const std::string& aggregate) 
 bool is_our_key(std::string_view key) {
   static const std::vector<JsonEdit> all = schema_2_edits(false, {});
   return std::ranges::find(all, key, &JsonEdit::key) != all.end() ||
-         std::ranges::find(extended_keys(), key) != extended_keys().end();
+         std::ranges::find(dashboard_keys(), key) != dashboard_keys().end();
 }
 
-SidecarContent sidecar_content(const Verdict& verdict, int schema_version) {
-  SidecarContent content;
+RecordContent record_content(const Verdict& verdict, int schema_version) {
+  RecordContent content;
   content.reasons = verdict.reasons;
-  content.benchmark = verdict.benchmark;
+  content.load = verdict.load;
   content.integration_method = schema_version == 2 ? kTrapezoidMethod : kSampleMeanMethod;
   content.integration = verdict.measurement.integration;
-  content.accumulator_check = verdict.measurement.accumulator_check;
+  content.counter_check = verdict.measurement.counter_check;
   content.metrics = verdict.metrics;
   if (verdict.measurement.fleet.power) content.power_percentile_method = kPercentileMethod;
   content.telemetry = verdict.measurement.telemetry;

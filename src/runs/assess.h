@@ -18,7 +18,7 @@
 namespace aggregate_power {
 
 struct Verdict {
-  std::optional<Benchmark> benchmark;
+  std::optional<Load> load;
   Measurement measurement;
   Reasons reasons;  // empty: valid
   Metrics metrics;
@@ -26,7 +26,7 @@ struct Verdict {
 };
 
 Verdict judge(const MeasurementRequest& request, const Recording& recording,
-              const BenchmarkReading& reading);
+              const LoadReading& reading);
 
 // Why a mean power per GPU can hardly be true, for people; nothing where it can.
 std::optional<std::string> doubt_about(double mean_w);
@@ -36,7 +36,7 @@ std::vector<JsonEdit> schema_2_edits(bool valid, const Metrics& metrics);
 // What the verdict changes in the aggregate (contract.md B.6; under schema 1, A.8).
 std::vector<JsonEdit> verdict_edits(const Verdict& verdict, int schema_version);
 // The same under schema 2 with --extended. `source` is the audit record's name.
-std::vector<JsonEdit> extended_verdict_edits(const Verdict& verdict, const std::string& source);
+std::vector<JsonEdit> dashboard_verdict_edits(const Verdict& verdict, const std::string& source);
 // The same when there is no audit record to show for it.
 std::vector<JsonEdit> unaudited_edits(int schema_version);
 
@@ -47,6 +47,6 @@ std::string schema_2_line(const Verdict& verdict, const std::string& aggregate);
 bool is_our_key(std::string_view key);
 
 // What of it the audit record says; the names of the files are still missing.
-SidecarContent sidecar_content(const Verdict& verdict, int schema_version);
+RecordContent record_content(const Verdict& verdict, int schema_version);
 
 }  // namespace aggregate_power

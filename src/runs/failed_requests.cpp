@@ -71,7 +71,7 @@ std::optional<FailedRequestsRequest> failed_requests_in(const std::shared_ptr<co
 FailedRequests failed_requests(const FailedRequestsRequest& request, const Recording& recording,
                                const Verdict& verdict) {
   if (!verdict.reasons.empty()) return {request.count, std::nullopt};
-  return share(request, verdict.benchmark->window, [&](Window window) {
+  return share(request, verdict.load->window, [&](Window window) {
     FleetPowerGatherer gatherer(window, request.max_sample_gap_s);
     recording.open().read([&](std::span<const Reading> readings) { gatherer.take(readings); });
     return gatherer.finish();
@@ -81,7 +81,7 @@ FailedRequests failed_requests(const FailedRequestsRequest& request, const Recor
 FailedRequests failed_requests(const FailedRequestsRequest& request,
                                const PackageVerdict& verdict) {
   if (!verdict.reasons.empty()) return {request.count, std::nullopt};
-  return share(request, verdict.benchmark->window, [&](Window) { return verdict.power; });
+  return share(request, verdict.load->window, [&](Window) { return verdict.power; });
 }
 
 }  // namespace aggregate_power

@@ -47,8 +47,8 @@ std::string without(const std::string& prefix, const std::string& id) {
 }
 
 // To move the window on the host's clock is to move the host's stamps the other way.
-Benchmark on_the_clock_of(const Benchmark& benchmark, double clock_offset_s) {
-  Benchmark moved = benchmark;
+Load on_the_clock_of(const Load& load, double clock_offset_s) {
+  Load moved = load;
   moved.window.start_unix_s -= clock_offset_s;
   moved.window.end_unix_s -= clock_offset_s;
   return moved;
@@ -70,8 +70,8 @@ class HostReader {
     host_.clock_offset_s = options.clock_offset_s;
   }
 
-  HostReading read(const Benchmark& benchmark) {
-    const Benchmark moved = on_the_clock_of(benchmark, options_.clock_offset_s);
+  HostReading read(const Load& load) {
+    const Load moved = on_the_clock_of(load, options_.clock_offset_s);
     LoadEdgeFinder edges(moved.window);
     MeasurementRequest wanted;
     wanted.max_sample_gap_s = options_.max_sample_gap_s;
@@ -176,9 +176,8 @@ class HostReader {
 
 }  // namespace
 
-HostReading read_host(const HostFile& file, const Benchmark& benchmark,
-                      const HostReadingOptions& options) {
-  if (file.fault.empty()) return HostReader(file, options).read(benchmark);
+HostReading read_host(const HostFile& file, const Load& load, const HostReadingOptions& options) {
+  if (file.fault.empty()) return HostReader(file, options).read(load);
   HostReading unread;
   unread.finding.host = file.host;
   unread.finding.csv = file.csv;

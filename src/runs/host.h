@@ -33,8 +33,7 @@ struct HostReading {
 };
 
 // Never throws for what is wrong with the recording or its identity file: that is a reason.
-HostReading read_host(const HostFile& file, const Benchmark& benchmark,
-                      const HostReadingOptions& options);
+HostReading read_host(const HostFile& file, const Load& load, const HostReadingOptions& options);
 
 // The recording, and all that counts when it stands beside it.
 std::vector<std::string> files_of_host(const HostFile& file);

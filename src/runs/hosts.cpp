@@ -30,16 +30,15 @@ class HostsRun {
  public:
   explicit HostsRun(const HostsRequest& request) : request_(request) {}
 
-  Delivered run() {
-    const BenchmarkReading reading =
-        read_benchmark_file(request_.bench_result, BenchmarkRules::schema_2);
+  CommandOutput run() {
+    const LoadReading reading = read_benchmark_file(request_.bench_result, LoadRules::schema_2);
     content_.telemetry_source = request_.telemetry_source;
     content_.benchmark_result = request_.bench_result;
-    content_.benchmark = reading.benchmark;
+    content_.load = reading.load;
     content_.expected_num_gpus = request_.expected_num_gpus;
     content_.reasons = reading.reasons;
     content_.extended = request_.extended;
-    if (content_.benchmark && is_request_good()) {
+    if (content_.load && is_request_good()) {
       read_hosts();
       check_the_whole();
       estimate_clocks();
@@ -68,7 +67,7 @@ class HostsRun {
     std::vector<HostReading> readings(request_.hosts.size());
     in_parallel(readings.size(), kMostThreads, [&](std::size_t i) {
       const HostFile& file = request_.hosts[i];
-      readings[i] = read_host(file, *content_.benchmark, options_for(file.host));
+      readings[i] = read_host(file, *content_.load, options_for(file.host));
     });
     std::vector<Reasons> identity_faults;
     for (HostReading& reading : readings) {
@@ -189,7 +188,7 @@ class HostsRun {
   }
 
   void work_out_metrics() {
-    const Benchmark& benchmark = *content_.benchmark;
+    const Load& load = *content_.load;
     RoleEnergy by_role[3];
     const RoleEnergy& prefill = by_role[static_cast<std::size_t>(Role::prefill)];
     const RoleEnergy& decode = by_role[static_cast<std::size_t>(Role::decode)];
@@ -203,19 +202,19 @@ class HostsRun {
         energy_j += gpu.energy_j;
       }
     }
-    const double window_s = benchmark.window.duration_s();
+    const double window_s = load.window.duration_s();
     const double power_w = energy_j / window_s;
-    content_.metrics = schema_2_metrics({power_w / static_cast<double>(gpus), power_w, energy_j,
-                                         benchmark.completed, benchmark.total_input_tokens,
-                                         benchmark.total_output_tokens});
-    std::ranges::copy(role_metrics(prefill, decode, window_s, benchmark.total_input_tokens,
-                                   benchmark.total_output_tokens),
-                      std::back_inserter(content_.metrics));
+    content_.metrics =
+        schema_2_metrics({power_w / static_cast<double>(gpus), power_w, energy_j, load.completed,
+                          load.total_input_tokens, load.total_output_tokens});
+    std::ranges::copy(
+        role_metrics(prefill, decode, window_s, load.total_input_tokens, load.total_output_tokens),
+        std::back_inserter(content_.metrics));
     for (const Metric& metric : content_.metrics) {
       if (std::isfinite(metric.value)) continue;
       reasons().add(Reason::non_finite_power_metric, std::string(metric.key));
     }
-    if (request_.extended) add_extended_metrics(gpus);
+    if (request_.extended) add_dashboard_metrics(gpus);
     success_line_ = fmt::format("avg_power_w={:.2f} total_gpu_energy_j={:.2f}",
                                 power_w / static_cast<double>(gpus), energy_j);
     if (prefill.gpus + decode.gpus > 0) {
@@ -226,8 +225,8 @@ class HostsRun {
   }
 
   // Of all hosts together, on one clock.
-  void add_extended_metrics(std::size_t gpus) {
-    const Window window = content_.benchmark->window;
+  void add_dashboard_metrics(std::size_t gpus) {
+    const Window window = content_.load->window;
     FleetMeasurement whole;
     std::vector<FleetPower> curves;
     for (const HostFinding& host : hosts_) {
@@ -238,7 +237,7 @@ class HostsRun {
     }
     whole.power = sum_of(std::move(curves), window);
     for (std::size_t i = 0; i < whole.states.size(); ++i) whole.states[i] = state_of_all(i);
-    std::ranges::copy(extended_metrics(whole, gpus), std::back_inserter(content_.metrics));
+    std::ranges::copy(dashboard_metrics(whole, gpus), std::back_inserter(content_.metrics));
   }
 
   // Nothing unless every host has it.
@@ -277,21 +276,21 @@ class HostsRun {
     std::vector<Worker> all;
     for (auto& [key, worker] : workers) {
       worker.avg_power_w /=
-          content_.benchmark->window.duration_s() * static_cast<double>(worker.num_gpus);
+          content_.load->window.duration_s() * static_cast<double>(worker.num_gpus);
       all.push_back(std::move(worker));
     }
     return all;
   }
 
-  ExtendedContent extended(const std::string& record) const {
-    ExtendedContent content;
+  DashboardContent extended(const std::string& record) const {
+    DashboardContent content;
     content.reasons = content_.reasons;
     PowerAudit& audit = content.audit;
     audit.source = record.substr(record.rfind('/') + 1);
     audit.expected_gpu_count = content_.expected_num_gpus;
     audit.observed_gpu_count = 0;
     audit.sample_count = 0;
-    if (content_.benchmark) audit.window = content_.benchmark->window;
+    if (content_.load) audit.window = content_.load->window;
     for (const HostFinding& host : hosts_) {
       *audit.observed_gpu_count += host.integration.gpus.size();
       *audit.sample_count += host.fleet.samples_in_window;
@@ -308,7 +307,7 @@ class HostsRun {
   FinishedRun finished() const {
     FinishedRun run;
     run.reasons = content_.reasons;
-    run.publication = publication();
+    run.plan = plan();
     run.success_line = success_line_;
     run.causes = column_faults_;
     run.hints = hints_;
@@ -316,29 +315,28 @@ class HostsRun {
     return run;
   }
 
-  Publication publication() const {
-    Publication publication;
-    publication.aggregate_path = request_.agg_result;
-    publication.sidecar_path = request_.validation_result.empty()
-                                   ? sidecar_beside(request_.bench_result)
-                                   : request_.validation_result;
-    publication.make_sidecar_folder = !request_.validation_result.empty();
-    publication.valid = content_.reasons.empty();
-    publication.edits = schema_2_edits(publication.valid, content_.metrics);
-    if (request_.extended) add_extended(publication.edits, extended(publication.sidecar_path));
-    publication.leftovers = {extended_leftovers(), cpu_leftovers()};
-    publication.edits_without_audit = schema_2_edits(false, {});
-    publication.sidecar = [this](const Reasons& aggregate_reasons, std::string_view) {
+  WritePlan plan() const {
+    WritePlan plan;
+    plan.aggregate_path = request_.agg_result;
+    plan.record_path = request_.validation_result.empty() ? record_beside(request_.bench_result)
+                                                          : request_.validation_result;
+    plan.make_record_folder = !request_.validation_result.empty();
+    plan.valid = content_.reasons.empty();
+    plan.edits = schema_2_edits(plan.valid, content_.metrics);
+    if (request_.extended) add_dashboard_keys(plan.edits, extended(plan.record_path));
+    plan.leftovers = {dashboard_leftovers(), cpu_leftovers()};
+    plan.edits_without_audit = schema_2_edits(false, {});
+    plan.record = [this](const Reasons& aggregate_reasons, std::string_view) {
       HostsContent content = content_;
       content.reasons.add(aggregate_reasons);
       return hosts_record_text(content, hosts_);
     };
-    publication.inputs = {request_.bench_result, request_.agg_result};
+    plan.inputs = {request_.bench_result, request_.agg_result};
     for (const HostFile& file : request_.hosts) {
-      std::ranges::copy(files_of_host(file), std::back_inserter(publication.inputs));
+      std::ranges::copy(files_of_host(file), std::back_inserter(plan.inputs));
     }
-    publication.sidecar_advice = kOtherValidationResult;
-    return publication;
+    plan.record_advice = kOtherValidationResult;
+    return plan;
   }
 
   const HostsRequest& request_;
@@ -353,6 +351,6 @@ class HostsRun {
 
 }  // namespace
 
-Delivered aggregate_hosts(const HostsRequest& request) { return HostsRun(request).run(); }
+CommandOutput aggregate_hosts(const HostsRequest& request) { return HostsRun(request).run(); }
 
 }  // namespace aggregate_power

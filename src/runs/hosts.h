@@ -36,6 +36,6 @@ struct HostsRequest {
 
 // Every host must carry the whole window: what is wrong with one voids the run. Ends with a report
 // whatever the inputs are.
-Delivered aggregate_hosts(const HostsRequest& request);
+CommandOutput aggregate_hosts(const HostsRequest& request);
 
 }  // namespace aggregate_power

@@ -31,7 +31,7 @@ struct Findings {
   std::uint64_t unnamed_readings = 0;
   Reasons reasons;
   std::vector<std::string> warnings;
-  std::optional<Benchmark> benchmark;
+  std::optional<Load> load;
   std::optional<std::string> zone_hint;
   bool unit_was_given = false;
 };
@@ -125,9 +125,9 @@ void read_recording(const Recording& recording, Findings& findings) {
     findings.warnings.push_back(
         fmt::format("nul_bytes: {} NUL bytes were dropped", telemetry.dropped_nuls()));
   }
-  if (findings.benchmark && !findings.devices.empty()) {
+  if (findings.load && !findings.devices.empty()) {
     const Span span = span_of(findings.devices);
-    const Window window = findings.benchmark->window;
+    const Window window = findings.load->window;
     const bool apart =
         span.last_unix_s < window.start_unix_s || span.first_unix_s > window.end_unix_s;
     if (apart) findings.zone_hint = zone_hint(telemetry, span, window);
@@ -158,9 +158,9 @@ Json json_of(const Findings& findings) {
   Json skipped = Json::object();
   for (const auto& [cause, count] : by_cause(findings.skipped)) skipped[std::string(cause)] = count;
   Json window;
-  if (findings.benchmark) {
-    window = {{"start_time_unix", findings.benchmark->window.start_unix_s},
-              {"end_time_unix", findings.benchmark->window.end_unix_s}};
+  if (findings.load) {
+    window = {{"start_time_unix", findings.load->window.start_unix_s},
+              {"end_time_unix", findings.load->window.end_unix_s}};
   }
   return {{"schema", text(findings.columns.schema)},
           {"timestamp_column", name(findings.columns.timestamp)},
@@ -195,7 +195,7 @@ std::string or_dash(std::optional<double> value) {
 
 // How the window lies in what a device recorded.
 std::string window_lines(const Findings& findings) {
-  const Window window = findings.benchmark->window;
+  const Window window = findings.load->window;
   std::string lines = fmt::format("window     {:.3f} to {:.3f} ({:.3f} s)\n", window.start_unix_s,
                                   window.end_unix_s, window.duration_s());
   for (const DeviceSurvey& device : findings.devices) {
@@ -242,7 +242,7 @@ std::string text_of(const std::string& file, const Findings& findings) {
                       device.min_w, device.max_w);
     }
   }
-  if (findings.benchmark) text += "\n" + window_lines(findings);
+  if (findings.load) text += "\n" + window_lines(findings);
   if (!findings.warnings.empty()) text += "\n";
   for (const std::string& warning : findings.warnings) text += "warning: " + warning + "\n";
   return text;
@@ -257,9 +257,9 @@ InspectReport inspect(const InspectRequest& request) {
   if (!request.bench_result.empty()) {
     try {
       const auto source = decompressed(open_source(request.bench_result), request.bench_result);
-      const BenchmarkReading reading =
-          read_benchmark(*source, request.bench_result, BenchmarkRules::schema_2);
-      findings.benchmark = reading.benchmark;
+      const LoadReading reading =
+          read_benchmark(*source, request.bench_result, LoadRules::schema_2);
+      findings.load = reading.load;
       if (!reading.reasons.empty()) report.err.push_back(reading.reasons.text());
     } catch (const FileError& error) {
       report.err.push_back(error.what());

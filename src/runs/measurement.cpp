@@ -109,8 +109,8 @@ struct Fleet {
 class Measurer {
  public:
   Measurer(const MeasurementRequest& request, const Recording& recording,
-           const std::optional<Benchmark>& benchmark)
-      : request_(request), recording_(recording), benchmark_(benchmark) {
+           const std::optional<Load>& load)
+      : request_(request), recording_(recording), benchmark_(load) {
     if (request.with_snapshots) snapshots_ = read_snapshots(recording);
     result_.could_not_read = snapshots_ && snapshots_->could_not_read;
   }
@@ -126,9 +126,9 @@ class Measurer {
     }
     const bool wants_stream = snapshots_ && snapshots_->unavailable.empty();
     if (wants_window || wants_stream) read(wants_window, wants_stream);
-    if (snapshots_ && !result_.accumulator_check) {
-      result_.accumulator_check.emplace();
-      result_.accumulator_check->unavailable = snapshots_->unavailable;
+    if (snapshots_ && !result_.counter_check) {
+      result_.counter_check.emplace();
+      result_.counter_check->unavailable = snapshots_->unavailable;
     }
     return std::move(result_);
   }
@@ -339,8 +339,8 @@ class Measurer {
   void finish_stream(StreamEnergy& stream, const Telemetry& telemetry, bool wanted) {
     if (!wanted) return;
     stream.finish();
-    result_.accumulator_check =
-        check_accumulator(snapshots_->start, snapshots_->end, stream, telemetry.devices());
+    result_.counter_check =
+        check_counters(snapshots_->start, snapshots_->end, stream, telemetry.devices());
   }
 
   void note_telemetry(const Telemetry& telemetry) {
@@ -426,7 +426,7 @@ class Measurer {
 
   const MeasurementRequest& request_;
   const Recording& recording_;
-  const std::optional<Benchmark>& benchmark_;
+  const std::optional<Load>& benchmark_;
   std::optional<Snapshots> snapshots_;
   Measurement result_;
 };
@@ -434,8 +434,8 @@ class Measurer {
 }  // namespace
 
 Measurement measure(const MeasurementRequest& request, const Recording& recording,
-                    const std::optional<Benchmark>& benchmark) {
-  return Measurer(request, recording, benchmark).measure();
+                    const std::optional<Load>& load) {
+  return Measurer(request, recording, load).measure();
 }
 
 }  // namespace aggregate_power

@@ -41,7 +41,7 @@ struct FleetMeasurement {
 struct Measurement {
   Integration integration;              // schema 2; of schema 1 only the reasons and GPUs
   std::optional<MeanPower> mean_power;  // schema 1
-  std::optional<AccumulatorCheck> accumulator_check;
+  std::optional<CounterCheck> counter_check;
   FleetMeasurement fleet;
   Reasons column_faults;  // what is behind missing columns, beyond the contract's codes
   std::optional<TelemetryFacts> telemetry;  // nothing: it was not read
@@ -53,6 +53,6 @@ struct Measurement {
 // Without a benchmark only the snapshots are compared. Never throws for what is wrong with the
 // recording: that is a reason.
 Measurement measure(const MeasurementRequest& request, const Recording& recording,
-                    const std::optional<Benchmark>& benchmark);
+                    const std::optional<Load>& load);
 
 }  // namespace aggregate_power

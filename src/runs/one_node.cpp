@@ -24,11 +24,11 @@ class Run {
  public:
   explicit Run(const AggregateRequest& request) : request_(request) {}
 
-  Delivered run() {
+  CommandOutput run() {
     read_inputs();
     FinishedRun run;
     run.reasons = verdict_.reasons;
-    run.publication = publication();
+    run.plan = plan();
     if (verdict_.reasons.empty()) {
       run.success_line =
           schema_2() ? schema_2_line(verdict_, request_.agg_result) : schema_1_line();
@@ -42,15 +42,15 @@ class Run {
  private:
   bool schema_2() const { return request_.schema_version == 2; }
 
-  std::string sidecar_path() const {
+  std::string record_path() const {
     if (!request_.validation_result.empty()) return request_.validation_result;
     if (!schema_2()) return {};
-    return sidecar_beside(request_.bench_result);
+    return record_beside(request_.bench_result);
   }
 
   void read_inputs() {
-    const BenchmarkReading reading = read_benchmark_file(
-        request_.bench_result, schema_2() ? BenchmarkRules::schema_2 : BenchmarkRules::schema_1);
+    const LoadReading reading = read_benchmark_file(
+        request_.bench_result, schema_2() ? LoadRules::schema_2 : LoadRules::schema_1);
     telemetry_path_ = request_.csv.empty() ? find_telemetry() : request_.csv;
     try {
       const Recording recording(telemetry_path_, request_.zone, request_.columns);
@@ -59,44 +59,42 @@ class Run {
       wanted.expected_num_gpus = request_.expected_num_gpus;
       wanted.max_sample_gap_s = request_.max_sample_gap_s;
       wanted.extended = request_.extended;
-      wanted.with_snapshots = !sidecar_path().empty();
+      wanted.with_snapshots = !record_path().empty();
       verdict_ = judge(wanted, recording, reading);
     } catch (const FileError& error) {
-      verdict_.benchmark = reading.benchmark;
+      verdict_.load = reading.load;
       verdict_.reasons = reading.reasons;
       verdict_.reasons.add(Reason::telemetry_file_unreadable, error.what());
     }
   }
 
-  Publication publication() const {
-    Publication publication;
-    publication.aggregate_path = request_.agg_result;
-    publication.sidecar_path = sidecar_path();
-    publication.make_sidecar_folder = !request_.validation_result.empty();
-    publication.valid = verdict_.reasons.empty();
-    publication.edits =
-        request_.extended
-            ? extended_verdict_edits(verdict_, publication.sidecar_path.substr(
-                                                   publication.sidecar_path.rfind('/') + 1))
-            : verdict_edits(verdict_, request_.schema_version);
-    if (schema_2()) publication.leftovers = {extended_leftovers()};
-    publication.edits_without_audit = unaudited_edits(request_.schema_version);
-    publication.sidecar = [this](const Reasons& aggregate_reasons, std::string_view) {
-      return sidecar(aggregate_reasons);
+  WritePlan plan() const {
+    WritePlan plan;
+    plan.aggregate_path = request_.agg_result;
+    plan.record_path = record_path();
+    plan.make_record_folder = !request_.validation_result.empty();
+    plan.valid = verdict_.reasons.empty();
+    plan.edits = request_.extended
+                     ? dashboard_verdict_edits(
+                           verdict_, plan.record_path.substr(plan.record_path.rfind('/') + 1))
+                     : verdict_edits(verdict_, request_.schema_version);
+    if (schema_2()) plan.leftovers = {dashboard_leftovers()};
+    plan.edits_without_audit = unaudited_edits(request_.schema_version);
+    plan.record = [this](const Reasons& aggregate_reasons, std::string_view) {
+      return record(aggregate_reasons);
     };
-    publication.inputs = with_side_files(telemetry_path_);
-    publication.inputs.insert(publication.inputs.end(),
-                              {request_.bench_result, request_.agg_result});
-    publication.sidecar_advice = kOtherValidationResult;
-    return publication;
+    plan.inputs = with_side_files(telemetry_path_);
+    plan.inputs.insert(plan.inputs.end(), {request_.bench_result, request_.agg_result});
+    plan.record_advice = kOtherValidationResult;
+    return plan;
   }
 
-  std::string sidecar(const Reasons& aggregate_reasons) const {
-    SidecarContent content = sidecar_content(verdict_, request_.schema_version);
+  std::string record(const Reasons& aggregate_reasons) const {
+    RecordContent content = record_content(verdict_, request_.schema_version);
     content.reasons.add(aggregate_reasons);
     content.telemetry_source = telemetry_path_;
     content.benchmark_result = request_.bench_result;
-    return sidecar_text(content);
+    return one_node_record_text(content);
   }
 
   std::string schema_1_line() const {
@@ -104,9 +102,8 @@ class Run {
         "avg_power_w={:.2f} (per GPU, n={}) joules_per_output_token={:.4f} "
         "joules_per_total_token={:.4f} duration={:.1f}s output_tokens={} input_tokens={} -> {}",
         verdict_.metrics[0].value, verdict_.measurement.mean_power->gpus, verdict_.metrics[1].value,
-        verdict_.metrics[2].value, verdict_.benchmark->reported_duration_s,
-        verdict_.benchmark->total_output_tokens, verdict_.benchmark->total_input_tokens,
-        request_.agg_result);
+        verdict_.metrics[2].value, verdict_.load->reported_duration_s,
+        verdict_.load->total_output_tokens, verdict_.load->total_input_tokens, request_.agg_result);
   }
 
   const AggregateRequest& request_;
@@ -126,6 +123,6 @@ std::string find_telemetry() {
   return "gpu_metrics.csv";
 }
 
-Delivered aggregate(const AggregateRequest& request) { return Run(request).run(); }
+CommandOutput aggregate(const AggregateRequest& request) { return Run(request).run(); }
 
 }  // namespace aggregate_power

@@ -34,6 +34,6 @@ struct AggregateRequest {
 std::string find_telemetry();
 
 // Whatever the inputs are, this ends with a report; the status is 1 only when power is required.
-Delivered aggregate(const AggregateRequest& request);
+CommandOutput aggregate(const AggregateRequest& request);
 
 }  // namespace aggregate_power

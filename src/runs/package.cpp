@@ -8,7 +8,7 @@
 
 namespace aggregate_power {
 
-Delivered multinode(const MultinodeRequest& request) {
+CommandOutput multinode(const MultinodeRequest& request) {
   PackageRun run;
   PackageQuestion& question = run.question;
   question.place = {disk_tree(), request.power_dir, request.logs_root};
@@ -18,13 +18,12 @@ Delivered multinode(const MultinodeRequest& request) {
   question.expected_cpu_source = request.expected_cpu_source;
   question.salvage = request.salvage;
   question.extended = request.extended;
-  Publication& publication = run.publication;
-  publication.aggregate_path = request.agg_result;
-  publication.make_sidecar_folder = !request.validation_result.empty();
-  publication.sidecar_path = request.validation_result.empty()
-                                 ? sidecar_beside(request.bench_result)
-                                 : request.validation_result;
-  publication.sidecar_advice = kOtherValidationResult;
+  WritePlan& plan = run.plan;
+  plan.aggregate_path = request.agg_result;
+  plan.make_record_folder = !request.validation_result.empty();
+  plan.record_path = request.validation_result.empty() ? record_beside(request.bench_result)
+                                                       : request.validation_result;
+  plan.record_advice = kOtherValidationResult;
   run.delivery = {request.require_power, request.dry_run};
   return deliver_package(std::move(run));
 }

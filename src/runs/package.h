@@ -26,6 +26,6 @@ struct MultinodeRequest {
 };
 
 // Whatever the inputs are, this ends with a report; the status is 1 only when power is required.
-Delivered multinode(const MultinodeRequest& request);
+CommandOutput multinode(const MultinodeRequest& request);
 
 }  // namespace aggregate_power

@@ -36,12 +36,12 @@ PackageRecord record_of(const PackageRun& run, const PackageVerdict& verdict) {
   return record;
 }
 
-void add_inputs(const PackageQuestion& question, Publication& publication) {
+void add_inputs(const PackageQuestion& question, WritePlan& plan) {
   PackageInputs inputs = package_inputs(question.place);
   inputs.files.push_back(question.result_name);
-  inputs.files.push_back(publication.aggregate_path);
-  publication.inputs.insert(publication.inputs.end(), inputs.files.begin(), inputs.files.end());
-  publication.input_folders = std::move(inputs.folders);
+  inputs.files.push_back(plan.aggregate_path);
+  plan.inputs.insert(plan.inputs.end(), inputs.files.begin(), inputs.files.end());
+  plan.input_folders = std::move(inputs.folders);
 }
 
 std::string success_line(const PackageVerdict& verdict, const std::string& agg_result) {
@@ -73,7 +73,7 @@ std::vector<std::string> warnings_of(const std::string& power_dir, const Package
 
 }  // namespace
 
-Delivered deliver_package(PackageRun run) {
+CommandOutput deliver_package(PackageRun run) {
   PackageQuestion& question = run.question;
   try {
     question.result = question.place.tree->open(question.result_name);
@@ -87,19 +87,18 @@ Delivered deliver_package(PackageRun run) {
   FinishedRun finished;
   finished.reasons = verdict.reasons;
   finished.warnings = std::move(run.warnings);
-  finished.publication = std::move(run.publication);
-  Publication& publication = finished.publication;
-  add_inputs(question, publication);
-  publication.valid = claims_power(verdict);
-  publication.edits = package_edits(
-      verdict, publication.sidecar_path.substr(publication.sidecar_path.rfind('/') + 1));
-  publication.edits_without_audit = unaudited_package_edits(verdict);
-  publication.leftovers = {extended_leftovers(), cpu_leftovers()};
-  publication.sidecar = [&](const Reasons& aggregate_reasons, std::string_view) {
+  finished.plan = std::move(run.plan);
+  WritePlan& plan = finished.plan;
+  add_inputs(question, plan);
+  plan.valid = claims_power(verdict);
+  plan.edits = package_edits(verdict, plan.record_path.substr(plan.record_path.rfind('/') + 1));
+  plan.edits_without_audit = unaudited_package_edits(verdict);
+  plan.leftovers = {dashboard_leftovers(), cpu_leftovers()};
+  plan.record = [&](const Reasons& aggregate_reasons, std::string_view) {
     return package_record_text(verdict, record, aggregate_reasons);
   };
   if (finished.reasons.empty()) {
-    finished.success_line = success_line(verdict, publication.aggregate_path);
+    finished.success_line = success_line(verdict, plan.aggregate_path);
     const auto warnings = warnings_of(question.place.power_dir, verdict);
     finished.warnings.insert(finished.warnings.end(), warnings.begin(), warnings.end());
   }

@@ -17,12 +17,12 @@ struct PackageRun {
   std::string window_source;                             // for the record; empty: a result
   // Where the two files go, and inputs that are neither of the package nor the result itself. The
   // rest comes of the verdict.
-  Publication publication;
+  WritePlan plan;
   std::vector<std::string> warnings;
   DeliveryOptions delivery;
 };
 
 // Whatever the inputs are, this ends with a report; the status is 1 only when power is required.
-Delivered deliver_package(PackageRun run);
+CommandOutput deliver_package(PackageRun run);
 
 }  // namespace aggregate_power

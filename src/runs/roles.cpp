@@ -92,10 +92,10 @@ class RoleParser {
   std::string known_host(std::string_view word) const {
     if (!is_host(word)) {
       constexpr std::size_t kMostShown = 16;
-      const auto shown = hosts_.first(std::min(hosts_.size(), kMostShown));
+      const auto display = hosts_.first(std::min(hosts_.size(), kMostShown));
       fault(fmt::format("unknown host '{}'; known: {}{}", printable(word),
-                        printable(fmt::format("{}", fmt::join(shown, ", ")), 400),
-                        shown.size() < hosts_.size() ? ", ..." : ""));
+                        printable(fmt::format("{}", fmt::join(display, ", ")), 400),
+                        display.size() < hosts_.size() ? ", ..." : ""));
     }
     return std::string(word);
   }

@@ -56,8 +56,8 @@ class Backfill::Work {
   Work(const BackfillRequest& request, const BackfillWatcher& watcher)
       : request_(request),
         watcher_(watcher),
-        options_(request.revision),
-        ledger_(request, watcher) {
+        options_(request.recompute),
+        tally_(request, watcher) {
     find_stores();
     check_output();
     if (!request.runs.empty()) read_list();
@@ -72,7 +72,7 @@ class Backfill::Work {
       if (list_) take_listed_paths();
       if (options_.is_searched) {
         const StoreVisitor visitor = visitor_for(push());
-        for (const Place& store : stores_) walk_store(store, visitor);
+        for (const StorePath& store : stores_) walk_store(store, visitor);
       }
       tasks_.wait_until_all_are_finished();
       if (tasks_.is_over()) return;
@@ -80,7 +80,7 @@ class Backfill::Work {
       tasks_.wait_until_all_are_finished();
       if (tasks_.is_over()) return;  // workers may still be at it
       push_those_without_zone();
-      ledger_.all_found();
+      tally_.all_found();
     });
     tasks_.end(false);
     workers.clear();
@@ -88,7 +88,7 @@ class Backfill::Work {
     watching.request_stop();
     watching.join();
     if (fault_) std::rethrow_exception(fault_);
-    return ledger_.result();
+    return tally_.result();
   }
 
  private:
@@ -97,11 +97,11 @@ class Backfill::Work {
       if (!find_store(path, "")) throw Error(fmt::format("{}: is no folder and no archive", path));
     }
     std::set<std::string> names;
-    const std::vector<StorePath> stores = distinct_stores(request_.stores);
+    const std::vector<NamedStore> stores = distinct_stores(request_.stores);
     const bool is_one = stores.size() == 1;
     for (const auto& [path, real] : stores) {
       std::string below = is_one ? "" : real.substr(real.rfind('/') + 1);
-      if (!is_one && !request_.revision.output.empty() && !names.insert(below).second) {
+      if (!is_one && !request_.recompute.output.empty() && !names.insert(below).second) {
         throw Error(
             fmt::format("--output: two stores are called '{}'; run them one by one", below));
       }
@@ -121,7 +121,7 @@ class Backfill::Work {
   }
 
   void take_listed_paths() {
-    list_->for_each_path([&](const std::string& path, const Place* store) {
+    list_->for_each_path([&](const std::string& path, const StorePath* store) {
       throw_if_interrupted();
       if (store == nullptr) return add_unfound(path, path, "is not below any of the stores");
       follow(path, path, push(), [&](const StoreVisitor& visitor) {
@@ -130,8 +130,8 @@ class Backfill::Work {
     });
   }
 
-  static std::string_view route_to(std::string_view path, const Place& place) {
-    path.remove_prefix(place.shown.size());
+  static std::string_view route_to(std::string_view path, const StorePath& place) {
+    path.remove_prefix(place.display.size());
     return path.substr(std::min(path.find_first_not_of('/'), path.size()));
   }
 
@@ -142,19 +142,19 @@ class Backfill::Work {
     bool is_found = false;
     StoreVisitor visitor;
     visitor.run = [&](const StoredRun& run) {
-      if (run.aggregate.shown != path) return;
+      if (run.aggregate.display != path) return;
       is_found = true;
       if (is_ours(run.name, run.artifact)) take_found(run, take);
     };
-    visitor.piece = [](PieceKind, const std::string&, const Place&) {};
-    visitor.archive = [&](const Place& archive, const std::string& artifact) {
+    visitor.piece = [](PieceKind, const std::string&, const StorePath&) {};
+    visitor.archive = [&](const StorePath& archive, const std::string& artifact) {
       if (route_to(path, archive).empty()) return;
       is_found = true;  // so far
       if (artifact.empty() || is_in_shard(artifact)) {
         take({.archive = archive, .artifact = artifact, .only_path = path});
       }
     };
-    visitor.fault = [](const Place&, const std::string&) {};
+    visitor.fault = [](const StorePath&, const std::string&) {};
     visitor.folder_link = [] {};
     walk_the_way(visitor);
     if (!is_found) add_unfound(path, key, "there is no such aggregate");
@@ -166,7 +166,7 @@ class Backfill::Work {
 
   // What was written must not be found as if it had been there.
   void check_output() const {
-    const std::string& output = request_.revision.output;
+    const std::string& output = request_.recompute.output;
     if (output.empty()) return;
     const std::string target = resolve_what_is_there(output);
     std::filesystem::path there = target;
@@ -176,7 +176,7 @@ class Backfill::Work {
       throw Error(
           fmt::format("--output: {} is no folder; give a folder, or a new name", there.string()));
     }
-    for (const Place& store : stores_) {
+    for (const StorePath& store : stores_) {
       if (is_in(target, resolve_links(store.path))) {
         throw Error(fmt::format("--output: {} lies in the store {}; give a folder outside of it",
                                 output, store.path));
@@ -223,7 +223,7 @@ class Backfill::Work {
   }
 
   void take_found(const StoredRun& run, const std::function<void(Task)>& take) {
-    ledger_.add_found();
+    tally_.add_found();
     take({.run = run});
   }
 
@@ -232,7 +232,7 @@ class Backfill::Work {
     // What is not ours is noted too: pieces may be anyone's.
     visitor.run = [this, take](const StoredRun& run) {
       if (!run.aggregate.tree) {
-        return index_.add({kBare, run.name, letter(run.layout) + place_text(run.folder)});
+        return index_.add({kBare, run.name, letter(run.layout) + store_path_text(run.folder)});
       }
       index_.add({kSeen, run.name, {}});
       // One artifact may be that of several runs.
@@ -240,45 +240,45 @@ class Backfill::Work {
       if (!is_ours(run.name, run.artifact)) return;
       list_ ? keep(kFound, run) : take_found(run, take);
     };
-    visitor.piece = [this](PieceKind kind, const std::string& name, const Place& place) {
-      index_.add({static_cast<std::uint8_t>(kind), name, place_text(place)});
+    visitor.piece = [this](PieceKind kind, const std::string& name, const StorePath& place) {
+      index_.add({static_cast<std::uint8_t>(kind), name, store_path_text(place)});
     };
-    visitor.recording = [this](const Place& place) {
+    visitor.recording = [this](const StorePath& place) {
       const auto written_ns = place.tree->written_ns(place.path);
-      if (written_ns) zone_cases_.add_written(*written_ns, place.shown);
+      if (written_ns) zone_cases_.add_written(*written_ns, place.display);
     };
-    visitor.archive = [this, take](const Place& archive, const std::string& artifact) {
+    visitor.archive = [this, take](const StorePath& archive, const std::string& artifact) {
       if (!artifact.empty() && !is_in_shard(artifact)) return;
       take({.archive = archive, .artifact = artifact});
     };
-    visitor.fault = [this](const Place& place, const std::string& what) {
+    visitor.fault = [this](const StorePath& place, const std::string& what) {
       add_fault(place, {}, Reason::folder_unreadable, what);
     };
-    visitor.folder_link = [this] { ledger_.add_folder_link(); };
-    visitor.temporary = [this](const Place& place) {
-      const bool is_written_to = !request_.dry_run && request_.revision.output.empty();
+    visitor.folder_link = [this] { tally_.add_folder_link(); };
+    visitor.temporary = [this](const StorePath& place) {
+      const bool is_written_to = !request_.dry_run && request_.recompute.output.empty();
       if (is_written_to) remove_stale_temporaries(place.path);
     };
     return visitor;
   }
 
   // A folder or archive of which nobody knows what runs it holds.
-  void add_fault(const Place& place, const std::string& artifact, Reason reason,
+  void add_fault(const StorePath& place, const std::string& artifact, Reason reason,
                  const std::string& what) {
-    const std::string name(last_name(place.shown));
+    const std::string name(last_name(place.display));
     const bool is_elsewhere = artifact.empty() ? !is_in_shard(name) : !is_ours(artifact, artifact);
-    if (!is_elsewhere) add_failure(place.shown, reason, what);
+    if (!is_elsewhere) add_failure(place.display, reason, what);
   }
 
   void add_failure(const std::string& path, Reason reason, const std::string& what) {
-    Revision revision;
-    revision.run.name = path.substr(path.rfind('/') + 1);
-    revision.run.folder.shown = path;
-    revision.reasons.add(reason, what);
+    Recomputed recomputed;
+    recomputed.run.name = path.substr(path.rfind('/') + 1);
+    recomputed.run.folder.display = path;
+    recomputed.reasons.add(reason, what);
     std::string lines;
-    ledger_.add_found();
-    ledger_.add(revision, 0, lines);
-    ledger_.write(lines);
+    tally_.add_found();
+    tally_.add(recomputed, 0, lines);
+    tally_.write(lines);
   }
 
   static std::string letter(Layout layout) {
@@ -309,7 +309,7 @@ class Backfill::Work {
       const bool is_listed = has(kListed, {});
       for (const IndexEntry& entry : entries) {
         if (entry.kind != kWaiting && !(entry.kind == kFound && is_listed)) continue;
-        if (entry.kind == kFound) ledger_.add_found();
+        if (entry.kind == kFound) tally_.add_found();
         push_kept(entry, namesakes);
       }
       const bool is_known = has(kSeen, {}) || (!list_ && has(kSeen, kOfArtifact));
@@ -351,15 +351,15 @@ class Backfill::Work {
     StoredRun run;
     run.name = name;
     for (const IndexEntry& entry : entries) {
-      if (entry.kind == kTelemetry && run.folder.shown.empty()) {
+      if (entry.kind == kTelemetry && run.folder.display.empty()) {
         run.layout = Layout::bmk;
-        run.folder.shown = shown_of(entry.text);
+        run.folder.display = display_of(entry.text);
       } else if (entry.kind == kBare) {
         run.layout = layout_of(entry.text);
-        run.folder.shown = shown_of(std::string_view(entry.text).substr(1));
+        run.folder.display = display_of(std::string_view(entry.text).substr(1));
       }
     }
-    if (run.folder.shown.empty()) return false;
+    if (run.folder.display.empty()) return false;
     take_found(run, push());
     return true;
   }
@@ -367,13 +367,13 @@ class Backfill::Work {
   // After a signal the run in hand is dropped; those that only wait to be put in place are not.
   void work() {
     guarded([&] {
-      Batch batch(ledger_, writer_, runs_in_a_batch_);
+      CommitBatch batch(tally_, writer_, runs_in_a_batch_);
       guarded([&] { do_tasks(batch); });
       batch.flush();
     });
   }
 
-  void do_tasks(Batch& batch) {
+  void do_tasks(CommitBatch& batch) {
     while (true) {
       const std::vector<Task> tasks = tasks_.pop();
       if (tasks.empty()) {
@@ -385,18 +385,18 @@ class Backfill::Work {
         if (task.archive) {
           search(task, batch);
         } else {
-          revise_one(task, batch);
+          recompute_one(task, batch);
         }
         tasks_.finished();
       }
     }
   }
 
-  void search(const Task& task, Batch& batch) {
+  void search(const Task& task, CommitBatch& batch) {
     batch.flush();  // no one shall wait for its locks meanwhile
-    const Place& archive = *task.archive;
+    const StorePath& archive = *task.archive;
     const auto take = [&](const Task& found) {
-      found.archive ? search(found, batch) : revise_one(found, batch);
+      found.archive ? search(found, batch) : recompute_one(found, batch);
     };
     try {
       if (task.only_path.empty()) {
@@ -414,47 +414,47 @@ class Backfill::Work {
 
   bool needs_pieces(const StoredRun& run) const {
     return run.aggregate.tree &&
-           (!run.aggregate.tree->is_archive() || !request_.revision.output.empty());
+           (!run.aggregate.tree->is_archive() || !request_.recompute.output.empty());
   }
 
-  void revise_one(const Task& task, Batch& batch) {
+  void recompute_one(const Task& task, CommitBatch& batch) {
     const auto start = Clock::now();
-    std::optional<Revision> revision;
+    std::optional<Recomputed> recomputed;
     try {
-      revision = try_to_revise(task);
+      recomputed = try_to_revise(task);
     } catch (const FileError& error) {
-      revision.emplace();
-      revision->run.name = task.run.name;
-      revision->run.layout = task.run.layout;
-      revision->run.folder.shown = task.run.folder.shown;
-      revision->reasons.add(Reason::archive_unreadable, error.what());
+      recomputed.emplace();
+      recomputed->run.name = task.run.name;
+      recomputed->run.layout = task.run.layout;
+      recomputed->run.folder.display = task.run.folder.display;
+      recomputed->reasons.add(Reason::archive_unreadable, error.what());
     }
-    if (!revision || must_wait_for_zone(*revision, task)) return;
-    if (revision->publication && request_.dry_run) show_changes(*revision);
+    if (!recomputed || must_wait_for_zone(*recomputed, task)) return;
+    if (recomputed->plan && request_.dry_run) show_changes(*recomputed);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    if (revision->publication && !request_.dry_run) {
-      batch.add(std::move(*revision), seconds);
+    if (recomputed->plan && !request_.dry_run) {
+      batch.add(std::move(*recomputed), seconds);
     } else {
-      batch.add_done(*revision, seconds);
+      batch.add_done(*recomputed, seconds);
     }
   }
 
   // Whether others of its recorder must be seen first. All that say something of a zone are noted.
-  bool must_wait_for_zone(Revision& revision, const Task& task) {
-    if (!revision.zone_case) return false;
+  bool must_wait_for_zone(Recomputed& recomputed, const Task& task) {
+    if (!recomputed.zone_case) return false;
     if (task.decidable) {
-      revision.zone_standing = task.decidable->standing;
+      recomputed.zone_standing = task.decidable->standing;
       return false;
     }
-    zone_cases_.add(*revision.zone_case, revision.run, revision.aggregate_text);
-    return revision.zone_case->waits();
+    zone_cases_.add(*recomputed.zone_case, recomputed.run, recomputed.aggregate_text);
+    return recomputed.zone_case->waits();
   }
 
   // Nothing: not all pieces are near, and it waits until all of the store was seen.
-  std::optional<Revision> try_to_revise(const Task& task) {
+  std::optional<Recomputed> try_to_revise(const Task& task) {
     StoredRun run = task.run;
     if (!task.aggregate_text.empty()) {
-      run.aggregate = place_of(task.aggregate_text);
+      run.aggregate = store_path_of(task.aggregate_text);
       run.folder = *run.aggregate.folder;
     }
     if (task.decidable) return revise_decidable(run, *task.decidable);
@@ -463,37 +463,37 @@ class Backfill::Work {
       keep(kWaiting, run);
       return std::nullopt;
     }
-    return revise(run, std::move(pieces), options_);
+    return recompute(run, std::move(pieces), options_);
   }
 
-  Revision revise_decidable(const StoredRun& run, const DecidableRun& decidable) const {
+  Recomputed revise_decidable(const StoredRun& run, const DecidableRun& decidable) const {
     const ZoneCase& zone_case = decidable.zone_case;
     RunPieces pieces;
-    pieces.telemetry = {{place_of(zone_case.waiting_telemetry)}, zone_case.are_own};
-    pieces.benchmarks = {{place_of(zone_case.waiting_benchmark)}, zone_case.are_own};
-    return revise(run, std::move(pieces), options_, &decidable.witnesses);
+    pieces.telemetry = {{store_path_of(zone_case.waiting_telemetry)}, zone_case.are_own};
+    pieces.benchmarks = {{store_path_of(zone_case.waiting_benchmark)}, zone_case.are_own};
+    return recompute(run, std::move(pieces), options_, &decidable.witnesses);
   }
 
   // False: not all of them are near.
   static bool find_pieces(StoredRun& run, const Task& task, RunPieces& pieces) {
     const bool is_agentic = run.layout == Layout::agentic;
-    if (is_agentic || run.layout == Layout::multinode) pieces.nodes = find_node_logs(run);
+    if (is_agentic || run.layout == Layout::multinode) pieces.nodes = find_multinode_logs(run);
     if (is_agentic && !pieces.nodes.empty()) {
       pieces.benchmarks.places = pieces.nodes[0].formal_results;
       return true;
     }
     // The telemetry of several nodes is a package, and never anywhere else.
     if (run.layout != Layout::multinode) {
-      Nearby nearby = nearby_pieces(run, PieceKind::telemetry);
+      FoundPieces nearby = pieces_near(run, PieceKind::telemetry);
       const bool is_own = nearby.is_own && !nearby.pieces.empty();
-      if (!is_own && !is_agentic) pieces.nodes = find_node_logs(run);
+      if (!is_own && !is_agentic) pieces.nodes = find_multinode_logs(run);
       if (!is_agentic && !pieces.nodes.empty()) {
         run.layout = Layout::multinode;
       } else if (!take(std::move(nearby), PieceKind::telemetry, task, pieces.telemetry)) {
         return false;
       }
     }
-    Nearby nearby = nearby_pieces(run, PieceKind::benchmark_result);
+    FoundPieces nearby = pieces_near(run, PieceKind::benchmark_result);
     if (is_agentic) {  // a profile is never but with its run
       pieces.benchmarks.places = std::move(nearby.pieces);
       return true;
@@ -503,7 +503,7 @@ class Backfill::Work {
 
   // What is near, else what is anywhere in the store. False: what else there is counts, and is not
   // known yet.
-  static bool take(Nearby nearby, PieceKind kind, const Task& task, Candidates& candidates) {
+  static bool take(FoundPieces nearby, PieceKind kind, const Task& task, Candidates& candidates) {
     candidates.places = std::move(nearby.pieces);
     candidates.are_own = nearby.is_own;
     const bool is_near = !candidates.places.empty();
@@ -514,7 +514,7 @@ class Backfill::Work {
     candidates.are_too_many = texts.size() > kMostCandidates;
     for (const std::string& text : texts) {
       if (!candidates.are_too_many || candidates.places.empty()) {
-        candidates.places.push_back(place_of(text));
+        candidates.places.push_back(store_path_of(text));
       }
     }
     return true;
@@ -524,21 +524,21 @@ class Backfill::Work {
     // No name of a folder holds a slash.
     index_.add(
         {kind, run.name,
-         fmt::format("{}{}/{}", letter(run.layout), run.artifact, place_text(run.aggregate))});
+         fmt::format("{}{}/{}", letter(run.layout), run.artifact, store_path_text(run.aggregate))});
   }
 
-  void show_changes(Revision& revision) {
-    Preview changes = preview(*revision.publication);
-    note_writing_faults(revision, changes);
-    if (revision.outcome != Outcome::patched && revision.outcome != Outcome::not_valid) return;
+  void show_changes(Recomputed& recomputed) {
+    Preview changes = preview(*recomputed.plan);
+    note_writing_faults(recomputed, changes);
+    if (recomputed.outcome != Outcome::patched && recomputed.outcome != Outcome::not_valid) return;
     if (changes.changes) {
-      if (!revision.valid) {
-        changes.lines.push_back(fmt::format("{}: not valid: {}", revision.run.aggregate.shown,
-                                            revision.reasons.text()));
+      if (!recomputed.valid) {
+        changes.lines.push_back(fmt::format("{}: not valid: {}", recomputed.run.aggregate.display,
+                                            recomputed.reasons.text()));
       }
-      ledger_.add_changes(revision.run.aggregate.shown, changes.lines);
+      tally_.add_changes(recomputed.run.aggregate.display, changes.lines);
     } else {
-      revision.outcome = Outcome::unchanged;
+      recomputed.outcome = Outcome::unchanged;
     }
   }
 
@@ -549,21 +549,21 @@ class Backfill::Work {
     std::unique_lock lock(mutex);
     while (!stopped.wait_for(lock, stop, kTick, [&] { return stop.stop_requested(); })) {
       if (interrupting_signal() != 0) tasks_.end(true);
-      watcher_.progress(ledger_.progress());
+      watcher_.progress(tally_.progress());
     }
   }
 
   const BackfillRequest& request_;
   const BackfillWatcher& watcher_;
-  RevisionOptions options_;
-  std::vector<Place> stores_;
+  RecomputeOptions options_;
+  std::vector<StorePath> stores_;
   std::optional<RunList> list_;  // nothing: all of the stores is wanted
   std::size_t runs_in_a_batch_ = 1;
-  Ledger ledger_;
-  BatchWriter writer_{ledger_};
-  PieceIndex index_;
+  Tally tally_;
+  BatchCommitter writer_{tally_};
+  DiskIndex index_;
   ZoneCases zone_cases_;
-  Tasks tasks_;
+  TaskQueue tasks_;
   std::mutex fault_mutex_;
   std::exception_ptr fault_;
 };

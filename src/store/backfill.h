@@ -19,7 +19,7 @@ namespace aggregate_power {
 
 struct BackfillRequest {
   std::vector<std::string> stores;
-  RevisionOptions revision;
+  RecomputeOptions recompute;
   std::string report;  // empty: none
   // A file that lists the runs, "-" for standard input (jobs/run_list.h); empty: all of the stores.
   std::string runs;

@@ -17,40 +17,40 @@ constexpr std::size_t kFilesOfRun = 3;  // open while it waits: two temporaries,
 constexpr std::size_t kMostBatches = 2;
 constexpr std::size_t kMostLineBytes = 65536;
 
-void fail(Revision& revision, Reason reason, std::string detail = {},
+void fail(Recomputed& recomputed, Reason reason, std::string detail = {},
           Obstacle obstacle = Obstacle::none) {
-  revision.outcome = Outcome::failed;
-  revision.valid = false;
-  revision.reasons.add(reason, std::move(detail), obstacle);
+  recomputed.outcome = Outcome::failed;
+  recomputed.valid = false;
+  recomputed.reasons.add(reason, std::move(detail), obstacle);
 }
 
 void fail_all(std::vector<WorkedRun>& batch, const FileError& fault, const char* more = "") {
   for (WorkedRun& run : batch) {
-    fail(run.revision, Reason::aggregate_result_unwritable, fmt::format("{}{}", fault.what(), more),
-         obstacle_of(fault.code().value()));
+    fail(run.recomputed, Reason::aggregate_result_unwritable,
+         fmt::format("{}{}", fault.what(), more), obstacle_of(fault.code().value()));
   }
 }
 
 void settle(WorkedRun& run) {
-  if (run.revision.outcome == Outcome::failed) return;
-  const Published& published = run.publishing.published();
-  note_writing_faults(run.revision, published);
+  if (run.recomputed.outcome == Outcome::failed) return;
+  const WriteOutcome& outcome_so_far = run.transaction.outcome_so_far();
+  note_writing_faults(run.recomputed, outcome_so_far);
   const bool is_done =
-      run.revision.outcome == Outcome::patched || run.revision.outcome == Outcome::not_valid;
-  if (is_done && !published.changed) run.revision.outcome = Outcome::unchanged;
+      run.recomputed.outcome == Outcome::patched || run.recomputed.outcome == Outcome::not_valid;
+  if (is_done && !outcome_so_far.changed) run.recomputed.outcome = Outcome::unchanged;
 }
 
 }  // namespace
 
-BatchWriter::BatchWriter(Ledger& ledger) : ledger_(ledger), thread_([this] { work(); }) {}
+BatchCommitter::BatchCommitter(Tally& tally) : tally_(tally), thread_([this] { work(); }) {}
 
-BatchWriter::~BatchWriter() {
+BatchCommitter::~BatchCommitter() {
   const std::lock_guard guard(mutex_);
   is_over_ = true;
   changed_.notify_all();
 }
 
-void BatchWriter::put(std::vector<WorkedRun> batch) {
+void BatchCommitter::put(std::vector<WorkedRun> batch) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return waiting_.size() < kMostBatches || fault_; });
   if (fault_) std::rethrow_exception(fault_);
@@ -58,13 +58,13 @@ void BatchWriter::put(std::vector<WorkedRun> batch) {
   changed_.notify_all();
 }
 
-void BatchWriter::wait() {
+void BatchCommitter::wait() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return (waiting_.empty() && !is_working_) || fault_; });
   if (fault_) std::rethrow_exception(fault_);
 }
 
-void BatchWriter::work() {
+void BatchCommitter::work() {
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [&] { return !waiting_.empty() || is_over_; });
@@ -88,21 +88,21 @@ void BatchWriter::work() {
   }
 }
 
-void BatchWriter::put_in_place(std::vector<WorkedRun>& batch) {
+void BatchCommitter::put_in_place(std::vector<WorkedRun>& batch) {
   std::set<std::string> folders;
   for (WorkedRun& run : batch) {
-    for (std::string& folder : run.publishing.folders()) folders.insert(std::move(folder));
-    if (inputs_are_unchanged(run.revision)) continue;
-    fail(run.revision, Reason::input_changed);
-    run.publishing = Publishing(*run.revision.publication, Sync::later);  // dropped
+    for (std::string& folder : run.transaction.folders()) folders.insert(std::move(folder));
+    if (inputs_are_unchanged(run.recomputed)) continue;
+    fail(run.recomputed, Reason::input_changed);
+    run.transaction = WriteTransaction(*run.recomputed.plan, Sync::later);  // dropped
   }
   const std::vector<std::string> file_systems = one_folder_each(folders);
   if (const auto fault = sync(file_systems)) {
     fail_all(batch, *fault);
   } else {
-    for (WorkedRun& run : batch) run.publishing.commit_first();
+    for (WorkedRun& run : batch) run.transaction.commit_first();
     const auto first = sync(file_systems);
-    for (WorkedRun& run : batch) run.publishing.commit_second();
+    for (WorkedRun& run : batch) run.transaction.commit_second();
     const auto second = sync(file_systems);
     if (first || second) {
       fail_all(batch, second ? *second : *first,
@@ -112,12 +112,12 @@ void BatchWriter::put_in_place(std::vector<WorkedRun>& batch) {
   std::string lines;
   for (WorkedRun& run : batch) {
     settle(run);
-    ledger_.add(run.revision, run.seconds, lines);
+    tally_.add(run.recomputed, run.seconds, lines);
   }
-  ledger_.write(lines);
+  tally_.write(lines);
 }
 
-std::optional<FileError> BatchWriter::sync(const std::vector<std::string>& file_systems) {
+std::optional<FileError> BatchCommitter::sync(const std::vector<std::string>& file_systems) {
   try {
     sync_file_systems(file_systems);
     return std::nullopt;
@@ -133,41 +133,41 @@ std::size_t runs_in_a_batch(std::size_t open_files, unsigned jobs) {
   return std::clamp(room / (kFilesOfRun * batches), std::size_t{1}, kMostRuns);
 }
 
-void Batch::add(Revision revision, double seconds) {
-  Publishing publishing(*revision.publication, Sync::later);
+void CommitBatch::add(Recomputed recomputed, double seconds) {
+  WriteTransaction transaction(*recomputed.plan, Sync::later);
   // Whoever waits for a lock holds none, so that no two wait for each other.
-  if (!publishing.lock(false)) {
+  if (!transaction.lock(false)) {
     flush();
     writer_.wait();
-    publishing.lock(true);
+    transaction.lock(true);
   }
-  publishing.prepare();
-  worked_.push_back({std::move(revision), std::move(publishing), seconds});
+  transaction.prepare();
+  worked_.push_back({std::move(recomputed), std::move(transaction), seconds});
   if (worked_.size() >= most_runs_) flush();
 }
 
-void Batch::add_done(const Revision& revision, double seconds) {
-  ledger_.add(revision, seconds, lines_);
-  if (lines_.size() > kMostLineBytes) ledger_.write(lines_);
+void CommitBatch::add_done(const Recomputed& recomputed, double seconds) {
+  tally_.add(recomputed, seconds, lines_);
+  if (lines_.size() > kMostLineBytes) tally_.write(lines_);
 }
 
-void Batch::flush() {
-  ledger_.write(lines_);
+void CommitBatch::flush() {
+  tally_.write(lines_);
   if (!worked_.empty()) writer_.put(std::exchange(worked_, {}));
 }
 
-void note_writing_faults(Revision& revision, const WritingFaults& found) {
+void note_writing_faults(Recomputed& recomputed, const WritingFaults& found) {
   Reasons faults = found.reasons;
-  if (!found.sidecar_fault.empty()) {
-    faults.add(Reason::validation_result_unwritable, found.sidecar_fault, found.sidecar_obstacle);
+  if (!found.record_fault.empty()) {
+    faults.add(Reason::validation_result_unwritable, found.record_fault, found.record_obstacle);
   }
   if (faults.empty()) return;
   const bool is_denied = std::ranges::any_of(faults.entries(), [](const Reasons::Entry& fault) {
     return fault.obstacle == Obstacle::denied || fault.obstacle == Obstacle::read_only;
   });
-  revision.outcome = is_denied || found.leads_out ? Outcome::not_writable : Outcome::failed;
-  revision.valid = false;
-  revision.reasons.add(faults);
+  recomputed.outcome = is_denied || found.leads_out ? Outcome::not_writable : Outcome::failed;
+  recomputed.valid = false;
+  recomputed.reasons.add(faults);
 }
 
 }  // namespace aggregate_power

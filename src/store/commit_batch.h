@@ -21,19 +21,19 @@ namespace aggregate_power {
 
 // A run whose temporaries are written.
 struct WorkedRun {
-  Revision revision;
-  Publishing publishing;
+  Recomputed recomputed;
+  WriteTransaction transaction;
   double seconds = 0;
 };
 
 // Puts batches in place, one after another, while others work on: all temporaries, one sync, the
 // renames of what must come first, a sync, the other renames, a sync.
-class BatchWriter {
+class BatchCommitter {
  public:
-  explicit BatchWriter(Ledger& ledger);
-  ~BatchWriter();  // after what was put
-  BatchWriter(const BatchWriter&) = delete;
-  BatchWriter& operator=(const BatchWriter&) = delete;
+  explicit BatchCommitter(Tally& tally);
+  ~BatchCommitter();  // after what was put
+  BatchCommitter(const BatchCommitter&) = delete;
+  BatchCommitter& operator=(const BatchCommitter&) = delete;
 
   // Waits while there is more than enough to do. Throws what went wrong with the report, here and
   // in wait().
@@ -46,7 +46,7 @@ class BatchWriter {
   void put_in_place(std::vector<WorkedRun>& batch);
   static std::optional<FileError> sync(const std::vector<std::string>& file_systems);
 
-  Ledger& ledger_;
+  Tally& tally_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::vector<WorkedRun>> waiting_;
@@ -61,24 +61,24 @@ class BatchWriter {
 std::size_t runs_in_a_batch(std::size_t open_files, unsigned jobs);
 
 // What one worker has for the writer.
-class Batch {
+class CommitBatch {
  public:
-  Batch(Ledger& ledger, BatchWriter& writer, std::size_t most_runs)
-      : ledger_(ledger), writer_(writer), most_runs_(most_runs) {}
+  CommitBatch(Tally& tally, BatchCommitter& writer, std::size_t most_runs)
+      : tally_(tally), writer_(writer), most_runs_(most_runs) {}
 
-  void add(Revision revision, double seconds);
-  void add_done(const Revision& revision, double seconds);
+  void add(Recomputed recomputed, double seconds);
+  void add_done(const Recomputed& recomputed, double seconds);
   void flush();
 
  private:
-  Ledger& ledger_;
-  BatchWriter& writer_;
+  Tally& tally_;
+  BatchCommitter& writer_;
   std::size_t most_runs_;
   std::vector<WorkedRun> worked_;
   std::string lines_;
 };
 
 // What could not be written, or could not be if it were tried, as the run's outcome.
-void note_writing_faults(Revision& revision, const WritingFaults& faults);
+void note_writing_faults(Recomputed& recomputed, const WritingFaults& faults);
 
 }  // namespace aggregate_power

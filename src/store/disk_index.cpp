@@ -8,9 +8,9 @@
 
 namespace aggregate_power {
 
-PieceIndex::PieceIndex() { files_[0].emplace(); }
+DiskIndex::DiskIndex() { files_[0].emplace(); }
 
-void PieceIndex::add(const IndexEntry& entry) {
+void DiskIndex::add(const IndexEntry& entry) {
   const std::lock_guard guard(mutex_);
   std::optional<ListFile>& file = files_[text_hash(entry.name) % files_.size()];
   if (!file) file.emplace();
@@ -18,7 +18,7 @@ void PieceIndex::add(const IndexEntry& entry) {
   file->write(entry.text);
 }
 
-void PieceIndex::for_each_name(const Take& take) {
+void DiskIndex::for_each_name(const Take& take) {
   for (std::optional<ListFile>& file : files_) {
     if (!file) continue;
     file->rewind();

@@ -20,10 +20,10 @@ struct IndexEntry {
 };
 
 // May be used by several threads.
-class PieceIndex {
+class DiskIndex {
  public:
   // These throw Error when the files cannot be had.
-  PieceIndex();
+  DiskIndex();
   void add(const IndexEntry& entry);
 
   // Gives all entries of a name together, name by name, in an order that depends on the entries

@@ -27,14 +27,14 @@ bool is_met(const std::filesystem::path& real, const NamesByReal& stores) {
 
 }  // namespace
 
-std::vector<StorePath> distinct_stores(const std::vector<std::string>& names) {
+std::vector<NamedStore> distinct_stores(const std::vector<std::string>& names) {
   NamesByReal by_real;
-  std::vector<StorePath> stores;
+  std::vector<NamedStore> stores;
   for (const std::string& name : names) {
     std::string real = resolve_links(name);
     if (by_real.emplace(real, name).second) stores.push_back({name, std::move(real)});
   }
-  std::erase_if(stores, [&](const StorePath& store) { return is_met(store.real, by_real); });
+  std::erase_if(stores, [&](const NamedStore& store) { return is_met(store.real, by_real); });
   return stores;
 }
 

@@ -6,13 +6,13 @@
 
 namespace aggregate_power {
 
-struct StorePath {
+struct NamedStore {
   std::string named;
   std::string real;  // where that leads
 };
 
 // In their order, without second names of a store and without stores that the walk of an outer one
 // comes by. Throws FileError for one that is not there.
-std::vector<StorePath> distinct_stores(const std::vector<std::string>& names);
+std::vector<NamedStore> distinct_stores(const std::vector<std::string>& names);
 
 }  // namespace aggregate_power

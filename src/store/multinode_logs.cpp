@@ -16,7 +16,7 @@ namespace {
 // By which its artifacts may go.
 std::vector<std::string> artifact_names(const StoredRun& run) {
   std::vector<std::string> names;
-  const Artifact own = artifact_of(archive_stem(last_name(run.folder.shown)));
+  const Artifact own = artifact_of(archive_stem(last_name(run.folder.display)));
   for (const std::string& name : {own.run, run.artifact, run.name}) {
     if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
   }
@@ -32,34 +32,34 @@ std::string concurrency_of(const StoredRun& run) {
   return {};
 }
 
-std::vector<Place> formal_results_in(const Place& folder) {
-  const auto shared = std::make_shared<const Place>(folder);
-  std::vector<Place> results;
+std::vector<StorePath> formal_results_in(const StorePath& folder) {
+  const auto shared = std::make_shared<const StorePath>(folder);
+  std::vector<StorePath> results;
   for (const std::string& name : formal_results(*folder.tree, folder.path)) {
     results.push_back(child(shared, name));
   }
   return results;
 }
 
-std::vector<Place> formal_results_of(const Place& agentic, const std::string& concurrency) {
+std::vector<StorePath> formal_results_of(const StorePath& agentic, const std::string& concurrency) {
   if (concurrency.empty()) return formal_results_in(agentic);
-  const auto shared = std::make_shared<const Place>(agentic);
-  std::vector<Place> results = formal_results_in(child(shared, "conc_" + concurrency));
+  const auto shared = std::make_shared<const StorePath>(agentic);
+  std::vector<StorePath> results = formal_results_in(child(shared, "conc_" + concurrency));
   if (results.empty()) results = formal_results_in(agentic);
   const bool is_anothers =
       results.size() == 1 && formal_concurrency(last_name(results[0].path)) != concurrency;
-  return is_anothers ? std::vector<Place>() : results;
+  return is_anothers ? std::vector<StorePath>() : results;
 }
 
 class Search {
  public:
   explicit Search(const StoredRun& run)
       : run_(run),
-        own_(std::make_shared<const Place>(run.folder)),
+        own_(std::make_shared<const StorePath>(run.folder)),
         is_of_agents_(run.layout == Layout::agentic),
         concurrency_(is_of_agents_ ? concurrency_of(run) : "") {}
 
-  std::vector<NodeLogs> found() {
+  std::vector<MultinodeLogs> found() {
     look_into(*own_);
     if (is_complete()) return std::move(found_);
     if (is_of_agents_ && look_for("agentic_") && found_.empty() && concurrency_.empty()) return {};
@@ -80,7 +80,7 @@ class Search {
           const auto artifact = artifact_in(folder, fmt::format("{}{}", kind, name));
           if (!artifact) continue;
           is_there = true;
-          if (artifact->shown != own_->shown) look_into(*artifact);
+          if (artifact->display != own_->display) look_into(*artifact);
         } catch (const FileError&) {
           if (!fault_) fault_ = std::current_exception();
         }
@@ -89,38 +89,37 @@ class Search {
     return is_there;
   }
 
-  void look_into(const Place& artifact) {
-    auto logs = folder_in(std::make_shared<const Place>(artifact), "LOGS");
+  void look_into(const StorePath& artifact) {
+    auto logs = folder_in(std::make_shared<const StorePath>(artifact), "LOGS");
     if (!logs) return;
-    const auto folder = std::make_shared<const Place>(*logs);
-    NodeLogs found{std::move(*logs), folder_in(folder, "power"), std::nullopt, {}};
+    const auto folder = std::make_shared<const StorePath>(*logs);
+    MultinodeLogs found{std::move(*logs), folder_in(folder, "power"), std::nullopt, {}};
     if (is_of_agents_) found.agentic = folder_in(folder, "agentic");
     if (found.agentic) found.formal_results = formal_results_of(*found.agentic, concurrency_);
     if (found.power || found.agentic) found_.push_back(std::move(found));
   }
 
   bool is_complete() const {
-    return std::ranges::any_of(found_, [&](const NodeLogs& logs) {
+    return std::ranges::any_of(found_, [&](const MultinodeLogs& logs) {
       return has_manifest(logs) && (logs.agentic || !is_of_agents_);
     });
   }
 
   // A folder without one is no package yet.
-  static bool has_manifest(const NodeLogs& logs) {
+  static bool has_manifest(const MultinodeLogs& logs) {
     return logs.power && file_below(*logs.power, "manifest.json");
   }
 
   // Agents are where their results are; a package alone is less.
-  static int merit(const NodeLogs& logs) {
+  static int merit(const MultinodeLogs& logs) {
     return (logs.agentic ? 8 : 0) + (has_manifest(logs) ? 4 : 0) + (logs.power ? 2 : 0) +
            (logs.formal_results.size() == 1);
   }
 
   void keep_the_best() {
     std::ranges::stable_sort(found_, std::ranges::greater(), merit);
-    std::erase_if(found_, [best = found_.empty() ? 0 : merit(found_[0])](const NodeLogs& logs) {
-      return merit(logs) < best;
-    });
+    std::erase_if(found_, [best = found_.empty() ? 0 : merit(found_[0])](
+                              const MultinodeLogs& logs) { return merit(logs) < best; });
     if (found_.size() > 1 && !is_complete()) found_.resize(1);
   }
 
@@ -128,12 +127,12 @@ class Search {
   Folder own_;
   bool is_of_agents_;
   std::string concurrency_;  // empty: not of a load of a certain one
-  std::vector<NodeLogs> found_;
+  std::vector<MultinodeLogs> found_;
   std::exception_ptr fault_;
 };
 
 }  // namespace
 
-std::vector<NodeLogs> find_node_logs(const StoredRun& run) { return Search(run).found(); }
+std::vector<MultinodeLogs> find_multinode_logs(const StoredRun& run) { return Search(run).found(); }
 
 }  // namespace aggregate_power

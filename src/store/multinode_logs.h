@@ -9,13 +9,13 @@
 namespace aggregate_power {
 
 // LOGS of such a run, or of a load of it.
-struct NodeLogs {
-  Place logs;
-  std::optional<Place> power;    // LOGS/power, the package
-  std::optional<Place> agentic;  // LOGS/agentic, where it is a run of agents
+struct MultinodeLogs {
+  StorePath logs;
+  std::optional<StorePath> power;    // LOGS/power, the package
+  std::optional<StorePath> agentic;  // LOGS/agentic, where it is a run of agents
   // Of agents: the formal results that are in LOGS/agentic/conc_N where the run is the load of that
   // concurrency, else those in LOGS/agentic itself. A single one is of that load.
-  std::vector<Place> formal_results;
+  std::vector<StorePath> formal_results;
 };
 
 // Those that the run has: LOGS in its own folder, else in its artifacts power_audit_R (of agents
@@ -25,6 +25,6 @@ struct NodeLogs {
 //
 // Agents with an artifact agentic_R that has no LOGS ran on one node, and other artifacts are not
 // looked into; but for a load R_concN, which several nodes leave.
-std::vector<NodeLogs> find_node_logs(const StoredRun& run);
+std::vector<MultinodeLogs> find_multinode_logs(const StoredRun& run);
 
 }  // namespace aggregate_power

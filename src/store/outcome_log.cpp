@@ -52,7 +52,7 @@ Json zone_json(const std::optional<RunZone>& zone) {
 
 }  // namespace
 
-std::string run_line_text(const RunLine& line) {
+std::string outcome_line_text(const OutcomeLine& line) {
   Json metrics = Json::object();
   for (const auto& [key, value] : line.metrics) metrics[key] = value;
   const Json json = {{"run", printable_path(line.run)},
@@ -70,7 +70,7 @@ std::string run_line_text(const RunLine& line) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-RunReport::RunReport(const std::string& path)
+OutcomeLog::OutcomeLog(const std::string& path)
     : path_(path), fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
   if (fd_ < 0) throw FileError(path, "open for writing", errno);
   std::string begin(kBegin.size(), '\0');
@@ -82,11 +82,11 @@ RunReport::RunReport(const std::string& path)
   }
 }
 
-RunReport::~RunReport() { ::close(fd_); }
+OutcomeLog::~OutcomeLog() { ::close(fd_); }
 
 // Without locks there is mostly one writer, who loses nothing by going on. An interrupted one that
 // cannot have the lock must not write in between others' lines: that is a fault.
-void RunReport::take_lock() {
+void OutcomeLog::take_lock() {
   if (::flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   try {
     wait_for_lock(fd_, path_);
@@ -95,7 +95,7 @@ void RunReport::take_lock() {
   }
 }
 
-void RunReport::add(const std::string& lines) {
+void OutcomeLog::add(const std::string& lines) {
   const std::lock_guard guard(mutex_);  // threads share the descriptor, and with it the lock
   take_lock();
   cut_torn_line(fd_, path_);

@@ -18,7 +18,7 @@ struct RunZone {
   bool contradicts = false;       // the run says otherwise
 };
 
-struct RunLine {
+struct OutcomeLine {
   std::string run;
   std::string layout;
   std::string aggregate;  // these three: empty when there is none
@@ -34,17 +34,17 @@ struct RunLine {
 };
 
 // Keys in the order above; bytes that are not UTF-8 become %XX; with a line break at the end.
-std::string run_line_text(const RunLine& line);
+std::string outcome_line_text(const OutcomeLine& line);
 
 // A file that lines are appended to, each in one piece, also by several processes.
-class RunReport {
+class OutcomeLog {
  public:
   // Throws Error when there is something in the file that is no such report, FileError when it
   // cannot be written. A line that a killed run left unfinished is cut off.
-  explicit RunReport(const std::string& path);
-  ~RunReport();
-  RunReport(const RunReport&) = delete;
-  RunReport& operator=(const RunReport&) = delete;
+  explicit OutcomeLog(const std::string& path);
+  ~OutcomeLog();
+  OutcomeLog(const OutcomeLog&) = delete;
+  OutcomeLog& operator=(const OutcomeLog&) = delete;
 
   // May be called by several threads. Throws FileError.
   void add(const std::string& lines);

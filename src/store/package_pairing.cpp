@@ -23,14 +23,14 @@ constexpr const char* kPinFile = "power-producer-sha.txt";
 // The profile of agents only informs: what is wrong with it does not fail their run.
 constexpr std::string_view kRecordsRole = "profile_records/";
 
-PackagePlace place_of(const NodeLogs& package) {
+PackagePlace store_path_of(const MultinodeLogs& package) {
   return {package.power->tree, package.power->path, package.logs.path};
 }
 
 // Each by its role.
-using Files = std::vector<std::pair<std::string, Place>>;
+using Files = std::vector<std::pair<std::string, StorePath>>;
 
-std::optional<Place> records_of(const Place& benchmark, std::string& role) {
+std::optional<StorePath> records_of(const StorePath& benchmark, std::string& role) {
   try {
     const std::string profile = path_below(benchmark.folder->path, std::string(kProfileFolder));
     const auto records = find_records(*benchmark.tree, profile);
@@ -43,9 +43,9 @@ std::optional<Place> records_of(const Place& benchmark, std::string& role) {
 }
 
 // All files that a verdict on the package depends on, in one order.
-Files files_of(const NodeLogs& package, const Place& benchmark) {
+Files files_of(const MultinodeLogs& package, const StorePath& benchmark) {
   Files files = {{"benchmark_result", benchmark}};
-  const auto add = [&](const std::string& role, const Place& folder, const std::string& path) {
+  const auto add = [&](const std::string& role, const StorePath& folder, const std::string& path) {
     if (auto place = file_below(folder, path)) files.emplace_back(role, std::move(*place));
   };
   for (const char* const name :
@@ -56,7 +56,7 @@ Files files_of(const NodeLogs& package, const Place& benchmark) {
     std::string role;
     if (auto records = records_of(benchmark, role)) files.emplace_back(role, std::move(*records));
   }
-  const PackagePlace place = place_of(package);
+  const PackagePlace place = store_path_of(package);
   const std::string windows = path_below(place.power_dir, "windows");
   std::set<std::string> names;
   if (place.tree->has_folder(windows)) {
@@ -80,8 +80,8 @@ InputFile listing(const char* role, const std::set<std::string>& entries) {
 }
 
 // What lies in the folder of windows, be it a file or not.
-InputFile windows_of(const NodeLogs& package) {
-  const PackagePlace place = place_of(package);
+InputFile windows_of(const MultinodeLogs& package) {
+  const PackagePlace place = store_path_of(package);
   const std::string windows = path_below(place.power_dir, "windows");
   std::set<std::string> entries;
   if (place.tree->has_folder(windows)) {
@@ -95,7 +95,7 @@ InputFile windows_of(const NodeLogs& package) {
 }
 
 // What links lead out of the logs root: it counts as not there.
-InputFile links_of(const NodeLogs& package, const Files& files) {
+InputFile links_of(const MultinodeLogs& package, const Files& files) {
   std::string root = package.logs.tree->resolved(package.logs.path);
   if (!root.ends_with('/')) root += '/';
   std::set<std::string> leading_out;
@@ -107,7 +107,7 @@ InputFile links_of(const NodeLogs& package, const Files& files) {
 }
 
 // What no file contains.
-std::array<InputFile, 2> listings_of(const NodeLogs& package, const Files& files) {
+std::array<InputFile, 2> listings_of(const MultinodeLogs& package, const Files& files) {
   return {windows_of(package), links_of(package, files)};
 }
 
@@ -134,21 +134,21 @@ std::optional<std::string> doubt_about_gpus(const std::string& run, std::string_
     return fmt::format("the name says {} GPUs, and {} of prefill with {} of decode", named->all,
                        *named->prefill, *named->decode);
   }
-  const RoleGpus told = role_gpus_of(aggregate);
-  if (!told.prefill || !told.decode) return std::nullopt;
-  const bool agree = named->prefill
-                         ? *named->prefill == *told.prefill && *named->decode == *told.decode
-                         : named->all - *told.prefill == *told.decode;
+  const RoleGpus reported = role_gpus_of(aggregate);
+  if (!reported.prefill || !reported.decode) return std::nullopt;
+  const bool agree =
+      named->prefill ? *named->prefill == *reported.prefill && *named->decode == *reported.decode
+                     : named->all - *reported.prefill == *reported.decode;
   if (agree) return std::nullopt;
   return fmt::format(
       "the name says {} GPUs{}, its aggregate {} of prefill with {} of decode", named->all,
       named->prefill
           ? fmt::format(", {} of prefill with {} of decode", *named->prefill, *named->decode)
           : "",
-      *told.prefill, *told.decode);
+      *reported.prefill, *reported.decode);
 }
 
-std::optional<FailedRequestsRequest> failed_requests_of(const Place& benchmark,
+std::optional<FailedRequestsRequest> failed_requests_of(const StorePath& benchmark,
                                                         std::vector<std::string>& warnings) {
   try {
     return failed_requests_in(benchmark.tree, benchmark.folder->path);
@@ -158,7 +158,7 @@ std::optional<FailedRequestsRequest> failed_requests_of(const Place& benchmark,
   }
 }
 
-std::string pin_of(const NodeLogs& package) {
+std::string pin_of(const MultinodeLogs& package) {
   constexpr std::size_t kMostBytes = 4096;
   const auto place = file_below(*package.power, kPinFile);
   if (!place) return {};
@@ -168,61 +168,61 @@ std::string pin_of(const NodeLogs& package) {
 
 }  // namespace
 
-PackageAttempt attempt_package(const NodeLogs& package, const Place& benchmark,
-                               const StoredRun& run, std::string_view aggregate,
-                               const RevisionOptions& options) {
-  PackageAttempt attempt;
+PackagePairing try_package(const MultinodeLogs& package, const StorePath& benchmark,
+                           const StoredRun& run, std::string_view aggregate,
+                           const RecomputeOptions& options) {
+  PackagePairing pairing;
   const Files files = files_of(package, benchmark);
   for (const auto& [role, place] : files) {
     try {
       const OpenedFile file = place.tree->open(place.path);
-      attempt.inputs.push_back({role, file.size(), hash_of(file)});
+      pairing.inputs.push_back({role, file.size(), hash_of(file)});
       // Of an archive, its files have the time alone.
-      attempt.opened.emplace_back(path_on_disk(place), place.tree->is_archive()
+      pairing.opened.emplace_back(path_on_disk(place), place.tree->is_archive()
                                                            ? FileFacts{0, file.facts().modified_ns}
                                                            : file.facts());
     } catch (const FileError&) {
       if (!role.starts_with(kRecordsRole)) throw;
       // Not recorded, so that it is tried again each time; but not to be written over.
-      attempt.opened.emplace_back(path_on_disk(place), FileFacts{0, place.facts->modified_ns});
+      pairing.opened.emplace_back(path_on_disk(place), FileFacts{0, place.facts->modified_ns});
     }
   }
-  std::ranges::move(listings_of(package, files), std::back_inserter(attempt.inputs));
-  attempt.producer_sha =
+  std::ranges::move(listings_of(package, files), std::back_inserter(pairing.inputs));
+  pairing.producer_sha =
       options.expected_producer_sha.empty() ? pin_of(package) : options.expected_producer_sha;
   PackageQuestion question;
-  question.place = place_of(package);
-  question.result_name = benchmark.shown;
+  question.place = store_path_of(package);
+  question.result_name = benchmark.display;
   question.result = benchmark.tree->open(benchmark.path);
-  question.expected_producer_sha = attempt.producer_sha;
+  question.expected_producer_sha = pairing.producer_sha;
   std::optional<FailedRequestsRequest> failed;
   if (package.agentic) {
-    AgenticGates gates = try_gates({.tree = question.place.tree,
-                                    .result_dir = benchmark.folder->path,
-                                    .logs_root = question.place.logs_root,
-                                    .aggregate = std::string(aggregate),
-                                    .aggregate_fault = {},
-                                    .expected_producer_sha = attempt.producer_sha,
-                                    .aggregate_name = run.aggregate.shown});
-    question.gpus = gates.gpus;
-    question.window_file = std::move(gates.window_file);
-    question.refusal = std::move(gates.reasons);
-    if (question.refusal.empty()) failed = failed_requests_of(benchmark, attempt.warnings);
+    AgenticChecks checks = check_agentic_load({.tree = question.place.tree,
+                                               .result_dir = benchmark.folder->path,
+                                               .logs_root = question.place.logs_root,
+                                               .aggregate = std::string(aggregate),
+                                               .aggregate_fault = {},
+                                               .expected_producer_sha = pairing.producer_sha,
+                                               .aggregate_name = run.aggregate.display});
+    question.gpus = checks.gpus;
+    question.window_file = std::move(checks.window_file);
+    question.refusal = std::move(checks.reasons);
+    if (question.refusal.empty()) failed = failed_requests_of(benchmark, pairing.warnings);
   } else {
     question.gpus = counts_of(run.name, aggregate);
     if (auto doubt = doubt_about_gpus(run.name, aggregate)) {
-      attempt.warnings.push_back(std::move(*doubt));
+      pairing.warnings.push_back(std::move(*doubt));
     }
   }
   question.salvage = options.salvage;
   question.with_power = failed && failed->count > 0;
-  attempt.verdict = judge_package(question);
-  if (failed) attempt.failed_requests = failed_requests(*failed, attempt.verdict);
-  return attempt;
+  pairing.verdict = judge_package(question);
+  if (failed) pairing.failed_requests = failed_requests(*failed, pairing.verdict);
+  return pairing;
 }
 
-bool package_is_as_read(const NodeLogs& package, const Place& benchmark, const Origin& origin,
-                        std::int64_t record_ns, bool verify) {
+bool package_is_as_read(const MultinodeLogs& package, const StorePath& benchmark,
+                        const Origin& origin, std::int64_t record_ns, bool verify) {
   const Files files = files_of(package, benchmark);
   const auto listings = listings_of(package, files);
   // The aggregate is among the inputs too.
@@ -249,8 +249,8 @@ bool package_is_as_read(const NodeLogs& package, const Place& benchmark, const O
          });
 }
 
-bool is_same_package(const NodeLogs& a, const NodeLogs& b, const Place& benchmark) {
-  const auto files = [&](const NodeLogs& package) {
+bool is_same_package(const MultinodeLogs& a, const MultinodeLogs& b, const StorePath& benchmark) {
+  const auto files = [&](const MultinodeLogs& package) {
     Files all = files_of(package, package.agentic ? package.formal_results[0] : benchmark);
     std::erase_if(all, [](const auto& entry) { return entry.first.starts_with(kRecordsRole); });
     return all;

@@ -15,7 +15,7 @@
 
 namespace aggregate_power {
 
-struct PackageAttempt {
+struct PackagePairing {
   PackageVerdict verdict;
   std::string producer_sha;                       // that was asked for
   std::optional<FailedRequests> failed_requests;  // of agents
@@ -28,17 +28,17 @@ struct PackageAttempt {
 
 // The run's name tells its GPUs; where it does not, and of an agentic run, `aggregate` does, the
 // aggregate's text. Throws FileError.
-PackageAttempt attempt_package(const NodeLogs& package, const Place& benchmark,
-                               const StoredRun& run, std::string_view aggregate,
-                               const RevisionOptions& options);
+PackagePairing try_package(const MultinodeLogs& package, const StorePath& benchmark,
+                           const StoredRun& run, std::string_view aggregate,
+                           const RecomputeOptions& options);
 
 // All of its files are there and no others, with their recorded sizes, and none was modified at
 // `record_ns` or later; or, to verify, with their recorded contents. May throw FileError.
-bool package_is_as_read(const NodeLogs& package, const Place& benchmark, const Origin& origin,
-                        std::int64_t record_ns, bool verify);
+bool package_is_as_read(const MultinodeLogs& package, const StorePath& benchmark,
+                        const Origin& origin, std::int64_t record_ns, bool verify);
 
 // Whether two packages of a run come to the same: by the contents of all that a verdict depends on.
 // The benchmark result is one for both, but of agents each one's own. Throws FileError.
-bool is_same_package(const NodeLogs& a, const NodeLogs& b, const Place& benchmark);
+bool is_same_package(const MultinodeLogs& a, const MultinodeLogs& b, const StorePath& benchmark);
 
 }  // namespace aggregate_power

@@ -33,62 +33,62 @@ std::int32_t likely_offset_s(double first_wall_s, Window window) {
   return std::abs(offset_s) <= 14 * 3600 ? static_cast<std::int32_t>(offset_s) : 0;
 }
 
-class Attempting {
+class PairTrial {
  public:
-  Attempting(const RevisionOptions& options, std::optional<std::int64_t> expected_num_gpus,
-             const OtherWitnesses* witnesses)
+  PairTrial(const RecomputeOptions& options, std::optional<std::int64_t> expected_num_gpus,
+            const OtherWitnesses* witnesses)
       : options_(options), expected_num_gpus_(expected_num_gpus), witnesses_(witnesses) {}
 
   // Throws FileError.
-  Attempt run(const Place& telemetry, const Place& benchmark) {
-    attempt_.telemetry = telemetry;
-    attempt_.benchmark = benchmark;
+  Pairing run(const StorePath& telemetry, const StorePath& benchmark) {
+    pairing_.telemetry = telemetry;
+    pairing_.benchmark = benchmark;
     const std::optional<ProfileFiles> profile = profile_files(benchmark);
-    const BenchmarkReading reading = profile ? read_profile(*profile) : read_benchmark_result();
-    attempt_.verdict.reasons = reading.reasons;
-    attempt_.has_window = !reading.reasons.contains(Reason::invalid_benchmark_result) &&
+    const LoadReading reading = profile ? read_profile(*profile) : read_benchmark_result();
+    pairing_.verdict.reasons = reading.reasons;
+    pairing_.has_window = !reading.reasons.contains(Reason::invalid_benchmark_result) &&
                           !reading.reasons.contains(Reason::invalid_benchmark_window);
-    if (profile) attempt_.has_window = reading.benchmark.has_value();
-    if (attempt_.has_window) judge_recording(reading);
-    return std::move(attempt_);
+    if (profile) pairing_.has_window = reading.load.has_value();
+    if (pairing_.has_window) judge_recording(reading);
+    return std::move(pairing_);
   }
 
  private:
-  OpenedFile open(const Place& place) {
+  OpenedFile open(const StorePath& place) {
     OpenedFile file = place.tree->open(place.path);
     // A file in an archive is as old as the archive.
     const std::string path = path_on_disk(place);
-    attempt_.opened.emplace_back(
+    pairing_.opened.emplace_back(
         path, place.tree->is_archive() ? FileFacts{0, file.facts().modified_ns} : file.facts());
     return file;
   }
 
-  BenchmarkReading read_benchmark_result() {
-    const OpenedFile file = open(attempt_.benchmark);
-    const std::string& name = attempt_.benchmark.shown;
+  LoadReading read_benchmark_result() {
+    const OpenedFile file = open(pairing_.benchmark);
+    const std::string& name = pairing_.benchmark.display;
     ContentHash hash;
-    BenchmarkReading reading = read_benchmark(
+    LoadReading reading = read_benchmark(
         *decompressed(std::make_unique<HashingSource>(file.source(), hash), name), name,
-        options_.schema_version == 2 ? BenchmarkRules::schema_2 : BenchmarkRules::schema_1);
+        options_.schema_version == 2 ? LoadRules::schema_2 : LoadRules::schema_1);
     const bool is_whole = hash.bytes() == file.size();  // a faulty one is not read to its end
-    attempt_.inputs.push_back(
+    pairing_.inputs.push_back(
         {"benchmark_result", file.size(), is_whole ? hash.hex() : hash_of(file)});
     return reading;
   }
 
   // Its files are few and short but for the records, which are hashed as they are read.
-  BenchmarkReading read_profile(const ProfileFiles& profile) {
+  LoadReading read_profile(const ProfileFiles& profile) {
     ProfileZone zone = captured_zone_of(profile);
     if (!profile.summary) {
-      BenchmarkReading none;
+      LoadReading none;
       none.reasons.add(Reason::profile_artifacts_missing,
-                       fmt::format("no {} beside {}", kProfileSummary, attempt_.benchmark.shown));
+                       fmt::format("no {} beside {}", kProfileSummary, pairing_.benchmark.display));
       return none;
     }
     const OpenedFile summary = open_profile_file(*profile.summary, "profile_summary");
-    const OpenedFile records = open(attempt_.benchmark);
-    const std::string& summary_name = profile.summary->shown;
-    const std::string& records_name = attempt_.benchmark.shown;
+    const OpenedFile records = open(pairing_.benchmark);
+    const std::string& summary_name = profile.summary->display;
+    const std::string& records_name = pairing_.benchmark.display;
     ContentHash hash;
     const auto summary_source = decompressed(summary.source(), summary_name);
     const auto records_source =
@@ -96,19 +96,19 @@ class Attempting {
     ProfileReading reading = aggregate_power::read_profile({*summary_source, summary_name},
                                                            {*records_source, records_name}, zone);
     const bool is_whole = hash.bytes() == records.size();  // likewise
-    attempt_.inputs.push_back(
+    pairing_.inputs.push_back(
         {"benchmark_result", records.size(), is_whole ? hash.hex() : hash_of(records)});
     failed_.count = reading.failed_requests;
     failed_.max_sample_gap_s = options_.max_sample_gap_s;
     failed_.records = [records, records_name] {
       return decompressed(records.source(), records_name);
     };
-    return {reading.benchmark, reading.reasons};
+    return {reading.load, reading.reasons};
   }
 
-  OpenedFile open_profile_file(const Place& place, const char* role) {
+  OpenedFile open_profile_file(const StorePath& place, const char* role) {
     OpenedFile file = open(place);
-    attempt_.inputs.push_back({role, file.size(), hash_of(file)});
+    pairing_.inputs.push_back({role, file.size(), hash_of(file)});
     return file;
   }
 
@@ -117,32 +117,32 @@ class Attempting {
     if (zone.zone) return zone;
     if (!profile.captured_zone) {
       zone.fault.add(Reason::profile_timezone_offset_missing,
-                     fmt::format("no {} with {}", kCapturedZone, attempt_.benchmark.shown));
+                     fmt::format("no {} with {}", kCapturedZone, pairing_.benchmark.display));
       return zone;
     }
     const OpenedFile file = open_profile_file(*profile.captured_zone, "profile_timezone_offset");
     zone.zone = captured_zone_ = captured_zone(read_up_to(*file.source(), kMostZoneBytes));
     if (!zone.zone) {
-      zone.fault.add(Reason::profile_timezone_offset_invalid, profile.captured_zone->shown);
+      zone.fault.add(Reason::profile_timezone_offset_invalid, profile.captured_zone->display);
     }
     return zone;
   }
 
   std::unique_ptr<ByteSource> open_beside(const std::string& name) {
-    const auto place = find_beside(attempt_.telemetry, name);
+    const auto place = find_beside(pairing_.telemetry, name);
     if (!place) return nullptr;
     auto file = std::make_unique<OpenedFile>(open(*place));
     for (const SideFile& side : kSideFiles) {
-      if (name != side_name(side, attempt_.telemetry.path)) continue;
-      attempt_.inputs.push_back({side.role, file->size(), hash_of(*file)});
+      if (name != side_name(side, pairing_.telemetry.path)) continue;
+      pairing_.inputs.push_back({side.role, file->size(), hash_of(*file)});
     }
     side_files_.push_back(std::move(file));
     return side_files_.back()->source();
   }
 
-  void judge_recording(const BenchmarkReading& reading) {
-    Recording recording(attempt_.telemetry.shown,
-                        std::make_unique<OpenedFile>(open(attempt_.telemetry)),
+  void judge_recording(const LoadReading& reading) {
+    Recording recording(pairing_.telemetry.display,
+                        std::make_unique<OpenedFile>(open(pairing_.telemetry)),
                         [this](const std::string& name) { return open_beside(name); },
                         options_.zone, {.power_unit = options_.power_unit});
     if (captured_zone_ && recording.lacks_zone()) {
@@ -153,8 +153,8 @@ class Attempting {
     request.expected_num_gpus = expected_num_gpus_;
     request.max_sample_gap_s = options_.max_sample_gap_s;
     request.with_snapshots = true;
-    attempt_.written_ns = written_ns();
-    const bool by_evidence = recording.lacks_zone() && reading.benchmark;
+    pairing_.written_ns = written_ns();
+    const bool by_evidence = recording.lacks_zone() && reading.load;
     if (by_evidence) {
       judge_by_evidence(request, recording, reading);
     } else {
@@ -163,22 +163,22 @@ class Attempting {
     note_host();
     note_stated_zone();
     if (failed_.records && options_.schema_version == 2) {
-      attempt_.failed_requests = failed_requests(failed_, recording, attempt_.verdict);
+      pairing_.failed_requests = failed_requests(failed_, recording, pairing_.verdict);
     }
-    attempt_.inputs.insert(attempt_.inputs.begin(),
+    pairing_.inputs.insert(pairing_.inputs.begin(),
                            {"telemetry", recording.bytes(), recording.content_hash()});
   }
 
   void judge(const MeasurementRequest& request, const Recording& recording,
-             const BenchmarkReading& reading) {
-    std::erase_if(attempt_.inputs, [](const InputFile& input) {
+             const LoadReading& reading) {
+    std::erase_if(pairing_.inputs, [](const InputFile& input) {
       return input.role == "energy_start" || input.role == "energy_end";  // will be read again
     });
-    attempt_.verdict = aggregate_power::judge(request, recording, reading);
-    if (attempt_.verdict.measurement.could_not_read) {
-      const Reasons& reasons = attempt_.verdict.reasons;
+    pairing_.verdict = aggregate_power::judge(request, recording, reading);
+    if (pairing_.verdict.measurement.could_not_read) {
+      const Reasons& reasons = pairing_.verdict.reasons;
       throw Error(reasons.empty() ? fmt::format("{}: an energy snapshot beside it cannot be read",
-                                                attempt_.telemetry.shown)
+                                                pairing_.telemetry.display)
                                   : reasons.text());
     }
   }
@@ -186,8 +186,8 @@ class Attempting {
   // Reads the recording as if its zone were known; mostly it then shows to be that, or is read
   // again.
   void judge_by_evidence(MeasurementRequest& request, Recording& recording,
-                         const BenchmarkReading& reading) {
-    const Window window = reading.benchmark->window;
+                         const LoadReading& reading) {
+    const Window window = reading.load->window;
     std::int32_t supposed_offset_s = 0;
     recording.suppose_zone([&](double first_wall_s) {
       supposed_offset_s = likely_offset_s(first_wall_s, window);
@@ -201,7 +201,7 @@ class Attempting {
     judge(request, recording, reading);
     request.also = nullptr;
     request.explains = true;
-    std::optional<TelemetryFacts>& facts = attempt_.verdict.measurement.telemetry;
+    std::optional<TelemetryFacts>& facts = pairing_.verdict.measurement.telemetry;
     if (!facts || facts->columns.naive_is_utc || facts->timezone_source == "stamps") return;
     if (facts->naive_stamps == 0) {  // there was nothing to read in any zone
       facts->timezone.clear();
@@ -213,13 +213,13 @@ class Attempting {
     if (facts->naive_stamps != facts->stamps) {
       finding = {.why_no_edges = "some stamps carry an offset and others do not"};
     }
-    attempt_.zone_finding = finding;
+    pairing_.zone_finding = finding;
     const ZoneDecision decision =
         witnesses_ ? decide_zone(finding, window, *witnesses_, options_.one_witness)
                    : ZoneDecision{.winner = {}, .report = {}, .why_none = finding.why_no_edges};
     if (decision.winner) {
       use_winner(*decision.winner, supposed_offset_s, request, recording, reading);
-      attempt_.zone_report = decision.report;
+      pairing_.zone_report = decision.report;
     } else {
       refuse(decision.why_none, request, recording, reading);
     }
@@ -227,30 +227,30 @@ class Attempting {
 
   void use_winner(const ZoneCandidate& winner, std::int32_t supposed_offset_s,
                   const MeasurementRequest& request, Recording& recording,
-                  const BenchmarkReading& reading) {
+                  const LoadReading& reading) {
     if (winner.step || winner.offset_s != supposed_offset_s) {
       recording.use_zone(winner.zone(), "evidence");
       judge(request, recording, reading);
     } else {
-      attempt_.verdict.measurement.telemetry->timezone_source = "evidence";
+      pairing_.verdict.measurement.telemetry->timezone_source = "evidence";
     }
   }
 
   // A recording that covers the window in no zone, or cannot be read to its end, is not valid in
   // any. All others wait for someone who knows.
   void refuse(const std::string& why, const MeasurementRequest& request, Recording& recording,
-              const BenchmarkReading& reading) {
-    const ZoneFinding& finding = *attempt_.zone_finding;
-    const bool is_unreadable = attempt_.verdict.reasons.contains(Reason::telemetry_file_unreadable);
+              const LoadReading& reading) {
+    const ZoneFinding& finding = *pairing_.zone_finding;
+    const bool is_unreadable = pairing_.verdict.reasons.contains(Reason::telemetry_file_unreadable);
     if (is_unreadable || (finding.none_covers && options_.schema_version == 2)) {
       recording.use_zone(Zone::parse("UTC"), "default");
       judge(request, recording, reading);
-      if (!attempt_.verdict.reasons.empty()) {
-        attempt_.zone_finding.reset();
+      if (!pairing_.verdict.reasons.empty()) {
+        pairing_.zone_finding.reset();
         return;
       }
     }
-    attempt_.has_zone = false;
+    pairing_.has_zone = false;
     constexpr std::size_t kMostShown = 8;
     std::vector<std::string> offsets;
     for (const ZoneCandidate& left : finding.candidates) {
@@ -263,33 +263,33 @@ class Attempting {
       detail += fmt::format("; the window is covered in {}{}", fmt::join(offsets, ", "),
                             count > kMostShown ? ", ..." : "");
     }
-    attempt_.verdict.reasons = Reasons();
-    attempt_.verdict.reasons.add(Reason::timezone_ambiguous, std::move(detail));
+    pairing_.verdict.reasons = Reasons();
+    pairing_.verdict.reasons.add(Reason::timezone_ambiguous, std::move(detail));
   }
 
   // A file copied together with another one has the time of the copy.
   std::optional<std::int64_t> written_ns() const {
     constexpr std::int64_t kTogether_ns = 1'000'000'000;
-    const auto of = [](const Place& place) { return place.tree->written_ns(place.path); };
-    const auto recording_ns = of(attempt_.telemetry);
-    const auto result_ns = of(attempt_.benchmark);
+    const auto of = [](const StorePath& place) { return place.tree->written_ns(place.path); };
+    const auto recording_ns = of(pairing_.telemetry);
+    const auto result_ns = of(pairing_.benchmark);
     if (!recording_ns || !result_ns) return recording_ns;
     const bool is_together = std::abs(*recording_ns - *result_ns) < kTogether_ns;
     return is_together ? std::nullopt : recording_ns;
   }
 
   void note_host() {
-    const Measurement& measurement = attempt_.verdict.measurement;
+    const Measurement& measurement = pairing_.verdict.measurement;
     if (!measurement.telemetry || !measurement.telemetry->columns.host) return;
     std::set<std::string> hosts;
     for (const std::string& id : measurement.integration.gpu_ids) {
       hosts.insert(id.substr(0, id.rfind('/')));
     }
-    if (hosts.size() == 1) attempt_.host = *hosts.begin();
+    if (hosts.size() == 1) pairing_.host = *hosts.begin();
   }
 
   void note_stated_zone() {
-    const auto& facts = attempt_.verdict.measurement.telemetry;
+    const auto& facts = pairing_.verdict.measurement.telemetry;
     if (!facts) return;
     constexpr std::pair<std::string_view, ZoneWitness> kSources[] = {
         {"stamps", ZoneWitness::stamps},
@@ -297,14 +297,14 @@ class Attempting {
         {"option", ZoneWitness::option}};
     for (const auto& [source, witness] : kSources) {
       if (facts->timezone_source == source)
-        attempt_.zone_report = {ZoneLevel::stated, {witness}, {}};
+        pairing_.zone_report = {ZoneLevel::stated, {witness}, {}};
     }
   }
 
-  const RevisionOptions& options_;
+  const RecomputeOptions& options_;
   std::optional<std::int64_t> expected_num_gpus_;
   const OtherWitnesses* witnesses_;
-  Attempt attempt_;
+  Pairing pairing_;
   std::vector<std::unique_ptr<OpenedFile>> side_files_;
   FailedRequestsRequest failed_;       // with records: it is an agentic run
   std::optional<Zone> captured_zone_;  // of its profile; its recording may lie elsewhere
@@ -312,25 +312,25 @@ class Attempting {
 
 }  // namespace
 
-Attempt attempt_pair(const Place& telemetry, const Place& benchmark, const RevisionOptions& options,
-                     std::optional<std::int64_t> expected_num_gpus,
-                     const OtherWitnesses* witnesses) {
-  return Attempting(options, expected_num_gpus, witnesses).run(telemetry, benchmark);
+Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
+                 const RecomputeOptions& options, std::optional<std::int64_t> expected_num_gpus,
+                 const OtherWitnesses* witnesses) {
+  return PairTrial(options, expected_num_gpus, witnesses).run(telemetry, benchmark);
 }
 
-bool fits(const Attempt& attempt) {
-  if (!attempt.has_window || !attempt.has_zone) return false;
-  const Measurement& measurement = attempt.verdict.measurement;
+bool fits(const Pairing& pairing) {
+  if (!pairing.has_window || !pairing.has_zone) return false;
+  const Measurement& measurement = pairing.verdict.measurement;
   return measurement.mean_power.has_value() ||
          std::ranges::any_of(measurement.integration.gpus, &DeviceEnergy::bracketed);
 }
 
-bool is_apart(const Attempt& attempt) {
-  if (!attempt.has_window || !attempt.has_zone || fits(attempt)) return false;
+bool is_apart(const Pairing& pairing) {
+  if (!pairing.has_window || !pairing.has_zone || fits(pairing)) return false;
   constexpr Reason kApart[] = {Reason::no_usable_power_samples, Reason::insufficient_power_samples,
                                Reason::benchmark_window_not_bracketed};
   return std::ranges::any_of(
-      kApart, [&](Reason reason) { return attempt.verdict.reasons.contains(reason); });
+      kApart, [&](Reason reason) { return pairing.verdict.reasons.contains(reason); });
 }
 
 }  // namespace aggregate_power

@@ -16,9 +16,9 @@
 
 namespace aggregate_power {
 
-struct Attempt {
-  Place telemetry;
-  Place benchmark;
+struct Pairing {
+  StorePath telemetry;
+  StorePath benchmark;
   Verdict verdict;
   std::optional<ZoneReport> zone_report;
   // What the recording says of its zone, where nothing states it; with none, or not enough, of the
@@ -36,13 +36,13 @@ struct Attempt {
 // `benchmark` may be the records of an AIPerf profile. `witnesses` are those of the zone besides
 // the recording; without them, a zone that nothing states is not decided. Throws FileError, or
 // Error for a recording that could not be read to its end.
-Attempt attempt_pair(const Place& telemetry, const Place& benchmark, const RevisionOptions& options,
-                     std::optional<std::int64_t> expected_num_gpus,
-                     const OtherWitnesses* witnesses);
+Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
+                 const RecomputeOptions& options, std::optional<std::int64_t> expected_num_gpus,
+                 const OtherWitnesses* witnesses);
 
 // Whether the window lies inside the telemetry, of one GPU at least. What cannot be read neither
 // fits nor is apart.
-bool fits(const Attempt& attempt);
-bool is_apart(const Attempt& attempt);
+bool fits(const Pairing& pairing);
+bool is_apart(const Pairing& pairing);
 
 }  // namespace aggregate_power

@@ -14,7 +14,7 @@ namespace {
 // Deeper than any artifact; links are not followed.
 constexpr int kMostLevels = 200;
 
-std::vector<std::string> folders_in(const Place& folder) {
+std::vector<std::string> folders_in(const StorePath& folder) {
   std::vector<std::string> names;
   folder.tree->list(folder.path, [&](const TreeEntry& entry) {
     if (entry.kind == TreeEntry::Kind::folder) names.push_back(entry.name);
@@ -23,7 +23,7 @@ std::vector<std::string> folders_in(const Place& folder) {
   return names;
 }
 
-void find_pieces(const Folder& folder, PieceKind kind, int level, std::vector<Place>& pieces) {
+void find_pieces(const Folder& folder, PieceKind kind, int level, std::vector<StorePath>& pieces) {
   if (level > kMostLevels) return;
   const bool is_profile = last_name(folder->path) == kProfileFolder;
   if (is_profile && kind == PieceKind::benchmark_result) {
@@ -37,42 +37,42 @@ void find_pieces(const Folder& folder, PieceKind kind, int level, std::vector<Pl
       pieces.push_back(std::move(*csv));
   }
   for (const std::string& name : folders_in(*folder)) {
-    find_pieces(std::make_shared<const Place>(child(folder, name)), kind, level + 1, pieces);
+    find_pieces(std::make_shared<const StorePath>(child(folder, name)), kind, level + 1, pieces);
   }
 }
 
-std::vector<Place> agentic_pieces(const StoredRun& run, PieceKind kind) {
-  std::vector<Place> pieces;
+std::vector<StorePath> agentic_pieces(const StoredRun& run, PieceKind kind) {
+  std::vector<StorePath> pieces;
   if (const auto results = agentic_results(run)) {
-    find_pieces(std::make_shared<const Place>(*results), kind, 0, pieces);
+    find_pieces(std::make_shared<const StorePath>(*results), kind, 0, pieces);
   }
   return pieces;
 }
 
 }  // namespace
 
-std::optional<Place> agentic_results(const StoredRun& run) {
-  const Artifact artifact = artifact_of(archive_stem(last_name(run.folder.shown)));
+std::optional<StorePath> agentic_results(const StoredRun& run) {
+  const Artifact artifact = artifact_of(archive_stem(last_name(run.folder.display)));
   if (artifact.kind == Artifact::Kind::agentic) return run.folder;
   const std::string name = "agentic_" + run.name;
-  for (const auto& folder : {std::make_shared<const Place>(run.folder), run.folder.folder}) {
+  for (const auto& folder : {std::make_shared<const StorePath>(run.folder), run.folder.folder}) {
     if (!folder) continue;
     if (auto found = artifact_in(folder, name)) return found;
   }
   return std::nullopt;
 }
 
-std::optional<ProfileFiles> profile_files(const Place& place) {
+std::optional<ProfileFiles> profile_files(const StorePath& place) {
   if (!is_records_name(last_name(place.path)) || !place.folder) return std::nullopt;
-  std::shared_ptr<const Place> folder = place.folder;
+  std::shared_ptr<const StorePath> folder = place.folder;
   ProfileFiles files{maybe_compressed_in(folder, kProfileSummary), std::nullopt};
   if (last_name(folder->path) != kProfileFolder && folder->folder) folder = folder->folder;
   if (folder->folder) files.captured_zone = file_in(folder->folder, std::string(kCapturedZone));
   return files;
 }
 
-Nearby nearby_pieces(const StoredRun& run, PieceKind kind) {
-  Nearby nearby;
+FoundPieces pieces_near(const StoredRun& run, PieceKind kind) {
+  FoundPieces nearby;
   if (run.layout == Layout::agentic) {
     nearby.pieces = agentic_pieces(run, kind);
     if (!nearby.pieces.empty() || kind == PieceKind::benchmark_result) return nearby;
@@ -87,14 +87,14 @@ Nearby nearby_pieces(const StoredRun& run, PieceKind kind) {
     return look(folder, fmt::format("gpu_metrics_{}.csv", run.name)) ||
            look(folder, "gpu_metrics.csv");
   };
-  const auto own = std::make_shared<const Place>(run.folder);
+  const auto own = std::make_shared<const StorePath>(run.folder);
   const Folder& above = run.folder.folder;
   const auto look_in_artifacts = [&](const std::string& name, auto&& artifact_in) {
     for (const char* artifact : {"gpu_metrics_", "power_audit_"}) {
       for (const Folder& folder : {own, above}) {
         if (!folder) continue;
-        std::optional<Place> place = artifact_in(folder, artifact + name);
-        if (place && look_in(std::make_shared<const Place>(std::move(*place)))) return true;
+        std::optional<StorePath> place = artifact_in(folder, artifact + name);
+        if (place && look_in(std::make_shared<const StorePath>(std::move(*place)))) return true;
       }
     }
     return false;

@@ -13,21 +13,21 @@ namespace aggregate_power {
 // folder, else in the sibling gpu_metrics_NAME, else in the sibling power_audit_NAME, else in
 // archives of these names, else in the folder above. A plain file goes before a compressed one of
 // its name. Throws FileError when an archive there cannot be read.
-struct Nearby {
-  std::vector<Place> pieces;
+struct FoundPieces {
+  std::vector<StorePath> pieces;
   bool is_own = true;  // not just somewhere above
 };
-Nearby nearby_pieces(const StoredRun& run, PieceKind kind);
+FoundPieces pieces_near(const StoredRun& run, PieceKind kind);
 
 // Where the results of an agentic run are, unpacked where they lie in an archive: agentic_NAME
 // around its aggregate, in the folder of that, or beside it. Throws FileError.
-std::optional<Place> agentic_results(const StoredRun& run);
+std::optional<StorePath> agentic_results(const StoredRun& run);
 // What counts beside the records of an AIPerf profile; nothing where it is not there.
 struct ProfileFiles {
-  std::optional<Place> summary;
-  std::optional<Place> captured_zone;  // in the result folder
+  std::optional<StorePath> summary;
+  std::optional<StorePath> captured_zone;  // in the result folder
 };
 // Nothing at all: `place` is no such records.
-std::optional<ProfileFiles> profile_files(const Place& place);
+std::optional<ProfileFiles> profile_files(const StorePath& place);
 
 }  // namespace aggregate_power

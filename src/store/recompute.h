@@ -34,7 +34,7 @@ std::string_view outcome_name(Outcome outcome);
 
 // The files of a run that can be one kind of piece.
 struct Candidates {
-  std::vector<Place> places;
+  std::vector<StorePath> places;
   // They lie near the run, where its own would be; else they only have its name.
   bool are_own = true;
   bool are_too_many = false;  // and not all of them here
@@ -45,13 +45,13 @@ inline constexpr std::size_t kMostCandidates = 16;
 
 // What was found of a run.
 struct RunPieces {
-  std::vector<NodeLogs> nodes;  // of several nodes; of several, any could be the run's
-  Candidates telemetry;         // of one node
+  std::vector<MultinodeLogs> nodes;  // of several nodes; of several, any could be the run's
+  Candidates telemetry;              // of one node
   Candidates benchmarks;
 };
 
 // Holds no file open, so that many can wait.
-struct Revision {
+struct Recomputed {
   StoredRun run;          // without trees
   std::string telemetry;  // as shown; empty: none
   std::string benchmark;
@@ -65,11 +65,11 @@ struct Revision {
   std::optional<ZoneReport> zone_report;  // how the timezone was come by
   // The run among others of its recorder; it may have to wait for them, and then has no outcome.
   std::optional<ZoneCase> zone_case;
-  std::string aggregate_text;                 // place_text() of its aggregate, of one that waits
+  std::string aggregate_text;  // store_path_text() of its aggregate, of one that waits
   std::optional<ZoneStanding> zone_standing;  // of one that waited
 
   // What is to be written, if anything; with what was read for it on disk, and what it was then.
-  std::unique_ptr<Publication> publication;
+  std::unique_ptr<WritePlan> plan;
   std::vector<std::pair<std::string, FileFacts>> inputs;
 };
 
@@ -78,10 +78,10 @@ struct Revision {
 // what is wrong with the run.
 // `witnesses` are those of the zone besides the recording; without them, a run whose zone nothing
 // states has no outcome yet.
-Revision revise(const StoredRun& run, RunPieces pieces, const RevisionOptions& options,
-                const OtherWitnesses* witnesses = nullptr);
+Recomputed recompute(const StoredRun& run, RunPieces pieces, const RecomputeOptions& options,
+                     const OtherWitnesses* witnesses = nullptr);
 
 // Whether what was read for it is still what is there.
-bool inputs_are_unchanged(const Revision& revision);
+bool inputs_are_unchanged(const Recomputed& recomputed);
 
 }  // namespace aggregate_power

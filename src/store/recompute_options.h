@@ -13,7 +13,7 @@
 namespace aggregate_power {
 
 // What holds for all runs of a store.
-struct RevisionOptions {
+struct RecomputeOptions {
   int schema_version = 2;
   std::optional<std::int64_t> expected_num_gpus;  // nothing: from the aggregate
   std::optional<Zone> zone;                       // nothing: by evidence

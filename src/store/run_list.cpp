@@ -67,7 +67,7 @@ constexpr std::uint8_t kStray = 1;  // below none
 
 }  // namespace
 
-RunList::RunList(const std::string& file, const std::vector<Place>& stores,
+RunList::RunList(const std::string& file, const std::vector<StorePath>& stores,
                  const std::function<void(const std::string&)>& take_name)
     : stores_(stores) {
   read_lines(file, [&](const std::string& line) {
@@ -81,21 +81,21 @@ void RunList::add_path(const std::string& line) {
   for (std::size_t i = 0; i < stores_.size(); ++i) {
     const auto route = route_below(stores_[i], line);
     if (!route) continue;
-    const auto store = std::make_shared<const Place>(stores_[i]);
-    return paths_.add({kPath, child(store, *route).shown, std::to_string(i)});
+    const auto store = std::make_shared<const StorePath>(stores_[i]);
+    return paths_.add({kPath, child(store, *route).display, std::to_string(i)});
   }
   paths_.add({kStray, line, {}});
 }
 
 void RunList::for_each_path(
-    const std::function<void(const std::string&, const Place* store)>& take) {
+    const std::function<void(const std::string&, const StorePath* store)>& take) {
   paths_.for_each_name([&](const std::string& path, const std::vector<IndexEntry>& entries) {
     const IndexEntry& first = entries.front();
     take(path, first.kind == kStray ? nullptr : &stores_[std::stoul(first.text)]);
   });
 }
 
-std::optional<std::string> route_below(const Place& store, const std::string& path) {
+std::optional<std::string> route_below(const StorePath& store, const std::string& path) {
   const std::string wanted = absolute(path);
   std::array<std::string, 2> spellings = {absolute(store.path), {}};
   try {

@@ -18,25 +18,25 @@ class RunList {
  public:
   // Reads a file, or standard input for "-", and gives each name; `stores` must live on. Throws
   // FileError, and Error for a line that is too long for a path.
-  RunList(const std::string& file, const std::vector<Place>& stores,
+  RunList(const std::string& file, const std::vector<StorePath>& stores,
           const std::function<void(const std::string&)>& take_name);
 
   bool has_names() const { return has_names_; }
 
   // Gives each path once, as Place::shown would be of it, with its store; as it was written, with
   // nothing, when it is not below any store. To be called once.
-  void for_each_path(const std::function<void(const std::string&, const Place* store)>& take);
+  void for_each_path(const std::function<void(const std::string&, const StorePath* store)>& take);
 
  private:
   void add_path(const std::string& line);
 
-  const std::vector<Place>& stores_;
+  const std::vector<StorePath>& stores_;
   bool has_names_ = false;
-  PieceIndex paths_;
+  DiskIndex paths_;
 };
 
 // What is left of `path` below a store: "bmk_x/agg_x.json". Both may be relative to the current
 // folder or absolute. Nothing when it does not lie below the store.
-std::optional<std::string> route_below(const Place& store, const std::string& path);
+std::optional<std::string> route_below(const StorePath& store, const std::string& path);
 
 }  // namespace aggregate_power

@@ -23,7 +23,7 @@ struct Audit {
   bool is_agentic = false;
 };
 
-Audit audit_of(const Place& folder, const Artifact& artifact) {
+Audit audit_of(const StorePath& folder, const Artifact& artifact) {
   if (artifact.kind != Artifact::Kind::power_audit) return {};
   const bool is_package = has_below(folder, "LOGS/power");
   const bool has_agents_beside = is_package && folder.folder &&
@@ -51,8 +51,8 @@ class Walk {
         is_on_route_(!route.empty()),
         route_(route) {}
 
-  void visit(Place place, std::string_view name, int level) {
-    const auto folder = std::make_shared<const Place>(std::move(place));
+  void visit(StorePath place, std::string_view name, int level) {
+    const auto folder = std::make_shared<const StorePath>(std::move(place));
     const Artifact artifact = artifact_of(name);
     if (artifact.kind == Artifact::Kind::no_run) return;
     if (level > kMostLevels) {
@@ -70,14 +70,14 @@ class Walk {
   using Kind = Artifact::Kind;
 
   // All entries of a folder; on a route the next one alone.
-  void list(const Place& folder, const std::function<void(const TreeEntry&)>& take) {
+  void list(const StorePath& folder, const std::function<void(const TreeEntry&)>& take) {
     if (!is_on_route_) return folder.tree->list(folder.path, take);
     const std::string name(route_.substr(0, route_.find('/')));
     if (const auto entry = entry_in(folder, name)) take(*entry);
   }
 
-  static std::optional<TreeEntry> entry_in(const Place& folder, const std::string& name) {
-    const auto place = child(std::make_shared<const Place>(folder), name);
+  static std::optional<TreeEntry> entry_in(const StorePath& folder, const std::string& name) {
+    const auto place = child(std::make_shared<const StorePath>(folder), name);
     if (folder.tree->find_file(place.path)) return TreeEntry{name, TreeEntry::Kind::file};
     if (name.empty() || !folder.tree->has_folder(place.path)) return std::nullopt;
     const bool is_link = folder.tree->is_link(place.path);
@@ -124,7 +124,7 @@ class Walk {
     if ((has_agentic || is_on_route_) && !is_agentic) visit_beside_agentic(folder);
     if (artifact.kind == Kind::power_audit && !has_aggregate) {
       visitor_.run({artifact.run, key(artifact.run),
-                    is_package ? Layout::multinode : Layout::power_audit, *folder, Place{}});
+                    is_package ? Layout::multinode : Layout::power_audit, *folder, StorePath{}});
     }
   }
 
@@ -137,7 +137,7 @@ class Walk {
       has_aggregate |= is_file && visit_agentic_file(folder, artifact, entry.name);
     });
     if (has_aggregate) return;
-    visitor_.run({artifact.run, key(artifact.run), Layout::agentic, *folder, Place{}});
+    visitor_.run({artifact.run, key(artifact.run), Layout::agentic, *folder, StorePath{}});
   }
 
   // An aggregate may lie beside the results too. Listed once more, so that no names are kept.
@@ -166,7 +166,7 @@ class Walk {
   // True for an aggregate.
   bool visit_file(const Folder& folder, const Artifact& artifact, bool is_package,
                   const std::string& name) {
-    Place place = child(folder, name);
+    StorePath place = child(folder, name);
     if (name.starts_with("agg_") && name.ends_with(".json")) {
       const std::string run = path_stem(name).substr(4);
       const Layout layout = is_package || gpus_in_name(run)      ? Layout::multinode
@@ -194,7 +194,7 @@ class Walk {
     }
   }
 
-  void visit_archive(const Place& archive, const std::string& name) {
+  void visit_archive(const StorePath& archive, const std::string& name) {
     const Artifact artifact = artifact_of(archive_stem(name));
     if (artifact.kind == Kind::no_run) return;
     visitor_.archive(archive, key(artifact.run));
@@ -209,7 +209,7 @@ class Walk {
 };
 
 // Not unpacked for what the aggregate beside it leads to.
-bool only_has_results(const Place& archive, const Artifact& artifact) {
+bool only_has_results(const StorePath& archive, const Artifact& artifact) {
   if (artifact.kind != Artifact::Kind::agentic || !archive.folder ||
       !has_artifact(archive.folder, "bmk_agentic_" + artifact.run)) {
     return false;
@@ -242,14 +242,14 @@ std::string_view layout_name(Layout layout) {
   return {};
 }
 
-std::optional<Place> find_store(const std::string& path, std::string below) {
-  Place place{disk_tree(), path, path, std::move(below), nullptr};
+std::optional<StorePath> find_store(const std::string& path, std::string below) {
+  StorePath place{disk_tree(), path, path, std::move(below), nullptr};
   const bool is_archive = is_archive_name(path) && place.tree->find_file(path);
   if (!is_archive && !place.tree->has_folder(path)) return std::nullopt;
   return place;
 }
 
-void walk_store(const Place& store, const StoreVisitor& visitor, std::string_view route) {
+void walk_store(const StorePath& store, const StoreVisitor& visitor, std::string_view route) {
   if (store.tree->has_folder(store.path)) {
     Walk(visitor, {}, route).visit(store, last_name(store.path), 0);
   } else {
@@ -257,20 +257,20 @@ void walk_store(const Place& store, const StoreVisitor& visitor, std::string_vie
   }
 }
 
-bool walk_meets(const Place& store, std::string_view below) {
-  auto folder = std::make_shared<const Place>(store);
+bool walk_meets(const StorePath& store, std::string_view below) {
+  auto folder = std::make_shared<const StorePath>(store);
   while (!below.empty()) {
     const std::string_view name = below.substr(0, below.find('/'));
     const Artifact artifact = artifact_of(last_name(folder->path));
     if (!goes_into(artifact, audit_of(*folder, artifact), name)) return false;
-    folder = std::make_shared<const Place>(child(folder, name));
+    folder = std::make_shared<const StorePath>(child(folder, name));
     below.remove_prefix(std::min(name.size() + 1, below.size()));
   }
   return true;
 }
 
-void walk_archive(const Place& archive, const std::string& artifact, const StoreVisitor& visitor,
-                  std::string_view route) {
+void walk_archive(const StorePath& archive, const std::string& artifact,
+                  const StoreVisitor& visitor, std::string_view route) {
   const std::string_view name = archive_stem(last_name(archive.path));
   if (only_has_results(archive, artifact_of(name))) return;
   Walk(visitor, artifact, route).visit(inside(archive), name, 0);

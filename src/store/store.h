@@ -22,8 +22,8 @@ struct StoredRun {
   // else the name. The same for all that lies in one artifact.
   std::string artifact;
   Layout layout = Layout::folder;
-  Place folder;     // that holds the aggregate, or should
-  Place aggregate;  // perhaps nothing
+  StorePath folder;     // that holds the aggregate, or should
+  StorePath aggregate;  // perhaps nothing
 };
 
 // What can be a piece of a run: its telemetry, its benchmark result.
@@ -33,32 +33,32 @@ enum class PieceKind : std::uint8_t { telemetry, benchmark_result };
 struct StoreVisitor {
   std::function<void(const StoredRun&)> run;
   // A file that can be a piece of the run of that name, wherever that is.
-  std::function<void(PieceKind, const std::string& name, const Place&)> piece;
+  std::function<void(PieceKind, const std::string& name, const StorePath&)> piece;
   // A recording, whoever's it is.
-  std::function<void(const Place&)> recording;
+  std::function<void(const StorePath&)> recording;
   // To be walked with walk_archive(), now or later, here or in another thread. `artifact` as in
   // StoredRun; empty: it is none.
-  std::function<void(const Place& archive, const std::string& artifact)> archive;
+  std::function<void(const StorePath& archive, const std::string& artifact)> archive;
   // A folder that cannot be read.
-  std::function<void(const Place&, const std::string& what)> fault;
+  std::function<void(const StorePath&, const std::string& what)> fault;
   std::function<void()> folder_link;  // not followed
   // A file on disk that a writer left, or is about to put in place.
-  std::function<void(const Place&)> temporary;
+  std::function<void(const StorePath&)> temporary;
 };
 
 // A store as it was named: a folder or an archive. Nothing when it is neither.
-std::optional<Place> find_store(const std::string& path, std::string below);
+std::optional<StorePath> find_store(const std::string& path, std::string below);
 
 // Visits all below a store or a folder in it. Memory grows with the depth of folders alone. Throws
 // Interrupted after a signal. With a `route`, the path of a file below the store, only what lies on
 // the way to it is visited, and no folder is listed; what the folders on the way lack is then said
 // of them though it may be beside the way.
-void walk_store(const Place& store, const StoreVisitor& visitor, std::string_view route = {});
+void walk_store(const StorePath& store, const StoreVisitor& visitor, std::string_view route = {});
 // The same for an archive. Throws FileError when it cannot be read or trusted.
-void walk_archive(const Place& archive, const std::string& artifact, const StoreVisitor& visitor,
-                  std::string_view route = {});
+void walk_archive(const StorePath& archive, const std::string& artifact,
+                  const StoreVisitor& visitor, std::string_view route = {});
 // Whether walk_store() comes by the folder or archive that lies at `below` ("a/b") in a store on
 // disk.
-bool walk_meets(const Place& store, std::string_view below);
+bool walk_meets(const StorePath& store, std::string_view below);
 
 }  // namespace aggregate_power

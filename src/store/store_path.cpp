@@ -33,10 +33,10 @@ bool is_wanted_member(std::string_view name) {
 }
 
 // The archives opened last: the pieces of a run and of its neighbours are often in the same few.
-std::shared_ptr<const Tree> open_archive(const Place& archive) {
+std::shared_ptr<const Tree> open_archive(const StorePath& archive) {
   constexpr std::size_t kMostOpen = 4;
   struct Open {
-    std::string shown;
+    std::string display;
     FileFacts facts;
     std::shared_ptr<const Tree> tree;
   };
@@ -46,7 +46,7 @@ std::shared_ptr<const Tree> open_archive(const Place& archive) {
   {
     const std::lock_guard guard(mutex);
     const auto found = std::ranges::find_if(recent, [&](const Open& open) {
-      return open.shown == archive.shown && open.facts == facts;
+      return open.display == archive.display && open.facts == facts;
     });
     if (found != recent.end()) {
       recent.splice(recent.begin(), recent, found);
@@ -56,7 +56,7 @@ std::shared_ptr<const Tree> open_archive(const Place& archive) {
   std::shared_ptr<const Tree> tree =
       open_archive_tree(*archive.tree, archive.path, is_wanted_member);
   const std::lock_guard guard(mutex);
-  recent.push_front({archive.shown, facts, tree});
+  recent.push_front({archive.display, facts, tree});
   if (recent.size() > kMostOpen) recent.pop_back();
   return tree;
 }
@@ -65,39 +65,39 @@ std::shared_ptr<const Tree> open_archive(const Place& archive) {
 
 std::string_view last_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-Place child(const Folder& folder, std::string_view name) {
-  return {folder->tree, join(folder->path, name), join(folder->shown, name),
+StorePath child(const Folder& folder, std::string_view name) {
+  return {folder->tree, join(folder->path, name), join(folder->display, name),
           join(folder->below, name), folder};
 }
 
-std::optional<Place> file_in(const Folder& folder, const std::string& name) {
-  Place place = child(folder, name);
+std::optional<StorePath> file_in(const Folder& folder, const std::string& name) {
+  StorePath place = child(folder, name);
   place.facts = place.tree->find_file(place.path);
   if (!place.facts) return std::nullopt;
   return place;
 }
 
-std::optional<Place> folder_in(const Folder& folder, const std::string& name) {
-  Place place = child(folder, name);
+std::optional<StorePath> folder_in(const Folder& folder, const std::string& name) {
+  StorePath place = child(folder, name);
   if (!place.tree->has_folder(place.path)) return std::nullopt;
   return place;
 }
 
-std::optional<Place> archive_in(const Folder& folder, const std::string& stem) {
+std::optional<StorePath> archive_in(const Folder& folder, const std::string& stem) {
   for (const std::string_view end : kArchives) {
     if (auto archive = file_in(folder, stem + std::string(end))) return archive;
   }
   return std::nullopt;
 }
 
-std::optional<Place> maybe_compressed_in(const Folder& folder, std::string_view name) {
+std::optional<StorePath> maybe_compressed_in(const Folder& folder, std::string_view name) {
   for (const std::string_view compression : kCompressions) {
     if (auto file = file_in(folder, fmt::format("{}{}", name, compression))) return file;
   }
   return std::nullopt;
 }
 
-std::optional<Place> artifact_in(const Folder& folder, const std::string& name) {
+std::optional<StorePath> artifact_in(const Folder& folder, const std::string& name) {
   if (auto found = folder_in(folder, name)) return found;
   const auto archive = archive_in(folder, name);
   return archive ? std::optional(inside(*archive)) : std::nullopt;
@@ -107,15 +107,15 @@ bool has_artifact(const Folder& folder, const std::string& name) {
   return folder_in(folder, name) || archive_in(folder, name);
 }
 
-bool has_below(const Place& folder, std::string_view path) {
+bool has_below(const StorePath& folder, std::string_view path) {
   return folder.tree->has_folder(join(folder.path, path));
 }
 
-std::optional<Place> file_below(const Place& folder, const std::string& path) {
-  Place place = folder;
+std::optional<StorePath> file_below(const StorePath& folder, const std::string& path) {
+  StorePath place = folder;
   for (std::string_view rest = path; !rest.empty();) {
     const std::string_view name = rest.substr(0, rest.find('/'));
-    place = child(std::make_shared<const Place>(std::move(place)), name);
+    place = child(std::make_shared<const StorePath>(std::move(place)), name);
     rest.remove_prefix(std::min(name.size() + 1, rest.size()));
   }
   place.facts = place.tree->find_file(place.path);
@@ -123,56 +123,56 @@ std::optional<Place> file_below(const Place& folder, const std::string& path) {
   return place;
 }
 
-std::optional<Place> find_beside(const Place& file, const std::string& name) {
+std::optional<StorePath> find_beside(const StorePath& file, const std::string& name) {
   return file.folder ? file_in(file.folder, name) : std::nullopt;
 }
 
-const Place& store_of(const Place& place) {
-  const Place* store = &place;
+const StorePath& store_of(const StorePath& place) {
+  const StorePath* store = &place;
   while (store->folder) store = store->folder.get();
   return *store;
 }
 
-Place inside(const Place& archive) {
-  return {open_archive(archive), "", archive.shown, archive.below, archive.folder};
+StorePath inside(const StorePath& archive) {
+  return {open_archive(archive), "", archive.display, archive.below, archive.folder};
 }
 
-std::string path_on_disk(const Place& place) {
-  const Place* at = &place;
+std::string path_on_disk(const StorePath& place) {
+  const StorePath* at = &place;
   while (at->tree->is_archive() && at->folder) at = at->folder.get();
-  if (at == &place) return place.tree->is_archive() ? place.shown : place.path;
+  if (at == &place) return place.tree->is_archive() ? place.display : place.path;
   // The folder that holds the archive, or an archive that is the store.
-  if (at->tree->is_archive()) return at->shown;
-  std::string_view rest = std::string_view(place.shown).substr(at->shown.size());
+  if (at->tree->is_archive()) return at->display;
+  std::string_view rest = std::string_view(place.display).substr(at->display.size());
   while (rest.starts_with('/')) rest.remove_prefix(1);
   return join(at->path, rest.substr(0, rest.find('/')));
 }
 
-std::string place_text(const Place& place) {
-  const Place& store = store_of(place);
+std::string store_path_text(const StorePath& place) {
+  const StorePath& store = store_of(place);
   // No name holds a NUL.
-  return fmt::format("{}{}{}{}{}", store.shown, '\0', store.below, '\0',
-                     std::string_view(place.shown).substr(store.shown.size()));
+  return fmt::format("{}{}{}{}{}", store.display, '\0', store.below, '\0',
+                     std::string_view(place.display).substr(store.display.size()));
 }
 
-std::string shown_of(std::string_view text) {
+std::string display_of(std::string_view text) {
   const std::size_t store_end = text.find('\0');
   const std::size_t below_end = text.find('\0', store_end + 1);
   return std::string(text.substr(0, store_end)) + std::string(text.substr(below_end + 1));
 }
 
-Place place_of(std::string_view text) {
+StorePath store_path_of(std::string_view text) {
   const std::size_t store_end = text.find('\0');
   const std::size_t below_end = text.find('\0', store_end + 1);
   const std::string store(text.substr(0, store_end));
-  Place place{disk_tree(), store, store,
-              std::string(text.substr(store_end + 1, below_end - store_end - 1)), nullptr};
+  StorePath place{disk_tree(), store, store,
+                  std::string(text.substr(store_end + 1, below_end - store_end - 1)), nullptr};
   std::string_view rest = text.substr(below_end + 1);
   while (!rest.empty()) {
     if (rest[0] == '/') rest.remove_prefix(1);
     const std::string_view name = rest.substr(0, rest.find('/'));
     if (is_archive_name(place.path) && !place.tree->has_folder(place.path)) place = inside(place);
-    place = child(std::make_shared<const Place>(std::move(place)), name);
+    place = child(std::make_shared<const StorePath>(std::move(place)), name);
     rest.remove_prefix(name.size());
   }
   return place;

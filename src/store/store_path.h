@@ -12,52 +12,52 @@
 namespace aggregate_power {
 
 // An archive in a store is a folder of its name.
-struct Place {
-  std::shared_ptr<const Tree> tree;     // nothing: there is no such file
-  std::string path;                     // in the tree
-  std::string shown;                    // for people: the store as it was named, and what is below
-  std::string below;                    // the store
-  std::shared_ptr<const Place> folder;  // that holds it; nothing above the store
-  std::optional<FileFacts> facts = {};  // of a file, when it was looked for
+struct StorePath {
+  std::shared_ptr<const Tree> tree;  // nothing: there is no such file
+  std::string path;                  // in the tree
+  std::string display;               // for people: the store as it was named, and what is below
+  std::string below;                 // the store
+  std::shared_ptr<const StorePath> folder;  // that holds it; nothing above the store
+  std::optional<FileFacts> facts = {};      // of a file, when it was looked for
 };
 
-using Folder = std::shared_ptr<const Place>;
+using Folder = std::shared_ptr<const StorePath>;
 
 std::string_view last_name(std::string_view path);
 
 // Whatever is there.
-Place child(const Folder& folder, std::string_view name);
+StorePath child(const Folder& folder, std::string_view name);
 
 // These give nothing where there is none of that name.
-std::optional<Place> file_in(const Folder& folder, const std::string& name);
-std::optional<Place> folder_in(const Folder& folder, const std::string& name);
-std::optional<Place> archive_in(const Folder& folder, const std::string& stem);
+std::optional<StorePath> file_in(const Folder& folder, const std::string& name);
+std::optional<StorePath> folder_in(const Folder& folder, const std::string& name);
+std::optional<StorePath> archive_in(const Folder& folder, const std::string& stem);
 // A plain file goes before a compressed one of its name.
-std::optional<Place> maybe_compressed_in(const Folder& folder, std::string_view name);
+std::optional<StorePath> maybe_compressed_in(const Folder& folder, std::string_view name);
 // A folder goes before an archive of its name, which is opened: throws FileError.
-std::optional<Place> artifact_in(const Folder& folder, const std::string& name);
+std::optional<StorePath> artifact_in(const Folder& folder, const std::string& name);
 
 bool has_artifact(const Folder& folder, const std::string& name);
-bool has_below(const Place& folder, std::string_view path);
+bool has_below(const StorePath& folder, std::string_view path);
 
 // A file some folders below another; nothing when there is none.
-std::optional<Place> file_below(const Place& folder, const std::string& path);
+std::optional<StorePath> file_below(const StorePath& folder, const std::string& path);
 // A file beside another one; nothing when there is none of that name.
-std::optional<Place> find_beside(const Place& file, const std::string& name);
+std::optional<StorePath> find_beside(const StorePath& file, const std::string& name);
 
 // The outermost folder, or archive, that a place lies in.
-const Place& store_of(const Place& place);
+const StorePath& store_of(const StorePath& place);
 
 // An archive as the folder that it stands for. Throws FileError when it cannot be read or trusted.
-Place inside(const Place& archive);
+StorePath inside(const StorePath& archive);
 
 // Of a place in an archive: the outermost one, on disk. Else the place's own path.
-std::string path_on_disk(const Place& place);
+std::string path_on_disk(const StorePath& place);
 
 // A place as a text, to be kept outside memory, and back. The latter throws FileError when an
 // archive on the way cannot be read.
-std::string place_text(const Place& place);
-Place place_of(std::string_view text);
-std::string shown_of(std::string_view text);  // Place::shown of the place, however it is
+std::string store_path_text(const StorePath& place);
+StorePath store_path_of(std::string_view text);
+std::string display_of(std::string_view text);  // Place::shown of the place, however it is
 
 }  // namespace aggregate_power

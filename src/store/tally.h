@@ -13,13 +13,13 @@
 namespace aggregate_power {
 
 // May be used by several threads.
-class Ledger {
+class Tally {
  public:
-  // Throws what RunReport's constructor throws.
-  Ledger(const BackfillRequest& request, const BackfillWatcher& watcher);
+  // Throws what OutcomeLog's constructor throws.
+  Tally(const BackfillRequest& request, const BackfillWatcher& watcher);
 
   // Counts a run; its line of the report is added to `lines`, for write().
-  void add(const Revision& revision, double seconds, std::string& lines);
+  void add(const Recomputed& recomputed, double seconds, std::string& lines);
   // Throws FileError.
   void write(std::string& lines);
 
@@ -33,11 +33,11 @@ class Ledger {
   BackfillResult result();
 
  private:
-  void list(const Revision& revision);
+  void list(const Recomputed& recomputed);
 
   const BackfillRequest& request_;
   const BackfillWatcher& watcher_;
-  std::optional<RunReport> report_;
+  std::optional<OutcomeLog> report_;
   mutable std::mutex mutex_;
   BackfillProgress progress_;
   SortedTexts lines_;

@@ -16,7 +16,7 @@ constexpr auto kMoment = std::chrono::milliseconds(100);
 
 }  // namespace
 
-void Tasks::push(Task task) {
+void TaskQueue::push(Task task) {
   std::unique_lock lock(mutex_);
   has_room_.wait(lock, [&] { return waiting_.size() < kMostWaiting || is_over_; });
   if (is_over_) return;
@@ -25,7 +25,7 @@ void Tasks::push(Task task) {
   has_task_.notify_one();
 }
 
-std::vector<Task> Tasks::pop() {
+std::vector<Task> TaskQueue::pop() {
   std::unique_lock lock(mutex_);
   has_task_.wait_for(lock, kMoment, [&] { return !waiting_.empty() || is_over_; });
   const std::size_t count = std::min((waiting_.size() + kShare - 1) / kShare, kMostAtATime);
@@ -36,17 +36,17 @@ std::vector<Task> Tasks::pop() {
   return tasks;
 }
 
-void Tasks::finished() {
+void TaskQueue::finished() {
   const std::lock_guard guard(mutex_);
   if (--open_ == 0) all_finished_.notify_all();
 }
 
-void Tasks::wait_until_all_are_finished() {
+void TaskQueue::wait_until_all_are_finished() {
   std::unique_lock lock(mutex_);
   all_finished_.wait(lock, [&] { return open_ == 0 || is_over_; });
 }
 
-void Tasks::end(bool drop) {
+void TaskQueue::end(bool drop) {
   const std::lock_guard guard(mutex_);
   if (drop) waiting_.clear();
   is_over_ = true;
@@ -55,7 +55,7 @@ void Tasks::end(bool drop) {
   all_finished_.notify_all();
 }
 
-bool Tasks::is_over() {
+bool TaskQueue::is_over() {
   const std::lock_guard guard(mutex_);
   return is_over_ && waiting_.empty();
 }

@@ -19,7 +19,8 @@ namespace aggregate_power {
 
 // What of the whole store bears one name.
 struct Namesakes {
-  std::array<std::vector<std::string>, 2> pieces;  // by PieceKind: place_text(), but not too many
+  std::array<std::vector<std::string>, 2>
+      pieces;  // by PieceKind: store_path_text(), but not too many
   std::size_t runs = 0;
 };
 
@@ -27,16 +28,17 @@ struct Namesakes {
 struct Task {
   StoredRun run = {};
   std::shared_ptr<const Namesakes> namesakes = {};  // nothing: not looked for yet
-  std::string aggregate_text = {};  // instead of the run's places: place_text() of its aggregate
+  std::string aggregate_text =
+      {};  // instead of the run's places: store_path_text() of its aggregate
   // A run that waited for the others of its recorder: its pieces are known.
   std::shared_ptr<const DecidableRun> decidable = {};
-  std::optional<Place> archive = {};  // instead of a run: to be walked
-  std::string artifact = {};          // of the archive
+  std::optional<StorePath> archive = {};  // instead of a run: to be walked
+  std::string artifact = {};              // of the archive
   std::string only_path = {};  // of the archive nothing is wanted but the aggregate of this path
 };
 
 // The walk is ahead of the workers by a little only.
-class Tasks {
+class TaskQueue {
  public:
   // Waits for room. After end() what is pushed is dropped.
   void push(Task task);

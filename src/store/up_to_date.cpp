@@ -12,7 +12,7 @@
 namespace aggregate_power {
 namespace {
 
-using IsSame = std::function<bool(const Place&, const InputFile&)>;
+using IsSame = std::function<bool(const StorePath&, const InputFile&)>;
 
 const InputFile* recorded(const Origin& origin, std::string_view role) {
   const auto found = std::ranges::find(origin.inputs, role, &InputFile::role);
@@ -28,14 +28,14 @@ bool counts(const SideFile& side, const PastInputs& inputs, const Origin& origin
 }
 
 bool are_as_read(const PastInputs& inputs, const Origin& origin, const IsSame& is_same) {
-  const auto is_input = [&](const Place& place, std::string_view role) {
+  const auto is_input = [&](const StorePath& place, std::string_view role) {
     const InputFile* const input = recorded(origin, role);
     return input != nullptr && is_same(place, *input);
   };
   if (!is_input(inputs.telemetry, "telemetry") || !is_input(inputs.benchmark, "benchmark_result")) {
     return false;
   }
-  const auto is_as_it_was = [&](const std::optional<Place>& place, std::string_view role) {
+  const auto is_as_it_was = [&](const std::optional<StorePath>& place, std::string_view role) {
     return place ? is_input(*place, role) : recorded(origin, role) == nullptr;
   };
   if (const auto profile = profile_files(inputs.benchmark)) {
@@ -53,14 +53,14 @@ bool are_as_read(const PastInputs& inputs, const Origin& origin, const IsSame& i
 }  // namespace
 
 bool have_the_sizes(const PastInputs& inputs, const Origin& origin, std::int64_t record_ns) {
-  return are_as_read(inputs, origin, [&](const Place& place, const InputFile& input) {
+  return are_as_read(inputs, origin, [&](const StorePath& place, const InputFile& input) {
     const auto facts = place.facts ? place.facts : place.tree->find_file(place.path);
     return facts && facts->bytes == input.bytes && facts->modified_ns < record_ns;
   });
 }
 
 bool have_the_hashes(const PastInputs& inputs, const Origin& origin) {
-  return are_as_read(inputs, origin, [](const Place& place, const InputFile& input) {
+  return are_as_read(inputs, origin, [](const StorePath& place, const InputFile& input) {
     const OpenedFile file = place.tree->open(place.path);
     return file.size() == input.bytes && hash_of(file) == input.hash;
   });

@@ -9,8 +9,8 @@
 namespace aggregate_power {
 
 struct PastInputs {
-  const Place& telemetry;
-  const Place& benchmark;
+  const StorePath& telemetry;
+  const StorePath& benchmark;
   bool zone_files_count;  // they do not where a zone was given
 };
 

@@ -21,7 +21,7 @@ struct ZoneCase {
   bool has_load_elsewhere = false;         // ZoneFinding's
   std::string telemetry;                   // as shown
   std::optional<std::int64_t> written_ns;  // of the telemetry
-  // The run waits for the others; these are its pieces, as place_text(). Empty: it does not.
+  // The run waits for the others; these are its pieces, as store_path_text(). Empty: it does not.
   std::string waiting_telemetry;
   std::string waiting_benchmark;
   bool are_own = true;  // Candidates::are_own of both

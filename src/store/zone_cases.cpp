@@ -86,12 +86,12 @@ std::string ZoneCases::contradictions_of(const std::string& label, const Recorde
     }
   }
   for (const auto& [name, vote] : recorder.elsewhere) names[name] = "its load is elsewhere";
-  std::vector<std::string> shown;
+  std::vector<std::string> display;
   for (const auto& [name, why] : names) {
-    if (shown.size() < kMostNames) shown.push_back(fmt::format("{} ({})", name, why));
+    if (display.size() < kMostNames) display.push_back(fmt::format("{} ({})", name, why));
   }
   return fmt::format("{} of the runs of '{}' contradict the others: {}{}", count, label,
-                     fmt::join(shown, ", "), count > shown.size() ? ", ..." : "");
+                     fmt::join(display, ", "), count > display.size() ? ", ..." : "");
 }
 
 // Whether another recording was written at the same moment.

@@ -28,7 +28,7 @@ struct ZoneStanding {
 // A run that waited, and what the others say.
 struct DecidableRun {
   StoredRun run;               // without places
-  std::string aggregate_text;  // place_text()
+  std::string aggregate_text;  // store_path_text()
   ZoneCase zone_case;
   OtherWitnesses witnesses;
   ZoneStanding standing;
@@ -76,7 +76,7 @@ class ZoneCases {
   // When recordings were written, and a hash of which: different ones that were written in the same
   // second were copied.
   std::vector<std::pair<std::int64_t, std::uint64_t>> written_;
-  PieceIndex waiting_;
+  DiskIndex waiting_;
 };
 
 }  // namespace aggregate_power

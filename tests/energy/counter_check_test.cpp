@@ -80,8 +80,8 @@ TEST(StreamEnergy, KeepsDevicesApart) {
 const Readings kTwo = {{10, 100, 0}, {12, 100, 1}, {20, 100, 0}, {22, 100, 1}};
 
 TEST(CheckAccumulator, ComparesCountersWithTheIntegral) {
-  const AccumulatorCheck check = check_accumulator(
-      {{"0", 5000}, {"1", 100}}, {{"0", 6010}, {"1", 1110}}, stream_of(kTwo), Names{"0", "1"});
+  const CounterCheck check = check_counters({{"0", 5000}, {"1", 100}}, {{"0", 6010}, {"1", 1110}},
+                                            stream_of(kTwo), Names{"0", "1"});
   EXPECT_EQ(check.unavailable, "");
   EXPECT_EQ(check.accumulator_delta_j, 2020);
   EXPECT_DOUBLE_EQ(check.integrated_stream_j, 2000);
@@ -99,8 +99,8 @@ TEST(CheckAccumulator, ComparesCountersWithTheIntegral) {
 TEST(CheckAccumulator, AllowsFivePercent) {
   const auto within = [](double delta_j) {
     // One GPU, integral 1000 J.
-    return check_accumulator({{"0", 0}}, {{"0", delta_j}}, stream_of({{0, 100}, {10, 100}}),
-                             Names{"0"})
+    return check_counters({{"0", 0}}, {{"0", delta_j}}, stream_of({{0, 100}, {10, 100}}),
+                          Names{"0"})
         .within_tolerance;
   };
   EXPECT_TRUE(within(1000));
@@ -112,8 +112,8 @@ TEST(CheckAccumulator, AllowsFivePercent) {
 
 TEST(CheckAccumulator, HasNoErrorUnlessTheCountersWentUp) {
   for (const double end_j : {100.0, 50.0}) {
-    const AccumulatorCheck check = check_accumulator({{"0", 100}}, {{"0", end_j}},
-                                                     stream_of({{0, 100}, {10, 100}}), Names{"0"});
+    const CounterCheck check =
+        check_counters({{"0", 100}}, {{"0", end_j}}, stream_of({{0, 100}, {10, 100}}), Names{"0"});
     EXPECT_EQ(check.relative_error, std::nullopt);
     EXPECT_FALSE(check.within_tolerance);
     EXPECT_EQ(check.negative_delta_gpus, end_j < 100 ? Names{"0"} : Names{});
@@ -122,8 +122,8 @@ TEST(CheckAccumulator, HasNoErrorUnlessTheCountersWentUp) {
 
 TEST(CheckAccumulator, ANegativeCounterIsNeverWithinTolerance) {
   // 1100 J up, 100 J down: 1000 J in all, as much as the integral of GPU 0 and of GPU 1.
-  const AccumulatorCheck check = check_accumulator(
-      {{"0", 0}, {"1", 500}}, {{"0", 2100}, {"1", 400}}, stream_of(kTwo), Names{"0", "1"});
+  const CounterCheck check = check_counters({{"0", 0}, {"1", 500}}, {{"0", 2100}, {"1", 400}},
+                                            stream_of(kTwo), Names{"0", "1"});
   EXPECT_EQ(check.accumulator_delta_j, 2000);
   EXPECT_EQ(check.relative_error, 0);
   EXPECT_FALSE(check.within_tolerance);
@@ -133,9 +133,9 @@ TEST(CheckAccumulator, ANegativeCounterIsNeverWithinTolerance) {
 TEST(CheckAccumulator, MatchesGpusByName) {
   // 0 in both and in the stream, 1 in the stream only, 2 in the start only, 10 in both but not in
   // the stream, x in the end only.
-  const AccumulatorCheck check =
-      check_accumulator({{"2", 1}, {"10", 5}, {"0", 100}}, {{"10", 7}, {"x", 1}, {"0", 1100}},
-                        stream_of(kTwo), Names{"0", "1"});
+  const CounterCheck check =
+      check_counters({{"2", 1}, {"10", 5}, {"0", 100}}, {{"10", 7}, {"x", 1}, {"0", 1100}},
+                     stream_of(kTwo), Names{"0", "1"});
   EXPECT_EQ(check.per_gpu_delta_j, (Deltas{{"0", 1000}, {"10", 2}}));
   EXPECT_EQ(check.accumulator_delta_j, 1002);
   EXPECT_EQ(check.integrated_gpu_ids, Names{"0"});
@@ -149,7 +149,7 @@ TEST(CheckAccumulator, SortsAsGpuIdsAre) {
   Readings readings;
   const Names names = {"GPU-a", "10", "1", "2"};
   for (std::uint32_t i = 0; i < 4; ++i) readings.push_back({5, 1, i});
-  const AccumulatorCheck check = check_accumulator(start, end, stream_of(readings), names);
+  const CounterCheck check = check_counters(start, end, stream_of(readings), names);
   const Names sorted = {"1", "2", "10", "GPU-a"};
   EXPECT_EQ(check.negative_delta_gpus, sorted);
   EXPECT_EQ(check.integrated_gpu_ids, sorted);
@@ -157,7 +157,7 @@ TEST(CheckAccumulator, SortsAsGpuIdsAre) {
 }
 
 TEST(CheckAccumulator, WorksWithoutAStream) {
-  const AccumulatorCheck check = check_accumulator({{"0", 1}}, {{"0", 11}}, stream_of({}), Names{});
+  const CounterCheck check = check_counters({{"0", 1}}, {{"0", 11}}, stream_of({}), Names{});
   EXPECT_EQ(check.integrated_stream_j, 0);
   EXPECT_EQ(check.integrated_gpu_ids, Names{});
   EXPECT_EQ(check.stream_span_s, 0);

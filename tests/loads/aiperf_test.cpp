@@ -99,14 +99,14 @@ TEST(ReadProfile, GivesTheWindowAndTheCountsOfSuccesses) {
       read(R"({"start_time": "1970-01-02T00:00:00Z", "end_time": 86403.5})",
            line_of(100, 50) + "\n" + line_of(200, 100) + "\n" + line_of(7, 7, "\"timeout\""));
   EXPECT_EQ(reading.reasons.text(), "");
-  ASSERT_TRUE(reading.benchmark);
-  EXPECT_EQ(reading.benchmark->window.start_unix_s, 86400);
-  EXPECT_EQ(reading.benchmark->reported_duration_s, 3.5);
-  EXPECT_EQ(reading.benchmark->completed, 2);
-  EXPECT_EQ(reading.benchmark->total_input_tokens, 300);
-  EXPECT_EQ(reading.benchmark->total_output_tokens, 150);
+  ASSERT_TRUE(reading.load);
+  EXPECT_EQ(reading.load->window.start_unix_s, 86400);
+  EXPECT_EQ(reading.load->reported_duration_s, 3.5);
+  EXPECT_EQ(reading.load->completed, 2);
+  EXPECT_EQ(reading.load->total_input_tokens, 300);
+  EXPECT_EQ(reading.load->total_output_tokens, 150);
   EXPECT_EQ(reading.failed_requests, 1u);
-  EXPECT_EQ(benchmark_text(*reading.benchmark),
+  EXPECT_EQ(benchmark_text(*reading.load),
             "{\n  \"benchmark_start_time_unix\": 86400.0,\n"
             "  \"benchmark_end_time_unix\": 86403.5,\n  \"duration\": 3.5,\n"
             "  \"completed\": 2,\n  \"total_input_tokens\": 300,\n"
@@ -121,7 +121,7 @@ TEST(ReadProfile, NeedsAZoneForTimesWithoutAnOffsetOnly) {
   EXPECT_EQ(read(naive, line_of(1, 1), none).reasons.text(), "profile_timezone_offset_missing");
   EXPECT_TRUE(read(aware, line_of(1, 1), none).reasons.empty());
   const ProfileReading berlin = read(naive, line_of(1, 1), {Zone::fixed(3600), {}});
-  EXPECT_EQ(berlin.benchmark->window.start_unix_s, 82800);
+  EXPECT_EQ(berlin.load->window.start_unix_s, 82800);
 }
 
 // Python takes any character between a date and its time, half a surrogate pair too, and none

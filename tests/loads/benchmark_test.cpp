@@ -17,7 +17,7 @@ namespace {
 
 using Codes = std::vector<std::string>;
 
-BenchmarkReading read(const std::string& text, BenchmarkRules rules = BenchmarkRules::schema_2) {
+LoadReading read(const std::string& text, LoadRules rules = LoadRules::schema_2) {
   MemorySource source(text);
   return read_benchmark(source, "run.json", rules);
 }
@@ -47,17 +47,17 @@ std::string result_with(const std::vector<std::pair<std::string, std::string>>& 
 }
 
 TEST(ReadBenchmark, ReadsTheWindowAndTheCounts) {
-  for (const BenchmarkRules rules : {BenchmarkRules::schema_1, BenchmarkRules::schema_2}) {
-    const BenchmarkReading reading = read(result_with({}), rules);
-    ASSERT_TRUE(reading.benchmark);
-    EXPECT_EQ(reading.benchmark->window.start_unix_s, 1777118400.5);
-    EXPECT_EQ(reading.benchmark->window.end_unix_s, 1777118460.5);
-    EXPECT_EQ(reading.benchmark->reported_duration_s, 60.0);
-    EXPECT_EQ(reading.benchmark->total_input_tokens, 819200);
-    EXPECT_EQ(reading.benchmark->total_output_tokens, 102400);
+  for (const LoadRules rules : {LoadRules::schema_1, LoadRules::schema_2}) {
+    const LoadReading reading = read(result_with({}), rules);
+    ASSERT_TRUE(reading.load);
+    EXPECT_EQ(reading.load->window.start_unix_s, 1777118400.5);
+    EXPECT_EQ(reading.load->window.end_unix_s, 1777118460.5);
+    EXPECT_EQ(reading.load->reported_duration_s, 60.0);
+    EXPECT_EQ(reading.load->total_input_tokens, 819200);
+    EXPECT_EQ(reading.load->total_output_tokens, 102400);
     EXPECT_TRUE(reading.reasons.empty());
   }
-  EXPECT_EQ(read(result_with({})).benchmark->completed, 100);
+  EXPECT_EQ(read(result_with({})).load->completed, 100);
 }
 
 struct Case {
@@ -67,14 +67,14 @@ struct Case {
   std::string text;  // of the reasons
 };
 
-void expect(const Case& c, BenchmarkRules rules, bool has_benchmark) {
-  const BenchmarkReading reading = read(result_with({{c.key, c.value}}), rules);
+void expect(const Case& c, LoadRules rules, bool has_benchmark) {
+  const LoadReading reading = read(result_with({{c.key, c.value}}), rules);
   const std::string what = c.key + ": " + c.value;
   EXPECT_EQ(reading.reasons.codes(), c.codes) << what;
   if (!c.text.empty()) {
     EXPECT_EQ(reading.reasons.text(), c.text) << what;
   }
-  EXPECT_EQ(reading.benchmark.has_value(), has_benchmark) << what;
+  EXPECT_EQ(reading.load.has_value(), has_benchmark) << what;
 }
 
 TEST(ReadBenchmark, HasNoWindowWithoutThreeFiniteNumbers) {
@@ -100,7 +100,7 @@ TEST(ReadBenchmark, HasNoWindowWithoutThreeFiniteNumbers) {
     for (const auto& v : values) {
       expect(
           {key, v.value, codes, fmt::format("invalid_benchmark_window ('{}' {})", key, v.detail)},
-          BenchmarkRules::schema_2, false);
+          LoadRules::schema_2, false);
     }
   }
 }
@@ -116,7 +116,7 @@ TEST(ReadBenchmark, HasNoWindowWhenItEndsBeforeItBegins) {
       {"duration", "0.0", codes, "invalid_benchmark_window ('duration' is 0.0)"},
       {"duration", "-1", codes, "invalid_benchmark_window ('duration' is -1)"},
   };
-  for (const Case& c : cases) expect(c, BenchmarkRules::schema_2, false);
+  for (const Case& c : cases) expect(c, LoadRules::schema_2, false);
 }
 
 TEST(ReadBenchmark, TakesNumbersAsPythonReadsThem) {
@@ -133,9 +133,9 @@ TEST(ReadBenchmark, TakesNumbersAsPythonReadsThem) {
       {"1e-400", 0},
   };
   for (const auto& c : cases) {
-    const BenchmarkReading reading = read(result_with({{"benchmark_start_time_unix", c.spelling}}));
-    ASSERT_TRUE(reading.benchmark) << c.spelling;
-    EXPECT_EQ(reading.benchmark->window.start_unix_s, c.value) << c.spelling;
+    const LoadReading reading = read(result_with({{"benchmark_start_time_unix", c.spelling}}));
+    ASSERT_TRUE(reading.load) << c.spelling;
+    EXPECT_EQ(reading.load->window.start_unix_s, c.value) << c.spelling;
   }
 }
 
@@ -158,11 +158,11 @@ TEST(ReadBenchmark, ComparesTheReportedDurationWithTheWindow) {
        "benchmark_duration_mismatch (10.750 s reported, 10.000 s between start and end)"},
   };
   for (const auto& c : cases) {
-    const BenchmarkReading reading =
+    const LoadReading reading =
         read(result_with({{"benchmark_end_time_unix", c.end}, {"duration", c.duration}}));
     EXPECT_EQ(reading.reasons.text(), c.text) << c.duration;
-    ASSERT_TRUE(reading.benchmark) << c.duration;
-    EXPECT_EQ(reading.benchmark->reported_duration_s, std::stod(c.duration));
+    ASSERT_TRUE(reading.load) << c.duration;
+    EXPECT_EQ(reading.load->reported_duration_s, std::stod(c.duration));
   }
 }
 
@@ -196,56 +196,55 @@ TEST(ReadBenchmark, CountsMustBeWholeNumbersAboveZero) {
                       v.value,
                       {count.code},
                       fmt::format("{} ('{}' {})", count.code, count.key, v.detail)};
-      expect(c, BenchmarkRules::schema_2, true);
-      const Benchmark benchmark = *read(result_with({{count.key, v.value}})).benchmark;
+      expect(c, LoadRules::schema_2, true);
+      const Load load = *read(result_with({{count.key, v.value}})).load;
       const std::string key = count.key;
-      EXPECT_EQ(key == "completed"            ? benchmark.completed
-                : key == "total_input_tokens" ? benchmark.total_input_tokens
-                                              : benchmark.total_output_tokens,
+      EXPECT_EQ(key == "completed"            ? load.completed
+                : key == "total_input_tokens" ? load.total_input_tokens
+                                              : load.total_output_tokens,
                 0)
           << key << " " << v.value;
     }
   }
-  EXPECT_EQ(read(result_with({{"completed", "9223372036854775807"}})).benchmark->completed,
-            INT64_MAX);
+  EXPECT_EQ(read(result_with({{"completed", "9223372036854775807"}})).load->completed, INT64_MAX);
 }
 
 TEST(ReadBenchmark, GivesReasonsInTheContractsOrder) {
-  const BenchmarkReading reading = read(result_with({{"total_output_tokens", "0"},
-                                                     {"total_input_tokens", ""},
-                                                     {"completed", "true"},
-                                                     {"duration", "1"}}));
+  const LoadReading reading = read(result_with({{"total_output_tokens", "0"},
+                                                {"total_input_tokens", ""},
+                                                {"completed", "true"},
+                                                {"duration", "1"}}));
   EXPECT_EQ(reading.reasons.codes(),
             (Codes{"benchmark_duration_mismatch", "invalid_successful_query_count",
                    "invalid_input_token_count", "invalid_output_token_count"}));
-  EXPECT_TRUE(reading.benchmark);
+  EXPECT_TRUE(reading.load);
 }
 
 // Contract.md A.3.
 TEST(ReadBenchmark, FollowsTheOldRulesForSchema1) {
   const auto read_1 = [](const std::string& key, const std::string& value) {
-    return read(result_with({{key, value}}), BenchmarkRules::schema_1);
+    return read(result_with({{key, value}}), LoadRules::schema_1);
   };
   for (const char* value : {"", "0", "null", "\"x\"", "-1"}) {
     EXPECT_TRUE(read_1("completed", value).reasons.empty()) << "not looked at";
   }
   for (const char* value : {"", "null", "5.0", "\"5\"", "-5", "0", "false"}) {
-    const BenchmarkReading reading = read_1("total_input_tokens", value);
+    const LoadReading reading = read_1("total_input_tokens", value);
     EXPECT_TRUE(reading.reasons.empty()) << value;
-    ASSERT_TRUE(reading.benchmark) << value;
-    EXPECT_EQ(reading.benchmark->total_input_tokens, 0) << value;
+    ASSERT_TRUE(reading.load) << value;
+    EXPECT_EQ(reading.load->total_input_tokens, 0) << value;
   }
-  EXPECT_EQ(read_1("total_input_tokens", "true").benchmark->total_input_tokens, 1);
+  EXPECT_EQ(read_1("total_input_tokens", "true").load->total_input_tokens, 1);
   for (const char* value : {"", "null", "1000.0", "0", "-1", "false", "\"5\""}) {
-    const BenchmarkReading reading = read_1("total_output_tokens", value);
+    const LoadReading reading = read_1("total_output_tokens", value);
     EXPECT_EQ(reading.reasons.codes(), Codes{"invalid_output_token_count"}) << value;
-    EXPECT_FALSE(reading.benchmark) << value;
+    EXPECT_FALSE(reading.load) << value;
   }
-  EXPECT_EQ(read_1("total_output_tokens", "true").benchmark->total_output_tokens, 1);
+  EXPECT_EQ(read_1("total_output_tokens", "true").load->total_output_tokens, 1);
   EXPECT_TRUE(read_1("duration", "1").reasons.empty()) << "not compared with the window";
-  EXPECT_EQ(read_1("duration", "true").benchmark->reported_duration_s, 1);
-  EXPECT_EQ(read_1("benchmark_start_time_unix", "true").benchmark->window.start_unix_s, 1);
-  EXPECT_EQ(read_1("benchmark_start_time_unix", "false").benchmark->window.start_unix_s, 0);
+  EXPECT_EQ(read_1("duration", "true").load->reported_duration_s, 1);
+  EXPECT_EQ(read_1("benchmark_start_time_unix", "true").load->window.start_unix_s, 1);
+  EXPECT_EQ(read_1("benchmark_start_time_unix", "false").load->window.start_unix_s, 0);
   // Part 0 row 2: windows that are none are refused, as in schema 2.
   for (const char* value : {"NaN", "Infinity", "null", "", "\"1\""}) {
     for (const char* key : {"benchmark_start_time_unix", "benchmark_end_time_unix", "duration"}) {
@@ -265,14 +264,14 @@ TEST(ReadBenchmark, SaysWhereAFileIsNoJson) {
       {"null", "invalid_benchmark_result (run.json: expected a JSON object)"},
   };
   for (const auto& c : cases) {
-    for (const BenchmarkRules rules : {BenchmarkRules::schema_1, BenchmarkRules::schema_2}) {
+    for (const LoadRules rules : {LoadRules::schema_1, LoadRules::schema_2}) {
       EXPECT_EQ(read(c.text, rules).reasons.text(), c.reason) << c.text;
-      EXPECT_FALSE(read(c.text, rules).benchmark);
+      EXPECT_FALSE(read(c.text, rules).load);
     }
   }
   for (const char* text : {"", " ", "{", "{\"duration\": 1,}", "{} x", "\xEF\xBB\xBF{}",
                            "{\"a\": \"\xFF\"}", "{'a': 1}", "{\"a\": 01}"}) {
-    const BenchmarkReading reading = read(text);
+    const LoadReading reading = read(text);
     EXPECT_EQ(reading.reasons.codes(), Codes{"invalid_benchmark_result"}) << text;
     // Where: the file's line and column.
     EXPECT_TRUE(reading.reasons.text().starts_with("invalid_benchmark_result (run.json:1:"))
@@ -281,13 +280,13 @@ TEST(ReadBenchmark, SaysWhereAFileIsNoJson) {
 }
 
 TEST(ReadBenchmark, TheLastOfTheSameKeyCounts) {
-  const BenchmarkReading reading = read(
+  const LoadReading reading = read(
       "{\"duration\": \"x\", \"benchmark_start_time_unix\": 1, \"benchmark_end_time_unix\": 3, "
       "\"completed\": 1, \"total_input_tokens\": 1, \"total_output_tokens\": 1, \"duration\": 2, "
       "\"complet\\u0065d\": 7}");
-  ASSERT_TRUE(reading.benchmark);
-  EXPECT_EQ(reading.benchmark->reported_duration_s, 2);
-  EXPECT_EQ(reading.benchmark->completed, 7);
+  ASSERT_TRUE(reading.load);
+  EXPECT_EQ(reading.load->reported_duration_s, 2);
+  EXPECT_EQ(reading.load->completed, 7);
 }
 
 TEST(ReadBenchmark, LooksOnlyAtTheOutermostMembers) {
@@ -302,10 +301,10 @@ TEST(ReadBenchmark, ReadsAHugeResultInPieces) {
   for (int i = 0; i < 200000; ++i) text += i == 0 ? "[0.0125]" : ", [0.0125, 0.5]";
   text += "], \"generated_texts\": [\"" + std::string(3000000, 'x') + "\"]}";
   test::StutterSource source(text, 5003);
-  const BenchmarkReading reading = read_benchmark(source, "run.json", BenchmarkRules::schema_2);
+  const LoadReading reading = read_benchmark(source, "run.json", LoadRules::schema_2);
   EXPECT_TRUE(reading.reasons.empty()) << reading.reasons.text();
-  ASSERT_TRUE(reading.benchmark);
-  EXPECT_EQ(reading.benchmark->completed, 100);
+  ASSERT_TRUE(reading.load);
+  EXPECT_EQ(reading.load->completed, 100);
 }
 
 }  // namespace

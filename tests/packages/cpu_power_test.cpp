@@ -330,13 +330,13 @@ TEST(CpuPower, SetsOrRemovesItsKeysOfTheAggregate) {
 }
 
 TEST(CpuPower, IsSummedUpInPowerAudit) {
-  ExtendedContent content;
+  DashboardContent content;
   content.audit.cpu = cpu_audit(*measure(samples(grace)));
-  EXPECT_EQ(Json::parse(extended_edits(content)[0].value),
+  EXPECT_EQ(Json::parse(dashboard_edits(content)[0].value),
             Json::parse(R"({"cpu": {"sensor_kind": "grace_socket", "source": "acpi",
                 "expected_sockets": 4, "observed_sockets": 4, "reason_codes": []}})"));
   content.audit.cpu = cpu_audit(*measure("a,b\n"));
-  EXPECT_EQ(Json::parse(extended_edits(content)[0].value),
+  EXPECT_EQ(Json::parse(dashboard_edits(content)[0].value),
             Json::parse(R"({"cpu": {"sensor_kind": null, "source": null, "expected_sockets": 4,
                 "observed_sockets": 0, "reason_codes": ["cpu_samples_header_mismatch"]}})"));
 }

@@ -365,9 +365,9 @@ TEST(Telemetry, ReadsXpuSmi2InUtc) {
   const Result own = read(text, {.zone = std::nullopt});
   EXPECT_EQ(own.readings, Readings{power(kNoon + 0.5, 300.1)});
   EXPECT_EQ(own.zone, "UTC");
-  const Result told = read(text, {.zone = Zone::parse("+05:30")});
-  EXPECT_EQ(told.readings, Readings{power(kNoon + 0.5 - 5.5 * 3600, 300.1)});
-  EXPECT_EQ(told.zone, "+05:30");
+  const Result reported = read(text, {.zone = Zone::parse("+05:30")});
+  EXPECT_EQ(reported.readings, Readings{power(kNoon + 0.5 - 5.5 * 3600, 300.1)});
+  EXPECT_EQ(reported.zone, "+05:30");
 }
 
 TEST(Telemetry, ReadsNaiveStampsInTheZone) {

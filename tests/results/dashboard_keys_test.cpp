@@ -13,20 +13,20 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json edit(const ExtendedContent& content, const std::string& key) {
-  for (const JsonEdit& edit : extended_edits(content)) {
+Json edit(const DashboardContent& content, const std::string& key) {
+  for (const JsonEdit& edit : dashboard_edits(content)) {
     if (edit.key == key) return Json::parse(edit.value);
   }
   return nullptr;
 }
 
 Json audit(const PowerAudit& audit) {
-  ExtendedContent content;
+  DashboardContent content;
   content.audit = audit;
   return edit(content, "power_audit");
 }
 
-TEST(Extended, AuditSaysWhatIsKnown) {
+TEST(DashboardKeys, AuditSaysWhatIsKnown) {
   EXPECT_EQ(audit({}), Json::object());
   PowerAudit all;
   all.window = Window{1.5, 3.5};
@@ -44,7 +44,7 @@ TEST(Extended, AuditSaysWhatIsKnown) {
       "observed_gpu_ids": ["0", "1"], "producer_sha": "abc", "exporter_image_sha256": "def"})"));
 }
 
-TEST(Extended, AuditLeavesOutWhatExceedsItsLimit) {
+TEST(DashboardKeys, AuditLeavesOutWhatExceedsItsLimit) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   PowerAudit odd;
   odd.window = Window{-kInfinity, kInfinity};
@@ -66,7 +66,7 @@ TEST(Extended, AuditLeavesOutWhatExceedsItsLimit) {
   EXPECT_EQ(json.at("observed_gpu_ids").size(), 1024u);
 }
 
-TEST(Extended, AuditNamesItsRecordByPlainRelativePathsOnly) {
+TEST(DashboardKeys, AuditNamesItsRecordByPlainRelativePathsOnly) {
   const struct {
     std::string source;
     bool is_written;
@@ -89,8 +89,8 @@ TEST(Extended, AuditNamesItsRecordByPlainRelativePathsOnly) {
   }
 }
 
-TEST(Extended, ReasonsAreSaidOfRunsThatAreNotValid) {
-  ExtendedContent content;
+TEST(DashboardKeys, ReasonsAreSaidOfRunsThatAreNotValid) {
+  DashboardContent content;
   EXPECT_EQ(edit(content, "power_invalid_reasons"), nullptr);
   content.reasons.add(Reason::sampling_gap_exceeded, "GPU 3: 4.2 s, at most 3 s");
   content.reasons.add(Reason::gpu_identity_missing);
@@ -100,8 +100,8 @@ TEST(Extended, ReasonsAreSaidOfRunsThatAreNotValid) {
   EXPECT_EQ(edit(content, "power_invalid_reasons").size(), 32u);
 }
 
-TEST(Extended, WorkersAreThoseOfAValidRun) {
-  ExtendedContent content;
+TEST(DashboardKeys, WorkersAreThoseOfAValidRun) {
+  DashboardContent content;
   EXPECT_EQ(edit(content, "workers"), nullptr);
   Worker prefill = {.role = "prefill", .worker_idx = 0, .num_gpus = 4, .avg_power_w = 500.00049};
   prefill.hosts = {"node-a"};
@@ -116,25 +116,25 @@ TEST(Extended, WorkersAreThoseOfAValidRun) {
   EXPECT_EQ(edit(content, "workers"), nullptr);
 }
 
-TEST(Extended, EditsTakeThePlaceOfOthers) {
+TEST(DashboardKeys, EditsTakeThePlaceOfOthers) {
   std::vector<JsonEdit> edits = {{"power_valid", "0"}, {"power_invalid_reasons", ""}};
-  ExtendedContent content;
+  DashboardContent content;
   content.reasons.add(Reason::sampling_gap_exceeded);
-  add_extended(edits, content);
+  add_dashboard_keys(edits, content);
   ASSERT_EQ(edits.size(), 3u);
   EXPECT_EQ(edits[1].key, "power_invalid_reasons");
   EXPECT_EQ(edits[1].value, "[\"sampling_gap_exceeded\"]");
   EXPECT_EQ(edits[2].key, "power_audit");
 }
 
-TEST(Extended, StatesAreThoseOfAllGpus) {
+TEST(DashboardKeys, StatesAreThoseOfAllGpus) {
   FleetMeasurement fleet;
   fleet.power = FleetPower({{0, 0}, {10, 1000}});
   fleet.states[0] = {.mean = 60, .peak = 70, .gpus = 2};
   fleet.states[1] = {.mean = 99, .peak = 100, .gpus = 1};  // the other GPU does not say
   fleet.states[2] = {.mean = 2000, .peak = 3000, .gpus = 2};
   std::vector<std::pair<std::string, double>> found;
-  for (const Metric& metric : extended_metrics(fleet, 2)) {
+  for (const Metric& metric : dashboard_metrics(fleet, 2)) {
     EXPECT_EQ(metric.decimals, 3);
     found.emplace_back(metric.key, metric.value);
   }

@@ -9,11 +9,11 @@
 namespace aggregate_power {
 namespace {
 
-SidecarContent sound() {
-  SidecarContent content;
+RecordContent sound() {
+  RecordContent content;
   content.telemetry_source = "results/gpu_metrics.csv";
   content.benchmark_result = "run.json";
-  content.benchmark = Benchmark{{1000, 1010}, 10, 30, 240000, 30000};
+  content.load = Load{{1000, 1010}, 10, 30, 240000, 30000};
   content.integration_method = kTrapezoidMethod;
   content.integration.expected_num_gpus = 2;
   content.integration.gpu_ids = {"0", "GPU-a"};
@@ -44,13 +44,13 @@ SidecarContent sound() {
   return content;
 }
 
-TEST(SidecarBeside, IsNamedForTheBenchmarkResult) {
-  EXPECT_EQ(sidecar_beside("run.json"), "power_validation_run.json");
-  EXPECT_EQ(sidecar_beside("a.b/run.1.json.gz"), "a.b/power_validation_run.1.json");
+TEST(RecordBeside, IsNamedForTheBenchmarkResult) {
+  EXPECT_EQ(record_beside("run.json"), "power_validation_run.json");
+  EXPECT_EQ(record_beside("a.b/run.1.json.gz"), "a.b/power_validation_run.1.json");
 }
 
-TEST(SidecarText, HoldsTheContractsKeysInOrder) {
-  EXPECT_EQ(sidecar_text(sound()), R"({
+TEST(RecordText, HoldsTheContractsKeysInOrder) {
+  EXPECT_EQ(one_node_record_text(sound()), R"({
   "schema_version": 1,
   "power_valid": true,
   "reasons": [],
@@ -115,8 +115,8 @@ TEST(SidecarText, HoldsTheContractsKeysInOrder) {
 })");
 }
 
-TEST(SidecarText, HoldsNoMetricsWhenSomethingIsWrong) {
-  SidecarContent content = sound();
+TEST(RecordText, HoldsNoMetricsWhenSomethingIsWrong) {
+  RecordContent content = sound();
   content.reasons.add(Reason::benchmark_window_not_bracketed, "GPU GPU-a: too late");
   content.reasons.add(Reason::sampling_gap_exceeded);
   content.integration.gpus[0].max_sample_gap_s = 4.25;
@@ -126,7 +126,7 @@ TEST(SidecarText, HoldsNoMetricsWhenSomethingIsWrong) {
   content.integration.boundary_degenerate_rows = {{"GPU-b", 7}, {"unknown", 2}};
   content.telemetry.reset();
   content.integration.expected_num_gpus.reset();
-  EXPECT_EQ(sidecar_text(content), R"({
+  EXPECT_EQ(one_node_record_text(content), R"({
   "schema_version": 1,
   "power_valid": false,
   "reasons": [
@@ -196,10 +196,10 @@ std::string part(const std::string& text, const std::string& from, const std::st
   return text.substr(begin, text.find("\"" + to + "\"") - begin);
 }
 
-TEST(SidecarText, HoldsNothingOfWhatWasNotThere) {
-  SidecarContent content;
+TEST(RecordText, HoldsNothingOfWhatWasNotThere) {
+  RecordContent content;
   content.reasons.add(Reason::invalid_benchmark_result, "run.json: expected a JSON object");
-  const std::string text = sidecar_text(content);
+  const std::string text = one_node_record_text(content);
   EXPECT_EQ(part(text, "benchmark_window", "integration_method"),
             "\"benchmark_window\": null,\n  ");
   EXPECT_EQ(part(text, "expected_gpu_count", "accumulator_check"),
@@ -210,16 +210,17 @@ TEST(SidecarText, HoldsNothingOfWhatWasNotThere) {
 }
 
 // B.8.
-TEST(SidecarText, HoldsTheAccumulatorCheck) {
-  SidecarContent content = sound();
-  content.accumulator_check.emplace();
-  content.accumulator_check->unavailable = "missing_end_snapshot";
-  EXPECT_EQ(part(sidecar_text(content), "accumulator_check", "metrics"),
+TEST(RecordText, HoldsTheAccumulatorCheck) {
+  RecordContent content = sound();
+  content.counter_check.emplace();
+  content.counter_check->unavailable = "missing_end_snapshot";
+  EXPECT_EQ(part(one_node_record_text(content), "accumulator_check", "metrics"),
             "\"accumulator_check\": {\n    \"available\": false,\n    \"reason\": "
             "\"missing_end_snapshot\"\n  },\n  ");
-  content.accumulator_check = {
-      "", 2020, 2000.5, 0.0097, true, 0.05, {{"0", 1010}, {"10", 1010}}, {"0"}, {"x"}, {}, 12};
-  EXPECT_EQ(part(sidecar_text(content), "accumulator_check", "metrics"), R"("accumulator_check": {
+  content.counter_check = {"",    2020,  2000.5, 0.0097, true, 0.05, {{"0", 1010}, {"10", 1010}},
+                           {"0"}, {"x"}, {},     12};
+  EXPECT_EQ(part(one_node_record_text(content), "accumulator_check", "metrics"),
+            R"("accumulator_check": {
     "available": true,
     "accumulator_delta_j": 2020.0,
     "integrated_stream_j": 2000.5,
@@ -240,21 +241,21 @@ TEST(SidecarText, HoldsTheAccumulatorCheck) {
     "stream_span_s": 12.0
   },
   )");
-  content.accumulator_check->relative_error.reset();
-  EXPECT_NE(sidecar_text(content).find("\"relative_error\": null,"), std::string::npos);
+  content.counter_check->relative_error.reset();
+  EXPECT_NE(one_node_record_text(content).find("\"relative_error\": null,"), std::string::npos);
 }
 
 // Part 0 row 9: nothing that is not finite is ever written.
-TEST(SidecarText, IsJsonWhateverItIsGiven) {
+TEST(RecordText, IsJsonWhateverItIsGiven) {
   const double infinity = std::numeric_limits<double>::infinity();
-  SidecarContent content = sound();
+  RecordContent content = sound();
   content.integration.gpus[0].energy_j = infinity;
   content.reasons.add(Reason::aggregate_result_unwritable);
   content.telemetry_source = "m\xC3\xBC/a\xB0\"\n.csv";
   content.integration.gpu_ids[1] = "\xEF\xBF\xBD\x01\"";
-  content.accumulator_check.emplace();
-  content.accumulator_check->integrated_stream_j = infinity;
-  const std::string text = sidecar_text(content);
+  content.counter_check.emplace();
+  content.counter_check->integrated_stream_j = infinity;
+  const std::string text = one_node_record_text(content);
   EXPECT_NE(text.find("\"telemetry_source\": \"m\\u00fc/a%B0\\\"\\n.csv\""), std::string::npos)
       << text;
   EXPECT_NE(text.find("\"\\ufffd\\u0001\\\"\": 10"), std::string::npos);
@@ -266,14 +267,14 @@ TEST(SidecarText, IsJsonWhateverItIsGiven) {
 }
 
 // As Python's repr spells floats.
-TEST(SidecarText, SpellsNumbersAsTheOriginalDoes) {
-  SidecarContent content = sound();
-  content.benchmark->window = {1788852019.279, 1788852021.279};
-  content.benchmark->reported_duration_s = 1e16;
+TEST(RecordText, SpellsNumbersAsTheOriginalDoes) {
+  RecordContent content = sound();
+  content.load->window = {1788852019.279, 1788852021.279};
+  content.load->reported_duration_s = 1e16;
   content.integration.gpus[0].max_sample_gap_s = 1e-05;
   content.integration.gpus[1].max_sample_gap_s = 0.1;
   content.metrics = {{"avg_power_w", 3, 20.5078125}, {"total_gpu_energy_j", 3, 288000}};
-  const std::string text = sidecar_text(content);
+  const std::string text = one_node_record_text(content);
   for (const char* spelled :
        {"\"start_time_unix\": 1788852019.279,", "\"reported_duration_s\": 1e+16,", "\"0\": 1e-05,",
         "\"GPU-a\": 0.1", "\"integration_duration_s\": 2.0,", "\"avg_power_w\": 20.507812,",

@@ -38,16 +38,16 @@ std::string audit(const Reasons& reasons, std::string_view = {}) {
 }
 const char* const kSound = "{\"aggregate\": \"\"}";
 
-Publication publication(const Folder& folder, bool valid) {
-  Publication what;
+WritePlan plan(const Folder& folder, bool valid) {
+  WritePlan what;
   what.aggregate_path = folder / "agg.json";
-  what.sidecar_path = folder / "audit.json";
+  what.record_path = folder / "audit.json";
   what.valid = valid;
   const std::vector<JsonEdit> unaudited = {{"power_valid", "0"}, {"avg_power_w", ""}};
   what.edits =
       valid ? std::vector<JsonEdit>{{"power_valid", "1"}, {"avg_power_w", "500.5"}} : unaudited;
   what.edits_without_audit = unaudited;
-  what.sidecar = audit;
+  what.record = audit;
   return what;
 }
 
@@ -109,10 +109,10 @@ TEST(Publish, PutsTheAuditRecordInPlaceBeforeAClaim) {
   const Folder folder;
   put(folder / "agg.json", kOld);
   Renames renames(folder.path());
-  const Published published = publish(publication(folder, true));
+  const WriteOutcome outcome_so_far = carry_out(plan(folder, true));
   EXPECT_EQ(renames.names(), (Names{"audit.json", "agg.json"}));
-  EXPECT_TRUE(published.reasons.empty());
-  EXPECT_EQ(published.sidecar_fault, "");
+  EXPECT_TRUE(outcome_so_far.reasons.empty());
+  EXPECT_EQ(outcome_so_far.record_fault, "");
   EXPECT_EQ(bytes_of(folder / "agg.json"), kValid);
   EXPECT_EQ(bytes_of(folder / "audit.json"), kSound);
   EXPECT_EQ(folder.names(), (Names{"agg.json", "audit.json"}));
@@ -122,12 +122,12 @@ TEST(Publish, TakesAClaimBackBeforeItsAuditRecord) {
   const Folder folder;
   put(folder / "agg.json", kOld);
   put(folder / "audit.json", kSound);
-  Publication what = publication(folder, false);
-  what.sidecar = [&](const Reasons&, std::string_view) { return "{\"power_valid\": false}"; };
+  WritePlan what = plan(folder, false);
+  what.record = [&](const Reasons&, std::string_view) { return "{\"power_valid\": false}"; };
   Renames renames(folder.path());
-  const Published published = publish(what);
+  const WriteOutcome outcome_so_far = carry_out(what);
   EXPECT_EQ(renames.names(), (Names{"agg.json", "audit.json"}));
-  EXPECT_TRUE(published.reasons.empty());
+  EXPECT_TRUE(outcome_so_far.reasons.empty());
   EXPECT_EQ(bytes_of(folder / "agg.json"), kInvalid);
   EXPECT_EQ(bytes_of(folder / "audit.json"), "{\"power_valid\": false}");
 }
@@ -136,14 +136,14 @@ TEST(Publish, DoesNotTouchWhatIsThereAlready) {
   for (const bool valid : {true, false}) {
     const Folder folder;
     put(folder / "agg.json", kOld);
-    publish(publication(folder, valid));
+    carry_out(plan(folder, valid));
     struct stat before[2];
     ASSERT_EQ(::stat((folder / "agg.json").c_str(), &before[0]), 0);
     ASSERT_EQ(::stat((folder / "audit.json").c_str(), &before[1]), 0);
     Renames renames(folder.path());
-    const Published published = publish(publication(folder, valid));
-    EXPECT_TRUE(published.reasons.empty());
-    EXPECT_EQ(published.sidecar_fault, "");
+    const WriteOutcome outcome_so_far = carry_out(plan(folder, valid));
+    EXPECT_TRUE(outcome_so_far.reasons.empty());
+    EXPECT_EQ(outcome_so_far.record_fault, "");
     EXPECT_EQ(renames.names(IN_MOVED_TO | IN_CREATE | IN_MODIFY), Names{});
     for (int i = 0; i < 2; ++i) {
       struct stat after;
@@ -158,11 +158,11 @@ TEST(Publish, DoesNotTouchWhatIsThereAlready) {
 TEST(Publish, ReplacesOnlyTheOneThatChanges) {
   const Folder folder;
   put(folder / "agg.json", kOld);
-  publish(publication(folder, true));
-  Publication what = publication(folder, true);
-  what.sidecar = [&](const Reasons&, std::string_view) { return "{\"other\": 1}"; };
+  carry_out(plan(folder, true));
+  WritePlan what = plan(folder, true);
+  what.record = [&](const Reasons&, std::string_view) { return "{\"other\": 1}"; };
   Renames renames(folder.path());
-  publish(what);
+  carry_out(what);
   EXPECT_EQ(renames.names(), Names{"audit.json"});
 }
 
@@ -179,7 +179,7 @@ TEST(Publish, RemovesLeftoversWhereTheirSignIs) {
   for (const auto& c : cases) {
     const Folder folder;
     put(folder / "agg.json", c.before);
-    Publication what = publication(folder, true);
+    WritePlan what = plan(folder, true);
     what.leftovers = {{"audit", {"extra", "audit", "avg_power_w"}}};
     const Preview changes = preview(what);
     EXPECT_TRUE(changes.changes);
@@ -187,7 +187,7 @@ TEST(Publish, RemovesLeftoversWhereTheirSignIs) {
     const bool has_leftovers = std::string(c.before) != R"({"extra": 1, "mine": 2})";
     EXPECT_EQ(std::ranges::count(changes.lines, folder / "agg.json: extra: 1 -> absent"),
               has_leftovers ? 1 : 0);
-    EXPECT_TRUE(publish(what).reasons.empty());
+    EXPECT_TRUE(carry_out(what).reasons.empty());
     EXPECT_EQ(bytes_of(folder / "agg.json"), c.after);
   }
 }
@@ -195,10 +195,10 @@ TEST(Publish, RemovesLeftoversWhereTheirSignIs) {
 TEST(Publish, MakesTheFolderOfTheAuditRecord) {
   const Folder folder;
   put(folder / "agg.json", kOld);
-  Publication what = publication(folder, true);
-  what.make_sidecar_folder = true;
-  what.sidecar_path = folder / "a/b/audit.json";
-  EXPECT_EQ(publish(what).sidecar_fault, "");
+  WritePlan what = plan(folder, true);
+  what.make_record_folder = true;
+  what.record_path = folder / "a/b/audit.json";
+  EXPECT_EQ(carry_out(what).record_fault, "");
   EXPECT_EQ(bytes_of(folder / "a/b/audit.json"), kSound);
   EXPECT_EQ(bytes_of(folder / "agg.json"), kValid);
 }
@@ -206,12 +206,12 @@ TEST(Publish, MakesTheFolderOfTheAuditRecord) {
 TEST(Publish, PatchesAloneWithoutAnAuditRecord) {
   const Folder folder;
   put(folder / "agg.json", kOld);
-  Publication what = publication(folder, true);
-  what.sidecar_path.clear();
-  what.sidecar = nullptr;
-  const Published published = publish(what);
-  EXPECT_TRUE(published.reasons.empty());
-  EXPECT_EQ(published.sidecar_fault, "");
+  WritePlan what = plan(folder, true);
+  what.record_path.clear();
+  what.record = nullptr;
+  const WriteOutcome outcome_so_far = carry_out(what);
+  EXPECT_TRUE(outcome_so_far.reasons.empty());
+  EXPECT_EQ(outcome_so_far.record_fault, "");
   EXPECT_EQ(bytes_of(folder / "agg.json"), kValid);
   EXPECT_EQ(folder.names(), Names{"agg.json"});
 }
@@ -237,16 +237,17 @@ TEST(Publish, TellsInTheAuditRecordWhatIsWrongWithTheAggregate) {
       const std::string path = folder / "agg.json";
       if (!c.bytes) fs::create_directory(path);
       if (c.bytes && std::string(c.what) != "missing") put(path, *c.bytes);
-      const Published published = publish(publication(folder, valid));
+      const WriteOutcome outcome_so_far = carry_out(plan(folder, valid));
       const std::string reason =
           c.reason.substr(0, c.reason.find("{}")) + path + c.reason.substr(c.reason.find("{}") + 2);
       if (reason.ends_with(')')) {
-        EXPECT_EQ(published.reasons.text(), reason) << c.what;
+        EXPECT_EQ(outcome_so_far.reasons.text(), reason) << c.what;
       } else {
-        EXPECT_TRUE(published.reasons.text().starts_with(reason)) << published.reasons.text();
+        EXPECT_TRUE(outcome_so_far.reasons.text().starts_with(reason))
+            << outcome_so_far.reasons.text();
       }
-      EXPECT_EQ(published.sidecar_fault, "") << c.what;
-      EXPECT_EQ(bytes_of(folder / "audit.json"), audit(published.reasons)) << c.what;
+      EXPECT_EQ(outcome_so_far.record_fault, "") << c.what;
+      EXPECT_EQ(bytes_of(folder / "audit.json"), audit(outcome_so_far.reasons)) << c.what;
       if (c.bytes && std::string(c.what) != "missing") {
         EXPECT_EQ(bytes_of(path), *c.bytes) << c.what;
       }
@@ -279,23 +280,23 @@ TEST(Publish, KeepsTheOldBytesOfAnAggregateThatCannotBeWritten) {
       give_to_nobody(folder / "out", 0755);
       give_to_nobody(path, c.file_mode);
       give_to_nobody(folder / "in", c.folder_mode);
-      Publication what = publication(folder, valid);
+      WritePlan what = plan(folder, valid);
       what.aggregate_path = path;
-      what.sidecar_path = folder / "out/audit.json";
+      what.record_path = folder / "out/audit.json";
       Preview foreseen;
-      Published published;
+      WriteOutcome outcome_so_far;
       {
         const AsNobody nobody;
         foreseen = preview(what);
-        published = publish(what);
+        outcome_so_far = carry_out(what);
       }
-      EXPECT_EQ(foreseen.reasons.text(), published.reasons.text()) << c.what;
+      EXPECT_EQ(foreseen.reasons.text(), outcome_so_far.reasons.text()) << c.what;
       ASSERT_EQ(::chmod((folder / "in").c_str(), 0755), 0);
       ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
-      EXPECT_EQ(published.reasons.text(), fmt::format(fmt::runtime(c.reason), path)) << c.what;
-      EXPECT_EQ(published.sidecar_fault, "");
+      EXPECT_EQ(outcome_so_far.reasons.text(), fmt::format(fmt::runtime(c.reason), path)) << c.what;
+      EXPECT_EQ(outcome_so_far.record_fault, "");
       EXPECT_EQ(bytes_of(path), kOld) << c.what;
-      EXPECT_EQ(bytes_of(folder / "out/audit.json"), audit(published.reasons)) << c.what;
+      EXPECT_EQ(bytes_of(folder / "out/audit.json"), audit(outcome_so_far.reasons)) << c.what;
     }
   }
 }
@@ -304,7 +305,7 @@ TEST(Publish, KeepsTheOldBytesOfAnAggregateThatCannotBeWritten) {
 TEST(Publish, NeverClaimsWhatIsNotAudited) {
   const struct {
     const char* what;
-    const char* sidecar;
+    const char* record;
     const char* fault;  // {} is the path
   } cases[] = {
       {"a folder that cannot be written", "locked/audit.json",
@@ -329,25 +330,25 @@ TEST(Publish, NeverClaimsWhatIsNotAudited) {
       give_to_nobody(folder / "agg.json", 0644);
       give_to_nobody(folder / "locked", 0555);
       give_to_nobody(folder.path(), 0755);
-      Publication what = publication(folder, valid);
-      what.sidecar_path = folder / c.sidecar;
+      WritePlan what = plan(folder, valid);
+      what.record_path = folder / c.record;
       Preview foreseen;
-      Published published;
+      WriteOutcome outcome_so_far;
       {
         const AsNobody nobody;
         foreseen = preview(what);
-        published = publish(what);
+        outcome_so_far = carry_out(what);
       }
-      EXPECT_NE(foreseen.sidecar_fault, "") << c.what;
+      EXPECT_NE(foreseen.record_fault, "") << c.what;
       EXPECT_EQ(foreseen.lines, (Names{what.aggregate_path + ": power_valid: 1 -> 0",
                                        what.aggregate_path + ": avg_power_w: 1.0 -> absent"}))
           << c.what;
-      EXPECT_TRUE(published.reasons.empty()) << published.reasons.text();
+      EXPECT_TRUE(outcome_so_far.reasons.empty()) << outcome_so_far.reasons.text();
       if (c.fault != nullptr) {
-        EXPECT_EQ(published.sidecar_fault, fmt::format(fmt::runtime(c.fault), what.sidecar_path))
+        EXPECT_EQ(outcome_so_far.record_fault, fmt::format(fmt::runtime(c.fault), what.record_path))
             << c.what;
       } else {
-        EXPECT_NE(published.sidecar_fault, "") << c.what;
+        EXPECT_NE(outcome_so_far.record_fault, "") << c.what;
       }
       EXPECT_EQ(bytes_of(folder / "agg.json"), kInvalid) << c.what;
       EXPECT_EQ(folder.names(),
@@ -364,21 +365,21 @@ TEST(Publish, LeavesTheAggregateWithoutEditsForThatCase) {
   const Folder folder;
   put(folder / "agg.json", kOld);
   fs::create_directory(folder / "folder");
-  Publication what = publication(folder, true);
-  what.sidecar_path = folder / "folder";
+  WritePlan what = plan(folder, true);
+  what.record_path = folder / "folder";
   what.edits_without_audit.clear();
-  EXPECT_NE(publish(what).sidecar_fault, "");
+  EXPECT_NE(carry_out(what).record_fault, "");
   EXPECT_EQ(bytes_of(folder / "agg.json"), kOld);
 }
 
 TEST(Publish, TellsWhenTheAuditRecordCannotEvenBeMade) {
   const Folder folder;
   put(folder / "agg.json", kOld);
-  Publication what = publication(folder, true);
-  what.sidecar = [](const Reasons&, std::string_view) -> std::string {
+  WritePlan what = plan(folder, true);
+  what.record = [](const Reasons&, std::string_view) -> std::string {
     throw std::runtime_error("no text");
   };
-  EXPECT_EQ(publish(what).sidecar_fault, "no text");
+  EXPECT_EQ(carry_out(what).record_fault, "no text");
   EXPECT_EQ(bytes_of(folder / "agg.json"), kInvalid);
 }
 
@@ -388,29 +389,29 @@ TEST(Publish, NeverOverwritesAnInput) {
       const Folder folder;
       put(folder / "agg.json", kOld);
       const std::string input = put(folder / "run.json", "{\"duration\": 60}");
-      Publication what = publication(folder, valid);
+      WritePlan what = plan(folder, valid);
       what.inputs = {folder / "no such file", input, folder / "agg.json"};
-      what.sidecar_advice = "put it elsewhere";
-      if (how == std::string("the same path")) what.sidecar_path = input;
-      if (how == std::string("another spelling")) what.sidecar_path = folder / "./run.json";
+      what.record_advice = "put it elsewhere";
+      if (how == std::string("the same path")) what.record_path = input;
+      if (how == std::string("another spelling")) what.record_path = folder / "./run.json";
       if (how == std::string("a link")) fs::create_symlink("run.json", folder / "audit.json");
       if (how == std::string("a hard link")) fs::create_hard_link(input, folder / "audit.json");
-      const Published published = publish(what);
+      const WriteOutcome outcome_so_far = carry_out(what);
       EXPECT_EQ(
-          published.sidecar_fault,
-          what.sidecar_path + ": is an input of this run and is not overwritten; put it elsewhere")
+          outcome_so_far.record_fault,
+          what.record_path + ": is an input of this run and is not overwritten; put it elsewhere")
           << how;
       EXPECT_EQ(bytes_of(input), "{\"duration\": 60}") << how;
       EXPECT_EQ(bytes_of(folder / "agg.json"), kInvalid) << how;
-      EXPECT_TRUE(published.reasons.empty());
+      EXPECT_TRUE(outcome_so_far.reasons.empty());
     }
   }
   const Folder folder;
   put(folder / "agg.json", kOld);
-  Publication what = publication(folder, true);
-  what.sidecar_path = what.aggregate_path;
+  WritePlan what = plan(folder, true);
+  what.record_path = what.aggregate_path;
   what.inputs = {what.aggregate_path};
-  EXPECT_NE(publish(what).sidecar_fault, "");
+  EXPECT_NE(carry_out(what).record_fault, "");
   EXPECT_EQ(bytes_of(folder / "agg.json"), kInvalid);
 }
 
@@ -419,7 +420,7 @@ TEST(Publish, NeverPatchesAnInput) {
     for (const bool valid : {true, false}) {
       const Folder folder;
       put(folder / "agg.json", kOld);
-      Publication what = publication(folder, valid);
+      WritePlan what = plan(folder, valid);
       what.inputs = {what.aggregate_path, folder / "run.json"};
       if (how == std::string("the same path")) what.inputs.back() = what.aggregate_path;
       if (how == std::string("another spelling")) what.inputs.back() = folder / "./agg.json";
@@ -429,7 +430,7 @@ TEST(Publish, NeverPatchesAnInput) {
       }
       if (how == std::string("below")) {
         what.input_folders = {folder / "none", folder.path()};
-        what.sidecar_path.clear();
+        what.record_path.clear();
       }
       const char* const why = what.input_folders.empty()
                                   ? ": is an input of this run)"
@@ -437,7 +438,7 @@ TEST(Publish, NeverPatchesAnInput) {
       EXPECT_EQ(preview(what).reasons.text(),
                 "aggregate_result_unwritable (" + what.aggregate_path + why)
           << how;
-      EXPECT_EQ(publish(what).reasons.text(), preview(what).reasons.text()) << how;
+      EXPECT_EQ(carry_out(what).reasons.text(), preview(what).reasons.text()) << how;
       EXPECT_EQ(bytes_of(folder / "agg.json"), kOld) << how;
     }
   }
@@ -448,13 +449,13 @@ TEST(Publish, LeavesAnAggregateForWhichTheEditsDoNotHold) {
     const Folder folder;
     put(folder / "agg.json", kOld);
     put(folder / "audit.json", kSound);
-    Publication what = publication(folder, valid);
+    WritePlan what = plan(folder, valid);
     what.only_together = true;
     what.is_as_read = [](std::string_view text) { return text != kOld; };
     const std::string reason =
         "input_changed (" + what.aggregate_path + ": was changed while it was worked on)";
     EXPECT_EQ(preview(what).reasons.text(), reason);
-    EXPECT_EQ(publish(what).reasons.text(), reason);
+    EXPECT_EQ(carry_out(what).reasons.text(), reason);
     EXPECT_EQ(bytes_of(folder / "agg.json"), kOld);
     EXPECT_EQ(bytes_of(folder / "audit.json"), kSound);
   }
@@ -468,12 +469,12 @@ TEST(Publish, WritesNothingOutsideOfItsRoot) {
     fs::create_directory(folder / "other");
     put(folder / "agg.json", kOld);
     put(folder / "precious", "x");
-    Publication what = publication(folder, true);
+    WritePlan what = plan(folder, true);
     what.only_together = true;
     what.root = folder / "link";  // the store itself may be reached by one
     fs::create_directory_symlink("store", what.root);
     what.aggregate_path = folder / "store/agg.json";
-    what.sidecar_path = folder / "store/audit.json";
+    what.record_path = folder / "store/audit.json";
     std::string target = folder / "precious";
     if (how == std::string("the aggregate")) {
       fs::create_symlink("../agg.json", what.aggregate_path);
@@ -481,28 +482,28 @@ TEST(Publish, WritesNothingOutsideOfItsRoot) {
     } else {
       put(what.aggregate_path, kOld);
     }
-    if (how == std::string("the record")) fs::create_symlink("../precious", what.sidecar_path);
+    if (how == std::string("the record")) fs::create_symlink("../precious", what.record_path);
     if (how == std::string("a record that is not there")) {
       target = folder / "free";
-      fs::create_symlink("../free", what.sidecar_path);
+      fs::create_symlink("../free", what.record_path);
     }
     if (how == std::string("a folder")) {
       fs::create_directory_symlink("../other", folder / "store/sub");
-      what.sidecar_path = folder / "store/sub/more/audit.json";
-      what.make_sidecar_folder = true;
+      what.record_path = folder / "store/sub/more/audit.json";
+      what.make_record_folder = true;
       target = folder / "other/more/audit.json";
     }
     const bool is_aggregate = how == std::string("the aggregate");
     const std::string fault =
         fmt::format("{}: leads out of {}, to {}, and is not written",
-                    is_aggregate ? what.aggregate_path : what.sidecar_path, what.root, target);
+                    is_aggregate ? what.aggregate_path : what.record_path, what.root, target);
     const Preview foreseen = preview(what);
-    const Published published = publish(what);
-    for (const WritingFaults& faults : {WritingFaults(foreseen), WritingFaults(published)}) {
+    const WriteOutcome outcome_so_far = carry_out(what);
+    for (const WritingFaults& faults : {WritingFaults(foreseen), WritingFaults(outcome_so_far)}) {
       EXPECT_EQ(faults.reasons.text(),
                 is_aggregate ? "aggregate_result_unwritable (" + fault + ")" : "")
           << how;
-      EXPECT_EQ(faults.sidecar_fault, is_aggregate ? "" : fault) << how;
+      EXPECT_EQ(faults.record_fault, is_aggregate ? "" : fault) << how;
       EXPECT_TRUE(faults.leads_out) << how;
     }
     EXPECT_EQ(bytes_of(folder / "precious"), "x") << how;
@@ -519,10 +520,10 @@ TEST(Publish, FollowsLinksWithinItsRoot) {
   put(folder / "real/agg.json", kOld);
   fs::create_symlink("real/agg.json", folder / "agg.json");
   fs::create_symlink("real/audit.json", folder / "audit.json");
-  Publication what = publication(folder, true);
+  WritePlan what = plan(folder, true);
   what.only_together = true;
   what.root = folder.path();
-  EXPECT_TRUE(publish(what).reasons.empty());
+  EXPECT_TRUE(carry_out(what).reasons.empty());
   EXPECT_EQ(bytes_of(folder / "real/agg.json"), kValid);
   EXPECT_EQ(bytes_of(folder / "real/audit.json"), kSound);
 }
@@ -530,11 +531,12 @@ TEST(Publish, FollowsLinksWithinItsRoot) {
 TEST(Publish, SaysBothWhenNothingCanBeWritten) {
   const Folder folder;
   fs::create_directory(folder / "folder");
-  Publication what = publication(folder, true);
-  what.sidecar_path = folder / "folder";
-  const Published published = publish(what);
-  EXPECT_EQ(published.reasons.text(), "aggregate_result_missing (" + what.aggregate_path + ")");
-  EXPECT_EQ(published.sidecar_fault, what.sidecar_path + ": cannot replace: Is a directory");
+  WritePlan what = plan(folder, true);
+  what.record_path = folder / "folder";
+  const WriteOutcome outcome_so_far = carry_out(what);
+  EXPECT_EQ(outcome_so_far.reasons.text(),
+            "aggregate_result_missing (" + what.aggregate_path + ")");
+  EXPECT_EQ(outcome_so_far.record_fault, what.record_path + ": cannot replace: Is a directory");
 }
 
 TEST(Publish, FollowsLinks) {
@@ -543,9 +545,9 @@ TEST(Publish, FollowsLinks) {
   put(folder / "real/agg.json", kOld);
   fs::create_symlink("real/agg.json", folder / "agg.json");
   fs::create_symlink("real/audit.json", folder / "audit.json");  // leads nowhere yet
-  const Published published = publish(publication(folder, true));
-  EXPECT_TRUE(published.reasons.empty()) << published.reasons.text();
-  EXPECT_EQ(published.sidecar_fault, "");
+  const WriteOutcome outcome_so_far = carry_out(plan(folder, true));
+  EXPECT_TRUE(outcome_so_far.reasons.empty()) << outcome_so_far.reasons.text();
+  EXPECT_EQ(outcome_so_far.record_fault, "");
   EXPECT_TRUE(fs::is_symlink(folder / "agg.json"));
   EXPECT_TRUE(fs::is_symlink(folder / "audit.json"));
   EXPECT_EQ(bytes_of(folder / "real/agg.json"), kValid);
@@ -559,7 +561,7 @@ TEST(Publish, KeepsModes) {
   put(folder / "audit.json", "{}");
   ASSERT_EQ(::chmod((folder / "agg.json").c_str(), 0640), 0);
   ASSERT_EQ(::chmod((folder / "audit.json").c_str(), 0604), 0);
-  publish(publication(folder, true));
+  carry_out(plan(folder, true));
   const auto mode = [&](const char* name) {
     struct stat status;
     EXPECT_EQ(::stat((folder / name).c_str(), &status), 0);
@@ -569,7 +571,7 @@ TEST(Publish, KeepsModes) {
   EXPECT_EQ(mode("audit.json"), 0604u);
   fs::remove(folder / "audit.json");
   const mode_t umask_before = ::umask(027);
-  publish(publication(folder, true));
+  carry_out(plan(folder, true));
   ::umask(umask_before);
   EXPECT_EQ(mode("audit.json"), 0640u) << "a new one: 0666 less the umask";
 }
@@ -579,7 +581,7 @@ TEST(Publish, RemovesWhatKilledRunsLeft) {
   put(folder / "agg.json", kOld);
   put(folder / ".agg.json.abcdefgh.aggregate-power.tmp", "half of i");
   put(folder / ".agg.json.tmp", "somebody's own");
-  publish(publication(folder, true));
+  carry_out(plan(folder, true));
   EXPECT_EQ(folder.names(), (Names{".agg.json.tmp", "agg.json", "audit.json"}));
 }
 
@@ -591,11 +593,11 @@ TEST(Publish, LetsConcurrentRunsWaitForEachOther) {
   for (int i = 0; i < kRuns; ++i) {
     const pid_t child = ::fork();
     if (child == 0) {
-      Publication what = publication(folder, true);
-      what.sidecar_path = folder / fmt::format("audit{}.json", i);
+      WritePlan what = plan(folder, true);
+      what.record_path = folder / fmt::format("audit{}.json", i);
       what.edits = {{fmt::format("key{}", i), fmt::format("{}", i)}};
-      const Published published = publish(what);
-      ::_exit(published.reasons.empty() && published.sidecar_fault.empty() ? 0 : 1);
+      const WriteOutcome outcome_so_far = carry_out(what);
+      ::_exit(outcome_so_far.reasons.empty() && outcome_so_far.record_fault.empty() ? 0 : 1);
     }
     children.push_back(child);
   }
@@ -613,7 +615,7 @@ TEST(Publish, LetsConcurrentRunsWaitForEachOther) {
 TEST(Preview, TellsEachChangeAndMakesNone) {
   const Folder folder;
   const std::string aggregate = put(folder / "agg.json", kOld);
-  Publication what = publication(folder, true);
+  WritePlan what = plan(folder, true);
   what.edits.push_back({"total_gpu_energy_j", "8.0"});
   what.edits.push_back({"hw", ""});
   Renames renames(folder.path());
@@ -626,7 +628,7 @@ TEST(Preview, TellsEachChangeAndMakesNone) {
   EXPECT_EQ(renames.names(IN_MOVED_TO | IN_CREATE | IN_MODIFY), Names{});
   EXPECT_EQ(bytes_of(aggregate), kOld);
 
-  publish(what);
+  carry_out(what);
   EXPECT_EQ(preview(what).lines,
             (Names{aggregate + ": unchanged", (folder / "audit.json") + ": unchanged"}));
   put(folder / "audit.json", "{}");
@@ -636,17 +638,17 @@ TEST(Preview, TellsEachChangeAndMakesNone) {
 
 TEST(Preview, TellsWhatIsWrong) {
   const Folder folder;
-  Publication what = publication(folder, true);
+  WritePlan what = plan(folder, true);
   EXPECT_EQ(preview(what).reasons.text(), "aggregate_result_missing (" + what.aggregate_path + ")");
   put(folder / "agg.json", "[]");
   EXPECT_EQ(preview(what).reasons.text(),
             "aggregate_result_unwritable (" + what.aggregate_path + ":1:1: expected an object)");
   what.inputs = {what.aggregate_path};
-  what.sidecar_path = what.aggregate_path;
-  EXPECT_EQ(preview(what).sidecar_fault,
-            what.sidecar_path + ": is an input of this run and is not overwritten");
+  what.record_path = what.aggregate_path;
+  EXPECT_EQ(preview(what).record_fault,
+            what.record_path + ": is an input of this run and is not overwritten");
   EXPECT_EQ(preview(what).lines, Names{});
-  what.sidecar_path.clear();
+  what.record_path.clear();
   EXPECT_EQ(preview(what).lines, Names{});
 }
 

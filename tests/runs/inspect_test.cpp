@@ -172,9 +172,9 @@ TEST(Inspect, SaysWhyThereIsNoPowerSeries) {
       EXPECT_EQ(run.status, 1) << c.what;
       EXPECT_EQ(run.err, c.err) << c.what;
       if (json) {
-        const Json told = Json::parse(run.out);
-        EXPECT_EQ(told.at("devices"), Json::array()) << c.what;
-        EXPECT_FALSE(told.at("reasons").empty()) << c.what;
+        const Json reported = Json::parse(run.out);
+        EXPECT_EQ(reported.at("devices"), Json::array()) << c.what;
+        EXPECT_FALSE(reported.at("reasons").empty()) << c.what;
       }
     }
   }
@@ -191,10 +191,10 @@ TEST(Inspect, EndsWith2WhenAFileCannotBeOpened) {
                   (file == "folder" ? " is a folder" : "") +
                   ")\naggregate-power:   telemetry_file_missing: start the monitor before the "
                   "load, and check the path of its file\n");
-    const Json told = Json::parse(run.out);
-    EXPECT_EQ(told.at("reasons"), Json::array({"telemetry_file_missing"}));
+    const Json reported = Json::parse(run.out);
+    EXPECT_EQ(reported.at("reasons"), Json::array({"telemetry_file_missing"}));
     for (const char* key : {"schema", "timestamp_column", "power_column", "device_column"}) {
-      EXPECT_TRUE(told.at(key).is_null()) << key;
+      EXPECT_TRUE(reported.at(key).is_null()) << key;
     }
   }
   put(folder / "a.csv", kTwoGpus);
@@ -238,9 +238,9 @@ TEST(Inspect, ShowsHowTheWindowLies) {
                         "  device 0: starts 0.500 s before it, ends 0.250 s after it\n"
                         "  device 1: starts 0.500 s before it, ENDS 2.750 s TOO EARLY\n"))
       << run.out;
-  const Json told =
+  const Json reported =
       Json::parse(inspect_in(folder, {"a.csv", "--json", "--bench-result", "run.json"}).out);
-  EXPECT_EQ(told.at("benchmark_window"),
+  EXPECT_EQ(reported.at("benchmark_window"),
             (Json{{"start_time_unix", 1777118400.5}, {"end_time_unix", 1777118402.75}}));
 
   bench(1777118399.0, 1777118402.0);
@@ -267,9 +267,9 @@ TEST(Inspect, SaysWhereTheZoneComesFrom) {
   const auto zone = [&](const std::vector<std::string>& more) {
     std::vector<std::string> words = {"a.csv", "--json"};
     words.insert(words.end(), more.begin(), more.end());
-    const Json told = Json::parse(inspect_in(folder, words).out);
-    return told.at("timezone").get<std::string>() + " " +
-           told.at("timezone_source").get<std::string>();
+    const Json reported = Json::parse(inspect_in(folder, words).out);
+    return reported.at("timezone").get<std::string>() + " " +
+           reported.at("timezone_source").get<std::string>();
   };
   EXPECT_EQ(zone({}), "local default");
   EXPECT_EQ(zone({"--timezone", "Europe/Berlin"}), "Europe/Berlin option");
@@ -318,9 +318,9 @@ TEST(Inspect, ObeysNamedColumns) {
   EXPECT_EQ(inspect_in(folder, {"a.csv"}).status, 1);
   const ProgramRun run = inspect_in(folder, {"a.csv", "--json", "--power-column", "GPU1"});
   EXPECT_EQ(run.status, 0);
-  const Json told = Json::parse(run.out);
-  EXPECT_EQ(told.at("power_column"), "GPU1");
-  EXPECT_EQ(told.at("devices")[0].at("mean_w"), 70);
+  const Json reported = Json::parse(run.out);
+  EXPECT_EQ(reported.at("power_column"), "GPU1");
+  EXPECT_EQ(reported.at("devices")[0].at("mean_w"), 70);
 
   const ProgramRun missing = inspect_in(folder, {"a.csv", "--power-column", "GPU7"});
   EXPECT_EQ(missing.status, 1);
@@ -354,9 +354,9 @@ TEST(Inspect, TellsOfACellThatIsTooLong) {
         "the file's permissions, whether a quote in it was never closed, and whether it was cut "
         "off; of a zone file, correct it or pass --timezone\n")
         << rows_before;
-    const Json told = Json::parse(run.out);
-    EXPECT_EQ(told.at("reasons"), Json::array({"telemetry_file_unreadable"}));
-    EXPECT_EQ(told.at("power_column"), "power_w") << rows_before;
+    const Json reported = Json::parse(run.out);
+    EXPECT_EQ(reported.at("reasons"), Json::array({"telemetry_file_unreadable"}));
+    EXPECT_EQ(reported.at("power_column"), "power_w") << rows_before;
   }
 }
 
@@ -366,9 +366,9 @@ TEST(Inspect, IsJsonWhateverAFileHolds) {
   const ProgramRun run =
       inspect_in(folder, {"a\xB0.csv", "--json", "--power-column", "power_w \"\xEF\xBF\xBD\\\x01"});
   EXPECT_EQ(run.status, 0) << run.err;
-  const Json told = Json::parse(run.out);
-  EXPECT_EQ(told.at("devices")[0].at("id"), "\xEF\xBF\xBD\"\\\x01");
-  EXPECT_EQ(told.at("power_column"), "power_w \"\xEF\xBF\xBD\\\x01");
+  const Json reported = Json::parse(run.out);
+  EXPECT_EQ(reported.at("devices")[0].at("id"), "\xEF\xBF\xBD\"\\\x01");
+  EXPECT_EQ(reported.at("power_column"), "power_w \"\xEF\xBF\xBD\\\x01");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 using Found = std::map<std::string, std::vector<std::string>>;
 
-Found all_of(PieceIndex& index) {
+Found all_of(DiskIndex& index) {
   Found found;
   index.for_each_name([&](const std::string& name, const std::vector<IndexEntry>& entries) {
     EXPECT_FALSE(found.contains(name)) << name << " was given twice";
@@ -23,8 +23,8 @@ Found all_of(PieceIndex& index) {
   return found;
 }
 
-TEST(PieceIndex, GivesTogetherWhatHasOneName) {
-  PieceIndex index;
+TEST(DiskIndex, GivesTogetherWhatHasOneName) {
+  DiskIndex index;
   index.add({1, "a", "store/a.json"});
   index.add({0, "b", "store/b.csv"});
   index.add({0, "a", "store/a.csv"});
@@ -32,21 +32,21 @@ TEST(PieceIndex, GivesTogetherWhatHasOneName) {
             (Found{{"a", {"0:store/a.csv", "1:store/a.json"}}, {"b", {"0:store/b.csv"}}}));
 }
 
-TEST(PieceIndex, KeepsAnyBytes) {
-  PieceIndex index;
+TEST(DiskIndex, KeepsAnyBytes) {
+  DiskIndex index;
   const std::string odd("a\0b\n\xFF", 5);
   index.add({0, odd, odd});
   index.add({0, "", ""});
   EXPECT_EQ(all_of(index), (Found{{odd, {"0:" + odd}}, {"", {"0:"}}}));
 }
 
-TEST(PieceIndex, MayBeEmpty) {
-  PieceIndex index;
+TEST(DiskIndex, MayBeEmpty) {
+  DiskIndex index;
   EXPECT_TRUE(all_of(index).empty());
 }
 
-TEST(PieceIndex, GivesAllOfThousandsOfNames) {
-  PieceIndex index;
+TEST(DiskIndex, GivesAllOfThousandsOfNames) {
+  DiskIndex index;
   for (int i = 0; i < 10000; ++i) {
     index.add({static_cast<std::uint8_t>(i % 2), fmt::format("run{}", i / 2), "x"});
   }

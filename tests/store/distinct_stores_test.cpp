@@ -16,9 +16,9 @@ namespace fs = std::filesystem;
 using test::Folder;
 using Names = std::vector<std::string>;
 
-Names named(const std::vector<StorePath>& stores) {
+Names named(const std::vector<NamedStore>& stores) {
   Names names;
-  for (const StorePath& store : stores) names.push_back(store.named);
+  for (const NamedStore& store : stores) names.push_back(store.named);
   return names;
 }
 

@@ -13,8 +13,8 @@ using test::bytes_of;
 using test::Folder;
 using test::put;
 
-RunLine line_of(std::string run) {
-  RunLine line;
+OutcomeLine line_of(std::string run) {
+  OutcomeLine line;
   line.run = std::move(run);
   line.layout = "bmk";
   line.outcome = "patched";
@@ -23,7 +23,7 @@ RunLine line_of(std::string run) {
 }
 
 TEST(RunLineText, HasAllKeysInOrder) {
-  RunLine line = line_of("x");
+  OutcomeLine line = line_of("x");
   line.aggregate = "s/agg_x.json";
   line.telemetry = "s/gpu_metrics.csv";
   line.benchmark = "s/x.json";
@@ -31,7 +31,7 @@ TEST(RunLineText, HasAllKeysInOrder) {
   line.metrics = {{"avg_power_w", 500.25}};
   line.timezone = "+02:00";
   EXPECT_EQ(
-      run_line_text(line),
+      outcome_line_text(line),
       "{\"run\":\"x\",\"layout\":\"bmk\",\"aggregate\":\"s/agg_x.json\",\"telemetry\":\"s/"
       "gpu_metrics.csv\",\"benchmark\":\"s/x.json\",\"outcome\":\"patched\",\"reasons\":["
       "\"sampling_gap_exceeded\"],\"metrics\":{\"avg_power_w\":500.25},\"timezone\":\"+02:00\","
@@ -44,35 +44,35 @@ TEST(RunLineText, HasAllKeysInOrder) {
   const std::string zone =
       "\"zone\":{\"recorder\":\"b200-0\",\"level\":\"two_witnesses\",\"witnesses\":[\"edges\","
       "\"consensus\"],\"recorder_timezone\":\"+02:00\",\"contradicts\":false}}\n";
-  EXPECT_TRUE(run_line_text(line).ends_with(zone)) << run_line_text(line);
+  EXPECT_TRUE(outcome_line_text(line).ends_with(zone)) << outcome_line_text(line);
 }
 
 TEST(RunLineText, EscapesBytesThatAreNoText) {
-  EXPECT_EQ(run_line_text(line_of("a\xFF\nb")).substr(0, 18), "{\"run\":\"a%FF\\nb\",\"");
+  EXPECT_EQ(outcome_line_text(line_of("a\xFF\nb")).substr(0, 18), "{\"run\":\"a%FF\\nb\",\"");
 }
 
-TEST(RunReport, AppendsToAReport) {
+TEST(OutcomeLog, AppendsToAReport) {
   const Folder folder;
   const std::string path = folder / "report.jsonl";
-  RunReport(path).add(run_line_text(line_of("a")));
-  RunReport(path).add(run_line_text(line_of("b")));
-  EXPECT_EQ(bytes_of(path), run_line_text(line_of("a")) + run_line_text(line_of("b")));
+  OutcomeLog(path).add(outcome_line_text(line_of("a")));
+  OutcomeLog(path).add(outcome_line_text(line_of("b")));
+  EXPECT_EQ(bytes_of(path), outcome_line_text(line_of("a")) + outcome_line_text(line_of("b")));
 }
 
-TEST(RunReport, CutsOffALineThatAKilledRunLeft) {
+TEST(OutcomeLog, CutsOffALineThatAKilledRunLeft) {
   const Folder folder;
   const std::string path = folder / "report.jsonl";
-  put(path, run_line_text(line_of("a")) + "{\"run\":\"b\",\"lay");
-  RunReport(path).add(run_line_text(line_of("c")));
-  EXPECT_EQ(bytes_of(path), run_line_text(line_of("a")) + run_line_text(line_of("c")));
+  put(path, outcome_line_text(line_of("a")) + "{\"run\":\"b\",\"lay");
+  OutcomeLog(path).add(outcome_line_text(line_of("c")));
+  EXPECT_EQ(bytes_of(path), outcome_line_text(line_of("a")) + outcome_line_text(line_of("c")));
 }
 
-TEST(RunReport, LeavesAloneWhatIsNoReport) {
+TEST(OutcomeLog, LeavesAloneWhatIsNoReport) {
   const Folder folder;
   const std::string path = folder / "agg_x.json";
   put(path, "{\"hw\": \"b200\"}");
   try {
-    const RunReport report(path);
+    const OutcomeLog report(path);
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what()),

@@ -44,18 +44,18 @@ Walked walk(const Folder& folder) {
                                       run.folder.below, run.aggregate.tree ? "" : " none"));
     walked.by_name[run.name] = run;
   };
-  visitor.piece = [&](PieceKind kind, const std::string& name, const Place& place) {
+  visitor.piece = [&](PieceKind kind, const std::string& name, const StorePath& place) {
     walked.pieces.push_back(fmt::format(
         "{} {} {}", kind == PieceKind::telemetry ? "telemetry" : "result", name, place.below));
   };
-  visitor.archive = [&](const Place& archive, const std::string& artifact) {
+  visitor.archive = [&](const StorePath& archive, const std::string& artifact) {
     walked.archives.push_back(archive.below + " " + artifact);
   };
-  visitor.fault = [&](const Place& place, const std::string&) {
+  visitor.fault = [&](const StorePath& place, const std::string&) {
     walked.faults.push_back(place.below);
   };
   visitor.folder_link = [&] { ++walked.folder_links; };
-  visitor.temporary = [&](const Place& place) { walked.temporaries.push_back(place.below); };
+  visitor.temporary = [&](const StorePath& place) { walked.temporaries.push_back(place.below); };
   walk_store(*find_store(folder.path(), ""), visitor);
   for (Lines* lines : {&walked.runs, &walked.pieces, &walked.archives, &walked.temporaries}) {
     std::ranges::sort(*lines);
@@ -65,7 +65,7 @@ Walked walk(const Folder& folder) {
 
 Lines nearby(const StoredRun& run, PieceKind kind) {
   Lines found;
-  for (const Place& place : nearby_pieces(run, kind).pieces) found.push_back(place.below);
+  for (const StorePath& place : pieces_near(run, kind).pieces) found.push_back(place.below);
   return found;
 }
 
@@ -173,7 +173,7 @@ TEST(NearbyPieces, OfAnAgenticRunLieAnywhereInItsResults) {
   EXPECT_EQ(nearby(run, PieceKind::benchmark_result),
             Lines{results + "aiperf_artifacts/b/profile_export.jsonl"});
 
-  const Place records = nearby_pieces(run, PieceKind::benchmark_result).pieces[0];
+  const StorePath records = pieces_near(run, PieceKind::benchmark_result).pieces[0];
   const auto files = profile_files(records);
   ASSERT_TRUE(files && files->summary && files->captured_zone);
   EXPECT_EQ(files->summary->below, results + "aiperf_artifacts/b/profile_export_aiperf.json.gz");
@@ -183,7 +183,7 @@ TEST(NearbyPieces, OfAnAgenticRunLieAnywhereInItsResults) {
   make(folder, results + "aiperf_artifacts/profile_export.jsonl");
   EXPECT_EQ(nearby(run, PieceKind::benchmark_result),
             Lines{results + "aiperf_artifacts/profile_export.jsonl"});
-  EXPECT_TRUE(find_node_logs(run).empty());
+  EXPECT_TRUE(find_multinode_logs(run).empty());
 }
 
 TEST(WalkStore, FindsTheLoadsOfAgentsOnSeveralNodes) {
@@ -223,23 +223,23 @@ TEST(FindNodeLogs, OfAgentsAreWhereTheirFormalResultsAre) {
   make(folder, "bmk_agentic_x/x_conc4.json");
   make(folder, "agentic_x/LOGS/agentic/conc_4/agentic_power_concurrency_4.json");
   const StoredRun run = walk(folder).by_name.at("x_conc4");
-  std::vector<NodeLogs> found = find_node_logs(run);
+  std::vector<MultinodeLogs> found = find_multinode_logs(run);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].logs.below, "agentic_x/LOGS");
   EXPECT_FALSE(found[0].power);
   make(folder, "power_audit_x/LOGS/power/manifest.json");  // nothing of agents there
-  EXPECT_EQ(find_node_logs(run)[0].logs.below, "agentic_x/LOGS");
+  EXPECT_EQ(find_multinode_logs(run)[0].logs.below, "agentic_x/LOGS");
   make(folder, "power_audit_x/LOGS/agentic/log.txt");
-  found = find_node_logs(run);
+  found = find_multinode_logs(run);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].power->below, "power_audit_x/LOGS/power");
   EXPECT_TRUE(found[0].formal_results.empty());
   make(folder, "agentic_x/LOGS/power/manifest.json");  // the more complete
-  found = find_node_logs(run);
+  found = find_multinode_logs(run);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].power->below, "agentic_x/LOGS/power");
   make(folder, "power_audit_x/LOGS/agentic/conc_4/agentic_power_concurrency_4.json");
-  EXPECT_EQ(find_node_logs(run).size(), 2U);  // which of them, their contents tell
+  EXPECT_EQ(find_multinode_logs(run).size(), 2U);  // which of them, their contents tell
 }
 
 TEST(FindNodeLogs, OfAgentsOnOneNodeAreNotLookedFor) {
@@ -248,9 +248,9 @@ TEST(FindNodeLogs, OfAgentsOnOneNodeAreNotLookedFor) {
   make(folder, "agentic_x/gpu_metrics.csv");
   make(folder, "power_audit_x.zip");  // no archive at all
   const StoredRun run = walk(folder).by_name.at("x");
-  EXPECT_TRUE(find_node_logs(run).empty());
+  EXPECT_TRUE(find_multinode_logs(run).empty());
   fs::remove_all(folder / "agentic_x");
-  EXPECT_THROW(find_node_logs(run), FileError);
+  EXPECT_THROW(find_multinode_logs(run), FileError);
 }
 
 TEST(FindNodeLogs, NeedNoArchiveThatCannotBeReadWhereAllIsThere) {
@@ -259,9 +259,9 @@ TEST(FindNodeLogs, NeedNoArchiveThatCannotBeReadWhereAllIsThere) {
   make(folder, "power_audit_x.zip");
   make(folder, "agentic_x/LOGS/agentic/conc_4/agentic_power_concurrency_4.json");
   const StoredRun run = walk(folder).by_name.at("x_conc4");
-  EXPECT_THROW(find_node_logs(run), FileError);
+  EXPECT_THROW(find_multinode_logs(run), FileError);
   make(folder, "agentic_x/LOGS/power/manifest.json");
-  EXPECT_EQ(find_node_logs(run).size(), 1U);
+  EXPECT_EQ(find_multinode_logs(run).size(), 1U);
 }
 
 TEST(FindNodeLogs, AreTheRunsOwnFirst) {
@@ -269,7 +269,7 @@ TEST(FindNodeLogs, AreTheRunsOwnFirst) {
   make(folder, "power_audit_x/agg_x_conc4_gpus_4.json");
   make(folder, "power_audit_x/LOGS/power/manifest.json");
   make(folder, "power_audit_x_conc4_gpus_4/LOGS/power/manifest.json");
-  const auto found = find_node_logs(walk(folder).by_name.at("x_conc4_gpus_4"));
+  const auto found = find_multinode_logs(walk(folder).by_name.at("x_conc4_gpus_4"));
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].power->below, "power_audit_x/LOGS/power");
 }
@@ -281,9 +281,9 @@ TEST(FindNodeLogs, HaveTheFormalResultsOfTheLoad) {
   make(folder, results + "conc_16/agentic_power_concurrency_16.json");
   const StoredRun run = walk(folder).by_name.at("x_conc4");
   const auto formal_results = [&] {
-    const std::vector<NodeLogs> logs = find_node_logs(run);
+    const std::vector<MultinodeLogs> logs = find_multinode_logs(run);
     Lines found;
-    for (const Place& place : logs.at(0).formal_results) found.push_back(place.below);
+    for (const StorePath& place : logs.at(0).formal_results) found.push_back(place.below);
     return found;
   };
   EXPECT_EQ(formal_results(), Lines{});
@@ -362,20 +362,20 @@ TEST(NearbyPieces, AreNotTheRunsOwnInTheFolderAbove) {
   make(folder, "bmk_x/gpu_metrics.csv");
   make(folder, "x.json");
   const StoredRun run = walk(folder).by_name.at("x");
-  EXPECT_TRUE(nearby_pieces(run, PieceKind::telemetry).is_own);
-  EXPECT_FALSE(nearby_pieces(run, PieceKind::benchmark_result).is_own);
+  EXPECT_TRUE(pieces_near(run, PieceKind::telemetry).is_own);
+  EXPECT_FALSE(pieces_near(run, PieceKind::benchmark_result).is_own);
 }
 
 TEST(PlaceText, LeadsBackToThePlace) {
   const Folder folder;
   make(folder, "a/b\n/c.json");
-  const Place store = *find_store(folder.path(), "below");
-  const std::string text = fmt::format("{}{}below{}/a/b\n/c.json", store.shown, '\0', '\0');
-  const Place place = place_of(text);
+  const StorePath store = *find_store(folder.path(), "below");
+  const std::string text = fmt::format("{}{}below{}/a/b\n/c.json", store.display, '\0', '\0');
+  const StorePath place = store_path_of(text);
   EXPECT_EQ(place.below, "below/a/b\n/c.json");
   EXPECT_EQ(place.path, folder / "a/b\n/c.json");
   EXPECT_EQ(place.folder->below, "below/a/b\n");
-  EXPECT_EQ(place_text(place), text);
+  EXPECT_EQ(store_path_text(place), text);
 }
 
 TEST(FindStore, IsNothingForAFileThatIsNoArchive) {

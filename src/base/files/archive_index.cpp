@@ -25,36 +25,36 @@ std::optional<std::string> member_path(std::string_view name) {
   return path;
 }
 
-bool MemberIndex::add_file(const std::string& path, Extent extent) {
+bool ArchiveIndex::add_file(const std::string& path, Extent extent) {
   return entries_.try_emplace(path, extent).second;
 }
 
-void MemberIndex::add_folder(const std::string& path) {
+void ArchiveIndex::add_folder(const std::string& path) {
   if (!path.empty()) entries_.try_emplace(path + '/');
 }
 
-std::optional<std::string> MemberIndex::find_clash() const {
+std::optional<std::string> ArchiveIndex::find_clash() const {
   for (const auto& [key, extent] : entries_) {
     if (!key.ends_with('/') && has_folder(key)) return key;
   }
   return std::nullopt;
 }
 
-std::optional<Extent> MemberIndex::find_file(const std::string& path) const {
+std::optional<Extent> ArchiveIndex::find_file(const std::string& path) const {
   if (path.ends_with('/')) return std::nullopt;
   const auto found = entries_.find(path);
   if (found == entries_.end()) return std::nullopt;
   return found->second;
 }
 
-bool MemberIndex::has_folder(const std::string& path) const {
+bool ArchiveIndex::has_folder(const std::string& path) const {
   if (path.empty()) return true;
   const auto below = entries_.lower_bound(path + '/');
   return below != entries_.end() && below->first.starts_with(path + '/');
 }
 
-void MemberIndex::list(const std::string& folder,
-                       const std::function<void(std::string_view, bool)>& entry) const {
+void ArchiveIndex::list(const std::string& folder,
+                        const std::function<void(std::string_view, bool)>& entry) const {
   const std::string above = beginning(folder);
   auto at = entries_.lower_bound(above);
   while (at != entries_.end() && at->first.starts_with(above)) {

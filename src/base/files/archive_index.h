@@ -22,7 +22,7 @@ struct Extent {
 };
 
 // Takes and gives paths as member_path() makes them.
-class MemberIndex {
+class ArchiveIndex {
  public:
   // Adds the folders above it too. False when the name is taken.
   bool add_file(const std::string& path, Extent extent);

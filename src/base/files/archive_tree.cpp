@@ -146,8 +146,8 @@ class ArchiveTree : public Tree {
   std::int64_t modified_ns_;
   std::uint64_t packed_bytes_;
   int depth_;
-  Spool spool_;
-  MemberIndex index_;
+  NamelessFile spool_;
+  ArchiveIndex index_;
   std::uint64_t passed_over_ = 0;
 };
 

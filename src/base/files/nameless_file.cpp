@@ -28,14 +28,14 @@ int open_nameless(const std::string& folder) {
   return named;
 }
 
-Spool::Spool(std::string name)
+NamelessFile::NamelessFile(std::string name)
     : name_(std::move(name)),
       folder_(temporary_folder()),
       file_(std::make_shared<const Descriptor>(open_nameless(folder_))) {
   if (file_->get() < 0) fail(errno);
 }
 
-void Spool::append(std::string_view bytes) {
+void NamelessFile::append(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = retrying([&] { return write(file_->get(), bytes.data(), bytes.size()); });
     if (count < 0) fail(errno);
@@ -44,7 +44,7 @@ void Spool::append(std::string_view bytes) {
   }
 }
 
-void Spool::fail(int errno_value) const {
+void NamelessFile::fail(int errno_value) const {
   throw FileError(name_, fmt::format("cannot be unpacked in {}: {}; set $TMPDIR to a folder that "
                                      "can be written to and has room",
                                      folder_, std::generic_category().message(errno_value)));

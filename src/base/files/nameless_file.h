@@ -19,10 +19,10 @@ int open_nameless(const std::string& folder);
 
 // For what is unpacked. Lies in temporary_folder(), and is gone with the last who holds file(),
 // also when the process is killed.
-class Spool {
+class NamelessFile {
  public:
   // `name` is what is unpacked, for messages. Throws FileError, as append() does.
-  explicit Spool(std::string name);
+  explicit NamelessFile(std::string name);
 
   void append(std::string_view bytes);
   std::uint64_t size() const { return size_; }

@@ -12,7 +12,7 @@ std::string_view inside(std::string_view spelling) {
 
 }  // namespace
 
-JsonValue SpelledJson::scalar() const {
+JsonValue JsonMemberText::scalar() const {
   switch (kind) {
     case JsonKind::null:
     case JsonKind::array:
@@ -25,7 +25,7 @@ JsonValue SpelledJson::scalar() const {
   }
 }
 
-bool SpelledJson::is_truthy() const {
+bool JsonMemberText::is_truthy() const {
   const bool is_nested = kind == JsonKind::array || kind == JsonKind::object;
   return is_nested ? !strip(inside(spelling)).empty() : scalar().is_truthy();
 }

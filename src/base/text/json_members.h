@@ -8,7 +8,7 @@
 
 namespace aggregate_power {
 
-struct SpelledJson {
+struct JsonMemberText {
   JsonKind kind = JsonKind::null;
   std::string_view spelling = {};  // empty: there is no such member
 
@@ -20,7 +20,7 @@ struct SpelledJson {
 
 struct WantedMember {
   std::string_view key;
-  SpelledJson& value;
+  JsonMemberText& value;
 };
 
 // Fills in the members that the object `text` has; of a key that is there twice the last counts.

@@ -115,12 +115,12 @@ bool is_wanted(std::string_view path) {
 using View = std::map<std::string, std::string>;  // folders end in '/'
 
 // Everything below `folder`, found by listing.
-void look(const Tree& tree, const std::string& folder, const std::string& shown, View& view) {
+void look(const Tree& tree, const std::string& folder, const std::string& display, View& view) {
   std::vector<TreeEntry> entries;
   tree.list(folder, [&](const TreeEntry& entry) { entries.push_back(entry); });
   for (const TreeEntry& entry : entries) {
     const std::string path = folder.empty() ? entry.name : folder + '/' + entry.name;
-    const std::string seen = shown.empty() ? entry.name : shown + '/' + entry.name;
+    const std::string seen = display.empty() ? entry.name : display + '/' + entry.name;
     if (entry.kind == TreeEntry::Kind::folder) {
       EXPECT_TRUE(tree.has_folder(path) && !tree.find_file(path)) << path;
       EXPECT_TRUE(view.emplace(seen + '/', "").second) << "twice: " << seen;

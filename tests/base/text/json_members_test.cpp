@@ -8,8 +8,8 @@
 namespace aggregate_power {
 namespace {
 
-SpelledJson member(const std::string& text) {
-  SpelledJson value;
+JsonMemberText member(const std::string& text) {
+  JsonMemberText value;
   EXPECT_TRUE(find_members(text, {{"a", value}})) << text;
   return value;
 }
@@ -18,12 +18,12 @@ TEST(FindMembers, TakesTheLastOfAKeyAndLooksIntoNoOther) {
   EXPECT_EQ(member(R"({"a": 1, "b": {"a": 2}, "\u0061" :[3] })").spelling, "[3]");
   EXPECT_EQ(member(R"({"b": {"a": 2}})").spelling, "");
   EXPECT_EQ(member(R"({"a": null})").spelling, "null");
-  SpelledJson value;
+  JsonMemberText value;
   EXPECT_FALSE(find_members("[1]", {{"a", value}}));
   EXPECT_THROW(find_members("{", {{"a", value}}), JsonError);
 }
 
-TEST(SpelledJson, MeansWhatATreeWouldSayOfAScalar) {
+TEST(JsonMemberText, MeansWhatATreeWouldSayOfAScalar) {
   EXPECT_TRUE(member("{}").scalar().is_null());
   EXPECT_TRUE(member(R"({"a": null})").scalar().is_null());
   EXPECT_TRUE(member(R"({"a": true})").scalar().is_true());
@@ -35,7 +35,7 @@ TEST(SpelledJson, MeansWhatATreeWouldSayOfAScalar) {
   EXPECT_TRUE(member(R"({"a": {"b": 1}})").scalar().is_object());
 }
 
-TEST(SpelledJson, IsTruthyAsATreeIs) {
+TEST(JsonMemberText, IsTruthyAsATreeIs) {
   for (const char* const spelling : {"null", "0.0", "\"\"", "[]", "{}", "{ }", "[\n]"}) {
     const std::string text = std::string("{\"a\": ") + spelling + "}";
     EXPECT_FALSE(member(text).is_truthy()) << spelling;

@@ -34,7 +34,7 @@ TEST(Strip, TakesPythonsWhiteSpaceOffBothEnds) {
 TEST(Printable, FitsOnALineOfATerminal) {
   const struct {
     std::string text;
-    std::string shown;
+    std::string display;
   } cases[] = {
       {"", ""},
       {"power.draw [W]", "power.draw [W]"},
@@ -44,7 +44,7 @@ TEST(Printable, FitsOnALineOfATerminal) {
       {std::string(64, 'x'), std::string(64, 'x')},
       {std::string(65, 'x'), std::string(64, 'x') + "..."},
   };
-  for (const auto& c : cases) EXPECT_EQ(printable(c.text), c.shown);
+  for (const auto& c : cases) EXPECT_EQ(printable(c.text), c.display);
   std::string long_text, cut;
   for (int i = 0; i < 70; ++i) long_text += "\u00E9";
   for (int i = 0; i < 64; ++i) cut += "\u00E9";
