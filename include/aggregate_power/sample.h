@@ -1,7 +1,10 @@
 // The nouns of a recording: sample, reading, window.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace aggregate_power {
 
@@ -23,6 +26,9 @@ struct Window {
   bool contains(double unix_s) const { return start_unix_s <= unix_s && unix_s <= end_unix_s; }
 };
 
+// Instead of a device's number: the row names no device.
+inline constexpr std::uint32_t kNoDevice = 0xFFFFFFFF;
+
 // What one row of a telemetry file says.
 struct Reading {
   enum class Kind : std::uint8_t {
@@ -35,7 +41,7 @@ struct Reading {
 
   double unix_s = 0;
   double watts = 0;
-  // Index into the reader's device names; DeviceNames::kNone where the row names none. Also known
+  // Index into the reader's device names; kNoDevice where the row names none. Also known
   // of rows without power.
   std::uint32_t device = 0;
   Kind kind = Kind::power;
@@ -48,5 +54,19 @@ inline bool states_power(const Reading& reading, const Window& window) {
       reading.kind == Reading::Kind::power || reading.kind == Reading::Kind::no_device;
   return has_watts && (reading.watts > 0 || window.contains(reading.unix_s));
 }
+
+// What a recorder may say of a GPU besides its power.
+enum class GpuQuantity { temperature_c, utilization_pct, memory_used_mb };
+inline constexpr std::size_t kGpuQuantities = 3;
+
+// What one row says of them; NaN where it says nothing.
+struct GpuState {
+  std::array<double, kGpuQuantities> values = {std::numeric_limits<double>::quiet_NaN(),
+                                               std::numeric_limits<double>::quiet_NaN(),
+                                               std::numeric_limits<double>::quiet_NaN()};
+  double operator[](GpuQuantity quantity) const {
+    return values[static_cast<std::size_t>(quantity)];
+  }
+};
 
 }  // namespace aggregate_power

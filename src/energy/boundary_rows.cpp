@@ -3,27 +3,25 @@
 
 #include <algorithm>
 
-#include "recorders/device_names.h"
-
 namespace aggregate_power {
 namespace {
 
 constexpr const char* kUnknown = "unknown";
 
-std::size_t store_path_of(std::uint32_t device) {
-  return device == DeviceNames::kNone ? 0 : std::size_t{device} + 1;
+std::size_t place_of(std::uint32_t device) {
+  return device == kNoDevice ? 0 : std::size_t{device} + 1;
 }
 
 }  // namespace
 
 void BoundaryRows::add(std::uint32_t device) {
-  const std::size_t place = store_path_of(device);
+  const std::size_t place = place_of(device);
   if (place >= counts_.size()) counts_.resize(place + 1);
   if (counts_[place]++ == 0) met_.push_back(place);
 }
 
 std::uint64_t BoundaryRows::of(std::uint32_t device) const {
-  const std::size_t place = store_path_of(device);
+  const std::size_t place = place_of(device);
   return place < counts_.size() ? counts_[place] : 0;
 }
 

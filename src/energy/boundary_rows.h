@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "aggregate_power/sample.h"
+
 namespace aggregate_power {
 
 class BoundaryRows {

@@ -138,8 +138,8 @@ LoadEdges LoadEdgeFinder::edges() const {
           .interval_s = std::max(1.0, interval_s(start))};
 }
 
-bool ClockOffset::is_large(double interval_s) const {
-  return std::abs(offset_s) > std::max({uncertainty_s, 2 * interval_s, 1.0});
+bool is_large(const ClockOffset& offset, double interval_s) {
+  return std::abs(offset.offset_s) > std::max({offset.uncertainty_s, 2 * interval_s, 1.0});
 }
 
 std::vector<std::optional<ClockOffset>> estimate_clock_offsets(std::span<const LoadEdges> hosts) {

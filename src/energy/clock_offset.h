@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "aggregate_power/result.h"
 #include "aggregate_power/sample.h"
 #include "energy/load_edges.h"
 
@@ -43,13 +44,8 @@ class LoadEdgeFinder {
   CurveGatherer end_;
 };
 
-struct ClockOffset {
-  double offset_s = 0;  // to add to the host's stamps
-  double uncertainty_s = 0;
-
-  // More than the edges' own uncertainty, two samples and one second.
-  bool is_large(double interval_s) const;
-};
+// More than the edges' own uncertainty, two samples and one second.
+bool is_large(const ClockOffset& offset, double interval_s);
 
 // To what most hosts show: the median of each edge is taken for right (of an even number the
 // earlier one in the middle). Nothing for a host that has no edge that another host has too.

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "recorders/device_names.h"
+#include "aggregate_power/gpu.h"
 
 namespace aggregate_power {
 

@@ -10,23 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "aggregate_power/result.h"
 #include "aggregate_power/sample.h"
 
 namespace aggregate_power {
-
-struct CounterCheck {
-  std::string unavailable;  // why nothing could be compared; the rest is empty then
-  double accumulator_delta_j = 0;
-  double integrated_stream_j = 0;
-  std::optional<double> relative_error;  // nothing unless the counters went up
-  bool within_tolerance = false;
-  double tolerance = 0.05;
-  std::vector<std::pair<std::string, double>> per_gpu_delta_j;
-  std::vector<std::string> integrated_gpu_ids;
-  std::vector<std::string> unmatched_gpus;  // in one snapshot only
-  std::vector<std::string> negative_delta_gpus;
-  double stream_span_s = 0;
-};
 
 // The trapezoid over every reading of a file, negative ones included, device by device.
 class StreamEnergy {

@@ -55,12 +55,6 @@ void add_metrics(const std::array<std::optional<double>, kFamilies>& energy_j, W
 
 }  // namespace
 
-std::string_view name(CpuSensor sensor) {
-  constexpr std::string_view kNames[kCpuSensors] = {"module", "grace_socket", "dcgm_cpu_rail",
-                                                    "cpu_rail", "cpu_sysio"};
-  return kNames[index_of(sensor)];
-}
-
 std::optional<CpuSensor> cpu_sensor(std::string_view recorded_name) {
   const std::size_t colon = recorded_name.find(':');
   const std::string_view suffix =

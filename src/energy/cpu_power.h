@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "aggregate_power/cpu_power.h"
 #include "aggregate_power/metric.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/sample.h"
@@ -23,28 +24,9 @@ namespace aggregate_power {
 inline constexpr std::int64_t kSocketsPerHost = 2;
 inline constexpr double kMaxCpuSampleGapS = 3.0;
 
-// What a socket's samples measure. Of the first three, the first that all sockets have is the one
-// that decides; rails come beside the Grace sensor.
-enum class CpuSensor { module, grace_socket, dcgm_cpu_rail, cpu_rail, cpu_sysio };
-inline constexpr std::size_t kCpuSensors = 5;
-
-std::string_view name(CpuSensor sensor);  // "grace_socket"
 // By the name that the recorder gives a sensor, which holds its kind: "CPU0:cpuSidePowerUsageW",
 // "Grace Power Socket 0". Nothing: none that counts.
 std::optional<CpuSensor> cpu_sensor(std::string_view recorded_name);
-
-struct CpuPower {
-  Reasons reasons;  // empty: valid
-  std::optional<CpuSensor> sensor;
-  std::optional<std::string> source;
-  std::size_t expected_sockets = 0;
-  std::size_t observed_sockets = 0;
-  std::uint64_t rows = 0;
-  // By "host/socket0/grace_socket", in order of hosts and sockets.
-  std::vector<std::pair<std::string, double>> max_sample_gap_s;  // of those that are bracketed
-  std::vector<std::pair<std::string, double>> energy_j;          // when no series decides otherwise
-  Metrics metrics;                                               // of a valid run
-};
 
 struct CpuPowerRequest {
   std::optional<Window> window;  // the GPUs'

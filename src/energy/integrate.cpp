@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/gpu.h"
 #include "base/text/unicode.h"
 #include "energy/interpolation.h"
-#include "recorders/device_names.h"
 
 namespace aggregate_power {
 

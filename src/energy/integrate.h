@@ -9,26 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "aggregate_power/gpu.h"
+#include "aggregate_power/provenance.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/sample.h"
 #include "energy/boundary_rows.h"
 #include "energy/exact_mean.h"
 
 namespace aggregate_power {
-
-inline constexpr double kDefaultMaxSampleGapS = 3.0;
-
-// First what each sample changes.
-struct DeviceEnergy {
-  std::uint64_t samples = 0;    // distinct stamps
-  double max_sample_gap_s = 0;  // between neighbours from the last sample at or before the start to
-                                // the first at or after the end; only when bracketed
-  double energy_j = 0;          // inside the window; only when bracketed
-  double first_unix_s = 0;
-  double last_unix_s = 0;
-  bool bracketed =
-      false;  // there is a sample at or before the window's start, and one at or after its end
-};
 
 // One device, sample by sample in time order, in constant memory. Power runs in a straight line
 // from sample to sample, and the window's edges are read off that line. Readings that share a stamp

@@ -11,7 +11,6 @@ namespace {
 
 // Rows of one tick may be some milliseconds out of order between devices.
 constexpr std::int64_t kOpenMs = 2000;
-constexpr std::uint32_t kNoDevice = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint32_t kNoRepeat = std::numeric_limits<std::uint32_t>::max();
 // In a bucket of so many a share may be searched for.
 constexpr std::size_t kFewShares = 1024;

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "recorders/watts.h"
+#include "aggregate_power/power_unit.h"
 
 namespace aggregate_power {
 

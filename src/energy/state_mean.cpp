@@ -16,10 +16,10 @@ void StateMean::take(std::span<const Reading> readings) {
 
 void StateMean::start_over() { integrator_.start_over(); }
 
-std::optional<StateMean::Result> StateMean::finish(std::span<const std::string> devices) {
+std::optional<StateSummary> StateMean::finish(std::span<const std::string> devices) {
   const Integration integration = integrator_.finish(devices);
   if (!integration.reasons.empty()) return std::nullopt;
-  return Result{*integration.avg_power_w, peak_, integration.gpus.size()};
+  return StateSummary{*integration.avg_power_w, peak_, integration.gpus.size()};
 }
 
 std::vector<Reading> readings_of(GpuQuantity quantity, std::span<const Reading> readings,

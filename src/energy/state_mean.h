@@ -10,7 +10,6 @@
 
 #include "aggregate_power/sample.h"
 #include "energy/integrate.h"
-#include "recorders/gpu_state.h"
 
 namespace aggregate_power {
 
@@ -28,14 +27,9 @@ class StateMean {
   void start_over();
   Window band() const { return integrator_.band(); }
 
-  struct Result {
-    double mean = 0;       // over the window, then over the GPUs
-    double peak = 0;       // of all samples in the window; minus infinity where there is none
-    std::size_t gpus = 0;  // that have the quantity
-  };
   // Nothing unless each GPU that has the quantity has it all over the window. `devices` are the
   // names by Reading::device.
-  std::optional<Result> finish(std::span<const std::string> devices);
+  std::optional<StateSummary> finish(std::span<const std::string> devices);
 
  private:
   Window window_;

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "aggregate_power/power_unit.h"
 #include "aggregate_power/sample.h"
 #include "energy/exact_mean.h"
-#include "recorders/watts.h"
 
 namespace aggregate_power {
 

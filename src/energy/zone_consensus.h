@@ -9,17 +9,9 @@
 
 #include "base/text/zone_table.h"
 
-namespace aggregate_power {
+#include "aggregate_power/zone_report.h"
 
-// One run whose recording shows its offset: by edges that fit one candidate alone, or by a zone
-// file.
-struct ZoneVote {
-  double start_unix_s = 0;  // of its window
-  std::int32_t offset_s = 0;
-  bool is_stated = false;  // by a zone file
-  double idle_w = 0;       // ZoneFinding's; 0 where it is not known
-  double load_w = 0;
-};
+namespace aggregate_power {
 
 // What the others say about one run.
 struct ZoneAgreement {

@@ -16,16 +16,6 @@ namespace {
 
 using Standing = ZoneCandidate::Standing;
 
-constexpr std::string_view kWitnesses[] = {"stamps", "zone_file", "option",
-                                           "edges",  "consensus", "file_time"};
-constexpr std::string_view kLevels[] = {"stated", "two_witnesses", "one_witness"};
-
-std::size_t store_path_of(std::string_view name, std::span<const std::string_view> names) {
-  const auto found = std::ranges::find(names, name);
-  if (found == names.end()) throw Error(fmt::format("unknown word '{}'", name));
-  return static_cast<std::size_t>(found - names.begin());
-}
-
 // A recorder writes its last reading, and its file is not written again.
 constexpr double kLatestWrite_s = 60;
 constexpr double kEarliestWrite_s = -1;  // clocks of file systems tick coarsely
@@ -142,18 +132,6 @@ ZoneDecision none(std::string why) {
 }
 
 }  // namespace
-
-std::string_view name_of(ZoneWitness witness) {
-  return kWitnesses[static_cast<std::size_t>(witness)];
-}
-std::string_view name_of(ZoneLevel level) { return kLevels[static_cast<std::size_t>(level)]; }
-
-ZoneWitness witness_of(std::string_view name) {
-  return static_cast<ZoneWitness>(store_path_of(name, kWitnesses));
-}
-ZoneLevel level_of(std::string_view name) {
-  return static_cast<ZoneLevel>(store_path_of(name, kLevels));
-}
 
 ZoneDecision decide_zone(const ZoneFinding& finding, Window window, const OtherWitnesses& others,
                          bool one_is_enough) {

@@ -7,28 +7,11 @@
 #include <vector>
 
 #include "aggregate_power/sample.h"
+#include "aggregate_power/zone_report.h"
 #include "energy/zone_consensus.h"
 #include "energy/zone_evidence.h"
 
 namespace aggregate_power {
-
-enum class ZoneWitness { stamps, zone_file, option, edges, consensus, file_time };
-enum class ZoneLevel { stated, two_witnesses, one_witness };
-std::string_view name_of(ZoneWitness witness);
-std::string_view name_of(ZoneLevel level);
-// The other way round. These throw Error for other names.
-ZoneWitness witness_of(std::string_view name);
-ZoneLevel level_of(std::string_view name);
-
-// How a zone was come by, for the record.
-struct ZoneReport {
-  ZoneLevel level = ZoneLevel::stated;
-  std::vector<ZoneWitness> witnesses;
-  // What the witnesses leave open: other offsets, and kNotInRecording.
-  std::vector<std::string> rivals;
-};
-// The recording is of another run: late, stale, foreign, or stopped.
-inline constexpr const char* kNotInRecording = "not_in_recording";
 
 // What speaks for an offset besides the recording itself.
 struct OtherWitnesses {

@@ -10,16 +10,9 @@
 #include "base/files/byte_source.h"
 #include "base/text/json_value.h"
 
-namespace aggregate_power {
+#include "aggregate_power/load.h"
 
-struct Load {
-  Window window;
-  double reported_duration_s = 0;
-  // 0 where the file has no usable number.
-  std::int64_t completed = 0;
-  std::int64_t total_input_tokens = 0;
-  std::int64_t total_output_tokens = 0;
-};
+namespace aggregate_power {
 
 struct LoadReading {
   std::optional<Load> load;  // nothing: no window at all

@@ -35,15 +35,4 @@ std::uint32_t DeviceNames::find(std::string_view host, std::string_view cell) {
   return find(joined_);
 }
 
-bool device_name_less(const std::string& a, const std::string& b) {
-  const auto key = [](const std::string& name) {
-    const auto number = is_digit_string(name) ? decimal_numeral(name) : std::nullopt;
-    // Numerals without leading zeros sort by length, then as text.
-    return number ? std::tuple(0, number->size(), *number) : std::tuple(1, std::size_t{0}, name);
-  };
-  const auto key_a = key(a);
-  const auto key_b = key(b);
-  return key_a < key_b;
-}
-
 }  // namespace aggregate_power

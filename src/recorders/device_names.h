@@ -9,12 +9,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "aggregate_power/sample.h"
+
 namespace aggregate_power {
 
 class DeviceNames {
  public:
   // Stands for a blank cell, and for one of digits that are no number (a superscript).
-  static constexpr std::uint32_t kNone = 0xFFFFFFFF;
+  static constexpr std::uint32_t kNone = kNoDevice;
 
   DeviceNames() { by_character_.fill(kNone); }
 
@@ -57,9 +59,5 @@ class DeviceNames {
   std::array<std::uint32_t, 256> by_character_;
   std::string joined_;
 };
-
-// As the original sorts GPU ids (contract.md B.3): those of digits alone first, by value, then
-// the others by code point.
-bool device_name_less(const std::string& a, const std::string& b);
 
 }  // namespace aggregate_power

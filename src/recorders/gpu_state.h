@@ -10,23 +10,12 @@
 #include <string_view>
 #include <vector>
 
-namespace aggregate_power {
+#include "aggregate_power/sample.h"
 
-enum class GpuQuantity { temperature_c, utilization_pct, memory_used_mb };
-inline constexpr std::size_t kGpuQuantities = 3;
+namespace aggregate_power {
 
 // By quantity.
 using GpuStateColumns = std::array<std::optional<std::size_t>, kGpuQuantities>;
-
-// Of one row; NaN where it says nothing.
-struct GpuState {
-  std::array<double, kGpuQuantities> values = {std::numeric_limits<double>::quiet_NaN(),
-                                               std::numeric_limits<double>::quiet_NaN(),
-                                               std::numeric_limits<double>::quiet_NaN()};
-  double operator[](GpuQuantity quantity) const {
-    return values[static_cast<std::size_t>(quantity)];
-  }
-};
 
 // Which columns of `header` hold them, by the names that the recorder of `schema`
 // (Columns::schema) gives them. Duplicate names mean the last column of that name.

@@ -608,6 +608,20 @@ Columns choose_columns(std::span<const std::string> header, Rows rows,
   return Chooser(read_names(header), rows, is_absolute_time).choose(wanted);
 }
 
+SeriesFacts series_facts(const Columns& columns) {
+  const auto name = [](const std::optional<Column>& column) {
+    return column ? std::optional(column->name) : std::nullopt;
+  };
+  return {.schema = columns.schema,
+          .timestamp_column = name(columns.timestamp),
+          .power_column = name(columns.power),
+          .device_column = name(columns.device),
+          .unit = columns.unit.size,
+          .names_hosts = columns.host.has_value(),
+          .naive_is_utc = columns.naive_is_utc,
+          .warnings = columns.warnings};
+}
+
 bool is_power_metric(std::string_view name) {
   return std::ranges::find(kPowerMetrics, name) != std::end(kPowerMetrics);
 }

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "aggregate_power/provenance.h"
 #include "aggregate_power/reason.h"
 #include "recorders/watts.h"
 
@@ -58,6 +59,9 @@ using IsAbsoluteTime = std::function<bool(std::string_view)>;
 // is missing is said in `reasons`. Duplicate names mean the last column of that name, as in Python.
 Columns choose_columns(std::span<const std::string> header, Rows rows,
                        const IsAbsoluteTime& is_absolute_time, const ColumnNames& wanted = {});
+
+// What other areas see of them.
+SeriesFacts series_facts(const Columns& columns);
 
 // A DCGM metric that is a GPU's power, averaged or instant.
 bool is_power_metric(std::string_view name);

@@ -41,50 +41,6 @@ std::optional<double> checked_watts(double number, std::string_view rest, PowerU
 
 }  // namespace
 
-std::optional<PowerUnit::Size> power_unit(std::string_view text) {
-  const std::string lower = lower_ascii(text);
-  if (lower == "w" || lower == "watt" || lower == "watts") return PowerUnit::Size::watt;
-  if (lower == "mw" || lower == "mwatt" || lower == "mwatts") return PowerUnit::Size::milliwatt;
-  if (lower == "kw" || lower == "kwatt" || lower == "kwatts") return PowerUnit::Size::kilowatt;
-  return std::nullopt;
-}
-
-std::string_view unit_symbol(PowerUnit::Size size) {
-  switch (size) {
-    case PowerUnit::Size::watt:
-      return "W";
-    case PowerUnit::Size::milliwatt:
-      return "mW";
-    case PowerUnit::Size::kilowatt:
-      return "kW";
-  }
-  return {};
-}
-
-std::string_view unit_word(PowerUnit::Size size) {
-  switch (size) {
-    case PowerUnit::Size::watt:
-      return "watts";
-    case PowerUnit::Size::milliwatt:
-      return "milliwatts";
-    case PowerUnit::Size::kilowatt:
-      return "kilowatts";
-  }
-  return {};
-}
-
-double in_watts(double number, PowerUnit::Size size) {
-  switch (size) {
-    case PowerUnit::Size::watt:
-      return number;
-    case PowerUnit::Size::milliwatt:
-      return number / 1000;
-    case PowerUnit::Size::kilowatt:
-      return number * 1000;
-  }
-  return number;
-}
-
 std::optional<double> parse_any_watts(std::string_view cell, PowerUnit header) {
   const std::string digits = ascii_digits(strip(cell));
   std::string_view text = digits;

@@ -11,22 +11,9 @@
 
 #include "base/text/decimal.h"
 
+#include "aggregate_power/power_unit.h"
+
 namespace aggregate_power {
-
-// What a bare number in the power column counts.
-struct PowerUnit {
-  enum class Size { watt, milliwatt, kilowatt };
-  Size size = Size::watt;
-  bool stated = false;  // by the header; a cell's own unit must then agree
-};
-
-// A unit as people write it ("W", "mW", "Watts"), whatever its case. "MW" is read as milliwatts: no
-// recorder of a GPU means megawatts.
-std::optional<PowerUnit::Size> power_unit(std::string_view text);
-// "W", "mW", "kW"; and "watts", "milliwatts", "kilowatts".
-std::string_view unit_symbol(PowerUnit::Size size);
-std::string_view unit_word(PowerUnit::Size size);
-double in_watts(double number, PowerUnit::Size size);
 
 // The watts a cell states: a number with an optional unit (W, mW, kW). Nothing for any other text,
 // for the numbers by which tools mean "none" (formats.md section 7), and for a unit that

@@ -11,6 +11,7 @@
 
 #include "aggregate_power/metric.h"
 #include "aggregate_power/reason.h"
+#include "aggregate_power/result.h"
 #include "aggregate_power/sample.h"
 #include "base/text/json.h"
 #include "energy/fleet_power.h"
@@ -50,19 +51,6 @@ struct PowerAudit {
   std::optional<std::string> producer_sha;  // of the package's recorder
   std::optional<std::string> exporter_image_sha256;
   std::optional<CpuAudit> cpu;
-};
-
-// One worker of a deployment.
-struct Worker {
-  std::string role = {};
-  std::int64_t worker_idx = 0;
-  std::int64_t num_gpus = 0;
-  double avg_power_w = 0;  // per GPU
-  std::vector<std::string> hosts = {};
-  std::optional<double> avg_temp_c = {};
-  std::optional<double> peak_temp_c = {};
-  std::optional<double> avg_util_pct = {};
-  std::optional<double> avg_mem_used_mb = {};
 };
 
 struct DashboardContent {

@@ -9,6 +9,7 @@
 
 #include "aggregate_power/metric.h"
 #include "aggregate_power/reason.h"
+#include "aggregate_power/result.h"
 #include "energy/counter_check.h"
 #include "energy/integrate.h"
 #include "energy/zone_witnesses.h"
@@ -17,51 +18,6 @@
 #include "recorders/telemetry.h"
 
 namespace aggregate_power {
-
-// How the telemetry was understood.
-struct TelemetryFacts {
-  Columns columns;
-  Skipped skipped;
-  std::uint64_t stamps = 0;
-  std::uint64_t naive_stamps = 0;  // that the zone decided
-  std::string timezone;            // "local", "UTC", "+05:30", "Europe/Berlin"
-  std::string timezone_source;     // "option", "file", "default", "evidence", or "stamps": theirs
-  std::string utc_offset;          // of that zone at the window's start
-};
-
-// What a run was computed from, so that it can be told later whether it still would be: content,
-// not times.
-struct InputFile {
-  std::string role;  // "telemetry", "benchmark_result", "aggregate_result", ...
-  std::uint64_t bytes = 0;
-  std::string hash;  // ContentHash
-};
-
-struct Origin {
-  std::vector<InputFile> inputs;
-  InputFile patched;              // the aggregate as it was left
-  int schema_version = 2;         // and the other options, as given
-  std::string expected_num_gpus;  // "auto", "8"
-  std::string timezone;           // "auto", "evidence", "UTC"
-  double max_sample_gap_s = kDefaultMaxSampleGapS;
-  std::string expected_producer_sha;  // of packages
-  bool salvage = false;               // likewise
-  std::string power_unit;             // "mW"; empty: none was given
-};
-
-// How the zone of a run of a store was come by.
-struct ZoneEvidenceRecord {
-  ZoneReport report;
-  std::string recorder;  // whose other runs are its witnesses; empty: not known
-  std::optional<ZoneVote> vote;
-};
-
-// Of an agentic run, whose energy is that of all requests and whose counts are of those that
-// succeeded.
-struct FailedRequests {
-  std::uint64_t count = 0;
-  std::optional<double> energy_share_j;  // nothing: it cannot be told; written only of valid runs
-};
 
 struct RecordContent {
   Reasons reasons;

@@ -6,11 +6,6 @@
 namespace aggregate_power {
 namespace {
 
-Json name_or_null(const std::optional<Column>& column) {
-  if (!column) return nullptr;
-  return column->name;
-}
-
 Json file_json(const InputFile& file) { return {{"bytes", file.bytes}, {"xxh3_128", file.hash}}; }
 
 }  // namespace
@@ -56,18 +51,18 @@ Json failed_requests_json(const FailedRequests& failed, bool valid) {
 
 void add_telemetry_facts(Json& record, const std::optional<TelemetryFacts>& telemetry) {
   const TelemetryFacts facts = telemetry.value_or(TelemetryFacts{});
-  record["schema"] = text_or_null(facts.columns.schema);
-  record["timestamp_column"] = name_or_null(facts.columns.timestamp);
-  record["power_column"] = name_or_null(facts.columns.power);
+  record["schema"] = text_or_null(facts.series.schema);
+  record["timestamp_column"] = or_null(facts.series.timestamp_column);
+  record["power_column"] = or_null(facts.series.power_column);
   record["power_unit"] =
-      facts.columns.power ? Json(unit_symbol(facts.columns.unit.size)) : Json(nullptr);
-  record["device_column"] = name_or_null(facts.columns.device);
+      facts.series.power_column ? Json(unit_symbol(facts.series.unit)) : Json(nullptr);
+  record["device_column"] = or_null(facts.series.device_column);
   record["timezone"] = text_or_null(facts.timezone);
   record["timezone_source"] = text_or_null(facts.timezone_source);
   record["utc_offset"] = text_or_null(facts.utc_offset);
   Json skipped = Json::object();
   if (telemetry) {
-    for (const auto& [cause, count] : by_cause(facts.skipped)) skipped[std::string(cause)] = count;
+    for (const auto& [cause, count] : facts.skipped) skipped[std::string(cause)] = count;
   }
   record["skipped"] = std::move(skipped);
 }

@@ -54,7 +54,7 @@ std::string partial_coverage(const MeanPower& mean, Window window) {
 // What was odd about a recording that gave metrics.
 std::vector<std::string> doubts(const Verdict& verdict, int schema_version) {
   std::vector<std::string> doubts;
-  if (schema_version == 1 && !verdict.measurement.telemetry->columns.device) {
+  if (schema_version == 1 && !verdict.measurement.telemetry->series.device_column) {
     doubts.emplace_back("no_device_column: the rows of one stamp are taken for the GPUs");
   }
   if (auto doubt = doubt_about(verdict.metrics[0].value)) doubts.push_back(std::move(*doubt));
@@ -89,7 +89,7 @@ Verdict judge(const MeasurementRequest& request, const Recording& recording,
       verdict.warnings.push_back(fmt::format("{}: {}", recording.path(), warning));
     }
   };
-  if (verdict.measurement.telemetry) warn(verdict.measurement.telemetry->columns.warnings);
+  if (verdict.measurement.telemetry) warn(verdict.measurement.telemetry->series.warnings);
   if (!verdict.reasons.empty()) return verdict;
   verdict.metrics = metrics_of(verdict, request.schema_version);
   warn(doubts(verdict, request.schema_version));

@@ -26,16 +26,16 @@ constexpr IdentityFile kIdentityFiles[] = {{"_identity.csv", read_identity_csv},
                                            {"_devices.json", read_identity_json},
                                            {"_identity.json", read_identity_json}};
 
-bool names_uuids(const Columns& columns) {
-  if (!columns.device) return false;
-  const std::string name = lower_ascii(columns.device->name);
+bool names_uuids(const SeriesFacts& series) {
+  if (!series.device_column) return false;
+  const std::string name = lower_ascii(*series.device_column);
   return name == "uuid" || name == "gpu_uuid";
 }
 
 // What the ids of a recording's GPUs begin with besides their names in their host: a host column of
 // the recording is part of its devices' names, and says nothing where it is always the same.
-std::string common_prefix(const std::vector<std::string>& ids, const Columns& columns) {
-  if (!columns.host || ids.empty()) return {};
+std::string common_prefix(const std::vector<std::string>& ids, const SeriesFacts& series) {
+  if (!series.names_hosts || ids.empty()) return {};
   std::string prefix = ids[0].substr(0, ids[0].find('/') + 1);
   const bool is_common =
       std::ranges::all_of(ids, [&](const auto& id) { return id.starts_with(prefix); });
@@ -100,7 +100,7 @@ class HostReader {
   // Names the host's GPUs by index and UUID.
   void identify() {
     const Integration& integration = host_.integration;
-    const std::string prefix = common_prefix(integration.gpu_ids, host_.telemetry->columns);
+    const std::string prefix = common_prefix(integration.gpu_ids, host_.telemetry->series);
     const GpuIdentity identity = read_identity();
     for (const std::string& id : integration.gpu_ids) {
       const std::string name = without(prefix, id);
@@ -116,7 +116,7 @@ class HostReader {
   }
 
   RecordedGpu unidentified(const std::string& name) const {
-    return {host_.host, name, names_uuids(host_.telemetry->columns) ? name : "", {}};
+    return {host_.host, name, names_uuids(host_.telemetry->series) ? name : "", {}};
   }
 
   // Nothing where there is an identity file that does not name it.
@@ -161,7 +161,7 @@ class HostReader {
       say(recording_.path() + ": " + warning);
     };
     if (zone_doubt_) say(*zone_doubt_);
-    if (host_.telemetry) std::ranges::for_each(host_.telemetry->columns.warnings, say_of_it);
+    if (host_.telemetry) std::ranges::for_each(host_.telemetry->series.warnings, say_of_it);
     if (!host_.integration.avg_power_w) return;
     if (host_.reasons.contains(Reason::implausible_power)) return;
     if (const auto doubt = doubt_about(*host_.integration.avg_power_w)) say_of_it(*doubt);

@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "aggregate_power/gpu.h"
 #include "base/files/path.h"
 #include "base/files/tree.h"
 #include "base/text/unicode.h"
-#include "recorders/device_names.h"
 #include "store/artifact_names.h"
 
 namespace aggregate_power {

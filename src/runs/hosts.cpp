@@ -151,7 +151,7 @@ class HostsRun {
         edges_, [](const LoadEdges& edges) { return edges.rise && edges.fall; });
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
       hosts_[i].clock_estimate = estimates[i];
-      if (estimates[i] && estimates[i]->is_large(edges_[i].interval_s)) {
+      if (estimates[i] && is_large(*estimates[i], edges_[i].interval_s)) {
         warn_of_clock(i, estimates);
       } else if (has_load && !edges_[i].rise && !edges_[i].fall && !hosts_[i].gpus.empty()) {
         warnings_.push_back(fmt::format(
@@ -241,8 +241,8 @@ class HostsRun {
   }
 
   // Nothing unless every host has it.
-  std::optional<StateMean::Result> state_of_all(std::size_t quantity) const {
-    StateMean::Result all;
+  std::optional<StateSummary> state_of_all(std::size_t quantity) const {
+    StateSummary all;
     all.peak = -std::numeric_limits<double>::infinity();
     for (const HostFinding& host : hosts_) {
       const auto& state = host.fleet.states[quantity];

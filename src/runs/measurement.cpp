@@ -345,8 +345,8 @@ class Measurer {
 
   void note_telemetry(const Telemetry& telemetry) {
     TelemetryFacts facts;
-    facts.columns = telemetry.columns();
-    facts.skipped = telemetry.skipped();
+    facts.series = series_facts(telemetry.columns());
+    facts.skipped = by_cause(telemetry.skipped());
     facts.timezone = telemetry.zone().name();
     facts.timezone_source = recording_.zone_source();
     facts.stamps = telemetry.stamps();

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "aggregate_power/reason.h"
+#include "aggregate_power/result.h"
 #include "energy/counter_check.h"
 #include "energy/fleet_power.h"
 #include "energy/integrate.h"
@@ -29,13 +30,6 @@ struct MeasurementRequest {
   bool explains = true;         // reads the recording once more, where its reasons need explaining
   // Sees all readings too, in the file's order.
   std::function<void(std::span<const Reading>)> also;
-};
-
-// What --extended asks for.
-struct FleetMeasurement {
-  std::optional<FleetPower> power;  // when every GPU covers the window
-  std::uint64_t samples_in_window = 0;
-  std::array<std::optional<StateMean::Result>, kGpuQuantities> states;  // by quantity
 };
 
 struct Measurement {

@@ -15,8 +15,6 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::string_view kRoleNames[] = {"prefill", "decode", "agg"};
-
 std::optional<std::uint64_t> number(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -33,12 +31,12 @@ std::optional<RoleShare::Range> parse_range(std::string_view text) {
 }
 
 Role parse_role_name(std::string_view name, std::string_view text) {
-  const auto found = std::ranges::find(kRoleNames, name);
-  if (found == std::end(kRoleNames)) {
+  const std::optional<Role> role = role_of(name);
+  if (!role) {
     throw Error(fmt::format("--role: expected prefill, decode or agg before '=', got '{}'",
                             printable(text)));
   }
-  return static_cast<Role>(found - std::begin(kRoleNames));
+  return *role;
 }
 
 // One --role, word by word.
@@ -163,8 +161,6 @@ std::string missing_of(const RoleShare& share, std::span<const RecordedGpu> gpus
 }
 
 }  // namespace
-
-std::string_view role_name(Role role) { return kRoleNames[static_cast<std::size_t>(role)]; }
 
 std::string RoleShare::text() const {
   if (range && range->first != range->last) {

@@ -8,13 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "aggregate_power/gpu.h"
 #include "aggregate_power/reason.h"
 
 namespace aggregate_power {
-
-enum class Role { prefill, decode, agg };
-
-std::string_view role_name(Role role);
 
 // Some GPUs of one host that have a role: all of them, a range of indices, or one by its name.
 struct RoleShare {
@@ -37,13 +34,6 @@ struct RoleShare {
 // next host. Throws Error for what cannot be meant: unknown hosts and roles, a GPU named twice.
 std::vector<RoleShare> parse_roles(std::span<const std::string> texts,
                                    std::span<const std::string> hosts);
-
-struct RecordedGpu {
-  std::string host;
-  std::string id;     // in its host's recording
-  std::string uuid;   // empty: not known
-  std::string index;  // by its host's identity file, where that is not `id`
-};
 
 struct RoleAssignment {
   std::vector<Role> roles;  // by GPU; all `agg` where no share was given

@@ -23,7 +23,7 @@ constexpr const char* kPinFile = "power-producer-sha.txt";
 // The profile of agents only informs: what is wrong with it does not fail their run.
 constexpr std::string_view kRecordsRole = "profile_records/";
 
-PackagePlace store_path_of(const MultinodeLogs& package) {
+PackagePlace place_of(const MultinodeLogs& package) {
   return {package.power->tree, package.power->path, package.logs.path};
 }
 
@@ -56,7 +56,7 @@ Files files_of(const MultinodeLogs& package, const StorePath& benchmark) {
     std::string role;
     if (auto records = records_of(benchmark, role)) files.emplace_back(role, std::move(*records));
   }
-  const PackagePlace place = store_path_of(package);
+  const PackagePlace place = place_of(package);
   const std::string windows = path_below(place.power_dir, "windows");
   std::set<std::string> names;
   if (place.tree->has_folder(windows)) {
@@ -81,7 +81,7 @@ InputFile listing(const char* role, const std::set<std::string>& entries) {
 
 // What lies in the folder of windows, be it a file or not.
 InputFile windows_of(const MultinodeLogs& package) {
-  const PackagePlace place = store_path_of(package);
+  const PackagePlace place = place_of(package);
   const std::string windows = path_below(place.power_dir, "windows");
   std::set<std::string> entries;
   if (place.tree->has_folder(windows)) {
@@ -191,7 +191,7 @@ PackagePairing try_package(const MultinodeLogs& package, const StorePath& benchm
   pairing.producer_sha =
       options.expected_producer_sha.empty() ? pin_of(package) : options.expected_producer_sha;
   PackageQuestion question;
-  question.place = store_path_of(package);
+  question.place = place_of(package);
   question.result_name = benchmark.display;
   question.result = benchmark.tree->open(benchmark.path);
   question.expected_producer_sha = pairing.producer_sha;

@@ -202,7 +202,7 @@ class PairTrial {
     request.also = nullptr;
     request.explains = true;
     std::optional<TelemetryFacts>& facts = pairing_.verdict.measurement.telemetry;
-    if (!facts || facts->columns.naive_is_utc || facts->timezone_source == "stamps") return;
+    if (!facts || facts->series.naive_is_utc || facts->timezone_source == "stamps") return;
     if (facts->naive_stamps == 0) {  // there was nothing to read in any zone
       facts->timezone.clear();
       facts->timezone_source.clear();
@@ -280,7 +280,7 @@ class PairTrial {
 
   void note_host() {
     const Measurement& measurement = pairing_.verdict.measurement;
-    if (!measurement.telemetry || !measurement.telemetry->columns.host) return;
+    if (!measurement.telemetry || !measurement.telemetry->series.names_hosts) return;
     std::set<std::string> hosts;
     for (const std::string& id : measurement.integration.gpu_ids) {
       hosts.insert(id.substr(0, id.rfind('/')));

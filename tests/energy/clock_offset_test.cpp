@@ -52,7 +52,7 @@ TEST(ClockOffset, AShiftIsFoundToWithinASample) {
     ASSERT_TRUE(offsets[1]) << late_s;
     EXPECT_NEAR(offsets[1]->offset_s, -late_s, 1) << late_s;
     EXPECT_GE(offsets[1]->uncertainty_s, std::abs(offsets[1]->offset_s + late_s)) << late_s;
-    EXPECT_EQ(offsets[1]->is_large(1), std::abs(late_s) >= 5) << late_s;
+    EXPECT_EQ(is_large(*offsets[1], 1), std::abs(late_s) >= 5) << late_s;
     EXPECT_NEAR(offsets[0]->offset_s, 0, 1e-9);
   }
 }
@@ -62,7 +62,7 @@ TEST(ClockOffset, SlowRecordersKnowItLessWell) {
   ASSERT_TRUE(offsets[1]);
   EXPECT_NEAR(offsets[1]->offset_s, -5, 4);
   EXPECT_GE(offsets[1]->uncertainty_s, 2.5);
-  EXPECT_FALSE(offsets[1]->is_large(4));
+  EXPECT_FALSE(is_large(*offsets[1], 4));
 }
 
 TEST(ClockOffset, HostsOfOtherPowerAgree) {
@@ -96,7 +96,7 @@ TEST(ClockOffset, EdgesThatDisagreeAreUncertain) {
   const auto offsets = estimate_clock_offsets(hosts);
   EXPECT_EQ(offsets[1]->offset_s, -5);  // (100 - 110) and (200 - 200)
   EXPECT_EQ(offsets[1]->uncertainty_s, 5);
-  EXPECT_FALSE(offsets[1]->is_large(1));
+  EXPECT_FALSE(is_large(*offsets[1], 1));
   EXPECT_EQ(offsets[2]->offset_s, 0);
   EXPECT_EQ(offsets[2]->uncertainty_s, 1);
 }

@@ -13,7 +13,7 @@ namespace {
 
 const std::vector<std::string> kNames = {"0", "1"};
 
-std::optional<StateMean::Result> mean_of(const std::vector<Reading>& readings) {
+std::optional<StateSummary> mean_of(const std::vector<Reading>& readings) {
   StateMean mean({0, 4}, 3);
   mean.take(readings);
   return mean.finish(kNames);

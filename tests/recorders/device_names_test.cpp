@@ -1,5 +1,6 @@
 // Device names to small numbers, and their order.
 #include "recorders/device_names.h"
+#include "aggregate_power/gpu.h"
 
 #include <algorithm>
 #include <optional>

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "recorders/telemetry.h"
+
 namespace aggregate_power {
 namespace {
 
@@ -33,11 +35,11 @@ RecordContent sound() {
   content.metrics = {{"avg_power_w", 3, 400.0125},
                      {"joules_per_total_token", 6, 1.0666666666666667}};
   content.telemetry.emplace();
-  content.telemetry->columns.schema = "nvidia-smi";
-  content.telemetry->columns.timestamp = Column{0, "timestamp", ""};
-  content.telemetry->columns.power = Column{2, "power.draw [W]", ""};
-  content.telemetry->columns.device = Column{1, "index", ""};
-  content.telemetry->skipped = {1, 2, 0, 0, 0, 0, 0, 1};
+  content.telemetry->series.schema = "nvidia-smi";
+  content.telemetry->series.timestamp_column = "timestamp";
+  content.telemetry->series.power_column = "power.draw [W]";
+  content.telemetry->series.device_column = "index";
+  content.telemetry->skipped = by_cause({1, 2, 0, 0, 0, 0, 0, 1});
   content.telemetry->timezone = "+05:30";
   content.telemetry->timezone_source = "file";
   content.telemetry->utc_offset = "+05:30";

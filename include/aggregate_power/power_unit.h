@@ -1,0 +1,24 @@
+// The unit in which power is written.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace aggregate_power {
+
+// What a bare number in the power column counts.
+struct PowerUnit {
+  enum class Size { watt, milliwatt, kilowatt };
+  Size size = Size::watt;
+  bool stated = false;  // by the header; a cell's own unit must then agree
+};
+
+// A unit as people write it ("W", "mW", "Watts"), whatever its case. "MW" is read as milliwatts: no
+// recorder of a GPU means megawatts.
+std::optional<PowerUnit::Size> power_unit(std::string_view text);
+// "W", "mW", "kW"; and "watts", "milliwatts", "kilowatts".
+std::string_view unit_symbol(PowerUnit::Size size);
+std::string_view unit_word(PowerUnit::Size size);
+double in_watts(double number, PowerUnit::Size size);
+
+}  // namespace aggregate_power

@@ -1,0 +1,71 @@
+// What a run was computed from: telemetry, time zone, files, options.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "aggregate_power/power_unit.h"
+#include "aggregate_power/zone_report.h"
+
+namespace aggregate_power {
+
+// Where a recording says time, power and device, whatever its format.
+struct SeriesFacts {
+  std::string schema;                           // "nvidia-smi", ...; empty: not recognised
+  std::optional<std::string> timestamp_column;  // nothing: there is none
+  std::optional<std::string> power_column;
+  std::optional<std::string> device_column;
+  PowerUnit::Size unit = PowerUnit::Size::watt;
+  bool names_hosts = false;   // a device's name is "host/device"
+  bool naive_is_utc = false;  // the recorder writes UTC without saying so
+  std::vector<std::string> warnings;
+};
+
+// How the telemetry was understood.
+struct TelemetryFacts {
+  SeriesFacts series;
+  // Rows that gave no reading, by cause.
+  std::vector<std::pair<std::string_view, std::uint64_t>> skipped;
+  std::uint64_t stamps = 0;
+  std::uint64_t naive_stamps = 0;  // read in the zone, since they carry no offset
+  std::string timezone;            // "local", "UTC", "+05:30", "Europe/Berlin"
+  // "option", "file", "default", "evidence", or "stamps": every stamp has an offset.
+  std::string timezone_source;
+  std::string utc_offset;  // of that zone at the window's start
+};
+
+// A file as it was read: its content, not its times, tells later whether it is still the same.
+struct InputFile {
+  std::string role;  // "telemetry", "benchmark_result", "aggregate_result", ...
+  std::uint64_t bytes = 0;
+  std::string hash;  // ContentHash
+};
+
+// Longest gap allowed between two samples of a GPU, unless the user gives another.
+inline constexpr double kDefaultMaxSampleGapS = 3.0;
+
+// Files and options of a run of a store.
+struct Origin {
+  std::vector<InputFile> inputs;
+  InputFile patched;              // the aggregate as it was left
+  int schema_version = 2;         // this and the rest: the options as given
+  std::string expected_num_gpus;  // "auto", "8"
+  std::string timezone;           // "auto", "evidence", "UTC"
+  double max_sample_gap_s = kDefaultMaxSampleGapS;
+  std::string expected_producer_sha;  // of packages
+  bool salvage = false;               // of packages
+  std::string power_unit;             // "mW"; empty: none was given
+};
+
+// How the zone of a run of a store was found.
+struct ZoneEvidenceRecord {
+  ZoneReport report;
+  std::string recorder;  // whose other runs are its witnesses; empty: not known
+  std::optional<ZoneVote> vote;
+};
+
+}  // namespace aggregate_power
