@@ -130,7 +130,10 @@ struct Result {
 
   std::optional<std::int64_t> expected_gpus;
   std::size_t observed_gpus = 0;
-  std::vector<GpuResult> gpus;                             // in the record's order
+  std::vector<std::string> observed_gpu_ids;
+  std::size_t metric_gpus = 0;  // over which the metrics per GPU are taken
+  bool fits_window = false;     // some GPU covers the window; by schema 1, has samples in it
+  std::vector<GpuResult> gpus;  // in the record's order
   std::vector<std::pair<std::string, std::string>> roles;  // by GPU; empty: not known
   std::vector<Worker> workers;                             // of a valid run; empty: not known
   // Rows outside the window that say 0 W, by GPU.
@@ -152,6 +155,7 @@ struct Result {
   std::string benchmark_result;
   std::string window_source;  // empty: a benchmark result
 
+  bool could_not_read = false;        // the system's fault, not the content's
   Reasons causes;                     // what is behind missing columns, beyond the contract's codes
   std::vector<std::string> failures;  // what is behind the reasons of a package, a sentence each
   std::vector<std::string> warnings;  // for people

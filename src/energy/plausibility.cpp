@@ -33,4 +33,13 @@ std::string impossible_mean_text(double mean_w, PowerUnit::Size read_as) {
                      unit_symbol(*unit));
 }
 
+std::optional<std::string> doubt_about(double mean_w) {
+  if (!is_doubtful(mean_w, mean_w)) return std::nullopt;
+  return fmt::format(
+      "implausible_watts: a mean of {:.6g} W per GPU; the header's unit may be wrong, or the "
+      "sensor "
+      "dead",
+      mean_w);
+}
+
 }  // namespace aggregate_power

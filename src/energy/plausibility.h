@@ -12,6 +12,9 @@ namespace aggregate_power {
 // by a thousand (formats.md section 1 row 9), or the sensor dead.
 bool is_doubtful(double mean_w, double max_w);
 
+// Why a mean power per GPU can hardly be true, for people; nothing where it can.
+std::optional<std::string> doubt_about(double mean_w);
+
 // Whether no single device can draw so much on average: above 10 kW.
 bool is_impossible(double mean_w);
 

@@ -1,9 +1,11 @@
 // Energy to the numbers that are published.
 #include "aggregate_power/metric.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
 namespace aggregate_power {
 namespace {
@@ -75,6 +77,18 @@ Metrics role_metrics(const RoleEnergy& prefill, const RoleEnergy& decode, double
   return metrics;
 }
 
+Metrics deployment_metrics(const DeploymentEnergy& energy, const Load& load) {
+  const double window_s = load.window.duration_s();
+  const double power_w = energy.energy_j / window_s;
+  Metrics metrics =
+      schema_2_metrics({power_w / static_cast<double>(energy.gpus), power_w, energy.energy_j,
+                        load.completed, load.total_input_tokens, load.total_output_tokens});
+  std::ranges::copy(role_metrics(energy.prefill, energy.decode, window_s, load.total_input_tokens,
+                                 load.total_output_tokens),
+                    std::back_inserter(metrics));
+  return metrics;
+}
+
 Metrics schema_1_metrics(double avg_power_w, std::size_t gpus, double reported_duration_s,
                          std::int64_t input_tokens, std::int64_t output_tokens) {
   const double energy_j = avg_power_w * static_cast<double>(gpus) * reported_duration_s;
@@ -83,6 +97,19 @@ Metrics schema_1_metrics(double avg_power_w, std::size_t gpus, double reported_d
   return {{"avg_power_w", kPowerDecimals, avg_power_w},
           {"joules_per_output_token", kRatioDecimals, per(energy_j, output_tokens)},
           {"joules_per_total_token", kRatioDecimals, energy_j / static_cast<double>(tokens)}};
+}
+
+std::vector<std::string_view> not_finite(const Metrics& metrics) {
+  std::vector<std::string_view> keys;
+  for (const Metric& metric : metrics) {
+    if (!std::isfinite(metric.value)) keys.push_back(metric.key);
+  }
+  return keys;
+}
+
+std::optional<double> value_of(const Metrics& metrics, std::string_view key) {
+  const auto metric = std::ranges::find(metrics, key, &Metric::key);
+  return metric == metrics.end() ? std::nullopt : std::optional(metric->value);
 }
 
 std::vector<std::string_view> all_metric_keys() {

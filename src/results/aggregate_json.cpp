@@ -10,7 +10,7 @@
 #include "base/files/hash.h"
 #include "base/text/json.h"
 #include "base/text/python_number.h"
-#include "runs/assess.h"
+#include "results/edits.h"
 
 namespace aggregate_power {
 namespace {

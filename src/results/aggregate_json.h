@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "results/record.h"
+#include "aggregate_power/provenance.h"
 
 namespace aggregate_power {
 

@@ -77,40 +77,67 @@ struct Members {
   Json json = Json::object();
 };
 
-Json cpu_json(const CpuAudit& audit) {
+Json cpu_json(const CpuPower& cpu) {
   const auto or_null = [](const std::optional<std::string>& text) {
     return text && text->size() <= kLongestText ? Json(*text) : Json(nullptr);
   };
-  return {{"sensor_kind", or_null(audit.sensor_kind)},
-          {"source", or_null(audit.source)},
-          {"expected_sockets", audit.expected_sockets},
-          {"observed_sockets", audit.observed_sockets},
-          {"reason_codes", audit.reason_codes}};
+  std::optional<std::string> sensor;
+  if (cpu.sensor) sensor = name(*cpu.sensor);
+  return {{"sensor_kind", or_null(sensor)},
+          {"source", or_null(cpu.source)},
+          {"expected_sockets", cpu.expected_sockets},
+          {"observed_sockets", cpu.observed_sockets},
+          {"reason_codes", cpu.reasons.codes()}};
 }
 
-Json audit_json(const PowerAudit& audit) {
+// Where a package's manifest could not be read, what was asked for is all that is known.
+std::optional<std::int64_t> expected_gpus(const Result& result) {
+  if (!result.package || result.expected_gpus.value_or(0) > 0) return result.expected_gpus;
+  return static_cast<std::int64_t>(result.package->asked_gpus);
+}
+
+// The longest gap that was found at the window.
+std::optional<double> max_sample_gap_s(const Result& result) {
+  std::optional<double> longest_s;
+  for (const GpuResult& gpu : result.gpus) {
+    if (!gpu.energy.bracketed) continue;
+    longest_s = std::max(longest_s.value_or(0), gpu.energy.max_sample_gap_s);
+  }
+  return longest_s;
+}
+
+Json ids_json(const std::vector<std::string>& ids) {
+  Json json = Json::array();
+  for (const std::string& id : ids) {
+    if (id.size() <= kLongestText && json.size() < kMostGpuIds) json.push_back(id);
+  }
+  return json;
+}
+
+// What is known of a run, valid or not; what is not is left out.
+Json audit_json(const Result& result, const std::string& record_name) {
   Members members;
-  if (audit.window) {
-    members.add("window_start_unix", audit.window->start_unix_s);
-    members.add("window_end_unix", audit.window->end_unix_s);
+  if (result.load) {
+    members.add("window_start_unix", result.load->window.start_unix_s);
+    members.add("window_end_unix", result.load->window.end_unix_s);
   }
-  if (audit.expected_gpu_count && *audit.expected_gpu_count >= 0) {
-    members.add_count("expected_gpu_count", static_cast<std::uint64_t>(*audit.expected_gpu_count));
+  if (const auto expected = expected_gpus(result); expected && *expected >= 0) {
+    members.add_count("expected_gpu_count", static_cast<std::uint64_t>(*expected));
   }
-  members.add_count("observed_gpu_count", audit.observed_gpu_count);
-  members.add_count("sample_count", audit.sample_count);
-  members.add("max_sample_gap_s", audit.max_sample_gap_s);
-  if (is_relative_source(audit.source)) members.json["source"] = audit.source;
-  if (!audit.observed_gpu_ids.empty()) {
-    Json ids = Json::array();
-    for (const std::string& id : audit.observed_gpu_ids) {
-      if (id.size() <= kLongestText && ids.size() < kMostGpuIds) ids.push_back(id);
-    }
-    members.json["observed_gpu_ids"] = std::move(ids);
+  if (result.fleet) {
+    members.add_count("observed_gpu_count", result.observed_gpus);
+    members.add_count("sample_count", result.fleet->samples_in_window);
   }
-  members.add_text("producer_sha", audit.producer_sha);
-  members.add_text("exporter_image_sha256", audit.exporter_image_sha256);
-  if (audit.cpu) members.json["cpu"] = cpu_json(*audit.cpu);
+  members.add("max_sample_gap_s", max_sample_gap_s(result));
+  if (is_relative_source(record_name)) members.json["source"] = record_name;
+  if (!result.observed_gpu_ids.empty()) {
+    members.json["observed_gpu_ids"] = ids_json(result.observed_gpu_ids);
+  }
+  if (result.package) {
+    members.add_text("producer_sha", result.package->producer_git_commit);
+    members.add_text("exporter_image_sha256", result.package->exporter_image_sha256);
+  }
+  if (result.cpu) members.json["cpu"] = cpu_json(*result.cpu);
   return std::move(members.json);
 }
 
@@ -130,75 +157,27 @@ Json worker_json(const Worker& worker) {
 
 }  // namespace
 
-Metrics percentile_metrics(const FleetPower& power, std::size_t gpus) {
-  const double p75_w = power.quantile_w(0.75);
-  const double p90_w = power.quantile_w(0.9);
-  const auto count = static_cast<double>(gpus);
-  return {{"p75_power_w", kDecimals, p75_w / count},
-          {"p75_total_gpu_power_w", kDecimals, p75_w},
-          {"p90_power_w", kDecimals, p90_w / count},
-          {"p90_total_gpu_power_w", kDecimals, p90_w}};
-}
-
-Metrics dashboard_metrics(const FleetMeasurement& fleet, std::size_t gpus) {
-  Metrics metrics;
-  if (fleet.power) metrics = percentile_metrics(*fleet.power, gpus);
-  const auto state = [&](GpuQuantity quantity) {
-    const auto& found = fleet.states[static_cast<std::size_t>(quantity)];
-    return found && found->gpus == gpus ? found : std::nullopt;
+void add_dashboard_keys(std::vector<JsonEdit>& edits, const Result& result,
+                        const std::string& record_name) {
+  const auto set = [&](const char* key, const Json& value) {
+    std::erase_if(edits, [&](const JsonEdit& edit) { return edit.key == key; });
+    edits.push_back({key, text_of(value)});
   };
-  if (const auto temperature = state(GpuQuantity::temperature_c)) {
-    metrics.push_back({"avg_temp_c", kDecimals, temperature->mean});
-    if (std::isfinite(temperature->peak)) {
-      metrics.push_back({"peak_temp_c", kDecimals, temperature->peak});
-    }
-  }
-  if (const auto utilization = state(GpuQuantity::utilization_pct)) {
-    metrics.push_back({"avg_util_pct", kDecimals, utilization->mean});
-  }
-  if (const auto memory = state(GpuQuantity::memory_used_mb)) {
-    metrics.push_back({"avg_mem_used_mb", kDecimals, memory->mean});
-  }
-  // They are extras: one that is too large for a number voids nothing.
-  std::erase_if(metrics, [](const Metric& metric) { return !std::isfinite(metric.value); });
-  return metrics;
-}
-
-std::vector<JsonEdit> dashboard_edits(const DashboardContent& content) {
-  std::vector<JsonEdit> edits;
-  std::vector<std::string> codes = content.reasons.codes();
+  std::vector<std::string> codes = result.reasons.codes();
   if (!codes.empty()) {
     if (codes.size() > kMostReasons) codes.resize(kMostReasons);
-    edits.push_back({"power_invalid_reasons", text_of(codes)});
+    set("power_invalid_reasons", codes);
   }
-  edits.push_back({"power_audit", text_of(audit_json(content.audit))});
-  if (codes.empty() && !content.workers.empty()) {
+  set("power_audit", audit_json(result, record_name));
+  if (codes.empty() && !result.workers.empty()) {
     Json workers = Json::array();
-    for (const Worker& worker : content.workers) workers.push_back(worker_json(worker));
-    edits.push_back({"workers", text_of(workers)});
-  }
-  return edits;
-}
-
-void add_dashboard_keys(std::vector<JsonEdit>& edits, const DashboardContent& content) {
-  for (JsonEdit& edit : dashboard_edits(content)) {
-    std::erase_if(edits, [&](const JsonEdit& other) { return other.key == edit.key; });
-    edits.push_back(std::move(edit));
+    for (const Worker& worker : result.workers) workers.push_back(worker_json(worker));
+    set("workers", workers);
   }
 }
 
 std::span<const char* const> dashboard_keys() { return kKeys; }
 
 std::span<const char* const> cpu_metric_keys() { return std::span(kKeys).last(kCpuMetrics); }
-
-WritePlan::Leftovers dashboard_leftovers() {
-  return {"power_audit", {std::begin(kKeys), std::end(kKeys)}};
-}
-
-WritePlan::Leftovers cpu_leftovers() {
-  WritePlan::Leftovers leftovers{"cpu_power_valid", {"cpu_power_valid"}};
-  for (const char* const key : cpu_metric_keys()) leftovers.keys.emplace_back(key);
-  return leftovers;
-}
 
 }  // namespace aggregate_power

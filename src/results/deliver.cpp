@@ -1,81 +1,88 @@
-// A finished run to its files, and to what its caller is told.
+// A result to its files, and to what the caller is told.
 #include "results/deliver.h"
 
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <utility>
+
 #include <fmt/format.h>
+
+#include "results/plan.h"
+#include "results/summary.h"
 
 namespace aggregate_power {
 namespace {
 
-class Delivery {
- public:
-  Delivery(const FinishedRun& run, const DeliveryOptions& options)
-      : run_(run), options_(options), reasons_(run.reasons) {}
-
-  CommandOutput deliver() {
-    delivered_.err = run_.warnings;
-    if (options_.dry_run) {
-      show_changes();
-    } else {
-      write();
-    }
-    print();
-    if (options_.dry_run) delivered_.out.push_back("dry run: nothing was written");
-    delivered_.exit_status = reasons_.empty() || !options_.require_power ? 0 : 1;
-    return std::move(delivered_);
-  }
-
- private:
-  void write() {
-    const WriteOutcome outcome_so_far = carry_out(run_.plan);
-    reasons_.add(outcome_so_far.reasons);
-    for (const std::string& warning : outcome_so_far.warnings) delivered_.err.push_back(warning);
-    note_record(outcome_so_far.record_fault, outcome_so_far.record_obstacle);
-  }
-
-  void show_changes() {
-    const Preview changes = preview(run_.plan);
-    reasons_.add(changes.reasons);
-    note_record(changes.record_fault, changes.record_obstacle);
-    delivered_.out = changes.lines;
-  }
-
-  void note_record(const std::string& fault, Obstacle obstacle) {
-    if (!fault.empty()) reasons_.add(Reason::validation_result_unwritable, fault, obstacle);
-  }
-
-  void print() {
-    if (reasons_.empty()) {
-      delivered_.out.push_back(run_.success_line);
-      return;
-    }
-    std::string line = fmt::format("power not valid: {}", reasons_.text());
-    const std::string& record_path = run_.plan.record_path;
-    const bool has_record = !record_path.empty() && !options_.dry_run &&
-                            !reasons_.contains(Reason::validation_result_unwritable);
-    if (has_record) line += "; see " + record_path;
-    delivered_.err.push_back(line);
-    tell_remedies(reasons_);
-    tell_remedies(run_.causes);
-    for (const std::string& hint : run_.hints) delivered_.err.push_back("  " + hint);
-  }
-
-  void tell_remedies(const Reasons& reasons) {
-    for (const Reasons::Entry& entry : reasons.entries()) {
-      delivered_.err.push_back(
-          fmt::format("  {}: {}", code(entry.reason), remedy(entry.reason, entry.obstacle)));
-    }
-  }
-
-  const FinishedRun& run_;
-  const DeliveryOptions& options_;
-  Reasons reasons_;
-  CommandOutput delivered_;
+// What became of the two files, or would.
+struct Written {
+  Reasons reasons;  // why not all of it is there
+  std::vector<std::string> changes;
+  std::vector<std::string> warnings;
 };
+
+Written write(const WritePlan& plan, bool dry_run) {
+  Written written;
+  const auto note = [&](const WritingFaults& faults) {
+    written.reasons = faults.reasons;
+    if (faults.record_fault.empty()) return;
+    written.reasons.add(Reason::validation_result_unwritable, faults.record_fault,
+                        faults.record_obstacle);
+  };
+  if (dry_run) {
+    Preview changes = preview(plan);
+    note(changes);
+    written.changes = std::move(changes.lines);
+  } else {
+    WriteOutcome outcome = carry_out(plan);
+    note(outcome);
+    written.warnings = std::move(outcome.warnings);
+  }
+  return written;
+}
+
+void add_remedies(const Reasons& reasons, std::vector<std::string>& lines) {
+  for (const Reasons::Entry& entry : reasons.entries()) {
+    lines.push_back(
+        fmt::format("  {}: {}", code(entry.reason), remedy(entry.reason, entry.obstacle)));
+  }
+}
+
+// Why power is not valid, where the record is, and what to do.
+std::vector<std::string> refusal(const Result& result, const Reasons& reasons,
+                                 const std::string& record_path) {
+  std::string line = fmt::format("power not valid: {}", reasons.text());
+  if (!record_path.empty()) line += "; see " + record_path;
+  std::vector<std::string> lines = {std::move(line)};
+  add_remedies(reasons, lines);
+  add_remedies(result.causes, lines);
+  for (const std::string& hint : result.hints) lines.push_back("  " + hint);
+  return lines;
+}
 
 }  // namespace
 
-CommandOutput deliver(const FinishedRun& run, const DeliveryOptions& options) {
-  return Delivery(run, options).deliver();
+CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& options) {
+  const auto delivered = std::make_shared<const Result>(std::move(result));
+  const WritePlan plan = aggregate_power::plan(delivered, std::move(target));
+  Written written = write(plan, options.dry_run);
+  Reasons reasons = delivered->reasons;
+  reasons.add(written.reasons);
+  CommandOutput output;
+  output.exit_status = reasons.empty() || !options.require_power ? 0 : 1;
+  output.err = delivered->warnings;
+  std::ranges::move(written.warnings, std::back_inserter(output.err));
+  output.out = std::move(written.changes);
+  if (reasons.empty()) {
+    output.out.push_back(success_line(*delivered, plan.aggregate_path));
+  } else {
+    const bool has_record =
+        !options.dry_run && !reasons.contains(Reason::validation_result_unwritable);
+    std::ranges::move(refusal(*delivered, reasons, has_record ? plan.record_path : ""),
+                      std::back_inserter(output.err));
+  }
+  if (options.dry_run) output.out.emplace_back("dry run: nothing was written");
+  return output;
 }
 
 }  // namespace aggregate_power

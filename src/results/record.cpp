@@ -1,56 +1,149 @@
 // The audit record of a run as JSON.
 #include "results/record.h"
 
-#include <algorithm>
 #include <cmath>
-#include <iterator>
-#include <map>
 
 #include <fmt/format.h>
 
-#include "base/files/byte_source.h"
 #include "base/files/path.h"
-#include "base/text/json.h"
-#include "results/record_parts.h"
+#include "base/text/unicode.h"
+#include "energy/cpu_power.h"
+#include "results/json_parts.h"
+#include "results/zone_evidence_json.h"
 
 namespace aggregate_power {
 namespace {
 
-void add_gpus(Json& record, const Integration& integration) {
-  // Appended as they come: ids are unique, and looking for each among the others would be
-  // quadratic.
-  Json::object_t samples;
-  Json::object_t gaps;
-  Json::object_t energies;
-  Json::object_t issues;
-  Json::object_t boundary_rows;
-  for (std::size_t i = 0; i < integration.gpus.size(); ++i) {
-    const std::string& id = integration.gpu_ids[i];
-    const DeviceEnergy& gpu = integration.gpus[i];
-    samples.push_back({id, gpu.samples});
-    if (gpu.bracketed) {
-      gaps.push_back({id, gpu.max_sample_gap_s});
-      energies.push_back({id, number_or_null(gpu.energy_j)});
+// What a record is written of.
+struct Written {
+  const Result& result;
+  Reasons reasons;  // those of the aggregate too
+  const Reasons& aggregate_reasons;
+  const InputFile& patched;
+
+  bool is_valid() const { return reasons.empty(); }
+};
+
+Json failures_of_hosts(const Written& written) {
+  Json failures = Json::array();
+  const auto add = [&](const std::string& host, const Reasons::Entry& entry) {
+    failures.push_back(fmt::format("{}{}{}{}{}", host, host.empty() ? "" : ": ", code(entry.reason),
+                                   entry.detail.empty() ? "" : ": ", entry.detail));
+  };
+  Reasons of_hosts;
+  for (const HostResult& host : written.result.hosts) {
+    for (const Reasons::Entry& entry : host.reasons.entries()) {
+      add(printable_path(host.host), entry);
     }
-    if (integration.issues[i]) {
-      issues.push_back({id, Json::array({code(*integration.issues[i])})});
-    }
+    of_hosts.add(host.reasons);
   }
-  for (const auto& [id, rows] : integration.boundary_degenerate_rows) {
-    boundary_rows.push_back({id, rows});
+  for (const Reasons::Entry& entry : written.reasons.entries()) {
+    if (!of_hosts.contains(entry.reason)) add("", entry);
   }
-  record["expected_gpu_count"] =
-      integration.expected_num_gpus ? Json(*integration.expected_num_gpus) : Json(nullptr);
-  record["observed_gpu_count"] = integration.gpu_ids.size();
-  record["observed_gpu_ids"] = integration.gpu_ids;
-  record["per_gpu_sample_counts"] = std::move(samples);
-  record["per_gpu_max_sample_gap_s"] = std::move(gaps);
-  record["per_gpu_energy_j"] = std::move(energies);
-  record["device_issues"] = std::move(issues);
-  record["boundary_degenerate_rows"] = std::move(boundary_rows);
+  return failures;
 }
 
-Json accumulator_json(const std::optional<CounterCheck>& check) {
+Json failures(const Written& written) {
+  if (written.result.way == Way::hosts) return failures_of_hosts(written);
+  Json failures = written.result.failures;
+  for (const Reasons::Entry& entry : written.aggregate_reasons.entries()) {
+    if (!entry.detail.empty()) failures.push_back(entry.detail);
+  }
+  return failures;
+}
+
+Json benchmark_window(const Written& written) {
+  const std::optional<Load>& load = written.result.load;
+  if (!load) return nullptr;
+  return {{"start_time_unix", load->window.start_unix_s},
+          {"end_time_unix", load->window.end_unix_s},
+          {"reported_duration_s", load->reported_duration_s},
+          {"integration_duration_s", load->window.duration_s()},
+          {"completed", load->completed},
+          {"total_input_tokens", load->total_input_tokens},
+          {"total_output_tokens", load->total_output_tokens}};
+}
+
+Json selected_window(const Written& written) {
+  const std::optional<SelectedWindow>& selected = written.result.package->window;
+  if (!selected) return nullptr;
+  return {{"window_file", selected->file},
+          {"result_path", selected->result_path},
+          {"benchmark_type", selected->benchmark_type},
+          {"concurrency", selected->concurrency},
+          {"start_time_unix", selected->window.start_unix_s},
+          {"end_time_unix", selected->window.end_unix_s},
+          {"duration", selected->duration_s}};
+}
+
+Json integration_method(const Written& written) {
+  return written.result.way == Way::sample_mean
+             ? "mean_of_sample_buckets"
+             : "per_device_trapezoidal_with_linear_boundary_interpolation";
+}
+
+Json percentile_method(const Written&) {
+  return "time_weighted_synchronized_total_piecewise_linear";
+}
+
+Json producer(const Written& written) {
+  const PackageFacts& package = *written.result.package;
+  return {{"producer_git_commit", or_null(package.producer_git_commit)},
+          {"expected_producer_git_commit", text_or_null(package.expected_producer_sha)},
+          {"exporter_image_sha256", or_null(package.exporter_image_sha256)},
+          {"stored_publication_valid", or_null(package.stored_publication_valid)},
+          {"recomputed_publication_valid", or_null(package.recomputed_publication_valid)}};
+}
+
+// ---- By GPU
+
+Json roles(const Written& written) {
+  JsonObject roles;
+  for (const auto& [gpu, role] : written.result.roles) roles.set(gpu, role);
+  return std::move(roles).take();
+}
+
+// `value` of each GPU; a null is left out.
+template <typename Value>
+Json by_gpu(const Written& written, const Value& value) {
+  JsonObject object;
+  for (const GpuResult& gpu : written.result.gpus) {
+    if (std::optional<Json> json = value(gpu)) object.set(gpu.name, std::move(*json));
+  }
+  return std::move(object).take();
+}
+
+Json sample_counts(const Written& written) {
+  return by_gpu(written,
+                [](const GpuResult& gpu) { return std::optional<Json>(gpu.energy.samples); });
+}
+
+Json gaps(const Written& written) {
+  return by_gpu(written, [](const GpuResult& gpu) {
+    return gpu.energy.bracketed ? std::optional<Json>(gpu.energy.max_sample_gap_s) : std::nullopt;
+  });
+}
+
+Json energies(const Written& written) {
+  return by_gpu(written, [](const GpuResult& gpu) {
+    return gpu.energy.bracketed ? std::optional(number_or_null(gpu.energy.energy_j)) : std::nullopt;
+  });
+}
+
+Json issues(const Written& written) {
+  return by_gpu(written, [](const GpuResult& gpu) {
+    return gpu.issue ? std::optional(Json::array({code(*gpu.issue)})) : std::nullopt;
+  });
+}
+
+Json boundary_rows(const Written& written) {
+  JsonObject object;
+  for (const auto& [gpu, rows] : written.result.boundary_degenerate_rows) object.set(gpu, rows);
+  return std::move(object).take();
+}
+
+Json counter_check(const Written& written) {
+  const std::optional<CounterCheck>& check = written.result.counters;
   if (!check) return nullptr;
   if (!check->unavailable.empty()) return {{"available", false}, {"reason", check->unavailable}};
   Json::object_t deltas;
@@ -68,58 +161,250 @@ Json accumulator_json(const std::optional<CounterCheck>& check) {
           {"stream_span_s", check->stream_span_s}};
 }
 
-Json zone_json(const ZoneEvidenceRecord& evidence) {
-  Json witnesses = Json::array();
-  for (const ZoneWitness witness : evidence.report.witnesses) {
-    witnesses.push_back(name_of(witness));
+// ---- By host. Their names are unique, and looking for each among the others would be quadratic.
+
+Json by_host(const Written& written, Json (*value)(const HostResult&)) {
+  Json::object_t object;
+  for (const HostResult& host : written.result.hosts) {
+    object.push_back({printable_path(host.host), value(host)});
   }
-  Json json = {{"level", name_of(evidence.report.level)},
-               {"witnesses", std::move(witnesses)},
-               {"rivals", evidence.report.rivals},
-               {"recorder", text_or_null(printable_path(evidence.recorder))}};
-  if (evidence.vote && !evidence.vote->is_stated) {
-    json["idle_power_w"] = number_or_null(evidence.vote->idle_w);
-    json["load_power_w"] = number_or_null(evidence.vote->load_w);
+  return object;
+}
+
+Json found_on(const HostResult& host) {
+  Json::object_t uuids;
+  for (const RecordedGpu& gpu : host.gpus) uuids.push_back({gpu.id, text_or_null(gpu.uuid)});
+  return {{"reasons", host.reasons.codes()},
+          {"observed_gpu_count", host.gpus.size()},
+          {"gpu_uuids", std::move(uuids)}};
+}
+
+Json clock_estimate(const HostResult& host) {
+  if (!host.clock_estimate) return nullptr;
+  return {{"offset_s", host.clock_estimate->offset_s},
+          {"uncertainty_s", host.clock_estimate->uncertainty_s}};
+}
+
+// ---- Numbers
+
+Json metrics_json(const Metrics& metrics) {
+  Json json = Json::object();
+  for (const Metric& metric : metrics) {
+    json[std::string(metric.key)] = rounded(metric.value, kAuditDecimals);
   }
   return json;
 }
 
-// Nothing where the record says nothing of its zone.
-std::optional<ZoneEvidenceRecord> zone_evidence_in(const Json& record_window, const Json& from,
-                                                   bool is_valid) {
-  if (!from.contains("timezone_evidence")) return std::nullopt;
-  const Json& json = from.at("timezone_evidence");
-  ZoneEvidenceRecord evidence;
-  evidence.report.level = level_of(json.at("level").get<std::string>());
-  for (const auto& witness : json.at("witnesses")) {
-    evidence.report.witnesses.push_back(witness_of(witness.get<std::string>()));
-  }
-  evidence.report.rivals = json.at("rivals").get<std::vector<std::string>>();
-  if (json.at("recorder").is_string()) evidence.recorder = json.at("recorder");
-  const auto& witnesses = evidence.report.witnesses;
-  const bool is_stated =
-      is_valid && std::ranges::find(witnesses, ZoneWitness::zone_file) != witnesses.end();
-  if (!is_stated && !json.contains("load_power_w")) return evidence;
-  ZoneVote vote;
-  vote.start_unix_s = record_window.at("start_time_unix");
-  vote.offset_s = Zone::parse(from.at("utc_offset").get<std::string>()).offset_at(0);
-  vote.is_stated = is_stated;
-  if (!is_stated) {
-    vote.idle_w = json.at("idle_power_w");
-    vote.load_w = json.at("load_power_w");
-  }
-  evidence.vote = vote;
-  return evidence;
+Json metrics(const Written& written) {
+  return metrics_json(written.is_valid() ? written.result.metrics : Metrics());
 }
 
-Json computed_from(const RecordContent& content) {
-  Json origin = {{"tool_version", AGGREGATE_POWER_VERSION}};
-  add_telemetry_facts(origin, content.telemetry);
-  if (!content.window_source.empty()) origin["window_source"] = content.window_source;
-  if (content.zone_evidence) origin["timezone_evidence"] = zone_json(*content.zone_evidence);
-  if (content.origin) add_origin(origin, *content.origin);
-  return origin;
+bool has_intervals(const Written& written) {
+  return written.is_valid() &&
+         std::ranges::any_of(written.result.metrics,
+                             [](const Metric& metric) { return metric.interval.has_value(); });
 }
+
+Json metric_intervals(const Written& written) {
+  Json json = Json::object();
+  for (const Metric& metric : written.result.metrics) {
+    if (!metric.interval) continue;
+    const auto audited = [](double value) {
+      return number_or_null(rounded(value, kAuditDecimals));
+    };
+    Json components = Json::object();
+    for (const auto& [name, half_width] : metric.interval->components) {
+      components[std::string(name)] = audited(half_width);
+    }
+    json[std::string(metric.key)] = {{"low", audited(metric.interval->low)},
+                                     {"high", audited(metric.interval->high)},
+                                     {"components", std::move(components)}};
+  }
+  return json;
+}
+
+Json series_json(const std::vector<std::pair<std::string, double>>& values) {
+  Json::object_t object;
+  for (const auto& [key, value] : values) object.push_back({key, number_or_null(value)});
+  return object;
+}
+
+Json cpu_power(const Written& written) {
+  const CpuPower& power = *written.result.cpu;
+  std::optional<std::string_view> sensor;
+  if (power.sensor) sensor = name(*power.sensor);
+  return {
+      {"cpu_power_valid", power.reasons.empty()},
+      {"reason_codes", power.reasons.codes()},
+      {"sensor_kind", or_null(sensor)},
+      {"source", or_null(power.source)},
+      {"sockets_per_host", kSocketsPerHost},
+      {"expected_sockets", power.expected_sockets},
+      {"observed_sockets", power.observed_sockets},
+      {"sample_row_count", power.rows},
+      {"headline_preference",
+       {name(CpuSensor::module), name(CpuSensor::grace_socket), name(CpuSensor::dcgm_cpu_rail)}},
+      {"integration_method", "per_socket_trapezoidal_with_linear_boundary_interpolation"},
+      {"max_sample_gap_seconds", kMaxCpuSampleGapS},
+      {"per_series_max_sample_gap_s", series_json(power.max_sample_gap_s)},
+      {"per_series_energy_j", series_json(power.energy_j)},
+      {"metrics", metrics_json(power.metrics)}};
+}
+
+Json failed_requests(const Written& written) {
+  const FailedRequests& failed = *written.result.failed_requests;
+  Json energy_j;
+  if (written.is_valid() && failed.energy_share_j && std::isfinite(*failed.energy_share_j)) {
+    energy_j = rounded(*failed.energy_share_j, kAuditDecimals);
+  }
+  return {{"count", failed.count},
+          {"energy_share_j", energy_j},
+          {"method", "power_shared_equally_by_requests_in_flight"}};
+}
+
+// ---- What it was computed from
+
+// Null, and nothing skipped, where the telemetry was not read.
+void add_telemetry_facts(Json& json, const std::optional<TelemetryFacts>& telemetry) {
+  const TelemetryFacts facts = telemetry.value_or(TelemetryFacts{});
+  json["schema"] = text_or_null(facts.series.schema);
+  json["timestamp_column"] = or_null(facts.series.timestamp_column);
+  json["power_column"] = or_null(facts.series.power_column);
+  json["power_unit"] =
+      facts.series.power_column ? Json(unit_symbol(facts.series.unit)) : Json(nullptr);
+  json["device_column"] = or_null(facts.series.device_column);
+  json["timezone"] = text_or_null(facts.timezone);
+  json["timezone_source"] = text_or_null(facts.timezone_source);
+  json["utc_offset"] = text_or_null(facts.utc_offset);
+  Json skipped = Json::object();
+  for (const auto& [cause, count] : facts.skipped) skipped[std::string(cause)] = count;
+  json["skipped"] = std::move(skipped);
+}
+
+Json read_on(const HostResult& host) {
+  Json json = {{"telemetry", printable_path(host.csv)},
+               {"identity", text_or_null(printable_path(host.identity_file))},
+               {"clock_offset_s", host.clock_offset_s}};
+  add_telemetry_facts(json, host.telemetry);
+  return json;
+}
+
+void add_package_facts(Json& json, const PackageFacts& package) {
+  const bool was_read = package.samples_version != 0;
+  json["schema"] = was_read ? Json("srt-slurm samples") : Json();
+  json["samples_version"] = was_read ? Json(package.samples_version) : Json();
+  json["producer_rules"] = text_or_null(package.dialect);
+  json["producer_pin"] = package.expected_producer_sha.empty() ? Json()
+                         : package.is_pin_of_package           ? Json("package")
+                                                               : Json("option");
+  json["timezone"] = "UTC";
+  json["timezone_source"] = "stamps";
+  if (!package.salvage) return;
+  Json salvaged = Json::object();
+  for (const auto& [name, count] : package.salvaged) salvaged[name] = count;
+  json["salvaged"] = std::move(salvaged);
+}
+
+Json file_json(const InputFile& file) { return {{"bytes", file.bytes}, {"xxh3_128", file.hash}}; }
+
+void add_origin(Json& json, const Origin& origin, const InputFile& patched) {
+  Json inputs = Json::object();
+  for (const InputFile& input : origin.inputs) inputs[input.role] = file_json(input);
+  json["inputs"] = std::move(inputs);
+  json["options"] = {{"schema_version", origin.schema_version},
+                     {"expected_num_gpus", origin.expected_num_gpus},
+                     {"timezone", origin.timezone},
+                     {"max_sample_gap_s", origin.max_sample_gap_s}};
+  if (!origin.expected_producer_sha.empty()) {
+    json["options"]["expected_producer_sha"] = origin.expected_producer_sha;
+  }
+  if (origin.salvage) json["options"]["salvage"] = true;
+  if (!origin.power_unit.empty()) json["options"]["power_unit"] = origin.power_unit;
+  json["patched"] = file_json(patched);
+}
+
+Json computed_from(const Written& written) {
+  const Result& result = written.result;
+  Json json = {{"tool_version", AGGREGATE_POWER_VERSION}};
+  if (result.way == Way::hosts) {
+    json["hosts"] = by_host(written, read_on);
+  } else if (result.package) {
+    add_package_facts(json, *result.package);
+  } else {
+    add_telemetry_facts(json, result.telemetry);
+  }
+  if (!result.window_source.empty()) json["window_source"] = result.window_source;
+  if (result.zone_evidence) json["timezone_evidence"] = zone_evidence_json(*result.zone_evidence);
+  if (result.origin) add_origin(json, *result.origin, written.patched);
+  return json;
+}
+
+// ---- The record's members, in their order
+
+constexpr unsigned bit(Way way) { return 1U << static_cast<unsigned>(way); }
+constexpr unsigned kOneRecording = bit(Way::sample_mean) | bit(Way::one_node);
+constexpr unsigned kHosts = bit(Way::hosts);
+constexpr unsigned kPackage = bit(Way::package);
+constexpr unsigned kAll = kOneRecording | kHosts | kPackage;
+
+struct Member {
+  const char* key;
+  unsigned ways;  // of runs that have it
+  Json (*value)(const Written&);
+  bool (*is_there)(const Written&) = [](const Written&) { return true; };
+};
+
+bool has_curve(const Written& written) {
+  return written.result.fleet && written.result.fleet->power;
+}
+bool has_fleet(const Written& written) { return written.result.fleet.has_value(); }
+bool has_failed_requests(const Written& written) {
+  return written.result.failed_requests.has_value();
+}
+
+// The original says where the window is from only of a run without one (contract.md D).
+bool says_window_source(const Written& written) {
+  const Result& result = written.result;
+  const bool has_none = result.package ? result.package->is_refused : !result.load;
+  return has_none && !result.window_source.empty();
+}
+
+constexpr Member kMembers[] = {
+    {"schema_version", kAll, [](const Written&) { return Json(1); }},
+    {"power_valid", kAll, [](const Written& w) { return Json(w.is_valid()); }},
+    {"reasons", kAll, [](const Written& w) { return Json(w.reasons.codes()); }},
+    {"failures", kHosts | kPackage, failures},
+    {"telemetry_source", kAll,
+     [](const Written& w) { return Json(printable_path(w.result.telemetry_source)); }},
+    {"benchmark_result", kAll,
+     [](const Written& w) { return Json(printable_path(w.result.benchmark_result)); }},
+    {"benchmark_window", kAll, benchmark_window},
+    {"selected_window", kPackage, selected_window},
+    {"integration_method", kAll, integration_method},
+    {"power_percentile_method", kOneRecording, percentile_method, has_curve},
+    {"producer", kPackage, producer},
+    {"expected_gpu_count", kAll, [](const Written& w) { return or_null(w.result.expected_gpus); }},
+    {"observed_gpu_count", kAll, [](const Written& w) { return Json(w.result.observed_gpus); }},
+    {"observed_gpu_ids", kOneRecording,
+     [](const Written& w) { return Json(w.result.observed_gpu_ids); }},
+    {"per_gpu_role", kHosts | kPackage, roles},
+    {"per_gpu_sample_counts", kOneRecording | kHosts, sample_counts},
+    {"per_gpu_max_sample_gap_s", kAll, gaps},
+    {"per_gpu_energy_j", kAll, energies},
+    {"device_issues", kOneRecording | kHosts, issues},
+    {"boundary_degenerate_rows", kOneRecording | kHosts, boundary_rows},
+    {"accumulator_check", kOneRecording, counter_check},
+    {"hosts", kHosts, [](const Written& w) { return by_host(w, found_on); }},
+    {"clock_offset_estimates", kHosts, [](const Written& w) { return by_host(w, clock_estimate); }},
+    {"power_percentile_method", kHosts | kPackage, percentile_method, has_fleet},
+    {"metrics", kAll, metrics},
+    {"metric_intervals", kAll, metric_intervals, has_intervals},
+    {"cpu_power", kPackage, cpu_power, [](const Written& w) { return w.result.cpu.has_value(); }},
+    {"failed_requests", kOneRecording | kPackage, failed_requests, has_failed_requests},
+    {"window_source", kOneRecording | kPackage,
+     [](const Written& w) { return Json(w.result.window_source); }, says_window_source},
+    {"computed_from", kAll, computed_from},
+};
 
 }  // namespace
 
@@ -127,75 +412,16 @@ std::string record_beside(const std::string& bench_result) {
   return beside(bench_result, fmt::format("power_validation_{}.json", plain_stem(bench_result)));
 }
 
-std::string one_node_record_text(const RecordContent& content) {
-  const bool valid = content.reasons.empty();
+std::string record_text(const Result& result, const Reasons& aggregate_reasons,
+                        const InputFile& patched) {
+  Written written{result, result.reasons, aggregate_reasons, patched};
+  written.reasons.add(aggregate_reasons);
   Json record;
-  record["schema_version"] = 1;
-  record["power_valid"] = valid;
-  record["reasons"] = content.reasons.codes();
-  record["telemetry_source"] = printable_path(content.telemetry_source);
-  record["benchmark_result"] = printable_path(content.benchmark_result);
-  record["benchmark_window"] = window_json(content.load);
-  record["integration_method"] = content.integration_method;
-  if (!content.power_percentile_method.empty()) {
-    record["power_percentile_method"] = content.power_percentile_method;
+  for (const Member& member : kMembers) {
+    const bool is_member = (member.ways & bit(result.way)) != 0 && member.is_there(written);
+    if (is_member) record[member.key] = member.value(written);
   }
-  add_gpus(record, content.integration);
-  record["accumulator_check"] = accumulator_json(content.counter_check);
-  record["metrics"] = metrics_json(valid ? content.metrics : Metrics());
-  if (content.failed_requests) {
-    record["failed_requests"] = failed_requests_json(*content.failed_requests, valid);
-  }
-  // The original says it of a run without a window only (contract.md D).
-  if (!content.window_source.empty() && !content.load) {
-    record["window_source"] = content.window_source;
-  }
-  record["computed_from"] = computed_from(content);
-  return record_text(record);
-}
-
-std::optional<ParsedRecord> parse_record(std::string_view text) {
-  const auto file = [](const Json& json) {
-    return InputFile{{}, json.at("bytes").get<std::uint64_t>(), json.at("xxh3_128")};
-  };
-  try {
-    // Only what is wanted is made a document of: this is all that a run which is up to date takes.
-    std::map<std::string, Json> record;
-    MemorySource source(text);
-    scan_json(source, [&](const JsonMember& member) {
-      constexpr std::string_view kWanted[] = {"power_valid",      "reasons",
-                                              "telemetry_source", "benchmark_result",
-                                              "benchmark_window", "computed_from"};
-      if (std::ranges::find(kWanted, member.key) == std::end(kWanted)) return;
-      record[std::string(member.key)] =
-          Json::parse(text.substr(member.value_begin, member.value_end - member.value_begin));
-    });
-    const Json& from = record.at("computed_from");
-    ParsedRecord verdict;
-    verdict.valid = record.at("power_valid");
-    verdict.reasons = record.at("reasons");
-    verdict.telemetry_source = record.at("telemetry_source");
-    verdict.benchmark_result = record.at("benchmark_result");
-    verdict.timezone = from.at("timezone").is_string() ? from.at("timezone") : Json("");
-    verdict.zone_evidence = zone_evidence_in(record["benchmark_window"], from, verdict.valid);
-    verdict.tool_version = from.at("tool_version");
-    for (const auto& [role, input] : from.at("inputs").items()) {
-      verdict.origin.inputs.push_back(file(input));
-      verdict.origin.inputs.back().role = role;
-    }
-    verdict.origin.patched = file(from.at("patched"));
-    const Json& options = from.at("options");
-    verdict.origin.schema_version = options.at("schema_version");
-    verdict.origin.expected_num_gpus = options.at("expected_num_gpus");
-    verdict.origin.timezone = options.at("timezone");
-    verdict.origin.max_sample_gap_s = options.at("max_sample_gap_s");
-    verdict.origin.expected_producer_sha = options.value("expected_producer_sha", "");
-    verdict.origin.salvage = options.value("salvage", false);
-    verdict.origin.power_unit = options.value("power_unit", "");
-    return verdict;
-  } catch (const std::exception&) {  // JsonError, Json::exception, std::out_of_range
-    return std::nullopt;
-  }
+  return record.dump(2, ' ', true, Json::error_handler_t::replace);  // bytes of no text: U+FFFD
 }
 
 }  // namespace aggregate_power

@@ -85,11 +85,11 @@ CommandOutput aggregate_agentic_nodes(const AgenticNodesRequest& request) {
   question.extended = request.extended;
   if (checks.reasons.empty()) count_failed_requests(request.result_dir, run);
   run.window_source = kFormalWindowSource;
-  WritePlan& plan = run.plan;
-  plan.aggregate_path = request.agg_result;
-  plan.record_path = path_below(request.result_dir, "power_validation.json");
-  plan.record_advice = kNameIsTaken;
-  plan.inputs = inputs_in(request.result_dir);
+  WritePlan& target = run.target;
+  target.aggregate_path = request.agg_result;
+  target.record_path = path_below(request.result_dir, "power_validation.json");
+  target.record_advice = kNameIsTaken;
+  target.inputs = inputs_in(request.result_dir);
   run.delivery = {request.require_power, request.dry_run};
   return deliver_package(std::move(run));
 }

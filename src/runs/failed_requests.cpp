@@ -69,19 +69,18 @@ std::optional<FailedRequestsRequest> failed_requests_in(const std::shared_ptr<co
 }
 
 FailedRequests failed_requests(const FailedRequestsRequest& request, const Recording& recording,
-                               const Verdict& verdict) {
-  if (!verdict.reasons.empty()) return {request.count, std::nullopt};
-  return share(request, verdict.load->window, [&](Window window) {
+                               const Result& result) {
+  if (!result.reasons.empty()) return {request.count, std::nullopt};
+  return share(request, result.load->window, [&](Window window) {
     FleetPowerGatherer gatherer(window, request.max_sample_gap_s);
     recording.open().read([&](std::span<const Reading> readings) { gatherer.take(readings); });
     return gatherer.finish();
   });
 }
 
-FailedRequests failed_requests(const FailedRequestsRequest& request,
-                               const PackageVerdict& verdict) {
-  if (!verdict.reasons.empty()) return {request.count, std::nullopt};
-  return share(request, verdict.load->window, [&](Window) { return verdict.power; });
+FailedRequests failed_requests(const FailedRequestsRequest& request, const Result& package) {
+  if (!package.reasons.empty()) return {request.count, std::nullopt};
+  return share(request, package.load->window, [&](Window) { return package.curve; });
 }
 
 }  // namespace aggregate_power

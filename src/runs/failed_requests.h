@@ -7,12 +7,11 @@
 #include <optional>
 #include <string>
 
+#include "aggregate_power/result.h"
 #include "base/files/byte_source.h"
 #include "base/files/tree.h"
-#include "packages/check.h"
+#include "packages/windows.h"
 #include "recorders/recording.h"
-#include "results/record.h"
-#include "runs/assess.h"
 
 namespace aggregate_power {
 
@@ -33,8 +32,8 @@ std::optional<FailedRequestsRequest> failed_requests_in(const std::shared_ptr<co
 // again, since mostly none failed: the share is not known where that fails, or where some record
 // does not say when it was in flight.
 FailedRequests failed_requests(const FailedRequestsRequest& request, const Recording& recording,
-                               const Verdict& verdict);
+                               const Result& result);
 // Of a package that was judged with its power.
-FailedRequests failed_requests(const FailedRequestsRequest& request, const PackageVerdict& verdict);
+FailedRequests failed_requests(const FailedRequestsRequest& request, const Result& package);
 
 }  // namespace aggregate_power

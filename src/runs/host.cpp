@@ -8,10 +8,10 @@
 
 #include "base/files/path.h"
 #include "base/text/unicode.h"
+#include "energy/plausibility.h"
 #include "recorders/identity.h"
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
-#include "runs/assess.h"
 #include "runs/measurement.h"
 
 namespace aggregate_power {
@@ -61,129 +61,125 @@ LoadEdges corrected(LoadEdges edges, double clock_offset_s) {
   return edges;
 }
 
-class HostReader {
- public:
-  HostReader(const HostFile& file, const HostReadingOptions& options)
-      : options_(options), recording_(file.csv, options.zone, options.columns) {
-    host_.host = file.host;
-    host_.csv = file.csv;
-    host_.clock_offset_s = options.clock_offset_s;
-  }
+// A host's GPU under the name that its recording has, as far as no identity file says more.
+RecordedGpu unidentified(const HostResult& host, const std::string& name) {
+  return {host.host, name, names_uuids(host.telemetry->series) ? name : "", {}};
+}
 
-  HostReading read(const Load& load) {
-    const Load moved = on_the_clock_of(load, options_.clock_offset_s);
-    LoadEdgeFinder edges(moved.window);
-    MeasurementRequest wanted;
-    wanted.max_sample_gap_s = options_.max_sample_gap_s;
-    wanted.extended = options_.extended;
-    wanted.also = [&](std::span<const Reading> readings) { edges.take(readings); };
-    Measurement measurement = measure(wanted, recording_, moved);
-    host_.reasons = measurement.integration.reasons;
-    host_.integration = std::move(measurement.integration);
-    host_.telemetry = std::move(measurement.telemetry);
-    host_.fleet = std::move(measurement.fleet);
-    zone_doubt_ = std::move(measurement.zone_doubt);
-    const bool is_in_time = host_.telemetry && !host_.telemetry->timezone.empty();
-    if (is_in_time) result_.edges = corrected(edges.edges(), options_.clock_offset_s);
-    result_.column_faults = std::move(measurement.column_faults);
-    if (measurement.zone_hint) {
-      result_.hints.push_back(fmt::format("{}: {}, which is for all hosts, or write it to {}",
-                                          printable(host_.host), *measurement.zone_hint,
-                                          one_line(plain_stem(host_.csv) + "_context.json")));
+// Nothing where there is an identity file that does not name it.
+std::optional<RecordedGpu> identified(const HostResult& host, const std::string& name,
+                                      const GpuIdentity& identity) {
+  RecordedGpu gpu = unidentified(host, name);
+  const auto by_index = identity.find(name);
+  const auto by_uuid = std::ranges::find(identity, name, &GpuIdentity::value_type::second);
+  if (by_index != identity.end()) {
+    gpu.uuid = by_index->second;
+  } else if (by_uuid != identity.end()) {
+    gpu.uuid = name;
+    gpu.index = by_uuid->first;
+  } else if (!identity.empty()) {
+    return std::nullopt;
+  }
+  return gpu;
+}
+
+void add_identity_fault(HostReading& reading, const std::string& what) {
+  reading.identity_faults.add(Reason::gpu_identity_unreadable,
+                              fmt::format("{}: {}", reading.host.identity_file, what));
+}
+
+GpuIdentity read_identity(const Recording& recording, HostReading& reading) {
+  std::string& file = reading.host.identity_file;
+  try {
+    for (const auto& [end, read] : kIdentityFiles) {
+      file = beside(recording.path(), plain_stem(recording.path()) + end);
+      if (auto source = recording.beside(end)) return read(std::move(source));
     }
-    if (host_.telemetry) identify();
-    warn();
-    return std::move(result_);
+    file.clear();
+  } catch (const std::exception& error) {  // Error, FileError, CsvError
+    add_identity_fault(reading, error.what());
   }
+  return {};
+}
 
- private:
-  // Names the host's GPUs by index and UUID.
-  void identify() {
-    const Integration& integration = host_.integration;
-    const std::string prefix = common_prefix(integration.gpu_ids, host_.telemetry->series);
-    const GpuIdentity identity = read_identity();
-    for (const std::string& id : integration.gpu_ids) {
-      const std::string name = without(prefix, id);
-      const std::optional<RecordedGpu> gpu = gpu_of(name, identity);
-      if (!gpu) fault(fmt::format("it does not name GPU {}", printable(name)));
-      host_.gpus.push_back(gpu.value_or(unidentified(name)));
+// Names the host's GPUs by index and UUID.
+void identify(const Recording& recording, HostReading& reading) {
+  HostResult& host = reading.host;
+  const Integration& integration = reading.integration;
+  const std::string prefix = common_prefix(integration.gpu_ids, host.telemetry->series);
+  const GpuIdentity identity = read_identity(recording, reading);
+  for (const std::string& id : integration.gpu_ids) {
+    const std::string name = without(prefix, id);
+    const std::optional<RecordedGpu> gpu = identified(host, name, identity);
+    if (!gpu) {
+      add_identity_fault(reading, fmt::format("it does not name GPU {}", printable(name)));
     }
-    for (const auto& [id, rows] : integration.boundary_degenerate_rows) {
-      const std::string name = without(prefix, id);
-      host_.boundary_degenerate_rows.emplace_back(
-          gpu_of(name, identity).value_or(unidentified(name)), rows);
+    host.gpus.push_back(gpu.value_or(unidentified(host, name)));
+  }
+  for (const auto& [id, rows] : integration.boundary_degenerate_rows) {
+    const std::string name = without(prefix, id);
+    reading.boundary_degenerate_rows.emplace_back(
+        identified(host, name, identity).value_or(unidentified(host, name)), rows);
+  }
+}
+
+std::vector<std::string> warnings_of(const HostReading& reading, const std::string& path,
+                                     const std::optional<std::string>& zone_doubt) {
+  std::vector<std::string> warnings;
+  const auto add = [&](const std::string& warning) { warnings.push_back(one_line(warning)); };
+  if (zone_doubt) add(*zone_doubt);
+  if (reading.host.telemetry) {
+    for (const std::string& warning : reading.host.telemetry->series.warnings) {
+      add(path + ": " + warning);
     }
   }
-
-  RecordedGpu unidentified(const std::string& name) const {
-    return {host_.host, name, names_uuids(host_.telemetry->series) ? name : "", {}};
+  const std::optional<double> mean_w = reading.integration.avg_power_w;
+  const bool is_impossible = reading.host.reasons.contains(Reason::implausible_power);
+  if (mean_w && !is_impossible) {
+    if (const auto doubt = doubt_about(*mean_w)) add(path + ": " + *doubt);
   }
+  return warnings;
+}
 
-  // Nothing where there is an identity file that does not name it.
-  std::optional<RecordedGpu> gpu_of(const std::string& name, const GpuIdentity& identity) const {
-    RecordedGpu gpu = unidentified(name);
-    const auto by_index = identity.find(name);
-    const auto by_uuid = std::ranges::find(identity, name, &GpuIdentity::value_type::second);
-    if (by_index != identity.end()) {
-      gpu.uuid = by_index->second;
-    } else if (by_uuid != identity.end()) {
-      gpu.uuid = name;
-      gpu.index = by_uuid->first;
-    } else if (!identity.empty()) {
-      return std::nullopt;
-    }
-    return gpu;
+void measure_host(const Recording& recording, const Load& load, const HostReadingOptions& options,
+                  HostReading& reading) {
+  const Load moved = on_the_clock_of(load, options.clock_offset_s);
+  LoadEdgeFinder edges(moved.window);
+  MeasurementRequest wanted;
+  wanted.max_sample_gap_s = options.max_sample_gap_s;
+  wanted.extended = options.extended;
+  wanted.also = [&](std::span<const Reading> readings) { edges.take(readings); };
+  Measurement measurement = measure(wanted, recording, moved);
+  HostResult& host = reading.host;
+  host.reasons = measurement.integration.reasons;
+  host.telemetry = std::move(measurement.telemetry);
+  reading.integration = std::move(measurement.integration);
+  reading.fleet = std::move(measurement.fleet);
+  reading.column_faults = std::move(measurement.column_faults);
+  const bool is_in_time = host.telemetry && !host.telemetry->timezone.empty();
+  if (is_in_time) reading.edges = corrected(edges.edges(), options.clock_offset_s);
+  if (measurement.zone_hint) {
+    reading.hints.push_back(fmt::format("{}: {}, which is for all hosts, or write it to {}",
+                                        printable(host.host), *measurement.zone_hint,
+                                        one_line(plain_stem(host.csv) + "_context.json")));
   }
-
-  GpuIdentity read_identity() {
-    try {
-      for (const auto& [end, read] : kIdentityFiles) {
-        host_.identity_file = beside(recording_.path(), plain_stem(recording_.path()) + end);
-        if (auto source = recording_.beside(end)) return read(std::move(source));
-      }
-      host_.identity_file.clear();
-    } catch (const std::exception& error) {  // Error, FileError, CsvError
-      fault(error.what());
-    }
-    return {};
-  }
-
-  void fault(const std::string& what) {
-    result_.identity_faults.add(Reason::gpu_identity_unreadable,
-                                fmt::format("{}: {}", host_.identity_file, what));
-  }
-
-  void warn() {
-    const auto say = [&](const std::string& warning) {
-      result_.warnings.push_back(one_line(warning));
-    };
-    const auto say_of_it = [&](const std::string& warning) {
-      say(recording_.path() + ": " + warning);
-    };
-    if (zone_doubt_) say(*zone_doubt_);
-    if (host_.telemetry) std::ranges::for_each(host_.telemetry->series.warnings, say_of_it);
-    if (!host_.integration.avg_power_w) return;
-    if (host_.reasons.contains(Reason::implausible_power)) return;
-    if (const auto doubt = doubt_about(*host_.integration.avg_power_w)) say_of_it(*doubt);
-  }
-
-  const HostReadingOptions& options_;
-  const Recording recording_;
-  std::optional<std::string> zone_doubt_;
-  HostReading result_;
-  HostFinding& host_ = result_.finding;
-};
+  if (host.telemetry) identify(recording, reading);
+  reading.warnings = warnings_of(reading, recording.path(), measurement.zone_doubt);
+}
 
 }  // namespace
 
 HostReading read_host(const HostFile& file, const Load& load, const HostReadingOptions& options) {
-  if (file.fault.empty()) return HostReader(file, options).read(load);
-  HostReading unread;
-  unread.finding.host = file.host;
-  unread.finding.csv = file.csv;
-  unread.finding.clock_offset_s = options.clock_offset_s;
-  unread.finding.reasons.add(Reason::telemetry_file_missing, file.fault);
-  return unread;
+  HostReading reading;
+  reading.host.host = file.host;
+  reading.host.csv = file.csv;
+  reading.host.clock_offset_s = options.clock_offset_s;
+  if (file.fault.empty()) {
+    measure_host(Recording(file.csv, options.zone, options.columns), load, options, reading);
+  } else {
+    reading.host.reasons.add(Reason::telemetry_file_missing, file.fault);
+  }
+  return reading;
 }
 
 std::vector<std::string> files_of_host(const HostFile& file) {

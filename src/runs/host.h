@@ -3,14 +3,16 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aggregate_power/reason.h"
+#include "aggregate_power/result.h"
 #include "base/text/zone.h"
 #include "energy/clock_offset.h"
+#include "energy/integrate.h"
 #include "loads/benchmark.h"
 #include "recorders/schema.h"
-#include "results/hosts_record.h"
 #include "runs/host_folders.h"
 
 namespace aggregate_power {
@@ -23,9 +25,14 @@ struct HostReadingOptions {
   bool extended = false;
 };
 
+// What was found of one host.
 struct HostReading {
-  HostFinding finding;
-  Reasons identity_faults;  // not yet among the finding's reasons
+  HostResult host;
+  Integration integration;  // by the names that the recording has; as host.gpus
+  // As integration.boundary_degenerate_rows, with the GPUs known as far as those above.
+  std::vector<std::pair<RecordedGpu, std::uint64_t>> boundary_degenerate_rows;
+  FleetMeasurement fleet;   // of --extended, by the host's own clock
+  Reasons identity_faults;  // not yet among the host's reasons
   Reasons column_faults;    // Measurement's
   LoadEdges edges;          // by its clock as it was corrected
   std::vector<std::string> hints;

@@ -18,12 +18,12 @@ CommandOutput multinode(const MultinodeRequest& request) {
   question.expected_cpu_source = request.expected_cpu_source;
   question.salvage = request.salvage;
   question.extended = request.extended;
-  WritePlan& plan = run.plan;
-  plan.aggregate_path = request.agg_result;
-  plan.make_record_folder = !request.validation_result.empty();
-  plan.record_path = request.validation_result.empty() ? record_beside(request.bench_result)
-                                                       : request.validation_result;
-  plan.record_advice = kOtherValidationResult;
+  WritePlan& target = run.target;
+  target.aggregate_path = request.agg_result;
+  target.make_record_folder = !request.validation_result.empty();
+  target.record_path = request.validation_result.empty() ? record_beside(request.bench_result)
+                                                         : request.validation_result;
+  target.record_advice = kOtherValidationResult;
   run.delivery = {request.require_power, request.dry_run};
   return deliver_package(std::move(run));
 }

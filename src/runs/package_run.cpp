@@ -1,71 +1,52 @@
-// One run of a package: judged, recorded, patched and told.
+// One run of a package: checked, recorded, patched and reported.
 #include "runs/package_run.h"
 
-#include <algorithm>
 #include <exception>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "energy/plausibility.h"
 #include "packages/inputs.h"
-#include "results/package_record.h"
-#include "runs/assess.h"
 
 namespace aggregate_power {
 namespace {
 
-PackageVerdict verdict_of(const PackageQuestion& question) {
+Result checked(const PackageQuestion& question) {
   try {
-    return judge_package(question);
+    return check_package(question);
   } catch (const std::exception& error) {  // out of memory: the old claim must not stay
-    PackageVerdict verdict;
-    verdict.reasons.add(Reason::package_recompute_invalid, error.what());
-    verdict.failures.emplace_back(error.what());
-    return verdict;
+    Result result;
+    result.way = Way::package;
+    result.expected_gpus = 0;
+    PackageFacts& facts = result.package.emplace();
+    facts.expected_producer_sha = question.expected_producer_sha;
+    facts.salvage = question.salvage;
+    result.reasons.add(Reason::package_recompute_invalid, error.what());
+    result.failures.emplace_back(error.what());
+    return result;
   }
 }
 
-PackageRecord record_of(const PackageRun& run, const PackageVerdict& verdict) {
-  PackageRecord record;
-  record.telemetry_source = run.question.place.power_dir;
-  record.benchmark_result = run.question.result_name;
-  record.expected_producer_sha = run.question.expected_producer_sha;
-  record.salvage = run.question.salvage;
-  record.window_source = run.window_source;
-  if (run.failed_requests) record.failed_requests = failed_requests(*run.failed_requests, verdict);
-  return record;
-}
-
-void add_inputs(const PackageQuestion& question, WritePlan& plan) {
+void add_inputs(const PackageQuestion& question, WritePlan& target) {
   PackageInputs inputs = package_inputs(question.place);
   inputs.files.push_back(question.result_name);
-  inputs.files.push_back(plan.aggregate_path);
-  plan.inputs.insert(plan.inputs.end(), inputs.files.begin(), inputs.files.end());
-  plan.input_folders = std::move(inputs.folders);
-}
-
-std::string success_line(const PackageVerdict& verdict, const std::string& agg_result) {
-  const auto value = [&](std::string_view key) {
-    const auto metric = std::ranges::find(verdict.metrics, key, &Metric::key);
-    return metric == verdict.metrics.end() ? 0 : metric->value;
-  };
-  return fmt::format(
-      "avg_power_w={:.2f} total_gpu_energy_j={:.2f} prefill_gpu_energy_j={:.2f} "
-      "decode_gpu_energy_j={:.2f} (n={}) -> {}",
-      value("avg_power_w"), value("total_gpu_energy_j"), value("prefill_gpu_energy_j"),
-      value("decode_gpu_energy_j"), verdict.expected_gpus, agg_result);
+  inputs.files.push_back(target.aggregate_path);
+  target.inputs.insert(target.inputs.end(), inputs.files.begin(), inputs.files.end());
+  target.input_folders = std::move(inputs.folders);
 }
 
 // Of a valid run.
-std::vector<std::string> warnings_of(const std::string& power_dir, const PackageVerdict& verdict) {
+std::vector<std::string> warnings_of(const std::string& power_dir, const Result& result) {
   std::vector<std::string> warnings;
-  for (const auto& [name, count] : verdict.salvaged) {
+  for (const auto& [name, count] : result.package->salvaged) {
     warnings.push_back(fmt::format("{}: salvaged: {} ({})", power_dir, name, count));
   }
-  if (verdict.cpu && !verdict.cpu->reasons.empty()) {
-    warnings.push_back(fmt::format("CPU power not valid: {}", verdict.cpu->reasons.text()));
+  if (result.cpu && !result.cpu->reasons.empty()) {
+    warnings.push_back(fmt::format("CPU power not valid: {}", result.cpu->reasons.text()));
   }
-  if (const auto doubt = doubt_about(verdict.metrics.front().value)) {
+  if (const auto doubt = doubt_about(*value_of(result.metrics, "avg_power_w"))) {
     warnings.push_back(fmt::format("{}: {}", power_dir, *doubt));
   }
   return warnings;
@@ -81,28 +62,20 @@ CommandOutput deliver_package(PackageRun run) {
     question.result_fault = error.what();
   }
   question.with_power = run.failed_requests && run.failed_requests->count > 0;
-  const PackageVerdict verdict = verdict_of(question);
-  const PackageRecord record = record_of(run, verdict);
-
-  FinishedRun finished;
-  finished.reasons = verdict.reasons;
-  finished.warnings = std::move(run.warnings);
-  finished.plan = std::move(run.plan);
-  WritePlan& plan = finished.plan;
-  add_inputs(question, plan);
-  plan.valid = claims_power(verdict);
-  plan.edits = package_edits(verdict, plan.record_path.substr(plan.record_path.rfind('/') + 1));
-  plan.edits_without_audit = unaudited_package_edits(verdict);
-  plan.leftovers = {dashboard_leftovers(), cpu_leftovers()};
-  plan.record = [&](const Reasons& aggregate_reasons, std::string_view) {
-    return package_record_text(verdict, record, aggregate_reasons);
-  };
-  if (finished.reasons.empty()) {
-    finished.success_line = success_line(verdict, plan.aggregate_path);
-    const auto warnings = warnings_of(question.place.power_dir, verdict);
-    finished.warnings.insert(finished.warnings.end(), warnings.begin(), warnings.end());
+  Result result = checked(question);
+  result.telemetry_source = question.place.power_dir;
+  result.benchmark_result = question.result_name;
+  result.window_source = run.window_source;
+  if (run.failed_requests) {
+    result.failed_requests = failed_requests(*run.failed_requests, result);
   }
-  return deliver(finished, run.delivery);
+  result.warnings = std::move(run.warnings);
+  if (result.is_valid()) {
+    std::ranges::move(warnings_of(question.place.power_dir, result),
+                      std::back_inserter(result.warnings));
+  }
+  add_inputs(question, run.target);
+  return deliver(std::move(result), std::move(run.target), run.delivery);
 }
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// One run of a package: judged, recorded, patched and told.
+// One run of a package: checked, recorded, patched and reported.
 #pragma once
 
 #include <optional>
@@ -15,9 +15,8 @@ struct PackageRun {
   PackageQuestion question;                              // the result that it names is opened here
   std::optional<FailedRequestsRequest> failed_requests;  // of agents
   std::string window_source;                             // for the record; empty: a result
-  // Where the two files go, and inputs that are neither of the package nor the result itself. The
-  // rest comes of the verdict.
-  WritePlan plan;
+  // Where the two files go, and inputs that are neither of the package nor the result itself.
+  WritePlan target;
   std::vector<std::string> warnings;
   DeliveryOptions delivery;
 };

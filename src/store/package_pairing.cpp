@@ -188,36 +188,39 @@ PackagePairing try_package(const MultinodeLogs& package, const StorePath& benchm
     }
   }
   std::ranges::move(listings_of(package, files), std::back_inserter(pairing.inputs));
-  pairing.producer_sha =
-      options.expected_producer_sha.empty() ? pin_of(package) : options.expected_producer_sha;
+  std::vector<std::string> warnings;
   PackageQuestion question;
   question.place = place_of(package);
   question.result_name = benchmark.display;
   question.result = benchmark.tree->open(benchmark.path);
-  question.expected_producer_sha = pairing.producer_sha;
+  question.is_pin_of_package = options.expected_producer_sha.empty();
+  question.expected_producer_sha =
+      question.is_pin_of_package ? pin_of(package) : options.expected_producer_sha;
   std::optional<FailedRequestsRequest> failed;
   if (package.agentic) {
-    AgenticChecks checks = check_agentic_load({.tree = question.place.tree,
-                                               .result_dir = benchmark.folder->path,
-                                               .logs_root = question.place.logs_root,
-                                               .aggregate = std::string(aggregate),
-                                               .aggregate_fault = {},
-                                               .expected_producer_sha = pairing.producer_sha,
-                                               .aggregate_name = run.aggregate.display});
+    AgenticChecks checks =
+        check_agentic_load({.tree = question.place.tree,
+                            .result_dir = benchmark.folder->path,
+                            .logs_root = question.place.logs_root,
+                            .aggregate = std::string(aggregate),
+                            .aggregate_fault = {},
+                            .expected_producer_sha = question.expected_producer_sha,
+                            .aggregate_name = run.aggregate.display});
     question.gpus = checks.gpus;
     question.window_file = std::move(checks.window_file);
     question.refusal = std::move(checks.reasons);
-    if (question.refusal.empty()) failed = failed_requests_of(benchmark, pairing.warnings);
+    if (question.refusal.empty()) failed = failed_requests_of(benchmark, warnings);
   } else {
     question.gpus = counts_of(run.name, aggregate);
     if (auto doubt = doubt_about_gpus(run.name, aggregate)) {
-      pairing.warnings.push_back(std::move(*doubt));
+      warnings.push_back(std::move(*doubt));
     }
   }
   question.salvage = options.salvage;
   question.with_power = failed && failed->count > 0;
-  pairing.verdict = judge_package(question);
-  if (failed) pairing.failed_requests = failed_requests(*failed, pairing.verdict);
+  pairing.result = check_package(question);
+  if (failed) pairing.result.failed_requests = failed_requests(*failed, pairing.result);
+  pairing.result.warnings = std::move(warnings);
   return pairing;
 }
 

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "aggregate_power/result.h"
 #include "base/files/file.h"
 #include "packages/check.h"
-#include "results/package_record.h"
 #include "results/record.h"
 #include "store/multinode_logs.h"
 #include "store/recompute_options.h"
@@ -16,10 +16,7 @@
 namespace aggregate_power {
 
 struct PackagePairing {
-  PackageVerdict verdict;
-  std::string producer_sha;                       // that was asked for
-  std::optional<FailedRequests> failed_requests;  // of agents
-  std::vector<std::string> warnings;              // for people
+  Result result;
   std::vector<InputFile> inputs;
   std::vector<std::pair<std::string, FileFacts>> opened;  // on disk, as they were then
 };

@@ -45,7 +45,7 @@ class PairTrial {
     pairing_.benchmark = benchmark;
     const std::optional<ProfileFiles> profile = profile_files(benchmark);
     const LoadReading reading = profile ? read_profile(*profile) : read_benchmark_result();
-    pairing_.verdict.reasons = reading.reasons;
+    pairing_.result.reasons = reading.reasons;
     pairing_.has_window = !reading.reasons.contains(Reason::invalid_benchmark_result) &&
                           !reading.reasons.contains(Reason::invalid_benchmark_window);
     if (profile) pairing_.has_window = reading.load.has_value();
@@ -163,7 +163,7 @@ class PairTrial {
     note_host();
     note_stated_zone();
     if (failed_.records && options_.schema_version == 2) {
-      pairing_.failed_requests = failed_requests(failed_, recording, pairing_.verdict);
+      pairing_.result.failed_requests = failed_requests(failed_, recording, pairing_.result);
     }
     pairing_.inputs.insert(pairing_.inputs.begin(),
                            {"telemetry", recording.bytes(), recording.content_hash()});
@@ -174,9 +174,9 @@ class PairTrial {
     std::erase_if(pairing_.inputs, [](const InputFile& input) {
       return input.role == "energy_start" || input.role == "energy_end";  // will be read again
     });
-    pairing_.verdict = aggregate_power::judge(request, recording, reading);
-    if (pairing_.verdict.measurement.could_not_read) {
-      const Reasons& reasons = pairing_.verdict.reasons;
+    pairing_.result = assess(request, recording, reading);
+    if (pairing_.result.could_not_read) {
+      const Reasons& reasons = pairing_.result.reasons;
       throw Error(reasons.empty() ? fmt::format("{}: an energy snapshot beside it cannot be read",
                                                 pairing_.telemetry.display)
                                   : reasons.text());
@@ -201,7 +201,7 @@ class PairTrial {
     judge(request, recording, reading);
     request.also = nullptr;
     request.explains = true;
-    std::optional<TelemetryFacts>& facts = pairing_.verdict.measurement.telemetry;
+    std::optional<TelemetryFacts>& facts = pairing_.result.telemetry;
     if (!facts || facts->series.naive_is_utc || facts->timezone_source == "stamps") return;
     if (facts->naive_stamps == 0) {  // there was nothing to read in any zone
       facts->timezone.clear();
@@ -232,7 +232,7 @@ class PairTrial {
       recording.use_zone(winner.zone(), "evidence");
       judge(request, recording, reading);
     } else {
-      pairing_.verdict.measurement.telemetry->timezone_source = "evidence";
+      pairing_.result.telemetry->timezone_source = "evidence";
     }
   }
 
@@ -241,11 +241,11 @@ class PairTrial {
   void refuse(const std::string& why, const MeasurementRequest& request, Recording& recording,
               const LoadReading& reading) {
     const ZoneFinding& finding = *pairing_.zone_finding;
-    const bool is_unreadable = pairing_.verdict.reasons.contains(Reason::telemetry_file_unreadable);
+    const bool is_unreadable = pairing_.result.reasons.contains(Reason::telemetry_file_unreadable);
     if (is_unreadable || (finding.none_covers && options_.schema_version == 2)) {
       recording.use_zone(Zone::parse("UTC"), "default");
       judge(request, recording, reading);
-      if (!pairing_.verdict.reasons.empty()) {
+      if (!pairing_.result.reasons.empty()) {
         pairing_.zone_finding.reset();
         return;
       }
@@ -263,8 +263,8 @@ class PairTrial {
       detail += fmt::format("; the window is covered in {}{}", fmt::join(offsets, ", "),
                             count > kMostShown ? ", ..." : "");
     }
-    pairing_.verdict.reasons = Reasons();
-    pairing_.verdict.reasons.add(Reason::timezone_ambiguous, std::move(detail));
+    pairing_.result.reasons = Reasons();
+    pairing_.result.reasons.add(Reason::timezone_ambiguous, std::move(detail));
   }
 
   // A file copied together with another one has the time of the copy.
@@ -279,17 +279,17 @@ class PairTrial {
   }
 
   void note_host() {
-    const Measurement& measurement = pairing_.verdict.measurement;
-    if (!measurement.telemetry || !measurement.telemetry->series.names_hosts) return;
+    const Result& result = pairing_.result;
+    if (!result.telemetry || !result.telemetry->series.names_hosts) return;
     std::set<std::string> hosts;
-    for (const std::string& id : measurement.integration.gpu_ids) {
+    for (const std::string& id : result.observed_gpu_ids) {
       hosts.insert(id.substr(0, id.rfind('/')));
     }
     if (hosts.size() == 1) pairing_.host = *hosts.begin();
   }
 
   void note_stated_zone() {
-    const auto& facts = pairing_.verdict.measurement.telemetry;
+    const auto& facts = pairing_.result.telemetry;
     if (!facts) return;
     constexpr std::pair<std::string_view, ZoneWitness> kSources[] = {
         {"stamps", ZoneWitness::stamps},
@@ -320,9 +320,7 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
 
 bool fits(const Pairing& pairing) {
   if (!pairing.has_window || !pairing.has_zone) return false;
-  const Measurement& measurement = pairing.verdict.measurement;
-  return measurement.mean_power.has_value() ||
-         std::ranges::any_of(measurement.integration.gpus, &DeviceEnergy::bracketed);
+  return pairing.result.fits_window;
 }
 
 bool is_apart(const Pairing& pairing) {
@@ -330,7 +328,7 @@ bool is_apart(const Pairing& pairing) {
   constexpr Reason kApart[] = {Reason::no_usable_power_samples, Reason::insufficient_power_samples,
                                Reason::benchmark_window_not_bracketed};
   return std::ranges::any_of(
-      kApart, [&](Reason reason) { return pairing.verdict.reasons.contains(reason); });
+      kApart, [&](Reason reason) { return pairing.result.reasons.contains(reason); });
 }
 
 }  // namespace aggregate_power

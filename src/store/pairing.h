@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "aggregate_power/result.h"
 #include "base/files/file.h"
 #include "energy/zone_witnesses.h"
-#include "results/record.h"
 #include "runs/assess.h"
 #include "store/recompute_options.h"
 #include "store/store_path.h"
@@ -19,7 +19,7 @@ namespace aggregate_power {
 struct Pairing {
   StorePath telemetry;
   StorePath benchmark;
-  Verdict verdict;
+  Result result;  // with what it was computed from, but for the other files of its run
   std::optional<ZoneReport> zone_report;
   // What the recording says of its zone, where nothing states it; with none, or not enough, of the
   // witnesses known, has_zone is false.
@@ -28,9 +28,8 @@ struct Pairing {
   std::string host;                        // of a recording that names one host
   std::vector<InputFile> inputs;
   std::vector<std::pair<std::string, FileFacts>> opened;  // on disk, as they were then
-  bool has_window = false;                        // the result has one; else there is no verdict
-  std::optional<FailedRequests> failed_requests;  // of an agentic run
-  bool has_zone = true;                           // else the reason is timezone_ambiguous
+  bool has_window = false;  // the result has one; else there is no verdict
+  bool has_zone = true;     // else the reason is timezone_ambiguous
 };
 
 // `benchmark` may be the records of an AIPerf profile. `witnesses` are those of the zone besides

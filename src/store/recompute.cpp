@@ -16,7 +16,9 @@
 #include "base/files/mount.h"
 #include "base/files/path.h"
 #include "results/aggregate_json.h"
-#include "results/dashboard_keys.h"
+#include "results/past_record.h"
+#include "results/plan.h"
+#include "results/record.h"
 #include "store/artifact_names.h"
 #include "store/package_pairing.h"
 #include "store/pairing.h"
@@ -195,36 +197,23 @@ class Recomputation {
     const StorePath& benchmark = benchmarks.places[0];
     PackagePairing pairing = try_package(*package_, benchmark, recomputed_.run, text_, options_);
     recomputed_.benchmark = benchmark.display;
-    recomputed_.reasons = pairing.verdict.reasons;
+    Result& result = pairing.result;
+    recomputed_.reasons = result.reasons;
     recomputed_.inputs = std::move(pairing.opened);
-    recomputed_.warnings = std::move(pairing.warnings);
-    if (!pairing.verdict.load) {
+    recomputed_.warnings = result.warnings;
+    if (!result.load) {
       recomputed_.outcome = Outcome::not_recomputable;
       return;
     }
     recomputed_.timezone = "UTC";
-    note_verdict(pairing.verdict.metrics);
-    PackageRecord record;
+    note_verdict(result.metrics);
     const std::string& folder = recomputed_.run.folder.below;
-    record.telemetry_source = relative(folder, package_->power->below);
-    record.benchmark_result = relative(folder, benchmark.below);
-    record.expected_producer_sha = pairing.producer_sha;
-    record.is_pin_of_package = options_.expected_producer_sha.empty();
-    record.salvage = options_.salvage;
-    record.failed_requests = pairing.failed_requests;
-    if (run_is_agentic()) record.window_source = kFormalWindowSource;
-    record.origin = package_options_as_given();
-    record.origin->inputs = std::move(pairing.inputs);
-    record.origin->inputs.push_back(others_);
-    std::vector<JsonEdit> edits =
-        package_edits(pairing.verdict, target_.record.substr(target_.record.rfind('/') + 1));
-    const bool claims = claims_power(pairing.verdict);
-    publish_later(std::move(edits), claims,
-                  [record = std::move(record),
-                   verdict = std::move(pairing.verdict)](const InputFile& patched) mutable {
-                    record.origin->patched = patched;
-                    return package_record_text(verdict, record, {});
-                  });
+    result.telemetry_source = relative(folder, package_->power->below);
+    result.benchmark_result = relative(folder, benchmark.below);
+    if (run_is_agentic()) result.window_source = kFormalWindowSource;
+    result.origin = package_options_as_given();
+    result.origin->inputs = std::move(pairing.inputs);
+    publish_later(std::move(result));
   }
 
   Origin package_options_as_given() const {
@@ -345,15 +334,15 @@ class Recomputation {
 
   // What it says to the other runs of its recorder: nothing, where it has no window.
   void note_zone_case(const Pairing& pairing) {
-    const auto& benchmark = pairing.verdict.load;
-    if (!benchmark || options_.zone) return;
+    const auto& load = pairing.result.load;
+    if (!load || options_.zone) return;
     ZoneCase zone_case;
     name_recorder(pairing.host, zone_case);
     zone_case.aggregate = recomputed_.run.aggregate.display;
-    zone_case.start_unix_s = benchmark->window.start_unix_s;
+    zone_case.start_unix_s = load->window.start_unix_s;
     zone_case.telemetry = pairing.telemetry.display;
     zone_case.written_ns = pairing.written_ns;
-    zone_case.vote = vote_of(pairing, benchmark->window);
+    zone_case.vote = vote_of(pairing, load->window);
     if (pairing.zone_finding) {
       zone_case.has_load_elsewhere = pairing.zone_finding->has_load_elsewhere;
     }
@@ -366,10 +355,10 @@ class Recomputation {
                       finding->by_edges->idle_w, finding->by_edges->load_w};
     }
     // One under which the recording does not hold the window speaks for nothing.
-    const bool is_stated = pairing.zone_report && pairing.verdict.reasons.empty() &&
+    const bool is_stated = pairing.zone_report && pairing.result.is_valid() &&
                            pairing.zone_report->witnesses == std::vector{ZoneWitness::zone_file};
     if (!is_stated) return std::nullopt;
-    const std::string& offset = pairing.verdict.measurement.telemetry->utc_offset;
+    const std::string& offset = pairing.result.telemetry->utc_offset;
     return ZoneVote{window.start_unix_s, Zone::parse(offset).offset_at(0), true};
   }
 
@@ -384,77 +373,59 @@ class Recomputation {
   }
 
   void conclude(Pairing pairing) {
+    Result& result = pairing.result;
     recomputed_.telemetry = pairing.telemetry.display;
     recomputed_.benchmark = pairing.benchmark.display;
-    recomputed_.reasons = pairing.verdict.reasons;
+    recomputed_.reasons = result.reasons;
     recomputed_.inputs = std::move(pairing.opened);
     if (!pairing.has_window || !pairing.has_zone) {
       recomputed_.outcome = pairing.has_window ? Outcome::ambiguous : Outcome::not_recomputable;
       return;
     }
-    if (const auto& facts = pairing.verdict.measurement.telemetry) {
-      recomputed_.timezone = facts->timezone;
+    if (result.telemetry) recomputed_.timezone = result.telemetry->timezone;
+    for (const std::string& hint : result.hints) {
+      recomputed_.warnings.push_back(fmt::format("{}: {}", pairing.telemetry.display, hint));
     }
-    if (const auto& hint = pairing.verdict.measurement.zone_hint) {
-      recomputed_.warnings.push_back(fmt::format("{}: {}", pairing.telemetry.display, *hint));
-    }
-    std::ranges::copy(pairing.verdict.warnings, std::back_inserter(recomputed_.warnings));
-    note_verdict(pairing.verdict.metrics);
-    RecordContent content = record_content(pairing.verdict, options_.schema_version);
+    std::ranges::copy(result.warnings, std::back_inserter(recomputed_.warnings));
+    note_verdict(result.metrics);
     const std::string& folder = recomputed_.run.folder.below;
-    content.telemetry_source = relative(folder, pairing.telemetry.below);
-    content.benchmark_result = relative(folder, pairing.benchmark.below);
+    result.telemetry_source = relative(folder, pairing.telemetry.below);
+    result.benchmark_result = relative(folder, pairing.benchmark.below);
     recomputed_.zone_report = pairing.zone_report;
     if (pairing.zone_report) {
-      content.zone_evidence = {*pairing.zone_report,
-                               recomputed_.zone_case ? recomputed_.zone_case->recorder : "",
-                               recomputed_.zone_case ? recomputed_.zone_case->vote : std::nullopt};
+      result.zone_evidence = {*pairing.zone_report,
+                              recomputed_.zone_case ? recomputed_.zone_case->recorder : "",
+                              recomputed_.zone_case ? recomputed_.zone_case->vote : std::nullopt};
     }
-    content.failed_requests = pairing.failed_requests;
-    if (run_is_agentic()) content.window_source = kProfileWindowSource;
-    content.origin = options_as_given();
-    content.origin->inputs = pairing.inputs;
-    content.origin->inputs.push_back(others_);
-    publish_later(verdict_edits(pairing.verdict, options_.schema_version), recomputed_.valid,
-                  [content = std::move(content)](const InputFile& patched) mutable {
-                    content.origin->patched = patched;
-                    return one_node_record_text(content);
-                  });
+    if (run_is_agentic()) result.window_source = kProfileWindowSource;
+    result.origin = options_as_given();
+    result.origin->inputs = pairing.inputs;
+    publish_later(std::move(result));
   }
 
-  // `claims`: the edits say that some power is valid. `record` gives the record's text, given the
-  // aggregate as it is left.
-  using Record = std::function<std::string(const InputFile& patched)>;
-
-  void publish_later(std::vector<JsonEdit> edits, bool claims, Record record) {
-    auto plan = std::make_unique<WritePlan>();
-    plan->aggregate_path = target_.aggregate;
-    plan->record_path = target_.record;
-    plan->only_together = true;
-    plan->valid = claims;
-    plan->edits = std::move(edits);
-    if (options_.schema_version == 2 || package_) plan->leftovers = {dashboard_leftovers()};
-    if (package_) plan->leftovers.push_back(cpu_leftovers());
-    for (const auto& [path, facts] : recomputed_.inputs) plan->inputs.push_back(path);
-    plan->inputs.push_back(path_on_disk(recomputed_.run.aggregate));
+  void publish_later(Result result) {
+    result.origin->inputs.push_back(others_);
+    WritePlan target;
+    target.aggregate_path = target_.aggregate;
+    target.record_path = target_.record;
+    target.only_together = true;
+    for (const auto& [path, facts] : recomputed_.inputs) target.inputs.push_back(path);
+    target.inputs.push_back(path_on_disk(recomputed_.run.aggregate));
     if (target_.is_elsewhere) {
-      plan->aggregate_text = text_;
-      plan->make_record_folder = true;
-      plan->input_folders = options_.stores;
+      target.aggregate_text = text_;
+      target.make_record_folder = true;
+      target.input_folders = options_.stores;
     }
-    plan->root = target_.root;
-    plan->is_as_read = [others = others_.hash](std::string_view aggregate) {
+    target.root = target_.root;
+    target.is_as_read = [others = others_.hash](std::string_view aggregate) {
       try {
         return hashed_others(aggregate).hash == others;
       } catch (const JsonError&) {
         return false;
       }
     };
-    plan->record = [record = std::move(record), before = text_](const Reasons&,
-                                                                std::string_view aggregate) {
-      return record(hashed_text(aggregate.empty() ? before : aggregate));
-    };
-    recomputed_.plan = std::move(plan);
+    recomputed_.plan = std::make_unique<WritePlan>(
+        plan(std::make_shared<const Result>(std::move(result)), std::move(target), text_));
   }
 
   bool run_is_agentic() const { return recomputed_.run.layout == Layout::agentic; }

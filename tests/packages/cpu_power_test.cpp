@@ -1,6 +1,7 @@
 // CPU power of a package: numbers by hand, and each reason against it. Contract.md F.4.
 #include "packages/cpu_power.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -13,6 +14,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "results/dashboard_keys.h"
+#include "results/edits.h"
+#include "results/record.h"
 #include "test_util.h"
 
 namespace aggregate_power {
@@ -268,20 +272,33 @@ TEST(CpuPower, NeedsSamplesAllOverTheWindow) {
   EXPECT_EQ(without(1003, 1005), Codes{"cpu_sample_gap_exceeded"});  // 1002 to 1006
 }
 
+// The result of a package with nothing but this.
+Result result_of(const CpuPower& power) {
+  Result result;
+  result.way = Way::package;
+  result.package.emplace();
+  result.cpu = power;
+  return result;
+}
+
+Json recorded(const CpuPower& power) {
+  return Json::parse(record_text(result_of(power))).at("cpu_power");
+}
+
 TEST(CpuPower, MustBeANumber) {
   const auto power = measure(samples([](double unix_s, char host, int socket) {
     return grace_row(unix_s, host, socket, std::numeric_limits<double>::max());
   }));
   EXPECT_EQ(power->reasons.codes(), Codes{"non_finite_power_metric"});
   EXPECT_TRUE(power->metrics.empty());
-  EXPECT_EQ(cpu_power_json(*power)["per_series_energy_j"]["a/socket0/grace_socket"], nullptr);
+  EXPECT_EQ(recorded(*power)["per_series_energy_j"]["a/socket0/grace_socket"], nullptr);
 }
 
 // ---- What is written.
 
 TEST(CpuPower, IsRecordedWithWhatItWasMadeOf) {
   EXPECT_EQ(
-      cpu_power_json(*measure(samples(grace), {kWindow, {"a", "b"}, "acpi"})),
+      recorded(*measure(samples(grace), {kWindow, {"a", "b"}, "acpi"})),
       Json::parse(R"({"cpu_power_valid": true, "reason_codes": [], "sensor_kind": "grace_socket",
         "source": "acpi", "sockets_per_host": 2, "expected_sockets": 4, "observed_sockets": 4,
         "sample_row_count": 32,
@@ -296,7 +313,7 @@ TEST(CpuPower, IsRecordedWithWhatItWasMadeOf) {
           "b/socket1/grace_socket": 1000.0},
         "metrics": {"avg_cpu_socket_power_w": 100.0, "avg_total_cpu_power_w": 400.0,
           "total_cpu_energy_j": 4000.0}})"));
-  const Json nothing = cpu_power_json(*measure("a,b\n"));
+  const Json nothing = recorded(*measure("a,b\n"));
   EXPECT_EQ(nothing["cpu_power_valid"], false);
   EXPECT_EQ(nothing["reason_codes"], Json({"cpu_samples_header_mismatch"}));
   EXPECT_EQ(nothing["sensor_kind"], nullptr);
@@ -304,11 +321,15 @@ TEST(CpuPower, IsRecordedWithWhatItWasMadeOf) {
   EXPECT_EQ(nothing["metrics"], Json::object());
 }
 
+// Those of CPUs alone.
 Json edits(const CpuPower& power) {
   Json json = Json::object();
-  for (const JsonEdit& edit : cpu_power_edits(power)) {
+  for (const JsonEdit& edit : edits_of(result_of(power), "")) {
     EXPECT_FALSE(json.contains(edit.key));
-    json[edit.key] = edit.value;
+    if (edit.key == "cpu_power_valid" ||
+        std::ranges::find(cpu_metric_keys(), edit.key) != cpu_metric_keys().end()) {
+      json[edit.key] = edit.value;
+    }
   }
   return json;
 }
@@ -329,16 +350,19 @@ TEST(CpuPower, SetsOrRemovesItsKeysOfTheAggregate) {
   EXPECT_EQ(invalid["total_cpu_energy_j"], "");
 }
 
+Json audited(const CpuPower& power) {
+  std::vector<JsonEdit> edits;
+  add_dashboard_keys(edits, result_of(power), "");
+  return Json::parse(edits.at(0).value).at("cpu");
+}
+
 TEST(CpuPower, IsSummedUpInPowerAudit) {
-  DashboardContent content;
-  content.audit.cpu = cpu_audit(*measure(samples(grace)));
-  EXPECT_EQ(Json::parse(dashboard_edits(content)[0].value),
-            Json::parse(R"({"cpu": {"sensor_kind": "grace_socket", "source": "acpi",
-                "expected_sockets": 4, "observed_sockets": 4, "reason_codes": []}})"));
-  content.audit.cpu = cpu_audit(*measure("a,b\n"));
-  EXPECT_EQ(Json::parse(dashboard_edits(content)[0].value),
-            Json::parse(R"({"cpu": {"sensor_kind": null, "source": null, "expected_sockets": 4,
-                "observed_sockets": 0, "reason_codes": ["cpu_samples_header_mismatch"]}})"));
+  EXPECT_EQ(audited(*measure(samples(grace))),
+            Json::parse(R"({"sensor_kind": "grace_socket", "source": "acpi",
+                "expected_sockets": 4, "observed_sockets": 4, "reason_codes": []})"));
+  EXPECT_EQ(audited(*measure("a,b\n")),
+            Json::parse(R"({"sensor_kind": null, "source": null, "expected_sockets": 4,
+                "observed_sockets": 0, "reason_codes": ["cpu_samples_header_mismatch"]})"));
 }
 
 }  // namespace

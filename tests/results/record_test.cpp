@@ -11,39 +11,40 @@
 namespace aggregate_power {
 namespace {
 
-RecordContent sound() {
-  RecordContent content;
-  content.telemetry_source = "results/gpu_metrics.csv";
-  content.benchmark_result = "run.json";
-  content.load = Load{{1000, 1010}, 10, 30, 240000, 30000};
-  content.integration_method = kTrapezoidMethod;
-  content.integration.expected_num_gpus = 2;
-  content.integration.gpu_ids = {"0", "GPU-a"};
-  content.integration.gpus = {{.samples = 11,
-                               .max_sample_gap_s = 1,
-                               .energy_j = 5000,
-                               .first_unix_s = 1000,
-                               .last_unix_s = 1010,
-                               .bracketed = true},
-                              {.samples = 10,
-                               .max_sample_gap_s = 1.5,
-                               .energy_j = 3000.25,
-                               .first_unix_s = 999.5,
-                               .last_unix_s = 1010.25,
-                               .bracketed = true}};
-  content.integration.issues = {std::nullopt, std::nullopt};
-  content.metrics = {{"avg_power_w", 3, 400.0125},
-                     {"joules_per_total_token", 6, 1.0666666666666667}};
-  content.telemetry.emplace();
-  content.telemetry->series.schema = "nvidia-smi";
-  content.telemetry->series.timestamp_column = "timestamp";
-  content.telemetry->series.power_column = "power.draw [W]";
-  content.telemetry->series.device_column = "index";
-  content.telemetry->skipped = by_cause({1, 2, 0, 0, 0, 0, 0, 1});
-  content.telemetry->timezone = "+05:30";
-  content.telemetry->timezone_source = "file";
-  content.telemetry->utc_offset = "+05:30";
-  return content;
+Result sound() {
+  Result result;
+  result.telemetry_source = "results/gpu_metrics.csv";
+  result.benchmark_result = "run.json";
+  result.load = Load{{1000, 1010}, 10, 30, 240000, 30000};
+  result.expected_gpus = 2;
+  result.observed_gpus = 2;
+  result.observed_gpu_ids = {"0", "GPU-a"};
+  result.gpus = {{"0",
+                  {.samples = 11,
+                   .max_sample_gap_s = 1,
+                   .energy_j = 5000,
+                   .first_unix_s = 1000,
+                   .last_unix_s = 1010,
+                   .bracketed = true}},
+                 {"GPU-a",
+                  {.samples = 10,
+                   .max_sample_gap_s = 1.5,
+                   .energy_j = 3000.25,
+                   .first_unix_s = 999.5,
+                   .last_unix_s = 1010.25,
+                   .bracketed = true}}};
+  result.metrics = {{"avg_power_w", 3, 400.0125},
+                    {"joules_per_total_token", 6, 1.0666666666666667}};
+  result.telemetry.emplace();
+  result.telemetry->series.schema = "nvidia-smi";
+  result.telemetry->series.timestamp_column = "timestamp";
+  result.telemetry->series.power_column = "power.draw [W]";
+  result.telemetry->series.device_column = "index";
+  result.telemetry->skipped = by_cause({1, 2, 0, 0, 0, 0, 0, 1});
+  result.telemetry->timezone = "+05:30";
+  result.telemetry->timezone_source = "file";
+  result.telemetry->utc_offset = "+05:30";
+  return result;
 }
 
 TEST(RecordBeside, IsNamedForTheBenchmarkResult) {
@@ -52,7 +53,7 @@ TEST(RecordBeside, IsNamedForTheBenchmarkResult) {
 }
 
 TEST(RecordText, HoldsTheContractsKeysInOrder) {
-  EXPECT_EQ(one_node_record_text(sound()), R"({
+  EXPECT_EQ(record_text(sound()), R"({
   "schema_version": 1,
   "power_valid": true,
   "reasons": [],
@@ -118,17 +119,16 @@ TEST(RecordText, HoldsTheContractsKeysInOrder) {
 }
 
 TEST(RecordText, HoldsNoMetricsWhenSomethingIsWrong) {
-  RecordContent content = sound();
-  content.reasons.add(Reason::benchmark_window_not_bracketed, "GPU GPU-a: too late");
-  content.reasons.add(Reason::sampling_gap_exceeded);
-  content.integration.gpus[0].max_sample_gap_s = 4.25;
-  content.integration.gpus[1] = {10, 1001, 1010.25, false, 0, 0};
-  content.integration.issues = {Reason::sampling_gap_exceeded,
-                                Reason::benchmark_window_not_bracketed};
-  content.integration.boundary_degenerate_rows = {{"GPU-b", 7}, {"unknown", 2}};
-  content.telemetry.reset();
-  content.integration.expected_num_gpus.reset();
-  EXPECT_EQ(one_node_record_text(content), R"({
+  Result result = sound();
+  result.reasons.add(Reason::benchmark_window_not_bracketed, "GPU GPU-a: too late");
+  result.reasons.add(Reason::sampling_gap_exceeded);
+  result.gpus[0].energy.max_sample_gap_s = 4.25;
+  result.gpus[0].issue = Reason::sampling_gap_exceeded;
+  result.gpus[1] = {"GPU-a", {.samples = 10}, Reason::benchmark_window_not_bracketed};
+  result.boundary_degenerate_rows = {{"GPU-b", 7}, {"unknown", 2}};
+  result.telemetry.reset();
+  result.expected_gpus.reset();
+  EXPECT_EQ(record_text(result), R"({
   "schema_version": 1,
   "power_valid": false,
   "reasons": [
@@ -199,9 +199,9 @@ std::string part(const std::string& text, const std::string& from, const std::st
 }
 
 TEST(RecordText, HoldsNothingOfWhatWasNotThere) {
-  RecordContent content;
-  content.reasons.add(Reason::invalid_benchmark_result, "run.json: expected a JSON object");
-  const std::string text = one_node_record_text(content);
+  Result result;
+  result.reasons.add(Reason::invalid_benchmark_result, "run.json: expected a JSON object");
+  const std::string text = record_text(result);
   EXPECT_EQ(part(text, "benchmark_window", "integration_method"),
             "\"benchmark_window\": null,\n  ");
   EXPECT_EQ(part(text, "expected_gpu_count", "accumulator_check"),
@@ -213,15 +213,15 @@ TEST(RecordText, HoldsNothingOfWhatWasNotThere) {
 
 // B.8.
 TEST(RecordText, HoldsTheAccumulatorCheck) {
-  RecordContent content = sound();
-  content.counter_check.emplace();
-  content.counter_check->unavailable = "missing_end_snapshot";
-  EXPECT_EQ(part(one_node_record_text(content), "accumulator_check", "metrics"),
+  Result result = sound();
+  result.counters.emplace();
+  result.counters->unavailable = "missing_end_snapshot";
+  EXPECT_EQ(part(record_text(result), "accumulator_check", "metrics"),
             "\"accumulator_check\": {\n    \"available\": false,\n    \"reason\": "
             "\"missing_end_snapshot\"\n  },\n  ");
-  content.counter_check = {"",    2020,  2000.5, 0.0097, true, 0.05, {{"0", 1010}, {"10", 1010}},
-                           {"0"}, {"x"}, {},     12};
-  EXPECT_EQ(part(one_node_record_text(content), "accumulator_check", "metrics"),
+  result.counters = {"",    2020,  2000.5, 0.0097, true, 0.05, {{"0", 1010}, {"10", 1010}},
+                     {"0"}, {"x"}, {},     12};
+  EXPECT_EQ(part(record_text(result), "accumulator_check", "metrics"),
             R"("accumulator_check": {
     "available": true,
     "accumulator_delta_j": 2020.0,
@@ -243,21 +243,40 @@ TEST(RecordText, HoldsTheAccumulatorCheck) {
     "stream_span_s": 12.0
   },
   )");
-  content.counter_check->relative_error.reset();
-  EXPECT_NE(one_node_record_text(content).find("\"relative_error\": null,"), std::string::npos);
+  result.counters->relative_error.reset();
+  EXPECT_NE(record_text(result).find("\"relative_error\": null,"), std::string::npos);
+}
+
+TEST(RecordText, HoldsIntervalsWhereMetricsHaveThem) {
+  Result result = sound();
+  EXPECT_EQ(record_text(result).find("metric_intervals"), std::string::npos);
+  result.metrics[0].interval = {390.5, 410.25, {{"sensor", 8}, {"gaps", 1.25}}};
+  EXPECT_EQ(part(record_text(result), "metric_intervals", "computed_from"), R"("metric_intervals": {
+    "avg_power_w": {
+      "low": 390.5,
+      "high": 410.25,
+      "components": {
+        "sensor": 8.0,
+        "gaps": 1.25
+      }
+    }
+  },
+  )");
+  result.reasons.add(Reason::sampling_gap_exceeded);
+  EXPECT_EQ(record_text(result).find("metric_intervals"), std::string::npos);
 }
 
 // Part 0 row 9: nothing that is not finite is ever written.
 TEST(RecordText, IsJsonWhateverItIsGiven) {
   const double infinity = std::numeric_limits<double>::infinity();
-  RecordContent content = sound();
-  content.integration.gpus[0].energy_j = infinity;
-  content.reasons.add(Reason::aggregate_result_unwritable);
-  content.telemetry_source = "m\xC3\xBC/a\xB0\"\n.csv";
-  content.integration.gpu_ids[1] = "\xEF\xBF\xBD\x01\"";
-  content.counter_check.emplace();
-  content.counter_check->integrated_stream_j = infinity;
-  const std::string text = one_node_record_text(content);
+  Result result = sound();
+  result.gpus[0].energy.energy_j = infinity;
+  result.reasons.add(Reason::aggregate_result_unwritable);
+  result.telemetry_source = "m\xC3\xBC/a\xB0\"\n.csv";
+  result.gpus[1].name = "\xEF\xBF\xBD\x01\"";
+  result.counters.emplace();
+  result.counters->integrated_stream_j = infinity;
+  const std::string text = record_text(result);
   EXPECT_NE(text.find("\"telemetry_source\": \"m\\u00fc/a%B0\\\"\\n.csv\""), std::string::npos)
       << text;
   EXPECT_NE(text.find("\"\\ufffd\\u0001\\\"\": 10"), std::string::npos);
@@ -270,13 +289,13 @@ TEST(RecordText, IsJsonWhateverItIsGiven) {
 
 // As Python's repr spells floats.
 TEST(RecordText, SpellsNumbersAsTheOriginalDoes) {
-  RecordContent content = sound();
-  content.load->window = {1788852019.279, 1788852021.279};
-  content.load->reported_duration_s = 1e16;
-  content.integration.gpus[0].max_sample_gap_s = 1e-05;
-  content.integration.gpus[1].max_sample_gap_s = 0.1;
-  content.metrics = {{"avg_power_w", 3, 20.5078125}, {"total_gpu_energy_j", 3, 288000}};
-  const std::string text = one_node_record_text(content);
+  Result result = sound();
+  result.load->window = {1788852019.279, 1788852021.279};
+  result.load->reported_duration_s = 1e16;
+  result.gpus[0].energy.max_sample_gap_s = 1e-05;
+  result.gpus[1].energy.max_sample_gap_s = 0.1;
+  result.metrics = {{"avg_power_w", 3, 20.5078125}, {"total_gpu_energy_j", 3, 288000}};
+  const std::string text = record_text(result);
   for (const char* spelled :
        {"\"start_time_unix\": 1788852019.279,", "\"reported_duration_s\": 1e+16,", "\"0\": 1e-05,",
         "\"GPU-a\": 0.1", "\"integration_duration_s\": 2.0,", "\"avg_power_w\": 20.507812,",

@@ -1,4 +1,4 @@
-// Pieces that the audit records of all kinds of runs share.
+// JSON that the audit record is made of.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,6 @@
 #include <utility>
 
 #include <nlohmann/json.hpp>
-
-#include "aggregate_power/metric.h"
-#include "loads/benchmark.h"
-#include "results/record.h"
 
 namespace aggregate_power {
 
@@ -34,6 +30,7 @@ class JsonObject {
       members_.data()[place->second].second = std::move(value);
     }
   }
+
   Json take() && { return std::move(members_); }
 
  private:
@@ -43,21 +40,8 @@ class JsonObject {
 
 // JSON has no word for a number that is not finite; such a value is left out as null.
 Json number_or_null(std::optional<double> value);
+
 // An empty text is null.
 Json text_or_null(const std::string& text);
-
-Json window_json(const std::optional<Load>& load);
-Json metrics_json(const Metrics& metrics);
-
-Json failed_requests_json(const FailedRequests& failed, bool valid);
-
-// Schema, columns, zone and skipped rows; null, and nothing skipped, where it was not read.
-void add_telemetry_facts(Json& record, const std::optional<TelemetryFacts>& telemetry);
-
-// What the run was computed from: `inputs`, `options` and `patched` of `computed_from`.
-void add_origin(Json& record, const Origin& origin);
-
-// The text of a record; bytes in it that are no text become U+FFFD.
-std::string record_text(const Json& record);
 
 }  // namespace aggregate_power

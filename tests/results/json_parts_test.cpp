@@ -1,4 +1,4 @@
-#include "results/record_parts.h"
+#include "results/json_parts.h"
 
 #include <utility>
 

@@ -1,0 +1,29 @@
+// What checks of a package find.
+#include "packages/findings.h"
+
+#include "base/text/unicode.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t kMostDetail = 1000;  // characters of a message
+
+}  // namespace
+
+std::string shortened(const std::string& detail) { return printable(detail, kMostDetail); }
+
+void Findings::add(Reason reason, const std::string& detail) {
+  reasons.add(reason, shortened(detail));
+  if (!detail.empty()) failures.push_back(detail);
+}
+
+void Findings::add(const Reasons& others) {
+  for (const Reasons::Entry& entry : others.entries()) add(entry.reason, entry.detail);
+}
+
+void Findings::add(const Findings& others) {
+  reasons.add(others.reasons);
+  failures.insert(failures.end(), others.failures.begin(), others.failures.end());
+}
+
+}  // namespace aggregate_power

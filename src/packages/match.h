@@ -1,0 +1,29 @@
+// Which window of a package a processed benchmark result belongs to. Contract.md C.6.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "aggregate_power/load.h"
+#include "base/files/file.h"
+#include "base/text/json_value.h"
+#include "loads/benchmark.h"
+#include "packages/findings.h"
+#include "packages/windows.h"
+
+namespace aggregate_power {
+
+struct MatchRequest {
+  const PackagePlace& place;
+  const WindowScan& scan;
+  const std::optional<OpenedFile>& result;  // nothing: it cannot be opened
+  const std::string& result_name;           // for messages
+  const std::string& window_file;           // which window alone may be the result's; empty: any
+  const LoadReading& reading;               // of the result
+};
+
+// The result was renamed on its way: what binds it to a window is its content. Nothing where it is
+// no window's; `findings` then say why.
+std::optional<PackageWindow> match_window(const MatchRequest& request, Findings& findings);
+
+}  // namespace aggregate_power

@@ -1,0 +1,47 @@
+// The samples of a package to energy and power over the wanted window.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "aggregate_power/result.h"
+#include "aggregate_power/sample.h"
+#include "energy/fleet_power.h"
+#include "energy/integrate.h"
+#include "energy/state_mean.h"
+#include "packages/samples.h"
+
+namespace aggregate_power {
+
+class WindowPower {
+ public:
+  // `with_fleet`: the power of all GPUs at every instant; `extended`: their utilization too.
+  WindowPower(bool with_fleet, bool extended) : with_fleet_(with_fleet), extended_(extended) {}
+
+  // All begins with this window, perhaps not for the first time.
+  void begin(Window window);
+  // Samples of each device in the order of time.
+  void take(std::span<const PackageSample> samples);
+
+  // To be called once for a device.
+  double energy_j(std::uint32_t device);
+  // What was asked for; empty when no window was found. `devices` are names by number.
+  FleetMeasurement fleet(std::span<const std::string> devices);
+
+ private:
+  void take_utilization(std::span<const PackageSample> samples);
+
+  bool with_fleet_;
+  bool extended_;
+  Window window_;
+  std::vector<DeviceIntegrator> integrators_;  // by device
+  std::optional<FleetPowerGatherer> fleet_;
+  std::optional<StateMean> utilization_;
+  std::vector<Reading> readings_;
+};
+
+}  // namespace aggregate_power

@@ -1,0 +1,90 @@
+// What a result changes in the aggregate.
+#include "results/edits.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "results/dashboard_keys.h"
+
+namespace aggregate_power {
+namespace {
+
+std::vector<JsonEdit> metric_edits(const Metrics& metrics) {
+  std::vector<JsonEdit> edits;
+  for (const Metric& metric : metrics) {
+    edits.push_back({std::string(metric.key), json_number(rounded(metric.value, metric.decimals))});
+  }
+  return edits;
+}
+
+// Removes those of `keys` that are not set.
+template <typename Keys>
+void remove_others(std::vector<JsonEdit>& edits, const Keys& keys) {
+  for (const std::string_view key : keys) {
+    if (std::ranges::find(edits, key, &JsonEdit::key) == edits.end()) {
+      edits.push_back({std::string(key), ""});
+    }
+  }
+}
+
+std::vector<JsonEdit> gpu_edits(bool is_valid, const Metrics& metrics) {
+  std::vector<JsonEdit> edits = {{"power_metric_schema_version", "2"},
+                                 {"power_valid", is_valid ? "1" : "0"},
+                                 {"power_invalid_reasons", ""}};
+  if (is_valid) std::ranges::move(metric_edits(metrics), std::back_inserter(edits));
+  remove_others(edits, all_metric_keys());
+  return edits;
+}
+
+std::vector<JsonEdit> cpu_edits(bool is_valid, const Metrics& metrics) {
+  std::vector<JsonEdit> edits = {{"cpu_power_valid", is_valid ? "1" : "0"}};
+  std::ranges::move(metric_edits(metrics), std::back_inserter(edits));
+  remove_others(edits, cpu_metric_keys());
+  return edits;
+}
+
+}  // namespace
+
+std::vector<JsonEdit> edits_of(const Result& result, const std::string& record_name) {
+  if (result.way == Way::sample_mean) {
+    return result.is_valid() ? metric_edits(result.metrics) : std::vector<JsonEdit>();
+  }
+  if (result.reasons.contains(Reason::aggregate_result_unwritable)) return {};
+  std::vector<JsonEdit> edits = gpu_edits(result.is_valid(), result.metrics);
+  if (result.cpu) {
+    std::ranges::move(cpu_edits(result.cpu->reasons.empty(), result.cpu->metrics),
+                      std::back_inserter(edits));
+  }
+  if (result.extended) add_dashboard_keys(edits, result, record_name);
+  return edits;
+}
+
+std::vector<JsonEdit> edits_without_record(const Result& result) {
+  if (result.way == Way::sample_mean) return {};
+  std::vector<JsonEdit> edits = gpu_edits(false, {});
+  if (result.cpu) std::ranges::move(cpu_edits(false, {}), std::back_inserter(edits));
+  return edits;
+}
+
+bool claims_power(const Result& result) {
+  return result.is_valid() || (result.cpu && result.cpu->reasons.empty());
+}
+
+std::vector<WritePlan::Leftovers> leftovers_of(Way way) {
+  if (way == Way::sample_mean) return {};
+  const auto keys = dashboard_keys();
+  std::vector<WritePlan::Leftovers> leftovers = {{"power_audit", {keys.begin(), keys.end()}}};
+  if (way == Way::one_node) return leftovers;
+  WritePlan::Leftovers of_cpus{"cpu_power_valid", {"cpu_power_valid"}};
+  std::ranges::copy(cpu_metric_keys(), std::back_inserter(of_cpus.keys));
+  leftovers.push_back(std::move(of_cpus));
+  return leftovers;
+}
+
+bool is_our_key(std::string_view key) {
+  static const std::vector<JsonEdit> all = gpu_edits(false, {});
+  return std::ranges::find(all, key, &JsonEdit::key) != all.end() ||
+         std::ranges::find(dashboard_keys(), key) != dashboard_keys().end();
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,27 @@
+// What an audit record of an earlier run says.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aggregate_power/provenance.h"
+
+namespace aggregate_power {
+
+struct PastRecord {
+  bool valid = false;
+  std::vector<std::string> reasons;
+  std::string telemetry_source;
+  std::string benchmark_result;
+  std::string timezone;
+  std::optional<ZoneEvidenceRecord> zone_evidence;
+  std::string tool_version;
+  Origin origin;
+};
+
+// Nothing when `text` is not the record of a run of a store.
+std::optional<PastRecord> parse_record(std::string_view text);
+
+}  // namespace aggregate_power

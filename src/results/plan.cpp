@@ -1,0 +1,28 @@
+// A result to what is written of it.
+#include "results/plan.h"
+
+#include <utility>
+
+#include "base/files/path.h"
+#include "results/aggregate_json.h"
+#include "results/edits.h"
+#include "results/record.h"
+
+namespace aggregate_power {
+
+WritePlan plan(std::shared_ptr<const Result> result, WritePlan target, std::string before) {
+  WritePlan plan = std::move(target);
+  plan.valid = claims_power(*result);
+  plan.edits = edits_of(*result, plan.record_path.substr(plan.record_path.rfind('/') + 1));
+  if (!plan.only_together) plan.edits_without_audit = edits_without_record(*result);
+  plan.leftovers = leftovers_of(result->way);
+  plan.record = [result = std::move(result), before = std::move(before)](
+                    const Reasons& aggregate_reasons, std::string_view aggregate) {
+    InputFile patched;
+    if (result->origin) patched = hashed_text(aggregate.empty() ? before : aggregate);
+    return record_text(*result, aggregate_reasons, patched);
+  };
+  return plan;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,49 @@
+// What is said of a run that is valid.
+#include "results/summary.h"
+
+#include <fmt/format.h>
+
+namespace aggregate_power {
+namespace {
+
+// "avg_power_w=595.00"; a metric that is not there is 0.
+std::string shown(const Result& result, std::string_view key, int decimals = 2) {
+  return fmt::format("{}={:.{}f}", key, value_of(result.metrics, key).value_or(0), decimals);
+}
+
+std::string sample_mean_line(const Result& result) {
+  return fmt::format("{} (per GPU, n={}) {} {} duration={:.1f}s output_tokens={} input_tokens={}",
+                     shown(result, "avg_power_w"), result.metric_gpus,
+                     shown(result, "joules_per_output_token", 4),
+                     shown(result, "joules_per_total_token", 4), result.load->reported_duration_s,
+                     result.load->total_output_tokens, result.load->total_input_tokens);
+}
+
+std::string one_node_line(const Result& result) {
+  return fmt::format("{} {} {} (n={})", shown(result, "avg_power_w"),
+                     shown(result, "avg_total_gpu_power_w"), shown(result, "total_gpu_energy_j"),
+                     result.metric_gpus);
+}
+
+std::string deployment_line(const Result& result) {
+  std::string line =
+      fmt::format("{} {}", shown(result, "avg_power_w"), shown(result, "total_gpu_energy_j"));
+  const bool has_roles = value_of(result.metrics, "prefill_gpu_energy_j") ||
+                         value_of(result.metrics, "decode_gpu_energy_j");
+  if (has_roles || result.way == Way::package) {
+    line += fmt::format(" {} {}", shown(result, "prefill_gpu_energy_j"),
+                        shown(result, "decode_gpu_energy_j"));
+  }
+  return fmt::format("{} (n={})", line, result.metric_gpus);
+}
+
+}  // namespace
+
+std::string success_line(const Result& result, const std::string& aggregate) {
+  const std::string line = result.way == Way::sample_mean ? sample_mean_line(result)
+                           : result.way == Way::one_node  ? one_node_line(result)
+                                                          : deployment_line(result);
+  return fmt::format("{} -> {}", line, aggregate);
+}
+
+}  // namespace aggregate_power
