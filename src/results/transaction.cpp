@@ -28,12 +28,17 @@ class Step {
   struct Options {
     bool make_folders = false;
     Sync sync = Sync::at_once;
+    bool dry_run = false;  // writes nothing, but throws as if it did
     // What it is made of, and must still be in its place; nothing: that does not matter.
     std::optional<std::string> before = {};
   };
 
   Step(std::string path, std::string_view bytes, Options options)
       : path_(std::move(path)), options_(std::move(options)) {
+    if (options_.dry_run) {
+      require_replaceable(path_, options_.make_folders);
+      return;
+    }
     remove_stale_temporaries(path_);
     if (holds(path_, bytes)) return;
     file_ = std::make_unique<PendingFile>(path_, bytes, options_.make_folders, options_.sync);
@@ -41,7 +46,7 @@ class Step {
 
   // Throws when the bytes are not in place. What is in place but may not outlast a power cut is a
   // warning.
-  void commit(WriteOutcome& outcome_so_far) {
+  void commit(WriteOutcome& outcome) {
     if (!file_ && options_.before && !holds(path_, *options_.before)) throw FileChanged(path_);
     try {
       if (file_ && options_.before) {
@@ -53,10 +58,9 @@ class Step {
       }
     } catch (const FileError& error) {
       if (file_ && !file_->in_place()) throw;
-      outcome_so_far.warnings.push_back(
-          fmt::format("{}; it may not outlast a power cut", error.what()));
+      outcome.warnings.push_back(fmt::format("{}; it may not outlast a power cut", error.what()));
     }
-    if (file_) outcome_so_far.changed = true;
+    if (file_) outcome.changed = true;
   }
 
  private:
@@ -233,42 +237,84 @@ bool check_aggregate(const WritePlan& plan, WritingFaults& faults) {
   return false;
 }
 
+// The aggregate's members as they are spelled.
+std::map<std::string, std::string> spelled_members(std::string_view text) {
+  std::map<std::string, std::string> members;
+  MemorySource source(text);
+  scan_json(source, [&](const JsonMember& member) {
+    members.try_emplace(
+        std::string(member.key),
+        std::string(text.substr(member.value_begin, member.value_end - member.value_begin)));
+  });
+  return members;
+}
+
+// What `edits` change, a line each. Throws JsonError.
+std::vector<std::string> changes_of(std::string_view before, std::string_view after,
+                                    const std::vector<JsonEdit>& edits) {
+  const auto old_members = spelled_members(before);
+  const auto new_members = spelled_members(after);
+  std::vector<std::string> changes;
+  for (const JsonEdit& edit : edits) {
+    const auto spelling = [&](const auto& members) {
+      const auto member = members.find(edit.key);
+      return member == members.end() ? std::string("absent") : member->second;
+    };
+    const std::string was = spelling(old_members);
+    const std::string becomes = spelling(new_members);
+    if (was != becomes) changes.push_back(fmt::format("{}: {} -> {}", edit.key, was, becomes));
+  }
+  return changes;
+}
+
+// What taking the lock would find.
+void require_writable(const std::string& path) {
+  if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
+    throw FileError(path, "open for writing", errno);
+  }
+}
+
 }  // namespace
 
 class WriteTransaction::State {
  public:
-  State(const WritePlan& plan, Sync sync) : publication_(plan), sync_(sync) {}
+  State(const WritePlan& plan, Sync sync, bool dry_run)
+      : plan_(plan), sync_(sync), dry_run_(dry_run) {}
 
   bool lock(bool wait) {
-    if (has_record()) check_record(publication_, published_);
-    if (!is_elsewhere() && !has_record() && publication_.edits.empty()) return true;
-    if (!check_aggregate(publication_, published_)) return true;
+    if (has_record()) check_record(plan_, outcome_);
+    if (!is_elsewhere() && !has_record() && plan_.edits.empty()) return true;
+    if (!check_aggregate(plan_, outcome_)) return true;
     if (is_elsewhere()) return true;  // its lock is that of the store's own
     try {
-      lock_ = FileLock::take(publication_.aggregate_path, wait);
+      if (dry_run_) {
+        require_writable(plan_.aggregate_path);
+        return true;
+      }
+      lock_ = FileLock::take(plan_.aggregate_path, wait);
       return lock_.has_value();
     } catch (const std::exception& error) {
-      note_aggregate_fault(error, published_);
+      note_aggregate_fault(error, outcome_);
       return true;
     }
   }
 
   void prepare() {
-    if (publication_.only_together) return prepare_both();
+    if (plan_.only_together) return prepare_both();
     const bool is_alone = !has_record();
-    const bool is_audited = has_record() && published_.record_fault.empty();
-    aggregate_ = prepare_aggregate(is_alone || is_audited ? publication_.edits
-                                                          : publication_.edits_without_audit);
+    const bool is_audited = has_record() && outcome_.record_fault.empty();
+    aggregate_ =
+        prepare_aggregate(is_alone || is_audited ? plan_.edits : plan_.edits_without_audit);
     if (!is_audited) return;
     record_ = prepare_record(sync_);
     // Without a claim what was prepared is as good as what an unaudited aggregate may say.
-    if (!record_ && publication_.valid) {
-      aggregate_ = prepare_aggregate(publication_.edits_without_audit);
+    if (!record_ && plan_.valid) {
+      aggregate_ = prepare_aggregate(plan_.edits_without_audit);
     }
   }
 
   void commit_first() {
-    if (publication_.only_together && !record_) return;
+    if (plan_.only_together && !record_) return;
     if (claims()) {
       is_sound_ = commit_record(record_);
     } else {
@@ -278,14 +324,14 @@ class WriteTransaction::State {
 
   // When one of the two could not be written, the other says so, or is put back.
   void commit_second() {
-    if (!record_ || (publication_.only_together && !is_sound_)) return;
+    if (!record_ || (plan_.only_together && !is_sound_)) return;
     if (claims() && !is_sound_) {
-      aggregate_ = prepare_aggregate(publication_.edits_without_audit);
+      aggregate_ = prepare_aggregate(plan_.edits_without_audit);
       commit_aggregate(aggregate_);
       return;
     }
     if (claims()) is_sound_ = commit_aggregate(aggregate_);
-    if (publication_.only_together && !is_sound_) return put_record_back();
+    if (plan_.only_together && !is_sound_) return put_record_back();
     if (!is_sound_) {
       record_ = prepare_record(Sync::at_once);
     } else if (claims()) {
@@ -295,53 +341,79 @@ class WriteTransaction::State {
   }
 
   std::vector<std::string> folders() const {
-    std::vector<std::string> folders = {folder_behind(publication_.aggregate_path)};
-    if (has_record()) folders.push_back(folder_behind(publication_.record_path));
+    std::vector<std::string> folders = {folder_behind(plan_.aggregate_path)};
+    if (has_record()) folders.push_back(folder_behind(plan_.record_path));
     return folders;
   }
 
-  const WriteOutcome& outcome_so_far() const { return published_; }
+  const WriteOutcome& outcome() const { return outcome_; }
+
+  Preview preview() const {
+    Preview preview{outcome_, false, {}};
+    if (aggregate_) {
+      const std::string& path = plan_.aggregate_path;
+      for (const std::string& change : changes_) {
+        preview.lines.push_back(fmt::format("{}: {}", path, change));
+      }
+      preview.changes = !is_same_aggregate_;
+      if (is_same_aggregate_) preview.lines.push_back(path + ": unchanged");
+    }
+    if (record_) {
+      const std::string& path = plan_.record_path;
+      preview.changes |= !is_same_record_;
+      preview.lines.push_back(is_same_record_
+                                  ? path + ": unchanged"
+                                  : fmt::format("{}: would be {}", path,
+                                                is_regular_file(path) ? "replaced" : "written"));
+    }
+    return preview;
+  }
 
  private:
-  bool is_elsewhere() const { return publication_.aggregate_text.has_value(); }
-  bool has_record() const { return !publication_.record_path.empty(); }
-  bool claims() const { return publication_.valid && record_ && is_whole_; }
+  bool is_elsewhere() const { return plan_.aggregate_text.has_value(); }
+  bool has_record() const { return !plan_.record_path.empty(); }
+  bool claims() const { return plan_.valid && record_ && is_whole_; }
 
   void prepare_both() {
-    if (!published_.reasons.empty() || !published_.record_fault.empty()) return;
-    aggregate_ = prepare_aggregate(publication_.edits);
-    if (published_.reasons.empty()) record_ = prepare_record(sync_);
+    if (!outcome_.reasons.empty() || !outcome_.record_fault.empty()) return;
+    aggregate_ = prepare_aggregate(plan_.edits);
+    if (outcome_.reasons.empty()) record_ = prepare_record(sync_);
     if (!record_) aggregate_.reset();
   }
 
   void give_up_record(const std::exception& error) {
-    published_.record_fault = error.what();
-    published_.record_obstacle = obstacle_of(error);
+    outcome_.record_fault = error.what();
+    outcome_.record_obstacle = obstacle_of(error);
   }
 
   std::optional<Step> prepare_aggregate(const std::vector<JsonEdit>& edits) {
-    if (!published_.reasons.empty() || (edits.empty() && !is_elsewhere())) return std::nullopt;
+    if (!outcome_.reasons.empty() || (edits.empty() && !is_elsewhere())) return std::nullopt;
     try {
-      std::string before = current_text(publication_);
-      text_ = patched(publication_, before, edits);
-      Step::Options options{is_elsewhere(), sync_};
+      std::string before = current_text(plan_);
+      text_ = patched(plan_, before, edits);
+      if (dry_run_) {
+        changes_ = changes_of(before, text_, with_leftovers(plan_, before, edits));
+        is_same_aggregate_ = is_elsewhere() ? holds(plan_.aggregate_path, text_) : text_ == before;
+      }
+      Step::Options options{is_elsewhere(), sync_, dry_run_};
       if (!is_elsewhere()) options.before = std::move(before);
-      return Step(publication_.aggregate_path, text_, std::move(options));
+      return Step(plan_.aggregate_path, text_, std::move(options));
     } catch (const std::exception& error) {
       text_.clear();
-      note_aggregate_fault(error, published_);
+      note_aggregate_fault(error, outcome_);
       return std::nullopt;
     }
   }
 
   std::optional<Step> prepare_record(Sync sync) {
     try {
-      is_whole_ = published_.reasons.empty();
-      if (publication_.only_together && publication_.valid) {
-        former_record_.emplace(publication_.record_path);
+      is_whole_ = outcome_.reasons.empty();
+      if (plan_.only_together && plan_.valid && !dry_run_) {
+        former_record_.emplace(plan_.record_path);
       }
-      return Step(publication_.record_path, publication_.record(published_.reasons, text_),
-                  {publication_.make_record_folder, sync});
+      const std::string text = plan_.record(outcome_.reasons, text_);
+      is_same_record_ = dry_run_ && holds(plan_.record_path, text);
+      return Step(plan_.record_path, text, {plan_.make_record_folder, sync, dry_run_});
     } catch (const std::exception& error) {
       give_up_record(error);
       return std::nullopt;
@@ -350,11 +422,11 @@ class WriteTransaction::State {
 
   bool commit_aggregate(std::optional<Step>& step) {
     try {
-      if (step) step->commit(published_);
+      if (step) step->commit(outcome_);
       return true;
     } catch (const std::exception& error) {
       step.reset();  // frees a descriptor for the audit record
-      note_aggregate_fault(error, published_);
+      note_aggregate_fault(error, outcome_);
       return false;
     }
   }
@@ -369,7 +441,7 @@ class WriteTransaction::State {
 
   bool commit_record(std::optional<Step>& step) {
     try {
-      step->commit(published_);
+      step->commit(outcome_);
       return true;
     } catch (const std::exception& error) {
       give_up_record(error);
@@ -377,56 +449,24 @@ class WriteTransaction::State {
     }
   }
 
-  const WritePlan& publication_;
+  const WritePlan& plan_;
   Sync sync_;
+  bool dry_run_;
   std::optional<FileLock> lock_;
-  std::string text_;  // the aggregate's, as it will be
+  std::string text_;                  // the aggregate's, as it will be
+  std::vector<std::string> changes_;  // of a dry run: "power_valid: absent -> 1"
+  bool is_same_aggregate_ = false;    // of a dry run: it is there already
+  bool is_same_record_ = false;       // of a dry run: it is there already
   std::optional<Step> aggregate_;
   std::optional<Step> record_;
   std::optional<FormerFile> former_record_;
   bool is_whole_ = false;  // nothing was wrong with the aggregate when the record was written
   bool is_sound_ = true;   // all that was to be in place by now is
-  WriteOutcome published_;
+  WriteOutcome outcome_;
 };
 
-namespace {
-
-// The aggregate's members as they are spelled.
-std::map<std::string, std::string> spelled_members(const std::string& text) {
-  std::map<std::string, std::string> members;
-  MemorySource source(text);
-  scan_json(source, [&](const JsonMember& member) {
-    members.try_emplace(std::string(member.key),
-                        text.substr(member.value_begin, member.value_end - member.value_begin));
-  });
-  return members;
-}
-
-// Whether the audit record could be written.
-void foresee_record_fault(const WritePlan& plan, Preview& result) {
-  check_record(plan, result);
-  if (!result.record_fault.empty()) return;
-  try {
-    require_replaceable(plan.record_path, plan.make_record_folder);
-  } catch (const FileError& error) {
-    result.record_fault = error.what();
-    result.record_obstacle = obstacle_of(error);
-  }
-}
-
-void preview_record(const WritePlan& plan, std::string_view aggregate, Preview& result) {
-  const std::string& path = plan.record_path;
-  const bool is_same = holds(path, plan.record(result.reasons, aggregate));
-  result.changes |= !is_same;
-  result.lines.push_back(is_same ? path + ": unchanged"
-                                 : fmt::format("{}: would be {}", path,
-                                               is_regular_file(path) ? "replaced" : "written"));
-}
-
-}  // namespace
-
-WriteTransaction::WriteTransaction(const WritePlan& plan, Sync sync)
-    : state_(std::make_unique<State>(plan, sync)) {}
+WriteTransaction::WriteTransaction(const WritePlan& plan, Sync sync, bool dry_run)
+    : state_(std::make_unique<State>(plan, sync, dry_run)) {}
 WriteTransaction::~WriteTransaction() = default;
 WriteTransaction::WriteTransaction(WriteTransaction&&) noexcept = default;
 WriteTransaction& WriteTransaction::operator=(WriteTransaction&&) noexcept = default;
@@ -435,7 +475,8 @@ void WriteTransaction::prepare() { state_->prepare(); }
 void WriteTransaction::commit_first() { state_->commit_first(); }
 void WriteTransaction::commit_second() { state_->commit_second(); }
 std::vector<std::string> WriteTransaction::folders() const { return state_->folders(); }
-const WriteOutcome& WriteTransaction::outcome_so_far() const { return state_->outcome_so_far(); }
+const WriteOutcome& WriteTransaction::outcome() const { return state_->outcome(); }
+Preview WriteTransaction::preview() const { return state_->preview(); }
 
 WriteOutcome carry_out(const WritePlan& plan) {
   constexpr int kMostTries = 10;
@@ -445,55 +486,17 @@ WriteOutcome carry_out(const WritePlan& plan) {
     transaction.prepare();
     transaction.commit_first();
     transaction.commit_second();
-    const WriteOutcome& outcome_so_far = transaction.outcome_so_far();
-    const bool is_changed = outcome_so_far.reasons.contains(Reason::input_changed);
-    if (!is_changed || tries == kMostTries) return outcome_so_far;
+    const WriteOutcome& outcome = transaction.outcome();
+    const bool is_changed = outcome.reasons.contains(Reason::input_changed);
+    if (!is_changed || tries == kMostTries) return outcome;
   }
 }
 
 Preview preview(const WritePlan& plan) {
-  Preview result;
-  const bool has_record = !plan.record_path.empty();
-  if (has_record) foresee_record_fault(plan, result);
-  const std::vector<JsonEdit>& edits =
-      result.record_fault.empty() ? plan.edits : plan.edits_without_audit;
-  const std::string& path = plan.aggregate_path;
-  const bool is_elsewhere = plan.aggregate_text.has_value();
-  std::string changed;
-  if (check_aggregate(plan, result) && (!edits.empty() || is_elsewhere)) {
-    try {
-      if (!is_elsewhere && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
-        throw FileError(path, "open for writing", errno);
-      }
-      require_replaceable(path, is_elsewhere);
-      const std::string text = current_text(plan);
-      changed = patched(plan, text, edits);
-      const auto before = spelled_members(text);
-      const auto after = spelled_members(changed);
-      for (const JsonEdit& edit : with_leftovers(plan, text, edits)) {
-        const auto spelling = [&](const auto& members) {
-          const auto member = members.find(edit.key);
-          return member == members.end() ? std::string("absent") : member->second;
-        };
-        if (spelling(before) != spelling(after)) {
-          result.lines.push_back(
-              fmt::format("{}: {}: {} -> {}", path, edit.key, spelling(before), spelling(after)));
-        }
-      }
-      result.changes = is_elsewhere ? !holds(path, changed) : changed != text;
-      if (!result.changes) result.lines.push_back(path + ": unchanged");
-    } catch (const std::exception& error) {
-      note_aggregate_fault(error, result);
-    }
-  }
-  if (has_record && result.record_fault.empty()) {
-    try {
-      preview_record(plan, changed, result);
-    } catch (const std::exception& error) {
-      result.record_fault = error.what();
-    }
-  }
-  return result;
+  WriteTransaction transaction(plan, Sync::at_once, true);
+  transaction.lock(true);
+  transaction.prepare();
+  return transaction.preview();
 }
 
 }  // namespace aggregate_power

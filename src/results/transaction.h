@@ -66,23 +66,29 @@ struct WriteOutcome : WritingFaults {
   bool changed = false;               // some file got other bytes
 };
 
+// What a dry run found: one line per change, for people.
+struct Preview : WritingFaults {
+  bool changes = false;  // some file would get other bytes
+  std::vector<std::string> lines;
+};
+
 // Both temporaries are written and synced before either is renamed; a file whose bytes would not
 // change is not touched. The aggregate is locked meanwhile, so that concurrent patchers wait. On
 // any failure the aggregate has its old bytes, or says nothing that is not audited.
 //
 // Whatever others write to the aggregate without that lock, up to the instant in which it is
 // replaced, stays: then it is read again and patched as it is now. After ten tries input_changed is
-// the reason. An audit record that was put in place for a claim that
-// did not come is replaced by one that says so, or put back as it was (only_together).
+// the reason. An audit record that was put in place for a claim that did not come is replaced by
+// one that says so, or put back as it was (only_together).
 WriteOutcome carry_out(const WritePlan& plan);
 
-// The same in steps, so that many publications can share their syncs. Between two steps the caller
+// The same in steps, so that many plans can share their syncs. Between two steps the caller
 // syncs the file systems of folders(). To be dropped at any time: what was not begun is not done.
 // An aggregate that was changed is not read again: input_changed.
 class WriteTransaction {
  public:
-  // `publication` must live on.
-  WriteTransaction(const WritePlan& plan, Sync sync);
+  // `plan` must live on.
+  WriteTransaction(const WritePlan& plan, Sync sync, bool dry_run = false);
   ~WriteTransaction();
   WriteTransaction(WriteTransaction&&) noexcept;
   WriteTransaction& operator=(WriteTransaction&&) noexcept;
@@ -97,18 +103,15 @@ class WriteTransaction {
   void commit_second();
 
   std::vector<std::string> folders() const;
-  const WriteOutcome& outcome_so_far() const;
+  const WriteOutcome& outcome() const;
+  Preview preview() const;  // of a dry run, after prepare()
 
  private:
   class State;
   std::unique_ptr<State> state_;
 };
 
-// What publish() would do, one line per change, for people; changes nothing.
-struct Preview : WritingFaults {
-  bool changes = false;  // publish() would give some file other bytes
-  std::vector<std::string> lines;
-};
+// A dry run: the same transaction, which stops before it writes anything.
 Preview preview(const WritePlan& plan);
 
 }  // namespace aggregate_power

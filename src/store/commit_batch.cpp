@@ -33,11 +33,11 @@ void fail_all(std::vector<WorkedRun>& batch, const FileError& fault, const char*
 
 void settle(WorkedRun& run) {
   if (run.recomputed.outcome == Outcome::failed) return;
-  const WriteOutcome& outcome_so_far = run.transaction.outcome_so_far();
-  note_writing_faults(run.recomputed, outcome_so_far);
+  const WriteOutcome& outcome = run.transaction.outcome();
+  note_writing_faults(run.recomputed, outcome);
   const bool is_done =
       run.recomputed.outcome == Outcome::patched || run.recomputed.outcome == Outcome::not_valid;
-  if (is_done && !outcome_so_far.changed) run.recomputed.outcome = Outcome::unchanged;
+  if (is_done && !outcome.changed) run.recomputed.outcome = Outcome::unchanged;
 }
 
 }  // namespace

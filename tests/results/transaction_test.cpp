@@ -109,10 +109,10 @@ TEST(Publish, PutsTheAuditRecordInPlaceBeforeAClaim) {
   const Folder folder;
   put(folder / "agg.json", kOld);
   Renames renames(folder.path());
-  const WriteOutcome outcome_so_far = carry_out(plan(folder, true));
+  const WriteOutcome outcome = carry_out(plan(folder, true));
   EXPECT_EQ(renames.names(), (Names{"audit.json", "agg.json"}));
-  EXPECT_TRUE(outcome_so_far.reasons.empty());
-  EXPECT_EQ(outcome_so_far.record_fault, "");
+  EXPECT_TRUE(outcome.reasons.empty());
+  EXPECT_EQ(outcome.record_fault, "");
   EXPECT_EQ(bytes_of(folder / "agg.json"), kValid);
   EXPECT_EQ(bytes_of(folder / "audit.json"), kSound);
   EXPECT_EQ(folder.names(), (Names{"agg.json", "audit.json"}));
@@ -125,9 +125,9 @@ TEST(Publish, TakesAClaimBackBeforeItsAuditRecord) {
   WritePlan what = plan(folder, false);
   what.record = [&](const Reasons&, std::string_view) { return "{\"power_valid\": false}"; };
   Renames renames(folder.path());
-  const WriteOutcome outcome_so_far = carry_out(what);
+  const WriteOutcome outcome = carry_out(what);
   EXPECT_EQ(renames.names(), (Names{"agg.json", "audit.json"}));
-  EXPECT_TRUE(outcome_so_far.reasons.empty());
+  EXPECT_TRUE(outcome.reasons.empty());
   EXPECT_EQ(bytes_of(folder / "agg.json"), kInvalid);
   EXPECT_EQ(bytes_of(folder / "audit.json"), "{\"power_valid\": false}");
 }
@@ -141,9 +141,9 @@ TEST(Publish, DoesNotTouchWhatIsThereAlready) {
     ASSERT_EQ(::stat((folder / "agg.json").c_str(), &before[0]), 0);
     ASSERT_EQ(::stat((folder / "audit.json").c_str(), &before[1]), 0);
     Renames renames(folder.path());
-    const WriteOutcome outcome_so_far = carry_out(plan(folder, valid));
-    EXPECT_TRUE(outcome_so_far.reasons.empty());
-    EXPECT_EQ(outcome_so_far.record_fault, "");
+    const WriteOutcome outcome = carry_out(plan(folder, valid));
+    EXPECT_TRUE(outcome.reasons.empty());
+    EXPECT_EQ(outcome.record_fault, "");
     EXPECT_EQ(renames.names(IN_MOVED_TO | IN_CREATE | IN_MODIFY), Names{});
     for (int i = 0; i < 2; ++i) {
       struct stat after;
@@ -209,9 +209,9 @@ TEST(Publish, PatchesAloneWithoutAnAuditRecord) {
   WritePlan what = plan(folder, true);
   what.record_path.clear();
   what.record = nullptr;
-  const WriteOutcome outcome_so_far = carry_out(what);
-  EXPECT_TRUE(outcome_so_far.reasons.empty());
-  EXPECT_EQ(outcome_so_far.record_fault, "");
+  const WriteOutcome outcome = carry_out(what);
+  EXPECT_TRUE(outcome.reasons.empty());
+  EXPECT_EQ(outcome.record_fault, "");
   EXPECT_EQ(bytes_of(folder / "agg.json"), kValid);
   EXPECT_EQ(folder.names(), Names{"agg.json"});
 }
@@ -237,17 +237,17 @@ TEST(Publish, TellsInTheAuditRecordWhatIsWrongWithTheAggregate) {
       const std::string path = folder / "agg.json";
       if (!c.bytes) fs::create_directory(path);
       if (c.bytes && std::string(c.what) != "missing") put(path, *c.bytes);
-      const WriteOutcome outcome_so_far = carry_out(plan(folder, valid));
+      const WriteOutcome outcome = carry_out(plan(folder, valid));
       const std::string reason =
           c.reason.substr(0, c.reason.find("{}")) + path + c.reason.substr(c.reason.find("{}") + 2);
       if (reason.ends_with(')')) {
-        EXPECT_EQ(outcome_so_far.reasons.text(), reason) << c.what;
+        EXPECT_EQ(outcome.reasons.text(), reason) << c.what;
       } else {
-        EXPECT_TRUE(outcome_so_far.reasons.text().starts_with(reason))
-            << outcome_so_far.reasons.text();
+        EXPECT_TRUE(outcome.reasons.text().starts_with(reason))
+            << outcome.reasons.text();
       }
-      EXPECT_EQ(outcome_so_far.record_fault, "") << c.what;
-      EXPECT_EQ(bytes_of(folder / "audit.json"), audit(outcome_so_far.reasons)) << c.what;
+      EXPECT_EQ(outcome.record_fault, "") << c.what;
+      EXPECT_EQ(bytes_of(folder / "audit.json"), audit(outcome.reasons)) << c.what;
       if (c.bytes && std::string(c.what) != "missing") {
         EXPECT_EQ(bytes_of(path), *c.bytes) << c.what;
       }
@@ -284,19 +284,19 @@ TEST(Publish, KeepsTheOldBytesOfAnAggregateThatCannotBeWritten) {
       what.aggregate_path = path;
       what.record_path = folder / "out/audit.json";
       Preview foreseen;
-      WriteOutcome outcome_so_far;
+      WriteOutcome outcome;
       {
         const AsNobody nobody;
         foreseen = preview(what);
-        outcome_so_far = carry_out(what);
+        outcome = carry_out(what);
       }
-      EXPECT_EQ(foreseen.reasons.text(), outcome_so_far.reasons.text()) << c.what;
+      EXPECT_EQ(foreseen.reasons.text(), outcome.reasons.text()) << c.what;
       ASSERT_EQ(::chmod((folder / "in").c_str(), 0755), 0);
       ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
-      EXPECT_EQ(outcome_so_far.reasons.text(), fmt::format(fmt::runtime(c.reason), path)) << c.what;
-      EXPECT_EQ(outcome_so_far.record_fault, "");
+      EXPECT_EQ(outcome.reasons.text(), fmt::format(fmt::runtime(c.reason), path)) << c.what;
+      EXPECT_EQ(outcome.record_fault, "");
       EXPECT_EQ(bytes_of(path), kOld) << c.what;
-      EXPECT_EQ(bytes_of(folder / "out/audit.json"), audit(outcome_so_far.reasons)) << c.what;
+      EXPECT_EQ(bytes_of(folder / "out/audit.json"), audit(outcome.reasons)) << c.what;
     }
   }
 }
@@ -333,22 +333,22 @@ TEST(Publish, NeverClaimsWhatIsNotAudited) {
       WritePlan what = plan(folder, valid);
       what.record_path = folder / c.record;
       Preview foreseen;
-      WriteOutcome outcome_so_far;
+      WriteOutcome outcome;
       {
         const AsNobody nobody;
         foreseen = preview(what);
-        outcome_so_far = carry_out(what);
+        outcome = carry_out(what);
       }
       EXPECT_NE(foreseen.record_fault, "") << c.what;
       EXPECT_EQ(foreseen.lines, (Names{what.aggregate_path + ": power_valid: 1 -> 0",
                                        what.aggregate_path + ": avg_power_w: 1.0 -> absent"}))
           << c.what;
-      EXPECT_TRUE(outcome_so_far.reasons.empty()) << outcome_so_far.reasons.text();
+      EXPECT_TRUE(outcome.reasons.empty()) << outcome.reasons.text();
       if (c.fault != nullptr) {
-        EXPECT_EQ(outcome_so_far.record_fault, fmt::format(fmt::runtime(c.fault), what.record_path))
+        EXPECT_EQ(outcome.record_fault, fmt::format(fmt::runtime(c.fault), what.record_path))
             << c.what;
       } else {
-        EXPECT_NE(outcome_so_far.record_fault, "") << c.what;
+        EXPECT_NE(outcome.record_fault, "") << c.what;
       }
       EXPECT_EQ(bytes_of(folder / "agg.json"), kInvalid) << c.what;
       EXPECT_EQ(folder.names(),
@@ -396,14 +396,14 @@ TEST(Publish, NeverOverwritesAnInput) {
       if (how == std::string("another spelling")) what.record_path = folder / "./run.json";
       if (how == std::string("a link")) fs::create_symlink("run.json", folder / "audit.json");
       if (how == std::string("a hard link")) fs::create_hard_link(input, folder / "audit.json");
-      const WriteOutcome outcome_so_far = carry_out(what);
+      const WriteOutcome outcome = carry_out(what);
       EXPECT_EQ(
-          outcome_so_far.record_fault,
+          outcome.record_fault,
           what.record_path + ": is an input of this run and is not overwritten; put it elsewhere")
           << how;
       EXPECT_EQ(bytes_of(input), "{\"duration\": 60}") << how;
       EXPECT_EQ(bytes_of(folder / "agg.json"), kInvalid) << how;
-      EXPECT_TRUE(outcome_so_far.reasons.empty());
+      EXPECT_TRUE(outcome.reasons.empty());
     }
   }
   const Folder folder;
@@ -498,8 +498,8 @@ TEST(Publish, WritesNothingOutsideOfItsRoot) {
         fmt::format("{}: leads out of {}, to {}, and is not written",
                     is_aggregate ? what.aggregate_path : what.record_path, what.root, target);
     const Preview foreseen = preview(what);
-    const WriteOutcome outcome_so_far = carry_out(what);
-    for (const WritingFaults& faults : {WritingFaults(foreseen), WritingFaults(outcome_so_far)}) {
+    const WriteOutcome outcome = carry_out(what);
+    for (const WritingFaults& faults : {WritingFaults(foreseen), WritingFaults(outcome)}) {
       EXPECT_EQ(faults.reasons.text(),
                 is_aggregate ? "aggregate_result_unwritable (" + fault + ")" : "")
           << how;
@@ -533,10 +533,10 @@ TEST(Publish, SaysBothWhenNothingCanBeWritten) {
   fs::create_directory(folder / "folder");
   WritePlan what = plan(folder, true);
   what.record_path = folder / "folder";
-  const WriteOutcome outcome_so_far = carry_out(what);
-  EXPECT_EQ(outcome_so_far.reasons.text(),
+  const WriteOutcome outcome = carry_out(what);
+  EXPECT_EQ(outcome.reasons.text(),
             "aggregate_result_missing (" + what.aggregate_path + ")");
-  EXPECT_EQ(outcome_so_far.record_fault, what.record_path + ": cannot replace: Is a directory");
+  EXPECT_EQ(outcome.record_fault, what.record_path + ": cannot replace: Is a directory");
 }
 
 TEST(Publish, FollowsLinks) {
@@ -545,9 +545,9 @@ TEST(Publish, FollowsLinks) {
   put(folder / "real/agg.json", kOld);
   fs::create_symlink("real/agg.json", folder / "agg.json");
   fs::create_symlink("real/audit.json", folder / "audit.json");  // leads nowhere yet
-  const WriteOutcome outcome_so_far = carry_out(plan(folder, true));
-  EXPECT_TRUE(outcome_so_far.reasons.empty()) << outcome_so_far.reasons.text();
-  EXPECT_EQ(outcome_so_far.record_fault, "");
+  const WriteOutcome outcome = carry_out(plan(folder, true));
+  EXPECT_TRUE(outcome.reasons.empty()) << outcome.reasons.text();
+  EXPECT_EQ(outcome.record_fault, "");
   EXPECT_TRUE(fs::is_symlink(folder / "agg.json"));
   EXPECT_TRUE(fs::is_symlink(folder / "audit.json"));
   EXPECT_EQ(bytes_of(folder / "real/agg.json"), kValid);
@@ -596,8 +596,8 @@ TEST(Publish, LetsConcurrentRunsWaitForEachOther) {
       WritePlan what = plan(folder, true);
       what.record_path = folder / fmt::format("audit{}.json", i);
       what.edits = {{fmt::format("key{}", i), fmt::format("{}", i)}};
-      const WriteOutcome outcome_so_far = carry_out(what);
-      ::_exit(outcome_so_far.reasons.empty() && outcome_so_far.record_fault.empty() ? 0 : 1);
+      const WriteOutcome outcome = carry_out(what);
+      ::_exit(outcome.reasons.empty() && outcome.record_fault.empty() ? 0 : 1);
     }
     children.push_back(child);
   }
