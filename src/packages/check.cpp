@@ -14,7 +14,7 @@
 #include "aggregate_power/error.h"
 #include "base/files/archive.h"
 #include "base/text/unicode.h"
-#include "energy/fleet_metrics.h"
+#include "energy/metrics.h"
 #include "energy/plausibility.h"
 #include "loads/benchmark.h"
 #include "packages/cpu_power.h"
@@ -272,20 +272,22 @@ Findings check_metrics(const Metrics& metrics, std::span<const GpuResult> gpus, 
   return findings;
 }
 
-// The metrics, where they can be had.
+// The metrics, where they can be had; of `fleet` what it has.
 Findings integrate(const PackageContent& content, const Package& package, const Labels& labels,
-                   const RoleCounts& asked, WindowPower& power, Result& result) {
-  const Load& load = *result.load;
-  const double window_s = load.window.duration_s();
+                   const RoleCounts& asked, WindowPower& power, const FleetMeasurement& fleet,
+                   Result& result) {
+  const double window_s = result.load->window.duration_s();
   Measured measured = measure(content, package, labels, power, window_s);
   const auto role = [&](const char* name, std::int64_t count) {
     return RoleEnergy{static_cast<std::size_t>(std::max<std::int64_t>(count, 0)),
                       measured.energy_by_role_j[name]};
   };
-  Metrics metrics =
-      deployment_metrics({measured.energy_j, content.devices.size(), role("prefill", asked.prefill),
-                          role("decode", asked.decode)},
-                         load);
+  Metrics metrics = energy_metrics({.energy_j = measured.energy_j,
+                                    .gpus = content.devices.size(),
+                                    .load = *result.load,
+                                    .prefill = role("prefill", asked.prefill),
+                                    .decode = role("decode", asked.decode),
+                                    .fleet = fleet});
   const Findings findings = check_metrics(metrics, measured.gpus, window_s);
   if (findings.reasons.empty()) result.metrics = std::move(metrics);
   for (const GpuResult& gpu : measured.gpus) result.observed_gpu_ids.push_back(gpu.name);
@@ -294,17 +296,10 @@ Findings integrate(const PackageContent& content, const Package& package, const 
   return findings;
 }
 
-void add_fleet(const PackageQuestion& question, const Package& package, WindowPower& power,
-               Result& result) {
+FleetMeasurement fleet_of(const Package& package, WindowPower& power) {
   std::vector<std::string> names;
   for (const SeenDevice& device : package.samples.devices) names.push_back(device.key.text());
-  FleetMeasurement measured = power.fleet(names);
-  if (question.with_power && !result.metrics.empty()) result.curve = measured.power;
-  if (!question.extended) return;
-  result.fleet = std::move(measured);
-  if (result.metrics.empty()) return;
-  std::ranges::move(fleet_metrics(*result.fleet, result.gpus.size()),
-                    std::back_inserter(result.metrics));
+  return power.fleet(names);
 }
 
 // CPUs have a verdict of their own: what is wrong with them changes nothing of the GPUs.
@@ -371,10 +366,13 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
                                    findings);
   if (window) facts.window = selected(*window);
   const bool is_whole = findings.reasons.empty() && reading.reasons.empty();
+  FleetMeasurement fleet = fleet_of(package, power);
   if (is_whole && window && reading.load) {
-    findings.add(integrate(content, package, labels, asked, power, result));
+    findings.add(integrate(content, package, labels, asked, power,
+                           question.extended ? fleet : FleetMeasurement(), result));
   }
-  add_fleet(question, package, power, result);
+  if (question.with_power && !result.metrics.empty()) result.curve = fleet.power;
+  if (question.extended) result.fleet = std::move(fleet);
   return findings;
 }
 

@@ -10,6 +10,7 @@
 #include "base/files/hash.h"
 #include "base/text/json.h"
 #include "base/text/python_number.h"
+#include "energy/metrics.h"
 #include "results/edits.h"
 
 namespace aggregate_power {

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
+
+#include "energy/metrics.h"
 
 namespace aggregate_power {
 namespace {
@@ -22,30 +25,11 @@ constexpr std::size_t kLongestText = 128;
 constexpr std::size_t kLongestSource = 512;
 constexpr std::uint64_t kLargestSafeInteger = (std::uint64_t{1} << 53) - 1;
 
-constexpr const char* kKeys[] = {
-    "p75_power_w",
-    "p75_total_gpu_power_w",
-    "p90_power_w",
-    "p90_total_gpu_power_w",
-    "avg_temp_c",
-    "peak_temp_c",
-    "avg_util_pct",
-    "avg_mem_used_mb",
-    "power_audit",
-    "workers",
-    "cpu_power_valid",
-    "avg_cpu_socket_power_w",
-    "avg_total_cpu_power_w",
-    "total_cpu_energy_j",
-    "avg_total_module_power_w",
-    "total_module_energy_j",
-    "avg_total_cpu_rail_power_w",
-    "total_cpu_rail_energy_j",
-    "avg_total_cpu_sysio_power_w",
-    "total_cpu_sysio_energy_j",
+constexpr std::string_view kCpuMetrics[] = {
+    "avg_cpu_socket_power_w",   "avg_total_cpu_power_w",       "total_cpu_energy_j",
+    "avg_total_module_power_w", "total_module_energy_j",       "avg_total_cpu_rail_power_w",
+    "total_cpu_rail_energy_j",  "avg_total_cpu_sysio_power_w", "total_cpu_sysio_energy_j",
 };
-
-constexpr std::size_t kCpuMetrics = 9;  // the last of them
 
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
@@ -176,8 +160,13 @@ void add_dashboard_keys(std::vector<JsonEdit>& edits, const Result& result,
   }
 }
 
-std::span<const char* const> dashboard_keys() { return kKeys; }
+std::vector<std::string_view> dashboard_keys() {
+  std::vector<std::string_view> keys = dashboard_metric_keys();
+  keys.insert(keys.end(), {"power_audit", "workers", "cpu_power_valid"});
+  std::ranges::copy(kCpuMetrics, std::back_inserter(keys));
+  return keys;
+}
 
-std::span<const char* const> cpu_metric_keys() { return std::span(kKeys).last(kCpuMetrics); }
+std::span<const std::string_view> cpu_metric_keys() { return kCpuMetrics; }
 
 }  // namespace aggregate_power

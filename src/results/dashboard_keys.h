@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aggregate_power/result.h"
@@ -19,9 +20,9 @@ void add_dashboard_keys(std::vector<JsonEdit>& edits, const Result& result,
 
 // All keys that a run with --extended may leave, but for `power_invalid_reasons`, which every run
 // owns. Others may set such keys too.
-std::span<const char* const> dashboard_keys();
+std::vector<std::string_view> dashboard_keys();
 
 // Those of them that are metrics of CPUs.
-std::span<const char* const> cpu_metric_keys();
+std::span<const std::string_view> cpu_metric_keys();
 
 }  // namespace aggregate_power

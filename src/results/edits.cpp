@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "energy/metrics.h"
 #include "results/dashboard_keys.h"
 
 namespace aggregate_power {
@@ -76,15 +77,16 @@ std::vector<WritePlan::Leftovers> leftovers_of(Way way) {
   std::vector<WritePlan::Leftovers> leftovers = {{"power_audit", {keys.begin(), keys.end()}}};
   if (way == Way::one_node) return leftovers;
   WritePlan::Leftovers of_cpus{"cpu_power_valid", {"cpu_power_valid"}};
-  std::ranges::copy(cpu_metric_keys(), std::back_inserter(of_cpus.keys));
+  for (const std::string_view key : cpu_metric_keys()) of_cpus.keys.emplace_back(key);
   leftovers.push_back(std::move(of_cpus));
   return leftovers;
 }
 
 bool is_our_key(std::string_view key) {
   static const std::vector<JsonEdit> all = gpu_edits(false, {});
+  static const std::vector<std::string_view> dashboards = dashboard_keys();
   return std::ranges::find(all, key, &JsonEdit::key) != all.end() ||
-         std::ranges::find(dashboard_keys(), key) != dashboard_keys().end();
+         std::ranges::find(dashboards, key) != dashboards.end();
 }
 
 }  // namespace aggregate_power

@@ -2,12 +2,11 @@
 #include "runs/assess.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "energy/fleet_metrics.h"
+#include "energy/metrics.h"
 #include "energy/plausibility.h"
 
 namespace aggregate_power {
@@ -15,17 +14,14 @@ namespace {
 
 Metrics metrics_of(const Measurement& measurement, const Load& load, Way way) {
   if (way == Way::sample_mean) {
-    const MeanPower& mean = *measurement.mean_power;
-    return schema_1_metrics(mean.avg_power_w, mean.gpus, load.reported_duration_s,
-                            load.total_input_tokens, load.total_output_tokens);
+    return sample_mean_metrics(measurement.mean_power->avg_power_w, measurement.mean_power->gpus,
+                               load);
   }
   const Integration& integration = measurement.integration;
-  Metrics metrics = schema_2_metrics({*integration.avg_power_w, *integration.avg_total_gpu_power_w,
-                                      *integration.total_gpu_energy_j, load.completed,
-                                      load.total_input_tokens, load.total_output_tokens});
-  std::ranges::copy(fleet_metrics(measurement.fleet, integration.gpus.size()),
-                    std::back_inserter(metrics));
-  return metrics;
+  return energy_metrics({.energy_j = *integration.total_gpu_energy_j,
+                         .gpus = integration.gpus.size(),
+                         .load = load,
+                         .fleet = measurement.fleet});
 }
 
 // Schema 1 takes the mean of whatever lies in the window.

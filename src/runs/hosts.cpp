@@ -14,8 +14,8 @@
 #include "base/parallel.h"
 #include "base/text/unicode.h"
 #include "energy/clock_offset.h"
-#include "energy/fleet_metrics.h"
 #include "energy/fleet_power.h"
+#include "energy/metrics.h"
 #include "loads/benchmark.h"
 #include "results/record.h"
 #include "runs/host.h"
@@ -182,7 +182,7 @@ std::vector<std::string> estimate_clocks(std::vector<HostReading>& readings) {
 
 // ---- Metrics
 
-Metrics energy_metrics(const Hosts& hosts, const Load& load) {
+MeasuredEnergy energy_of(const Hosts& hosts, const Load& load) {
   RoleEnergy by_role[3];
   double energy_j = 0;
   std::size_t gpus = 0;
@@ -194,9 +194,11 @@ Metrics energy_metrics(const Hosts& hosts, const Load& load) {
       energy_j += gpu.energy_j;
     }
   }
-  return deployment_metrics({energy_j, gpus, by_role[static_cast<std::size_t>(Role::prefill)],
-                             by_role[static_cast<std::size_t>(Role::decode)]},
-                            load);
+  return {.energy_j = energy_j,
+          .gpus = gpus,
+          .load = load,
+          .prefill = by_role[static_cast<std::size_t>(Role::prefill)],
+          .decode = by_role[static_cast<std::size_t>(Role::decode)]};
 }
 
 // Nothing unless every host has it.
@@ -289,13 +291,11 @@ void add_gpus(const Hosts& hosts, Result& result) {
 void add_metrics(const Hosts& hosts, Result& result) {
   const Load& load = *result.load;
   result.metric_gpus = hosts.roles.size();
-  result.metrics = energy_metrics(hosts, load);
+  MeasuredEnergy energy = energy_of(hosts, load);
+  if (result.fleet) energy.fleet = *result.fleet;
+  result.metrics = energy_metrics(energy);
   for (const std::string_view key : not_finite(result.metrics)) {
     result.reasons.add(Reason::non_finite_power_metric, std::string(key));
-  }
-  if (result.extended && result.fleet->power) {
-    std::ranges::copy(fleet_metrics(*result.fleet, result.metric_gpus),
-                      std::back_inserter(result.metrics));
   }
   if (result.is_valid()) result.workers = workers_of(hosts, load.window.duration_s());
 }

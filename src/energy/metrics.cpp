@@ -1,0 +1,165 @@
+// Energy to the numbers that are published.
+#include "energy/metrics.h"
+
+#include <cmath>
+
+namespace aggregate_power {
+namespace {
+
+constexpr int kPowerDecimals = 3;
+constexpr int kRatioDecimals = 6;
+
+double per(double energy_j, std::int64_t count) { return energy_j / static_cast<double>(count); }
+
+double per_token(double energy_j, const Load& load) {
+  const std::uint64_t tokens = static_cast<std::uint64_t>(load.total_input_tokens) +
+                               static_cast<std::uint64_t>(load.total_output_tokens);
+  return energy_j / static_cast<double>(tokens);
+}
+
+// What rows are computed from, each once.
+struct Totals {
+  const MeasuredEnergy& energy;
+  const Load& load;
+  double window_s;
+  double power_w;               // of all GPUs
+  std::optional<double> p75_w;  // of the power of all GPUs
+  std::optional<double> p90_w;
+};
+
+Totals totals_of(const MeasuredEnergy& energy) {
+  const double window_s = energy.load.window.duration_s();
+  Totals totals{energy, energy.load, window_s, energy.energy_j / window_s, {}, {}};
+  if (energy.fleet.power) {
+    totals.p75_w = energy.fleet.power->quantile_w(0.75);
+    totals.p90_w = energy.fleet.power->quantile_w(0.9);
+  }
+  return totals;
+}
+
+using Value = std::optional<double>;  // nothing: the run has no such metric
+
+double per_gpu(const Totals& t, double value) { return value / static_cast<double>(t.energy.gpus); }
+
+Value per_gpu(const Totals& t, Value value) {
+  return value ? Value(per_gpu(t, *value)) : std::nullopt;
+}
+
+Value of_role(const RoleEnergy& role, double value) {
+  return role.gpus == 0 ? std::nullopt : Value(value);
+}
+
+double role_power_w(const Totals& t, const RoleEnergy& role) {
+  return role.energy_j / t.window_s / static_cast<double>(role.gpus);
+}
+
+// Of a quantity that all GPUs have.
+const StateSummary* state(const Totals& t, GpuQuantity quantity) {
+  const auto& found = t.energy.fleet.states[static_cast<std::size_t>(quantity)];
+  return found && found->gpus == t.energy.gpus ? &*found : nullptr;
+}
+
+Value mean(const Totals& t, GpuQuantity quantity) {
+  const StateSummary* const found = state(t, quantity);
+  return found ? Value(found->mean) : std::nullopt;
+}
+
+Value peak(const Totals& t, GpuQuantity quantity) {
+  const StateSummary* const found = state(t, quantity);
+  return found ? Value(found->peak) : std::nullopt;
+}
+
+enum class For { every_run, dashboard };
+
+struct Row {
+  std::string_view key;
+  int decimals;
+  For whom;
+  Value (*value)(const Totals&);
+};
+
+constexpr Row kRows[] = {
+    {"avg_power_w", kPowerDecimals, For::every_run,
+     [](const Totals& t) { return Value(per_gpu(t, t.power_w)); }},
+    {"avg_total_gpu_power_w", kPowerDecimals, For::every_run,
+     [](const Totals& t) { return Value(t.power_w); }},
+    {"total_gpu_energy_j", kPowerDecimals, For::every_run,
+     [](const Totals& t) { return Value(t.energy.energy_j); }},
+    {"joules_per_successful_query", kRatioDecimals, For::every_run,
+     [](const Totals& t) { return Value(per(t.energy.energy_j, t.load.completed)); }},
+    {"joules_per_input_token", kRatioDecimals, For::every_run,
+     [](const Totals& t) { return Value(per(t.energy.energy_j, t.load.total_input_tokens)); }},
+    {"joules_per_output_token", kRatioDecimals, For::every_run,
+     [](const Totals& t) { return Value(per(t.energy.energy_j, t.load.total_output_tokens)); }},
+    {"joules_per_total_token", kRatioDecimals, For::every_run,
+     [](const Totals& t) { return Value(per_token(t.energy.energy_j, t.load)); }},
+
+    {"prefill_gpu_energy_j", kPowerDecimals, For::every_run,
+     [](const Totals& t) { return of_role(t.energy.prefill, t.energy.prefill.energy_j); }},
+    {"prefill_avg_power_w", kPowerDecimals, For::every_run,
+     [](const Totals& t) { return of_role(t.energy.prefill, role_power_w(t, t.energy.prefill)); }},
+    {"prefill_joules_per_input_token", kRatioDecimals, For::every_run,
+     [](const Totals& t) {
+       return of_role(t.energy.prefill, per(t.energy.prefill.energy_j, t.load.total_input_tokens));
+     }},
+    {"decode_gpu_energy_j", kPowerDecimals, For::every_run,
+     [](const Totals& t) { return of_role(t.energy.decode, t.energy.decode.energy_j); }},
+    {"decode_avg_power_w", kPowerDecimals, For::every_run,
+     [](const Totals& t) { return of_role(t.energy.decode, role_power_w(t, t.energy.decode)); }},
+    {"decode_joules_per_output_token", kRatioDecimals, For::every_run,
+     [](const Totals& t) {
+       return of_role(t.energy.decode, per(t.energy.decode.energy_j, t.load.total_output_tokens));
+     }},
+
+    {"p75_power_w", kPowerDecimals, For::dashboard,
+     [](const Totals& t) { return per_gpu(t, t.p75_w); }},
+    {"p75_total_gpu_power_w", kPowerDecimals, For::dashboard,
+     [](const Totals& t) { return t.p75_w; }},
+    {"p90_power_w", kPowerDecimals, For::dashboard,
+     [](const Totals& t) { return per_gpu(t, t.p90_w); }},
+    {"p90_total_gpu_power_w", kPowerDecimals, For::dashboard,
+     [](const Totals& t) { return t.p90_w; }},
+    {"avg_temp_c", kPowerDecimals, For::dashboard,
+     [](const Totals& t) { return mean(t, GpuQuantity::temperature_c); }},
+    {"peak_temp_c", kPowerDecimals, For::dashboard,
+     [](const Totals& t) { return peak(t, GpuQuantity::temperature_c); }},
+    {"avg_util_pct", kPowerDecimals, For::dashboard,
+     [](const Totals& t) { return mean(t, GpuQuantity::utilization_pct); }},
+    {"avg_mem_used_mb", kPowerDecimals, For::dashboard,
+     [](const Totals& t) { return mean(t, GpuQuantity::memory_used_mb); }},
+};
+
+std::vector<std::string_view> keys_for(For whom) {
+  std::vector<std::string_view> keys;
+  for (const Row& row : kRows) {
+    if (row.whom == whom) keys.push_back(row.key);
+  }
+  return keys;
+}
+
+}  // namespace
+
+Metrics energy_metrics(const MeasuredEnergy& energy) {
+  const Totals totals = totals_of(energy);
+  Metrics metrics;
+  for (const Row& row : kRows) {
+    const Value value = row.value(totals);
+    // The dashboard's are extras: one that is too large for a number voids nothing.
+    const bool is_wanted = value && (row.whom == For::every_run || std::isfinite(*value));
+    if (is_wanted) metrics.push_back({row.key, row.decimals, *value});
+  }
+  return metrics;
+}
+
+Metrics sample_mean_metrics(double avg_power_w, std::size_t gpus, const Load& load) {
+  const double energy_j = avg_power_w * static_cast<double>(gpus) * load.reported_duration_s;
+  return {{"avg_power_w", kPowerDecimals, avg_power_w},
+          {"joules_per_output_token", kRatioDecimals, per(energy_j, load.total_output_tokens)},
+          {"joules_per_total_token", kRatioDecimals, per_token(energy_j, load)}};
+}
+
+std::vector<std::string_view> all_metric_keys() { return keys_for(For::every_run); }
+
+std::vector<std::string_view> dashboard_metric_keys() { return keys_for(For::dashboard); }
+
+}  // namespace aggregate_power

@@ -1,0 +1,44 @@
+// Energy to the numbers that are published: one table row a metric.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "aggregate_power/load.h"
+#include "aggregate_power/metric.h"
+#include "aggregate_power/result.h"
+
+namespace aggregate_power {
+
+// The GPUs of one role of a disaggregated deployment.
+struct RoleEnergy {
+  std::size_t gpus = 0;
+  double energy_j = 0;  // in the whole window, whichever phase the role was in
+};
+
+// What metrics are made of.
+struct MeasuredEnergy {
+  double energy_j = 0;  // of all GPUs in the window
+  std::size_t gpus = 0;
+  Load load = {};
+  RoleEnergy prefill = {};
+  RoleEnergy decode = {};
+  FleetMeasurement fleet = {};  // as far as it is known
+};
+
+// The seven metrics of schema 2 (contract.md B.5); three of each role that has GPUs, prefill by
+// input tokens and decode by output tokens (C.7); then those of the dashboard, percentiles of the
+// power and the states that all GPUs have, without those that are too large for a number (F.5).
+Metrics energy_metrics(const MeasuredEnergy& energy);
+
+// The three metrics of schema 1; contract.md A.2. The energy is mean power x GPUs x the reported
+// duration.
+Metrics sample_mean_metrics(double avg_power_w, std::size_t gpus, const Load& load);
+
+// The keys of energy_metrics(): those of every run, and those of the dashboard.
+std::vector<std::string_view> all_metric_keys();
+std::vector<std::string_view> dashboard_metric_keys();
+
+}  // namespace aggregate_power
