@@ -5,7 +5,10 @@
 #include "base/files/path.h"
 #include "base/text/python_number.h"
 #include "commands/command.h"
+#include "commands/commands.h"
+#include "commands/output.h"
 #include "commands/package_options.h"
+#include "commands/shared_options.h"
 #include "runs/agentic.h"
 #include "runs/agentic_package.h"
 
@@ -45,31 +48,31 @@ int run(const Texts& texts) {
   if (texts.run.agg_result == "-") throw Error("--agg-result: expected a file");
   if (!texts.power_dir.empty()) {
     const AgenticNodesRequest request = nodes_request_of(texts);
-    return print(request.require_power, [&] { return aggregate_agentic_nodes(request); });
+    return report(request.require_power, [&] { return aggregate_agentic_nodes(request); });
   }
   const AgenticRequest request = request_of(texts);
-  return print(request.require_power, [&] { return aggregate_agentic(request); });
+  return report(request.require_power, [&] { return aggregate_agentic(request); });
 }
 
-void add_power_dir(CLI::App& app, std::string& path) {
-  add_option(app, "--power-dir", path,
+void add_power_dir(Options& options, std::string& path) {
+  options
+      .value("--power-dir", "FOLDER", into(path),
              "Folder of a dcgm-power package: the run is of several nodes, and the result folder "
              "that of one load, with its agentic_power_concurrency_N.json")
-      ->type_name("FOLDER")
-      ->check(not_empty());
+      .check(not_empty());
 }
 
 // Each option that one of the two ways alone takes goes with it, and not with the other.
-void tell_ways_apart(CLI::App& app) {
-  CLI::Option* const power_dir = app.get_option("--power-dir")->group("On several nodes");
+void tell_ways_apart(Options& options) {
+  options.at("--power-dir").in_group("On several nodes");
   for (const char* const of_package :
        {"--logs-root", "--expected-producer-sha", "--expected-cpu-source", "--salvage"}) {
-    app.get_option(of_package)->needs(power_dir)->group(power_dir->get_group());
+    options.at(of_package).needs("--power-dir").in_group("On several nodes");
   }
   for (const char* const of_node :
        {"--expected-num-gpus", "--max-sample-gap", "--timestamp-column", "--power-column",
         "--device-column", "--power-unit", "--timezone"}) {
-    app.get_option(of_node)->excludes(power_dir)->group("On one node");
+    options.at(of_node).excludes("--power-dir").in_group("On one node");
   }
 }
 
@@ -78,44 +81,43 @@ void tell_ways_apart(CLI::App& app) {
 Command agentic_command() {
   auto texts = std::make_shared<Texts>();
   Command command;
-  command.options = std::make_unique<CLI::App>(
+  command.name = "aggregate-power agentic";
+  command.sentence =
       "Power and energy of a run of agents: on one node, the window and the counts come from "
       "AIPerf's profile in its result folder; on several, from the formal result there, and the "
-      "power from the package of the nodes' recorder.",
-      "aggregate-power agentic");
+      "power from the package of the nodes' recorder.";
   command.usage =
       "--result-dir FOLDER --agg-result FILE [OPTIONS]\n"
       "       aggregate-power agentic --result-dir FOLDER --agg-result FILE --power-dir FOLDER "
       "[OPTIONS]";
   command.first_choice = {"--result-dir", "--agg-result", "--expected-num-gpus", "--require-power"};
-  CLI::App& app = *command.options;
-  add_option(app, "--result-dir", texts->result_dir,
+  Options& options = command.options;
+  options
+      .value("--result-dir", "FOLDER", into(texts->result_dir),
              "Folder of aiperf_artifacts and gpu_metrics.csv (on one node) or of "
              "agentic_power_concurrency_N.json (on several); agentic_power_window.json (on one) "
              "and power_validation.json are written there")
-      ->type_name("FOLDER")
-      ->required()
-      ->check(not_empty());
-  add_agg_result(app, texts->run);
-  add_option(app, "--expected-num-gpus", texts->expected_num_gpus,
+      .required()
+      .check(not_empty());
+  add_agg_result(options, texts->run);
+  options
+      .value("--expected-num-gpus", "N", into(texts->expected_num_gpus),
              "GPUs that the run used (default: their number is not checked)")
-      ->type_name("N")
-      ->check(whole_number());
-  add_max_sample_gap(app, texts->run);
-  add_power_dir(app, texts->power_dir);
-  add_package_options(app, texts->package,
+      .check(whole_number());
+  add_max_sample_gap(options, texts->run);
+  add_power_dir(options, texts->power_dir);
+  add_package_options(options, texts->package,
                       "Folder in or below which the result folder lies, and the package's windows "
                       "name their results");
-  add_outcome_options(app, texts->run,
+  add_outcome_options(options, texts->run,
                       "Also the percentiles of power, the GPUs' states and the audit summary that "
                       "today's dashboard takes");
-  add_telemetry_options(command, texts->telemetry);
-  app.get_option("--timezone")
-      ->description(
-          "What times without an offset mean, the profile's too: local, UTC, +HH:MM, -HH:MM or "
-          "Area/City (default: agentic_power_timezone_offset.txt in the folder; of the telemetry "
-          "before that gpu_metrics_context.json, and at last local)");
-  tell_ways_apart(app);
+  add_telemetry_options(options, texts->telemetry);
+  options.at("--timezone").help =
+      "What times without an offset mean, the profile's too: local, UTC, +HH:MM, -HH:MM or "
+      "Area/City (default: agentic_power_timezone_offset.txt in the folder; of the telemetry "
+      "before that gpu_metrics_context.json, and at last local)";
+  tell_ways_apart(options);
   command.examples =
       "aggregate-power agentic --result-dir results --agg-result run.json --expected-num-gpus 8\n"
       "aggregate-power agentic --result-dir results --agg-result run.json --dry-run\n"
@@ -124,7 +126,7 @@ Command agentic_command() {
   command.exit_statuses =
       "0 done, also when power is not valid (the reason is recorded); 1 when power is required and "
       "not valid; 2 for wrong options";
-  command.run = [texts] { return run(*texts); };
+  command.run = [texts](const Options&) { return run(*texts); };
   return command;
 }
 

@@ -7,6 +7,9 @@
 #include "base/files/path.h"
 #include "base/text/python_number.h"
 #include "commands/command.h"
+#include "commands/commands.h"
+#include "commands/output.h"
+#include "commands/shared_options.h"
 #include "runs/one_node.h"
 
 namespace aggregate_power {
@@ -47,7 +50,7 @@ AggregateRequest request_of(const Texts& texts) {
 
 int run(const Texts& texts) {
   const AggregateRequest request = request_of(texts);
-  return print(request.require_power, [&] { return aggregate(request); });
+  return report(request.require_power, [&] { return aggregate(request); });
 }
 
 }  // namespace
@@ -55,10 +58,10 @@ int run(const Texts& texts) {
 Command aggregate_command() {
   auto texts = std::make_shared<Texts>();
   Command command;
-  command.options = std::make_unique<CLI::App>(
+  command.name = "aggregate-power";
+  command.sentence =
       "Mean power and energy per token of a GPU benchmark run, from its power telemetry; patched "
-      "into the run's aggregate JSON, with an audit record beside it.",
-      "aggregate-power");
+      "into the run's aggregate JSON, with an audit record beside it.";
   command.usage =
       "--bench-result FILE --agg-result FILE [OPTIONS]\n"
       "       aggregate-power agentic --result-dir FOLDER --agg-result FILE [OPTIONS]\n"
@@ -70,35 +73,32 @@ Command aggregate_command() {
   command.first_choice = {"--csv",           "--bench-result",
                           "--agg-result",    "--expected-num-gpus",
                           "--require-power", "--validation-result"};
-  CLI::App& app = *command.options;
-  app.set_version_flag("--version", "aggregate-power " AGGREGATE_POWER_VERSION,
-                       "Print the version and exit");
-  add_option(app, "--csv", texts->csv,
-             "Telemetry CSV; - is standard input (default: $GPU_METRICS_CSV, else the first of "
-             "gpu_metrics.csv and /workspace/gpu_metrics.csv that exists)")
-      ->type_name("FILE");
-  add_bench_result(app, texts->bench_result);
-  add_agg_result(app, texts->run);
-  add_option(app, "--expected-num-gpus", texts->expected_num_gpus,
+  Options& options = command.options;
+  options.version("--version", "Print the version and exit");
+  options.value("--csv", "FILE", into(texts->csv),
+                "Telemetry CSV; - is standard input (default: $GPU_METRICS_CSV, else the first of "
+                "gpu_metrics.csv and /workspace/gpu_metrics.csv that exists)");
+  add_bench_result(options, texts->bench_result);
+  add_agg_result(options, texts->run);
+  options
+      .value("--expected-num-gpus", "N", into(texts->expected_num_gpus),
              "GPUs that the run used; asks for the checked, per-GPU integration (schema 2)")
-      ->type_name("N")
-      ->check(whole_number());
-  CLI::Option* const schema_version =
-      add_option(app, "--schema-version", texts->schema_version,
-                 "1: three best-effort keys; 2: seven checked ones and a verdict (default: 2 with "
-                 "--expected-num-gpus, else 1)")
-          ->type_name("1|2");
-  take_one_of(command, *schema_version, {"1", "2"});
-  add_option(app, "--validation-result", texts->validation_result,
-             "Audit record (default: power_validation_STEM.json beside the benchmark result with "
-             "schema 2, none with schema 1)")
-      ->type_name("FILE");
-  add_max_sample_gap(app, texts->run);
+      .check(whole_number());
+  options
+      .value("--schema-version", "1|2", into(texts->schema_version),
+             "1: three best-effort keys; 2: seven checked ones and a verdict (default: 2 with "
+             "--expected-num-gpus, else 1)")
+      .one_of({"1", "2"});
+  options.value(
+      "--validation-result", "FILE", into(texts->validation_result),
+      "Audit record (default: power_validation_STEM.json beside the benchmark result with "
+      "schema 2, none with schema 1)");
+  add_max_sample_gap(options, texts->run);
   add_outcome_options(
-      app, texts->run,
+      options, texts->run,
       "Also set the percentiles of the power of all GPUs together, their mean temperature, "
       "utilization and memory, power_audit and power_invalid_reasons; wants schema 2");
-  add_telemetry_options(command, texts->telemetry);
+  add_telemetry_options(options, texts->telemetry);
   command.examples =
       "aggregate-power --csv gpu_metrics.csv --bench-result run.json --agg-result agg_run.json\n"
       "aggregate-power --csv gpu_metrics.csv --bench-result run.json --agg-result agg_run.json "
@@ -110,7 +110,7 @@ Command aggregate_command() {
       "required and not valid; 2 for wrong options";
   command.notes =
       "Reason codes, each with what to do: 'man aggregate-power', or README.md under Reason codes.";
-  command.run = [texts] { return run(*texts); };
+  command.run = [texts](const Options&) { return run(*texts); };
   return command;
 }
 

@@ -18,8 +18,11 @@
 #include "base/text/unicode.h"
 #include "commands/backfill_summary.h"
 #include "commands/command.h"
+#include "commands/commands.h"
+#include "commands/output.h"
 #include "commands/progress.h"
 #include "commands/shard.h"
+#include "commands/shared_options.h"
 #include "commands/stop_signals.h"
 #include "energy/integrate.h"
 #include "store/backfill.h"
@@ -49,20 +52,18 @@ struct Texts {
   std::string power_unit;
 };
 
-CLI::Validator shard_check() {
-  return CLI::Validator(
-      [](const std::string& text) {
-        try {
-          std::ignore = shard_of(text, ::getenv);
-          return std::string();
-        } catch (const Error& error) {
-          return std::string(error.what());
-        }
-      },
-      "");
+Check shard_check() {
+  return [](const std::string& text) {
+    try {
+      std::ignore = shard_of(text, ::getenv);
+      return std::string();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
 }
 
-CLI::Validator gpu_count_check() {
+Check gpu_count_check() {
   return expecting("auto or a whole number above 0", [](const std::string& text) {
     return text == "auto" || python_int(text).value_or(0) > 0;
   });
@@ -95,7 +96,7 @@ std::optional<std::set<Outcome>> parse_outcomes(const std::string& text) {
   return outcomes;
 }
 
-CLI::Validator outcomes_check() {
+Check outcomes_check() {
   return expecting(
       fmt::format("one or more of {}, with commas in between", fmt::join(outcome_names(), ", ")),
       [](const std::string& text) { return parse_outcomes(text).has_value(); });
@@ -145,9 +146,9 @@ int run(const Texts& texts) {
   BackfillWatcher watcher;
   watcher.trouble = [&](const std::string& trouble) {
     const std::lock_guard guard(mutex);
-    if (++troubles <= kMostTroubles) line.say(one_line(trouble));
+    if (++troubles <= kMostTroubles) line.print(one_line(trouble));
     if (troubles == kMostTroubles + 1)
-      line.say("there is more; --list failed,ambiguous prints all");
+      line.print("there is more; --list failed,ambiguous prints all");
   };
   watcher.progress = [&](const BackfillProgress& progress) {
     const std::lock_guard guard(mutex);
@@ -160,24 +161,24 @@ int run(const Texts& texts) {
     stop_signals.emplace();
     const WatchLocks watch([&](const std::string& path, std::optional<pid_t> holder) {
       const std::lock_guard guard(mutex);
-      line.say(one_line(lock_wait_text(path, holder)));
+      line.print(one_line(lock_wait_text(path, holder)));
     });
     result = work.run();
     stop_signals->let_pipes_end();
   } catch (const FileError& error) {  // not for wrong use
-    line.say(fmt::format("error: {}", error.what()));
+    line.print(fmt::format("error: {}", error.what()));
     return interrupting_signal() != 0 ? status_of(interrupting_signal()) : 1;
   }
   line.clear();
   const BackfillCounts& counts = result.counts;
-  result.lines.take_all([](std::string_view text) { say(stdout, std::string(text)); });
-  say(request.list.empty() ? stdout : stderr, summary_text(counts, request.dry_run));
+  result.lines.take_all([](std::string_view text) { print(stdout, std::string(text)); });
+  print(request.list.empty() ? stdout : stderr, summary_text(counts, request.dry_run));
   if (interrupting_signal() != 0) {
-    line.say("interrupted; run the same command again to go on");
+    line.print("interrupted; run the same command again to go on");
     return status_of(interrupting_signal());
   }
   if (counts.done() == 0) {
-    line.say(texts.only.empty() ? "no run was found" : "no run was found that fits --only");
+    line.print(texts.only.empty() ? "no run was found" : "no run was found that fits --only");
   }
   const bool requires_power = texts.require_power || required_by_environment();
   const bool is_unsound =
@@ -190,83 +191,83 @@ int run(const Texts& texts) {
 Command backfill_command() {
   auto texts = std::make_shared<Texts>();
   Command command;
-  command.options = std::make_unique<CLI::App>(
+  command.name = "aggregate-power backfill";
+  command.sentence =
       "Bring all finished runs of an archive up to date: find them, work out their energy, patch "
       "their aggregates, and say what could not be done and why. May be interrupted, repeated and "
-      "run in parallel.",
-      "aggregate-power backfill");
+      "run in parallel.";
   command.usage = "STORE... [OPTIONS]";
-  CLI::App& app = *command.options;
-  app.add_option("STORE", texts->stores,
-                 "Folder or archive (.zip, .tar, .tar.gz, .tar.zst) that holds runs, at any depth")
-      ->required()
-      ->check(not_empty());
-  app.add_flag("--dry-run", texts->dry_run, "Print what would change; write nothing");
-  add_option(app, "--output", texts->output,
+  Options& options = command.options;
+  options
+      .positionals(
+          "STORE", into(texts->stores),
+          "Folder or archive (.zip, .tar, .tar.gz, .tar.zst) that holds runs, at any depth")
+      .required()
+      .check(not_empty());
+  options.flag("--dry-run", texts->dry_run, "Print what would change; write nothing");
+  options
+      .value("--output", "FOLDER", into(texts->output),
              "Write all results there, in a mirror of the store, which is then only read; needed "
              "for aggregates in archives")
-      ->type_name("FOLDER")
-      ->check(not_empty());
-  add_option(app, "--jobs", texts->jobs, "Runs at a time (default: one for each processor)")
-      ->type_name("N")
-      ->check(between(1U, 1024U));
-  add_option(app, "--shard", texts->shard,
+      .check(not_empty());
+  options
+      .value("--jobs", "N", into(texts->jobs), "Runs at a time (default: one for each processor)")
+      .check(whole_number_between(1, 1024));
+  options
+      .value("--shard", "I/N|auto", into(texts->shard),
              "Only this part of N, from 0: the same runs on every machine; auto: as the "
              "variables of Slurm arrays, Kubernetes, AWS Batch, Google Batch, Cloud Run or Open "
              "MPI say")
-      ->type_name("I/N|auto")
-      ->check(shard_check());
-  command.words["--shard"] = {"auto"};
-  add_option(app, "--report", texts->report, "Append a line of JSON for each run")
-      ->type_name("FILE.jsonl")
-      ->check(not_empty());
-  add_option(app, "--list", texts->list,
+      .check(shard_check())
+      .offer({"auto"});
+  options.value("--report", "FILE.jsonl", into(texts->report), "Append a line of JSON for each run")
+      .check(not_empty());
+  options
+      .value("--list", "OUTCOME[,...]", into(texts->list),
              "Print the runs that end so, sorted by path: the aggregate's path, a tab, the reason "
              "codes; the summary then goes to standard error")
-      ->type_name("OUTCOME[,...]")
-      ->check(outcomes_check());
-  command.words["--list"] = outcome_names();
-  add_option(app, "--timezone", texts->timezone,
+      .check(outcomes_check())
+      .offer(outcome_names());
+  options
+      .value("--timezone", "ZONE", into(texts->timezone),
              "What stamps without an offset mean: auto, evidence, local, UTC, +HH:MM, -HH:MM or "
              "Area/City; auto: what a zone file beside the recording says, else what two of the "
              "load's edges, the recorder's other runs and the file's time agree on; evidence: one "
              "of them is enough (default: auto)")
-      ->type_name("ZONE");
-  command.words["--timezone"] = {"auto", "evidence", "local", "UTC"};
-  add_option(app, "--expected-num-gpus", texts->expected_num_gpus,
+      .offer({"auto", "evidence", "local", "UTC"});
+  options
+      .value("--expected-num-gpus", "auto|N", into(texts->expected_num_gpus),
              "GPUs that each run used; auto: as its aggregate says (default: auto)")
-      ->type_name("auto|N")
-      ->check(gpu_count_check());
-  command.words["--expected-num-gpus"] = {"auto"};
-  CLI::Option* const schema_version =
-      add_option(app, "--schema-version", texts->schema_version,
-                 "1: three best-effort keys; 2: seven checked ones and a verdict (default: 2)")
-          ->type_name("1|2");
-  take_one_of(command, *schema_version, {"1", "2"});
-  add_option(app, "--only", texts->only, "Only runs whose name fits, such as '*_b200_*'")
-      ->type_name("GLOB")
-      ->check(not_empty());
-  add_option(app, "--runs", texts->runs,
+      .check(gpu_count_check())
+      .offer({"auto"});
+  options
+      .value("--schema-version", "1|2", into(texts->schema_version),
+             "1: three best-effort keys; 2: seven checked ones and a verdict (default: 2)")
+      .one_of({"1", "2"});
+  options
+      .value("--only", "GLOB", into(texts->only), "Only runs whose name fits, such as '*_b200_*'")
+      .check(not_empty());
+  options
+      .value("--runs", "FILE|-", into(texts->runs),
              "Only the runs that this file, or standard input for -, lists: a path of an aggregate "
              "or a name of a run a line; with paths alone the store is not searched")
-      ->type_name("FILE|-")
-      ->check(not_empty());
-  add_option(app, "--max-sample-gap", texts->max_sample_gap,
+      .check(not_empty());
+  options
+      .value("--max-sample-gap", "SECONDS", into(texts->max_sample_gap),
              "Longest silence between two samples of a GPU (default: 3)")
-      ->type_name("SECONDS")
-      ->check(between(0.001, 1e9));
-  add_power_unit(command, texts->power_unit);
-  add_option(app, "--expected-producer-sha", texts->expected_producer_sha,
-             "Commit of the recorder that is trusted in packages of several nodes (default: what "
-             "power-producer-sha.txt in each package says)")
-      ->type_name("SHA");
-  app.add_flag("--salvage", texts->salvage,
+      .check(number_between(0.001, 1e9));
+  add_power_unit(options, texts->power_unit);
+  options.value(
+      "--expected-producer-sha", "SHA", into(texts->expected_producer_sha),
+      "Commit of the recorder that is trusted in packages of several nodes (default: what "
+      "power-producer-sha.txt in each package says)");
+  options.flag("--salvage", texts->salvage,
                "What is wrong with other windows of a package does not void a run's own");
-  app.add_flag("--require-power", texts->require_power,
+  options.flag("--require-power", texts->require_power,
                "End with status 1 when a run has no valid power in the end (also: REQUIRE_POWER=1, "
                "true or yes)");
-  app.add_flag("--force", texts->force, "Work out again what is up to date");
-  app.add_flag("--verify", texts->verify,
+  options.flag("--force", texts->force, "Work out again what is up to date");
+  options.flag("--verify", texts->verify,
                "Tell what is up to date by hashes of all inputs, not by sizes and times");
   command.examples =
       "aggregate-power backfill artifacts --dry-run\n"
@@ -279,7 +280,7 @@ Command backfill_command() {
   command.notes =
       "A run is an aggregate agg_NAME.json with the benchmark result NAME.json and the telemetry "
       "gpu_metrics.csv; see README.md under Backfill for where they are looked for.";
-  command.run = [texts] { return run(*texts); };
+  command.run = [texts](const Options&) { return run(*texts); };
   return command;
 }
 

@@ -3,6 +3,9 @@
 
 #include "base/files/path.h"
 #include "commands/command.h"
+#include "commands/commands.h"
+#include "commands/output.h"
+#include "commands/shared_options.h"
 #include "runs/inspect.h"
 
 namespace aggregate_power {
@@ -23,10 +26,8 @@ int run(const Texts& texts) {
   request.columns = columns_of(texts.telemetry);
   request.zone = zone_of(texts.telemetry.timezone);
   const InspectReport report = inspect(request);
-  say(stdout, report.out);
-  for (const std::string& line : report.err) {
-    say(stderr, fmt::format("aggregate-power: {}\n", line));
-  }
+  print(stdout, report.out);
+  for (const std::string& line : report.err) print_message(line);
   return report.exit_status;
 }
 
@@ -35,17 +36,16 @@ int run(const Texts& texts) {
 Command inspect_command() {
   auto texts = std::make_shared<Texts>();
   Command command;
-  command.options = std::make_unique<CLI::App>(
-      "Show what is understood of a telemetry file: columns, zone, devices, gaps, skipped rows.",
-      "aggregate-power inspect");
+  command.name = "aggregate-power inspect";
+  command.sentence =
+      "Show what is understood of a telemetry file: columns, zone, devices, gaps, skipped rows.";
   command.usage = "FILE [OPTIONS]";
-  CLI::App& app = *command.options;
-  add_option(app, "FILE", texts->file, "Telemetry CSV; - is standard input")->required();
-  add_option(app, "--bench-result", texts->bench_result,
-             "Show also how this benchmark's window lies in the telemetry")
-      ->type_name("FILE");
-  app.add_flag("--json", texts->json, "Print one JSON object");
-  add_telemetry_options(command, texts->telemetry);
+  Options& options = command.options;
+  options.positional("FILE", into(texts->file), "Telemetry CSV; - is standard input").required();
+  options.value("--bench-result", "FILE", into(texts->bench_result),
+                "Show also how this benchmark's window lies in the telemetry");
+  options.flag("--json", texts->json, "Print one JSON object");
+  add_telemetry_options(options, texts->telemetry);
   command.examples =
       "aggregate-power inspect gpu_metrics.csv\n"
       "aggregate-power inspect gpu_metrics.csv --json --timezone +05:30\n"
@@ -53,7 +53,7 @@ Command inspect_command() {
   command.exit_statuses =
       "0 a usable power series was read; 1 not, with the reason and what to do; 2 the file cannot "
       "be opened, or wrong options";
-  command.run = [texts] { return run(*texts); };
+  command.run = [texts](const Options&) { return run(*texts); };
   return command;
 }
 

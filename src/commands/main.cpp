@@ -10,7 +10,9 @@
 
 #include "base/files/lock_wait.h"
 #include "base/text/unicode.h"
-#include "commands/command.h"
+#include "commands/commands.h"
+#include "commands/manual.h"
+#include "commands/output.h"
 
 namespace {
 
@@ -18,16 +20,16 @@ using namespace aggregate_power;
 
 int run(const std::vector<std::string>& words) {
   if (words.empty()) {
-    say(stderr, help(aggregate_command()));
+    print(stderr, help(aggregate_command()));
     return 2;
   }
   // For packagers: the man page and the completion come from the program itself.
   if (words == std::vector<std::string>{"--generate-man-page"}) {
-    say(stdout, man_page());
+    print(stdout, man_page());
     return 0;
   }
   if (words == std::vector<std::string>{"--generate-bash-completion"}) {
-    say(stdout, bash_completion());
+    print(stdout, bash_completion());
     return 0;
   }
   if (words[0].starts_with('-')) return run_command(aggregate_command(), words);
@@ -37,10 +39,11 @@ int run(const std::vector<std::string>& words) {
   if (words[0] == "inspect") return run_command(inspect_command(), options);
   if (words[0] == "multinode") return run_command(multinode_command(), options);
   if (words[0] == "synthesize") return run_command(synthesize_command(), options);
-  say(stderr, fmt::format("aggregate-power: error: unknown command '{}'; known: agentic, backfill, "
-                          "inspect, multinode, "
-                          "synthesize, or options alone; see 'aggregate-power --help'\n",
-                          words[0]));
+  print(stderr,
+        fmt::format("aggregate-power: error: unknown command '{}'; known: agentic, backfill, "
+                    "inspect, multinode, "
+                    "synthesize, or options alone; see 'aggregate-power --help'\n",
+                    words[0]));
   return 2;
 }
 
@@ -49,7 +52,7 @@ int run(const std::vector<std::string>& words) {
 int main(int argc, char** argv) {
   try {
     const WatchLocks watch([](const std::string& path, std::optional<pid_t> holder) {
-      say(stderr, fmt::format("aggregate-power: {}\n", one_line(lock_wait_text(path, holder))));
+      print_message(one_line(lock_wait_text(path, holder)));
     });
     const int status = run({argv + 1, argv + argc});
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

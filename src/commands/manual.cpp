@@ -1,5 +1,8 @@
 // A man page and a bash completion, made from the options.
+#include "commands/manual.h"
+
 #include <algorithm>
+#include <map>
 #include <span>
 #include <string_view>
 
@@ -7,7 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/reason.h"
-#include "commands/command.h"
+#include "commands/commands.h"
 
 namespace aggregate_power {
 namespace {
@@ -90,15 +93,11 @@ std::string troff(std::string_view text) {
   return result;
 }
 
-std::string option_entry(const CLI::Option& option) {
-  std::string names = option.get_name(option.get_positional(), true);
+std::string option_entry(const Option& option) {
+  std::string names = option.name;
   std::ranges::replace(names, ',', ' ');
-  std::string value;
-  if (option.get_items_expected_max() > 0 && !option.get_positional()) {
-    value = " \\fI" + troff(option.get_type_name()) + "\\fR";
-  }
-  return fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", troff(names), value,
-                     troff(option.get_description()));
+  const std::string value = option.takes_value() ? " \\fI" + troff(option.value_name) + "\\fR" : "";
+  return fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", troff(names), value, troff(option.help));
 }
 
 std::string entry(const Entry& one) {
@@ -120,10 +119,8 @@ std::string reason_codes() {
 }
 
 std::string command_section(const Command& command) {
-  const std::string& name = command.options->get_name();
-  std::string section =
-      fmt::format(".SS {}\n{}\n", troff(name), troff(command.options->get_description()));
-  for (const CLI::Option* option : command.options->get_options()) section += option_entry(*option);
+  std::string section = fmt::format(".SS {}\n{}\n", troff(command.name), troff(command.sentence));
+  for (const Option& option : command.options.all()) section += option_entry(option);
   return command.notes.empty() ? section : section + ".PP\n" + troff(command.notes) + "\n";
 }
 
@@ -131,17 +128,21 @@ std::string last_word(const std::string& name) { return name.substr(name.rfind('
 
 std::string all_long_options(const Command& command) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : command.options->get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  for (const Option& option : command.options.all()) {
+    if (!option.is_positional()) names.push_back(option.long_name());
   }
   return fmt::format("{}", fmt::join(names, " "));
 }
 
 // What can stand behind each option, and the options themselves.
 std::string completion_cases(const Command& command, const std::string& name) {
+  std::map<std::string, std::string> words;  // by option
+  for (const Option& option : command.options.all()) {
+    if (!option.words.empty()) words[option.name] = fmt::format("{}", fmt::join(option.words, " "));
+  }
   std::string cases;
-  for (const auto& [option, words] : command.words) {
-    cases += fmt::format("    {}:{}) words=\"{}\" ;;\n", name, option, fmt::join(words, " "));
+  for (const auto& [option, offered] : words) {
+    cases += fmt::format("    {}:{}) words=\"{}\" ;;\n", name, option, offered);
   }
   return cases + fmt::format("    {}:*) options=\"{}\" ;;\n", name, all_long_options(command));
 }
@@ -157,14 +158,13 @@ std::string man_page() {
   const std::vector<Command> commands = all_commands();
   for (const Command& command : commands) {
     const std::string first_line = command.usage.substr(0, command.usage.find('\n'));
-    page +=
-        fmt::format(".PP\n\\fB{}\\fR {}\n", troff(command.options->get_name()), troff(first_line));
+    page += fmt::format(".PP\n\\fB{}\\fR {}\n", troff(command.name), troff(first_line));
   }
   page += ".SH COMMANDS\n";
   for (const Command& command : commands) page += command_section(command);
   page += ".SH EXIT STATUS\n";
   for (const Command& command : commands) {
-    page += entry({command.options->get_name(), command.exit_statuses});
+    page += entry({command.name, command.exit_statuses});
   }
   page += ".SH ENVIRONMENT\n" + entries(kEnvironment);
   page += ".SH FILES\n" + entries(kFiles);
@@ -179,7 +179,7 @@ std::string bash_completion() {
   std::string names;
   const std::vector<Command> commands = all_commands();
   for (std::size_t i = 1; i < commands.size(); ++i) {
-    const std::string name = last_word(commands[i].options->get_name());
+    const std::string name = last_word(commands[i].name);
     names += name + " ";
     cases += completion_cases(commands[i], name);
   }

@@ -12,7 +12,10 @@
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
 #include "commands/command.h"
+#include "commands/commands.h"
+#include "commands/output.h"
 #include "commands/package_options.h"
+#include "commands/shared_options.h"
 #include "runs/hosts.h"
 #include "runs/package.h"
 
@@ -141,7 +144,7 @@ MultinodeRequest package_request_of(const Texts& texts) {
 }
 
 // Options that only one of the two ways takes.
-void refuse_mixture(const CLI::App& app, bool of_hosts) {
+void refuse_mixture(const Options& options, bool of_hosts) {
   constexpr const char* kOfPackage[] = {"--power-dir",      "--logs-root",
                                         "--prefill-gpus",   "--decode-gpus",
                                         "--aggregate-gpus", "--expected-producer-sha",
@@ -150,9 +153,9 @@ void refuse_mixture(const CLI::App& app, bool of_hosts) {
       "--role",           "--clock-offset",     "--expected-num-gpus",
       "--max-sample-gap", "--timestamp-column", "--power-column",
       "--device-column",  "--power-unit",       "--timezone"};
-  const auto refuse = [&](std::span<const char* const> options, const char* why) {
-    for (const char* const option : options) {
-      if (app.count(option) > 0) throw Error(fmt::format("{}: {}", option, why));
+  const auto refuse = [&](std::span<const char* const> names, const char* why) {
+    for (const char* const name : names) {
+      if (options.is_given(name)) throw Error(fmt::format("{}: {}", name, why));
     }
   };
   if (of_hosts) {
@@ -162,61 +165,55 @@ void refuse_mixture(const CLI::App& app, bool of_hosts) {
   }
 }
 
-int run(const Texts& texts, const CLI::App& app) {
+int run(const Texts& texts, const Options& options) {
   const bool of_hosts = !texts.hosts.empty() || !texts.nodes.empty();
-  refuse_mixture(app, of_hosts);
+  refuse_mixture(options, of_hosts);
   if (texts.bench_result == "-" || texts.run.agg_result == "-") {
     throw Error("--bench-result and --agg-result: expected a file");
   }
   if (of_hosts) {
     const HostsRequest request = hosts_request_of(texts);
-    return print(request.require_power, [&] { return aggregate_hosts(request); });
+    return report(request.require_power, [&] { return aggregate_hosts(request); });
   }
   const MultinodeRequest request = package_request_of(texts);
-  return print(request.require_power, [&] { return multinode(request); });
+  return report(request.require_power, [&] { return multinode(request); });
 }
 
-void add_options_of_packages(CLI::App& app, Texts& texts) {
-  add_option(app, "--power-dir", texts.power_dir,
+void add_options_of_packages(Options& options, Texts& texts) {
+  options
+      .value("--power-dir", "FOLDER", into(texts.power_dir),
              "Folder of a dcgm-power package: manifest.json, samples.csv, windows, perhaps cpu "
              "(default: $POWER_ARTIFACT_DIR, else LOGS/power)")
-      ->type_name("FOLDER")
-      ->check(not_empty());
-  add_option(app, "--prefill-gpus", texts.prefill_gpus, "GPUs of prefill workers; 0: none")
-      ->type_name("N")
-      ->check(whole_number());
-  add_option(app, "--decode-gpus", texts.decode_gpus, "GPUs of decode workers; 0: none")
-      ->type_name("N")
-      ->check(whole_number());
-  add_option(app, "--aggregate-gpus", texts.aggregate_gpus,
+      .check(not_empty());
+  options.value("--prefill-gpus", "N", into(texts.prefill_gpus), "GPUs of prefill workers; 0: none")
+      .check(whole_number());
+  options.value("--decode-gpus", "N", into(texts.decode_gpus), "GPUs of decode workers; 0: none")
+      .check(whole_number());
+  options
+      .value("--aggregate-gpus", "N", into(texts.aggregate_gpus),
              "GPUs of workers that do both; instead of the two above")
-      ->type_name("N")
-      ->check(whole_number());
-  add_package_options(app, texts.package,
+      .check(whole_number());
+  add_package_options(options, texts.package,
                       "Folder below which the package's windows name their original results");
 }
 
 void add_host_options(Command& command, Texts& texts) {
-  CLI::App& app = *command.options;
-  CLI::Option* const hosts =
-      add_list_option(app, "--host", texts.hosts,
-                      "Telemetry of one host; repeatable. What stands beside FILE counts as in a "
-                      "run on one node, and STEM_identity.csv, STEM_devices.json or "
-                      "STEM_identity.json for its GPUs' UUIDs")
-          ->type_name("HOST=FILE");
-  add_option(app, "--nodes", texts.nodes,
+  Options& options = command.options;
+  options.list("--host", "HOST=FILE", into(texts.hosts),
+               "Telemetry of one host; repeatable. What stands beside FILE counts as in a "
+               "run on one node, and STEM_identity.csv, STEM_devices.json or "
+               "STEM_identity.json for its GPUs' UUIDs");
+  options
+      .value("--nodes", "FOLDER", into(texts.nodes),
              "Folder with a folder for each host that holds gpu_metrics.csv, or just one CSV")
-      ->type_name("FOLDER")
-      ->check(not_empty())
-      ->excludes(hosts);
-  add_list_option(app, "--role", texts.roles,
-                  "Which GPUs are prefill, decode or agg, as in prefill=hostA:0-3,6,hostB; "
-                  "repeatable; all or none must have one (default: one whole deployment)")
-      ->type_name("ROLE=HOST[:GPUS],...");
-  add_list_option(app, "--clock-offset", texts.clock_offsets,
-                  "Seconds to add to a host's stamps, where its clock is known to be wrong; "
-                  "repeatable")
-      ->type_name("HOST=SECONDS");
+      .check(not_empty())
+      .excludes("--host");
+  options.list("--role", "ROLE=HOST[:GPUS],...", into(texts.roles),
+               "Which GPUs are prefill, decode or agg, as in prefill=hostA:0-3,6,hostB; "
+               "repeatable; all or none must have one (default: one whole deployment)");
+  options.list("--clock-offset", "HOST=SECONDS", into(texts.clock_offsets),
+               "Seconds to add to a host's stamps, where its clock is known to be wrong; "
+               "repeatable");
 }
 
 }  // namespace
@@ -224,10 +221,10 @@ void add_host_options(Command& command, Texts& texts) {
 Command multinode_command() {
   auto texts = std::make_shared<Texts>();
   Command command;
-  command.options = std::make_unique<CLI::App>(
+  command.name = "aggregate-power multinode";
+  command.sentence =
       "Mean power and energy per token of a run on several nodes, whole and by role; patched into "
-      "the run's aggregate JSON, with an audit record beside the benchmark result.",
-      "aggregate-power multinode");
+      "the run's aggregate JSON, with an audit record beside the benchmark result.";
   command.usage =
       "--power-dir FOLDER --prefill-gpus N --decode-gpus N --bench-result FILE --agg-result FILE "
       "[OPTIONS]\n"
@@ -239,23 +236,22 @@ Command multinode_command() {
       "--power-dir",         "--logs-root",    "--bench-result",   "--agg-result",
       "--prefill-gpus",      "--decode-gpus",  "--aggregate-gpus", "--expected-producer-sha",
       "--validation-result", "--require-power"};
-  CLI::App& app = *command.options;
-  add_options_of_packages(app, *texts);
+  Options& options = command.options;
+  add_options_of_packages(options, *texts);
   add_host_options(command, *texts);
-  add_bench_result(app, texts->bench_result);
-  add_agg_result(app, texts->run);
-  add_option(app, "--validation-result", texts->validation_result,
-             "Audit record (default: power_validation_STEM.json beside the benchmark result)")
-      ->type_name("FILE");
-  add_option(
-      app, "--expected-num-gpus", texts->expected_num_gpus,
-      "GPUs that the run used, on all hosts together: without it a host that is not there is "
-      "not missed")
-      ->type_name("N")
-      ->check(whole_number());
-  add_max_sample_gap(app, texts->run);
-  add_telemetry_options(command, texts->telemetry);  // of every host
-  add_outcome_options(app, texts->run,
+  add_bench_result(options, texts->bench_result);
+  add_agg_result(options, texts->run);
+  options.value("--validation-result", "FILE", into(texts->validation_result),
+                "Audit record (default: power_validation_STEM.json beside the benchmark result)");
+  options
+      .value(
+          "--expected-num-gpus", "N", into(texts->expected_num_gpus),
+          "GPUs that the run used, on all hosts together: without it a host that is not there is "
+          "not missed")
+      .check(whole_number());
+  add_max_sample_gap(options, texts->run);
+  add_telemetry_options(options, texts->telemetry);  // of every host
+  add_outcome_options(options, texts->run,
                       "Also the percentiles of power, the audit summary and the workers that "
                       "today's dashboard takes");
   command.examples =
@@ -268,7 +264,7 @@ Command multinode_command() {
   command.exit_statuses =
       "0 done, also when the telemetry could not be used (the reason is recorded); 1 when power is "
       "required and not valid; 2 for wrong options";
-  command.run = [texts, options = command.options.get()] { return run(*texts, *options); };
+  command.run = [texts](const Options& parsed) { return run(*texts, parsed); };
   return command;
 }
 

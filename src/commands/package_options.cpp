@@ -7,21 +7,19 @@
 
 namespace aggregate_power {
 
-void add_package_options(CLI::App& app, PackageOptionTexts& texts, const std::string& root) {
-  add_option(app, "--logs-root", texts.logs_root,
+void add_package_options(Options& options, PackageOptionTexts& texts, const std::string& root) {
+  options
+      .value("--logs-root", "FOLDER", into(texts.logs_root),
              root + " (default: $POWER_RESULT_ROOT, else LOGS)")
-      ->type_name("FOLDER")
-      ->check(not_empty());
-  add_option(app, "--expected-producer-sha", texts.expected_producer_sha,
-             "Commit of the package's recorder that is trusted (default: $POWER_PRODUCER_SHA)")
-      ->type_name("SHA");
-  app.add_flag("--salvage", texts.salvage,
+      .check(not_empty());
+  options.value("--expected-producer-sha", "SHA", into(texts.expected_producer_sha),
+                "Commit of the package's recorder that is trusted (default: $POWER_PRODUCER_SHA)");
+  options.flag("--salvage", texts.salvage,
                "What is wrong with other windows of the package, or with rows far from this one, "
                "does not void this one; the record counts it");
-  add_option(app, "--expected-cpu-source", texts.expected_cpu_source,
-             "Source that CPU power of the package must come from, such as acpi; without the "
-             "option it may hold none")
-      ->type_name("SOURCE");
+  options.value("--expected-cpu-source", "SOURCE", into(texts.expected_cpu_source),
+                "Source that CPU power of the package must come from, such as acpi; without the "
+                "option it may hold none");
 }
 
 std::string or_environment(const std::optional<std::string>& text, const char* variable,

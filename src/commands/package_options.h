@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "commands/command.h"
+#include "commands/options.h"
 
 namespace aggregate_power {
 
@@ -15,7 +15,7 @@ struct PackageOptionTexts {
   bool salvage = false;
 };
 // `root` says what lies below the logs root.
-void add_package_options(CLI::App& app, PackageOptionTexts& texts, const std::string& root);
+void add_package_options(Options& options, PackageOptionTexts& texts, const std::string& root);
 
 // What is not given as an option is taken from the environment.
 std::string logs_root_of(const PackageOptionTexts& texts);

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "commands/command.h"
+#include "commands/output.h"
 
 namespace aggregate_power {
 namespace {
@@ -60,20 +60,20 @@ void ProgressLine::show(const BackfillProgress& progress) {
   std::string text = progress_text(progress, seconds_between(start_, now));
   if (is_terminal_) {
     text.resize(std::min(text.size(), terminal_columns() - 1));  // one line, however narrow
-    aggregate_power::say(stderr, "\r\x1B[K" + text);
+    aggregate_power::print(stderr, "\r\x1B[K" + text);
     is_shown_ = true;
   } else {
-    aggregate_power::say(stderr, fmt::format("aggregate-power: {}\n", text));
+    print_message(text);
   }
 }
 
-void ProgressLine::say(const std::string& line) {
+void ProgressLine::print(const std::string& line) {
   clear();
-  aggregate_power::say(stderr, fmt::format("aggregate-power: {}\n", line));
+  print_message(line);
 }
 
 void ProgressLine::clear() {
-  if (is_shown_) aggregate_power::say(stderr, "\r\x1B[K");
+  if (is_shown_) aggregate_power::print(stderr, "\r\x1B[K");
   is_shown_ = false;
 }
 

@@ -8,8 +8,8 @@
 
 namespace aggregate_power {
 
-// On standard error. What others print there in between goes through say(), so that the line does
-// not stand in its way. To be used by one thread at a time.
+// On standard error. What others print there in between goes through print(), so that the line
+// is not in its way. To be used by one thread at a time.
 class ProgressLine {
  public:
   ProgressLine();
@@ -18,7 +18,7 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void show(const BackfillProgress& progress);
-  void say(const std::string& line);
+  void print(const std::string& line);
   void clear();
 
  private:

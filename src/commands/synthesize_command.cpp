@@ -14,6 +14,9 @@
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "commands/command.h"
+#include "commands/commands.h"
+#include "commands/output.h"
+#include "commands/shared_options.h"
 #include "recorders/synthetic.h"
 
 namespace aggregate_power {
@@ -67,20 +70,17 @@ std::optional<Fault> parse_fault_at(const std::string& text) {
   return Fault{*kind, second};
 }
 
-CLI::Validator phase_check() {
+Check phase_check() {
   return expecting("SECONDS:WATTS",
                    [](const std::string& text) { return parse_phase(text).has_value(); });
 }
 
-CLI::Validator fault_check() {
-  return CLI::Validator(
-      [](std::string& text) {
-        return parse_fault_at(text)
-                   ? std::string()
-                   : fmt::format("expected NAME or NAME@SECOND, got '{}'; names: {}", text,
-                                 fmt::join(fault_names(), ", "));
-      },
-      "");
+Check fault_check() {
+  return [](const std::string& text) {
+    return parse_fault_at(text) ? std::string()
+                                : fmt::format("expected NAME or NAME@SECOND, got '{}'; names: {}",
+                                              text, fmt::join(fault_names(), ", "));
+  };
 }
 
 // A file that is written as it comes; standard output for "-".
@@ -183,85 +183,80 @@ int run(const Texts& texts) {
 Command synthesize_command() {
   auto texts = std::make_shared<Texts>();
   Command command;
-  command.options = std::make_unique<CLI::App>(
+  command.name = "aggregate-power synthesize";
+  command.sentence =
       "Write synthetic telemetry of known power, with faults on request, and a benchmark result "
       "and "
-      "aggregate to go with it. The same options give the same bytes.",
-      "aggregate-power synthesize");
+      "aggregate to go with it. The same options give the same bytes.";
   command.usage = "--phase SECONDS:WATTS --out FILE [OPTIONS]";
-  CLI::App& app = *command.options;
+  Options& options = command.options;
   std::vector<std::string> schemas;
   for (const auto& [name, schema] : kSchemas) schemas.emplace_back(name);
-  CLI::Option* const schema = add_option(app, "--schema", texts->schema,
-                                         fmt::format("The recorder to imitate: {} (default: {})",
-                                                     fmt::join(schemas, ", "), texts->schema))
-                                  ->type_name("NAME");
-  take_one_of(command, *schema, schemas);
-  app.add_option("--phase", texts->phases, "So long at so many watts per GPU; repeatable")
-      ->type_name("SECONDS:WATTS")
-      ->required()
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->check(phase_check());
-  add_option(app, "--gpus", texts->options.gpus, "GPUs (default: 8)")
-      ->type_name("N")
-      ->check(between(1, 100000));
-  add_option(app, "--interval", texts->options.interval_s, "Between samples (default: 1)")
-      ->type_name("SECONDS")
-      ->check(between(0.0001, 1e6));
-  add_option(app, "--noise", texts->options.noise_w,
+  options
+      .value("--schema", "NAME", into(texts->schema),
+             fmt::format("The recorder to imitate: {} (default: {})", fmt::join(schemas, ", "),
+                         texts->schema))
+      .one_of(schemas);
+  options
+      .list("--phase", "SECONDS:WATTS", into(texts->phases),
+            "So long at so many watts per GPU; repeatable")
+      .required()
+      .check(phase_check());
+  options.value("--gpus", "N", into(texts->options.gpus), "GPUs (default: 8)")
+      .check(whole_number_between(1, 100000));
+  options
+      .value("--interval", "SECONDS", into(texts->options.interval_s),
+             "Between samples (default: 1)")
+      .check(number_between(0.0001, 1e6));
+  options
+      .value("--noise", "WATTS", into(texts->options.noise_w),
              "Each reading is off by up to so much (default: 0)")
-      ->type_name("WATTS")
-      ->check(between(0.0, 1e9));
-  add_option(app, "--jitter", texts->options.jitter_s,
+      .check(number_between(0.0, 1e9));
+  options
+      .value("--jitter", "SECONDS", into(texts->options.jitter_s),
              "Each stamp is off by up to so much (default: 0)")
-      ->type_name("SECONDS")
-      ->check(between(0.0, 1e9));
-  add_option(app, "--gpu-offset", texts->options.gpu_offset_w,
+      .check(number_between(0.0, 1e9));
+  options
+      .value("--gpu-offset", "WATTS", into(texts->options.gpu_offset_w),
              "GPU i draws i times so much more (default: 0)")
-      ->type_name("WATTS")
-      ->check(between(-1e9, 1e9));
+      .check(number_between(-1e9, 1e9));
   texts->options.start_unix_s = 1767225600;
-  add_option(app, "--start", texts->options.start_unix_s,
+  options
+      .value("--start", "UNIX", into(texts->options.start_unix_s),
              "Unix time of the first sample (default: 1767225600)")
-      ->type_name("UNIX")
-      ->check(between(0.0, 2e11));
-  add_option(
-      app, "--timezone", texts->timezone,
-      "Zone in which stamps are written: local, UTC, +HH:MM, -HH:MM or Area/City (default: local)")
-      ->type_name("ZONE");
-  command.words["--timezone"] = {"local", "UTC"};
-  add_option(app, "--seed", texts->options.seed, "Of noise and jitter (default: 1)")
-      ->type_name("N")
-      ->check(between<std::uint64_t>(0, UINT64_MAX));
-  app.add_option(
-         "--fault", texts->faults,
-         fmt::format("A fault, and when it strikes (default: in the middle of the benchmark); "
-                     "repeatable: {}",
-                     fmt::join(fault_names(), ", ")))
-      ->type_name("NAME[@SECOND]")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->check(fault_check());
-  command.words["--fault"] = fault_names();
-  add_option(app, "--out", texts->out, "Telemetry to write; - is standard output")
-      ->type_name("FILE")
-      ->required();
-  add_option(app, "--bench-out", texts->bench_out, "Benchmark result to write")->type_name("FILE");
-  add_option(app, "--agg-out", texts->agg_out, "Aggregate result to write")->type_name("FILE");
-  add_option(app, "--benchmark-phase", texts->benchmark_phase,
+      .check(number_between(0.0, 2e11));
+  options
+      .value("--timezone", "ZONE", into(texts->timezone),
+             "Zone in which stamps are written: local, UTC, +HH:MM, -HH:MM or Area/City (default: "
+             "local)")
+      .offer({"local", "UTC"});
+  options.value("--seed", "N", into(texts->options.seed), "Of noise and jitter (default: 1)")
+      .check(whole_number_between(0, UINT64_MAX));
+  options
+      .list("--fault", "NAME[@SECOND]", into(texts->faults),
+            fmt::format("A fault, and when it strikes (default: in the middle of the benchmark); "
+                        "repeatable: {}",
+                        fmt::join(fault_names(), ", ")))
+      .check(fault_check())
+      .offer(fault_names());
+  options.value("--out", "FILE", into(texts->out), "Telemetry to write; - is standard output")
+      .required();
+  options.value("--bench-out", "FILE", into(texts->bench_out), "Benchmark result to write");
+  options.value("--agg-out", "FILE", into(texts->agg_out), "Aggregate result to write");
+  options
+      .value("--benchmark-phase", "N", into(texts->benchmark_phase),
              "The phase that is the benchmark, from 1 (default: the one of most watts)")
-      ->type_name("N")
-      ->check(between(1, 1000000));
-  add_option(app, "--requests", texts->requests, "Completed requests (default: 100)")
-      ->type_name("N")
-      ->check(between<std::int64_t>(1, INT64_MAX));
-  add_option(app, "--input-tokens", texts->input_tokens, "Input tokens in all (default: 819200)")
-      ->type_name("N")
-      ->check(between<std::int64_t>(1, INT64_MAX));
-  add_option(app, "--output-tokens", texts->output_tokens, "Output tokens in all (default: 102400)")
-      ->type_name("N")
-      ->check(between<std::int64_t>(1, INT64_MAX));
+      .check(whole_number_between(1, 1000000));
+  options.value("--requests", "N", into(texts->requests), "Completed requests (default: 100)")
+      .check(whole_number_between(1, INT64_MAX));
+  options
+      .value("--input-tokens", "N", into(texts->input_tokens),
+             "Input tokens in all (default: 819200)")
+      .check(whole_number_between(1, INT64_MAX));
+  options
+      .value("--output-tokens", "N", into(texts->output_tokens),
+             "Output tokens in all (default: 102400)")
+      .check(whole_number_between(1, INT64_MAX));
   command.examples =
       "aggregate-power synthesize --gpus 8 --phase 60:120 --phase 120:720 --phase 30:300 "
       "--out gpu_metrics.csv --bench-out run.json --agg-out agg_run.json\n"
@@ -272,7 +267,7 @@ Command synthesize_command() {
       "During the benchmark the faults gap, na, garbage-time and dropped-gpu make a run of schema "
       "2 "
       "not valid; the others are read through.";
-  command.run = [texts] { return run(*texts); };
+  command.run = [texts](const Options&) { return run(*texts); };
   return command;
 }
 

@@ -1,0 +1,11 @@
+// A man page (troff) and a bash completion, made from the options of all commands.
+#pragma once
+
+#include <string>
+
+namespace aggregate_power {
+
+std::string man_page();
+std::string bash_completion();
+
+}  // namespace aggregate_power

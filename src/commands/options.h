@@ -1,0 +1,121 @@
+// The options of a command in our own words; options.cpp alone knows the library that parses them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace aggregate_power {
+
+// Takes one value; false if the text is not a value of that type.
+using Take = std::function<bool(const std::string& text)>;
+
+// Stores the value. Numbers were checked before: these do not see any bounds.
+Take into(std::string& value);
+Take into(std::optional<std::string>& value);
+Take into(int& value);
+Take into(unsigned& value);
+Take into(std::int64_t& value);
+Take into(std::uint64_t& value);
+Take into(double& value);
+Take into(std::vector<std::string>& values);  // appends
+
+// Returns what is wrong with a value; empty if nothing is.
+using Check = std::function<std::string(const std::string& text)>;
+
+// The message says that `what` was expected, and quotes the value.
+Check expecting(const std::string& what, const std::function<bool(const std::string&)>& is_good);
+// Not an empty text, such as the value of a shell's unset variable.
+Check not_empty();
+// A whole number, a number of seconds, as Python's int() and float() read them.
+Check whole_number();
+Check seconds();
+// A number between two bounds, both allowed.
+Check whole_number_between(std::uint64_t least, std::uint64_t most);
+Check number_between(double least, double most);
+
+struct Option {
+  enum class Kind {
+    flag,
+    value,        // the last occurrence counts
+    list,         // may be given several times, each time with one value
+    positional,   // one value, without the option's name
+    positionals,  // at least one
+    help,
+    version
+  };
+
+  Kind kind = Kind::value;
+  std::string name;        // "--jobs"; "-h,--help"; of a positional one "STORE"
+  std::string value_name;  // "N"
+  std::string help;
+  std::string group = "Options";  // its heading in the help
+  bool* flag = nullptr;
+  Take take;
+  std::vector<Check> checks;
+  std::vector<std::string> words;  // values that the completion offers
+  std::vector<std::string> excluded;
+  std::vector<std::string> needed;
+  bool is_required = false;
+  std::vector<std::string> given;  // what the command line said, once it was parsed
+
+  bool is_positional() const { return kind == Kind::positional || kind == Kind::positionals; }
+  bool takes_value() const { return kind == Kind::value || kind == Kind::list; }
+  // "--help"; empty for a positional one.
+  std::string long_name() const;
+
+  Option& required();
+  Option& check(Check check);
+  Option& offer(std::vector<std::string> offered);
+  Option& one_of(const std::vector<std::string>& all);  // takes no other words, and offers these
+  Option& needs(const std::string& other);
+  Option& excludes(const std::string& other);
+  Option& in_group(const std::string& heading);
+};
+
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class Options {
+ public:
+  Options();  // --help alone
+
+  // Each declares an option and returns it, so that more can be said of it.
+  Option& flag(const std::string& name, bool& value, const std::string& help);
+  Option& version(const std::string& name, const std::string& help);
+  Option& value(const std::string& name, const std::string& value_name, Take take,
+                const std::string& help);
+  Option& list(const std::string& name, const std::string& value_name, Take take,
+               const std::string& help);
+  Option& positional(const std::string& name, Take take, const std::string& help);
+  Option& positionals(const std::string& name, Take take, const std::string& help);
+
+  const std::deque<Option>& all() const { return all_; }  // in the order of their declaration
+  // The declared option of that name.
+  Option& at(const std::string& name);
+  const Option& at(const std::string& name) const;
+
+  // Whether an option was given, and its last value (empty if it was not).
+  bool is_given(const std::string& name) const { return !at(name).given.empty(); }
+  std::string text(const std::string& name) const;
+
+  enum class Outcome { values, help, version };
+  // Parses words in which each option's name is in full and its value is the next word. Throws
+  // UsageError.
+  Outcome parse(const std::vector<std::string>& words);
+
+  // The options, formatted for a terminal, after what the command does.
+  std::string help(const std::string& sentence) const;
+
+ private:
+  Option& add(Option::Kind kind, const std::string& name, const std::string& help);
+
+  std::deque<Option> all_;
+};
+
+}  // namespace aggregate_power
