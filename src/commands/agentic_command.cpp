@@ -5,7 +5,6 @@
 #include "base/files/path.h"
 #include "base/text/python_number.h"
 #include "commands/command.h"
-#include "commands/commands.h"
 #include "commands/output.h"
 #include "commands/package_options.h"
 #include "commands/shared_options.h"
@@ -81,15 +80,8 @@ void tell_ways_apart(Options& options) {
 Command agentic_command() {
   auto texts = std::make_shared<Texts>();
   Command command;
-  command.name = "aggregate-power agentic";
-  command.sentence =
-      "Power and energy of a run of agents: on one node, the window and the counts come from "
-      "AIPerf's profile in its result folder; on several, from the formal result there, and the "
-      "power from the package of the nodes' recorder.";
-  command.usage =
-      "--result-dir FOLDER --agg-result FILE [OPTIONS]\n"
-      "       aggregate-power agentic --result-dir FOLDER --agg-result FILE --power-dir FOLDER "
-      "[OPTIONS]";
+  command.forms = {"--result-dir FOLDER --agg-result FILE [OPTIONS]",
+                   "--result-dir FOLDER --agg-result FILE --power-dir FOLDER [OPTIONS]"};
   command.first_choice = {"--result-dir", "--agg-result", "--expected-num-gpus", "--require-power"};
   Options& options = command.options;
   options

@@ -7,7 +7,6 @@
 #include "base/files/path.h"
 #include "base/text/python_number.h"
 #include "commands/command.h"
-#include "commands/commands.h"
 #include "commands/output.h"
 #include "commands/shared_options.h"
 #include "runs/one_node.h"
@@ -58,18 +57,6 @@ int run(const Texts& texts) {
 Command aggregate_command() {
   auto texts = std::make_shared<Texts>();
   Command command;
-  command.name = "aggregate-power";
-  command.sentence =
-      "Mean power and energy per token of a GPU benchmark run, from its power telemetry; patched "
-      "into the run's aggregate JSON, with an audit record beside it.";
-  command.usage =
-      "--bench-result FILE --agg-result FILE [OPTIONS]\n"
-      "       aggregate-power agentic --result-dir FOLDER --agg-result FILE [OPTIONS]\n"
-      "       aggregate-power backfill STORE... [OPTIONS]\n"
-      "       aggregate-power inspect FILE [OPTIONS]\n"
-      "       aggregate-power multinode --nodes FOLDER --bench-result FILE --agg-result FILE "
-      "[OPTIONS]\n"
-      "       aggregate-power synthesize --phase SECONDS:WATTS --out FILE [OPTIONS]";
   command.first_choice = {"--csv",           "--bench-result",
                           "--agg-result",    "--expected-num-gpus",
                           "--require-power", "--validation-result"};

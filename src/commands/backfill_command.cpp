@@ -18,7 +18,6 @@
 #include "base/text/unicode.h"
 #include "commands/backfill_summary.h"
 #include "commands/command.h"
-#include "commands/commands.h"
 #include "commands/output.h"
 #include "commands/progress.h"
 #include "commands/shard.h"
@@ -191,12 +190,6 @@ int run(const Texts& texts) {
 Command backfill_command() {
   auto texts = std::make_shared<Texts>();
   Command command;
-  command.name = "aggregate-power backfill";
-  command.sentence =
-      "Bring all finished runs of an archive up to date: find them, work out their energy, patch "
-      "their aggregates, and say what could not be done and why. May be interrupted, repeated and "
-      "run in parallel.";
-  command.usage = "STORE... [OPTIONS]";
   Options& options = command.options;
   options
       .positionals(

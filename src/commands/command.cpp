@@ -84,8 +84,8 @@ std::vector<std::string> spell_out(const Command& command, const std::vector<std
 }
 
 int usage_fault(const Command& command, const std::string& message) {
-  print(stderr, fmt::format("usage: {} {}\naggregate-power: error: {}; see '{} --help'\n",
-                            command.name, command.usage, message, command.name));
+  print(stderr, fmt::format("usage: {}\naggregate-power: error: {}; see '{} --help'\n",
+                            command.usage, message, command.name));
   return 2;
 }
 
@@ -93,7 +93,7 @@ int usage_fault(const Command& command, const std::string& message) {
 
 // In our order: usage, what it does, options, examples, notes.
 std::string help(const Command& command) {
-  std::string text = fmt::format("usage: {} {}\n\n{}\nExamples:\n", command.name, command.usage,
+  std::string text = fmt::format("usage: {}\n\n{}\nExamples:\n", command.usage,
                                  command.options.help(command.sentence));
   std::string_view rest = command.examples;
   while (!rest.empty()) {

@@ -10,12 +10,15 @@
 namespace aggregate_power {
 
 struct Command {
+  // From the table of commands.
   std::string name;      // "aggregate-power backfill"
   std::string sentence;  // what it does
+  std::string usage;     // a line for each form
+  // From the command's own file.
+  std::vector<std::string> forms;  // after its name; none: the one that the table has
   Options options;
   // Options whose abbreviations win over those of others (the original had only these).
   std::vector<std::string> first_choice;
-  std::string usage;                       // after the command's name
   std::string examples;                    // one per line
   std::string exit_statuses;               // "0 done; 1 ..."
   std::string notes;                       // what else the help ends with; may be empty

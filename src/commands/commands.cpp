@@ -1,16 +1,91 @@
-// Every command of the program.
+// Every command of the program: a new one is its own file, its declaration and its row here.
 #include "commands/commands.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace aggregate_power {
 
+Command aggregate_command();
+Command agentic_command();
+Command backfill_command();
+Command inspect_command();
+Command multinode_command();
+Command synthesize_command();
+
+namespace {
+
+constexpr CommandRow kRows[] = {
+    {"", "--bench-result FILE --agg-result FILE [OPTIONS]",
+     "Mean power and energy per token of a GPU benchmark run, from its power telemetry; patched "
+     "into the run's aggregate JSON, with an audit record beside it.",
+     aggregate_command},
+    {"agentic", "--result-dir FOLDER --agg-result FILE [OPTIONS]",
+     "Power and energy of a run of agents: on one node, the window and the counts come from "
+     "AIPerf's profile in its result folder; on several, from the formal result there, and the "
+     "power from the package of the nodes' recorder.",
+     agentic_command},
+    {"backfill", "STORE... [OPTIONS]",
+     "Bring all finished runs of an archive up to date: find them, work out their energy, patch "
+     "their aggregates, and say what could not be done and why. May be interrupted, repeated and "
+     "run in parallel.",
+     backfill_command},
+    {"inspect", "FILE [OPTIONS]",
+     "Show what is understood of a telemetry file: columns, zone, devices, gaps, skipped rows.",
+     inspect_command},
+    {"multinode", "--nodes FOLDER --bench-result FILE --agg-result FILE [OPTIONS]",
+     "Mean power and energy per token of a run on several nodes, whole and by role; patched into "
+     "the run's aggregate JSON, with an audit record beside the benchmark result.",
+     multinode_command},
+    {"synthesize", "--phase SECONDS:WATTS --out FILE [OPTIONS]",
+     "Write synthetic telemetry of known power, with faults on request, and a benchmark result and "
+     "aggregate to go with it. The same options give the same bytes.",
+     synthesize_command},
+};
+
+std::string full_name(const CommandRow& row) {
+  return row.name.empty() ? "aggregate-power" : fmt::format("aggregate-power {}", row.name);
+}
+
+}  // namespace
+
+std::span<const CommandRow> command_rows() { return kRows; }
+
+std::vector<std::string_view> command_names() {
+  std::vector<std::string_view> names;
+  for (const CommandRow& row : command_rows().subspan(1)) names.push_back(row.name);
+  return names;
+}
+
+const CommandRow* find_command(std::string_view name) {
+  const std::span<const CommandRow> rows = command_rows().subspan(1);
+  const auto row = std::ranges::find(rows, name, &CommandRow::name);
+  return row == rows.end() ? nullptr : &*row;
+}
+
+Command make_command(const CommandRow& row) {
+  Command command = row.make();
+  command.name = full_name(row);
+  command.sentence = row.sentence;
+  if (command.forms.empty()) command.forms = {std::string(row.usage)};
+  std::vector<std::string> lines;
+  for (const std::string& form : command.forms) {
+    lines.push_back(fmt::format("{} {}", command.name, form));
+  }
+  if (row.name.empty()) {
+    for (const CommandRow& other : command_rows().subspan(1)) {
+      lines.push_back(fmt::format("{} {}", full_name(other), other.usage));
+    }
+  }
+  command.usage = fmt::format("{}", fmt::join(lines, "\n       "));
+  return command;
+}
+
 std::vector<Command> all_commands() {
   std::vector<Command> commands;
-  commands.push_back(aggregate_command());
-  commands.push_back(agentic_command());
-  commands.push_back(backfill_command());
-  commands.push_back(inspect_command());
-  commands.push_back(multinode_command());
-  commands.push_back(synthesize_command());
+  for (const CommandRow& row : command_rows()) commands.push_back(make_command(row));
   return commands;
 }
 

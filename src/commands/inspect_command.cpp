@@ -3,7 +3,6 @@
 
 #include "base/files/path.h"
 #include "commands/command.h"
-#include "commands/commands.h"
 #include "commands/output.h"
 #include "commands/shared_options.h"
 #include "runs/inspect.h"
@@ -36,10 +35,6 @@ int run(const Texts& texts) {
 Command inspect_command() {
   auto texts = std::make_shared<Texts>();
   Command command;
-  command.name = "aggregate-power inspect";
-  command.sentence =
-      "Show what is understood of a telemetry file: columns, zone, devices, gaps, skipped rows.";
-  command.usage = "FILE [OPTIONS]";
   Options& options = command.options;
   options.positional("FILE", into(texts->file), "Telemetry CSV; - is standard input").required();
   options.value("--bench-result", "FILE", into(texts->bench_result),

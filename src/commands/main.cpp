@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/files/lock_wait.h"
 #include "base/text/unicode.h"
@@ -20,7 +21,7 @@ using namespace aggregate_power;
 
 int run(const std::vector<std::string>& words) {
   if (words.empty()) {
-    print(stderr, help(aggregate_command()));
+    print(stderr, help(make_command(command_rows().front())));
     return 2;
   }
   // For packagers: the man page and the completion come from the program itself.
@@ -32,18 +33,14 @@ int run(const std::vector<std::string>& words) {
     print(stdout, bash_completion());
     return 0;
   }
-  if (words[0].starts_with('-')) return run_command(aggregate_command(), words);
-  const std::vector<std::string> options(words.begin() + 1, words.end());
-  if (words[0] == "agentic") return run_command(agentic_command(), options);
-  if (words[0] == "backfill") return run_command(backfill_command(), options);
-  if (words[0] == "inspect") return run_command(inspect_command(), options);
-  if (words[0] == "multinode") return run_command(multinode_command(), options);
-  if (words[0] == "synthesize") return run_command(synthesize_command(), options);
-  print(stderr,
-        fmt::format("aggregate-power: error: unknown command '{}'; known: agentic, backfill, "
-                    "inspect, multinode, "
-                    "synthesize, or options alone; see 'aggregate-power --help'\n",
-                    words[0]));
+  if (words[0].starts_with('-')) return run_command(make_command(command_rows().front()), words);
+  if (const CommandRow* const row = find_command(words[0])) {
+    return run_command(make_command(*row), {words.begin() + 1, words.end()});
+  }
+  print_message(
+      fmt::format("error: unknown command '{}'; known: {}, or options alone; see "
+                  "'aggregate-power --help'",
+                  words[0], fmt::join(command_names(), ", ")));
   return 2;
 }
 

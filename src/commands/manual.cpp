@@ -157,8 +157,7 @@ std::string man_page() {
       AGGREGATE_POWER_VERSION);
   const std::vector<Command> commands = all_commands();
   for (const Command& command : commands) {
-    const std::string first_line = command.usage.substr(0, command.usage.find('\n'));
-    page += fmt::format(".PP\n\\fB{}\\fR {}\n", troff(command.name), troff(first_line));
+    page += fmt::format(".PP\n\\fB{}\\fR {}\n", troff(command.name), troff(command.forms[0]));
   }
   page += ".SH COMMANDS\n";
   for (const Command& command : commands) page += command_section(command);

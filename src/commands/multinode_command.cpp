@@ -12,7 +12,6 @@
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
 #include "commands/command.h"
-#include "commands/commands.h"
 #include "commands/output.h"
 #include "commands/package_options.h"
 #include "commands/shared_options.h"
@@ -221,17 +220,11 @@ void add_host_options(Command& command, Texts& texts) {
 Command multinode_command() {
   auto texts = std::make_shared<Texts>();
   Command command;
-  command.name = "aggregate-power multinode";
-  command.sentence =
-      "Mean power and energy per token of a run on several nodes, whole and by role; patched into "
-      "the run's aggregate JSON, with an audit record beside the benchmark result.";
-  command.usage =
+  command.forms = {
       "--power-dir FOLDER --prefill-gpus N --decode-gpus N --bench-result FILE --agg-result FILE "
-      "[OPTIONS]\n"
-      "       aggregate-power multinode --host HOST=FILE... --bench-result FILE --agg-result FILE "
-      "[OPTIONS]\n"
-      "       aggregate-power multinode --nodes FOLDER --bench-result FILE --agg-result FILE "
-      "[OPTIONS]";
+      "[OPTIONS]",
+      "--host HOST=FILE... --bench-result FILE --agg-result FILE [OPTIONS]",
+      "--nodes FOLDER --bench-result FILE --agg-result FILE [OPTIONS]"};
   command.first_choice = {
       "--power-dir",         "--logs-root",    "--bench-result",   "--agg-result",
       "--prefill-gpus",      "--decode-gpus",  "--aggregate-gpus", "--expected-producer-sha",

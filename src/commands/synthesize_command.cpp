@@ -14,7 +14,6 @@
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "commands/command.h"
-#include "commands/commands.h"
 #include "commands/output.h"
 #include "commands/shared_options.h"
 #include "recorders/synthetic.h"
@@ -183,12 +182,6 @@ int run(const Texts& texts) {
 Command synthesize_command() {
   auto texts = std::make_shared<Texts>();
   Command command;
-  command.name = "aggregate-power synthesize";
-  command.sentence =
-      "Write synthetic telemetry of known power, with faults on request, and a benchmark result "
-      "and "
-      "aggregate to go with it. The same options give the same bytes.";
-  command.usage = "--phase SECONDS:WATTS --out FILE [OPTIONS]";
   Options& options = command.options;
   std::vector<std::string> schemas;
   for (const auto& [name, schema] : kSchemas) schemas.emplace_back(name);
