@@ -1,12 +1,10 @@
 // aggregate-power agentic: one run of agents, as AIPerf profiled it.
-#include <fmt/format.h>
+#include <memory>
+#include <string>
 
 #include "aggregate_power/error.h"
-#include "base/files/path.h"
-#include "base/text/python_number.h"
 #include "commands/command.h"
 #include "commands/output.h"
-#include "commands/package_options.h"
 #include "commands/shared_options.h"
 #include "runs/agentic.h"
 #include "runs/agentic_package.h"
@@ -14,51 +12,11 @@
 namespace aggregate_power {
 namespace {
 
-struct Texts {
-  std::string result_dir;
-  std::string expected_num_gpus;
-  std::string power_dir;  // empty: the run is on one node
-  PackageOptionTexts package;
-  RunOptionTexts run;
-  TelemetryOptionTexts telemetry;
-};
-
-AgenticNodesRequest nodes_request_of(const Texts& texts) {
-  AgenticNodesRequest request;
-  request.result_dir = normal_path(texts.result_dir);
-  request.power_dir = normal_path(texts.power_dir);
-  set_package_options(request, texts.package);
-  set_run_options(request, texts.run);
-  return request;
-}
-
-AgenticRequest request_of(const Texts& texts) {
-  AgenticRequest request;
-  request.result_dir = normal_path(texts.result_dir);
-  request.expected_num_gpus = python_int(texts.expected_num_gpus);
-  request.max_sample_gap_s = *python_float(texts.run.max_sample_gap);
-  set_run_options(request, texts.run);
-  request.columns = columns_of(texts.telemetry);
-  request.zone = zone_of(texts.telemetry.timezone);
-  return request;
-}
-
-int run(const Texts& texts) {
-  if (texts.run.agg_result == "-") throw Error("--agg-result: expected a file");
-  if (!texts.power_dir.empty()) {
-    const AgenticNodesRequest request = nodes_request_of(texts);
-    return report(request.require_power, [&] { return aggregate_agentic_nodes(request); });
-  }
-  const AgenticRequest request = request_of(texts);
-  return report(request.require_power, [&] { return aggregate_agentic(request); });
-}
-
-void add_power_dir(Options& options, std::string& path) {
-  options
-      .value("--power-dir", "FOLDER", into(path),
-             "Folder of a dcgm-power package: the run is of several nodes, and the result folder "
-             "that of one load, with its agentic_power_concurrency_N.json")
-      .check(not_empty());
+int run(const AgenticRequest& request) {
+  const bool is_on_one_node = request.power_dir.empty();
+  return report(request.require_power, [&] {
+    return is_on_one_node ? aggregate_agentic(request) : aggregate_agentic_nodes(request);
+  });
 }
 
 // Each option that one of the two ways alone takes goes with it, and not with the other.
@@ -78,33 +36,35 @@ void tell_ways_apart(Options& options) {
 }  // namespace
 
 Command agentic_command() {
-  auto texts = std::make_shared<Texts>();
+  const auto request = std::make_shared<AgenticRequest>();
   Command command;
   command.forms = {"--result-dir FOLDER --agg-result FILE [OPTIONS]",
                    "--result-dir FOLDER --agg-result FILE --power-dir FOLDER [OPTIONS]"};
   command.first_choice = {"--result-dir", "--agg-result", "--expected-num-gpus", "--require-power"};
   Options& options = command.options;
   options
-      .value("--result-dir", "FOLDER", into(texts->result_dir),
+      .value("--result-dir", "FOLDER", into_path(request->result_dir),
              "Folder of aiperf_artifacts and gpu_metrics.csv (on one node) or of "
              "agentic_power_concurrency_N.json (on several); agentic_power_window.json (on one) "
              "and power_validation.json are written there")
       .required()
       .check(not_empty());
-  add_agg_result(options, texts->run);
+  add_agg_result(options, request->agg_result);
+  add_expected_num_gpus(options, *request,
+                        "GPUs that the run used (default: their number is not checked)");
+  add_max_sample_gap(options, *request);
   options
-      .value("--expected-num-gpus", "N", into(texts->expected_num_gpus),
-             "GPUs that the run used (default: their number is not checked)")
-      .check(whole_number());
-  add_max_sample_gap(options, texts->run);
-  add_power_dir(options, texts->power_dir);
-  add_package_options(options, texts->package,
+      .value("--power-dir", "FOLDER", into_path(request->power_dir),
+             "Folder of a dcgm-power package: the run is of several nodes, and the result folder "
+             "that of one load, with its agentic_power_concurrency_N.json")
+      .check(not_empty());
+  add_package_options(options, *request,
                       "Folder in or below which the result folder lies, and the package's windows "
                       "name their results");
-  add_outcome_options(options, texts->run,
+  add_outcome_options(options, *request,
                       "Also the percentiles of power, the GPUs' states and the audit summary that "
                       "today's dashboard takes");
-  add_telemetry_options(options, texts->telemetry);
+  add_recording_options(options, *request);
   options.at("--timezone").help =
       "What times without an offset mean, the profile's too: local, UTC, +HH:MM, -HH:MM or "
       "Area/City (default: agentic_power_timezone_offset.txt in the folder; of the telemetry "
@@ -118,7 +78,10 @@ Command agentic_command() {
   command.exit_statuses =
       "0 done, also when power is not valid (the reason is recorded); 1 when power is required and "
       "not valid; 2 for wrong options";
-  command.run = [texts](const Options&) { return run(*texts); };
+  command.settle = [](const Options& parsed) {
+    if (parsed.text("--agg-result") == "-") throw Error("--agg-result: expected a file");
+  };
+  command.run = [request] { return run(*request); };
   return command;
 }
 

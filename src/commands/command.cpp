@@ -120,7 +120,9 @@ int run_command(Command command, const std::vector<std::string>& arguments) {
   } catch (const UsageError& error) {
     return usage_fault(command, error.what());
   }
-  return command.run(command.options);
+  if (command.settle) command.settle(command.options);
+  command.options.take_late_values();
+  return command.run();
 }
 
 }  // namespace aggregate_power

@@ -19,10 +19,12 @@ struct Command {
   Options options;
   // Options whose abbreviations win over those of others (the original had only these).
   std::vector<std::string> first_choice;
-  std::string examples;                    // one per line
-  std::string exit_statuses;               // "0 done; 1 ..."
-  std::string notes;                       // what else the help ends with; may be empty
-  std::function<int(const Options&)> run;  // with what was parsed; returns the exit status
+  std::string examples;       // one per line
+  std::string exit_statuses;  // "0 done; 1 ..."
+  std::string notes;          // what else the help ends with; may be empty
+  // After parsing: settles what several options decide together, if there is such; throws Error.
+  std::function<void(const Options&)> settle;
+  std::function<int()> run;  // returns the exit status
 };
 
 // Parses as Python's argparse does: options may be abbreviated while that is unambiguous, an

@@ -1,7 +1,7 @@
 // aggregate-power inspect: what was understood of a telemetry file.
-#include <fmt/format.h>
+#include <memory>
+#include <string>
 
-#include "base/files/path.h"
 #include "commands/command.h"
 #include "commands/output.h"
 #include "commands/shared_options.h"
@@ -10,20 +10,7 @@
 namespace aggregate_power {
 namespace {
 
-struct Texts {
-  std::string file;
-  std::string bench_result;
-  bool json = false;
-  TelemetryOptionTexts telemetry;
-};
-
-int run(const Texts& texts) {
-  InspectRequest request;
-  request.file = normal_path(texts.file);
-  request.bench_result = path_of(texts.bench_result);
-  request.json = texts.json;
-  request.columns = columns_of(texts.telemetry);
-  request.zone = zone_of(texts.telemetry.timezone);
+int run(const InspectRequest& request) {
   const InspectReport report = inspect(request);
   print(stdout, report.out);
   for (const std::string& line : report.err) print_message(line);
@@ -33,14 +20,15 @@ int run(const Texts& texts) {
 }  // namespace
 
 Command inspect_command() {
-  auto texts = std::make_shared<Texts>();
+  const auto request = std::make_shared<InspectRequest>();
   Command command;
   Options& options = command.options;
-  options.positional("FILE", into(texts->file), "Telemetry CSV; - is standard input").required();
-  options.value("--bench-result", "FILE", into(texts->bench_result),
+  options.positional("FILE", into_path(request->file), "Telemetry CSV; - is standard input")
+      .required();
+  options.value("--bench-result", "FILE", into_optional_path(request->bench_result),
                 "Show also how this benchmark's window lies in the telemetry");
-  options.flag("--json", texts->json, "Print one JSON object");
-  add_telemetry_options(options, texts->telemetry);
+  options.flag("--json", request->json, "Print one JSON object");
+  add_recording_options(options, *request);
   command.examples =
       "aggregate-power inspect gpu_metrics.csv\n"
       "aggregate-power inspect gpu_metrics.csv --json --timezone +05:30\n"
@@ -48,7 +36,7 @@ Command inspect_command() {
   command.exit_statuses =
       "0 a usable power series was read; 1 not, with the reason and what to do; 2 the file cannot "
       "be opened, or wrong options";
-  command.run = [texts](const Options&) { return run(*texts); };
+  command.run = [request] { return run(*request); };
   return command;
 }
 

@@ -1,8 +1,10 @@
 // aggregate-power multinode: one run on several nodes.
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -13,7 +15,6 @@
 #include "base/text/unicode.h"
 #include "commands/command.h"
 #include "commands/output.h"
-#include "commands/package_options.h"
 #include "commands/shared_options.h"
 #include "runs/hosts.h"
 #include "runs/package.h"
@@ -21,21 +22,16 @@
 namespace aggregate_power {
 namespace {
 
-struct Texts {
-  std::vector<std::string> hosts;
+// A run is measured by a package, or by a recording of each host.
+struct Parsed {
+  MultinodeRequest package;
+  HostsRequest hosts;
   std::string nodes;
+  std::vector<std::string> host_files;
   std::vector<std::string> roles;
   std::vector<std::string> clock_offsets;
-  std::optional<std::string> power_dir;
-  std::string prefill_gpus;
-  std::string decode_gpus;
-  std::string aggregate_gpus;
-  PackageOptionTexts package;
-  std::string bench_result;
-  std::string validation_result;
-  std::string expected_num_gpus;
-  TelemetryOptionTexts telemetry;
-  RunOptionTexts run;
+
+  bool is_of_hosts() const { return !host_files.empty() || !nodes.empty(); }
 };
 
 HostFile parse_host(const std::string& text) {
@@ -84,16 +80,16 @@ std::map<std::string, double> parse_clock_offsets(const std::vector<std::string>
 }
 
 // What is there to be read: named host by host, or found in a folder.
-void add_hosts(HostsRequest& request, const Texts& texts) {
-  if (texts.nodes.empty()) {
-    request.hosts = parse_hosts(texts.hosts);
+void add_hosts(HostsRequest& request, const Parsed& parsed) {
+  if (parsed.nodes.empty()) {
+    request.hosts = parse_hosts(parsed.host_files);
     for (const HostFile& file : request.hosts) {
       request.telemetry_source +=
           fmt::format("{}{}={}", request.telemetry_source.empty() ? "" : ",", file.host, file.csv);
     }
     return;
   }
-  request.telemetry_source = normal_path(texts.nodes);
+  request.telemetry_source = parsed.nodes;
   try {
     request.hosts = hosts_in(request.telemetry_source);
     request.no_hosts = request.telemetry_source + " has no folder of a host in it";
@@ -102,44 +98,27 @@ void add_hosts(HostsRequest& request, const Texts& texts) {
   }
 }
 
-HostsRequest hosts_request_of(const Texts& texts) {
-  HostsRequest request;
-  add_hosts(request, texts);
+void settle_hosts(Parsed& parsed) {
+  HostsRequest& request = parsed.hosts;
+  add_hosts(request, parsed);
   std::vector<std::string> names;
   for (const HostFile& host : request.hosts) names.push_back(host.host);
   if (!names.empty()) {  // that there are none is recorded
-    request.roles = parse_roles(texts.roles, names);
-    request.clock_offsets_s = parse_clock_offsets(texts.clock_offsets, names);
+    request.roles = parse_roles(parsed.roles, names);
+    request.clock_offsets_s = parse_clock_offsets(parsed.clock_offsets, names);
   }
-  request.bench_result = normal_path(texts.bench_result);
-  request.validation_result = path_of(texts.validation_result);
-  request.expected_num_gpus = python_int(texts.expected_num_gpus);
-  request.max_sample_gap_s = *python_float(texts.run.max_sample_gap);
-  request.columns = columns_of(texts.telemetry);
-  request.zone = zone_of(texts.telemetry.timezone);
-  set_run_options(request, texts.run);
-  return request;
 }
 
-std::int64_t gpus_of(const std::string& text) { return text.empty() ? 0 : *python_int(text); }
-
-MultinodeRequest package_request_of(const Texts& texts) {
-  if (texts.aggregate_gpus.empty() && (texts.prefill_gpus.empty() || texts.decode_gpus.empty())) {
+void settle_package(Parsed& parsed, const Options& options) {
+  const bool has_counts = options.is_given("--aggregate-gpus") ||
+                          (options.is_given("--prefill-gpus") && options.is_given("--decode-gpus"));
+  if (!has_counts) {
     throw Error(
         "give --host HOST=FILE for each host, or --nodes FOLDER; or of a dcgm-power package "
         "--prefill-gpus N and --decode-gpus N, or --aggregate-gpus N");
   }
-  MultinodeRequest request;
-  request.power_dir =
-      normal_path(or_environment(texts.power_dir, "POWER_ARTIFACT_DIR", "LOGS/power"));
-  request.bench_result = normal_path(texts.bench_result);
-  request.validation_result = path_of(texts.validation_result);
-  request.gpus.prefill = gpus_of(texts.prefill_gpus);
-  request.gpus.decode = gpus_of(texts.decode_gpus);
-  request.gpus.aggregate = gpus_of(texts.aggregate_gpus);
-  set_package_options(request, texts.package);
-  set_run_options(request, texts.run);
-  return request;
+  static_cast<RunOptions&>(parsed.package) = parsed.hosts;
+  static_cast<RunFiles&>(parsed.package) = parsed.hosts;
 }
 
 // Options that only one of the two ways takes.
@@ -164,53 +143,63 @@ void refuse_mixture(const Options& options, bool of_hosts) {
   }
 }
 
-int run(const Texts& texts, const Options& options) {
-  const bool of_hosts = !texts.hosts.empty() || !texts.nodes.empty();
-  refuse_mixture(options, of_hosts);
-  if (texts.bench_result == "-" || texts.run.agg_result == "-") {
+void settle(Parsed& parsed, const Options& options) {
+  refuse_mixture(options, parsed.is_of_hosts());
+  if (options.text("--bench-result") == "-" || options.text("--agg-result") == "-") {
     throw Error("--bench-result and --agg-result: expected a file");
   }
-  if (of_hosts) {
-    const HostsRequest request = hosts_request_of(texts);
-    return report(request.require_power, [&] { return aggregate_hosts(request); });
+  if (parsed.is_of_hosts()) {
+    settle_hosts(parsed);
+  } else {
+    settle_package(parsed, options);
   }
-  const MultinodeRequest request = package_request_of(texts);
-  return report(request.require_power, [&] { return multinode(request); });
 }
 
-void add_options_of_packages(Options& options, Texts& texts) {
+int run(const Parsed& parsed) {
+  return report(parsed.hosts.require_power, [&] {
+    return parsed.is_of_hosts() ? aggregate_hosts(parsed.hosts) : multinode(parsed.package);
+  });
+}
+
+void add_gpu_count(Options& options, const std::string& name, std::int64_t& count,
+                   const std::string& help) {
+  const auto take = [&count](const std::string& text) {
+    count = *python_int(text);
+    return true;
+  };
+  options.value(name, "N", take, help).check(whole_number());
+}
+
+void add_options_of_packages(Options& options, MultinodeRequest& request) {
+  request.power_dir = normal_path(from_environment("POWER_ARTIFACT_DIR", "LOGS/power"));
   options
-      .value("--power-dir", "FOLDER", into(texts.power_dir),
+      .value("--power-dir", "FOLDER", into_path(request.power_dir),
              "Folder of a dcgm-power package: manifest.json, samples.csv, windows, perhaps cpu "
              "(default: $POWER_ARTIFACT_DIR, else LOGS/power)")
       .check(not_empty());
-  options.value("--prefill-gpus", "N", into(texts.prefill_gpus), "GPUs of prefill workers; 0: none")
-      .check(whole_number());
-  options.value("--decode-gpus", "N", into(texts.decode_gpus), "GPUs of decode workers; 0: none")
-      .check(whole_number());
-  options
-      .value("--aggregate-gpus", "N", into(texts.aggregate_gpus),
-             "GPUs of workers that do both; instead of the two above")
-      .check(whole_number());
-  add_package_options(options, texts.package,
+  add_gpu_count(options, "--prefill-gpus", request.gpus.prefill,
+                "GPUs of prefill workers; 0: none");
+  add_gpu_count(options, "--decode-gpus", request.gpus.decode, "GPUs of decode workers; 0: none");
+  add_gpu_count(options, "--aggregate-gpus", request.gpus.aggregate,
+                "GPUs of workers that do both; instead of the two above");
+  add_package_options(options, request,
                       "Folder below which the package's windows name their original results");
 }
 
-void add_host_options(Command& command, Texts& texts) {
-  Options& options = command.options;
-  options.list("--host", "HOST=FILE", into(texts.hosts),
+void add_host_options(Options& options, Parsed& parsed) {
+  options.list("--host", "HOST=FILE", into(parsed.host_files),
                "Telemetry of one host; repeatable. What stands beside FILE counts as in a "
                "run on one node, and STEM_identity.csv, STEM_devices.json or "
                "STEM_identity.json for its GPUs' UUIDs");
   options
-      .value("--nodes", "FOLDER", into(texts.nodes),
+      .value("--nodes", "FOLDER", into_path(parsed.nodes),
              "Folder with a folder for each host that holds gpu_metrics.csv, or just one CSV")
       .check(not_empty())
       .excludes("--host");
-  options.list("--role", "ROLE=HOST[:GPUS],...", into(texts.roles),
+  options.list("--role", "ROLE=HOST[:GPUS],...", into(parsed.roles),
                "Which GPUs are prefill, decode or agg, as in prefill=hostA:0-3,6,hostB; "
                "repeatable; all or none must have one (default: one whole deployment)");
-  options.list("--clock-offset", "HOST=SECONDS", into(texts.clock_offsets),
+  options.list("--clock-offset", "HOST=SECONDS", into(parsed.clock_offsets),
                "Seconds to add to a host's stamps, where its clock is known to be wrong; "
                "repeatable");
 }
@@ -218,7 +207,7 @@ void add_host_options(Command& command, Texts& texts) {
 }  // namespace
 
 Command multinode_command() {
-  auto texts = std::make_shared<Texts>();
+  const auto parsed = std::make_shared<Parsed>();
   Command command;
   command.forms = {
       "--power-dir FOLDER --prefill-gpus N --decode-gpus N --bench-result FILE --agg-result FILE "
@@ -230,21 +219,18 @@ Command multinode_command() {
       "--prefill-gpus",      "--decode-gpus",  "--aggregate-gpus", "--expected-producer-sha",
       "--validation-result", "--require-power"};
   Options& options = command.options;
-  add_options_of_packages(options, *texts);
-  add_host_options(command, *texts);
-  add_bench_result(options, texts->bench_result);
-  add_agg_result(options, texts->run);
-  options.value("--validation-result", "FILE", into(texts->validation_result),
-                "Audit record (default: power_validation_STEM.json beside the benchmark result)");
-  options
-      .value(
-          "--expected-num-gpus", "N", into(texts->expected_num_gpus),
-          "GPUs that the run used, on all hosts together: without it a host that is not there is "
-          "not missed")
-      .check(whole_number());
-  add_max_sample_gap(options, texts->run);
-  add_telemetry_options(options, texts->telemetry);  // of every host
-  add_outcome_options(options, texts->run,
+  add_options_of_packages(options, parsed->package);
+  add_host_options(options, *parsed);
+  HostsRequest& request = parsed->hosts;
+  add_bench_result(options, request);
+  add_agg_result(options, request.agg_result);
+  add_validation_result(options, request, "power_validation_STEM.json beside the benchmark result");
+  add_expected_num_gpus(options, request,
+                        "GPUs that the run used, on all hosts together: without it a host that is "
+                        "not there is not missed");
+  add_max_sample_gap(options, request);
+  add_recording_options(options, request);  // of every host
+  add_outcome_options(options, request,
                       "Also the percentiles of power, the audit summary and the workers that "
                       "today's dashboard takes");
   command.examples =
@@ -257,7 +243,8 @@ Command multinode_command() {
   command.exit_statuses =
       "0 done, also when the telemetry could not be used (the reason is recorded); 1 when power is "
       "required and not valid; 2 for wrong options";
-  command.run = [texts](const Options& parsed) { return run(*texts, parsed); };
+  command.settle = [parsed](const Options& given) { settle(*parsed, given); };
+  command.run = [parsed] { return run(*parsed); };
   return command;
 }
 

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include "base/files/path.h"
 #include "base/text/python_number.h"
 
 namespace aggregate_power {
@@ -45,7 +46,7 @@ class Formatter : public CLI::Formatter {
 CLI::Option* declare_values(CLI::App& app, Option& option) {
   const auto take = [&option](const CLI::results_t& texts) {
     option.given = texts;
-    return std::ranges::all_of(texts, option.take);
+    return option.is_late || std::ranges::all_of(texts, option.take);
   };
   CLI::Option* const declared = app.add_option(option.name, take, option.help);
   declared->type_name(option.value_name);
@@ -104,7 +105,7 @@ Take into(std::string& value) {
 
 Take into(std::optional<std::string>& value) {
   return [&value](const std::string& text) {
-    value = text;
+    value = text.empty() ? std::nullopt : std::optional(text);
     return true;
   };
 }
@@ -123,9 +124,37 @@ Take into(double& value) {
   };
 }
 
+Take into(std::optional<std::int64_t>& value) {
+  return [&value](const std::string& text) {
+    value = python_int(text);
+    return true;
+  };
+}
+
 Take into(std::vector<std::string>& values) {
   return [&values](const std::string& text) {
     values.push_back(text);
+    return true;
+  };
+}
+
+Take into_path(std::string& path) {
+  return [&path](const std::string& text) {
+    path = normal_path(text);
+    return true;
+  };
+}
+
+Take into_optional_path(std::string& path) {
+  return [&path](const std::string& text) {
+    path = text.empty() ? "" : normal_path(text);
+    return true;
+  };
+}
+
+Take into_paths(std::vector<std::string>& paths) {
+  return [&paths](const std::string& text) {
+    paths.push_back(normal_path(text));
     return true;
   };
 }
@@ -209,6 +238,11 @@ Option& Option::in_group(const std::string& heading) {
   return *this;
 }
 
+Option& Option::late() {
+  is_late = true;
+  return *this;
+}
+
 Options::Options() { add(Option::Kind::help, "-h,--help", "Print this help message and exit"); }
 
 Option& Options::add(Option::Kind kind, const std::string& name, const std::string& help) {
@@ -284,6 +318,12 @@ Options::Outcome Options::parse(const std::vector<std::string>& words) {
     return Outcome::version;
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what());
+  }
+}
+
+void Options::take_late_values() const {
+  for (const Option& option : all_) {
+    if (option.is_late) std::ranges::for_each(option.given, option.take);
   }
 }
 

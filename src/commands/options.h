@@ -14,15 +14,21 @@ namespace aggregate_power {
 // Takes one value; false if the text is not a value of that type.
 using Take = std::function<bool(const std::string& text)>;
 
-// Stores the value. Numbers were checked before: these do not see any bounds.
+// Stores the value. Bounds of numbers are for a Check.
 Take into(std::string& value);
-Take into(std::optional<std::string>& value);
+Take into(std::optional<std::string>& value);  // an empty text is no value
 Take into(int& value);
 Take into(unsigned& value);
 Take into(std::int64_t& value);
 Take into(std::uint64_t& value);
 Take into(double& value);
-Take into(std::vector<std::string>& values);  // appends
+Take into(std::optional<std::int64_t>& value);  // nothing if Python's int() reads none
+Take into(std::vector<std::string>& values);    // appends
+// The same for paths, as Python's pathlib writes them. An empty one is the current folder, or stays
+// empty where that means no path.
+Take into_path(std::string& path);
+Take into_optional_path(std::string& path);
+Take into_paths(std::vector<std::string>& paths);
 
 // Returns what is wrong with a value; empty if nothing is.
 using Check = std::function<std::string(const std::string& text)>;
@@ -61,6 +67,7 @@ struct Option {
   std::vector<std::string> excluded;
   std::vector<std::string> needed;
   bool is_required = false;
+  bool is_late = false;
   std::vector<std::string> given;  // what the command line said, once it was parsed
 
   bool is_positional() const { return kind == Kind::positional || kind == Kind::positionals; }
@@ -75,6 +82,9 @@ struct Option {
   Option& needs(const std::string& other);
   Option& excludes(const std::string& other);
   Option& in_group(const std::string& heading);
+  // Its value is taken by take_late_values() alone, as taking it may throw Error: wrong use that
+  // the declarations show is reported first.
+  Option& late();
 };
 
 struct UsageError : std::runtime_error {
@@ -108,6 +118,7 @@ class Options {
   // Parses words in which each option's name is in full and its value is the next word. Throws
   // UsageError.
   Outcome parse(const std::vector<std::string>& words);
+  void take_late_values() const;
 
   // The options, formatted for a terminal, after what the command does.
   std::string help(const std::string& sentence) const;

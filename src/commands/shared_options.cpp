@@ -3,80 +3,147 @@
 
 #include <cstdlib>
 
+#include <fmt/format.h>
+
+#include "base/files/path.h"
+#include "base/text/python_number.h"
 #include "base/text/unicode.h"
 
 namespace aggregate_power {
+namespace {
 
 bool required_by_environment() {
-  const char* const value = std::getenv("REQUIRE_POWER");
-  const std::string lower = lower_ascii(value == nullptr ? "" : value);
-  return lower == "1" || lower == "true" || lower == "yes";
+  const std::string value = lower_ascii(from_environment("REQUIRE_POWER", ""));
+  return value == "1" || value == "true" || value == "yes";
 }
 
-void add_telemetry_options(Options& options, TelemetryOptionTexts& texts) {
-  options.value("--timestamp-column", "TEXT", into(texts.columns.timestamp),
+}  // namespace
+
+std::string from_environment(const char* variable, const char* otherwise) {
+  const char* const value = std::getenv(variable);
+  return value == nullptr || *value == '\0' ? otherwise : value;
+}
+
+void add_recording_options(Options& options, RecordingOptions& recording) {
+  options.value("--timestamp-column", "TEXT", into(recording.columns.timestamp),
                 "The column of times, by name (default: chosen by the header)");
-  options.value(
-      "--power-column", "TEXT", into(texts.columns.power),
-      "The column of power draw, by name; 'power.draw' finds 'power.draw [W]' too (default: "
-      "chosen by the header)");
-  options.value("--device-column", "TEXT", into(texts.columns.device),
+  options.value("--power-column", "TEXT", into(recording.columns.power),
+                "The column of power draw, by name; 'power.draw' finds 'power.draw [W]' too "
+                "(default: chosen by the header)");
+  options.value("--device-column", "TEXT", into(recording.columns.device),
                 "The column that tells GPUs apart, by name (default: chosen by the header)");
-  add_power_unit(options, texts.power_unit);
-  options
-      .value("--timezone", "TEXT", into(texts.timezone),
-             "What stamps without an offset mean: local, UTC, +HH:MM, -HH:MM or Area/City "
-             "(default: timestamp_timezone of STEM_context.json beside the file, else local)")
-      .offer({"local", "UTC"});
+  add_power_unit(options, recording);
+  add_timezone(options, recording);
 }
 
-void add_power_unit(Options& options, std::string& text) {
-  options
-      .value("--power-unit", "mW|W|kW", into(text),
+Option& add_power_unit(Options& options, RecordingOptions& recording) {
+  const auto take = [&recording](const std::string& text) {
+    recording.columns.power_unit = power_unit(text);
+    return true;
+  };
+  return options
+      .value("--power-unit", "mW|W|kW", take,
              "What a bare number in the power column counts: mW, W or kW; a cell that states a "
              "unit keeps it (default: as the column's name says, else W)")
       .one_of({"mW", "W", "kW"});
 }
 
-ColumnNames columns_of(const TelemetryOptionTexts& texts) {
-  ColumnNames columns = texts.columns;
-  columns.power_unit = power_unit(texts.power_unit);
-  return columns;
+Option& add_timezone(Options& options, RecordingOptions& recording) {
+  const auto take = [&recording](const std::string& text) {
+    recording.zone = text.empty() ? std::nullopt : std::optional(Zone::parse(text));
+    return true;
+  };
+  return options
+      .value("--timezone", "TEXT", take,
+             "What stamps without an offset mean: local, UTC, +HH:MM, -HH:MM or Area/City "
+             "(default: timestamp_timezone of STEM_context.json beside the file, else local)")
+      .offer({"local", "UTC"})
+      .late();
 }
 
-void add_agg_result(Options& options, RunOptionTexts& texts) {
-  options
-      .value("--agg-result", "FILE", into(texts.agg_result), "Aggregate result, patched in place")
-      .required();
+void add_outcome_options(Options& options, RunOptions& run, const std::string& extended) {
+  options.flag("--extended", run.extended, extended);
+  add_require_power(options, run);
+  add_dry_run(options, run);
 }
 
-void add_max_sample_gap(Options& options, RunOptionTexts& texts) {
-  options
-      .value(
-          "--max-sample-gap", "SECONDS", into(texts.max_sample_gap),
-          "Longest gap between two samples of a GPU; rows so near the window count too (default: "
-          "3)")
+Option& add_require_power(Options& options, RunOptions& run) {
+  run.require_power = required_by_environment();
+  return options.flag(
+      "--require-power", run.require_power,
+      "End with status 1 when power is not valid (also: REQUIRE_POWER=1, true or yes)");
+}
+
+Option& add_dry_run(Options& options, RunOptions& run) {
+  return options.flag("--dry-run", run.dry_run, "Print what would change; write nothing");
+}
+
+Option& add_expected_num_gpus(Options& options, RunOptions& run, const std::string& help) {
+  return options.value("--expected-num-gpus", "N", into(run.expected_num_gpus), help)
+      .check(whole_number());
+}
+
+Option& add_schema_version(Options& options, RunOptions& run, const std::string& otherwise) {
+  const std::string help = fmt::format(
+      "1: three best-effort keys; 2: seven checked ones and a verdict (default: {})", otherwise);
+  return options.value("--schema-version", "1|2", into(run.schema_version), help)
+      .one_of({"1", "2"});
+}
+
+Option& add_max_sample_gap(Options& options, RunOptions& run) {
+  const auto take = [&run](const std::string& text) {
+    run.max_sample_gap_s = python_float(text).value_or(run.max_sample_gap_s);
+    return true;
+  };
+  return options
+      .value("--max-sample-gap", "SECONDS", take,
+             "Longest gap between two samples of a GPU; rows so near the window count too "
+             "(default: 3)")
       .check(seconds());
 }
 
-void add_outcome_options(Options& options, RunOptionTexts& texts, const std::string& extended) {
-  options.flag("--extended", texts.extended, extended);
-  options.flag("--require-power", texts.require_power,
-               "End with status 1 when power is not valid (also: REQUIRE_POWER=1, true or yes)");
-  options.flag("--dry-run", texts.dry_run, "Print what would change; write nothing");
-}
-
-void add_bench_result(Options& options, std::string& path) {
-  options
-      .value("--bench-result", "FILE", into(path),
+Option& add_bench_result(Options& options, RunFiles& files) {
+  return options
+      .value("--bench-result", "FILE", into_path(files.bench_result),
              "Raw benchmark result: the window and the token counts")
       .required();
 }
 
-std::optional<Zone> zone_of(const std::string& text) {
-  return text.empty() ? std::nullopt : std::optional(Zone::parse(text));
+Option& add_agg_result(Options& options, std::string& path) {
+  return options
+      .value("--agg-result", "FILE", into_path(path), "Aggregate result, patched in place")
+      .required();
 }
 
-std::string path_of(const std::string& text) { return text.empty() ? "" : normal_path(text); }
+Option& add_validation_result(Options& options, RunFiles& files, const std::string& otherwise) {
+  return options.value("--validation-result", "FILE", into_optional_path(files.validation_result),
+                       fmt::format("Audit record (default: {})", otherwise));
+}
+
+void add_package_options(Options& options, PackageOptions& package, const std::string& root) {
+  package.logs_root = normal_path(from_environment("POWER_RESULT_ROOT", "LOGS"));
+  package.expected_producer_sha = from_environment("POWER_PRODUCER_SHA", "");
+  options
+      .value("--logs-root", "FOLDER", into_path(package.logs_root),
+             root + " (default: $POWER_RESULT_ROOT, else LOGS)")
+      .check(not_empty());
+  add_expected_producer_sha(options, package);
+  add_salvage(options, package);
+  options.value("--expected-cpu-source", "SOURCE", into(package.expected_cpu_source),
+                "Source that CPU power of the package must come from, such as acpi; without the "
+                "option it may hold none");
+}
+
+Option& add_expected_producer_sha(Options& options, PackageRules& package) {
+  return options.value(
+      "--expected-producer-sha", "SHA", into(package.expected_producer_sha),
+      "Commit of the package's recorder that is trusted (default: $POWER_PRODUCER_SHA)");
+}
+
+Option& add_salvage(Options& options, PackageRules& package) {
+  return options.flag("--salvage", package.salvage,
+                      "What is wrong with other windows of the package, or with rows far from this "
+                      "one, does not void this one; the record counts it");
+}
 
 }  // namespace aggregate_power

@@ -1,57 +1,40 @@
-// Options that several commands share.
+// Options that several commands share: each is declared here alone. A command that words or checks
+// one differently changes what is returned, or Options::at().
 #pragma once
 
-#include <optional>
 #include <string>
 
-#include "base/files/path.h"
-#include "base/text/zone.h"
 #include "commands/options.h"
-#include "recorders/schema.h"
+#include "runs/run_options.h"
 
 namespace aggregate_power {
 
-// Whether $REQUIRE_POWER is 1, true or yes.
-bool required_by_environment();
+// Columns, unit and zone of recordings.
+void add_recording_options(Options& options, RecordingOptions& recording);
+Option& add_power_unit(Options& options, RecordingOptions& recording);
+Option& add_timezone(Options& options, RecordingOptions& recording);
 
-// What they set is plain text; zone_of() and such come after.
-struct TelemetryOptionTexts {
-  ColumnNames columns;
-  std::string power_unit;
-  std::string timezone;
-};
-void add_telemetry_options(Options& options, TelemetryOptionTexts& texts);
-void add_power_unit(Options& options, std::string& text);
+// --extended, for which the commands have different keys, --require-power and --dry-run.
+void add_outcome_options(Options& options, RunOptions& run, const std::string& extended);
+Option& add_require_power(Options& options, RunOptions& run);
+Option& add_dry_run(Options& options, RunOptions& run);
 
-// Of the commands that measure one run.
-struct RunOptionTexts {
-  std::string agg_result;
-  std::string max_sample_gap = "3";
-  bool extended = false;
-  bool require_power = false;
-  bool dry_run = false;
-};
-void add_agg_result(Options& options, RunOptionTexts& texts);
-void add_max_sample_gap(Options& options, RunOptionTexts& texts);
-// --extended, which differs, --require-power and --dry-run.
-void add_outcome_options(Options& options, RunOptionTexts& texts, const std::string& extended);
+Option& add_expected_num_gpus(Options& options, RunOptions& run, const std::string& help);
+Option& add_schema_version(Options& options, RunOptions& run, const std::string& otherwise);
+Option& add_max_sample_gap(Options& options, RunOptions& run);
 
-// What every such request has.
-template <typename Request>
-void set_run_options(Request& request, const RunOptionTexts& texts) {
-  request.agg_result = normal_path(texts.agg_result);
-  request.extended = texts.extended;
-  request.require_power = texts.require_power || required_by_environment();
-  request.dry_run = texts.dry_run;
-}
+// The files of a run.
+Option& add_bench_result(Options& options, RunFiles& files);
+Option& add_agg_result(Options& options, std::string& path);
+Option& add_validation_result(Options& options, RunFiles& files, const std::string& otherwise);
 
-// The raw benchmark result, which must be given.
-void add_bench_result(Options& options, std::string& path);
+// What the commands that take a dcgm-power package need to know of it; `root` says what is below
+// the logs root. What is not given is taken from the environment.
+void add_package_options(Options& options, PackageOptions& package, const std::string& root);
+Option& add_expected_producer_sha(Options& options, PackageRules& package);
+Option& add_salvage(Options& options, PackageRules& package);
 
-ColumnNames columns_of(const TelemetryOptionTexts& texts);
-
-// An option that was not given gives no zone, and an empty path.
-std::optional<Zone> zone_of(const std::string& text);
-std::string path_of(const std::string& text);
+// The variable's value unless that is empty, else `otherwise`.
+std::string from_environment(const char* variable, const char* otherwise);
 
 }  // namespace aggregate_power

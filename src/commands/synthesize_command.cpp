@@ -6,6 +6,11 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,33 +18,30 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
+#include "base/text/zone.h"
 #include "commands/command.h"
 #include "commands/output.h"
-#include "commands/shared_options.h"
 #include "recorders/synthetic.h"
 
 namespace aggregate_power {
 namespace {
 
-constexpr std::pair<const char*, SyntheticSchema> kSchemas[] = {
+using NamedSchema = std::pair<std::string_view, SyntheticSchema>;
+constexpr NamedSchema kSchemas[] = {
     {"nvidia-smi", SyntheticSchema::nvidia_smi},
     {"amd-smi", SyntheticSchema::amd_smi},
     {"generic", SyntheticSchema::generic},
 };
 
-struct Texts {
-  std::string schema = "nvidia-smi";
-  std::vector<std::string> phases;
-  std::vector<std::string> faults;
-  int benchmark_phase = 0;
-  std::string timezone = "local";
+struct Synthesis {
+  SyntheticOptions telemetry;
+  int benchmark_phase = 0;  // from 1; 0: the one of most watts
   std::string out;
   std::string bench_out;
   std::string agg_out;
   std::int64_t requests = 100;
   std::int64_t input_tokens = 819200;
   std::int64_t output_tokens = 102400;
-  SyntheticOptions options;
 };
 
 std::optional<double> number(std::string_view text) {
@@ -117,137 +119,157 @@ void write_text(const std::string& path, const std::string& text) {
   output.close();
 }
 
-SyntheticOptions options_of(const Texts& texts) {
-  SyntheticOptions options = texts.options;
-  for (const auto& [name, schema] : kSchemas) {
-    if (texts.schema == name) options.schema = schema;
-  }
-  for (const std::string& text : texts.phases) options.phases.push_back(*parse_phase(text));
-  for (const std::string& text : texts.faults) options.faults.push_back(*parse_fault_at(text));
+void check_faults(const SyntheticOptions& telemetry) {
   double duration_s = 0;
-  for (const Phase& phase : options.phases) duration_s += phase.duration_s;
-  for (const Fault& fault : options.faults) {
+  for (const Phase& phase : telemetry.phases) duration_s += phase.duration_s;
+  for (const Fault& fault : telemetry.faults) {
     if (fault.at_s.value_or(0) <= duration_s) continue;
     throw Error(fmt::format("--fault: the recording ends before second {}, at {}", *fault.at_s,
                             duration_s));
   }
-  options.zone = Zone::parse(texts.timezone);
-  if (texts.benchmark_phase > static_cast<int>(options.phases.size())) {
-    throw Error(fmt::format("--benchmark-phase: there are {} phases, got {}", options.phases.size(),
-                            texts.benchmark_phase));
+}
+
+void check(const Synthesis& wanted) {
+  const std::vector<Phase>& phases = wanted.telemetry.phases;
+  if (wanted.benchmark_phase > static_cast<int>(phases.size())) {
+    throw Error(fmt::format("--benchmark-phase: there are {} phases, got {}", phases.size(),
+                            wanted.benchmark_phase));
   }
-  const bool clash =
-      (!texts.bench_out.empty() && texts.bench_out == texts.out) ||
-      (!texts.agg_out.empty() && (texts.agg_out == texts.out || texts.agg_out == texts.bench_out));
+  const bool clash = (!wanted.bench_out.empty() && wanted.bench_out == wanted.out) ||
+                     (!wanted.agg_out.empty() &&
+                      (wanted.agg_out == wanted.out || wanted.agg_out == wanted.bench_out));
   if (clash) throw Error("--out, --bench-out and --agg-out: expected three different files");
-  if (options.jitter_s >= options.interval_s / 2) {
+  if (wanted.telemetry.jitter_s >= wanted.telemetry.interval_s / 2) {
     throw Error(
         "--jitter: expected less than half of --interval, so that samples keep their order");
   }
-  const auto most = std::ranges::max_element(options.phases, {}, &Phase::watts);
-  options.benchmark_phase = texts.benchmark_phase > 0
-                                ? static_cast<std::size_t>(texts.benchmark_phase - 1)
-                                : static_cast<std::size_t>(most - options.phases.begin());
-  return options;
 }
 
-int run(const Texts& texts) {
-  const SyntheticOptions options = options_of(texts);
-  Output output(texts.out);
-  write_synthetic(options, [&](std::string_view bytes) { output.write(bytes); });
+std::size_t benchmark_phase_of(const Synthesis& wanted) {
+  if (wanted.benchmark_phase > 0) return static_cast<std::size_t>(wanted.benchmark_phase - 1);
+  const std::vector<Phase>& phases = wanted.telemetry.phases;
+  const auto most = std::ranges::max_element(phases, {}, &Phase::watts);
+  return static_cast<std::size_t>(most - phases.begin());
+}
+
+int run(const Synthesis& wanted) {
+  check(wanted);
+  SyntheticOptions telemetry = wanted.telemetry;
+  telemetry.benchmark_phase = benchmark_phase_of(wanted);
+  Output output(wanted.out);
+  write_synthetic(telemetry, [&](std::string_view bytes) { output.write(bytes); });
   output.close();
 
-  const Window window = benchmark_window(options);
-  if (!texts.bench_out.empty()) {
+  const Window window = benchmark_window(telemetry);
+  if (!wanted.bench_out.empty()) {
     const nlohmann::ordered_json result = {{"backend", "synthetic"},
-                                           {"num_prompts", texts.requests},
+                                           {"num_prompts", wanted.requests},
                                            {"duration", window.duration_s()},
                                            {"benchmark_start_time_unix", window.start_unix_s},
                                            {"benchmark_end_time_unix", window.end_unix_s},
-                                           {"completed", texts.requests},
-                                           {"total_input_tokens", texts.input_tokens},
-                                           {"total_output_tokens", texts.output_tokens}};
-    write_text(texts.bench_out, result.dump());
+                                           {"completed", wanted.requests},
+                                           {"total_input_tokens", wanted.input_tokens},
+                                           {"total_output_tokens", wanted.output_tokens}};
+    write_text(wanted.bench_out, result.dump());
   }
-  if (!texts.agg_out.empty()) {
+  if (!wanted.agg_out.empty()) {
     const nlohmann::ordered_json result = {
-        {"hw", "synthetic"}, {"framework", "synthetic"}, {"tp", options.gpus}};
-    write_text(texts.agg_out, result.dump(2));
+        {"hw", "synthetic"}, {"framework", "synthetic"}, {"tp", telemetry.gpus}};
+    write_text(wanted.agg_out, result.dump(2));
   }
   return 0;
+}
+
+void add_schema(Options& options, SyntheticOptions& telemetry) {
+  std::vector<std::string> names;
+  for (const auto& [name, schema] : kSchemas) names.emplace_back(name);
+  const auto take = [&telemetry](const std::string& text) {
+    telemetry.schema = std::ranges::find(kSchemas, text, &NamedSchema::first)->second;
+    return true;
+  };
+  options
+      .value("--schema", "NAME", take,
+             fmt::format("The recorder to imitate: {} (default: {})", fmt::join(names, ", "),
+                         names.front()))
+      .one_of(names);
 }
 
 }  // namespace
 
 Command synthesize_command() {
-  auto texts = std::make_shared<Texts>();
+  const auto wanted = std::make_shared<Synthesis>();
+  SyntheticOptions& telemetry = wanted->telemetry;
   Command command;
   Options& options = command.options;
-  std::vector<std::string> schemas;
-  for (const auto& [name, schema] : kSchemas) schemas.emplace_back(name);
+  add_schema(options, telemetry);
+  const auto take_phase = [&telemetry](const std::string& text) {
+    telemetry.phases.push_back(*parse_phase(text));
+    return true;
+  };
   options
-      .value("--schema", "NAME", into(texts->schema),
-             fmt::format("The recorder to imitate: {} (default: {})", fmt::join(schemas, ", "),
-                         texts->schema))
-      .one_of(schemas);
-  options
-      .list("--phase", "SECONDS:WATTS", into(texts->phases),
-            "So long at so many watts per GPU; repeatable")
+      .list("--phase", "SECONDS:WATTS", take_phase, "So long at so many watts per GPU; repeatable")
       .required()
       .check(phase_check());
-  options.value("--gpus", "N", into(texts->options.gpus), "GPUs (default: 8)")
+  options.value("--gpus", "N", into(telemetry.gpus), "GPUs (default: 8)")
       .check(whole_number_between(1, 100000));
-  options
-      .value("--interval", "SECONDS", into(texts->options.interval_s),
-             "Between samples (default: 1)")
+  options.value("--interval", "SECONDS", into(telemetry.interval_s), "Between samples (default: 1)")
       .check(number_between(0.0001, 1e6));
   options
-      .value("--noise", "WATTS", into(texts->options.noise_w),
+      .value("--noise", "WATTS", into(telemetry.noise_w),
              "Each reading is off by up to so much (default: 0)")
       .check(number_between(0.0, 1e9));
   options
-      .value("--jitter", "SECONDS", into(texts->options.jitter_s),
+      .value("--jitter", "SECONDS", into(telemetry.jitter_s),
              "Each stamp is off by up to so much (default: 0)")
       .check(number_between(0.0, 1e9));
   options
-      .value("--gpu-offset", "WATTS", into(texts->options.gpu_offset_w),
+      .value("--gpu-offset", "WATTS", into(telemetry.gpu_offset_w),
              "GPU i draws i times so much more (default: 0)")
       .check(number_between(-1e9, 1e9));
-  texts->options.start_unix_s = 1767225600;
+  telemetry.start_unix_s = 1767225600;
   options
-      .value("--start", "UNIX", into(texts->options.start_unix_s),
+      .value("--start", "UNIX", into(telemetry.start_unix_s),
              "Unix time of the first sample (default: 1767225600)")
       .check(number_between(0.0, 2e11));
+  const auto take_zone = [&telemetry](const std::string& text) {
+    telemetry.zone = Zone::parse(text);
+    return true;
+  };
   options
-      .value("--timezone", "ZONE", into(texts->timezone),
+      .value("--timezone", "ZONE", take_zone,
              "Zone in which stamps are written: local, UTC, +HH:MM, -HH:MM or Area/City (default: "
              "local)")
-      .offer({"local", "UTC"});
-  options.value("--seed", "N", into(texts->options.seed), "Of noise and jitter (default: 1)")
+      .offer({"local", "UTC"})
+      .late();
+  options.value("--seed", "N", into(telemetry.seed), "Of noise and jitter (default: 1)")
       .check(whole_number_between(0, UINT64_MAX));
+  const auto take_fault = [&telemetry](const std::string& text) {
+    telemetry.faults.push_back(*parse_fault_at(text));
+    return true;
+  };
   options
-      .list("--fault", "NAME[@SECOND]", into(texts->faults),
+      .list("--fault", "NAME[@SECOND]", take_fault,
             fmt::format("A fault, and when it strikes (default: in the middle of the benchmark); "
                         "repeatable: {}",
                         fmt::join(fault_names(), ", ")))
       .check(fault_check())
       .offer(fault_names());
-  options.value("--out", "FILE", into(texts->out), "Telemetry to write; - is standard output")
+  options.value("--out", "FILE", into(wanted->out), "Telemetry to write; - is standard output")
       .required();
-  options.value("--bench-out", "FILE", into(texts->bench_out), "Benchmark result to write");
-  options.value("--agg-out", "FILE", into(texts->agg_out), "Aggregate result to write");
+  options.value("--bench-out", "FILE", into(wanted->bench_out), "Benchmark result to write");
+  options.value("--agg-out", "FILE", into(wanted->agg_out), "Aggregate result to write");
   options
-      .value("--benchmark-phase", "N", into(texts->benchmark_phase),
+      .value("--benchmark-phase", "N", into(wanted->benchmark_phase),
              "The phase that is the benchmark, from 1 (default: the one of most watts)")
       .check(whole_number_between(1, 1000000));
-  options.value("--requests", "N", into(texts->requests), "Completed requests (default: 100)")
+  options.value("--requests", "N", into(wanted->requests), "Completed requests (default: 100)")
       .check(whole_number_between(1, INT64_MAX));
   options
-      .value("--input-tokens", "N", into(texts->input_tokens),
+      .value("--input-tokens", "N", into(wanted->input_tokens),
              "Input tokens in all (default: 819200)")
       .check(whole_number_between(1, INT64_MAX));
   options
-      .value("--output-tokens", "N", into(texts->output_tokens),
+      .value("--output-tokens", "N", into(wanted->output_tokens),
              "Output tokens in all (default: 102400)")
       .check(whole_number_between(1, INT64_MAX));
   command.examples =
@@ -260,7 +282,11 @@ Command synthesize_command() {
       "During the benchmark the faults gap, na, garbage-time and dropped-gpu make a run of schema "
       "2 "
       "not valid; the others are read through.";
-  command.run = [texts](const Options&) { return run(*texts); };
+  command.settle = [&telemetry](const Options& parsed) {
+    check_faults(telemetry);
+    if (!parsed.is_given("--timezone")) telemetry.zone = Zone::local();
+  };
+  command.run = [wanted] { return run(*wanted); };
   return command;
 }
 

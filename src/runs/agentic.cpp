@@ -170,11 +170,8 @@ WritePlan target_of(const AgenticRequest& request, const Files& files) {
 
 CommandOutput aggregate_agentic(const AgenticRequest& request) {
   const Files files = files_in(request.result_dir);
-  MeasurementRequest wanted;
-  wanted.expected_num_gpus = request.expected_num_gpus;
-  wanted.max_sample_gap_s = request.max_sample_gap_s;
+  MeasurementRequest wanted{request};
   wanted.with_snapshots = true;
-  wanted.extended = request.extended;
   const ProfileReading reading = read_profile_of(request, files);
   WrittenWindow window;
   if (reading.reasons.empty()) window = write_window(request, files, *reading.load);

@@ -1,27 +1,18 @@
 // One agentic run on one node, end to end: its window and counts come from what AIPerf exported.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 
-#include "base/text/zone.h"
-#include "energy/integrate.h"
-#include "recorders/schema.h"
 #include "results/deliver.h"
+#include "runs/run_options.h"
 
 namespace aggregate_power {
 
-struct AgenticRequest {
+// The zone is that of the telemetry and of the profile.
+struct AgenticRequest : RunOptions, PackageOptions {
   std::string result_dir;  // normal paths
   std::string agg_result;
-  std::optional<std::int64_t> expected_num_gpus;
-  double max_sample_gap_s = kDefaultMaxSampleGapS;
-  bool extended = false;  // the consumer's further keys too
-  bool require_power = false;
-  bool dry_run = false;
-  ColumnNames columns;
-  std::optional<Zone> zone;  // of the telemetry and of the profile; nothing: as captured
+  std::string power_dir;  // of the nodes' package; empty: the run is on one node
 };
 
 // Whatever the inputs are, this ends with a report; the status is 1 only when power is required.

@@ -17,7 +17,7 @@
 namespace aggregate_power {
 namespace {
 
-AgenticChecks gates_of(const AgenticNodesRequest& request) {
+AgenticChecks gates_of(const AgenticRequest& request) {
   AgenticLoad load{.tree = disk_tree(),
                    .result_dir = request.result_dir,
                    .logs_root = request.logs_root,
@@ -70,7 +70,7 @@ void count_failed_requests(const std::string& result_dir, PackageRun& run) {
 
 }  // namespace
 
-CommandOutput aggregate_agentic_nodes(const AgenticNodesRequest& request) {
+CommandOutput aggregate_agentic_nodes(const AgenticRequest& request) {
   const AgenticChecks checks = gates_of(request);
   PackageRun run;
   PackageQuestion& question = run.question;

@@ -145,9 +145,8 @@ void measure_host(const Recording& recording, const Load& load, const HostReadin
                   HostReading& reading) {
   const Load moved = on_the_clock_of(load, options.clock_offset_s);
   LoadEdgeFinder edges(moved.window);
-  MeasurementRequest wanted;
-  wanted.max_sample_gap_s = options.max_sample_gap_s;
-  wanted.extended = options.extended;
+  MeasurementRequest wanted{options};
+  wanted.expected_num_gpus.reset();  // that is of all hosts together
   wanted.also = [&](std::span<const Reading> readings) { edges.take(readings); };
   Measurement measurement = measure(wanted, recording, moved);
   HostResult& host = reading.host;

@@ -8,21 +8,16 @@
 
 #include "aggregate_power/reason.h"
 #include "aggregate_power/result.h"
-#include "base/text/zone.h"
 #include "energy/clock_offset.h"
 #include "energy/integrate.h"
 #include "loads/benchmark.h"
-#include "recorders/schema.h"
 #include "runs/host_folders.h"
+#include "runs/run_options.h"
 
 namespace aggregate_power {
 
-struct HostReadingOptions {
-  double max_sample_gap_s = 0;
+struct HostReadingOptions : RunOptions {
   double clock_offset_s = 0;  // to be added to the host's stamps
-  ColumnNames columns;
-  std::optional<Zone> zone;
-  bool extended = false;
 };
 
 // What was found of one host.

@@ -53,8 +53,7 @@ bool is_request_good(const HostsRequest& request, Reasons& reasons) {
 HostReadingOptions options_for(const HostsRequest& request, const std::string& host) {
   const auto offset = request.clock_offsets_s.find(host);
   const bool has_offset = offset != request.clock_offsets_s.end();
-  return {request.max_sample_gap_s, has_offset ? offset->second : 0, request.columns, request.zone,
-          request.extended};
+  return {request, has_offset ? offset->second : 0};
 }
 
 std::vector<HostReading> read_hosts(const HostsRequest& request, const Load& load,

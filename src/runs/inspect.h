@@ -1,21 +1,17 @@
 // What was understood of a telemetry file: for people, and as JSON.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "base/text/zone.h"
-#include "recorders/schema.h"
+#include "runs/run_options.h"
 
 namespace aggregate_power {
 
-struct InspectRequest {
+struct InspectRequest : RecordingOptions {
   std::string file;          // normal path; "-": standard input
   std::string bench_result;  // empty: no window to show
   bool json = false;
-  ColumnNames columns;
-  std::optional<Zone> zone;
 };
 
 struct InspectReport {

@@ -18,18 +18,16 @@
 #include "loads/benchmark.h"
 #include "recorders/recording.h"
 #include "results/record.h"
+#include "runs/run_options.h"
 
 namespace aggregate_power {
 
-struct MeasurementRequest {
-  int schema_version = 2;
-  std::optional<std::int64_t> expected_num_gpus;
-  double max_sample_gap_s = kDefaultMaxSampleGapS;
+// `extended` asks for the power of all GPUs together, and their states.
+struct MeasurementRequest : RunOptions {
   bool with_snapshots = false;  // compare with the energy snapshots beside the recording
-  bool extended = false;        // the power of all GPUs together, and their states; schema 2
   bool explains = true;         // reads the recording once more, where its reasons need explaining
   // Sees all readings too, in the file's order.
-  std::function<void(std::span<const Reading>)> also;
+  std::function<void(std::span<const Reading>)> also = {};
 };
 
 struct Measurement {

@@ -26,11 +26,7 @@ Result measured(const AggregateRequest& request, const std::string& telemetry) {
   const LoadReading reading =
       read_benchmark_file(request.bench_result,
                           request.schema_version == 2 ? LoadRules::schema_2 : LoadRules::schema_1);
-  MeasurementRequest wanted;
-  wanted.schema_version = request.schema_version;
-  wanted.expected_num_gpus = request.expected_num_gpus;
-  wanted.max_sample_gap_s = request.max_sample_gap_s;
-  wanted.extended = request.extended;
+  MeasurementRequest wanted{request};
   wanted.with_snapshots = !record_path(request).empty();
   try {
     return assess(wanted, Recording(telemetry, request.zone, request.columns), reading);

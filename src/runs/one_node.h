@@ -2,31 +2,16 @@
 // record out.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "base/text/zone.h"
-#include "energy/integrate.h"
-#include "recorders/schema.h"
 #include "results/deliver.h"
+#include "runs/run_options.h"
 
 namespace aggregate_power {
 
-struct AggregateRequest {
+// The audit record's usual place is beside the benchmark result (schema 2); schema 1 has none.
+struct AggregateRequest : RunOptions, RunFiles {
   std::string csv;  // normal path; "-": standard input; empty: find_telemetry()
-  std::string bench_result;
-  std::string agg_result;
-  std::string validation_result;  // empty: beside the benchmark result (schema 2), none (schema 1)
-  std::optional<std::int64_t> expected_num_gpus;
-  int schema_version = 2;
-  double max_sample_gap_s = kDefaultMaxSampleGapS;
-  bool extended = false;  // schema 2: the consumer's further keys too
-  bool require_power = false;
-  bool dry_run = false;
-  ColumnNames columns;
-  std::optional<Zone> zone;
 };
 
 // Where the telemetry is when nobody said: $GPU_METRICS_CSV when set, else the first of

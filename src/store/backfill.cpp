@@ -256,7 +256,7 @@ class Backfill::Work {
     };
     visitor.folder_link = [this] { tally_.add_folder_link(); };
     visitor.temporary = [this](const StorePath& place) {
-      const bool is_written_to = !request_.dry_run && request_.recompute.output.empty();
+      const bool is_written_to = !request_.recompute.dry_run && request_.recompute.output.empty();
       if (is_written_to) remove_stale_temporaries(place.path);
     };
     return visitor;
@@ -430,9 +430,9 @@ class Backfill::Work {
       recomputed->reasons.add(Reason::archive_unreadable, error.what());
     }
     if (!recomputed || must_wait_for_zone(*recomputed, task)) return;
-    if (recomputed->plan && request_.dry_run) show_changes(*recomputed);
+    if (recomputed->plan && request_.recompute.dry_run) show_changes(*recomputed);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    if (recomputed->plan && !request_.dry_run) {
+    if (recomputed->plan && !request_.recompute.dry_run) {
       batch.add(std::move(*recomputed), seconds);
     } else {
       batch.add_done(*recomputed, seconds);

@@ -27,7 +27,6 @@ struct BackfillRequest {
   std::uint64_t shard = 0;
   std::uint64_t shards = 1;
   unsigned jobs = 1;
-  bool dry_run = false;
   std::set<Outcome> list;  // list the runs that end so
 };
 

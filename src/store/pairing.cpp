@@ -144,14 +144,12 @@ class PairTrial {
     Recording recording(pairing_.telemetry.display,
                         std::make_unique<OpenedFile>(open(pairing_.telemetry)),
                         [this](const std::string& name) { return open_beside(name); },
-                        options_.zone, {.power_unit = options_.power_unit});
+                        options_.zone, options_.columns);
     if (captured_zone_ && recording.lacks_zone()) {
       recording.use_zone(*captured_zone_, "file");
     }
-    MeasurementRequest request;
-    request.schema_version = options_.schema_version;
+    MeasurementRequest request{options_};
     request.expected_num_gpus = expected_num_gpus_;
-    request.max_sample_gap_s = options_.max_sample_gap_s;
     request.with_snapshots = true;
     pairing_.written_ns = written_ns();
     const bool by_evidence = recording.lacks_zone() && reading.load;

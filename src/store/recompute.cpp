@@ -439,7 +439,9 @@ class Recomputation {
                       : options_.one_witness ? "evidence"
                                              : "auto";
     origin.max_sample_gap_s = options_.max_sample_gap_s;
-    if (options_.power_unit) origin.power_unit = unit_symbol(*options_.power_unit);
+    if (options_.columns.power_unit) {
+      origin.power_unit = unit_symbol(*options_.columns.power_unit);
+    }
     return origin;
   }
 

@@ -1,0 +1,48 @@
+// What the ways of measuring a run have in common: options, and files named by the caller.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/text/zone.h"
+#include "energy/integrate.h"
+#include "recorders/schema.h"
+
+namespace aggregate_power {
+
+// How recordings are read.
+struct RecordingOptions {
+  ColumnNames columns = {};
+  std::optional<Zone> zone =
+      {};  // of stamps without an offset; nothing: as captured, or by evidence
+};
+
+struct RunOptions : RecordingOptions {
+  int schema_version = 2;
+  std::optional<std::int64_t> expected_num_gpus = {};
+  double max_sample_gap_s = kDefaultMaxSampleGapS;
+  bool extended = false;       // schema 2: the dashboard's keys too
+  bool require_power = false;  // the exit status of a run that is not valid is 1
+  bool dry_run = false;        // report what would change; write nothing
+};
+
+// Which dcgm-power packages are accepted.
+struct PackageRules {
+  std::string expected_producer_sha = {};  // the trusted recorder; empty: none was named
+  bool salvage = false;                    // faults elsewhere in a package do not invalidate a run
+};
+
+struct PackageOptions : PackageRules {
+  std::string logs_root = {};  // normal path
+  std::optional<std::string> expected_cpu_source = {};
+};
+
+// Files of one run; normal paths.
+struct RunFiles {
+  std::string bench_result = {};
+  std::string agg_result = {};
+  std::string validation_result = {};  // empty: at its usual place, if the run has an audit record
+};
+
+}  // namespace aggregate_power
