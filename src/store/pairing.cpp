@@ -141,10 +141,10 @@ class PairTrial {
   }
 
   void judge_recording(const LoadReading& reading) {
-    Recording recording(pairing_.telemetry.display,
-                        std::make_unique<OpenedFile>(open(pairing_.telemetry)),
-                        [this](const std::string& name) { return open_beside(name); },
-                        options_.zone, options_.columns);
+    Recording recording(
+        pairing_.telemetry.display, std::make_unique<OpenedFile>(open(pairing_.telemetry)),
+        [this](const std::string& name) { return open_beside(name); }, options_.zone,
+        options_.columns);
     if (captured_zone_ && recording.lacks_zone()) {
       recording.use_zone(*captured_zone_, "file");
     }
