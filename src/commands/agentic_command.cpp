@@ -19,8 +19,9 @@ int run(const AgenticRequest& request) {
   });
 }
 
-// Each option that one of the two ways alone takes goes with it, and not with the other.
-void tell_ways_apart(Options& options) {
+// Puts each option that only one of the two ways takes under its heading; it excludes the other
+// way.
+void group_by_way(Options& options) {
   options.at("--power-dir").in_group("On several nodes");
   for (const char* const of_package :
        {"--logs-root", "--expected-producer-sha", "--expected-cpu-source", "--salvage"}) {
@@ -69,7 +70,7 @@ Command agentic_command() {
       "What times without an offset mean, the profile's too: local, UTC, +HH:MM, -HH:MM or "
       "Area/City (default: agentic_power_timezone_offset.txt in the folder; of the telemetry "
       "before that gpu_metrics_context.json, and at last local)";
-  tell_ways_apart(options);
+  group_by_way(options);
   command.examples =
       "aggregate-power agentic --result-dir results --agg-result run.json --expected-num-gpus 8\n"
       "aggregate-power agentic --result-dir results --agg-result run.json --dry-run\n"

@@ -83,7 +83,7 @@ void settle(BackfillRequest& request, const Options& options) {
   request.recompute.stores = request.stores;
 }
 
-// As a shell says of a command that a signal ended.
+// The exit status that a shell reports for a command that a signal ended.
 int status_of(int signal) { return 128 + signal; }
 
 // Lines about a running backfill, which come from all of its threads.

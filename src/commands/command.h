@@ -1,4 +1,4 @@
-// One command: its options, what its help says, and what it does.
+// One command: its options, its help and what it runs.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Which command, and the last catch.
+// Runs the command that the arguments name, and catches what it throws.
 #include <cstdio>
 #include <exception>
 #include <optional>

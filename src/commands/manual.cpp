@@ -134,7 +134,7 @@ std::string all_long_options(const Command& command) {
   return fmt::format("{}", fmt::join(names, " "));
 }
 
-// What can stand behind each option, and the options themselves.
+// The words that can follow each option, and the options themselves.
 std::string completion_cases(const Command& command, const std::string& name) {
   std::map<std::string, std::string> words;  // by option
   for (const Option& option : command.options.all()) {

@@ -80,7 +80,7 @@ struct Option {
   Option& offer(std::vector<std::string> offered);
   Option& one_of(const std::vector<std::string>& all);  // takes no other words, and offers these
   Option& needs(const std::string& other);
-  Option& excludes(const std::string& other);
+  Option& excludes(const std::string& other);  // and the other way round
   Option& in_group(const std::string& heading);
   // Its value is taken by take_late_values() alone, as taking it may throw Error: wrong use that
   // the declarations show is reported first.

@@ -50,16 +50,16 @@ class Scheduler {
 
   Shard shard() const {
     std::optional<Shard> found;
-    const Pair* said_by = nullptr;
+    const Pair* source = nullptr;
     for (const Pair& pair : kPairs) {
       if (!is_set(pair.index) && !is_set(pair.count)) continue;
       const Shard shard = shard_of(pair);
       if (found && *found != shard) {
-        fail(fmt::format("{} and {} disagree: {}/{} and {}/{}", said_by->index, pair.index,
+        fail(fmt::format("{} and {} disagree: {}/{} and {}/{}", source->index, pair.index,
                          found->index, found->count, shard.index, shard.count));
       }
       found = shard;
-      said_by = &pair;
+      source = &pair;
     }
     if (found) return *found;
     std::vector<std::string> names;

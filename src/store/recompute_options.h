@@ -1,4 +1,4 @@
-// How finished runs are to be worked out.
+// How finished runs are recomputed.
 #pragma once
 
 #include <string>
