@@ -119,6 +119,11 @@ Obstacle obstacle_of(int errno_value);  // of a system call
 std::string_view code(Reason reason);  // "sampling_gap_exceeded"
 // One sentence for people, lower case, no full stop.
 std::string_view remedy(Reason reason, Obstacle obstacle = Obstacle::none);
+// What happened, for the help pages: half a sentence, code in backticks.
+std::string_view meaning(Reason reason);
+// Which runs a reason applies to, in the order of the help page.
+enum class ReasonGroup { run, nodes, cpu, agents, agent_nodes, header, store };
+ReasonGroup group(Reason reason);
 std::span<const Reason> all_reasons();
 std::optional<Reason> reason_of(std::string_view code);
 

@@ -62,7 +62,8 @@ Command aggregate_command() {
       "0 done, also when the telemetry could not be used (the reason is recorded); 1 when power is "
       "required and not valid; 2 for wrong options";
   command.notes =
-      "Reason codes, each with what to do: 'man aggregate-power', or README.md under Reason codes.";
+      "Reason codes, each with what to do: 'man aggregate-power', or 'aggregate-power help "
+      "reasons'.";
   command.settle = [request](const Options& parsed) { settle(*request, parsed); };
   command.run = [request] {
     return report(request->require_power, [&] { return aggregate(*request); });

@@ -263,7 +263,7 @@ Command backfill_command() {
       "required; 2 wrong options; 130 Ctrl-C, 143 SIGTERM";
   command.notes =
       "A run is an aggregate agg_NAME.json with the benchmark result NAME.json and the telemetry "
-      "gpu_metrics.csv; see README.md under Backfill for where they are looked for.";
+      "gpu_metrics.csv; see 'aggregate-power help stores' for where they are looked for.";
   command.settle = [request](const Options& parsed) { settle(*request, parsed); };
   command.run = [request] { return run(*request); };
   return command;

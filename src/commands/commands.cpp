@@ -11,6 +11,7 @@ namespace aggregate_power {
 Command aggregate_command();
 Command agentic_command();
 Command backfill_command();
+Command help_command();
 Command inspect_command();
 Command multinode_command();
 Command synthesize_command();
@@ -32,6 +33,8 @@ constexpr CommandRow kRows[] = {
      "their aggregates, and say what could not be done and why. May be interrupted, repeated and "
      "run in parallel.",
      backfill_command},
+    {"help", "[TOPIC]", "List the topics of the help pages, or print the page of one.",
+     help_command},
     {"inspect", "FILE [OPTIONS]",
      "Show what is understood of a telemetry file: columns, zone, devices, gaps, skipped rows.",
      inspect_command},

@@ -9,9 +9,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "aggregate_power/error.h"
 #include "base/files/lock_wait.h"
 #include "base/text/unicode.h"
 #include "commands/commands.h"
+#include "commands/help_pages.h"
 #include "commands/manual.h"
 #include "commands/output.h"
 
@@ -24,9 +26,15 @@ int run(const std::vector<std::string>& words) {
     print(stderr, help(make_command(command_rows().front())));
     return 2;
   }
-  // For packagers: the man page and the completion come from the program itself.
+  // For packagers: the man pages and the completion come from the program itself.
   if (words == std::vector<std::string>{"--generate-man-page"}) {
     print(stdout, man_page());
+    return 0;
+  }
+  if (words.size() == 2 && words[0] == "--generate-man-page") {
+    const auto page = help_man_page(words[1]);
+    if (!page) throw Error(unknown_topic(words[1]));
+    print(stdout, *page);
     return 0;
   }
   if (words == std::vector<std::string>{"--generate-bash-completion"}) {

@@ -75,57 +75,68 @@ struct Row {
   std::string_view key;
   int decimals;
   For whom;
+  std::string_view schemas;  // that have it
+  std::string_view meaning;
   Value (*value)(const Totals&);
 };
 
 constexpr Row kRows[] = {
-    {"avg_power_w", kPowerDecimals, For::every_run,
+    {"avg_power_w", kPowerDecimals, For::every_run, "1, 2", "mean power of one GPU",
      [](const Totals& t) { return Value(per_gpu(t, t.power_w)); }},
-    {"avg_total_gpu_power_w", kPowerDecimals, For::every_run,
-     [](const Totals& t) { return Value(t.power_w); }},
-    {"total_gpu_energy_j", kPowerDecimals, For::every_run,
+    {"avg_total_gpu_power_w", kPowerDecimals, For::every_run, "2",
+     "mean power of all GPUs together", [](const Totals& t) { return Value(t.power_w); }},
+    {"total_gpu_energy_j", kPowerDecimals, For::every_run, "2", "energy of all GPUs in the window",
      [](const Totals& t) { return Value(t.energy.energy_j); }},
-    {"joules_per_successful_query", kRatioDecimals, For::every_run,
+    {"joules_per_successful_query", kRatioDecimals, For::every_run, "2", "energy / `completed`",
      [](const Totals& t) { return Value(per(t.energy.energy_j, t.load.completed)); }},
-    {"joules_per_input_token", kRatioDecimals, For::every_run,
+    {"joules_per_input_token", kRatioDecimals, For::every_run, "2", "energy / input tokens",
      [](const Totals& t) { return Value(per(t.energy.energy_j, t.load.total_input_tokens)); }},
-    {"joules_per_output_token", kRatioDecimals, For::every_run,
+    {"joules_per_output_token", kRatioDecimals, For::every_run, "1, 2", "energy / output tokens",
      [](const Totals& t) { return Value(per(t.energy.energy_j, t.load.total_output_tokens)); }},
-    {"joules_per_total_token", kRatioDecimals, For::every_run,
+    {"joules_per_total_token", kRatioDecimals, For::every_run, "1, 2",
+     "energy / (input + output tokens)",
      [](const Totals& t) { return Value(per_token(t.energy.energy_j, t.load)); }},
 
-    {"prefill_gpu_energy_j", kPowerDecimals, For::every_run,
+    {"prefill_gpu_energy_j", kPowerDecimals, For::every_run, "several nodes",
+     "energy of the role's GPUs in the window",
      [](const Totals& t) { return of_role(t.energy.prefill, t.energy.prefill.energy_j); }},
-    {"prefill_avg_power_w", kPowerDecimals, For::every_run,
+    {"prefill_avg_power_w", kPowerDecimals, For::every_run, "several nodes",
+     "mean power of one GPU of the role",
      [](const Totals& t) { return of_role(t.energy.prefill, role_power_w(t, t.energy.prefill)); }},
-    {"prefill_joules_per_input_token", kRatioDecimals, For::every_run,
+    {"prefill_joules_per_input_token", kRatioDecimals, For::every_run, "several nodes",
+     "prefill's energy / input tokens",
      [](const Totals& t) {
        return of_role(t.energy.prefill, per(t.energy.prefill.energy_j, t.load.total_input_tokens));
      }},
-    {"decode_gpu_energy_j", kPowerDecimals, For::every_run,
+    {"decode_gpu_energy_j", kPowerDecimals, For::every_run, "several nodes",
+     "energy of the role's GPUs in the window",
      [](const Totals& t) { return of_role(t.energy.decode, t.energy.decode.energy_j); }},
-    {"decode_avg_power_w", kPowerDecimals, For::every_run,
+    {"decode_avg_power_w", kPowerDecimals, For::every_run, "several nodes",
+     "mean power of one GPU of the role",
      [](const Totals& t) { return of_role(t.energy.decode, role_power_w(t, t.energy.decode)); }},
-    {"decode_joules_per_output_token", kRatioDecimals, For::every_run,
+    {"decode_joules_per_output_token", kRatioDecimals, For::every_run, "several nodes",
+     "decode's energy / output tokens",
      [](const Totals& t) {
        return of_role(t.energy.decode, per(t.energy.decode.energy_j, t.load.total_output_tokens));
      }},
 
-    {"p75_power_w", kPowerDecimals, For::dashboard,
+    {"p75_power_w", kPowerDecimals, For::dashboard, "2",
+     "75th percentile of the power of all GPUs together, per GPU",
      [](const Totals& t) { return per_gpu(t, t.p75_w); }},
-    {"p75_total_gpu_power_w", kPowerDecimals, For::dashboard,
+    {"p75_total_gpu_power_w", kPowerDecimals, For::dashboard, "2", "the same of all GPUs",
      [](const Totals& t) { return t.p75_w; }},
-    {"p90_power_w", kPowerDecimals, For::dashboard,
+    {"p90_power_w", kPowerDecimals, For::dashboard, "2",
+     "90th percentile of the power of all GPUs together, per GPU",
      [](const Totals& t) { return per_gpu(t, t.p90_w); }},
-    {"p90_total_gpu_power_w", kPowerDecimals, For::dashboard,
+    {"p90_total_gpu_power_w", kPowerDecimals, For::dashboard, "2", "the same of all GPUs",
      [](const Totals& t) { return t.p90_w; }},
-    {"avg_temp_c", kPowerDecimals, For::dashboard,
+    {"avg_temp_c", kPowerDecimals, For::dashboard, "2", "mean temperature",
      [](const Totals& t) { return mean(t, GpuQuantity::temperature_c); }},
-    {"peak_temp_c", kPowerDecimals, For::dashboard,
+    {"peak_temp_c", kPowerDecimals, For::dashboard, "2", "highest temperature",
      [](const Totals& t) { return peak(t, GpuQuantity::temperature_c); }},
-    {"avg_util_pct", kPowerDecimals, For::dashboard,
+    {"avg_util_pct", kPowerDecimals, For::dashboard, "2", "mean utilization",
      [](const Totals& t) { return mean(t, GpuQuantity::utilization_pct); }},
-    {"avg_mem_used_mb", kPowerDecimals, For::dashboard,
+    {"avg_mem_used_mb", kPowerDecimals, For::dashboard, "2", "mean memory in use",
      [](const Totals& t) { return mean(t, GpuQuantity::memory_used_mb); }},
 };
 
@@ -161,5 +172,15 @@ Metrics sample_mean_metrics(double avg_power_w, std::size_t gpus, const Load& lo
 std::vector<std::string_view> all_metric_keys() { return keys_for(For::every_run); }
 
 std::vector<std::string_view> dashboard_metric_keys() { return keys_for(For::dashboard); }
+
+std::vector<MetricRow> metric_rows() {
+  std::vector<MetricRow> rows;
+  for (const Row& row : kRows) {
+    if (row.whom == For::every_run) {
+      rows.push_back({row.key, row.schemas, row.meaning, row.decimals});
+    }
+  }
+  return rows;
+}
 
 }  // namespace aggregate_power

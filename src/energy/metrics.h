@@ -41,4 +41,13 @@ Metrics sample_mean_metrics(double avg_power_w, std::size_t gpus, const Load& lo
 std::vector<std::string_view> all_metric_keys();
 std::vector<std::string_view> dashboard_metric_keys();
 
+// The rows of every run as the help page shows them.
+struct MetricRow {
+  std::string_view key;
+  std::string_view schemas;  // that have it: "1, 2"
+  std::string_view meaning;  // code in backticks
+  int decimals;
+};
+std::vector<MetricRow> metric_rows();
+
 }  // namespace aggregate_power

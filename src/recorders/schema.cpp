@@ -25,6 +25,8 @@ struct DevicePattern {
 
 struct Schema {
   const char* name;
+  const char* power_words;  // what the two lists below say, for the help page
+  const char* device_words;
   std::vector<const char*> required;       // all must be there, so must one of `power`
   std::vector<const char*> power;          // the first that is there wins
   std::vector<DevicePattern> device = {};  // likewise; empty: contract.md part 0 row 14
@@ -37,45 +39,69 @@ struct Schema {
 const std::vector<Schema>& schemas() {
   static const std::vector<Schema> table = {
       {.name = "srt-slurm",
+       .power_words = "`power_w`",
+       .device_words = "`gpu_uuid`, else host and `gpu_index`",
        .required = {"timestamp_unix", "gpu_index"},
        .power = {"power_w"},
        .device = {{"gpu_uuid", false}, {"gpu_index", true}}},
       {.name = "dcgm-long",
+       .power_words =
+           "`value` in the rows whose `metric_name` is a power field, averaged before instant",
+       .device_words = "`uuid`, else host and `gpu` or `gpu_id`",
        .required = {"metric_name", "timestamp"},
        .power = {"value"},
        .device = {{"uuid", false}, {"gpu(_id)?", true}}},
       {.name = "dcgm-wide",
+       .power_words = "`DCGM_FI_DEV_POWER_USAGE` or `..._BOARD_POWER_WATTS`, else the instant one",
+       .device_words = "`uuid`, else host and `gpu`, `gpu_id`",
        .required = {},
        .power =
            {"dcgm_fi_dev_(power_usage|board_power_watts)",
             "dcgm_fi_dev_(power_usage_instant|board_power_watts_instant|board_power_raw_watts)"},
        .device = {{"uuid", false}, {"gpu|gpu_?id", true}}},
       {.name = "amd-smi",
+       .power_words =
+           "`socket_power`, `current_socket_power`, `average_socket_power`, `current_power`",
+       .device_words = "`gpu`",
        .required = {"gpu"},
        .power = {"socket_power", "current_socket_power", "average_socket_power", "current_power"},
        .device = {{"gpu", true}}},
       {.name = "amd-smi-monitor",
+       .power_words = "`power_usage`",
+       .device_words = "`gpu`",
        .required = {"gpu"},
        .power = {"power_usage"},
        .device = {{"gpu", true}}},
       {.name = "rocm-smi",
+       .power_words = "`Current Socket Graphics Package Power (W)`, `Average Graphics Package "
+                      "Power (W)`, whichever holds a number",
+       .device_words = "`device`",
        .required = {"device"},
        .power = {"current socket graphics package power", "average graphics package power"},
        .device = {{"device", true}},
        .power_may_move = true},
       {.name = "xpu-smi",
+       .power_words = "`GPU Power (W)` (xpu-smi 1.x)",
+       .device_words = "`DeviceId`",
        .required = {"timestamp", "deviceid"},
        .power = {"gpu power"},
        .device = {{"deviceid", true}}},
       {.name = "xpu-smi-2",
+       .power_words = "`power.draw`, `power.draw.gpu`; stamps are UTC",
+       .device_words = "`DeviceId`",
        .required = {"timestamp", "deviceid"},
        .power = {"power\\.draw", "power\\.draw\\.gpu"},
        .device = {{"deviceid", true}},
        .naive_is_utc = true},
       {.name = "nvidia-smi",
+       .power_words = "`power.draw`, `power.draw.average`, `power.draw.instant`; Habana's `hl-smi` "
+                      "writes the same",
+       .device_words = "an index or another id, see below",
        .required = {},
        .power = {"power\\.draw", "power\\.draw\\.average", "power\\.draw\\.instant"}},
       {.name = "gpu-z",
+       .power_words = "`Board Power Draw`, `GPU Power Draw`, `GPU Power`, `GPU Chip Power Draw`",
+       .device_words = "one device",
        .required = {"date", "gpu temperature.*"},
        .power = {"board power draw", "gpu power draw", "gpu power", "gpu chip power draw"},
        .has_device = false},
@@ -620,6 +646,20 @@ SeriesFacts series_facts(const Columns& columns) {
           .names_hosts = columns.host.has_value(),
           .naive_is_utc = columns.naive_is_utc,
           .warnings = columns.warnings};
+}
+
+std::vector<SchemaRow> schema_rows() {
+  std::vector<SchemaRow> rows;
+  for (const Schema& schema : schemas()) {
+    rows.push_back({schema.name, schema.power_words, schema.device_words});
+  }
+  rows.push_back({"generic", "the only column named as a power draw, see below",
+                  "an index or another id, see below"});
+  rows.push_back({"loose",
+                  "the first name with `power` in it that is not known as a limit, a cap, a state, "
+                  "another part's power, a statistic or an energy; a second one is a warning",
+                  "an index or another id, see below"});
+  return rows;
 }
 
 bool is_power_metric(std::string_view name) {

@@ -63,6 +63,14 @@ Columns choose_columns(std::span<const std::string> header, Rows rows,
 // What other areas see of them.
 SeriesFacts series_facts(const Columns& columns);
 
+// The table as the help page shows it, in the order in which schemas are tried; code in backticks.
+struct SchemaRow {
+  std::string_view name;
+  std::string_view power;
+  std::string_view devices;
+};
+std::vector<SchemaRow> schema_rows();
+
 // A DCGM metric that is a GPU's power, averaged or instant.
 bool is_power_metric(std::string_view name);
 

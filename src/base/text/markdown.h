@@ -1,0 +1,49 @@
+// The part of Markdown that the help pages are written in.
+//
+// Blocks: headings, paragraphs, lists of one level, fenced code, tables, and comments. A line with
+// `<!-- table: NAME -->` in it is a Placeholder, whatever else it says: readers of the source find
+// there where to look, readers of the page the table itself.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace aggregate_power::markdown {
+
+// Texts are as in the source, their lines joined by a blank; spans_of() takes them apart.
+struct Heading {
+  int level = 1;
+  std::string text;
+};
+struct Paragraph {
+  std::string text;
+};
+struct ListItem {
+  std::string mark;  // "*", or "1."
+  std::string text;
+};
+struct Code {
+  std::vector<std::string> lines;
+};
+struct Table {
+  std::vector<std::string> header;
+  std::vector<std::vector<std::string>> rows;  // each as long as the header
+};
+struct Placeholder {
+  std::string name;  // "options backfill"
+};
+using Block = std::variant<Heading, Paragraph, ListItem, Code, Table, Placeholder>;
+
+std::vector<Block> parse(std::string_view source);
+
+struct Span {
+  enum class Kind { plain, code, bold, link };
+  Kind kind = Kind::plain;
+  std::string text;
+  std::string target = {};  // of a link
+};
+std::vector<Span> spans_of(std::string_view text);
+
+}  // namespace aggregate_power::markdown

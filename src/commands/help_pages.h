@@ -1,0 +1,32 @@
+// The help pages of src/help, which the program carries: their list, texts and man pages.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text/markdown.h"
+
+namespace aggregate_power {
+
+// A page begins with a heading, its title, and a paragraph of one sentence that says what it tells.
+struct HelpPage {
+  std::string_view topic;   // "backfill"
+  std::string_view source;  // Markdown
+};
+const std::vector<HelpPage>& help_pages();
+
+// Every topic with its page's sentence, for people.
+std::string help_list();
+
+// A page for a terminal. Nullopt: there is no such topic.
+std::optional<std::string> help_text(std::string_view topic);
+
+// A page for man: aggregate-power-TOPIC(7), in troff. Nullopt: there is no such topic.
+std::optional<std::string> help_man_page(std::string_view topic);
+
+// What to say of a topic that does not exist: "unknown topic 'x'; known: ...".
+std::string unknown_topic(std::string_view topic);
+
+}  // namespace aggregate_power

@@ -1,0 +1,130 @@
+// The tables that help pages take from the program's own rows.
+#include "commands/help_tables.h"
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/reason.h"
+#include "commands/commands.h"
+#include "commands/surroundings.h"
+#include "energy/metrics.h"
+#include "recorders/schema.h"
+
+namespace aggregate_power {
+namespace {
+
+using markdown::Table;
+
+std::string code_span(std::string_view text) { return fmt::format("`{}`", text); }
+
+// "agentic", "agentic: On one node", or nothing: the options of a command, or a group of them.
+Table options_table(std::string_view wanted) {
+  const std::size_t colon = wanted.find(": ");
+  const std::string_view word = wanted.substr(0, colon);
+  const std::string_view group =
+      colon == std::string_view::npos ? "Options" : wanted.substr(colon + 2);
+  const std::string name =
+      word.empty() ? "aggregate-power" : fmt::format("aggregate-power {}", word);
+  Table table{{"option", "meaning"}, {}};
+  for (const Command& command : all_commands()) {
+    if (command.name != name) continue;
+    for (const Option& option : command.options.all()) {
+      if (option.group != group || option.is_positional()) continue;
+      std::string text = option.long_name();
+      if (option.takes_value()) text += " " + option.value_name;
+      table.rows.push_back({code_span(text), option.help});
+    }
+  }
+  return table;
+}
+
+Table reasons_table(std::string_view wanted) {
+  constexpr std::pair<std::string_view, ReasonGroup> kGroups[] = {
+      {"run", ReasonGroup::run},       {"nodes", ReasonGroup::nodes},
+      {"cpu", ReasonGroup::cpu},       {"agents", ReasonGroup::agents},
+      {"header", ReasonGroup::header}, {"agent_nodes", ReasonGroup::agent_nodes},
+      {"store", ReasonGroup::store},
+  };
+  Table table{{"code", "what happened", "what to do"}, {}};
+  for (const auto& [name, of] : kGroups) {
+    if (name != wanted) continue;
+    for (const Reason reason : all_reasons()) {
+      if (group(reason) != of) continue;
+      table.rows.push_back(
+          {code_span(code(reason)), std::string(meaning(reason)), std::string(remedy(reason))});
+    }
+  }
+  return table;
+}
+
+Table metrics_table(std::string_view) {
+  Table table{{"key", "schema", "meaning", "decimals"}, {}};
+  for (const MetricRow& row : metric_rows()) {
+    table.rows.push_back({code_span(row.key), std::string(row.schemas), std::string(row.meaning),
+                          std::to_string(row.decimals)});
+  }
+  return table;
+}
+
+Table schemas_table(std::string_view) {
+  Table table{{"schema", "power column, the first that exists", "devices"}, {}};
+  for (const SchemaRow& row : schema_rows()) {
+    table.rows.push_back({code_span(row.name), std::string(row.power), std::string(row.devices)});
+  }
+  return table;
+}
+
+Table exit_statuses_table(std::string_view) {
+  Table table{{"command", "exit status"}, {}};
+  for (const Command& command : all_commands()) {
+    table.rows.push_back({code_span(command.name), command.exit_statuses});
+  }
+  return table;
+}
+
+Table surroundings_table(std::string title, std::span<const Surrounding> all) {
+  Table table{{std::move(title), "meaning"}, {}};
+  for (const Surrounding& one : all) {
+    table.rows.push_back({code_span(one.name), std::string(one.text)});
+  }
+  return table;
+}
+
+Table environment_table(std::string_view) {
+  return surroundings_table("variable", environment_variables());
+}
+
+Table files_table(std::string_view) { return surroundings_table("file", files()); }
+
+struct Source {
+  std::string_view name;
+  Table (*table)(std::string_view wanted);
+};
+constexpr Source kSources[] = {
+    {"options", options_table},
+    {"reasons", reasons_table},
+    {"metrics", metrics_table},
+    {"schemas", schemas_table},
+    {"environment", environment_table},
+    {"files", files_table},
+    {"exit-statuses", exit_statuses_table},
+};
+
+}  // namespace
+
+Table help_table(std::string_view name) {
+  const std::string_view word = name.substr(0, name.find(' '));
+  const std::string_view wanted = word.size() < name.size() ? name.substr(word.size() + 1) : "";
+  for (const Source& source : kSources) {
+    if (source.name != word) continue;
+    Table table = source.table(wanted);
+    if (!table.rows.empty()) return table;
+  }
+  throw std::logic_error(fmt::format("a help page wants an unknown table '{}'", name));
+}
+
+}  // namespace aggregate_power
