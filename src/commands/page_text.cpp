@@ -11,6 +11,7 @@ namespace {
 using namespace markdown;
 
 constexpr std::size_t kWidth = 80;
+constexpr std::size_t kTableWidth = 100;
 
 // Of UTF-8 text, in characters: those of the pages are one column wide.
 std::size_t columns(std::string_view text) {
@@ -98,7 +99,7 @@ std::string text_of(const Code& code) {
 
 std::string text_of(const Table& table) {
   std::string text;
-  for (const std::string& line : aligned(table, kWidth - 2)) text += "  " + line + "\n";
+  for (const std::string& line : aligned(table, kTableWidth - 2)) text += "  " + line + "\n";
   return text.empty() ? described(table) : text;
 }
 

@@ -9,7 +9,8 @@
 
 namespace aggregate_power {
 
-// Lines of at most 80 columns but for code and words that are longer. Code keeps its backticks.
+// Lines of at most 80 columns, but for code, words that are longer, and tables of up to 100. Code
+// keeps its backticks.
 std::string page_text(std::span<const markdown::Block> blocks);
 
 // The same for troff's man macros: everything below .TH and NAME.

@@ -246,8 +246,9 @@ constexpr auto kRows = std::to_array<Row>({
         "store also: it belongs to another load. Give the folder of one load",
         "the result folder must hold just one agentic_power_concurrency_N.json: that of this load"),
     ROW(agentic_concurrency_mismatch, agent_nodes,
-        "the N of its name, its `max_concurrency`, the aggregate's `conc` and the package's window "
-        "do not all belong to one load",
+        "the N of `agentic_power_concurrency_N.json`, its `max_concurrency`, the aggregate's "
+        "`conc` "
+        "and the package's window do not all belong to one load",
         "the N of agentic_power_concurrency_N.json, its max_concurrency, the aggregate's 'conc' "
         "and "
         "the package's window must be of one load: give the files of one"),

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Checks that the README and the program agree.
+"""Checks that the README, the help pages and the program agree.
 
-* Every ```console block is run, line by line, in one fresh copy of testdata/runs/b200, with copies of
-  testdata/store as `artifacts`, and of testdata's folders `nodes`, `agentic`, `agentic_nodes` and
-  `package`: "$ " begins a command, "> " goes on with it, the rest is what it prints on both streams. A
-  command must end with 0; one that does not ends with `; echo "exit status $?"`.
-* The ```sh blocks behind "tested with stand-ins" and "tested with a stand-in" are run with stand-ins
+* Every ```console block is run, line by line, in one fresh folder for each page: a copy of
+  testdata/runs/b200, with copies of testdata/store as `artifacts`, and of testdata's folders `nodes`,
+  `agentic`, `agentic_nodes` and `package`: "$ " begins a command, "> " goes on with it, the rest is
+  what it prints on both streams. A command must end with 0; one that does not ends with
+  `; echo "exit status $?"`.
+* The ```sh blocks after "tested with stand-ins" and "tested with a stand-in" are run with stand-ins
   for what they call.
 * The ```json block has the keys that are read, and no others; the faults that must fail a run do.
-* Options, reason codes, schemas and keys that one of the two has and the other has not are faults.
+* Keys, warnings and faults that the program has are in some page.
+* Each page is listed and printed, as text and as a man page; the README is short and its links work.
 
 usage: tests/readme/readme_test.py   with $AGGREGATE_POWER (default: build/aggregate-power)
 """
@@ -25,7 +27,12 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("AGGREGATE_POWER", ROOT / "build" / "aggregate-power"))
 README = (ROOT / "README.md").read_text()
-WORDS = set(re.findall(r"`([^`\n]+)`", re.sub(r"(?ms)^```.*?^```$", "", README)))
+HELP = ROOT / "src" / "help"
+PAGES = {path.stem: path.read_text() for path in sorted(HELP.glob("*.md"))}
+ALL = "\n".join([README, *PAGES.values()])
+WORDS = set(re.findall(r"`([^`\n]+)`", re.sub(r"(?ms)^```.*?^```$", "", ALL)))
+MOST_README_LINES = 350
+MOST_PAGE_BYTES = 64 * 1024  # of one string, for every compiler
 
 # What the benchmark script of the README calls.
 STAND_INS = {
@@ -63,22 +70,9 @@ class Count:
         self.check(what, *sorted(missing))
 
 
-def chapter(title):
-    """The text under a heading, up to the next of its level or above."""
-    level = title.split(" ", 1)[0]
-    text = README.split(f"\n{title}\n", 1)[1]
-    return re.split(rf"\n#{{1,{len(level)}}} ", text)[0]
-
-
-def first_cells(text):
-    """The words in backticks in the first column of the tables of `text`."""
-    rows = re.findall(r"(?m)^\| (.*?) \|", text)
-    return {word for row in rows for word in re.findall(r"`([^`]+)`", row)}
-
-
-def console_commands():
+def console_commands(text):
     """Pairs of a command and what it should print."""
-    for block in re.findall(r"(?ms)^```console\n(.*?)^```$", README):
+    for block in re.findall(r"(?ms)^```console\n(.*?)^```$", text):
         for part in re.split(r"(?m)^\$ ", block)[1:]:
             lines = part.splitlines(keepends=True)
             end = 1
@@ -93,12 +87,12 @@ def environment(*folders):
     return {"PATH": path, "TZ": "UTC", "HOME": os.environ.get("HOME", "/")}
 
 
-def run_console(count, folder):
+def run_console(count, folder, name, text):
     shutil.copytree(ROOT / "testdata" / "runs" / "b200", folder, dirs_exist_ok=True)
     shutil.copytree(ROOT / "testdata" / "store", folder / "artifacts")
     for name in ("nodes", "agentic", "agentic_nodes", "package"):
         shutil.copytree(ROOT / "testdata" / name, folder / name)
-    for command, wanted in console_commands():
+    for command, wanted in console_commands(text):
         result = subprocess.run(["sh", "-c", command], cwd=folder, env=environment(PROGRAM.parent),
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True, timeout=60)
@@ -107,7 +101,7 @@ def run_console(count, folder):
             found += "\n"
         if result.returncode != 0:
             found += f"(exit status {result.returncode})\n"
-        count.same(f"$ {command}", wanted, found)
+        count.same(f"{name}: $ {command}", wanted, found)
 
 
 def run_benchmark_script(count, folder):
@@ -129,7 +123,8 @@ def run_benchmark_script(count, folder):
 
 def run_stamping_script(count, folder):
     """Runs the recipe for a load generator that does not say when it began and ended."""
-    script = re.search(r"<!-- tested with a stand-in .*?-->\n```sh\n(.*?)^```$", README, re.M | re.S)
+    script = re.search(r"<!-- tested with a stand-in .*?-->\n```sh\n(.*?)^```$",
+                       PAGES["recording"], re.M | re.S)
     load = folder / "run_benchmark"
     load.write_text('#!/bin/sh\nsleep 0.5\necho \'{"completed": 1, "duration": 0.1, "x": NaN}\'\n')
     load.chmod(0o755)
@@ -146,7 +141,7 @@ def run_stamping_script(count, folder):
 
 def compare_benchmark(count):
     block = json.loads(re.search(r"(?ms)^```json\n(.*?)^```$", README).group(1))
-    source = (ROOT / "src" / "inputs" / "benchmark.cpp").read_text()
+    source = (ROOT / "src" / "loads" / "benchmark.cpp").read_text()
     # The last one only matters to packages, and is explained there.
     in_source = set(re.findall(r'\{"([a-z_]+)"\}', source)) - {"max_concurrency"}
     count.none("keys of a benchmark result missing", in_source - set(block))
@@ -156,8 +151,8 @@ def compare_benchmark(count):
 
 
 def run_faults(count, folder):
-    """Each fault, in the middle of a benchmark: whether the run is valid is as README and help say."""
-    text = chapter("## From CI")
+    """Each fault, in the middle of a benchmark: whether the run is valid is as the page and --help say."""
+    text = PAGES["synthesize"]
     failing = set(re.findall(r"`([a-z0-9-]+)`", re.search(r"With (.*?) the same pipeline must fail", text).group(1)))
     passing = set(re.findall(r"`([a-z0-9-]+)`", re.search(r"(?s)With ([^:]*?) it must stay valid", text).group(1)))
     names = re.search(r"faults (.*?) make a run", help_of("synthesize")).group(1)
@@ -178,27 +173,6 @@ def help_of(*command):
     return subprocess.run([PROGRAM, *command, "--help"], capture_output=True, text=True).stdout
 
 
-def compare_options(count):
-    for title, command in (("### aggregate-power: one run", []),
-                           ("### aggregate-power agentic: one run of agents", ["agentic"]),
-                           ("### aggregate-power backfill STORE...: past runs", ["backfill"]),
-                           ("### aggregate-power inspect FILE: what is understood of a telemetry file", ["inspect"]),
-                           ("### aggregate-power multinode: runs of several nodes", ["multinode"]),
-                           ("### aggregate-power synthesize: telemetry of known power", ["synthesize"])):
-        in_help = set(re.findall(r"(?m)^  (?:-h,)?(--[a-z-]+)", help_of(*command)))
-        in_table = {word.split(" ")[0] for word in first_cells(chapter(title))}
-        count.none(f"options missing under '{title}'", in_help - in_table - {"--help"})
-        count.none(f"options that do not exist under '{title}'", in_table - in_help)
-
-
-def compare_codes(count):
-    source = (ROOT / "src" / "inputs" / "reason.cpp").read_text()
-    in_source = set(re.findall(r"\bROW\(([a-z_0-9]+),", source)) - {"name"}  # the macro's own
-    in_tables = first_cells(chapter("## Reason codes"))
-    count.none("reason codes missing", in_source - in_tables)
-    count.none("reason codes that do not exist", in_tables - in_source)
-
-
 def keys_of(value, but=()):
     """All member names, but those inside the members `but`."""
     if isinstance(value, list):
@@ -208,50 +182,155 @@ def keys_of(value, but=()):
     return set(value) | set().union(*(keys_of(v, but) for k, v in value.items() if k not in but), set())
 
 
-def compare_keys(count, folder):
-    by_gpu = ("per_gpu_sample_counts", "per_gpu_max_sample_gap_s", "per_gpu_energy_j",
-              "per_gpu_delta_j", "device_issues", "boundary_degenerate_rows", "per_gpu_role",
-              "gpu_uuids")
-    run = ["--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
-           "--expected-num-gpus", "8", "--timezone", "UTC"]
-    snapshot = "gpu,total_energy_consumption\n0,1\n"
-    for name in ("start", "end"):
-        (folder / f"gpu_metrics_energy_{name}.csv").write_text(snapshot)
-    subprocess.run([PROGRAM, *run], cwd=folder, capture_output=True, check=True)
+BY_GPU = ("per_gpu_sample_counts", "per_gpu_max_sample_gap_s", "per_gpu_energy_j", "per_gpu_delta_j",
+          "device_issues", "boundary_degenerate_rows", "per_gpu_role", "gpu_uuids",
+          "per_series_max_sample_gap_s", "per_series_energy_j", "metrics")
+
+# What the commands of a page leave behind: the audit record and, with how it was before, the aggregate.
+LEFT_BEHIND = {
+    "hosts": ("nodes/power_validation_run.json", "nodes/agg_run.json"),
+    "agentic": ("agentic/results/power_validation.json", "agentic/coding_tp2_conc2.json"),
+    "packages": ("package/power_validation_run.json", "package/agg_run.json"),
+    "extended": ("power_validation_run.json", "agg_run.json"),
+}
+
+
+def compare_keys(count, name, folder):
+    """The keys of what the commands of a page wrote are in some page."""
+    if name not in LEFT_BEHIND:
+        return
+    record, aggregate = LEFT_BEHIND[name]
+    written = json.loads((folder / record).read_text())
+    count.none(f"{name}: keys of the audit record missing", keys_of(written, BY_GPU) - WORDS - {"node0", "node1"})
+    source = {"extended": ROOT / "testdata" / "runs" / "b200" / "agg_run.json"}.get(name, ROOT / "testdata" / aggregate)
+    new = set(json.loads((folder / aggregate).read_text())) - set(json.loads(source.read_text()))
+    # The metrics are in a table that the program prints.
+    printed = set(re.findall(r"`([^`\n]+)`", help_on("metrics").stdout))
+    count.none(f"{name}: keys of the aggregate missing", new - WORDS - printed)
+    if name == "extended":
+        compare_inspection_and_snapshots(count, folder)
+
+
+def compare_inspection_and_snapshots(count, folder):
+    for end in ("start", "end"):
+        (folder / f"gpu_metrics_energy_{end}.csv").write_text("gpu,total_energy_consumption\n0,1\n")
+    subprocess.run([PROGRAM, "--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
+                    "--expected-num-gpus", "8", "--timezone", "UTC"], cwd=folder, capture_output=True, check=True)
     record = json.loads((folder / "power_validation_run.json").read_text())
-    count.none("keys of the audit record missing", keys_of(record, by_gpu) - WORDS)
-    record = json.loads((folder / "nodes" / "power_validation_run.json").read_text())
-    count.none("keys of the audit record of several hosts missing", keys_of(record, by_gpu) - WORDS - {"node0", "node1"})
-    record = json.loads((folder / "agentic" / "results" / "power_validation.json").read_text())
-    count.none("keys of an agentic run's audit record missing", keys_of(record, by_gpu) - WORDS)
-    before = json.loads((ROOT / "testdata" / "runs" / "b200" / "agg_run.json").read_text())
-    after = json.loads((folder / "agg_run.json").read_text())
-    count.none("keys of the aggregate missing", set(after) - set(before) - WORDS)
-    shown = subprocess.run([PROGRAM, "inspect", "gpu_metrics.csv", "--json"], cwd=folder,
-                           capture_output=True, check=True)
+    count.none("keys of the audit record missing", keys_of(record, BY_GPU) - WORDS)
+    shown = subprocess.run([PROGRAM, "inspect", "gpu_metrics.csv", "--json"], cwd=folder, capture_output=True, check=True)
     count.none("keys of inspect --json missing", keys_of(json.loads(shown.stdout)) - WORDS)
 
 
 def compare_sources(count):
-    schemas = re.findall(r'\.name = "([a-z0-9-]+)"', (ROOT / "src" / "inputs" / "schema.cpp").read_text())
-    count.none("schemas missing", set(schemas) - first_cells(chapter("## What is read")))
     sources = "".join(path.read_text() for path in (ROOT / "src").rglob("*.cpp"))
     warnings = set(re.findall(r'"([a-z]+(?:_[a-z]+)+): (?:device|readings|all|\{)', sources))
     count.none("warnings missing", warnings - WORDS)
     faults = set(re.findall(r'\{"([a-z0-9-]+)", FaultKind::', sources))
     count.none("faults missing", faults - WORDS)
     version = re.search(r"project\(aggregate-power VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())
+    changes = README.split("\n## Changes\n", 1)[1]
     count.check("a chapter on this version's changes",
-                *([] if f"\n### {version.group(1)}\n" in chapter("## Changes") + "\n" else [version.group(1)]))
-    links = set(re.findall(r"\]\(([^)#:]+)\)", README))
-    count.none("links to files that are not there", {link for link in links if not (ROOT / link).exists()})
+                *([] if f"\n### {version.group(1)}\n" in changes else [version.group(1)]))
+
+
+def anchors(text):
+    """The anchors of a page's headings, as GitHub makes them."""
+    titles = re.findall(r"(?m)^#+ (.*)$", re.sub(r"(?ms)^```.*?^```$", "", text))
+    return {re.sub(r"[^a-z0-9 -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def check_links(count):
+    for name, folder, text in [("README", ROOT, README), *((name, HELP, text) for name, text in PAGES.items())]:
+        broken = set()
+        for link in re.findall(r"\]\(([^)]+)\)", re.sub(r"(?ms)^```.*?^```$", "", text)):
+            path, _, anchor = link.partition("#")
+            if "://" in link:
+                continue
+            target = text if not path else (folder / path).read_text() if (folder / path).exists() else None
+            if target is None or (anchor and anchor not in anchors(target)):
+                broken.add(link)
+        count.none(f"{name}: links that lead nowhere", broken)
+
+
+def help_on(*words):
+    return subprocess.run([PROGRAM, "help", *words], capture_output=True, text=True)
+
+
+def check_pages(count):
+    lines = README.count("\n")
+    count.check("the README's length", *([] if lines <= MOST_README_LINES else [f"{lines} lines"]))
+    count.none("pages that are too long", {name for name, text in PAGES.items() if len(text.encode()) >= MOST_PAGE_BYTES})
+    listed = help_on()
+    count.same("the topics that are listed", set(PAGES), set(re.findall(r"(?m)^  ([a-z-]+) ", listed.stdout)))
+    count.none("topics that the README does not name",
+               {name for name in PAGES if f"(src/help/{name}.md)" not in README
+                or f"`aggregate-power help {name}`" not in README})
+    for name, text in PAGES.items():
+        title, empty, sentence = text.split("\n")[:3]
+        good = title.startswith("# ") and empty == "" and re.fullmatch(r"[A-Z].{,77}\.", sentence)
+        count.check(f"{name} begins with a title and a short sentence", *([] if good else [title, sentence]))
+        count.check(f"{name} is listed with its sentence", *([] if sentence in listed.stdout else [sentence]))
+        page = help_on(name)
+        count.same(f"the exit status of help {name}", 0, page.returncode)
+        starts = page.stdout.startswith(title[2:] + "\n") and "<!--" not in page.stdout and "prints this table" not in page.stdout
+        count.check(f"help {name} prints the page", *([] if starts else [page.stdout, page.stderr]))
+    topics = ", ".join(re.findall(r"(?m)^  ([a-z-]+) ", listed.stdout))
+    for command in (["help", "reason"], ["--generate-man-page", "reason"]):
+        unknown = subprocess.run([PROGRAM, *command], capture_output=True, text=True)
+        count.same(f"an unknown topic of {command[0]}",
+                   (2, "", f"aggregate-power: error: unknown topic 'reason'; known: {topics}\n"),
+                   (unknown.returncode, unknown.stdout, unknown.stderr))
+
+
+def check_man_pages(count, folder):
+    groff = shutil.which("groff")
+    if groff is None:
+        print("skipped: man pages without warnings (groff is not installed)")
+    for name in PAGES:
+        page = subprocess.run([PROGRAM, "--generate-man-page", name], capture_output=True, text=True)
+        heads = page.stdout.startswith(f".TH AGGREGATE\\-POWER\\-{name.upper()}".replace(f"{name.upper()}", name.upper().replace("-", "\\-")) + " 7 ")
+        count.check(f"the man page on {name}", *([] if page.returncode == 0 and heads else [page.stdout[:200], page.stderr]))
+        if groff:
+            path = folder / f"{name}.7"
+            path.write_text(page.stdout)
+            warnings = subprocess.run([groff, "-man", "-Tutf8", "-ww", "-z", path], capture_output=True, text=True)
+            count.same(f"groff's warnings about {name}", "", warnings.stdout + warnings.stderr)
+
+
+def check_tables(count):
+    """Tables that come from the program's rows are in their pages; expected by hand."""
+    reasons = help_on("reasons").stdout
+    count.check("a reason with its meaning and its remedy", *([] if re.search(
+        r"(?s)\n  `sampling_gap_exceeded`\n      what happened: the gap between two samples of a GPU is longer than allowed\n"
+        r"      what to do: .*?--max-sample-gap\n", reasons) else [reasons]))
+    source = (ROOT / "src" / "model" / "reason.cpp").read_text()
+    codes = re.findall(r"\bROW\(([a-z_0-9]+),", source)[1:]  # the first is the macro's own
+    count.same("the reason codes of the page", sorted(codes), sorted(re.findall(r"(?m)^  `([a-z_0-9]+)`$", reasons)))
+    count.check("a schema with its columns", *([] if re.search(
+        r"`amd-smi-monitor`\s.*?`power_usage`", help_on("telemetry-formats").stdout, re.S) else ["missing"]))
+    count.check("a metric with its decimals", *([] if re.search(
+        r"(?m)^  `total_gpu_energy_j` +2 +energy of all GPUs in the window +3$", help_on("metrics").stdout) else ["missing"]))
+    count.check("a variable", *([] if "`GPU_METRICS_CSV`" in help_on("files").stdout else ["missing"]))
+    for topic, command in (("run", []), *((name, [name]) for name in
+                                          ("agentic", "backfill", "inspect", "multinode", "synthesize"))):
+        options = set(re.findall(r"(?m)^  (?:-h,)?(--[a-z-]+)", help_of(*command)))
+        shown = set(re.findall(r"(?m)^  `(--[a-z-]+)", help_on(topic).stdout))
+        count.same(f"the options on the page {topic}", options, shown)
+        count.check(f"the exit statuses of {topic}",
+                    *([] if f"`{' '.join(['aggregate-power', *command])}`" in help_on("exit-statuses").stdout else [topic]))
 
 
 def main():
     count = Count()
+    for name, text in PAGES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            run_console(count, pathlib.Path(folder), name, text)
+            compare_keys(count, name, pathlib.Path(folder))
     with tempfile.TemporaryDirectory() as folder:
-        run_console(count, pathlib.Path(folder))
-        compare_keys(count, pathlib.Path(folder))
+        run_console(count, pathlib.Path(folder), "README", README)
+    with tempfile.TemporaryDirectory() as folder:
+        check_man_pages(count, pathlib.Path(folder))
     with tempfile.TemporaryDirectory() as folder:
         run_benchmark_script(count, pathlib.Path(folder))
     with tempfile.TemporaryDirectory() as folder:
@@ -259,9 +338,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         run_faults(count, pathlib.Path(folder))
     compare_benchmark(count)
-    compare_options(count)
-    compare_codes(count)
     compare_sources(count)
+    check_links(count)
+    check_pages(count)
+    check_tables(count)
     print(f"{count.passed} passed, {count.failed} failed")
     return 1 if count.failed else 0
 

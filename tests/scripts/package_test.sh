@@ -26,6 +26,7 @@ run='--csv gpu_metrics.csv --bench-result run.json --agg-result agg_run.json --e
 answer='aggregate-power: avg_power_w=347.12 avg_total_gpu_power_w=2776.97 total_gpu_energy_j=4165.45 (n=8) -> agg_run.json'
 version=$(sed -n 's/^project(aggregate-power VERSION \([0-9.]*\).*/\1/p' "$repo/CMakeLists.txt")
 machine=$(dpkg --print-architecture)
+topics=$(cd "$repo/src/help" && for page in *.md; do echo "${page%.md}"; done)
 
 # ---- The static executable, alone with a run in an empty root.
 mkdir "$work/empty"
@@ -52,6 +53,7 @@ same "its files" "\
 -rw-r--r-- ./usr/share/doc/aggregate-power/LICENSE
 -rw-r--r-- ./usr/share/doc/aggregate-power/README.md
 -rw-r--r-- ./usr/share/man/man1/aggregate-power.1
+$(for topic in $topics; do echo "-rw-r--r-- ./usr/share/man/man7/aggregate-power-$topic.7"; done)
 -rwxr-xr-x ./usr/bin/aggregate-power
 -rwxr-xr-x ./usr/share/aggregate-power/monitor.sh" \
   "$(dpkg-deb -c "$package" | awk '$1 !~ /^d/ { print $1, $6 }' | sort)"
@@ -92,7 +94,7 @@ done
 part() { sed -n "/^\.SH $1\$/,/^\.SH/s/^\\\\fB\(.*\)\\\\fR\$/\1/p" "$page" | tr '\n' ' '; }  # the names in a section
 same "the man page's variables" "GPU_METRICS_CSV POWER_ARTIFACT_DIR, POWER_RESULT_ROOT, POWER_PRODUCER_SHA REQUIRE_POWER TZ TZDIR " "$(part ENVIRONMENT)"
 same "the man page's commands' statuses" \
-  'aggregate\-power aggregate\-power agentic aggregate\-power backfill aggregate\-power inspect aggregate\-power multinode aggregate\-power synthesize ' "$(part 'EXIT STATUS')"
+  'aggregate\-power aggregate\-power agentic aggregate\-power backfill aggregate\-power help aggregate\-power inspect aggregate\-power multinode aggregate\-power synthesize ' "$(part 'EXIT STATUS')"
 same "the man page's reason codes" \
   "$(sed -n 's/^ *ROW(\([a-z_]*\),.*/\1/p' "$repo/src/model/reason.cpp" | tr '\n' ' ')" \
   "$(part 'REASON CODES')"
@@ -101,6 +103,10 @@ same "the help on reason codes" 1 "$("$program" --help | grep -c "^Reason codes.
 if command -v groff >/dev/null 2>&1; then
   same "groff's warnings about the man page" "" "$(groff -man -Tutf8 -ww -z "$page" 2>&1)"
 fi
+for topic in $topics; do
+  same "the installed page on $topic" "" \
+    "$("$program" --generate-man-page "$topic" | cmp - "$root/usr/share/man/man7/aggregate-power-$topic.7" 2>&1)"
+done
 complete_word() {  # words; the last one is completed
   bash -c '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _aggregate_power; echo "${COMPREPLY[@]}"' \
     "$root/usr/share/bash-completion/completions/aggregate-power" "$@"
@@ -135,7 +141,8 @@ share/aggregate-power/monitor.sh
 share/bash-completion/completions/aggregate-power
 share/doc/aggregate-power/LICENSE
 share/doc/aggregate-power/README.md
-share/man/man1/aggregate-power.1" "$(cd "$work/prefix" && find . -type f | sed 's,^\./,,' | sort)"
+share/man/man1/aggregate-power.1
+$(for topic in $topics; do echo "share/man/man7/aggregate-power-$topic.7"; done)" "$(cd "$work/prefix" && find . -type f | sed 's,^\./,,' | sort)"
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
