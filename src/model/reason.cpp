@@ -85,7 +85,7 @@ constexpr auto kRows = std::to_array<Row>({
         "some rows at the window do not name their GPU"),
     ROW(no_usable_power_samples, run,
         "the recording and the window do not overlap; the message names a `--timezone` that would "
-        "fit",
+        "fit, if there is one",
         "no power reading could be used: check the clocks, the time zone and the file"),
     ROW(expected_gpu_count_mismatch, run, "more or fewer GPUs were seen than expected",
         "record all GPUs of the run and no others, or correct --expected-num-gpus"),
