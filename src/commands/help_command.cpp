@@ -26,7 +26,8 @@ int run(const std::string& topic) {
 Command help_command() {
   const auto topic = std::make_shared<std::string>();
   Command command;
-  command.options.positional("TOPIC", into(*topic), "The page to print (default: a list of all)");
+  command.options.positional("TOPIC", into(*topic), "The page to print (default: a list of all)")
+      .offer(help_topics());
   command.examples =
       "aggregate-power help\n"
       "aggregate-power help backfill | less\n"

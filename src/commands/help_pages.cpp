@@ -44,6 +44,12 @@ const std::vector<HelpPage>& help_pages() {
   return pages;
 }
 
+std::vector<std::string> help_topics() {
+  std::vector<std::string> topics;
+  for (const HelpPage& page : help_pages()) topics.emplace_back(page.topic);
+  return topics;
+}
+
 std::string help_list() {
   std::string text = "Topics of 'aggregate-power help TOPIC':\n";
   for (const HelpPage& page : help_pages()) {
@@ -77,9 +83,7 @@ std::optional<std::string> help_man_page(std::string_view topic) {
 }
 
 std::string unknown_topic(std::string_view topic) {
-  std::vector<std::string_view> topics;
-  for (const HelpPage& page : help_pages()) topics.push_back(page.topic);
-  return fmt::format("unknown topic '{}'; known: {}", topic, fmt::join(topics, ", "));
+  return fmt::format("unknown topic '{}'; known: {}", topic, fmt::join(help_topics(), ", "));
 }
 
 }  // namespace aggregate_power

@@ -17,6 +17,8 @@ struct HelpPage {
 };
 const std::vector<HelpPage>& help_pages();
 
+std::vector<std::string> help_topics();
+
 // Every topic with its page's sentence, for people.
 std::string help_list();
 

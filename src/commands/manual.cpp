@@ -77,7 +77,10 @@ std::string all_long_options(const Command& command) {
 std::string completion_cases(const Command& command, const std::string& name) {
   std::map<std::string, std::string> words;  // by option
   for (const Option& option : command.options.all()) {
-    if (!option.words.empty()) words[option.name] = fmt::format("{}", fmt::join(option.words, " "));
+    if (option.words.empty()) continue;
+    // A positional value follows the command's name.
+    words[option.is_positional() ? name : option.name] =
+        fmt::format("{}", fmt::join(option.words, " "));
   }
   std::string cases;
   for (const auto& [option, offered] : words) {

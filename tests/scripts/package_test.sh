@@ -115,6 +115,7 @@ same "completion of an option" --expected-num-gpus "$(complete_word aggregate-po
 same "completion of a command" inspect "$(complete_word aggregate-power insp)"
 same "completion of a command's option" --benchmark-phase "$(complete_word aggregate-power synthesize --benchm)"
 same "completion of a value" "torn-tail" "$(complete_word aggregate-power synthesize --fault to)"
+same "completion of a topic" "time-zones" "$(complete_word aggregate-power help tim)"
 same "completion of a schema" "nvidia-smi amd-smi generic" "$(complete_word aggregate-power synthesize --schema '')"
 same "completion of a schema behind =" amd-smi "$(complete_word aggregate-power synthesize --schema = a)"
 same "completion of a schema version" "1 2" "$(complete_word aggregate-power --schema-version '')"
