@@ -97,7 +97,7 @@ Findings check_producer(const JsonValue& manifest, PackageFacts& facts) {
 // ---- The package, recomputed from its bytes
 
 Findings check_recomputed(const Package& package, PackageFacts& facts) {
-  facts.dialect = dialect_name(package.dialect);
+  facts.dialect = package.dialect.name;
   const bool has_samples = !package.samples.is_missing && !package.samples.has_other_header;
   facts.samples_version = has_samples ? package.samples.version : 0;
   Findings findings;

@@ -98,10 +98,6 @@ void check_reason_codes(const JsonValue& manifest, std::vector<std::string>& fau
   }
 }
 
-std::string group_text(const std::optional<std::int64_t>& group) {
-  return group ? fmt::format("{}", *group) : "None";
-}
-
 }  // namespace
 
 std::string DeviceKey::text() const { return fmt::format("{}/{}", hostname, gpu_index); }
@@ -185,83 +181,10 @@ std::optional<std::string> clock_fault(const JsonValue& manifest) {
                      fmt::join(names, ", "));
 }
 
-Topology topology_of(const std::vector<ExpectedDevice>& devices) {
-  Topology topology;
-  const auto differ = [](const auto& assignments, auto member) {
-    return std::ranges::any_of(assignments, [&](const Assignment& assignment) {
-      return assignment.*member != assignments.front().*member;
-    });
-  };
-  for (const ExpectedDevice& device : devices) {
-    if (differ(device.assignments, &Assignment::role)) {
-      topology.roles.clear();
-      topology.conflicts.emplace_back("conflicting_worker_roles");
-      break;
-    }
-    topology.roles[device.key] = device.assignments.front().role;
-  }
-  for (const ExpectedDevice& device : devices) {
-    const auto group = device.assignments.front().het_group;
-    const auto [known, is_new] = topology.het_groups.emplace(device.key.hostname, group);
-    if (differ(device.assignments, &Assignment::het_group) || known->second != group) {
-      topology.het_groups.clear();
-      topology.conflicts.emplace_back("conflicting_het_groups");
-      break;
-    }
-  }
-  return topology;
-}
-
-std::vector<std::string> topology_faults(const std::vector<ExpectedDevice>& devices,
-                                         const Topology& topology,
-                                         const std::map<std::string, std::int64_t>& wanted) {
-  std::vector<std::string> faults;
-  std::map<std::string, std::int64_t> found;
-  for (const auto& [device, role] : topology.roles) ++found[role];
-  const auto names = [](const auto& roles) {
-    std::vector<std::string> keys;
-    for (const auto& [role, count] : roles) keys.push_back(role);
-    return keys;
-  };
-  if (names(wanted) != names(found)) {
-    faults.push_back(fmt::format("expected roles {}, found {}", fmt::join(names(wanted), ", "),
-                                 fmt::join(names(found), ", ")));
-  }
-  for (const auto& [role, count] : wanted) {
-    if (found[role] != count) {
-      faults.push_back(fmt::format("expected {} {} GPUs, found {}", count, role, found[role]));
-    }
-  }
-  if (std::ranges::find(topology.conflicts, "conflicting_het_groups") != topology.conflicts.end()) {
-    faults.emplace_back("conflicting_het_groups (topology)");
-    return faults;
-  }
-  std::map<std::string, std::set<std::optional<std::int64_t>>> groups;
-  for (const ExpectedDevice& device : devices) {
-    groups[topology.roles.at(device.key)].insert(topology.het_groups.at(device.key.hostname));
-  }
-  const bool is_one_job = std::ranges::all_of(
-      topology.het_groups, [](const auto& host) { return !host.second.has_value(); });
-  std::set<std::int64_t> taken;
-  bool is_shared = false;
-  for (const auto& [role, of_role] : groups) {
-    if (of_role.size() != 1) {
-      std::vector<std::string> texts;
-      for (const auto& group : of_role) texts.push_back(group_text(group));
-      faults.push_back(
-          fmt::format("role {} spans het groups {}, expected one", role, fmt::join(texts, ", ")));
-      continue;
-    }
-    const std::optional<std::int64_t>& group = *of_role.begin();
-    if (group) {
-      is_shared |= !taken.insert(*group).second;
-    } else if (!is_one_job) {
-      faults.push_back(
-          fmt::format("role {} has het group None while other devices have numbered ones", role));
-    }
-  }
-  if (is_shared) faults.emplace_back("roles share a het group");
-  return faults;
+std::set<DeviceKey> keys_of(const std::vector<ExpectedDevice>& devices) {
+  std::set<DeviceKey> keys;
+  for (const ExpectedDevice& device : devices) keys.insert(device.key);
+  return keys;
 }
 
 }  // namespace aggregate_power

@@ -4,8 +4,8 @@
 
 #include <compare>
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,24 +46,19 @@ struct WindowKey {
 std::vector<ExpectedDevice> expected_devices(const JsonValue& manifest);
 std::vector<WindowKey> expected_windows(const JsonValue& manifest);
 
+std::set<DeviceKey> keys_of(const std::vector<ExpectedDevice>& devices);
+
+struct PackageContent {
+  JsonValue manifest;
+  std::vector<ExpectedDevice> devices;
+  std::vector<WindowKey> windows;
+};
+
 // What is wrong with its identity, its status and its counts: a sentence each.
 std::vector<std::string> manifest_faults(const JsonValue& manifest);
 
 // What speaks against the clocks of the nodes, a sentence; nothing where all are in step, or the
 // producer did not ask. Contract-october.md 2.7.
 std::optional<std::string> clock_fault(const JsonValue& manifest);
-
-struct Topology {
-  std::map<DeviceKey, std::string> roles;                         // empty when some GPU has two
-  std::map<std::string, std::optional<std::int64_t>> het_groups;  // by host; likewise
-  std::vector<std::string> conflicts;  // conflicting_worker_roles, conflicting_het_groups
-};
-Topology topology_of(const std::vector<ExpectedDevice>& devices);
-
-// How roles and groups differ from what was asked for: a sentence each. `wanted` has the GPUs of
-// each role. Contract.md C.5.
-std::vector<std::string> topology_faults(const std::vector<ExpectedDevice>& devices,
-                                         const Topology& topology,
-                                         const std::map<std::string, std::int64_t>& wanted);
 
 }  // namespace aggregate_power

@@ -158,6 +158,7 @@ class SamplesReader {
   }
 
   void finish(const PackageRows& rows) {
+    result_.windows = request_.windows;
     const std::size_t windows = request_.windows.size();
     for (std::uint32_t i = 0; i < progress_.size(); ++i) {
       SeenDevice seen;
@@ -183,6 +184,28 @@ class SamplesReader {
 };
 
 }  // namespace
+
+SeenDevices seen_devices(const PackageSamples& samples) {
+  SeenDevices seen;
+  for (const SeenDevice& device : samples.devices) {
+    if (!device.uuids.empty()) seen[device.key] = &device;
+  }
+  return seen;
+}
+
+std::optional<double> max_gap_s(const PackageSamples& samples, const SeenDevice& device,
+                                Window window) {
+  if (device.first_unix_s > window.start_unix_s || device.last_unix_s < window.end_unix_s ||
+      device.max_gaps_s.empty()) {
+    return std::nullopt;
+  }
+  const auto start_and_end = [](const Window& one) {
+    return std::pair(one.start_unix_s, one.end_unix_s);
+  };
+  const auto at =
+      std::ranges::lower_bound(samples.windows, start_and_end(window), {}, start_and_end);
+  return device.max_gaps_s[static_cast<std::size_t>(at - samples.windows.begin())];
+}
 
 PackageSamples read_package_samples(const OpenedFile& file, const PackageSamplesRequest& request) {
   return SamplesReader(file, request).read();

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +18,9 @@
 #include "packages/manifest.h"
 
 namespace aggregate_power {
+
+// No two samples of a GPU may be further apart.
+inline constexpr double kPackageMaxSampleGapS = 3.0;
 
 struct PackageSample {
   double unix_s = 0;
@@ -33,10 +37,11 @@ struct SeenDevice {
   std::vector<std::string> uuids;  // in the order of their scrapes; none: no row of it was good
   double first_unix_s = 0;
   double last_unix_s = 0;
-  // By PackageSamplesRequest::windows: the largest between neighbours of which one is before the
+  // By PackageSamples::windows: the largest between neighbours of which one is before the
   // window's end and the other behind its start, 0 without such; empty beyond `most_devices`.
   std::vector<double> max_gaps_s;
 };
+using SeenDevices = std::map<DeviceKey, const SeenDevice*>;
 
 // Rows with one kind of fault: where it matters for a window, and where it does not.
 struct FaultyRows {
@@ -51,6 +56,7 @@ struct PackageSamples {
   int version = 1;
   std::uint64_t rows = 0;  // good ones, each scrape of a device once
   std::int64_t last_scrape = -1;
+  std::vector<Window> windows;      // of PackageSamplesRequest
   std::vector<SeenDevice> devices;  // by PackageSample::device
   std::uint64_t blank_rows = 0;
   FaultyRows malformed;     // other than blank
@@ -71,6 +77,14 @@ struct PackageSamplesRequest {
   // while others need none.
   std::function<void()> start_over = [] {};
 };
+
+// Those with a good row. They point into `samples`.
+SeenDevices seen_devices(const PackageSamples& samples);
+
+// The largest gap of a device around one of PackageSamples::windows. Nothing when its samples do
+// not reach over that window.
+std::optional<double> max_gap_s(const PackageSamples& samples, const SeenDevice& device,
+                                Window window);
 
 // Never throws for what is wrong with the file.
 PackageSamples read_package_samples(const OpenedFile& file, const PackageSamplesRequest& request);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <variant>
 
 #include "base/files/file.h"
 #include "base/files/path.h"
@@ -54,78 +55,85 @@ std::optional<double> finite(const JsonValue& value) {
   return value.is_finite_number() ? std::optional(value.as_double()) : std::nullopt;
 }
 
-std::optional<std::int64_t> concurrency_of(const JsonValue& value, PackageDialect dialect) {
-  const bool is_word = value.kind == JsonKind::boolean && dialect == PackageDialect::pinned;
-  return is_word ? std::optional<std::int64_t>(value.is_true() ? 1 : 0) : value.as_integer();
+std::optional<std::int64_t> concurrency_of(const JsonValue& value, const PackageDialect& dialect) {
+  const bool counts = value.kind == JsonKind::boolean && dialect.is_lax_with_numbers;
+  return counts ? std::optional<std::int64_t>(value.is_true() ? 1 : 0) : value.as_integer();
 }
 
-class Parser {
- public:
-  Parser(const PackagePlace& place, PackageDialect dialect) : place_(place), dialect_(dialect) {}
+bool is_known_version(const JsonValue& version, const PackageDialect& dialect) {
+  return dialect.is_lax_with_numbers ? equal_in_python(version, JsonValue::integer(1))
+                                     : version.as_integer() == 1;
+}
 
-  // Nothing when it is no window; `fault` says why.
-  std::optional<PackageWindow> parse(const std::string& name, std::string& fault) const {
-    fault = "measurement_window_malformed";
-    const auto json = read(path_below(place_.power_dir, "windows/" + name));
-    if (!json || !json->is_object()) return std::nullopt;
-    const JsonValue& version = json->at("schema_version");
-    const bool is_known_version = dialect_ == PackageDialect::pinned
-                                      ? equal_in_python(version, JsonValue::integer(1))
-                                      : version.as_integer() == 1;
-    const auto concurrency = concurrency_of(json->at("concurrency"), dialect_);
-    const auto start = finite(json->at("benchmark_start_time_unix"));
-    if (!is_known_version || json->at("clock_source").text != "head_node_unix_clock" ||
-        !is_status(json->at("status")) || !json->at("benchmark_type").is_string() || !concurrency ||
-        !start) {
-      return std::nullopt;
-    }
-    PackageWindow window;
-    window.file = "windows/" + name;
-    window.key = {json->at("benchmark_type").text, *concurrency};
-    window.status = json->at("status").text;
-    window.start_unix_s = *start;
-    window.end_unix_s = finite(json->at("benchmark_end_time_unix"));
-    window.duration_s = finite(json->at("duration"));
-    if (!json->at("result_path").is_string() ||
-        !is_safe_below(place_, place_.logs_root, json->at("result_path").text) ||
-        path_stem(normal_path(json->at("result_path").text)) != path_stem(name)) {
-      fault = "measurement_window_result_path_invalid";
-      return std::nullopt;
-    }
-    window.result_path = json->at("result_path").text;
-    if (!is_consistent(window, *json)) return std::nullopt;
-    fault.clear();
-    return window;
+// Nothing when it cannot be read.
+std::optional<JsonValue> read_window(const PackagePlace& place, const std::string& file) {
+  try {
+    const OpenedFile opened = place.tree->open(path_below(place.power_dir, file));
+    if (opened.size() > kMostWindowBytes) return std::nullopt;
+    return parse_json(read_all(*opened.source()));
+  } catch (const FileError&) {
+    return std::nullopt;
+  } catch (const JsonError&) {
+    return std::nullopt;
   }
+}
 
- private:
-  std::optional<JsonValue> read(const std::string& path) const {
-    try {
-      const OpenedFile file = place_.tree->open(path);
-      if (file.size() > kMostWindowBytes) return std::nullopt;
-      return parse_json(read_all(*file.source()));
-    } catch (const FileError&) {
-      return std::nullopt;
-    } catch (const JsonError&) {
-      return std::nullopt;
-    }
-  }
-
-  const PackagePlace& place_;
-  PackageDialect dialect_;
+// A file that is no window, and why: one of the producer's reasons.
+struct NoWindow {
+  const char* code;
 };
 
-}  // namespace
-
-std::string_view dialect_name(PackageDialect dialect) {
-  return dialect == PackageDialect::pinned ? "pinned" : "current";
+std::variant<PackageWindow, NoWindow> parse_window(const PackagePlace& place,
+                                                   const std::string& name,
+                                                   const PackageDialect& dialect) {
+  constexpr NoWindow kMalformed = {"measurement_window_malformed"};
+  PackageWindow window;
+  window.file = "windows/" + name;
+  const auto json = read_window(place, window.file);
+  if (!json || !json->is_object()) return kMalformed;
+  const auto concurrency = concurrency_of(json->at("concurrency"), dialect);
+  const auto start = finite(json->at("benchmark_start_time_unix"));
+  if (!is_known_version(json->at("schema_version"), dialect) ||
+      json->at("clock_source").text != "head_node_unix_clock" || !is_status(json->at("status")) ||
+      !json->at("benchmark_type").is_string() || !concurrency || !start) {
+    return kMalformed;
+  }
+  window.key = {json->at("benchmark_type").text, *concurrency};
+  window.status = json->at("status").text;
+  window.start_unix_s = *start;
+  window.end_unix_s = finite(json->at("benchmark_end_time_unix"));
+  window.duration_s = finite(json->at("duration"));
+  const JsonValue& result_path = json->at("result_path");
+  if (!result_path.is_string() || !is_safe_below(place, place.logs_root, result_path.text) ||
+      path_stem(normal_path(result_path.text)) != path_stem(name)) {
+    return NoWindow{"measurement_window_result_path_invalid"};
+  }
+  window.result_path = result_path.text;
+  if (!is_consistent(window, *json)) return kMalformed;
+  return window;
 }
+
+// Adds a window to those before it; two of one load are duplicates, and none of them counts.
+void add_window(WindowScan& scan, const PackageWindow& window, const PackageDialect& dialect) {
+  const auto [known, is_new] = scan.windows.emplace(window.key, window);
+  if (is_new) return;
+  const auto duplicate = [&](const std::string& path) {
+    scan.faults.push_back({path, "measurement_window_duplicate"});
+  };
+  const bool is_first_time = scan.duplicates.insert(window.key).second;
+  if (is_first_time || dialect.repeats_first_duplicate) duplicate(known->second.file);
+  duplicate(window.file);
+}
+
+}  // namespace
 
 std::string path_below(const std::string& root, const std::string& relative) {
   return root.empty() ? normal_path(relative) : normal_path(root + "/" + relative);
 }
 
-WindowScan scan_windows(const PackagePlace& place, PackageDialect dialect) {
+Window span_of(const PackageWindow& window) { return {window.start_unix_s, *window.end_unix_s}; }
+
+WindowScan scan_windows(const PackagePlace& place, const PackageDialect& dialect) {
   WindowScan scan;
   const std::string folder = path_below(place.power_dir, "windows");
   if (!place.tree->has_folder(folder)) return scan;
@@ -139,41 +147,39 @@ WindowScan scan_windows(const PackagePlace& place, PackageDialect dialect) {
   std::vector<TreeEntry> entries;
   place.tree->list(folder, [&](const TreeEntry& entry) { entries.push_back(entry); });
   std::ranges::sort(entries, {}, &TreeEntry::name);
-  const Parser parser(place, dialect);
   for (const TreeEntry& entry : entries) {
     const std::string file = "windows/" + entry.name;
     const bool is_file =
         entry.kind == TreeEntry::Kind::file && !place.tree->is_link(path_below(folder, entry.name));
     const bool has_suffix = entry.name.ends_with(".json") && entry.name != ".json";
-    if (!is_file || (dialect == PackageDialect::current && !has_suffix)) {
+    if (!is_file || (dialect.needs_json_suffix && !has_suffix)) {
       invalid(file);
       continue;
     }
-    std::string fault;
-    const auto window = parser.parse(entry.name, fault);
-    if (!window) {
-      scan.faults.push_back({file, fault});
-      continue;
+    const auto parsed = parse_window(place, entry.name, dialect);
+    if (const auto* fault = std::get_if<NoWindow>(&parsed)) {
+      scan.faults.push_back({file, fault->code});
+    } else {
+      add_window(scan, std::get<PackageWindow>(parsed), dialect);
     }
-    const auto duplicate = [&](const std::string& path) {
-      scan.faults.push_back({path, "measurement_window_duplicate"});
-    };
-    const auto known = scan.windows.find(window->key);
-    if (known == scan.windows.end()) {
-      scan.windows.emplace(window->key, *window);
-      continue;
-    }
-    // Of a third one the producer now names that alone, where it once named the first again.
-    const bool is_first_time = scan.duplicates.insert(window->key).second;
-    if (is_first_time || dialect == PackageDialect::pinned) duplicate(known->second.file);
-    duplicate(file);
   }
   for (const WindowKey& key : scan.duplicates) scan.windows.erase(key);
   return scan;
 }
 
+std::vector<PackageWindow> windows_of(const WindowScan& scan, const JsonValue& concurrency) {
+  std::vector<PackageWindow> windows;
+  for (const auto& [key, window] : scan.windows) {
+    if (window.is_completed() &&
+        equal_in_python(concurrency, JsonValue::integer(key.concurrency))) {
+      windows.push_back(window);
+    }
+  }
+  return windows;
+}
+
 std::string result_fault(const PackagePlace& place, const PackageWindow& window,
-                         PackageDialect dialect) {
+                         const PackageDialect& dialect) {
   const std::string path = path_below(place.logs_root, window.result_path);
   const std::array<std::pair<std::string_view, double>, 3> wanted = {{
       {"benchmark_start_time_unix", window.start_unix_s},
@@ -197,15 +203,14 @@ std::string result_fault(const PackagePlace& place, const PackageWindow& window,
     return "measurement_window_result_missing";
   }
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const bool is_number = found[i].is_number() || found[i].kind == JsonKind::boolean;
-    const bool is_allowed =
-        is_number && (dialect == PackageDialect::pinned || found[i].is_finite_number());
+    const bool is_allowed = found[i].is_finite_number() ||
+                            (dialect.is_lax_with_numbers && found[i].kind == JsonKind::boolean);
     if (!is_allowed || !equal_in_python(found[i], JsonValue::real(wanted[i].second))) {
       return "measurement_window_result_mismatch";
     }
   }
   const double wall_s = *window.end_unix_s - window.start_unix_s;
-  if (dialect == PackageDialect::current && wall_s <= 0) {
+  if (dialect.needs_positive_span && wall_s <= 0) {
     return "measurement_window_result_mismatch";
   }
   const double tolerance_s = std::max(0.5, 0.01 * *window.duration_s);

@@ -9,14 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "aggregate_power/sample.h"
 #include "base/files/tree.h"
+#include "packages/dialect.h"
 #include "packages/manifest.h"
 
 namespace aggregate_power {
-
-// Which of the producer's rules: those that the original copied, or those it has now.
-enum class PackageDialect { pinned, current };
-std::string_view dialect_name(PackageDialect dialect);
 
 // Where a package lies, and where its results do.
 struct PackagePlace {
@@ -38,6 +36,9 @@ struct PackageWindow {
   bool is_completed() const { return status == "completed"; }
 };
 
+// Of a window that has an end.
+Window span_of(const PackageWindow& window);
+
 struct ArtifactFault {
   std::string path;  // below the package
   std::string code;  // of the producer's reasons
@@ -50,11 +51,14 @@ struct WindowScan {
 };
 // Never throws for what is wrong with a window. May throw FileError where the folder cannot be
 // listed.
-WindowScan scan_windows(const PackagePlace& place, PackageDialect dialect);
+WindowScan scan_windows(const PackagePlace& place, const PackageDialect& dialect);
+
+// The completed windows of this concurrency (compared as Python does). Contract.md C.6.
+std::vector<PackageWindow> windows_of(const WindowScan& scan, const JsonValue& concurrency);
 
 // What is wrong with a completed window's result, one of the producer's reasons; empty: nothing.
 std::string result_fault(const PackagePlace& place, const PackageWindow& window,
-                         PackageDialect dialect);
+                         const PackageDialect& dialect);
 
 // `relative`, which leads no further up, below `root`.
 std::string path_below(const std::string& root, const std::string& relative);

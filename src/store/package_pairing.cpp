@@ -64,7 +64,7 @@ Files files_of(const MultinodeLogs& package, const StorePath& benchmark) {
   }
   for (const std::string& name : names) add("windows/" + name, *package.power, "windows/" + name);
   std::set<std::string> results;
-  for (const auto& [key, window] : scan_windows(place, PackageDialect::pinned).windows) {
+  for (const auto& [key, window] : scan_windows(place, package_dialects().front()).windows) {
     results.insert(window.result_path);
   }
   for (const std::string& path : results) add("result/" + path, package.logs, path);

@@ -1,0 +1,12 @@
+// Whether samples.csv is what its producer writes. Contract.md C.4.
+#pragma once
+
+#include "packages/dialect.h"
+#include "packages/faults.h"
+#include "packages/samples.h"
+
+namespace aggregate_power {
+
+PackageFaults sample_faults(const PackageSamples& samples, const PackageDialect& dialect);
+
+}  // namespace aggregate_power

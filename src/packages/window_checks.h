@@ -1,0 +1,46 @@
+// Each expected window of a package against its result and the samples, as the producer checks
+// them. Contract.md C.4.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "packages/dialect.h"
+#include "packages/faults.h"
+#include "packages/manifest.h"
+#include "packages/samples.h"
+#include "packages/windows.h"
+
+namespace aggregate_power {
+
+// What the producer writes of each window that it expected.
+struct WindowValidation {
+  WindowKey key;
+  std::optional<std::string> file;
+  std::vector<std::string> codes;             // empty: valid
+  std::map<std::string, std::string> firsts;  // by code, for people: where it was found first
+  std::vector<std::pair<std::string, double>> gaps_s;  // by device: the longest
+};
+
+// In the order of the expected windows.
+std::vector<WindowValidation> validate_windows(const PackagePlace& place,
+                                               const PackageContent& content,
+                                               const WindowScan& scan,
+                                               const PackageSamples& samples,
+                                               const PackageDialect& dialect);
+
+// `wanted` is the window of the run, where there is exactly one: what is wrong with the other ones
+// is elsewhere.
+PackageFaults window_faults(const std::vector<WindowValidation>& validations,
+                            const WindowScan& scan, const std::optional<PackageWindow>& wanted);
+
+// Windows that nobody expected.
+std::vector<ArtifactFault> unexpected_windows(const WindowScan& scan,
+                                              const std::vector<WindowKey>& expected);
+
+bool concerns_others(const ArtifactFault& fault, const std::optional<PackageWindow>& wanted);
+
+}  // namespace aggregate_power
