@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/files/path.h"
 #include "base/text/json_members.h"
 #include "base/text/unicode.h"
 #include "loads/benchmark.h"

@@ -13,6 +13,7 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/archive.h"
+#include "base/files/path.h"
 #include "base/text/unicode.h"
 #include "energy/metrics.h"
 #include "energy/plausibility.h"

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/files/path.h"
 #include "base/text/json_members.h"
 
 namespace aggregate_power {

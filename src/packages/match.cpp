@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/files/archive.h"
+#include "base/files/path.h"
 #include "base/text/json.h"
 #include "packages/package.h"
 

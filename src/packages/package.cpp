@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/files/file.h"
+#include "base/files/path.h"
 #include "packages/evidence.h"
 #include "packages/sample_checks.h"
 #include "packages/window_checks.h"

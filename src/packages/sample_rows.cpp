@@ -14,7 +14,7 @@
 #include "base/files/archive.h"
 #include "base/text/decimal.h"
 #include "base/text/python_number.h"
-#include "base/text/unicode.h"
+#include "base/text/utf8.h"
 
 namespace aggregate_power {
 namespace {
@@ -34,8 +34,6 @@ void select(CsvReader& csv, std::size_t cells) {
   std::iota(columns.begin(), columns.end(), 0);
   csv.select(std::span(columns).first(cells), cells);
 }
-
-bool is_utf8(std::string_view text) { return replace_invalid_utf8(text) == text; }
 
 std::optional<double> number(std::string_view cell) {
   double value = 0;

@@ -127,10 +127,6 @@ void add_window(WindowScan& scan, const PackageWindow& window, const PackageDial
 
 }  // namespace
 
-std::string path_below(const std::string& root, const std::string& relative) {
-  return root.empty() ? normal_path(relative) : normal_path(root + "/" + relative);
-}
-
 Window span_of(const PackageWindow& window) { return {window.start_unix_s, *window.end_unix_s}; }
 
 WindowScan scan_windows(const PackagePlace& place, const PackageDialect& dialect) {

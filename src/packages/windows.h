@@ -59,8 +59,4 @@ std::vector<PackageWindow> windows_of(const WindowScan& scan, const JsonValue& c
 // What is wrong with a completed window's result, one of the producer's reasons; empty: nothing.
 std::string result_fault(const PackagePlace& place, const PackageWindow& window,
                          const PackageDialect& dialect);
-
-// `relative`, which leads no further up, below `root`.
-std::string path_below(const std::string& root, const std::string& relative);
-
 }  // namespace aggregate_power

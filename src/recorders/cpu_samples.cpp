@@ -13,6 +13,7 @@
 #include "base/text/csv.h"
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
+#include "base/text/utf8.h"
 
 namespace aggregate_power {
 namespace {
@@ -40,11 +41,6 @@ bool read_rail(std::string_view cell, std::optional<double>& watts) {
   if (cell.empty()) return true;
   watts = finite(cell, false);
   return watts.has_value();
-}
-
-bool is_utf8(std::string_view text) {
-  const auto is_ascii = [](char byte) { return static_cast<unsigned char>(byte) < 0x80; };
-  return std::ranges::all_of(text, is_ascii) || replace_invalid_utf8(text) == text;
 }
 
 class Reader {

@@ -13,7 +13,7 @@ namespace aggregate_power {
 WritePlan plan(std::shared_ptr<const Result> result, WritePlan target, std::string before) {
   WritePlan plan = std::move(target);
   plan.valid = claims_power(*result);
-  plan.edits = edits_of(*result, plan.record_path.substr(plan.record_path.rfind('/') + 1));
+  plan.edits = edits_of(*result, std::string(last_name(plan.record_path)));
   if (!plan.only_together) plan.edits_without_audit = edits_without_record(*result);
   plan.leftovers = leftovers_of(result->way);
   plan.record = [result = std::move(result), before = std::move(before)](

@@ -17,6 +17,7 @@
 #include "aggregate_power/error.h"
 #include "base/files/byte_source.h"
 #include "base/files/file.h"
+#include "base/files/path.h"
 
 namespace aggregate_power {
 namespace {
@@ -147,8 +148,8 @@ std::string stray_link(const WritePlan& plan, const std::string& path, bool is_r
   std::error_code ignored;
   if (plan.root.empty() || !std::filesystem::is_symlink(path, ignored)) return {};
   const std::string target = resolve_what_is_there(path);
-  const auto name_of = [](std::string_view text) { return text.substr(text.rfind('/') + 1); };
-  if (name_of(target) == name_of(path) || !is_regular_file(target)) return {};
+
+  if (last_name(target) == last_name(path) || !is_regular_file(target)) return {};
   if (is_record) {
     const std::string text = read_file(target);
     const auto has = [&](const char* key) { return text.find(key) != std::string::npos; };

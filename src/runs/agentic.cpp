@@ -21,22 +21,18 @@
 namespace aggregate_power {
 namespace {
 
-std::string in_folder(const std::string& folder, std::string_view name) {
-  return normal_path(fmt::format("{}/{}", folder, name));
-}
-
 // The file of that name, perhaps compressed; the name itself when there is none.
 std::string find_file(const std::string& folder, std::string_view name) {
   for (const std::string_view compression : kCompressions) {
-    std::string path = in_folder(folder, fmt::format("{}{}", name, compression));
+    std::string path = path_below(folder, fmt::format("{}{}", name, compression));
     if (is_regular_file(path)) return path;
   }
-  return in_folder(folder, name);
+  return path_below(folder, name);
 }
 
 // The folder of the records, aiperf_artifacts or one in it; of several the first.
 std::string find_profile(const std::string& result_dir, std::vector<std::string>& warnings) {
-  const std::string artifacts = in_folder(result_dir, kProfileFolder);
+  const std::string artifacts = path_below(result_dir, kProfileFolder);
   try {
     const std::vector<std::string> all = all_records(*disk_tree(), artifacts);
     if (all.empty()) return artifacts;
@@ -45,7 +41,7 @@ std::string find_profile(const std::string& result_dir, std::vector<std::string>
                                      all[0], all[1], all.size() == 2 ? "is" : "and others are"));
     }
     const std::size_t slash = all[0].find('/');
-    if (slash != std::string::npos) return in_folder(artifacts, all[0].substr(0, slash));
+    if (slash != std::string::npos) return path_below(artifacts, all[0].substr(0, slash));
   } catch (const FileError&) {  // cannot be listed: then its files are missing
   }
   return artifacts;
@@ -64,8 +60,8 @@ struct Files {
 Files files_in(const std::string& result_dir) {
   Files files;
   files.telemetry = find_file(result_dir, "gpu_metrics.csv");
-  files.window = in_folder(result_dir, "agentic_power_window.json");
-  files.zone = in_folder(result_dir, kCapturedZone);
+  files.window = path_below(result_dir, "agentic_power_window.json");
+  files.zone = path_below(result_dir, kCapturedZone);
   const std::string profile = find_profile(result_dir, files.warnings);
   files.summary = find_file(profile, kProfileSummary);
   files.records = find_file(profile, kProfileRecords);
@@ -159,7 +155,7 @@ Result measured(const MeasurementRequest& wanted, const AgenticRequest& request,
 WritePlan target_of(const AgenticRequest& request, const Files& files) {
   WritePlan target;
   target.aggregate_path = request.agg_result;
-  target.record_path = in_folder(request.result_dir, "power_validation.json");
+  target.record_path = path_below(request.result_dir, "power_validation.json");
   target.inputs = inputs_of(files, request.agg_result);
   target.inputs.push_back(files.window);
   target.record_advice = kNameIsTaken;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/files/path.h"
 #include "base/files/tree.h"
 #include "packages/agentic_checks.h"
 #include "results/record.h"

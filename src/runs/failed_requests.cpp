@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/files/archive.h"
+#include "base/files/path.h"
 #include "energy/fleet_power.h"
 #include "energy/request_share.h"
 #include "loads/aiperf_records.h"

@@ -100,7 +100,7 @@ class Backfill::Work {
     const std::vector<NamedStore> stores = distinct_stores(request_.stores);
     const bool is_one = stores.size() == 1;
     for (const auto& [path, real] : stores) {
-      std::string below = is_one ? "" : real.substr(real.rfind('/') + 1);
+      std::string below = is_one ? "" : std::string(last_name(real));
       if (!is_one && !request_.recompute.output.empty() && !names.insert(below).second) {
         throw Error(
             fmt::format("--output: two stores are called '{}'; run them one by one", below));
@@ -272,7 +272,7 @@ class Backfill::Work {
 
   void add_failure(const std::string& path, Reason reason, const std::string& what) {
     Recomputed recomputed;
-    recomputed.run.name = path.substr(path.rfind('/') + 1);
+    recomputed.run.name = last_name(path);
     recomputed.run.folder.display = path;
     recomputed.reasons.add(reason, what);
     std::string lines;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/files/path.h"
 #include "store/artifact_names.h"
 
 namespace aggregate_power {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/files/hash.h"
+#include "base/files/path.h"
 #include "base/text/unicode.h"
 #include "packages/agentic_checks.h"
 #include "results/aggregate_json.h"

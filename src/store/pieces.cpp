@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/files/path.h"
 #include "store/artifact_names.h"
 
 namespace aggregate_power {

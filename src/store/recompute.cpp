@@ -55,11 +55,8 @@ struct Target {
 Target target_of(const StoredRun& run, const RecomputeOptions& options) {
   const bool is_elsewhere = !options.output.empty();
   const auto in = [&](const std::string& name) {
-    const auto join = [](const std::string& folder, const std::string& file) {
-      return folder.empty() ? file : folder + '/' + file;
-    };
-    return is_elsewhere ? join(options.output, join(run.folder.below, name))
-                        : join(run.folder.path, name);
+    return is_elsewhere ? join_path(options.output, join_path(run.folder.below, name))
+                        : join_path(run.folder.path, name);
   };
   const char* const aggregate = run.layout == Layout::agentic ? "{}.json" : "agg_{}.json";
   return {is_elsewhere ? in(fmt::format(fmt::runtime(aggregate), run.name)) : run.aggregate.path,

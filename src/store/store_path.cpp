@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/files/path.h"
 #include "store/artifact_names.h"
 
 namespace aggregate_power {
@@ -16,11 +17,6 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kArchives = {".zip", ".tar", ".tar.gz", ".tgz",
                                                        ".tar.zst"};
-
-std::string join(std::string_view folder, std::string_view name) {
-  if (folder.empty()) return std::string(name);
-  return fmt::format("{}{}{}", folder, folder.ends_with('/') ? "" : "/", name);
-}
 
 bool is_wanted_member(std::string_view name) {
   if (is_archive_name(name)) return true;
@@ -63,11 +59,9 @@ std::shared_ptr<const Tree> open_archive(const StorePath& archive) {
 
 }  // namespace
 
-std::string_view last_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 StorePath child(const Folder& folder, std::string_view name) {
-  return {folder->tree, join(folder->path, name), join(folder->display, name),
-          join(folder->below, name), folder};
+  return {folder->tree, join_path(folder->path, name), join_path(folder->display, name),
+          join_path(folder->below, name), folder};
 }
 
 std::optional<StorePath> file_in(const Folder& folder, const std::string& name) {
@@ -108,7 +102,7 @@ bool has_artifact(const Folder& folder, const std::string& name) {
 }
 
 bool has_below(const StorePath& folder, std::string_view path) {
-  return folder.tree->has_folder(join(folder.path, path));
+  return folder.tree->has_folder(join_path(folder.path, path));
 }
 
 std::optional<StorePath> file_below(const StorePath& folder, const std::string& path) {
@@ -145,7 +139,7 @@ std::string path_on_disk(const StorePath& place) {
   if (at->tree->is_archive()) return at->display;
   std::string_view rest = std::string_view(place.display).substr(at->display.size());
   while (rest.starts_with('/')) rest.remove_prefix(1);
-  return join(at->path, rest.substr(0, rest.find('/')));
+  return join_path(at->path, rest.substr(0, rest.find('/')));
 }
 
 std::string store_path_text(const StorePath& place) {

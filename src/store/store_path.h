@@ -23,8 +23,6 @@ struct StorePath {
 
 using Folder = std::shared_ptr<const StorePath>;
 
-std::string_view last_name(std::string_view path);
-
 // Whatever is there.
 StorePath child(const Folder& folder, std::string_view name);
 

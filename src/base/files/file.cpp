@@ -25,6 +25,7 @@
 
 #include "base/files/descriptor.h"
 #include "base/files/lock_wait.h"
+#include "base/files/path.h"
 #include "base/interruption.h"
 
 namespace aggregate_power {
@@ -96,12 +97,6 @@ std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-std::string join(const std::string& folder, const std::string& name) {
-  return folder.ends_with('/') ? folder + name : folder + '/' + name;
 }
 
 // Without links and dots; nothing, with errno set, when it does not exist.
@@ -176,15 +171,15 @@ std::string random_letters(const std::string& path) {
 }
 
 std::string temporary_beside(const std::string& target) {
-  std::string name = name_of(target);
+  std::string name(last_name(target));
   if (name.size() + kAroundName > NAME_MAX) {
     std::size_t size = NAME_MAX - kAroundName;
     // Some file systems refuse half a UTF-8 character.
     while (size > 0 && (static_cast<unsigned char>(name[size]) & 0xC0) == 0x80) --size;
     name.resize(size);
   }
-  return join(folder_of(target),
-              '.' + name + '.' + random_letters(target) + std::string(kTemporaryEnd));
+  return join_path(folder_of(target),
+                   '.' + name + '.' + random_letters(target) + std::string(kTemporaryEnd));
 }
 
 // File systems without owners and modes refuse to set them even to what they are, so only what
@@ -226,7 +221,7 @@ void remove_stale_in(const std::string& folder) {
   const std::unique_ptr<DIR, int (*)(DIR*)> listing(opendir(folder.c_str()), &closedir);
   if (!listing) return;
   while (const dirent* entry = readdir(listing.get())) {
-    if (is_temporary_name(entry->d_name)) remove_if_stale(join(folder, entry->d_name));
+    if (is_temporary_name(entry->d_name)) remove_if_stale(join_path(folder, entry->d_name));
   }
 }
 
@@ -383,11 +378,11 @@ std::string resolve_links(const std::string& path) {
     // The name at the end is free, or a link that leads nowhere yet.
     const auto folder = real_path(folder_of(at));
     if (!folder) throw FileError(path, "find its folder", errno);
-    if (name_of(at).empty()) throw FileError(path, "resolve", ENOENT);
-    std::string end = join(*folder, name_of(at));
+    if (last_name(at).empty()) throw FileError(path, "resolve", ENOENT);
+    std::string end = join_path(*folder, last_name(at));
     const auto link = link_text(end);
     if (!link) return end;
-    at = link->starts_with('/') ? *link : join(*folder, *link);
+    at = link->starts_with('/') ? *link : join_path(*folder, *link);
   }
   throw FileError(path, "resolve", ELOOP);
 }
@@ -401,7 +396,7 @@ std::string resolve_what_is_there(const std::string& path) {
     } catch (const FileError&) {
       const std::string above = folder_of(at);
       if (above == at) return at + missing;
-      missing = '/' + name_of(at) + missing;
+      missing = fmt::format("/{}{}", last_name(at), missing);
       at = above;
     }
   }
@@ -454,11 +449,11 @@ void require_replaceable(const std::string& path, bool make_folders) {
   std::string folder = folder_of(path);
   bool is_made = false;
   while (make_folders && folder_of(folder) != folder && !status(folder)) {
-    if (name_of(folder).size() > NAME_MAX) throw FileError(folder, "make folder", ENAMETOOLONG);
+    if (last_name(folder).size() > NAME_MAX) throw FileError(folder, "make folder", ENAMETOOLONG);
     is_made = true;
     folder = folder_of(folder);
   }
-  if (name_of(path).size() > NAME_MAX) throw FileError(path, "inspect", ENAMETOOLONG);
+  if (last_name(path).size() > NAME_MAX) throw FileError(path, "inspect", ENAMETOOLONG);
   if (is_made) return require_folder(folder);
   const std::string target = resolve_links(path);
   const std::optional<struct stat> old = status(target);

@@ -3,18 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "base/text/unicode.h"
+#include "base/text/utf8.h"
 
 namespace aggregate_power {
-namespace {
-
-std::string_view last_component(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
-}  // namespace
-
 std::string normal_path(std::string_view text) {
   // POSIX gives two leading slashes, and only two, a meaning of their own.
   const std::size_t slashes = std::min(text.find_first_not_of('/'), text.size());
@@ -30,8 +21,19 @@ std::string normal_path(std::string_view text) {
   return path.empty() ? "." : path;
 }
 
+std::string_view last_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+std::string join_path(std::string_view folder, std::string_view name) {
+  if (folder.empty()) return std::string(name);
+  return fmt::format("{}{}{}", folder, folder.ends_with('/') ? "" : "/", name);
+}
+
+std::string path_below(std::string_view root, std::string_view relative) {
+  return normal_path(root.empty() ? std::string(relative) : fmt::format("{}/{}", root, relative));
+}
+
 std::string path_stem(std::string_view path) {
-  const std::string_view name = last_component(path);
+  const std::string_view name = last_name(path);
   const std::size_t dot = name.rfind('.');
   const bool has_suffix = dot != std::string_view::npos && dot > 0 && dot + 1 < name.size();
   return std::string(name.substr(0, has_suffix ? dot : name.size()));
@@ -45,7 +47,7 @@ std::string plain_stem(std::string_view path) {
 }
 
 std::string beside(std::string_view path, std::string_view name) {
-  const std::string_view folder = path.substr(0, path.size() - last_component(path).size());
+  const std::string_view folder = path.substr(0, path.size() - last_name(path).size());
   return std::string(folder) + std::string(name);
 }
 
@@ -53,12 +55,10 @@ std::string printable_path(std::string_view path) {
   // Character by character: only bytes that are no part of one are escaped.
   std::string text;
   while (!path.empty()) {
-    const auto first = static_cast<unsigned char>(path[0]);
-    const std::size_t length = first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-    const std::string_view character = path.substr(0, length);
-    if (replace_invalid_utf8(character) == character) {
-      text += character;
-      path.remove_prefix(length);
+    const Utf8Character character = first_character(path);
+    if (character.code) {
+      text += path.substr(0, character.size);
+      path.remove_prefix(character.size);
     } else {
       text += fmt::format("%{:02X}", static_cast<unsigned char>(path[0]));
       path.remove_prefix(1);

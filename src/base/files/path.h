@@ -9,6 +9,15 @@ namespace aggregate_power {
 // str(Path(text)): `./a//b/` is `a/b`, `a/./b` is `a/b`, `a/../b` stays, nothing is `.`.
 std::string normal_path(std::string_view text);
 
+// Of any path: what follows its last slash.
+std::string_view last_name(std::string_view path);
+
+// `name` in `folder`, with one slash between them; in the empty folder the name alone.
+std::string join_path(std::string_view folder, std::string_view name);
+
+// The normal path of `relative`, which does not lead further up, below `root`.
+std::string path_below(std::string_view root, std::string_view relative);
+
 // Of a normal path: its last component without the last suffix (`run.json` is `run`).
 std::string path_stem(std::string_view path);
 

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/text/ascii.h"
+
 namespace aggregate_power {
 
 struct ShortDecimal {
@@ -57,8 +59,6 @@ inline ShortDecimal short_decimal(std::uint64_t characters) {
   // Both are exact, so that their quotient is the nearest.
   return {static_cast<double>(number) / kPowersOfTen[places], size};
 }
-
-inline bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
 
 // These read what stands at `at` and give the place behind it; null when that is no such thing, or
 // one that is left to others.

@@ -14,6 +14,10 @@
 
 #include <fmt/format.h>
 
+#include "base/text/ascii.h"
+#include "base/text/unicode.h"
+#include "base/text/utf8.h"
+
 namespace aggregate_power {
 namespace {
 
@@ -22,7 +26,7 @@ constexpr std::size_t kStep = 16;  // how far past the end of the buffer the ski
 constexpr std::size_t kMaxKey = 256;
 constexpr std::size_t kMaxScalar = 5000;
 constexpr std::size_t kMaxKeySpelling = 6 * kMaxKey;  // every byte of it as \u0041 is
-constexpr int kMaxShown = 40;
+constexpr std::size_t kMaxShown = 40;                 // characters of a key in a message
 
 // What may follow a backslash beside `u`, and what it means.
 constexpr std::string_view kEscapes = "\"\\/bfnrt";
@@ -30,7 +34,7 @@ constexpr std::string_view kEscaped = "\"\\/\b\f\n\r\t";
 
 using Byte = unsigned char;
 
-bool is_digit(Byte c) { return c >= '0' && c <= '9'; }
+bool is_digit(Byte c) { return is_ascii_digit(static_cast<char>(c)); }
 
 bool is_hex(Byte c) { return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f'); }
 
@@ -98,21 +102,6 @@ char32_t take_code(std::string_view& rest) {
   if (second < 0xDC00 || second > 0xDFFF) return first;
   rest.remove_prefix(6);
   return 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
-}
-
-// A spelling in a message: short enough to read, and nothing that would disturb a terminal.
-std::string shown(std::string_view spelling) {
-  std::string text;
-  int characters = 0;
-  for (std::size_t i = 0; i < spelling.size(); ++i) {
-    const Byte c = static_cast<Byte>(spelling[i]);
-    const bool begins_character = (c & 0xC0) != 0x80;
-    if (begins_character && ++characters > kMaxShown) return text + "...";
-    const bool c1_control = c == 0xC2 && static_cast<Byte>(spelling[i + 1]) < 0xA0;
-    if (c1_control) ++i;
-    text += c == 0x7F || c1_control ? '?' : spelling[i];
-  }
-  return text;
 }
 
 struct Position {
@@ -224,7 +213,8 @@ class Scanner {
   [[noreturn]] void expected(std::string_view what, Position position) {
     std::string message = fmt::format("expected {}", what);
     if (depth_ > 0 && in_member_) {
-      message += fmt::format(" {} \"{}\"", depth_ == 1 ? "after" : "in", shown(key_spelling_));
+      message += fmt::format(" {} \"{}\"", depth_ == 1 ? "after" : "in",
+                             printable(key_spelling_, kMaxShown));
     }
     if (at_end()) message += ", but the text ends";
     fail(position, message);
@@ -388,26 +378,21 @@ class Scanner {
     }
   }
 
-  // One outside ASCII, as Unicode's table 3-7 has them: well-formed UTF-8 only.
+  // One outside ASCII: well-formed UTF-8 only.
   void character() {
     const Position start = here();
-    const Byte lead = peek();
-    Byte low = 0x80;
-    Byte high = 0xBF;
-    if (lead == 0xE0) low = 0xA0;   // shorter forms exist
-    if (lead == 0xED) high = 0x9F;  // surrogates
-    if (lead == 0xF0) low = 0x90;   // shorter forms exist
-    if (lead == 0xF4) high = 0x8F;  // past U+10FFFF
-    const int tails = lead < 0xC2 || lead > 0xF4 ? 0 : lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3;
-    if (tails == 0) fail(start, "invalid UTF-8 in string");
+    const Utf8Sequence sequence = utf8_sequence(peek());
+    if (sequence.size == 0) fail(start, "invalid UTF-8 in string");
     ++p_;
-    for (int i = 0; i < tails; ++i, ++p_) {
+    Byte low = sequence.second_from;
+    Byte high = sequence.second_to;
+    for (std::size_t i = 1; i < sequence.size; ++i, ++p_) {
       const Byte tail = peek();
       if (tail < low || tail > high) fail(start, "invalid UTF-8 in string");
       low = 0x80;
       high = 0xBF;
     }
-    line_tails_ += static_cast<std::uint64_t>(tails);
+    line_tails_ += sequence.size - 1;
   }
 
   JsonKind number() {

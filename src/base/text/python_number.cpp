@@ -6,12 +6,11 @@
 #include <string>
 #include <system_error>
 
+#include "base/text/ascii.h"
 #include "base/text/unicode.h"
 
 namespace aggregate_power {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // As <charconv> reads it: without blanks, underscores and a plus. Nothing when those stand where
 // they must not.
@@ -21,8 +20,8 @@ std::optional<std::string> plain_numeral(std::string_view text) {
   for (std::size_t i = 0; i < digits.size(); ++i) {
     if (digits[i] != '_') {
       plain.push_back(digits[i]);
-    } else if (i == 0 || i + 1 == digits.size() || !is_digit(digits[i - 1]) ||
-               !is_digit(digits[i + 1])) {
+    } else if (i == 0 || i + 1 == digits.size() || !is_ascii_digit(digits[i - 1]) ||
+               !is_ascii_digit(digits[i + 1])) {
       return std::nullopt;
     }
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text/ascii.h"
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
 #include "base/text/written_time.h"
@@ -17,18 +18,14 @@ namespace {
 constexpr std::int64_t kMicrosInSecond = 1'000'000;
 constexpr std::int64_t kExactInDouble = std::int64_t{1} << 53;  // as all integers below it are
 
-bool is_digits(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
 int two_digits(std::string_view text) { return (text[0] - '0') * 10 + (text[1] - '0'); }
 
 // -?\d+(\.\d+)?
 bool is_number(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   const std::size_t point = std::min(text.find('.'), text.size());
-  return is_digits(text.substr(0, point)) &&
-         (point == text.size() || is_digits(text.substr(point + 1)));
+  return is_ascii_digits(text.substr(0, point)) &&
+         (point == text.size() || is_ascii_digits(text.substr(point + 1)));
 }
 
 __extension__ typedef unsigned __int128 Wide;
@@ -84,7 +81,7 @@ bool StampParser::read_any(std::string_view text, Stamp& stamp) {
 // before the sign are read differently with and without a fraction.
 void StampParser::remember_minute(std::string_view text, const WrittenTime& written) {
   constexpr std::size_t kSeconds = Minute::kPrefixSize + 1;
-  if (text.size() < kSeconds + 2 || !is_digits(text.substr(kSeconds, 2))) return;
+  if (text.size() < kSeconds + 2 || !is_ascii_digits(text.substr(kSeconds, 2))) return;
   if (text[13] != ':' || text[Minute::kPrefixSize] != ':') return;
   if (text[4] != '/' && (text[4] != '-' || text[7] != '-')) return;
   std::size_t tail_at = kSeconds + 2;

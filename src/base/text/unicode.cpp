@@ -6,6 +6,9 @@
 #include <cstddef>
 #include <iterator>
 
+#include "base/text/ascii.h"
+#include "base/text/utf8.h"
+
 namespace aggregate_power {
 namespace {
 
@@ -38,12 +41,6 @@ constexpr Range kSpaces[] = {{0x0009, 0x000D}, {0x001C, 0x0020}, {0x0085, 0x0085
                              {0x1680, 0x1680}, {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F},
                              {0x205F, 0x205F}, {0x3000, 0x3000}};
 
-bool is_ascii(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-}
-
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
 bool contains(const auto& ranges, char32_t code) {
   const auto range = std::ranges::lower_bound(ranges, code, {}, &Range::last);
   return range != std::end(ranges) && code >= range->first;
@@ -57,61 +54,18 @@ std::optional<char> decimal_digit(char32_t code) {
   return static_cast<char>('0' + (code - after[-1]));
 }
 
-// The bytes that may follow a lead byte, the Unicode Standard's table of well-formed UTF-8.
-struct Sequence {
-  std::size_t size = 0;  // 0: not a lead byte
-  unsigned char second_from = 0x80;
-  unsigned char second_to = 0xBF;
-};
-
-Sequence sequence_of(unsigned char lead) {
-  if (lead < 0x80) return {1};
-  if (lead < 0xC2) return {};
-  if (lead < 0xE0) return {2};
-  if (lead == 0xE0) return {3, 0xA0, 0xBF};  // shorter forms exist below
-  if (lead == 0xED) return {3, 0x80, 0x9F};  // surrogates above
-  if (lead < 0xF0) return {3};
-  if (lead == 0xF0) return {4, 0x90, 0xBF};
-  if (lead < 0xF4) return {4};
-  if (lead == 0xF4) return {4, 0x80, 0x8F};  // beyond U+10FFFF
-  return {};
-}
-
-struct Character {
-  std::size_t size;              // bytes; of a fault, those that stand for one U+FFFD
-  std::optional<char32_t> code;  // nothing for a fault
-};
-
-// The first character of a text that is not empty.
-Character first_character(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  const Sequence sequence = sequence_of(lead);
-  if (sequence.size == 0) return {1, std::nullopt};
-  if (sequence.size == 1) return {1, lead};
-
-  char32_t code = lead & (0x7Fu >> sequence.size);
-  for (std::size_t i = 1; i < sequence.size; ++i) {
-    const auto byte = i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
-    const bool fits = i == 1 ? byte >= sequence.second_from && byte <= sequence.second_to
-                             : byte >= 0x80 && byte <= 0xBF;
-    if (!fits) return {i, std::nullopt};
-    code = code << 6 | (byte & 0x3F);
-  }
-  return {sequence.size, code};
-}
-
-// The last one: back over at most three continuation bytes.
-Character last_character(std::string_view text) {
+// The last character of a text that is not empty: back over at most three continuation bytes.
+Utf8Character last_character(std::string_view text) {
   std::size_t size = 1;
-  while (size < 4 && size < text.size() && is_continuation(text[text.size() - size])) ++size;
-  const Character character = first_character(text.substr(text.size() - size));
-  return character.size == size ? character : Character{1, std::nullopt};
+  while (size < 4 && size < text.size() && is_utf8_continuation(text[text.size() - size])) ++size;
+  const Utf8Character character = first_character(text.substr(text.size() - size));
+  return character.size == size ? character : Utf8Character{1, std::nullopt};
 }
 
 // Calls `take` with each character's bytes and its code, until it says false. Whether it never did.
 bool all_characters(std::string_view text, const auto& take) {
   while (!text.empty()) {
-    const Character character = first_character(text);
+    const Utf8Character character = first_character(text);
     if (!take(text.substr(0, character.size), character.code)) return false;
     text.remove_prefix(character.size);
   }
@@ -125,12 +79,12 @@ std::string_view strip(std::string_view text) {
   if (!text.empty() && is_plain(text.front()) && is_plain(text.back())) return text;
 
   while (!text.empty()) {
-    const Character character = first_character(text);
+    const Utf8Character character = first_character(text);
     if (!character.code || !is_space(*character.code)) break;
     text.remove_prefix(character.size);
   }
   while (!text.empty()) {
-    const Character character = last_character(text);
+    const Utf8Character character = last_character(text);
     if (!character.code || !is_space(*character.code)) break;
     text.remove_suffix(character.size);
   }
@@ -168,8 +122,7 @@ bool is_digit_string(std::string_view text) {
 
 std::optional<std::string> decimal_numeral(std::string_view text) {
   std::string digits = ascii_digits(text);
-  const bool all_digits = std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
-  if (digits.empty() || !all_digits) return std::nullopt;
+  if (!is_ascii_digits(digits)) return std::nullopt;
   digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size() - 1));
   return digits;
 }
@@ -180,8 +133,7 @@ std::string printable(std::string_view text, std::size_t most_characters) {
   std::size_t characters = 0;
   for (std::size_t i = 0; i < valid.size(); ++i) {
     const auto byte = static_cast<unsigned char>(valid[i]);
-    const bool continues = (byte & 0xC0U) == 0x80;
-    if (!continues && ++characters > most_characters) return shown + "...";
+    if (!is_utf8_continuation(valid[i]) && ++characters > most_characters) return shown + "...";
     // The C1 controls are 0xC2 0x80 to 0xC2 0x9F.
     const bool is_c1 = byte == 0xC2 && static_cast<unsigned char>(valid[i + 1]) < 0xA0;
     const bool is_control = byte < ' ' || byte == 0x7F || is_c1;
@@ -195,7 +147,7 @@ std::string one_line(std::string_view text) { return printable(text, text.size()
 
 std::string shell_word(std::string_view text) {
   const auto is_plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_ascii_digit(c) ||
            std::string_view("-_./=:,+@%").find(c) != std::string_view::npos;
   };
   if (!text.empty() && std::ranges::all_of(text, is_plain)) return std::string(text);

@@ -6,22 +6,14 @@
 #include <cstddef>
 #include <string>
 
+#include "base/text/ascii.h"
 #include "base/text/unicode.h"
+#include "base/text/utf8.h"
 
 namespace aggregate_power {
 namespace {
 
 constexpr std::int64_t kDay_s = 86'400;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-bool is_digits(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, is_digit);
-}
-
-bool is_ascii(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-}
 
 // The digits of a fraction, six at most, as microseconds.
 int micros_of(std::string_view digits) {
@@ -74,10 +66,7 @@ std::optional<WrittenTime> written_time(std::chrono::sys_days day, const TimeOfD
 std::string one_byte_each(std::string_view text) {
   std::string bytes;
   while (!text.empty()) {
-    const auto is_continuation = [](char c) {
-      return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
-    };
-    const auto next = std::find_if_not(text.begin() + 1, text.end(), is_continuation);
+    const auto next = std::find_if_not(text.begin() + 1, text.end(), is_utf8_continuation);
     const std::string_view character(text.begin(), next);
     const std::string digit = ascii_digits(character);
     if (is_ascii(character)) {
@@ -93,7 +82,7 @@ std::string one_byte_each(std::string_view text) {
 }
 
 int digit_of(char c) {  // of any script; -1: none
-  if (is_digit(c)) return c - '0';
+  if (is_ascii_digit(c)) return c - '0';
   const int other = static_cast<unsigned char>(c) - 0x80;
   return other >= 0 && other <= 9 ? other : -1;
 }
@@ -140,12 +129,12 @@ class SlashReader {
   int field(const Field& field) {
     char lead = ' ';
     const bool has_two = rest_.size() > 1 && digit_of(rest_[1]) >= 0;
-    if (has_two && (is_digit(rest_[0]) || rest_[0] == field.pad)) {
+    if (has_two && (is_ascii_digit(rest_[0]) || rest_[0] == field.pad)) {
       lead = rest_[0];
       rest_.remove_prefix(1);
     }
     const bool any_script = field.any_script_after.find(lead) != std::string_view::npos;
-    if (rest_.empty() || !(is_digit(rest_[0]) || any_script)) fail();
+    if (rest_.empty() || !(is_ascii_digit(rest_[0]) || any_script)) fail();
     const int value = (lead == ' ' ? 0 : lead - '0') * 10 + digit();
     if (value < field.least || value > field.most) fail();
     return value;
@@ -154,7 +143,7 @@ class SlashReader {
   int micros() {
     if (!next_is('.')) return 0;
     rest_.remove_prefix(1);
-    const auto end = std::ranges::find_if_not(rest_, is_digit);
+    const auto end = std::ranges::find_if_not(rest_, is_ascii_digit);
     const std::string_view digits(rest_.begin(), end);
     if (digits.empty() || digits.size() > 6) fail();
     rest_.remove_prefix(digits.size());
@@ -188,7 +177,7 @@ char char_at(std::string_view text, std::size_t at) { return at < text.size() ? 
 std::optional<int> number_at(std::string_view text, std::size_t at, std::size_t digits) {
   int number = 0;
   for (std::size_t i = at; i < at + digits; ++i) {
-    if (!is_digit(char_at(text, i))) return std::nullopt;
+    if (!is_ascii_digit(char_at(text, i))) return std::nullopt;
     number = number * 10 + (text[i] - '0');
   }
   return number;
@@ -201,11 +190,11 @@ std::size_t iso_date_size(std::string_view text) {
   const bool dashes = char_at(text, 4) == '-';
   if (char_at(text, dashes ? 5 : 4) != 'W') return dashes ? 10 : 8;
   if (dashes) {  // YYYY-Www-D, unless that dash separates: YYYY-Www-HH
-    return char_at(text, 8) == '-' && !is_digit(char_at(text, 10)) ? 10 : 8;
+    return char_at(text, 8) == '-' && !is_ascii_digit(char_at(text, 10)) ? 10 : 8;
   }
   // YYYYWww or YYYYWwwD: the digits of a time come in pairs.
   std::size_t digits_end = 7;
-  while (is_digit(char_at(text, digits_end))) ++digits_end;
+  while (is_ascii_digit(char_at(text, digits_end))) ++digits_end;
   if (digits_end < 9) return digits_end;
   return digits_end % 2 == 0 ? 7 : 8;
 }
@@ -252,7 +241,7 @@ std::optional<TimeOfDay> read_iso_time(std::string_view text, std::size_t at, st
   if (!number_at(text, at, digits)) return std::nullopt;
   time.micros = micros_of(text.substr(at, digits));
   at += digits;
-  while (is_digit(char_at(text, at))) ++at;  // more than Python keeps
+  while (is_ascii_digit(char_at(text, at))) ++at;  // more than Python keeps
   time.to_the_end = char_at(text, at) == '\0';
   return time;
 }
@@ -310,7 +299,7 @@ std::optional<WrittenTime> read_one_digit_hour(std::string_view text) {
     return std::nullopt;
   }
   const std::string_view fraction = text.substr(18);
-  const bool is_fraction = fraction.starts_with('.') && is_digits(fraction.substr(1));
+  const bool is_fraction = fraction.starts_with('.') && is_ascii_digits(fraction.substr(1));
   if (!fraction.empty() && !is_fraction) return std::nullopt;
   return read_from_iso_format(std::string(text).replace(10, 1, "T0"));
 }

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "base/text/ascii.h"
 
 namespace aggregate_power {
 namespace {
@@ -36,8 +37,6 @@ std::int32_t local_offset_at(std::int64_t unix_s) {
                              face.tm_min * 60 + face.tm_sec;
   return static_cast<std::int32_t>(shown - instant);
 }
-
-bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
 
 int two_digits(const char* at) { return (at[0] - '0') * 10 + (at[1] - '0'); }
 

@@ -111,5 +111,24 @@ TEST(PrintablePath, EscapesOnlyWhatIsNoUtf8) {
   for (const Case& c : cases) EXPECT_EQ(printable_path(c.text), c.expected) << c.text;
 }
 
+TEST(LastName, FollowsTheLastSlash) {
+  EXPECT_EQ(last_name("a/b/run.json"), "run.json");
+  EXPECT_EQ(last_name("run.json"), "run.json");
+  EXPECT_EQ(last_name("a/"), "");
+  EXPECT_EQ(last_name(""), "");
+}
+
+TEST(JoinPath, HasOneSlashBetween) {
+  EXPECT_EQ(join_path("a", "b"), "a/b");
+  EXPECT_EQ(join_path("a/", "b"), "a/b");
+  EXPECT_EQ(join_path("/", "b"), "/b");
+  EXPECT_EQ(join_path("", "b"), "b");
+}
+
+TEST(PathBelow, IsNormal) {
+  EXPECT_EQ(path_below("a", "./b//c"), "a/b/c");
+  EXPECT_EQ(path_below("", "./b"), "b");
+}
+
 }  // namespace
 }  // namespace aggregate_power

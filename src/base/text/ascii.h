@@ -1,0 +1,20 @@
+// ASCII characters.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+namespace aggregate_power {
+
+inline bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
+
+// One digit at least, and nothing else.
+inline bool is_ascii_digits(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, is_ascii_digit);
+}
+
+inline bool is_ascii(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+}  // namespace aggregate_power
