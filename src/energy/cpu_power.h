@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "aggregate_power/cpu_power.h"
+#include "aggregate_power/cpu_sample.h"
 #include "aggregate_power/metric.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/sample.h"
-#include "recorders/cpu_samples.h"
 
 namespace aggregate_power {
 

@@ -6,6 +6,7 @@
 
 #include "base/files/file.h"
 #include "base/text/json.h"
+#include "packages/cpu_samples.h"
 
 namespace aggregate_power {
 namespace {

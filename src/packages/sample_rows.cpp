@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -23,17 +22,10 @@ constexpr std::array<std::string_view, 9> kHeader = {
     "schema_version", "timestamp_unix", "scrape_seq",   "hostname", "gpu_index",
     "gpu_uuid",       "power_w",        "gpu_util_pct", "sm_active"};
 enum Cell { kVersion, kTime, kScrape, kHost, kIndex, kUuid, kPower, kUtil, kSmActive };
-constexpr std::size_t kCells[] = {0, 7, 9};  // by version
+constexpr TableVersion kVersions[] = {{2, kHeader}, {1, std::span(kHeader).first<7>()}};
 
-constexpr std::size_t kHeadBytes = 4096;
 constexpr std::size_t kBatchRows = 128;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-void select(CsvReader& csv, std::size_t cells) {
-  std::array<std::size_t, kHeader.size()> columns;
-  std::iota(columns.begin(), columns.end(), 0);
-  csv.select(std::span(columns).first(cells), cells);
-}
 
 std::optional<double> number(std::string_view cell) {
   double value = 0;
@@ -156,38 +148,18 @@ void PackageRows::open() {
   is_over_ = true;  // unless all goes well
   batch_.resize(kBatchRows + kMaxBatchRows);
   source_ = decompressed(file_.source(), file_.name());
-  const std::string head = read_up_to(*source_, kHeadBytes);
-  if (!find_version(head)) return;
-  csv_.emplace(*source_, head, CsvBlanks::kept);
-  select(*csv_, kCells[faults_.version]);
-  csv_->next_batch(1);  // the header
+  table_.emplace(*source_, kVersions);
+  faults_.has_other_header = table_->version() == 0;
+  if (faults_.has_other_header) return;
+  faults_.version = table_->version();
   is_over_ = false;
-}
-
-bool PackageRows::find_version(std::string_view head) {
-  for (const int version : {2, 1}) {
-    MemorySource source(head);
-    CsvReader csv(source, "", CsvBlanks::kept);
-    const std::size_t cells = kCells[version];
-    select(csv, cells);
-    const auto rows = csv.next_batch();
-    if (rows.empty() || rows[0].cell_count != cells) continue;
-    if (!std::equal(kHeader.begin(), kHeader.begin() + static_cast<std::ptrdiff_t>(cells),
-                    rows[0].cells.begin())) {
-      continue;
-    }
-    faults_.version = version;
-    return true;
-  }
-  faults_.has_other_header = true;
-  return false;
 }
 
 // Nearly every row is one of the device that is expected, spelled as before, with plain numbers.
 // There are no quotes then, so that it is what it looks like.
 void PackageRows::read_known() {
   if (devices_.empty()) return;
-  const std::string_view ahead = csv_->ahead();
+  const std::string_view ahead = table_->ahead();
   const char* const begin = ahead.data();
   const char* const end = begin + ahead.size();
   const char* at = begin;
@@ -200,7 +172,7 @@ void PackageRows::read_known() {
   }
   if (at == begin) return;
   row_ += batch_size_ - size_before;
-  csv_->skip(static_cast<std::size_t>(at - begin));
+  table_->skip(static_cast<std::size_t>(at - begin));
   rows_at_once_ = 1;
 }
 
@@ -251,7 +223,7 @@ const char* PackageRows::read_scrape(const char* at, const char* end) {
 }
 
 void PackageRows::read_unknown() {
-  const auto rows = csv_->next_batch(rows_at_once_);
+  const auto rows = table_->next_batch(rows_at_once_);
   rows_at_once_ = std::min(2 * rows_at_once_, kBatchRows);
   for (const CsvRow& row : rows) {
     if (!read_row(row)) {
@@ -261,7 +233,7 @@ void PackageRows::read_unknown() {
   }
   if (!rows.empty()) return;
   is_over_ = true;
-  if (csv_->dropped_nuls() > 0) note(faults_.malformed.in_band, "a NUL");
+  if (table_->had_nul()) note(faults_.malformed.in_band, "a NUL");
 }
 
 // False: what follows cannot be read either.
@@ -280,13 +252,12 @@ bool PackageRows::read_row(const CsvRow& csv) {
   const bool is_outside = unix_s && std::isfinite(*unix_s) &&
                           (*unix_s < band_.start_unix_s || *unix_s > band_.end_unix_s);
   note(is_outside ? faults_.malformed.outside : faults_.malformed.in_band, fault);
-  return std::ranges::all_of(csv.cells, is_utf8);
+  return table_->is_text(csv);
 }
 
 // What is wrong with it; null: nothing.
 const char* PackageRows::read_cells(const CsvRow& csv, PackageSample& row) {
-  if (csv.cell_count != kCells[faults_.version]) return "another number of cells";
-  if (!is_version(csv.cells[kVersion])) return "another schema_version";
+  if (const char* const fault = table_->shape_fault(csv)) return fault;
   const auto unix_s = number(csv.cells[kTime]);
   if (!unix_s || !std::isfinite(*unix_s)) return "timestamp_unix is no finite number";
   row.unix_s = *unix_s;
@@ -309,14 +280,10 @@ const char* PackageRows::read_cells(const CsvRow& csv, PackageSample& row) {
   return has_shares ? nullptr : "gpu_util_pct or sm_active is out of range";
 }
 
-bool PackageRows::is_version(std::string_view cell) const {
-  return whole_number(cell) == faults_.version;
-}
-
 void PackageRows::note(std::uint64_t& count, std::string_view what) {
   ++count;
   if (faults_.first_fault.empty()) {
-    faults_.first_fault = fmt::format("row {} behind the header: {}", row_, what);
+    faults_.first_fault = row_fault(row_, what);
   }
 }
 

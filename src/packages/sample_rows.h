@@ -13,9 +13,9 @@
 
 #include "base/files/byte_source.h"
 #include "base/files/file.h"
-#include "base/text/csv.h"
 #include "packages/manifest.h"
 #include "packages/samples.h"
+#include "packages/strict_table.h"
 
 namespace aggregate_power {
 
@@ -77,21 +77,19 @@ class PackageRows {
 
  private:
   void open();
-  bool find_version(std::string_view head);
   void read_known();
   const char* read_known_row(const char* at, const char* end, PackageSample& row);
   const char* read_scrape(const char* at, const char* end);
   void read_unknown();
   bool read_row(const CsvRow& csv);
   const char* read_cells(const CsvRow& csv, PackageSample& row);
-  bool is_version(std::string_view cell) const;
   void note(std::uint64_t& count, std::string_view what);
 
   const OpenedFile& file_;
   Window band_;
   PackageSamples& faults_;
   std::unique_ptr<ByteSource> source_;
-  std::optional<CsvReader> csv_;
+  std::optional<StrictTable> table_;
   SpelledDevices devices_;
   std::vector<PackageSample> batch_;
   std::size_t batch_size_ = 0;

@@ -1,5 +1,5 @@
 // The CPU power samples of a package, version 1 and 2.
-#include "recorders/cpu_samples.h"
+#include "packages/cpu_samples.h"
 
 #include <optional>
 #include <string>
