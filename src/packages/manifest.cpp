@@ -167,16 +167,14 @@ std::vector<std::string> manifest_faults(const JsonValue& manifest) {
 }
 
 std::optional<std::string> clock_fault(const JsonValue& manifest) {
-  const auto member =
-      std::ranges::find(manifest.members, "clock_sync_failures", &JsonValue::Member::first);
-  if (member == manifest.members.end()) return std::nullopt;
-  const JsonValue& hosts = member->second;
-  if (!hosts.is_array() || !std::ranges::all_of(hosts.items, &JsonValue::is_string)) {
+  const JsonValue* const hosts = manifest.find("clock_sync_failures");
+  if (hosts == nullptr) return std::nullopt;
+  if (!hosts->is_array() || !std::ranges::all_of(hosts->items, &JsonValue::is_string)) {
     return "clock_sync_failures is not a list of strings";
   }
-  if (hosts.items.empty()) return std::nullopt;
+  if (hosts->items.empty()) return std::nullopt;
   std::vector<std::string> names;
-  for (const JsonValue& host : hosts.items) names.push_back(printable(host.text));
+  for (const JsonValue& host : hosts->items) names.push_back(printable(host.text));
   return fmt::format("clock_sync_unverified: {} did not prove NTP synchronisation",
                      fmt::join(names, ", "));
 }

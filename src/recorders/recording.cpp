@@ -9,12 +9,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "aggregate_power/error.h"
 #include "base/files/archive.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
+#include "base/text/json_value.h"
 #include "base/text/unicode.h"
 
 namespace aggregate_power {
@@ -71,14 +71,24 @@ bool is_no_file(const std::string& path) {
   return ::lstat(path.c_str(), &found) == 0 && !is_regular_file(path);
 }
 
+// null: it is no JSON.
+JsonValue parsed_context(std::string_view text) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  try {
+    return parse_json(text);
+  } catch (const JsonError&) {
+    return {};
+  }
+}
+
 Zone zone_in_context(ByteSource& source) {
-  const auto context = nlohmann::json::parse(read_all(source), nullptr, false);
+  const JsonValue context = parsed_context(read_all(source));
   if (!context.is_object()) throw Error("it is not a JSON object");
-  const auto zone = context.find("timestamp_timezone");
-  if (zone == context.end()) throw Error("it has no 'timestamp_timezone'");
+  const JsonValue* const zone = context.find("timestamp_timezone");
+  if (zone == nullptr) throw Error("it has no 'timestamp_timezone'");
   if (!zone->is_string()) throw Error("its 'timestamp_timezone' is not a string");
-  const auto text = zone->get<std::string>();
-  return Zone::parse(text == "Z" ? "UTC" : text);
+  return Zone::parse(zone->text == "Z" ? "UTC" : zone->text);
 }
 
 Zone zone_in_offset_file(ByteSource& source) {

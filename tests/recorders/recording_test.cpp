@@ -162,6 +162,9 @@ TEST(Recording, TakesTheZoneFromTheOptionOrTheFileBeside) {
 
   put(folder / "gpu_metrics_context.json", "{\"timestamp_timezone\": \"Asia/Tokyo\"}");
   EXPECT_EQ(stamps_of(Recording(csv, std::nullopt, {})), std::vector<double>{kNoon - 9 * 3600});
+  // With a byte-order mark.
+  put(folder / "gpu_metrics_context.json", "\xEF\xBB\xBF{\"timestamp_timezone\": \"+01:00\"}");
+  EXPECT_EQ(stamps_of(Recording(csv, std::nullopt, {})), std::vector<double>{kNoon - 3600});
 }
 
 // What is wrong with a zone file that is needed, after reading; "" for nothing.

@@ -303,11 +303,16 @@ bool same_value(Cursor& a, Cursor& b) {
 
 JsonValue JsonValue::real(double value) { return {JsonKind::real, json_number(value)}; }
 
-const JsonValue& JsonValue::at(std::string_view key) const {
-  static const JsonValue null;
+const JsonValue* JsonValue::find(std::string_view key) const {
   const auto found = std::ranges::find(
       members, key, [](const auto& member) -> std::string_view { return member.first; });
-  return found == members.end() ? null : found->second;
+  return found == members.end() ? nullptr : &found->second;
+}
+
+const JsonValue& JsonValue::at(std::string_view key) const {
+  static const JsonValue null;
+  const JsonValue* const found = find(key);
+  return found == nullptr ? null : *found;
 }
 
 double JsonValue::as_double() const {

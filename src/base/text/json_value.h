@@ -39,7 +39,9 @@ struct JsonValue {
   bool is_number() const { return kind == JsonKind::integer || kind == JsonKind::real; }
   bool is_true() const { return kind == JsonKind::boolean && text == "true"; }
 
-  // Of an object; null when it has no such member, or is no object.
+  // Of an object; nullptr when it has no such member, or is no object.
+  const JsonValue* find(std::string_view key) const;
+  // The same; null when there is none.
   const JsonValue& at(std::string_view key) const;
   // A number, true or false; too large: infinite.
   double as_double() const;

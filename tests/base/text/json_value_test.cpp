@@ -39,6 +39,13 @@ TEST(ParseJson, GivesNullForAMemberThatIsNotThere) {
   EXPECT_TRUE(parse_json("null").at("b").is_null());
 }
 
+TEST(ParseJson, TellsAMemberThatIsNullFromOneThatIsNotThere) {
+  const JsonValue value = parse_json(R"({"a": null})");
+  ASSERT_NE(value.find("a"), nullptr);
+  EXPECT_TRUE(value.find("a")->is_null());
+  EXPECT_EQ(value.find("b"), nullptr);
+}
+
 TEST(ParseJson, KeepsTheFirstPlaceAndTheLastValueOfARepeatedKey) {
   const JsonValue value = parse_json(R"({"a": 1, "b": {"x": 1, "x": 2}, "a": [3], "\u0061": 4})");
   ASSERT_EQ(value.members.size(), 2u);
