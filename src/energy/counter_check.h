@@ -12,15 +12,18 @@
 
 #include "aggregate_power/result.h"
 #include "aggregate_power/sample.h"
+#include "energy/analysis.h"
 
 namespace aggregate_power {
 
 // The trapezoid over every reading of a file, negative ones included, device by device.
-class StreamEnergy {
+class StreamEnergy final : public Analysis {
  public:
-  void take(std::span<const Reading> readings);
-  // A device's stamps went backwards: nothing here is right; begin anew, with the readings sorted.
-  bool out_of_order() const { return out_of_order_; }
+  Wants wants() const override { return {.order = Order::by_time}; }
+  void take(std::span<const Reading> readings) override;
+  // A device's stamps went backwards: nothing here is right.
+  bool out_of_order() const override { return out_of_order_; }
+  void start_over() override { *this = StreamEnergy(); }
   void finish();
 
   struct Device {

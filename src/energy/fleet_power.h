@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "aggregate_power/sample.h"
-
 #include "aggregate_power/fleet_power.h"
+#include "aggregate_power/sample.h"
+#include "energy/analysis.h"
 
 namespace aggregate_power {
 
@@ -27,13 +27,13 @@ FleetPower sum_of(std::vector<FleetPower> curves, Window window);
 // of the highest power near it at most, however many samples there are. Time grows with samples x
 // log(samples). Memory is 16 to 32 bytes a sample, and up to 37 while the last pair is added; once
 // finished, 16 a knot.
-class FleetPowerGatherer {
+class FleetPowerGatherer final : public Analysis {
  public:
   // Readings up to `margin_s` before and behind the window count.
   FleetPowerGatherer(Window window, double margin_s) : window_(window), margin_s_(margin_s) {}
 
   // Only readings with power count, outside the window only those above 0 W.
-  void take(std::span<const Reading> readings);
+  void take(std::span<const Reading> readings) override;
   void add(std::uint32_t device, Sample sample);
 
   // Distinct stamps of all devices from the window's start to its end, both included. Known after

@@ -13,6 +13,7 @@
 #include "aggregate_power/provenance.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/sample.h"
+#include "energy/analysis.h"
 #include "energy/boundary_rows.h"
 #include "energy/exact_mean.h"
 
@@ -100,16 +101,16 @@ struct Integration {
 
 // All devices of one telemetry file. Only readings from `max_sample_gap_s` before the window to as
 // much after it count, outside the window only those above 0 W; a bad stamp counts wherever it is.
-class PowerIntegrator {
+class PowerIntegrator final : public Analysis {
  public:
   explicit PowerIntegrator(const IntegrationOptions& options);
 
-  void take(std::span<const Reading> readings);
+  Wants wants() const override { return {.order = Order::by_time, .window = band_}; }
+  void take(std::span<const Reading> readings) override;
   // A device's stamps went backwards: its energy is not right. After start_over(), which keeps what
   // else was found, take the readings of the band again, sorted.
-  bool out_of_order() const { return out_of_order_; }
-  void start_over();
-  Window band() const { return band_; }
+  bool out_of_order() const override { return out_of_order_; }
+  void start_over() override;
   // When reading broke off: what was found up to there, and why.
   Integration abandon(Reason reason, std::string detail,
                       std::span<const std::string> devices) const;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "aggregate_power/sample.h"
+#include "energy/analysis.h"
 #include "energy/exact_mean.h"
 
 namespace aggregate_power {
@@ -25,15 +26,16 @@ struct MeanPower {
 // Samples are gathered in buckets of one millisecond; a bucket's value is its watts divided by the
 // GPUs in it; the result is the exact mean of the buckets. Readings of one GPU in one bucket are
 // averaged; rows without a device name add watts only.
-class MeanPowerGatherer {
+class MeanPowerGatherer final : public Analysis {
  public:
   // `has_devices`: the file has a device column.
   MeanPowerGatherer(Window window, bool has_devices);
 
-  void take(std::span<const Reading> readings);
-  // Stamps went back by more than a moment: nothing here is right; begin anew, with the readings
-  // sorted by rounded_ms().
-  bool out_of_order() const { return out_of_order_; }
+  Wants wants() const override { return {.order = Order::by_rounded_time, .window = window_}; }
+  void take(std::span<const Reading> readings) override;
+  // Stamps went back by more than a moment: nothing here is right.
+  bool out_of_order() const override { return out_of_order_; }
+  void start_over() override { *this = MeanPowerGatherer(window_, has_devices_); }
   // The devices met in the window, by Reading::device.
   std::vector<std::uint32_t> devices() const;
   // The plain mean of such a device's readings.

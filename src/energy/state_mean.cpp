@@ -6,6 +6,17 @@
 
 namespace aggregate_power {
 
+Analysis::Wants StateMean::wants() const {
+  Wants wants = integrator_.wants();
+  wants.states = true;
+  return wants;
+}
+
+std::span<const Reading> StateMean::select(const Batch& batch) {
+  selected_ = readings_of(quantity_, batch.readings, batch.states, window_);
+  return selected_;
+}
+
 void StateMean::take(std::span<const Reading> readings) {
   integrator_.take(readings);
   for (const Reading& reading : readings) {
@@ -13,8 +24,6 @@ void StateMean::take(std::span<const Reading> readings) {
     peak_ = std::max(peak_, reading.watts);
   }
 }
-
-void StateMean::start_over() { integrator_.start_over(); }
 
 std::optional<StateSummary> StateMean::finish(std::span<const std::string> devices) {
   const Integration integration = integrator_.finish(devices);

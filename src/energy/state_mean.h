@@ -9,31 +9,37 @@
 #include <vector>
 
 #include "aggregate_power/sample.h"
+#include "energy/analysis.h"
 #include "energy/integrate.h"
 
 namespace aggregate_power {
 
 // One quantity, which runs straight from sample to sample as power does. Readings carry its value
 // in the place of the watts.
-class StateMean {
+class StateMean final : public Analysis {
  public:
   // Readings up to `max_sample_gap_s` before and behind the window count.
-  StateMean(Window window, double max_sample_gap_s)
-      : window_(window), integrator_({window, std::nullopt, max_sample_gap_s, false}) {}
+  StateMean(GpuQuantity quantity, Window window, double max_sample_gap_s)
+      : quantity_(quantity),
+        window_(window),
+        integrator_({window, std::nullopt, max_sample_gap_s, false}) {}
 
-  void take(std::span<const Reading> readings);
   // As PowerIntegrator.
-  bool out_of_order() const { return integrator_.out_of_order(); }
-  void start_over();
-  Window band() const { return integrator_.band(); }
+  Wants wants() const override;
+  std::span<const Reading> select(const Batch& batch) override;
+  void take(std::span<const Reading> readings) override;
+  bool out_of_order() const override { return integrator_.out_of_order(); }
+  void start_over() override { integrator_.start_over(); }
 
   // Nothing unless each GPU that has the quantity has it all over the window. `devices` are the
   // names by Reading::device.
   std::optional<StateSummary> finish(std::span<const std::string> devices);
 
  private:
+  GpuQuantity quantity_;
   Window window_;
   PowerIntegrator integrator_;
+  std::vector<Reading> selected_;
   double peak_ = -std::numeric_limits<double>::infinity();
 };
 

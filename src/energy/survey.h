@@ -9,6 +9,7 @@
 
 #include "aggregate_power/power_unit.h"
 #include "aggregate_power/sample.h"
+#include "energy/analysis.h"
 #include "energy/exact_mean.h"
 
 namespace aggregate_power {
@@ -26,9 +27,9 @@ struct DeviceSurvey {
   double max_w = 0;
 };
 
-class Surveyor {
+class Surveyor final : public Analysis {
  public:
-  void take(std::span<const Reading> readings);
+  void take(std::span<const Reading> readings) override;
 
   // Devices with at least one reading, sorted as GPU ids are. `names` by Reading::device. To be
   // called once, after all readings: the stamps are worked up where they are.

@@ -9,7 +9,7 @@ void WindowPower::begin(Window window) {
   window_ = window;
   integrators_.clear();
   if (with_fleet_) fleet_.emplace(window, kPackageMaxSampleGapS);
-  if (extended_) utilization_.emplace(window, kPackageMaxSampleGapS);
+  if (extended_) utilization_.emplace(GpuQuantity::utilization_pct, window, kPackageMaxSampleGapS);
 }
 
 void WindowPower::take(std::span<const PackageSample> samples) {

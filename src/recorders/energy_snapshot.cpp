@@ -1,15 +1,23 @@
-// A reading of the hardware's own energy counters.
+// The hardware's own energy counters, read at the start and the end of a recording.
 #include "recorders/energy_snapshot.h"
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
+#include <memory>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "base/files/file.h"
 #include "base/text/csv.h"
+#include "base/text/encoding.h"
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
 
 namespace aggregate_power {
+
 std::optional<std::map<std::string, double>> read_energy_snapshot(ByteSource& source) {
   const std::string text = read_all(source);
   const std::vector<CsvTextRow> rows = split_csv(text, text.size() + 1, true);
@@ -34,6 +42,37 @@ std::optional<std::map<std::string, double>> read_energy_snapshot(ByteSource& so
   }
   if (joules.empty()) return std::nullopt;
   return joules;
+}
+
+std::optional<EnergySnapshots> read_energy_snapshots(const Recording& recording) {
+  EnergySnapshots snapshots;
+  const auto read = [&](const char* which, std::unique_ptr<ByteSource> source,
+                        std::map<std::string, double>& into) {
+    if (!snapshots.unavailable.empty()) return;
+    auto joules = read_energy_snapshot(*as_utf8(std::move(source)));
+    if (joules) {
+      into = std::move(*joules);
+    } else {
+      snapshots.unavailable = fmt::format("unparseable_{}_snapshot", which);
+    }
+  };
+  try {
+    std::unique_ptr<ByteSource> start = recording.beside("_energy_start.csv");
+    std::unique_ptr<ByteSource> end = recording.beside("_energy_end.csv");
+    if (!start && !end) return std::nullopt;
+    if (!start || !end) {
+      snapshots.unavailable = fmt::format("missing_{}_snapshot", start ? "end" : "start");
+      return snapshots;
+    }
+    read("start", std::move(start), snapshots.start);
+    read("end", std::move(end), snapshots.end);
+  } catch (const FileError&) {
+    snapshots.unavailable = "cross_check_error";
+    snapshots.could_not_read = true;
+  } catch (const std::exception&) {
+    snapshots.unavailable = "cross_check_error";
+  }
+  return snapshots;
 }
 
 }  // namespace aggregate_power

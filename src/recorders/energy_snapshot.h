@@ -1,4 +1,4 @@
-// A reading of the hardware's own energy counters: joules by GPU.
+// The hardware's own energy counters, read at the start and the end of a recording.
 #pragma once
 
 #include <map>
@@ -6,13 +6,25 @@
 #include <string>
 
 #include "base/files/byte_source.h"
+#include "recorders/recording.h"
 
 namespace aggregate_power {
 
-// What `amd-smi metric -E --csv` wrote: columns `gpu` and `total_energy_consumption`, in joules.
-// Numbers as Python's float() takes them; the last row of a GPU counts; rows without a finite
-// number are passed over. Nothing when a column is missing or no row is usable. Contract.md B.8.
-// Throws CsvError, and what `source` throws.
+// What `amd-smi metric -E --csv` wrote, by GPU: columns `gpu` and `total_energy_consumption`, in
+// joules. Numbers as Python's float() takes them; the last row of a GPU counts; rows without a
+// finite number are passed over. Nothing when a column is missing or no row is usable. Contract.md
+// B.8. Throws CsvError, and what `source` throws.
 std::optional<std::map<std::string, double>> read_energy_snapshot(ByteSource& source);
+
+// The snapshots beside a recording.
+struct EnergySnapshots {
+  std::string unavailable;      // why they cannot be compared; empty: they can
+  bool could_not_read = false;  // the system's fault, not the content's
+  std::map<std::string, double> start;
+  std::map<std::string, double> end;
+};
+
+// Nothing when there is neither. Never throws for what is wrong with them.
+std::optional<EnergySnapshots> read_energy_snapshots(const Recording& recording);
 
 }  // namespace aggregate_power

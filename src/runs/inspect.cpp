@@ -14,6 +14,7 @@
 #include "energy/survey.h"
 #include "loads/benchmark.h"
 #include "recorders/recording.h"
+#include "runs/pass.h"
 
 namespace aggregate_power {
 namespace {
@@ -71,9 +72,26 @@ bool is_usable(const Columns& columns) {
          !columns.reasons.contains(Reason::named_column_missing);
 }
 
+void warn_of_readings(const Surveyor& surveyor, const Telemetry& telemetry, Findings& findings) {
+  const auto more = surveyor.warnings(telemetry.devices(), findings.columns.unit.size);
+  findings.warnings.insert(findings.warnings.end(), more.begin(), more.end());
+  if (!findings.columns.device) {
+    findings.warnings.push_back(
+        "no_device_column: all rows are taken for one device; --expected-num-gpus needs a column "
+        "that tells GPUs apart");
+  }
+  if (surveyor.unnamed_readings() > 0) {
+    findings.warnings.push_back(fmt::format("unnamed_device: {} readings do not name their device",
+                                            surveyor.unnamed_readings()));
+  }
+  if (telemetry.dropped_nuls() > 0) {
+    findings.warnings.push_back(
+        fmt::format("nul_bytes: {} NUL bytes were dropped", telemetry.dropped_nuls()));
+  }
+}
+
 void read_recording(const Recording& recording, Findings& findings) {
   Telemetry telemetry = recording.open();
-  Surveyor surveyor;
   findings.columns = telemetry.columns();
   findings.warnings.insert(findings.warnings.end(), findings.columns.warnings.begin(),
                            findings.columns.warnings.end());
@@ -84,9 +102,11 @@ void read_recording(const Recording& recording, Findings& findings) {
     findings.skipped = telemetry.skipped();
     return;
   }
+  Passes passes;
+  Surveyor& surveyor = passes.add(Surveyor());
   std::optional<std::string> fault;
   try {
-    telemetry.read([&](std::span<const Reading> readings) { surveyor.take(readings); });
+    passes.read(recording, telemetry);
   } catch (const CsvError& error) {
     fault = fmt::format("{}: {}", recording.path(), error.what());
   }
@@ -110,21 +130,7 @@ void read_recording(const Recording& recording, Findings& findings) {
     findings.timezone = "UTC";
     findings.timezone_source = "stamps";
   }
-  const auto more = surveyor.warnings(telemetry.devices(), findings.columns.unit.size);
-  findings.warnings.insert(findings.warnings.end(), more.begin(), more.end());
-  if (!findings.columns.device) {
-    findings.warnings.push_back(
-        "no_device_column: all rows are taken for one device; --expected-num-gpus needs a column "
-        "that tells GPUs apart");
-  }
-  if (surveyor.unnamed_readings() > 0) {
-    findings.warnings.push_back(fmt::format("unnamed_device: {} readings do not name their device",
-                                            surveyor.unnamed_readings()));
-  }
-  if (telemetry.dropped_nuls() > 0) {
-    findings.warnings.push_back(
-        fmt::format("nul_bytes: {} NUL bytes were dropped", telemetry.dropped_nuls()));
-  }
+  warn_of_readings(surveyor, telemetry, findings);
   if (findings.load && !findings.devices.empty()) {
     const Span span = span_of(findings.devices);
     const Window window = findings.load->window;

@@ -14,7 +14,7 @@ namespace {
 const std::vector<std::string> kNames = {"0", "1"};
 
 std::optional<StateSummary> mean_of(const std::vector<Reading>& readings) {
-  StateMean mean({0, 4}, 3);
+  StateMean mean(GpuQuantity::utilization_pct, {0, 4}, 3);
   mean.take(readings);
   return mean.finish(kNames);
 }
@@ -43,7 +43,7 @@ TEST(StateMean, IsNothingWhereAGpuDoesNotCoverTheWindow) {
 }
 
 TEST(StateMean, WantsRowsInOrder) {
-  StateMean mean({0, 2}, 3);
+  StateMean mean(GpuQuantity::utilization_pct, {0, 2}, 3);
   mean.take(std::vector<Reading>{{2, 60, 0}, {0, 40, 0}});
   EXPECT_TRUE(mean.out_of_order());
   mean.start_over();

@@ -184,8 +184,8 @@ void analyse_in_order(const Recording& recording) {
   integrator.start_over();
   MeanPowerGatherer gatherer(*window, recording.has_devices);
   StreamEnergy stream;
-  TimeSorter sorter(integrator.band().start_unix_s, integrator.band().end_unix_s, 16,
-                    [](double unix_s) { return unix_s; });
+  const Window band = integrator.wants().window;
+  TimeSorter sorter(band.start_unix_s, band.end_unix_s, 16, [](double unix_s) { return unix_s; });
   bool wants_more = true;
   while (wants_more) {
     sorter.take(recording.readings);

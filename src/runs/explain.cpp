@@ -1,0 +1,79 @@
+// Why a recording gave nothing.
+#include "runs/explain.h"
+
+#include <algorithm>
+#include <limits>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "energy/analysis.h"
+#include "runs/pass.h"
+
+namespace aggregate_power {
+namespace {
+
+// The first and the last stamp of all readings.
+class Extent final : public Analysis {
+ public:
+  void take(std::span<const Reading> readings) override {
+    for (const Reading& reading : readings) {
+      if (reading.kind == Reading::Kind::bad_timestamp) continue;
+      has_power_ = has_power_ || reading.kind == Reading::Kind::power;
+      span_.first_unix_s = std::min(span_.first_unix_s, reading.unix_s);
+      span_.last_unix_s = std::max(span_.last_unix_s, reading.unix_s);
+    }
+  }
+
+  // The last is before the first where no reading has a stamp.
+  Span span() const { return span_; }
+  bool has_power() const { return has_power_; }
+
+ private:
+  Span span_{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+  bool has_power_ = false;
+};
+
+NoSamples explain(const Extent& extent, const Telemetry& telemetry, Window window) {
+  const Span span = extent.span();
+  if (span.last_unix_s < span.first_unix_s) return {};  // changed meanwhile
+  if (span.last_unix_s < kFirstAbsoluteUnixS) {
+    return {"its times are seconds from some start, not absolute", {}};
+  }
+  if (span.last_unix_s < window.start_unix_s || span.first_unix_s > window.end_unix_s) {
+    return {
+        fmt::format("the recording goes from {:.3f} to {:.3f}, the window from {:.3f} to {:.3f}",
+                    span.first_unix_s, span.last_unix_s, window.start_unix_s, window.end_unix_s),
+        zone_hint(telemetry, span, window)};
+  }
+  if (!extent.has_power()) return {"no row has a power reading that can be used", {}};
+  return {"rows there are, but none with a power reading in it", {}};
+}
+
+}  // namespace
+
+std::string bad_stamps_text(const Telemetry& telemetry) {
+  if (telemetry.skipped().bad_timestamp == 0) return {};
+  return fmt::format("{} of {} rows, the first {}", telemetry.skipped().bad_timestamp,
+                     telemetry.rows(), telemetry.first_bad_stamp());
+}
+
+NoSamples explain_no_samples(const Recording& recording, const Telemetry& telemetry,
+                             Window window) {
+  if (telemetry.rows() == 0) return {"there are no rows behind the header", {}};
+  if (telemetry.columns().time_of_day) return {"its times have no date", {}};
+  if (telemetry.stamps() == 0) {
+    return {telemetry.first_bad_stamp().empty()
+                ? "no row has a time"
+                : "no row has a readable time: " + telemetry.first_bad_stamp(),
+            {}};
+  }
+  Telemetry again = recording.open();
+  if (!again.columns().timestamp || !again.columns().power) return {};  // changed meanwhile
+  Passes passes;
+  const Extent& extent = passes.add(Extent());
+  passes.read(recording, again);
+  return explain(extent, telemetry, window);
+}
+
+}  // namespace aggregate_power

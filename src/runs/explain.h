@@ -1,0 +1,26 @@
+// Why a recording gave nothing, where the reason's code alone does not say it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "aggregate_power/sample.h"
+#include "recorders/recording.h"
+#include "recorders/telemetry.h"
+
+namespace aggregate_power {
+
+// "3 of 9 rows, the first 'yesterday' in row 2 behind the header"; empty when no stamp was bad.
+std::string bad_stamps_text(const Telemetry& telemetry);
+
+// Why a recording has no usable power samples in a window.
+struct NoSamples {
+  std::string detail;                    // empty: nothing more can be said
+  std::optional<std::string> zone_hint;  // zone_hint()'s
+};
+
+// `telemetry` was read to its end. Mostly reads the whole recording once more, for its first and
+// last stamp. Throws what that throws.
+NoSamples explain_no_samples(const Recording& recording, const Telemetry& telemetry, Window window);
+
+}  // namespace aggregate_power

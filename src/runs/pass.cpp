@@ -1,0 +1,113 @@
+// Reads a recording once for all that is asked of it, and again where its rows are not in order.
+#include "runs/pass.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+
+#include "base/files/file.h"
+#include "energy/mean_power.h"
+#include "energy/time_sorter.h"
+
+namespace aggregate_power {
+namespace {
+
+using Group = std::vector<Analysis*>;
+
+double by_rounded_time(double unix_s) { return static_cast<double>(rounded_ms(unix_s)); }
+double by_time(double unix_s) { return unix_s; }
+
+// Calls `take` with each batch of `telemetry`.
+template <typename Take>
+void read_batches(Telemetry& telemetry, bool with_states, const Take& take) {
+  if (with_states) {
+    telemetry.read_with_states(
+        [&](std::span<const Reading> readings, std::span<const GpuState> states) {
+          take(Batch{readings, states});
+        });
+  } else {
+    telemetry.read([&](std::span<const Reading> readings) { take(Batch{readings, {}}); });
+  }
+}
+
+// All that one series of sorted passes serves: analyses that want the same order. Those that select
+// their readings each need a series of their own.
+std::vector<Group> out_of_order_groups(const Group& analyses) {
+  std::vector<Group> groups;
+  for (Analysis* const analysis : analyses) {
+    if (!analysis->out_of_order()) continue;
+    const Analysis::Wants wants = analysis->wants();
+    const auto group = std::ranges::find_if(groups, [&](const Group& other) {
+      const Analysis::Wants others = other.front()->wants();
+      return !wants.states && !others.states && wants.order == others.order;
+    });
+    if (group != groups.end()) {
+      group->push_back(analysis);
+    } else {
+      groups.push_back({analysis});
+    }
+  }
+  return groups;
+}
+
+// The shortest window that holds what each of them wants.
+Window common_window(const Group& group) {
+  Window common = group.front()->wants().window;
+  for (const Analysis* const analysis : group) {
+    const Window window = analysis->wants().window;
+    common.start_unix_s = std::min(common.start_unix_s, window.start_unix_s);
+    common.end_unix_s = std::max(common.end_unix_s, window.end_unix_s);
+  }
+  return common;
+}
+
+// Begins `group` again, with sorted readings. `first` is the telemetry as it was read before.
+void read_sorted(const Recording& recording, const Telemetry& first, const Group& group) {
+  constexpr std::uint64_t kLeastRoom = 65536;
+  const std::uint64_t room = recording.bytes() / 4 / TimeSorter::kBytesPerReading;
+  const Analysis::Wants wants = group.front()->wants();
+  const Window window = common_window(group);
+  TimeSorter sorter(window.start_unix_s, window.end_unix_s,
+                    static_cast<std::size_t>(std::max(room, kLeastRoom)),
+                    wants.order == Analysis::Order::by_rounded_time ? by_rounded_time : by_time);
+  for (Analysis* const analysis : group) analysis->start_over();
+  bool are_left = true;
+  while (are_left) {
+    Telemetry telemetry = recording.open();
+    read_batches(telemetry, wants.states,
+                 [&](const Batch& batch) { sorter.take(group.front()->select(batch)); });
+    if (telemetry.rows() != first.rows() || telemetry.stamps() != first.stamps() ||
+        telemetry.skipped() != first.skipped() || telemetry.devices() != first.devices()) {
+      throw FileError(recording.path(), "read it twice, it was changed meanwhile", EBUSY);
+    }
+    are_left = sorter.give([&](std::span<const Reading> readings) {
+      for (Analysis* const analysis : group) analysis->take(readings);
+    });
+  }
+}
+
+}  // namespace
+
+void Passes::read(const Recording& recording, Telemetry& telemetry) const {
+  Group analyses;
+  for (const Planned& planned : planned_) analyses.push_back(planned.analysis.get());
+  const bool with_states =
+      std::ranges::any_of(analyses, [](const Analysis* each) { return each->wants().states; });
+  read_batches(telemetry, with_states, [&](const Batch& batch) {
+    for (Analysis* const analysis : analyses) analysis->take(analysis->select(batch));
+  });
+  for (const Group& group : out_of_order_groups(analyses)) {
+    read_sorted(recording, telemetry, group);
+  }
+}
+
+void Passes::conclude(const Telemetry& telemetry) const {
+  for (const Planned& planned : planned_) {
+    if (planned.conclude) planned.conclude(telemetry);
+  }
+}
+
+}  // namespace aggregate_power
