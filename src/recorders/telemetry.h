@@ -8,36 +8,18 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "aggregate_power/sample.h"
 #include "base/files/byte_source.h"
 #include "base/text/csv.h"
-#include "base/text/stamp.h"
 #include "base/text/zone.h"
-#include "recorders/device_names.h"
 #include "recorders/gpu_state.h"
+#include "recorders/row_reader.h"
+#include "recorders/row_threads.h"
 #include "recorders/schema.h"
 
 namespace aggregate_power {
-
-// Rows that gave no reading, by cause. `preamble` and `comment` stand before the header.
-struct Skipped {
-  std::uint64_t blank = 0;
-  std::uint64_t repeated_header = 0;
-  std::uint64_t preamble = 0;
-  std::uint64_t comment = 0;
-  std::uint64_t bad_timestamp = 0;
-  std::uint64_t no_reading = 0;
-  std::uint64_t too_many_cells = 0;
-  std::uint64_t torn_tail = 0;
-
-  bool operator==(const Skipped&) const = default;
-};
-
-// The causes by name, in the order above.
-std::vector<std::pair<std::string_view, std::uint64_t>> by_cause(const Skipped& skipped);
 
 // A stamp that says itself how far its clock is east of UTC.
 struct OffsetStamp {
@@ -55,7 +37,7 @@ class Telemetry {
   Telemetry(std::unique_ptr<ByteSource> source, const std::optional<Zone>& zone,
             const ColumnNames& wanted = {});
 
-  const Columns& columns() const { return columns_; }
+  const Columns& columns() const { return rows_.columns(); }
   const Zone& zone() const { return zone_; }
   // What the clock showed in the first row, if that has a stamp without an offset.
   const std::optional<double>& first_wall_s() const { return first_wall_s_; }
@@ -63,6 +45,9 @@ class Telemetry {
   const std::optional<OffsetStamp>& first_offset() const { return first_offset_; }
   // Before read(): another zone for stamps without an offset.
   void use_zone(const Zone& zone);
+  // Before read(): rows are read by threads of their own, where there can be any. The thread that
+  // calls read() gives out the same readings, in other batches.
+  void use_threads() { uses_threads_ = true; }
 
   // Gives all rows that mean something to `take`, in the file's order, in batches. Call it once,
   // and only when columns() has a timestamp and a power column; without a device column every row
@@ -75,45 +60,31 @@ class Telemetry {
   void read_with_states(const TakeStates& take);
 
   // What was met so far; complete after read().
-  const std::vector<std::string>& devices() const { return devices_.names(); }
-  const Skipped& skipped() const { return skipped_; }
-  std::uint64_t rows() const { return rows_; }  // behind the header, blank ones too
-  std::uint64_t stamps() const { return stamps_read_; }
-  std::uint64_t naive_stamps() const { return naive_stamps_; }  // that the zone decided
+  const std::vector<std::string>& devices() const { return rows_.devices().names(); }
+  const Skipped& skipped() const { return rows_.counts().skipped; }
+  std::uint64_t rows() const { return rows_.counts().rows; }  // behind the header, blank ones too
+  std::uint64_t stamps() const { return rows_.counts().stamps; }
+  // Those of them that the zone decided.
+  std::uint64_t naive_stamps() const { return rows_.counts().naive_stamps; }
   // "'yesterday' in row 3 behind the header"; empty when no stamp was bad.
-  const std::string& first_bad_stamp() const { return first_bad_stamp_; }
-  std::uint64_t dropped_nuls() const { return head_nuls_ + csv_->dropped_nuls(); }
+  std::string first_bad_stamp() const;
+  std::uint64_t dropped_nuls() const { return dropped_nuls_ + csv_->dropped_nuls(); }
 
  private:
   void read_head(const ColumnNames& wanted);
   void note_first_stamp(std::string_view text);
-  bool read_row(const CsvRow& row, Reading& reading);
-  void note_bad_stamp(std::string_view text);
-  bool is_repeated_header(const CsvRow& row) const;
-  bool is_wanted_metric(std::string_view name);
-  std::uint32_t find_device(const CsvRow& row);
-  double find_watts(const CsvRow& row) const;
-  std::vector<std::size_t> select_columns() const;
-  void read_rows(const std::vector<std::size_t>& selected, const TakeStates& take,
-                 const GpuStateColumns* states);
+  void read_rows(const RowSelection& selection, const TakeStates& take);
+  bool read_on_threads(const RowSelection& selection, const TakeStates& take);
 
   std::unique_ptr<ByteSource> source_;
-  std::string head_;
   std::unique_ptr<CsvReader> csv_;
-  Columns columns_;
   Zone zone_;
   std::optional<double> first_wall_s_;
   std::optional<OffsetStamp> first_offset_;
-  StampParser stamps_;
-  DeviceNames devices_;
   std::vector<std::string> header_;
-  std::size_t header_cells_ = 0;
-  Skipped skipped_;
-  std::string first_bad_stamp_;
-  std::uint64_t rows_ = 0;
-  std::uint64_t stamps_read_ = 0;
-  std::uint64_t naive_stamps_ = 0;
-  std::uint64_t head_nuls_ = 0;  // up to the header's end
+  std::uint64_t dropped_nuls_ = 0;  // by others than csv_: up to the header's end, and by threads
+  RowReader rows_;
+  bool uses_threads_ = false;
 };
 
 }  // namespace aggregate_power

@@ -168,6 +168,7 @@ CommandOutput aggregate_agentic(const AgenticRequest& request) {
   const Files files = files_in(request.result_dir);
   MeasurementRequest wanted{request};
   wanted.with_snapshots = true;
+  wanted.may_use_threads = true;
   const ProfileReading reading = read_profile_of(request, files);
   WrittenWindow window;
   if (reading.reasons.empty()) window = write_window(request, files, *reading.load);

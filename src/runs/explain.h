@@ -20,7 +20,8 @@ struct NoSamples {
 };
 
 // `telemetry` was read to its end. Mostly reads the whole recording once more, for its first and
-// last stamp. Throws what that throws.
-NoSamples explain_no_samples(const Recording& recording, const Telemetry& telemetry, Window window);
+// last stamp; `may_use_threads` as Passes takes it. Throws what that throws.
+NoSamples explain_no_samples(const Recording& recording, const Telemetry& telemetry, Window window,
+                             bool may_use_threads);
 
 }  // namespace aggregate_power

@@ -102,7 +102,7 @@ void read_recording(const Recording& recording, Findings& findings) {
     findings.skipped = telemetry.skipped();
     return;
   }
-  Passes passes;
+  Passes passes(true);
   Surveyor& surveyor = passes.add(Surveyor());
   std::optional<std::string> fault;
   try {

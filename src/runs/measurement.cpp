@@ -258,7 +258,8 @@ void explain(const Question& question, const Telemetry& telemetry, Measurement& 
   }
   if (!reasons.contains(Reason::no_usable_power_samples) || !question.request.explains) return;
   try {
-    NoSamples why = explain_no_samples(question.recording, telemetry, *question.window);
+    NoSamples why = explain_no_samples(question.recording, telemetry, *question.window,
+                                       question.request.may_use_threads);
     if (why.detail.empty()) return;
     reasons.explain(Reason::no_usable_power_samples, std::move(why.detail));
     found.zone_hint = std::move(why.zone_hint);
@@ -269,7 +270,7 @@ void explain(const Question& question, const Telemetry& telemetry, Measurement& 
 // What the readings of `telemetry` say; without it there is only `fault`.
 Measurement read(const Question& question, std::optional<Telemetry>& telemetry) {
   Measurement found;
-  Passes passes;
+  Passes passes(question.request.may_use_threads);
   const PowerIntegrator* integrator = nullptr;
   std::optional<Recording::ZoneFault> fault;
   try {

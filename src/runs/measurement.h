@@ -26,6 +26,7 @@ namespace aggregate_power {
 struct MeasurementRequest : RunOptions {
   bool with_snapshots = false;  // compare with the energy snapshots beside the recording
   bool explains = true;         // reads the recording once more, where its reasons need explaining
+  bool may_use_threads = false;  // Passes'; only for who reads no other recording meanwhile
   // Sees all readings too, in the file's order.
   std::function<void(std::span<const Reading>)> also = {};
 };

@@ -28,6 +28,7 @@ Result measured(const AggregateRequest& request, const std::string& telemetry) {
                           request.schema_version == 2 ? LoadRules::schema_2 : LoadRules::schema_1);
   MeasurementRequest wanted{request};
   wanted.with_snapshots = !record_path(request).empty();
+  wanted.may_use_threads = true;
   try {
     return assess(wanted, Recording(telemetry, request.zone, request.columns), reading);
   } catch (const FileError& error) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <iterator>
 #include <span>
+#include <thread>
 
 #include "base/files/file.h"
 #include "energy/mean_power.h"
@@ -16,6 +17,9 @@ namespace aggregate_power {
 namespace {
 
 using Group = std::vector<Analysis*>;
+
+// Below that threads take longer to begin than they save.
+constexpr std::uint64_t kManyBytes = 8'000'000;
 
 double by_rounded_time(double unix_s) { return static_cast<double>(rounded_ms(unix_s)); }
 double by_time(double unix_s) { return unix_s; }
@@ -65,7 +69,8 @@ Window common_window(const Group& group) {
 }
 
 // Begins `group` again, with sorted readings. `first` is the telemetry as it was read before.
-void read_sorted(const Recording& recording, const Telemetry& first, const Group& group) {
+void read_sorted(const Recording& recording, const Telemetry& first, const Group& group,
+                 bool uses_threads) {
   constexpr std::uint64_t kLeastRoom = 65536;
   const std::uint64_t room = recording.bytes() / 4 / TimeSorter::kBytesPerReading;
   const Analysis::Wants wants = group.front()->wants();
@@ -77,6 +82,7 @@ void read_sorted(const Recording& recording, const Telemetry& first, const Group
   bool are_left = true;
   while (are_left) {
     Telemetry telemetry = recording.open();
+    if (uses_threads) telemetry.use_threads();
     read_batches(telemetry, wants.states,
                  [&](const Batch& batch) { sorter.take(group.front()->select(batch)); });
     if (telemetry.rows() != first.rows() || telemetry.stamps() != first.stamps() ||
@@ -96,11 +102,14 @@ void Passes::read(const Recording& recording, Telemetry& telemetry) const {
   for (const Planned& planned : planned_) analyses.push_back(planned.analysis.get());
   const bool with_states =
       std::ranges::any_of(analyses, [](const Analysis* each) { return each->wants().states; });
+  const bool uses_threads =
+      may_use_threads_ && recording.bytes() > kManyBytes && std::thread::hardware_concurrency() > 1;
+  if (uses_threads) telemetry.use_threads();
   read_batches(telemetry, with_states, [&](const Batch& batch) {
     for (Analysis* const analysis : analyses) analysis->take(analysis->select(batch));
   });
   for (const Group& group : out_of_order_groups(analyses)) {
-    read_sorted(recording, telemetry, group);
+    read_sorted(recording, telemetry, group, uses_threads);
   }
 }
 

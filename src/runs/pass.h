@@ -14,7 +14,7 @@ namespace aggregate_power {
 
 // The analyses of one recording:
 //
-//   Passes passes;
+//   Passes passes(may_use_threads);
 //   passes.add(Surveyor(), [&](Surveyor& surveyor, const Telemetry& telemetry) {
 //     found.devices = surveyor.devices(telemetry.devices());
 //   });
@@ -22,6 +22,11 @@ namespace aggregate_power {
 //   passes.conclude(telemetry);
 class Passes {
  public:
+  // `may_use_threads`: a large recording is read by several threads, where there is more than one
+  // processor. Not for whoever reads several recordings at a time. The analyses are always called
+  // by the thread that calls read(), and find the same.
+  explicit Passes(bool may_use_threads) : may_use_threads_(may_use_threads) {}
+
   // Returns the analysis, which stays where it is as long as this object. `conclude` is to take
   // from it what it found: it is called by conclude(), with the analysis and the telemetry.
   template <typename A, typename Conclude>
@@ -54,6 +59,7 @@ class Passes {
     std::unique_ptr<Analysis> analysis;
     std::function<void(const Telemetry&)> conclude;
   };
+  bool may_use_threads_;
   std::vector<Planned> planned_;
 };
 

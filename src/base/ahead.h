@@ -1,0 +1,108 @@
+// Work done on a thread of its own, a little ahead of whoever needs it.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace aggregate_power {
+
+// Pieces that are filled by one thread and taken by another, in order.
+//
+//   fill -> | full | full | free | free | -> next()
+//
+// There are as many as the constructor is told and never more, so that memory is bounded: the
+// filling thread waits while all are full. Pieces are used again, with what memory they have.
+// The two threads share nothing but the pieces, each of which one of them has at a time, and what
+// `fill` refers to, which the caller must leave alone until the end: until next() has returned
+// nothing or thrown, or this object is gone.
+template <typename Piece>
+class Ahead {
+ public:
+  // Fills a piece, which may have an old content. False at the end: that piece is not given out.
+  // What it throws, next() throws, after the pieces before; this one is given out first, as it is.
+  using Fill = std::function<bool(Piece&)>;
+
+  // Throws std::system_error when there can be no thread; nothing was filled then.
+  Ahead(std::size_t pieces, Fill fill)
+      : pieces_(pieces), fill_(std::move(fill)), thread_([this] { work(); }) {}
+  // Waits for the piece that is being filled. The others are not wanted any more.
+  ~Ahead() {
+    {
+      const std::lock_guard guard(mutex_);
+      is_unwanted_ = true;
+    }
+    has_free_.notify_one();
+  }
+  Ahead(const Ahead&) = delete;
+  Ahead& operator=(const Ahead&) = delete;
+
+  // The next piece, good until the next call; nothing at the end.
+  Piece* next() {
+    std::unique_lock lock(mutex_);
+    if (is_lent_) {
+      is_lent_ = false;
+      --full_;
+      first_ = (first_ + 1) % pieces_.size();
+      has_free_.notify_one();
+    }
+    has_full_.wait(lock, [&] { return full_ > 0 || is_over_; });
+    if (full_ == 0) {
+      if (fault_) std::rethrow_exception(std::exchange(fault_, nullptr));
+      return nullptr;
+    }
+    is_lent_ = true;
+    return &pieces_[first_];
+  }
+
+ private:
+  void work() {
+    std::exception_ptr fault;
+    bool goes_on = true;
+    while (goes_on) {
+      Piece* const piece = free_piece();
+      if (piece == nullptr) return;
+      try {
+        goes_on = fill_(*piece);
+        if (!goes_on) break;
+      } catch (...) {
+        fault = std::current_exception();
+        goes_on = false;
+      }
+      const std::lock_guard guard(mutex_);
+      ++full_;
+      has_full_.notify_one();
+    }
+    const std::lock_guard guard(mutex_);
+    is_over_ = true;
+    fault_ = std::move(fault);
+    has_full_.notify_one();
+  }
+
+  // Nothing when no more are wanted.
+  Piece* free_piece() {
+    std::unique_lock lock(mutex_);
+    has_free_.wait(lock, [&] { return full_ < pieces_.size() || is_unwanted_; });
+    return is_unwanted_ ? nullptr : &pieces_[(first_ + full_) % pieces_.size()];
+  }
+
+  std::vector<Piece> pieces_;
+  Fill fill_;
+  std::mutex mutex_;
+  std::condition_variable has_full_;
+  std::condition_variable has_free_;
+  std::size_t first_ = 0;  // of the full ones
+  std::size_t full_ = 0;   // the one that is lent among them
+  bool is_lent_ = false;
+  bool is_over_ = false;  // all that there will be is full or was taken
+  bool is_unwanted_ = false;
+  std::exception_ptr fault_;
+  std::jthread thread_;  // the last: it uses all others
+};
+
+}  // namespace aggregate_power

@@ -1,0 +1,175 @@
+// Rows of a telemetry file to readings.
+#include "recorders/row_reader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/text/unicode.h"
+#include "recorders/watts.h"
+
+namespace aggregate_power {
+namespace {
+
+std::string_view trimmed(std::string_view cell) {
+  const auto is_plain = [](char c) { return c > ' ' && c < 0x7F; };
+  if (!cell.empty() && is_plain(cell.front()) && is_plain(cell.back())) return cell;
+  return strip(cell);
+}
+
+GpuState read_state(const CsvRow& row, const GpuStateColumns& cells) {
+  GpuState state;
+  for (std::size_t i = 0; i < kGpuQuantities; ++i) {
+    if (cells[i]) state.values[i] = parse_state(row.cells[*cells[i]]);
+  }
+  return state;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string_view, std::uint64_t>> by_cause(const Skipped& skipped) {
+  return {{"blank", skipped.blank},
+          {"repeated_header", skipped.repeated_header},
+          {"preamble", skipped.preamble},
+          {"comment", skipped.comment},
+          {"bad_timestamp", skipped.bad_timestamp},
+          {"no_reading", skipped.no_reading},
+          {"too_many_cells", skipped.too_many_cells},
+          {"torn_tail", skipped.torn_tail}};
+}
+
+void RowCounts::add(const RowCounts& later) {
+  if (first_bad_row == 0 && later.first_bad_row > 0) {
+    first_bad_row = rows + later.first_bad_row;
+    first_bad_stamp = later.first_bad_stamp;
+  }
+  rows += later.rows;
+  stamps += later.stamps;
+  naive_stamps += later.naive_stamps;
+  constexpr std::uint64_t Skipped::*kCauses[] = {
+      &Skipped::blank,          &Skipped::repeated_header, &Skipped::preamble,
+      &Skipped::comment,        &Skipped::bad_timestamp,   &Skipped::no_reading,
+      &Skipped::too_many_cells, &Skipped::torn_tail};
+  for (const auto cause : kCauses) skipped.*cause += later.skipped.*cause;
+}
+
+RowReader::RowReader(Columns columns, const Zone& zone, std::size_t header_cells)
+    : columns_(std::move(columns)), stamps_(zone), header_cells_(header_cells) {}
+
+void RowReader::note_bad_stamp(std::string_view text) {
+  counts_.first_bad_stamp = printable(strip(text));
+  counts_.first_bad_row = counts_.rows;
+}
+
+bool RowReader::is_repeated_header(const CsvRow& row) const {
+  // Files that were joined may have a byte-order mark before a header in their middle.
+  const auto is_name = [](std::string_view cell, const std::string& name) {
+    if (cell.starts_with("\xEF\xBB\xBF")) cell.remove_prefix(3);
+    return strip(replace_invalid_utf8(cell)) == name;
+  };
+  return row.cell_count == header_cells_ && is_name(row.cells[0], columns_.timestamp->name) &&
+         is_name(row.cells[1], columns_.power->name);
+}
+
+bool RowReader::is_wanted_metric(std::string_view name) {
+  // When the file's beginning does not show which power metric it has, it is the first one met.
+  if (columns_.metric.empty() && is_power_metric(name)) columns_.metric = name;
+  return !columns_.metric.empty() && name == columns_.metric;
+}
+
+inline std::uint32_t RowReader::find_device(const CsvRow& row) {
+  if (columns_.host) return devices_.find(row.cells[3], row.cells[2]);
+  return devices_.find(trimmed(row.cells[2]));
+}
+
+// NaN when no power column holds a reading.
+inline double RowReader::find_watts(const CsvRow& row) const {
+  const std::string_view cell = trimmed(row.cells[1]);
+  if (columns_.unit.size == PowerUnit::Size::watt) {
+    const double watts = common_watts(cell);
+    if (watts < kFirstSentinel) return watts;
+  }
+  auto watts = parse_any_watts(cell, columns_.unit);
+  for (std::size_t i = 0; !watts && i < columns_.other_power.size() && 5 + i < kMaxWantedColumns;
+       ++i) {
+    watts = parse_watts(trimmed(row.cells[5 + i]), columns_.unit);
+  }
+  return watts.value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
+// False when the row says nothing.
+inline bool RowReader::read_row(const CsvRow& row, Reading& reading) {
+  if (!row.terminated && !row.swallowed_lines && row.cell_count < header_cells_ && !row.blank) {
+    ++counts_.skipped.torn_tail;
+    return false;
+  }
+  if (columns_.metric_name && row.cell_count > 1 && !is_repeated_header(row) &&
+      !is_wanted_metric(trimmed(row.cells[4]))) {
+    return false;
+  }
+  Stamp stamp{};
+  if (!stamps_.read(trimmed(row.cells[0]), stamp)) {
+    if (row.blank || is_repeated_header(row)) {
+      ++(row.blank ? counts_.skipped.blank : counts_.skipped.repeated_header);
+      return false;
+    }
+    if (counts_.skipped.bad_timestamp++ == 0) note_bad_stamp(row.cells[0]);
+    reading = {0, 0, 0, Reading::Kind::bad_timestamp};
+    return true;
+  }
+  ++counts_.stamps;
+  counts_.naive_stamps += stamp.naive ? 1 : 0;
+  reading.unix_s = stamp.unix_s;
+  reading.kind = Reading::Kind::no_power;
+  reading.device = columns_.device ? find_device(row) : 0;
+  if (row.filled_count > header_cells_) {
+    ++counts_.skipped.too_many_cells;
+    return true;
+  }
+  const double watts = find_watts(row);
+  if (std::isnan(watts)) {
+    ++counts_.skipped.no_reading;
+    return true;
+  }
+  reading.watts = watts;
+  const bool is_named = reading.device != DeviceNames::kNone;
+  if (watts < 0) {
+    ++counts_.skipped.no_reading;
+    if (is_named) reading.kind = Reading::Kind::negative_power;
+    return true;
+  }
+  reading.kind = is_named ? Reading::Kind::power : Reading::Kind::no_device;
+  return true;
+}
+
+std::vector<std::size_t> RowReader::columns_to_select() const {
+  std::vector<std::size_t> selected = {columns_.timestamp->index, columns_.power->index};
+  const auto index_or_timestamp = [&](const std::optional<Column>& column) {
+    return column ? column->index : columns_.timestamp->index;
+  };
+  selected.push_back(index_or_timestamp(columns_.device));
+  selected.push_back(index_or_timestamp(columns_.host));
+  selected.push_back(index_or_timestamp(columns_.metric_name));
+  if (!columns_.host && !columns_.metric_name && columns_.other_power.empty()) selected.resize(3);
+  for (const std::size_t index : columns_.other_power) {
+    if (selected.size() < kMaxWantedColumns) selected.push_back(index);
+  }
+  return selected;
+}
+
+void RowReader::read(std::span<const CsvRow> rows, const GpuStateColumns* states,
+                     RowReadings& into) {
+  const std::size_t most = into.count + rows.size();
+  if (into.readings.size() < most) into.readings.resize(most);
+  if (states != nullptr && into.states.size() < most) into.states.resize(most);
+  std::size_t count = into.count;
+  for (const CsvRow& row : rows) {
+    ++counts_.rows;
+    const bool is_reading = read_row(row, into.readings[count]);
+    if (states != nullptr && is_reading) into.states[count] = read_state(row, *states);
+    count += is_reading ? 1 : 0;
+  }
+  into.count = count;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,169 @@
+// Rows of a telemetry file, read by several threads.
+#include "recorders/row_threads.h"
+
+#include <algorithm>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t kThreads = 2;
+constexpr std::size_t kPieces = 3;  // of each thread
+constexpr std::size_t kMostPieceRows = 4096;
+
+}  // namespace
+
+void RowDealer::begin(std::size_t threads) {
+  const std::lock_guard guard(mutex_);
+  threads_ = threads;
+  turn_begins_.notify_all();
+}
+
+void RowDealer::end() {
+  const std::lock_guard guard(mutex_);
+  is_over_ = true;
+  turn_begins_.notify_all();
+}
+
+std::size_t RowDealer::deal(std::size_t thread, std::span<char> into, bool& is_whole) {
+  std::unique_lock lock(mutex_);
+  turn_begins_.wait(lock, [&] { return is_over_ || (threads_ > 0 && turn_ == thread); });
+  is_whole = false;
+  if (is_over_) return 0;
+  if (has_rest_) return fill(into);
+  const std::size_t size = fill(into);
+  const std::string_view bytes(into.data(), size);
+  const std::size_t line_break = bytes.rfind('\n');
+  has_rest_ = source_ended_ || fault_ || line_break == bytes.npos || bytes.find('"') != bytes.npos;
+  if (has_rest_) return size;
+  carried_ = bytes.substr(line_break + 1);
+  is_whole = true;
+  turn_ = (turn_ + 1) % threads_;
+  turn_begins_.notify_all();
+  return line_break + 1;
+}
+
+// What is carried, then as much of the source as there is room for.
+std::size_t RowDealer::fill(std::span<char> into) {
+  std::size_t size = carried_.copy(into.data(), into.size());
+  carried_.erase(0, size);
+  if (size == 0 && fault_) std::rethrow_exception(std::exchange(fault_, nullptr));
+  try {
+    while (size < into.size() && !source_ended_ && !fault_) {
+      const std::size_t count = source_.read(into.subspan(size));
+      source_ended_ = count == 0;
+      size += count;
+    }
+  } catch (...) {
+    if (size == 0) throw;
+    fault_ = std::current_exception();
+  }
+  return size;
+}
+
+// One of the threads.
+class RowThreads::Lane : private ByteSource {
+ public:
+  Lane(RowDealer& dealer, std::size_t number, const RowReader& like, const Zone& zone,
+       const RowSelection& selection)
+      : dealer_(dealer),
+        number_(number),
+        csv_(*this, ""),
+        reader_(like.columns(), zone, selection.header_cells),
+        states_(selection.states) {
+    csv_.select(selection.columns, selection.header_cells);
+    pieces_.emplace(kPieces, [this](RowPiece& piece) { return fill(piece); });
+  }
+
+  RowPiece* next(DeviceNames& devices) {
+    RowPiece* const piece = pieces_->next();
+    if (piece == nullptr) return nullptr;
+    for (const std::string& name : piece->new_devices) {
+      numbers_.push_back(devices.find(name));
+      is_other_ = is_other_ || numbers_.back() != numbers_.size() - 1;
+    }
+    if (is_other_) renumber(piece->found);
+    return piece;
+  }
+
+ private:
+  std::size_t read(std::span<char> into) override {
+    return dealer_.deal(number_, into, is_whole_block_);
+  }
+
+  bool fill(RowPiece& piece) {
+    piece.found.count = 0;
+    piece.ends_block = false;
+    try {
+      read_rows(piece);
+    } catch (...) {
+      close(piece);
+      throw;
+    }
+    close(piece);
+    return piece.counts.rows > 0 || piece.dropped_nuls > 0;
+  }
+
+  void read_rows(RowPiece& piece) {
+    while (piece.found.count + kMaxBatchRows <= kMostPieceRows && !piece.ends_block) {
+      const std::span<const CsvRow> rows = csv_.next_batch();
+      if (rows.empty()) return;
+      reader_.read(rows, states_, piece.found);
+      piece.ends_block = is_whole_block_ && csv_.ahead().empty();
+    }
+  }
+
+  void close(RowPiece& piece) {
+    piece.counts = std::exchange(reader_.counts(), {});
+    piece.dropped_nuls = csv_.dropped_nuls() - std::exchange(dropped_nuls_, csv_.dropped_nuls());
+    const std::vector<std::string>& names = reader_.devices().names();
+    piece.new_devices.assign(names.begin() + static_cast<std::ptrdiff_t>(named_), names.end());
+    named_ = names.size();
+  }
+
+  void renumber(RowReadings& found) const {
+    for (Reading& reading : std::span(found.readings).first(found.count)) {
+      if (reading.device < numbers_.size()) reading.device = numbers_[reading.device];
+    }
+  }
+
+  // Of the thread.
+  RowDealer& dealer_;
+  std::size_t number_;
+  bool is_whole_block_ = false;
+  CsvReader csv_;
+  RowReader reader_;
+  const GpuStateColumns* states_;
+  std::uint64_t dropped_nuls_ = 0;
+  std::size_t named_ = 0;  // devices, in earlier pieces
+  // Of who takes the pieces.
+  std::vector<std::uint32_t> numbers_;     // of the thread's devices in the whole file
+  bool is_other_ = false;                  // some of them have another one there
+  std::optional<Ahead<RowPiece>> pieces_;  // the last: its thread uses all others
+};
+
+RowThreads::RowThreads(CsvReader& csv, ByteSource& source, const RowReader& like, const Zone& zone,
+                       const RowSelection& selection)
+    : dealer_(csv.ahead(), source) {
+  try {
+    while (lanes_.size() < kThreads) {
+      lanes_.push_back(std::make_unique<Lane>(dealer_, lanes_.size(), like, zone, selection));
+    }
+  } catch (const std::system_error&) {
+    // Those that could be started are enough.
+  }
+  if (!lanes_.empty()) csv.skip(csv.ahead().size());
+  dealer_.begin(lanes_.size());
+}
+
+RowThreads::~RowThreads() { dealer_.end(); }
+
+const RowPiece* RowThreads::next(DeviceNames& devices) {
+  const RowPiece* const piece = lanes_[turn_]->next(devices);
+  if (piece != nullptr && piece->ends_block) turn_ = (turn_ + 1) % lanes_.size();
+  return piece;
+}
+
+}  // namespace aggregate_power
