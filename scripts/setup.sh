@@ -5,7 +5,7 @@ set -eu
 case "${1:-}" in -h | --help) sed -n '2,3s/^# //p' "$0"; exit 0 ;; esac
 
 packages="g++ cmake ninja-build pkg-config python3 tzdata
-  nlohmann-json3-dev libcli11-dev libfmt-dev libabsl-dev libgtest-dev
+  nlohmann-json3-dev libcli11-dev libfmt-dev libabsl-dev libre2-dev libgtest-dev
   libarchive-dev nettle-dev liblzma-dev libzstd-dev libbz2-dev zlib1g-dev libxxhash-dev"
 # Tools that only .ci/run and scripts/check.sh use.
 [ "${1:-}" = --checks ] && packages="$packages clang clang-format clang-tidy libclang-rt-14-dev shellcheck"

@@ -15,7 +15,7 @@ AARCH64_ROOT=$build/root
 export AARCH64_ROOT
 
 # With a state of apt's of its own: that of the machine stays as it is.
-if [ ! -e "$AARCH64_ROOT/usr/include/absl" ]; then
+if [ ! -e "$AARCH64_ROOT/usr/include/re2" ]; then
   mkdir -p "$AARCH64_ROOT" "$apt/lists/partial" "$apt/archives/partial"
   : >"$apt/status"
   set -- -qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o APT::Sandbox::User=root \
@@ -23,7 +23,7 @@ if [ ! -e "$AARCH64_ROOT/usr/include/absl" ]; then
   apt-get "$@" update
   # fmt's CMake file asks for its shared library though only the headers are used.
   (cd "$apt" && apt-get "$@" download \
-    libabsl-dev libfmt-dev libfmt9 libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev \
+    libabsl-dev libre2-dev libfmt-dev libfmt9 libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev \
     libarchive-dev nettle-dev liblzma-dev libzstd-dev libbz2-dev zlib1g-dev libxxhash-dev)
   for package in "$apt"/*.deb; do dpkg -x "$package" "$AARCH64_ROOT"; done
 fi

@@ -2,15 +2,12 @@
 #include "recorders/schema.h"
 
 #include <algorithm>
-#include <map>
-#include <regex>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/text/regex.h"
+#include "base/text/pattern.h"
 #include "base/text/unicode.h"
 
 namespace aggregate_power {
@@ -19,7 +16,7 @@ namespace {
 // A way to name a device. An index repeats on every host, so it is told together with the
 // host's name where there is such a column; a UUID stands alone.
 struct DevicePattern {
-  const char* pattern;
+  Pattern pattern;
   bool with_host;
 };
 
@@ -27,8 +24,8 @@ struct Schema {
   const char* name;
   const char* power_words;  // what the two lists below say, for the help page
   const char* device_words;
-  std::vector<const char*> required;       // all must be there, so must one of `power`
-  std::vector<const char*> power;          // the first that is there wins
+  std::vector<Pattern> required;           // all must be there, so must one of `power`
+  std::vector<Pattern> power;              // the first that is there wins
   std::vector<DevicePattern> device = {};  // likewise; empty: contract.md part 0 row 14
   bool has_device = true;
   bool naive_is_utc = false;
@@ -115,50 +112,57 @@ constexpr const char* kPowerMetrics[] = {"DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV
                                          "DCGM_FI_DEV_BOARD_POWER_RAW_WATTS"};
 
 // formats.md section 9 rows 11 and 12.
-constexpr const char* kGenericPower =
+const Pattern kGenericPower =
     "(gpu[ ._-]?)?(power|pwr)([ ._-]?(draw|usage|used|consumption))?([ ._-]?(w|watts?|mw))?"
     "|gpu[ ._-]?watts?";
-constexpr const char* kGenericTimes[] = {"timestamp([ ._-]?(unix|utc|s|ms|ns))?", "date[ ._-]?time",
-                                         "time", "ts", "date"};
+const Pattern kGenericTimes[] = {"timestamp([ ._-]?(unix|utc|s|ms|ns))?", "date[ ._-]?time", "time",
+                                 "ts", "date"};
 
 // The six names of the original, then what else tells devices apart.
-constexpr const char* kIndexNames = "index|gpu|gpu.?id|gpu.?index|card|device";
-constexpr const char* kOtherIdentities[] = {"(gpu[ ._-]?)?uuid", "(pci\\.|gpu_)bus_id", "serial",
-                                            "pci\\.bus", "module_id"};
-constexpr const char* kHostNames = "hostname|host|node|instance";
+const Pattern kIndexNames = "index|gpu|gpu.?id|gpu.?index|card|device";
+const Pattern kOtherIdentities[] = {"(gpu[ ._-]?)?uuid", "(pci\\.|gpu_)bus_id", "serial",
+                                    "pci\\.bus", "module_id"};
+const Pattern kHostNames = "hostname|host|node|instance";
 
 // A name with "power" in it that is no draw: formats.md 5.1.
-constexpr const char* kLimitWords =
+const Pattern kLimitWords =
     ".*(limit|cap|default|enforced|requested).*|(max|min)power.*|.*power(max|min)"
     "|(.*[^a-z0-9])?(max|min)([^a-z0-9].*)?";
-constexpr const char* kNotADraw =
+const Pattern kNotADraw =
     ".*power[._ ]?management.*|.*inforom\\.(pwr|power).*|.*power[._ "
     "]?(state|profile|mode|unit|type).*"
     "|.*pstate.*|.*low[._ ]?power.*|.*clocks_(event|throttle)_reasons.*"
     "|.*(violation|throttle|brake|smoothing|residency).*"
     "|.*(energy|joule|kwh|mwh|totec|accumulator).*|.*_mj"
     "|.*% ?tdp.*|.*\\(%\\).*";
-constexpr const char* kOtherScope =
+const Pattern kOtherScope =
     "(.*[^a-z0-9])?(cpu|processor|ram|dram|soc|ia|gt|sys|system|node|total|psu|pcie slot|6-pin|rail"
     "|mvddq|mtbl|ubb|module|board temp)([^a-z0-9].*)?|.*(psu|ubb|mvddq|6-pin|pcie slot).*";
-constexpr const char* kExtremes = ".*(peak|median|q1|q3|_std).*";
-constexpr const char* kMeans = ".*(avg|mean).*";
+const Pattern kExtremes = ".*(peak|median|q1|q3|_std).*";
+const Pattern kMeans = ".*(avg|mean).*";
 // A name with "time" in it that is no timestamp: formats.md 5.2.
-constexpr const char* kNotAStamp =
+const Pattern kNotAStamp =
     "time[ ._-]?(ms|s|us|secs?|seconds?)|.*relative.*|.*elapsed.*|.*duration.*|.*run_?time.*"
     "|.*up_?time.*|.*(start|end)_?time.*|.*gpu_time.*|.*evicted_time.*"
     "|.*clocks_(event|throttle)_reasons.*|total_?time.*|.*lifetime.*|.*time_?out.*";
 
+// Names that settle a detail.
+const Pattern kOwnTime = "timestamp(_unix)?";
+const Pattern kOwnDate = "date";
+const Pattern kMetricName = "metric_name";
+const Pattern kTime = ".*time.*";
+const Pattern kPower = ".*power.*";
+const Pattern kPowerOrShort = ".*(power|pwr).*";
+const Pattern kNumberedGpu = ".*gpu[ ._-]?[0-9]+.*";
+const Pattern kPowerOfNumberedGpu = "gpu[ ._-]?[0-9]+([ ._-]?(power|pwr|watts?|w|mw)([ ._-].*)?)?";
+const Pattern kSummary = "duration|emissions";
+const Pattern kTableOfLimits = "(max|min)_power";
+
 // Patterns are in lower case.
-bool matches(std::string_view name, const char* pattern) {
-  constexpr std::size_t kLongestName = 256;  // the library's matcher recurses once per character
-  if (name.size() > kLongestName) return false;
-  // Compiled when first needed: most files need few of them, and compiling is what takes time.
-  thread_local std::map<const char*, std::regex> compiled;
-  auto [at, is_new] = compiled.try_emplace(pattern);
-  if (is_new) at->second = compiled_regex(pattern, std::regex::nosubs);
-  const std::string lower = lower_ascii(name);
-  return std::regex_match(lower, at->second);
+bool matches(std::string_view name, const Pattern& pattern) {
+  std::string lower = lower_ascii(name);
+  std::ranges::replace(lower, '\r', '\n');  // "." is neither
+  return pattern.matches(lower);
 }
 
 struct Name {
@@ -213,7 +217,7 @@ std::vector<Name> read_names(std::span<const std::string> header) {
 
 using Found = std::vector<const Name*>;
 
-Found find(const std::vector<Name>& names, const char* pattern) {
+Found find(const std::vector<Name>& names, const Pattern& pattern) {
   Found found;
   for (const Name& name : names) {
     if (matches(name.plain, pattern)) found.push_back(&name);
@@ -270,9 +274,10 @@ bool holds_times(Rows rows, const Name& name, const IsAbsoluteTime& is_absolute_
 }
 
 bool holds_times_of_day(Rows rows, std::size_t index) {
+  static const Pattern time_of_day = "[0-9]{1,2}:[0-9]{2}(:[0-9]{2}.*)?";
   for (const auto& row : rows) {
     const std::string_view text = cell(row, index);
-    if (!text.empty()) return matches(text, "[0-9]{1,2}:[0-9]{2}(:[0-9]{2}.*)?");
+    if (!text.empty()) return matches(text, time_of_day);
   }
   return false;
 }
@@ -290,13 +295,14 @@ bool varies(Rows rows, std::size_t index) {
 
 // "NVIDIA H100 80GB HBM3", "MI300X": what a GPU is, not which.
 bool holds_model_names(Rows rows, std::size_t index) {
+  static const Pattern model =
+      "(nvidia|amd|intel|tesla|geforce|quadro|radeon|instinct|titan|rtx|gtx) .*"
+      "|(a|h|b|l|v|p|t|k|gh|gb|mi|rtx|gtx)[0-9]{2,4}[a-z]{0,2}([ -].*)?|(t4|l4|a2)";
   for (const auto& row : rows) {
     const std::string_view text = cell(row, index);
     if (text.empty()) continue;
     if (text.find_first_not_of("0123456789") == std::string_view::npos) return false;
-    return matches(text,
-                   "(nvidia|amd|intel|tesla|geforce|quadro|radeon|instinct|titan|rtx|gtx) .*"
-                   "|(a|h|b|l|v|p|t|k|gh|gb|mi|rtx|gtx)[0-9]{2,4}[a-z]{0,2}([ -].*)?|(t4|l4|a2)");
+    return matches(text, model);
   }
   return false;
 }
@@ -324,17 +330,17 @@ class Chooser {
 
  private:
   bool fits(const Schema& schema) const {
-    for (const char* pattern : schema.required) {
+    for (const Pattern& pattern : schema.required) {
       if (find(names_, pattern).empty()) return false;
     }
-    return std::ranges::any_of(schema.power,
-                               [&](const char* pattern) { return !find(names_, pattern).empty(); });
+    return std::ranges::any_of(
+        schema.power, [&](const Pattern& pattern) { return !find(names_, pattern).empty(); });
   }
 
   void use(const Schema& schema) {
     columns_.schema = schema.name;
     columns_.naive_is_utc = schema.naive_is_utc;
-    for (const char* pattern : schema.power) {
+    for (const Pattern& pattern : schema.power) {
       const Found found = find(names_, pattern);
       if (found.empty()) continue;
       if (columns_.power) {
@@ -357,7 +363,7 @@ class Chooser {
   // A long table holds many metrics in one column; the averaged power is preferred to the instant
   // one.
   void choose_metric() {
-    const Name& metric = *find(names_, "metric_name")[0];
+    const Name& metric = *find(names_, kMetricName)[0];
     columns_.metric_name = column(metric, "says which rows are power");
     for (const char* name : kPowerMetrics) {
       for (const auto& row : rows_) {
@@ -372,7 +378,7 @@ class Chooser {
   // A recorder's own `timestamp` is taken as it is, so that its bad stamps are told as such; other
   // names must hold absolute times.
   void choose_timestamp() {
-    const Found own = find(names_, columns_.schema == "gpu-z" ? "date" : "timestamp(_unix)?");
+    const Found own = find(names_, columns_.schema == "gpu-z" ? kOwnDate : kOwnTime);
     if (!own.empty()) {
       columns_.timestamp = column(*own[0], "the schema's own column");
       return;
@@ -382,7 +388,7 @@ class Chooser {
   }
 
   void choose_generic_timestamp() {
-    for (const char* pattern : kGenericTimes) {
+    for (const Pattern& pattern : kGenericTimes) {
       for (const Name& name : names_) {
         if (matches(name.no_brackets, pattern) && holds_times(rows_, name, is_absolute_time_)) {
           columns_.timestamp = column(name, "named as a time, and its values are absolute times");
@@ -425,15 +431,14 @@ class Chooser {
     choose_device({});
     if (power.empty() && times.empty()) return;
     columns_.schema = "loose";
-    wide_ = std::ranges::count_if(power, [](const Name* name) {
-              return matches(name->full, ".*gpu[ ._-]?[0-9]+.*");
-            }) > 1;
+    wide_ = std::ranges::count_if(
+                power, [](const Name* name) { return matches(name->full, kNumberedGpu); }) > 1;
   }
 
   Found loose_times() const {
     Found times;
     for (const Name& name : names_) {
-      if (matches(name.full, ".*time.*") && !matches(name.full, kNotAStamp) &&
+      if (matches(name.full, kTime) && !matches(name.full, kNotAStamp) &&
           !matches(name.no_brackets, kNotAStamp)) {
         times.push_back(&name);
       }
@@ -452,7 +457,7 @@ class Chooser {
   Found loose_power(bool without_means) const {
     Found power;
     for (const Name& name : names_) {
-      if (matches(name.full, ".*power.*") && !is_excluded(name) && !matches(name.full, kExtremes) &&
+      if (matches(name.full, kPower) && !is_excluded(name) && !matches(name.full, kExtremes) &&
           !(without_means && matches(name.full, kMeans))) {
         power.push_back(&name);
       }
@@ -501,7 +506,7 @@ class Chooser {
     Found candidates = find(names_, kIndexNames);
     const std::size_t indices = candidates.size();
     if (indices == 0 || !varies(rows_, candidates[0]->index)) {
-      for (const char* pattern : kOtherIdentities) {
+      for (const Pattern& pattern : kOtherIdentities) {
         const Found found = find(names_, pattern);
         candidates.insert(candidates.end(), found.begin(), found.end());
       }
@@ -573,12 +578,12 @@ class Chooser {
     return all;
   }
 
-  bool has_column(const char* pattern) const { return !find(names_, pattern).empty(); }
+  bool has_column(const Pattern& pattern) const { return !find(names_, pattern).empty(); }
 
   void add_reasons() {
     Reasons& reasons = columns_.reasons;
     const bool by_name = columns_.schema == "generic" || columns_.schema == "loose";
-    const bool summary = by_name && !named_power_ && has_column("duration|emissions");
+    const bool summary = by_name && !named_power_ && has_column(kSummary);
     if (named_power_) wide_ = false;
     if (summary || wide_ || !ambiguous_.empty()) columns_.power.reset();
 
@@ -597,20 +602,19 @@ class Chooser {
     if (!ambiguous_.empty()) {
       reasons.add(Reason::ambiguous_power_column, ambiguous_ + "; choose with --power-column");
     }
-    if (wide_ || (!columns_.power &&
-                  has_column("gpu[ ._-]?[0-9]+([ ._-]?(power|pwr|watts?|w|mw)([ ._-].*)?)?"))) {
+    if (wide_ || (!columns_.power && has_column(kPowerOfNumberedGpu))) {
       reasons.add(Reason::wide_power_columns);
     }
     if (!columns_.power && ambiguous_.empty()) {
       Found limits;
       for (const Name& name : names_) {
-        if (matches(name.full, ".*(power|pwr).*") && matches(name.full, kLimitWords)) {
+        if (matches(name.full, kPowerOrShort) && matches(name.full, kLimitWords)) {
           limits.push_back(&name);
         }
       }
       if (!limits.empty()) reasons.add(Reason::only_power_limits, quoted_list(limits));
     }
-    if (columns_.schema == "amd-smi" && !columns_.timestamp && has_column("(max|min)_power")) {
+    if (columns_.schema == "amd-smi" && !columns_.timestamp && has_column(kTableOfLimits)) {
       reasons.add(Reason::only_power_limits, "this is a table of limits");
     }
     if (model_names_) reasons.add(Reason::model_name_as_device);
