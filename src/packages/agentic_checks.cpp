@@ -10,8 +10,8 @@
 #include "base/files/path.h"
 #include "base/text/json_members.h"
 #include "base/text/unicode.h"
+#include "loads/aiperf_folder.h"
 #include "loads/benchmark.h"
-#include "store/artifact_names.h"
 
 namespace aggregate_power {
 namespace {

@@ -11,12 +11,12 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "loads/aiperf.h"
+#include "loads/aiperf_folder.h"
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
 #include "results/record.h"
 #include "runs/assess.h"
 #include "runs/failed_requests.h"
-#include "store/artifact_names.h"
 
 namespace aggregate_power {
 namespace {

@@ -9,11 +9,11 @@
 
 #include "base/files/path.h"
 #include "base/files/tree.h"
+#include "loads/aiperf_folder.h"
 #include "packages/agentic_checks.h"
 #include "results/record.h"
 #include "runs/failed_requests.h"
 #include "runs/package_run.h"
-#include "store/artifact_names.h"
 
 namespace aggregate_power {
 namespace {

@@ -10,8 +10,8 @@
 #include "base/files/path.h"
 #include "energy/fleet_power.h"
 #include "energy/request_share.h"
+#include "loads/aiperf_folder.h"
 #include "loads/aiperf_records.h"
-#include "store/artifact_names.h"
 
 namespace aggregate_power {
 namespace {

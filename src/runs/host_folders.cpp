@@ -10,7 +10,6 @@
 #include "base/files/path.h"
 #include "base/files/tree.h"
 #include "base/text/unicode.h"
-#include "store/artifact_names.h"
 
 namespace aggregate_power {
 namespace {

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "base/files/path.h"
+#include "loads/aiperf_folder.h"
 
 namespace aggregate_power {
 namespace {
@@ -18,13 +20,6 @@ bool is_json_name(std::string_view name) {
   });
 }
 
-// A number above 0 without leading zeros.
-std::optional<std::string> concurrency(std::string_view text) {
-  const bool is_number =
-      !text.empty() && text[0] != '0' && text.find_first_not_of("0123456789") == text.npos;
-  return is_number ? std::optional<std::string>(text) : std::nullopt;
-}
-
 std::optional<std::string_view> between(std::string_view text, std::string_view before,
                                         std::string_view behind) {
   if (text.size() < before.size() + behind.size() || !text.starts_with(before) ||
@@ -32,12 +27,6 @@ std::optional<std::string_view> between(std::string_view text, std::string_view 
     return std::nullopt;
   }
   return text.substr(before.size(), text.size() - before.size() - behind.size());
-}
-
-bool is_compressed_or(std::string_view name, std::string_view plain) {
-  return std::ranges::any_of(kCompressions, [&](std::string_view compression) {
-    return name == fmt::format("{}{}", plain, compression);
-  });
 }
 
 }  // namespace
@@ -117,56 +106,11 @@ bool is_recording_name(std::string_view name) {
 
 bool is_telemetry_name(std::string_view name) { return is_compressed_or(name, "gpu_metrics.csv"); }
 
-std::optional<std::string> formal_concurrency(std::string_view name) {
-  const auto number = between(name, "agentic_power_concurrency_", ".json");
-  return number ? concurrency(*number) : std::nullopt;
-}
-
-std::vector<std::string> formal_results(const Tree& tree, const std::string& folder) {
-  std::vector<std::string> names;
-  if (!tree.has_folder(folder)) return names;
-  tree.list(folder, [&](const TreeEntry& entry) {
-    const bool is_file = entry.kind == TreeEntry::Kind::file;
-    if (is_file && formal_concurrency(entry.name)) names.push_back(entry.name);
-  });
-  std::ranges::sort(names);
-  return names;
-}
-
 std::optional<std::string> agentic_concurrency(std::string_view run, std::string_view name) {
   const auto rest = between(name, run, ".json");
   if (!rest || rest->empty()) return rest ? std::optional<std::string>("") : std::nullopt;
   const auto number = between(*rest, "_conc", "");
-  return number ? concurrency(*number) : std::nullopt;
+  return number ? written_concurrency(*number) : std::nullopt;
 }
-
-std::vector<std::string> all_records(const Tree& tree, const std::string& profile_folder) {
-  std::vector<std::string> all;
-  const auto look_in = [&](const std::string& prefix) {
-    for (const std::string_view compression : kCompressions) {
-      std::string path = fmt::format("{}{}{}", prefix, kProfileRecords, compression);
-      if (!tree.find_file(fmt::format("{}/{}", profile_folder, path))) continue;
-      all.push_back(std::move(path));
-      return;
-    }
-  };
-  look_in("");
-  if (!tree.has_folder(profile_folder)) return all;
-  std::set<std::string> folders;
-  tree.list(profile_folder, [&](const TreeEntry& entry) {
-    const bool is_folder =
-        entry.kind == TreeEntry::Kind::folder || entry.kind == TreeEntry::Kind::folder_link;
-    if (is_folder) folders.insert(entry.name);
-  });
-  for (const std::string& folder : folders) look_in(folder + "/");
-  return all;
-}
-
-std::optional<std::string> find_records(const Tree& tree, const std::string& profile_folder) {
-  std::vector<std::string> all = all_records(tree, profile_folder);
-  return all.empty() ? std::nullopt : std::optional(std::move(all.front()));
-}
-
-bool is_records_name(std::string_view name) { return is_compressed_or(name, kProfileRecords); }
 
 }  // namespace aggregate_power

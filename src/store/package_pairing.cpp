@@ -11,6 +11,7 @@
 #include "base/files/hash.h"
 #include "base/files/path.h"
 #include "base/text/unicode.h"
+#include "loads/aiperf_folder.h"
 #include "packages/agentic_checks.h"
 #include "results/aggregate_json.h"
 #include "runs/failed_requests.h"

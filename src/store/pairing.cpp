@@ -15,11 +15,11 @@
 #include "base/files/hash.h"
 #include "energy/zone_evidence.h"
 #include "loads/aiperf.h"
+#include "loads/aiperf_folder.h"
 #include "loads/benchmark.h"
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
 #include "runs/failed_requests.h"
-#include "store/artifact_names.h"
 #include "store/pieces.h"
 
 namespace aggregate_power {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/files/path.h"
+#include "loads/aiperf_folder.h"
 #include "store/artifact_names.h"
 
 namespace aggregate_power {

@@ -15,6 +15,7 @@
 #include "base/files/hash.h"
 #include "base/files/mount.h"
 #include "base/files/path.h"
+#include "loads/aiperf_folder.h"
 #include "results/aggregate_json.h"
 #include "results/past_record.h"
 #include "results/plan.h"

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/files/path.h"
-#include "store/artifact_names.h"
+#include "loads/aiperf_folder.h"
 
 namespace aggregate_power {
 namespace {

@@ -1,6 +1,8 @@
 // Paths as Python's pathlib writes them.
 #include "base/files/path.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/text/utf8.h"
@@ -49,6 +51,11 @@ std::string plain_stem(std::string_view path) {
 std::string beside(std::string_view path, std::string_view name) {
   const std::string_view folder = path.substr(0, path.size() - last_name(path).size());
   return std::string(folder) + std::string(name);
+}
+
+bool is_compressed_or(std::string_view name, std::string_view plain) {
+  return name.starts_with(plain) &&
+         std::ranges::find(kCompressions, name.substr(plain.size())) != kCompressions.end();
 }
 
 std::string printable_path(std::string_view path) {

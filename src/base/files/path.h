@@ -1,6 +1,7 @@
 // Paths as Python's pathlib writes them: what scripts see in the audit record and in messages.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,12 @@ std::string plain_stem(std::string_view path);
 
 // `name` in the folder of a normal path.
 std::string beside(std::string_view path, std::string_view name);
+
+// What may follow the name of a file that a reader expands.
+inline constexpr std::array<std::string_view, 3> kCompressions = {"", ".gz", ".zst"};
+
+// Whether `name` is `plain`, perhaps with the ending of a compression.
+bool is_compressed_or(std::string_view name, std::string_view plain);
 
 // Bytes that are not UTF-8 become %XX, so that any path can stand in JSON.
 std::string printable_path(std::string_view path);
