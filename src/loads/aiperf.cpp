@@ -118,9 +118,24 @@ std::optional<Zone> captured_zone(std::string_view text) {
   return Zone::fixed((offset[0] == '-' ? -1 : 1) * (hours * 3600 + minutes * 60));
 }
 
-ProfileReading read_profile(const NamedSource& summary, const NamedSource& records,
-                            const ProfileZone& zone) {
-  ProfileReading result;
+namespace {
+
+ProfileZone zone_in(const LoadFile& file) {
+  ProfileZone zone;
+  if (file.source) zone.zone = captured_zone(read_up_to(*file.source, kMostZoneBytes));
+  if (!zone.zone) {
+    zone.fault.add(file.source || file.is_unreadable ? Reason::profile_timezone_offset_invalid
+                                                     : Reason::profile_timezone_offset_missing,
+                   file.name);
+  }
+  return zone;
+}
+
+}  // namespace
+
+LoadReading read_profile(const NamedSource& summary, const NamedSource& records,
+                         const ProfileZone& zone) {
+  LoadReading result;
   const auto fault = [&](Reason reason, std::string detail) {
     result.reasons.add(reason, std::move(detail));
     return result;
@@ -177,7 +192,23 @@ ProfileReading read_profile(const NamedSource& summary, const NamedSource& recor
   }
   result.load = {window, window.duration_s(), tally.completed(), tally.input_tokens(),
                  tally.output_tokens()};
+  result.has_window = true;
   return result;
+}
+
+LoadReading read_profile_files(const LoadFiles& files) {
+  ProfileZone zone{files.zone, {}};
+  if (!zone.zone) zone = zone_in(files.other(kProfileZoneRole));
+  const LoadFile summary = files.other(kProfileSummaryRole);
+  if (!summary.source) {
+    LoadReading none;
+    none.reasons.add(Reason::profile_artifacts_missing, summary.name);
+    return none;
+  }
+  LoadReading reading =
+      read_profile({*summary.source, summary.name}, {*files.open(), files.name}, zone);
+  if (!files.zone) reading.captured_zone = zone.zone;
+  return reading;
 }
 
 std::string benchmark_text(const Load& load) {

@@ -4,17 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string>
 
 #include "aggregate_power/sample.h"
-#include "base/files/byte_source.h"
+#include "loads/load_files.h"
 
 namespace aggregate_power {
-
-struct NamedSource {
-  ByteSource& source;
-  std::string name;  // for messages
-};
 
 // One request, as a line of profile_export.jsonl tells it.
 struct ProfileRecord {

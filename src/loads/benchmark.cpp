@@ -6,12 +6,9 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <string_view>
 
 #include <fmt/format.h>
 
-#include "base/files/archive.h"
-#include "base/files/file.h"
 #include "base/text/json.h"
 #include "base/text/python_number.h"
 
@@ -125,6 +122,7 @@ LoadReading read_benchmark(ByteSource& source, const std::string& name, LoadRule
     return no_window("the end is not after the start");
   }
   if (load.reported_duration_s <= 0) return no_window(describe(fields[kDuration]));
+  result.has_window = true;
 
   const auto count = [&](FieldIndex field, Reason reason) {
     const auto value = as_count(fields[field], rules);
@@ -152,15 +150,10 @@ LoadReading read_benchmark(ByteSource& source, const std::string& name, LoadRule
   return result;
 }
 
-LoadReading read_benchmark_file(const std::string& path, LoadRules rules) {
-  try {
-    const auto source = decompressed(open_source(path), path);
-    return read_benchmark(*source, path, rules);
-  } catch (const FileError& error) {
-    LoadReading reading;
-    reading.reasons.add(Reason::invalid_benchmark_result, error.what());
-    return reading;
-  }
+double fits_benchmark(std::string_view) { return 0.1; }
+
+LoadReading read_benchmark_files(const LoadFiles& files) {
+  return read_benchmark(*files.open(), files.name, files.rules);
 }
 
 }  // namespace aggregate_power

@@ -11,7 +11,7 @@
 #include "base/text/json_members.h"
 #include "base/text/unicode.h"
 #include "loads/aiperf_folder.h"
-#include "loads/benchmark.h"
+#include "loads/load_generator.h"
 
 namespace aggregate_power {
 namespace {
@@ -88,8 +88,8 @@ std::optional<std::string> formal_result(const AgenticLoad& load, std::string& f
 // Of a formal result; nothing where that is no sound result, which is found when it is used.
 std::optional<JsonValue> max_concurrency(const Tree& tree, const std::string& path) {
   try {
-    const auto source = tree.open(path).source();
-    const LoadReading reading = read_benchmark(*source, path, LoadRules::schema_2);
+    const LoadReading reading =
+        read_load({.name = path, .open = [&] { return tree.open(path).source(); }});
     if (reading.reasons.contains(Reason::invalid_benchmark_result)) return std::nullopt;
     return reading.max_concurrency;
   } catch (const FileError&) {

@@ -17,7 +17,7 @@
 #include "base/text/unicode.h"
 #include "energy/metrics.h"
 #include "energy/plausibility.h"
-#include "loads/benchmark.h"
+#include "loads/load_generator.h"
 #include "packages/cpu_power.h"
 #include "packages/findings.h"
 #include "packages/match.h"
@@ -39,8 +39,9 @@ LoadReading read_result(const PackageQuestion& question) {
     return reading;
   }
   try {
-    const auto source = decompressed(question.result->source(), question.result_name);
-    return read_benchmark(*source, question.result_name, LoadRules::schema_2);
+    return read_load({.name = question.result_name, .open = [&] {
+                        return decompressed(question.result->source(), question.result_name);
+                      }});
   } catch (const FileError& error) {
     unreadable(error.what());
   }

@@ -7,7 +7,7 @@
 #include "aggregate_power/load.h"
 #include "base/files/file.h"
 #include "base/text/json_value.h"
-#include "loads/benchmark.h"
+#include "loads/load_files.h"
 #include "packages/findings.h"
 #include "packages/windows.h"
 

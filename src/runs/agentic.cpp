@@ -12,6 +12,7 @@
 #include "base/files/path.h"
 #include "loads/aiperf.h"
 #include "loads/aiperf_folder.h"
+#include "loads/load_generator.h"
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
 #include "results/record.h"
@@ -75,34 +76,35 @@ std::vector<std::string> inputs_of(const Files& files, const std::string& aggreg
   return inputs;
 }
 
-ProfileZone zone_of(const AgenticRequest& request, const std::string& zone_file) {
-  ProfileZone zone{request.zone, {}};
-  if (zone.zone) return zone;
-  if (!is_regular_file(zone_file)) {
-    zone.fault.add(Reason::profile_timezone_offset_missing, zone_file);
-    return zone;
-  }
-  try {
-    zone.zone = captured_zone(read_up_to(*open_source(zone_file), kMostZoneBytes));
-    if (!zone.zone) zone.fault.add(Reason::profile_timezone_offset_invalid, zone_file);
-  } catch (const FileError& error) {
-    zone.fault.add(Reason::profile_timezone_offset_invalid, error.what());
-  }
-  return zone;
+std::unique_ptr<ByteSource> expanded(const std::string& path) {
+  return decompressed(open_source(path), path);
 }
 
-ProfileReading read_profile_of(const AgenticRequest& request, const Files& files) {
-  ProfileReading none;
+// A zone file that cannot be read does no harm where all times have an offset.
+LoadFile other_file(const Files& files, std::string_view role) {
+  if (role == kProfileSummaryRole) return {expanded(files.summary), files.summary};
+  if (!is_regular_file(files.zone)) return {nullptr, files.zone};
+  try {
+    std::string text = read_up_to(*open_source(files.zone), kMostZoneBytes);
+    return {std::make_unique<ResumedSource>(std::move(text), std::make_unique<MemorySource>("")),
+            files.zone};
+  } catch (const FileError& error) {
+    return {nullptr, error.what(), true};
+  }
+}
+
+LoadReading read_profile_of(const AgenticRequest& request, const Files& files) {
+  LoadReading none;
   for (const std::string& path : {files.summary, files.records}) {
     if (is_regular_file(path)) continue;
     none.reasons.add(Reason::profile_artifacts_missing, path);
     return none;
   }
   try {
-    const auto summary = decompressed(open_source(files.summary), files.summary);
-    const auto records = decompressed(open_source(files.records), files.records);
-    return read_profile({*summary, files.summary}, {*records, files.records},
-                        zone_of(request, files.zone));
+    return read_load({.name = files.records,
+                      .open = [&] { return expanded(files.records); },
+                      .other = [&](std::string_view role) { return other_file(files, role); },
+                      .zone = request.zone});
   } catch (const FileError& error) {
     none.reasons.add(Reason::profile_artifacts_invalid, error.what());
     return none;
@@ -140,13 +142,13 @@ WrittenWindow write_window(const AgenticRequest& request, const Files& files, co
 }
 
 Result measured(const MeasurementRequest& wanted, const AgenticRequest& request, const Files& files,
-                const ProfileReading& reading) {
+                const LoadReading& reading) {
   const Recording recording(files.telemetry, request.zone, request.columns);
-  Result result = assess(wanted, recording, {reading.load, {}});
+  Result result = assess(wanted, recording, {.load = reading.load});
   FailedRequestsRequest failed;
   failed.count = reading.failed_requests;
   failed.max_sample_gap_s = request.max_sample_gap_s;
-  failed.records = [&] { return decompressed(open_source(files.records), files.records); };
+  failed.records = [&] { return expanded(files.records); };
   result.failed_requests = failed_requests(failed, recording, result);
   if (!reading.doubt.empty()) result.warnings.push_back(reading.doubt);
   return result;
@@ -169,7 +171,7 @@ CommandOutput aggregate_agentic(const AgenticRequest& request) {
   MeasurementRequest wanted{request};
   wanted.with_snapshots = true;
   wanted.may_use_threads = true;
-  const ProfileReading reading = read_profile_of(request, files);
+  const LoadReading reading = read_profile_of(request, files);
   WrittenWindow window;
   if (reading.reasons.empty()) window = write_window(request, files, *reading.load);
   Reasons faults = reading.reasons;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "aggregate_power/result.h"
-#include "loads/benchmark.h"
+#include "loads/load_files.h"
 #include "recorders/recording.h"
 #include "runs/measurement.h"
 

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "aggregate_power/load.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/result.h"
 #include "energy/clock_offset.h"
 #include "energy/integrate.h"
-#include "loads/benchmark.h"
 #include "runs/host_folders.h"
 #include "runs/run_options.h"
 

@@ -16,7 +16,7 @@
 #include "energy/clock_offset.h"
 #include "energy/fleet_power.h"
 #include "energy/metrics.h"
-#include "loads/benchmark.h"
+#include "loads/load_generator.h"
 #include "results/record.h"
 #include "runs/host.h"
 
@@ -300,7 +300,7 @@ void add_metrics(const Hosts& hosts, Result& result) {
 }
 
 Result measured(const HostsRequest& request) {
-  const LoadReading reading = read_benchmark_file(request.bench_result, LoadRules::schema_2);
+  const LoadReading reading = read_load_file(request.bench_result);
   Result result;
   result.way = Way::hosts;
   result.load = reading.load;

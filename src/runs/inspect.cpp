@@ -12,7 +12,7 @@
 #include "base/files/path.h"
 #include "base/text/unicode.h"
 #include "energy/survey.h"
-#include "loads/benchmark.h"
+#include "loads/load_generator.h"
 #include "recorders/recording.h"
 #include "runs/pass.h"
 
@@ -262,9 +262,7 @@ InspectReport inspect(const InspectRequest& request) {
   findings.unit_was_given = request.columns.power_unit.has_value();
   if (!request.bench_result.empty()) {
     try {
-      const auto source = decompressed(open_source(request.bench_result), request.bench_result);
-      const LoadReading reading =
-          read_benchmark(*source, request.bench_result, LoadRules::schema_2);
+      const LoadReading reading = read_load_of_one_file(request.bench_result);
       findings.load = reading.load;
       if (!reading.reasons.empty()) report.err.push_back(reading.reasons.text());
     } catch (const FileError& error) {

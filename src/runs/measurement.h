@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "aggregate_power/load.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/result.h"
 #include "energy/counter_check.h"
@@ -15,7 +16,6 @@
 #include "energy/integrate.h"
 #include "energy/mean_power.h"
 #include "energy/state_mean.h"
-#include "loads/benchmark.h"
 #include "recorders/recording.h"
 #include "results/record.h"
 #include "runs/run_options.h"

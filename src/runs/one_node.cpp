@@ -8,7 +8,7 @@
 
 #include "base/files/file.h"
 #include "base/files/path.h"
-#include "loads/benchmark.h"
+#include "loads/load_generator.h"
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
 #include "results/record.h"
@@ -24,8 +24,8 @@ std::string record_path(const AggregateRequest& request) {
 
 Result measured(const AggregateRequest& request, const std::string& telemetry) {
   const LoadReading reading =
-      read_benchmark_file(request.bench_result,
-                          request.schema_version == 2 ? LoadRules::schema_2 : LoadRules::schema_1);
+      read_load_file(request.bench_result,
+                     request.schema_version == 2 ? LoadRules::schema_2 : LoadRules::schema_1);
   MeasurementRequest wanted{request};
   wanted.with_snapshots = !record_path(request).empty();
   wanted.may_use_threads = true;

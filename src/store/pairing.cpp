@@ -16,7 +16,7 @@
 #include "energy/zone_evidence.h"
 #include "loads/aiperf.h"
 #include "loads/aiperf_folder.h"
-#include "loads/benchmark.h"
+#include "loads/load_generator.h"
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
 #include "runs/failed_requests.h"
@@ -44,11 +44,9 @@ class PairTrial {
     pairing_.telemetry = telemetry;
     pairing_.benchmark = benchmark;
     const std::optional<ProfileFiles> profile = profile_files(benchmark);
-    const LoadReading reading = profile ? read_profile(*profile) : read_benchmark_result();
+    const LoadReading reading = read_load_of(profile);
     pairing_.result.reasons = reading.reasons;
-    pairing_.has_window = !reading.reasons.contains(Reason::invalid_benchmark_result) &&
-                          !reading.reasons.contains(Reason::invalid_benchmark_window);
-    if (profile) pairing_.has_window = reading.load.has_value();
+    pairing_.has_window = reading.has_window;
     if (pairing_.has_window) judge_recording(reading);
     return std::move(pairing_);
   }
@@ -63,69 +61,49 @@ class PairTrial {
     return file;
   }
 
-  LoadReading read_benchmark_result() {
-    const OpenedFile file = open(pairing_.benchmark);
+  // The file that stands for the load is hashed as it is read.
+  LoadReading read_load_of(const std::optional<ProfileFiles>& profile) {
     const std::string& name = pairing_.benchmark.display;
+    std::optional<OpenedFile> file;
     ContentHash hash;
-    LoadReading reading = read_benchmark(
-        *decompressed(std::make_unique<HashingSource>(file.source(), hash), name), name,
-        options_.schema_version == 2 ? LoadRules::schema_2 : LoadRules::schema_1);
-    const bool is_whole = hash.bytes() == file.size();  // a faulty one is not read to its end
+    LoadFiles files;
+    files.name = name;
+    files.open = [&] {
+      file = open(pairing_.benchmark);
+      return decompressed(std::make_unique<HashingSource>(file->source(), hash), name);
+    };
+    if (profile) {
+      files.other = [&](std::string_view role) { return open_profile_file(*profile, role); };
+    }
+    files.rules = options_.schema_version == 2 ? LoadRules::schema_2 : LoadRules::schema_1;
+    files.zone = options_.zone;
+    LoadReading reading = read_load(files);
+    if (!file) return reading;
+    const bool is_whole = hash.bytes() == file->size();  // a faulty one is not read to its end
     pairing_.inputs.push_back(
-        {"benchmark_result", file.size(), is_whole ? hash.hex() : hash_of(file)});
+        {"benchmark_result", file->size(), is_whole ? hash.hex() : hash_of(*file)});
+    if (!profile) return reading;
+    failed_.count = reading.failed_requests;
+    failed_.max_sample_gap_s = options_.max_sample_gap_s;
+    failed_.records = [file = *file, name] { return decompressed(file.source(), name); };
+    captured_zone_ = reading.captured_zone;
     return reading;
   }
 
-  // Its files are few and short but for the records, which are hashed as they are read.
-  LoadReading read_profile(const ProfileFiles& profile) {
-    ProfileZone zone = captured_zone_of(profile);
-    if (!profile.summary) {
-      LoadReading none;
-      none.reasons.add(Reason::profile_artifacts_missing,
-                       fmt::format("no {} beside {}", kProfileSummary, pairing_.benchmark.display));
-      return none;
+  // Its files are few and short but for the records.
+  LoadFile open_profile_file(const ProfileFiles& profile, std::string_view role) {
+    const bool is_summary = role == kProfileSummaryRole;
+    const std::optional<StorePath>& place = is_summary ? profile.summary : profile.captured_zone;
+    if (!place) {
+      const std::string& records = pairing_.benchmark.display;
+      return {nullptr, is_summary ? fmt::format("no {} beside {}", kProfileSummary, records)
+                                  : fmt::format("no {} with {}", kCapturedZone, records)};
     }
-    const OpenedFile summary = open_profile_file(*profile.summary, "profile_summary");
-    const OpenedFile records = open(pairing_.benchmark);
-    const std::string& summary_name = profile.summary->display;
-    const std::string& records_name = pairing_.benchmark.display;
-    ContentHash hash;
-    const auto summary_source = decompressed(summary.source(), summary_name);
-    const auto records_source =
-        decompressed(std::make_unique<HashingSource>(records.source(), hash), records_name);
-    ProfileReading reading = aggregate_power::read_profile({*summary_source, summary_name},
-                                                           {*records_source, records_name}, zone);
-    const bool is_whole = hash.bytes() == records.size();  // likewise
-    pairing_.inputs.push_back(
-        {"benchmark_result", records.size(), is_whole ? hash.hex() : hash_of(records)});
-    failed_.count = reading.failed_requests;
-    failed_.max_sample_gap_s = options_.max_sample_gap_s;
-    failed_.records = [records, records_name] {
-      return decompressed(records.source(), records_name);
-    };
-    return {reading.load, reading.reasons};
-  }
-
-  OpenedFile open_profile_file(const StorePath& place, const char* role) {
-    OpenedFile file = open(place);
-    pairing_.inputs.push_back({role, file.size(), hash_of(file)});
-    return file;
-  }
-
-  ProfileZone captured_zone_of(const ProfileFiles& profile) {
-    ProfileZone zone{options_.zone, {}};
-    if (zone.zone) return zone;
-    if (!profile.captured_zone) {
-      zone.fault.add(Reason::profile_timezone_offset_missing,
-                     fmt::format("no {} with {}", kCapturedZone, pairing_.benchmark.display));
-      return zone;
-    }
-    const OpenedFile file = open_profile_file(*profile.captured_zone, "profile_timezone_offset");
-    zone.zone = captured_zone_ = captured_zone(read_up_to(*file.source(), kMostZoneBytes));
-    if (!zone.zone) {
-      zone.fault.add(Reason::profile_timezone_offset_invalid, profile.captured_zone->display);
-    }
-    return zone;
+    const OpenedFile file = open(*place);
+    pairing_.inputs.push_back({std::string(role), file.size(), hash_of(file)});
+    // The zone is never compressed.
+    return {is_summary ? decompressed(file.source(), place->display) : file.source(),
+            place->display};
   }
 
   std::unique_ptr<ByteSource> open_beside(const std::string& name) {

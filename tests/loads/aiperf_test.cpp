@@ -31,8 +31,8 @@ std::vector<ProfileRecord> records_of(const std::string& text, std::size_t piece
   return records;
 }
 
-ProfileReading read(const std::string& summary, const std::string& records,
-                    const ProfileZone& zone = {}) {
+LoadReading read(const std::string& summary, const std::string& records,
+                 const ProfileZone& zone = {}) {
   MemorySource summary_source(summary);
   MemorySource records_source(records);
   return read_profile({summary_source, "p.json"}, {records_source, "p.jsonl"}, zone);
@@ -95,7 +95,7 @@ TEST(ReadProfileRecords, RefusesALineWithoutEnd) {
 }
 
 TEST(ReadProfile, GivesTheWindowAndTheCountsOfSuccesses) {
-  const ProfileReading reading =
+  const LoadReading reading =
       read(R"({"start_time": "1970-01-02T00:00:00Z", "end_time": 86403.5})",
            line_of(100, 50) + "\n" + line_of(200, 100) + "\n" + line_of(7, 7, "\"timeout\""));
   EXPECT_EQ(reading.reasons.text(), "");
@@ -120,7 +120,7 @@ TEST(ReadProfile, NeedsAZoneForTimesWithoutAnOffsetOnly) {
   const std::string aware = R"({"start_time": 0, "end_time": "1970-01-02T00:00:00+00:00"})";
   EXPECT_EQ(read(naive, line_of(1, 1), none).reasons.text(), "profile_timezone_offset_missing");
   EXPECT_TRUE(read(aware, line_of(1, 1), none).reasons.empty());
-  const ProfileReading berlin = read(naive, line_of(1, 1), {Zone::fixed(3600), {}});
+  const LoadReading berlin = read(naive, line_of(1, 1), {Zone::fixed(3600), {}});
   EXPECT_EQ(berlin.load->window.start_unix_s, 82800);
 }
 
