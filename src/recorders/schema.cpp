@@ -2,6 +2,7 @@
 #include "recorders/schema.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -307,335 +308,394 @@ bool holds_model_names(Rows rows, std::size_t index) {
   return false;
 }
 
-class Chooser {
- public:
-  Chooser(std::vector<Name> names, Rows rows, const IsAbsoluteTime& is_absolute_time)
-      : names_(std::move(names)), rows_(rows), is_absolute_time_(is_absolute_time) {}
+// What there is to choose from.
+struct Header {
+  std::vector<Name> names;
+  Rows rows;
+  const IsAbsoluteTime& is_absolute_time;
 
-  Columns choose(const ColumnNames& wanted) {
-    for (const Schema& schema : schemas()) {
-      if (fits(schema)) {
-        use(schema);
-        break;
-      }
-    }
-    if (columns_.schema.empty()) use_generic();
-    if (columns_.schema.empty()) use_loose();
-    take_named(wanted);
-    if (wanted.power_unit) columns_.unit = {*wanted.power_unit, false};
-    add_reasons();
-    warn_of_the_header();
-    return std::move(columns_);
-  }
-
- private:
-  bool fits(const Schema& schema) const {
-    for (const Pattern& pattern : schema.required) {
-      if (find(names_, pattern).empty()) return false;
-    }
-    return std::ranges::any_of(
-        schema.power, [&](const Pattern& pattern) { return !find(names_, pattern).empty(); });
-  }
-
-  void use(const Schema& schema) {
-    columns_.schema = schema.name;
-    columns_.naive_is_utc = schema.naive_is_utc;
-    for (const Pattern& pattern : schema.power) {
-      const Found found = find(names_, pattern);
-      if (found.empty()) continue;
-      if (columns_.power) {
-        if (schema.power_may_move) columns_.other_power.push_back(found[0]->index);
-        continue;
-      }
-      if (found.size() > 1) ambiguous_ = quoted_list(found);
-      set_power(*found[0], "the schema's own column");
-    }
-    if (columns_.schema == "dcgm-long") choose_metric();
-    choose_timestamp();
-    if (schema.has_device) choose_device(schema.device);
-  }
-
-  void set_power(const Name& name, std::string why) {
-    columns_.power = column(name, std::move(why));
-    columns_.unit = name.unit;
-  }
-
-  // A long table holds many metrics in one column; the averaged power is preferred to the instant
-  // one.
-  void choose_metric() {
-    const Name& metric = *find(names_, kMetricName)[0];
-    columns_.metric_name = column(metric, "says which rows are power");
-    for (const char* name : kPowerMetrics) {
-      for (const auto& row : rows_) {
-        if (cell(row, metric.index) == name) {
-          columns_.metric = name;
-          return;
-        }
-      }
-    }
-  }
-
-  // A recorder's own `timestamp` is taken as it is, so that its bad stamps are told as such; other
-  // names must hold absolute times.
-  void choose_timestamp() {
-    const Found own = find(names_, columns_.schema == "gpu-z" ? kOwnDate : kOwnTime);
-    if (!own.empty()) {
-      columns_.timestamp = column(*own[0], "the schema's own column");
-      return;
-    }
-    choose_generic_timestamp();
-    if (!columns_.timestamp) choose_loose_timestamp();
-  }
-
-  void choose_generic_timestamp() {
-    for (const Pattern& pattern : kGenericTimes) {
-      for (const Name& name : names_) {
-        if (matches(name.no_brackets, pattern) && holds_times(rows_, name, is_absolute_time_)) {
-          columns_.timestamp = column(name, "named as a time, and its values are absolute times");
-          return;
-        }
-      }
-    }
-  }
-
-  void use_generic() {
-    Found power;
-    for (const Name& name : names_) {
-      if (matches(name.plain, kGenericPower) && !is_excluded(name)) power.push_back(&name);
-    }
-    if (power.size() != 1) return;
-    choose_generic_timestamp();
-    if (!columns_.timestamp) return;
-    columns_.schema = "generic";
-    set_power(*power[0], "the only column named as a power draw");
-    choose_device({});
-  }
-
-  static bool is_excluded(const Name& name) {
-    return matches(name.full, kLimitWords) || matches(name.full, kNotADraw) ||
-           matches(name.full, kOtherScope);
-  }
-
-  void use_loose() {
-    Found power = loose_power(true);
-    if (power.empty()) power = loose_power(false);
-    const Found times = loose_times();
-    if (!power.empty())
-      set_power(*power[0], "the first name with 'power' that is not known as another quantity");
-    warn_of_second("power", power, "--power-column");
-    if (!times.empty()) {
-      choose_loose_timestamp();
-    } else {
-      choose_generic_timestamp();
-    }
-    choose_device({});
-    if (power.empty() && times.empty()) return;
-    columns_.schema = "loose";
-    wide_ = std::ranges::count_if(
-                power, [](const Name* name) { return matches(name->full, kNumberedGpu); }) > 1;
-  }
-
-  Found loose_times() const {
-    Found times;
-    for (const Name& name : names_) {
-      if (matches(name.full, kTime) && !matches(name.full, kNotAStamp) &&
-          !matches(name.no_brackets, kNotAStamp)) {
-        times.push_back(&name);
-      }
-    }
-    return times;
-  }
-
-  void choose_loose_timestamp() {
-    const Found times = loose_times();
-    if (times.empty()) return;
-    columns_.timestamp =
-        column(*times[0], "the first name with 'time' that is not known as another quantity");
-    warn_of_second("timestamp", times, "--timestamp-column");
-  }
-
-  Found loose_power(bool without_means) const {
-    Found power;
-    for (const Name& name : names_) {
-      if (matches(name.full, kPower) && !is_excluded(name) && !matches(name.full, kExtremes) &&
-          !(without_means && matches(name.full, kMeans))) {
-        power.push_back(&name);
-      }
-    }
-    return power;
-  }
-
-  void warn_of_second(const char* what, const Found& found, const char* option) {
-    if (found.size() < 2) return;
-    columns_.warnings.push_back(fmt::format(
-        "several_{}_columns: '{}' is read; {} would fit too; choose with {}", what,
-        printable(found[0]->full), quoted_list({found.begin() + 1, found.end()}), option));
-  }
-
-  void warn_of_the_header() {
-    for (const auto& chosen : {columns_.timestamp, columns_.power, columns_.device}) {
-      const auto name = std::ranges::find_if(names_, [&](const Name& candidate) {
-        return chosen && candidate.repeated && candidate.index == chosen->index;
-      });
-      if (name == names_.end()) continue;
-      columns_.warnings.push_back(fmt::format(
-          "duplicate_column: '{}' stands in the header more than once; the last one is read",
-          printable(name->full)));
-    }
-    for (const char separator : {';', '\t', '|'}) {
-      if (names_.size() > 2 || names_.empty() ||
-          std::ranges::count(names_[0].full, separator) < 2) {
-        continue;
-      }
-      columns_.warnings.push_back(fmt::format(
-          "not_comma_separated: the header looks separated by '{}'; write the file with commas",
-          separator == '\t' ? "\\t" : std::string(1, separator)));
-    }
-  }
-
-  void choose_device(const std::vector<DevicePattern>& patterns) {
-    for (const DevicePattern& device : patterns) {
-      const Found found = find(names_, device.pattern);
-      if (found.empty()) continue;
-      columns_.device = column(*found[0], "the schema's own column");
-      if (device.with_host) choose_host();
-      return;
-    }
-    if (!patterns.empty()) return;
-
-    Found candidates = find(names_, kIndexNames);
-    const std::size_t indices = candidates.size();
-    if (indices == 0 || !varies(rows_, candidates[0]->index)) {
-      for (const Pattern& pattern : kOtherIdentities) {
-        const Found found = find(names_, pattern);
-        candidates.insert(candidates.end(), found.begin(), found.end());
-      }
-    }
-    model_names_ = std::erase_if(candidates, [&](const Name* name) {
-                     return holds_model_names(rows_, name->index);
-                   }) > 0;
-    if (candidates.empty()) return;
-    const auto varying = std::ranges::find_if(
-        candidates, [&](const Name* name) { return varies(rows_, name->index); });
-    const bool first_is_constant = varying != candidates.begin() && varying != candidates.end();
-    const Name& chosen = first_is_constant ? **varying : *candidates[0];
-    columns_.device = column(
-        chosen, first_is_constant ? fmt::format("'{}' never varies", printable(candidates[0]->full))
-                                  : "named as a device");
-    model_names_ = false;
-    if (indices > 0) choose_host();
-  }
-
-  void choose_host() {
-    const Found hosts = find(names_, kHostNames);
-    if (!hosts.empty()) columns_.host = column(*hosts[0], "part of the device's name");
-  }
-
-  void take_named(const ColumnNames& wanted) {
-    const auto take = [&](const std::string& text, const char* option) -> const Name* {
-      const Name* name = find_named(names_, text);
-      if (name == nullptr) {
-        missing_.push_back(fmt::format("{}: no column '{}'; the header has {}", option,
-                                       printable(text), quoted_list(all_names())));
-      }
-      return name;
-    };
-    if (!wanted.timestamp.empty()) {
-      const Name* name = take(wanted.timestamp, "--timestamp-column");
-      columns_.timestamp.reset();
-      if (name) columns_.timestamp = column(*name, "named by --timestamp-column");
-      std::erase_if(columns_.warnings, [](const std::string& warning) {
-        return warning.starts_with("several_timestamp_columns");
-      });
-    }
-    if (!wanted.power.empty()) {
-      const Name* name = take(wanted.power, "--power-column");
-      columns_.power.reset();
-      columns_.other_power.clear();
-      columns_.metric_name.reset();
-      ambiguous_.clear();
-      named_power_ = true;
-      if (name) set_power(*name, "named by --power-column");
-      std::erase_if(columns_.warnings, [](const std::string& warning) {
-        return warning.starts_with("several_power_columns");
-      });
-      if (columns_.schema.empty() || columns_.schema == "loose") columns_.schema = "named";
-      if (!columns_.timestamp) choose_generic_timestamp();
-      if (!columns_.device && wanted.device.empty()) choose_device({});
-    }
-    if (!wanted.device.empty()) {
-      const Name* name = take(wanted.device, "--device-column");
-      columns_.device.reset();
-      columns_.host.reset();
-      model_names_ = false;
-      if (name) columns_.device = column(*name, "named by --device-column");
-    }
-  }
-
-  Found all_names() const {
+  Found find(const Pattern& pattern) const { return aggregate_power::find(names, pattern); }
+  bool has(const Pattern& pattern) const { return !find(pattern).empty(); }
+  Found all() const {
     Found all;
-    for (const Name& name : names_) all.push_back(&name);
+    for (const Name& name : names) all.push_back(&name);
     return all;
   }
-
-  bool has_column(const Pattern& pattern) const { return !find(names_, pattern).empty(); }
-
-  void add_reasons() {
-    Reasons& reasons = columns_.reasons;
-    const bool by_name = columns_.schema == "generic" || columns_.schema == "loose";
-    const bool summary = by_name && !named_power_ && has_column(kSummary);
-    if (named_power_) wide_ = false;
-    if (summary || wide_ || !ambiguous_.empty()) columns_.power.reset();
-
-    std::string header;  // where nothing below says more
-    if (!names_.empty() && missing_.empty() && ambiguous_.empty())
-      header = "the header has " + quoted_list(all_names());
-    if (!columns_.timestamp) {
-      reasons.add(Reason::timestamp_column_missing, std::exchange(header, {}));
-    }
-    columns_.time_of_day =
-        columns_.timestamp && holds_times_of_day(rows_, columns_.timestamp->index);
-    if (!columns_.power) reasons.add(Reason::power_column_missing, std::exchange(header, {}));
-    if (!columns_.device) reasons.add(Reason::gpu_identity_column_missing, header);
-    for (const std::string& text : missing_) reasons.add(Reason::named_column_missing, text);
-    if (summary) reasons.add(Reason::run_summary);
-    if (!ambiguous_.empty()) {
-      reasons.add(Reason::ambiguous_power_column, ambiguous_ + "; choose with --power-column");
-    }
-    if (wide_ || (!columns_.power && has_column(kPowerOfNumberedGpu))) {
-      reasons.add(Reason::wide_power_columns);
-    }
-    if (!columns_.power && ambiguous_.empty()) {
-      Found limits;
-      for (const Name& name : names_) {
-        if (matches(name.full, kPowerOrShort) && matches(name.full, kLimitWords)) {
-          limits.push_back(&name);
-        }
-      }
-      if (!limits.empty()) reasons.add(Reason::only_power_limits, quoted_list(limits));
-    }
-    if (columns_.schema == "amd-smi" && !columns_.timestamp && has_column(kTableOfLimits)) {
-      reasons.add(Reason::only_power_limits, "this is a table of limits");
-    }
-    if (model_names_) reasons.add(Reason::model_name_as_device);
-  }
-
-  const std::vector<Name> names_;
-  const Rows rows_;
-  const IsAbsoluteTime& is_absolute_time_;
-  Columns columns_;
-  std::string ambiguous_;
-  std::vector<std::string> missing_;
-  bool wide_ = false;
-  bool model_names_ = false;
-  bool named_power_ = false;
 };
+
+// What was chosen so far, and what the reasons need to know of it.
+struct Choice {
+  Columns columns;
+  std::string ambiguous;             // the names that are power of the same rank
+  std::vector<std::string> missing;  // columns that the user named
+  bool is_wide = false;              // a column of power for each GPU
+  bool has_model_names = false;      // where a device's name was expected
+};
+
+void set_power(const Name& name, std::string why, Columns& columns) {
+  columns.power = column(name, std::move(why));
+  columns.unit = name.unit;
+}
+
+// ---- Times
+
+std::optional<Column> generic_timestamp(const Header& header) {
+  for (const Pattern& pattern : kGenericTimes) {
+    for (const Name& name : header.names) {
+      if (matches(name.no_brackets, pattern) &&
+          holds_times(header.rows, name, header.is_absolute_time)) {
+        return column(name, "named as a time, and its values are absolute times");
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+Found loose_times(const Header& header) {
+  Found times;
+  for (const Name& name : header.names) {
+    if (matches(name.full, kTime) && !matches(name.full, kNotAStamp) &&
+        !matches(name.no_brackets, kNotAStamp)) {
+      times.push_back(&name);
+    }
+  }
+  return times;
+}
+
+// Empty when there is one candidate at most.
+std::vector<std::string> warnings_of_second(const char* what, const Found& found,
+                                            const char* option) {
+  if (found.size() < 2) return {};
+  return {fmt::format("several_{}_columns: '{}' is read; {} would fit too; choose with {}", what,
+                      printable(found[0]->full), quoted_list({found.begin() + 1, found.end()}),
+                      option)};
+}
+
+void choose_loose_timestamp(const Header& header, Columns& columns) {
+  const Found times = loose_times(header);
+  if (times.empty()) return;
+  columns.timestamp =
+      column(*times[0], "the first name with 'time' that is not known as another quantity");
+  std::ranges::move(warnings_of_second("timestamp", times, "--timestamp-column"),
+                    std::back_inserter(columns.warnings));
+}
+
+// A recorder's own `timestamp` is taken as it is, so that its bad stamps are reported as such;
+// other names must hold absolute times.
+void choose_timestamp(const Header& header, Columns& columns) {
+  const Found own = header.find(columns.schema == "gpu-z" ? kOwnDate : kOwnTime);
+  if (!own.empty()) {
+    columns.timestamp = column(*own[0], "the schema's own column");
+    return;
+  }
+  columns.timestamp = generic_timestamp(header);
+  if (!columns.timestamp) choose_loose_timestamp(header, columns);
+}
+
+// ---- Devices
+
+std::optional<Column> host_of(const Header& header) {
+  const Found hosts = header.find(kHostNames);
+  return hosts.empty() ? std::nullopt
+                       : std::optional(column(*hosts[0], "part of the device's name"));
+}
+
+void choose_device(const Header& header, const std::vector<DevicePattern>& patterns,
+                   Columns& columns) {
+  for (const DevicePattern& device : patterns) {
+    const Found found = header.find(device.pattern);
+    if (found.empty()) continue;
+    columns.device = column(*found[0], "the schema's own column");
+    if (device.with_host) columns.host = host_of(header);
+    return;
+  }
+}
+
+// The same where the schema does not say which. Returns whether all that was found are names of
+// models.
+bool choose_any_device(const Header& header, Columns& columns) {
+  const Rows rows = header.rows;
+  Found candidates = header.find(kIndexNames);
+  const std::size_t indices = candidates.size();
+  if (indices == 0 || !varies(rows, candidates[0]->index)) {
+    for (const Pattern& pattern : kOtherIdentities) {
+      const Found found = header.find(pattern);
+      candidates.insert(candidates.end(), found.begin(), found.end());
+    }
+  }
+  const auto models = std::erase_if(
+      candidates, [&](const Name* name) { return holds_model_names(rows, name->index); });
+  if (candidates.empty()) return models > 0;
+  const auto varying =
+      std::ranges::find_if(candidates, [&](const Name* name) { return varies(rows, name->index); });
+  const bool first_is_constant = varying != candidates.begin() && varying != candidates.end();
+  const Name& chosen = first_is_constant ? **varying : *candidates[0];
+  columns.device = column(
+      chosen, first_is_constant ? fmt::format("'{}' never varies", printable(candidates[0]->full))
+                                : "named as a device");
+  if (indices > 0) {
+    if (auto host = host_of(header)) columns.host = std::move(host);
+  }
+  return false;
+}
+
+// ---- By schema
+
+bool fits(const Header& header, const Schema& schema) {
+  const auto has = [&](const Pattern& pattern) { return header.has(pattern); };
+  return std::ranges::all_of(schema.required, has) && std::ranges::any_of(schema.power, has);
+}
+
+// A long table holds many metrics in one column; the averaged power is preferred to the instant
+// one. Returns nothing when the first rows have neither.
+std::string power_metric(Rows rows, std::size_t metric_column) {
+  for (const char* name : kPowerMetrics) {
+    for (const auto& row : rows) {
+      if (cell(row, metric_column) == name) return name;
+    }
+  }
+  return {};
+}
+
+Choice choose_by(const Schema& schema, const Header& header) {
+  Choice choice;
+  Columns& columns = choice.columns;
+  columns.schema = schema.name;
+  columns.naive_is_utc = schema.naive_is_utc;
+  for (const Pattern& pattern : schema.power) {
+    const Found found = header.find(pattern);
+    if (found.empty()) continue;
+    if (columns.power) {
+      if (schema.power_may_move) columns.other_power.push_back(found[0]->index);
+      continue;
+    }
+    if (found.size() > 1) choice.ambiguous = quoted_list(found);
+    set_power(*found[0], "the schema's own column", columns);
+  }
+  if (columns.schema == "dcgm-long") {
+    const Name& metric = *header.find(kMetricName)[0];
+    columns.metric_name = column(metric, "says which rows are power");
+    columns.metric = power_metric(header.rows, metric.index);
+  }
+  choose_timestamp(header, columns);
+  if (!schema.has_device) return choice;
+  if (schema.device.empty()) {
+    choice.has_model_names = choose_any_device(header, columns);
+  } else {
+    choose_device(header, schema.device, columns);
+  }
+  return choice;
+}
+
+// ---- By names alone
+
+bool is_excluded(const Name& name) {
+  return matches(name.full, kLimitWords) || matches(name.full, kNotADraw) ||
+         matches(name.full, kOtherScope);
+}
+
+std::optional<Choice> choose_generic(const Header& header) {
+  Found power;
+  for (const Name& name : header.names) {
+    if (matches(name.plain, kGenericPower) && !is_excluded(name)) power.push_back(&name);
+  }
+  if (power.size() != 1) return std::nullopt;
+  Choice choice;
+  choice.columns.timestamp = generic_timestamp(header);
+  if (!choice.columns.timestamp) return std::nullopt;
+  choice.columns.schema = "generic";
+  set_power(*power[0], "the only column named as a power draw", choice.columns);
+  choice.has_model_names = choose_any_device(header, choice.columns);
+  return choice;
+}
+
+Found loose_power(const Header& header, bool without_means) {
+  Found power;
+  for (const Name& name : header.names) {
+    if (matches(name.full, kPower) && !is_excluded(name) && !matches(name.full, kExtremes) &&
+        !(without_means && matches(name.full, kMeans))) {
+      power.push_back(&name);
+    }
+  }
+  return power;
+}
+
+Choice choose_loosely(const Header& header) {
+  Found power = loose_power(header, true);
+  if (power.empty()) power = loose_power(header, false);
+  const bool has_times = !loose_times(header).empty();
+  Choice choice;
+  Columns& columns = choice.columns;
+  if (!power.empty()) {
+    set_power(*power[0], "the first name with 'power' that is not known as another quantity",
+              columns);
+  }
+  columns.warnings = warnings_of_second("power", power, "--power-column");
+  if (has_times) {
+    choose_loose_timestamp(header, columns);
+  } else {
+    columns.timestamp = generic_timestamp(header);
+  }
+  choice.has_model_names = choose_any_device(header, columns);
+  if (power.empty() && !has_times) return choice;
+  columns.schema = "loose";
+  choice.is_wide = std::ranges::count_if(power, [](const Name* name) {
+                     return matches(name->full, kNumberedGpu);
+                   }) > 1;
+  return choice;
+}
+
+Choice choose(const Header& header) {
+  const auto schema = std::ranges::find_if(
+      schemas(), [&](const Schema& candidate) { return fits(header, candidate); });
+  if (schema != schemas().end()) return choose_by(*schema, header);
+  if (auto choice = choose_generic(header)) return std::move(*choice);
+  return choose_loosely(header);
+}
+
+// ---- By the user
+
+// Returns null when there is no such column, which is then in `choice.missing`.
+const Name* named_column(const Header& header, const std::string& text, const char* option,
+                         Choice& choice) {
+  const Name* const name = find_named(header.names, text);
+  if (name == nullptr) {
+    choice.missing.push_back(fmt::format("{}: no column '{}'; the header has {}", option,
+                                         printable(text), quoted_list(header.all())));
+  }
+  return name;
+}
+
+void drop_warnings(const char* start, Columns& columns) {
+  std::erase_if(columns.warnings,
+                [&](const std::string& warning) { return warning.starts_with(start); });
+}
+
+void take_named_timestamp(const Header& header, const std::string& wanted, Choice& choice) {
+  const Name* const name = named_column(header, wanted, "--timestamp-column", choice);
+  choice.columns.timestamp.reset();
+  if (name) choice.columns.timestamp = column(*name, "named by --timestamp-column");
+  drop_warnings("several_timestamp_columns", choice.columns);
+}
+
+void take_named_power(const Header& header, const ColumnNames& wanted, Choice& choice) {
+  Columns& columns = choice.columns;
+  const Name* const name = named_column(header, wanted.power, "--power-column", choice);
+  columns.power.reset();
+  columns.other_power.clear();
+  columns.metric_name.reset();
+  choice.ambiguous.clear();
+  choice.is_wide = false;
+  if (name) set_power(*name, "named by --power-column", columns);
+  drop_warnings("several_power_columns", columns);
+  if (columns.schema.empty() || columns.schema == "loose") columns.schema = "named";
+  if (!columns.timestamp) columns.timestamp = generic_timestamp(header);
+  if (!columns.device && wanted.device.empty()) {
+    choice.has_model_names = choose_any_device(header, columns);
+  }
+}
+
+void take_named_device(const Header& header, const std::string& wanted, Choice& choice) {
+  const Name* const name = named_column(header, wanted, "--device-column", choice);
+  choice.columns.device.reset();
+  choice.columns.host.reset();
+  choice.has_model_names = false;
+  if (name) choice.columns.device = column(*name, "named by --device-column");
+}
+
+void take_named(const Header& header, const ColumnNames& wanted, Choice& choice) {
+  if (!wanted.timestamp.empty()) take_named_timestamp(header, wanted.timestamp, choice);
+  if (!wanted.power.empty()) take_named_power(header, wanted, choice);
+  if (!wanted.device.empty()) take_named_device(header, wanted.device, choice);
+  if (wanted.power_unit) choice.columns.unit = {*wanted.power_unit, false};
+}
+
+// ---- What speaks against it
+
+// One row for each run, not for each sample.
+bool is_summary(const Header& header, const Choice& choice, const ColumnNames& wanted) {
+  const std::string& schema = choice.columns.schema;
+  return (schema == "generic" || schema == "loose") && wanted.power.empty() && header.has(kSummary);
+}
+
+Found power_limits(const Header& header) {
+  Found limits;
+  for (const Name& name : header.names) {
+    if (matches(name.full, kPowerOrShort) && matches(name.full, kLimitWords)) {
+      limits.push_back(&name);
+    }
+  }
+  return limits;
+}
+
+// Of columns that are final.
+Reasons reasons_against(const Header& header, const Choice& choice, bool is_a_summary) {
+  const Columns& columns = choice.columns;
+  Reasons reasons;
+  std::string names;  // where nothing below says more
+  if (!header.names.empty() && choice.missing.empty() && choice.ambiguous.empty())
+    names = "the header has " + quoted_list(header.all());
+  if (!columns.timestamp) {
+    reasons.add(Reason::timestamp_column_missing, std::exchange(names, {}));
+  }
+  if (!columns.power) reasons.add(Reason::power_column_missing, std::exchange(names, {}));
+  if (!columns.device) reasons.add(Reason::gpu_identity_column_missing, names);
+  for (const std::string& text : choice.missing) reasons.add(Reason::named_column_missing, text);
+  if (is_a_summary) reasons.add(Reason::run_summary);
+  if (!choice.ambiguous.empty()) {
+    reasons.add(Reason::ambiguous_power_column, choice.ambiguous + "; choose with --power-column");
+  }
+  if (choice.is_wide || (!columns.power && header.has(kPowerOfNumberedGpu))) {
+    reasons.add(Reason::wide_power_columns);
+  }
+  if (!columns.power && choice.ambiguous.empty()) {
+    const Found limits = power_limits(header);
+    if (!limits.empty()) reasons.add(Reason::only_power_limits, quoted_list(limits));
+  }
+  if (columns.schema == "amd-smi" && !columns.timestamp && header.has(kTableOfLimits)) {
+    reasons.add(Reason::only_power_limits, "this is a table of limits");
+  }
+  if (choice.has_model_names) reasons.add(Reason::model_name_as_device);
+  return reasons;
+}
+
+std::vector<std::string> warnings_of(const Header& header, const Columns& columns) {
+  const std::vector<Name>& names = header.names;
+  std::vector<std::string> warnings;
+  for (const auto& chosen : {columns.timestamp, columns.power, columns.device}) {
+    const auto name = std::ranges::find_if(names, [&](const Name& candidate) {
+      return chosen && candidate.repeated && candidate.index == chosen->index;
+    });
+    if (name == names.end()) continue;
+    warnings.push_back(fmt::format(
+        "duplicate_column: '{}' stands in the header more than once; the last one is read",
+        printable(name->full)));
+  }
+  for (const char separator : {';', '\t', '|'}) {
+    if (names.size() > 2 || names.empty() || std::ranges::count(names[0].full, separator) < 2) {
+      continue;
+    }
+    warnings.push_back(fmt::format(
+        "not_comma_separated: the header looks separated by '{}'; write the file with commas",
+        separator == '\t' ? "\\t" : std::string(1, separator)));
+  }
+  return warnings;
+}
 
 }  // namespace
 
 Columns choose_columns(std::span<const std::string> header, Rows rows,
                        const IsAbsoluteTime& is_absolute_time, const ColumnNames& wanted) {
-  return Chooser(read_names(header), rows, is_absolute_time).choose(wanted);
+  const Header from{read_names(header), rows, is_absolute_time};
+  Choice choice = choose(from);
+  take_named(from, wanted, choice);
+  Columns& columns = choice.columns;
+  const bool is_a_summary = is_summary(from, choice, wanted);
+  if (is_a_summary || choice.is_wide || !choice.ambiguous.empty()) columns.power.reset();
+  columns.time_of_day = columns.timestamp && holds_times_of_day(rows, columns.timestamp->index);
+  columns.reasons = reasons_against(from, choice, is_a_summary);
+  std::ranges::move(warnings_of(from, columns), std::back_inserter(columns.warnings));
+  return std::move(columns);
 }
 
 SeriesFacts series_facts(const Columns& columns) {
