@@ -28,9 +28,9 @@
 #include "store/commit_batch.h"
 #include "store/disk_index.h"
 #include "store/distinct_stores.h"
-#include "store/multinode_logs.h"
-#include "store/pieces.h"
+#include "store/layouts.h"
 #include "store/run_list.h"
+#include "store/store.h"
 #include "store/tally.h"
 #include "store/task_queue.h"
 #include "store/zone_cases.h"
@@ -46,7 +46,6 @@ constexpr std::uint8_t kWaiting = 3;  // its aggregate, which has not all pieces
 constexpr std::uint8_t kBare = 4;     // a folder that could hold its aggregate, and does not
 constexpr std::uint8_t kListed = 5;   // its name is on the list of runs
 constexpr std::uint8_t kFound = 6;    // its aggregate, which is worked on if it is on that list
-constexpr std::string_view kLayoutLetters = "pbfma";
 constexpr const char* kOfArtifact = "artifact";  // seen: not a run, but what it lies in
 
 }  // namespace
@@ -281,12 +280,8 @@ class Backfill::Work {
     tally_.write(lines);
   }
 
-  static std::string letter(Layout layout) {
-    return {kLayoutLetters[static_cast<std::size_t>(layout)]};
-  }
-  static Layout layout_of(std::string_view text) {
-    return static_cast<Layout>(kLayoutLetters.find(text[0]));
-  }
+  static std::string letter(Layout layout) { return {layout_row(layout).letter}; }
+  static Layout layout_of(std::string_view text) { return layout_of_letter(text[0]); }
 
   // The second round: pieces from anywhere in the store.
   void push_those_that_wait() {
@@ -412,11 +407,6 @@ class Backfill::Work {
     }
   }
 
-  bool needs_pieces(const StoredRun& run) const {
-    return run.aggregate.tree &&
-           (!run.aggregate.tree->is_archive() || !request_.recompute.output.empty());
-  }
-
   void recompute_one(const Task& task, CommitBatch& batch) {
     const auto start = Clock::now();
     std::optional<Recomputed> recomputed;
@@ -458,66 +448,22 @@ class Backfill::Work {
       run.folder = *run.aggregate.folder;
     }
     if (task.decidable) return revise_decidable(run, *task.decidable);
-    RunPieces pieces;
-    if (needs_pieces(run) && !find_pieces(run, task, pieces)) {
+    if (auto refusal = refused(run, options_)) return refusal;
+    auto pieces = layout_row(run.layout).find_pieces(run, task.namesakes.get());
+    if (!pieces) {
       keep(kWaiting, run);
       return std::nullopt;
     }
-    return recompute(run, std::move(pieces), options_);
+    return recompute(run, std::move(*pieces), options_);
   }
 
   Recomputed revise_decidable(const StoredRun& run, const DecidableRun& decidable) const {
     const ZoneCase& zone_case = decidable.zone_case;
-    RunPieces pieces;
+    OneNodePieces pieces;
     pieces.telemetry = {{store_path_of(zone_case.waiting_telemetry)}, zone_case.are_own};
-    pieces.benchmarks = {{store_path_of(zone_case.waiting_benchmark)}, zone_case.are_own};
+    pieces.loads = {{store_path_of(zone_case.waiting_benchmark)}, zone_case.are_own};
+    pieces.of_agents = layout_row(run.layout).is_of_agents;
     return recompute(run, std::move(pieces), options_, &decidable.witnesses);
-  }
-
-  // False: not all of them are near.
-  static bool find_pieces(StoredRun& run, const Task& task, RunPieces& pieces) {
-    const bool is_agentic = run.layout == Layout::agentic;
-    if (is_agentic || run.layout == Layout::multinode) pieces.nodes = find_multinode_logs(run);
-    if (is_agentic && !pieces.nodes.empty()) {
-      pieces.benchmarks.places = pieces.nodes[0].formal_results;
-      return true;
-    }
-    // The telemetry of several nodes is a package, and never anywhere else.
-    if (run.layout != Layout::multinode) {
-      FoundPieces nearby = pieces_near(run, PieceKind::telemetry);
-      const bool is_own = nearby.is_own && !nearby.pieces.empty();
-      if (!is_own && !is_agentic) pieces.nodes = find_multinode_logs(run);
-      if (!is_agentic && !pieces.nodes.empty()) {
-        run.layout = Layout::multinode;
-      } else if (!take(std::move(nearby), PieceKind::telemetry, task, pieces.telemetry)) {
-        return false;
-      }
-    }
-    FoundPieces nearby = pieces_near(run, PieceKind::benchmark_result);
-    if (is_agentic) {  // a profile is never but with its run
-      pieces.benchmarks.places = std::move(nearby.pieces);
-      return true;
-    }
-    return take(std::move(nearby), PieceKind::benchmark_result, task, pieces.benchmarks);
-  }
-
-  // What is near, else what is anywhere in the store. False: what else there is counts, and is not
-  // known yet.
-  static bool take(FoundPieces nearby, PieceKind kind, const Task& task, Candidates& candidates) {
-    candidates.places = std::move(nearby.pieces);
-    candidates.are_own = nearby.is_own;
-    const bool is_near = !candidates.places.empty();
-    if (!task.namesakes) return is_near && candidates.are_own;
-    const auto& texts = task.namesakes->pieces[static_cast<std::size_t>(kind)];
-    candidates.are_only_namesakes = task.namesakes->runs == 1 && (!is_near || texts.size() <= 1);
-    if (is_near) return true;
-    candidates.are_too_many = texts.size() > kMostCandidates;
-    for (const std::string& text : texts) {
-      if (!candidates.are_too_many || candidates.places.empty()) {
-        candidates.places.push_back(store_path_of(text));
-      }
-    }
-    return true;
   }
 
   void keep(std::uint8_t kind, const StoredRun& run) {

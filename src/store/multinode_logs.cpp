@@ -55,10 +55,10 @@ std::vector<StorePath> formal_results_of(const StorePath& agentic, const std::st
 
 class Search {
  public:
-  explicit Search(const StoredRun& run)
+  Search(const StoredRun& run, bool is_of_agents)
       : run_(run),
         own_(std::make_shared<const StorePath>(run.folder)),
-        is_of_agents_(run.layout == Layout::agentic),
+        is_of_agents_(is_of_agents),
         concurrency_(is_of_agents_ ? concurrency_of(run) : "") {}
 
   std::vector<MultinodeLogs> found() {
@@ -135,6 +135,12 @@ class Search {
 
 }  // namespace
 
-std::vector<MultinodeLogs> find_multinode_logs(const StoredRun& run) { return Search(run).found(); }
+std::vector<MultinodeLogs> find_multinode_logs(const StoredRun& run) {
+  return Search(run, false).found();
+}
+
+std::vector<MultinodeLogs> find_agents_logs(const StoredRun& run) {
+  return Search(run, true).found();
+}
 
 }  // namespace aggregate_power

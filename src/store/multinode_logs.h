@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "store/store.h"
+#include "store/stored_run.h"
 
 namespace aggregate_power {
 
@@ -18,13 +18,15 @@ struct MultinodeLogs {
   std::vector<StorePath> formal_results;
 };
 
-// Those that the run has: LOGS in its own folder, else in its artifacts power_audit_R (of agents
-// also agentic_R), which may be archives, in that folder or beside it. None: it ran on one node, or
-// nothing is left of them. Of several the most complete, more than one only where each of these has
-// all it takes. Throws FileError when an archive cannot be read, unless others have all it takes.
-//
-// Agents with an artifact agentic_R that has no LOGS ran on one node, and other artifacts are not
-// looked into; but for a load R_concN, which several nodes leave.
+// Those that a run of a benchmark has: LOGS in its own folder, else in its artifacts power_audit_R,
+// which may be archives, in that folder or beside it. None: it ran on one node, or nothing is left
+// of them. Of several the most complete, more than one only where each of these has all it takes.
+// Throws FileError when an archive cannot be read, unless others have all it takes.
 std::vector<MultinodeLogs> find_multinode_logs(const StoredRun& run);
+
+// The same of a run of agents, also in its artifacts agentic_R. With such an artifact that has no
+// LOGS it ran on one node, and other artifacts are not looked into; but for a load R_concN, which
+// several nodes leave.
+std::vector<MultinodeLogs> find_agents_logs(const StoredRun& run);
 
 }  // namespace aggregate_power

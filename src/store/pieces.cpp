@@ -1,4 +1,4 @@
-// What lies near a run.
+// The pieces of a stored run.
 #include "store/pieces.h"
 
 #include <algorithm>
@@ -43,12 +43,43 @@ void find_pieces(const Folder& folder, PieceKind kind, int level, std::vector<St
   }
 }
 
-std::vector<StorePath> agentic_pieces(const StoredRun& run, PieceKind kind) {
-  std::vector<StorePath> pieces;
-  if (const auto results = agentic_results(run)) {
-    find_pieces(std::make_shared<const StorePath>(*results), kind, 0, pieces);
+// What is near, else what is anywhere in the store. Nothing: what else there is counts, and is not
+// known yet.
+std::optional<Candidates> candidates(FoundPieces near, PieceKind kind, const Namesakes* namesakes) {
+  Candidates candidates{.places = std::move(near.pieces), .are_own = near.is_own};
+  const bool is_near = !candidates.places.empty();
+  if (namesakes == nullptr) {
+    return is_near && candidates.are_own ? std::optional(std::move(candidates)) : std::nullopt;
   }
-  return pieces;
+  const auto& texts = namesakes->pieces[static_cast<std::size_t>(kind)];
+  candidates.are_only_namesakes = namesakes->runs == 1 && (!is_near || texts.size() <= 1);
+  if (is_near) return candidates;
+  candidates.are_too_many = texts.size() > kMostCandidates;
+  for (const std::string& text : texts) {
+    if (!candidates.are_too_many || candidates.places.empty()) {
+      candidates.places.push_back(store_path_of(text));
+    }
+  }
+  return candidates;
+}
+
+std::optional<RunPieces> one_node(const StoredRun& run, FoundPieces telemetry_near,
+                                  const Namesakes* namesakes) {
+  auto telemetry = candidates(std::move(telemetry_near), PieceKind::telemetry, namesakes);
+  if (!telemetry) return std::nullopt;
+  constexpr PieceKind kResult = PieceKind::benchmark_result;
+  auto results = candidates(pieces_near(run, kResult), kResult, namesakes);
+  if (!results) return std::nullopt;
+  return OneNodePieces{std::move(*telemetry), std::move(*results)};
+}
+
+// Telemetry of several nodes is a package, and never anywhere else.
+std::optional<RunPieces> package(const StoredRun& run, std::vector<MultinodeLogs> logs,
+                                 const Namesakes* namesakes) {
+  constexpr PieceKind kResult = PieceKind::benchmark_result;
+  auto results = candidates(pieces_near(run, kResult), kResult, namesakes);
+  if (!results) return std::nullopt;
+  return PackagePieces{std::move(logs), std::move(*results)};
 }
 
 }  // namespace
@@ -73,12 +104,17 @@ std::optional<ProfileFiles> profile_files(const StorePath& place) {
   return files;
 }
 
+FoundPieces agents_pieces_near(const StoredRun& run, PieceKind kind) {
+  FoundPieces found;
+  if (const auto results = agentic_results(run)) {
+    find_pieces(std::make_shared<const StorePath>(*results), kind, 0, found.pieces);
+  }
+  const bool is_elsewhere = found.pieces.empty() && kind == PieceKind::telemetry;
+  return is_elsewhere ? pieces_near(run, kind) : found;
+}
+
 FoundPieces pieces_near(const StoredRun& run, PieceKind kind) {
   FoundPieces nearby;
-  if (run.layout == Layout::agentic) {
-    nearby.pieces = agentic_pieces(run, kind);
-    if (!nearby.pieces.empty() || kind == PieceKind::benchmark_result) return nearby;
-  }
   const auto look = [&](const Folder& folder, const std::string& name) {
     auto place = maybe_compressed_in(folder, name);
     if (place) nearby.pieces.push_back(std::move(*place));
@@ -112,6 +148,33 @@ FoundPieces pieces_near(const StoredRun& run, PieceKind kind) {
                   (has_artifact_name && look_in_artifacts(run.artifact, unpacked));
   if (!nearby.is_own && above) look_in(above);
   return nearby;
+}
+
+std::optional<RunPieces> pieces_of_agents(const StoredRun& run, const Namesakes* namesakes) {
+  if (std::vector<MultinodeLogs> logs = find_agents_logs(run); !logs.empty()) {
+    Candidates results{.places = logs[0].formal_results};
+    return PackagePieces{std::move(logs), std::move(results), true};
+  }
+  auto telemetry =
+      candidates(agents_pieces_near(run, PieceKind::telemetry), PieceKind::telemetry, namesakes);
+  if (!telemetry) return std::nullopt;
+  // A profile is nowhere but with its run.
+  Candidates profiles{.places = agents_pieces_near(run, PieceKind::benchmark_result).pieces};
+  return OneNodePieces{std::move(*telemetry), std::move(profiles), true};
+}
+
+std::optional<RunPieces> pieces_of_package(const StoredRun& run, const Namesakes* namesakes) {
+  return package(run, find_multinode_logs(run), namesakes);
+}
+
+std::optional<RunPieces> pieces_of_nodes(const StoredRun& run, const Namesakes* namesakes) {
+  FoundPieces telemetry = pieces_near(run, PieceKind::telemetry);
+  const bool has_own_telemetry = telemetry.is_own && !telemetry.pieces.empty();
+  if (!has_own_telemetry) {
+    std::vector<MultinodeLogs> logs = find_multinode_logs(run);
+    if (!logs.empty()) return package(run, std::move(logs), namesakes);
+  }
+  return one_node(run, std::move(telemetry), namesakes);
 }
 
 }  // namespace aggregate_power

@@ -21,6 +21,7 @@
 #include "results/plan.h"
 #include "results/record.h"
 #include "store/artifact_names.h"
+#include "store/layouts.h"
 #include "store/package_pairing.h"
 #include "store/pairing.h"
 #include "store/pieces.h"
@@ -59,8 +60,7 @@ Target target_of(const StoredRun& run, const RecomputeOptions& options) {
     return is_elsewhere ? join_path(options.output, join_path(run.folder.below, name))
                         : join_path(run.folder.path, name);
   };
-  const char* const aggregate = run.layout == Layout::agentic ? "{}.json" : "agg_{}.json";
-  return {is_elsewhere ? in(fmt::format(fmt::runtime(aggregate), run.name)) : run.aggregate.path,
+  return {is_elsewhere ? in(aggregate_name(run)) : run.aggregate.path,
           in(fmt::format("power_validation_{}.json", run.name)),
           is_elsewhere ? options.output : store_of(run.folder).path, is_elsewhere};
 }
@@ -80,6 +80,13 @@ std::vector<StorePath> distinct(std::vector<StorePath> places) {
   return result;
 }
 
+void drop_trees(StoredRun& run) {
+  for (StorePath* place : {&run.folder, &run.aggregate}) {
+    place->tree.reset();
+    place->folder.reset();
+  }
+}
+
 class Recomputation {
  public:
   Recomputation(const StoredRun& run, const RecomputeOptions& options,
@@ -88,7 +95,9 @@ class Recomputation {
     recomputed_.run = run;
   }
 
-  Recomputed run(RunPieces pieces) {
+  template <typename Pieces>
+  Recomputed run(Pieces pieces) {
+    of_agents_ = pieces.of_agents;
     try {
       work(std::move(pieces));
     } catch (const JsonError& error) {
@@ -99,10 +108,7 @@ class Recomputation {
     } catch (const std::exception& error) {
       fail(Reason::input_unreadable, error.what());
     }
-    for (StorePath* place : {&recomputed_.run.folder, &recomputed_.run.aggregate}) {
-      place->tree.reset();
-      place->folder.reset();
-    }
+    drop_trees(recomputed_.run);
     return std::move(recomputed_);
   }
 
@@ -113,66 +119,72 @@ class Recomputation {
   }
   void fail(Reason reason, std::string detail) { end(Outcome::failed, reason, std::move(detail)); }
 
-  void work(RunPieces pieces) {
-    const StoredRun& run = recomputed_.run;
-    if (!run.aggregate.tree) {
-      return end(Outcome::not_recomputable, Reason::aggregate_result_missing, run.folder.display);
-    }
-    if (run.aggregate.tree->is_archive() && options_.output.empty()) {
-      return end(Outcome::not_writable, Reason::aggregate_in_archive, run.aggregate.display);
-    }
-    nodes_ = std::move(pieces.nodes);
-    if (!nodes_.empty() && nodes_[0].power) package_ = &nodes_[0];
-    Candidates& telemetry = pieces.telemetry;
-    Candidates& benchmarks = pieces.benchmarks;
-    if (package_) recomputed_.telemetry = package_->power->display;
-    if (!telemetry.places.empty()) recomputed_.telemetry = telemetry.places[0].display;
-    if (!benchmarks.places.empty()) recomputed_.benchmark = benchmarks.places[0].display;
-    note_what_is_missing(telemetry.places.empty(), benchmarks.places.size());
+  void work(OneNodePieces pieces) {
+    const std::vector<StorePath>& telemetry = pieces.telemetry.places;
+    const std::vector<StorePath>& loads = pieces.loads.places;
+    if (!telemetry.empty()) recomputed_.telemetry = telemetry[0].display;
+    if (!loads.empty()) recomputed_.benchmark = loads[0].display;
+    if (telemetry.empty()) add_missing(Reason::telemetry_file_missing, "gpu_metrics.csv");
+    if (loads.empty()) note_missing_load();
     if (!recomputed_.reasons.empty()) {
       recomputed_.outcome = Outcome::not_recomputable;
       return;
     }
-    text_ = read_all(*run.aggregate.tree->open(run.aggregate.path).source());
-    target_ = target_of(run, options_);
-    if (package_) return work_on_package(std::move(benchmarks));
-    const bool is_one_pair = telemetry.places.size() == 1 && benchmarks.places.size() == 1;
-    if (!options_.force && is_one_pair && is_done(telemetry.places[0], benchmarks.places[0])) {
-      return;
-    }
+    find_target();
+    const bool is_one_pair = telemetry.size() == 1 && loads.size() == 1;
+    if (!options_.force && is_one_pair && is_done(telemetry[0], loads[0])) return;
     read_aggregate();
-    if (recomputed_.reasons.empty()) choose(std::move(telemetry), std::move(benchmarks));
+    if (recomputed_.reasons.empty()) choose(std::move(pieces.telemetry), std::move(pieces.loads));
   }
 
-  void note_what_is_missing(bool no_telemetry, std::size_t benchmarks) {
+  void work(PackagePieces pieces) {
+    nodes_ = std::move(pieces.logs);
+    if (!nodes_.empty() && nodes_[0].power) package_ = &nodes_[0];
+    const std::vector<StorePath>& results = pieces.results.places;
+    if (package_) recomputed_.telemetry = package_->power->display;
+    if (!results.empty()) recomputed_.benchmark = results[0].display;
+    if (!package_) note_missing_package();
+    if (of_agents_ && results.size() != 1) note_missing_formal_result(results.size());
+    if (!of_agents_ && results.empty()) note_missing_load();
+    if (!recomputed_.reasons.empty()) {
+      recomputed_.outcome = Outcome::not_recomputable;
+      return;
+    }
+    find_target();
+    work_on_package(std::move(pieces.results));
+  }
+
+  void find_target() {
     const StoredRun& run = recomputed_.run;
-    const auto add = [&](Reason reason, std::string detail) {
-      recomputed_.reasons.add(reason, std::move(detail));
-    };
-    const bool is_of_nodes = run.layout == Layout::multinode || !nodes_.empty();
-    if (is_of_nodes && !package_) {
-      add(Reason::power_artifacts_missing,
-          nodes_.empty()
-              ? fmt::format("no LOGS/power in {} or in power_audit_{} in it or beside it",
-                            run.folder.display, run.artifact)
-              : fmt::format("no power in {}", nodes_[0].logs.display));
-    } else if (!is_of_nodes && no_telemetry) {
-      add_missing(Reason::telemetry_file_missing, "gpu_metrics.csv");
-    }
-    if (run_is_agentic() && is_of_nodes) {
-      if (benchmarks == 1) return;
-      add(Reason::formal_benchmark_result_missing,
-          nodes_[0].agentic ? fmt::format("{} formal results of {} in {}", benchmarks, run.name,
-                                          nodes_[0].agentic->display)
-                            : fmt::format("no agentic in {}", nodes_[0].logs.display));
-    } else if (benchmarks == 0 && run_is_agentic()) {
-      const auto results = agentic_results(run);
-      add(Reason::profile_artifacts_missing,
-          results ? fmt::format("no {} in {}", kProfileRecords, results->display)
-                  : fmt::format("no agentic_{} in {} or beside it", run.name, run.folder.display));
-    } else if (benchmarks == 0) {
-      add_missing(Reason::benchmark_result_missing, run.name + ".json");
-    }
+    text_ = read_all(*run.aggregate.tree->open(run.aggregate.path).source());
+    target_ = target_of(run, options_);
+  }
+
+  void note_missing_package() {
+    const StoredRun& run = recomputed_.run;
+    recomputed_.reasons.add(
+        Reason::power_artifacts_missing,
+        nodes_.empty() ? fmt::format("no LOGS/power in {} or in power_audit_{} in it or beside it",
+                                     run.folder.display, run.artifact)
+                       : fmt::format("no power in {}", nodes_[0].logs.display));
+  }
+
+  void note_missing_formal_result(std::size_t results) {
+    const std::optional<StorePath>& agentic = nodes_[0].agentic;
+    recomputed_.reasons.add(Reason::formal_benchmark_result_missing,
+                            agentic ? fmt::format("{} formal results of {} in {}", results,
+                                                  recomputed_.run.name, agentic->display)
+                                    : fmt::format("no agentic in {}", nodes_[0].logs.display));
+  }
+
+  void note_missing_load() {
+    const StoredRun& run = recomputed_.run;
+    if (!of_agents_) return add_missing(Reason::benchmark_result_missing, run.name + ".json");
+    const auto results = agentic_results(run);
+    recomputed_.reasons.add(
+        Reason::profile_artifacts_missing,
+        results ? fmt::format("no {} in {}", kProfileRecords, results->display)
+                : fmt::format("no agentic_{} in {} or beside it", run.name, run.folder.display));
   }
 
   // Results and packages that are there several times must be the same each time.
@@ -208,7 +220,7 @@ class Recomputation {
     const std::string& folder = recomputed_.run.folder.below;
     result.telemetry_source = relative(folder, package_->power->below);
     result.benchmark_result = relative(folder, benchmark.below);
-    if (run_is_agentic()) result.window_source = kFormalWindowSource;
+    if (of_agents_) result.window_source = kFormalWindowSource;
     result.origin = package_options_as_given();
     result.origin->inputs = std::move(pairing.inputs);
     publish_later(std::move(result));
@@ -395,7 +407,7 @@ class Recomputation {
                               recomputed_.zone_case ? recomputed_.zone_case->recorder : "",
                               recomputed_.zone_case ? recomputed_.zone_case->vote : std::nullopt};
     }
-    if (run_is_agentic()) result.window_source = kProfileWindowSource;
+    if (of_agents_) result.window_source = kProfileWindowSource;
     result.origin = options_as_given();
     result.origin->inputs = pairing.inputs;
     publish_later(std::move(result));
@@ -425,8 +437,6 @@ class Recomputation {
     recomputed_.plan = std::make_unique<WritePlan>(
         plan(std::make_shared<const Result>(std::move(result)), std::move(target), text_));
   }
-
-  bool run_is_agentic() const { return recomputed_.run.layout == Layout::agentic; }
 
   Origin options_as_given() const {
     Origin origin;
@@ -523,6 +533,7 @@ class Recomputation {
 
   const RecomputeOptions& options_;
   const OtherWitnesses* witnesses_;
+  bool of_agents_ = false;
   std::string text_;  // the aggregate's
   std::vector<MultinodeLogs> nodes_;
   const MultinodeLogs* package_ = nullptr;  // nothing: none is there
@@ -541,9 +552,33 @@ std::string_view outcome_name(Outcome outcome) {
   return kNames[static_cast<std::size_t>(outcome)];
 }
 
+std::optional<Recomputed> refused(const StoredRun& run, const RecomputeOptions& options) {
+  const bool has_aggregate = run.aggregate.tree != nullptr;
+  if (has_aggregate && (!run.aggregate.tree->is_archive() || !options.output.empty())) {
+    return std::nullopt;
+  }
+  Recomputed refused;
+  refused.run = run;
+  if (has_aggregate) {
+    refused.outcome = Outcome::not_writable;
+    refused.reasons.add(Reason::aggregate_in_archive, run.aggregate.display);
+  } else {
+    refused.outcome = Outcome::not_recomputable;
+    refused.reasons.add(Reason::aggregate_result_missing, run.folder.display);
+  }
+  drop_trees(refused.run);
+  return refused;
+}
+
 Recomputed recompute(const StoredRun& run, RunPieces pieces, const RecomputeOptions& options,
                      const OtherWitnesses* witnesses) {
-  return Recomputation(run, options, witnesses).run(std::move(pieces));
+  if (auto* const one_node = std::get_if<OneNodePieces>(&pieces)) {
+    return Recomputation(run, options, witnesses).run(std::move(*one_node));
+  }
+  auto& package = std::get<PackagePieces>(pieces);
+  StoredRun of_nodes = run;
+  if (!package.of_agents) of_nodes.layout = Layout::multinode;
+  return Recomputation(of_nodes, options, witnesses).run(std::move(package));
 }
 
 bool inputs_are_unchanged(const Recomputed& recomputed) {

@@ -13,9 +13,9 @@
 #include "aggregate_power/reason.h"
 #include "energy/zone_witnesses.h"
 #include "results/transaction.h"
-#include "store/multinode_logs.h"
 #include "store/recompute_options.h"
-#include "store/store.h"
+#include "store/run_pieces.h"
+#include "store/stored_run.h"
 #include "store/zone_cases.h"
 
 namespace aggregate_power {
@@ -31,24 +31,6 @@ enum class Outcome {
 };
 inline constexpr int kOutcomes = 7;
 std::string_view outcome_name(Outcome outcome);
-
-// The files of a run that can be one kind of piece.
-struct Candidates {
-  std::vector<StorePath> places;
-  // They lie near the run, where its own would be; else they only have its name.
-  bool are_own = true;
-  bool are_too_many = false;  // and not all of them here
-  // No other run of the store, and no other piece of this kind, has its name.
-  bool are_only_namesakes = false;
-};
-inline constexpr std::size_t kMostCandidates = 16;
-
-// What was found of a run.
-struct RunPieces {
-  std::vector<MultinodeLogs> nodes;  // of several nodes; of several, any could be the run's
-  Candidates telemetry;              // of one node
-  Candidates benchmarks;
-};
 
 // Holds no file open, so that many can wait.
 struct Recomputed {
@@ -73,9 +55,12 @@ struct Recomputed {
   std::vector<std::pair<std::string, FileFacts>> inputs;
 };
 
-// Without pieces of a kind the run is not recomputable; one of several nodes has a package for its
-// telemetry. Of several, those are taken that fit each other, if only these do. Never throws for
-// what is wrong with the run.
+// Why a run cannot be recomputed, whatever its pieces: it has no aggregate, or that is in an
+// archive and there is no other folder for results. Nothing: it can.
+std::optional<Recomputed> refused(const StoredRun& run, const RecomputeOptions& options);
+
+// A run that is not refused. Without pieces of a kind it is not recomputable. Of several, those are
+// taken that fit each other, if only these do. Never throws for what is wrong with the run.
 // `witnesses` are those of the zone besides the recording; without them, a run whose zone nothing
 // states has no outcome yet.
 Recomputed recompute(const StoredRun& run, RunPieces pieces, const RecomputeOptions& options,

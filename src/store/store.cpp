@@ -10,6 +10,7 @@
 #include "base/files/path.h"
 #include "base/interruption.h"
 #include "store/artifact_names.h"
+#include "store/layouts.h"
 
 namespace aggregate_power {
 namespace {
@@ -17,29 +18,19 @@ namespace {
 // Each level keeps one folder open.
 constexpr int kMostLevels = 200;
 
-// Of a folder power_audit_NAME: whose LOGS it has.
-struct Audit {
-  bool is_package = false;
-  bool is_agentic = false;
-};
-
-Audit audit_of(const StorePath& folder, const Artifact& artifact) {
-  if (artifact.kind != Artifact::Kind::power_audit) return {};
-  const bool is_package = has_below(folder, "LOGS/power");
-  const bool has_agents_beside = is_package && folder.folder &&
+FolderMarks marks_of(const StorePath& folder, const Artifact& artifact) {
+  if (artifact.kind != Artifact::Kind::power_audit) return {artifact};
+  const bool has_package = has_below(folder, "LOGS/power");
+  const bool has_agents_beside = has_package && folder.folder &&
                                  (has_artifact(folder.folder, "agentic_" + artifact.run) ||
                                   has_artifact(folder.folder, "bmk_agentic_" + artifact.run));
-  return {is_package, has_below(folder, "LOGS/agentic") || has_agents_beside};
+  return {artifact, has_package, has_below(folder, "LOGS/agentic") || has_agents_beside};
 }
 
 // Whether the walk goes from a folder into the one of that name in it.
-bool goes_into(const Artifact& folder, const Audit& audit, std::string_view name) {
-  using Kind = Artifact::Kind;
-  if (folder.kind == Kind::no_run || folder.kind == Kind::agentic ||
-      folder.kind == Kind::bmk_agentic) {
-    return false;
-  }
-  return !(audit.is_package || audit.is_agentic) || name != "LOGS";
+bool goes_into(const FolderMarks& folder, std::string_view name) {
+  if (folder.artifact.kind == Artifact::Kind::no_run || is_agents_folder(folder)) return false;
+  return !(folder.has_package || folder.has_agents) || name != "LOGS";
 }
 
 class Walk {
@@ -67,8 +58,6 @@ class Walk {
   }
 
  private:
-  using Kind = Artifact::Kind;
-
   // All entries of a folder; on a route the next one alone.
   void list(const StorePath& folder, const std::function<void(const TreeEntry&)>& take) {
     if (!is_on_route_) return folder.tree->list(folder.path, take);
@@ -92,12 +81,8 @@ class Walk {
   }
 
   void visit(const Folder& folder, const Artifact& artifact, int level) {
-    if (artifact.kind == Kind::agentic || artifact.kind == Kind::bmk_agentic) {
-      return visit_agentic(folder, artifact);
-    }
-    const Audit audit = audit_of(*folder, artifact);
-    const bool is_package = audit.is_package;
-    const bool is_agentic = audit.is_agentic;
+    const FolderMarks marks = marks_of(*folder, artifact);
+    if (is_agents_folder(marks)) return visit_agents(folder, marks);
     bool has_aggregate = false;
     bool has_agentic = false;
     list(*folder, [&](const TreeEntry& entry) {
@@ -106,13 +91,10 @@ class Walk {
       switch (entry.kind) {
         case TreeEntry::Kind::file:
           visit_temporary(folder, entry.name);
-          has_aggregate |= (is_agentic && visit_agentic_file(folder, artifact, entry.name)) ||
-                           visit_file(folder, artifact, is_package, entry.name);
+          has_aggregate |= visit_file(folder, marks, entry.name);
           break;
         case TreeEntry::Kind::folder:
-          if (goes_into(artifact, audit, entry.name)) {
-            go_down(folder, entry.name, level);
-          }
+          if (goes_into(marks, entry.name)) go_down(folder, entry.name, level);
           break;
         case TreeEntry::Kind::folder_link:
           visitor_.folder_link();
@@ -121,23 +103,25 @@ class Walk {
           break;
       }
     });
-    if ((has_agentic || is_on_route_) && !is_agentic) visit_beside_agentic(folder);
-    if (artifact.kind == Kind::power_audit && !has_aggregate) {
-      visitor_.run({artifact.run, key(artifact.run),
-                    is_package ? Layout::multinode : Layout::power_audit, *folder, StorePath{}});
-    }
+    if ((has_agentic || is_on_route_) && !marks.has_agents) visit_beside_agentic(folder);
+    if (!has_aggregate) visit_without_aggregate(folder, marks);
   }
 
   // The artifacts of an agentic run, or of its loads, may each hold aggregates.
-  void visit_agentic(const Folder& folder, const Artifact& artifact) {
+  void visit_agents(const Folder& folder, const FolderMarks& marks) {
     bool has_aggregate = false;
     list(*folder, [&](const TreeEntry& entry) {
       const bool is_file = entry.kind == TreeEntry::Kind::file;
       if (is_file) visit_temporary(folder, entry.name);
-      has_aggregate |= is_file && visit_agentic_file(folder, artifact, entry.name);
+      has_aggregate |= is_file && visit_aggregate(folder, marks, entry.name);
     });
-    if (has_aggregate) return;
-    visitor_.run({artifact.run, key(artifact.run), Layout::agentic, *folder, StorePath{}});
+    if (!has_aggregate) visit_without_aggregate(folder, marks);
+  }
+
+  void visit_without_aggregate(const Folder& folder, const FolderMarks& marks) {
+    const auto layout = layout_without_aggregate(marks);
+    const std::string& run = marks.artifact.run;
+    if (layout) visitor_.run({run, key(run), *layout, *folder, StorePath{}});
   }
 
   // An aggregate may lie beside the results too. Listed once more, so that no names are kept.
@@ -149,39 +133,30 @@ class Walk {
         if (!agentic_concurrency(run, entry.name) || !has_artifact(folder, "agentic_" + run)) {
           continue;
         }
-        visit_agentic_file(folder, {Kind::agentic, run}, entry.name);
+        visit_aggregate(folder, {{Artifact::Kind::agentic, run}}, entry.name);
         return;
       }
     });
   }
 
   // True for an aggregate.
-  bool visit_agentic_file(const Folder& folder, const Artifact& artifact, const std::string& name) {
-    if (!agentic_concurrency(artifact.run, name)) return false;
-    visitor_.run(
-        {path_stem(name), key(artifact.run), Layout::agentic, *folder, child(folder, name)});
+  bool visit_aggregate(const Folder& folder, const FolderMarks& marks, const std::string& name) {
+    const auto run = run_of_aggregate(marks, name);
+    if (!run) return false;
+    const std::string& artifact = marks.artifact.run.empty() ? run->name : marks.artifact.run;
+    visitor_.run({run->name, key(artifact), run->layout, *folder, child(folder, name)});
     return true;
   }
 
   // True for an aggregate.
-  bool visit_file(const Folder& folder, const Artifact& artifact, bool is_package,
-                  const std::string& name) {
-    StorePath place = child(folder, name);
-    if (name.starts_with("agg_") && name.ends_with(".json")) {
-      const std::string run = path_stem(name).substr(4);
-      const Layout layout = is_package || gpus_in_name(run)      ? Layout::multinode
-                            : artifact.kind == Kind::power_audit ? Layout::power_audit
-                            : artifact.kind == Kind::bmk         ? Layout::bmk
-                                                                 : Layout::folder;
-      visitor_.run(
-          {run, key(artifact.run.empty() ? run : artifact.run), layout, *folder, std::move(place)});
-      return true;
-    }
+  bool visit_file(const Folder& folder, const FolderMarks& marks, const std::string& name) {
+    if (visit_aggregate(folder, marks, name)) return true;
+    const StorePath place = child(folder, name);
     if (visitor_.recording && is_recording_name(name)) visitor_.recording(place);
     if (is_archive_name(name)) {
       visit_archive(place, name);
-    } else if (artifact.kind == Kind::gpu_metrics && is_telemetry_name(name)) {
-      visitor_.piece(PieceKind::telemetry, artifact.run, place);
+    } else if (marks.artifact.kind == Artifact::Kind::gpu_metrics && is_telemetry_name(name)) {
+      visitor_.piece(PieceKind::telemetry, marks.artifact.run, place);
     } else if (can_be_result(name)) {
       visitor_.piece(PieceKind::benchmark_result, plain_stem(name), place);
     }
@@ -196,7 +171,7 @@ class Walk {
 
   void visit_archive(const StorePath& archive, const std::string& name) {
     const Artifact artifact = artifact_of(archive_stem(name));
-    if (artifact.kind == Kind::no_run) return;
+    if (artifact.kind == Artifact::Kind::no_run) return;
     visitor_.archive(archive, key(artifact.run));
   }
 
@@ -226,22 +201,6 @@ bool only_has_results(const StorePath& archive, const Artifact& artifact) {
 
 }  // namespace
 
-std::string_view layout_name(Layout layout) {
-  switch (layout) {
-    case Layout::power_audit:
-      return "power_audit";
-    case Layout::bmk:
-      return "bmk";
-    case Layout::folder:
-      return "folder";
-    case Layout::multinode:
-      return "multinode";
-    case Layout::agentic:
-      return "agentic";
-  }
-  return {};
-}
-
 std::optional<StorePath> find_store(const std::string& path, std::string below) {
   StorePath place{disk_tree(), path, path, std::move(below), nullptr};
   const bool is_archive = is_archive_name(path) && place.tree->find_file(path);
@@ -262,7 +221,7 @@ bool walk_meets(const StorePath& store, std::string_view below) {
   while (!below.empty()) {
     const std::string_view name = below.substr(0, below.find('/'));
     const Artifact artifact = artifact_of(last_name(folder->path));
-    if (!goes_into(artifact, audit_of(*folder, artifact), name)) return false;
+    if (!goes_into(marks_of(*folder, artifact), name)) return false;
     folder = std::make_shared<const StorePath>(child(folder, name));
     below.remove_prefix(std::min(name.size() + 1, below.size()));
   }

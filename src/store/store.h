@@ -2,32 +2,15 @@
 // runs. Layouts are those of contract.md E.3.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "store/store_path.h"
+#include "store/stored_run.h"
 
 namespace aggregate_power {
-
-enum class Layout { power_audit, bmk, folder, multinode, agentic };
-std::string_view layout_name(Layout layout);
-
-// One aggregate, or what should have one.
-struct StoredRun {
-  std::string name;  // what stands behind "agg_"; of an agentic run the whole name
-  // What stands behind "bmk_" or "power_audit_" around it, of an archive before that of a folder;
-  // else the name. The same for all that lies in one artifact.
-  std::string artifact;
-  Layout layout = Layout::folder;
-  StorePath folder;     // that holds the aggregate, or should
-  StorePath aggregate;  // perhaps nothing
-};
-
-// What can be a piece of a run: its telemetry, its benchmark result.
-enum class PieceKind : std::uint8_t { telemetry, benchmark_result };
 
 // What a walk over a store meets, in no particular order.
 struct StoreVisitor {

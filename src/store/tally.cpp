@@ -9,6 +9,7 @@
 
 #include "base/files/path.h"
 #include "base/text/unicode.h"
+#include "store/layouts.h"
 
 namespace aggregate_power {
 namespace {
@@ -60,7 +61,7 @@ std::string details_of(const Recomputed& recomputed) {
 OutcomeLine line_of(const Recomputed& recomputed, double seconds) {
   OutcomeLine line;
   line.run = recomputed.run.name;
-  line.layout = layout_name(recomputed.run.layout);
+  line.layout = layout_row(recomputed.run.layout).name;
   line.aggregate = recomputed.run.aggregate.display;
   line.telemetry = recomputed.telemetry;
   line.benchmark = recomputed.benchmark;

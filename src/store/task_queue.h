@@ -1,7 +1,6 @@
 // What is to be done with a store, from the walk that finds it to the workers that do it.
 #pragma once
 
-#include <array>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -12,17 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "store/store.h"
+#include "store/run_pieces.h"
+#include "store/stored_run.h"
 #include "store/zone_cases.h"
 
 namespace aggregate_power {
-
-// What of the whole store bears one name.
-struct Namesakes {
-  std::array<std::vector<std::string>, 2>
-      pieces;  // by PieceKind: store_path_text(), but not too many
-  std::size_t runs = 0;
-};
 
 // What a worker does at a time.
 struct Task {

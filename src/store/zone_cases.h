@@ -13,7 +13,7 @@
 
 #include "energy/zone_witnesses.h"
 #include "store/disk_index.h"
-#include "store/store.h"
+#include "store/stored_run.h"
 #include "store/zone_case.h"
 
 namespace aggregate_power {

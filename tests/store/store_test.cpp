@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files/file.h"
+#include "store/layouts.h"
 #include "store/multinode_logs.h"
 #include "store/pieces.h"
 #include "test_util.h"
@@ -40,7 +41,7 @@ Walked walk(const Folder& folder) {
   Walked walked;
   StoreVisitor visitor;
   visitor.run = [&](const StoredRun& run) {
-    walked.runs.push_back(fmt::format("{} {} {}{}", layout_name(run.layout), run.name,
+    walked.runs.push_back(fmt::format("{} {} {}{}", layout_row(run.layout).name, run.name,
                                       run.folder.below, run.aggregate.tree ? "" : " none"));
     walked.by_name[run.name] = run;
   };
@@ -63,10 +64,18 @@ Walked walk(const Folder& folder) {
   return walked;
 }
 
-Lines nearby(const StoredRun& run, PieceKind kind) {
+Lines below_store(const std::vector<StorePath>& places) {
   Lines found;
-  for (const StorePath& place : pieces_near(run, kind).pieces) found.push_back(place.below);
+  for (const StorePath& place : places) found.push_back(place.below);
   return found;
+}
+
+Lines nearby(const StoredRun& run, PieceKind kind) {
+  return below_store(pieces_near(run, kind).pieces);
+}
+
+Lines agents_nearby(const StoredRun& run, PieceKind kind) {
+  return below_store(agents_pieces_near(run, kind).pieces);
 }
 
 TEST(WalkStore, FindsEveryLayoutAtAnyDepth) {
@@ -169,11 +178,11 @@ TEST(NearbyPieces, OfAnAgenticRunLieAnywhereInItsResults) {
   make(folder, "raw/x.json");
   const StoredRun run = walk(folder).by_name.at("x");
   const std::string results = "agentic_x/deep/results/";
-  EXPECT_EQ(nearby(run, PieceKind::telemetry), Lines{results + "gpu_metrics.csv.gz"});
-  EXPECT_EQ(nearby(run, PieceKind::benchmark_result),
+  EXPECT_EQ(agents_nearby(run, PieceKind::telemetry), Lines{results + "gpu_metrics.csv.gz"});
+  EXPECT_EQ(agents_nearby(run, PieceKind::benchmark_result),
             Lines{results + "aiperf_artifacts/b/profile_export.jsonl"});
 
-  const StorePath records = pieces_near(run, PieceKind::benchmark_result).pieces[0];
+  const StorePath records = agents_pieces_near(run, PieceKind::benchmark_result).pieces[0];
   const auto files = profile_files(records);
   ASSERT_TRUE(files && files->summary && files->captured_zone);
   EXPECT_EQ(files->summary->below, results + "aiperf_artifacts/b/profile_export_aiperf.json.gz");
@@ -181,9 +190,9 @@ TEST(NearbyPieces, OfAnAgenticRunLieAnywhereInItsResults) {
   EXPECT_FALSE(profile_files(run.aggregate));
 
   make(folder, results + "aiperf_artifacts/profile_export.jsonl");
-  EXPECT_EQ(nearby(run, PieceKind::benchmark_result),
+  EXPECT_EQ(agents_nearby(run, PieceKind::benchmark_result),
             Lines{results + "aiperf_artifacts/profile_export.jsonl"});
-  EXPECT_TRUE(find_multinode_logs(run).empty());
+  EXPECT_TRUE(find_agents_logs(run).empty());
 }
 
 TEST(WalkStore, FindsTheLoadsOfAgentsOnSeveralNodes) {
@@ -223,23 +232,23 @@ TEST(FindNodeLogs, OfAgentsAreWhereTheirFormalResultsAre) {
   make(folder, "bmk_agentic_x/x_conc4.json");
   make(folder, "agentic_x/LOGS/agentic/conc_4/agentic_power_concurrency_4.json");
   const StoredRun run = walk(folder).by_name.at("x_conc4");
-  std::vector<MultinodeLogs> found = find_multinode_logs(run);
+  std::vector<MultinodeLogs> found = find_agents_logs(run);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].logs.below, "agentic_x/LOGS");
   EXPECT_FALSE(found[0].power);
   make(folder, "power_audit_x/LOGS/power/manifest.json");  // nothing of agents there
-  EXPECT_EQ(find_multinode_logs(run)[0].logs.below, "agentic_x/LOGS");
+  EXPECT_EQ(find_agents_logs(run)[0].logs.below, "agentic_x/LOGS");
   make(folder, "power_audit_x/LOGS/agentic/log.txt");
-  found = find_multinode_logs(run);
+  found = find_agents_logs(run);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].power->below, "power_audit_x/LOGS/power");
   EXPECT_TRUE(found[0].formal_results.empty());
   make(folder, "agentic_x/LOGS/power/manifest.json");  // the more complete
-  found = find_multinode_logs(run);
+  found = find_agents_logs(run);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].power->below, "agentic_x/LOGS/power");
   make(folder, "power_audit_x/LOGS/agentic/conc_4/agentic_power_concurrency_4.json");
-  EXPECT_EQ(find_multinode_logs(run).size(), 2U);  // which of them, their contents tell
+  EXPECT_EQ(find_agents_logs(run).size(), 2U);  // which of them, their contents tell
 }
 
 TEST(FindNodeLogs, OfAgentsOnOneNodeAreNotLookedFor) {
@@ -248,9 +257,9 @@ TEST(FindNodeLogs, OfAgentsOnOneNodeAreNotLookedFor) {
   make(folder, "agentic_x/gpu_metrics.csv");
   make(folder, "power_audit_x.zip");  // no archive at all
   const StoredRun run = walk(folder).by_name.at("x");
-  EXPECT_TRUE(find_multinode_logs(run).empty());
+  EXPECT_TRUE(find_agents_logs(run).empty());
   fs::remove_all(folder / "agentic_x");
-  EXPECT_THROW(find_multinode_logs(run), FileError);
+  EXPECT_THROW(find_agents_logs(run), FileError);
 }
 
 TEST(FindNodeLogs, NeedNoArchiveThatCannotBeReadWhereAllIsThere) {
@@ -259,9 +268,9 @@ TEST(FindNodeLogs, NeedNoArchiveThatCannotBeReadWhereAllIsThere) {
   make(folder, "power_audit_x.zip");
   make(folder, "agentic_x/LOGS/agentic/conc_4/agentic_power_concurrency_4.json");
   const StoredRun run = walk(folder).by_name.at("x_conc4");
-  EXPECT_THROW(find_multinode_logs(run), FileError);
+  EXPECT_THROW(find_agents_logs(run), FileError);
   make(folder, "agentic_x/LOGS/power/manifest.json");
-  EXPECT_EQ(find_multinode_logs(run).size(), 1U);
+  EXPECT_EQ(find_agents_logs(run).size(), 1U);
 }
 
 TEST(FindNodeLogs, AreTheRunsOwnFirst) {
@@ -281,7 +290,7 @@ TEST(FindNodeLogs, HaveTheFormalResultsOfTheLoad) {
   make(folder, results + "conc_16/agentic_power_concurrency_16.json");
   const StoredRun run = walk(folder).by_name.at("x_conc4");
   const auto formal_results = [&] {
-    const std::vector<MultinodeLogs> logs = find_multinode_logs(run);
+    const std::vector<MultinodeLogs> logs = find_agents_logs(run);
     Lines found;
     for (const StorePath& place : logs.at(0).formal_results) found.push_back(place.below);
     return found;
