@@ -1,0 +1,68 @@
+// Where a backfill reads and writes.
+#include "store/backfill_places.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/file.h"
+#include "base/files/path.h"
+#include "store/distinct_stores.h"
+#include "store/store.h"
+
+namespace aggregate_power {
+
+std::vector<StorePath> stores_to_walk(const std::vector<std::string>& names,
+                                      const std::string& output) {
+  for (const std::string& path : names) {
+    if (!find_store(path, "")) throw Error(fmt::format("{}: is no folder and no archive", path));
+  }
+  std::vector<StorePath> stores;
+  std::set<std::string> taken;
+  const std::vector<NamedStore> distinct = distinct_stores(names);
+  const bool is_one = distinct.size() == 1;
+  for (const auto& [path, real] : distinct) {
+    std::string below = is_one ? "" : std::string(last_name(real));
+    if (!is_one && !output.empty() && !taken.insert(below).second) {
+      throw Error(fmt::format("--output: two stores are called '{}'; run them one by one", below));
+    }
+    stores.push_back(find_store(path, std::move(below)).value());
+  }
+  return stores;
+}
+
+void require_output_outside(const std::string& output, const std::vector<StorePath>& stores) {
+  const std::string target = resolve_what_is_there(output);
+  std::filesystem::path there = target;
+  std::error_code ignored;
+  while (!std::filesystem::exists(there, ignored)) there = there.parent_path();
+  if (!disk_tree()->has_folder(there)) {
+    throw Error(
+        fmt::format("--output: {} is no folder; give a folder, or a new name", there.string()));
+  }
+  for (const StorePath& store : stores) {
+    if (is_in(target, resolve_links(store.path))) {
+      throw Error(fmt::format("--output: {} lies in the store {}; give a folder outside of it",
+                              output, store.path));
+    }
+  }
+}
+
+std::optional<std::size_t> allow_many_open_files() {
+  constexpr rlim_t kEnough = 65536;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return std::nullopt;
+  limit.rlim_cur = std::min(limit.rlim_max, kEnough);
+  std::ignore = ::setrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<std::size_t>(limit.rlim_cur);
+}
+
+}  // namespace aggregate_power

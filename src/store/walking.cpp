@@ -1,0 +1,146 @@
+// The walk of a backfill.
+#include "store/walking.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/files/file.h"
+#include "base/files/path.h"
+#include "base/interruption.h"
+#include "store/store.h"
+
+namespace aggregate_power {
+namespace {
+
+void add_failure(BackfillState& state, const std::string& path, Reason reason,
+                 const std::string& what) {
+  Recomputed recomputed;
+  recomputed.run.name = last_name(path);
+  recomputed.run.folder.display = path;
+  recomputed.reasons.add(reason, what);
+  std::string lines;
+  state.tally.add_found();
+  state.tally.add(recomputed, 0, lines);
+  state.tally.write(lines);
+}
+
+// A folder or archive of which nobody knows what runs it holds.
+void add_fault(BackfillState& state, const StorePath& place, const std::string& artifact,
+               Reason reason, const std::string& what) {
+  const Selection& selection = state.selection;
+  const bool is_ours = artifact.empty()
+                           ? selection.has_artifact(std::string(last_name(place.display)))
+                           : selection.has_run(artifact, artifact);
+  if (is_ours) add_failure(state, place.display, reason, what);
+}
+
+StoreVisitor visitor_for(BackfillState& state, TakeTask take) {
+  StoreVisitor visitor;
+  // What is not ours is noted too: pieces may be anyone's.
+  visitor.run = [&state, take](const StoredRun& run) {
+    if (!run.aggregate.tree) return state.met.add_bare(run);
+    state.met.add_run(run);
+    if (!state.selection.has_run(run.name, run.artifact)) return;
+    state.list ? state.met.keep_found(run) : take_found(state, run, take);
+  };
+  visitor.piece = [&state](PieceKind kind, const std::string& name, const StorePath& place) {
+    state.met.add_piece(kind, name, place);
+  };
+  visitor.recording = [&state](const StorePath& place) {
+    const auto written_ns = place.tree->written_ns(place.path);
+    if (written_ns) state.zone_cases.add_written(*written_ns, place.display);
+  };
+  visitor.archive = [&state, take](const StorePath& archive, const std::string& artifact) {
+    if (!artifact.empty() && !state.selection.has_artifact(artifact)) return;
+    take({.archive = archive, .artifact = artifact});
+  };
+  visitor.fault = [&state](const StorePath& place, const std::string& what) {
+    add_fault(state, place, {}, Reason::folder_unreadable, what);
+  };
+  visitor.folder_link = [&state] { state.tally.add_folder_link(); };
+  visitor.temporary = [&state](const StorePath& place) {
+    const bool is_written_to = !state.options.dry_run && state.options.output.empty();
+    if (is_written_to) remove_stale_temporaries(place.path);
+  };
+  return visitor;
+}
+
+std::string_view route_to(std::string_view path, const StorePath& place) {
+  path.remove_prefix(place.display.size());
+  return path.substr(std::min(path.find_first_not_of('/'), path.size()));
+}
+
+// Walks the way to one aggregate. When it is not there the shard of `key` says so.
+template <typename WalkTheWay>
+void follow(BackfillState& state, const std::string& path, const std::string& key,
+            const TakeTask& take, const WalkTheWay& walk_the_way) {
+  bool is_found = false;
+  StoreVisitor visitor;
+  visitor.run = [&](const StoredRun& run) {
+    if (run.aggregate.display != path) return;
+    is_found = true;
+    if (state.selection.has_run(run.name, run.artifact)) take_found(state, run, take);
+  };
+  visitor.piece = [](PieceKind, const std::string&, const StorePath&) {};
+  visitor.archive = [&](const StorePath& archive, const std::string& artifact) {
+    if (route_to(path, archive).empty()) return;
+    is_found = true;  // so far
+    if (artifact.empty() || state.selection.has_artifact(artifact)) {
+      take({.archive = archive, .artifact = artifact, .only_path = path});
+    }
+  };
+  visitor.fault = [](const StorePath&, const std::string&) {};
+  visitor.folder_link = [] {};
+  walk_the_way(visitor);
+  if (!is_found) add_unfound(state, path, key, "there is no such aggregate");
+}
+
+void take_listed_paths(BackfillState& state, const TakeTask& take) {
+  state.list->for_each_path([&](const std::string& path, const StorePath* store) {
+    throw_if_interrupted();
+    if (store == nullptr) return add_unfound(state, path, path, "is not below any of the stores");
+    follow(state, path, path, take, [&](const StoreVisitor& visitor) {
+      walk_store(*store, visitor, route_to(path, *store));
+    });
+  });
+}
+
+}  // namespace
+
+void walk_stores(BackfillState& state) {
+  const TakeTask push = [&state](Task task) { state.tasks.push(std::move(task)); };
+  if (state.list) take_listed_paths(state, push);
+  if (!state.options.is_searched) return;
+  const StoreVisitor visitor = visitor_for(state, push);
+  for (const StorePath& store : state.stores) walk_store(store, visitor);
+}
+
+void search_archive(BackfillState& state, const Task& task, const TakeTask& take) {
+  const StorePath& archive = *task.archive;
+  try {
+    if (task.only_path.empty()) {
+      return walk_archive(archive, task.artifact, visitor_for(state, take));
+    }
+    const std::string& key = task.artifact.empty() ? task.only_path : task.artifact;
+    follow(state, task.only_path, key, take, [&](const StoreVisitor& visitor) {
+      walk_archive(archive, task.artifact, visitor, route_to(task.only_path, archive));
+    });
+  } catch (const FileError& error) {
+    add_fault(state, archive, task.artifact, Reason::archive_unreadable, error.what());
+  }
+}
+
+void take_found(BackfillState& state, const StoredRun& run, const TakeTask& take) {
+  state.tally.add_found();
+  take({.run = run});
+}
+
+void add_unfound(BackfillState& state, const std::string& line, const std::string& key,
+                 const std::string& why) {
+  if (state.selection.has_artifact(key)) {
+    add_failure(state, line, Reason::run_not_found, line + ": " + why);
+  }
+}
+
+}  // namespace aggregate_power
