@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <memory>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "base/files/hash.h"
+#include "base/files/hashing_tree.h"
 #include "base/files/path.h"
 #include "base/text/unicode.h"
 #include "loads/aiperf_folder.h"
@@ -168,28 +170,75 @@ std::string pin_of(const MultinodeLogs& package) {
   return std::string(strip(text));
 }
 
-}  // namespace
+// A package and its benchmark result in trees that hash what is read.
+struct HashedPackage {
+  HashedPackage(MultinodeLogs its_logs, StorePath its_result)
+      : package(std::move(its_logs)),
+        benchmark(std::move(its_result)),
+        logs_tree(std::make_shared<const HashingTree>(package.logs.tree)),
+        benchmark_tree(benchmark.tree == package.logs.tree
+                           ? logs_tree
+                           : std::make_shared<const HashingTree>(benchmark.tree)) {
+    package.logs.tree = package.power->tree = logs_tree;
+    if (package.agentic) package.agentic->tree = logs_tree;
+    benchmark.tree = benchmark_tree;
+    StorePath folder = *benchmark.folder;
+    folder.tree = benchmark_tree;
+    benchmark.folder = std::make_shared<const StorePath>(std::move(folder));
+  }
 
-PackagePairing try_package(const MultinodeLogs& package, const StorePath& benchmark,
-                           const StoredRun& run, std::string_view aggregate,
-                           const RecomputeOptions& options) {
-  PackagePairing pairing;
-  const Files files = files_of(package, benchmark);
+  HashedFile hashed(const StorePath& file) const {
+    return (file.tree == logs_tree ? logs_tree : benchmark_tree)->hashed(file.path);
+  }
+
+  MultinodeLogs package;
+  StorePath benchmark;
+  std::shared_ptr<const HashingTree> logs_tree;
+  std::shared_ptr<const HashingTree> benchmark_tree;
+};
+
+// What was read for the verdict, and what it depends on though it was not.
+void note_inputs(const HashedPackage& read, const Files& files, PackagePairing& pairing) {
   for (const auto& [role, place] : files) {
     try {
-      const OpenedFile file = place.tree->open(place.path);
-      pairing.inputs.push_back({role, file.size(), hash_of(file)});
-      // Of an archive, its files have the time alone.
-      pairing.opened.emplace_back(path_on_disk(place), place.tree->is_archive()
-                                                           ? FileFacts{0, file.facts().modified_ns}
-                                                           : file.facts());
+      const auto [facts, hash] = read.hashed(place);
+      pairing.inputs.push_back({role, facts.bytes, hash});
+      // A file in an archive is as old as the archive, and has no other facts on disk.
+      pairing.opened.emplace_back(
+          path_on_disk(place), place.tree->is_archive() ? FileFacts{0, facts.modified_ns} : facts);
     } catch (const FileError&) {
       if (!role.starts_with(kRecordsRole)) throw;
       // Not recorded, so that it is tried again each time; but not to be written over.
       pairing.opened.emplace_back(path_on_disk(place), FileFacts{0, place.facts->modified_ns});
     }
   }
-  std::ranges::move(listings_of(package, files), std::back_inserter(pairing.inputs));
+  std::ranges::move(listings_of(read.package, files), std::back_inserter(pairing.inputs));
+}
+
+// What is asked of agents alone. Gives their failed requests, where these can be known.
+std::optional<FailedRequestsRequest> ask_of_agents(const StorePath& benchmark, const StoredRun& run,
+                                                   std::string_view aggregate,
+                                                   PackageQuestion& question,
+                                                   std::vector<std::string>& warnings) {
+  AgenticChecks checks =
+      check_agentic_load({.tree = question.place.tree,
+                          .result_dir = benchmark.folder->path,
+                          .logs_root = question.place.logs_root,
+                          .aggregate = std::string(aggregate),
+                          .aggregate_fault = {},
+                          .expected_producer_sha = question.expected_producer_sha,
+                          .aggregate_name = run.aggregate.display});
+  question.gpus = checks.gpus;
+  question.window_file = std::move(checks.window_file);
+  question.refusal = std::move(checks.reasons);
+  if (!question.refusal.empty()) return std::nullopt;
+  auto failed = failed_requests_of(benchmark, warnings);
+  question.with_power = failed && failed->count > 0;
+  return failed;
+}
+
+Result checked(const MultinodeLogs& package, const StorePath& benchmark, const StoredRun& run,
+               std::string_view aggregate, const RecomputeOptions& options) {
   std::vector<std::string> warnings;
   PackageQuestion question;
   question.place = place_of(package);
@@ -198,31 +247,35 @@ PackagePairing try_package(const MultinodeLogs& package, const StorePath& benchm
   question.is_pin_of_package = options.expected_producer_sha.empty();
   question.expected_producer_sha =
       question.is_pin_of_package ? pin_of(package) : options.expected_producer_sha;
+  question.salvage = options.salvage;
   std::optional<FailedRequestsRequest> failed;
   if (package.agentic) {
-    AgenticChecks checks =
-        check_agentic_load({.tree = question.place.tree,
-                            .result_dir = benchmark.folder->path,
-                            .logs_root = question.place.logs_root,
-                            .aggregate = std::string(aggregate),
-                            .aggregate_fault = {},
-                            .expected_producer_sha = question.expected_producer_sha,
-                            .aggregate_name = run.aggregate.display});
-    question.gpus = checks.gpus;
-    question.window_file = std::move(checks.window_file);
-    question.refusal = std::move(checks.reasons);
-    if (question.refusal.empty()) failed = failed_requests_of(benchmark, warnings);
+    failed = ask_of_agents(benchmark, run, aggregate, question, warnings);
   } else {
     question.gpus = counts_of(run.name, aggregate);
-    if (auto doubt = doubt_about_gpus(run.name, aggregate)) {
-      warnings.push_back(std::move(*doubt));
-    }
+    if (auto doubt = doubt_about_gpus(run.name, aggregate)) warnings.push_back(std::move(*doubt));
   }
-  question.salvage = options.salvage;
-  question.with_power = failed && failed->count > 0;
-  pairing.result = check_package(question);
-  if (failed) pairing.result.failed_requests = failed_requests(*failed, pairing.result);
-  pairing.result.warnings = std::move(warnings);
+  Result result = check_package(question);
+  if (failed) result.failed_requests = failed_requests(*failed, result);
+  result.warnings = std::move(warnings);
+  return result;
+}
+
+}  // namespace
+
+PackagePairing try_package(const MultinodeLogs& package, const StorePath& benchmark,
+                           const StoredRun& run, std::string_view aggregate,
+                           const RecomputeOptions& options) {
+  const HashedPackage read(package, benchmark);
+  const Files files = files_of(read.package, read.benchmark);
+  PackagePairing pairing;
+  try {
+    pairing.result = checked(read.package, read.benchmark, run, aggregate, options);
+  } catch (const FileError&) {
+    note_inputs(read, files, pairing);  // throws the fault of the first file that has one
+    throw;
+  }
+  note_inputs(read, files, pairing);
   return pairing;
 }
 

@@ -819,13 +819,59 @@ def names_that_say_otherwise(root, checks):
              [(line["outcome"], line["reasons"], line["details"]) for line in found[name]])
 
 
+def a_package_is_read_once(root, checks):
+    """Its large files are hashed while they are judged; the record has the hash of every file."""
+    store, log = root / "store", root / "log"
+    audit, name = store / "power_audit_r", "r_cfg_conc4_gpus_4_ctx_2_gen_2"
+    shutil.copytree(ROOT / "testdata" / "package" / "LOGS", audit / "LOGS")
+    shutil.copy(ROOT / "testdata" / "package" / "run.json", audit / f"{name}.json")
+    (audit / f"agg_{name}.json").write_text('{"hw": "gb200"}')
+    samples = audit / "LOGS" / "power" / "samples.csv"
+
+    def readings_begun(*options):
+        """How often each file of the package was read from its start."""
+        log.write_text("")
+        watched = ENVIRONMENT | {"FAULT_ROOT": str(audit), "FAULT_LOG": str(log), "LD_PRELOAD": patching.SHIM}
+        done = subprocess.run([patching.DYNAMIC, "backfill", str(store), *options], env=watched, capture_output=True,
+                              text=True, timeout=120)
+        same(checks, f"backfill {options}", (0, ""), (done.returncode, done.stderr.partition("error")[1]))
+        counts = {}
+        for line in log.read_text().splitlines():
+            call, path = line.split(" ")[1:3]
+            if call.startswith("pread") and line.endswith(" at 0"):
+                counts[path] = counts.get(path, 0) + 1
+        return counts
+
+    begun = readings_begun("--force")
+    large = [samples, audit / "LOGS" / "power" / "cpu" / "samples.csv", audit / "LOGS" / "power" / "manifest.json"]
+    same(checks, "readings of the large files", [1, 1, 1], [begun.get(str(path)) for path in large])
+    record = audit / f"power_validation_{name}.json"
+    inputs = json.loads(record.read_text())["computed_from"]["inputs"]
+    files = [path for path in (audit / "LOGS").rglob("*") if path.is_file() and path.suffix != ".sha256"]
+    same(checks, "every file is among the inputs",
+         sorted(path.stat().st_size for path in [*files, audit / f"{name}.json"]),
+         sorted(entry["bytes"] for role, entry in inputs.items()
+                if role not in ("windows", "links", "aggregate_result")))
+    before = record.read_bytes()
+    readings_begun("--verify")
+    same(checks, "with the hash of all of it", before, record.read_bytes())
+    # Rows out of order are read twice, and hashed once.
+    rows = samples.read_text().splitlines(keepends=True)
+    rows[1:] = rows[1:][::-1]
+    samples.write_text("".join(rows))
+    same(checks, "readings of a file out of order", 2, readings_begun().get(str(samples)))
+    before = record.read_bytes()
+    readings_begun("--verify")
+    same(checks, "with its hash", before, record.read_bytes())
+
+
 CASES = (several_runs_in_one_artifact, a_far_result_that_does_not_fit, a_monitor_that_died,
          telemetry_that_expands_to_nothing, a_result_that_is_anothers, output_in_the_store, stores_named_by_dots,
          stores_that_overlap, empty_names, few_descriptors, no_room_for_the_list, a_record_that_is_a_link_to_an_input,
          links_out_of_the_store, links_out_of_the_output, temporaries_where_all_is_done, required_power,
          the_offsets_that_remain, a_longer_gap, an_agentic_run, a_package, loads_of_agents, a_damaged_neighbour,
          records_that_cannot_be_read, aggregates_in_each_place, two_packages, packages_by_their_place,
-         links_to_results, an_output_that_is_a_file, an_output_of_links, names_that_say_otherwise)
+         links_to_results, a_package_is_read_once, an_output_that_is_a_file, an_output_of_links, names_that_say_otherwise)
 
 
 def main():

@@ -326,7 +326,17 @@ std::size_t OpenedFile::read_at(std::uint64_t at, std::span<char> into) const {
 }
 
 std::unique_ptr<ByteSource> OpenedFile::source() const {
-  return std::make_unique<RangeSource>(*this);
+  auto source = std::make_unique<RangeSource>(*this);
+  if (wrap_) return wrap_(std::move(source));
+  return source;
+}
+
+OpenedFile OpenedFile::through(Wrap wrap) const {
+  OpenedFile file = *this;
+  file.wrap_ = [inner = wrap_, outer = std::move(wrap)](std::unique_ptr<ByteSource> source) {
+    return outer(inner ? inner(std::move(source)) : std::move(source));
+  };
+  return file;
 }
 
 std::string read_file(const std::string& path) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -83,12 +84,16 @@ class OpenedFile {
   std::size_t read_at(std::uint64_t at, std::span<char> into) const;
   // Its bytes from the start; may outlive this object. Throws FileError in read().
   std::unique_ptr<ByteSource> source() const;
+  // The same file, whose source() passes `wrap`.
+  using Wrap = std::function<std::unique_ptr<ByteSource>(std::unique_ptr<ByteSource>)>;
+  OpenedFile through(Wrap wrap) const;
 
  private:
   std::string name_;
   std::shared_ptr<const Descriptor> file_;
   std::uint64_t offset_ = 0;
   FileFacts facts_;
+  Wrap wrap_;
 };
 
 // All of a file, or of standard input for "-". Throws FileError.

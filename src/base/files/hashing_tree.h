@@ -1,0 +1,69 @@
+// A tree whose files are hashed while someone reads them, so that nobody has to read them twice.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/files/tree.h"
+
+namespace aggregate_power {
+
+// As it was when it was opened for the first time.
+struct HashedFile {
+  FileFacts facts;
+  std::string hash;  // what hash_of() gives
+};
+
+// To be held by a shared_ptr: what is opened from it may outlive the others who hold it.
+class HashingTree : public Tree, public std::enable_shared_from_this<HashingTree> {
+ public:
+  explicit HashingTree(std::shared_ptr<const Tree> tree) : tree_(std::move(tree)) {}
+
+  // What is read through OpenedFile::source() is hashed on its way.
+  OpenedFile open(const std::string& path) const override;
+  // Reads the file if nobody has read it to its end. Throws FileError, also when someone could not
+  // open or read it before: whoever that was knows only a part of it.
+  HashedFile hashed(const std::string& path) const;
+
+  void list(const std::string& folder,
+            const std::function<void(const TreeEntry&)>& entry) const override {
+    tree_->list(folder, entry);
+  }
+  std::optional<FileFacts> find_file(const std::string& path) const override {
+    return tree_->find_file(path);
+  }
+  std::optional<std::int64_t> written_ns(const std::string& path) const override {
+    return tree_->written_ns(path);
+  }
+  bool has_folder(const std::string& path) const override { return tree_->has_folder(path); }
+  bool is_link(const std::string& path) const override { return tree_->is_link(path); }
+  std::string resolved(const std::string& path) const override { return tree_->resolved(path); }
+  int depth() const override { return tree_->depth(); }
+  std::uint64_t passed_over() const override { return tree_->passed_over(); }
+
+ private:
+  // What is known of a file that was opened.
+  struct Note {
+    std::optional<FileFacts> facts;  // nothing: it could not be opened
+    std::string hash;                // empty: not known
+    std::optional<FileError> fault;  // the first one
+  };
+  class Source;
+  OpenedFile open_noting(const std::string& path) const;
+  Note note_of(const std::string& path) const;
+  // `change` takes the file's Note.
+  template <typename Change>
+  void change_note(const std::string& path, const Change& change) const;
+
+  std::shared_ptr<const Tree> tree_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, Note> notes_;  // by normal path
+};
+
+}  // namespace aggregate_power
