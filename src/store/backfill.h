@@ -21,7 +21,8 @@ struct BackfillRequest {
   std::vector<std::string> stores;
   RecomputeOptions recompute;
   std::string report;  // empty: none
-  // A file that lists the runs, "-" for standard input (store/run_list.h); empty: all of the stores.
+  // A file that lists the runs, "-" for standard input (store/run_list.h); empty: all of the
+  // stores.
   std::string runs;
   std::string only;  // a glob that the runs' names must fit; empty: all
   std::uint64_t shard = 0;

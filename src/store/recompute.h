@@ -1,4 +1,4 @@
-// One finished run of a store, worked out anew: from its pieces to what is to be written, or to why
+// One finished run of a store, recomputed: from its pieces to what is to be written, or to why
 // nothing is.
 #pragma once
 
@@ -63,7 +63,7 @@ std::optional<Recomputed> refused(const StoredRun& run, const RecomputeOptions& 
 // taken that fit each other, if only these do. Never throws for what is wrong with the run.
 // `witnesses` are those of the zone besides the recording; without them, a run whose zone nothing
 // states has no outcome yet.
-Recomputed recompute(const StoredRun& run, RunPieces pieces, const RecomputeOptions& options,
+Recomputed recompute(const StoredRun& run, const RunPieces& pieces, const RecomputeOptions& options,
                      const OtherWitnesses* witnesses = nullptr);
 
 // Whether what was read for it is still what is there.

@@ -25,7 +25,7 @@ Recomputed recompute_decidable(const StoredRun& run, const DecidableRun& decidab
   pieces.telemetry = {{store_path_of(zone_case.waiting_telemetry)}, zone_case.are_own};
   pieces.loads = {{store_path_of(zone_case.waiting_benchmark)}, zone_case.are_own};
   pieces.of_agents = layout_row(run.layout).is_of_agents;
-  return recompute(run, std::move(pieces), options, &decidable.witnesses);
+  return recompute(run, pieces, options, &decidable.witnesses);
 }
 
 // Nothing: not all pieces are near, and it waits until all of the stores was seen.
@@ -37,12 +37,12 @@ std::optional<Recomputed> recompute_task(BackfillState& state, const Task& task)
   }
   if (task.decidable) return recompute_decidable(run, *task.decidable, state.options);
   if (auto refusal = refused(run, state.options)) return refusal;
-  auto pieces = layout_row(run.layout).find_pieces(run, task.namesakes.get());
+  const auto pieces = layout_row(run.layout).find_pieces(run, task.namesakes.get());
   if (!pieces) {
     state.met.keep_waiting(run);
     return std::nullopt;
   }
-  return recompute(run, std::move(*pieces), state.options);
+  return recompute(run, *pieces, state.options);
 }
 
 Recomputed unreadable(const StoredRun& run, const FileError& error) {

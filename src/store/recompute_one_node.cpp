@@ -1,0 +1,119 @@
+// A stored run on one node, recomputed from a recording and a load.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "results/aggregate_json.h"
+#include "results/record.h"
+#include "store/choose_pair.h"
+#include "store/past_run.h"
+#include "store/recompute_kinds.h"
+#include "store/run_zone.h"
+#include "store/up_to_date.h"
+
+namespace aggregate_power {
+namespace {
+
+Origin options_as_given(const RecomputeOptions& options) {
+  Origin origin;
+  origin.schema_version = options.schema_version;
+  origin.expected_num_gpus =
+      options.expected_num_gpus ? std::to_string(*options.expected_num_gpus) : "auto";
+  origin.timezone = options.zone ? options.zone->name() : options.one_witness ? "evidence" : "auto";
+  origin.max_sample_gap_s = options.max_sample_gap_s;
+  if (options.columns.power_unit) origin.power_unit = unit_symbol(*options.columns.power_unit);
+  return origin;
+}
+
+std::optional<PastRecord> past_pair(const StoredRun& run, const OneNodePieces& pieces,
+                                    const RecomputeContext& context) {
+  const std::vector<StorePath>& telemetry = pieces.telemetry.places;
+  const std::vector<StorePath>& loads = pieces.loads.places;
+  const RecomputeOptions& options = context.options;
+  if (options.force || telemetry.size() != 1 || loads.size() != 1) return std::nullopt;
+  const auto is_as_read = [&](const Origin& origin, std::int64_t record_ns) {
+    const PastInputs inputs{telemetry[0], loads[0], !options.zone.has_value()};
+    return options.verify ? have_the_hashes(inputs, origin)
+                          : have_the_sizes(inputs, origin, record_ns);
+  };
+  return past_run(run, context.aggregate,
+                  {options_as_given(options), telemetry[0].below, loads[0].below, is_as_read});
+}
+
+// A run that must see the others of its recorder first.
+Recomputed waiting(Recomputed run, const Pairing& pairing, bool are_own) {
+  run.aggregate_text = store_path_text(run.run.aggregate);
+  run.zone_case->waiting_telemetry = store_path_text(pairing.telemetry);
+  run.zone_case->waiting_benchmark = store_path_text(pairing.benchmark);
+  run.zone_case->are_own = are_own;
+  return run;
+}
+
+// The result as the record has it: with its files, its zone and its options.
+Result completed(const Recomputed& run, bool of_agents, Pairing pairing,
+                 const RecomputeOptions& options) {
+  Result result = std::move(pairing.result);
+  const std::string& folder = run.run.folder.below;
+  result.telemetry_source = relative_path(folder, pairing.telemetry.below);
+  result.benchmark_result = relative_path(folder, pairing.benchmark.below);
+  if (pairing.zone_report) {
+    result.zone_evidence = {*pairing.zone_report, run.zone_case ? run.zone_case->recorder : "",
+                            run.zone_case ? run.zone_case->vote : std::nullopt};
+  }
+  if (of_agents) result.window_source = kProfileWindowSource;
+  result.origin = options_as_given(options);
+  result.origin->inputs = std::move(pairing.inputs);
+  return result;
+}
+
+Recomputed concluded(Recomputed run, bool of_agents, Pairing pairing, const InputFile& others,
+                     const RecomputeContext& context) {
+  const Result& result = pairing.result;
+  run.telemetry = pairing.telemetry.display;
+  run.benchmark = pairing.benchmark.display;
+  run.reasons = result.reasons;
+  run.inputs = std::move(pairing.opened);
+  if (!pairing.has_window || !pairing.has_zone) {
+    run.outcome = pairing.has_window ? Outcome::ambiguous : Outcome::not_recomputable;
+    return run;
+  }
+  if (result.telemetry) run.timezone = result.telemetry->timezone;
+  for (const std::string& hint : result.hints) {
+    run.warnings.push_back(fmt::format("{}: {}", run.telemetry, hint));
+  }
+  std::ranges::copy(result.warnings, std::back_inserter(run.warnings));
+  run.zone_report = pairing.zone_report;
+  Result all = completed(run, of_agents, std::move(pairing), context.options);
+  return planned(std::move(run), std::move(all), others, context);
+}
+
+}  // namespace
+
+Recomputed recompute_kind(Recomputed begun, const OneNodePieces& pieces,
+                          const RecomputeContext& context) {
+  const auto& [aggregate, options, witnesses] = context;
+  if (const auto past = past_pair(begun.run, pieces, context)) {
+    return unchanged(std::move(begun), *past, aggregate);
+  }
+  if (auto ending = unusable(begun.run, aggregate)) return ended(std::move(begun), *ending);
+  const InputFile others = hashed_others(aggregate.text);
+  const auto expected_num_gpus =
+      options.expected_num_gpus ? options.expected_num_gpus : gpus_of(aggregate.text);
+  PairChoice choice =
+      choose_pair(begun.run, pieces, [&](const StorePath& telemetry, const StorePath& load) {
+        return try_pair(telemetry, load, options, expected_num_gpus, witnesses);
+      });
+  if (!choice.pairing) {
+    return ended(std::move(begun),
+                 {Outcome::ambiguous, Reason::pairing_ambiguous, std::move(choice.why_none)});
+  }
+  Pairing& pairing = *choice.pairing;
+  if (!options.zone) begun.zone_case = zone_case_of(begun.run, aggregate.text, pairing);
+  const bool is_open = !pairing.has_zone && pairing.zone_finding && witnesses == nullptr;
+  if (is_open) return waiting(std::move(begun), pairing, choice.are_own);
+  return concluded(std::move(begun), pieces.of_agents, std::move(pairing), others, context);
+}
+
+}  // namespace aggregate_power

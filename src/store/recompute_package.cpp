@@ -1,0 +1,95 @@
+// A stored run on several nodes, recomputed from its package and a benchmark result.
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "results/aggregate_json.h"
+#include "results/record.h"
+#include "store/choose_pair.h"
+#include "store/package_pairing.h"
+#include "store/past_run.h"
+#include "store/recompute_kinds.h"
+
+namespace aggregate_power {
+namespace {
+
+Origin options_as_given(const RecomputeOptions& options) {
+  Origin origin;  // the other options are not for packages
+  origin.expected_num_gpus = origin.timezone = "auto";
+  origin.expected_producer_sha = options.expected_producer_sha;
+  origin.salvage = options.salvage;
+  return origin;
+}
+
+std::optional<PastRecord> past_package(const StoredRun& run, const PackagePieces& pieces,
+                                       const RecomputeContext& context) {
+  const std::vector<StorePath>& results = pieces.results.places;
+  const RecomputeOptions& options = context.options;
+  if (options.force || results.size() != 1 || pieces.logs.size() != 1) return std::nullopt;
+  const MultinodeLogs& package = *pieces.package();
+  const auto is_as_read = [&](const Origin& origin, std::int64_t record_ns) {
+    return package_is_as_read(package, results[0], origin, record_ns, options.verify);
+  };
+  return past_run(run, context.aggregate,
+                  {options_as_given(options), package.power->below, results[0].below, is_as_read});
+}
+
+// Packages that are there several times must be the same each time. Empty: they are.
+std::string difference(const PackagePieces& pieces, const StorePath& benchmark) {
+  const MultinodeLogs& package = *pieces.package();
+  for (const MultinodeLogs& other : pieces.logs) {
+    if (&other == &package || is_same_package(package, other, benchmark)) continue;
+    return fmt::format("{} and {} differ", package.power->display, other.power->display);
+  }
+  return {};
+}
+
+Recomputed concluded(Recomputed run, const PackagePieces& pieces, const StorePath& benchmark,
+                     PackagePairing pairing, const InputFile& others,
+                     const RecomputeContext& context) {
+  Result result = std::move(pairing.result);
+  run.benchmark = benchmark.display;
+  run.reasons = result.reasons;
+  run.inputs = std::move(pairing.opened);
+  run.warnings = result.warnings;
+  if (!result.load) {
+    run.outcome = Outcome::not_recomputable;
+    return run;
+  }
+  run.timezone = "UTC";
+  const std::string& folder = run.run.folder.below;
+  result.telemetry_source = relative_path(folder, pieces.package()->power->below);
+  result.benchmark_result = relative_path(folder, benchmark.below);
+  if (pieces.of_agents) result.window_source = kFormalWindowSource;
+  result.origin = options_as_given(context.options);
+  result.origin->inputs = std::move(pairing.inputs);
+  return planned(std::move(run), std::move(result), others, context);
+}
+
+}  // namespace
+
+Recomputed recompute_kind(Recomputed begun, const PackagePieces& pieces,
+                          const RecomputeContext& context) {
+  const StoredAggregate& aggregate = context.aggregate;
+  if (const auto past = past_package(begun.run, pieces, context)) {
+    return unchanged(std::move(begun), *past, aggregate);
+  }
+  if (auto ending = unusable(begun.run, aggregate)) return ended(std::move(begun), *ending);
+  const InputFile others = hashed_others(aggregate.text);
+  const auto ambiguous = [&](std::string why) {
+    return ended(std::move(begun), {Outcome::ambiguous, Reason::pairing_ambiguous, std::move(why)});
+  };
+  const std::vector<StorePath> results = distinct_files(pieces.results.places);
+  if (pieces.results.are_too_many || results.size() != 1) {
+    return ambiguous(
+        fmt::format("{} different files are named {}.json", results.size(), begun.run.name));
+  }
+  if (std::string why = difference(pieces, results[0]); !why.empty()) {
+    return ambiguous(std::move(why));
+  }
+  PackagePairing pairing =
+      try_package(*pieces.package(), results[0], begun.run, aggregate.text, context.options);
+  return concluded(std::move(begun), pieces, results[0], std::move(pairing), others, context);
+}
+
+}  // namespace aggregate_power

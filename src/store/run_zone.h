@@ -1,0 +1,21 @@
+// What a stored run says to the other runs of its recorder about their zone.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "aggregate_power/provenance.h"
+#include "store/pairing.h"
+#include "store/stored_run.h"
+#include "store/zone_case.h"
+
+namespace aggregate_power {
+
+// Nothing, where it has no window. `aggregate` is the aggregate's text.
+std::optional<ZoneCase> zone_case_of(const StoredRun& run, std::string_view aggregate,
+                                     const Pairing& pairing);
+
+// The same of a run that is up to date, by its record.
+ZoneCase past_zone_case(const StoredRun& run, const ZoneEvidenceRecord& evidence);
+
+}  // namespace aggregate_power

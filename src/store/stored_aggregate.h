@@ -1,0 +1,49 @@
+// The aggregate of a stored run, and where its results go.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "aggregate_power/result.h"
+#include "results/transaction.h"
+#include "store/recompute_options.h"
+#include "store/stored_run.h"
+
+namespace aggregate_power {
+
+struct RunTarget {
+  std::string aggregate;
+  std::string record;
+  std::string root;           // that both are in
+  bool is_elsewhere = false;  // than the aggregate
+};
+
+struct StoredAggregate {
+  std::string text;
+  RunTarget target;
+};
+
+// Throws FileError.
+StoredAggregate read_aggregate(const StoredRun& run, const RecomputeOptions& options);
+
+// Why an aggregate must not be replaced where it is: its mount does not allow to do so safely.
+// Nothing: it may.
+std::optional<std::string> replacement_fault(const StoredAggregate& aggregate);
+// Throws JsonError when it is not JSON at all.
+bool is_object(const StoredAggregate& aggregate);
+
+// `path` as seen from a folder of the store; both below the store.
+std::string relative_path(std::string_view folder, std::string_view path);
+
+// The plan to write a result of the run, with all that was read for it. `others` are the members of
+// the aggregate that are not ours: while they stay, so may the plan.
+std::unique_ptr<WritePlan> plan_of(const StoredRun& run, const StoredAggregate& aggregate,
+                                   const InputFile& others,
+                                   const std::vector<std::pair<std::string, FileFacts>>& inputs,
+                                   const RecomputeOptions& options, Result result);
+
+}  // namespace aggregate_power
