@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "store/artifact_names.h"
+#include "loads/aiperf_folder.h"
 #include "store/pieces.h"
 
 namespace aggregate_power {
