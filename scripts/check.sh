@@ -21,14 +21,28 @@ find src include tests -name '*.cpp' -o -name '*.h' | sort | xargs clang-format 
   { cat "$log" >&2; fail "not formatted: run clang-format -i on the files above"; }
 
 echo "check: include order"
-# A layer may include itself and those before it in this list, never those behind it.
-later="base:inputs|analysis|jobs|commands inputs:analysis|jobs|commands analysis:jobs|commands jobs:commands"
-for rule in $later; do
-  layer=${rule%%:*}
-  if grep -nE "#include \"aggregate_power/(${rule#*:})/" -r "src/$layer" "include/aggregate_power/$layer"; then
-    fail "$layer includes a layer behind it"
+# An area may include itself, the nouns in include/ and the areas named behind it here, no others.
+while read -r area others; do
+  allowed='aggregate_power/[a-z_]*\.h'
+  for other in $area $others; do allowed="$allowed|$other/.*"; done
+  if grep -nE '#include "[a-z_]+/' -r "src/$area" | grep -vE "#include \"($allowed)\""; then
+    fail "$area includes an area that it may not know"
   fi
-done
+done <<'AREAS'
+base
+model base
+recorders base model
+loads base model
+energy base model
+packages base model recorders loads energy
+results base model recorders loads energy
+runs base model recorders loads energy packages results
+store base model recorders loads energy packages results runs
+commands base model recorders loads energy packages results runs store
+AREAS
+if grep -nE '#include "' -r include | grep -vE '#include "aggregate_power/[a-z_]+\.h"'; then
+  fail "a noun includes more than nouns"
+fi
 
 echo "check: shell"
 find scripts tests -name '*.sh' | sort | xargs shellcheck || fail "shellcheck"
