@@ -32,12 +32,18 @@ struct Pairing {
   bool has_zone = true;     // else the reason is timezone_ambiguous
 };
 
-// `benchmark` may be the records of an AIPerf profile. `witnesses` are those of the zone besides
-// the recording; without them, a zone that nothing states is not decided. Throws FileError, or
-// Error for a recording that could not be read to its end.
+struct PairRequest {
+  const RecomputeOptions& options;
+  std::optional<std::int64_t> expected_num_gpus = {};
+  // Those of the zone besides the recording; without them, a zone that nothing states is not
+  // decided.
+  const OtherWitnesses* witnesses = nullptr;
+};
+
+// `benchmark` may be the records of an AIPerf profile. Throws FileError, or Error for a recording
+// that could not be read to its end.
 Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
-                 const RecomputeOptions& options, std::optional<std::int64_t> expected_num_gpus,
-                 const OtherWitnesses* witnesses);
+                 const PairRequest& request);
 
 // Whether the window lies inside the telemetry, of one GPU at least. What cannot be read neither
 // fits nor is apart.

@@ -99,11 +99,12 @@ Recomputed recompute_kind(Recomputed begun, const OneNodePieces& pieces,
   }
   if (auto ending = unusable(begun.run, aggregate)) return ended(std::move(begun), *ending);
   const InputFile others = hashed_others(aggregate.text);
-  const auto expected_num_gpus =
-      options.expected_num_gpus ? options.expected_num_gpus : gpus_of(aggregate.text);
+  const PairRequest request{
+      options, options.expected_num_gpus ? options.expected_num_gpus : gpus_of(aggregate.text),
+      witnesses};
   PairChoice choice =
       choose_pair(begun.run, pieces, [&](const StorePath& telemetry, const StorePath& load) {
-        return try_pair(telemetry, load, options, expected_num_gpus, witnesses);
+        return try_pair(telemetry, load, request);
       });
   if (!choice.pairing) {
     return ended(std::move(begun),

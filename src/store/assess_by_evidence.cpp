@@ -1,0 +1,119 @@
+// A recording whose zone nothing states.
+#include "store/assess_by_evidence.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "energy/zone_evidence.h"
+
+namespace aggregate_power {
+namespace {
+
+// With most offsets the window is not in the recording at all; recorders are started a little
+// before the load.
+std::int32_t likely_offset_s(double first_wall_s, Window window) {
+  constexpr double kStepS = 900;
+  const double offset_s = std::ceil((first_wall_s - window.start_unix_s) / kStepS) * kStepS;
+  return std::abs(offset_s) <= 14 * 3600 ? static_cast<std::int32_t>(offset_s) : 0;
+}
+
+// The recording as if its zone were known; mostly it then shows to be that.
+struct Supposed {
+  Result result;
+  std::int32_t offset_s = 0;
+  ZoneFinding finding;
+};
+
+Supposed assess_supposed(MeasurementRequest request, Window window, Recording& recording,
+                         const Assess& assess) {
+  Supposed supposed;
+  recording.suppose_zone([&](double first_wall_s) {
+    supposed.offset_s = likely_offset_s(first_wall_s, window);
+    return Zone::fixed(supposed.offset_s);
+  });
+  ZoneEvidence evidence(window);
+  request.also = [&](std::span<const Reading> readings) {
+    evidence.take(readings, supposed.offset_s);
+  };
+  request.explains = false;
+  supposed.result = assess(request);
+  // Whoever reads it again finds what was supposed, without what is local here.
+  recording.suppose_zone([offset_s = supposed.offset_s](double) { return Zone::fixed(offset_s); });
+  supposed.finding = evidence.finding();
+  return supposed;
+}
+
+std::string why_ambiguous(const std::string& why, const ZoneFinding& finding) {
+  constexpr std::size_t kMostShown = 8;
+  std::vector<std::string> offsets;
+  for (const ZoneCandidate& left : finding.candidates) {
+    if (left.covers) offsets.push_back(left.zone().name());
+  }
+  if (offsets.empty()) return why;
+  const std::size_t count = offsets.size();
+  offsets.resize(std::min(count, kMostShown));
+  return fmt::format("{}; the window is covered in {}{}", why, fmt::join(offsets, ", "),
+                     count > kMostShown ? ", ..." : "");
+}
+
+// A recording that covers the window in no zone, or cannot be read to its end, is not valid in
+// any. All others wait for someone who knows.
+ZonedResult refuse(Supposed supposed, const std::string& why, const MeasurementRequest& request,
+                   Recording& recording, const Assess& assess) {
+  Result result = std::move(supposed.result);
+  const bool is_unreadable = result.reasons.contains(Reason::telemetry_file_unreadable);
+  if (is_unreadable || (supposed.finding.none_covers && request.schema_version == 2)) {
+    recording.use_zone(Zone::parse("UTC"), "default");
+    result = assess(request);
+    if (!result.reasons.empty()) return {.result = std::move(result)};
+  }
+  result.reasons = Reasons();
+  result.reasons.add(Reason::timezone_ambiguous, why_ambiguous(why, supposed.finding));
+  return {std::move(result), std::move(supposed.finding), std::nullopt, false};
+}
+
+}  // namespace
+
+ZonedResult assess_by_evidence(const MeasurementRequest& request, Window window,
+                               Recording& recording, const Assess& assess,
+                               const OtherWitnesses* witnesses, bool one_witness) {
+  Supposed supposed = assess_supposed(request, window, recording, assess);
+  std::optional<TelemetryFacts>& facts = supposed.result.telemetry;
+  if (!facts || facts->series.naive_is_utc || facts->timezone_source == "stamps") {
+    return {.result = std::move(supposed.result)};
+  }
+  if (facts->naive_stamps == 0) {  // there was nothing to read in any zone
+    facts->timezone.clear();
+    facts->timezone_source.clear();
+    facts->utc_offset.clear();
+    return {.result = std::move(supposed.result)};
+  }
+  if (facts->naive_stamps != facts->stamps) {
+    supposed.finding = {.why_no_edges = "some stamps carry an offset and others do not"};
+  }
+  const ZoneFinding& finding = supposed.finding;
+  const ZoneDecision decision =
+      witnesses != nullptr
+          ? decide_zone(finding, window, *witnesses, one_witness)
+          : ZoneDecision{.winner = {}, .report = {}, .why_none = finding.why_no_edges};
+  if (!decision.winner) {
+    return refuse(std::move(supposed), decision.why_none, request, recording, assess);
+  }
+  const ZoneCandidate& winner = *decision.winner;
+  if (winner.step || winner.offset_s != supposed.offset_s) {
+    recording.use_zone(winner.zone(), "evidence");
+    supposed.result = assess(request);
+  } else {
+    facts->timezone_source = "evidence";
+  }
+  return {std::move(supposed.result), std::move(supposed.finding), decision.report};
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,23 @@
+// The files that one pairing reads.
+#include "store/pair_inputs.h"
+
+#include "base/files/hash.h"
+
+namespace aggregate_power {
+
+OpenedFile PairInputs::open(const StorePath& place) {
+  OpenedFile file = place.tree->open(place.path);
+  // A file in an archive is as old as the archive.
+  opened.emplace_back(path_on_disk(place), place.tree->is_archive()
+                                               ? FileFacts{0, file.facts().modified_ns}
+                                               : file.facts());
+  return file;
+}
+
+OpenedFile PairInputs::open_and_hash(const StorePath& place, const std::string& role) {
+  OpenedFile file = open(place);
+  files.push_back({role, file.size(), hash_of(file)});
+  return file;
+}
+
+}  // namespace aggregate_power

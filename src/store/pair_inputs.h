@@ -1,0 +1,23 @@
+// The files that one pairing reads, as its record and its plan know them.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aggregate_power/provenance.h"
+#include "base/files/file.h"
+#include "store/store_path.h"
+
+namespace aggregate_power {
+
+struct PairInputs {
+  std::vector<InputFile> files;                           // by role, with their hashes
+  std::vector<std::pair<std::string, FileFacts>> opened;  // on disk, as they were then
+
+  // These throw FileError. The second one hashes the file: for short ones.
+  OpenedFile open(const StorePath& place);
+  OpenedFile open_and_hash(const StorePath& place, const std::string& role);
+};
+
+}  // namespace aggregate_power
