@@ -2,10 +2,8 @@
 #include "store/package_pairing.h"
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <memory>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -13,107 +11,14 @@
 #include "base/files/hashing_tree.h"
 #include "base/files/path.h"
 #include "base/text/unicode.h"
-#include "loads/aiperf_folder.h"
 #include "packages/agentic_checks.h"
 #include "results/aggregate_json.h"
 #include "runs/failed_requests.h"
 #include "store/artifact_names.h"
+#include "store/package_files.h"
 
 namespace aggregate_power {
 namespace {
-
-constexpr const char* kPinFile = "power-producer-sha.txt";
-
-// The profile of agents only informs: what is wrong with it does not fail their run.
-constexpr std::string_view kRecordsRole = "profile_records/";
-
-PackagePlace place_of(const MultinodeLogs& package) {
-  return {package.power->tree, package.power->path, package.logs.path};
-}
-
-// Each by its role.
-using Files = std::vector<std::pair<std::string, StorePath>>;
-
-std::optional<StorePath> records_of(const StorePath& benchmark, std::string& role) {
-  try {
-    const std::string profile = path_below(benchmark.folder->path, std::string(kProfileFolder));
-    const auto records = find_records(*benchmark.tree, profile);
-    if (!records) return std::nullopt;
-    role = fmt::format("{}{}", kRecordsRole, *records);
-    return file_below(*benchmark.folder, fmt::format("{}/{}", kProfileFolder, *records));
-  } catch (const FileError&) {
-    return std::nullopt;
-  }
-}
-
-// All files that a verdict on the package depends on, in one order.
-Files files_of(const MultinodeLogs& package, const StorePath& benchmark) {
-  Files files = {{"benchmark_result", benchmark}};
-  const auto add = [&](const std::string& role, const StorePath& folder, const std::string& path) {
-    if (auto place = file_below(folder, path)) files.emplace_back(role, std::move(*place));
-  };
-  for (const char* const name :
-       {"manifest.json", "samples.csv", kPinFile, "cpu/cpu_manifest.json", "cpu/samples.csv"}) {
-    add(name, *package.power, name);
-  }
-  if (package.agentic) {
-    std::string role;
-    if (auto records = records_of(benchmark, role)) files.emplace_back(role, std::move(*records));
-  }
-  const PackagePlace place = place_of(package);
-  const std::string windows = path_below(place.power_dir, "windows");
-  std::set<std::string> names;
-  if (place.tree->has_folder(windows)) {
-    place.tree->list(windows, [&](const TreeEntry& entry) { names.insert(entry.name); });
-  }
-  for (const std::string& name : names) add("windows/" + name, *package.power, "windows/" + name);
-  std::set<std::string> results;
-  for (const auto& [key, window] : scan_windows(place, package_dialects().front()).windows) {
-    results.insert(window.result_path);
-  }
-  for (const std::string& path : results) add("result/" + path, package.logs, path);
-  return files;
-}
-
-InputFile listing(const char* role, const std::set<std::string>& entries) {
-  std::string text;
-  for (const std::string& entry : entries) text += entry + '\0';
-  InputFile listing = hashed_text(text);
-  listing.role = role;
-  return listing;
-}
-
-// What lies in the folder of windows, be it a file or not.
-InputFile windows_of(const MultinodeLogs& package) {
-  const PackagePlace place = place_of(package);
-  const std::string windows = path_below(place.power_dir, "windows");
-  std::set<std::string> entries;
-  if (place.tree->has_folder(windows)) {
-    place.tree->list(windows, [&](const TreeEntry& entry) {
-      const bool is_link = place.tree->is_link(path_below(windows, entry.name));
-      entries.insert(
-          fmt::format("{}{}{}", static_cast<int>(entry.kind), is_link ? 'l' : '-', entry.name));
-    });
-  }
-  return listing("windows", entries);
-}
-
-// What links lead out of the logs root: it counts as not there.
-InputFile links_of(const MultinodeLogs& package, const Files& files) {
-  std::string root = package.logs.tree->resolved(package.logs.path);
-  if (!root.ends_with('/')) root += '/';
-  std::set<std::string> leading_out;
-  for (const auto& [role, place] : files) {
-    if (place.tree->resolved(place.path).starts_with(root)) continue;
-    leading_out.insert(role);
-  }
-  return listing("links", leading_out);
-}
-
-// What no file contains.
-std::array<InputFile, 2> listings_of(const MultinodeLogs& package, const Files& files) {
-  return {windows_of(package), links_of(package, files)};
-}
 
 RoleCounts counts_of(const std::string& run, std::string_view aggregate) {
   RoleCounts counts;
@@ -198,7 +103,7 @@ struct HashedPackage {
 };
 
 // What was read for the verdict, and what it depends on though it was not.
-void note_inputs(const HashedPackage& read, const Files& files, PackagePairing& pairing) {
+void note_inputs(const HashedPackage& read, const PackageFiles& files, PackagePairing& pairing) {
   for (const auto& [role, place] : files) {
     try {
       const auto [facts, hash] = read.hashed(place);
@@ -207,12 +112,12 @@ void note_inputs(const HashedPackage& read, const Files& files, PackagePairing& 
       pairing.opened.emplace_back(
           path_on_disk(place), place.tree->is_archive() ? FileFacts{0, facts.modified_ns} : facts);
     } catch (const FileError&) {
-      if (!role.starts_with(kRecordsRole)) throw;
+      if (!is_records_role(role)) throw;
       // Not recorded, so that it is tried again each time; but not to be written over.
       pairing.opened.emplace_back(path_on_disk(place), FileFacts{0, place.facts->modified_ns});
     }
   }
-  std::ranges::move(listings_of(read.package, files), std::back_inserter(pairing.inputs));
+  std::ranges::move(package_listings(read.package, files), std::back_inserter(pairing.inputs));
 }
 
 // What is asked of agents alone. Gives their failed requests, where these can be known.
@@ -241,7 +146,7 @@ Result checked(const MultinodeLogs& package, const StorePath& benchmark, const S
                std::string_view aggregate, const RecomputeOptions& options) {
   std::vector<std::string> warnings;
   PackageQuestion question;
-  question.place = place_of(package);
+  question.place = package_place(package);
   question.result_name = benchmark.display;
   question.result = benchmark.tree->open(benchmark.path);
   question.is_pin_of_package = options.expected_producer_sha.empty();
@@ -267,7 +172,7 @@ PackagePairing try_package(const MultinodeLogs& package, const StorePath& benchm
                            const StoredRun& run, std::string_view aggregate,
                            const RecomputeOptions& options) {
   const HashedPackage read(package, benchmark);
-  const Files files = files_of(read.package, read.benchmark);
+  const PackageFiles files = package_files(read.package, read.benchmark);
   PackagePairing pairing;
   try {
     pairing.result = checked(read.package, read.benchmark, run, aggregate, options);
@@ -281,8 +186,8 @@ PackagePairing try_package(const MultinodeLogs& package, const StorePath& benchm
 
 bool package_is_as_read(const MultinodeLogs& package, const StorePath& benchmark,
                         const Origin& origin, std::int64_t record_ns, bool verify) {
-  const Files files = files_of(package, benchmark);
-  const auto listings = listings_of(package, files);
+  const PackageFiles files = package_files(package, benchmark);
+  const auto listings = package_listings(package, files);
   // The aggregate is among the inputs too.
   if (origin.inputs.size() != files.size() + listings.size() + 1) return false;
   const auto recorded = [&](const std::string& role) {
@@ -309,14 +214,15 @@ bool package_is_as_read(const MultinodeLogs& package, const StorePath& benchmark
 
 bool is_same_package(const MultinodeLogs& a, const MultinodeLogs& b, const StorePath& benchmark) {
   const auto files = [&](const MultinodeLogs& package) {
-    Files all = files_of(package, package.agentic ? package.formal_results[0] : benchmark);
-    std::erase_if(all, [](const auto& entry) { return entry.first.starts_with(kRecordsRole); });
+    PackageFiles all =
+        package_files(package, package.agentic ? package.formal_results[0] : benchmark);
+    std::erase_if(all, [](const auto& entry) { return is_records_role(entry.first); });
     return all;
   };
-  const Files of_a = files(a);
-  const Files of_b = files(b);
-  const auto are_listed_alike = std::ranges::equal(listings_of(a, of_a), listings_of(b, of_b), {},
-                                                   &InputFile::hash, &InputFile::hash);
+  const PackageFiles of_a = files(a);
+  const PackageFiles of_b = files(b);
+  const auto are_listed_alike = std::ranges::equal(
+      package_listings(a, of_a), package_listings(b, of_b), {}, &InputFile::hash, &InputFile::hash);
   return are_listed_alike && std::ranges::equal(of_a, of_b, [](const auto& one, const auto& other) {
            if (one.first != other.first) return false;
            const OpenedFile file = one.second.tree->open(one.second.path);
