@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "aggregate_power/power_unit.h"
+#include "aggregate_power/reason.h"
 #include "aggregate_power/zone_report.h"
 
 namespace aggregate_power {
 
-// Where a recording says time, power and device, whatever its format.
+// What a recording says of itself at its beginning, whatever its format.
 struct SeriesFacts {
   std::string schema;                           // "nvidia-smi", ...; empty: not recognised
   std::optional<std::string> timestamp_column;  // nothing: there is none
@@ -22,7 +23,20 @@ struct SeriesFacts {
   PowerUnit::Size unit = PowerUnit::Size::watt;
   bool names_hosts = false;   // a device's name is "host/device"
   bool naive_is_utc = false;  // the recorder writes UTC without saying so
-  std::vector<std::string> warnings;
+  bool time_of_day = false;   // its times have no date
+  Reasons reasons = {};       // why it cannot be used; the contract's codes first
+  std::vector<std::string> warnings = {};
+  // For people: where each quantity is and why it was looked for there.
+  struct Line {
+    std::string what;   // "timestamp", "unit"
+    std::string value;  // "'power.draw [W]'", "W"; "none"
+    std::string why;    // "named by --power-column"; empty: nothing to say
+  };
+  std::vector<Line> lines = {};
+
+  bool has_times() const { return !reasons.contains(Reason::timestamp_column_missing); }
+  bool has_power() const { return !reasons.contains(Reason::power_column_missing); }
+  bool has_devices() const { return !reasons.contains(Reason::gpu_identity_column_missing); }
 };
 
 // How the telemetry was understood.

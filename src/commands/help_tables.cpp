@@ -12,7 +12,7 @@
 #include "commands/commands.h"
 #include "commands/surroundings.h"
 #include "energy/metrics.h"
-#include "recorders/schema.h"
+#include "recorders/recorder.h"
 
 namespace aggregate_power {
 namespace {
@@ -72,8 +72,10 @@ Table metrics_table(std::string_view) {
 
 Table schemas_table(std::string_view) {
   Table table{{"schema", "power column, the first that exists", "devices"}, {}};
-  for (const SchemaRow& row : schema_rows()) {
-    table.rows.push_back({code_span(row.name), std::string(row.power), std::string(row.devices)});
+  for (const Recorder& recorder : recorders()) {
+    for (const SchemaRow& row : recorder.schemas()) {
+      table.rows.push_back({code_span(row.name), std::string(row.power), std::string(row.devices)});
+    }
   }
   return table;
 }

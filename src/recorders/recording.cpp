@@ -16,6 +16,7 @@
 #include "base/files/path.h"
 #include "base/text/json_value.h"
 #include "base/text/unicode.h"
+#include "recorders/recorder.h"
 
 namespace aggregate_power {
 namespace {
@@ -191,13 +192,13 @@ bool Recording::read_zone_file(const std::string& name, Zone (*zone_in)(ByteSour
 }
 
 const Recording::ZoneFault* Recording::needed_zone_fault(const Telemetry& telemetry) const {
-  const bool is_needed = telemetry.naive_stamps() > 0 && !telemetry.columns().naive_is_utc;
+  const bool is_needed = telemetry.naive_stamps() > 0 && !telemetry.facts().naive_is_utc;
   return zone_fault_ && is_needed ? &*zone_fault_ : nullptr;
 }
 
 std::optional<std::string> Recording::zone_doubt(const Telemetry& telemetry) const {
   if (telemetry.stamps() == 0 || needed_zone_fault(telemetry) != nullptr) return std::nullopt;
-  const bool is_by_habit = telemetry.naive_stamps() > 0 && telemetry.columns().naive_is_utc;
+  const bool is_by_habit = telemetry.naive_stamps() > 0 && telemetry.facts().naive_is_utc;
   if (zone_fault_) {
     return fmt::format("{}; it is not needed: {}", zone_fault_->text,
                        is_by_habit ? "the recorder writes UTC" : "no stamp is without an offset");
@@ -232,8 +233,8 @@ Telemetry Recording::open() const {
     hash_ = std::make_unique<ContentHash>();
     bytes = std::make_unique<HashingSource>(std::move(bytes), *hash_);
   }
-  Telemetry telemetry(decompressed(std::move(bytes), path_), zone_, columns_);
-  if (suppose_ && !zone_ && !telemetry.columns().naive_is_utc && telemetry.first_wall_s()) {
+  Telemetry telemetry = open_telemetry(decompressed(std::move(bytes), path_), {zone_, columns_});
+  if (suppose_ && !zone_ && !telemetry.facts().naive_is_utc && telemetry.first_wall_s()) {
     telemetry.use_zone(suppose_(*telemetry.first_wall_s()));
   }
   return telemetry;

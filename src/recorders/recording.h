@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "aggregate_power/column_names.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/sample.h"
 #include "base/files/byte_source.h"
@@ -62,7 +63,7 @@ class Recording {
   std::optional<std::string> zone_doubt(const Telemetry& telemetry) const;
 
   // From the start, and each time the same bytes, though the recorder may be at work or the file
-  // replaced; this object must live on. Throws FileError.
+  // replaced; this object must live on. Throws FileError and TelemetryError.
   Telemetry open() const;
   std::uint64_t bytes() const { return bytes_; }
   // Of its bytes as they lie there. Mostly taken while they are read for the first time. Throws

@@ -27,17 +27,6 @@ GpuState read_state(const CsvRow& row, const GpuStateColumns& cells) {
 
 }  // namespace
 
-std::vector<std::pair<std::string_view, std::uint64_t>> by_cause(const Skipped& skipped) {
-  return {{"blank", skipped.blank},
-          {"repeated_header", skipped.repeated_header},
-          {"preamble", skipped.preamble},
-          {"comment", skipped.comment},
-          {"bad_timestamp", skipped.bad_timestamp},
-          {"no_reading", skipped.no_reading},
-          {"too_many_cells", skipped.too_many_cells},
-          {"torn_tail", skipped.torn_tail}};
-}
-
 void RowCounts::add(const RowCounts& later) {
   if (first_bad_row == 0 && later.first_bad_row > 0) {
     first_bad_row = rows + later.first_bad_row;

@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "aggregate_power/sample.h"
@@ -16,25 +15,9 @@
 #include "recorders/device_names.h"
 #include "recorders/gpu_state.h"
 #include "recorders/schema.h"
+#include "recorders/telemetry.h"
 
 namespace aggregate_power {
-
-// Rows that gave no reading, by cause. `preamble` and `comment` stand before the header.
-struct Skipped {
-  std::uint64_t blank = 0;
-  std::uint64_t repeated_header = 0;
-  std::uint64_t preamble = 0;
-  std::uint64_t comment = 0;
-  std::uint64_t bad_timestamp = 0;
-  std::uint64_t no_reading = 0;
-  std::uint64_t too_many_cells = 0;
-  std::uint64_t torn_tail = 0;
-
-  bool operator==(const Skipped&) const = default;
-};
-
-// The causes by name, in the order above.
-std::vector<std::pair<std::string_view, std::uint64_t>> by_cause(const Skipped& skipped);
 
 // What was met in rows that follow each other.
 struct RowCounts {

@@ -698,21 +698,41 @@ Columns choose_columns(std::span<const std::string> header, Rows rows,
   return std::move(columns);
 }
 
-SeriesFacts series_facts(const Columns& columns) {
+SeriesFacts series_facts(const Columns& columns, const ColumnNames& wanted) {
   const auto name = [](const std::optional<Column>& column) {
     return column ? std::optional(column->name) : std::nullopt;
   };
-  return {.schema = columns.schema,
-          .timestamp_column = name(columns.timestamp),
-          .power_column = name(columns.power),
-          .device_column = name(columns.device),
-          .unit = columns.unit.size,
-          .names_hosts = columns.host.has_value(),
-          .naive_is_utc = columns.naive_is_utc,
-          .warnings = columns.warnings};
+  SeriesFacts facts = {.schema = columns.schema,
+                       .timestamp_column = name(columns.timestamp),
+                       .power_column = name(columns.power),
+                       .device_column = name(columns.device),
+                       .unit = columns.unit.size,
+                       .names_hosts = columns.host.has_value(),
+                       .naive_is_utc = columns.naive_is_utc,
+                       .time_of_day = columns.time_of_day,
+                       .reasons = columns.reasons,
+                       .warnings = columns.warnings};
+  const auto add = [&](const char* what, const std::optional<Column>& column) {
+    if (column) {
+      facts.lines.push_back({what, fmt::format("'{}'", printable(column->name)), column->why});
+    } else {
+      facts.lines.push_back({what, "none", {}});
+    }
+  };
+  add("timestamp", columns.timestamp);
+  add("power", columns.power);
+  if (columns.power) {
+    facts.lines.push_back({"unit", std::string(unit_symbol(columns.unit.size)),
+                           wanted.power_unit     ? "from --power-unit"
+                           : columns.unit.stated ? "the column's name says it"
+                                                 : "nothing says another"});
+  }
+  add("device", columns.device);
+  if (columns.host) add("host", columns.host);
+  return facts;
 }
 
-std::vector<SchemaRow> schema_rows() {
+std::vector<SchemaRow> csv_schemas() {
   std::vector<SchemaRow> rows;
   for (const Schema& schema : schemas()) {
     rows.push_back({schema.name, schema.power_words, schema.device_words});

@@ -1,4 +1,4 @@
-// Which columns of a telemetry file hold the time, the power and the device.
+// Which columns of a telemetry CSV hold the time, the power and the device.
 //
 // A table, one row per recorder (formats.md section 9): header patterns, tried in order; then
 // a strict generic row; then the original's loose rule less the names that are known not to be a
@@ -13,20 +13,13 @@
 #include <string_view>
 #include <vector>
 
+#include "aggregate_power/column_names.h"
 #include "aggregate_power/provenance.h"
 #include "aggregate_power/reason.h"
+#include "recorders/recorder.h"
 #include "recorders/watts.h"
 
 namespace aggregate_power {
-
-// What a user said of the columns: their names, and what a bare number in that of power counts.
-// Empty: as the header shows.
-struct ColumnNames {
-  std::string timestamp = {};
-  std::string power = {};
-  std::string device = {};
-  std::optional<PowerUnit::Size> power_unit = {};
-};
 
 struct Column {
   std::size_t index = 0;
@@ -60,16 +53,11 @@ using IsAbsoluteTime = std::function<bool(std::string_view)>;
 Columns choose_columns(std::span<const std::string> header, Rows rows,
                        const IsAbsoluteTime& is_absolute_time, const ColumnNames& wanted = {});
 
-// What other areas see of them.
-SeriesFacts series_facts(const Columns& columns);
+// What others see of them.
+SeriesFacts series_facts(const Columns& columns, const ColumnNames& wanted);
 
-// The table as the help page shows it, in the order in which schemas are tried; code in backticks.
-struct SchemaRow {
-  std::string_view name;
-  std::string_view power;
-  std::string_view devices;
-};
-std::vector<SchemaRow> schema_rows();
+// The table as the help page shows it.
+std::vector<SchemaRow> csv_schemas();
 
 // A DCGM metric that is a GPU's power, averaged or instant.
 bool is_power_metric(std::string_view name);

@@ -1,25 +1,44 @@
-// A telemetry CSV to readings.
+// A recording while it is read, whatever its format: what it says of itself, then its readings.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "aggregate_power/provenance.h"
 #include "aggregate_power/sample.h"
-#include "base/files/byte_source.h"
-#include "base/text/csv.h"
 #include "base/text/zone.h"
-#include "recorders/gpu_state.h"
-#include "recorders/row_reader.h"
-#include "recorders/row_threads.h"
-#include "recorders/schema.h"
 
 namespace aggregate_power {
+
+// The content of a recording cannot be read to its end. `what()` says why, without the file's name.
+struct TelemetryError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Rows that gave no reading, by cause. `preamble` and `comment` stand before the header. A format
+// without rows counts what comes nearest.
+struct Skipped {
+  std::uint64_t blank = 0;
+  std::uint64_t repeated_header = 0;
+  std::uint64_t preamble = 0;
+  std::uint64_t comment = 0;
+  std::uint64_t bad_timestamp = 0;
+  std::uint64_t no_reading = 0;
+  std::uint64_t too_many_cells = 0;
+  std::uint64_t torn_tail = 0;
+
+  bool operator==(const Skipped&) const = default;
+};
+
+// The causes by name, in the order above.
+std::vector<std::pair<std::string_view, std::uint64_t>> by_cause(const Skipped& skipped);
 
 // A stamp that says itself how far its clock is east of UTC.
 struct OffsetStamp {
@@ -27,63 +46,76 @@ struct OffsetStamp {
   std::int32_t offset_s = 0;
 };
 
-// One file, read once from front to back.
+// What was met in a recording.
+struct TelemetryCounts {
+  std::vector<std::string> devices;  // by Reading::device
+  Skipped skipped;
+  std::uint64_t rows = 0;  // blank ones too
+  std::uint64_t stamps = 0;
+  std::uint64_t naive_stamps = 0;  // those of them that the zone decided
+  std::uint64_t dropped_nuls = 0;
+  std::string first_bad_stamp;  // "'yesterday' in row 3 behind the header"; empty: none was bad
+};
+
+// What the beginning of a recording says.
+struct TelemetryHead {
+  SeriesFacts facts;
+  // What the clock showed in the first row, if that has a stamp without an offset.
+  std::optional<double> first_wall_s = {};
+  // The stamp in the first row, if that has an offset.
+  std::optional<OffsetStamp> first_offset = {};
+  TelemetryCounts counts = {};  // before the first reading
+};
+
+// One recording, read once from front to back.
 class Telemetry {
  public:
-  // Reads the beginning of `source` (at most 64 KiB) and chooses the columns. UTF-8, UTF-16 with a
-  // byte-order mark, NULs and bytes that are no text are all taken. Stamps without an offset are
-  // read in `zone`; without one, in the recorder's own (UTC for xpu-smi 2), else the process's.
-  // Throws what `source` throws, and CsvError when the very first row is faulty.
-  Telemetry(std::unique_ptr<ByteSource> source, const std::optional<Zone>& zone,
-            const ColumnNames& wanted = {});
+  using Take = std::function<void(std::span<const Reading>)>;
+  using TakeStates = std::function<void(std::span<const Reading>, std::span<const GpuState>)>;
+  struct Wants {
+    Zone zone;  // of stamps without an offset
+    bool states = false;
+    bool threads = false;  // the format may use threads of its own; take() is called by this one
+  };
+  // What a format does: gives all readings to `take` in batches, in the file's order, with as many
+  // states or with none, and leaves in `counts` what was met up to the end or up to what it throws:
+  // TelemetryError, or what the bytes' source throws.
+  using Read =
+      std::function<void(const Wants& wants, const TakeStates& take, TelemetryCounts& counts)>;
 
-  const Columns& columns() const { return rows_.columns(); }
+  Telemetry(TelemetryHead head, Zone zone, Read read);
+
+  const SeriesFacts& facts() const { return head_.facts; }
   const Zone& zone() const { return zone_; }
-  // What the clock showed in the first row, if that has a stamp without an offset.
-  const std::optional<double>& first_wall_s() const { return first_wall_s_; }
-  // The stamp in the first row, if that has an offset.
-  const std::optional<OffsetStamp>& first_offset() const { return first_offset_; }
+  const std::optional<double>& first_wall_s() const { return head_.first_wall_s; }
+  const std::optional<OffsetStamp>& first_offset() const { return head_.first_offset; }
   // Before read(): another zone for stamps without an offset.
-  void use_zone(const Zone& zone);
+  void use_zone(const Zone& zone) { zone_ = zone; }
   // Before read(): rows are read by threads of their own, where there can be any. The thread that
   // calls read() gives out the same readings, in other batches.
   void use_threads() { uses_threads_ = true; }
 
   // Gives all rows that mean something to `take`, in the file's order, in batches. Call it once,
-  // and only when columns() has a timestamp and a power column; without a device column every row
-  // is of device 0, named "0". Throws CsvError, or what the source throws, after the readings
-  // before the fault were given out.
-  using Take = std::function<void(std::span<const Reading>)>;
+  // and only when facts() has times and power; where it has no devices every row is of device 0,
+  // named "0". Throws TelemetryError, or what the bytes' source throws, after the readings before
+  // the fault were given out.
   void read(const Take& take);
   // The same with what the rows say of their GPUs besides power, as far as the recorder is known.
-  using TakeStates = std::function<void(std::span<const Reading>, std::span<const GpuState>)>;
   void read_with_states(const TakeStates& take);
 
-  // What was met so far; complete after read().
-  const std::vector<std::string>& devices() const { return rows_.devices().names(); }
-  const Skipped& skipped() const { return rows_.counts().skipped; }
-  std::uint64_t rows() const { return rows_.counts().rows; }  // behind the header, blank ones too
-  std::uint64_t stamps() const { return rows_.counts().stamps; }
-  // Those of them that the zone decided.
-  std::uint64_t naive_stamps() const { return rows_.counts().naive_stamps; }
-  // "'yesterday' in row 3 behind the header"; empty when no stamp was bad.
-  std::string first_bad_stamp() const;
-  std::uint64_t dropped_nuls() const { return dropped_nuls_ + csv_->dropped_nuls(); }
+  // What was met; complete after read().
+  const std::vector<std::string>& devices() const { return head_.counts.devices; }
+  const Skipped& skipped() const { return head_.counts.skipped; }
+  std::uint64_t rows() const { return head_.counts.rows; }
+  std::uint64_t stamps() const { return head_.counts.stamps; }
+  std::uint64_t naive_stamps() const { return head_.counts.naive_stamps; }
+  const std::string& first_bad_stamp() const { return head_.counts.first_bad_stamp; }
+  std::uint64_t dropped_nuls() const { return head_.counts.dropped_nuls; }
 
  private:
-  void read_head(const ColumnNames& wanted);
-  void note_first_stamp(std::string_view text);
-  void read_rows(const RowSelection& selection, const TakeStates& take);
-  bool read_on_threads(const RowSelection& selection, const TakeStates& take);
-
-  std::unique_ptr<ByteSource> source_;
-  std::unique_ptr<CsvReader> csv_;
+  TelemetryHead head_;
   Zone zone_;
-  std::optional<double> first_wall_s_;
-  std::optional<OffsetStamp> first_offset_;
-  std::vector<std::string> header_;
-  std::uint64_t dropped_nuls_ = 0;  // by others than csv_: up to the header's end, and by threads
-  RowReader rows_;
+  Read read_;
   bool uses_threads_ = false;
 };
 

@@ -61,7 +61,7 @@ std::string bad_stamps_text(const Telemetry& telemetry) {
 NoSamples explain_no_samples(const Recording& recording, const Telemetry& telemetry, Window window,
                              bool may_use_threads) {
   if (telemetry.rows() == 0) return {"there are no rows behind the header", {}};
-  if (telemetry.columns().time_of_day) return {"its times have no date", {}};
+  if (telemetry.facts().time_of_day) return {"its times have no date", {}};
   if (telemetry.stamps() == 0) {
     return {telemetry.first_bad_stamp().empty()
                 ? "no row has a time"
@@ -69,7 +69,7 @@ NoSamples explain_no_samples(const Recording& recording, const Telemetry& teleme
             {}};
   }
   Telemetry again = recording.open();
-  if (!again.columns().timestamp || !again.columns().power) return {};  // changed meanwhile
+  if (!again.facts().has_times() || !again.facts().has_power()) return {};  // changed meanwhile
   Passes passes(may_use_threads);
   const Extent& extent = passes.add(Extent());
   passes.read(recording, again);

@@ -96,7 +96,7 @@ GpuIdentity read_identity(const Recording& recording, HostReading& reading) {
       if (auto source = recording.beside(end)) return read(std::move(source));
     }
     file.clear();
-  } catch (const std::exception& error) {  // Error, FileError, CsvError
+  } catch (const std::exception& error) {  // Error, FileError, TelemetryError
     add_identity_fault(reading, error.what());
   }
   return {};

@@ -21,9 +21,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// What is known of a series that could not be opened.
+SeriesFacts unread_series() {
+  SeriesFacts facts;
+  for (const char* what : {"timestamp", "power", "device"}) {
+    facts.lines.push_back({what, "none", {}});
+  }
+  facts.reasons.add(Reason::power_column_missing);
+  return facts;
+}
+
 // What is known of a file after reading it; good for both forms of output.
 struct Findings {
-  Columns columns;
+  SeriesFacts series = unread_series();
   std::string timezone;
   std::string timezone_source;
   std::vector<DeviceSurvey> devices;
@@ -34,7 +44,6 @@ struct Findings {
   std::vector<std::string> warnings;
   std::optional<Load> load;
   std::optional<std::string> zone_hint;
-  bool unit_was_given = false;
 };
 
 Span span_of(const std::vector<DeviceSurvey>& devices) {
@@ -58,7 +67,7 @@ void judge_samples(const Telemetry& telemetry, Findings& findings) {
     }
     if (findings.unnamed_readings > 0) reasons.add(Reason::gpu_identity_missing);
     reasons.add(Reason::no_usable_power_samples);
-    if (findings.columns.time_of_day) reasons.add(Reason::time_without_date);
+    if (findings.series.time_of_day) reasons.add(Reason::time_without_date);
   } else if (span_of(findings.devices).last_unix_s < kFirstAbsoluteUnixS) {
     reasons.add(Reason::timestamp_column_missing);
     reasons.add(Reason::relative_time);
@@ -66,16 +75,16 @@ void judge_samples(const Telemetry& telemetry, Findings& findings) {
   }
 }
 
-bool is_usable(const Columns& columns) {
-  return columns.timestamp && columns.power &&
-         !columns.reasons.contains(Reason::model_name_as_device) &&
-         !columns.reasons.contains(Reason::named_column_missing);
+bool is_usable(const SeriesFacts& facts) {
+  return facts.has_times() && facts.has_power() &&
+         !facts.reasons.contains(Reason::model_name_as_device) &&
+         !facts.reasons.contains(Reason::named_column_missing);
 }
 
 void warn_of_readings(const Surveyor& surveyor, const Telemetry& telemetry, Findings& findings) {
-  const auto more = surveyor.warnings(telemetry.devices(), findings.columns.unit.size);
+  const auto more = surveyor.warnings(telemetry.devices(), findings.series.unit);
   findings.warnings.insert(findings.warnings.end(), more.begin(), more.end());
-  if (!findings.columns.device) {
+  if (!findings.series.has_devices()) {
     findings.warnings.push_back(
         "no_device_column: all rows are taken for one device; --expected-num-gpus needs a column "
         "that tells GPUs apart");
@@ -92,13 +101,13 @@ void warn_of_readings(const Surveyor& surveyor, const Telemetry& telemetry, Find
 
 void read_recording(const Recording& recording, Findings& findings) {
   Telemetry telemetry = recording.open();
-  findings.columns = telemetry.columns();
-  findings.warnings.insert(findings.warnings.end(), findings.columns.warnings.begin(),
-                           findings.columns.warnings.end());
+  findings.series = telemetry.facts();
+  findings.warnings.insert(findings.warnings.end(), findings.series.warnings.begin(),
+                           findings.series.warnings.end());
   findings.timezone = telemetry.zone().name();
   findings.timezone_source = recording.zone_source();
-  if (!is_usable(findings.columns)) {
-    findings.reasons = findings.columns.reasons;
+  if (!is_usable(findings.series)) {
+    findings.reasons = findings.series.reasons;
     findings.skipped = telemetry.skipped();
     return;
   }
@@ -107,7 +116,7 @@ void read_recording(const Recording& recording, Findings& findings) {
   std::optional<std::string> fault;
   try {
     passes.read(recording, telemetry);
-  } catch (const CsvError& error) {
+  } catch (const TelemetryError& error) {
     fault = fmt::format("{}: {}", recording.path(), error.what());
   }
   findings.skipped = telemetry.skipped();
@@ -141,9 +150,9 @@ void read_recording(const Recording& recording, Findings& findings) {
 }
 
 Json json_of(const Findings& findings) {
-  const Columns& columns = findings.columns;
-  const auto name = [](const std::optional<Column>& column) {
-    return column ? Json(column->name) : Json();
+  const SeriesFacts& series = findings.series;
+  const auto name = [](const std::optional<std::string>& column) {
+    return column ? Json(*column) : Json();
   };
   const auto number = [](std::optional<double> value) {
     return value && std::isfinite(*value) ? Json(*value) : Json();
@@ -168,11 +177,11 @@ Json json_of(const Findings& findings) {
     window = {{"start_time_unix", findings.load->window.start_unix_s},
               {"end_time_unix", findings.load->window.end_unix_s}};
   }
-  return {{"schema", text(findings.columns.schema)},
-          {"timestamp_column", name(findings.columns.timestamp)},
-          {"power_column", name(findings.columns.power)},
-          {"power_unit", columns.power ? Json(unit_symbol(columns.unit.size)) : Json()},
-          {"device_column", name(findings.columns.device)},
+  return {{"schema", text(series.schema)},
+          {"timestamp_column", name(series.timestamp_column)},
+          {"power_column", name(series.power_column)},
+          {"power_unit", series.has_power() ? Json(unit_symbol(series.unit)) : Json()},
+          {"device_column", name(series.device_column)},
           {"timezone", text(findings.timezone)},
           {"timezone_source", text(findings.timezone_source)},
           {"rows", findings.rows},
@@ -181,18 +190,6 @@ Json json_of(const Findings& findings) {
           {"benchmark_window", std::move(window)},
           {"reasons", findings.reasons.codes()},
           {"warnings", findings.warnings}};
-}
-
-std::string column_line(const char* what, const std::optional<Column>& column) {
-  if (!column) return fmt::format("{:<11}none\n", what);
-  return fmt::format("{:<11}'{}' ({})\n", what, printable(column->name), column->why);
-}
-
-std::string unit_line(const Findings& findings) {
-  return fmt::format("{:<11}{} ({})\n", "unit", unit_symbol(findings.columns.unit.size),
-                     findings.unit_was_given        ? "from --power-unit"
-                     : findings.columns.unit.stated ? "the column's name says it"
-                                                    : "nothing says another");
 }
 
 std::string or_dash(std::optional<double> value) {
@@ -217,14 +214,13 @@ std::string window_lines(const Findings& findings) {
 }
 
 std::string text_of(const std::string& file, const Findings& findings) {
-  const Columns& columns = findings.columns;
+  const SeriesFacts& series = findings.series;
   std::string text = fmt::format("file       {}\n", file);
-  text += fmt::format("schema     {}\n", columns.schema.empty() ? "none" : columns.schema);
-  text += column_line("timestamp", columns.timestamp);
-  text += column_line("power", columns.power);
-  if (columns.power) text += unit_line(findings);
-  text += column_line("device", columns.device);
-  if (columns.host) text += column_line("host", columns.host);
+  text += fmt::format("schema     {}\n", series.schema.empty() ? "none" : series.schema);
+  for (const SeriesFacts::Line& line : series.lines) {
+    text += fmt::format("{:<11}{}{}\n", line.what, line.value,
+                        line.why.empty() ? "" : fmt::format(" ({})", line.why));
+  }
   if (!findings.timezone.empty()) {
     text += fmt::format("time zone  {} ({})\n", findings.timezone,
                         findings.timezone_source == "stamps"   ? "the stamps say it themselves"
@@ -259,7 +255,6 @@ std::string text_of(const std::string& file, const Findings& findings) {
 InspectReport inspect(const InspectRequest& request) {
   InspectReport report;
   Findings findings;
-  findings.unit_was_given = request.columns.power_unit.has_value();
   if (!request.bench_result.empty()) {
     try {
       const LoadReading reading = read_load_of_one_file(request.bench_result);
@@ -278,7 +273,7 @@ InspectReport inspect(const InspectRequest& request) {
     } else {
       read_recording(recording, findings);
     }
-  } catch (const CsvError& error) {
+  } catch (const TelemetryError& error) {
     findings.reasons.add(Reason::telemetry_file_unreadable, error.what());
   } catch (const FileError& error) {
     findings.reasons.add(Reason::telemetry_file_unreadable, error.what());

@@ -32,9 +32,9 @@ struct Question {
 };
 
 // The columns that schema `version` cannot do without, in the contract's order and words.
-Reasons missing_columns(const Columns& columns, int version) {
+Reasons missing_columns(const SeriesFacts& facts, int version) {
   std::string detail;
-  for (const Reasons::Entry& entry : columns.reasons.entries()) {
+  for (const Reasons::Entry& entry : facts.reasons.entries()) {
     if (entry.reason <= Reason::gpu_identity_column_missing) {
       if (detail.empty()) detail = entry.detail;
       continue;
@@ -43,15 +43,14 @@ Reasons missing_columns(const Columns& columns, int version) {
     if (!entry.detail.empty()) detail += ": " + entry.detail;
   }
   Reasons missing;
-  const auto add = [&](const auto& column, Reason reason) {
-    if (!column) missing.add(reason, missing.empty() ? detail : "");
+  const auto add = [&](bool is_there, Reason reason) {
+    if (!is_there) missing.add(reason, missing.empty() ? detail : "");
   };
-  add(columns.timestamp, Reason::timestamp_column_missing);
-  add(columns.power, Reason::power_column_missing);
-  const bool needs_device = version == 2 ||
-                            columns.reasons.contains(Reason::model_name_as_device) ||
-                            columns.reasons.contains(Reason::named_column_missing);
-  if (needs_device) add(columns.device, Reason::gpu_identity_column_missing);
+  add(facts.has_times(), Reason::timestamp_column_missing);
+  add(facts.has_power(), Reason::power_column_missing);
+  const bool needs_device = version == 2 || facts.reasons.contains(Reason::model_name_as_device) ||
+                            facts.reasons.contains(Reason::named_column_missing);
+  if (needs_device) add(facts.has_devices(), Reason::gpu_identity_column_missing);
   return missing;
 }
 
@@ -82,7 +81,7 @@ bool is_readable(const Recording& recording) {
 // `telemetry` was read as far as it ever will be.
 TelemetryFacts facts_of(const Telemetry& telemetry, const Question& question) {
   TelemetryFacts facts;
-  facts.series = series_facts(telemetry.columns());
+  facts.series = telemetry.facts();
   facts.skipped = by_cause(telemetry.skipped());
   facts.timezone = telemetry.zone().name();
   facts.timezone_source = question.recording.zone_source();
@@ -120,7 +119,7 @@ void refuse_impossible(Integration& integration, Window window, PowerUnit::Size 
 Reasons impossible_means(const MeanPowerGatherer& gatherer, const MeanPower& published,
                          const Telemetry& telemetry) {
   Reasons reasons;
-  const PowerUnit::Size read_as = telemetry.columns().unit.size;
+  const PowerUnit::Size read_as = telemetry.facts().unit;
   const auto refuse = [&](const std::string& whose, double mean_w) {
     if (!is_impossible(mean_w)) return;
     reasons.add(Reason::implausible_power, whose + impossible_mean_text(mean_w, read_as));
@@ -208,7 +207,7 @@ const PowerIntegrator* add_analyses(const Question& question, bool has_devices, 
                      [&](PowerIntegrator& integrator, const Telemetry& telemetry) {
                        found.integration = integrator.finish(telemetry.devices());
                        refuse_impossible(found.integration, *question.window,
-                                         telemetry.columns().unit.size);
+                                         telemetry.facts().unit);
                      });
 }
 
@@ -219,7 +218,7 @@ Measurement without_columns(const Question& question, const Telemetry& telemetry
   if (question.window) {
     add_expected_count_reason(question.request, found.integration.reasons);
     found.integration.reasons.add(missing);
-    for (const Reasons::Entry& entry : telemetry.columns().reasons.entries()) {
+    for (const Reasons::Entry& entry : telemetry.facts().reasons.entries()) {
       if (entry.reason > Reason::gpu_identity_column_missing) {
         found.column_faults.add(entry.reason);
       }
@@ -275,11 +274,11 @@ Measurement read(const Question& question, std::optional<Telemetry>& telemetry) 
   std::optional<Recording::ZoneFault> fault;
   try {
     telemetry.emplace(question.recording.open());
-    const Reasons missing = missing_columns(telemetry->columns(), question.request.schema_version);
+    const Reasons missing = missing_columns(telemetry->facts(), question.request.schema_version);
     if (!missing.empty()) return without_columns(question, *telemetry, missing);
-    integrator = add_analyses(question, telemetry->columns().device.has_value(), passes, found);
+    integrator = add_analyses(question, telemetry->facts().has_devices(), passes, found);
     passes.read(question.recording, *telemetry);
-  } catch (const CsvError& error) {
+  } catch (const TelemetryError& error) {
     fault = {fmt::format("{}: {}", question.recording.path(), error.what()), false};
   } catch (const FileError& error) {
     fault = {error.what(), true};

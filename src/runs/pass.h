@@ -47,7 +47,7 @@ class Passes {
   // Gives all readings to all analyses, and to those that need it sorted ones. `telemetry` is what
   // recording.open() returned, not read yet, with a timestamp and a power column. Memory: sorted
   // readings take a quarter of the file's size at most, or a little where that is less; the file is
-  // read for them as often as it takes. Throws CsvError and what the source throws, after the
+  // read for them as often as it takes. Throws TelemetryError and what the source throws, after the
   // analyses took all readings before the fault; and FileError when the file, read again, is not
   // what it was.
   void read(const Recording& recording, Telemetry& telemetry) const;

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "aggregate_power/column_names.h"
 #include "base/text/zone.h"
 #include "energy/integrate.h"
-#include "recorders/schema.h"
 
 namespace aggregate_power {
 

@@ -15,7 +15,7 @@
 
 #include "base/files/file.h"
 #include "recorders/device_names.h"
-#include "recorders/telemetry.h"
+#include "recorders/recorder.h"
 #include "test_util.h"
 
 namespace aggregate_power {
@@ -356,9 +356,9 @@ TEST(PowerIntegrator, AgreesWithTheGoldenB200Fragment) {
       {{1788852019.529, 1788852021.029}, 4165.455, 347.12125},
   };
   for (const auto& c : cases) {
-    Telemetry telemetry(
+    Telemetry telemetry = open_telemetry(
         open_source(test::testdata("telemetry/nvidia-smi/inferencex-b200-fragment.csv")),
-        Zone::parse("UTC"));
+        {Zone::parse("UTC")});
     PowerIntegrator integrator(expecting(8, c.window));
     telemetry.read([&](std::span<const Reading> readings) { integrator.take(readings); });
     const Integration result = integrator.finish(telemetry.devices());
@@ -373,9 +373,9 @@ TEST(PowerIntegrator, AgreesWithTheGoldenB200Fragment) {
 
 // golden.md section 1: two samples, 500 W, 2 s.
 TEST(PowerIntegrator, AgreesWithTheSmallestGolden) {
-  Telemetry telemetry(
+  Telemetry telemetry = open_telemetry(
       open_source(test::testdata("telemetry/nvidia-smi/inferencex-two-samples-500w.csv")),
-      Zone::parse("UTC"));
+      {Zone::parse("UTC")});
   // 2023/11/14 22:13:20 UTC.
   PowerIntegrator integrator(expecting(1, {1700000000, 1700000002}));
   telemetry.read([&](std::span<const Reading> readings) { integrator.take(readings); });
@@ -386,8 +386,8 @@ TEST(PowerIntegrator, AgreesWithTheSmallestGolden) {
 
 // golden.md section 3: a Zeus monitor's file, in milliwatts though nothing in it says so.
 TEST(PowerIntegrator, AgreesWithTheGoldenZeusSample) {
-  Telemetry telemetry(open_source(test::testdata("telemetry/zeus/zeus-monitor-sample.csv")),
-                      Zone::parse("UTC"));
+  Telemetry telemetry = open_telemetry(
+      open_source(test::testdata("telemetry/zeus/zeus-monitor-sample.csv")), {Zone::parse("UTC")});
   Samples samples;
   telemetry.read([&](std::span<const Reading> readings) {
     for (const Reading& reading : readings) samples.push_back({reading.unix_s, reading.watts});

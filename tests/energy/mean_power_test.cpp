@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files/file.h"
-#include "recorders/telemetry.h"
+#include "recorders/recorder.h"
 #include "test_util.h"
 
 namespace aggregate_power {
@@ -157,9 +157,9 @@ TEST(MeanPower, AgreesWithTheGoldenB200Fragment) {
       {{1788852019.529, 1788852021.029}, 338.878750, 8},
   };
   for (const auto& c : cases) {
-    Telemetry telemetry(
+    Telemetry telemetry = open_telemetry(
         open_source(test::testdata("telemetry/nvidia-smi/inferencex-b200-fragment.csv")),
-        Zone::parse("UTC"));
+        {Zone::parse("UTC")});
     MeanPowerGatherer gatherer(c.window, true);
     std::uint64_t inside = 0;
     telemetry.read([&](std::span<const Reading> readings) {

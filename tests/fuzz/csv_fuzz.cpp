@@ -17,7 +17,7 @@
 #include "energy/mean_power.h"
 #include "energy/survey.h"
 #include "energy/time_sorter.h"
-#include "recorders/telemetry.h"
+#include "recorders/recorder.h"
 
 namespace {
 
@@ -121,20 +121,21 @@ struct Recording {
 Recording read_recording(const std::string& text, std::size_t piece) {
   Recording recording;
   try {
-    Telemetry telemetry(std::make_unique<PieceSource>(text, piece), Zone::fixed(3600));
-    const Columns& columns = telemetry.columns();
-    if (columns.timestamp && columns.power) {
-      recording.has_devices = columns.device.has_value();
+    Telemetry telemetry =
+        open_telemetry(std::make_unique<PieceSource>(text, piece), {Zone::fixed(3600)});
+    const SeriesFacts& facts = telemetry.facts();
+    if (facts.has_times() && facts.has_power()) {
+      recording.has_devices = facts.has_devices();
       try {
         telemetry.read([&](std::span<const Reading> readings) {
           recording.readings.insert(recording.readings.end(), readings.begin(), readings.end());
         });
-      } catch (const CsvError&) {
+      } catch (const TelemetryError&) {
         recording.is_faulty = true;
       }
       recording.devices = telemetry.devices();
     }
-  } catch (const CsvError&) {
+  } catch (const TelemetryError&) {
     recording.is_faulty = true;
   }
   return recording;

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "recorders/telemetry.h"
+#include "recorders/recorder.h"
 #include "test_util.h"
 
 namespace aggregate_power {
@@ -78,7 +78,7 @@ TEST(GpuState, GoesWithTheReadingOfItsRow) {
       "1788852000,card0,N/A,300.0,80,55.0\n"
       "\n"
       "1788852001,card0,250.0,N/A,N/A,56.0\n";
-  Telemetry telemetry(std::make_unique<test::StutterSource>(text, test::kWhole), std::nullopt);
+  Telemetry telemetry = open_telemetry(std::make_unique<test::StutterSource>(text, test::kWhole));
   std::vector<double> found;
   telemetry.read_with_states(
       [&](std::span<const Reading> readings, std::span<const GpuState> states) {

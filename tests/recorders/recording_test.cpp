@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files/file.h"
+#include "recorders/recorder.h"
 #include "test_util.h"
 
 namespace aggregate_power {
@@ -118,7 +119,7 @@ TEST(Recording, PassesNamedColumnsOn) {
   const Folder folder;
   const Recording recording(put(folder / "a.csv", "timestamp,P0,P1\n1777118400,5,6\n"),
                             Zone::fixed(0), {"", "P1", ""});
-  EXPECT_EQ(recording.open().columns().power->name, "P1");
+  EXPECT_EQ(recording.open().facts().power_column, "P1");
 }
 
 TEST(Recording, ReadsStandardInputAsOftenAsNeeded) {
@@ -246,7 +247,8 @@ TEST(Recording, DoubtsAZoneFileThatDiffersFromTheStamps) {
 
 std::optional<std::string> hint(Span span, Window window, const Zone& zone = Zone::fixed(0),
                                 const std::string& text = kNaive) {
-  Telemetry telemetry(std::make_unique<test::StutterSource>(text, test::kWhole), zone);
+  Telemetry telemetry =
+      open_telemetry(std::make_unique<test::StutterSource>(text, test::kWhole), {zone});
   telemetry.read([](std::span<const Reading>) {});
   return zone_hint(telemetry, span, window);
 }

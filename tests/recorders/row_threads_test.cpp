@@ -17,7 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files/file.h"
-#include "recorders/telemetry.h"
+#include "recorders/csv_telemetry.h"
 #include "test_util.h"
 
 namespace aggregate_power {
@@ -77,7 +77,8 @@ struct Options {
 };
 
 Found read(const std::string& text, const Options& options) {
-  Telemetry telemetry(std::make_unique<BreakingSource>(text, options.good_bytes), Zone::fixed(0));
+  CsvTelemetry telemetry(std::make_unique<BreakingSource>(text, options.good_bytes),
+                         Zone::fixed(0));
   if (options.threads) telemetry.use_threads();
   Found found;
   try {
@@ -231,8 +232,8 @@ TEST(RowThreads, GiveTheRowsBeforeAFault) {
 
 TEST(RowThreads, EndWhenTakingThrows) {
   for (const std::size_t taken : {1, 3}) {
-    Telemetry telemetry(std::make_unique<BreakingSource>(kHeader + plain_rows(), kBytes),
-                        Zone::fixed(0));
+    CsvTelemetry telemetry(std::make_unique<BreakingSource>(kHeader + plain_rows(), kBytes),
+                           Zone::fixed(0));
     telemetry.use_threads();
     std::size_t batches = 0;
     EXPECT_THROW(telemetry.read([&](std::span<const Reading>) {

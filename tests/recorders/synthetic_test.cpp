@@ -17,7 +17,7 @@
 
 #include "base/text/csv.h"
 #include "energy/integrate.h"
-#include "recorders/telemetry.h"
+#include "recorders/recorder.h"
 #include "test_util.h"
 
 namespace aggregate_power {
@@ -77,14 +77,15 @@ struct ReadBack {
 };
 
 ReadBack read_back(const std::string& text, const Zone& zone = Zone::fixed(0)) {
-  Telemetry telemetry(std::make_unique<test::StutterSource>(text, test::kWhole), zone);
+  Telemetry telemetry =
+      open_telemetry(std::make_unique<test::StutterSource>(text, test::kWhole), {zone});
   ReadBack result;
-  EXPECT_TRUE(telemetry.columns().reasons.empty()) << telemetry.columns().reasons.text();
+  EXPECT_TRUE(telemetry.facts().reasons.empty()) << telemetry.facts().reasons.text();
   telemetry.read([&](std::span<const Reading> some) {
     result.readings.insert(result.readings.end(), some.begin(), some.end());
   });
   result.devices = telemetry.devices();
-  result.schema = telemetry.columns().schema;
+  result.schema = telemetry.facts().schema;
   for (const auto& [cause, count] : by_cause(telemetry.skipped())) {
     if (count > 0) result.skipped[std::string(cause)] = count;
   }

@@ -1,5 +1,5 @@
-// Telemetry CSVs to readings, row by row.
-#include "recorders/telemetry.h"
+// CsvTelemetry CSVs to readings, row by row.
+#include "recorders/csv_telemetry.h"
 
 #include <cstdint>
 #include <map>
@@ -52,8 +52,8 @@ struct Options {
 };
 
 Result read(const std::string& text, const Options& options = {}) {
-  Telemetry telemetry(std::make_unique<test::StutterSource>(text, options.most), options.zone,
-                      options.wanted);
+  CsvTelemetry telemetry(std::make_unique<test::StutterSource>(text, options.most), options.zone,
+                         options.wanted);
   Result result;
   result.columns = telemetry.columns();
   if (result.columns.timestamp && result.columns.power) {
@@ -87,7 +87,7 @@ Reading bad_timestamp() { return {0, 0, 0, Kind::bad_timestamp}; }
 
 using Readings = std::vector<Reading>;
 
-TEST(Telemetry, ReadsRowsInTheFilesOrder) {
+TEST(CsvTelemetry, ReadsRowsInTheFilesOrder) {
   const Result result = read(
       "timestamp, index, power.draw [W]\n"
       "2026/04/25 12:00:00.000, 0, 60.50 W\n"
@@ -102,7 +102,7 @@ TEST(Telemetry, ReadsRowsInTheFilesOrder) {
   EXPECT_EQ(result.columns.schema, "nvidia-smi");
 }
 
-TEST(Telemetry, SaysOfEachRowWhatItIs) {
+TEST(CsvTelemetry, SaysOfEachRowWhatItIs) {
   const struct {
     const char* what;
     std::string row;
@@ -151,11 +151,11 @@ TEST(Telemetry, SaysOfEachRowWhatItIs) {
   }
 }
 
-TEST(Telemetry, TellsWhoseARowWithoutPowerIs) {
+TEST(CsvTelemetry, TellsWhoseARowWithoutPowerIs) {
   const std::string text =
       "timestamp,gpu,power_w\n1777118400,0,5\n1777118400,1,N/A\n1777118400,1,5,6\n"
       "1777118400,,N/A\n1777118400,,-5\n1777118400,,0\n1777118400\n";
-  Telemetry telemetry(std::make_unique<test::StutterSource>(text, test::kWhole), Zone::fixed(0));
+  CsvTelemetry telemetry(std::make_unique<test::StutterSource>(text, test::kWhole), Zone::fixed(0));
   std::vector<std::uint32_t> devices;
   telemetry.read([&](std::span<const Reading> readings) {
     for (const Reading& reading : readings) devices.push_back(reading.device);
@@ -165,7 +165,7 @@ TEST(Telemetry, TellsWhoseARowWithoutPowerIs) {
   EXPECT_EQ(telemetry.devices(), (Names{"0", "1"}));
 }
 
-TEST(Telemetry, SkipsRowsThatSayNothing) {
+TEST(CsvTelemetry, SkipsRowsThatSayNothing) {
   const struct {
     const char* what;
     std::string row;
@@ -194,7 +194,7 @@ TEST(Telemetry, SkipsRowsThatSayNothing) {
 }
 
 // Contract.md part 0 row 5: torn is a last row without an end and with fewer cells than the header.
-TEST(Telemetry, SkipsATornLastRow) {
+TEST(CsvTelemetry, SkipsATornLastRow) {
   const struct {
     std::string tail;
     Readings more;
@@ -227,7 +227,7 @@ TEST(Telemetry, SkipsATornLastRow) {
   }
 }
 
-TEST(Telemetry, FindsTheHeaderBehindOtherLines) {
+TEST(CsvTelemetry, FindsTheHeaderBehindOtherLines) {
   const std::string body = "timestamp,gpu,power_w\n1777118400,0,5\n";
   const struct {
     const char* what;
@@ -255,7 +255,7 @@ TEST(Telemetry, FindsTheHeaderBehindOtherLines) {
 }
 
 // Bad stamps behind it do not make a header's repetition the header.
-TEST(Telemetry, KeepsAHeaderThatIsRepeated) {
+TEST(CsvTelemetry, KeepsAHeaderThatIsRepeated) {
   const std::string header = "time,gpu,power\n";
   const Result result = read(header + "bad,0,1\nbad,0,1\nbad,0,1\n1777118400,0,5\n" + header +
                              "1777118401,0,6\n1777118402,0,7\n1777118403,0,8\n");
@@ -263,7 +263,7 @@ TEST(Telemetry, KeepsAHeaderThatIsRepeated) {
   EXPECT_EQ(result.readings.size(), 7u);  // bad stamps are given out too
 }
 
-TEST(Telemetry, SaysWhenThereIsNoHeader) {
+TEST(CsvTelemetry, SaysWhenThereIsNoHeader) {
   for (const char* text :
        {"", "\n\n", "# only\n# comments\n", "28.44\n28.31\n",
         "1785951483,0, 72.60, 73543, 81920\n1785951483,1, 72.60, 73543, 81920\n",
@@ -280,7 +280,7 @@ TEST(Telemetry, SaysWhenThereIsNoHeader) {
 
 // What amd-smi prints to a pipe: a line for people, a header with every tick, CRLF ends, and a
 // bare LF between ticks; quoted lists with commas.
-TEST(Telemetry, ReadsAmdSmiAsItPrints) {
+TEST(CsvTelemetry, ReadsAmdSmiAsItPrints) {
   const std::string header = "timestamp,gpu,vcn_activity,socket_power,power_management\r\n";
   const auto row = [](int second, int gpu, const char* watts) {
     return fmt::format("{},{},\"['N/A', 'N/A']\",{},ENABLED\r\n", 1777118400 + second, gpu, watts);
@@ -305,7 +305,7 @@ TEST(Telemetry, ReadsAmdSmiAsItPrints) {
 }
 
 // A row of a sub-device (a partition) repeats the power of the whole: no second device.
-TEST(Telemetry, ReadsAmdSmiMonitor) {
+TEST(CsvTelemetry, ReadsAmdSmiMonitor) {
   const Result result = read(
       "timestamp,gpu,xcp,power_usage,max_power\n"
       "1777118400,0,0,136,750\n1777118400,0,1,136,750\n1777118400,1,0,140,750\n");
@@ -315,7 +315,7 @@ TEST(Telemetry, ReadsAmdSmiMonitor) {
 }
 
 // A mixed box has both columns; of each row the one that is a number counts.
-TEST(Telemetry, ReadsRocmSmiOfAMixedBox) {
+TEST(CsvTelemetry, ReadsRocmSmiOfAMixedBox) {
   const Result result = read(
       "WARNING: AMD GPU device(s) is/are in a low-power state.\n\n"
       "time,device,Average Graphics Package Power (W),Current Socket Graphics Package Power "
@@ -328,7 +328,7 @@ TEST(Telemetry, ReadsRocmSmiOfAMixedBox) {
   EXPECT_EQ(result.devices, (Names{"card0", "card1", "card2", "card3"}));
 }
 
-TEST(Telemetry, ReadsThePowerRowsOfALongTable) {
+TEST(CsvTelemetry, ReadsThePowerRowsOfALongTable) {
   const std::string header = "timestamp,metric_name,gpu_id,Hostname,value\n";
   const Result result = read(header +
                              "2026-04-25T12:00:00Z,DCGM_FI_DEV_GPU_UTIL,0,n1,99\n"
@@ -348,7 +348,7 @@ TEST(Telemetry, ReadsThePowerRowsOfALongTable) {
 }
 
 // An exporter writes metric after metric: with many GPUs the power stands far down.
-TEST(Telemetry, FindsThePowerMetricHoweverFarDown) {
+TEST(CsvTelemetry, FindsThePowerMetricHoweverFarDown) {
   for (const std::string name :
        {"POWER_USAGE", "POWER_USAGE_INSTANT", "BOARD_POWER_WATTS", "BOARD_POWER_RAW_WATTS"}) {
     std::string text = "timestamp,metric_name,uuid,value\n";
@@ -359,7 +359,7 @@ TEST(Telemetry, FindsThePowerMetricHoweverFarDown) {
   }
 }
 
-TEST(Telemetry, ReadsXpuSmi2InUtc) {
+TEST(CsvTelemetry, ReadsXpuSmi2InUtc) {
   const std::string text =
       "Timestamp, DeviceId, power.draw (W)\n2026/04/25 12:00:00.500, 0, 300.1\n";
   const Result own = read(text, {.zone = std::nullopt});
@@ -370,7 +370,7 @@ TEST(Telemetry, ReadsXpuSmi2InUtc) {
   EXPECT_EQ(reported.zone, "+05:30");
 }
 
-TEST(Telemetry, ReadsNaiveStampsInTheZone) {
+TEST(CsvTelemetry, ReadsNaiveStampsInTheZone) {
   const std::string text =
       "timestamp,gpu,power_w\n2026-04-25 12:00:00,0,1\n2026-04-25T12:00:00Z,0,2\n"
       "2026-04-25T12:00:00+02:00,0,3\n1777118400,0,4\n";
@@ -381,7 +381,7 @@ TEST(Telemetry, ReadsNaiveStampsInTheZone) {
   EXPECT_EQ(result.naive_stamps, 1u);
 }
 
-TEST(Telemetry, NamesADeviceByItsHostToo) {
+TEST(CsvTelemetry, NamesADeviceByItsHostToo) {
   const Result result = read(
       "timestamp,hostname,gpu,power_w\n1777118400,n1,0,1\n1777118400,n2,0,2\n1777118400, n1 , 0 "
       ",3\n"
@@ -393,20 +393,20 @@ TEST(Telemetry, NamesADeviceByItsHostToo) {
           power(kNoon, 1), power(kNoon, 2, 1), power(kNoon, 3), {kNoon, 4, 0, Kind::no_device}}));
 }
 
-TEST(Telemetry, TakesTheColumnThatTellsDevicesApart) {
+TEST(CsvTelemetry, TakesTheColumnThatTellsDevicesApart) {
   const Result result =
       read("timestamp,index,uuid,power_w\n1777118400,0,GPU-a,1\n1777118400,0,GPU-b,2\n");
   EXPECT_EQ(result.devices, (Names{"GPU-a", "GPU-b"}));
 }
 
-TEST(Telemetry, HasOneDeviceWithoutADeviceColumn) {
+TEST(CsvTelemetry, HasOneDeviceWithoutADeviceColumn) {
   const Result result = read("timestamp,power_w\n1777118400,1\n1777118401,2\n");
   EXPECT_EQ(result.devices, Names{"0"});
   EXPECT_EQ(result.readings, (Readings{power(kNoon, 1), power(kNoon + 1, 2)}));
   EXPECT_EQ(result.columns.reasons.codes(), Names{"gpu_identity_column_missing"});
 }
 
-TEST(Telemetry, KeepsDevicesApartThatAreSpelledApart) {
+TEST(CsvTelemetry, KeepsDevicesApartThatAreSpelledApart) {
   const Result result = read(
       "timestamp,gpu,power_w\n1777118400,0,1\n1777118400,00,2\n1777118400, 0\t,3\n"
       "1777118400,\"0\",4\n1777118400,GPU-A,5\n1777118400,gpu-a,6\n1777118400,\xFF,7\n"
@@ -424,7 +424,7 @@ std::string utf16le(std::string_view ascii) {
   return bytes;
 }
 
-TEST(Telemetry, ReadsAnyEncoding) {
+TEST(CsvTelemetry, ReadsAnyEncoding) {
   const std::string body =
       "timestamp, index, power.draw [W], temp [C]\r\n2026/04/25 12:00:00.000, 0, 60.50 W, 40\r\n"
       "2026/04/25 12:00:01.000, 1, 61.25 W, 41\r\n";
@@ -455,13 +455,13 @@ TEST(Telemetry, ReadsAnyEncoding) {
   }
 }
 
-TEST(Telemetry, AMarkDoesNotHideALeadingDeviceColumn) {
+TEST(CsvTelemetry, AMarkDoesNotHideALeadingDeviceColumn) {
   const Result result = read("\xEF\xBB\xBFgpu,timestamp,power_w\n3,1777118400,5\n");
   EXPECT_EQ(result.columns.device->name, "gpu");
   EXPECT_EQ(result.devices, Names{"3"});
 }
 
-TEST(Telemetry, DropsNulsWhereverTheyAre) {
+TEST(CsvTelemetry, DropsNulsWhereverTheyAre) {
   const std::string nuls(1000, '\0');
   const Result result = read("times" + nuls + "tamp,gpu,power_w" + nuls + "\n1777" + nuls +
                              "118400,0,5\n" + nuls + "1777118401,0," + nuls + "6\n");
@@ -470,7 +470,7 @@ TEST(Telemetry, DropsNulsWhereverTheyAre) {
   EXPECT_EQ(result.columns.timestamp->name, "timestamp");
 }
 
-TEST(Telemetry, ReadsTheSameInAnyPieces) {
+TEST(CsvTelemetry, ReadsTheSameInAnyPieces) {
   std::string text = "# log\ntimestamp,gpu,note,power_w\n";
   for (int i = 0; i < 300; ++i) {
     text += fmt::format("{},{},\"a, \"\"{}\"\"\",{}.5 W{}", 1777118400 + i / 4, i % 4, i, i,
@@ -489,7 +489,7 @@ TEST(Telemetry, ReadsTheSameInAnyPieces) {
   EXPECT_EQ(whole.skipped, (Counts{{"blank", 6}, {"repeated_header", 6}, {"comment", 1}}));
 }
 
-TEST(Telemetry, ReadsAFileOfManyBuffers) {
+TEST(CsvTelemetry, ReadsAFileOfManyBuffers) {
   std::string text = "timestamp,gpu,power_w\n";
   constexpr int kRows = 100000;  // 1.9 MB
   for (int i = 0; i < kRows; ++i)
@@ -503,7 +503,7 @@ TEST(Telemetry, ReadsAFileOfManyBuffers) {
 }
 
 // formats.md section 1: what loggers in the wild write.
-TEST(Telemetry, ReadsRaggedFilesAsFarAsTheyGo) {
+TEST(CsvTelemetry, ReadsRaggedFilesAsFarAsTheyGo) {
   const struct {
     const char* what;
     std::string text;
@@ -559,7 +559,7 @@ TEST(Telemetry, ReadsRaggedFilesAsFarAsTheyGo) {
   }
 }
 
-TEST(Telemetry, ObeysNamedColumns) {
+TEST(CsvTelemetry, ObeysNamedColumns) {
   const std::string text =
       "timestamp,when,gpu,slot,power_w,other (mW)\n1777118400,1777118500,0,s1,5,7000\n";
   const Result result = read(text, {.wanted = {"when", "other (mW)", "slot"}});
@@ -567,22 +567,22 @@ TEST(Telemetry, ObeysNamedColumns) {
   EXPECT_EQ(result.devices, Names{"s1"});
 }
 
-TEST(Telemetry, ReadsAWideFileByANamedColumn) {
+TEST(CsvTelemetry, ReadsAWideFileByANamedColumn) {
   const Result result =
       read("timestamp,GPU0,GPU1\n1777118400,60,70\n", {.wanted = {"", "GPU1", ""}});
   EXPECT_EQ(result.readings, Readings{power(kNoon, 70)});
 }
 
 // An open quote is found by Python while it reads rows: what stands before it was read by then.
-TEST(Telemetry, GivesTheReadingsBeforeACellThatIsTooLong) {
+TEST(CsvTelemetry, GivesTheReadingsBeforeACellThatIsTooLong) {
   for (const int rows_before : {1, 500}) {
     std::string text = "timestamp,gpu,power_w\n";
     for (int i = 0; i < rows_before; ++i) text += fmt::format("{},0,5\n", 1777118400 + i);
     text += "1777118400,\"0,5\n";
     while (text.size() < 300000) text += "1777118400,0,5\n";
-    std::unique_ptr<Telemetry> telemetry;
-    ASSERT_NO_THROW(telemetry = std::make_unique<Telemetry>(std::make_unique<MemorySource>(text),
-                                                            Zone::fixed(0)))
+    std::unique_ptr<CsvTelemetry> telemetry;
+    ASSERT_NO_THROW(telemetry = std::make_unique<CsvTelemetry>(std::make_unique<MemorySource>(text),
+                                                               Zone::fixed(0)))
         << rows_before << " rows before";
     ASSERT_TRUE(telemetry->columns().power);
     int readings = 0;
@@ -594,7 +594,7 @@ TEST(Telemetry, GivesTheReadingsBeforeACellThatIsTooLong) {
   }
 }
 
-TEST(Telemetry, NeverFailsOnRubbish) {
+TEST(CsvTelemetry, NeverFailsOnRubbish) {
   const std::uint64_t seed = test::fresh_seed();
   test::Dice dice(seed);
   const std::string good =
