@@ -71,8 +71,13 @@ struct RowPiece {
 };
 
 // Reads the rows of one file with several threads and gives their pieces out in the file's order.
-// A thread numbers devices as it meets them: devices_of() of its pieces says what they are in the
-// whole file.
+//
+//                          blocks 0, 2, 4 ... -> thread 0 -> pieces ->
+//   source -> RowDealer ->                                             -> next()
+//                          blocks 1, 3, 5 ... -> thread 1 -> pieces ->
+//
+// A thread has a CSV reader and numbers of devices of its own. Each waits when it is a few pieces
+// ahead of next(), so that memory is bounded.
 class RowThreads {
  public:
   // Begins where `csv`, of which nothing was read yet, would. `like` is how each row is read.
