@@ -1,4 +1,4 @@
-// CPU power of the nodes of a run, which has a verdict of its own.
+// CPU power of the nodes of a run, judged separately from the GPU power.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace aggregate_power {
 
-// What a socket's samples measure. Of the first three, the first that all sockets have is the one
-// that decides; rails come beside the Grace sensor.
+// What a socket's samples measure. CPU power is taken from the first of the first three sensors
+// that all sockets have; rails accompany the Grace sensor.
 enum class CpuSensor { module, grace_socket, dcgm_cpu_rail, cpu_rail, cpu_sysio };
 inline constexpr std::size_t kCpuSensors = 5;
 
@@ -28,9 +28,9 @@ struct CpuPower {
   std::size_t expected_sockets = 0;
   std::size_t observed_sockets = 0;
   std::uint64_t rows = 0;
-  // By "host/socket0/grace_socket", in order of hosts and sockets.
-  std::vector<std::pair<std::string, double>> max_sample_gap_s;  // of those that are bracketed
-  std::vector<std::pair<std::string, double>> energy_j;          // when no series decides otherwise
+  // Keyed by "host/socket0/grace_socket", ordered by host and socket.
+  std::vector<std::pair<std::string, double>> max_sample_gap_s;  // of the bracketed ones
+  std::vector<std::pair<std::string, double>> energy_j;          // empty if there are reasons
   Metrics metrics;                                               // of a valid run
 };
 

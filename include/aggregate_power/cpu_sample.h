@@ -1,4 +1,4 @@
-// What one row of a recording of CPU power says.
+// One row of a recording of CPU power.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What is known of one GPU.
+// What is known about one GPU.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,22 @@
 
 namespace aggregate_power {
 
-// What it does in a deployment.
+// The role of a GPU in a deployment.
 enum class Role { prefill, decode, agg };
 
 std::string_view role_name(Role role);
 std::optional<Role> role_of(std::string_view name);
 
-// A GPU of one host of several.
+// A GPU in a run on several hosts.
 struct RecordedGpu {
   std::string host;
   std::string id;     // in its host's recording
-  std::string uuid;   // empty: not known
-  std::string index;  // by its host's identity file, where that is not `id`
+  std::string uuid;   // empty: unknown
+  std::string index;  // from its host's identity file, if different from `id`
 };
 
-// Its energy inside one window.
-// First what each sample changes: there may be thousands of GPUs.
+// A GPU's energy inside one window. The members that each sample changes come first: there may be
+// thousands of GPUs.
 struct DeviceEnergy {
   std::uint64_t samples = 0;    // distinct stamps
   double max_sample_gap_s = 0;  // between neighbours from the last sample at or before the start to
@@ -37,15 +37,15 @@ struct DeviceEnergy {
       false;  // there is a sample at or before the window's start, and one at or after its end
 };
 
-// One quantity of all GPUs over a window.
+// One quantity, summarized over all GPUs and a window.
 struct StateSummary {
   double mean = 0;       // over the window, then over the GPUs
-  double peak = 0;       // of all samples in the window; minus infinity where there is none
-  std::size_t gpus = 0;  // that have the quantity
+  double peak = 0;       // of all samples in the window; minus infinity if there are none
+  std::size_t gpus = 0;  // number of GPUs that report the quantity
 };
 
-// As the original sorts GPU ids (contract.md B.3): those of digits alone first, by value, then
-// the others by code point.
+// Sorts GPU ids as the original does (contract.md B.3): ids of digits only come first, by value,
+// then the others by code point.
 bool device_name_less(const std::string& a, const std::string& b);
 
 }  // namespace aggregate_power

@@ -10,7 +10,7 @@ namespace aggregate_power {
 struct Load {
   Window window;
   double reported_duration_s = 0;
-  // 0 where the file has no usable number.
+  // 0 if the file has no usable number.
   std::int64_t completed = 0;
   std::int64_t total_input_tokens = 0;
   std::int64_t total_output_tokens = 0;

@@ -1,4 +1,4 @@
-// A published number, with what is known of its uncertainty.
+// A published number and its uncertainty.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@
 
 namespace aggregate_power {
 
-// What is known of a value's uncertainty.
+// The uncertainty of a value.
 struct Interval {
   double low = 0;
   double high = 0;
-  // What it is made of, by name: the half width that each part alone would give.
+  // The contributions, by name: the half width that each would give alone.
   std::vector<std::pair<std::string_view, double>> components = {};
 };
 
@@ -21,7 +21,7 @@ struct Metric {
   std::string_view key;
   int decimals;  // in the aggregate: the consumer's audits rely on them
   double value;
-  std::optional<Interval> interval = {};  // nothing: not known
+  std::optional<Interval> interval = {};  // nullopt: unknown
 };
 
 using Metrics = std::vector<Metric>;
@@ -29,10 +29,10 @@ using Metrics = std::vector<Metric>;
 // Decimals of a metric in the audit record.
 inline constexpr int kAuditDecimals = 6;
 
-// Nothing where it is not among them.
+// Returns nullopt if `key` is not among the metrics.
 std::optional<double> value_of(const Metrics& metrics, std::string_view key);
 
-// The keys of those that are too large for a number.
+// The keys of the metrics that are too large for a double.
 std::vector<std::string_view> not_finite(const Metrics& metrics);
 
 // round(value, decimals) as Python does it: correctly rounded from the exact binary value, ties to

@@ -6,15 +6,15 @@
 
 namespace aggregate_power {
 
-// What a bare number in the power column counts.
+// The unit of a bare number in the power column.
 struct PowerUnit {
   enum class Size { watt, milliwatt, kilowatt };
   Size size = Size::watt;
   bool stated = false;  // by the header; a cell's own unit must then agree
 };
 
-// A unit as people write it ("W", "mW", "Watts"), whatever its case. "MW" is read as milliwatts: no
-// recorder of a GPU means megawatts.
+// Parses a unit as people write it ("W", "mW", "Watts"), in any case. "MW" is read as milliwatts:
+// no GPU recorder means megawatts.
 std::optional<PowerUnit::Size> power_unit(std::string_view text);
 // "W", "mW", "kW"; and "watts", "milliwatts", "kilowatts".
 std::string_view unit_symbol(PowerUnit::Size size);

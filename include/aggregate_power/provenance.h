@@ -14,10 +14,10 @@
 
 namespace aggregate_power {
 
-// What a recording says of itself at its beginning, whatever its format.
+// What the beginning of a recording says about it, in any format.
 struct SeriesFacts {
   std::string schema;                           // "nvidia-smi", ...; empty: not recognised
-  std::optional<std::string> timestamp_column;  // nothing: there is none
+  std::optional<std::string> timestamp_column;  // nullopt: there is none
   std::optional<std::string> power_column;
   std::optional<std::string> device_column;
   PowerUnit::Size unit = PowerUnit::Size::watt;
@@ -42,17 +42,17 @@ struct SeriesFacts {
 // How the telemetry was understood.
 struct TelemetryFacts {
   SeriesFacts series;
-  // Rows that gave no reading, by cause.
+  // Rows without a reading, by cause.
   std::vector<std::pair<std::string_view, std::uint64_t>> skipped;
   std::uint64_t stamps = 0;
-  std::uint64_t naive_stamps = 0;  // read in the zone, since they carry no offset
+  std::uint64_t naive_stamps = 0;  // without an offset, so read in `timezone`
   std::string timezone;            // "local", "UTC", "+05:30", "Europe/Berlin"
   // "option", "file", "default", "evidence", or "stamps": every stamp has an offset.
   std::string timezone_source;
   std::string utc_offset;  // of that zone at the window's start
 };
 
-// A file as it was read: its content, not its times, tells later whether it is still the same.
+// A file as it was read. Its content, not its times, later decides whether it is still the same.
 struct InputFile {
   std::string role;  // "telemetry", "benchmark_result", "aggregate_result", ...
   std::uint64_t bytes = 0;
@@ -62,7 +62,7 @@ struct InputFile {
 // Longest gap allowed between two samples of a GPU, unless the user gives another.
 inline constexpr double kDefaultMaxSampleGapS = 3.0;
 
-// Files and options of a run of a store.
+// Files and options of a run in a store.
 struct Origin {
   std::vector<InputFile> inputs;
   InputFile patched;              // the aggregate as it was left
@@ -70,15 +70,15 @@ struct Origin {
   std::string expected_num_gpus;  // "auto", "8"
   std::string timezone;           // "auto", "evidence", "UTC"
   double max_sample_gap_s = kDefaultMaxSampleGapS;
-  std::string expected_producer_sha;  // of packages
-  bool salvage = false;               // of packages
+  std::string expected_producer_sha;  // packages only
+  bool salvage = false;               // packages only
   std::string power_unit;             // "mW"; empty: none was given
 };
 
-// How the zone of a run of a store was found.
+// How the zone of a run in a store was found.
 struct ZoneEvidenceRecord {
   ZoneReport report;
-  std::string recorder;  // whose other runs are its witnesses; empty: not known
+  std::string recorder;  // whose other runs are the witnesses; empty: unknown
   std::optional<ZoneVote> vote;
 };
 

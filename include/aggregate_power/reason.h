@@ -1,7 +1,7 @@
 // Why a measurement cannot be trusted: each code, and what to do about it.
 //
 // The codes are an interface: scripts and dashboards read them. Those up to
-// `power_window_unwritable`, but for implausible_power and the two of several hosts, are the
+// `power_window_unwritable`, except implausible_power and the two for several hosts, are the
 // original's (contract.md B.2, B.3, B.6, C.3, D, F.4).
 #pragma once
 
@@ -38,7 +38,7 @@ enum class Reason {
   sampling_gap_exceeded,
   aggregate_result_missing,
   aggregate_result_unwritable,
-  // Of packages of several nodes; contract.md C.3.
+  // For packages of several nodes; contract.md C.3.
   power_artifacts_missing,
   manifest_missing,
   manifest_malformed,
@@ -52,12 +52,12 @@ enum class Reason {
   result_content_mismatch,
   measurement_window_result_mismatch,
   non_finite_power_metric,
-  // Ours, of any run.
+  // Our own, for any run.
   implausible_power,
-  // Of recordings of several hosts.
+  // For recordings of several hosts.
   gpu_uuid_repeated,
   gpu_identity_unreadable,
-  // Of CPU power, which has a verdict of its own; contract.md F.4.
+  // For CPU power, which is judged separately; contract.md F.4.
   cpu_artifacts_missing,
   cpu_manifest_invalid,
   cpu_samples_missing,
@@ -69,7 +69,7 @@ enum class Reason {
   cpu_sensor_source_mismatch,
   cpu_window_not_bracketed,
   cpu_sample_gap_exceeded,
-  // Of agentic runs; contract.md D.
+  // For agentic runs; contract.md D.
   profile_artifacts_missing,
   profile_artifacts_invalid,
   profile_window_missing,
@@ -79,15 +79,15 @@ enum class Reason {
   successful_request_count_invalid,
   incomplete_token_accounting,
   power_window_unwritable,
-  // Of those on several nodes; but for agentic_concurrency_mismatch a later version's of the
-  // original.
+  // For agentic runs on several nodes; all but agentic_concurrency_mismatch come from a later
+  // version of the original.
   agentic_aggregate_invalid,
   agentic_gpu_topology_invalid,
   formal_benchmark_result_missing,
   agentic_concurrency_mismatch,
   agentic_result_outside_logs_root,
   expected_producer_sha_invalid,
-  // Ours, shown by `inspect` behind those above.
+  // Our own, shown by `inspect` after those above.
   no_header,
   relative_time,
   time_without_date,
@@ -98,7 +98,7 @@ enum class Reason {
   model_name_as_device,
   named_column_missing,
   validation_result_unwritable,
-  // Of runs in a store.
+  // For runs in a store.
   benchmark_result_missing,
   pairing_ambiguous,
   timezone_ambiguous,
@@ -111,15 +111,15 @@ enum class Reason {
   run_not_found,
 };
 
-// What stood in the way, where that has a remedy of its own: the first three of writing a file, the
-// last of finding one, when only some folders were looked into.
+// What prevented the work, if that has a remedy of its own. The first three concern writing a file;
+// the last concerns finding one, when only some folders were searched.
 enum class Obstacle { none, full_disk, read_only, denied, not_searched };
 Obstacle obstacle_of(int errno_value);  // of a system call
 
 std::string_view code(Reason reason);  // "sampling_gap_exceeded"
-// One sentence for people, lower case, no full stop.
+// One sentence for people: lower case, no full stop.
 std::string_view remedy(Reason reason, Obstacle obstacle = Obstacle::none);
-// What happened, for the help pages: half a sentence, code in backticks.
+// What happened, for the help pages: half a sentence, with code in backticks.
 std::string_view meaning(Reason reason);
 // Which runs a reason applies to, in the order of the help page.
 enum class ReasonGroup { run, nodes, cpu, agents, agent_nodes, header, store };
@@ -127,13 +127,13 @@ ReasonGroup group(Reason reason);
 std::span<const Reason> all_reasons();
 std::optional<Reason> reason_of(std::string_view code);
 
-// Each once, in the order of discovery.
+// A list of reasons without duplicates, in the order of discovery.
 class Reasons {
  public:
   // `detail` is what was found, for people: "GPU 3: 4.2 s, at most 3 s". The first one is kept.
   void add(Reason reason, std::string detail = {}, Obstacle obstacle = Obstacle::none);
   void add(const Reasons& others);
-  // A detail for a reason that is there without one.
+  // Adds a detail to a reason that was added without one.
   void explain(Reason reason, std::string detail);
 
   bool empty() const { return entries_.empty(); }

@@ -1,4 +1,4 @@
-// What one run came to, whichever way it was measured.
+// The result of measuring one run, in whichever way.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@
 
 namespace aggregate_power {
 
-// The ways to measure a run. Records and aggregates differ between them in keys and in names.
+// The ways to measure a run. Their records and aggregates differ in keys and names.
 enum class Way {
   sample_mean,  // schema 1: one recording, the mean of its samples
   one_node,     // schema 2: one recording
@@ -30,24 +30,24 @@ enum class Way {
 };
 
 struct GpuResult {
-  std::string name;     // as the record has it: "3", "hostA/GPU-5f0c...", "hostA/0"
+  std::string name;     // as in the record: "3", "hostA/GPU-5f0c...", "hostA/0"
   DeviceEnergy energy;  // inside the window
   std::optional<Reason> issue = {};
 };
 
-// The power of all GPUs at every instant, and how warm and busy they were.
+// Total power of all GPUs at every instant, and how warm and busy they were.
 struct FleetMeasurement {
-  std::optional<FleetPower> power;  // when every GPU covers the window
+  std::optional<FleetPower> power;  // if every GPU covers the window
   std::uint64_t samples_in_window = 0;
   std::array<std::optional<StateSummary>, kGpuQuantities> states;  // by quantity
 };
 
-// The GPUs' own energy counters beside the integral of their samples: a check of the sensor.
+// The GPUs' own energy counters compared with the integral of their samples: a check of the sensor.
 struct CounterCheck {
-  std::string unavailable;  // why nothing could be compared; the rest is empty then
+  std::string unavailable;  // why nothing could be compared; if set, the other members are empty
   double accumulator_delta_j = 0;
   double integrated_stream_j = 0;
-  std::optional<double> relative_error;  // nothing unless the counters went up
+  std::optional<double> relative_error;  // nullopt unless the counters went up
   bool within_tolerance = false;
   double tolerance = 0.05;
   std::vector<std::pair<std::string, double>> per_gpu_delta_j;
@@ -57,11 +57,11 @@ struct CounterCheck {
   double stream_span_s = 0;
 };
 
-// Requests of an agentic run that failed. The run's energy is that of all requests, its counts are
-// those of the requests that succeeded.
+// The failed requests of an agentic run. The run's energy includes all requests, its counts only
+// the requests that succeeded.
 struct FailedRequests {
   std::uint64_t count = 0;
-  std::optional<double> energy_share_j;  // nothing: not known
+  std::optional<double> energy_share_j;  // nullopt: unknown
 };
 
 // One worker of a deployment.
@@ -77,87 +77,87 @@ struct Worker {
   std::optional<double> avg_mem_used_mb = {};
 };
 
-// How far a host's clock is from the others'.
+// How far a host's clock differs from the others'.
 struct ClockOffset {
-  double offset_s = 0;  // to add to the host's stamps
+  double offset_s = 0;  // to be added to the host's stamps
   double uncertainty_s = 0;
 };
 
-// One host of several.
+// One host in a run on several hosts.
 struct HostResult {
   std::string host;
   std::string csv;
   std::string identity_file;  // empty: there is none
-  double clock_offset_s = 0;  // that was added to its stamps
+  double clock_offset_s = 0;  // was added to its stamps
   Reasons reasons;
   std::vector<RecordedGpu> gpus;
-  std::optional<TelemetryFacts> telemetry;  // nothing: it was not read
+  std::optional<TelemetryFacts> telemetry;  // nullopt: it was not read
   std::optional<ClockOffset> clock_estimate;
 };
 
-// The window of a package that a result belongs to.
+// The window of a package that belongs to a result.
 struct SelectedWindow {
-  std::string file;         // below the package: "windows/NAME.json"
-  std::string result_path;  // below the logs root
+  std::string file;         // relative to the package: "windows/NAME.json"
+  std::string result_path;  // relative to the logs root
   std::string benchmark_type;
   std::int64_t concurrency = 0;
   Window window;
   double duration_s = 0;
 };
 
-// What only a package has.
+// Facts that only a package has.
 struct PackageFacts {
   std::optional<SelectedWindow> window;
   std::optional<std::string> producer_git_commit;
-  std::string expected_producer_sha;  // empty: nobody said
-  bool is_pin_of_package = false;     // power-producer-sha.txt said so, not the caller
+  std::string expected_producer_sha;  // empty: none was named
+  bool is_pin_of_package = false;     // from power-producer-sha.txt, not from the caller
   std::optional<std::string> exporter_image_sha256;
   std::optional<bool> stored_publication_valid;
   std::optional<bool> recomputed_publication_valid;
-  std::string dialect;      // the producer's rules; empty: not known
+  std::string dialect;      // the producer's rules; empty: unknown
   int samples_version = 0;  // 0: not read
-  bool salvage = false;     // faults that concern other windows only do not invalidate this one
-  std::map<std::string, std::uint64_t> salvaged;  // what was passed over, how often
-  std::size_t asked_gpus = 0;                     // by the caller
-  bool is_refused = false;                        // without a look at the package
+  bool salvage = false;     // faults that concern only other windows do not invalidate this one
+  std::map<std::string, std::uint64_t> salvaged;  // faults that were tolerated, and how often
+  std::size_t asked_gpus = 0;                     // requested by the caller
+  bool is_refused = false;                        // the package was not read at all
 };
 
 struct Result {
   Way way = Way::one_node;
-  std::optional<Load> load;  // nothing: there is no window
+  std::optional<Load> load;  // nullopt: there is no window
   Reasons reasons;           // empty: valid
   Metrics metrics;           // of a valid run
 
   std::optional<std::int64_t> expected_gpus;
   std::size_t observed_gpus = 0;
   std::vector<std::string> observed_gpu_ids;
-  std::size_t metric_gpus = 0;  // over which the metrics per GPU are taken
-  bool fits_window = false;     // some GPU covers the window; by schema 1, has samples in it
+  std::size_t metric_gpus = 0;  // the number by which the metrics per GPU are divided
+  bool fits_window = false;     // some GPU covers the window; in schema 1, has samples in it
   std::vector<GpuResult> gpus;  // in the record's order
-  std::vector<std::pair<std::string, std::string>> roles;  // by GPU; empty: not known
-  std::vector<Worker> workers;                             // of a valid run; empty: not known
-  // Rows outside the window that say 0 W, by GPU.
+  std::vector<std::pair<std::string, std::string>> roles;  // by GPU; empty: unknown
+  std::vector<Worker> workers;                             // of a valid run; empty: unknown
+  // Rows outside the window with 0 W, by GPU.
   std::vector<std::pair<std::string, std::uint64_t>> boundary_degenerate_rows;
 
-  bool extended = false;                  // the dashboard's further keys are wanted
-  std::optional<FleetMeasurement> fleet;  // nothing: not asked for, or no samples were looked at
-  std::optional<FleetPower> curve;        // of a valid run, where it was asked for
-  std::optional<CpuPower> cpu;            // nothing: none was recorded, and none asked for
+  bool extended = false;                  // the dashboard's further keys are requested
+  std::optional<FleetMeasurement> fleet;  // nullopt: not requested, or no samples were read
+  std::optional<FleetPower> curve;        // of a valid run, if requested
+  std::optional<CpuPower> cpu;            // nullopt: neither recorded nor requested
   std::optional<CounterCheck> counters;
   std::optional<FailedRequests> failed_requests;
 
-  std::optional<TelemetryFacts> telemetry;  // of one recording; nothing: it was not read
+  std::optional<TelemetryFacts> telemetry;  // of a single recording; nullopt: it was not read
   std::vector<HostResult> hosts;
   std::optional<PackageFacts> package;
   std::optional<ZoneEvidenceRecord> zone_evidence;
-  std::optional<Origin> origin;  // of a run of a store
-  std::string telemetry_source;  // as the record names it
+  std::optional<Origin> origin;  // of a run in a store
+  std::string telemetry_source;  // as named in the record
   std::string benchmark_result;
   std::string window_source;  // empty: a benchmark result
 
   bool could_not_read = false;        // the system's fault, not the content's
-  Reasons causes;                     // what is behind missing columns, beyond the contract's codes
-  std::vector<std::string> failures;  // what is behind the reasons of a package, a sentence each
+  Reasons causes;                     // why columns are missing, beyond the contract's codes
+  std::vector<std::string> failures;  // details of a package's reasons, one sentence each
   std::vector<std::string> warnings;  // for people
   std::vector<std::string> hints;     // for people, when the run is not valid
 

@@ -1,4 +1,4 @@
-// The nouns of a recording: sample, reading, window.
+// Samples, readings, windows and GPU states: the nouns of a recording.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct Sample {
   double watts = 0;
 };
 
-// The stretch of time that is measured, both ends included. start_unix_s < end_unix_s.
+// The measured stretch of time, both ends included. start_unix_s < end_unix_s.
 struct Window {
   double start_unix_s = 0;
   double end_unix_s = 0;
@@ -26,40 +26,41 @@ struct Window {
   bool contains(double unix_s) const { return start_unix_s <= unix_s && unix_s <= end_unix_s; }
 };
 
-// Instead of a device's number: the row names no device.
+// Stands for a device's number in a row that names no device.
 inline constexpr std::uint32_t kNoDevice = 0xFFFFFFFF;
 
-// What one row of a telemetry file says.
+// The content of one telemetry row.
 struct Reading {
   enum class Kind : std::uint8_t {
     power,           // all three are known; watts >= 0
-    negative_power,  // watts < 0: never energy, but the accumulator check counts it
+    negative_power,  // watts < 0: never counted as energy, but used by the counter check
     no_power,        // the stamp is good, the power is not: watts is meaningless
     no_device,       // stamp and power are good (watts >= 0), the device is not named
-    bad_timestamp,   // nothing of the row can be placed in time
+    bad_timestamp,   // the row cannot be placed in time
   };
 
   double unix_s = 0;
   double watts = 0;
-  // Index into the reader's device names; kNoDevice where the row names none. Also known
-  // of rows without power.
+  // Index into the reader's device names; kNoDevice if the row names none. Also known for rows
+  // without power.
   std::uint32_t device = 0;
   Kind kind = Kind::power;
 };
 
-// Whether a row says what somebody drew. In the window 0 W is a reading. Outside it is not: a GPU
-// that is being set up or torn down reports 0 W, and the line to it would lower the window's edge.
+// Whether a row states a power that was drawn. 0 W inside the window is a reading. Outside it is
+// not: a GPU that is being set up or torn down reports 0 W, and interpolating to it would lower the
+// power at the window's edge.
 inline bool states_power(const Reading& reading, const Window& window) {
   const bool has_watts =
       reading.kind == Reading::Kind::power || reading.kind == Reading::Kind::no_device;
   return has_watts && (reading.watts > 0 || window.contains(reading.unix_s));
 }
 
-// What a recorder may say of a GPU besides its power.
+// What a recorder may report about a GPU besides its power.
 enum class GpuQuantity { temperature_c, utilization_pct, memory_used_mb };
 inline constexpr std::size_t kGpuQuantities = 3;
 
-// What one row says of them; NaN where it says nothing.
+// What one row says about these quantities; NaN where it says nothing.
 struct GpuState {
   std::array<double, kGpuQuantities> values = {std::numeric_limits<double>::quiet_NaN(),
                                                std::numeric_limits<double>::quiet_NaN(),

@@ -1,4 +1,4 @@
-// CPU sensors by name.
+// Names of CPU sensors.
 #include "aggregate_power/cpu_power.h"
 
 namespace aggregate_power {

@@ -1,4 +1,4 @@
-// Published numbers: how they are found and rounded.
+// Finds and rounds published numbers.
 #include "aggregate_power/metric.h"
 
 #include <algorithm>

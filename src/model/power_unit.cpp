@@ -1,4 +1,4 @@
-// Units of power by name.
+// Names and symbols of power units.
 #include "aggregate_power/power_unit.h"
 
 #include "base/text/unicode.h"

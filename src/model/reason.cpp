@@ -1,4 +1,4 @@
-// Why a measurement cannot be trusted: each code, each remedy.
+// The table of reasons: code, remedy, meaning.
 #include "aggregate_power/reason.h"
 
 #include <algorithm>

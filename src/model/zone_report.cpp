@@ -1,4 +1,4 @@
-// Witnesses of a zone by name.
+// Names of zone witnesses and levels.
 #include "aggregate_power/zone_report.h"
 
 #include <algorithm>
