@@ -1,4 +1,4 @@
-// What the text of an aggregate says.
+// Reads the aggregate's members and hashes its text.
 #include "results/aggregate_json.h"
 
 #include <algorithm>

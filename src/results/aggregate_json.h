@@ -1,4 +1,4 @@
-// What the text of an aggregate says: the GPUs of its run, our members, and all that is not ours.
+// What an aggregate's text says: the GPUs of its run, our members, and everything that is not ours.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace aggregate_power {
 
-// These throw JsonError when the text is no JSON; what is no object has no members.
+// These throw JsonError if the text is not JSON; a value that is not an object has no members.
 
 InputFile hashed_text(std::string_view text);    // all of it
-InputFile hashed_others(std::string_view text);  // all members that are not ours
+InputFile hashed_others(std::string_view text);  // all members except ours
 
-// num_prefill_gpu + num_decode_gpu, else tp x pp x pcp_size, of which those that are not there are
-// 1; nothing where the text does not say it.
+// num_prefill_gpu + num_decode_gpu, else tp x pp x pcp_size, where a missing factor counts as 1.
+// Returns nullopt if the text has neither.
 std::optional<std::int64_t> gpus_of(std::string_view text);
 
 // num_prefill_gpu and num_decode_gpu.
@@ -28,7 +28,7 @@ struct RoleGpus {
 };
 RoleGpus role_gpus_of(std::string_view text);
 
-// `hw`, the hardware that it ran on; empty where the text does not say it.
+// `hw`, the hardware of the run; empty if the text does not say it.
 std::string hardware_of(std::string_view text);
 
 std::vector<std::pair<std::string, double>> metrics_in(std::string_view text);

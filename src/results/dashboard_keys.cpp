@@ -74,13 +74,13 @@ Json cpu_json(const CpuPower& cpu) {
           {"reason_codes", cpu.reasons.codes()}};
 }
 
-// Where a package's manifest could not be read, what was asked for is all that is known.
+// If a package's manifest could not be read, the number asked for is all that is known.
 std::optional<std::int64_t> expected_gpus(const Result& result) {
   if (!result.package || result.expected_gpus.value_or(0) > 0) return result.expected_gpus;
   return static_cast<std::int64_t>(result.package->asked_gpus);
 }
 
-// The longest gap that was found at the window.
+// The longest gap found at the window.
 std::optional<double> max_sample_gap_s(const Result& result) {
   std::optional<double> longest_s;
   for (const GpuResult& gpu : result.gpus) {
@@ -98,7 +98,7 @@ Json ids_json(const std::vector<std::string>& ids) {
   return json;
 }
 
-// What is known of a run, valid or not; what is not is left out.
+// What is known about a run, valid or not; unknown values are left out.
 Json audit_json(const Result& result, const std::string& record_name) {
   Members members;
   if (result.load) {

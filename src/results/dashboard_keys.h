@@ -1,5 +1,5 @@
-// The keys of --extended: what today's consumer of aggregates takes beside the original's.
-// Contract.md F.1 and F.5.
+// The keys of --extended: what today's consumer of aggregates accepts in addition to the
+// original's. Contract.md F.1 and F.5.
 #pragma once
 
 #include <span>
@@ -12,17 +12,17 @@
 
 namespace aggregate_power {
 
-// Adds to `edits`, each key once: `power_invalid_reasons` of a run that is not valid,
-// `power_audit`, and `workers` where they are known, each within the consumer's limits. What
-// exceeds a limit is left out. `record_name` is the audit record's.
+// Adds to `edits`, each key once: `power_invalid_reasons` for a run that is not valid,
+// `power_audit`, and `workers` if they are known, each within the consumer's limits. Values beyond
+// a limit are left out. `record_name` is the audit record's name.
 void add_dashboard_keys(std::vector<JsonEdit>& edits, const Result& result,
                         const std::string& record_name);
 
-// All keys that a run with --extended may leave, but for `power_invalid_reasons`, which every run
-// owns. Others may set such keys too.
+// All keys that a run with --extended may leave, except `power_invalid_reasons`, which every run
+// owns. Other programs may set such keys too.
 std::vector<std::string_view> dashboard_keys();
 
-// Those of them that are metrics of CPUs.
+// The CPU metrics among them.
 std::span<const std::string_view> cpu_metric_keys();
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// A result to its files, and to what the caller is told.
+// Writes a result and builds the report of it.
 #include "results/deliver.h"
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 namespace aggregate_power {
 namespace {
 
-// What became of the two files, or would.
+// What happened to the two files, or in a dry run would happen.
 struct Written {
-  Reasons reasons;  // why not all of it is there
+  Reasons reasons;  // why not everything was written
   std::vector<std::string> changes;
   std::vector<std::string> warnings;
 };

@@ -1,4 +1,4 @@
-// A result to its files, and to what the caller is told.
+// Writes a result to its files and reports it to the caller.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ struct CommandOutput {
 };
 
 struct DeliveryOptions {
-  bool require_power = false;  // the status of a run that is not valid is 1
-  bool dry_run = false;        // says what would change, and writes nothing
+  bool require_power = false;  // exit with status 1 if the run is not valid
+  bool dry_run = false;        // report what would change; write nothing
 };
 
-// Writes `result` to the files that `target` names; what is written comes from the result.
+// Writes `result` to the files that `target` names. The rest of the plan is built from the result.
 CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& options);
 
 }  // namespace aggregate_power

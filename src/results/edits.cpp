@@ -1,4 +1,4 @@
-// What a result changes in the aggregate.
+// The edits of the aggregate, from a result.
 #include "results/edits.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::vector<JsonEdit> metric_edits(const Metrics& metrics) {
   return edits;
 }
 
-// Removes those of `keys` that are not set.
+// Removes the keys in `keys` that are not set.
 template <typename Keys>
 void remove_others(std::vector<JsonEdit>& edits, const Keys& keys) {
   for (const std::string_view key : keys) {

@@ -11,21 +11,21 @@
 
 namespace aggregate_power {
 
-// The metrics, or nothing in their place; with `result.extended` the dashboard's keys too, of which
-// one names the audit record, `record_name`.
+// Sets the metrics, or removes them; with `result.extended` the dashboard's keys too, one of which
+// names the audit record, `record_name`.
 std::vector<JsonEdit> edits_of(const Result& result, const std::string& record_name);
 
-// The same when there is no audit record to show for it: nothing is claimed.
+// The edits if there is no audit record to support them: nothing is claimed.
 std::vector<JsonEdit> edits_without_record(const Result& result);
 
 // Whether edits_of() claims that some power is valid.
 bool claims_power(const Result& result);
 
-// What an earlier run may have left in the aggregate. Others may set such keys too: they go only
-// where a member that only this program sets shows that it did.
+// What an earlier run may have left in the aggregate. Other programs may set such keys too, so they
+// are removed only if a member that only this program sets shows that it was here.
 std::vector<WritePlan::Leftovers> leftovers_of(Way way);
 
-// Whether a member of an aggregate is one that some result may set or remove.
+// Whether some result may set or remove this member of an aggregate.
 bool is_our_key(std::string_view key);
 
 }  // namespace aggregate_power

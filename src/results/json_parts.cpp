@@ -1,4 +1,4 @@
-// JSON that the audit record is made of.
+// Small conversions to JSON.
 #include "results/json_parts.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// JSON that the audit record is made of.
+// JSON values that the audit record is built from.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-// An object of many members, one by one: looking for each among the others, as operator[] does,
-// would be quadratic. Of a key that is set again the last value counts, in the first one's place.
+// Builds an object with many members one by one; operator[] searches all members each time, which
+// would be quadratic. If a key is set again, the last value counts, in the first one's place.
 class JsonObject {
  public:
   void set(const std::string& key, Json value) {
@@ -38,10 +38,10 @@ class JsonObject {
   std::unordered_map<std::string, std::size_t> places_;
 };
 
-// JSON has no word for a number that is not finite; such a value is left out as null.
+// JSON cannot express a number that is not finite; such a value becomes null.
 Json number_or_null(std::optional<double> value);
 
-// An empty text is null.
+// An empty text becomes null.
 Json text_or_null(const std::string& text);
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// What an audit record of an earlier run says.
+// Parses an earlier audit record.
 #include "results/past_record.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ std::optional<PastRecord> parse_record(std::string_view text) {
     return InputFile{{}, json.at("bytes").get<std::uint64_t>(), json.at("xxh3_128")};
   };
   try {
-    // Only what is wanted is made a document of: this is all that a run which is up to date takes.
+    // Only the wanted members become documents: this is all the work for a run that is up to date.
     std::map<std::string, Json> record;
     MemorySource source(text);
     scan_json(source, [&](const JsonMember& member) {

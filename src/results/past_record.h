@@ -1,4 +1,4 @@
-// What an audit record of an earlier run says.
+// The content of an earlier run's audit record.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ struct PastRecord {
   Origin origin;
 };
 
-// Nothing when `text` is not the record of a run of a store.
+// Returns nullopt if `text` is not the record of a run in a store.
 std::optional<PastRecord> parse_record(std::string_view text);
 
 }  // namespace aggregate_power

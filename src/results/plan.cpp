@@ -1,4 +1,4 @@
-// A result to what is written of it.
+// Fills in a write plan.
 #include "results/plan.h"
 
 #include <utility>

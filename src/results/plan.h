@@ -1,4 +1,4 @@
-// A result to what is written of it.
+// Turns a result into the plan of what to write.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,9 @@
 
 namespace aggregate_power {
 
-// Adds to `target`, which says where the two files go and what was read, the edits of the aggregate
-// and the text of the audit record. `before` is the aggregate as it was read, for a run of a store.
+// Adds the edits of the aggregate and the text of the audit record to `target`, which says where
+// the two files go and what was read. `before` is the aggregate as it was read, for a run in a
+// store.
 WritePlan plan(std::shared_ptr<const Result> result, WritePlan target, std::string before = {});
 
 }  // namespace aggregate_power

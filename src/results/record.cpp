@@ -1,4 +1,4 @@
-// The audit record of a run as JSON.
+// The table of the audit record's members.
 #include "results/record.h"
 
 #include <cmath>
@@ -14,10 +14,10 @@
 namespace aggregate_power {
 namespace {
 
-// What a record is written of.
+// The data a record is written from.
 struct Written {
   const Result& result;
-  Reasons reasons;  // those of the aggregate too
+  Reasons reasons;  // including those of the aggregate
   const Reasons& aggregate_reasons;
   const InputFile& patched;
 
@@ -103,7 +103,7 @@ Json roles(const Written& written) {
   return std::move(roles).take();
 }
 
-// `value` of each GPU; a null is left out.
+// `value` for each GPU; nulls are left out.
 template <typename Value>
 Json by_gpu(const Written& written, const Value& value) {
   JsonObject object;
@@ -161,7 +161,7 @@ Json counter_check(const Written& written) {
           {"stream_span_s", check->stream_span_s}};
 }
 
-// ---- By host. Their names are unique, and looking for each among the others would be quadratic.
+// ---- By host. The names are unique, and searching for each among the others would be quadratic.
 
 Json by_host(const Written& written, Json (*value)(const HostResult&)) {
   Json::object_t object;
@@ -264,7 +264,7 @@ Json failed_requests(const Written& written) {
 
 // ---- What it was computed from
 
-// Null, and nothing skipped, where the telemetry was not read.
+// Null, and no skipped rows, if the telemetry was not read.
 void add_telemetry_facts(Json& json, const std::optional<TelemetryFacts>& telemetry) {
   const TelemetryFacts facts = telemetry.value_or(TelemetryFacts{});
   json["schema"] = text_or_null(facts.series.schema);
@@ -349,7 +349,7 @@ constexpr unsigned kAll = kOneRecording | kHosts | kPackage;
 
 struct Member {
   const char* key;
-  unsigned ways;  // of runs that have it
+  unsigned ways;  // the ways of measuring whose records have it
   Json (*value)(const Written&);
   bool (*is_there)(const Written&) = [](const Written&) { return true; };
 };
@@ -362,7 +362,7 @@ bool has_failed_requests(const Written& written) {
   return written.result.failed_requests.has_value();
 }
 
-// The original says where the window is from only of a run without one (contract.md D).
+// As in the original, only a run without a window names the source of its window (contract.md D).
 bool says_window_source(const Written& written) {
   const Result& result = written.result;
   const bool has_none = result.package ? result.package->is_refused : !result.load;
@@ -421,7 +421,8 @@ std::string record_text(const Result& result, const Reasons& aggregate_reasons,
     const bool is_member = (member.ways & bit(result.way)) != 0 && member.is_there(written);
     if (is_member) record[member.key] = member.value(written);
   }
-  return record.dump(2, ' ', true, Json::error_handler_t::replace);  // bytes of no text: U+FFFD
+  return record.dump(2, ' ', true, Json::error_handler_t::replace);  // bytes that are not UTF-8:
+                                                                     // U+FFFD
 }
 
 }  // namespace aggregate_power

@@ -8,20 +8,20 @@
 
 namespace aggregate_power {
 
-// What a window was taken from when that is not a benchmark result: the whole of an AIPerf profile
+// The source of a window that is not from a benchmark result: the whole of an AIPerf profile
 // (contract.md D), or the formal result of agents on several nodes.
 inline constexpr const char* kProfileWindowSource = "aiperf_profile_lifecycle";
 inline constexpr const char* kFormalWindowSource = "aiperf_multinode_custom_benchmark";
 
-// Where the record goes unless a user says otherwise: power_validation_STEM.json.
+// The record's path unless a user gives another: power_validation_STEM.json.
 std::string record_beside(const std::string& bench_result);
 
-// What a user can do when the record must not go there.
+// What a user can do if the record must not go there.
 inline constexpr const char* kOtherValidationResult = "give another --validation-result";
 inline constexpr const char* kNameIsTaken = "move it away: the audit record needs its name";
 
 // `aggregate_reasons` say what is wrong with the aggregate. `patched` is the aggregate as it was
-// left; only the record of a run of a store (Result::origin) says it.
+// left; only the record of a run in a store (Result::origin) contains it.
 std::string record_text(const Result& result, const Reasons& aggregate_reasons = {},
                         const InputFile& patched = {});
 

@@ -1,4 +1,4 @@
-// What is said of a run that is valid.
+// The line that sums up a valid run.
 #include "results/summary.h"
 
 #include <fmt/format.h>
@@ -6,7 +6,7 @@
 namespace aggregate_power {
 namespace {
 
-// "avg_power_w=595.00"; a metric that is not there is 0.
+// "avg_power_w=595.00"; a missing metric is 0.
 std::string shown(const Result& result, std::string_view key, int decimals = 2) {
   return fmt::format("{}={:.{}f}", key, value_of(result.metrics, key).value_or(0), decimals);
 }

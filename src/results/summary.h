@@ -1,4 +1,4 @@
-// What is said of a run that is valid, in one line. Contract.md A.9, B.9.
+// One line that sums up a valid run. Contract.md A.9, B.9.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The aggregate result and its audit record, put in their places together.
+// Locks, checks, prepares and commits the aggregate result and its audit record.
 #include "results/transaction.h"
 
 #include <fcntl.h>
@@ -22,15 +22,16 @@
 namespace aggregate_power {
 namespace {
 
-// One file on its way into its place. Bytes that are there already are left alone, but synced: the
-// run that wrote them may have been killed before it could.
+// One file on its way to its place. If its bytes are there already, they are left alone but synced:
+// the run that wrote them may have been killed before it could sync.
 class Step {
  public:
   struct Options {
     bool make_folders = false;
     Sync sync = Sync::at_once;
-    bool dry_run = false;  // writes nothing, but throws as if it did
-    // What it is made of, and must still be in its place; nothing: that does not matter.
+    bool dry_run = false;  // write nothing, but throw as if writing
+    // The content it was made from, which must still be in its place; nullopt: that does not
+    // matter.
     std::optional<std::string> before = {};
   };
 
@@ -45,8 +46,8 @@ class Step {
     file_ = std::make_unique<PendingFile>(path_, bytes, options_.make_folders, options_.sync);
   }
 
-  // Throws when the bytes are not in place. What is in place but may not outlast a power cut is a
-  // warning.
+  // Throws if the bytes are not in place. Bytes in place that may not survive a power cut are only
+  // a warning.
   void commit(WriteOutcome& outcome) {
     if (!file_ && options_.before && !holds(path_, *options_.before)) throw FileChanged(path_);
     try {
@@ -70,7 +71,7 @@ class Step {
   std::unique_ptr<PendingFile> file_;
 };
 
-// What is to be patched. Throws FileError; FileChanged when the edits do not hold for it.
+// The text to patch. Throws FileError; FileChanged if the edits do not hold for it.
 std::string current_text(const WritePlan& plan) {
   std::string text = plan.aggregate_text ? *plan.aggregate_text : read_file(plan.aggregate_path);
   if (plan.is_as_read && !plan.is_as_read(text)) {
@@ -79,7 +80,7 @@ std::string current_text(const WritePlan& plan) {
   return text;
 }
 
-// `edits`, and the removal of leftovers. Throws JsonError.
+// `edits` plus the removal of leftovers. Throws JsonError.
 std::vector<JsonEdit> with_leftovers(const WritePlan& plan, std::string_view text,
                                      std::vector<JsonEdit> edits) {
   if (plan.leftovers.empty() || edits.empty()) return edits;
@@ -104,7 +105,7 @@ std::string patched(const WritePlan& plan, std::string_view text,
   try {
     return patch_json(text, with_leftovers(plan, text, edits));
   } catch (const JsonError& error) {
-    // Someone may have been writing to it while it was read.
+    // Someone may have been writing to the file while it was read.
     const std::string& path = plan.aggregate_path;
     if (!plan.aggregate_text && !holds(path, text)) throw FileChanged(path);
     throw Error(fmt::format("{}:{}", path, error.what()));
@@ -125,7 +126,7 @@ void note_aggregate_fault(const std::exception& error, WritingFaults& faults) {
                      error.what(), obstacle_of(error));
 }
 
-// What is not there yet counts too: it may be made.
+// Works for a path that does not exist yet, too: it may be created.
 bool is_below_any(const std::vector<std::string>& folders, const std::string& path) {
   if (folders.empty()) return false;
   const std::string target = resolve_what_is_there(path);
@@ -134,7 +135,7 @@ bool is_below_any(const std::vector<std::string>& folders, const std::string& pa
   });
 }
 
-// That `path` leads out of the folder in which all must lie; empty: it does not.
+// Says that `path` leads out of the folder in which both files must be; empty: it does not.
 std::string way_out(const WritePlan& plan, const std::string& path) {
   if (plan.root.empty()) return {};
   const std::string target = resolve_what_is_there(path);
@@ -142,8 +143,8 @@ std::string way_out(const WritePlan& plan, const std::string& path) {
   return fmt::format("{}: leads out of {}, to {}, and is not written", path, plan.root, target);
 }
 
-// That `path` is a link to a file that is not what it is the name of: another run's aggregate, or
-// no audit record; empty: it is not.
+// Says that `path` is a link to some other file: another run's aggregate, or a file that is not an
+// audit record; empty: it is not.
 std::string stray_link(const WritePlan& plan, const std::string& path, bool is_record) {
   std::error_code ignored;
   if (plan.root.empty() || !std::filesystem::is_symlink(path, ignored)) return {};
@@ -165,7 +166,7 @@ std::ptrdiff_t count_same(const std::vector<std::string>& inputs, const std::str
   });
 }
 
-// Why the audit record must not be written where it shall be; empty: it may.
+// Why the audit record must not be written to its path; empty: it may be.
 std::string record_conflict(const WritePlan& plan) {
   struct stat status {};
   if (::stat(plan.record_path.c_str(), &status) != 0 && errno != ENOENT && errno != ENOTDIR) {
@@ -184,7 +185,7 @@ std::string record_conflict(const WritePlan& plan) {
   return {};
 }
 
-// Why the aggregate must not be written where it shall be; empty: it may.
+// Why the aggregate must not be written to its path; empty: it may be.
 std::string aggregate_conflict(const WritePlan& plan) {
   const std::string& path = plan.aggregate_path;
   const std::ptrdiff_t itself = plan.aggregate_text ? 0 : 1;
@@ -197,7 +198,7 @@ std::string aggregate_conflict(const WritePlan& plan) {
   return {};
 }
 
-// A path that does not lead to a regular file: there is none, or it cannot be told.
+// Adds the reason for a path that is not a regular file: it is missing, or cannot be inspected.
 void add_missing(const std::string& path, Reasons& reasons) {
   struct stat status {};
   const bool is_hidden = ::stat(path.c_str(), &status) != 0 && errno != ENOENT && errno != ENOTDIR;
@@ -220,7 +221,7 @@ void check_record(const WritePlan& plan, WritingFaults& faults) {
   faults.leads_out |= !faults.record_fault.empty();
 }
 
-// Whether the aggregate may be written where it shall be, as far as names tell.
+// Whether the aggregate may be written to its path, judged by names only.
 bool check_aggregate(const WritePlan& plan, WritingFaults& faults) {
   const std::string& path = plan.aggregate_path;
   if (!plan.aggregate_text && !is_regular_file(path)) {
@@ -238,7 +239,7 @@ bool check_aggregate(const WritePlan& plan, WritingFaults& faults) {
   return false;
 }
 
-// The aggregate's members as they are spelled.
+// The aggregate's members, spelled as in its text.
 std::map<std::string, std::string> spelled_members(std::string_view text) {
   std::map<std::string, std::string> members;
   MemorySource source(text);
@@ -250,7 +251,7 @@ std::map<std::string, std::string> spelled_members(std::string_view text) {
   return members;
 }
 
-// What `edits` change, a line each. Throws JsonError.
+// What `edits` change, one line per change. Throws JsonError.
 std::vector<std::string> changes_of(std::string_view before, std::string_view after,
                                     const std::vector<JsonEdit>& edits) {
   const auto old_members = spelled_members(before);
@@ -268,7 +269,7 @@ std::vector<std::string> changes_of(std::string_view before, std::string_view af
   return changes;
 }
 
-// What taking the lock would find.
+// Throws what taking the lock would throw.
 void require_writable(const std::string& path) {
   if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
     throw FileError(path, "open for writing", errno);
@@ -286,7 +287,7 @@ class WriteTransaction::State {
     if (has_record()) check_record(plan_, outcome_);
     if (!is_elsewhere() && !has_record() && plan_.edits.empty()) return true;
     if (!check_aggregate(plan_, outcome_)) return true;
-    if (is_elsewhere()) return true;  // its lock is that of the store's own
+    if (is_elsewhere()) return true;  // only an aggregate in its own store is locked
     try {
       if (dry_run_) {
         require_writable(plan_.aggregate_path);
@@ -308,7 +309,7 @@ class WriteTransaction::State {
         prepare_aggregate(is_alone || is_audited ? plan_.edits : plan_.edits_without_audit);
     if (!is_audited) return;
     record_ = prepare_record(sync_);
-    // Without a claim what was prepared is as good as what an unaudited aggregate may say.
+    // Without a claim, the prepared aggregate may do without an audit record.
     if (!record_ && plan_.valid) {
       aggregate_ = prepare_aggregate(plan_.edits_without_audit);
     }
@@ -323,7 +324,7 @@ class WriteTransaction::State {
     }
   }
 
-  // When one of the two could not be written, the other says so, or is put back.
+  // If one of the two files could not be written, the other says so or is put back.
   void commit_second() {
     if (!record_ || (plan_.only_together && !is_sound_)) return;
     if (claims() && !is_sound_) {
@@ -454,15 +455,15 @@ class WriteTransaction::State {
   Sync sync_;
   bool dry_run_;
   std::optional<FileLock> lock_;
-  std::string text_;                  // the aggregate's, as it will be
-  std::vector<std::string> changes_;  // of a dry run: "power_valid: absent -> 1"
-  bool is_same_aggregate_ = false;    // of a dry run: it is there already
-  bool is_same_record_ = false;       // of a dry run: it is there already
+  std::string text_;                  // the aggregate's text as it will be
+  std::vector<std::string> changes_;  // dry run: "power_valid: absent -> 1"
+  bool is_same_aggregate_ = false;    // dry run: these bytes are there already
+  bool is_same_record_ = false;       // dry run: these bytes are there already
   std::optional<Step> aggregate_;
   std::optional<Step> record_;
   std::optional<FormerFile> former_record_;
   bool is_whole_ = false;  // nothing was wrong with the aggregate when the record was written
-  bool is_sound_ = true;   // all that was to be in place by now is
+  bool is_sound_ = true;   // everything due by now is in place
   WriteOutcome outcome_;
 };
 

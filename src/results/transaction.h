@@ -1,4 +1,4 @@
-// The aggregate result and its audit record, put in their places together.
+// Puts the aggregate result and its audit record in place together.
 #pragma once
 
 #include <functional>
@@ -16,45 +16,45 @@ namespace aggregate_power {
 
 struct WritePlan {
   std::string aggregate_path;
-  // The aggregate as it was, when it is to be written to `aggregate_path` patched but lies
-  // elsewhere.
+  // The original aggregate, if it is elsewhere and only its patched copy goes to `aggregate_path`.
   std::optional<std::string> aggregate_text;
   std::string record_path;  // empty: there is none
   bool make_record_folder = false;
-  // When one of the two cannot be written, the other is left alone, or put back as it was, instead
-  // of being told.
+  // If one of the two files cannot be written, the other is left alone or put back as it was,
+  // instead of saying so.
   bool only_together = false;
-  // Both must lie in this folder, links followed; empty: they may be anywhere.
+  // Both files must be in this folder after following links; empty: they may be anywhere.
   std::string root = {};
   // Whether the edits claim a valid measurement. Such an aggregate is never on disk before its
-  // audit record: the record is put in place first. Any other goes the other way round.
+  // audit record: the record is put in place first. In all other cases the aggregate goes first.
   bool valid = false;
   std::vector<JsonEdit> edits;
-  // Whether the edits hold for the aggregate as it is now; nothing: for any. Where they do not, the
-  // aggregate was changed.
+  // Whether the edits hold for the current aggregate; empty: they hold for any. If they do not
+  // hold, the aggregate was changed.
   std::function<bool(std::string_view aggregate)> is_as_read = {};
-  // What to write instead when the audit record cannot be written; nothing: leave the aggregate.
+  // What to write instead if the audit record cannot be written; empty: leave the aggregate alone.
   std::vector<JsonEdit> edits_without_audit;
-  // What an earlier run may have left in the aggregate. Where it has the member `sign`, those of
-  // `keys` that are not set are removed.
+  // What an earlier run may have left in the aggregate. If the aggregate has the member `sign`, the
+  // members in `keys` that are not set are removed.
   struct Leftovers {
     std::string sign;
     std::vector<std::string> keys;
   };
   std::vector<Leftovers> leftovers = {};
-  // The text of the audit record, given what is wrong with the aggregate, and the aggregate's text
-  // as it will be (empty where it cannot be had).
+  // Builds the text of the audit record from what is wrong with the aggregate and from the
+  // aggregate's text as it will be (empty if it is not available).
   std::function<std::string(const Reasons& aggregate_reasons, std::string_view aggregate)> record;
-  // Files that were read: nothing overwrites them. The aggregate is among them once as itself,
-  // where it is patched in place; when another of them leads to it, it is not patched.
+  // Files that were read; none is overwritten. An aggregate patched in place is listed once as
+  // itself; if another input leads to it, it is not patched.
   std::vector<std::string> inputs;
-  std::vector<std::string> input_folders = {};  // nor is anything written below these
-  std::string record_advice = {};               // what to do when the audit record would be there
+  std::vector<std::string> input_folders = {};  // nothing is written below these either
+  std::string record_advice = {};               // what to do if the audit record conflicts with an
+                                                // input
 };
 
-// Why not all was written, or would not be.
+// Why something was not written, or in a dry run would not be.
 struct WritingFaults {
-  // aggregate_result_missing, aggregate_result_unwritable, input_changed (of the aggregate).
+  // aggregate_result_missing, aggregate_result_unwritable, input_changed (for the aggregate).
   Reasons reasons;
   std::string record_fault;  // why the audit record is not on disk; empty: it is
   Obstacle record_obstacle = Obstacle::none;
@@ -62,38 +62,38 @@ struct WritingFaults {
 };
 
 struct WriteOutcome : WritingFaults {
-  std::vector<std::string> warnings;  // what may not outlast a power cut
-  bool changed = false;               // some file got other bytes
+  std::vector<std::string> warnings;  // what may not survive a power cut
+  bool changed = false;               // some file got different bytes
 };
 
 // What a dry run found: one line per change, for people.
 struct Preview : WritingFaults {
-  bool changes = false;  // some file would get other bytes
+  bool changes = false;  // some file would get different bytes
   std::vector<std::string> lines;
 };
 
 // Both temporaries are written and synced before either is renamed; a file whose bytes would not
 // change is not touched. The aggregate is locked meanwhile, so that concurrent patchers wait. On
-// any failure the aggregate has its old bytes, or says nothing that is not audited.
+// any failure the aggregate keeps its old bytes, or contains no claim that is not audited.
 //
-// Whatever others write to the aggregate without that lock, up to the instant in which it is
-// replaced, stays: then it is read again and patched as it is now. After ten tries input_changed is
-// the reason. An audit record that was put in place for a claim that did not come is replaced by
-// one that says so, or put back as it was (only_together).
+// What others write to the aggregate without that lock is kept, up to the instant of the
+// replacement: the aggregate is read again and patched in its new state. After ten tries the reason
+// is input_changed. If an audit record was put in place for a claim that could not be written, it
+// is replaced by one that says so, or put back as it was (only_together).
 WriteOutcome carry_out(const WritePlan& plan);
 
-// The same in steps, so that many plans can share their syncs. Between two steps the caller
-// syncs the file systems of folders(). To be dropped at any time: what was not begun is not done.
-// An aggregate that was changed is not read again: input_changed.
+// The same in steps, so that many plans can share their syncs. Between two steps the caller syncs
+// the file systems of folders(). The object may be dropped at any time; steps not begun are not
+// done. An aggregate that was changed is not read again: the reason is input_changed.
 class WriteTransaction {
  public:
-  // `plan` must live on.
+  // `plan` must outlive this object.
   WriteTransaction(const WritePlan& plan, Sync sync, bool dry_run = false);
   ~WriteTransaction();
   WriteTransaction(WriteTransaction&&) noexcept;
   WriteTransaction& operator=(WriteTransaction&&) noexcept;
 
-  // Takes the lock. False: someone else has it, and with `wait` that cannot be; then it throws
+  // Takes the lock. Returns false if someone else has it. With `wait` it waits instead, and throws
   // Interrupted after a signal.
   bool lock(bool wait);
   // Writes the temporaries.
@@ -111,7 +111,7 @@ class WriteTransaction {
   std::unique_ptr<State> state_;
 };
 
-// A dry run: the same transaction, which stops before it writes anything.
+// The same transaction, stopped before it writes anything.
 Preview preview(const WritePlan& plan);
 
 }  // namespace aggregate_power

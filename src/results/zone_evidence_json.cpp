@@ -1,4 +1,4 @@
-// How the zone of a run of a store was found, as JSON.
+// Writes and reads the zone evidence of an audit record.
 #include "results/zone_evidence_json.h"
 
 #include <algorithm>

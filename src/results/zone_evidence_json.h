@@ -1,4 +1,4 @@
-// How the zone of a run of a store was found, as JSON of its record, and back.
+// How the zone of a run in a store was found: to the record's JSON, and back.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@ namespace aggregate_power {
 
 nlohmann::ordered_json zone_evidence_json(const ZoneEvidenceRecord& evidence);
 
-// From the record's `computed_from` and `benchmark_window`; nothing where it says nothing of its
-// zone. Throws nlohmann::json::exception or Error for what no record says.
+// From the record's `computed_from` and `benchmark_window`. Returns nullopt if they do not mention
+// the zone. Throws nlohmann::json::exception or Error if no record of ours could contain them.
 std::optional<ZoneEvidenceRecord> zone_evidence_in(const nlohmann::ordered_json& window,
                                                    const nlohmann::ordered_json& computed_from,
                                                    bool is_valid);
