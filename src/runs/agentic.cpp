@@ -1,4 +1,4 @@
-// One agentic run on one node, end to end.
+// Finds, checks and measures one agentic run on one node.
 #include "runs/agentic.h"
 
 #include <string_view>
@@ -22,7 +22,7 @@
 namespace aggregate_power {
 namespace {
 
-// The file of that name, perhaps compressed; the name itself when there is none.
+// The file with that name, possibly compressed; the name itself if there is none.
 std::string find_file(const std::string& folder, std::string_view name) {
   for (const std::string_view compression : kCompressions) {
     std::string path = path_below(folder, fmt::format("{}{}", name, compression));
@@ -31,7 +31,7 @@ std::string find_file(const std::string& folder, std::string_view name) {
   return path_below(folder, name);
 }
 
-// The folder of the records, aiperf_artifacts or one in it; of several the first.
+// The folder of the records: aiperf_artifacts, or the first such folder inside it.
 std::string find_profile(const std::string& result_dir, std::vector<std::string>& warnings) {
   const std::string artifacts = path_below(result_dir, kProfileFolder);
   try {
@@ -43,7 +43,7 @@ std::string find_profile(const std::string& result_dir, std::vector<std::string>
     }
     const std::size_t slash = all[0].find('/');
     if (slash != std::string::npos) return path_below(artifacts, all[0].substr(0, slash));
-  } catch (const FileError&) {  // cannot be listed: then its files are missing
+  } catch (const FileError&) {  // cannot be listed: its files are reported as missing
   }
   return artifacts;
 }
@@ -55,7 +55,7 @@ struct Files {
   std::string zone;
   std::string summary;
   std::string records;
-  std::vector<std::string> warnings;  // of the profile
+  std::vector<std::string> warnings;  // about the profile
 };
 
 Files files_in(const std::string& result_dir) {
@@ -69,7 +69,7 @@ Files files_in(const std::string& result_dir) {
   return files;
 }
 
-// What is read, and the aggregate.
+// All files that are read, and the aggregate.
 std::vector<std::string> inputs_of(const Files& files, const std::string& aggregate) {
   std::vector<std::string> inputs = with_side_files(files.telemetry);
   inputs.insert(inputs.end(), {files.summary, files.records, aggregate});
@@ -80,7 +80,7 @@ std::unique_ptr<ByteSource> expanded(const std::string& path) {
   return decompressed(open_source(path), path);
 }
 
-// A zone file that cannot be read does no harm where all times have an offset.
+// A zone file that cannot be read does no harm if all times have an offset.
 LoadFile other_file(const Files& files, std::string_view role) {
   if (role == kProfileSummaryRole) return {expanded(files.summary), files.summary};
   if (!is_regular_file(files.zone)) return {nullptr, files.zone};
@@ -112,7 +112,7 @@ LoadReading read_profile_of(const AgenticRequest& request, const Files& files) {
 }
 
 // The window's file, written before anything is measured: what is wrong with it, and what a dry run
-// would do.
+// would change.
 struct WrittenWindow {
   Reasons faults;
   std::vector<std::string> changes;

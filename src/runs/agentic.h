@@ -1,4 +1,5 @@
-// One agentic run on one node, end to end: its window and counts come from what AIPerf exported.
+// One agentic run on one node, from start to end. Its window and counts come from what AIPerf
+// exported.
 #pragma once
 
 #include <string>
@@ -8,14 +9,14 @@
 
 namespace aggregate_power {
 
-// The zone is that of the telemetry and of the profile.
+// The zone applies to both the telemetry and the profile.
 struct AgenticRequest : RunOptions, PackageOptions {
   std::string result_dir;  // normal paths
   std::string agg_result;
-  std::string power_dir;  // of the nodes' package; empty: the run is on one node
+  std::string power_dir;  // the nodes' package; empty: the run is on one node
 };
 
-// Whatever the inputs are, this ends with a report; the status is 1 only when power is required.
+// Ends with a report whatever the inputs are; the status is 1 only if power is required.
 CommandOutput aggregate_agentic(const AgenticRequest& request);
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// One load of agents on several nodes, end to end.
+// Finds, checks and measures one load of agents on several nodes.
 #include "runs/agentic_package.h"
 
 #include <exception>
@@ -35,21 +35,21 @@ AgenticChecks gates_of(const AgenticRequest& request) {
   }
   try {
     return check_agentic_load(load);
-  } catch (const std::exception& error) {  // out of memory: the old claim must not stay
+  } catch (const std::exception& error) {  // out of memory: an old claim must not stay
     AgenticChecks checks;
     checks.reasons.add(Reason::agentic_aggregate_invalid, error.what());
     return checks;
   }
 }
 
-// What is read in the result folder, be it any good or not.
+// All files that are read in the result folder, whether usable or not.
 std::vector<std::string> inputs_in(const std::string& result_dir) {
   std::vector<std::string> inputs;
   try {
     for (const std::string& name : formal_results(*disk_tree(), result_dir)) {
       inputs.push_back(path_below(result_dir, name));
     }
-  } catch (const FileError&) {  // it cannot be listed
+  } catch (const FileError&) {  // cannot be listed
   }
   const std::string profile = path_below(result_dir, std::string(kProfileFolder));
   try {

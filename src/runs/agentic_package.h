@@ -1,5 +1,5 @@
-// One load of agents on several nodes, end to end: its window and counts are in its formal result,
-// the power in the package of the nodes' recorder.
+// One load of agents on several nodes, from start to end. Its window and counts come from its
+// formal result, its power from the package of the nodes' recorder.
 #pragma once
 
 #include "results/deliver.h"
@@ -7,7 +7,7 @@
 
 namespace aggregate_power {
 
-// Whatever the inputs are, this ends with a report; the status is 1 only when power is required.
+// Ends with a report whatever the inputs are; the status is 1 only if power is required.
 CommandOutput aggregate_agentic_nodes(const AgenticRequest& request);
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// One recording and one load to their result.
+// Measures a recording and computes the result.
 #include "runs/assess.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ Metrics metrics_of(const Measurement& measurement, const Load& load, Way way) {
                          .fleet = measurement.fleet});
 }
 
-// Schema 1 takes the mean of whatever lies in the window.
+// Schema 1 takes the mean of whatever samples are in the window.
 std::string partial_coverage(const MeanPower& mean, Window window) {
   if (mean.first_unix_s - window.start_unix_s <= kDefaultMaxSampleGapS &&
       window.end_unix_s - mean.last_unix_s <= kDefaultMaxSampleGapS) {
@@ -36,7 +36,7 @@ std::string partial_coverage(const MeanPower& mean, Window window) {
       mean.first_unix_s - window.start_unix_s, window.end_unix_s - mean.last_unix_s);
 }
 
-// What was odd about a recording that gave metrics.
+// Oddities of a recording that gave metrics.
 std::vector<std::string> doubts(const Result& result, const Measurement& measurement) {
   std::vector<std::string> doubts;
   const bool is_mean = result.way == Way::sample_mean;

@@ -1,4 +1,4 @@
-// One recording and one load to their result: metrics, or the reasons against them.
+// Turns one recording and one load into a result: metrics, or the reasons against them.
 #pragma once
 
 #include "aggregate_power/result.h"
@@ -11,7 +11,7 @@ namespace aggregate_power {
 Result assess(const MeasurementRequest& request, const Recording& recording,
               const LoadReading& reading);
 
-// A result without any measurement, which `reasons` forbid.
+// The result of a run that was not measured because of `reasons`.
 Result unmeasured(const MeasurementRequest& request, const std::optional<Load>& load,
                   const Reasons& reasons);
 

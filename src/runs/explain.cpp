@@ -1,4 +1,4 @@
-// Why a recording gave nothing.
+// Explains failures of a recording by reading it once more.
 #include "runs/explain.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class Extent final : public Analysis {
     }
   }
 
-  // The last is before the first where no reading has a stamp.
+  // The last is before the first if no reading has a stamp.
   Span span() const { return span_; }
   bool has_power() const { return has_power_; }
 

@@ -1,4 +1,4 @@
-// Why a recording gave nothing, where the reason's code alone does not say it.
+// Explains why a recording gave no result, if the reason's code does not say enough.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace aggregate_power {
 
-// "3 of 9 rows, the first 'yesterday' in row 2 behind the header"; empty when no stamp was bad.
+// "3 of 9 rows, the first 'yesterday' in row 2 behind the header"; empty if no stamp was bad.
 std::string bad_stamps_text(const Telemetry& telemetry);
 
 // Why a recording has no usable power samples in a window.
@@ -19,8 +19,8 @@ struct NoSamples {
   std::optional<std::string> zone_hint;  // zone_hint()'s
 };
 
-// `telemetry` was read to its end. Mostly reads the whole recording once more, for its first and
-// last stamp; `may_use_threads` as Passes takes it. Throws what that throws.
+// `telemetry` was read to its end. Usually reads the whole recording once more, for its first and
+// last stamp; `may_use_threads` is passed to Passes. Throws what reading throws.
 NoSamples explain_no_samples(const Recording& recording, const Telemetry& telemetry, Window window,
                              bool may_use_threads);
 

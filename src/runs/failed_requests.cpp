@@ -1,4 +1,4 @@
-// What the failed requests of an agentic run used.
+// Computes the energy share of an agentic run's failed requests.
 #include "runs/failed_requests.h"
 
 #include <exception>
@@ -16,8 +16,8 @@
 namespace aggregate_power {
 namespace {
 
-// Nothing where some request does not say when it was in flight, or none was in the window: then
-// the window's zone is wrong.
+// Returns nullopt if some request does not say when it was in flight, or if none was in the window,
+// because then the window's zone is wrong.
 std::optional<FailedShare> share_of(ByteSource& records, Window window) {
   FailedShare share;
   bool is_known = true;

@@ -1,4 +1,4 @@
-// What the failed requests of an agentic run used.
+// The energy used by the failed requests of an agentic run.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +18,22 @@ namespace aggregate_power {
 struct FailedRequestsRequest {
   std::uint64_t count = 0;
   double max_sample_gap_s = kDefaultMaxSampleGapS;
-  std::string name;  // of the records
-  // The profile's records once more; may throw FileError.
+  std::string name;  // the records' name
+  // Opens the profile's records again; may throw FileError.
   std::function<std::unique_ptr<ByteSource>()> records;
 };
 
-// Of the profile in a result folder; nothing where there is none. Reads all records once: throws
-// Error or FileError when they cannot be read.
+// Looks at the profile in a result folder. Returns nullopt if there is none. Reads all records
+// once, and throws Error or FileError if they cannot be read.
 std::optional<FailedRequestsRequest> failed_requests_in(const std::shared_ptr<const Tree>& tree,
                                                         const std::string& result_dir);
 
-// Of a run that was judged. Where some failed and the run is valid, telemetry and records are read
-// again, since mostly none failed: the share is not known where that fails, or where some record
-// does not say when it was in flight.
+// For a run that was already measured. If it is valid and some requests failed, telemetry and
+// records are read a second time; usually no request failed. The share is unknown if that reading
+// fails, or if some record does not say when it was in flight.
 FailedRequests failed_requests(const FailedRequestsRequest& request, const Recording& recording,
                                const Result& result);
-// Of a package that was judged with its power.
+// For a package that was checked and has its power.
 FailedRequests failed_requests(const FailedRequestsRequest& request, const Result& package);
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// One host of several.
+// Measures one host and identifies its GPUs.
 #include "runs/host.h"
 
 #include <algorithm>
@@ -17,9 +17,9 @@
 namespace aggregate_power {
 namespace {
 
-// What may stand beside a recording and tell its GPUs' UUIDs; the first that is there counts.
+// Files beside a recording that may state its GPUs' UUIDs; the first that exists is used.
 struct IdentityFile {
-  const char* end;  // behind the recording's stem
+  const char* end;  // after the recording's stem
   GpuIdentity (*read)(std::unique_ptr<ByteSource>);
 };
 constexpr IdentityFile kIdentityFiles[] = {{"_identity.csv", read_identity_csv},
@@ -32,8 +32,8 @@ bool names_uuids(const SeriesFacts& series) {
   return name == "uuid" || name == "gpu_uuid";
 }
 
-// What the ids of a recording's GPUs begin with besides their names in their host: a host column of
-// the recording is part of its devices' names, and says nothing where it is always the same.
+// The prefix that the ids of a recording's GPUs have before their names on the host. A host column
+// in the recording is part of its devices' names, and carries no information if it never changes.
 std::string common_prefix(const std::vector<std::string>& ids, const SeriesFacts& series) {
   if (!series.names_hosts || ids.empty()) return {};
   std::string prefix = ids[0].substr(0, ids[0].find('/') + 1);
@@ -46,7 +46,7 @@ std::string without(const std::string& prefix, const std::string& id) {
   return id.starts_with(prefix) ? id.substr(prefix.size()) : id;
 }
 
-// To move the window on the host's clock is to move the host's stamps the other way.
+// Moving the window on the host's clock means moving the host's stamps the other way.
 Load on_the_clock_of(const Load& load, double clock_offset_s) {
   Load moved = load;
   moved.window.start_unix_s -= clock_offset_s;
@@ -61,12 +61,12 @@ LoadEdges corrected(LoadEdges edges, double clock_offset_s) {
   return edges;
 }
 
-// A host's GPU under the name that its recording has, as far as no identity file says more.
+// A host's GPU as its recording names it, for use without more from an identity file.
 RecordedGpu unidentified(const HostResult& host, const std::string& name) {
   return {host.host, name, names_uuids(host.telemetry->series) ? name : "", {}};
 }
 
-// Nothing where there is an identity file that does not name it.
+// Returns nullopt if there is an identity file that does not name the GPU.
 std::optional<RecordedGpu> identified(const HostResult& host, const std::string& name,
                                       const GpuIdentity& identity) {
   RecordedGpu gpu = unidentified(host, name);
@@ -102,7 +102,7 @@ GpuIdentity read_identity(const Recording& recording, HostReading& reading) {
   return {};
 }
 
-// Names the host's GPUs by index and UUID.
+// Sets the index and UUID of the host's GPUs.
 void identify(const Recording& recording, HostReading& reading) {
   HostResult& host = reading.host;
   const Integration& integration = reading.integration;
@@ -146,7 +146,7 @@ void measure_host(const Recording& recording, const Load& load, const HostReadin
   const Load moved = on_the_clock_of(load, options.clock_offset_s);
   LoadEdgeFinder edges(moved.window);
   MeasurementRequest wanted{options};
-  wanted.expected_num_gpus.reset();  // that is of all hosts together
+  wanted.expected_num_gpus.reset();  // the number given is for all hosts together
   wanted.also = [&](std::span<const Reading> readings) { edges.take(readings); };
   Measurement measurement = measure(wanted, recording, moved);
   HostResult& host = reading.host;

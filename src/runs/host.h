@@ -1,4 +1,5 @@
-// One host of several: its recording to what that says about the window, and who its GPUs are.
+// One host in a run on several hosts: what its recording says about the window, and its GPUs'
+// identity.
 #pragma once
 
 #include <optional>
@@ -20,24 +21,24 @@ struct HostReadingOptions : RunOptions {
   double clock_offset_s = 0;  // to be added to the host's stamps
 };
 
-// What was found of one host.
+// The findings about one host.
 struct HostReading {
   HostResult host;
-  Integration integration;  // by the names that the recording has; as host.gpus
-  // As integration.boundary_degenerate_rows, with the GPUs known as far as those above.
+  Integration integration;  // keyed by the recording's names; in the order of host.gpus
+  // The same as integration.boundary_degenerate_rows, with the GPUs identified as above.
   std::vector<std::pair<RecordedGpu, std::uint64_t>> boundary_degenerate_rows;
-  FleetMeasurement fleet;   // of --extended, by the host's own clock
+  FleetMeasurement fleet;   // for --extended, on the host's own clock
   Reasons identity_faults;  // not yet among the host's reasons
   Reasons column_faults;    // Measurement's
-  LoadEdges edges;          // by its clock as it was corrected
+  LoadEdges edges;          // on the host's corrected clock
   std::vector<std::string> hints;
   std::vector<std::string> warnings;
 };
 
-// Never throws for what is wrong with the recording or its identity file: that is a reason.
+// Never throws because of the recording or its identity file: problems with them are reasons.
 HostReading read_host(const HostFile& file, const Load& load, const HostReadingOptions& options);
 
-// The recording, and all that counts when it stands beside it.
+// The recording, and all files beside it that matter.
 std::vector<std::string> files_of_host(const HostFile& file);
 
 }  // namespace aggregate_power

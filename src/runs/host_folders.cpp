@@ -1,4 +1,4 @@
-// A folder with one folder for each host.
+// Finds each host's recording in its folder.
 #include "runs/host_folders.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ HostFile recording_in(const std::string& folder, const std::string& host) {
         names.push_back(entry.name);
       }
     });
-  } catch (const FileError&) {  // so it is when the recording is opened, and that is recorded
+  } catch (const FileError&) {  // opening the recording fails too, and that is recorded
     return {host, usual, {}};
   }
   for (const std::string_view compression : kCompressions) {

@@ -1,4 +1,4 @@
-// One run on several hosts, each with a recording of its own, end to end.
+// Reads all hosts, checks them together and combines their results.
 #include "runs/hosts.h"
 
 #include <algorithm>
@@ -25,10 +25,10 @@ namespace {
 
 constexpr std::size_t kMostThreads = 8;  // more would wait for memory
 
-// What is in the making of the result: the hosts as they were read, and what they say together.
+// The result so far: the hosts as they were read, and what follows from all of them.
 struct Hosts {
   std::vector<HostReading> readings;
-  std::vector<Role> roles;  // of all GPUs, host by host; empty: not known
+  std::vector<Role> roles;  // of all GPUs, host by host; empty: unknown
 };
 
 void add_of_host(const std::string& host, const Reasons& found, Reasons& reasons) {
@@ -37,7 +37,7 @@ void add_of_host(const std::string& host, const Reasons& found, Reasons& reasons
   }
 }
 
-// Whether the hosts can be looked at; what is wrong with the request is added to `reasons`.
+// Whether the hosts can be read; what is wrong with the request is added to `reasons`.
 bool is_request_good(const HostsRequest& request, Reasons& reasons) {
   if (!std::isfinite(request.max_sample_gap_s) || request.max_sample_gap_s <= 0) {
     reasons.add(Reason::invalid_max_sample_gap, fmt::format("{}", request.max_sample_gap_s));
@@ -75,7 +75,7 @@ std::vector<HostReading> read_hosts(const HostsRequest& request, const Load& loa
 
 // ---- All hosts together
 
-// GPUs of one file are the same GPUs, whatever is known of them.
+// Two hosts with the same file have the same GPUs, whatever else is known about them.
 Reasons check_files(std::span<const HostReading> readings) {
   Reasons reasons;
   std::map<std::string, std::string> hosts;
@@ -105,7 +105,7 @@ Reasons check_uuids(std::span<const RecordedGpu> gpus) {
   return reasons;
 }
 
-// Gives the GPUs their roles.
+// Sets the GPUs' roles.
 Reasons check_together(const HostsRequest& request, Hosts& hosts) {
   std::vector<RecordedGpu> gpus;
   bool any_unknown = hosts.readings.empty();
@@ -115,7 +115,7 @@ Reasons check_together(const HostsRequest& request, Hosts& hosts) {
   }
   Reasons reasons = check_files(hosts.readings);
   reasons.add(check_uuids(gpus));
-  if (any_unknown) return reasons;  // of a host without GPUs nothing else can be said
+  if (any_unknown) return reasons;  // nothing else can be said if a host has no GPUs
   const auto expected = request.expected_num_gpus;
   if (expected && *expected > 0 && static_cast<std::int64_t>(gpus.size()) != *expected) {
     reasons.add(Reason::expected_gpu_count_mismatch,
@@ -156,7 +156,7 @@ std::string clock_warning(std::span<const HostReading> readings, std::size_t i,
       are_two ? "on " + other : "on the other hosts", estimate.uncertainty_s, advice);
 }
 
-// Adds what each host's clock is estimated to be off, and returns warnings.
+// Adds the estimated offset of each host's clock, and returns warnings.
 std::vector<std::string> estimate_clocks(std::vector<HostReading>& readings) {
   std::vector<LoadEdges> edges;
   for (const HostReading& reading : readings) edges.push_back(reading.edges);
@@ -200,7 +200,7 @@ MeasuredEnergy energy_of(const Hosts& hosts, const Load& load) {
           .decode = by_role[static_cast<std::size_t>(Role::decode)]};
 }
 
-// Nothing unless every host has it.
+// Returns nullopt unless every host has the quantity.
 std::optional<StateSummary> state_of_all(std::span<const HostReading> readings,
                                          std::size_t quantity) {
   StateSummary all;
@@ -216,7 +216,7 @@ std::optional<StateSummary> state_of_all(std::span<const HostReading> readings,
   return all;
 }
 
-// Of all hosts together, on one clock; the curve of a valid run, whose hosts all have one.
+// All hosts together, on one clock. The curve is for a valid run, in which every host has one.
 FleetMeasurement fleet_of_all(std::span<const HostReading> readings, Window window,
                               bool with_curve) {
   FleetMeasurement whole;
@@ -235,7 +235,7 @@ FleetMeasurement fleet_of_all(std::span<const HostReading> readings, Window wind
   return whole;
 }
 
-// What a role has of a host counts as a worker.
+// The GPUs of one role on one host count as a worker.
 std::vector<Worker> workers_of(const Hosts& hosts, double window_s) {
   std::map<std::pair<Role, std::size_t>, Worker> workers;
   std::map<Role, std::int64_t> count;
@@ -250,7 +250,7 @@ std::vector<Worker> workers_of(const Hosts& hosts, double window_s) {
         worker.worker_idx = count[role]++;
         worker.hosts = {hosts.readings[i].host.host};
       }
-      worker.avg_power_w += gpu.energy_j;  // energy until all are counted
+      worker.avg_power_w += gpu.energy_j;  // holds energy until all GPUs are counted
     }
   }
   std::vector<Worker> all;
@@ -268,7 +268,7 @@ std::string record_name(const RecordedGpu& gpu, bool with_uuid) {
 }
 
 void add_gpus(const Hosts& hosts, Result& result) {
-  // A UUID that two GPUs claim names neither.
+  // A UUID claimed by two GPUs identifies neither.
   const bool with_uuid = !result.reasons.contains(Reason::gpu_uuid_repeated);
   for (const HostReading& reading : hosts.readings) {
     const Integration& integration = reading.integration;

@@ -1,4 +1,4 @@
-// One run on several hosts, each with a recording of its own, end to end.
+// One run on several hosts, each with its own recording, from start to end.
 #pragma once
 
 #include <map>
@@ -12,17 +12,17 @@
 
 namespace aggregate_power {
 
-// The number of GPUs is that of all hosts together; columns and zone are those of every host.
+// The number of GPUs is the total of all hosts; columns and zone apply to every host.
 struct HostsRequest : RunOptions, RunFiles {
   std::vector<HostFile> hosts = {};   // in the order in which they are read and recorded
   std::string no_hosts = {};          // why there are none
-  std::string telemetry_source = {};  // as the audit record names it
+  std::string telemetry_source = {};  // as named in the audit record
   std::vector<RoleShare> roles = {};  // none: one whole deployment
-  std::map<std::string, double> clock_offsets_s = {};  // by host: to be added to its stamps
+  std::map<std::string, double> clock_offsets_s = {};  // by host; added to its stamps
 };
 
-// Every host must carry the whole window: what is wrong with one voids the run. Ends with a report
-// whatever the inputs are.
+// Every host must cover the whole window: a fault of one host invalidates the run. Ends with a
+// report whatever the inputs are.
 CommandOutput aggregate_hosts(const HostsRequest& request);
 
 }  // namespace aggregate_power

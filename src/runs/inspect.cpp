@@ -1,4 +1,4 @@
-// What was understood of a telemetry file.
+// Collects and prints the findings about a telemetry file.
 #include "runs/inspect.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What is known of a series that could not be opened.
+// What is known about a series that could not be opened.
 SeriesFacts unread_series() {
   SeriesFacts facts;
   for (const char* what : {"timestamp", "power", "device"}) {
@@ -31,7 +31,7 @@ SeriesFacts unread_series() {
   return facts;
 }
 
-// What is known of a file after reading it; good for both forms of output.
+// What is known about a file after reading it, for both forms of output.
 struct Findings {
   SeriesFacts series = unread_series();
   std::string timezone;
@@ -55,7 +55,7 @@ Span span_of(const std::vector<DeviceSurvey>& devices) {
   return span;
 }
 
-// Why rows that were read came to nothing.
+// Explains why rows were read but gave no power series.
 void judge_samples(const Telemetry& telemetry, Findings& findings) {
   Reasons& reasons = findings.reasons;
   if (findings.devices.empty()) {
@@ -196,7 +196,7 @@ std::string or_dash(std::optional<double> value) {
   return value ? fmt::format("{:.3f}", *value) : std::string("-");
 }
 
-// How the window lies in what a device recorded.
+// Where the window is relative to what a device recorded.
 std::string window_lines(const Findings& findings) {
   const Window window = findings.load->window;
   std::string lines = fmt::format("window     {:.3f} to {:.3f} ({:.3f} s)\n", window.start_unix_s,

@@ -1,4 +1,4 @@
-// What was understood of a telemetry file: for people, and as JSON.
+// How a telemetry file is understood: as text for people, and as JSON.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct InspectRequest : RecordingOptions {
 };
 
 struct InspectReport {
-  int exit_status = 0;  // 0 a power series was read; 1 not; 2 the file cannot be opened
+  int exit_status = 0;  // 0: a power series was read; 1: it was not; 2: the file cannot be opened
   std::string out;
   std::vector<std::string> err;
 };

@@ -1,4 +1,4 @@
-// What a recording says about a window.
+// Runs the analyses of a recording and collects their findings.
 #include "runs/measurement.h"
 
 #include <algorithm>
@@ -22,16 +22,16 @@
 namespace aggregate_power {
 namespace {
 
-// What is wanted of a recording.
+// What to find out from a recording.
 struct Question {
   const MeasurementRequest& request;
   const Recording& recording;
   const std::optional<Load>& load;
-  std::optional<Window> window;                // to be measured
-  const EnergySnapshots* snapshots = nullptr;  // to compare the stream with
+  std::optional<Window> window;                // the window to measure
+  const EnergySnapshots* snapshots = nullptr;  // to compare the samples with
 };
 
-// The columns that schema `version` cannot do without, in the contract's order and words.
+// The columns that schema `version` requires, in the contract's order and words.
 Reasons missing_columns(const SeriesFacts& facts, int version) {
   std::string detail;
   for (const Reasons::Entry& entry : facts.reasons.entries()) {
@@ -60,7 +60,7 @@ void add_expected_count_reason(const MeasurementRequest& request, Reasons& reaso
   }
 }
 
-// Why the telemetry need not be read for the window; empty where it must be.
+// Why the telemetry need not be read for the window; empty: it must be read.
 Reasons refusal(const MeasurementRequest& request, const Recording& recording) {
   Reasons reasons;
   if (request.schema_version == 2 &&
@@ -78,7 +78,7 @@ bool is_readable(const Recording& recording) {
          !recording.faults().contains(Reason::telemetry_file_unreadable);
 }
 
-// `telemetry` was read as far as it ever will be.
+// `telemetry` has been read as far as it ever will be.
 TelemetryFacts facts_of(const Telemetry& telemetry, const Question& question) {
   TelemetryFacts facts;
   facts.series = telemetry.facts();
@@ -102,7 +102,7 @@ TelemetryFacts facts_of(const Telemetry& telemetry, const Question& question) {
   return facts;
 }
 
-// For every GPU whose mean over the window no GPU can have.
+// Adds a reason for every GPU whose mean over the window is impossible for a GPU.
 void refuse_impossible(Integration& integration, Window window, PowerUnit::Size read_as) {
   for (std::size_t i = 0; i < integration.gpus.size(); ++i) {
     const double mean_w = integration.gpus[i].energy_j / window.duration_s();
@@ -114,8 +114,7 @@ void refuse_impossible(Integration& integration, Window window, PowerUnit::Size 
   }
 }
 
-// The same under schema 1, for the mean of a GPU's samples, and for the mean that would be
-// published.
+// The same for schema 1: for the mean of a GPU's samples, and for the mean that would be published.
 Reasons impossible_means(const MeanPowerGatherer& gatherer, const MeanPower& published,
                          const Telemetry& telemetry) {
   Reasons reasons;
@@ -157,7 +156,7 @@ IntegrationOptions integration_options(const Question& question) {
   return {*question.window, question.request.expected_num_gpus, question.request.max_sample_gap_s};
 }
 
-// Hands the readings on to somebody who wants them as they come.
+// Passes all readings on, in the order of the file.
 class Onlooker final : public Analysis {
  public:
   explicit Onlooker(const std::function<void(std::span<const Reading>)>& look) : look_(look) {}
@@ -183,8 +182,8 @@ void add_fleet(const Question& question, Passes& passes, FleetMeasurement& found
   }
 }
 
-// All that is asked of the readings of a recording, which may have no device column. What it comes
-// to will be in `found`. Returns the integrator, where one is needed.
+// Adds everything that is asked of a recording's readings; the recording may have no device column.
+// The findings go to `found`. Returns the integrator if one is needed.
 const PowerIntegrator* add_analyses(const Question& question, bool has_devices, Passes& passes,
                                     Measurement& found) {
   const MeasurementRequest& request = question.request;
@@ -211,7 +210,7 @@ const PowerIntegrator* add_analyses(const Question& question, bool has_devices, 
                      });
 }
 
-// What is found in a recording that lacks columns.
+// The findings for a recording that lacks columns.
 Measurement without_columns(const Question& question, const Telemetry& telemetry,
                             const Reasons& missing) {
   Measurement found;
@@ -231,8 +230,8 @@ Measurement without_columns(const Question& question, const Telemetry& telemetry
   return found;
 }
 
-// What is found in a recording that could not be read to its end, or whose times nobody knows.
-// `integrator` has taken all that counts, if it is there.
+// The findings for a recording that could not be read to its end, or whose time zone is unknown.
+// `integrator`, if given, has taken all readings that count.
 Measurement broken_off(const Question& question, const Recording::ZoneFault& fault,
                        const PowerIntegrator* integrator, const Telemetry* telemetry) {
   Measurement found;
@@ -249,7 +248,7 @@ Measurement broken_off(const Question& question, const Recording::ZoneFault& fau
   return found;
 }
 
-// Says more of the reasons where they alone do not say it.
+// Adds details to reasons that do not explain themselves.
 void explain(const Question& question, const Telemetry& telemetry, Measurement& found) {
   Reasons& reasons = found.integration.reasons;
   if (std::string text = bad_stamps_text(telemetry); !text.empty()) {
@@ -262,11 +261,11 @@ void explain(const Question& question, const Telemetry& telemetry, Measurement& 
     if (why.detail.empty()) return;
     reasons.explain(Reason::no_usable_power_samples, std::move(why.detail));
     found.zone_hint = std::move(why.zone_hint);
-  } catch (const std::exception&) {  // changed meanwhile: nothing more to say
+  } catch (const std::exception&) {  // changed meanwhile: no more details
   }
 }
 
-// What the readings of `telemetry` say; without it there is only `fault`.
+// What the readings of `telemetry` say; if it cannot be opened, only `fault` is known.
 Measurement read(const Question& question, std::optional<Telemetry>& telemetry) {
   Measurement found;
   Passes passes(question.request.may_use_threads);
@@ -287,7 +286,7 @@ Measurement read(const Question& question, std::optional<Telemetry>& telemetry) 
     if (const auto* const zone_fault = question.recording.needed_zone_fault(*telemetry)) {
       const bool is_of_system = fault && fault->is_of_system;
       fault = {zone_fault->text, zone_fault->is_of_system || is_of_system};
-      integrator = nullptr;  // all that was found depends on when the rows were
+      integrator = nullptr;  // everything found depends on the times of the rows
     }
   }
   if (fault) return broken_off(question, *fault, integrator, telemetry ? &*telemetry : nullptr);

@@ -1,4 +1,4 @@
-// What a recording says about a window, under either schema.
+// Measures a recording over a window, in either schema.
 #pragma once
 
 #include <array>
@@ -22,29 +22,29 @@
 
 namespace aggregate_power {
 
-// `extended` asks for the power of all GPUs together, and their states.
+// `extended` requests the total power of all GPUs, and their states.
 struct MeasurementRequest : RunOptions {
-  bool with_snapshots = false;  // compare with the energy snapshots beside the recording
-  bool explains = true;         // reads the recording once more, where its reasons need explaining
-  bool may_use_threads = false;  // Passes'; only for who reads no other recording meanwhile
-  // Sees all readings too, in the file's order.
+  bool with_snapshots = false;   // compare with the energy snapshots beside the recording
+  bool explains = true;          // reads the recording once more if its reasons need explaining
+  bool may_use_threads = false;  // for Passes; only if no other recording is read meanwhile
+  // Also receives all readings, in the file's order.
   std::function<void(std::span<const Reading>)> also = {};
 };
 
 struct Measurement {
-  Integration integration;              // schema 2; of schema 1 only the reasons and GPUs
+  Integration integration;              // schema 2; in schema 1 only the reasons and GPUs
   std::optional<MeanPower> mean_power;  // schema 1
   std::optional<CounterCheck> counter_check;
   FleetMeasurement fleet;
-  Reasons column_faults;  // what is behind missing columns, beyond the contract's codes
-  std::optional<TelemetryFacts> telemetry;  // nothing: it was not read
+  Reasons column_faults;                    // why columns are missing, beyond the contract's codes
+  std::optional<TelemetryFacts> telemetry;  // nullopt: it was not read
   std::optional<std::string> zone_hint;
   std::optional<std::string> zone_doubt;  // Recording's
   bool could_not_read = false;            // the system's fault, not the content's
 };
 
-// Without a benchmark only the snapshots are compared. Never throws for what is wrong with the
-// recording: that is a reason.
+// Without a load only the snapshots are compared. Never throws because of the recording: problems
+// with it are reasons.
 Measurement measure(const MeasurementRequest& request, const Recording& recording,
                     const std::optional<Load>& load);
 

@@ -1,4 +1,4 @@
-// One run on one node, end to end.
+// Finds, checks and measures one run on one node.
 #include "runs/one_node.h"
 
 #include <sys/stat.h>

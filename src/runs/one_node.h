@@ -1,5 +1,5 @@
-// One run on one node, end to end: telemetry and benchmark result in, patched aggregate and audit
-// record out.
+// One run on one node, from start to end: reads telemetry and benchmark result, patches the
+// aggregate and writes the audit record.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace aggregate_power {
 
-// The audit record's usual place is beside the benchmark result (schema 2); schema 1 has none.
+// By default the audit record goes beside the benchmark result (schema 2); schema 1 has none.
 struct AggregateRequest : RunOptions, RunFiles {
   std::string csv;  // normal path; "-": standard input; empty: find_telemetry()
 };
 
-// Where the telemetry is when nobody said: $GPU_METRICS_CSV when set, else the first of
-// gpu_metrics.csv and /workspace/gpu_metrics.csv that exists, else gpu_metrics.csv.
+// The telemetry's path if none is given: $GPU_METRICS_CSV if set, else the first of gpu_metrics.csv
+// and /workspace/gpu_metrics.csv that exists, else gpu_metrics.csv.
 std::string find_telemetry();
 
-// Whatever the inputs are, this ends with a report; the status is 1 only when power is required.
+// Ends with a report whatever the inputs are; the status is 1 only if power is required.
 CommandOutput aggregate(const AggregateRequest& request);
 
 }  // namespace aggregate_power

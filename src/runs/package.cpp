@@ -1,4 +1,4 @@
-// One run whose power a recorder of several nodes packed.
+// Prepares the run of a package from its request.
 #include "runs/package.h"
 
 #include <utility>

@@ -1,5 +1,5 @@
-// One run whose power a recorder of several nodes packed, end to end: package and benchmark result
-// in, patched aggregate and audit record out.
+// One run whose power is in a package, written by the recorder of several nodes, from start to end:
+// reads package and benchmark result, patches the aggregate and writes the audit record.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct MultinodeRequest : RunOptions, RunFiles, PackageOptions {
   RoleCounts gpus;
 };
 
-// Whatever the inputs are, this ends with a report; the status is 1 only when power is required.
+// Ends with a report whatever the inputs are; the status is 1 only if power is required.
 CommandOutput multinode(const MultinodeRequest& request);
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// One run of a package: checked, recorded, patched and reported.
+// Checks a package and delivers its result.
 #include "runs/package_run.h"
 
 #include <exception>
@@ -16,7 +16,7 @@ namespace {
 Result checked(const PackageQuestion& question) {
   try {
     return check_package(question);
-  } catch (const std::exception& error) {  // out of memory: the old claim must not stay
+  } catch (const std::exception& error) {  // out of memory: an old claim must not stay
     Result result;
     result.way = Way::package;
     result.expected_gpus = 0;
@@ -37,7 +37,7 @@ void add_inputs(const PackageQuestion& question, WritePlan& target) {
   target.input_folders = std::move(inputs.folders);
 }
 
-// Of a valid run.
+// Warnings about a valid run.
 std::vector<std::string> warnings_of(const std::string& power_dir, const Result& result) {
   std::vector<std::string> warnings;
   for (const auto& [name, count] : result.package->salvaged) {

@@ -1,4 +1,4 @@
-// One run of a package: checked, recorded, patched and reported.
+// One run of a package: checks, records, patches and reports it.
 #pragma once
 
 #include <optional>
@@ -13,15 +13,16 @@ namespace aggregate_power {
 
 struct PackageRun {
   PackageQuestion question;                              // the result that it names is opened here
-  std::optional<FailedRequestsRequest> failed_requests;  // of agents
-  std::string window_source;                             // for the record; empty: a result
-  // Where the two files go, and inputs that are neither of the package nor the result itself.
+  std::optional<FailedRequestsRequest> failed_requests;  // agentic runs only
+  std::string window_source;                             // for the record; empty: a benchmark
+                                                         // result
+  // Where the two files go, and inputs other than the package and the result.
   WritePlan target;
   std::vector<std::string> warnings;
   DeliveryOptions delivery;
 };
 
-// Whatever the inputs are, this ends with a report; the status is 1 only when power is required.
+// Ends with a report whatever the inputs are; the status is 1 only if power is required.
 CommandOutput deliver_package(PackageRun run);
 
 }  // namespace aggregate_power

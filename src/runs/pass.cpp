@@ -1,4 +1,4 @@
-// Reads a recording once for all that is asked of it, and again where its rows are not in order.
+// Feeds the analyses of a recording, in the file's order or sorted.
 #include "runs/pass.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 using Group = std::vector<Analysis*>;
 
-// Below that threads take longer to begin than they save.
+// Below this size, starting threads takes longer than they save.
 constexpr std::uint64_t kManyBytes = 8'000'000;
 
 double by_rounded_time(double unix_s) { return static_cast<double>(rounded_ms(unix_s)); }
@@ -37,8 +37,8 @@ void read_batches(Telemetry& telemetry, bool with_states, const Take& take) {
   }
 }
 
-// All that one series of sorted passes serves: analyses that want the same order. Those that select
-// their readings each need a series of their own.
+// Groups the analyses that one series of sorted passes can serve: those that want the same order.
+// Analyses that select their readings need a series each.
 std::vector<Group> out_of_order_groups(const Group& analyses) {
   std::vector<Group> groups;
   for (Analysis* const analysis : analyses) {
@@ -57,7 +57,7 @@ std::vector<Group> out_of_order_groups(const Group& analyses) {
   return groups;
 }
 
-// The shortest window that holds what each of them wants.
+// The shortest window that contains every window the analyses want.
 Window common_window(const Group& group) {
   Window common = group.front()->wants().window;
   for (const Analysis* const analysis : group) {
@@ -68,7 +68,8 @@ Window common_window(const Group& group) {
   return common;
 }
 
-// Begins `group` again, with sorted readings. `first` is the telemetry as it was read before.
+// Starts `group` again, with sorted readings. `first` is the telemetry as it was read the first
+// time.
 void read_sorted(const Recording& recording, const Telemetry& first, const Group& group,
                  bool uses_threads) {
   constexpr std::uint64_t kLeastRoom = 65536;

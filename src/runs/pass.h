@@ -1,4 +1,4 @@
-// Reads a recording once for all that is asked of it, and again where its rows are not in order.
+// Reads a recording once for all analyses, and again if its rows are out of order.
 #pragma once
 
 #include <functional>
@@ -22,20 +22,20 @@ namespace aggregate_power {
 //   passes.conclude(telemetry);
 class Passes {
  public:
-  // `may_use_threads`: a large recording is read by several threads, where there is more than one
-  // processor. Not for whoever reads several recordings at a time. The analyses are always called
-  // by the thread that calls read(), and find the same.
+  // `may_use_threads` lets several threads read a large recording if there is more than one
+  // processor. It is not meant for callers that read several recordings at a time. The analyses are
+  // always called by the thread that calls read(), and their findings are the same.
   explicit Passes(bool may_use_threads) : may_use_threads_(may_use_threads) {}
 
-  // Returns the analysis, which stays where it is as long as this object. `conclude` is to take
-  // from it what it found: it is called by conclude(), with the analysis and the telemetry.
+  // Returns the analysis, which stays at its address as long as this object lives. `conclude`
+  // collects its findings: conclude() calls it with the analysis and the telemetry.
   template <typename A, typename Conclude>
   A& add(A analysis, Conclude conclude) {
     A& added = add(std::move(analysis));
     planned_.back().conclude = [&added, conclude](const Telemetry& read) { conclude(added, read); };
     return added;
   }
-  // One from which the caller takes what it found.
+  // An analysis whose findings the caller collects.
   template <typename A>
   A& add(A analysis) {
     auto owned = std::make_unique<A>(std::move(analysis));
@@ -44,14 +44,14 @@ class Passes {
     return added;
   }
 
-  // Gives all readings to all analyses, and to those that need it sorted ones. `telemetry` is what
-  // recording.open() returned, not read yet, with a timestamp and a power column. Memory: sorted
-  // readings take a quarter of the file's size at most, or a little where that is less; the file is
-  // read for them as often as it takes. Throws TelemetryError and what the source throws, after the
-  // analyses took all readings before the fault; and FileError when the file, read again, is not
-  // what it was.
+  // Gives all readings to all analyses, and sorted readings to those that need them. `telemetry` is
+  // what recording.open() returned, not yet read, with a timestamp and a power column. Memory:
+  // sorted readings take at most a quarter of the file's size, or a small minimum if that is
+  // larger; the file is read again for them as often as necessary. Throws TelemetryError and what
+  // the source throws, after the analyses took all readings before the fault; and FileError if the
+  // file has changed when it is read again.
   void read(const Recording& recording, Telemetry& telemetry) const;
-  // After read(), which did not throw.
+  // Only after read() returned without throwing.
   void conclude(const Telemetry& telemetry) const;
 
  private:

@@ -1,4 +1,4 @@
-// Which GPUs of which hosts have which role in a deployment.
+// Parses and assigns the roles of GPUs.
 #include "runs/roles.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ Role parse_role_name(std::string_view name, std::string_view text) {
   return *role;
 }
 
-// One --role, word by word.
+// Parses one --role, word by word.
 class RoleParser {
  public:
   RoleParser(std::string_view text, std::span<const std::string> hosts)
@@ -106,7 +106,7 @@ class RoleParser {
   std::string_view rest_;
   std::span<const std::string> hosts_;
   Role role_ = Role::agg;
-  std::string host_;  // whose GPUs the words are; empty behind a host that stands alone
+  std::string host_;  // whose GPUs the words are; empty after a host that is named alone
   std::vector<RoleShare> shares_;
 };
 
@@ -138,7 +138,7 @@ bool has(const RoleShare& share, const RecordedGpu& gpu) {
   return share.id.empty() || share.id == gpu.id || share.id == gpu.uuid || share.id == gpu.index;
 }
 
-// What of a share was not recorded: "hostA: no GPU 4"; empty when all of it was.
+// The part of a share that was not recorded: "hostA: no GPU 4"; empty if all of it was.
 std::string missing_of(const RoleShare& share, std::span<const RecordedGpu> gpus) {
   std::set<std::uint64_t> indices;
   bool any = false;

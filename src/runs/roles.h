@@ -13,7 +13,7 @@
 
 namespace aggregate_power {
 
-// Some GPUs of one host that have a role: all of them, a range of indices, or one by its name.
+// Some GPUs of one host that have a role: all, a range of indices, or one by name.
 struct RoleShare {
   struct Range {
     std::uint64_t first = 0;
@@ -23,24 +23,25 @@ struct RoleShare {
   Role role = Role::agg;
   std::string host;
   std::optional<Range> range;
-  std::string id;  // with neither: all of the host's
+  std::string id;  // if this is empty too: all of the host's GPUs
 
   std::string text() const;  // "hostA:0-7"
 };
 
-// Of texts such as "prefill=hostA:0-3,6,hostB" (of hostA the GPUs 0 to 3 and 6, of hostB all):
-// behind a host and its colon every word up to the next host is one of its GPUs, an index, a range
-// of them or a UUID. A word with a colon, or the name of one of `hosts` that is no number, is the
-// next host. Throws Error for what cannot be meant: unknown hosts and roles, a GPU named twice.
+// Parses texts such as "prefill=hostA:0-3,6,hostB" (GPUs 0 to 3 and 6 of hostA, all of hostB).
+// Every word after a host and its colon, up to the next host, is one of that host's GPUs: an index,
+// a range of indices or a UUID. The next host is a word with a colon, or the name of one of `hosts`
+// that is not a number. Throws Error for unknown hosts and roles, for a GPU named twice, and for
+// anything else that makes no sense.
 std::vector<RoleShare> parse_roles(std::span<const std::string> texts,
                                    std::span<const std::string> hosts);
 
 struct RoleAssignment {
-  std::vector<Role> roles;  // by GPU; all `agg` where no share was given
+  std::vector<Role> roles;  // by GPU; all `agg` if no share was given
   Reasons reasons;          // topology_env_mismatch
 };
 
-// Each GPU must have one role, and each share GPUs that were recorded.
+// Each GPU must have exactly one role, and the GPUs of each share must have been recorded.
 RoleAssignment assign_roles(std::span<const RoleShare> shares, std::span<const RecordedGpu> gpus);
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// What the ways of measuring a run have in common: options, and files named by the caller.
+// What all ways of measuring a run share: options, and files named by the caller.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ namespace aggregate_power {
 struct RecordingOptions {
   ColumnNames columns = {};
   std::optional<Zone> zone =
-      {};  // of stamps without an offset; nothing: as captured, or by evidence
+      {};  // for stamps without an offset; nullopt: as captured, or by evidence
 };
 
 struct RunOptions : RecordingOptions {
   int schema_version = 2;
   std::optional<std::int64_t> expected_num_gpus = {};
   double max_sample_gap_s = kDefaultMaxSampleGapS;
-  bool extended = false;       // schema 2: the dashboard's keys too
-  bool require_power = false;  // the exit status of a run that is not valid is 1
+  bool extended = false;       // schema 2: write the dashboard's keys too
+  bool require_power = false;  // exit with status 1 if a run is not valid
   bool dry_run = false;        // report what would change; write nothing
 };
 
@@ -42,7 +42,7 @@ struct PackageOptions : PackageRules {
 struct RunFiles {
   std::string bench_result = {};
   std::string agg_result = {};
-  std::string validation_result = {};  // empty: at its usual place, if the run has an audit record
+  std::string validation_result = {};  // empty: the usual path, if the run has an audit record
 };
 
 }  // namespace aggregate_power
