@@ -1,4 +1,4 @@
-// Work done on a thread of its own, a little ahead of whoever needs it.
+// Does work on a thread of its own, a little ahead of its consumer.
 #pragma once
 
 #include <condition_variable>
@@ -12,26 +12,27 @@
 
 namespace aggregate_power {
 
-// Pieces that are filled by one thread and taken by another, in order.
+// Pieces that one thread fills and another takes, in order.
 //
 //   fill -> | full | full | free | free | -> next()
 //
-// There are as many as the constructor is told and never more, so that memory is bounded: the
-// filling thread waits while all are full. Pieces are used again, with what memory they have.
-// The two threads share nothing but the pieces, each of which one of them has at a time, and what
-// `fill` refers to, which the caller must leave alone until the end: until next() has returned
-// nothing or thrown, or this object is gone.
+// The constructor is given their number, which never grows, so memory is bounded: the filling
+// thread waits while all are full. Pieces are reused, along with the memory they own. The two
+// threads share nothing but the pieces, each of which belongs to one of them at a time, and what
+// `fill` refers to. The caller must leave that alone until next() has returned nullptr or thrown,
+// or this object is destroyed.
 template <typename Piece>
 class Ahead {
  public:
-  // Fills a piece, which may have an old content. False at the end: that piece is not given out.
-  // What it throws, next() throws, after the pieces before; this one is given out first, as it is.
+  // Fills a piece, which may contain old content. Returns false at the end: that piece is not given
+  // out. An exception that it throws is thrown by next(), after the earlier pieces; the piece at
+  // fault is given out first, as it is.
   using Fill = std::function<bool(Piece&)>;
 
-  // Throws std::system_error when there can be no thread; nothing was filled then.
+  // Throws std::system_error if no thread can be started; nothing was filled then.
   Ahead(std::size_t pieces, Fill fill)
       : pieces_(pieces), fill_(std::move(fill)), thread_([this] { work(); }) {}
-  // Waits for the piece that is being filled. The others are not wanted any more.
+  // Waits for the piece that is being filled. No others are wanted.
   ~Ahead() {
     {
       const std::lock_guard guard(mutex_);
@@ -42,7 +43,7 @@ class Ahead {
   Ahead(const Ahead&) = delete;
   Ahead& operator=(const Ahead&) = delete;
 
-  // The next piece, good until the next call; nothing at the end.
+  // The next piece, valid until the next call; nullptr at the end.
   Piece* next() {
     std::unique_lock lock(mutex_);
     if (is_lent_) {
@@ -84,7 +85,7 @@ class Ahead {
     has_full_.notify_one();
   }
 
-  // Nothing when no more are wanted.
+  // Returns nullptr if no more are wanted.
   Piece* free_piece() {
     std::unique_lock lock(mutex_);
     has_free_.wait(lock, [&] { return full_ < pieces_.size() || is_unwanted_; });
@@ -96,13 +97,13 @@ class Ahead {
   std::mutex mutex_;
   std::condition_variable has_full_;
   std::condition_variable has_free_;
-  std::size_t first_ = 0;  // of the full ones
-  std::size_t full_ = 0;   // the one that is lent among them
+  std::size_t first_ = 0;  // the first full piece
+  std::size_t full_ = 0;   // including the one that is lent
   bool is_lent_ = false;
-  bool is_over_ = false;  // all that there will be is full or was taken
+  bool is_over_ = false;  // no more pieces will be filled
   bool is_unwanted_ = false;
   std::exception_ptr fault_;
-  std::jthread thread_;  // the last: it uses all others
+  std::jthread thread_;  // last, because it uses all others
 };
 
 }  // namespace aggregate_power

@@ -1,11 +1,11 @@
-// fmt, compiled once. Debian packs it as a shared library or as headers, in which every source file
-// compiles all of it again; a static program has no other choice.
+// fmt, compiled once. Debian packages it as a shared library or as headers, with which every source
+// file compiles all of it; a static program has no other choice.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE
 namespace detail {
 
-// What the headers of fmt 9 declare and leave to the library.
+// What the headers of fmt 9 declare but leave to the library.
 template auto dragonbox::to_decimal(float x) noexcept -> dragonbox::decimal_fp<float>;
 template auto dragonbox::to_decimal(double x) noexcept -> dragonbox::decimal_fp<double>;
 template locale_ref::locale_ref(const std::locale& loc);

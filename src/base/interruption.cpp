@@ -1,4 +1,4 @@
-// Whether this process was asked to end.
+// The flag that a signal handler sets.
 #include "base/interruption.h"
 
 #include <atomic>
@@ -7,7 +7,7 @@ namespace aggregate_power {
 namespace {
 
 std::atomic<int> first_signal = 0;
-static_assert(std::atomic<int>::is_always_lock_free);  // else a handler could not set it
+static_assert(std::atomic<int>::is_always_lock_free);  // otherwise a handler could not set it
 
 }  // namespace
 

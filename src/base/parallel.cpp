@@ -1,4 +1,4 @@
-// Independent pieces of work, several at a time.
+// Threads that take turns at the pieces of work.
 #include "base/parallel.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ void in_parallel(std::size_t count, std::size_t most_threads,
     try {
       while (others.size() + 1 < threads) others.emplace_back(take_turns);
     } catch (const std::system_error&) {
-      // Those that could be started are enough.
+      // The threads that could be started are enough.
     }
     take_turns();
   }

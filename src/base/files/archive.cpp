@@ -1,4 +1,4 @@
-// Compressed files as streams.
+// Expands gzip and Zstandard streams, with a limit on their size.
 #include "base/files/archive.h"
 
 #include <archive.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view kGzipStart = "\x1F\x8B";
 constexpr std::string_view kZstdStart = "\x28\xB5\x2F\xFD";
 
-// Counts what goes in and what comes out.
+// Counts the bytes that go in and come out.
 class Expander : public ByteSource {
  public:
   Expander(std::unique_ptr<ByteSource> packed, std::string name)
@@ -59,7 +59,7 @@ class Expander : public ByteSource {
   std::uint64_t expanded_bytes_ = 0;
 };
 
-// By zlib, because libarchive does not look at the checksum.
+// Uses zlib, because libarchive does not check the checksum.
 class GzipSource : public Expander {
  public:
   GzipSource(std::unique_ptr<ByteSource> packed, std::string name)
@@ -91,7 +91,7 @@ class GzipSource : public Expander {
     stream_.avail_in = static_cast<uInt>(more.size());
   }
 
-  // Another part may follow, as `cat a.gz b.gz` makes it; what else stands there is padding.
+  // Another part may follow, as after `cat a.gz b.gz`; anything else is padding.
   bool starts_or_goes_on() {
     if (!is_between_) return true;
     if (stream_.avail_in == 0) take_more();
@@ -127,7 +127,7 @@ class ZstdSource : public Expander {
   }
 
  private:
-  // Called by libarchive, through which no exception may pass.
+  // Called by libarchive, which no exception may pass through.
   static la_ssize_t feed(archive*, void* self, const void** bytes) {
     auto& source = *static_cast<ZstdSource*>(self);
     try {

@@ -1,4 +1,4 @@
-// Compressed files as streams.
+// Reads compressed files as streams.
 #pragma once
 
 #include <algorithm>
@@ -11,20 +11,20 @@
 
 namespace aggregate_power {
 
-// Telemetry shrinks to a tenth or a thirtieth; Deflate alone could expand a thousandfold.
+// Telemetry shrinks to a tenth or a thirtieth; Deflate itself could expand a thousandfold.
 inline constexpr std::uint64_t kMostTimes = 1000;
 inline constexpr std::uint64_t kAlwaysAllowedBytes = std::uint64_t{1} << 30;
 
-// What goes beyond is taken for a bomb.
+// An expansion beyond this is taken for a bomb.
 inline std::uint64_t most_expanded_bytes(std::uint64_t packed_bytes) {
   return std::max(kAlwaysAllowedBytes, packed_bytes * kMostTimes);
 }
 
-// Whether a file that starts so (four bytes suffice) is a gzip or Zstandard one.
+// Whether a file that starts like this (four bytes suffice) is in gzip or Zstandard format.
 bool is_compressed(std::string_view start);
 
-// What `source` expands to when it is_compressed(), whatever its name; else `source` as it is.
-// `name` is for messages. The source throws FileError when the file is cut off or damaged, or
+// The expansion of `source` if it is_compressed(), whatever its name; otherwise `source` itself.
+// `name` is used in messages. The source throws FileError if the file is truncated or damaged, or
 // expands to more than most_expanded_bytes().
 std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source,
                                          const std::string& name);

@@ -1,4 +1,4 @@
-// A reader of libarchive's, freed when it goes.
+// A libarchive reader, freed at the end of its scope.
 #pragma once
 
 #include <archive.h>

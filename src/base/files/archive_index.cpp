@@ -6,7 +6,7 @@
 namespace aggregate_power {
 namespace {
 
-// What every key below the folder begins with.
+// The prefix of every key in the folder.
 std::string beginning(const std::string& folder) { return folder.empty() ? "" : folder + '/'; }
 
 }  // namespace
@@ -64,7 +64,7 @@ void ArchiveIndex::list(const std::string& folder,
     if (name.size() == rest.size() || name.empty()) {
       ++at;
     } else {
-      // Past all that lies in it: the character after '/'.
+      // Skips everything in it: the character after '/'.
       at = entries_.lower_bound(above + std::string(name) + static_cast<char>('/' + 1));
     }
   }

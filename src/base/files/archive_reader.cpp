@@ -1,4 +1,4 @@
-// A zip or tar archive from front to back.
+// Drives libarchive, and makes the checks that it leaves out.
 #include "base/files/archive_reader.h"
 
 #include <archive.h>
@@ -18,8 +18,8 @@
 namespace aggregate_power {
 namespace {
 
-// libarchive gives names that a zip marks as UTF-8 only where the locale can write them. Zip names
-// without the mark, and all in a tar, are passed on byte for byte.
+// libarchive returns names that a zip marks as UTF-8 only if the locale can write them. Zip names
+// without the mark, and all names in a tar, are passed on byte for byte.
 class Utf8Locale {
  public:
   Utf8Locale() {
@@ -34,7 +34,7 @@ class Utf8Locale {
   Utf8Locale& operator=(const Utf8Locale&) = delete;
 
   bool is_there() const { return ours_ != locale_t{}; }
-  // Of this thread alone. As it is when the system has no such locale.
+  // Applies to this thread only. Changes nothing if the system has no such locale.
   template <typename Call>
   auto within(Call call) const {
     if (ours_ == locale_t{}) return call();
@@ -50,13 +50,13 @@ class Utf8Locale {
 
 bool is_zip(const OpenedFile& file) {
   const std::string start = read_up_to(*file.source(), 4);
-  return start == "PK\x03\x04" || start == "PK\x05\x06";  // the latter: an empty one
+  return start == "PK\x03\x04" || start == "PK\x05\x06";  // the latter: an empty zip
 }
 
-// How many members a zip says it has, less full 65536s; nothing when that stands elsewhere (zip64).
+// The number of members a zip declares, modulo 65536; nullopt if it is stored elsewhere (zip64).
 std::optional<std::uint16_t> zip_count(const OpenedFile& file) {
   constexpr std::size_t kEndBytes = 22;
-  constexpr std::size_t kMostCommentBytes = 16384;  // as libarchive looks for it
+  constexpr std::size_t kMostCommentBytes = 16384;  // the same limit as libarchive's
   std::string tail(std::min<std::uint64_t>(file.size(), kEndBytes + kMostCommentBytes), '\0');
   const std::size_t start = file.size() - tail.size();
   for (std::size_t at = 0; at < tail.size();) {
@@ -72,10 +72,11 @@ std::optional<std::uint16_t> zip_count(const OpenedFile& file) {
   return count;
 }
 
-// What libarchive asks for bytes. No exception may pass through it: they wait in `fault`.
+// Gives libarchive its bytes. No exception may pass through it, so they wait in `fault`.
 struct Feed {
   OpenedFile file;
-  std::unique_ptr<ByteSource> expanded;  // a compressed tar, else none: bytes are the file's own
+  std::unique_ptr<ByteSource> expanded;  // set for a compressed tar; otherwise bytes come straight
+                                         // from the file
   std::uint64_t at = 0;
   std::array<char, 65536> chunk{};
   std::exception_ptr fault{};
@@ -131,7 +132,8 @@ class ArchiveReader::Reader {
   explicit Reader(const OpenedFile& file)
       : is_zip_(is_zip(file)), feed_{file, nullptr}, archive_(archive_read_new()) {
     if (is_zip_) {
-      // By its directory alone: the other way of reading takes the front of a cut file for a whole.
+      // Reads by the zip's directory only: the streaming reader takes the front of a truncated file
+      // for a whole archive.
       archive_read_support_format_zip_seekable(archive_.get());
     } else {
       archive_read_support_format_tar(archive_.get());
@@ -147,7 +149,7 @@ class ArchiveReader::Reader {
   }
 
   std::optional<Member> next() {
-    // What is left of the last member, and what fills its last block.
+    // Skips the rest of the last member, and the padding of its last block.
     if (is_in_member_) check(archive_read_data_skip(archive_.get()));
     const la_int64_t before = archive_filter_bytes(archive_.get(), 0);
     archive_entry* entry = nullptr;
@@ -157,7 +159,7 @@ class ArchiveReader::Reader {
       require_end(before);
       return std::nullopt;
     }
-    // Retrying would go on behind a damaged header.
+    // A retry would continue after a damaged header.
     check(status == ARCHIVE_RETRY ? ARCHIVE_FATAL : status);
     ++members_;
     return member(entry);
@@ -165,14 +167,14 @@ class ArchiveReader::Reader {
 
   std::size_t read(std::span<char> into) {
     const la_ssize_t count = archive_read_data(archive_.get(), into.data(), into.size());
-    // Wrong sizes and checksums are only warnings to libarchive.
+    // libarchive reports wrong sizes and checksums as mere warnings.
     if (count < 0) check(ARCHIVE_FATAL);
     return static_cast<std::size_t>(count);
   }
 
  private:
   // Done here and not by libarchive, which would stop at the tar's end and leave a damaged rest,
-  // and the checksum behind it, unseen.
+  // and the checksum after it, unread.
   void expand() {
     try {
       feed_.expanded = decompressed(feed_.file.source(), feed_.file.name());
@@ -201,8 +203,8 @@ class ArchiveReader::Reader {
     return found;
   }
 
-  // The field of a zip that holds UTC mostly has the time of the last access beside it, which
-  // nothing else gives; libarchive does not say where the one time comes from.
+  // The zip field that holds UTC usually also contains the time of the last access, which no other
+  // field does; libarchive does not say where the other time comes from.
   std::optional<std::int64_t> written_ns(archive_entry* entry) const {
     const bool is_utc = !is_zip_ || archive_entry_atime(entry) != 0;
     if (!is_utc || archive_entry_mtime_is_set(entry) == 0) return std::nullopt;
@@ -211,7 +213,8 @@ class ArchiveReader::Reader {
     return facts_of(found).modified_ns;
   }
 
-  // A tar ends with an empty block; libarchive also takes a cut between two members for the end.
+  // A tar ends with an empty block, but libarchive also accepts a cut between two members as the
+  // end.
   void require_end(la_int64_t before) {
     constexpr la_int64_t kBlockBytes = 512;
     if (is_zip_) return require_count();
@@ -226,7 +229,7 @@ class ArchiveReader::Reader {
     }
   }
 
-  // libarchive passes over damaged entries of the directory, and those that share a place.
+  // libarchive skips damaged directory entries, and entries that share a position.
   void require_count() const {
     const auto count = zip_count(feed_.file);
     if (!count || *count == static_cast<std::uint16_t>(members_)) return;
@@ -247,7 +250,7 @@ class ArchiveReader::Reader {
     try {
       std::rethrow_exception(std::exchange(feed_.fault, nullptr));
     } catch (const FileError& error) {
-      // It begins with the name, as all messages do.
+      // The message begins with the name, as all messages do.
       refuse(std::string(error.what()).substr(feed_.file.name().size() + 2));
     }
   }

@@ -1,4 +1,4 @@
-// A zip or tar archive from front to back. libarchive reads it.
+// Reads a zip or tar archive from front to back, using libarchive.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,24 @@ struct Member {
   std::string name;                         // as written in the archive
   Kind kind = Kind::other;
   std::optional<std::uint64_t> bytes;
-  // When it was last written; only where the archive says so in UTC. A zip's plain times are those
-  // of some clock on a wall.
+  // When it was last written, only if the archive says so in UTC. A zip's plain times are local
+  // times of an unknown zone.
   std::optional<std::int64_t> written_ns;
 };
 
-// Whatever its name is, a file that begins as a zip is read as one, else as a tar, which may be
-// compressed. Any call throws FileError when the archive cannot be read whole: cut off, damaged,
-// encrypted, expanding to more than most_expanded_bytes() of its size (a compressed tar).
+// Regardless of its name, a file that begins like a zip is read as one, any other as a tar, which
+// may be compressed. Any call throws FileError if the archive cannot be read completely: it is
+// truncated, damaged, encrypted, or (a compressed tar) expands to more than most_expanded_bytes()
+// of its size.
 class ArchiveReader {
  public:
   explicit ArchiveReader(const OpenedFile& file);
   ~ArchiveReader();
 
-  // The next one, whether the last was read or not; nothing at the end, once the whole archive was
-  // seen to be sound.
+  // The next member, whether or not the last one was read. Returns nullopt at the end, after the
+  // whole archive was found to be sound.
   std::optional<Member> next();
-  // Of the member that next() gave; 0 only at its end.
+  // Reads the member that next() returned; returns 0 only at its end.
   std::size_t read(std::span<char> into);
 
  private:

@@ -1,4 +1,4 @@
-// Folders and files in an archive.
+// A tree of the files unpacked from an archive.
 #include "base/files/tree.h"
 
 #include <array>
@@ -15,13 +15,13 @@
 namespace aggregate_power {
 namespace {
 
-// A store of runs, in an archive of days, in one of the artifacts of a month: nobody packs deeper.
+// A store of runs, in an archive of days, in one of a month's artifacts: nobody packs deeper.
 constexpr int kMostDepth = 3;
-// Two hundred bytes and a name each are held in memory. No store known has a tenth of that.
+// Each takes two hundred bytes and a name in memory. No known store has a tenth of that.
 constexpr std::size_t kMostMembers = 200'000;
-// Seconds to pass over. Logs and traces may lie beside the files that are wanted.
+// Skipping them takes seconds. Logs and traces may be packed with the wanted files.
 constexpr std::uint64_t kMostEntries = 2'000'000;
-// PATH_MAX: one that is longer could not be unpacked either.
+// PATH_MAX: a file with a longer name could not be unpacked either.
 constexpr std::size_t kMostNameBytes = 4096;
 
 class ArchiveTree : public Tree {
@@ -65,7 +65,7 @@ class ArchiveTree : public Tree {
   int depth() const override { return depth_; }
   std::uint64_t passed_over() const override { return passed_over_; }
 
-  // To be called once, before anything else.
+  // To be called exactly once, before anything else.
   void unpack(const OpenedFile& archive, const IsWanted& is_wanted) {
     ArchiveReader reader(archive);
     std::uint64_t entries = 0;
@@ -103,7 +103,7 @@ class ArchiveTree : public Tree {
         refuse(fmt::format("cannot be trusted: it holds '{}' twice", path));
       }
     } else if (const std::size_t slash = path.rfind('/'); slash != std::string::npos) {
-      index_.add_folder(path.substr(0, slash));  // there on disk, so there in this tree
+      index_.add_folder(path.substr(0, slash));  // it exists on disk, so it exists in this tree
     }
   }
 
@@ -118,7 +118,7 @@ class ArchiveTree : public Tree {
 
   Extent spooled(const Member& member, ArchiveReader& reader) {
     Extent extent{spool_.size(), 0, member.written_ns};
-    // Told before any of it is written, so that a bomb takes no room.
+    // Checked before anything is written, so that a bomb takes no room.
     require_room(member.bytes.value_or(0));
     std::array<char, 65536> chunk;
     while (const std::size_t count = reader.read(chunk)) {

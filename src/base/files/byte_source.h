@@ -1,4 +1,4 @@
-// Bytes in order, wherever they come from.
+// A stream of bytes from any origin.
 #pragma once
 
 #include <array>
@@ -15,12 +15,12 @@ namespace aggregate_power {
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  // Fills the front of `into` and says how many bytes that were; 0 only at the end. Short
-  // counts are allowed. Throws FileError when the bytes cannot be had.
+  // Fills the front of `into` and returns the number of bytes, 0 only at the end. Short counts are
+  // allowed. Throws FileError if the bytes cannot be read.
   virtual std::size_t read(std::span<char> into) = 0;
 };
 
-// All that is left of a source.
+// Everything left in a source.
 inline std::string read_all(ByteSource& source) {
   std::string text;
   std::array<char, 65536> chunk;
@@ -28,7 +28,7 @@ inline std::string read_all(ByteSource& source) {
   return text;
 }
 
-// Fewer than `limit` bytes only at the end.
+// Returns fewer than `limit` bytes only at the end.
 inline std::string read_up_to(ByteSource& source, std::size_t limit) {
   std::string bytes(limit, '\0');
   std::size_t size = 0;
@@ -58,7 +58,7 @@ class ResumedSource : public ByteSource {
   std::unique_ptr<ByteSource> rest_;
 };
 
-// Bytes that are in memory already. They must outlive the source.
+// Bytes already in memory. They must outlive the source.
 class MemorySource : public ByteSource {
  public:
   explicit MemorySource(std::string_view bytes) : rest_(bytes) {}

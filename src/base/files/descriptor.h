@@ -1,4 +1,4 @@
-// File descriptors as the system hands them out.
+// Owns a file descriptor.
 #pragma once
 
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 
 namespace aggregate_power {
 
-// Calls again for as long as a signal interrupts it.
+// Repeats the call as long as a signal interrupts it.
 template <typename Call>
 auto retrying(Call call) {
   auto result = call();
@@ -21,7 +21,7 @@ inline int open_fd(const std::string& path, int flags, mode_t mode = 0) {
   return retrying([&] { return open(path.c_str(), flags | O_CLOEXEC, mode); });
 }
 
-// Closed at the end; below 0 there is nothing to close.
+// Closes the descriptor when destroyed; a negative one is not closed.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}

@@ -1,4 +1,4 @@
-// Files read as a stream, and replaced in one durable step.
+// Files on a POSIX system: locks, temporaries, renames and syncs.
 #include "base/files/file.h"
 
 #include <dirent.h>
@@ -39,7 +39,7 @@ struct stat status(int fd, const std::string& path) {
   return found;
 }
 
-// Nothing when nothing has that name.
+// Returns nullopt if no file has that name.
 std::optional<struct stat> status(const std::string& path) {
   struct stat found;
   if (stat(path.c_str(), &found) == 0) return found;
@@ -62,9 +62,9 @@ int try_lock(int fd, int operation) {
   return retrying([&] { return flock(fd, operation); });
 }
 
-// Some file systems have no locks: NFS without its lock service, Lustre mounted without flock, FUSE
-// ones. Mostly there is one writer, who loses nothing by going on; failing would lose the result.
-// False: someone else has it, and we are not to wait.
+// Some file systems have no locks: NFS without its lock service, Lustre mounted without flock, some
+// FUSE ones. There is usually one writer, who loses nothing by going on; failing would lose the
+// result. Returns false if someone else has the lock and `wait` is false.
 bool take_lock(int fd, const std::string& path, bool wait = true) {
   if (try_lock(fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB) == 0) return true;
   if (errno == EWOULDBLOCK) return false;
@@ -80,12 +80,12 @@ void write_all(int fd, std::string_view bytes, const std::string& path) {
   }
 }
 
-// Neither name is ever without a file.
+// Both names lead to a file at every moment.
 bool trade_names(const std::string& a, const std::string& b) {
   return renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
 }
 
-// That the file system, the kernel, or what filters its calls, cannot trade names.
+// Whether the file system, the kernel, or a filter of system calls cannot trade names.
 bool is_refusal_to_trade(int errno_value) {
   constexpr int kRefusals[] = {EINVAL, ENOSYS, EOPNOTSUPP, EPERM};
   return std::ranges::find(kRefusals, errno_value) != std::end(kRefusals);
@@ -99,7 +99,7 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Without links and dots; nothing, with errno set, when it does not exist.
+// The path without links and dots. Returns nullopt, with errno set, if it does not exist.
 std::optional<std::string> real_path(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr),
                                                          &std::free);
@@ -107,7 +107,7 @@ std::optional<std::string> real_path(const std::string& path) {
   return real.get();
 }
 
-// Nothing when it is not a link.
+// Returns nullopt if it is not a link.
 std::optional<std::string> link_text(const std::string& path) {
   std::array<char, PATH_MAX> text;
   const ssize_t size = readlink(path.c_str(), text.data(), text.size());
@@ -116,7 +116,7 @@ std::optional<std::string> link_text(const std::string& path) {
   throw FileError(path, "read the link", errno);
 }
 
-// Where to rename to. Nearly always that is the path itself, and to resolve it takes longer.
+// The path to rename to. It is nearly always `path` itself, and resolving takes longer.
 std::string target_of(const std::string& path) {
   struct stat found;
   const bool is_plain = lstat(path.c_str(), &found) == 0 && !S_ISLNK(found.st_mode);
@@ -128,13 +128,13 @@ std::string target_of(const std::string& path) {
 void sync_folder(const std::string& folder, const std::string& path) {
   const Descriptor opened(open_fd(folder, O_RDONLY | O_DIRECTORY));
   if (opened.get() >= 0 && retrying([&] { return fsync(opened.get()); }) == 0) return;
-  // A folder that we may write to but not list cannot be opened, and on some file systems none can
-  // be synced (EINVAL). What was done in it is done, and whole for every reader.
+  // A folder that we may write to but not list cannot be opened, and some file systems cannot sync
+  // a folder (EINVAL). The change in it is made, and complete for every reader.
   if (errno != EACCES && errno != EINVAL) throw FileError(path, "sync its folder", errno);
 }
 
-// Makes what is missing of a folder's path, and (at once) syncs all of it: a run that was killed
-// may have made a folder and not come to its sync.
+// Creates the missing folders of a path, and (at once) syncs all of it: a run that was killed may
+// have created a folder without reaching its sync.
 void make_folder(const std::string& folder, Sync sync) {
   const std::string above = folder_of(folder);
   if (above == folder) return;
@@ -182,12 +182,12 @@ std::string temporary_beside(const std::string& target) {
                    '.' + name + '.' + random_letters(target) + std::string(kTemporaryEnd));
 }
 
-// File systems without owners and modes refuse to set them even to what they are, so only what
+// File systems without owners and modes refuse to set even the values that they have, so only what
 // differs is set.
 void keep_owner(int fd, const struct stat& kept, const std::string& path) {
   const struct stat now = status(fd, path);
   if (now.st_uid == kept.st_uid && now.st_gid == kept.st_gid) return;
-  // EINVAL: an owner that this user namespace does not know.
+  // EINVAL: an owner unknown to this user namespace.
   const auto change = [&](uid_t owner) {
     if (retrying([&] { return fchown(fd, owner, kept.st_gid); }) == 0) return true;
     if (errno == EPERM || errno == EINVAL) return false;
@@ -204,8 +204,8 @@ void keep_mode(int fd, const struct stat& kept, const std::string& path) {
   throw FileError(path, "keep the mode", errno);
 }
 
-// A living writer holds the lock. One that has made its file but not yet locked it finds its name
-// gone once it gets the lock, and makes another.
+// A living writer holds the lock. A writer that has created its file but not yet locked it finds
+// the name gone when it gets the lock, and creates another.
 void remove_if_stale(const std::string& path) {
   // LOCK_EX over NFS needs a file open for writing, but the mode may already be a read-only one.
   int fd = open_fd(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
@@ -213,7 +213,7 @@ void remove_if_stale(const std::string& path) {
   const Descriptor file(fd);
   if (file.get() < 0 || !S_ISREG(status(file.get(), path).st_mode)) return;
   if (try_lock(file.get(), LOCK_EX | LOCK_NB) != 0) return;
-  // Its writer may have renamed it since it was listed.
+  // Its writer may have renamed it after it was listed.
   if (leads_to(path, file.get())) std::ignore = unlink(path.c_str());
 }
 
@@ -226,7 +226,7 @@ void remove_stale_in(const std::string& folder) {
 }
 
 bool is_first_look(const std::string& folder) {
-  constexpr std::size_t kMostRemembered = 4096;  // of millions
+  constexpr std::size_t kMostRemembered = 4096;  // of possibly millions
   static std::mutex mutex;
   static std::set<std::string> seen;
   const std::lock_guard guard(mutex);
@@ -252,7 +252,7 @@ class FileSource : public ByteSource {
     return static_cast<std::size_t>(count);
   }
 
-  // 0 for a pipe and for files that the system makes up as they are read.
+  // 0 for pipes and for files that the system generates as they are read.
   std::size_t expected_size() const {
     return static_cast<std::size_t>(status(file_.get(), name_).st_size);
   }
@@ -262,7 +262,7 @@ class FileSource : public ByteSource {
   Descriptor file_;
 };
 
-// The bytes of an open file, wherever others have read to.
+// The bytes of an open file, independent of the position of other readers.
 class RangeSource : public ByteSource {
  public:
   explicit RangeSource(const OpenedFile& file) : file_(file) {}
@@ -295,7 +295,7 @@ std::unique_ptr<ByteSource> open_source(const std::string& path) {
 }
 
 FileFacts facts_of(const struct stat& found) {
-  // Some file systems hold times that 64 bits of nanoseconds do not: 1684 to 2255 are exact.
+  // Some file systems store times that do not fit 64 bits of nanoseconds: 1684 to 2255 are exact.
   constexpr std::int64_t kFarthestS = 9'000'000'000;
   const std::int64_t seconds =
       std::clamp<std::int64_t>(found.st_mtim.tv_sec, -kFarthestS, kFarthestS);
@@ -341,7 +341,7 @@ OpenedFile OpenedFile::through(Wrap wrap) const {
 
 std::string read_file(const std::string& path) {
   FileSource source(path);
-  std::string bytes(source.expected_size() + 1, '\0');  // 1: the end shows without growing
+  std::string bytes(source.expected_size() + 1, '\0');  // 1: reaches the end without growing
   std::size_t size = 0;
   while (const std::size_t count = source.read(std::span(bytes).subspan(size))) {
     size += count;
@@ -380,12 +380,12 @@ bool is_same_file(const std::string& a, const std::string& b) {
 }
 
 std::string resolve_links(const std::string& path) {
-  constexpr int kMostLinks = 40;  // as the kernel
+  constexpr int kMostLinks = 40;  // the kernel's limit
   std::string at = path;
   for (int links = 0; links <= kMostLinks; ++links) {
     if (const auto real = real_path(at)) return *real;
     if (errno != ENOENT) throw FileError(path, "resolve", errno);
-    // The name at the end is free, or a link that leads nowhere yet.
+    // The last name is free, or a link whose target does not exist yet.
     const auto folder = real_path(folder_of(at));
     if (!folder) throw FileError(path, "find its folder", errno);
     if (last_name(at).empty()) throw FileError(path, "resolve", ENOENT);
@@ -430,7 +430,7 @@ std::optional<FileLock> FileLock::take(const std::string& path, bool wait) {
       wait_for_lock(lock.fd_, path);
     }
     if (leads_to(path, lock.fd_)) return lock;
-    // Replaced while we waited: again.
+    // It was replaced while we waited: try again.
   }
 }
 
@@ -455,7 +455,7 @@ void require_replaceable(const std::string& path, bool make_folders) {
       throw FileError(path, "create a temporary beside it", ENOTDIR);
     }
   };
-  // What make_folder() would have to make, down from the nearest folder there is.
+  // The folder that make_folder() would have to create, starting from the nearest existing one.
   std::string folder = folder_of(path);
   bool is_made = false;
   while (make_folders && folder_of(folder) != folder && !status(folder)) {
@@ -480,7 +480,7 @@ PendingFile::PendingFile(const std::string& path, std::string_view bytes, bool m
   target_ = resolve_links(path);
   const std::optional<struct stat> old = status(target_);
   if (old) require_regular(*old, path);
-  create_temporary(old ? 0600 : 0666);  // 0600: no one reads it before it has its owner and mode
+  create_temporary(old ? 0600 : 0666);  // 0600: private until owner and mode are set
   write_all(fd_, bytes, path);
   if (old) keep_owner(fd_, *old, path);
   if (old) keep_mode(fd_, *old, path);  // last, because a new owner clears some bits
@@ -513,7 +513,7 @@ void PendingFile::discard_name() noexcept {
 
 void PendingFile::discard() noexcept {
   discard_name();
-  if (fd_ >= 0) close(std::exchange(fd_, -1));  // last: locked for as long as the name is there
+  if (fd_ >= 0) close(std::exchange(fd_, -1));  // last: locked as long as the name exists
 }
 
 void PendingFile::set_modified(const timespec& time) {
@@ -548,15 +548,15 @@ void PendingFile::commit_over(std::string_view expected) {
     put_back();
     throw FileChanged(path_);
   }
-  discard_name();  // of the old file; where that fails, it goes with a later run
+  discard_name();  // the old file's; if this fails, a later run removes it
   settle();
 }
 
-// What someone else wrote has the temporary's name, and goes back in its place.
+// The temporary's name leads to what someone else wrote; that goes back to its place.
 void PendingFile::put_back() {
   if (trade_names(temporary_, target_)) {
     const bool is_ours = leads_to(temporary_, fd_) && facts_of(status(fd_, path_)) == written_;
-    // Changed once more in between: the newest stays.
+    // The file changed once more in between: the newest version stays.
     if (!is_ours) std::ignore = trade_names(temporary_, target_);
     return discard();
   }
@@ -643,7 +643,7 @@ void remove_stale_temporaries(const std::string& target) noexcept {
     if (!is_first_look(folder_of(target))) return;
     const std::string folder = folder_of(target_of(target));
     if (folder == folder_of(target) || is_first_look(folder)) remove_stale_in(folder);
-  } catch (...) {  // what stays now goes with a later run
+  } catch (...) {  // a later run removes what is left
   }
 }
 

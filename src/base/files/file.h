@@ -1,8 +1,8 @@
-// Files read as a stream, and replaced in one durable step.
+// Reads files as streams, and replaces them in one durable step.
 //
-// A replacement is a temporary in the target's own folder, written and synced, then renamed over
+// A replacement is written to a temporary in the target's own folder and synced, then renamed over
 // the target, then the folder is synced: a reader sees the old bytes or the new, never a part, and
-// after a power cut one of the two is there whole. Links are followed: what a link points
+// after a power cut one of the two is there whole. Links are followed: the file that a link points
 // to is replaced, the link stays.
 #pragma once
 
@@ -28,13 +28,13 @@ namespace aggregate_power {
 
 class Descriptor;
 
-// What the system said when a file could not be had: "agg.json: cannot open: Permission denied".
-// The file is named as the caller named it.
+// The system's error for a file: "agg.json: cannot open: Permission denied". The file is named as
+// the caller named it.
 class FileError : public std::system_error {
  public:
   // `action` reads as "cannot ...": "open", "write", "replace".
   FileError(const std::string& path, const std::string& action, int errno_value);
-  // For faults that the system has no number for.
+  // For faults without an error number of the system.
   FileError(const std::string& path, const std::string& what);
   const char* what() const noexcept override { return text_.c_str(); }
 
@@ -42,18 +42,19 @@ class FileError : public std::system_error {
   std::string text_;
 };
 
-// A file is not what its replacement was made of: "agg.json: was changed while it was worked on".
+// A file differs from what its replacement was made from: "agg.json: was changed while it was
+// worked on".
 class FileChanged : public FileError {
  public:
   explicit FileChanged(const std::string& path);
 };
 
-// A file, or standard input for "-" (left open afterwards, and called "standard input" in errors).
-// Throws FileError when it cannot be opened; its read() throws FileError too (reading a directory
-// fails there).
+// Opens a file, or standard input for "-" (left open afterwards, and called "standard input" in
+// errors). Throws FileError if it cannot be opened; its read() throws FileError too (reading a
+// directory fails there).
 std::unique_ptr<ByteSource> open_source(const std::string& path);
 
-// What tells that a file is still the one that was looked at.
+// Facts that show whether a file is still the same one.
 struct FileFacts {
   std::uint64_t bytes = 0;
   std::int64_t modified_ns = 0;  // since 1970
@@ -62,29 +63,29 @@ struct FileFacts {
 
 FileFacts facts_of(const struct stat& found);
 
-// A file that is read more than once: always the same one, whatever takes its name meanwhile, and
-// no further than it went when it was opened, though someone may be writing on. It may also be a
+// A file that is read more than once. It stays the same file, even if another takes its name, and
+// ends where it ended when it was opened, even if someone is still writing to it. It may also be a
 // part of a larger file. Copies share the descriptor; any number of threads may read.
 class OpenedFile {
  public:
   // Throws FileError.
   explicit OpenedFile(const std::string& path);
-  // The `facts.bytes` bytes of `file` from `offset` on. `name` is for messages.
+  // The `facts.bytes` bytes of `file` starting at `offset`. `name` is for messages.
   OpenedFile(std::string name, std::shared_ptr<const Descriptor> file, std::uint64_t offset,
              FileFacts facts);
 
-  // As in messages.
+  // The name used in messages.
   const std::string& name() const { return name_; }
   std::uint64_t size() const { return facts_.bytes; }
-  // Of the moment when it was opened.
+  // The facts at the moment of opening.
   const FileFacts& facts() const { return facts_; }
-  // Fills the front of `into` with what lies from `at` on and says how many bytes that were; 0 only
-  // at the end. Short counts are allowed. Throws FileError, and Interrupted after a signal, so that
-  // no long recording or archive delays the end.
+  // Fills the front of `into` with the bytes from `at` on and returns their number, 0 only at the
+  // end. Short counts are allowed. Throws FileError, and Interrupted after a signal, so that a long
+  // recording or archive does not delay the end.
   std::size_t read_at(std::uint64_t at, std::span<char> into) const;
-  // Its bytes from the start; may outlive this object. Throws FileError in read().
+  // Reads the bytes from the start; may outlive this object. Its read() throws FileError.
   std::unique_ptr<ByteSource> source() const;
-  // The same file, whose source() passes `wrap`.
+  // The same file, with its source() passed through `wrap`.
   using Wrap = std::function<std::unique_ptr<ByteSource>(std::unique_ptr<ByteSource>)>;
   OpenedFile through(Wrap wrap) const;
 
@@ -96,17 +97,18 @@ class OpenedFile {
   Wrap wrap_;
 };
 
-// All of a file, or of standard input for "-". Throws FileError.
+// All bytes of a file, or of standard input for "-". Throws FileError.
 std::string read_file(const std::string& path);
 
-// Whether `path` leads to a regular file. False also when that cannot be told.
+// Whether `path` leads to a regular file. Also false if that cannot be determined.
 bool is_regular_file(const std::string& path) noexcept;
 
-// Whether `path` leads to a regular file of just these bytes. False also when that cannot be told.
+// Whether `path` leads to a regular file of exactly these bytes. Also false if that cannot be
+// determined.
 bool holds(const std::string& path, std::string_view bytes);
 
-// What the file that `path` leads to is known by, whatever its names; of one that cannot be looked
-// at, its name. Paths with equal ones lead to one file.
+// Identifies the file that `path` leads to, whatever its names; for a file that cannot be
+// inspected, its name. Paths with equal identities lead to one file.
 std::string file_identity(const std::string& path);
 
 // Whether both lead to one file, or are one name.
@@ -116,23 +118,23 @@ bool is_same_file(const std::string& a, const std::string& b);
 // replace. The last component need not exist. Throws FileError (a loop of links, a missing folder).
 std::string resolve_links(const std::string& path);
 
-// The same for any path: names that are not there, or cannot be resolved, are kept as they are.
+// The same for any path: names that do not exist, or cannot be resolved, are kept as they are.
 std::string resolve_what_is_there(const std::string& path);
 
-// Whether one path is the other, or lies below it. Both are as resolve_what_is_there() gives them.
+// Whether `path` is `folder` or below it. Both must come from resolve_what_is_there().
 bool is_in(std::string_view path, std::string_view folder);
 
-// Exclusive use of an existing file among those who ask for it this way: waits until it is had, and
-// says so when that takes long (base/lock_wait.h); throws Interrupted while it waits.
-// Held on the file itself (flock), so that nothing stays behind when the holder dies; when the file
-// was replaced while waiting, the new one is locked. It covers one replacement: afterwards the lock
-// is on the file that was, and the new one is free. Needs the right to write to the file: throws
-// FileError when it cannot be opened for writing, or is not a regular file. Where the file system
+// Exclusive use of an existing file among those who lock it this way. Taking it waits until the
+// lock is free, and reports a long wait (base/lock_wait.h); throws Interrupted while it waits. The
+// lock is on the file itself (flock), so that nothing is left over when the holder dies; if the
+// file was replaced during the wait, the new one is locked. It covers one replacement: afterwards
+// the lock is on the former file, and the new one is free. Needs write permission for the file:
+// throws FileError if it cannot be opened for writing, or is not a regular file. If the file system
 // has no locks, there is no waiting and no exclusion.
 class FileLock {
  public:
   explicit FileLock(const std::string& path);
-  // The same; nothing when someone else has it and we shall not wait.
+  // The same. Returns nullopt if someone else has the lock and `wait` is false.
   static std::optional<FileLock> take(const std::string& path, bool wait);
   ~FileLock();
   FileLock(FileLock&& other) noexcept;
@@ -144,24 +146,24 @@ class FileLock {
   int fd_ = -1;
 };
 
-// Throws FileError where a PendingFile and its commit() would, as far as that shows without
+// Throws FileError if a PendingFile or its commit() would, as far as that can be seen without
 // writing.
 void require_replaceable(const std::string& path, bool make_folders = false);
 
-// When written bytes are made to outlast a power cut: at once, or by the caller for many files
-// together, with sync_file_systems().
+// When written bytes are made to survive a power cut: at once, or later by the caller for many
+// files together, with sync_file_systems().
 enum class Sync { at_once, later };
 
-// New bytes for a file, on disk in a temporary beside it but not yet in its place.
+// New bytes for a file: on disk in a temporary beside it, but not yet in place.
 class PendingFile {
  public:
   // Writes and (at once) syncs the temporary: `.NAME.XXXXXXXX.aggregate-power.tmp`, with a unique X
-  // (and NAME cut where the whole would be too long), never following or overwriting what is there.
-  // Mode and owner are those of the file at `path`; without one, the mode is 0666 less the umask.
-  // The owner is kept as far as we may; access lists and other extended attributes are not. With
-  // `make_folders` the folders above `path` are made when missing. Throws FileError, also when
-  // `path` leads to anything but a regular file; no temporary is left behind then, though folders
-  // just made stay.
+  // (and NAME shortened if the whole would be too long), never following or overwriting an existing
+  // file. Mode and owner are those of the file at `path`; without one, the mode is 0666 less the
+  // umask. The owner is kept as far as permissions allow; access lists and other extended
+  // attributes are not. With `make_folders`, missing folders above `path` are created. Throws
+  // FileError, also if `path` leads to anything but a regular file; then no temporary is left over,
+  // but folders just created stay.
   PendingFile(const std::string& path, std::string_view bytes, bool make_folders = false,
               Sync sync = Sync::at_once);
   // Removes the temporary unless it was committed.
@@ -170,20 +172,20 @@ class PendingFile {
   PendingFile& operator=(const PendingFile&) = delete;
 
   // Renames the temporary over the target, then (at once) syncs the folder. The new file stays
-  // locked, as by a FileLock, until this object goes. To be called once. Throws FileError: when the
-  // rename failed, the target is as it was and the temporary is removed; when only the sync failed,
-  // the new bytes are in place but may not outlast a power cut.
+  // locked, as by a FileLock, until this object is destroyed. To be called once. Throws FileError.
+  // If the rename failed, the target is as it was and the temporary is removed; if only the sync
+  // failed, the new bytes are in place but may not survive a power cut.
   void commit();
-  // The same for a file that exists, and only while it holds `expected`: throws FileChanged
-  // otherwise, and the file is as whoever changed it left it. The temporary and the target trade
-  // names, and go back when what comes out is not what was expected, so no change is lost that was
-  // made before they trade names. Where the file system cannot do that, a change in the
-  // microseconds between the last look and the rename is lost. A writer that opened the file before
-  // and writes to it after writes to a file that is gone, as with any replacement.
+  // The same for an existing file, and only while it contains `expected`: otherwise throws
+  // FileChanged and leaves the file as whoever changed it left it. The temporary and the target
+  // trade names, and trade back if the old file is not what was expected, so no change made before
+  // the trade is lost. If the file system cannot trade names, a change in the microseconds between
+  // the last look and the rename is lost. A writer that opened the file before and writes to it
+  // afterwards writes to a file that is gone, as with any replacement.
   void commit_over(std::string_view expected);
-  // Before commit(): the time of the new file. Throws FileError.
+  // Sets the time of the new file, before commit(). Throws FileError.
   void set_modified(const timespec& time);
-  // Whether the new bytes are in their place, be it that the sync behind the rename failed.
+  // Whether the new bytes are in place, even if the sync after the rename failed.
   bool in_place() const { return in_place_; }
 
  private:
@@ -197,51 +199,52 @@ class PendingFile {
 
   std::string path_;       // as given, for errors
   std::string target_;     // after links
-  std::string temporary_;  // empty while there is none
+  std::string temporary_;  // empty: there is none
   Sync sync_ = Sync::at_once;
   FileFacts written_;
-  int fd_ = -1;  // locked while the temporary exists: others know that it is in use
+  int fd_ = -1;  // locked while the temporary exists, so that others know it is in use
   bool in_place_ = false;
 };
 
-// A file as it is now, or that there is none, to be put back when what replaced it must not stay.
+// The present state of a file, including that there is none, to be put back if its replacement must
+// not stay.
 class FormerFile {
  public:
-  // Throws FileError when there is a file and it cannot be read.
+  // Throws FileError if the file exists but cannot be read.
   explicit FormerFile(const std::string& path);
-  // With its bytes and its time, durably. Throws FileError.
+  // Restores bytes and time, durably. Throws FileError.
   void put_back() const;
 
  private:
   std::string path_;
-  std::optional<std::string> bytes_;  // nothing: there was none
+  std::optional<std::string> bytes_;  // nullopt: there was no file
   timespec modified_{};
 };
 
-// Makes sure that a file which is in its place already, and its name, outlast a power cut: a run
-// that was killed may not have come to that. Throws FileError.
+// Makes a file that is already in place, and its name, survive a power cut: a run that was killed
+// may not have reached its sync. Throws FileError.
 void sync_in_place(const std::string& path);
 
-// Of some folders, one in each file system; those that are not there are left out.
+// One of the folders for each file system; missing folders are left out.
 std::vector<std::string> one_folder_each(const std::set<std::string>& folders);
 
-// Makes sure that all that was written to the file systems of these folders outlasts a power cut:
-// for many files that is far less work than to sync each. Throws FileError.
+// Makes everything written to the file systems of these folders survive a power cut: for many files
+// that is far less work than syncing each. Throws FileError.
 void sync_file_systems(std::span<const std::string> folders);
 
-// The folder that holds what `path` leads to; `path` itself where that cannot be told.
+// The folder of the file that `path` leads to; `path` itself if that cannot be determined.
 std::string folder_behind(const std::string& path) noexcept;
 
-// Makes these bytes the file at `path`, in one durable step; a file that has them already is left
-// alone. Throws FileError as PendingFile does.
+// Makes these the bytes of the file at `path`, in one durable step; a file that already contains
+// them is left alone. Throws FileError as PendingFile does.
 void replace_file(const std::string& path, std::string_view bytes);
 
-// Whether a file is called as a PendingFile's temporary.
+// Whether a name is that of a PendingFile's temporary.
 bool is_temporary_name(std::string_view name);
 
-// Removes the temporaries that killed runs left beside `target`, whichever file they were for (the
-// name's pattern, and no living writer). Folders that were looked through lately are passed over.
-// Never throws: tidying is not worth a failure.
+// Removes the temporaries that killed runs left beside `target`, for any file (the name matches the
+// pattern, and no living writer holds it). Folders that were searched recently are skipped. Never
+// throws: tidying is not worth a failure.
 void remove_stale_temporaries(const std::string& target) noexcept;
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// Hashes that are the same on every machine and in every version.
+// Calls xxHash.
 #include "base/files/hash.h"
 
 #include <array>

@@ -1,5 +1,5 @@
-// Hashes that are the same on every machine and in every version (xxHash's XXH3). Fast, and no
-// defence against forgery.
+// Hashes that are the same on every machine and in every version (xxHash's XXH3). They are fast,
+// and no protection against forgery.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@ struct XXH3_state_s;
 
 namespace aggregate_power {
 
-// Of a short text, such as a name.
+// For a short text, such as a name.
 std::uint64_t text_hash(std::string_view text);
 
-// Of a content that comes in pieces.
+// For content that arrives in pieces.
 class ContentHash {
  public:
   ContentHash();
@@ -36,10 +36,10 @@ class ContentHash {
   std::uint64_t bytes_ = 0;
 };
 
-// Of a whole file, as it lies there: what ContentHash::hex() gives. Throws FileError.
+// The hash of a whole file as it is stored, in the form of ContentHash::hex(). Throws FileError.
 std::string hash_of(const OpenedFile& file);
 
-// What is read through it is hashed on its way. `hash` must outlive it.
+// Hashes what is read through it. `hash` must outlive it.
 class HashingSource : public ByteSource {
  public:
   HashingSource(std::unique_ptr<ByteSource> source, ContentHash& hash)

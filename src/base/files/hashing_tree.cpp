@@ -1,4 +1,4 @@
-// A tree whose files are hashed while someone reads them.
+// Keeps a note of every file opened in a hashing tree.
 #include "base/files/hashing_tree.h"
 
 #include <span>

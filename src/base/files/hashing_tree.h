@@ -1,4 +1,4 @@
-// A tree whose files are hashed while someone reads them, so that nobody has to read them twice.
+// A tree that hashes files while someone reads them, so that no file has to be read twice.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@
 
 namespace aggregate_power {
 
-// As it was when it was opened for the first time.
+// A file as it was when first opened.
 struct HashedFile {
   FileFacts facts;
   std::string hash;  // what hash_of() gives
 };
 
-// To be held by a shared_ptr: what is opened from it may outlive the others who hold it.
+// Must be owned by a shared_ptr: files opened from it may outlive its other owners.
 class HashingTree : public Tree, public std::enable_shared_from_this<HashingTree> {
  public:
   explicit HashingTree(std::shared_ptr<const Tree> tree) : tree_(std::move(tree)) {}
 
-  // What is read through OpenedFile::source() is hashed on its way.
+  // What is read through OpenedFile::source() is hashed on the way.
   OpenedFile open(const std::string& path) const override;
-  // Reads the file if nobody has read it to its end. Throws FileError, also when someone could not
-  // open or read it before: whoever that was knows only a part of it.
+  // Reads the file if nobody has read it to its end. Throws FileError, also if someone could not
+  // open or read the file before, because that reader has seen only a part of it.
   HashedFile hashed(const std::string& path) const;
 
   void list(const std::string& folder,
@@ -48,10 +48,10 @@ class HashingTree : public Tree, public std::enable_shared_from_this<HashingTree
   std::uint64_t passed_over() const override { return tree_->passed_over(); }
 
  private:
-  // What is known of a file that was opened.
+  // What is known about a file that was opened.
   struct Note {
-    std::optional<FileFacts> facts;  // nothing: it could not be opened
-    std::string hash;                // empty: not known
+    std::optional<FileFacts> facts;  // nullopt: it could not be opened
+    std::string hash;                // empty: unknown
     std::optional<FileError> fault;  // the first one
   };
   class Source;

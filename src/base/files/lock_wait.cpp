@@ -1,4 +1,4 @@
-// Waiting for a file lock that someone else holds.
+// Waits for a lock, and finds its holder in /proc/locks.
 #include "base/files/lock_wait.h"
 
 #include <sys/file.h>
@@ -24,7 +24,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kLongWait = std::chrono::seconds(2);
-// Mostly a lock is held for a moment only, and what is under way can still be finished.
+// A lock is usually held only for a moment, and the work in progress can still be finished.
 constexpr auto kGrace = std::chrono::milliseconds(500);
 constexpr auto kFirstPause = std::chrono::milliseconds(1);
 constexpr auto kLongestPause = std::chrono::milliseconds(64);
@@ -67,7 +67,7 @@ std::string lock_wait_text(const std::string& path, std::optional<pid_t> holder)
 }
 
 void wait_for_lock(int fd, const std::string& path) {
-  // Asked again and again: a thread that sleeps in flock() itself cannot be asked to give up.
+  // Polls: a thread that sleeps in flock() itself cannot be asked to give up.
   const Clock::time_point start = Clock::now();
   bool is_told = false;
   auto pause = kFirstPause;
@@ -84,8 +84,9 @@ void wait_for_lock(int fd, const std::string& path) {
   }
 }
 
-// Lines such as "3: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF", the device in hexadecimal. What
-// waits for a lock has "->" after the number. Processes that this one cannot see are 0 or -1.
+// Parses lines such as "3: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF", with the device in
+// hexadecimal. A process that waits for a lock has "->" after the number. Processes that this one
+// cannot see are 0 or -1.
 std::optional<pid_t> lock_holder(std::string_view locks, dev_t device, ino_t inode) {
   const std::string file = fmt::format("{:02x}:{:02x}:{}", major(device), minor(device), inode);
   while (!locks.empty()) {

@@ -1,4 +1,4 @@
-// File systems on which a file cannot be replaced without a risk.
+// Recognizes risky file systems by their mount and by trying a lock.
 #include "base/files/mount.h"
 
 #include <sys/file.h>
@@ -19,8 +19,8 @@
 namespace aggregate_power {
 namespace {
 
-// FUSE file systems of others, such as sshfs, JuiceFS, GlusterFS and fuse-overlayfs, rename in one
-// step; a list of those that do not is the only thing to tell them by: they claim that they do.
+// Other FUSE file systems, such as sshfs, JuiceFS, GlusterFS and fuse-overlayfs, rename in one
+// step. The ones that do not can only be recognized by a list, because they claim that they do.
 constexpr std::string_view kPrograms[] = {"rclone",   "s3fs",      "gcsfuse",
                                           "goofys",   "geesefs",   "mountpoint-s3",
                                           "blobfuse", "blobfuse2", "ossfs"};
@@ -31,7 +31,7 @@ std::string_view next_word(std::string_view& line) {
   return word;
 }
 
-// Nothing when it cannot be told.
+// Returns nullopt if that cannot be determined.
 std::optional<bool> has_locks(const std::string& path) {
   const Descriptor file(open_fd(path, O_RDONLY | O_NOCTTY | O_NONBLOCK));
   if (file.get() < 0) return std::nullopt;
@@ -62,9 +62,9 @@ std::string replacement_risk(const std::string& path) {
   return risk ? known.emplace(found.st_dev, *risk).first->second : std::string();
 }
 
-// Lines such as "42 27 0:39 / /mnt/store rw,relatime shared:1 - fuse.rclone remote: rw". The type
-// of a program that does not give its name is "fuse" alone; then the source may be its name, or the
-// address of a web folder.
+// Parses lines such as "42 27 0:39 / /mnt/store rw,relatime shared:1 - fuse.rclone remote: rw". A
+// program that does not give its name has just the type "fuse"; then the source may be its name, or
+// the address of a web folder.
 std::string object_store_mount(std::string_view mountinfo, dev_t device) {
   const std::string wanted = fmt::format("{}:{}", major(device), minor(device));
   while (!mountinfo.empty()) {

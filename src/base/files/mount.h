@@ -1,4 +1,4 @@
-// File systems on which a file cannot be replaced without a risk.
+// Finds file systems on which replacing a file is risky.
 #pragma once
 
 #include <sys/types.h>
@@ -8,14 +8,14 @@
 
 namespace aggregate_power {
 
-// Why files where `path` leads to cannot be replaced safely: "its file system has no locks", or it
-// is a mount of an object store or a web folder, on which a rename copies and deletes, and locks
-// hold on this machine alone. Empty: they can, or `path` cannot be opened. Looked into once for
-// each file system.
+// Why files at the place `path` leads to cannot be replaced safely: "its file system has no locks",
+// or it is a mount of an object store or a web folder, on which a rename copies and deletes, and
+// locks hold only on this machine. Empty: they can, or `path` cannot be opened. Each file system is
+// checked only once.
 std::string replacement_risk(const std::string& path);
 
-// The program behind such a mount, by the text of /proc/self/mountinfo: "rclone". Empty: the device
-// is none of those that are known.
+// The program of such a mount, according to the text of /proc/self/mountinfo: "rclone". Empty: the
+// device is not a known one.
 std::string object_store_mount(std::string_view mountinfo, dev_t device);
 
 }  // namespace aggregate_power

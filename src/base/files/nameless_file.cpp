@@ -1,4 +1,4 @@
-// Files without a name.
+// Creates files without a name.
 #include "base/files/nameless_file.h"
 
 #include <cstdlib>
@@ -21,7 +21,7 @@ int open_nameless(const std::string& folder) {
   // O_EXCL: nobody can give it a name later.
   const int fd = open_fd(folder, O_TMPFILE | O_RDWR | O_EXCL, 0600);
   if (fd >= 0) return fd;
-  // NFS, overlays and older kernels have no nameless files, and say so in various ways.
+  // NFS, overlays and older kernels have no nameless files, and report it in various ways.
   std::string name = folder + "/aggregate-power.XXXXXX";
   const int named = mkostemp(name.data(), O_CLOEXEC);
   if (named >= 0) std::ignore = unlink(name.c_str());

@@ -1,4 +1,4 @@
-// Files without a name, for what does not fit into memory.
+// Files without a name, for data that does not fit into memory.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@ namespace aggregate_power {
 // $TMPDIR, else /tmp.
 std::string temporary_folder();
 
-// A file in there that goes with its last descriptor, also when the process is killed. Below 0,
-// with errno set, when there can be none.
+// Opens a file in `folder` that disappears with its last descriptor, even if the process is killed.
+// Returns a negative value, with errno set, if that is impossible.
 int open_nameless(const std::string& folder);
 
-// For what is unpacked. Lies in temporary_folder(), and is gone with the last who holds file(),
-// also when the process is killed.
+// A file for unpacked data, in temporary_folder(). It disappears with the last owner of file(),
+// even if the process is killed.
 class NamelessFile {
  public:
-  // `name` is what is unpacked, for messages. Throws FileError, as append() does.
+  // `name` is the name of the unpacked file, for messages. Throws FileError, as append() does.
   explicit NamelessFile(std::string name);
 
   void append(std::string_view bytes);
   std::uint64_t size() const { return size_; }
-  // To be read; what was appended stays where it is.
+  // For reading; appended bytes stay at their offset.
   const std::shared_ptr<const Descriptor>& file() const { return file_; }
 
  private:

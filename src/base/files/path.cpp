@@ -1,4 +1,4 @@
-// Paths as Python's pathlib writes them.
+// Normalizes, joins and splits paths.
 #include "base/files/path.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace aggregate_power {
 std::string normal_path(std::string_view text) {
-  // POSIX gives two leading slashes, and only two, a meaning of their own.
+  // POSIX gives exactly two leading slashes a meaning of their own.
   const std::size_t slashes = std::min(text.find_first_not_of('/'), text.size());
   std::string path(slashes == 2 ? 2 : slashes > 0 ? 1 : 0, '/');
   const std::size_t root = path.size();
@@ -59,7 +59,7 @@ bool is_compressed_or(std::string_view name, std::string_view plain) {
 }
 
 std::string printable_path(std::string_view path) {
-  // Character by character: only bytes that are no part of one are escaped.
+  // Goes character by character: only bytes that are not part of one are escaped.
   std::string text;
   while (!path.empty()) {
     const Utf8Character character = first_character(path);

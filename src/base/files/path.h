@@ -7,35 +7,35 @@
 
 namespace aggregate_power {
 
-// str(Path(text)): `./a//b/` is `a/b`, `a/./b` is `a/b`, `a/../b` stays, nothing is `.`.
+// str(Path(text)): `./a//b/` is `a/b`, `a/./b` is `a/b`, `a/../b` stays, an empty text is `.`.
 std::string normal_path(std::string_view text);
 
-// Of any path: what follows its last slash.
+// The part of any path after its last slash.
 std::string_view last_name(std::string_view path);
 
-// `name` in `folder`, with one slash between them; in the empty folder the name alone.
+// `name` in `folder`, with one slash between them; just the name if `folder` is empty.
 std::string join_path(std::string_view folder, std::string_view name);
 
-// The normal path of `relative`, which does not lead further up, below `root`.
+// The normal path of `relative` below `root`; `relative` does not lead further up.
 std::string path_below(std::string_view root, std::string_view relative);
 
-// Of a normal path: its last component without the last suffix (`run.json` is `run`).
+// The last component of a normal path, without its last suffix (`run.json` is `run`).
 std::string path_stem(std::string_view path);
 
-// The same, and of a compressed CSV or JSON file without both suffixes: `run.json.gz` and
-// `run.json.zst` are `run`; `run.tar.gz` is `run.tar`, as it is in Python.
+// The same, but without both suffixes of a compressed CSV or JSON file: `run.json.gz` and
+// `run.json.zst` are `run`; `run.tar.gz` is `run.tar`, as in Python.
 std::string plain_stem(std::string_view path);
 
 // `name` in the folder of a normal path.
 std::string beside(std::string_view path, std::string_view name);
 
-// What may follow the name of a file that a reader expands.
+// Possible endings of a file that a reader expands.
 inline constexpr std::array<std::string_view, 3> kCompressions = {"", ".gz", ".zst"};
 
-// Whether `name` is `plain`, perhaps with the ending of a compression.
+// Whether `name` is `plain`, possibly with the ending of a compression.
 bool is_compressed_or(std::string_view name, std::string_view plain);
 
-// Bytes that are not UTF-8 become %XX, so that any path can stand in JSON.
+// Bytes that are not UTF-8 become %XX, so that JSON can contain any path.
 std::string printable_path(std::string_view path);
 
 }  // namespace aggregate_power

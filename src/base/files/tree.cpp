@@ -1,4 +1,4 @@
-// Folders and files on disk, and how archives among them are named.
+// The tree on disk, and the names of archives.
 #include "base/files/tree.h"
 
 #include <dirent.h>
@@ -17,7 +17,7 @@ TreeEntry::Kind kind_of(mode_t mode) {
   return S_ISDIR(mode) ? TreeEntry::Kind::folder : TreeEntry::Kind::other;
 }
 
-// Asks the system, as readdir() does not always tell.
+// Asks the system, because readdir() does not always know.
 TreeEntry::Kind kind_of(int folder, const char* name) {
   struct stat found;
   if (fstatat(folder, name, &found, AT_SYMLINK_NOFOLLOW) != 0) return TreeEntry::Kind::other;

@@ -8,7 +8,7 @@ namespace aggregate_power {
 
 inline bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
 
-// One digit at least, and nothing else.
+// At least one digit, and nothing else.
 inline bool is_ascii_digits(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, is_ascii_digit);
 }

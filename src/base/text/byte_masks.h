@@ -1,4 +1,4 @@
-// Where in a block of 64 bytes the bytes that give a CSV its shape are: bit i for byte i.
+// Finds the bytes in a block of 64 that shape a CSV: bit i stands for byte i.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct ByteMasks {
   }
 };
 
-// A kernel finds the masks of a block and counts bits. What it finds is the same on every machine;
+// A kernel finds the masks of a block and counts bits. The findings are the same on every machine;
 // only the instructions differ.
 struct PortableKernel {
   static ByteMasks masks(const char* block);
@@ -33,7 +33,7 @@ struct PortableKernel {
 
 #define AGGREGATE_POWER_AVX2 gnu::target("avx2,bmi,popcnt")
 
-// For processors since 2013; whether this one is such is asked at run time.
+// For processors since 2013; the program checks at run time whether this is one.
 struct Avx2Kernel {
   static bool is_supported() {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
@@ -83,14 +83,14 @@ inline ByteMasks PortableKernel::masks(const char* block) {
 
 #else
 
-// Eight bytes at a time in one integer. Lowest byte first is what the bit order relies on.
+// Eight bytes at a time in one integer. The bit order relies on the lowest byte being first.
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 
 inline ByteMasks PortableKernel::masks(const char* block) {
   constexpr std::uint64_t kOnes = 0x0101010101010101U;
   constexpr std::uint64_t kHighBits = 0x8080808080808080U;
   constexpr std::uint64_t kLowBits = ~kHighBits;
-  // The high bit of each byte that is zero, then those eight bits side by side.
+  // The high bit of each byte that is zero, then these eight bits side by side.
   const auto zero_bytes = [](std::uint64_t x) {
     return ~(((x & kLowBits) + kLowBits) | x | kLowBits);
   };
@@ -112,7 +112,7 @@ inline ByteMasks PortableKernel::masks(const char* block) {
 
 #endif
 
-// The baseline x86-64 has no instruction for it, and the compiler's fallback is a call.
+// Baseline x86-64 has no instruction for this, and the compiler's fallback is a call.
 inline std::uint32_t PortableKernel::count(std::uint64_t bits) {
   bits -= (bits >> 1) & 0x5555555555555555U;
   bits = (bits & 0x3333333333333333U) + ((bits >> 2) & 0x3333333333333333U);

@@ -1,4 +1,4 @@
-// Lines to cells.
+// Splits CSV text into cells, quickly where rows are plain.
 #include "base/text/csv.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kBlockBytes = 64;
 constexpr std::size_t kBufferBytes = 256 * 1024;
 
-// One row at a time through the dialect's states, as CPython's _csv.c walks them.
+// Takes one row at a time through the states of the dialect, as CPython's _csv.c does.
 class RowParser {
  public:
   enum class Step {
@@ -29,13 +29,13 @@ class RowParser {
   std::vector<std::string> take_cells() { return std::exchange(cells_, {}); }
   std::uint64_t dropped_nuls() const { return dropped_nuls_; }
 
-  // Keeps the text of a row's first `cells` only, and counts the others.
+  // Keeps the text of only the first `cells` cells of a row, and counts the others.
   explicit RowParser(std::size_t cells = std::numeric_limits<std::size_t>::max(),
                      bool skips_blanks = true)
       : most_cells_(cells), skips_blanks_(skips_blanks) {}
 
   std::size_t cell_count() const { return cell_count_; }
-  std::size_t filled_count() const { return filled_count_; }  // that hold more than blanks
+  std::size_t filled_count() const { return filled_count_; }  // cells with more than blanks
 
   void start_row() {
     cells_.clear();
@@ -88,12 +88,12 @@ class RowParser {
         }
         break;
       case State::after_carriage_return:
-        break;  // dealt with above
+        break;  // handled above
     }
     return Step::more;
   }
 
-  // The text is over. Says whether a row was under way; it is complete now.
+  // Ends the text. Returns whether a row was in progress, which is now complete.
   bool end_of_text() {
     if (state_ == State::start_record) return false;
     if (state_ != State::after_carriage_return) save_cell();
@@ -101,7 +101,7 @@ class RowParser {
   }
 
   bool saw_line_break() const { return state_ == State::after_carriage_return; }
-  // The row lies in an open quote that has swallowed a line break.
+  // The row ends in an open quote that has swallowed a line break.
   bool swallowed_lines() const { return state_ == State::in_quotes && broke_in_quotes_; }
 
  private:
@@ -125,7 +125,7 @@ class RowParser {
   }
   void add(char c) {
     const bool continuation = (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
-    // Four bytes at most make a character: what has more is no text, and counts as too long too.
+    // A character has at most four bytes; more is not text, and counts as too long as well.
     if (!continuation) ++cell_characters_;
     if (cell_characters_ > kMaxCellCharacters || cell_.size() >= 4 * kMaxCellCharacters) {
       throw CsvError();
@@ -159,8 +159,8 @@ std::uint32_t count_filled(std::string_view line) {
   }
 }
 
-// Whether a quote at `at` opens a quoted cell (skipped blanks before it do not count), or goes on
-// with one as the second of two quotes; anywhere else it is an ordinary character.
+// Whether a quote at `at` opens a quoted cell (skipped blanks before it do not count), or continues
+// one as the second of two quotes; anywhere else it is an ordinary character.
 bool opens_cell(const char* row, const char* at, bool skips_blanks) {
   if (at > row && at[-1] == '"') return true;
   while (skips_blanks && at > row && at[-1] == ' ') --at;
@@ -202,7 +202,7 @@ std::vector<CsvTextRow> split_csv(std::string_view text, std::size_t max_rows, b
 CsvReader::CsvReader(ByteSource& source, std::string_view head, CsvBlanks blanks)
     : source_(source), skips_blanks_(blanks == CsvBlanks::skipped) {
   const std::size_t capacity = std::max(kBufferBytes, head.size());
-  // One block to begin at a multiple of 64, two that may be read behind the end.
+  // One block to align the start to 64, and two that may be read beyond the end.
   storage_ = std::make_unique_for_overwrite<char[]>(capacity + 3 * kBlockBytes);
   const auto address = reinterpret_cast<std::uintptr_t>(storage_.get());
   buffer_ = storage_.get() + (kBlockBytes - address % kBlockBytes) % kBlockBytes;
@@ -233,14 +233,14 @@ std::span<const CsvRow> CsvReader::next_batch(std::size_t most_rows) {
     scan();
     if (batch_size_ > 0) break;
     if (begin_ == end_ && source_ended_) break;
-    // Odd, longer than the buffer, or the last one without a line break.
+    // The row is odd, longer than the buffer, or the last one without a line break.
     if (row_is_odd_ || !refill()) read_slow_row();
   }
   return {batch_.data(), batch_size_};
 }
 
-// Moves what is left to the front and reads on. False when there is no room or nothing more to
-// read.
+// Moves what is left to the front and reads on. Returns false if there is no room or nothing more
+// to read.
 bool CsvReader::refill() {
   if (begin_ > 0) {
     std::memmove(buffer_, buffer_ + begin_, end_ - begin_);
@@ -255,7 +255,7 @@ bool CsvReader::refill() {
   return count > 0;
 }
 
-// Walks a row in blocks of 64 bytes, noting where its first cells start and counting the others.
+// Walks a row in blocks of 64 bytes, notes where its first cells start and counts the others.
 template <typename Kernel>
 [[gnu::always_inline]] inline CsvReader::RowShape CsvReader::find_row_end(std::size_t row) {
   RowShape shape;
@@ -310,8 +310,8 @@ bool CsvReader::all_open_cells(std::uint64_t opens, std::size_t block, std::size
   return true;
 }
 
-// Cuts the selected cells out of a row. False when that needs more care: an unusual quote, a
-// selected cell that is missing, an overlong line.
+// Cuts the selected cells out of a row. Returns false if the row needs more care: it has an unusual
+// quote, lacks a selected cell, or is too long.
 [[gnu::always_inline]] inline bool CsvReader::add_row(std::size_t begin, const RowShape& shape) {
   CsvRow& row = batch_[batch_size_];
   row.cell_count = row.filled_count = shape.commas + 1;
@@ -355,9 +355,9 @@ bool CsvReader::drop_quotes(CsvRow& row) const {
   return true;
 }
 
-// Gives out the rows that lie wholly in the buffer and have no oddity: a quote inside a cell, a
+// Gives out the rows that are completely in the buffer and have no oddity: a quote inside a cell, a
 // line break inside quotes, a tab, a NUL. Stops before the first other row, or with a full batch.
-// Inlined with all it calls, so that one source becomes each kernel's instructions.
+// Inlined with everything it calls, so that one source becomes each kernel's instructions.
 template <typename Kernel>
 [[gnu::always_inline]] inline void CsvReader::scan_with() {
   row_is_odd_ = false;
@@ -383,7 +383,7 @@ void CsvReader::scan() {
   scan_with<PortableKernel>();
 }
 
-// The next row byte by byte, reading on as needed.
+// Takes the next row byte by byte, reading on as needed.
 void CsvReader::read_slow_row() {
   RowParser parser(last_column_ + 1, skips_blanks_);
   parser.start_row();

@@ -1,4 +1,4 @@
-// Lines to cells, as Python's csv module cuts them (excel dialect, skipinitialspace).
+// Splits text into cells as Python's csv module does (excel dialect, skipinitialspace).
 //
 // Rows end at LF, CRLF or a lone CR outside quotes; blanks after a comma and at a row's start are
 // skipped; a quote opens a quoted cell only at the cell's start, `""` inside is one quote, and a
@@ -29,39 +29,39 @@ struct CsvError : std::exception {
 };
 
 struct CsvRow {
-  std::array<std::string_view, kMaxWantedColumns> cells;  // in the order asked for; missing: empty
+  std::array<std::string_view, kMaxWantedColumns> cells;  // in the requested order; missing: empty
   std::uint32_t cell_count = 0;    // all cells of the row; 0 for an empty line
-  std::uint32_t filled_count = 0;  // those that hold more than blanks; counted only where
-                                   // cell_count exceeds the header's, else equal to cell_count
-  bool blank = false;              // an empty line, or one of nothing but blanks
+  std::uint32_t filled_count = 0;  // cells with more than blanks; counted only if cell_count
+                                   // exceeds the header's, else equal to cell_count
+  bool blank = false;              // an empty line, or one of only blanks
   bool terminated = true;          // ends in a line break; only a file's last row can lack it
-  bool swallowed_lines = false;    // its last cell is an open quote that took in whole lines
+  bool swallowed_lines = false;    // its last cell is an open quote that includes whole lines
 };
 
-// All rows of a text already in memory, every cell of each. For headers and other short texts.
+// A row of a text in memory, with all its cells. For headers and other short texts.
 struct CsvTextRow {
   std::vector<std::string> cells;
-  std::size_t begin = 0;  // byte offset of the row
-  std::size_t end = 0;    // of the next row
+  std::size_t begin = 0;  // the row's byte offset
+  std::size_t end = 0;    // the next row's byte offset
   bool blank = false;
   bool terminated = true;
 };
 // Stops before the first row whose end is not in `text`, unless `at_end` says that nothing follows.
-// At most `max_rows` rows. Throws CsvError.
+// Returns at most `max_rows` rows. Throws CsvError.
 std::vector<CsvTextRow> split_csv(std::string_view text, std::size_t max_rows, bool at_end);
-// The same into `rows`, which has the rows before the fault when it throws.
+// The same into `rows`, which contains the rows before the fault if it throws.
 void split_csv(std::string_view text, std::size_t max_rows, bool at_end,
                std::vector<CsvTextRow>& rows);
 
-// What blanks after a comma and at a row's start are: nothing, or a part of the cell, before which
-// a quote opens none (the excel dialect as it is).
+// What happens to blanks after a comma and at a row's start: they are skipped, or kept as part of
+// the cell, and then a quote after them does not open a quoted cell (the plain excel dialect).
 enum class CsvBlanks { skipped, kept };
 
-// Reads a stream row by row, in batches, looking only at the columns asked for. Memory is one
-// buffer, however long the stream; a row longer than the buffer is read all the same.
+// Reads a stream row by row, in batches, and looks only at the selected columns. Memory is one
+// buffer, however long the stream; a row longer than the buffer is read nevertheless.
 class CsvReader {
  public:
-  // `head` are bytes of the stream that were read before; they come first.
+  // `head` contains bytes of the stream that were read before; they come first.
   CsvReader(ByteSource& source, std::string_view head, CsvBlanks blanks = CsvBlanks::skipped);
   ~CsvReader();
   CsvReader(const CsvReader&) = delete;
@@ -70,12 +70,12 @@ class CsvReader {
   // The columns to report, by index, and how many cells the header has.
   void select(std::span<const std::size_t> columns, std::size_t header_cells);
 
-  // The next rows; none at the end of the stream. What a row points to is good until the next call.
-  // Throws CsvError; the rows before the fault have been given out by then.
+  // The next rows; none at the end of the stream. What a row points to is valid until the next
+  // call. Throws CsvError, after giving out the rows before the fault.
   std::span<const CsvRow> next_batch(std::size_t most_rows = kMaxBatchRows);
 
-  // The bytes behind the rows given out, as far as they were read, and how many of them the caller
-  // has read as rows himself, whole ones.
+  // The bytes after the rows given out, as far as they were read; and skips whole rows among them
+  // that the caller has read itself.
   std::string_view ahead() const { return {buffer_ + begin_, end_ - begin_}; }
   void skip(std::size_t bytes) { begin_ += bytes; }
 
@@ -88,7 +88,7 @@ class CsvReader {
     bool quoted = false;
     std::uint32_t commas = 0;  // outside quotes
     std::size_t end = 0;       // at the line break
-    std::size_t next = 0;      // behind it
+    std::size_t next = 0;      // after it
   };
 
   void scan();
@@ -107,22 +107,22 @@ class CsvReader {
   ByteSource& source_;
   bool skips_blanks_;
   std::unique_ptr<char[]> storage_;
-  char* buffer_ = nullptr;  // at a multiple of 64; 127 bytes behind end_ may be read
+  char* buffer_ = nullptr;  // aligned to 64; 127 bytes after end_ may be read
   std::size_t capacity_ = 0;
   std::size_t begin_ = 0;  // first byte not yet given out as a row
-  std::size_t end_ = 0;    // behind the last byte read
+  std::size_t end_ = 0;    // after the last byte read
   bool source_ended_ = false;
 
   std::array<std::size_t, kMaxWantedColumns> columns_{};
   std::size_t column_count_ = 0;
   std::size_t last_column_ = 0;
   std::size_t header_cells_ = 0;
-  std::vector<std::uint32_t> cell_starts_;  // of the row's first cells, as far as selected
+  std::vector<std::uint32_t> cell_starts_;  // of the row's first cells, up to the last selected one
   std::vector<CsvRow> batch_;
   std::size_t batch_size_ = 0;
   std::size_t most_rows_ = kMaxBatchRows;
   bool has_avx2_ = false;
-  bool row_is_odd_ = false;              // the row at begin_ wants read_slow_row()
+  bool row_is_odd_ = false;              // the row at begin_ needs read_slow_row()
   std::vector<std::string> slow_cells_;  // what the batch's one slow row points to
   std::uint64_t dropped_nuls_ = 0;
 };

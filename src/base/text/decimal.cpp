@@ -1,4 +1,4 @@
-// Plain decimals, read in place.
+// Reads longer decimals with exact rounding.
 #include "base/text/decimal.h"
 
 namespace aggregate_power {
@@ -7,10 +7,11 @@ namespace {
 constexpr std::array<std::int64_t, 10> kTens = {
     1, 10, 100, 1000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
 constexpr std::ptrdiff_t kMostDigits = 17;
-constexpr std::ptrdiff_t kExactDigits = 15;  // a double holds any number of so many
+constexpr std::ptrdiff_t kExactDigits = 15;  // a double represents any number with so many digits
+                                             // exactly
 
-// Seconds since 1970 with more digits than a double: in units of 2^-32 s, where the last bit says
-// whether something was cut off, all bits that matter are there, and the conversion rounds once.
+// Seconds since 1970 with more digits than a double: in units of 2^-32 s, with a last bit that says
+// whether something was cut off, all bits that matter are present, and the conversion rounds once.
 double unix_seconds(std::int64_t whole, std::int64_t fraction, std::int64_t scale) {
   const std::int64_t shifted = fraction << 31;
   const std::int64_t quotient = shifted / scale;
@@ -60,7 +61,7 @@ const char* read_long_decimal(const char* at, const char* end, double& value) {
     value = static_cast<double>(whole * scale + fraction) / static_cast<double>(scale);
     return at;
   }
-  // Neither less than the cut-off bit allows, nor too much for 63 bits.
+  // Neither less than the cut-off bit allows, nor too large for 63 bits.
   if (whole >> 22 == 0 || whole >> 31 != 0) return nullptr;
   value = unix_seconds(whole, fraction, scale);
   return at;

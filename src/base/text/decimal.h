@@ -1,5 +1,5 @@
-// Plain decimals as nearly all cells of a recording have them, read in place and fast: digits, with
-// at most one point among them. What else numbers may look like is for from_chars() and
+// Plain decimals, the form of nearly all cells in a recording, read in place and fast: digits, with
+// at most one point among them. Other forms of numbers are left to from_chars() and
 // python_number.h.
 #pragma once
 
@@ -15,10 +15,10 @@ namespace aggregate_power {
 
 struct ShortDecimal {
   double value = 0;      // the nearest double
-  std::size_t size = 0;  // characters; 0: it is none, or one that is left to others
+  std::size_t size = 0;  // characters; 0: not a decimal, or one that is left to others
 };
 
-// A bit, the highest of its byte, for each of eight values that is no digit's, which is 0 to 9.
+// Sets the highest bit of each of the eight bytes that is not a digit's value, 0 to 9.
 inline std::uint64_t no_digits(std::uint64_t values) {
   return (((values & 0x7F7F7F7F7F7F7F7FU) + 0x7676767676767676U) | values) & 0x8080808080808080U;
 }
@@ -33,14 +33,14 @@ inline std::int64_t eight_digits(std::uint64_t values) {
   return static_cast<std::int64_t>(values);
 }
 
-// Of eight characters, the first one lowest in memory's order, those that are a decimal; what
-// stands behind the eighth is for the caller to look at. Left to others: eight digits, and a point
-// without a digit on either side. Without a loop, since lengths vary from cell to cell.
+// Reads the decimal at the front of eight characters, the first of them lowest in memory order; the
+// caller checks what follows the eighth. Left to others: eight digits, and a point without a digit
+// on either side. There is no loop, because lengths vary from cell to cell.
 inline ShortDecimal short_decimal(std::uint64_t characters) {
   static_assert(std::endian::native == std::endian::little);
   static constexpr std::array<double, 8> kPowersOfTen = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};
   const auto low_bytes = [](std::size_t count) { return (std::uint64_t{1} << (8 * count)) - 1; };
-  const std::uint64_t values = characters ^ 0x3030303030303030U;  // of the digits: 0 to 9
+  const std::uint64_t values = characters ^ 0x3030303030303030U;  // for digits: 0 to 9
   std::uint64_t others = no_digits(values);
   if (others == 0) return {};
   const auto whole = static_cast<std::size_t>(std::countr_zero(others)) / 8;
@@ -50,26 +50,26 @@ inline ShortDecimal short_decimal(std::uint64_t characters) {
   std::uint64_t digits = values & low_bytes(whole);
   if (((characters >> (8 * whole)) & 0xFF) == '.') {
     others &= others - 1;
-    size = static_cast<std::size_t>(std::countr_zero(others)) / 8;  // 8: no other is behind it
+    size = static_cast<std::size_t>(std::countr_zero(others)) / 8;  // 8: no other character follows
     places = size - whole - 1;
     if (places == 0) return {};
     digits |= (values >> 8) & low_bytes(size - 1) & ~low_bytes(whole);
   }
   const std::int64_t number = eight_digits(digits << (8 * (8 - whole - places)));
-  // Both are exact, so that their quotient is the nearest.
+  // Both are exact, so their quotient is the nearest double.
   return {static_cast<double>(number) / kPowersOfTen[places], size};
 }
 
-// These read what stands at `at` and give the place behind it; null when that is no such thing, or
-// one that is left to others.
+// These read at `at` and return the position after what they read. They return nullptr if it is
+// something else, or a form that is left to others.
 
 // Up to 17 digits.
 const char* read_digits(const char* at, const char* end, std::int64_t& value);
-// The nearest double of up to 15 digits, or of more where they are seconds since 1970 (from 2^22 to
+// The nearest double of up to 15 digits, or of more if they are seconds since 1970 (from 2^22 to
 // 2^31) with up to nine places. Left to others: all longer ones, and a point without a digit on
 // either side.
 const char* read_long_decimal(const char* at, const char* end, double& value);
-// The same, quicker where it is short.
+// The same, faster for short ones.
 inline const char* read_decimal(const char* at, const char* end, double& value) {
   std::uint64_t characters = 0;
   if (end - at <= static_cast<std::ptrdiff_t>(sizeof(characters))) {

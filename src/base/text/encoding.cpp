@@ -1,4 +1,4 @@
-// UTF-16 and byte-order marks to plain UTF-8.
+// Converts UTF-16 and skips byte-order marks.
 #include "base/text/encoding.h"
 
 #include <algorithm>

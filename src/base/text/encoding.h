@@ -1,4 +1,4 @@
-// Text files of any encoding that recorders write, as UTF-8.
+// Reads text files in any encoding that recorders write, as UTF-8.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace aggregate_power {
 
-// `source` without a byte-order mark: UTF-16 (either byte order, told by its mark) is turned into
-// UTF-8, everything else passes as it is.
+// `source` without a byte-order mark: UTF-16 (of the byte order that its mark shows) is converted
+// to UTF-8, everything else passes unchanged.
 std::unique_ptr<ByteSource> as_utf8(std::unique_ptr<ByteSource> source);
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// JSON checked as it streams by; members set in the text itself.
+// Scans JSON as it streams by, and sets members in the text itself.
 #include "base/text/json.h"
 
 #include <algorithm>
@@ -22,13 +22,13 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kBufferSize = 256 * 1024;
-constexpr std::size_t kStep = 16;  // how far past the end of the buffer the skip functions may look
+constexpr std::size_t kStep = 16;  // how far past the buffer's end the skip functions may look
 constexpr std::size_t kMaxKey = 256;
 constexpr std::size_t kMaxScalar = 5000;
-constexpr std::size_t kMaxKeySpelling = 6 * kMaxKey;  // every byte of it as \u0041 is
+constexpr std::size_t kMaxKeySpelling = 6 * kMaxKey;  // if every byte is written like \u0041
 constexpr std::size_t kMaxShown = 40;                 // characters of a key in a message
 
-// What may follow a backslash beside `u`, and what it means.
+// What may follow a backslash besides `u`, and what it means.
 constexpr std::string_view kEscapes = "\"\\/bfnrt";
 constexpr std::string_view kEscaped = "\"\\/\b\f\n\r\t";
 
@@ -38,18 +38,18 @@ bool is_digit(Byte c) { return is_ascii_digit(static_cast<char>(c)); }
 
 bool is_hex(Byte c) { return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f'); }
 
-// ASCII that means nothing special inside a string.
+// ASCII characters without a special meaning inside a string.
 bool is_plain(Byte c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; }
 
-// Most of a benchmark result is digits and plain text, and most of the time goes where these two
-// functions are. Both stop at '\0' at the latest.
+// Most of a benchmark result is digits and plain text, and most of the time is spent in these two
+// functions. Both stop at '\0' at the latest.
 #if defined(__SSE2__)
 const char* skip_plain(const char* p) {
   for (;; p += kStep) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
     const __m128i backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
-    // As signed numbers, bytes outside ASCII are below zero and so below a blank as well.
+    // As signed numbers, bytes outside ASCII are negative and therefore also below a blank.
     const __m128i other = _mm_cmplt_epi8(bytes, _mm_set1_epi8(' '));
     const int stops = _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), other));
     if (stops != 0) return p + std::countr_zero(static_cast<unsigned>(stops));
@@ -79,7 +79,7 @@ const char* skip_digits(const char* p) {
 
 int hex_value(char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; }
 
-// The number at the front of `digits`, four hexadecimal ones.
+// The number at the front of `digits`: four hexadecimal digits.
 char32_t hex4(std::string_view digits) {
   char32_t value = 0;
   for (const char c : digits.substr(0, 4)) value = value * 16 + hex_value(c);
@@ -93,7 +93,7 @@ void append_utf8(std::string& text, char32_t code) {
   for (int i = tails - 1; i >= 0; --i) text += static_cast<char>(0x80 | ((code >> 6 * i) & 0x3F));
 }
 
-// Takes what follows `\u` off the front of `rest`: four digits, or a surrogate pair's ten bytes.
+// Removes what follows `\u` from the front of `rest`: four digits, or a surrogate pair's ten bytes.
 char32_t take_code(std::string_view& rest) {
   const char32_t first = hex4(rest);
   rest.remove_prefix(4);
@@ -109,8 +109,8 @@ struct Position {
   std::uint64_t column;
 };
 
-// Walks the text once, value inside value, through one buffer. What follows the buffer's last byte
-// is a '\0', which is right nowhere in JSON: loops over bytes stop there and need not look for the
+// Walks the text once, value inside value, through one buffer. The buffer's last byte is followed
+// by a '\0', which is valid nowhere in JSON: loops over bytes stop there and need not check for the
 // end.
 class Scanner {
  public:
@@ -132,9 +132,9 @@ class Scanner {
   }
 
  private:
-  // ---- The text and where in it we are.
+  // ---- The text and the position in it.
 
-  // The byte at hand; '\0' at the end of the text.
+  // The current byte; '\0' at the end of the text.
   Byte peek() {
     if (p_ == end_) refill();
     return static_cast<Byte>(*p_);
@@ -184,7 +184,7 @@ class Scanner {
     }
   }
 
-  // ---- A piece of the text to be kept, up to a limit, though the buffer is refilled meanwhile.
+  // ---- A piece of the text that is kept, up to a limit, while the buffer is refilled.
 
   void start_token() {
     token_.clear();
@@ -202,7 +202,7 @@ class Scanner {
     return token_;
   }
 
-  // ---- What is wrong.
+  // ---- Faults.
 
   [[noreturn]] void fail(Position position, std::string_view message) const {
     throw JsonError(position.line, position.column, message);
@@ -297,7 +297,7 @@ class Scanner {
     ++p_;
   }
 
-  // Steps over a comma; stays at the bracket that closes.
+  // Steps over a comma; stays at the closing bracket.
   bool another(std::string_view what, Byte closing) {
     const Byte c = next();
     if (c != ',' && c != closing) expected(what);
@@ -341,7 +341,7 @@ class Scanner {
     on_member_(found);
   }
 
-  // `quoted` is cut when it is very long, and then it cannot be read but still be shown.
+  // `quoted` is cut off if it is very long; then it cannot be decoded but can still be shown.
   void name_member(std::string_view quoted) {
     in_member_ = true;
     key_spelling_ = quoted.substr(1, quoted.size() - 2);
@@ -378,7 +378,7 @@ class Scanner {
     }
   }
 
-  // One outside ASCII: well-formed UTF-8 only.
+  // A character outside ASCII: only well-formed UTF-8.
   void character() {
     const Position start = here();
     const Utf8Sequence sequence = utf8_sequence(peek());
@@ -425,7 +425,7 @@ class Scanner {
     if (!is_digit(peek())) fail(here(), if_none);
     do {
       p_ = skip_digits(p_);
-    } while (is_digit(peek()));  // there may be more of them past the buffer's end
+    } while (is_digit(peek()));  // more may follow past the buffer's end
   }
 
   JsonKind word(std::string_view spelling, JsonKind kind) {
@@ -440,27 +440,27 @@ class Scanner {
   ByteSource& source_;
   const std::function<void(const JsonMember&)>& on_member_;
 
-  // Not filled: many a text is far smaller.
+  // Left uninitialized: many texts are far smaller.
   std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(kBufferSize + kStep);
-  const char* p_ = buffer_.get();    // the byte at hand
-  const char* end_ = buffer_.get();  // the buffer's last byte is before this
+  const char* p_ = buffer_.get();    // the current byte
+  const char* end_ = buffer_.get();  // just past the buffer's last byte
   bool ended_ = false;               // the source has no more
-  std::uint64_t buffer_offset_ = 0;  // of the buffer's first byte in the text
+  std::uint64_t buffer_offset_ = 0;  // the buffer's first byte in the text
 
   std::uint64_t line_ = 1;
-  std::uint64_t line_offset_ = 0;  // of the line's first byte in the text
+  std::uint64_t line_offset_ = 0;  // the line's first byte in the text
   std::uint64_t line_tails_ = 0;   // bytes of the line so far that only continue a character
 
   int depth_ = 0;
   const char* token_begin_ = nullptr;  // while one is kept, its part that is still in the buffer
   std::string token_;
-  bool in_member_ = false;  // a key of the top-level object was met
+  bool in_member_ = false;  // a key of the top-level object was seen
   std::string key_spelling_;
   std::string key_;
   Position string_start_ = {1, 1};
 };
 
-// ---- An object taken apart: its pieces in a row are the text again.
+// ---- An object taken apart: its pieces, concatenated, are the text again.
 
 struct Member {
   const JsonEdit* edit;  // null: not ours
@@ -471,7 +471,7 @@ struct Member {
 };
 
 struct Object {
-  std::string_view head;  // up to and with the opening brace
+  std::string_view head;  // up to and including the opening brace
   std::vector<Member> members;
   std::string_view gap;
   std::string_view tail;  // from the closing brace
@@ -494,7 +494,7 @@ Object take_apart(std::string_view text, std::span<const JsonEdit> edits) {
   });
   if (document.kind != JsonKind::object) throw JsonError(1, 1, "expected an object");
 
-  // Where the object begins is known only now, so the first gap still holds what is before it.
+  // Where the object begins is only known now, so the first gap still contains what is before it.
   const std::uint64_t inside = document.begin + 1;
   if (!object.members.empty()) object.members.front().gap.remove_prefix(inside);
   object.head = text.substr(0, inside);
@@ -503,7 +503,7 @@ Object take_apart(std::string_view text, std::span<const JsonEdit> edits) {
   return object;
 }
 
-// ---- What goes around members that are new.
+// ---- The layout of new members.
 
 struct Layout {
   std::string leading;  // before the first member
@@ -595,7 +595,7 @@ std::string patch_json(std::string_view text, std::span<const JsonEdit> edits) {
 std::string json_number(double value) {
   assert(std::isfinite(value));
   std::string text = fmt::format("{}", value);
-  // fmt takes the exponent form where Python does, but writes 600.0 as 600.
+  // fmt uses the exponent form where Python does, but writes 600.0 as 600.
   if (text.find_first_of(".e") == text.npos) text += ".0";
   return text;
 }

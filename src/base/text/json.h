@@ -1,5 +1,5 @@
-// JSON as Python's json module reads it, checked in one pass, and a patch that touches
-// nothing but the members it names.
+// Reads JSON as Python's json module does, checked in one pass, and patches a text without touching
+// anything but the members named.
 //
 // Accepted: RFC 8259 plus the bare words NaN, Infinity and -Infinity; duplicate keys; lone
 // surrogate escapes. Refused: a byte-order mark, invalid UTF-8 (overlong forms and encoded
@@ -38,14 +38,14 @@ class JsonError : public std::exception {
 enum class JsonKind { null, boolean, integer, real, string, array, object };
 // `integer` has neither point nor exponent; NaN and the infinities are `real`.
 
-// One member of the top-level object, as met. Offsets are bytes from the start of the text.
+// One member of the top-level object, as encountered. Offsets are bytes from the start of the text.
 struct JsonMember {
-  std::string_view key;  // escapes decoded, a lone surrogate to three bytes as if it were a
-                         // character; empty and `key_kept` false if over 256 bytes long
+  std::string_view key;  // escapes decoded, a lone surrogate as three bytes as if it were a
+                         // character; empty, with `key_kept` false, if over 256 bytes long
   bool key_kept = true;
   JsonKind kind = JsonKind::null;
-  std::string_view scalar;  // the spelling of a number, true, false or null; empty for the rest,
-                            // and for numbers of more than 5000 bytes
+  std::string_view scalar;  // the spelling of a number, true, false or null; empty for others, and
+                            // for numbers of more than 5000 bytes
   std::uint64_t key_begin = 0;  // at the key's opening quote
   std::uint64_t key_end = 0;    // just past its closing quote
   std::uint64_t value_begin = 0;
@@ -60,25 +60,24 @@ struct JsonDocument {
 };
 
 // Reads all of `source` in one pass and in memory that does not grow with it (at most 2 MiB), and
-// calls `on_member` for each member of a top-level object, in order; the views in it are good
-// during the call only. Throws JsonError on the first fault, or what `source` throws.
+// calls `on_member` for each member of a top-level object, in order; the views in it are valid only
+// during the call. Throws JsonError at the first fault, or what `source` throws.
 JsonDocument scan_json(ByteSource& source, const std::function<void(const JsonMember&)>& on_member);
 
-// What a string means: `spelling` is what stands between its quotes, sound already. A lone
+// The meaning of a string: `spelling` is the text between its quotes, known to be valid. A lone
 // surrogate becomes three bytes as if it were a character.
 std::string unescaped_json(std::string_view spelling);
 
 // One change to a top-level object.
 struct JsonEdit {
   std::string key;    // plain, without escapes; at most 256 bytes
-  std::string value;  // JSON text to put there, no blanks around it; empty: remove the member
+  std::string value;  // the JSON text to set, without blanks around it; empty: remove the member
 };
 
-// `text` with the edits made and every other byte as it was. A key that occurs more than once: the
-// first occurrence is replaced, the rest go. Keys that are not there yet are appended in the
-// order of `edits`, laid out as the text's own members are (its line breaks, indentation, and
-// blanks after commas and colons). Made twice, the second changes nothing. `edits` names a key
-// once.
+// `text` with the edits made and every other byte unchanged. If a key occurs more than once, the
+// first occurrence is replaced and the others are removed. Missing keys are appended in the order
+// of `edits`, laid out like the text's own members (its line breaks, indentation, and blanks after
+// commas and colons). Repeating the edits changes nothing. `edits` names each key at most once.
 // Throws JsonError if `text` is not JSON (position given) or not an object (1:1).
 std::string patch_json(std::string_view text, std::span<const JsonEdit> edits);
 

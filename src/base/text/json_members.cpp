@@ -1,4 +1,4 @@
-// Values of a JSON text that is in memory, without a tree.
+// Finds single members by scanning the text.
 #include "base/text/json_members.h"
 
 #include "base/text/unicode.h"

@@ -1,4 +1,5 @@
-// Values of a JSON text that is in memory, without a tree: for texts of which a few parts matter.
+// Values of a JSON text in memory, without building a tree: for texts of which only a few parts
+// matter.
 #pragma once
 
 #include <initializer_list>
@@ -12,9 +13,9 @@ struct JsonMemberText {
   JsonKind kind = JsonKind::null;
   std::string_view spelling = {};  // empty: there is no such member
 
-  // What it means; of an array or object the kind alone.
+  // Its meaning; for an array or object only the kind.
   JsonValue scalar() const;
-  // What Python's `if value` asks.
+  // Python's `if value`.
   bool is_truthy() const;
 };
 
@@ -23,8 +24,8 @@ struct WantedMember {
   JsonMemberText& value;
 };
 
-// Fills in the members that the object `text` has; of a key that is there twice the last counts.
-// False: it is no object. Throws JsonError.
+// Fills in the members that the object `text` has; the last one counts if a key occurs twice.
+// Returns false if it is not an object. Throws JsonError.
 bool find_members(std::string_view text, std::initializer_list<WantedMember> wanted);
 
 }  // namespace aggregate_power

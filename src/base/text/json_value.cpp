@@ -1,4 +1,4 @@
-// JSON as a tree of values.
+// Builds and compares trees of JSON values.
 #include "base/text/json_value.h"
 
 #include <algorithm>
@@ -32,10 +32,10 @@ double number_value(std::string_view spelling) {
   if (spelling == "NaN") return std::numeric_limits<double>::quiet_NaN();
   if (spelling == "Infinity") return std::numeric_limits<double>::infinity();
   if (spelling == "-Infinity") return -std::numeric_limits<double>::infinity();
-  return nearest_double(spelling).value_or(0);  // it is a number
+  return nearest_double(spelling).value_or(0);  // it is known to be a number
 }
 
-// Walks a text that is known to be sound.
+// Walks a text that is known to be valid.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : rest_(text) {}
@@ -45,13 +45,13 @@ class Cursor {
     return rest_.front();
   }
   void skip() { rest_.remove_prefix(1); }
-  // Takes `c` if it comes next.
+  // Takes `c` if it is next.
   bool take(char c) {
     if (peek() != c) return false;
     skip();
     return true;
   }
-  // Between the quotes.
+  // Returns the text between the quotes.
   std::string_view take_string() {
     skip();
     std::size_t end = 0;
@@ -60,7 +60,7 @@ class Cursor {
     rest_.remove_prefix(end + 1);
     return spelling;
   }
-  // A number or a word.
+  // Takes a number or a word.
   std::string_view take_plain() {
     const auto ends = [](char c) { return is_blank(c) || c == ',' || c == ']' || c == '}'; };
     const auto end = std::ranges::find_if(rest_, ends);
@@ -80,7 +80,7 @@ class Cursor {
     }
     return {begin, static_cast<std::size_t>(rest_.data() - begin)};
   }
-  // Gives each member's key spelling to `member`, which takes the value. At an object.
+  // At an object: passes each member's key spelling to `member`, which takes the value.
   template <typename Member>
   void members(Member member) {
     skip();
@@ -94,7 +94,7 @@ class Cursor {
     } while (take(','));
     skip();
   }
-  // Calls `item` for each item, which takes it. At an array.
+  // At an array: calls `item` for each item, which takes it.
   template <typename Item>
   void items(Item item) {
     skip();
@@ -125,7 +125,7 @@ class Cursor {
 };
 
 bool has_repeated_keys(const std::vector<JsonValue::Member>& members) {
-  constexpr std::size_t kFew = 16;  // quicker than what is built for many
+  constexpr std::size_t kFew = 16;  // searching is faster than what is built for many
   if (members.size() <= kFew) {
     for (std::size_t i = 1; i < members.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
@@ -139,7 +139,7 @@ bool has_repeated_keys(const std::vector<JsonValue::Member>& members) {
                               [&](const auto& member) { return keys.insert(member.first).second; });
 }
 
-// Of keys that are written twice the first place and the last value stay.
+// A key that occurs more than once keeps its first position and its last value.
 void drop_repeated_keys(std::vector<JsonValue::Member>& members) {
   if (!has_repeated_keys(members)) return;
   std::vector<std::size_t> order(members.size());
@@ -162,7 +162,7 @@ JsonValue value_at(Cursor& cursor) {
     case '{':
       value.kind = JsonKind::object;
       cursor.members([&](std::string_view spelling) {
-        constexpr std::size_t kSome = 4;  // what most objects of manifests have at least
+        constexpr std::size_t kSome = 4;  // most objects of manifests have at least so many
         if (value.members.empty()) value.members.reserve(kSome);
         std::string key = unescaped_json(spelling);
         value.members.emplace_back(std::move(key), value_at(cursor));
@@ -199,7 +199,7 @@ bool counts_as_number(const JsonValue& value) {
   return value.is_number() || value.kind == JsonKind::boolean;
 }
 
-// An integer and a double: exactly, however large.
+// Compares an integer and a double exactly, however large.
 bool equals_integer(double real, const std::string& integer) {
   if (!std::isfinite(real) || real != std::floor(real)) return false;
   const std::string text = fmt::format("{:.0f}", real);
@@ -209,7 +209,7 @@ bool equals_integer(double real, const std::string& integer) {
 bool equal_members(const JsonValue& a, const JsonValue& b) {
   if (a.members.size() != b.members.size()) return false;
   using Member = JsonValue::Member;
-  // Mostly they stand in the same order.
+  // They are usually in the same order.
   if (std::ranges::equal(a.members, b.members, {}, &Member::first, &Member::first)) {
     return std::ranges::equal(a.members, b.members, equal_in_python, &Member::second,
                               &Member::second);
@@ -266,7 +266,7 @@ bool same_items(Cursor& a, Cursor& b) {
   return true;
 }
 
-// As json.dumps() spells what json.loads() made of it.
+// Compares as json.dumps() would spell what json.loads() read.
 bool same_plain(std::string_view a, std::string_view b) {
   if (a == b) return true;
   const auto is_word = [](std::string_view text) {

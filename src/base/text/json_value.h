@@ -1,5 +1,4 @@
-// JSON as a tree of values, and what Python makes of them: for small files whose every part
-// matters.
+// JSON as a tree of values with Python's semantics, for small files whose every part matters.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +16,10 @@ struct JsonValue {
   using Member = std::pair<std::string, JsonValue>;
 
   JsonKind kind = JsonKind::null;
-  // A number as it is spelled, "true" or "false", or what a string means.
+  // The spelling of a number, "true" or "false", or the meaning of a string.
   std::string text = {};
-  std::vector<JsonValue> items = {};  // of an array
-  // Of an object: a key that is written twice stands where it was first, with its last value.
+  std::vector<JsonValue> items = {};  // for an array
+  // For an object. A key that occurs twice is at its first position, with its last value.
   std::vector<Member> members = {};
 
   static JsonValue string(std::string text) { return {JsonKind::string, std::move(text)}; }
@@ -39,35 +38,35 @@ struct JsonValue {
   bool is_number() const { return kind == JsonKind::integer || kind == JsonKind::real; }
   bool is_true() const { return kind == JsonKind::boolean && text == "true"; }
 
-  // Of an object; nullptr when it has no such member, or is no object.
+  // The object's member; nullptr if there is none, or if this is not an object.
   const JsonValue* find(std::string_view key) const;
-  // The same; null when there is none.
+  // The same; a null value if there is none.
   const JsonValue& at(std::string_view key) const;
-  // A number, true or false; too large: infinite.
+  // The value of a number, true or false; infinite if too large.
   double as_double() const;
-  // A number other than NaN and the infinities.
+  // Whether it is a number other than NaN and the infinities.
   bool is_finite_number() const;
-  // An integer within 64 bits.
+  // The value of an integer that fits 64 bits.
   std::optional<std::int64_t> as_integer() const;
-  // As int() has it: numbers lose their fraction, and texts may be numerals. Nothing where that
-  // raises, and beyond 64 bits.
+  // Python's int(): numbers lose their fraction, and texts may be numerals. Returns nullopt if
+  // int() raises, and beyond 64 bits.
   std::optional<std::int64_t> to_int() const;
-  // What Python's `if value` asks.
+  // Python's `if value`.
   bool is_truthy() const;
 
-  // As a message may show it: short, on one line.
+  // The value as a message may show it: short, on one line.
   std::string shown() const;
 };
 
-// Throws JsonError. Integers of more than 4300 digits are refused, as Python does.
+// Throws JsonError. Integers of more than 4300 digits are refused, as in Python.
 JsonValue parse_json(std::string_view text);
 
 // Whether Python's == holds: numbers by value, true as 1 and false as 0, NaN never.
 bool equal_in_python(const JsonValue& a, const JsonValue& b);
 
-// Whether two JSON texts, each parsed already without an error, are the same once json.dumps() has
-// written them with sorted keys: order, blanks and escapes do not matter, 4 and 4.0 differ. Needs
-// little memory beside the texts.
+// Whether two JSON texts, both already parsed without an error, are equal after json.dumps() with
+// sorted keys: order, blanks and escapes do not matter, 4 and 4.0 differ. Needs little memory
+// besides the texts.
 bool same_json(std::string_view a, std::string_view b);
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// The part of Markdown that the help pages are written in.
+// Parses the Markdown of the help pages.
 #include "base/text/markdown.h"
 
 #include <algorithm>
@@ -107,7 +107,7 @@ class Parser {
   }
 
  private:
-  // This line, without its first `skipped` bytes, and those that go on with it.
+  // This line without its first `skipped` bytes, and the lines that continue it.
   std::string text(std::size_t skipped) {
     std::string joined(trimmed(lines_[at_++].substr(skipped)));
     while (at_ < lines_.size() && !starts_a_block(lines_[at_])) {
@@ -128,7 +128,7 @@ class Parser {
   Table table() {
     Table table;
     table.header = cells_of(lines_[at_]);
-    at_ += 2;  // the line of dashes says nothing more
+    at_ += 2;  // the line of dashes contains nothing else
     for (; at_ < lines_.size() && lines_[at_].starts_with('|'); ++at_) {
       table.rows.push_back(cells_of(lines_[at_]));
       table.rows.back().resize(table.header.size());
@@ -148,7 +148,7 @@ struct Marks {
 constexpr Marks kMarks[] = {
     {"`", "`", Span::Kind::code}, {"**", "**", Span::Kind::bold}, {"[", "](", Span::Kind::link}};
 
-// What `text` begins with, if it is a span of its own, and how long it is in the source.
+// The span at the start of `text`, if it has a special form, and its length in the source.
 std::optional<std::pair<Span, std::size_t>> span_at(std::string_view text) {
   for (const Marks& marks : kMarks) {
     if (!text.starts_with(marks.open)) continue;

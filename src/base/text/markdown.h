@@ -1,8 +1,8 @@
-// The part of Markdown that the help pages are written in.
+// The subset of Markdown that the help pages use.
 //
-// Blocks: headings, paragraphs, lists of one level, fenced code, tables, and comments. A line with
-// `<!-- table: NAME -->` in it is a Placeholder, whatever else it says: readers of the source find
-// there where to look, readers of the page the table itself.
+// Blocks: headings, paragraphs, lists of one level, fenced code, tables, and comments. A line that
+// contains `<!-- table: NAME -->` is a Placeholder, whatever else it says: the source's readers
+// find there where to look, the page's readers the table itself.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace aggregate_power::markdown {
 
-// Texts are as in the source, their lines joined by a blank; spans_of() takes them apart.
+// Texts are as in the source, with their lines joined by a blank; spans_of() splits them.
 struct Heading {
   int level = 1;
   std::string text;
@@ -42,7 +42,7 @@ struct Span {
   enum class Kind { plain, code, bold, link };
   Kind kind = Kind::plain;
   std::string text;
-  std::string target = {};  // of a link
+  std::string target = {};  // for a link
 };
 std::vector<Span> spans_of(std::string_view text);
 

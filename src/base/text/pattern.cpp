@@ -1,4 +1,4 @@
-// A regular expression over bytes: RE2's.
+// Wraps RE2.
 #include "base/text/pattern.h"
 
 #include <cassert>

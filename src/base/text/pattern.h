@@ -6,13 +6,13 @@
 
 namespace aggregate_power {
 
-// Compiled when it is first used; may then be used by several threads at once. The time a match
-// takes grows with the length of the text alone. A character is a byte, and "." is any but '\n'.
+// Compiled on first use; after that several threads may use it at once. The time for a match grows
+// only with the length of the text. A character is a byte, and "." is any byte but '\n'.
 class Pattern {
  public:
   enum class Case { as_written, either };
 
-  // Implicit, so that tables hold plain texts. `text` must outlive the pattern and be valid.
+  // Implicit, so that tables can hold plain texts. `text` must outlive the pattern and be valid.
   Pattern(const char* text, Case letters = Case::as_written);
 
   bool matches(std::string_view text) const;  // the whole of it

@@ -1,4 +1,4 @@
-// Numbers as Python's int() and float() read them.
+// Turns Python's numerals into ones that <charconv> reads.
 #include "base/text/python_number.h"
 
 #include <charconv>
@@ -12,8 +12,8 @@
 namespace aggregate_power {
 namespace {
 
-// As <charconv> reads it: without blanks, underscores and a plus. Nothing when those stand where
-// they must not.
+// The form that <charconv> reads: without blanks, underscores and a plus. Returns nullopt if those
+// are misplaced.
 std::optional<std::string> plain_numeral(std::string_view text) {
   const std::string digits = ascii_digits(strip(text));
   std::string plain;
@@ -55,7 +55,7 @@ std::optional<std::int64_t> python_int(std::string_view text) {
 
 std::optional<double> python_float(std::string_view text) {
   const std::optional<std::string> plain = plain_numeral(text);
-  // "nan(...)" is C's alone.
+  // "nan(...)" is valid only in C.
   return plain && !plain->ends_with(')') ? read<double>(*plain) : std::nullopt;
 }
 

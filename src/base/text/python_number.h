@@ -1,4 +1,4 @@
-// Numbers as Python's int() and float() read them: blanks around, a sign, digits of any script,
+// Reads numbers as Python's int() and float() do: blanks around, a sign, digits of any script,
 // single underscores between digits.
 #pragma once
 
@@ -8,14 +8,15 @@
 
 namespace aggregate_power {
 
-// Nothing where int() raises, and beyond 64 bits.
+// Returns nullopt if int() raises, and beyond 64 bits.
 std::optional<std::int64_t> python_int(std::string_view text);
 
-// Nothing where float() raises. "nan", "inf" and numbers too large for a double are numbers.
+// Returns nullopt if float() raises. "nan", "inf" and numbers too large for a double are numbers.
 std::optional<double> python_float(std::string_view text);
 
 // The nearest double of a decimal numeral (digits, a point, an exponent, a minus): zero or infinite
-// where it is beyond the range of doubles. Nothing for any other text, "inf" and "nan" included.
+// if it is beyond the range of doubles. Returns nullopt for any other text, including "inf" and
+// "nan".
 std::optional<double> nearest_double(std::string_view numeral);
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// Written times to Unix seconds.
+// Parses stamps, and remembers the minutes they are in.
 #include "base/text/stamp.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::int64_t kMicrosInSecond = 1'000'000;
-constexpr std::int64_t kExactInDouble = std::int64_t{1} << 53;  // as all integers below it are
+constexpr std::int64_t kExactInDouble = std::int64_t{1} << 53;  // as are all smaller integers
 
 int two_digits(std::string_view text) { return (text[0] - '0') * 10 + (text[1] - '0'); }
 
@@ -30,7 +30,7 @@ bool is_number(std::string_view text) {
 
 __extension__ typedef unsigned __int128 Wide;
 
-// Nothing where Python raises.
+// Returns nullopt if Python raises.
 std::optional<Stamp> stamp_of(const WrittenTime& written, const Zone& zone) {
   if (written.offset_us) {
     const std::int64_t micros = written.clock_s * kMicrosInSecond + written.micros;
@@ -43,7 +43,7 @@ std::optional<Stamp> stamp_of(const WrittenTime& written, const Zone& zone) {
 
 }  // namespace
 
-// The remainder is kept as a last bit, far below those that a double has.
+// The remainder is kept as a last bit, far below the bits that a double has.
 double seconds_of(std::int64_t micros) {
   if (std::abs(micros) < kExactInDouble) return static_cast<double>(micros) / 1e6;
   const Wide shifted = static_cast<Wide>(std::abs(micros)) << 64;
@@ -75,10 +75,10 @@ bool StampParser::read_any(std::string_view text, Stamp& stamp) {
   return found.has_value();
 }
 
-// `text` was read, as `written`. When its colons stand where they do in "YYYY-MM-DD HH:MM:SS" they
-// are those of hours, minutes and seconds: everything before the second one is the minute. What
-// follows the seconds and their fraction must be an offset from its sign on, since characters
-// before the sign are read differently with and without a fraction.
+// `text` was read as `written`. If its colons are where they are in "YYYY-MM-DD HH:MM:SS", they
+// separate hours, minutes and seconds: everything before the second one is the minute. What follows
+// the seconds and their fraction must be an offset starting with its sign, since characters before
+// the sign are read differently with and without a fraction.
 void StampParser::remember_minute(std::string_view text, const WrittenTime& written) {
   constexpr std::size_t kSeconds = Minute::kPrefixSize + 1;
   if (text.size() < kSeconds + 2 || !is_ascii_digits(text.substr(kSeconds, 2))) return;
@@ -99,7 +99,8 @@ void StampParser::remember_minute(std::string_view text, const WrittenTime& writ
     minute.start = start_s * kMicrosInSecond - *written.offset_us;
     if (std::abs(minute.start) > kExactInDouble - 60 * kMicrosInSecond) return;
   } else {
-    // A zone jumps at most once a minute: with the ends a minute apart, all between is in step.
+    // A zone jumps at most once a minute: if its ends are a minute apart, everything between is in
+    // step.
     const std::optional<std::int64_t> first = zone_.unix_from_local(start_s);
     const std::optional<std::int64_t> last = zone_.unix_from_local(start_s + 59);
     if (!first || !last || *last - *first != 59) return;

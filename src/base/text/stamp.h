@@ -1,4 +1,5 @@
-// Written times to Unix seconds: the forms that CPython 3.11's datetime reads, in a given zone.
+// Converts written times to Unix seconds: the forms that CPython 3.11's datetime reads, in a given
+// zone.
 #pragma once
 
 #include <array>
@@ -16,10 +17,10 @@ struct WrittenTime;
 
 struct Stamp {
   double unix_s;  // bit for bit what Python's datetime.timestamp() gives; finite
-  bool naive;     // the text had no offset of its own and is no epoch: the zone decided
+  bool naive;     // the text had no offset and is not an epoch, so the zone decided
 };
 
-// An epoch in s, ms, us or ns, told by its size, as seconds.
+// An epoch in s, ms, us or ns, recognized by its size, as seconds.
 inline double epoch_seconds(double value) {
   if (value > 1e17) return value / 1e9;
   if (value > 1e14) return value / 1e6;
@@ -27,11 +28,11 @@ inline double epoch_seconds(double value) {
   return value;
 }
 
-// So many microseconds as seconds, rounded once, as Python's timedelta.total_seconds() gives them.
+// Microseconds as seconds, rounded once, like Python's timedelta.total_seconds().
 double seconds_of(std::int64_t micros);
 
-// Reads stamps one after another; remembers the last two minutes it saw, since the next stamp is
-// mostly of the same minute, and devices do not all cross into the next one together.
+// Reads stamps one after another. It remembers the last two minutes it saw, since the next stamp is
+// usually in the same minute, and devices do not all cross into the next one together.
 class StampParser {
  public:
   explicit StampParser(Zone zone);
@@ -44,16 +45,16 @@ class StampParser {
     Stamp stamp{};
     return read(text, stamp) ? std::optional(stamp) : std::nullopt;
   }
-  // The same for a loop over rows, where an optional costs more than the reading. `stamp` is
-  // only changed when the text is a time.
+  // The same for a loop over rows, in which an optional costs more than the reading. `stamp` is
+  // only changed if the text is a time.
   bool read(std::string_view text, Stamp& stamp) {
     return minute_.read(text, stamp) || read_short_epoch(text, stamp) || read_any(text, stamp);
   }
 
  private:
-  // All that the stamps of one minute share, and what it comes to. A stamp is kPrefixSize
-  // characters up to its minute, ":SS", perhaps ".f", and a tail: nothing, "Z", "+05:30".
-  // stamp.cpp fills it in, and says there when it may.
+  // What all stamps of one minute share, and the time they stand for. A stamp is kPrefixSize
+  // characters up to its minute, ":SS", possibly ".f", and a tail: "", "Z", "+05:30". stamp.cpp
+  // fills it in, and says there when it may.
   struct Minute {
     static constexpr std::size_t kPrefixSize = 16;  // "YYYY-MM-DD HH:MM"
     static constexpr std::size_t kMaxTail = 8;
@@ -63,12 +64,12 @@ class StampParser {
 
     std::size_t size_without_fraction = std::string_view::npos;  // npos: no minute seen yet
     std::array<char, kPrefixSize> prefix{};
-    Tail tail{};  // a text's last characters, where tail_mask has a bit
+    Tail tail{};  // the last characters of a text, where tail_mask has a bit
     Tail tail_mask{};
     bool naive = true;
     std::int64_t start = 0;  // Unix time: whole seconds of a naive stamp, else microseconds
-    // The stamp read last: the rows of one tick mostly share it. Its prefix and its last eight
-    // characters are all of its text.
+    // The stamp read last: the rows of one tick usually share it. Its prefix and its last eight
+    // characters are its whole text.
     std::size_t last_size = 0;
     std::uint64_t last_end = 0;
     double last_unix_s = 0;
@@ -97,7 +98,7 @@ inline bool StampParser::Minute::read(std::string_view text, Stamp& stamp) {
   }
   std::memcpy(&wanted, tail.data(), kMaxTail);
   std::memcpy(&mask, tail_mask.data(), kMaxTail);
-  const std::size_t fraction_size = text.size() - size_without_fraction;  // its point included
+  const std::size_t fraction_size = text.size() - size_without_fraction;  // including its point
   if ((end & mask) != wanted || fraction_size == 1 || fraction_size > 7) return false;
 
   const char* at = text.data() + kPrefixSize;
@@ -115,7 +116,8 @@ inline bool StampParser::Minute::read(std::string_view text, Stamp& stamp) {
   }
   if (is_fault) return false;
   const std::int64_t seconds = digit(1) * 10 + digit(2);
-  // Python adds a naive stamp's fraction as a double; of others it divides the whole, exactly held.
+  // Python adds the fraction of a naive stamp as a double; for others it divides the whole, which
+  // is exact.
   const double unix_s = naive ? static_cast<double>(start + seconds) + micros / 1e6
                               : static_cast<double>(start + seconds * 1'000'000 + micros) / 1e6;
   stamp.unix_s = unix_s;
@@ -129,7 +131,7 @@ inline bool StampParser::Minute::read(std::string_view text, Stamp& stamp) {
 }
 
 // At most 15 digits: they and the power of ten that divides them are exact in a double, so the
-// quotient is rounded once, as if the text had been read whole.
+// quotient is rounded once, as if the text had been read as a whole.
 inline bool StampParser::read_short_epoch(std::string_view text, Stamp& stamp) {
   static constexpr double kPowers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6, 1e7,
                                        1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14};

@@ -1,5 +1,5 @@
-// Characters as Python's str methods class them. The tables were made with Python 3.11's
-// unicodedata (Unicode 14.0.0).
+// Character classes of Python's str methods. The tables were made with Python 3.11's unicodedata
+// (Unicode 14.0.0).
 #include "base/text/unicode.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-// The zero of each script that has decimal digits (category Nd); its nine others follow it.
+// The zero of each script that has decimal digits (category Nd); its other nine digits follow it.
 constexpr char32_t kZeros[] = {
     0x00030, 0x00660, 0x006F0, 0x007C0, 0x00966, 0x009E6, 0x00A66, 0x00AE6, 0x00B66, 0x00BE6,
     0x00C66, 0x00CE6, 0x00D66, 0x00DE6, 0x00E50, 0x00ED0, 0x00F20, 0x01040, 0x01090, 0x017E0,
@@ -29,7 +29,7 @@ struct Range {
   char32_t last;
 };
 
-// Digits to isdigit() that int() refuses: superscripts, circled ones, digits without a zero.
+// Digits for isdigit() that int() refuses: superscripts, circled ones, digits without a zero.
 constexpr Range kOtherDigits[] = {
     {0x000B2, 0x000B3}, {0x000B9, 0x000B9}, {0x01369, 0x01371}, {0x019DA, 0x019DA},
     {0x02070, 0x02070}, {0x02074, 0x02079}, {0x02080, 0x02089}, {0x02460, 0x02468},
@@ -54,7 +54,7 @@ std::optional<char> decimal_digit(char32_t code) {
   return static_cast<char>('0' + (code - after[-1]));
 }
 
-// The last character of a text that is not empty: back over at most three continuation bytes.
+// The last character of a text that is not empty: goes back over at most three continuation bytes.
 Utf8Character last_character(std::string_view text) {
   std::size_t size = 1;
   while (size < 4 && size < text.size() && is_utf8_continuation(text[text.size() - size])) ++size;
@@ -62,7 +62,8 @@ Utf8Character last_character(std::string_view text) {
   return character.size == size ? character : Utf8Character{1, std::nullopt};
 }
 
-// Calls `take` with each character's bytes and its code, until it says false. Whether it never did.
+// Calls `take` with each character's bytes and code until it returns false. Returns whether it
+// never did.
 bool all_characters(std::string_view text, const auto& take) {
   while (!text.empty()) {
     const Utf8Character character = first_character(text);

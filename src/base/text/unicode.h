@@ -1,4 +1,4 @@
-// Characters as Python's str methods class them (Unicode 14, CPython 3.11). Text is UTF-8.
+// Classifies characters as Python's str methods do (Unicode 14, CPython 3.11). Text is UTF-8.
 #pragma once
 
 #include <cstddef>
@@ -8,33 +8,35 @@
 
 namespace aggregate_power {
 
-// str.strip(): Unicode white space, \x1c-\x1f, \x85 and no-break spaces included, off both ends.
+// str.strip(): removes Unicode white space, including \x1c-\x1f, \x85 and no-break spaces, from
+// both ends.
 std::string_view strip(std::string_view text);
 
-// Bytes that are not UTF-8 become U+FFFD, as decoding with errors="replace" does it.
+// Bytes that are not UTF-8 become U+FFFD, as in decoding with errors="replace".
 std::string replace_invalid_utf8(std::string_view bytes);
 
-// Every decimal digit (category Nd) of any script as its ASCII digit; the rest as it is.
+// Replaces every decimal digit (category Nd) of any script with its ASCII digit; the rest is
+// unchanged.
 std::string ascii_digits(std::string_view text);
 
-// str.isdigit(): at least one character and all of them digits, superscripts included.
+// str.isdigit(): at least one character, and all of them digits, including superscripts.
 bool is_digit_string(std::string_view text);
 
 // int(text) for a text of decimal digits of any script, as a decimal ASCII numeral without leading
-// zeros ("0" for zero). Nothing when some character is not a decimal digit (a superscript).
+// zeros ("0" for zero). Returns nullopt if some character is not a decimal digit (a superscript).
 std::optional<std::string> decimal_numeral(std::string_view text);
 
-// A text out of a file as a message may show it on one line of a terminal: at most so many
-// characters, then "..."; bytes that are no text become U+FFFD, and control characters '?'.
+// A text from a file as a message may show it on one line of a terminal: at most `most_characters`,
+// then "..."; bytes that are not text become U+FFFD, and control characters '?'.
 std::string printable(std::string_view text, std::size_t most_characters = 64);
 
-// The same, and all of it: names of files and folders may hold anything, line breaks too.
+// The same, but all of it: names of files and folders may contain anything, even line breaks.
 std::string one_line(std::string_view text);
 
-// A text as a shell takes it for one word.
+// A text in the form that a shell takes for one word.
 std::string shell_word(std::string_view text);
 
-// ASCII letters in lower case; everything else as it is.
+// ASCII letters in lower case; everything else is unchanged.
 std::string lower_ascii(std::string_view text);
 
 }  // namespace aggregate_power

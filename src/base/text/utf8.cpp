@@ -1,4 +1,4 @@
-// Characters in UTF-8 bytes.
+// Decodes and checks UTF-8.
 #include "base/text/utf8.h"
 
 #include "base/text/ascii.h"

@@ -7,8 +7,8 @@
 
 namespace aggregate_power {
 
-// The bytes that may follow a lead byte, the Unicode Standard's table of well-formed UTF-8. A third
-// and a fourth byte are from 0x80 to 0xBF.
+// The bytes that may follow a lead byte, from the Unicode Standard's table of well-formed UTF-8. A
+// third and a fourth byte are from 0x80 to 0xBF.
 struct Utf8Sequence {
   std::size_t size = 0;  // 0: not a lead byte
   unsigned char second_from = 0x80;
@@ -29,8 +29,8 @@ inline Utf8Sequence utf8_sequence(unsigned char lead) {
 }
 
 struct Utf8Character {
-  std::size_t size;              // bytes; of a fault, those that stand for one U+FFFD
-  std::optional<char32_t> code;  // nothing for a fault
+  std::size_t size;              // bytes; for a fault, those that become one U+FFFD
+  std::optional<char32_t> code;  // nullopt for a fault
 };
 
 // The first character of a text that is not empty.

@@ -1,4 +1,4 @@
-// What a written time says.
+// Reads written times as CPython 3.11 does.
 #include "base/text/written_time.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kDay_s = 86'400;
 
-// The digits of a fraction, six at most, as microseconds.
+// The digits of a fraction, at most six, as microseconds.
 int micros_of(std::string_view digits) {
   int micros = 0;
   for (std::size_t i = 0; i < 6; ++i) {
@@ -47,7 +47,7 @@ struct TimeOfDay {
   int minute = 0;
   int second = 0;
   int micros = 0;
-  bool to_the_end = false;  // of an ISO text: nothing stands between the time and the text's end
+  bool to_the_end = false;  // for an ISO text: nothing follows the time
 };
 
 std::optional<WrittenTime> written_time(std::chrono::sys_days day, const TimeOfDay& time,
@@ -60,9 +60,9 @@ std::optional<WrittenTime> written_time(std::chrono::sys_days day, const TimeOfD
                      offset_us};
 }
 
-// ---- YYYY/M/D H:M:S[.f], as the regular expressions of Python's _strptime.py have it
+// ---- YYYY/M/D H:M:S[.f], as in the regular expressions of Python's _strptime.py
 
-// One byte a character: digits of other scripts as 0x80 to 0x89, other white space as a tab.
+// One byte per character: digits of other scripts as 0x80 to 0x89, other white space as a tab.
 std::string one_byte_each(std::string_view text) {
   std::string bytes;
   while (!text.empty()) {
@@ -81,14 +81,14 @@ std::string one_byte_each(std::string_view text) {
   return bytes;
 }
 
-int digit_of(char c) {  // of any script; -1: none
+int digit_of(char c) {  // of any script; -1: not a digit
   if (is_ascii_digit(c)) return c - '0';
   const int other = static_cast<unsigned char>(c) - 0x80;
   return other >= 0 && other <= 9 ? other : -1;
 }
 
 // One or two digits. The last one may be of another script where the expression says \d instead of
-// listing digits: after the leads in `any_script_after`, a blank standing for no lead.
+// listing digits: after the leads in `any_script_after`, in which a blank means no lead.
 struct Field {
   int least;
   int most;
@@ -100,7 +100,7 @@ constexpr Field kDay{1, 31, "12", ' '};
 constexpr Field kHour{0, 23, " 01"};
 constexpr Field kSixtieth{0, 59, " 012345"};
 
-// Takes a text apart from the front. After a failure what it gives means nothing.
+// Takes a text apart from the front. After a failure its results are meaningless.
 class SlashReader {
  public:
   explicit SlashReader(std::string_view text) : rest_(text) {}
@@ -169,8 +169,8 @@ class SlashReader {
   bool failed_ = false;
 };
 
-// ---- ISO 8601, as the C code of CPython 3.11 has it. It reads a text with a NUL behind it, and
-// its decisions hang on single characters at fixed places; so do these.
+// ---- ISO 8601, like the C code of CPython 3.11. That code reads a text with a NUL after it, and
+// its decisions depend on single characters at fixed positions; so do these.
 
 char char_at(std::string_view text, std::size_t at) { return at < text.size() ? text[at] : '\0'; }
 
@@ -183,13 +183,13 @@ std::optional<int> number_at(std::string_view text, std::size_t at, std::size_t 
   return number;
 }
 
-// How many characters are the date; the next one separates it from the time. Any character may,
-// so some texts could be cut in two ways.
+// The number of characters in the date; the next one separates it from the time. Any character may
+// separate them, so some texts could be split in two ways.
 std::size_t iso_date_size(std::string_view text) {
   if (text.size() == 7) return 7;
   const bool dashes = char_at(text, 4) == '-';
   if (char_at(text, dashes ? 5 : 4) != 'W') return dashes ? 10 : 8;
-  if (dashes) {  // YYYY-Www-D, unless that dash separates: YYYY-Www-HH
+  if (dashes) {  // YYYY-Www-D, unless that dash is the separator: YYYY-Www-HH
     return char_at(text, 8) == '-' && !is_ascii_digit(char_at(text, 10)) ? 10 : 8;
   }
   // YYYYWww or YYYYWwwD: the digits of a time come in pairs.
@@ -215,8 +215,9 @@ std::optional<std::chrono::sys_days> read_iso_date(std::string_view text, std::s
   return is_week ? week_day(*year, *part, *day) : calendar_day(*year, *part, *day);
 }
 
-// HH[:MM[:SS]] or HH[MM[SS]] from `at`, a fraction after any of them; `end` is the text's end, or
-// the sign of the offset, before which all sorts of characters may stand. The caller's to check.
+// HH[:MM[:SS]] or HH[MM[SS]] from `at`, with a fraction after any of them. `end` is the text's end,
+// or the sign of the offset, before which all sorts of characters may occur; the caller checks
+// them.
 std::optional<TimeOfDay> read_iso_time(std::string_view text, std::size_t at, std::size_t end) {
   TimeOfDay time;
   bool colons = false;
@@ -246,7 +247,7 @@ std::optional<TimeOfDay> read_iso_time(std::string_view text, std::size_t at, st
   return time;
 }
 
-// "Z", "+HH", "+HH:MM", "-HHMMSS.ffffff" and so on, from its sign on.
+// "Z", "+HH", "+HH:MM", "-HHMMSS.ffffff" and so on, starting at its sign.
 std::optional<std::int64_t> read_iso_offset_us(std::string_view text, std::size_t sign) {
   if (text[sign] == 'Z') {
     return char_at(text, sign + 1) == '\0' ? std::optional<std::int64_t>(0) : std::nullopt;
@@ -254,7 +255,7 @@ std::optional<std::int64_t> read_iso_offset_us(std::string_view text, std::size_
   const std::optional<TimeOfDay> size = read_iso_time(text, sign + 1, text.size());
   if (!size || !size->to_the_end) return std::nullopt;
   const std::int64_t seconds = size->hour * 3600 + size->minute * 60 + size->second;
-  if (seconds == 0) return 0;  // whatever its fraction
+  if (seconds == 0) return 0;  // regardless of its fraction
   if (seconds >= kDay_s) return std::nullopt;
   return (text[sign] == '-' ? -1 : 1) * (seconds * 1'000'000 + size->micros);
 }
@@ -275,7 +276,7 @@ std::optional<TimeAndOffset> read_time_and_offset(std::string_view text, std::si
   return time->to_the_end ? std::optional(TimeAndOffset{*time, std::nullopt}) : std::nullopt;
 }
 
-// In bytes, by its lead; a separator is one character, of any size.
+// In bytes, according to its lead byte; a separator is one character, of any size.
 std::size_t character_size(char lead) {
   const auto byte = static_cast<unsigned char>(lead);
   if (byte < 0x80) return 1;
@@ -293,7 +294,7 @@ std::optional<WrittenTime> read_from_iso_format(std::string_view text) {
   return written_time(*day, rest->time, rest->offset_us);
 }
 
-// YYYY-MM-DD H:MM:SS[.f], which Python does not read; PowerJoular writes it.
+// YYYY-MM-DD H:MM:SS[.f], which Python does not read but PowerJoular writes.
 std::optional<WrittenTime> read_one_digit_hour(std::string_view text) {
   if (text.size() < 18 || text[7] != '-' || text[10] != ' ' || text[12] != ':' || text[15] != ':') {
     return std::nullopt;

@@ -1,4 +1,4 @@
-// What a written time says, before any zone. Text is UTF-8 and already stripped.
+// The content of a written time, before any zone is applied. Text is UTF-8 and already stripped.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 namespace aggregate_power {
 
 struct WrittenTime {
-  std::int64_t clock_s;                   // on the clock's face, since its 1970-01-01T00:00:00
-  int micros;                             // and so much more
-  std::optional<std::int64_t> offset_us;  // how far the clock is east of UTC; nothing: naive
+  std::int64_t clock_s;                   // local time as seconds since its own 1970-01-01T00:00:00
+  int micros;                             // to be added
+  std::optional<std::int64_t> offset_us;  // how far the clock is east of UTC; nullopt: naive
 };
 
 // YYYY/M/D H:M:S[.f], as CPython 3.11's strptime reads "%Y/%m/%d %H:%M:%S.%f", or that without

@@ -1,4 +1,4 @@
-// Time zones.
+// Converts between Unix seconds and local time by Python's rules.
 #include "base/text/zone.h"
 
 #include <algorithm>
@@ -18,15 +18,15 @@
 namespace aggregate_power {
 namespace {
 
-// What a clock can show in Python: 0001-01-01T00:00:00 to 9999-12-31T23:59:59.
+// The range of times in Python: 0001-01-01T00:00:00 to 9999-12-31T23:59:59.
 constexpr std::int64_t kFirstShown = -62'135'596'800;
 constexpr std::int64_t kLastShown = 253'402'300'799;
 constexpr std::int64_t kDay_s = 86'400;
 
 bool can_be_shown(std::int64_t local_s) { return local_s >= kFirstShown && local_s <= kLastShown; }
 
-// Read off the clock's face as Python does it, not from tm_gmtoff: under TZ=right/... the two
-// differ by the leap seconds. Far from any stamp the offset is that of the nearest year.
+// Read from the clock's face as in Python, not from tm_gmtoff: under TZ=right/... the two differ by
+// the leap seconds. Far from any stamp the offset is that of the nearest year.
 std::int32_t local_offset_at(std::int64_t unix_s) {
   const std::time_t instant = std::clamp(unix_s, kFirstShown - kDay_s, kLastShown + kDay_s);
   std::tm face{};
@@ -55,8 +55,8 @@ std::optional<std::int32_t> parse_offset(std::string_view text) {
   return (text[0] == '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
 }
 
-// Could be a name of the tz database. Nothing else reaches Abseil, to which a name is also a path
-// and which has prefixes of its own ("file:", "libc:").
+// Whether the text could be a name in the tz database. Nothing else is passed to Abseil, for which
+// a name is also a path and may have special prefixes ("file:", "libc:").
 bool is_zone_name(std::string_view text) {
   const auto is_name_character = [](char c) {
     return is_ascii_digit(c) || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
@@ -65,7 +65,7 @@ bool is_zone_name(std::string_view text) {
   return !text.empty() && text.front() != '/' && std::ranges::all_of(text, is_name_character);
 }
 
-// Looked for where Abseil looks.
+// Searches where Abseil searches.
 bool has_tz_database() {
   const char* folder = std::getenv("TZDIR");
   if (folder == nullptr || *folder == '\0') folder = "/usr/share/zoneinfo";
@@ -128,8 +128,8 @@ Zone Zone::parse(std::string_view text) {
                   text));
 }
 
-// CPython's local_to_seconds() in _datetimemodule.c, probe for probe: where it meets a face that it
-// cannot show, it raises.
+// CPython's local_to_seconds() in _datetimemodule.c, probe for probe: it raises if it reaches a
+// face that it cannot show.
 std::optional<std::int64_t> Zone::unix_from_local(std::int64_t local_s) const {
   if (!can_be_shown(local_s)) return std::nullopt;
   bool raises = false;

@@ -1,4 +1,4 @@
-// Time zones: what a clock on the wall shows at an instant, and the instant at which it shows that.
+// Time zones: the local time at an instant, and the instant of a local time.
 #pragma once
 
 #include <cstdint>
@@ -9,31 +9,31 @@
 
 namespace aggregate_power {
 
-// What a stamp without an offset of its own means. Copies are cheap, and may be used from several
+// How to read a stamp without an offset of its own. Copies are cheap, and may be used by several
 // threads. The process's own zone is read but never changed.
 class Zone {
  public:
   static Zone local();                       // the process's zone: $TZ, else /etc/localtime
-  static Zone fixed(std::int32_t offset_s);  // so many seconds east of UTC
-  // A clock that is turned once: `offset_before_s` until `step_unix_s`, `offset_after_s` from then
+  static Zone fixed(std::int32_t offset_s);  // east of UTC
+  // A clock that changes once: `offset_before_s` until `step_unix_s`, `offset_after_s` from then
   // on.
   static Zone stepping(std::int32_t offset_before_s, std::int64_t step_unix_s,
                        std::int32_t offset_after_s);
-  // "local", "UTC", "+HH:MM" / "-HH:MM" (also +HHMM), or a name of the tz database such as
+  // "local", "UTC", "+HH:MM" / "-HH:MM" (also +HHMM), or a name in the tz database such as
   // "Europe/Berlin", read from the system's tzdata. Throws Error, with the remedy, for a text that
-  // is none of these; the message says when the machine has no tzdata at all.
+  // is none of these; the message says if the machine has no tzdata at all.
   static Zone parse(std::string_view text);
 
-  // As given to parse(); of local() and fixed(), what parse() would take: "local", "+05:30". Of
-  // stepping(), for people only: "+01:00, from 2026-03-29T01:00:00Z +02:00".
+  // As given to parse(); for local() and fixed(), what parse() would accept: "local", "+05:30". For
+  // stepping(), a text for people only: "+01:00, from 2026-03-29T01:00:00Z +02:00".
   const std::string& name() const { return name_; }
-  // Seconds east of UTC at that instant: what the zone's clock shows, less `unix_s`.
+  // Seconds east of UTC at that instant: the time that the zone's clock shows, less `unix_s`.
   std::int32_t offset_at(std::int64_t unix_s) const { return offset_at_(unix_s); }
 
   // The instant at which a clock of this zone shows `local_s`, the seconds since
   // 1970-01-01T00:00:00 on its own face. Python's rule with fold=0: an hour shown twice is the
-  // earlier one, an hour that was skipped is read with the offset in force before the jump.
-  // Nothing where Python raises: on the first and last days of the years 1 to 9999.
+  // earlier one, an hour that was skipped is read with the offset in force before the jump. Returns
+  // nullopt if Python raises: on the first and last days of the years 1 to 9999.
   std::optional<std::int64_t> unix_from_local(std::int64_t local_s) const;
 
  private:
@@ -44,7 +44,7 @@ class Zone {
   OffsetAt offset_at_;
 };
 
-// "+05:30", "-08:00", "+00:00"; with seconds only where there are some.
+// "+05:30", "-08:00", "+00:00"; with seconds only if there are some.
 std::string offset_text(std::int32_t offset_s);
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// The compiled-in tz database.
+// Unpacks the compiled-in tz database.
 #include "base/text/zone_table.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What the clocks of the world showed: the tz database of 2015 to 2037, compiled in, so that every
-// machine decides alike.
+// The clocks of the world: the tz database of 2015 to 2037, compiled in, so that every machine
+// decides the same way.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ struct ClockHistory {
   std::vector<ClockChange> changes;  // never empty; the first holds for all time before the second
 
   std::int32_t offset_at(double unix_s) const;
-  // After `begin_unix_s`, at `end_unix_s` at the latest.
+  // Changes after `begin_unix_s`, up to and including `end_unix_s`.
   std::span<const ClockChange> changes_between(double begin_unix_s, double end_unix_s) const;
 };
 
-// Those of all zones that people live in (zone.tab of the tz database).
+// The clocks of all inhabited zones (zone.tab of the tz database).
 std::span<const ClockHistory> clock_histories();
 
 }  // namespace aggregate_power
