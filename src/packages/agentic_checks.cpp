@@ -1,4 +1,4 @@
-// What must hold of a run of agents on several nodes before its package is looked at.
+// Checks the aggregate and the formal result of agents on several nodes.
 #include "packages/agentic_checks.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct Aggregate {
   JsonMemberText conc;
 };
 
-// Nothing where it cannot be read; `reasons` says why.
+// Returns nullopt if it cannot be read; `reasons` says why.
 std::optional<Aggregate> read_aggregate(const AgenticLoad& load, Reasons& reasons) {
   const auto invalid = [&](const std::string& fault) {
     reasons.add(Reason::agentic_aggregate_invalid, fault);
@@ -45,7 +45,7 @@ std::optional<Aggregate> read_aggregate(const AgenticLoad& load, Reasons& reason
   return invalid(name + (name.empty() ? "" : ": ") + "expected a JSON object");
 }
 
-// Nothing where the aggregate's numbers make no sense.
+// Returns nullopt if the aggregate's numbers make no sense.
 std::optional<RoleCounts> gpus_of(const Aggregate& aggregate) {
   const JsonValue disagg = aggregate.disagg.scalar();
   const auto prefill = aggregate.prefill.scalar().as_integer();
@@ -72,7 +72,8 @@ std::string gpus_text(const Aggregate& aggregate) {
                      shown(aggregate.prefill), shown(aggregate.decode), shown(aggregate.disagg));
 }
 
-// The name of the one formal result; nothing where there is not exactly one, `fault` says why.
+// The name of the only formal result. Returns nullopt if there is not exactly one; `fault` says
+// why.
 std::optional<std::string> formal_result(const AgenticLoad& load, std::string& fault) {
   try {
     const std::vector<std::string> names = formal_results(*load.tree, load.result_dir);
@@ -85,7 +86,8 @@ std::optional<std::string> formal_result(const AgenticLoad& load, std::string& f
   return std::nullopt;
 }
 
-// Of a formal result; nothing where that is no sound result, which is found when it is used.
+// The max_concurrency of a formal result. Returns nullopt if the result is not sound, which is
+// found when it is used.
 std::optional<JsonValue> max_concurrency(const Tree& tree, const std::string& path) {
   try {
     const LoadReading reading =
@@ -97,7 +99,7 @@ std::optional<JsonValue> max_concurrency(const Tree& tree, const std::string& pa
   }
 }
 
-// The load that the formal result's name tells must be that of its content and of the aggregate.
+// The load in the formal result's name must be that of its content and of the aggregate.
 Reasons check_concurrency(const Tree& tree, const std::string& path, const JsonValue& concurrency,
                           const JsonValue& conc) {
   Reasons reasons;

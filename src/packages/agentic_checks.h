@@ -1,4 +1,4 @@
-// What must hold of a run of agents on several nodes before its package is looked at.
+// The preconditions of a run of agents on several nodes, checked before its package is read.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@ struct AgenticLoad {
   std::shared_ptr<const Tree> tree;
   std::string result_dir;  // in the tree
   std::string logs_root;
-  std::optional<std::string> aggregate;  // its text; nothing: it cannot be read
-  std::string aggregate_fault;           // why
+  std::optional<std::string> aggregate;  // its text; nullopt: it cannot be read
+  std::string aggregate_fault;           // why it cannot be read
   std::string expected_producer_sha;
   std::string aggregate_name = {};  // for messages; may be empty
 };
@@ -26,11 +26,12 @@ struct AgenticLoad {
 struct AgenticChecks {
   Reasons reasons;  // empty: all of them hold
   RoleCounts gpus;
-  std::string formal_result;  // in the tree; empty: there is not just one
-  std::string window_file;    // the load's, below the package; empty: likewise
+  std::string formal_result;  // in the tree; empty: there is not exactly one
+  std::string window_file;    // the load's, relative to the package; empty: there is not exactly
+                              // one result
 };
 
-// All are tried. Never throws for what is wrong with the files.
+// Makes all checks. Never throws because of the files.
 AgenticChecks check_agentic_load(const AgenticLoad& load);
 
 }  // namespace aggregate_power

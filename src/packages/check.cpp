@@ -1,4 +1,4 @@
-// Checks a package against a processed benchmark result and computes its energy.
+// The checks of a package in the contract's order, and its metrics.
 #include "packages/check.h"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ LoadReading read_result(const PackageQuestion& question) {
 
 // ---- Manifest and producer
 
-// Nothing where it is missing or malformed; `findings` then say so.
+// Returns nullopt if it is missing or malformed; `findings` then say so.
 std::optional<JsonValue> read_manifest(const PackagePlace& place, Findings& findings) {
   if (!place.tree->has_folder(place.power_dir)) {
     findings.add(Reason::power_artifacts_missing,
@@ -121,7 +121,7 @@ Findings check_stored_verdict(const JsonValue& manifest, PackageFacts& facts) {
   const bool recomputed = *facts.recomputed_publication_valid;
   Findings findings;
   if (stored == true && recomputed) return findings;
-  // It speaks of the whole package.
+  // The stored verdict is about the whole package.
   if (stored == false && recomputed && !facts.salvaged.empty()) {
     facts.salvaged["publication_valid"] = 1;
   } else if (stored != recomputed) {
@@ -146,7 +146,7 @@ std::size_t gpus_asked_for(const RoleCounts& gpus) {
   return sum;
 }
 
-// GPUs of any one role become those of the role that the package has.
+// GPUs of any one role become GPUs of the role that the package has.
 RoleCounts with_known_role(RoleCounts gpus, const Topology& topology) {
   if (gpus.any == 0) return gpus;
   const bool are_aggregate =
@@ -178,7 +178,7 @@ Findings check_topology(const RoleCounts& gpus, const std::vector<ExpectedDevice
   return findings;
 }
 
-// Names of GPUs for the record: "host/UUID", or "host/index" of one without just one UUID.
+// Names of GPUs for the record: "host/UUID", or "host/index" for a GPU without exactly one UUID.
 using Labels = std::map<DeviceKey, std::string>;
 
 Labels labels_of(std::span<const SeenDevice> observed) {
@@ -205,7 +205,7 @@ struct Measured {
   std::vector<Worker> workers;
 };
 
-// The workers' energies to powers; none where GPUs are shared between workers.
+// Turns the workers' energies into powers; returns none if workers share GPUs.
 std::vector<Worker> averaged(std::map<std::pair<std::string, std::int64_t>, Worker> workers,
                              double window_s) {
   std::vector<Worker> all;
@@ -224,7 +224,7 @@ Measured measure(const PackageContent& content, const Package& package, const La
   }
   Measured measured;
   std::map<std::pair<std::string, std::int64_t>, Worker> workers;
-  bool are_shared = false;  // some GPU, among several workers: which drew what is not known
+  bool are_shared = false;  // several workers share a GPU, so it is unknown which of them drew what
   for (const ExpectedDevice& device : content.devices) {
     const std::string& role = package.topology.roles.at(device.key);
     GpuResult gpu{label_of(device.key, labels), {}};
@@ -241,7 +241,7 @@ Measured measure(const PackageContent& content, const Package& package, const La
     worker.role = role;
     worker.worker_idx = index;
     ++worker.num_gpus;
-    worker.avg_power_w += gpu.energy.energy_j;  // energy until all are counted
+    worker.avg_power_w += gpu.energy.energy_j;  // holds energy until all GPUs are counted
     if (std::ranges::find(worker.hosts, device.key.hostname) == worker.hosts.end()) {
       worker.hosts.push_back(device.key.hostname);
     }
@@ -274,7 +274,7 @@ Findings check_metrics(const Metrics& metrics, std::span<const GpuResult> gpus, 
   return findings;
 }
 
-// The metrics, where they can be had; of `fleet` what it has.
+// Computes the metrics if possible, from `fleet` as far as it is known.
 Findings integrate(const PackageContent& content, const Package& package, const Labels& labels,
                    const RoleCounts& asked, WindowPower& power, const FleetMeasurement& fleet,
                    Result& result) {
@@ -304,7 +304,7 @@ FleetMeasurement fleet_of(const Package& package, WindowPower& power) {
   return power.fleet(names);
 }
 
-// CPUs have a verdict of their own: what is wrong with them changes nothing of the GPUs.
+// CPUs are judged separately: their faults do not affect the GPUs.
 std::optional<CpuPower> measure_cpus(const PackageQuestion& question,
                                      const std::vector<ExpectedDevice>& devices,
                                      const std::optional<SelectedWindow>& window) {
@@ -327,8 +327,8 @@ SelectedWindow selected(const PackageWindow& window) {
           *window.duration_s};
 }
 
-// Manifest, package and window in the contract's order. Fills in what is known of `result`, and
-// returns what speaks against it. `content` is what the manifest says.
+// Checks manifest, package and window in the contract's order. Fills in what is known of `result`,
+// and returns what speaks against it. `content` receives the manifest's content.
 Findings check_content(const PackageQuestion& question, const LoadReading& reading,
                        PackageContent& content, Result& result) {
   Findings findings;

@@ -1,5 +1,5 @@
-// Checks a package against a processed benchmark result and computes its energy: the gates of
-// contract.md C.3, in order.
+// Checks a package against its benchmark result and computes its energy: the checks of contract.md
+// C.3, in order.
 #pragma once
 
 #include <cstdint>
@@ -12,32 +12,34 @@
 
 namespace aggregate_power {
 
-// How many GPUs of each role there should be.
+// The expected number of GPUs of each role.
 struct RoleCounts {
   std::int64_t prefill = 0;
   std::int64_t decode = 0;
   std::int64_t aggregate = 0;  // workers that do both
-  // Of one role, whichever the package has: aggregate workers, else prefill. Instead of the others.
+  // GPUs of one role, whichever the package has: aggregate workers, else prefill. Replaces the
+  // others.
   std::int64_t any = 0;
 };
 
 struct PackageQuestion {
   PackagePlace place;
-  std::string result_name;           // of the processed benchmark result, for messages
-  std::optional<OpenedFile> result;  // nothing: it cannot be opened
-  std::string result_fault;          // why
+  std::string result_name;           // the processed benchmark result's name, for messages
+  std::optional<OpenedFile> result;  // nullopt: it cannot be opened
+  std::string result_fault;          // why it cannot be opened
   RoleCounts gpus;
-  std::string expected_producer_sha;  // empty: nobody said
-  bool is_pin_of_package = false;     // the package itself says it, not the caller
-  bool salvage = false;               // what concerns other windows only does not void this one
-  bool extended = false;              // with all that --extended asks for
-  bool with_power = false;            // with the power of all GPUs at every instant
+  std::string expected_producer_sha;  // empty: none was named
+  bool is_pin_of_package = false;     // it comes from the package itself, not from the caller
+  bool salvage = false;               // faults that concern only other windows do not invalidate
+                                      // this one
+  bool extended = false;              // compute everything for --extended
+  bool with_power = false;            // compute the total power of all GPUs at every instant
   std::optional<std::string> expected_cpu_source;
-  Reasons refusal;               // why the package is not looked at; empty: it is
-  std::string window_file = {};  // which window alone may be the result's; empty: any
+  Reasons refusal;               // why the package is not read; empty: it is
+  std::string window_file = {};  // the only window that may be the result's; empty: any
 };
 
-// The package's result. Never throws for what is wrong with the files.
+// Checks the package. Never throws because of the files.
 Result check_package(const PackageQuestion& question);
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// The CPU power of a package of several nodes.
+// Reads the files in a package's `cpu` folder.
 #include "packages/cpu_power.h"
 
 #include <exception>
@@ -11,7 +11,7 @@
 namespace aggregate_power {
 namespace {
 
-// The recorder's own word on its run; it only has to be there.
+// The manifest is the recorder's own account of its run; it only has to exist as an object.
 void check_manifest(const Tree& tree, const std::string& path, Reasons& reasons) {
   try {
     const auto source = tree.open(path).source();

@@ -1,5 +1,5 @@
-// The CPU power of a package of several nodes: its folder `cpu` to a verdict of its own, which
-// never changes what is said of the GPUs. Contract.md F.4.
+// The CPU power of a package of several nodes, from its folder `cpu`. It is judged separately and
+// never affects the GPUs. Contract.md F.4.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace aggregate_power {
 
-// Nothing when there is no such folder and no source is expected. What is wrong with the files is a
-// reason, never an exception.
+// Returns nullopt if there is no such folder and no source is expected. Faults of the files are
+// reasons, never exceptions.
 std::optional<CpuPower> measure_cpu_power(const Tree& tree, const std::string& folder,
                                           const CpuPowerRequest& request);
 

@@ -1,4 +1,4 @@
-// The CPU power samples of a package.
+// Reads the rows of `cpu/samples.csv`.
 #include "packages/cpu_samples.h"
 
 #include <array>
@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 8> kHeaderV1 = {
 static_assert(kHeader.size() <= kMaxWantedColumns);
 constexpr TableVersion kVersions[] = {{2, kHeader}, {1, kHeaderV1}};
 
-// A finite number from zero on; of a time, from anywhere on.
+// A finite number from zero on; a time may also be negative.
 std::optional<double> finite(std::string_view cell, bool may_be_negative) {
   const std::optional<double> value = python_float(cell);
   if (!value || !std::isfinite(*value) || (*value < 0 && !may_be_negative)) return std::nullopt;
@@ -40,7 +40,7 @@ bool read_rail(std::string_view cell, std::optional<double>& watts) {
   return watts.has_value();
 }
 
-// False: it is none.
+// Returns false if the row is malformed.
 bool read_row(const StrictTable& table, const CsvRow& row, CpuSample& sample) {
   if (table.shape_fault(row) != nullptr) return false;
   const auto& cells = row.cells;

@@ -10,10 +10,10 @@
 
 namespace aggregate_power {
 
-// Gives all good rows to `take`, in the file's order; the view is good during the call only. The
+// Passes all good rows to `take`, in the file's order; the view is valid only during the call. The
 // reasons are cpu_samples_header_mismatch, without any row, and cpu_samples_malformed: a blank row,
-// too many or too few cells, another version's number, a name that is empty, a number that is none
-// or negative, a cell without end. Throws what `source` throws, after the rows before.
+// too many or too few cells, another version's number, an empty name, a malformed or negative
+// number, an unterminated cell. Throws what `source` throws, after the rows before it.
 Reasons read_cpu_samples(ByteSource& source, const std::function<void(const CpuSample&)>& take);
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// The generations of the producer of `dcgm-power` packages.
+// The table of package dialects.
 #include "packages/dialect.h"
 
 namespace aggregate_power {

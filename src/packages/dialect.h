@@ -9,21 +9,22 @@ namespace aggregate_power {
 
 struct PackageDialect {
   std::string_view name;           // in the audit record: "pinned"
-  int newest_samples_version = 1;  // of the samples.csv that it writes
+  int newest_samples_version = 1;  // of the samples.csv files that it writes
 
   // ---- Samples
-  bool refuses_same_stamp = false;  // a device's scrape with the stamp of the one before is a fault
+  bool refuses_same_stamp = false;  // a scrape of a device with the stamp of the previous one is a
+                                    // fault
 
   // ---- Windows
   bool is_lax_with_numbers = false;  // true counts as 1, and a schema_version may be 1.0
-  bool needs_json_suffix = false;    // other files in the folder of windows are faults
-  bool needs_positive_span = false;  // a window has to end after its start
-  // Each further window of the same load is a fault of the first one too, not only the second.
+  bool needs_json_suffix = false;    // other files in the windows folder are faults
+  bool needs_positive_span = false;  // a window must end after its start
+  // Every further window of the same load is also a fault of the first one, not only the second.
   bool repeats_first_duplicate = false;
   bool omits_gaps_of_faulty_windows = false;  // in window_validations
 };
 
-// The oldest first.
+// Ordered from the oldest.
 std::span<const PackageDialect> package_dialects();
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// Whether the manifest of a package says of its samples and windows what they show.
+// Compares the manifest of a package with its samples and windows.
 #include "packages/evidence.h"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ JsonValue faults_json(const std::vector<ArtifactFault>& faults) {
 
 // ---- Each of these compares one member of the manifest.
 
-// Rows that the producer wrote and that are not in the file any more as it wrote them.
+// Rows that the producer wrote but that are no longer in the file as it wrote them.
 std::uint64_t lost_rows(const PackageSamples& samples) {
   return samples.malformed.outside + samples.repeated.outside;
 }
@@ -87,7 +87,7 @@ PackageFaults scrape_count_faults(const JsonValue& stored, const PackageEvidence
   return faults;
 }
 
-// Whether two devices differ only in when their samples far from the window begin or end.
+// Whether two devices differ only in when their samples begin or end, far from the window.
 bool differ_elsewhere_only(const JsonValue& stored, const JsonValue& found,
                            const PackageWindow& wanted) {
   const auto is_outside = [&](const JsonValue& time) {
@@ -109,7 +109,7 @@ PackageFaults observed_faults(const JsonValue& stored, const PackageEvidence& ev
   if (evidence.observed.empty()) faults.add("observed_devices is empty");
   const JsonValue found = observed_json(evidence.observed);
   if (equal_in_python(stored, found)) return faults;
-  // A row that was lost far from the window may have been a device's first or last.
+  // A row lost far from the window may have been a device's first or last.
   const bool is_elsewhere =
       lost_rows(evidence.samples) > 0 && evidence.wanted &&
       std::ranges::equal(stored.items, found.items, [&](const JsonValue& a, const JsonValue& b) {

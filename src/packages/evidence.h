@@ -1,5 +1,4 @@
-// Whether the manifest of a package says of its samples and windows what they show. Contract.md
-// C.4.
+// Whether a package's manifest agrees with what its samples and windows show. Contract.md C.4.
 #pragma once
 
 #include <optional>
@@ -18,7 +17,7 @@ struct PackageEvidence {
   const std::vector<SeenDevice>& observed;  // sorted
   const WindowScan& scan;
   const std::vector<WindowValidation>& validations;
-  const std::optional<PackageWindow>& wanted;  // of the run, where there is exactly one
+  const std::optional<PackageWindow>& wanted;  // the run's, if there is exactly one
 };
 
 PackageFaults evidence_faults(const PackageContent& content, const PackageEvidence& evidence);

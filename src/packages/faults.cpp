@@ -1,4 +1,4 @@
-// What is wrong with a package.
+// Collects faults of a package.
 #include "packages/faults.h"
 
 #include <iterator>

@@ -1,4 +1,4 @@
-// What checks of a package find.
+// Collects reasons and their sentences.
 #include "packages/findings.h"
 
 #include "base/text/unicode.h"

@@ -1,4 +1,4 @@
-// What checks of a package find.
+// The findings of a package's checks.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace aggregate_power {
 
-// Reasons, and what is behind them, a sentence each.
+// Reasons, and the details behind them, one sentence each.
 struct Findings {
   Reasons reasons;
   std::vector<std::string> failures;
 
   void add(Reason reason, const std::string& detail);
-  void add(const Reasons& others);  // each detail is a sentence
+  void add(const Reasons& others);  // each detail becomes a sentence
   void add(const Findings& others);
 };
 
-// A sentence as a reason carries it: on one line, and not too long.
+// A sentence as the detail of a reason: on one line, and not too long.
 std::string shortened(const std::string& detail);
 
 }  // namespace aggregate_power

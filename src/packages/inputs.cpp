@@ -1,4 +1,4 @@
-// What a package consists of, and what belongs to it.
+// Lists the files of a package and the results that its windows name.
 #include "packages/inputs.h"
 
 #include <cstdint>
@@ -24,7 +24,7 @@ std::vector<std::string> files_in(const Tree& tree, const std::string& folder) {
   return files;
 }
 
-// The result that a window names, though the window be no good.
+// The result that a window names, even if the window is not valid.
 std::optional<std::string> result_path_in(const Tree& tree, const std::string& window) {
   try {
     const OpenedFile file = tree.open(window);

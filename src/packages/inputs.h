@@ -1,4 +1,4 @@
-// What a package consists of, and what belongs to it: files that no run may change.
+// The files that make up a package, and those that belong to it: no run may change them.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 namespace aggregate_power {
 
 struct PackageInputs {
-  std::vector<std::string> files;    // those that its windows name as their results among them
-  std::vector<std::string> folders;  // with all that is below them
+  std::vector<std::string> files;    // including the results that its windows name
+  std::vector<std::string> folders;  // including everything below them
 };
 
-// Whether the package is sound or not: of what cannot be read, the name alone.
+// Works whether or not the package is sound: a file that cannot be read is listed by name.
 PackageInputs package_inputs(const PackagePlace& place);
 
 }  // namespace aggregate_power

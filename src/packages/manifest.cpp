@@ -1,4 +1,4 @@
-// The manifest of a `dcgm-power` package.
+// Reads and checks the manifest of a `dcgm-power` package.
 #include "packages/manifest.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace aggregate_power {
 namespace {
 
-// What every package of this kind says of itself.
+// The members that identify every package of this kind.
 const std::vector<std::pair<std::string_view, JsonValue>>& identity() {
   static const std::vector<std::pair<std::string_view, JsonValue>> fields = {
       {"schema_version", JsonValue::integer(1)},
@@ -27,7 +27,7 @@ const std::vector<std::pair<std::string_view, JsonValue>>& identity() {
   return fields;
 }
 
-// Reasons of the recorder that no complete recording has; the last three where it was required.
+// Reasons of the recorder that no complete recording has; the last three only if it was required.
 constexpr std::string_view kFatal[] = {
     "benchmark_child_reap_timeout", "collector_exception",      "collector_interrupted",
     "collector_join_timeout",       "exporter_exited",          "endpoint_resolution_failed",

@@ -13,7 +13,7 @@
 
 namespace aggregate_power {
 
-// A GPU of a host. They sort as the producer sorts them.
+// A GPU of a host. Keys sort as the producer sorts them.
 struct DeviceKey {
   std::string hostname;
   std::int64_t gpu_index = 0;
@@ -30,7 +30,7 @@ struct Assignment {
 
 struct ExpectedDevice {
   DeviceKey key;
-  std::vector<Assignment> assignments;  // one at least
+  std::vector<Assignment> assignments;  // at least one
 };
 
 // One measured load.
@@ -41,8 +41,7 @@ struct WindowKey {
   std::string text() const;  // "sa-bench/4"
 };
 
-// These throw Error when the manifest is not what a producer writes. A list that is not there is
-// empty.
+// These throw Error if the manifest is not what a producer writes. A missing list is empty.
 std::vector<ExpectedDevice> expected_devices(const JsonValue& manifest);
 std::vector<WindowKey> expected_windows(const JsonValue& manifest);
 
@@ -54,11 +53,11 @@ struct PackageContent {
   std::vector<WindowKey> windows;
 };
 
-// What is wrong with its identity, its status and its counts: a sentence each.
+// Faults of its identity, its status and its counts, one sentence each.
 std::vector<std::string> manifest_faults(const JsonValue& manifest);
 
-// What speaks against the clocks of the nodes, a sentence; nothing where all are in step, or the
-// producer did not ask. Contract-october.md 2.7.
+// What speaks against the clocks of the nodes, in one sentence. Returns nullopt if all clocks are
+// in step, or the producer did not check. Contract-october.md 2.7.
 std::optional<std::string> clock_fault(const JsonValue& manifest);
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// Which window of a package a processed benchmark result belongs to.
+// Compares a processed benchmark result with the windows of a package.
 #include "packages/match.h"
 
 #include <algorithm>
@@ -50,14 +50,14 @@ bool is_copy(const OpenedFile& file, const OpenedFile& original) {
   return same_json(text, sound_json(file));
 }
 
-// Whether a result that says its window itself says another one.
+// Whether the result itself states a window, and a different one.
 bool has_other_window(const LoadReading& reading, const PackageWindow& window) {
   return reading.load && reading.reasons.empty() &&
          (reading.load->window.start_unix_s != window.start_unix_s ||
           reading.load->window.end_unix_s != *window.end_unix_s);
 }
 
-// What is wrong with a window as that of the result.
+// Why this window cannot be the result's.
 Findings check_window(const MatchRequest& request, const PackageWindow& window) {
   Findings findings;
   const auto refuse = [&](Reason reason, const std::string& detail) {

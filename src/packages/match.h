@@ -1,4 +1,4 @@
-// Which window of a package a processed benchmark result belongs to. Contract.md C.6.
+// Finds the window of a package that a processed benchmark result belongs to. Contract.md C.6.
 #pragma once
 
 #include <optional>
@@ -16,14 +16,14 @@ namespace aggregate_power {
 struct MatchRequest {
   const PackagePlace& place;
   const WindowScan& scan;
-  const std::optional<OpenedFile>& result;  // nothing: it cannot be opened
+  const std::optional<OpenedFile>& result;  // nullopt: it cannot be opened
   const std::string& result_name;           // for messages
-  const std::string& window_file;           // which window alone may be the result's; empty: any
+  const std::string& window_file;           // the only window that may be the result's; empty: any
   const LoadReading& reading;               // of the result
 };
 
-// The result was renamed on its way: what binds it to a window is its content. Nothing where it is
-// no window's; `findings` then say why.
+// The result was renamed on its way, so only its content ties it to a window. Returns nullopt if it
+// belongs to no window; `findings` then say why.
 std::optional<PackageWindow> match_window(const MatchRequest& request, Findings& findings);
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// A `dcgm-power` package as a whole.
+// Checks a package by the rules of each dialect.
 #include "packages/package.h"
 
 #include <algorithm>
@@ -18,11 +18,11 @@ std::pair<double, double> start_and_end(const Window& window) {
   return {window.start_unix_s, window.end_unix_s};
 }
 
-// The windows as each dialect sees them.
+// The windows by the rules of each dialect.
 struct ScannedWindows {
   std::vector<WindowScan> scans;  // in the order of package_dialects()
-  std::vector<Window> spans;      // of all completed windows; sorted, each once
-  std::optional<Window> wanted;   // by the first dialect that has exactly one
+  std::vector<Window> spans;      // of all completed windows; sorted, without duplicates
+  std::optional<Window> wanted;   // from the first dialect that has exactly one
 };
 
 WindowScan scan_or_fault(const PackagePlace& place, const PackageDialect& dialect) {
@@ -76,7 +76,7 @@ PackageSamples read_samples(const PackagePlace& place, const PackageContent& con
   begin();
   try {
     return read_package_samples(place.tree->open(path), of_samples);
-  } catch (const FileError&) {  // it cannot be opened
+  } catch (const FileError&) {  // cannot be opened
     PackageSamples samples;
     samples.is_missing = !place.tree->find_file(path);
     if (!samples.is_missing) samples.malformed.in_band = 1;
@@ -94,7 +94,7 @@ std::map<DeviceKey, double> gaps_around(const PackageWindow& window, const Packa
   return gaps_s;
 }
 
-// The package by one dialect's rules, without its samples.
+// Checks the package by one dialect's rules, except for its samples.
 Package checked(const PackagePlace& place, const PackageContent& content,
                 const JsonValue& concurrency, const PackageSamples& samples,
                 const PackageDialect& dialect, WindowScan scan) {
@@ -134,8 +134,8 @@ Package recompute_package(const PackagePlace& place, const PackageContent& conte
                           const PackageRequest& request) {
   ScannedWindows windows = scan_by_each_dialect(place, request.concurrency);
   PackageSamples samples = read_samples(place, content, windows, request);
-  // The version of the samples tells how old the producer may be, and else what holds does: the
-  // oldest dialect unless a later one finds the package whole.
+  // The version of the samples limits how old the producer can be. Beyond that it is the oldest
+  // dialect, unless a later one finds the package whole.
   std::optional<Package> package;
   for (std::size_t i = 0; i < windows.scans.size(); ++i) {
     const PackageDialect& dialect = package_dialects()[i];

@@ -1,5 +1,5 @@
-// A `dcgm-power` package as a whole: whether it holds what its producer promises, recomputed from
-// its bytes. Contract.md C.4, C.9. The producer's own verdict is not looked at here.
+// A `dcgm-power` package as a whole: whether it contains what its producer promises, recomputed
+// from its bytes. Contract.md C.4, C.9. The producer's own verdict is not considered here.
 #pragma once
 
 #include <cstdint>
@@ -24,22 +24,22 @@ struct Package {
   std::vector<PackageFault> faults;                // empty: it is whole
   std::map<std::string, std::uint64_t> elsewhere;  // of PackageFaults
   Topology topology;
-  std::vector<SeenDevice> observed;  // that have rows; sorted, without their gaps
+  std::vector<SeenDevice> observed;  // those with rows; sorted, without their gaps
   WindowScan scan;
   PackageSamples samples;
-  std::map<DeviceKey, double> max_sample_gap_s;  // over the wanted window, of GPUs around it
+  std::map<DeviceKey, double> max_sample_gap_s;  // over the wanted window, for GPUs that cover it
 };
 
 struct PackageRequest {
-  JsonValue concurrency;  // of the window that is wanted
+  JsonValue concurrency;  // of the wanted window
   bool salvage = false;   // only faults that are not elsewhere matter
-  // Sees all samples, a device's in time order, once it is known which window is wanted: `begin` is
-  // called before, and again when all samples are given out a second time.
+  // `take` receives all samples, each device's in time order, after the wanted window is known.
+  // `begin` is called before the first, and again if all samples are given out a second time.
   std::function<void(Window)> begin;
   std::function<void(std::span<const PackageSample>)> take;
 };
 
-// Never throws for what is wrong with the package.
+// Never throws because of the package.
 Package recompute_package(const PackagePlace& place, const PackageContent& content,
                           const PackageRequest& request);
 

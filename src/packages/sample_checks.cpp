@@ -1,4 +1,4 @@
-// Whether samples.csv is what its producer writes.
+// Turns what was odd about samples.csv into faults.
 #include "packages/sample_checks.h"
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Whether samples.csv is what its producer writes. Contract.md C.4.
+// Checks whether samples.csv is what its producer writes. Contract.md C.4.
 #pragma once
 
 #include "packages/dialect.h"

@@ -1,4 +1,4 @@
-// The rows of a package's samples.csv.
+// Reads the rows of samples.csv, quickly where they look as expected.
 #include "packages/sample_rows.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ std::optional<std::int64_t> whole_number(std::string_view cell) {
   return error == std::errc() && at == end ? std::optional(value) : python_int(cell);
 }
 
-// ---- What nearly all rows consist of beside decimals, read in place like them.
+// ---- The parts of nearly all rows besides decimals, also read in place.
 
 const char* read_comma(const char* at, const char* end) {
   return at < end && *at == ',' ? at + 1 : nullptr;
@@ -57,7 +57,7 @@ const char* read_line_end(const char* at, const char* end) {
   return at < end && *at == '\n' ? at + 1 : nullptr;
 }
 
-// From 0 to `most`, or blank: NaN.
+// From 0 to `most`; NaN if blank.
 const char* read_share(const char* at, const char* end, double most, double& share) {
   share = kNone;
   if (at < end && (*at == ',' || *at == '\r' || *at == '\n')) return at;
@@ -119,7 +119,7 @@ std::string_view SpelledDevices::spelling_of(std::string_view host, std::string_
     is_plain = spelling.find_first_of(std::string_view("\"\r\n\0", 4)) == spelling.npos;
     if (is_plain) return spelling;
   }
-  // A quoted cell may hold anything: what is joined must not look like other cells.
+  // A quoted cell may contain anything, so the joined text must not look like other cells.
   joined_ = fmt::format("\n{} {} {}{}{}", host.size(), index.size(), host, index, uuid);
   return joined_;
 }
@@ -145,7 +145,7 @@ std::span<const PackageSample> PackageRows::next() {
 }
 
 void PackageRows::open() {
-  is_over_ = true;  // unless all goes well
+  is_over_ = true;  // until everything below succeeds
   batch_.resize(kBatchRows + kMaxBatchRows);
   source_ = decompressed(file_.source(), file_.name());
   table_.emplace(*source_, kVersions);
@@ -155,8 +155,8 @@ void PackageRows::open() {
   is_over_ = false;
 }
 
-// Nearly every row is one of the device that is expected, spelled as before, with plain numbers.
-// There are no quotes then, so that it is what it looks like.
+// Nearly every row is from the expected device, spelled as before, with plain numbers. Such a row
+// has no quotes, so its bytes can be split at commas.
 void PackageRows::read_known() {
   if (devices_.empty()) return;
   const std::string_view ahead = table_->ahead();
@@ -176,7 +176,7 @@ void PackageRows::read_known() {
   rows_at_once_ = 1;
 }
 
-// Inline since it is all of the loop above.
+// Inline, because it is the whole of the loop above.
 inline const char* PackageRows::read_known_row(const char* at, const char* end,
                                                PackageSample& row) {
   const char* const behind_scrape = read_text(at, end, scrape_text_);
@@ -236,7 +236,7 @@ void PackageRows::read_unknown() {
   if (table_->had_nul()) note(faults_.malformed.in_band, "a NUL");
 }
 
-// False: what follows cannot be read either.
+// Returns false if what follows cannot be read either.
 bool PackageRows::read_row(const CsvRow& csv) {
   ++row_;
   const char* const fault = read_cells(csv, batch_[batch_size_]);
@@ -255,7 +255,7 @@ bool PackageRows::read_row(const CsvRow& csv) {
   return table_->is_text(csv);
 }
 
-// What is wrong with it; null: nothing.
+// What is wrong with the row; null: nothing.
 const char* PackageRows::read_cells(const CsvRow& csv, PackageSample& row) {
   if (const char* const fault = table_->shape_fault(csv)) return fault;
   const auto unix_s = number(csv.cells[kTime]);

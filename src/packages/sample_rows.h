@@ -1,4 +1,4 @@
-// The rows of a package's samples.csv, one pass over the file.
+// Reads the rows of a package's samples.csv in one pass over the file.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace aggregate_power {
 
-// Devices as rows spell them.
+// The devices as rows spell them.
 class SpelledDevices {
  public:
   struct Entry {
@@ -30,12 +30,13 @@ class SpelledDevices {
     std::size_t text_begin = 0;
   };
 
-  // The rows of one scrape mostly follow each other as those of the last one did. Not when empty().
+  // The rows of a scrape usually follow each other in the order of the last scrape. Not when
+  // empty().
   const Entry& expected() const { return entries_[expected_]; }
   void pass() { expected_ = &expected() == &entries_.back() ? 0 : expected_ + 1; }
   bool empty() const { return entries_.empty(); }
-  // The cells of host, index and uuid, each with the comma behind it, where that means this device
-  // wherever it stands in a row, and it is sound; else empty.
+  // The cells of host, index and uuid, each with the comma after it, if that text means this device
+  // wherever it occurs in a row, and the device is sound; else empty.
   std::string_view text(const Entry& entry) const {
     return {texts_.data() + entry.text_begin, entry.text_size};
   }
@@ -50,7 +51,7 @@ class SpelledDevices {
                                bool& is_plain);
 
   std::vector<Entry> entries_;
-  std::string texts_;  // side by side, since they are read one after the other
+  std::string texts_;  // side by side, because they are read one after the other
   std::unordered_map<std::string, std::size_t> places_;
   std::map<DeviceKey, std::size_t> device_numbers_;
   std::unordered_map<std::string, std::size_t> uuid_numbers_;
@@ -61,15 +62,15 @@ class SpelledDevices {
 };
 
 // Reads as strictly as the package's producer: Python's csv module without skipping blanks, int()
-// and float(), the header letter by letter. What is wrong goes into `faults`: its version, header,
-// blank and malformed rows and first fault. Never throws for what is wrong with the file.
+// and float(), the header letter by letter. Findings go into `faults`: version, header, blank and
+// malformed rows, and the first fault. Never throws because of the file.
 class PackageRows {
  public:
-  // `band` is what counts of faulty rows.
+  // `band` is the time in which faulty rows matter.
   PackageRows(const OpenedFile& file, Window band, PackageSamples& faults)
       : file_(file), band_(band), faults_(faults) {}
 
-  // The next good rows; none at the end. Good until the next call.
+  // The next good rows; none at the end. Valid until the next call.
   std::span<const PackageSample> next();
 
   const std::vector<DeviceKey>& devices() const { return devices_.keys(); }
@@ -93,7 +94,7 @@ class PackageRows {
   SpelledDevices devices_;
   std::vector<PackageSample> batch_;
   std::size_t batch_size_ = 0;
-  std::uint64_t row_ = 0;  // behind the header
+  std::uint64_t row_ = 0;  // after the header
   bool is_over_ = false;
   std::size_t rows_at_once_ = 1;
   // The rows of one scrape of one host share these: the cells before the host, with their commas.

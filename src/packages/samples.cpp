@@ -1,4 +1,4 @@
-// The samples of a `dcgm-power` package.
+// Puts a package's samples in order and finds their gaps.
 #include "packages/samples.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 namespace aggregate_power {
 namespace {
 
-// How far the rows of a device have come. Small: there may be thousands, and each row needs its
-// own.
+// The progress through the rows of one device. Small, because there may be thousands of devices,
+// and each row needs its own.
 struct Progress {
   static constexpr double kNever = -std::numeric_limits<double>::infinity();
 
@@ -42,7 +42,7 @@ class SamplesReader {
   }
 
  private:
-  // False as soon as a device's rows are not in the order of its scrapes and of time.
+  // Returns false as soon as a device's rows are not in the order of its scrapes and of time.
   bool read_in_order() {
     PackageRows rows(file_, request_.band, result_);
     for (auto batch = rows.next(); !batch.empty(); batch = rows.next()) {
@@ -98,7 +98,7 @@ class SamplesReader {
     finish(reader);
   }
 
-  // In the order of scrapes.
+  // Called in the order of scrapes.
   void follow(const PackageSample& row, Progress& device) {
     device.scrape = row.scrape;
     device.unix_s = row.unix_s;
@@ -107,7 +107,7 @@ class SamplesReader {
 
   void add_uuid(const PackageSample& row, Progress& device) {
     device.uuid = row.uuid;
-    // More than one are a fault, however many.
+    // More than one is a fault, no matter how many.
     constexpr std::size_t kMostUuids = 16;
     auto& uuids = uuids_[row.device];
     if (uuids.size() < kMostUuids && std::ranges::find(uuids, row.uuid) == uuids.end()) {
@@ -115,7 +115,7 @@ class SamplesReader {
     }
   }
 
-  // In the order of time.
+  // Called in the order of time.
   void reach(const PackageSample& row, Progress& device) {
     if (device.unix_s == Progress::kNever) {
       device.first_unix_s = row.unix_s;
@@ -179,7 +179,7 @@ class SamplesReader {
   const PackageSamplesRequest& request_;
   PackageSamples result_;
   std::vector<Progress> progress_;                 // by device
-  std::vector<std::vector<std::uint32_t>> uuids_;  // by device; empty: not met
+  std::vector<std::vector<std::uint32_t>> uuids_;  // by device; empty: not seen
   std::vector<double> gaps_;                       // by device, then window
 };
 

@@ -1,4 +1,4 @@
-// A CSV file of a package, read as strictly as its producer reads it.
+// Checks header, versions and cells of a strict table.
 #include "packages/strict_table.h"
 
 #include <algorithm>

@@ -13,7 +13,7 @@
 
 namespace aggregate_power {
 
-// The names of a version's columns. The first one holds the version.
+// The names of a version's columns. The first one contains the version.
 struct TableVersion {
   int number = 0;  // from 1 to 9
   std::span<const std::string_view> columns;
@@ -21,15 +21,15 @@ struct TableVersion {
 
 class StrictTable {
  public:
-  // Reads the header, which is to be one of these. Throws what `source` throws.
+  // Reads the header, which must be one of these. Throws what `source` throws.
   StrictTable(ByteSource& source, std::span<const TableVersion> versions);
 
-  int version() const { return version_; }  // 0: another header; the rows mean nothing then
+  int version() const { return version_; }  // 0: unknown header; the rows mean nothing then
   std::size_t columns() const { return columns_; }
   // The header as it is in the file, for messages.
   std::string_view first_line() const;
 
-  // As of CsvReader.
+  // As in CsvReader.
   std::span<const CsvRow> next_batch(std::size_t most_rows = kMaxBatchRows) {
     return csv_.next_batch(most_rows);
   }
@@ -38,9 +38,9 @@ class StrictTable {
 
   // What is wrong with the number of cells or the version of a row; null: nothing.
   const char* shape_fault(const CsvRow& row) const;
-  // Whether its cells are UTF-8. What follows a row that is not cannot be read either.
+  // Whether its cells are UTF-8. If they are not, the rows after it cannot be read either.
   bool is_text(const CsvRow& row) const;
-  // At the end: whether there was a NUL.
+  // Only at the end: whether there was a NUL.
   bool had_nul() const { return csv_.dropped_nuls() > 0; }
 
  private:

@@ -1,4 +1,4 @@
-// What each GPU of a package was used for, and whether the GPUs are those that were expected.
+// Compares the GPUs of a package with its manifest and its topology.
 #include "packages/topology.h"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ std::vector<std::string> role_faults(const Topology& topology, const GpusByRole&
   return faults;
 }
 
-// Each role has to be in one het group of its own, or none of them in any.
+// Each role must be in one het group of its own, or none of them in any.
 std::vector<std::string> group_faults(const std::vector<ExpectedDevice>& devices,
                                       const Topology& topology) {
   std::vector<std::string> faults;
@@ -80,7 +80,7 @@ bool is_one_to_one(const std::vector<SeenDevice>& observed) {
   });
 }
 
-// As messages have it; empty: there is none.
+// As shown in messages; empty: there is none.
 std::string first_not_in(const std::set<DeviceKey>& a, const std::set<DeviceKey>& b) {
   const auto found = std::ranges::find_if(a, [&](const auto& key) { return !b.contains(key); });
   return found == a.end() ? std::string() : ": " + found->text();

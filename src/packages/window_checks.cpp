@@ -1,4 +1,4 @@
-// Each expected window of a package against its result and the samples.
+// Checks each expected window of a package.
 #include "packages/window_checks.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 // How the samples of one device cover a window.
 struct Coverage {
-  std::string code;             // empty: they do
+  std::string code;             // empty: they cover it
   std::string what;             // for people
   std::optional<double> gap_s;  // the longest
 };
@@ -37,7 +37,7 @@ Coverage coverage_of(const PackageSamples& samples, const SeenDevice* device,
           gap_s};
 }
 
-// Finds how the samples cover a window, which is sound apart from that.
+// Checks how the samples cover a window that is otherwise sound.
 void validate_coverage(WindowValidation& validation, const PackageWindow& window,
                        const std::set<DeviceKey>& expected, const PackageSamples& samples,
                        const SeenDevices& seen) {
@@ -56,7 +56,7 @@ void validate_coverage(WindowValidation& validation, const PackageWindow& window
   }
 }
 
-// Without a look at the samples.
+// Checks a window without its samples.
 WindowValidation validate_alone(const PackagePlace& place, const WindowScan& scan,
                                 const WindowKey& key, const PackageDialect& dialect) {
   WindowValidation validation;

@@ -1,5 +1,5 @@
-// Each expected window of a package against its result and the samples, as the producer checks
-// them. Contract.md C.4.
+// Checks each expected window of a package against its result and the samples, as the producer
+// does. Contract.md C.4.
 #pragma once
 
 #include <map>
@@ -16,12 +16,13 @@
 
 namespace aggregate_power {
 
-// What the producer writes of each window that it expected.
+// What the producer writes about each window that it expected.
 struct WindowValidation {
   WindowKey key;
   std::optional<std::string> file;
   std::vector<std::string> codes;             // empty: valid
-  std::map<std::string, std::string> firsts;  // by code, for people: where it was found first
+  std::map<std::string, std::string> firsts;  // by code, for people: the first place where it was
+                                              // found
   std::vector<std::pair<std::string, double>> gaps_s;  // by device: the longest
 };
 
@@ -32,12 +33,12 @@ std::vector<WindowValidation> validate_windows(const PackagePlace& place,
                                                const PackageSamples& samples,
                                                const PackageDialect& dialect);
 
-// `wanted` is the window of the run, where there is exactly one: what is wrong with the other ones
-// is elsewhere.
+// `wanted` is the window of the run, if there is exactly one: faults of the other windows are
+// elsewhere.
 PackageFaults window_faults(const std::vector<WindowValidation>& validations,
                             const WindowScan& scan, const std::optional<PackageWindow>& wanted);
 
-// Windows that nobody expected.
+// Windows that were not expected.
 std::vector<ArtifactFault> unexpected_windows(const WindowScan& scan,
                                               const std::vector<WindowKey>& expected);
 

@@ -1,4 +1,4 @@
-// The samples of a package to energy and power over the wanted window.
+// Feeds the samples of a package to the integrators.
 #include "packages/window_power.h"
 
 #include "packages/package.h"

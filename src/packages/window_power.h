@@ -1,4 +1,4 @@
-// The samples of a package to energy and power over the wanted window.
+// Computes energy and power over the wanted window from the samples of a package.
 #pragma once
 
 #include <cmath>
@@ -19,17 +19,17 @@ namespace aggregate_power {
 
 class WindowPower {
  public:
-  // `with_fleet`: the power of all GPUs at every instant; `extended`: their utilization too.
+  // `with_fleet`: the total power of all GPUs at every instant; `extended`: their utilization too.
   WindowPower(bool with_fleet, bool extended) : with_fleet_(with_fleet), extended_(extended) {}
 
-  // All begins with this window, perhaps not for the first time.
+  // Starts, or starts over, with this window.
   void begin(Window window);
-  // Samples of each device in the order of time.
+  // Takes samples, those of each device in time order.
   void take(std::span<const PackageSample> samples);
 
-  // To be called once for a device.
+  // To be called exactly once for a device.
   double energy_j(std::uint32_t device);
-  // What was asked for; empty when no window was found. `devices` are names by number.
+  // What was requested; empty if no window was found. `devices` are names by number.
   FleetMeasurement fleet(std::span<const std::string> devices);
 
  private:

@@ -1,4 +1,4 @@
-// The windows of a `dcgm-power` package.
+// Reads and checks the windows of a package.
 #include "packages/windows.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kMostWindowBytes = 1 << 20;
 
-// Nothing when it leads up, or out of the root.
+// False if the path leads up, or out of the root.
 bool is_safe_below(const PackagePlace& place, const std::string& root, std::string_view relative) {
   if (relative.empty() || relative.starts_with('/') || relative.starts_with('~') ||
       relative.find('\0') != relative.npos) {
@@ -34,7 +34,7 @@ bool is_safe_below(const PackagePlace& place, const std::string& root, std::stri
 
 bool has_ending(const PackageWindow& window) { return window.end_unix_s && window.duration_s; }
 
-// What a window says of its end must suit its status.
+// The end that a window states must agree with its status.
 bool is_consistent(const PackageWindow& window, const JsonValue& json) {
   const JsonValue& reason = json.at("reason");
   const bool has_reason = reason.is_string() && !reason.text.empty();
@@ -65,7 +65,7 @@ bool is_known_version(const JsonValue& version, const PackageDialect& dialect) {
                                      : version.as_integer() == 1;
 }
 
-// Nothing when it cannot be read.
+// Returns nullopt if it cannot be read.
 std::optional<JsonValue> read_window(const PackagePlace& place, const std::string& file) {
   try {
     const OpenedFile opened = place.tree->open(path_below(place.power_dir, file));
@@ -78,7 +78,7 @@ std::optional<JsonValue> read_window(const PackagePlace& place, const std::strin
   }
 }
 
-// A file that is no window, and why: one of the producer's reasons.
+// A file that is not a window, and why: one of the producer's reasons.
 struct NoWindow {
   const char* code;
 };
@@ -113,7 +113,7 @@ std::variant<PackageWindow, NoWindow> parse_window(const PackagePlace& place,
   return window;
 }
 
-// Adds a window to those before it; two of one load are duplicates, and none of them counts.
+// Adds a window; two windows of one load are duplicates, and neither counts.
 void add_window(WindowScan& scan, const PackageWindow& window, const PackageDialect& dialect) {
   const auto [known, is_new] = scan.windows.emplace(window.key, window);
   if (is_new) return;

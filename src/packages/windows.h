@@ -16,7 +16,7 @@
 
 namespace aggregate_power {
 
-// Where a package lies, and where its results do.
+// Where a package is, and where its results are.
 struct PackagePlace {
   std::shared_ptr<const Tree> tree;
   std::string power_dir;
@@ -24,36 +24,35 @@ struct PackagePlace {
 };
 
 struct PackageWindow {
-  std::string file;  // below the package: "windows/NAME.json"
+  std::string file;  // relative to the package: "windows/NAME.json"
   WindowKey key;
-  std::string result_path;  // below the logs root
+  std::string result_path;  // relative to the logs root
   std::string status;
   double start_unix_s = 0;
-  // Of a completed or failed one.
+  // Set if it completed or failed.
   std::optional<double> end_unix_s;
   std::optional<double> duration_s;
 
   bool is_completed() const { return status == "completed"; }
 };
 
-// Of a window that has an end.
+// The span of a window that has an end.
 Window span_of(const PackageWindow& window);
 
 struct ArtifactFault {
-  std::string path;  // below the package
-  std::string code;  // of the producer's reasons
+  std::string path;  // relative to the package
+  std::string code;  // one of the producer's reasons
 };
 
 struct WindowScan {
   std::map<WindowKey, PackageWindow> windows;
-  std::set<WindowKey> duplicates;  // not among them
+  std::set<WindowKey> duplicates;  // not among the windows
   std::vector<ArtifactFault> faults;
 };
-// Never throws for what is wrong with a window. May throw FileError where the folder cannot be
-// listed.
+// Never throws because of a window. May throw FileError if the folder cannot be listed.
 WindowScan scan_windows(const PackagePlace& place, const PackageDialect& dialect);
 
-// The completed windows of this concurrency (compared as Python does). Contract.md C.6.
+// The completed windows with this concurrency (compared as in Python). Contract.md C.6.
 std::vector<PackageWindow> windows_of(const WindowScan& scan, const JsonValue& concurrency);
 
 // What is wrong with a completed window's result, one of the producer's reasons; empty: nothing.
