@@ -1,4 +1,4 @@
-// What is asked of a recording's readings, and how whoever asks gets them.
+// The interface through which an analysis receives a recording's readings.
 #pragma once
 
 #include <limits>
@@ -8,17 +8,17 @@
 
 namespace aggregate_power {
 
-// Rows of a recording that follow each other. `states` is empty unless somebody wants states; then
+// Consecutive rows of a recording. `states` is empty unless some analysis wants states; then
 // states[i] belongs to readings[i].
 struct Batch {
   std::span<const Reading> readings;
   std::span<const GpuState> states;
 };
 
-// One question to a recording, such as the energy of a window.
+// One question about a recording, such as the energy in a window.
 //
 // All analyses of a recording see it together: each of its batches, in the file's order, goes to
-// each of them. Recorders mostly write rows in time order, so an analysis that needs an order
+// each of them. Recorders usually write rows in time order, so an analysis that needs an order
 // relies on it, and needs no memory for it. An analysis that finds the order broken gets its
 // readings once more, sorted, in bounded memory:
 //
@@ -29,42 +29,42 @@ struct Batch {
 //     take(sorted readings);        // several times
 //   }
 //
-// Then its own finish() says what was found. Its name, arguments and result differ from analysis to
-// analysis and are no part of this class. finish() is not called when the file could not be read to
-// its end. One thread calls all of this; it need not be the one that reads the file.
+// Then its own finish() returns its findings. Its name, arguments and result differ from analysis
+// to analysis and are not part of this class. finish() is not called if the file could not be read
+// to its end. All calls come from one thread, which need not be the one that reads the file.
 //
 // A new analysis is a file of its own, and a line where the analyses of a recording are put
-// together (runs/measurement.cpp). Calls are virtual once a batch, never once a reading.
+// together (runs/measurement.cpp). Virtual calls are made once per batch, never once per reading.
 class Analysis {
  public:
   virtual ~Analysis() = default;
 
   enum class Order {
-    any,              // as the file has them
-    by_time,          // of each device, or of all
-    by_rounded_time,  // by rounded_ms(), those of one millisecond as the file has them
+    any,              // in the file's order
+    by_time,          // for each device, or for all
+    by_rounded_time,  // by rounded_ms(), and within one millisecond in the file's order
   };
   static constexpr Window kAlways = {-std::numeric_limits<double>::infinity(),
                                      std::numeric_limits<double>::infinity()};
   struct Wants {
     Order order = Order::any;
-    // Readings of other times may be left out where they are sorted; they need not be. In the
-    // file's order all are given: take() passes over those it has no use for.
+    // Sorted readings from other times may be left out, but need not be. In the file's order all
+    // readings are given; take() skips those it does not need.
     Window window = kAlways;
-    bool states = false;  // what the rows say of their GPUs besides power
+    bool states = false;  // what the rows report about their GPUs besides power
   };
   virtual Wants wants() const { return {}; }
 
-  // What it takes of a batch: readings that stay where they are until the next call. Who looks at
-  // another quantity than power puts that in the place of the watts here.
+  // The readings that it takes from a batch; they stay valid until the next call. An analysis of
+  // another quantity than power puts that quantity in place of the watts here.
   virtual std::span<const Reading> select(const Batch& batch) { return batch.readings; }
 
-  // Of readings that are sorted, there are only those with power (negative, or of no device, too).
+  // Sorted readings are only those with power (including negative power, or power of no device).
   virtual void take(std::span<const Reading> readings) = 0;
 
-  // What was taken does not have the order wanted: nothing that depends on it is right. After
-  // start_over() it is forgotten, and the same readings come again, sorted; what does not depend on
-  // the order may be kept.
+  // The readings taken do not have the order wanted, so nothing that depends on it is right. After
+  // start_over() that is forgotten, and the same readings come again, sorted; findings that do not
+  // depend on the order may be kept.
   virtual bool out_of_order() const { return false; }
   virtual void start_over() {}
 };

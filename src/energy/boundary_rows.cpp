@@ -1,4 +1,4 @@
-// Rows near the window that state no power, counted by GPU.
+// Counts the rows near the window without power.
 #include "energy/boundary_rows.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ BoundaryRows::ByName BoundaryRows::by_name(std::span<const std::string> devices)
   ByName rows;
   for (const std::size_t place : met_) {
     const std::string name = place == 0 ? kUnknown : devices[place - 1];
-    // A GPU may be called that too; no other name is there twice.
+    // A GPU may have this name too; no other name occurs twice.
     const auto same =
         name == kUnknown ? std::ranges::find(rows, name, &ByName::value_type::first) : rows.end();
     if (same == rows.end()) {

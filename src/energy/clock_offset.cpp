@@ -1,4 +1,4 @@
-// How far the clocks of hosts that shared one load are apart.
+// Finds the edges of a load in each host's power, and compares their times.
 #include "energy/clock_offset.h"
 
 #include <algorithm>
@@ -7,18 +7,19 @@
 namespace aggregate_power {
 namespace {
 
-constexpr double kClearNoises = 5;    // an edge is so many times its noise high
-constexpr double kClearShare = 0.05;  // and this share of the higher side's power
+constexpr double kClearNoises = 5;    // an edge must be this many times as high as its noise
+constexpr double kClearShare = 0.05;  // and have this share of the higher side's power
 constexpr double kLeastFilled = 2;    // seconds with readings on either side; one is a spike
-constexpr double kAsGood = 0.9;       // places that explain so much of the best one's may be it
-constexpr double kWidest_s = 5;       // an edge that may lie further off is a slope
+constexpr double kAsGood = 0.9;       // places that explain this share of the best one's may be the
+                                      // edge too
+constexpr double kWidest_s = 5;       // an edge whose place is less certain than this is a slope
 constexpr double kNear_s = LoadEdgeFinder::kNear_s;
 constexpr auto kSeconds = static_cast<std::size_t>(2 * kNear_s);
 
 // Two levels of power with a step between them.
 struct Step {
   double at_s = 0;
-  double explained = 0;  // how much of the stretch's variance goes away with it
+  double explained = 0;  // the part of the stretch's variance that the step explains
   bool clear = false;
 };
 
@@ -37,7 +38,7 @@ Step step_between(const CurveSums::Stretch& left, const CurveSums::Stretch& righ
   return step;
 }
 
-// Seconds of the curve that have readings, from `begin_s` to `end_s` of the clock.
+// The seconds of the curve with readings, from `begin_s` to `end_s` on the clock.
 std::vector<std::ptrdiff_t> filled_seconds(const PowerCurve& curve, double begin_s, double end_s) {
   std::vector<std::ptrdiff_t> filled;
   for (std::size_t i = 0; i < curve.seconds.size(); ++i) {
@@ -89,7 +90,7 @@ std::optional<LoadEdge> find_edge(const PowerCurve& curve, double begin_s, doubl
   return LoadEdge{best.at_s, uncertainty_s};
 }
 
-// What is to be added to each host's stamps by one of the edges.
+// The correction to each host's stamps, according to one of the edges.
 std::vector<std::optional<ClockOffset>> offsets_by(std::span<const LoadEdges> hosts,
                                                    std::optional<LoadEdge> LoadEdges::*edge) {
   std::vector<double> times;

@@ -1,4 +1,4 @@
-// The hardware's own energy counters against the integral of the samples.
+// Integrates whole recordings and compares them with energy counters.
 #include "energy/counter_check.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// The hardware's own energy counters against the integral of the samples. Advice, never a verdict.
-// Contract.md B.8: the counters bracket the monitor's whole life, so the whole file is integrated:
-// this checks the sensor, not the window.
+// Compares the hardware's own energy counters with the integral of the samples. Only advice, never
+// a verdict. Contract.md B.8: the counters bracket the monitor's whole life, so the whole file is
+// integrated: this checks the sensor, not the window.
 #pragma once
 
 #include <map>
@@ -31,7 +31,7 @@ class StreamEnergy final : public Analysis {
     double first_unix_s = 0;
     double last_unix_s = 0;
     double energy_j = 0;
-    // Readings of one stamp count as sorted by power: the steps between them have no width.
+    // Readings with one stamp count as sorted by power: the steps between them have no width.
     double highest_watts_before = 0;
     double lowest_watts = 0;
     double highest_watts = 0;
@@ -49,7 +49,7 @@ class StreamEnergy final : public Analysis {
 
 using EnergySnapshot = std::map<std::string, double>;  // joules by GPU
 
-// `names` by Reading::device. `stream` is finished.
+// `names` is indexed by Reading::device. `stream` must be finished.
 CounterCheck check_counters(const EnergySnapshot& start, const EnergySnapshot& end,
                             const StreamEnergy& stream, std::span<const std::string> names);
 

@@ -1,4 +1,4 @@
-// Energy of CPU sockets and their modules over one window.
+// Chooses the CPU sensors and integrates them socket by socket.
 #include "energy/cpu_power.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t index_of(CpuSensor sensor) { return static_cast<std::size_t>(sensor); }
 
-// What the metrics are of. A kind of CPU sensor feeds `cpu`.
+// Subjects of the metrics. One kind of CPU sensor feeds `cpu`.
 enum Family : std::size_t { module, cpu, cpu_rail, cpu_sysio, kFamilies };
 
 constexpr int kDecimals = 3;
@@ -62,7 +62,7 @@ std::optional<CpuSensor> cpu_sensor(std::string_view recorded_name) {
   if (suffix == "cpuSidePowerUsageW") return CpuSensor::grace_socket;
   if (suffix == "cpuPowerUsageW") return CpuSensor::dcgm_cpu_rail;
 
-  // Blanks are Python's in ASCII: with the vertical tab that "\s" of RE2 leaves out.
+  // Matches Python's ASCII blanks, including the vertical tab that RE2's "\s" leaves out.
   static const Pattern module_name(R"(\bModule[\s\v]+Power[\s\v]+Socket[\s\v]+\d+\b)",
                                    Pattern::Case::either);
   static const Pattern grace_name(
@@ -95,7 +95,7 @@ void CpuPowerGatherer::take(const CpuSample& sample) {
   add_rail(CpuSensor::cpu_sysio, sample.soc_w);
 }
 
-// Puts all series in time order, too.
+// Also puts all series in time order.
 bool CpuPowerGatherer::has_duplicates() {
   bool found = false;
   for (auto& [socket, series] : sockets_) {

@@ -1,4 +1,4 @@
-// Energy of CPU sockets and their modules over one window, and whether the samples can carry it.
+// Energy of CPU sockets and their modules over one window, and whether the samples suffice for it.
 // Pure arithmetic: no files, no clock, no printing. Contract.md F.4.
 #pragma once
 
@@ -24,8 +24,8 @@ namespace aggregate_power {
 inline constexpr std::int64_t kSocketsPerHost = 2;
 inline constexpr double kMaxCpuSampleGapS = 3.0;
 
-// By the name that the recorder gives a sensor, which holds its kind: "CPU0:cpuSidePowerUsageW",
-// "Grace Power Socket 0". Nothing: none that counts.
+// The kind of a sensor, from the name that the recorder gives it: "CPU0:cpuSidePowerUsageW", "Grace
+// Power Socket 0". Returns nullopt for names that do not count.
 std::optional<CpuSensor> cpu_sensor(std::string_view recorded_name);
 
 struct CpuPowerRequest {
@@ -34,11 +34,11 @@ struct CpuPowerRequest {
   std::optional<std::string> expected_source;
 };
 
-// Gathers samples in any order. Memory is 16 to 32 bytes a sample and series.
+// Gathers samples in any order. Memory is 16 to 32 bytes per sample and series.
 class CpuPowerGatherer {
  public:
   void take(const CpuSample& sample);
-  // Judges them. `faults` is what was wrong with the files, found before. Call it once.
+  // Checks and integrates the samples. `faults` are those of the files, found before. Call it once.
   CpuPower finish(const CpuPowerRequest& request, const Reasons& faults);
 
  private:
@@ -46,7 +46,7 @@ class CpuPowerGatherer {
   using Socket = std::pair<std::string, std::int64_t>;  // host and number
   struct Feed {
     CpuSensor sensor;
-    std::size_t family;  // of the metrics
+    std::size_t family;  // the metrics' family
   };
 
   const std::optional<CpuSensor>& sensor_of(const std::string& recorded_name);

@@ -1,4 +1,4 @@
-// The mean of doubles, rounded once.
+// Sums doubles in fixed point and divides with exact rounding.
 #include "energy/exact_mean.h"
 
 #include <bit>
@@ -48,7 +48,7 @@ void ExactMean::add(double value) {
   const auto bits = std::bit_cast<std::uint64_t>(value);
   const int biased = static_cast<int>(bits >> 52 & 0x7FF);
   const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52) - 1);
-  // Subnormal numbers have no hidden bit and the exponent of the smallest normal ones.
+  // Subnormal numbers have no hidden bit, and the exponent of the smallest normal ones.
   const std::uint64_t mantissa = biased == 0 ? fraction : fraction | std::uint64_t{1} << 52;
   const int position = biased == 0 ? 0 : biased - 1;
 
@@ -71,7 +71,7 @@ double ExactMean::mean() const {
   }
   const int dropped = bit_length(quotient) - kMantissaBits;
   if (dropped <= 0) {
-    // All bits of the quotient fit; what is left of one unit decides the rounding.
+    // All bits of the quotient fit; the remainder of one unit decides the rounding.
     const bool above_half = 2 * remainder > count_;
     const bool tie = 2 * remainder == count_;
     const std::uint64_t kept = quotient[0] + (above_half || (tie && quotient[0] % 2 == 1) ? 1 : 0);

@@ -1,4 +1,4 @@
-// The power of all devices together over a window.
+// Adds the power curves of devices, and finds percentiles of the sum.
 #include "energy/fleet_power.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using Curve = std::vector<Sample>;
 
-// Neumaier's: what each addition rounds off is kept.
+// Neumaier's sum: it keeps what each addition rounds off.
 class Sum {
  public:
   void add(double value) {
@@ -29,7 +29,7 @@ class Sum {
   double lost_ = 0;
 };
 
-// In time order, each stamp once.
+// Sorts by time and joins samples with equal stamps.
 void put_in_order(Curve& samples) {
   if (!std::ranges::is_sorted(samples, {}, &Sample::unix_s)) {
     std::ranges::sort(samples, {}, &Sample::unix_s);
@@ -51,7 +51,7 @@ void put_in_order(Curve& samples) {
   samples.resize(kept);
 }
 
-// What lies in the window, its edges included; nothing when the samples stop short of one.
+// The part inside the window, including its edges; empty if the samples do not reach an edge.
 Curve cut(const Curve& samples, Window window) {
   const double start = window.start_unix_s;
   const double end = window.end_unix_s;
@@ -74,7 +74,7 @@ Curve cut(const Curve& samples, Window window) {
   return curve;
 }
 
-// The sum of two curves that have both ends in common.
+// The sum of two curves that start and end together.
 Curve added(const Curve& a, const Curve& b) {
   Curve sum;
   sum.reserve(a.size() + b.size() - 2);
@@ -93,7 +93,7 @@ Curve added(const Curve& a, const Curve& b) {
   return sum;
 }
 
-// Takes the curves, of which there is one at least.
+// Consumes the curves; there is at least one.
 Curve added(std::span<Curve> curves) {
   if (curves.size() == 1) return std::move(curves[0]);
   const std::size_t half = curves.size() / 2;
@@ -102,7 +102,7 @@ Curve added(std::span<Curve> curves) {
   return added(first, second);
 }
 
-// For how long the curve is at `watts` or below; without `at`, below only.
+// How long the curve is at or below `watts`; without `at`, only below.
 double time_below_s(std::span<const Sample> knots, double watts, bool at) {
   Sum time_s;
   for (std::size_t i = 1; i < knots.size(); ++i) {
@@ -144,7 +144,7 @@ double FleetPower::quantile_w(double q) const {
     powers.push_back(knot.watts);
   }
   std::ranges::sort(powers);
-  // All of the time, summed like any part of it.
+  // The whole time, summed in the same way as any part of it.
   const double wanted_s = q * time_below_s(knots_, powers.back(), true);
   const auto high = std::ranges::partition_point(powers, [&](double watts) {
     return watts < powers.back() && time_below_s(knots_, watts, true) < wanted_s;

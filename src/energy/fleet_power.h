@@ -1,4 +1,4 @@
-// The power of all devices together over a window. Pure arithmetic: no files, no clock, no
+// Computes the total power of all devices over a window. Pure arithmetic: no files, no clock, no
 // printing.
 #pragma once
 
@@ -14,39 +14,41 @@
 
 namespace aggregate_power {
 
-// The sum of curves over one window. Their first and last knots count as its edges, so that curves
-// by clocks that were set right by adding something are summed, too. `curves` are not empty.
+// The sum of curves over one window. Their first and last knots count as its edges, so curves on
+// clocks that were corrected by an offset are summed correctly too. `curves` is not empty.
 FleetPower sum_of(std::vector<FleetPower> curves, Window window);
 
-// The curve of all devices from their readings, in any order. Each device runs straight from sample
-// to sample; readings of one stamp are averaged exactly, and the window's edges read off the line,
-// as in DeviceIntegrator. The fleet's knots are the stamps of all devices, and both edges.
+// The curve of all devices from their readings, in any order. Each device's power is linear from
+// sample to sample; readings with one stamp are averaged exactly, and the window's edges are
+// interpolated, as in DeviceIntegrator. The fleet's knots are the stamps of all devices, and both
+// edges.
 //
-// Curves are added in pairs, and pairs of pairs, so that a knot is the outcome of one
-// interpolation and one addition per doubling of the devices: with 1,024 of them it is off by 6e-15
-// of the highest power near it at most, however many samples there are. Time grows with samples x
-// log(samples). Memory is 16 to 32 bytes a sample, and up to 37 while the last pair is added; once
-// finished, 16 a knot.
+// Curves are added in pairs, and pairs of pairs, so that a knot results from one interpolation and
+// one addition per doubling of the devices: with 1,024 of them it is off by at most 6e-15 of the
+// highest power near it, however many samples there are. Time grows with samples x log(samples).
+// Memory is 16 to 32 bytes per sample, and up to 37 while the last pair is added; when finished, 16
+// per knot.
 class FleetPowerGatherer final : public Analysis {
  public:
-  // Readings up to `margin_s` before and behind the window count.
+  // Readings up to `margin_s` before and after the window count.
   FleetPowerGatherer(Window window, double margin_s) : window_(window), margin_s_(margin_s) {}
 
-  // Only readings with power count, outside the window only those above 0 W.
+  // Only readings with power count; outside the window only those above 0 W.
   void take(std::span<const Reading> readings) override;
   void add(std::uint32_t device, Sample sample);
 
-  // Distinct stamps of all devices from the window's start to its end, both included. Known after
-  // finish().
+  // Number of distinct stamps of all devices from the window's start to its end, both included.
+  // Known after finish().
   std::uint64_t samples_in_window() const { return samples_in_window_; }
 
-  // Call it once. Nothing without any device, and when the samples of one stop short of an edge.
+  // Call it once. Returns nullopt if there is no device, or if the samples of one do not reach an
+  // edge.
   std::optional<FleetPower> finish();
 
  private:
   Window window_;
   double margin_s_;
-  std::vector<std::vector<Sample>> devices_;  // by number; empty: not met
+  std::vector<std::vector<Sample>> devices_;  // by number; empty: not seen
   std::uint64_t samples_in_window_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Energy of GPUs over one window.
+// Integrates devices, and judges them against window and gap.
 #include "energy/integrate.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Energy of GPUs over one window, and whether the samples can carry it. Pure arithmetic: no files,
-// no clock, no printing. Contract.md B.3 and B.4.
+// Energy of GPUs over one window, and whether the samples suffice for it. Pure arithmetic: no
+// files, no clock, no printing. Contract.md B.3 and B.4.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,15 @@
 
 namespace aggregate_power {
 
-// One device, sample by sample in time order, in constant memory. Power runs in a straight line
-// from sample to sample, and the window's edges are read off that line. Readings that share a stamp
-// are averaged exactly: some tools stamp more coarsely than they sample.
+// One device, sample by sample in time order, in constant memory. Power is linear between samples
+// and interpolated at the window's edges. Readings with the same stamp are averaged exactly: some
+// tools stamp more coarsely than they sample.
 class DeviceIntegrator {
  public:
   explicit DeviceIntegrator(Window window) : window_(window) {}
 
-  // False when the stamp is earlier than the one before: begin anew, with the samples sorted.
+  // Returns false if the stamp is earlier than the previous one: then start over with sorted
+  // samples.
   bool add(double unix_s, double watts) {
     if (has_stamp_ && unix_s <= stamp_.unix_s) {
       if (unix_s < stamp_.unix_s) return false;
@@ -65,53 +66,52 @@ class DeviceIntegrator {
   void take_near_edge(Sample sample);
   void integrate_to(Sample sample);
 
-  // First what each sample needs: side by side, since there may be thousands of devices.
+  // The members that each sample needs come first, side by side: there may be thousands of devices.
   Window window_;
   Sample stamp_;   // the newest stamp; may get more readings
   Sample before_;  // the sample before it
   bool has_stamp_ = false;
-  bool inside_ = false;     // the window's start lies behind
-  bool is_steady_ = false;  // so does a sample inside it, and the end is still ahead
-  bool done_ = false;       // its end too
-  std::unique_ptr<ExactMean>
-      same_stamp_;  // of all its readings, when there is more than one; large
+  bool inside_ = false;                    // past the window's start
+  bool is_steady_ = false;                 // and past a sample inside it, but not past its end
+  bool done_ = false;                      // past the window's end
+  std::unique_ptr<ExactMean> same_stamp_;  // mean of its readings if there are several; large
   DeviceEnergy result_;
-  Sample point_;  // how far the energy reaches
+  Sample point_;  // where the integrated energy ends
 };
 
 struct IntegrationOptions {
   Window window;
   std::optional<std::int64_t> expected_num_gpus;
   double max_sample_gap_s = kDefaultMaxSampleGapS;
-  bool is_power = true;  // false: of another quantity, which may be 0 outside the window too
+  bool is_power = true;  // false: another quantity, which may be 0 outside the window too
 };
 
 struct Integration {
   Reasons reasons;
   std::optional<std::int64_t> expected_num_gpus;
-  std::vector<std::string> gpu_ids;  // in the original's sort order, as all that follows
+  std::vector<std::string> gpu_ids;  // in the original's sort order, like all that follows
   std::vector<DeviceEnergy> gpus;
   std::vector<std::optional<Reason>> issues;
   BoundaryRows::ByName boundary_degenerate_rows;
-  // Set when every GPU is bracketed.
+  // Set if every GPU is bracketed.
   std::optional<double> total_gpu_energy_j;
   std::optional<double> avg_total_gpu_power_w;
   std::optional<double> avg_power_w;  // per GPU
 };
 
-// All devices of one telemetry file. Only readings from `max_sample_gap_s` before the window to as
-// much after it count, outside the window only those above 0 W; a bad stamp counts wherever it is.
+// All devices of one telemetry file. Only readings up to `max_sample_gap_s` before and after the
+// window count, outside the window only those above 0 W; a bad stamp counts wherever it is.
 class PowerIntegrator final : public Analysis {
  public:
   explicit PowerIntegrator(const IntegrationOptions& options);
 
   Wants wants() const override { return {.order = Order::by_time, .window = band_}; }
   void take(std::span<const Reading> readings) override;
-  // A device's stamps went backwards: its energy is not right. After start_over(), which keeps what
-  // else was found, take the readings of the band again, sorted.
+  // A device's stamps went backwards, so its energy is not right. After start_over(), which keeps
+  // the other findings, take the readings of the band again, sorted.
   bool out_of_order() const override { return out_of_order_; }
   void start_over() override;
-  // When reading broke off: what was found up to there, and why.
+  // For a reading that broke off: what was found until then, and why it ended.
   Integration abandon(Reason reason, std::string detail,
                       std::span<const std::string> devices) const;
   // Sorts the devices by name and judges them. `devices` are the names by Reading::device.

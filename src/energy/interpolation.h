@@ -1,4 +1,4 @@
-// The power between two samples: a straight line. Contract.md B.4.
+// The power between two samples: linear interpolation. Contract.md B.4.
 #pragma once
 
 #include <cmath>
@@ -7,8 +7,9 @@
 
 namespace aggregate_power {
 
-// Of two neighbouring samples, `right` is the first at or behind `unix_s`; a sample within a
-// nanosecond of it is taken as it is. In this order: other orders differ in the last bit.
+// `left` and `right` are neighbouring samples, `right` the first one at or after `unix_s`; a sample
+// within a nanosecond of `unix_s` is taken as it is. In this order: other orders differ in the last
+// bit.
 inline double watts_at(double unix_s, Sample left, Sample right) {
   constexpr double kSameInstantS = 1e-9;
   if (std::abs(right.unix_s - unix_s) <= kSameInstantS) return right.watts;

@@ -1,4 +1,4 @@
-// Edges of a power curve.
+// Compares the mean power on both sides of each second.
 #include "energy/load_edges.h"
 
 #include <algorithm>
@@ -8,16 +8,16 @@
 namespace aggregate_power {
 namespace {
 
-constexpr double kVisibleNoises = 3.5;  // an edge is so many times the noise of its height
+constexpr double kVisibleNoises = 3.5;  // an edge must be this many times as high as its noise
 constexpr double kClearNoises = 5;
-constexpr double kClearShare = 0.05;     // and this share of the higher side's power
+constexpr double kClearShare = 0.05;     // and have this share of the higher side's power
 constexpr std::size_t kLeastFilled = 2;  // seconds with readings on either side; one is a spike
 
 double mean_w(const PowerCurve::Second& second) {
   return second.sum_w / static_cast<double>(second.readings);
 }
 
-// The places of all seconds that have readings.
+// The indices of all seconds with readings.
 std::vector<std::size_t> filled_seconds(const PowerCurve& curve) {
   std::vector<std::size_t> filled;
   const auto& seconds = curve.seconds;
@@ -41,25 +41,25 @@ std::size_t median_interval_s(const std::vector<std::size_t>& filled) {
   return median_of(std::move(distances));
 }
 
-// Standard deviation of values, from how much neighbours differ: edges do not count as noise then.
+// Standard deviation of values, from the differences of neighbours, so that edges are not noise.
 double deviation_of(const std::vector<double>& values) {
   std::vector<double> differences;
   for (std::size_t i = 1; i < values.size(); ++i) {
     differences.push_back(std::abs(values[i] - values[i - 1]));
   }
-  constexpr double kDeviationsInMedian = 0.6745;  // of a normal distribution
+  constexpr double kDeviationsInMedian = 0.6745;  // for a normal distribution
   return median_of(std::move(differences)) / kDeviationsInMedian / std::sqrt(2.0);
 }
 
-// Of a second's mean.
+// The noise of a second's mean.
 double noise_w(const PowerCurve& curve, const std::vector<std::size_t>& filled) {
   std::vector<double> means;
   for (const std::size_t i : filled) means.push_back(mean_w(curve.seconds[i]));
   return deviation_of(means);
 }
 
-// The means of stretches of `size` seconds from `begin` to `end`, each `step` after the one before;
-// of those that have readings in enough seconds.
+// The means of stretches of `size` seconds from `begin` to `end`, each `step` after the previous
+// one. Stretches with readings in too few seconds are left out.
 std::vector<double> block_means(const CurveSums& sums, std::ptrdiff_t begin, std::ptrdiff_t end,
                                 std::ptrdiff_t size, std::ptrdiff_t step) {
   std::vector<double> means;
@@ -70,7 +70,7 @@ std::vector<double> block_means(const CurveSums& sums, std::ptrdiff_t begin, std
   return means;
 }
 
-// Both noises count: that of the recording, and that of these seconds.
+// Both noises count: the recording's, and that of these seconds.
 Edge edge_between(const CurveSums::Stretch& idle, const CurveSums::Stretch& load,
                   double second_noise_w) {
   if (idle.filled < kLeastFilled || load.filled < kLeastFilled) return {};

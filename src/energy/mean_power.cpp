@@ -1,4 +1,4 @@
-// Schema 1: the mean power of a GPU over the samples inside a window.
+// Averages samples in buckets of one millisecond.
 #include "energy/mean_power.h"
 
 #include <algorithm>
@@ -9,16 +9,16 @@
 namespace aggregate_power {
 namespace {
 
-// Rows of one tick may be some milliseconds out of order between devices.
+// Rows of one tick may be out of order between devices by some milliseconds.
 constexpr std::int64_t kOpenMs = 2000;
 constexpr std::uint32_t kNoRepeat = std::numeric_limits<std::uint32_t>::max();
-// In a bucket of so many a share may be searched for.
+// In a bucket of at most this many, a share may be searched for.
 constexpr std::size_t kFewShares = 1024;
 
 }  // namespace
 
 std::int64_t rounded_ms(double unix_s) {
-  // The product is off by less than 1e-3 at today's times: good unless it lies near a half.
+  // The product is off by less than 1e-3 at present times: good unless it is near a half.
   const double ms = unix_s * 1000;
   if (ms >= 0 && ms < 1e13) {
     const auto whole = static_cast<std::int64_t>(ms);
@@ -59,7 +59,7 @@ inline void MeanPowerGatherer::add(Bucket& bucket, std::uint32_t device, double 
   bucket.shares.push_back({device, kNoRepeat, watts});
 }
 
-// The device has a share in this bucket already, or has been in a newer one since.
+// The device already has a share in this bucket, or has been in a newer one since.
 void MeanPowerGatherer::add_late(Bucket& bucket, std::uint32_t device, double watts) {
   std::size_t share = places_[device].share;
   if (places_[device].bucket != bucket.number) {
@@ -100,7 +100,7 @@ void MeanPowerGatherer::take(std::span<const Reading> readings) {
   }
 }
 
-// The bucket of that millisecond; nothing when it was closed, or would be by now.
+// The bucket of that millisecond. Returns nullptr if it was closed, or would be by now.
 MeanPowerGatherer::Bucket* MeanPowerGatherer::find_bucket(std::int64_t stamp_ms) {
   if (stamp_ms <= closed_to_ms_) return nullptr;
   if (!open_.empty() && stamp_ms < open_.back().stamp_ms - kOpenMs) return nullptr;

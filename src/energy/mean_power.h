@@ -18,14 +18,14 @@ namespace aggregate_power {
 struct MeanPower {
   double avg_power_w = 0;  // per GPU
   std::size_t gpus = 0;
-  // Of the buckets: how much of the window they speak for.
+  // Range of the buckets: the part of the window that they represent.
   double first_unix_s = 0;
   double last_unix_s = 0;
 };
 
-// Samples are gathered in buckets of one millisecond; a bucket's value is its watts divided by the
-// GPUs in it; the result is the exact mean of the buckets. Readings of one GPU in one bucket are
-// averaged; rows without a device name add watts only.
+// Gathers samples in buckets of one millisecond. A bucket's value is its watts divided by the GPUs
+// in it; the result is the exact mean of the buckets. Readings of one GPU in one bucket are
+// averaged; rows without a device name only add watts.
 class MeanPowerGatherer final : public Analysis {
  public:
   // `has_devices`: the file has a device column.
@@ -36,24 +36,24 @@ class MeanPowerGatherer final : public Analysis {
   // Stamps went back by more than a moment: nothing here is right.
   bool out_of_order() const override { return out_of_order_; }
   void start_over() override { *this = MeanPowerGatherer(window_, has_devices_); }
-  // The devices met in the window, by Reading::device.
+  // The devices seen in the window, by Reading::device.
   std::vector<std::uint32_t> devices() const;
   // The plain mean of such a device's readings.
   double mean_w(std::uint32_t device) const {
     return places_[device].watts / static_cast<double>(places_[device].rows);
   }
-  // Nothing when no reading lay in the window.
+  // Returns nullopt if no reading was in the window.
   std::optional<MeanPower> finish();
 
  private:
-  struct Share {  // what one device put into a bucket
+  struct Share {  // what one device contributed to a bucket
     std::uint32_t device;
-    std::uint32_t repeat;  // index of the mean that counts, when there is more than one reading
+    std::uint32_t repeat;  // index of the mean that counts, if there is more than one reading
     double watts;
   };
   struct Bucket {
     std::int64_t stamp_ms = 0;
-    std::uint64_t number = 0;  // counts up with each bucket begun
+    std::uint64_t number = 0;  // increases with each new bucket
     std::size_t rows = 0;
     std::vector<Share> shares;  // in order of arrival: the sum of watts depends on it
     std::vector<ExactMean> repeats;
@@ -72,17 +72,17 @@ class MeanPowerGatherer final : public Analysis {
   Window window_;
   bool has_devices_;
   std::deque<Bucket> open_;    // by time; older ones are closed
-  std::vector<Bucket> spare_;  // closed ones, for their memory
+  std::vector<Bucket> spare_;  // closed ones, kept for their memory
   std::uint64_t begun_ = 0;
   std::int64_t closed_to_ms_;
   std::optional<std::int64_t> first_ms_;
-  double newest_unix_s_;  // of the reading before, and its bucket: mostly the next one's too
+  double newest_unix_s_;  // of the previous reading, with its bucket: usually also the next one's
   Bucket* newest_ = nullptr;
   ExactMean by_device_;        // of buckets, divided by their devices
   ExactMean by_row_;           // of buckets, divided by their rows
-  std::vector<Place> places_;  // by device; those never seen are in bucket 0
+  std::vector<Place> places_;  // by device; devices never seen are in bucket 0
   std::size_t most_rows_ = 0;
-  bool overflowed_ = false;  // a bucket's sum is beyond all doubles
+  bool overflowed_ = false;  // a bucket's sum exceeds all doubles
   bool out_of_order_ = false;
 };
 

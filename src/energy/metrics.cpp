@@ -1,4 +1,4 @@
-// Energy to the numbers that are published.
+// The table of metrics.
 #include "energy/metrics.h"
 
 #include <cmath>
@@ -17,7 +17,7 @@ double per_token(double energy_j, const Load& load) {
   return energy_j / static_cast<double>(tokens);
 }
 
-// What rows are computed from, each once.
+// The inputs of the rows, each computed once.
 struct Totals {
   const MeasuredEnergy& energy;
   const Load& load;
@@ -37,7 +37,7 @@ Totals totals_of(const MeasuredEnergy& energy) {
   return totals;
 }
 
-using Value = std::optional<double>;  // nothing: the run has no such metric
+using Value = std::optional<double>;  // nullopt: the run has no such metric
 
 double per_gpu(const Totals& t, double value) { return value / static_cast<double>(t.energy.gpus); }
 
@@ -53,7 +53,7 @@ double role_power_w(const Totals& t, const RoleEnergy& role) {
   return role.energy_j / t.window_s / static_cast<double>(role.gpus);
 }
 
-// Of a quantity that all GPUs have.
+// A quantity that all GPUs have.
 const StateSummary* state(const Totals& t, GpuQuantity quantity) {
   const auto& found = t.energy.fleet.states[static_cast<std::size_t>(quantity)];
   return found && found->gpus == t.energy.gpus ? &*found : nullptr;
@@ -75,7 +75,7 @@ struct Row {
   std::string_view key;
   int decimals;
   For whom;
-  std::string_view schemas;  // that have it
+  std::string_view schemas;  // those that have it
   std::string_view meaning;
   Value (*value)(const Totals&);
 };
@@ -155,7 +155,7 @@ Metrics energy_metrics(const MeasuredEnergy& energy) {
   Metrics metrics;
   for (const Row& row : kRows) {
     const Value value = row.value(totals);
-    // The dashboard's are extras: one that is too large for a number voids nothing.
+    // The dashboard's metrics are extras: one that is too large for a double invalidates nothing.
     const bool is_wanted = value && (row.whom == For::every_run || std::isfinite(*value));
     if (is_wanted) metrics.push_back({row.key, row.decimals, *value});
   }

@@ -1,4 +1,4 @@
-// Energy to the numbers that are published: one table row a metric.
+// Computes the published metrics from energy, one table row per metric.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@ namespace aggregate_power {
 // The GPUs of one role of a disaggregated deployment.
 struct RoleEnergy {
   std::size_t gpus = 0;
-  double energy_j = 0;  // in the whole window, whichever phase the role was in
+  double energy_j = 0;  // in the whole window, whatever phase the role was in
 };
 
-// What metrics are made of.
+// The quantities that metrics are computed from.
 struct MeasuredEnergy {
   double energy_j = 0;  // of all GPUs in the window
   std::size_t gpus = 0;
@@ -28,9 +28,9 @@ struct MeasuredEnergy {
   FleetMeasurement fleet = {};  // as far as it is known
 };
 
-// The seven metrics of schema 2 (contract.md B.5); three of each role that has GPUs, prefill by
-// input tokens and decode by output tokens (C.7); then those of the dashboard, percentiles of the
-// power and the states that all GPUs have, without those that are too large for a number (F.5).
+// The seven metrics of schema 2 (contract.md B.5); three for each role that has GPUs, prefill by
+// input tokens and decode by output tokens (C.7); then those of the dashboard: percentiles of the
+// power, and the states that all GPUs have, except values too large for a double (F.5).
 Metrics energy_metrics(const MeasuredEnergy& energy);
 
 // The three metrics of schema 1; contract.md A.2. The energy is mean power x GPUs x the reported
@@ -41,10 +41,10 @@ Metrics sample_mean_metrics(double avg_power_w, std::size_t gpus, const Load& lo
 std::vector<std::string_view> all_metric_keys();
 std::vector<std::string_view> dashboard_metric_keys();
 
-// The rows of every run as the help page shows them.
+// The rows for every run, as the help page shows them.
 struct MetricRow {
   std::string_view key;
-  std::string_view schemas;  // that have it: "1, 2"
+  std::string_view schemas;  // those that have it: "1, 2"
   std::string_view meaning;  // code in backticks
   int decimals;
 };

@@ -1,4 +1,4 @@
-// Whether watts can be those of a GPU.
+// Limits of plausible power.
 #include "energy/plausibility.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Whether watts can be those of a GPU, and which unit was meant where they cannot.
+// Whether a power is plausible for a GPU, and which unit was meant if it is not.
 #pragma once
 
 #include <optional>
@@ -8,18 +8,18 @@
 
 namespace aggregate_power {
 
-// Whether no GPU board or module draws so much, or none that is on so little: the unit may be off
-// by a thousand (formats.md section 1 row 9), or the sensor dead.
+// Whether no GPU board or module draws so much, or none that is on draws so little: the unit may be
+// off by a factor of a thousand (formats.md section 1 row 9), or the sensor dead.
 bool is_doubtful(double mean_w, double max_w);
 
-// Why a mean power per GPU can hardly be true, for people; nothing where it can.
+// Why a mean power per GPU is hardly plausible, for people. Returns nullopt if it is plausible.
 std::optional<std::string> doubt_about(double mean_w);
 
-// Whether no single device can draw so much on average: above 10 kW.
+// Whether no single device can draw that much on average: above 10 kW.
 bool is_impossible(double mean_w);
 
-// The unit in which an impossible mean would be plausible; nothing where none does. `read_as` is
-// the unit in which bare numbers were read.
+// The unit in which an impossible mean would be plausible. Returns nullopt if there is none.
+// `read_as` is the unit in which bare numbers were read.
 std::optional<PowerUnit::Size> likely_unit(double mean_w, PowerUnit::Size read_as);
 
 // "a mean of 32349.6 W; milliwatts? pass --power-unit mW"

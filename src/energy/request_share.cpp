@@ -1,4 +1,4 @@
-// What part of the fleet's energy failed requests had.
+// Shares the fleet's power among the requests in flight.
 #include "energy/request_share.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ double FailedShare::energy_j(const FleetPower& power) {
   for (std::size_t i = 0; i + 1 < changes_.size(); ++i) {
     in_flight += changes_[i].in_flight;
     failed += changes_[i].failed;
-    // Of changes at one instant an end may stand before its start: nothing lies between them.
+    // Among changes at one instant an end may come before its start; no time passes between them.
     if (failed <= 0 || in_flight <= 0) continue;
     joules += power.energy_j(changes_[i].unix_s, changes_[i + 1].unix_s) *
               static_cast<double>(failed) / static_cast<double>(in_flight);

@@ -1,4 +1,4 @@
-// What part of the fleet's energy failed requests had.
+// The failed requests' share of the fleet's energy.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 
 namespace aggregate_power {
 
-// The power of each instant is shared equally by the requests in flight then. 32 bytes a request.
+// At each instant the power is shared equally by the requests in flight. 32 bytes per request.
 class FailedShare {
  public:
-  // `in_flight` may be of no length.
+  // `in_flight` may have length zero.
   void add(Window in_flight, bool failed);
 
-  // Joules, of what lies in the window of `power`.
+  // Joules within the window of `power`.
   double energy_j(const FleetPower& power);
 
  private:
   struct Change {
     double unix_s;
-    std::int8_t in_flight;  // so many more requests from then on
-    std::int8_t failed;     // and so many of them are to fail
+    std::int8_t in_flight;  // change in the number of requests
+    std::int8_t failed;     // change in the number of those that will fail
   };
   std::vector<Change> changes_;
 };

@@ -1,4 +1,4 @@
-// How warm or busy the GPUs were over a window.
+// Averages temperature, utilization and memory over a window.
 #include "energy/state_mean.h"
 
 #include <algorithm>

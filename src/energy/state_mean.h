@@ -14,25 +14,25 @@
 
 namespace aggregate_power {
 
-// One quantity, which runs straight from sample to sample as power does. Readings carry its value
-// in the place of the watts.
+// One quantity, linear from sample to sample like power. Readings carry its value in place of the
+// watts.
 class StateMean final : public Analysis {
  public:
-  // Readings up to `max_sample_gap_s` before and behind the window count.
+  // Readings up to `max_sample_gap_s` before and after the window count.
   StateMean(GpuQuantity quantity, Window window, double max_sample_gap_s)
       : quantity_(quantity),
         window_(window),
         integrator_({window, std::nullopt, max_sample_gap_s, false}) {}
 
-  // As PowerIntegrator.
+  // As in PowerIntegrator.
   Wants wants() const override;
   std::span<const Reading> select(const Batch& batch) override;
   void take(std::span<const Reading> readings) override;
   bool out_of_order() const override { return integrator_.out_of_order(); }
   void start_over() override { integrator_.start_over(); }
 
-  // Nothing unless each GPU that has the quantity has it all over the window. `devices` are the
-  // names by Reading::device.
+  // Returns nullopt unless each GPU that has the quantity has it throughout the window. `devices`
+  // are the names by Reading::device.
   std::optional<StateSummary> finish(std::span<const std::string> devices);
 
  private:
@@ -43,8 +43,8 @@ class StateMean final : public Analysis {
   double peak_ = -std::numeric_limits<double>::infinity();
 };
 
-// Those of `readings` that are samples of power over `window` and have the quantity, with its value
-// in the place of the watts. `states` go with `readings`.
+// The members of `readings` that are samples of power over `window` and have the quantity, with its
+// value in place of the watts. `states` go with `readings`.
 std::vector<Reading> readings_of(GpuQuantity quantity, std::span<const Reading> readings,
                                  std::span<const GpuState> states, Window window);
 

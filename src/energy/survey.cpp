@@ -1,4 +1,4 @@
-// What a recording holds, device by device.
+// Counts and averages the readings of each device, and finds oddities.
 #include "energy/survey.h"
 
 #include <algorithm>

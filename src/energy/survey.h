@@ -1,4 +1,4 @@
-// What a recording holds, device by device, without any window.
+// The content of a recording, device by device, without any window.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ namespace aggregate_power {
 
 struct DeviceSurvey {
   std::string id;
-  std::uint64_t samples = 0;  // readings, those that share a stamp included
+  std::uint64_t samples = 0;  // readings, including those that share a stamp
   double first_unix_s = 0;
   double last_unix_s = 0;
-  // Between distinct stamps; nothing with fewer than two of them.
+  // Between distinct stamps; nullopt if there are fewer than two.
   std::optional<double> median_interval_s;
   std::optional<double> max_gap_s;
   double mean_w = 0;  // arithmetic
@@ -32,10 +32,10 @@ class Surveyor final : public Analysis {
   void take(std::span<const Reading> readings) override;
 
   // Devices with at least one reading, sorted as GPU ids are. `names` by Reading::device. To be
-  // called once, after all readings: the stamps are worked up where they are.
+  // called exactly once, after all readings: the stamps are sorted in place.
   std::vector<DeviceSurvey> devices(std::span<const std::string> names);
-  // What gives reason to doubt the numbers, for people: "CODE: sentence". `read_as` is the unit of
-  // bare numbers.
+  // Reasons to doubt the numbers, for people: "CODE: sentence". `read_as` is the unit of bare
+  // numbers.
   std::vector<std::string> warnings(std::span<const std::string> names,
                                     PowerUnit::Size read_as = PowerUnit::Size::watt) const;
   std::uint64_t unnamed_readings() const { return unnamed_readings_; }
@@ -48,8 +48,8 @@ class Surveyor final : public Analysis {
     double min_w = 0;
     double max_w = 0;
     double last_w = 0;
-    std::uint64_t repeats = 0;    // readings equal to the one before
-    std::uint64_t backwards = 0;  // stamps earlier than the one before
+    std::uint64_t repeats = 0;    // readings equal to the previous one
+    std::uint64_t backwards = 0;  // stamps earlier than the previous one
   };
 
   std::vector<Device> devices_;

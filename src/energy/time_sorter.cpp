@@ -1,4 +1,4 @@
-// Readings in time order, in bounded memory.
+// Keeps the earliest readings of a pass, and sorts them.
 #include "energy/time_sorter.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ void TimeSorter::take(std::span<const Reading> readings) {
   }
 }
 
-// Lets the later half wait for another pass.
+// Leaves the later half to another pass.
 void TimeSorter::make_room() {
   std::vector<double> keys;
   keys.reserve(kept_.size());

@@ -1,4 +1,4 @@
-// Readings in time order, however a file has them, in bounded memory.
+// Gives readings in time order, whatever their order in the file, in bounded memory.
 #pragma once
 
 #include <cstddef>
@@ -19,21 +19,21 @@ namespace aggregate_power {
 //     for each batch of the file: sorter.take(batch);
 //   } while (sorter.give(out));
 //
-// Rows of bad stamps or no power are passed over.
+// Rows with a bad stamp or no power are skipped.
 class TimeSorter {
  public:
-  // By what to sort. Readings of one key are given out in the order they came in.
+  // The sort key. Readings with equal keys are given out in the order of arrival.
   using Key = double (*)(double unix_s);
 
-  // Of the readings from `first_unix_s` to `last_unix_s`, both included. At most `room` are kept at
+  // Sorts the readings from `first_unix_s` to `last_unix_s`, both included. Keeps at most `room` at
   // a time, unless more than half of that share one key.
   TimeSorter(double first_unix_s, double last_unix_s, std::size_t room, Key key);
 
   void take(std::span<const Reading> readings);
-  // Ends a pass; says whether another one is needed.
+  // Ends a pass; returns whether another one is needed.
   bool give(const std::function<void(std::span<const Reading>)>& out);
 
-  // The memory that a reading needs while it is kept and sorted, at most.
+  // The most memory that a reading needs while it is kept and sorted.
   static constexpr std::size_t kBytesPerReading = sizeof(Reading) + sizeof(Reading) / 2;
 
  private:
@@ -44,7 +44,8 @@ class TimeSorter {
   std::size_t room_;
   Key key_;
   double first_key_ = -std::numeric_limits<double>::infinity();
-  double end_key_ = std::numeric_limits<double>::infinity();  // what has it or more waits
+  double end_key_ = std::numeric_limits<double>::infinity();  // readings with this key or a later
+                                                              // one wait
   bool some_wait_ = false;
   std::vector<Reading> kept_;
 };

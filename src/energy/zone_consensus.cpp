@@ -1,4 +1,4 @@
-// The zone of a recorder by its runs.
+// Counts the votes of a recorder's runs for each clock of the world.
 #include "energy/zone_consensus.h"
 
 #include <algorithm>
@@ -10,11 +10,11 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kLeastVotes = 2;
-constexpr std::size_t kMostElsewhere = 4;  // votes for each run whose load lies elsewhere
+constexpr std::size_t kMostElsewhere = 4;  // votes for each run whose load is elsewhere
 
 constexpr int kMinute_s = 60;
 constexpr int kFiveMinutes_s = 300;
-// A timer starts jobs so late at most; those of a minutely one are known by less.
+// A timer starts jobs at most this late; jobs started every minute are recognized by less.
 constexpr int kLateOfMinute_s = 3;
 constexpr int kLateOfFiveMinutes_s = 20;
 
@@ -58,7 +58,7 @@ void ZoneConsensus::add(const ZoneVote& vote) {
   lowest_load_w_ = std::min(lowest_load_w_, vote.load_w);
 }
 
-// Whether two of the votes are of runs that tell something of this one: stated ones always do.
+// Whether two of the votes come from runs that are evidence for this one: stated ones always are.
 bool ZoneConsensus::has_independent(double start_unix_s) const {
   const int own_s = phase_of(start_unix_s);
   std::set<double> stated = stated_starts_unix_s_;

@@ -13,34 +13,34 @@
 
 namespace aggregate_power {
 
-// What the others say about one run.
+// What the other runs say about one run.
 struct ZoneAgreement {
-  std::vector<const ClockHistory*> clocks;  // all that agree with every vote; empty: no consensus
-  // Half way between what the others draw in idle time and under their weakest load: a run that
-  // shows no edges must draw that much in its window.
+  std::vector<const ClockHistory*> clocks;  // those that agree with every vote; empty: no consensus
+  // Halfway between what the others draw when idle and under their weakest load: a run that shows
+  // no edges must draw that much in its window.
   double least_load_w = 0;
-  // Whether it may settle what the run's own recording leaves open: not where the runs are of one
-  // kind of hardware only, which may stand in several zones.
+  // Whether it may settle what the run's own recording leaves open. It may not if the runs share
+  // only their kind of hardware, which may be in several zones.
   bool may_settle = true;
 };
 
-// Two other runs at least, and none against. Runs that start at one instant are one run and its
-// copies. Votes by edges count only between runs that
-// do not start on a common timer, of minutes or of five minutes: a recording of the timer's
-// previous job would show the same edges, an hour off. Runs whose load lies where no zone has it
-// may be a fifth of all: a recorder's files have been mixed up where there are more.
+// Needs at least two other runs, and none against. Runs that start at the same instant are one run
+// and its copies. Votes by edges count only between runs that do not start on a common timer, of
+// one minute or of five minutes: a recording of the timer's previous job would show the same edges,
+// an hour off. Runs whose load is where no zone has it may be a fifth of all: if there are more, a
+// recorder's files have been mixed up.
 class ZoneConsensus {
  public:
   ZoneConsensus();
   void add(const ZoneVote& vote);
   void add_load_elsewhere() { ++loads_elsewhere_; }
 
-  // For a run that starts at `start_unix_s`; `own` is its own vote, which was added.
+  // For a run that starts at `start_unix_s`; `own` is its own vote, already added.
   ZoneAgreement for_run(double start_unix_s, const std::optional<ZoneVote>& own) const;
-  // The clock that most votes are for, the first in the table's order; nothing without two.
+  // The clock with the most votes, the first such in the table; nullptr if it has fewer than two.
   const ClockHistory* favourite() const;
   bool contradicts(const ZoneVote& vote) const;
-  // How many votes do so, and how many loads lie elsewhere.
+  // The number of votes that contradict, plus the number of loads elsewhere.
   std::size_t contradictions() const;
   std::size_t votes() const { return votes_; }
 
@@ -49,9 +49,9 @@ class ZoneConsensus {
 
   std::size_t votes_ = 0;
   std::size_t loads_elsewhere_ = 0;
-  std::vector<std::size_t> votes_for_;     // by clock_histories()
-  std::set<double> stated_starts_unix_s_;  // of some runs: more than two tell no more
-  std::set<int> phases_s_;  // of the starts of those by edges, after a full five minutes
+  std::vector<std::size_t> votes_for_;     // indexed like clock_histories()
+  std::set<double> stated_starts_unix_s_;  // of some runs: more than two add nothing
+  std::set<int> phases_s_;  // starts of the votes by edges, after a full five minutes
   double highest_idle_w_ = 0;
   double lowest_load_w_;
 };

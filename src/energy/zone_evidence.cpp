@@ -1,4 +1,4 @@
-// What a recording says about the UTC offset of its stamps.
+// Tries each UTC offset against the edges of a recording's load.
 #include "energy/zone_evidence.h"
 
 #include <algorithm>
@@ -20,36 +20,36 @@ constexpr double kQuarter_s = 900;
 constexpr double kFarthestWest_s = -12 * 3600;
 constexpr double kFarthestEast_s = 14 * 3600;
 constexpr double kHour_s = 3600;
-constexpr double kAround_s = 60;  // of the curve, beyond what any offset asks for
+constexpr double kAround_s = 60;  // beyond what any offset needs of the curve
 
-// A clock that is turned shows in a jump of the step, and the interval to the next reading.
+// A clock change appears as a jump of the step plus the interval to the next reading.
 constexpr double kLongestPause_s = 15;
-// Rows of several devices are out of order by less.
+// Rows of several devices are out of order by less than this.
 constexpr double kDisorder_s = 60;
 
 constexpr std::size_t kLongestInterval_s = 5;
-// The mean power inside a window is so much of the way up from idle to the load.
+// The mean power inside a window is at least this far up from idle to the load.
 constexpr double kFilled = 0.4;
-// Power is up where it is above the recording's idle power by so much of what its strongest load
-// is, and by so many times the noise: less may be a model that is loaded and waits.
+// Power is up if it exceeds the recording's idle power by this share of its strongest load, and by
+// this many times the noise: less may be a model that is loaded and waits.
 constexpr double kUpShare = 0.15;
 constexpr double kUpNoises = 5;
 constexpr double kMostUpShare = 0.3;
-// A level that stands out of both its neighbourhoods by so many times the noise may be a load.
+// A level this many times the noise above both its neighbourhoods may be a load.
 constexpr double kContrastNoises = 4;
 constexpr double kLeastContrast_w = 1;
 constexpr std::ptrdiff_t kNeighbourhood_s = 20;
 constexpr std::ptrdiff_t kLongestEnd_s = 60;
 constexpr double kLeastOverlap_s = 3;
 constexpr const char* kNoneCovers = "the recording covers the window in no UTC offset";
-// How many offsets may be expected to fit by accident: with any rise and any fall; with loads as
+// The number of offsets expected to fit by accident: with any rise and any fall, and with loads as
 // long as the window.
 struct Accidents {
   double any;
   double loads_as_long;
 };
 constexpr Accidents kMostOfSeveral = {2e-3, 0.05};
-// Where one offset alone covers the window, it is wrong only if the recording is another run's.
+// If only one offset covers the window, it is wrong only if the recording is another run's.
 constexpr Accidents kMostOfOne = {2e-2, 0.2};
 constexpr double kTooNearStep_s = 10;
 
@@ -64,8 +64,8 @@ std::string why_unusable(Window window) {
   return {};
 }
 
-// The window's start lies on a second of the curve in every offset. A clock that was turned back
-// goes on for an hour beyond the last offset.
+// The window's start is on a second of the curve in every offset. A clock that was turned back goes
+// on for an hour beyond the last offset.
 CurveGatherer gatherer_for(Window window) {
   if (!why_unusable(window).empty()) return {0, 0};
   const double first_s = window.start_unix_s + kFarthestWest_s - kAround_s;
@@ -91,18 +91,18 @@ double fitting_s(const Edges& edges, std::size_t duration_s, double height_w) {
   return seconds;
 }
 
-// Power of a whole recording, and what sets a load apart in it.
+// The power levels of a whole recording, and what distinguishes a load.
 struct Levels {
   double idle_w = 0;
-  double up_w = 0;        // from here on power is not idle
-  double contrast_w = 0;  // between neighbours, from here on it is no noise
+  double up_w = 0;        // power at or above this is not idle
+  double contrast_w = 0;  // between neighbours; a difference of this much is not noise
 };
 
 Levels levels_of(const Edges& edges) {
   const auto [lowest_w, highest_w] = edges.extremes();
   Levels levels;
   levels.idle_w = lowest_w;
-  // Where power goes up and down all the time, its ups are still no idle time.
+  // If power goes up and down all the time, its ups are still not idle time.
   const double range_w = highest_w - lowest_w;
   levels.up_w = lowest_w + std::min(std::max(kUpNoises * edges.block_noise_w(), kUpShare * range_w),
                                     kMostUpShare * range_w);
@@ -111,7 +111,7 @@ Levels levels_of(const Edges& edges) {
   return levels;
 }
 
-// The offset of a clock that is not turned during the window.
+// The offset of a clock that does not change during the window.
 std::optional<std::int32_t> steady_offset(const ClockHistory& history, Window window) {
   const std::int32_t offset_s = history.offset_at(window.start_unix_s);
   return history.offset_at(window.end_unix_s) == offset_s ? std::optional(offset_s) : std::nullopt;
@@ -142,7 +142,7 @@ bool ZoneCandidate::is_of(const ClockHistory& history, Window window) const {
   return step ? has_step(history, *step) : steady_offset(history, window) == offset_s;
 }
 
-// A candidate, and where it has the window on the curve.
+// A candidate, and the position of its window on the curve.
 struct ZoneEvidence::Placed {
   ZoneCandidate candidate;
   Window window;
@@ -155,7 +155,7 @@ struct ZoneEvidence::Placed {
 
   double edge_w() const { return candidate.edge_w; }
   bool fits() const { return candidate.standing == Standing::fits; }
-  // The lower of the two levels beside it, as far as they are known.
+  // The lower of the two levels beside the window, as far as they are known.
   double beside_w() const {
     if (before.filled == 0) return after.mean_w;
     return after.filled == 0 ? before.mean_w : std::min(before.mean_w, after.mean_w);
@@ -174,7 +174,7 @@ struct ZoneEvidence::Placed {
     after = sums.between(end + kOut, end + kOut + kNeighbourhood_s);
     has_hole = edges.has_hole(start, end);
     if (candidate.step && candidate.step->offset_after_s > candidate.step->offset_before_s) {
-      // The skipped hour is no hole.
+      // The skipped hour is not a hole.
       const auto& [before_s, unix_s, after_s] = *candidate.step;
       const std::ptrdiff_t step =
           std::llround(static_cast<double>(unix_s + before_s) - curve.first_s);
@@ -193,7 +193,7 @@ struct ZoneEvidence::Placed {
   }
 
  private:
-  // Between the rise of one load and the fall of another there may be nothing.
+  // There may be idle time between the rise of one load and the fall of another.
   bool is_edge(const Edge& edge) const {
     return edge.sits() && inside.mean_w >= edge.idle_w + kFilled * edge.height_w;
   }
@@ -204,8 +204,8 @@ struct ZoneEvidence::Placed {
     return inside.mean_w - std::max(before.mean_w, after.mean_w);
   }
 
-  // Whether power is up at both ends of what the recording has of the window, as far as that can be
-  // told. A recording that begins or ends inside the window may have been late, or have died.
+  // Whether power is up at both ends of the recorded part of the window, as far as is known. A
+  // recording that begins or ends inside the window may have started late, or died.
   bool is_up(const PowerCurve& curve, const Edges& edges, const Levels& levels) const {
     const std::ptrdiff_t start = std::llround(window.start_unix_s - curve.first_s);
     const std::ptrdiff_t end = std::llround(window.end_unix_s - curve.first_s);
@@ -242,8 +242,8 @@ void ZoneEvidence::take(std::span<const Reading> readings, std::int32_t assumed_
   }
 }
 
-// Clocks are turned at a quarter hour of their own, by an hour or, on Lord Howe, by half of one.
-// Whatever else goes back is another series of the same device.
+// Clocks change at a quarter hour of their own time, by an hour or, on Lord Howe, by half an hour.
+// Any other jump back is a different series of the same device.
 void ZoneEvidence::notice_jump(Clock& clock, double wall_s) {
   const double before_s = clock.wall_s;
   const double sign = wall_s < before_s ? -1 : 1;
@@ -294,7 +294,8 @@ std::vector<ZoneEvidence::Placed> ZoneEvidence::placed() const {
     const ZoneCandidate::Step next{offset_s, at_s - offset_s, offset_s + forward_s};
     const ZoneCandidate::Step past{offset_s - forward_s, at_s - offset_s + forward_s, offset_s};
     if (forward_s > 0) {
-      // The jump may as well be a pause of the recorder. That matters to a window across it only.
+      // The jump may just as well be a pause of the recorder. That matters only to a window across
+      // it.
       place(offset_s, wall, {});
       if (wall.start_unix_s < step_->at_s && wall.end_unix_s >= step_->at_s) {
         place(offset_s, {wall.start_unix_s, wall.end_unix_s + forward_s}, next);
@@ -310,13 +311,13 @@ std::vector<ZoneEvidence::Placed> ZoneEvidence::placed() const {
 
 double ZoneEvidence::last_unix_s(const ZoneCandidate& candidate) const {
   if (!candidate.step) return last_s_ - candidate.offset_s;
-  // The curve goes on as if a clock had not been turned back.
+  // The curve continues as if the clock had not been turned back.
   const bool is_forward = candidate.step->offset_after_s > candidate.step->offset_before_s;
   const bool is_after = is_forward && step_ && last_s_ >= step_->at_s;
   return last_s_ - (is_after ? candidate.step->offset_after_s : candidate.step->offset_before_s);
 }
 
-// Doubt that comes from the recording's clock.
+// Doubts raised by the recording's clock.
 std::string ZoneEvidence::doubt_about(const Placed& placed) const {
   if (more_steps_) return "the recording's clock jumps by an hour more than once";
   if (placed.window.start_unix_s <= shown_twice_.end_unix_s + kTooNearStep_s &&
@@ -326,7 +327,7 @@ std::string ZoneEvidence::doubt_about(const Placed& placed) const {
   return {};
 }
 
-// Names all offsets that fit or may do so; empty when the best is alone.
+// Names all offsets that fit or may fit; empty if the best has no rival.
 std::string ZoneEvidence::rivals_of(const Placed& best, const std::vector<Placed>& placed) {
   std::string rivals;
   for (const Placed& each : placed) {
@@ -338,12 +339,12 @@ std::string ZoneEvidence::rivals_of(const Placed& best, const std::vector<Placed
                      rivals);
 }
 
-// Whether an offset may well fit by accident.
+// Whether an offset could easily fit by accident.
 bool ZoneEvidence::is_common(const Placed& best, const std::vector<Placed>& placed,
                              const Edges& edges) const {
   const double height_w = best.edge_w() / 2;
   const double duration_s = window_.duration_s();
-  // So many offsets cover such a window in a recording so long, on average.
+  // The average number of offsets that cover such a window in a recording of this length.
   const auto covering =
       std::ranges::count_if(placed, [](const Placed& each) { return each.candidate.covers; });
   const double offsets =
@@ -356,7 +357,7 @@ bool ZoneEvidence::is_common(const Placed& best, const std::vector<Placed>& plac
   return by_accident > most.any || by_loads_as_long > most.loads_as_long;
 }
 
-// Why the edges do not tell the offset; empty: they do, it is that of `best`.
+// Why the edges do not determine the offset; empty: they do, and it is that of `best`.
 std::string ZoneEvidence::why_not(const Placed* best, const std::vector<Placed>& placed,
                                   const Edges& edges) const {
   if (edges.interval_s() > kLongestInterval_s) {
@@ -386,7 +387,7 @@ ZoneFinding ZoneEvidence::finding() const {
     return finding;
   }
 
-  // What is measured of a load stays inside the window, and so far away from its edges.
+  // The measured part of a load is inside the window, at a distance from its edges.
   const auto most_side_s = static_cast<std::size_t>(window_.duration_s()) - 2 * Edges::kInside_s;
   const PowerCurve curve = curve_.curve();
   const Edges edges(curve, most_side_s);

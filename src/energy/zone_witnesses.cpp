@@ -1,4 +1,4 @@
-// Witnesses of a recording's zone.
+// Weighs a recording's edges, the recorder's other runs and the file's time.
 #include "energy/zone_witnesses.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 using Standing = ZoneCandidate::Standing;
 
-// A recorder writes its last reading, and its file is not written again.
+// The recorder writes its last reading, and the file is not written again.
 constexpr double kLatestWrite_s = 60;
 constexpr double kEarliestWrite_s = -1;  // clocks of file systems tick coarsely
 
@@ -29,10 +29,10 @@ bool is_written_then(const ZoneCandidate& candidate, double file_unix_s) {
   return late_s >= kEarliestWrite_s && late_s <= kLatestWrite_s;
 }
 
-// What the others' clocks say: the candidate that all of them have the window under.
+// What the other runs' clocks say: the candidate that agrees with all of them.
 struct Consensus {
   const ZoneCandidate* candidate = nullptr;
-  std::string offset;  // as far as they agree; empty: there is no consensus
+  std::string offset;  // the common offset; empty: there is no consensus
 };
 
 Consensus consensus_of(const ZoneFinding& finding, Window window, const ZoneAgreement& agreement) {
@@ -55,7 +55,7 @@ Consensus consensus_of(const ZoneFinding& finding, Window window, const ZoneAgre
   return consensus;
 }
 
-// The offset in use, other than the candidate's, that the file's own time speaks for; empty: none.
+// An offset in use, other than the candidate's, that the file's own time supports; empty: none.
 std::string other_offset_of_file(const ZoneFinding& finding, const ZoneCandidate& candidate,
                                  double file_unix_s) {
   if (is_written_then(candidate, file_unix_s)) return {};
@@ -95,8 +95,8 @@ std::string contradiction_of(const ZoneCandidate& best, const ZoneFinding& findi
   return fmt::format("{} say {}, the file's own time {}", who, offset, other);
 }
 
-// Those that speak for `best`. Edges that fit several offsets count where the consensus has chosen
-// one of them.
+// The witnesses for `best`. Edges that fit several offsets count if the consensus has chosen one of
+// them.
 std::vector<ZoneWitness> witnesses_for(const ZoneCandidate& best, const ZoneFinding& finding,
                                        const Consensus& consensus, const ZoneCandidate* file) {
   std::vector<ZoneWitness> witnesses;

@@ -1,4 +1,4 @@
-// Whether enough independent witnesses speak for one UTC offset of a recording.
+// Decides whether enough independent witnesses support one UTC offset of a recording.
 #pragma once
 
 #include <optional>
@@ -13,22 +13,22 @@
 
 namespace aggregate_power {
 
-// What speaks for an offset besides the recording itself.
+// Evidence for an offset besides the recording itself.
 struct OtherWitnesses {
   ZoneAgreement consensus;
-  std::optional<double> file_unix_s;  // when the file was last written; nothing: not known
+  std::optional<double> file_unix_s;  // when the file was last written; nullopt: unknown
 };
 
 struct ZoneDecision {
   std::optional<ZoneCandidate> winner;
-  ZoneReport report;     // of a winner
-  std::string why_none;  // for people; empty with a winner
+  ZoneReport report;     // the winner's
+  std::string why_none;  // for people; empty if there is a winner
 };
 
-// Two witnesses that do not contradict each other, or nothing; with `one_is_enough`, one. The
-// witnesses are the edges of the load, the consensus of the recorder's other runs, and the file's
-// own time within a minute after its last reading. Where the edges fit several offsets, or there
-// are no edges in the whole recording, the consensus settles which offset it is.
+// Needs two witnesses that do not contradict each other, or one with `one_is_enough`; otherwise
+// there is no winner. The witnesses are the edges of the load, the consensus of the recorder's
+// other runs, and the file's own time within a minute after its last reading. If the edges fit
+// several offsets, or the whole recording has no edges, the consensus settles the offset.
 ZoneDecision decide_zone(const ZoneFinding& finding, Window window, const OtherWitnesses& others,
                          bool one_is_enough);
 
