@@ -19,8 +19,8 @@ int run(const AgenticRequest& request) {
   });
 }
 
-// Puts each option that only one of the two ways takes under its heading; it excludes the other
-// way.
+// Lists each option that belongs to only one of the two ways under its heading, and makes it
+// exclude the other way.
 void group_by_way(Options& options) {
   options.at("--power-dir").in_group("On several nodes");
   for (const char* const of_package :

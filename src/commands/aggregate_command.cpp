@@ -1,4 +1,4 @@
-// aggregate-power without a command's name: one run, end to end.
+// aggregate-power without a command's name: one run, from start to end.
 #include <memory>
 #include <string>
 

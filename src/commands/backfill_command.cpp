@@ -45,7 +45,7 @@ Check gpu_count_check() {
   });
 }
 
-// Processors that this process may use.
+// Number of processors that this process may use.
 unsigned usable_processors() {
   cpu_set_t set;
   if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
@@ -58,7 +58,7 @@ std::vector<std::string> outcome_names() {
   return names;
 }
 
-// Of words with commas in between; nothing when one is not an outcome.
+// Parses words separated by commas. Returns nullopt if one is not an outcome.
 std::optional<std::set<Outcome>> parse_outcomes(const std::string& text) {
   const std::vector<std::string> names = outcome_names();
   std::set<Outcome> outcomes;
@@ -86,7 +86,7 @@ void settle(BackfillRequest& request, const Options& options) {
 // The exit status that a shell reports for a command that a signal ended.
 int status_of(int signal) { return 128 + signal; }
 
-// Lines about a running backfill, which come from all of its threads.
+// Prints lines about a running backfill, from all of its threads.
 class Reporter {
  public:
   void report_trouble(const std::string& trouble) {
@@ -117,7 +117,7 @@ int run(const BackfillRequest& request) {
   watcher.trouble = [&](const std::string& trouble) { reporter.report_trouble(trouble); };
   watcher.progress = [&](const BackfillProgress& progress) { reporter.show(progress); };
   BackfillResult result;
-  std::optional<StopSignals> stop_signals;  // until the summary was printed
+  std::optional<StopSignals> stop_signals;  // until the summary has been printed
   try {
     Backfill work(request, watcher);
     stop_signals.emplace();
@@ -126,7 +126,7 @@ int run(const BackfillRequest& request) {
     });
     result = work.run();
     stop_signals->let_pipes_end();
-  } catch (const FileError& error) {  // not for wrong use
+  } catch (const FileError& error) {  // does not catch wrong use
     reporter.print(fmt::format("error: {}", error.what()));
     return interrupting_signal() != 0 ? status_of(interrupting_signal()) : 1;
   }
@@ -146,7 +146,7 @@ int run(const BackfillRequest& request) {
   return is_unsound ? 1 : 0;
 }
 
-// What is worked on, how, and what is printed of it.
+// Which runs to work on, how, and what to print.
 void add_work_options(Options& options, BackfillRequest& request) {
   options
       .positionals(
@@ -207,7 +207,7 @@ void add_zone_option(Options& options, RecomputeOptions& recompute) {
   };
 }
 
-// What the other commands have too, for all runs of a store.
+// Options that other commands have too, here for all runs in a store.
 void add_run_options(Options& options, RecomputeOptions& recompute) {
   add_zone_option(options, recompute);
   Option& gpus = add_expected_num_gpus(

@@ -1,4 +1,4 @@
-// What a backfill did, in a table.
+// Formats the summary of a backfill.
 #include "commands/backfill_summary.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::string zones_text(const BackfillCounts& counts) {
   return text;
 }
 
-// By how many runs have them; with the first names.
+// Sorted by the number of runs that have them, with the first names.
 std::string reasons_text(const BackfillCounts& counts) {
   using Row = std::pair<std::pair<Reason, Obstacle>, RunsOfReason>;
   std::vector<Row> reasons(counts.reasons.begin(), counts.reasons.end());

@@ -1,4 +1,4 @@
-// What a backfill did, in a table: how many runs came to each outcome, and the reasons with the
+// The summary of a backfill as a table: how many runs had each outcome, and the reasons with the
 // first names of the runs that have them.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The command line's habits: those of Python's argparse.
+// Parses command lines by the rules of Python's argparse.
 #include "commands/command.h"
 
 #include <algorithm>
@@ -43,14 +43,14 @@ const Option& option_of(const Command& command, const std::string& word) {
       fmt::format("ambiguous option '{}': it could be {}", word, fmt::join(found, ", ")));
 }
 
-// "-" is a value, and so are numbers, offsets such as -07:00, and what has blanks in it.
+// "-" is a value, and so are numbers, offsets such as -07:00, and words that contain blanks.
 bool looks_like_an_option(const std::string& word) {
   if (word.size() < 2 || word[0] != '-') return false;
   const bool is_number = (word[1] >= '0' && word[1] <= '9') || word[1] == '.';
   return !is_number && word.find(' ') == std::string::npos;
 }
 
-// The arguments with options in full and each value in a word of its own.
+// The arguments with full option names and each value in a word of its own.
 std::vector<std::string> spell_out(const Command& command, const std::vector<std::string>& words) {
   std::vector<std::string> result;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -91,7 +91,7 @@ int usage_fault(const Command& command, const std::string& message) {
 
 }  // namespace
 
-// In our order: usage, what it does, options, examples, notes.
+// In our order: usage, sentence, options, examples, notes.
 std::string help(const Command& command) {
   std::string text = fmt::format("usage: {}\n\n{}\nExamples:\n", command.usage,
                                  command.options.help(command.sentence));

@@ -1,4 +1,4 @@
-// One command: its options, its help and what it runs.
+// A command: its options, its help and the function that it runs.
 #pragma once
 
 #include <functional>
@@ -13,23 +13,24 @@ struct Command {
   // From the table of commands.
   std::string name;      // "aggregate-power backfill"
   std::string sentence;  // what it does
-  std::string usage;     // a line for each form
+  std::string usage;     // one line for each form
   // From the command's own file.
-  std::vector<std::string> forms;  // after its name; none: the one that the table has
+  std::vector<std::string> forms;  // after its name; empty: the one in the table
   Options options;
   // Options whose abbreviations win over those of others (the original had only these).
   std::vector<std::string> first_choice;
   std::string examples;       // one per line
   std::string exit_statuses;  // "0 done; 1 ..."
-  std::string notes;          // what else the help ends with; may be empty
-  // After parsing: settles what several options decide together, if there is such; throws Error.
+  std::string notes;          // other text at the end of the help; may be empty
+  // Called after parsing, if set: settles what several options decide together; throws Error.
   std::function<void(const Options&)> settle;
   std::function<int()> run;  // returns the exit status
 };
 
-// Parses as Python's argparse does: options may be abbreviated while that is unambiguous, an
-// option's value does not start with '-' unless it is '-' or a number, the last of a repeated
-// option wins. Returns the command's exit status; 2 for wrong use; 0 after --help and --version.
+// Parses as Python's argparse does: options may be abbreviated as long as that is unambiguous, an
+// option's value does not start with '-' unless it is '-' or a number, and the last occurrence of
+// an option counts. Returns the command's exit status; 2 for wrong use; 0 after --help and
+// --version.
 int run_command(Command command, const std::vector<std::string>& arguments);
 
 // The text of --help.

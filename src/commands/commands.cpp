@@ -1,4 +1,4 @@
-// Every command of the program: a new one is its own file, its declaration and its row here.
+// The table of commands. A new command is its own file, its declaration and its row here.
 #include "commands/commands.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Every command of the program, in one table.
+// The table of all commands of the program.
 #pragma once
 
 #include <span>
@@ -14,19 +14,19 @@ struct CommandRow {
   std::string_view name;   // "backfill"; empty for the program without a command's name
   std::string_view usage;  // after the name, on one line
   std::string_view sentence;
-  Command (*make)();  // its options, its help and what it does
+  Command (*make)();  // creates its options, its help and its function
 };
 
 // The first row is the program without a command's name.
 std::span<const CommandRow> command_rows();
 
-// The names of the others.
+// The names of the other commands.
 std::vector<std::string_view> command_names();
 
-// The one of the others with that name; null if there is none.
+// The named one of the other commands; null if there is none.
 const CommandRow* find_command(std::string_view name);
 
-// A command with what its row says.
+// A command, completed from its row.
 Command make_command(const CommandRow& row);
 
 std::vector<Command> all_commands();

@@ -1,4 +1,4 @@
-// aggregate-power help: the topics, or the page of one.
+// aggregate-power help: lists the topics, or prints the page on one.
 #include <memory>
 #include <string>
 

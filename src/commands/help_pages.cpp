@@ -1,4 +1,4 @@
-// The help pages of src/help, which the program carries: their list, texts and man pages.
+// Assembles the compiled-in help pages.
 #include "commands/help_pages.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ const HelpPage* find_page(std::string_view topic) {
   return page == help_pages().end() ? nullptr : &*page;
 }
 
-// With the program's tables where the page wants them.
+// The page's blocks, with the program's tables in their places.
 std::vector<Block> blocks_of(const HelpPage& page) {
   std::vector<Block> blocks = parse(page.source);
   for (Block& block : blocks) {

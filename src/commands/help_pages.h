@@ -1,4 +1,4 @@
-// The help pages of src/help, which the program carries: their list, texts and man pages.
+// The help pages of src/help, which are compiled into the program: list, texts and man pages.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace aggregate_power {
 
-// A page begins with a heading, its title, and a paragraph of one sentence that says what it tells.
+// A page begins with a heading, its title, and a paragraph of one sentence that sums it up.
 struct HelpPage {
   std::string_view topic;   // "backfill"
   std::string_view source;  // Markdown
@@ -22,13 +22,13 @@ std::vector<std::string> help_topics();
 // Every topic with its page's sentence, for people.
 std::string help_list();
 
-// A page for a terminal. Nullopt: there is no such topic.
+// A page for a terminal. Returns nullopt if there is no such topic.
 std::optional<std::string> help_text(std::string_view topic);
 
-// A page for man: aggregate-power-TOPIC(7), in troff. Nullopt: there is no such topic.
+// A page for man: aggregate-power-TOPIC(7), in troff. Returns nullopt if there is no such topic.
 std::optional<std::string> help_man_page(std::string_view topic);
 
-// What to say of a topic that does not exist: "unknown topic 'x'; known: ...".
+// The error for a topic that does not exist: "unknown topic 'x'; known: ...".
 std::string unknown_topic(std::string_view topic);
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// The tables that help pages take from the program's own rows.
+// Builds the tables of the help pages.
 #include "commands/help_tables.h"
 
 #include <stdexcept>
@@ -21,7 +21,8 @@ using markdown::Table;
 
 std::string code_span(std::string_view text) { return fmt::format("`{}`", text); }
 
-// "agentic", "agentic: On one node", or nothing: the options of a command, or a group of them.
+// The options of a command ("agentic"), of a group ("agentic: On one node"), or of the program
+// ("").
 Table options_table(std::string_view wanted) {
   const std::size_t colon = wanted.find(": ");
   const std::string_view word = wanted.substr(0, colon);

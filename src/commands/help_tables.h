@@ -1,4 +1,4 @@
-// The tables that help pages take from the program's own rows.
+// Tables of the help pages, generated from the program's own rows.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace aggregate_power {
 
-// The table of a line `<!-- table: NAME -->`: "options", "options COMMAND", "reasons GROUP",
-// "metrics", "schemas", "exit-statuses", "environment" or "files". An unknown name is a fault of
+// The table for a line `<!-- table: NAME -->`: "options", "options COMMAND", "reasons GROUP",
+// "metrics", "schemas", "exit-statuses", "environment" or "files". An unknown name is an error in
 // the page.
 markdown::Table help_table(std::string_view name);
 

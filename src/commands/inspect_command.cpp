@@ -1,4 +1,4 @@
-// aggregate-power inspect: what was understood of a telemetry file.
+// aggregate-power inspect: how a telemetry file is understood.
 #include <memory>
 #include <string>
 

@@ -26,7 +26,7 @@ int run(const std::vector<std::string>& words) {
     print(stderr, help(make_command(command_rows().front())));
     return 2;
   }
-  // For packagers: the man pages and the completion come from the program itself.
+  // For packagers: the program itself prints its man pages and its completion.
   if (words == std::vector<std::string>{"--generate-man-page"}) {
     print(stdout, man_page());
     return 0;

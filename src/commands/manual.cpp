@@ -1,4 +1,4 @@
-// A man page and a bash completion, made from the options.
+// Generates the man page and the bash completion.
 #include "commands/manual.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace aggregate_power {
 namespace {
 
-// Text that troff does not take for a request or an escape.
+// Text with everything escaped that troff would take for a request or an escape.
 std::string troff(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -130,7 +130,7 @@ std::string bash_completion() {
       "_aggregate_power() {{\n"
       "  local word=\"${{COMP_WORDS[COMP_CWORD]}}\" option=\"${{COMP_WORDS[COMP_CWORD - 1]}}\"\n"
       "  local command=\"${{COMP_WORDS[1]}}\" options= words=\n"
-      "  if [ \"$word\" = = ]; then\n"  // --option=, and nothing behind it yet
+      "  if [ \"$word\" = = ]; then\n"  // --option=, with nothing after it yet
       "    word=\n"
       "  elif [ \"$option\" = = ]; then\n"
       "    option=\"${{COMP_WORDS[COMP_CWORD - 2]}}\"\n"

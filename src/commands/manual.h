@@ -1,4 +1,4 @@
-// A man page (troff) and a bash completion, made from the options of all commands.
+// A man page (troff) and a bash completion, generated from the options of all commands.
 #pragma once
 
 #include <string>

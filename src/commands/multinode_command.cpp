@@ -22,7 +22,7 @@
 namespace aggregate_power {
 namespace {
 
-// A run is measured by a package, or by a recording of each host.
+// A run is measured by a package, or by one recording per host.
 struct Parsed {
   MultinodeRequest package;
   HostsRequest hosts;
@@ -79,7 +79,7 @@ std::map<std::string, double> parse_clock_offsets(const std::vector<std::string>
   return offsets;
 }
 
-// What is there to be read: named host by host, or found in a folder.
+// Adds the recordings to read: named host by host, or found in a folder.
 void add_hosts(HostsRequest& request, const Parsed& parsed) {
   if (parsed.nodes.empty()) {
     request.hosts = parse_hosts(parsed.host_files);
@@ -103,7 +103,7 @@ void settle_hosts(Parsed& parsed) {
   add_hosts(request, parsed);
   std::vector<std::string> names;
   for (const HostFile& host : request.hosts) names.push_back(host.host);
-  if (!names.empty()) {  // that there are none is recorded
+  if (!names.empty()) {  // if there are none, that is recorded
     request.roles = parse_roles(parsed.roles, names);
     request.clock_offsets_s = parse_clock_offsets(parsed.clock_offsets, names);
   }
@@ -121,7 +121,7 @@ void settle_package(Parsed& parsed, const Options& options) {
   static_cast<RunFiles&>(parsed.package) = parsed.hosts;
 }
 
-// Options that only one of the two ways takes.
+// Refuses options that only the other of the two ways takes.
 void refuse_mixture(const Options& options, bool of_hosts) {
   constexpr const char* kOfPackage[] = {"--power-dir",      "--logs-root",
                                         "--prefill-gpus",   "--decode-gpus",
@@ -229,7 +229,7 @@ Command multinode_command() {
                         "GPUs that the run used, on all hosts together: without it a host that is "
                         "not there is not missed");
   add_max_sample_gap(options, request);
-  add_recording_options(options, request);  // of every host
+  add_recording_options(options, request);  // for every host
   add_outcome_options(options, request,
                       "Also the percentiles of power, the audit summary and the workers that "
                       "today's dashboard takes");

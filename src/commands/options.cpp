@@ -1,4 +1,4 @@
-// The options of a command, on CLI11's parser.
+// Declares and parses options with CLI11.
 #include "commands/options.h"
 
 #include <algorithm>
@@ -25,13 +25,13 @@ std::optional<Number> number(const std::string& text) {
   return value;
 }
 
-// As CLI11 reads whole numbers: with 0 or 0x in front they are octal or hexadecimal.
+// Whole numbers as CLI11 reads them: a leading 0 or 0x means octal or hexadecimal.
 template <typename Number>
 Take into_whole_number(Number& value) {
   return [&value](const std::string& text) { return CLI::detail::lexical_cast(text, value); };
 }
 
-// In our order: what the command does, then its options, each with the name of its value.
+// In our order: the command's sentence, then its options, each with the name of its value.
 class Formatter : public CLI::Formatter {
  public:
   Formatter() { column_width(34); }
@@ -73,7 +73,7 @@ CLI::Option* declare(CLI::App& app, Option& option) {
   }
 }
 
-// The parser of `options`, which must outlive it.
+// The parser for `options`, which must outlive it.
 std::unique_ptr<CLI::App> parser_of(std::deque<Option>& options, const std::string& sentence) {
   auto app = std::make_unique<CLI::App>(sentence);
   std::map<std::string, CLI::Option*> declared;
@@ -115,7 +115,7 @@ Take into(unsigned& value) { return into_whole_number(value); }
 Take into(std::int64_t& value) { return into_whole_number(value); }
 Take into(std::uint64_t& value) { return into_whole_number(value); }
 
-// CLI11 reads these through long double: that rounds twice, and not alike on every processor.
+// CLI11 reads these through long double, which rounds twice, and differently on some processors.
 Take into(double& value) {
   return [&value](const std::string& text) {
     const std::optional<double> read = number<double>(text);
@@ -308,7 +308,7 @@ std::string Options::text(const std::string& name) const {
 }
 
 Options::Outcome Options::parse(const std::vector<std::string>& words) {
-  std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 wants them
+  std::vector<std::string> reversed(words.rbegin(), words.rend());  // the order that CLI11 expects
   try {
     parser_of(all_, "")->parse(std::move(reversed));
     return Outcome::values;

@@ -1,4 +1,4 @@
-// The options of a command in our own words; options.cpp alone knows the library that parses them.
+// The options of a command in our own terms; only options.cpp knows the library that parses them.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +14,33 @@ namespace aggregate_power {
 // Takes one value; false if the text is not a value of that type.
 using Take = std::function<bool(const std::string& text)>;
 
-// Stores the value. Bounds of numbers are for a Check.
+// Stores the value. A Check handles the bounds of numbers.
 Take into(std::string& value);
-Take into(std::optional<std::string>& value);  // an empty text is no value
+Take into(std::optional<std::string>& value);  // an empty text is not a value
 Take into(int& value);
 Take into(unsigned& value);
 Take into(std::int64_t& value);
 Take into(std::uint64_t& value);
 Take into(double& value);
-Take into(std::optional<std::int64_t>& value);  // nothing if Python's int() reads none
+Take into(std::optional<std::int64_t>& value);  // nullopt if Python's int() would raise
 Take into(std::vector<std::string>& values);    // appends
-// The same for paths, as Python's pathlib writes them. An empty one is the current folder, or stays
-// empty where that means no path.
+// The same for paths, written as Python's pathlib does. An empty one is the current folder, or
+// stays empty if that means no path.
 Take into_path(std::string& path);
 Take into_optional_path(std::string& path);
 Take into_paths(std::vector<std::string>& paths);
 
-// Returns what is wrong with a value; empty if nothing is.
+// Returns what is wrong with a value; empty: nothing.
 using Check = std::function<std::string(const std::string& text)>;
 
 // The message says that `what` was expected, and quotes the value.
 Check expecting(const std::string& what, const std::function<bool(const std::string&)>& is_good);
-// Not an empty text, such as the value of a shell's unset variable.
+// Refuses an empty text, such as the value of a shell's unset variable.
 Check not_empty();
 // A whole number, a number of seconds, as Python's int() and float() read them.
 Check whole_number();
 Check seconds();
-// A number between two bounds, both allowed.
+// A number between two bounds, inclusive.
 Check whole_number_between(std::uint64_t least, std::uint64_t most);
 Check number_between(double least, double most);
 
@@ -48,7 +48,7 @@ struct Option {
   enum class Kind {
     flag,
     value,        // the last occurrence counts
-    list,         // may be given several times, each time with one value
+    list,         // may occur several times, each time with one value
     positional,   // one value, without the option's name
     positionals,  // at least one
     help,
@@ -56,7 +56,7 @@ struct Option {
   };
 
   Kind kind = Kind::value;
-  std::string name;        // "--jobs"; "-h,--help"; of a positional one "STORE"
+  std::string name;        // "--jobs"; "-h,--help"; for a positional one "STORE"
   std::string value_name;  // "N"
   std::string help;
   std::string group = "Options";  // its heading in the help
@@ -68,7 +68,7 @@ struct Option {
   std::vector<std::string> needed;
   bool is_required = false;
   bool is_late = false;
-  std::vector<std::string> given;  // what the command line said, once it was parsed
+  std::vector<std::string> given;  // the values on the command line, after parsing
 
   bool is_positional() const { return kind == Kind::positional || kind == Kind::positionals; }
   bool takes_value() const { return kind == Kind::value || kind == Kind::list; }
@@ -78,12 +78,12 @@ struct Option {
   Option& required();
   Option& check(Check check);
   Option& offer(std::vector<std::string> offered);
-  Option& one_of(const std::vector<std::string>& all);  // takes no other words, and offers these
+  Option& one_of(const std::vector<std::string>& all);  // accepts only these words, and offers them
   Option& needs(const std::string& other);
-  Option& excludes(const std::string& other);  // and the other way round
+  Option& excludes(const std::string& other);  // in both directions
   Option& in_group(const std::string& heading);
-  // Its value is taken by take_late_values() alone, as taking it may throw Error: wrong use that
-  // the declarations show is reported first.
+  // Only take_late_values() takes its value, because taking it may throw Error: wrong use that the
+  // declarations can detect is reported first.
   Option& late();
 };
 
@@ -93,9 +93,9 @@ struct UsageError : std::runtime_error {
 
 class Options {
  public:
-  Options();  // --help alone
+  Options();  // only --help
 
-  // Each declares an option and returns it, so that more can be said of it.
+  // Each declares an option and returns it, so that the caller can refine it.
   Option& flag(const std::string& name, bool& value, const std::string& help);
   Option& version(const std::string& name, const std::string& help);
   Option& value(const std::string& name, const std::string& value_name, Take take,
@@ -106,7 +106,7 @@ class Options {
   Option& positionals(const std::string& name, Take take, const std::string& help);
 
   const std::deque<Option>& all() const { return all_; }  // in the order of their declaration
-  // The declared option of that name.
+  // The declared option with that name.
   Option& at(const std::string& name);
   const Option& at(const std::string& name) const;
 
@@ -115,12 +115,12 @@ class Options {
   std::string text(const std::string& name) const;
 
   enum class Outcome { values, help, version };
-  // Parses words in which each option's name is in full and its value is the next word. Throws
+  // Parses words in which each option has its full name and its value is the next word. Throws
   // UsageError.
   Outcome parse(const std::vector<std::string>& words);
   void take_late_values() const;
 
-  // The options, formatted for a terminal, after what the command does.
+  // The options, formatted for a terminal, after the command's sentence.
   std::string help(const std::string& sentence) const;
 
  private:

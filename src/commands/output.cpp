@@ -1,4 +1,4 @@
-// Printing, and the exit status of a job that reports what it did.
+// Prints to the standard streams.
 #include "commands/output.h"
 
 #include <tuple>

@@ -1,4 +1,4 @@
-// A help page as a man page, in troff's man macros.
+// Formats a help page as a man page, with troff's man macros.
 #include <fmt/format.h>
 
 #include "commands/page_text.h"
@@ -8,7 +8,7 @@ namespace {
 
 using namespace markdown;
 
-// The first character of UTF-8 text, with at most three bytes, as all in the pages have.
+// The first character of UTF-8 text; all characters in the pages have at most three bytes.
 char32_t first_character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (byte(0) < 0xC0) return byte(0);
@@ -17,7 +17,7 @@ char32_t first_character(std::string_view text) {
 }
 std::size_t size_of(char32_t character) { return character < 0x80 ? 1 : character < 0x800 ? 2 : 3; }
 
-// Characters that troff would print as others, or take for its own.
+// Characters that troff would print as others, or interpret.
 std::string_view escape_of(char c) {
   switch (c) {
     case '\\':
@@ -57,7 +57,7 @@ std::string roff(const Span& span) {
   return {};
 }
 
-// A line of text that is not taken for a request.
+// A line of text that cannot be mistaken for a request.
 std::string line_of(std::string_view text) {
   std::string line;
   for (const Span& span : spans_of(text)) line += roff(span);

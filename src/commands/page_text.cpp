@@ -1,4 +1,4 @@
-// A help page as text for a terminal.
+// Formats a help page as text for a terminal.
 #include "commands/page_text.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using namespace markdown;
 constexpr std::size_t kWidth = 80;
 constexpr std::size_t kTableWidth = 100;
 
-// Of UTF-8 text, in characters: those of the pages are one column wide.
+// The width of UTF-8 text, in characters: those in the pages are one column wide.
 std::size_t columns(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
@@ -42,7 +42,7 @@ std::string shown(std::string_view text) {
   return plain;
 }
 
-// `text` in lines; the first begins with `first`, the others with as many blanks as `indent`.
+// `text` split into lines; the first begins with `first`, the others with `indent` blanks.
 std::string wrapped(std::string_view text, std::string first, std::size_t indent) {
   std::string result;
   std::string line = std::move(first);

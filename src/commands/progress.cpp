@@ -1,4 +1,4 @@
-// How far a long job is.
+// Formats and prints the progress line.
 #include "commands/progress.h"
 
 #include <sys/ioctl.h>
@@ -59,7 +59,8 @@ void ProgressLine::show(const BackfillProgress& progress) {
   last_ = now;
   std::string text = progress_text(progress, seconds_between(start_, now));
   if (is_terminal_) {
-    text.resize(std::min(text.size(), terminal_columns() - 1));  // one line, however narrow
+    text.resize(std::min(text.size(), terminal_columns() - 1));  // one line, however narrow the
+                                                                 // terminal
     aggregate_power::print(stderr, "\r\x1B[K" + text);
     is_shown_ = true;
   } else {

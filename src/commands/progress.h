@@ -1,4 +1,4 @@
-// How far a long job is: a line that renews itself on a terminal, a line now and then elsewhere.
+// Progress of a long job: a line that is renewed on a terminal, or a line now and then elsewhere.
 #pragma once
 
 #include <chrono>
@@ -8,8 +8,8 @@
 
 namespace aggregate_power {
 
-// On standard error. What others print there in between goes through print(), so that the line
-// is not in its way. To be used by one thread at a time.
+// Prints on standard error. Others print there through print(), so that their text and this line do
+// not collide. To be used by one thread at a time.
 class ProgressLine {
  public:
   ProgressLine();

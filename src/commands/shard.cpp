@@ -1,4 +1,4 @@
-// Which part of the runs of a store is this process's.
+// Finds a process's shard in its scheduler's variables.
 #include "commands/shard.h"
 
 #include <charconv>
@@ -96,7 +96,7 @@ class Scheduler {
     return shard;
   }
 
-  // The ids of a Slurm array may start anywhere and go in steps.
+  // The ids of a Slurm array may start anywhere and have steps.
   std::uint64_t place_in_array(std::uint64_t id, std::uint64_t count) const {
     const std::uint64_t least = value("SLURM_ARRAY_TASK_MIN", kSlurm.index);
     const std::uint64_t most = value("SLURM_ARRAY_TASK_MAX", kSlurm.index);

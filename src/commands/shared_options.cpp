@@ -1,4 +1,4 @@
-// Options that several commands share.
+// Declares the options that several commands share.
 #include "commands/shared_options.h"
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Options that several commands share: each is declared here alone. A command that words or checks
-// one differently changes what is returned, or Options::at().
+// Options that several commands share: each is declared only here. A command that words or checks
+// one differently changes the returned option, or Options::at().
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ void add_recording_options(Options& options, RecordingOptions& recording);
 Option& add_power_unit(Options& options, RecordingOptions& recording);
 Option& add_timezone(Options& options, RecordingOptions& recording);
 
-// --extended, for which the commands have different keys, --require-power and --dry-run.
+// --extended, which has different keys in each command, --require-power and --dry-run.
 void add_outcome_options(Options& options, RunOptions& run, const std::string& extended);
 Option& add_require_power(Options& options, RunOptions& run);
 Option& add_dry_run(Options& options, RunOptions& run);
@@ -28,13 +28,13 @@ Option& add_bench_result(Options& options, RunFiles& files);
 Option& add_agg_result(Options& options, std::string& path);
 Option& add_validation_result(Options& options, RunFiles& files, const std::string& otherwise);
 
-// What the commands that take a dcgm-power package need to know of it; `root` says what is below
-// the logs root. What is not given is taken from the environment.
+// What commands need to know about a dcgm-power package; `root` says what is below the logs root.
+// Missing values are taken from the environment.
 void add_package_options(Options& options, PackageOptions& package, const std::string& root);
 Option& add_expected_producer_sha(Options& options, PackageRules& package);
 Option& add_salvage(Options& options, PackageRules& package);
 
-// The variable's value unless that is empty, else `otherwise`.
+// The variable's value, or `otherwise` if that is empty.
 std::string from_environment(const char* variable, const char* otherwise);
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// Ctrl-C and SIGTERM as a request to end.
+// Handles Ctrl-C and SIGTERM.
 #include "commands/stop_signals.h"
 
 #include <tuple>
@@ -8,7 +8,7 @@
 namespace aggregate_power {
 namespace {
 
-// Only what a handler may call.
+// Calls only what a signal handler may call.
 void on_stop_signal(int signal) {
   interrupt(signal);
   for (const int each : kStopSignals) std::ignore = ::signal(each, SIG_DFL);

@@ -1,4 +1,4 @@
-// Ctrl-C and SIGTERM as a request to end, instead of the end.
+// Treats Ctrl-C and SIGTERM as a request to end, instead of ending at once.
 #pragma once
 
 #include <csignal>
@@ -9,10 +9,11 @@ namespace aggregate_power {
 
 inline constexpr std::array kStopSignals = {SIGINT, SIGTERM};
 
-// While it lives, the first of these signals sets the flag of base/interruption.h; the next ends
-// the process as ever. One that was ignored stays ignored, as in a shell's background jobs. Nor
-// does a closed pipe end the process until let_pipes_end(), or after such a signal: Ctrl-C also
-// ends what reads our lines. Without a signal all is in the end as it was before.
+// While this object lives, the first of these signals sets the flag of base/interruption.h; the
+// next one ends the process as usual. A signal that was ignored stays ignored, as in a shell's
+// background jobs. A closed pipe does not end the process either, until let_pipes_end() or after
+// such a signal: Ctrl-C also ends the program that reads our lines. Without a signal, everything is
+// finally as it was before.
 class StopSignals {
  public:
   StopSignals();
@@ -20,7 +21,7 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // Nothing is under way any more that a closed pipe could break off.
+  // To be called when no work is left that a closed pipe could break off.
   void let_pipes_end();
 
  private:

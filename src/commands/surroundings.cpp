@@ -1,4 +1,4 @@
-// The environment variables and the files that commands use, for the man page and the help page.
+// The tables of environment variables and files.
 #include "commands/surroundings.h"
 
 namespace aggregate_power {

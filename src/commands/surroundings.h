@@ -1,4 +1,4 @@
-// The environment variables and the files that commands use, for the man page and the help page.
+// The environment variables and files that commands use, for the man page and the help page.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@ namespace aggregate_power {
 
 struct Surrounding {
   std::string_view name;
-  std::string_view text;  // plain, no markup
+  std::string_view text;  // plain text, no markup
 };
 std::span<const Surrounding> environment_variables();
 std::span<const Surrounding> files();

@@ -1,4 +1,5 @@
-// aggregate-power synthesize: telemetry of known power, for tests of what reads it.
+// aggregate-power synthesize: generates telemetry of known power, for testing programs that read
+// it.
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,7 +36,7 @@ constexpr NamedSchema kSchemas[] = {
 
 struct Synthesis {
   SyntheticOptions telemetry;
-  int benchmark_phase = 0;  // from 1; 0: the one of most watts
+  int benchmark_phase = 0;  // counted from 1; 0: the one with the most watts
   std::string out;
   std::string bench_out;
   std::string agg_out;
@@ -84,7 +85,7 @@ Check fault_check() {
   };
 }
 
-// A file that is written as it comes; standard output for "-".
+// A file written as its content arrives; standard output for "-".
 class Output {
  public:
   explicit Output(const std::string& path)
