@@ -1,4 +1,4 @@
-// What AIPerf exports of a benchmark.
+// Reads an AIPerf profile and tallies its records.
 #include "loads/aiperf.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace aggregate_power {
 namespace {
 
-// What the records of a profile come to.
+// Tallies the records of a profile.
 class Tally {
  public:
   void take(const ProfileRecord& record) {
@@ -32,13 +32,13 @@ class Tally {
     if (!has_input || !has_output) ++without_length_;
   }
 
-  // From the start of the first to the end of the last; nothing when no record says it.
+  // From the start of the first to the end of the last; nullopt if no record says it.
   const std::optional<Window>& requests() const { return requests_; }
   std::uint64_t failed() const { return failed_; }
   std::int64_t completed() const { return completed_; }
   std::int64_t input_tokens() const { return input_tokens_; }
   std::int64_t output_tokens() const { return output_tokens_; }
-  // Empty: each that counts has both lengths, and there are tokens.
+  // Empty: each record that counts has both lengths, and there are tokens.
   std::string fault() const {
     if (without_length_ > 0) {
       return fmt::format("{} of {} successful requests", without_length_, completed_);
@@ -53,7 +53,7 @@ class Tally {
     requests_->start_unix_s = std::min(requests_->start_unix_s, request.start_unix_s);
     requests_->end_unix_s = std::max(requests_->end_unix_s, request.end_unix_s);
   }
-  // False: there is none, or too many together.
+  // Returns false if there is no number, or if the sum becomes too large.
   static bool add(const std::optional<std::int64_t>& tokens, std::int64_t& sum) {
     return tokens && *tokens >= 0 && !__builtin_add_overflow(sum, *tokens, &sum);
   }

@@ -1,4 +1,4 @@
-// The files of an agentic run, by name.
+// Finds the files of an agentic run.
 #include "loads/aiperf_folder.h"
 
 #include <algorithm>

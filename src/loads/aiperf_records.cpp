@@ -1,4 +1,4 @@
-// The requests that AIPerf exports, one by one.
+// Reads the lines of a profile's records.
 #include "loads/aiperf_records.h"
 
 #include <algorithm>
@@ -17,12 +17,12 @@ namespace {
 // A request's stamps are a few hundred bytes, and the gaps between its tokens some 20 each.
 constexpr std::size_t kMostRecordBytes = std::size_t{64} << 20;
 
-// Ends lines where Python does in a text file: at \n, \r, or both.
+// Splits text at the line ends that Python's text files have: \n, \r, or both.
 class Lines {
  public:
   explicit Lines(const NamedSource& from) : from_(from) {}
 
-  // With its number, from 1; lines without text are left out.
+  // Passes each line with its number, counted from 1; blank lines are left out.
   void each(const std::function<void(std::string_view, std::uint64_t)>& take) {
     std::array<char, 65536> chunk;
     while (const std::size_t count = from_.source.read(chunk)) {
@@ -94,7 +94,7 @@ ProfileRecord record_of(std::string_view line) {
         metadata.spelling,
         {{"benchmark_phase", phase}, {"request_start_ns", start}, {"request_end_ns", end}});
     if (!is_object) throw Error("'metadata' is no object");
-    // Before there were phases there was only this one.
+    // Before there were phases, all requests were profiling.
     record.is_profiling = phase.kind == JsonKind::null || phase.scalar().text == "profiling";
     record.in_flight = in_flight(start, end);
   }

@@ -10,19 +10,20 @@
 
 namespace aggregate_power {
 
-// One request, as a line of profile_export.jsonl tells it.
+// One request: a line of profile_export.jsonl.
 struct ProfileRecord {
-  bool is_profiling = true;  // not of the warm-up
+  bool is_profiling = true;  // not the warm-up
   bool failed = false;
-  // Of a request that counts. Nothing: missing, no number to Python's int(), or beyond 64 bits.
+  // For a request that counts. nullopt: missing, not a number for Python's int(), or beyond 64
+  // bits.
   std::optional<std::int64_t> input_tokens;
   std::optional<std::int64_t> output_tokens;
-  // From its start to its end; they may be one. Nothing when it does not tell both.
+  // From its start to its end, which may be equal. nullopt unless both are known.
   std::optional<Window> in_flight;
 };
 
-// Gives the records to `take`, one at a time: memory is for the longest line. Throws Error when a
-// line is no such record, or what the source throws.
+// Passes the records to `take`, one at a time: memory is bounded by the longest line. Throws Error
+// if a line is not such a record, or what the source throws.
 void read_profile_records(const NamedSource& records,
                           const std::function<void(const ProfileRecord&)>& take);
 

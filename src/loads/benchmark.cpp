@@ -1,4 +1,4 @@
-// A benchmark result to its window and its counts.
+// Reads a benchmark result and checks its fields.
 #include "loads/benchmark.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ Fields read_fields(ByteSource& source, JsonKind& document_kind) {
     const auto field = std::ranges::find_if(
         fields, [&](const Field& known) { return member.key_kept && member.key == known.key; });
     if (field == fields.end()) return;
-    field->kind = member.kind;  // of a key that occurs twice the last counts
+    field->kind = member.kind;  // the last one counts if a key occurs twice
     field->spelling = member.scalar;
   };
   document_kind = scan_json(source, keep).kind;
@@ -48,7 +48,7 @@ bool is_number(const Field& field, LoadRules rules) {
          (field.kind == JsonKind::boolean && rules == LoadRules::schema_1);
 }
 
-// A number of any spelling; one too large for a double is infinite.
+// A number of any spelling; infinite if it is too large for a double.
 double as_double(const Field& field) {
   if (field.kind == JsonKind::boolean) return field.spelling == "true" ? 1 : 0;
   if (field.spelling == "NaN") return std::numeric_limits<double>::quiet_NaN();
@@ -59,7 +59,7 @@ double as_double(const Field& field) {
   return field.kind == JsonKind::integer ? value + 0.0 : value;     // Python's integer -0 is 0
 }
 
-// A whole number above 0; nothing for anything else, numbers beyond 64 bits included.
+// A whole number above 0; nullopt for anything else, including numbers beyond 64 bits.
 std::optional<std::int64_t> as_count(const Field& field, LoadRules rules) {
   if (field.kind == JsonKind::boolean && rules == LoadRules::schema_1) {
     return field.spelling == "true" ? std::optional<std::int64_t>(1) : std::nullopt;

@@ -1,4 +1,4 @@
-// A benchmark result to its window and its counts.
+// Reads the window and the counts of a benchmark result.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace aggregate_power {
 
-// Reads a result of any size in one pass. `name` is for messages. What is wrong is a reason, never
-// an exception, but for what `source` throws.
+// Reads a result of any size in one pass. `name` is for messages. Faults are reasons, never
+// exceptions, except what `source` throws.
 LoadReading read_benchmark(ByteSource& source, const std::string& name, LoadRules rules);
 
-// The row of the table of load generators. Any file may be a result: `head` fits a little.
+// The row in the table of load generators. Any file may be a result: `head` always fits a little.
 double fits_benchmark(std::string_view head);
 LoadReading read_benchmark_files(const LoadFiles& files);
 

@@ -1,4 +1,4 @@
-// What a load generator leaves, and what is read of it.
+// The files that a load generator leaves, and what is read from them.
 #pragma once
 
 #include <cstdint>
@@ -21,37 +21,38 @@ struct NamedSource {
   std::string name;  // for messages
 };
 
-// Which checks apply to a benchmark result. Schema 1 (contract.md A.3): true and false count as 1
-// and 0, the output tokens must be there, the input tokens and `completed` need not. Schema 2: B.2.
+// The checks for a benchmark result. Schema 1 (contract.md A.3): true and false count as 1 and 0,
+// the output tokens are required, the input tokens and `completed` are not. Schema 2: B.2.
 enum class LoadRules { schema_1, schema_2 };
 
 // Another file of a load.
 struct LoadFile {
-  std::unique_ptr<ByteSource> source;  // expanded; nothing: the file is missing, or unreadable
-  std::string name;                    // for messages; without a source: what to say of that
+  std::unique_ptr<ByteSource> source;  // expanded; null: the file is missing or unreadable
+  std::string name;                    // for messages; without a source: what to say about the file
   bool is_unreadable = false;
 };
 
-// The files of a load, opened by whoever knows where they are.
+// The files of a load, opened by the caller, who knows where they are.
 struct LoadFiles {
-  // The file that stands for the load: a benchmark result; of AIPerf, profile_export.jsonl.
+  // The file that identifies the load: a benchmark result; for AIPerf, profile_export.jsonl.
   std::string name;
-  std::function<std::unique_ptr<ByteSource>()> open;  // expanded; called once at most
-  // Opens another file of the load by its role, once each. Without it, only a load of one file can
-  // be read.
+  std::function<std::unique_ptr<ByteSource>()> open;  // expanded; called at most once
+  // Opens another file of the load by its role, each at most once. If this is empty, only a load of
+  // one file can be read.
   std::function<LoadFile(std::string_view role)> other = {};
   LoadRules rules = LoadRules::schema_2;
-  std::optional<Zone> zone = {};  // that the user named for times without an offset
+  std::optional<Zone> zone = {};  // named by the user for times without an offset
 };
 
 struct LoadReading {
-  std::optional<Load> load = {};  // nothing: no window at all, or its counts cannot be used
+  std::optional<Load> load = {};  // nullopt: there is no window, or its counts cannot be used
   Reasons reasons = {};
-  bool has_window = false;            // what is wrong, if anything, is the counts
-  JsonValue max_concurrency = {};     // a number, true or false; of anything else only the kind
-  std::uint64_t failed_requests = 0;  // where the files list the requests; not of the warm-up
-  std::optional<Zone> captured_zone = {};  // of the machine that made the load, from a file of it
-  // Why the window can hardly be that of the requests, for people; empty: it can.
+  bool has_window = false;            // any faults concern only the counts
+  JsonValue max_concurrency = {};     // a number, true or false; for anything else only the kind
+  std::uint64_t failed_requests = 0;  // if the files list the requests; without the warm-up
+  std::optional<Zone> captured_zone = {};  // of the machine that generated the load, from one of
+                                           // its files
+  // Why the window can hardly match the requests, for people; empty: it can.
   std::string doubt = {};
 };
 

@@ -1,4 +1,4 @@
-// Load generators.
+// The table of load generators.
 #include "loads/load_generator.h"
 
 #include <utility>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kHeadBytes = 64 * 1024;
 
 constexpr LoadGenerator kLoadGenerators[] = {
-    // It also takes what fits nothing else, and names what is wrong with it.
+    // It also takes files that fit nothing else, and says what is wrong with them.
     {.name = "benchmark result",
      .is_named = nullptr,
      .fits = fits_benchmark,

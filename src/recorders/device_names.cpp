@@ -1,4 +1,4 @@
-// Device names to small numbers.
+// Looks up device names that are not the expected next one.
 #include "recorders/device_names.h"
 
 #include <tuple>

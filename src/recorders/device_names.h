@@ -1,4 +1,4 @@
-// Device names to small numbers, in the order of first sight.
+// Numbers device names in the order of first appearance.
 #pragma once
 
 #include <array>
@@ -15,13 +15,13 @@ namespace aggregate_power {
 
 class DeviceNames {
  public:
-  // Stands for a blank cell, and for one of digits that are no number (a superscript).
+  // For a blank cell, and for one whose digits are not a number (a superscript).
   static constexpr std::uint32_t kNone = kNoDevice;
 
   DeviceNames() { by_character_.fill(kNone); }
 
-  // The number of the device a cell names, or kNone. The next row mostly names the next device, or
-  // its name is one character.
+  // The number of the device that a cell names, or kNone. The next row usually names the next
+  // device, or its name is one character.
   std::uint32_t find(std::string_view cell) {
     if (cell.size() == 1) {
       const std::uint32_t known = by_character_[static_cast<unsigned char>(cell[0])];
@@ -51,7 +51,7 @@ class DeviceNames {
 
   std::vector<std::string> names_;  // by number
   std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> number_by_name_;
-  // Cells as they are spelled in the file, in order of first sight, and the devices they mean.
+  // Cells as spelled in the file, in the order of first appearance, and the devices they mean.
   std::vector<std::string> cells_;
   std::vector<std::uint32_t> numbers_;
   std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>> place_by_cell_;

@@ -1,4 +1,4 @@
-// The hardware's own energy counters, read at the start and the end of a recording.
+// Reads the energy snapshots beside a recording.
 #include "recorders/energy_snapshot.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::optional<std::map<std::string, double>> read_energy_snapshot(ByteSource& so
   std::map<std::string, double> joules;
   for (const CsvTextRow& row : rows) {
     if (row.blank) continue;
-    if (!gpu || !energy) {  // not yet behind the header
+    if (!gpu || !energy) {  // the header is still to come
       gpu.reset();
       energy.reset();
       for (std::size_t i = 0; i < row.cells.size(); ++i) {

@@ -10,10 +10,10 @@
 
 namespace aggregate_power {
 
-// What `amd-smi metric -E --csv` wrote, by GPU: columns `gpu` and `total_energy_consumption`, in
-// joules. Numbers as Python's float() takes them; the last row of a GPU counts; rows without a
-// finite number are passed over. Nothing when a column is missing or no row is usable. Contract.md
-// B.8. Throws CsvError, and what `source` throws.
+// Reads what `amd-smi metric -E --csv` wrote, by GPU: columns `gpu` and `total_energy_consumption`,
+// in joules. Numbers are those of Python's float(); the last row of a GPU counts; rows without a
+// finite number are skipped. Returns nullopt if a column is missing or no row is usable.
+// Contract.md B.8. Throws CsvError, and what `source` throws.
 std::optional<std::map<std::string, double>> read_energy_snapshot(ByteSource& source);
 
 // The snapshots beside a recording.
@@ -24,7 +24,7 @@ struct EnergySnapshots {
   std::map<std::string, double> end;
 };
 
-// Nothing when there is neither. Never throws for what is wrong with them.
+// Returns nullopt if there is neither. Never throws because of the snapshots.
 std::optional<EnergySnapshots> read_energy_snapshots(const Recording& recording);
 
 }  // namespace aggregate_power

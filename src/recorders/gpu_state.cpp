@@ -1,4 +1,4 @@
-// What a telemetry file says of a GPU besides its power.
+// Chooses and parses the columns of GPU states.
 #include "recorders/gpu_state.h"
 
 #include <algorithm>
@@ -11,11 +11,12 @@
 namespace aggregate_power {
 namespace {
 
-// In lower case, trimmed, and without the unit in brackets at the end; empty: it has none.
+// In lower case, trimmed, and without the unit in brackets at the end; empty: the quantity is
+// missing.
 struct Names {
   std::string_view schema;
   GpuQuantity quantity;
-  std::array<std::string_view, 2> names;  // the first that is there counts
+  std::array<std::string_view, 2> names;  // the first that is found counts
 };
 
 constexpr Names kNames[] = {

@@ -1,4 +1,4 @@
-// What a telemetry file says of a GPU besides its power.
+// What a telemetry file reports about a GPU besides its power.
 #pragma once
 
 #include <array>
@@ -17,12 +17,12 @@ namespace aggregate_power {
 // By quantity.
 using GpuStateColumns = std::array<std::optional<std::size_t>, kGpuQuantities>;
 
-// Which columns of `header` hold them, by the names that the recorder of `schema`
+// The columns of `header` that contain the quantities, by the names that the recorder of `schema`
 // (Columns::schema) gives them. Duplicate names mean the last column of that name.
 GpuStateColumns choose_state_columns(std::span<const std::string> header, std::string_view schema);
 
-// "45", "45.5 %", "1234 MiB", "61 C": a finite number >= 0 with the unit of one of the three. NaN
-// for any other text.
+// Parses "45", "45.5 %", "1234 MiB", "61 C": a finite number >= 0 with the unit of one of the
+// three. Returns NaN for any other text.
 double parse_state(std::string_view cell);
 
 }  // namespace aggregate_power

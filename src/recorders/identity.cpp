@@ -1,4 +1,4 @@
-// A file beside a recording that says which GPU each index means.
+// Reads identity files as CSV and as JSON.
 #include "recorders/identity.h"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ const GpuIdentity& some(const GpuIdentity& identity) {
   return identity;
 }
 
-// The first text of that name, in the file's own order.
+// The first text with that name, in the file's own order.
 std::optional<std::string> find_text(const Json& value, const char* name, int depth = 0) {
   if (!value.is_structured() || depth > kMostDepth) return std::nullopt;
   for (const auto& [key, member] : value.items()) {
@@ -84,7 +84,7 @@ GpuIdentity read_identity_csv(std::unique_ptr<ByteSource> source) {
   std::optional<std::size_t> uuid;
   for (const CsvTextRow& row : split_csv(text, text.size() + 1, true)) {
     if (row.blank) continue;
-    if (!index || !uuid) {  // not yet behind the header
+    if (!index || !uuid) {  // the header is still to come
       for (std::size_t i = 0; i < row.cells.size(); ++i) {
         const std::string name = lower_ascii(strip(row.cells[i]));
         if (name == "index" || name == "gpu") index = i;

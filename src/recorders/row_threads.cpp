@@ -1,4 +1,4 @@
-// Rows of a telemetry file, read by several threads.
+// Deals blocks of rows to threads, and puts their readings in order.
 #include "recorders/row_threads.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kThreads = 2;
-constexpr std::size_t kPieces = 3;  // of each thread
+constexpr std::size_t kPieces = 3;  // for each thread
 constexpr std::size_t kMostPieceRows = 4096;
 
 }  // namespace
@@ -45,7 +45,7 @@ std::size_t RowDealer::deal(std::size_t thread, std::span<char> into, bool& is_w
   return line_break + 1;
 }
 
-// What is carried, then as much of the source as there is room for.
+// Reads what is carried, then as much of the source as there is room for.
 std::size_t RowDealer::fill(std::span<char> into) {
   std::size_t size = carried_.copy(into.data(), into.size());
   carried_.erase(0, size);
@@ -129,7 +129,7 @@ class RowThreads::Lane : private ByteSource {
     }
   }
 
-  // Of the thread.
+  // Used by the thread.
   RowDealer& dealer_;
   std::size_t number_;
   bool is_whole_block_ = false;
@@ -137,11 +137,11 @@ class RowThreads::Lane : private ByteSource {
   RowReader reader_;
   const GpuStateColumns* states_;
   std::uint64_t dropped_nuls_ = 0;
-  std::size_t named_ = 0;  // devices, in earlier pieces
-  // Of who takes the pieces.
-  std::vector<std::uint32_t> numbers_;     // of the thread's devices in the whole file
-  bool is_other_ = false;                  // some of them have another one there
-  std::optional<Ahead<RowPiece>> pieces_;  // the last: its thread uses all others
+  std::size_t named_ = 0;  // number of devices in earlier pieces
+  // Used by the consumer.
+  std::vector<std::uint32_t> numbers_;     // numbers of the thread's devices in the whole file
+  bool is_other_ = false;                  // some devices have other numbers there
+  std::optional<Ahead<RowPiece>> pieces_;  // last, because its thread uses all others
 };
 
 RowThreads::RowThreads(CsvReader& csv, ByteSource& source, const RowReader& like, const Zone& zone,
@@ -152,7 +152,7 @@ RowThreads::RowThreads(CsvReader& csv, ByteSource& source, const RowReader& like
       lanes_.push_back(std::make_unique<Lane>(dealer_, lanes_.size(), like, zone, selection));
     }
   } catch (const std::system_error&) {
-    // Those that could be started are enough.
+    // The threads that could be started are enough.
   }
   if (!lanes_.empty()) csv.skip(csv.ahead().size());
   dealer_.begin(lanes_.size());

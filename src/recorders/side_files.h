@@ -1,4 +1,4 @@
-// What may stand beside a recording and counts.
+// The files beside a recording that matter.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace aggregate_power {
 
-// What may stand beside a recording, and what it is for. The second zone file counts only when the
-// first is not there.
+// A file that may be beside a recording, and its purpose. The second zone file counts only if the
+// first is missing.
 struct SideFile {
   const char* role;
-  const char* end;  // behind the recording's stem
+  const char* end;  // after the recording's stem
   const char* name;
 };
 inline constexpr SideFile kSideFiles[] = {
@@ -27,7 +27,7 @@ inline std::string side_name(const SideFile& side, const std::string& path) {
   return *side.end != '\0' ? plain_stem(path) + side.end : side.name;
 }
 
-// The recording at `path`, and all that may stand beside it.
+// The recording at `path`, and every file that may be beside it.
 inline std::vector<std::string> with_side_files(const std::string& path) {
   std::vector<std::string> files = {path};
   for (const SideFile& side : kSideFiles) files.push_back(beside(path, side_name(side, path)));

@@ -1,4 +1,4 @@
-// Synthetic telemetry.
+// Generates telemetry, tick by tick.
 #include "recorders/synthetic.h"
 
 #include <algorithm>
@@ -28,8 +28,8 @@ constexpr std::pair<std::string_view, FaultKind> kFaults[] = {
     {"utf16", FaultKind::utf16},
 };
 
-// The columns of `amd-smi metric -p -c -t -u -w 1 --csv` (AMDSMI 26, MI355X), and a row's cells
-// around the power.
+// The columns of `amd-smi metric -p -c -t -u -w 1 --csv` (AMDSMI 26, MI355X), and the cells of a
+// row around the power.
 constexpr std::string_view kAmdHeader =
     "timestamp,gpu,gfx_activity,umc_activity,mm_activity,vcn_activity,jpeg_activity,gfx_busy_"
     "inst_xcp_0,jpeg_busy_xcp_0,vcn_busy_xcp_0,socket_power,gfx_voltage,soc_voltage,mem_volta"
@@ -65,12 +65,12 @@ constexpr std::string_view kAmdBehindPower =
     "8,1520,1520,N/A,ENABLED,48,1520,1520,N/A,ENABLED,1250,1250,1250,N/A,DISABLED,41,1200,120"
     "0,N/A,ENABLED,N/A,37,23";
 
-// SplitMix64: a few lines that give the same numbers everywhere, which the standard library's
+// SplitMix64: a few lines that give the same numbers everywhere; the standard library's
 // distributions do not.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
-  // Evenly from -1 to 1.
+  // Uniform from -1 to 1.
   double symmetric() {
     state_ += 0x9E3779B97F4A7C15U;
     std::uint64_t bits = state_;
@@ -127,7 +127,7 @@ class Writer {
                                options_.start_unix_s);
   }
 
-  // The fault's instant lies in the tick that begins at `elapsed_s`.
+  // Whether the fault's instant is in the tick that begins at `elapsed_s`.
   bool strikes(FaultKind kind, double elapsed_s) const {
     return std::ranges::any_of(options_.faults, [&](const Fault& fault) {
       const double at_s = fault_at_s(fault);
@@ -135,7 +135,7 @@ class Writer {
     });
   }
 
-  // The fault began at most `duration_s` before.
+  // Whether the fault began at most `duration_s` ago.
   bool holds(FaultKind kind, double elapsed_s, double duration_s) const {
     return std::ranges::any_of(options_.faults, [&](const Fault& fault) {
       const double at_s = fault_at_s(fault);
@@ -223,7 +223,7 @@ class Writer {
       text_ += text;
       return;
     }
-    for (const char c : text) {  // all of it is ASCII
+    for (const char c : text) {  // ASCII only
       text_ += c;
       text_ += '\0';
     }

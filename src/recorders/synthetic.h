@@ -1,4 +1,4 @@
-// Synthetic telemetry: what a recorder would have written of known power, with faults on request.
+// Synthetic telemetry: what a recorder would have written for known power, with faults on request.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace aggregate_power {
 
-// Power in a straight line for so long.
+// Linear power for a duration.
 struct Phase {
   double duration_s = 0;
   double watts = 0;
@@ -21,9 +21,9 @@ struct Phase {
 
 enum class FaultKind {
   gap,           // 5 s without samples
-  na,            // a tick of which the first GPU's power cell says that there is none
-  garbage_time,  // a row whose stamp is no time
-  torn_tail,     // the last row is cut off in its middle
+  na,            // a tick in which the first GPU's power cell says that there is no value
+  garbage_time,  // a row whose stamp is not a time
+  torn_tail,     // the last row ends in its middle
   repeated_header,
   dropped_gpu,       // the last GPU is missing from here on
   duplicate_stamps,  // a tick written twice
@@ -32,7 +32,7 @@ enum class FaultKind {
   utf16,  // UTF-16LE with its mark, as PowerShell redirects
 };
 
-// "gap", "torn-tail" ...; nothing for any other text.
+// "gap", "torn-tail" ...; nullopt for any other text.
 std::optional<FaultKind> parse_fault(std::string_view name);
 std::vector<std::string> fault_names();
 
@@ -49,11 +49,11 @@ struct SyntheticOptions {
   double interval_s = 1;
   std::vector<Phase> phases;
   std::size_t benchmark_phase = 0;
-  double noise_w = 0;       // each reading is off by up to so much
-  double jitter_s = 0;      // each stamp is off by up to so much; less than half the interval
-  double gpu_offset_w = 0;  // GPU i draws i times this more
+  double noise_w = 0;       // largest error of a reading
+  double jitter_s = 0;      // largest error of a stamp; less than half the interval
+  double gpu_offset_w = 0;  // GPU i draws i times this much more
   double start_unix_s = 0;
-  Zone zone = Zone::fixed(0);  // in which stamps without an offset are written
+  Zone zone = Zone::fixed(0);  // for stamps without an offset
   std::uint64_t seed = 1;
   std::vector<Fault> faults;
 };
@@ -62,7 +62,8 @@ struct SyntheticOptions {
 // so that without noise and jitter the window's energy is watts x seconds.
 Window benchmark_window(const SyntheticOptions& options);
 
-// Gives the file to `write`, piece by piece. The same options give the same bytes on every machine.
+// Passes the file to `write`, piece by piece. The same options give the same bytes on every
+// machine.
 void write_synthetic(const SyntheticOptions& options,
                      const std::function<void(std::string_view)>& write);
 

@@ -1,4 +1,4 @@
-// What a power cell states.
+// Parses power cells of any form.
 #include "recorders/watts.h"
 
 #include <algorithm>
@@ -17,13 +17,13 @@ bool is_sentinel(double number) {
   if (number < kFirstSentinel) return false;
   constexpr double kSentinels[] = {
       65535, 4294967295, 18446744073709551615.0, 2147483632, 2147483633, 2147483634, 2147483635,
-      // DCGM's blanks for 64-bit integers (one double holds all eight) and for floating point.
+      // DCGM's blanks for 64-bit integers (one double represents all eight) and for floating point.
       9223372036854775792.0, 140737488355328.0, 140737488355329.0, 140737488355330.0,
       140737488355331.0};
   return std::ranges::find(kSentinels, number) != std::end(kSentinels);
 }
 
-// What stands behind a number: nothing, or a unit that does not contradict the header's.
+// The unit after a number: none, or one that does not contradict the header's.
 std::optional<PowerUnit::Size> unit_of(std::string_view rest, PowerUnit header) {
   if (rest.empty()) return header.size;
   const auto size = power_unit(strip(rest));
@@ -46,7 +46,7 @@ std::optional<double> parse_any_watts(std::string_view cell, PowerUnit header) {
   std::string_view text = digits;
   if (text.starts_with('+')) text.remove_prefix(1);
   const std::string_view unsigned_text = text.starts_with('-') ? text.substr(1) : text;
-  // from_chars would take "inf" and "nan" too.
+  // from_chars would accept "inf" and "nan" too.
   if (unsigned_text.empty() ||
       !(unsigned_text[0] == '.' || (unsigned_text[0] >= '0' && unsigned_text[0] <= '9')) ||
       (text.size() != digits.size() && text.starts_with('-'))) {

@@ -1,4 +1,4 @@
-// What a power cell states.
+// Parses power cells.
 #pragma once
 
 #include <bit>
@@ -15,20 +15,20 @@
 
 namespace aggregate_power {
 
-// The watts a cell states: a number with an optional unit (W, mW, kW). Nothing for any other text,
-// for the numbers by which tools mean "none" (formats.md section 7), and for a unit that
+// The watts in a cell: a number with an optional unit (W, mW, kW). Returns nullopt for any other
+// text, for the numbers by which tools mean "none" (formats.md section 7), and for a unit that
 // contradicts the header's.
 std::optional<double> parse_watts(std::string_view cell, PowerUnit header);
 
-// ---- What follows is how; it is here so that it can be inlined into the loop over rows.
+// ---- The implementation, which is here so that it can be inlined into the loop over rows.
 
-// The least number by which a tool means "none".
+// The smallest number by which a tool means "none".
 inline constexpr double kFirstSentinel = 65535;
 
 // parse_watts() for cells of any form.
 std::optional<double> parse_any_watts(std::string_view cell, PowerUnit header);
 
-// The first eight characters of a cell, the first one lowest; zeros behind its end.
+// The first eight characters of a cell, the first one lowest; zeros after its end.
 inline std::uint64_t first_eight(std::string_view cell) {
   static_assert(std::endian::native == std::endian::little);
   const auto load = [](const char* from, auto bytes) {
