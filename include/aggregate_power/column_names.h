@@ -1,4 +1,4 @@
-// What a user said of the columns of telemetry.
+// The user's choice of telemetry columns.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace aggregate_power {
 
-// Their names, and what a bare number in that of power counts. Empty: as the header shows.
+// Their names, and the unit of bare numbers in the power column. Empty: as the header shows.
 struct ColumnNames {
   std::string timestamp = {};
   std::string power = {};

@@ -1,4 +1,4 @@
-// A telemetry CSV to readings.
+// Finds the header of a telemetry CSV and reads the rows below it.
 #include "recorders/csv_telemetry.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kHeadBytes = 64 * 1024;
-constexpr std::size_t kHeadRows = 64;  // in which the header must stand
+constexpr std::size_t kHeadRows = 64;  // the header must be among these
 
 // An absolute time, not seconds since some start: after 1973.
 bool is_absolute_time(std::string_view text) {
@@ -23,10 +23,10 @@ bool is_absolute_time(std::string_view text) {
   return stamp && stamp->unix_s >= kFirstAbsoluteUnixS;
 }
 
-// Those of the rows at a file's beginning, and what is known of them.
+// The rows at a file's beginning, and what is known about them.
 struct Head {
   std::vector<CsvTextRow> rows;
-  std::vector<std::vector<std::string>> cells;  // of each row
+  std::vector<std::vector<std::string>> cells;  // by row
 
   Rows behind(std::size_t row) const { return Rows(cells).subspan(row + 1); }
   bool is_comment(std::size_t row) const {
@@ -39,15 +39,15 @@ Head split_head(std::string_view text, bool at_end) {
   try {
     split_csv(text, kHeadRows, at_end, head.rows);
   } catch (const CsvError&) {
-    if (head.rows.empty()) throw;  // otherwise the reader meets the fault in its turn
+    if (head.rows.empty()) throw;  // otherwise the reader reports the fault later
   }
   head.cells.reserve(head.rows.size());
   for (CsvTextRow& row : head.rows) head.cells.push_back(std::move(row.cells));
   return head;
 }
 
-// The first row that a schema knows; else the first that the loose rule takes; else the first line;
-// the number of rows when there is none.
+// The first row that a schema knows; else the first that the loose rule accepts; else the first
+// line; the number of rows if there is none.
 std::size_t find_header(const Head& head) {
   const std::size_t none = head.rows.size();
   const auto first = [&](auto&& accept) {
@@ -64,7 +64,7 @@ std::size_t find_header(const Head& head) {
   }
   if (header == none) header = first([&](std::size_t i) { return !head.is_comment(i); });
   if (header == none) return none;
-  // A header that is repeated was the header where it first stood, whatever the rows behind it say.
+  // A repeated header counts where it first occurred, whatever the rows after it say.
   return static_cast<std::size_t>(std::ranges::find(head.cells, head.cells[header]) -
                                   head.cells.begin());
 }
@@ -79,7 +79,7 @@ Skipped rows_before(std::size_t header, const Head& head) {
   return skipped;
 }
 
-// "0" and "1" may name columns; "28.44" and a time do not.
+// "0" and "1" may name columns; "28.44" and a time cannot.
 bool is_number_or_time(const std::string& cell) {
   const auto stamp = StampParser(Zone::fixed(0)).parse(strip(cell));
   return stamp && (stamp->unix_s >= kFirstAbsoluteUnixS || cell.find('.') != cell.npos);
@@ -157,7 +157,7 @@ void CsvTelemetry::read(const Take& take) {
 
 void CsvTelemetry::read_with_states(const TakeStates& take) {
   RowSelection selection = {rows_.columns_to_select(), header_.size(), nullptr};
-  GpuStateColumns cells;  // of a row, as selected
+  GpuStateColumns cells;  // the positions in a row, as selected
   const GpuStateColumns found = choose_state_columns(header_, columns().schema);
   for (std::size_t i = 0; i < kGpuQuantities; ++i) {
     if (!found[i] || selection.columns.size() == kMaxWantedColumns) continue;
@@ -170,7 +170,7 @@ void CsvTelemetry::read_with_states(const TakeStates& take) {
 
 void CsvTelemetry::read_rows(const RowSelection& selection, const TakeStates& take) {
   if (!columns().device) rows_.devices().add_only_device();
-  // Which metric is the power's depends on the rows before.
+  // Which metric is the power depends on earlier rows.
   if (uses_threads_ && !columns().metric_name && read_on_threads(selection, take)) return;
   csv_->select(selection.columns, selection.header_cells);
   RowReadings found;
@@ -183,7 +183,7 @@ void CsvTelemetry::read_rows(const RowSelection& selection, const TakeStates& ta
   }
 }
 
-// False when there can be no threads: nothing was read.
+// Returns false if no thread could be started: nothing was read.
 bool CsvTelemetry::read_on_threads(const RowSelection& selection, const TakeStates& take) {
   RowThreads threads(*csv_, *source_, rows_, zone_, selection);
   if (!threads.are_there()) return false;

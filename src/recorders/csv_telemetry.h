@@ -1,4 +1,4 @@
-// A telemetry CSV to readings.
+// Reads a telemetry CSV into readings.
 #pragma once
 
 #include <cstdint>
@@ -24,43 +24,43 @@ namespace aggregate_power {
 // One file, read once from front to back.
 class CsvTelemetry {
  public:
-  // Reads the beginning of `source` (at most 64 KiB) and chooses the columns. UTF-8, UTF-16 with a
-  // byte-order mark, NULs and bytes that are no text are all taken. Stamps without an offset are
-  // read in `zone`; without one, in the recorder's own (UTC for xpu-smi 2), else the process's.
-  // Throws what `source` throws, and CsvError when the very first row is faulty.
+  // Reads the beginning of `source` (at most 64 KiB) and chooses the columns. Accepts UTF-8, UTF-16
+  // with a byte-order mark, NULs and bytes that are not text. Stamps without an offset are read in
+  // `zone`; if that is empty, in the recorder's own zone (UTC for xpu-smi 2), else the process's.
+  // Throws what `source` throws, and CsvError if the very first row is faulty.
   CsvTelemetry(std::unique_ptr<ByteSource> source, const std::optional<Zone>& zone,
                const ColumnNames& wanted = {});
 
   const Columns& columns() const { return rows_.columns(); }
   const Zone& zone() const { return zone_; }
-  // What the clock showed in the first row, if that has a stamp without an offset.
+  // The time that the clock showed in the first row, if its stamp has no offset.
   const std::optional<double>& first_wall_s() const { return first_wall_s_; }
-  // The stamp in the first row, if that has an offset.
+  // The stamp in the first row, if it has an offset.
   const std::optional<OffsetStamp>& first_offset() const { return first_offset_; }
-  // Before read(): another zone for stamps without an offset.
+  // Before read(): sets another zone for stamps without an offset.
   void use_zone(const Zone& zone);
-  // Before read(): rows are read by threads of their own, where there can be any. The thread that
-  // calls read() gives out the same readings, in other batches.
+  // Before read(): lets threads read the rows, if any can be started. The thread that calls read()
+  // gives out the same readings, in other batches.
   void use_threads() { uses_threads_ = true; }
 
-  // Gives all rows that mean something to `take`, in the file's order, in batches. Call it once,
-  // and only when columns() has a timestamp and a power column; without a device column every row
-  // is of device 0, named "0". Throws CsvError, or what the source throws, after the readings
-  // before the fault were given out.
+  // Passes all meaningful rows to `take`, in the file's order, in batches. Call it once, and only
+  // if columns() has a timestamp and a power column; without a device column every row is of device
+  // 0, named "0". Throws CsvError, or what the source throws, after giving out the readings before
+  // the fault.
   using Take = Telemetry::Take;
   void read(const Take& take);
-  // The same with what the rows say of their GPUs besides power, as far as the recorder is known.
+  // The same, with the states of the rows' GPUs if the recorder is known.
   using TakeStates = Telemetry::TakeStates;
   void read_with_states(const TakeStates& take);
 
-  // What was met so far; complete after read().
+  // Counts so far; complete after read().
   const std::vector<std::string>& devices() const { return rows_.devices().names(); }
   const Skipped& skipped() const { return rows_.counts().skipped; }
-  std::uint64_t rows() const { return rows_.counts().rows; }  // behind the header, blank ones too
+  std::uint64_t rows() const { return rows_.counts().rows; }  // including blank ones
   std::uint64_t stamps() const { return rows_.counts().stamps; }
-  // Those of them that the zone decided.
+  // The number of stamps read in the zone.
   std::uint64_t naive_stamps() const { return rows_.counts().naive_stamps; }
-  // "'yesterday' in row 3 behind the header"; empty when no stamp was bad.
+  // "'yesterday' in row 3 behind the header"; empty if no stamp was bad.
   std::string first_bad_stamp() const;
   std::uint64_t dropped_nuls() const { return dropped_nuls_ + csv_->dropped_nuls(); }
 
@@ -76,12 +76,12 @@ class CsvTelemetry {
   std::optional<double> first_wall_s_;
   std::optional<OffsetStamp> first_offset_;
   std::vector<std::string> header_;
-  std::uint64_t dropped_nuls_ = 0;  // by others than csv_: up to the header's end, and by threads
+  std::uint64_t dropped_nuls_ = 0;  // dropped outside csv_: up to the header's end, and by threads
   RowReader rows_;
   bool uses_threads_ = false;
 };
 
-// The row of the table of recorders. Any file may be a CSV: `head` fits a little.
+// The row in the table of recorders. Any file may be a CSV: `head` always fits a little.
 double fits_csv(std::string_view head);
 Telemetry open_csv(std::unique_ptr<ByteSource> source, const TelemetryOptions& options);
 

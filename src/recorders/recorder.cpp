@@ -1,4 +1,4 @@
-// The formats that recorders write.
+// The table of recorders.
 #include "recorders/recorder.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kHeadBytes = 64 * 1024;
 
 constexpr Recorder kRecorders[] = {
-    // It also takes what fits nothing else, and says what it lacks.
+    // It also takes files that fit nothing else, and says what they lack.
     {.name = "CSV", .fits = fits_csv, .open = open_csv, .schemas = csv_schemas},
 };
 

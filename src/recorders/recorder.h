@@ -16,7 +16,7 @@ namespace aggregate_power {
 
 // How the user wants a recording to be read.
 struct TelemetryOptions {
-  std::optional<Zone> zone = {};  // of stamps without an offset; nothing: the recorder's habit or
+  std::optional<Zone> zone = {};  // for stamps without an offset; nullopt: the recorder's habit or
                                   // the process's zone
   ColumnNames columns = {};
 };
@@ -30,18 +30,19 @@ struct SchemaRow {
 
 struct Recorder {
   const char* name;
-  // How surely a file that begins with `head` (at most 64 KiB, expanded) is this format, from 0
-  // (not at all) to 1.
+  // How certain it is that a file beginning with `head` (at most 64 KiB, expanded) has this format,
+  // from 0 (not at all) to 1.
   double (*fits)(std::string_view head);
-  // Reads the beginning. What makes the file unusable is a reason in the facts, never an exception;
-  // throws TelemetryError for a beginning that cannot be read, and what `source` throws.
+  // Reads the beginning. If the file is unusable, the facts contain the reason, and nothing is
+  // thrown. Throws TelemetryError if the beginning cannot be read, and what `source` throws.
   Telemetry (*open)(std::unique_ptr<ByteSource> source, const TelemetryOptions& options);
   std::vector<SchemaRow> (*schemas)();  // in the order in which they are tried
 };
 
 std::span<const Recorder> recorders();
 
-// The recording in `source`, opened by the row that fits best. Throws what that row's open() does.
+// Opens the recording in `source` with the row that fits best. Throws what that row's open()
+// throws.
 Telemetry open_telemetry(std::unique_ptr<ByteSource> source, const TelemetryOptions& options = {},
                          std::span<const Recorder> rows = recorders());
 

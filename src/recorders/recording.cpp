@@ -1,4 +1,4 @@
-// A telemetry file as a run finds it.
+// Opens a recording and determines the zone of its stamps.
 #include "recorders/recording.h"
 
 #include <sys/stat.h>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kMostDetail = 300;
 constexpr std::size_t kPieceBytes = 1 << 16;
-constexpr double kFarthestUnixS = 1e11;  // of times for which a zone can be asked
+constexpr double kFarthestUnixS = 1e11;  // for times whose zone is asked for
 
 std::vector<std::string> read_standard_input() {
   const auto source = open_source("-");
@@ -52,11 +52,10 @@ class PiecesSource : public ByteSource {
 
  private:
   std::span<const std::string> rest_;
-  std::size_t at_ = 0;  // in the first of them
+  std::size_t at_ = 0;  // in the first piece
 };
 
-// Whether nothing comes out of `bytes` when they are expanded. What cannot be expanded is met when
-// it is read.
+// Whether `bytes` expand to nothing. Bytes that cannot be expanded are reported when they are read.
 bool expands_to_nothing(std::unique_ptr<ByteSource> bytes, const std::string& path) {
   try {
     char first = 0;
@@ -66,13 +65,13 @@ bool expands_to_nothing(std::unique_ptr<ByteSource> bytes, const std::string& pa
   }
 }
 
-// A folder of that name, say, or a link that leads nowhere.
+// For example a folder with that name, or a link that leads nowhere.
 bool is_no_file(const std::string& path) {
   struct stat found {};
   return ::lstat(path.c_str(), &found) == 0 && !is_regular_file(path);
 }
 
-// null: it is no JSON.
+// Returns null if it is not JSON.
 JsonValue parsed_context(std::string_view text) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
@@ -93,7 +92,7 @@ Zone zone_in_context(ByteSource& source) {
 }
 
 Zone zone_in_offset_file(ByteSource& source) {
-  const std::string text = read_up_to(source, 64);  // what `date +%z` prints
+  const std::string text = read_up_to(source, 64);  // the output of `date +%z`
   return Zone::parse(strip(text));
 }
 

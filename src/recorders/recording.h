@@ -1,4 +1,4 @@
-// A telemetry file as a run finds it: whether it can be read, and in which zone its stamps are.
+// A telemetry file of a run: whether it can be read, and the zone of its stamps.
 #pragma once
 
 #include <cstdint>
@@ -23,50 +23,51 @@ namespace aggregate_power {
 
 class Recording {
  public:
-  // `path` is a normal path; "-" is standard input, which is kept in memory, since a file whose
-  // rows are out of order is read more than once. `zone` is what the user said; without it,
-  // `timestamp_timezone` in `<stem>_context.json` beside the file counts; where that is not there,
-  // the offset in `agentic_power_timezone_offset.txt`; without either, the recorder's habit or the
-  // process's zone. Throws FileError only for standard input.
+  // `path` is a normal path; "-" is standard input, which is kept in memory, because a file whose
+  // rows are out of order is read more than once. `zone` is the user's choice; if there is none,
+  // `timestamp_timezone` in `<stem>_context.json` beside the file counts; if that file is missing,
+  // the offset in `agentic_power_timezone_offset.txt`; if both are missing, the recorder's habit or
+  // the process's zone. Throws FileError only for standard input.
   Recording(std::string path, std::optional<Zone> zone, ColumnNames columns);
 
-  // What stands beside a recording, by name; nothing when there is no such file. May throw
+  // Opens a file beside a recording, by name. Returns nullptr if there is no such file. May throw
   // FileError.
   using Beside = std::function<std::unique_ptr<ByteSource>(const std::string& name)>;
-  // One that is open already, wherever it lies. `path` is for names and messages.
+  // A recording that is already open, wherever it is. `path` is for names and messages.
   Recording(std::string path, std::unique_ptr<OpenedFile> file, Beside beside,
             std::optional<Zone> zone, ColumnNames columns);
 
   const std::string& path() const { return path_; }
-  // telemetry_file_missing, _empty (expanded too) or _unreadable; nothing when it can be opened.
+  // telemetry_file_missing, _empty (also after expansion) or _unreadable; empty if it can be
+  // opened.
   const Reasons& faults() const { return faults_; }
-  // "option", "file", "default", or what use_zone() was told.
+  // "option", "file", "default", or the source given to use_zone().
   const std::string& zone_source() const { return zone_source_; }
-  // Neither the user nor a zone file says the zone, nor is there a zone file that cannot be used.
+  // Neither the user nor a zone file says the zone, and there is no unusable zone file either.
   bool lacks_zone() const { return zone_source_ == "default" && !zone_fault_; }
-  // From the next open() on.
+  // Applies from the next open() on.
   void use_zone(Zone zone, std::string source);
-  // What to take for the zone where nothing tells it, instead of the process's, given what the
-  // clock showed in the first row.
+  // The zone to assume if nothing states it, instead of the process's, given what the clock showed
+  // in the first row.
   using Suppose = std::function<Zone(double first_wall_s)>;
   void suppose_zone(Suppose suppose) { suppose_ = std::move(suppose); }
-  // Why a zone file that is there cannot be used.
+  // Why an existing zone file cannot be used.
   struct ZoneFault {
     std::string text;           // "gpu_metrics_context.json: it has no 'timestamp_timezone'"
     bool is_of_system = false;  // it could not be read
   };
-  // Of a recording that was read to its end, as `telemetry`: the fault of its zone file, where
-  // stamps without an offset depend on it. Then nothing says when they were.
+  // For a recording that was read to its end, as `telemetry`: the fault of its zone file, if stamps
+  // without an offset depend on it. Then their times are unknown.
   const ZoneFault* needed_zone_fault(const Telemetry& telemetry) const;
-  // What is odd about a zone file on which nothing depends, for people: it cannot be used, or says
-  // another zone than the stamps or their recorder.
+  // What is odd about a zone file that nothing depends on, for people: it cannot be used, or it
+  // says another zone than the stamps or their recorder.
   std::optional<std::string> zone_doubt(const Telemetry& telemetry) const;
 
-  // From the start, and each time the same bytes, though the recorder may be at work or the file
-  // replaced; this object must live on. Throws FileError and TelemetryError.
+  // Reads from the start, each time the same bytes, even if the recorder is still writing or the
+  // file was replaced. This object must outlive the result. Throws FileError and TelemetryError.
   Telemetry open() const;
   std::uint64_t bytes() const { return bytes_; }
-  // Of its bytes as they lie there. Mostly taken while they are read for the first time. Throws
+  // The hash of its bytes as stored. It is usually computed while they are first read. Throws
   // FileError.
   std::string content_hash() const;
 
@@ -80,23 +81,23 @@ class Recording {
   void find_faults();
   void note_emptiness();
   void find_zone_file();
-  // Whether there is one.
+  // Returns whether there is such a file.
   bool read_zone_file(const std::string& name, Zone (*zone_in)(ByteSource&));
 
   std::string path_;
-  // In pieces: growing one string would take twice as much.
+  // In pieces: growing one string would take twice the memory.
   std::vector<std::string> standard_input_;
-  std::unique_ptr<OpenedFile> file_;   // a regular one that is not empty when it is found by name
-  std::optional<FileError> unopened_;  // why there is none
+  std::unique_ptr<OpenedFile> file_;   // a regular file that is not empty, if it was found by name
+  std::optional<FileError> unopened_;  // why it is not open
   std::uint64_t bytes_ = 0;
   Beside beside_;
   bool is_hashed_ = false;
-  mutable std::unique_ptr<ContentHash> hash_;  // of the first open()
+  mutable std::unique_ptr<ContentHash> hash_;  // from the first open()
   std::optional<Zone> zone_;
   Suppose suppose_;
   ColumnNames columns_;
   std::string zone_source_ = "default";
-  std::string zone_file_;  // that was found
+  std::string zone_file_;  // the one that was found
   std::optional<ZoneFault> zone_fault_;
   Reasons faults_;
 };
@@ -107,9 +108,9 @@ struct Span {
   double last_unix_s = 0;
 };
 
-// When no reading lies in `window` but the recording, moved by a whole multiple of 15 minutes,
-// would cover it: a sentence that says so and names the option. Nothing when that is not so, or
-// when the stamps say their zone themselves.
+// A sentence that names the zone option, for the case that no reading is in `window` but the
+// recording, moved by a whole multiple of 15 minutes, would cover it. Returns nullopt if it would
+// not, or if the stamps state their zone themselves.
 std::optional<std::string> zone_hint(const Telemetry& telemetry, Span span, Window window);
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// Rows of a telemetry file to readings.
+// Turns the cells of a row into a reading.
 #include "recorders/row_reader.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ void RowReader::note_bad_stamp(std::string_view text) {
 }
 
 bool RowReader::is_repeated_header(const CsvRow& row) const {
-  // Files that were joined may have a byte-order mark before a header in their middle.
+  // A file that was joined from several may have a byte-order mark before a header in its middle.
   const auto is_name = [](std::string_view cell, const std::string& name) {
     if (cell.starts_with("\xEF\xBB\xBF")) cell.remove_prefix(3);
     return strip(replace_invalid_utf8(cell)) == name;
@@ -61,7 +61,7 @@ bool RowReader::is_repeated_header(const CsvRow& row) const {
 }
 
 bool RowReader::is_wanted_metric(std::string_view name) {
-  // When the file's beginning does not show which power metric it has, it is the first one met.
+  // If the file's beginning does not show which power metric it has, it is the first one seen.
   if (columns_.metric.empty() && is_power_metric(name)) columns_.metric = name;
   return !columns_.metric.empty() && name == columns_.metric;
 }
@@ -71,7 +71,7 @@ inline std::uint32_t RowReader::find_device(const CsvRow& row) {
   return devices_.find(trimmed(row.cells[2]));
 }
 
-// NaN when no power column holds a reading.
+// NaN if no power column contains a reading.
 inline double RowReader::find_watts(const CsvRow& row) const {
   const std::string_view cell = trimmed(row.cells[1]);
   if (columns_.unit.size == PowerUnit::Size::watt) {
@@ -86,7 +86,7 @@ inline double RowReader::find_watts(const CsvRow& row) const {
   return watts.value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
-// False when the row says nothing.
+// Returns false if the row says nothing.
 inline bool RowReader::read_row(const CsvRow& row, Reading& reading) {
   if (!row.terminated && !row.swallowed_lines && row.cell_count < header_cells_ && !row.blank) {
     ++counts_.skipped.torn_tail;

@@ -1,4 +1,4 @@
-// Rows of a telemetry file to readings.
+// Reads the rows of a telemetry file.
 #pragma once
 
 #include <cstddef>
@@ -19,21 +19,21 @@
 
 namespace aggregate_power {
 
-// What was met in rows that follow each other.
+// Counts over consecutive rows.
 struct RowCounts {
   std::uint64_t rows = 0;
   std::uint64_t stamps = 0;
   std::uint64_t naive_stamps = 0;
   Skipped skipped;
   std::string first_bad_stamp;
-  std::uint64_t first_bad_row = 0;  // of these rows, the first being 1; 0: no stamp was bad
+  std::uint64_t first_bad_row = 0;  // counted from 1 among these rows; 0: no stamp was bad
 
-  // Those of rows that follow.
+  // Adds the counts of rows that follow these.
   void add(const RowCounts& later);
 };
 
-// Readings of rows, and what the rows say of their GPUs besides power, if that was asked for.
-// [0] to [count - 1] are good; there may be room for more.
+// Readings of rows, and if requested the states of their GPUs. [0] to [count - 1] are valid; there
+// may be room for more.
 struct RowReadings {
   std::vector<Reading> readings;
   std::vector<GpuState> states;
@@ -44,17 +44,18 @@ class RowReader {
  public:
   RowReader(Columns columns, const Zone& zone, std::size_t header_cells);
 
-  // Of the file; which metric is the power's may be found out by its rows.
+  // The file's columns; its rows may determine which metric is the power.
   const Columns& columns() const { return columns_; }
   void use_zone(const Zone& zone) { stamps_ = StampParser(zone); }
 
-  // The columns whose cells rows must have, in this order, to be read.
+  // The columns whose cells are needed to read a row, in this order.
   std::vector<std::size_t> columns_to_select() const;
-  // Adds the readings of those of `rows` that mean something. `states` says which of the cells hold
-  // the GPU's state; without it none is read.
+  // Adds the readings of those of `rows` that mean something. `states` says which of the cells
+  // contain the GPU's states; if it is null, none is read.
   void read(std::span<const CsvRow> rows, const GpuStateColumns* states, RowReadings& into);
 
-  // By Reading::device. Without a device column there is none, and each reading is of device 0.
+  // Indexed by Reading::device. Without a device column it is empty, and each reading is of device
+  // 0.
   DeviceNames& devices() { return devices_; }
   const DeviceNames& devices() const { return devices_; }
   RowCounts& counts() { return counts_; }

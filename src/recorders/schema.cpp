@@ -1,4 +1,4 @@
-// Which columns hold the time, the power and the device: one table row per recorder.
+// The table of recorders, one row each, and how columns are chosen with it.
 #include "recorders/schema.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace aggregate_power {
 namespace {
 
-// A way to name a device. An index repeats on every host, so it is told together with the
-// host's name where there is such a column; a UUID stands alone.
+// A way to name a device. An index repeats on every host, so it is combined with the host's name if
+// there is such a column; a UUID is unique by itself.
 struct DevicePattern {
   Pattern pattern;
   bool with_host;
@@ -23,17 +23,18 @@ struct DevicePattern {
 
 struct Schema {
   const char* name;
-  const char* power_words;  // what the two lists below say, for the help page
+  const char* power_words;  // describes the two lists below, for the help page
   const char* device_words;
-  std::vector<Pattern> required;           // all must be there, so must one of `power`
-  std::vector<Pattern> power;              // the first that is there wins
-  std::vector<DevicePattern> device = {};  // likewise; empty: contract.md part 0 row 14
+  std::vector<Pattern> required;           // all must be present, and one of `power`
+  std::vector<Pattern> power;              // the first one present wins
+  std::vector<DevicePattern> device = {};  // the first one present wins; empty: contract.md part 0
+                                           // row 14
   bool has_device = true;
   bool naive_is_utc = false;
-  bool power_may_move = false;  // another of `power` may hold the number in some rows
+  bool power_may_move = false;  // in some rows another one of `power` may hold the number
 };
 
-// Patterns match a whole name, whatever its case, trimmed and without its unit.
+// Patterns match a whole name in any case, trimmed and without its unit.
 const std::vector<Schema>& schemas() {
   static const std::vector<Schema> table = {
       {.name = "srt-slurm",
@@ -119,13 +120,13 @@ const Pattern kGenericPower =
 const Pattern kGenericTimes[] = {"timestamp([ ._-]?(unix|utc|s|ms|ns))?", "date[ ._-]?time", "time",
                                  "ts", "date"};
 
-// The six names of the original, then what else tells devices apart.
+// The six names of the original, then other names that distinguish devices.
 const Pattern kIndexNames = "index|gpu|gpu.?id|gpu.?index|card|device";
 const Pattern kOtherIdentities[] = {"(gpu[ ._-]?)?uuid", "(pci\\.|gpu_)bus_id", "serial",
                                     "pci\\.bus", "module_id"};
 const Pattern kHostNames = "hostname|host|node|instance";
 
-// A name with "power" in it that is no draw: formats.md 5.1.
+// Names with "power" in them that are not a draw: formats.md 5.1.
 const Pattern kLimitWords =
     ".*(limit|cap|default|enforced|requested).*|(max|min)power.*|.*power(max|min)"
     "|(.*[^a-z0-9])?(max|min)([^a-z0-9].*)?";
@@ -141,7 +142,7 @@ const Pattern kOtherScope =
     "|mvddq|mtbl|ubb|module|board temp)([^a-z0-9].*)?|.*(psu|ubb|mvddq|6-pin|pcie slot).*";
 const Pattern kExtremes = ".*(peak|median|q1|q3|_std).*";
 const Pattern kMeans = ".*(avg|mean).*";
-// A name with "time" in it that is no timestamp: formats.md 5.2.
+// Names with "time" in them that are not a timestamp: formats.md 5.2.
 const Pattern kNotAStamp =
     "time[ ._-]?(ms|s|us|secs?|seconds?)|.*relative.*|.*elapsed.*|.*duration.*|.*run_?time.*"
     "|.*up_?time.*|.*(start|end)_?time.*|.*gpu_time.*|.*evicted_time.*"
@@ -162,15 +163,15 @@ const Pattern kTableOfLimits = "(max|min)_power";
 // Patterns are in lower case.
 bool matches(std::string_view name, const Pattern& pattern) {
   std::string lower = lower_ascii(name);
-  std::ranges::replace(lower, '\r', '\n');  // "." is neither
+  std::ranges::replace(lower, '\r', '\n');  // "." matches neither
   return pattern.matches(lower);
 }
 
 struct Name {
-  std::size_t index;        // of the last column of this name: the one whose cells count
+  std::size_t index;        // the last column with this name: the one whose cells count
   std::string full;         // trimmed
   std::string plain;        // without a unit in brackets
-  std::string no_brackets;  // without anything in brackets at its end
+  std::string no_brackets;  // without brackets at its end, whatever they contain
   PowerUnit unit;
   bool repeated = false;
 };
@@ -200,7 +201,7 @@ Name read_name(std::size_t index, std::string_view text) {
   return name;
 }
 
-// The header's names in order, each once.
+// The header's names in order, without duplicates.
 std::vector<Name> read_names(std::span<const std::string> header) {
   std::vector<Name> names;
   for (std::size_t i = 0; i < header.size(); ++i) {
@@ -242,7 +243,7 @@ const Name* find_named(const std::vector<Name>& names, std::string_view wanted) 
 
 Column column(const Name& name, std::string why) { return {name.index, name.full, std::move(why)}; }
 
-// Enough of the names to see what is there.
+// Enough of the names to show what was found.
 std::string quoted_list(const Found& found) {
   constexpr std::size_t kMost = 12;
   std::vector<std::string> texts;
@@ -260,8 +261,8 @@ std::string_view cell(const std::vector<std::string>& row, std::size_t index) {
   return index < row.size() ? strip(row[index]) : std::string_view();
 }
 
-// Of the first five values (a header repeated among the rows is none), more are absolute times than
-// not.
+// Whether most of the first five values are absolute times (a header repeated among the rows is not
+// a value).
 bool holds_times(Rows rows, const Name& name, const IsAbsoluteTime& is_absolute_time) {
   int times = 0;
   int others = 0;
@@ -294,7 +295,7 @@ bool varies(Rows rows, std::size_t index) {
   return false;
 }
 
-// "NVIDIA H100 80GB HBM3", "MI300X": what a GPU is, not which.
+// "NVIDIA H100 80GB HBM3", "MI300X": the kind of a GPU, not its identity.
 bool holds_model_names(Rows rows, std::size_t index) {
   static const Pattern model =
       "(nvidia|amd|intel|tesla|geforce|quadro|radeon|instinct|titan|rtx|gtx) .*"
@@ -308,7 +309,7 @@ bool holds_model_names(Rows rows, std::size_t index) {
   return false;
 }
 
-// What there is to choose from.
+// The input of a choice.
 struct Header {
   std::vector<Name> names;
   Rows rows;
@@ -323,11 +324,11 @@ struct Header {
   }
 };
 
-// What was chosen so far, and what the reasons need to know of it.
+// What has been chosen so far, and what the reasons need to know about it.
 struct Choice {
   Columns columns;
-  std::string ambiguous;             // the names that are power of the same rank
-  std::vector<std::string> missing;  // columns that the user named
+  std::string ambiguous;             // the power names of the same rank
+  std::vector<std::string> missing;  // columns named by the user
   bool is_wide = false;              // a column of power for each GPU
   bool has_model_names = false;      // where a device's name was expected
 };
@@ -362,7 +363,7 @@ Found loose_times(const Header& header) {
   return times;
 }
 
-// Empty when there is one candidate at most.
+// Empty if there is at most one candidate.
 std::vector<std::string> warnings_of_second(const char* what, const Found& found,
                                             const char* option) {
   if (found.size() < 2) return {};
@@ -381,7 +382,7 @@ void choose_loose_timestamp(const Header& header, Columns& columns) {
 }
 
 // A recorder's own `timestamp` is taken as it is, so that its bad stamps are reported as such;
-// other names must hold absolute times.
+// columns with other names must contain absolute times.
 void choose_timestamp(const Header& header, Columns& columns) {
   const Found own = header.find(columns.schema == "gpu-z" ? kOwnDate : kOwnTime);
   if (!own.empty()) {
@@ -411,8 +412,7 @@ void choose_device(const Header& header, const std::vector<DevicePattern>& patte
   }
 }
 
-// The same where the schema does not say which. Returns whether all that was found are names of
-// models.
+// The same if the schema does not say which. Returns whether only names of models were found.
 bool choose_any_device(const Header& header, Columns& columns) {
   const Rows rows = header.rows;
   Found candidates = header.find(kIndexNames);
@@ -446,8 +446,8 @@ bool fits(const Header& header, const Schema& schema) {
   return std::ranges::all_of(schema.required, has) && std::ranges::any_of(schema.power, has);
 }
 
-// A long table holds many metrics in one column; the averaged power is preferred to the instant
-// one. Returns nothing when the first rows have neither.
+// A long table has many metrics in one column; the averaged power is preferred to the instant one.
+// Returns an empty text if the first rows have neither.
 std::string power_metric(Rows rows, std::size_t metric_column) {
   for (const char* name : kPowerMetrics) {
     for (const auto& row : rows) {
@@ -555,7 +555,7 @@ Choice choose(const Header& header) {
 
 // ---- By the user
 
-// Returns null when there is no such column, which is then in `choice.missing`.
+// Returns null if there is no such column, which is then in `choice.missing`.
 const Name* named_column(const Header& header, const std::string& text, const char* option,
                          Choice& choice) {
   const Name* const name = find_named(header.names, text);
@@ -610,9 +610,9 @@ void take_named(const Header& header, const ColumnNames& wanted, Choice& choice)
   if (wanted.power_unit) choice.columns.unit = {*wanted.power_unit, false};
 }
 
-// ---- What speaks against it
+// ---- What speaks against the choice
 
-// One row for each run, not for each sample.
+// The file has one row for each run, not for each sample.
 bool is_summary(const Header& header, const Choice& choice, const ColumnNames& wanted) {
   const std::string& schema = choice.columns.schema;
   return (schema == "generic" || schema == "loose") && wanted.power.empty() && header.has(kSummary);
@@ -628,11 +628,11 @@ Found power_limits(const Header& header) {
   return limits;
 }
 
-// Of columns that are final.
+// For columns that are final.
 Reasons reasons_against(const Header& header, const Choice& choice, bool is_a_summary) {
   const Columns& columns = choice.columns;
   Reasons reasons;
-  std::string names;  // where nothing below says more
+  std::string names;  // used if nothing below says more
   if (!header.names.empty() && choice.missing.empty() && choice.ambiguous.empty())
     names = "the header has " + quoted_list(header.all());
   if (!columns.timestamp) {

@@ -1,7 +1,7 @@
-// Which columns of a telemetry CSV hold the time, the power and the device.
+// Finds the columns of a telemetry CSV that contain the time, the power and the device.
 //
-// A table, one row per recorder (formats.md section 9): header patterns, tried in order; then
-// a strict generic row; then the original's loose rule less the names that are known not to be a
+// A table, one row per recorder (formats.md section 9): header patterns, tried in order; then a
+// strict generic row; then the original's loose rule, except for names that are known not to be a
 // power draw or a timestamp (formats.md 5.1, 5.2).
 #pragma once
 
@@ -28,42 +28,42 @@ struct Column {
 };
 
 struct Columns {
-  std::string schema;  // "nvidia-smi", ..., "generic", "loose"; empty: nothing recognised
+  std::string schema;  // "nvidia-smi", ..., "generic", "loose"; empty: not recognized
   std::optional<Column> timestamp;
   std::optional<Column> power;
   std::optional<Column> device;
-  std::optional<Column> host;         // part of a device's name, where there is one
+  std::optional<Column> host;         // part of a device's name, if there is one
   std::optional<Column> metric_name;  // long format: only rows whose metric is `metric` are power
-  std::string metric;                 // empty: the first power metric that the file has
-  std::vector<std::size_t> other_power;  // tried in turn where `power` holds no number
+  std::string metric;                 // empty: the first power metric in the file
+  std::vector<std::size_t> other_power;  // tried in turn if `power` contains no number
   PowerUnit unit;
   bool naive_is_utc = false;  // the recorder writes UTC without saying so
-  bool time_of_day = false;   // the timestamp column holds times without a date
+  bool time_of_day = false;   // the timestamp column contains times without a date
   Reasons reasons;            // why the file cannot be used; the contract's codes first
   std::vector<std::string> warnings;
 };
 
-// What the cells of a file's first rows say, for choices that a header alone does not settle.
-// `cells` are data rows; short rows are padded by the reader with nothing.
+// The cells of a file's first rows, for choices that a header alone does not settle. `cells` are
+// data rows; the reader pads short rows with empty cells.
 using Rows = std::span<const std::vector<std::string>>;
 using IsAbsoluteTime = std::function<bool(std::string_view)>;
 
-// Chooses the columns of `header` (names not yet trimmed). Never throws for a strange header: what
-// is missing is said in `reasons`. Duplicate names mean the last column of that name, as in Python.
+// Chooses the columns of `header` (names not yet trimmed). Never throws because of the header:
+// `reasons` say what is missing. Duplicate names mean the last column of that name, as in Python.
 Columns choose_columns(std::span<const std::string> header, Rows rows,
                        const IsAbsoluteTime& is_absolute_time, const ColumnNames& wanted = {});
 
-// What others see of them.
+// The part that other areas see.
 SeriesFacts series_facts(const Columns& columns, const ColumnNames& wanted);
 
 // The table as the help page shows it.
 std::vector<SchemaRow> csv_schemas();
 
-// A DCGM metric that is a GPU's power, averaged or instant.
+// Whether this DCGM metric is a GPU's power, averaged or instant.
 bool is_power_metric(std::string_view name);
 
-// Whether some schema (a recorder's own or the generic one) fits `header`: with `strict`, not
-// counting the loose rule.
+// Whether some schema (a recorder's own or the generic one) fits `header`; with `strict`, the loose
+// rule does not count.
 bool is_header(std::span<const std::string> header, Rows rows,
                const IsAbsoluteTime& is_absolute_time, bool strict);
 

@@ -1,4 +1,4 @@
-// A recording while it is read.
+// Reads a recording with its format's function.
 #include "recorders/telemetry.h"
 
 namespace aggregate_power {

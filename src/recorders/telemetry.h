@@ -1,4 +1,4 @@
-// A recording while it is read, whatever its format: what it says of itself, then its readings.
+// A recording while it is read, in any format: facts from its beginning, then its readings.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct TelemetryError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Rows that gave no reading, by cause. `preamble` and `comment` stand before the header. A format
-// without rows counts what comes nearest.
+// Rows that gave no reading, by cause. `preamble` and `comment` are rows before the header. A
+// format without rows counts what corresponds best.
 struct Skipped {
   std::uint64_t blank = 0;
   std::uint64_t repeated_header = 0;
@@ -40,19 +40,19 @@ struct Skipped {
 // The causes by name, in the order above.
 std::vector<std::pair<std::string_view, std::uint64_t>> by_cause(const Skipped& skipped);
 
-// A stamp that says itself how far its clock is east of UTC.
+// A stamp that states how far its clock is east of UTC.
 struct OffsetStamp {
   double unix_s = 0;
   std::int32_t offset_s = 0;
 };
 
-// What was met in a recording.
+// Counts and names seen in a recording.
 struct TelemetryCounts {
-  std::vector<std::string> devices;  // by Reading::device
+  std::vector<std::string> devices;  // indexed by Reading::device
   Skipped skipped;
-  std::uint64_t rows = 0;  // blank ones too
+  std::uint64_t rows = 0;  // including blank ones
   std::uint64_t stamps = 0;
-  std::uint64_t naive_stamps = 0;  // those of them that the zone decided
+  std::uint64_t naive_stamps = 0;  // read in the zone
   std::uint64_t dropped_nuls = 0;
   std::string first_bad_stamp;  // "'yesterday' in row 3 behind the header"; empty: none was bad
 };
@@ -60,11 +60,11 @@ struct TelemetryCounts {
 // What the beginning of a recording says.
 struct TelemetryHead {
   SeriesFacts facts;
-  // What the clock showed in the first row, if that has a stamp without an offset.
+  // The time that the clock showed in the first row, if its stamp has no offset.
   std::optional<double> first_wall_s = {};
-  // The stamp in the first row, if that has an offset.
+  // The stamp in the first row, if it has an offset.
   std::optional<OffsetStamp> first_offset = {};
-  TelemetryCounts counts = {};  // before the first reading
+  TelemetryCounts counts = {};  // up to the first reading
 };
 
 // One recording, read once from front to back.
@@ -73,12 +73,12 @@ class Telemetry {
   using Take = std::function<void(std::span<const Reading>)>;
   using TakeStates = std::function<void(std::span<const Reading>, std::span<const GpuState>)>;
   struct Wants {
-    Zone zone;  // of stamps without an offset
+    Zone zone;  // for stamps without an offset
     bool states = false;
-    bool threads = false;  // the format may use threads of its own; take() is called by this one
+    bool threads = false;  // the format may use its own threads; take() is called by this one
   };
-  // What a format does: gives all readings to `take` in batches, in the file's order, with as many
-  // states or with none, and leaves in `counts` what was met up to the end or up to what it throws:
+  // What a format implements: passes all readings to `take` in batches, in the file's order, with
+  // as many states or with none, and updates `counts` up to the end or to the exception it throws:
   // TelemetryError, or what the bytes' source throws.
   using Read =
       std::function<void(const Wants& wants, const TakeStates& take, TelemetryCounts& counts)>;
@@ -89,21 +89,21 @@ class Telemetry {
   const Zone& zone() const { return zone_; }
   const std::optional<double>& first_wall_s() const { return head_.first_wall_s; }
   const std::optional<OffsetStamp>& first_offset() const { return head_.first_offset; }
-  // Before read(): another zone for stamps without an offset.
+  // Before read(): sets another zone for stamps without an offset.
   void use_zone(const Zone& zone) { zone_ = zone; }
-  // Before read(): rows are read by threads of their own, where there can be any. The thread that
-  // calls read() gives out the same readings, in other batches.
+  // Before read(): lets threads read the rows, if any can be started. The thread that calls read()
+  // gives out the same readings, in other batches.
   void use_threads() { uses_threads_ = true; }
 
-  // Gives all rows that mean something to `take`, in the file's order, in batches. Call it once,
-  // and only when facts() has times and power; where it has no devices every row is of device 0,
-  // named "0". Throws TelemetryError, or what the bytes' source throws, after the readings before
-  // the fault were given out.
+  // Passes all meaningful rows to `take`, in the file's order, in batches. Call it once, and only
+  // if facts() has times and power; without devices every row is of device 0, named "0". Throws
+  // TelemetryError, or what the bytes' source throws, after giving out the readings before the
+  // fault.
   void read(const Take& take);
-  // The same with what the rows say of their GPUs besides power, as far as the recorder is known.
+  // The same, with the states of the rows' GPUs if the recorder is known.
   void read_with_states(const TakeStates& take);
 
-  // What was met; complete after read().
+  // Seen so far; complete after read().
   const std::vector<std::string>& devices() const { return head_.counts.devices; }
   const Skipped& skipped() const { return head_.counts.skipped; }
   std::uint64_t rows() const { return head_.counts.rows; }
