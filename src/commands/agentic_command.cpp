@@ -44,10 +44,9 @@ Command agentic_command() {
   command.first_choice = {"--result-dir", "--agg-result", "--expected-num-gpus", "--require-power"};
   Options& options = command.options;
   options
-      .value("--result-dir", "FOLDER", into_path(request->result_dir),
-             "Folder of aiperf_artifacts and gpu_metrics.csv (on one node) or of "
-             "agentic_power_concurrency_N.json (on several); agentic_power_window.json (on one) "
-             "and power_validation.json are written there")
+      .value(
+          "--result-dir", "FOLDER", into_path(request->result_dir),
+          "Folder of aiperf_artifacts and gpu_metrics.csv (on one node) or of agentic_power_concurrency_N.json (on several); agentic_power_window.json (on one) and power_validation.json are written there")
       .required()
       .check(not_empty());
   add_agg_result(options, request->agg_result);
@@ -55,30 +54,26 @@ Command agentic_command() {
                         "GPUs that the run used (default: their number is not checked)");
   add_max_sample_gap(options, *request);
   options
-      .value("--power-dir", "FOLDER", into_path(request->power_dir),
-             "Folder of a dcgm-power package: the run is of several nodes, and the result folder "
-             "that of one load, with its agentic_power_concurrency_N.json")
+      .value(
+          "--power-dir", "FOLDER", into_path(request->power_dir),
+          "Folder of a dcgm-power package: the run is of several nodes, and the result folder that of one load, with its agentic_power_concurrency_N.json")
       .check(not_empty());
-  add_package_options(options, *request,
-                      "Folder in or below which the result folder lies, and the package's windows "
-                      "name their results");
-  add_outcome_options(options, *request,
-                      "Also the percentiles of power, the GPUs' states and the audit summary that "
-                      "today's dashboard takes");
+  add_package_options(
+      options, *request,
+      "Folder in or below which the result folder lies, and the package's windows name their results");
+  add_outcome_options(
+      options, *request,
+      "Also the percentiles of power, the GPUs' states and the audit summary that today's dashboard takes");
   add_recording_options(options, *request);
   options.at("--timezone").help =
-      "What times without an offset mean, the profile's too: local, UTC, +HH:MM, -HH:MM or "
-      "Area/City (default: agentic_power_timezone_offset.txt in the folder; of the telemetry "
-      "before that gpu_metrics_context.json, and at last local)";
+      "What times without an offset mean, the profile's too: local, UTC, +HH:MM, -HH:MM or Area/City (default: agentic_power_timezone_offset.txt in the folder; of the telemetry before that gpu_metrics_context.json, and at last local)";
   group_by_way(options);
   command.examples =
       "aggregate-power agentic --result-dir results --agg-result run.json --expected-num-gpus 8\n"
       "aggregate-power agentic --result-dir results --agg-result run.json --dry-run\n"
-      "aggregate-power agentic --result-dir LOGS/agentic/conc_16 --agg-result run_conc16.json "
-      "--power-dir LOGS/power --logs-root LOGS --expected-producer-sha SHA";
+      "aggregate-power agentic --result-dir LOGS/agentic/conc_16 --agg-result run_conc16.json --power-dir LOGS/power --logs-root LOGS --expected-producer-sha SHA";
   command.exit_statuses =
-      "0 done, also when power is not valid (the reason is recorded); 1 when power is required and "
-      "not valid; 2 for wrong options";
+      "0 done, also when power is not valid (the reason is recorded); 1 when power is required and not valid; 2 for wrong options";
   command.settle = [](const Options& parsed) {
     if (parsed.text("--agg-result") == "-") throw Error("--agg-result: expected a file");
   };

@@ -34,36 +34,31 @@ Command aggregate_command() {
                           "--require-power", "--validation-result"};
   Options& options = command.options;
   options.version("--version", "Print the version and exit");
-  options.value("--csv", "FILE", into_path(request->csv),
-                "Telemetry CSV; - is standard input (default: $GPU_METRICS_CSV, else the first of "
-                "gpu_metrics.csv and /workspace/gpu_metrics.csv that exists)");
+  options.value(
+      "--csv", "FILE", into_path(request->csv),
+      "Telemetry CSV; - is standard input (default: $GPU_METRICS_CSV, else the first of gpu_metrics.csv and /workspace/gpu_metrics.csv that exists)");
   add_bench_result(options, *request);
   add_agg_result(options, request->agg_result);
   add_expected_num_gpus(
       options, *request,
       "GPUs that the run used; asks for the checked, per-GPU integration (schema 2)");
   add_schema_version(options, *request, "2 with --expected-num-gpus, else 1");
-  add_validation_result(options, *request,
-                        "power_validation_STEM.json beside the benchmark result with schema 2, "
-                        "none with schema 1");
+  add_validation_result(
+      options, *request,
+      "power_validation_STEM.json beside the benchmark result with schema 2, none with schema 1");
   add_max_sample_gap(options, *request);
   add_outcome_options(
       options, *request,
-      "Also set the percentiles of the power of all GPUs together, their mean temperature, "
-      "utilization and memory, power_audit and power_invalid_reasons; wants schema 2");
+      "Also set the percentiles of the power of all GPUs together, their mean temperature, utilization and memory, power_audit and power_invalid_reasons; wants schema 2");
   add_recording_options(options, *request);
   command.examples =
       "aggregate-power --csv gpu_metrics.csv --bench-result run.json --agg-result agg_run.json\n"
-      "aggregate-power --csv gpu_metrics.csv --bench-result run.json --agg-result agg_run.json "
-      "--expected-num-gpus 8 --require-power\n"
-      "aggregate-power --bench-result run.json --agg-result agg_run.json --expected-num-gpus 8 "
-      "--dry-run";
+      "aggregate-power --csv gpu_metrics.csv --bench-result run.json --agg-result agg_run.json --expected-num-gpus 8 --require-power\n"
+      "aggregate-power --bench-result run.json --agg-result agg_run.json --expected-num-gpus 8 --dry-run";
   command.exit_statuses =
-      "0 done, also when the telemetry could not be used (the reason is recorded); 1 when power is "
-      "required and not valid; 2 for wrong options";
+      "0 done, also when the telemetry could not be used (the reason is recorded); 1 when power is required and not valid; 2 for wrong options";
   command.notes =
-      "Reason codes, each with what to do: 'man aggregate-power', or 'aggregate-power help "
-      "reasons'.";
+      "Reason codes, each with what to do: 'man aggregate-power', or 'aggregate-power help reasons'.";
   command.settle = [request](const Options& parsed) { settle(*request, parsed); };
   command.run = [request] {
     return report(request->require_power, [&] { return aggregate(*request); });

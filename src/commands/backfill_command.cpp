@@ -156,9 +156,9 @@ void add_work_options(Options& options, BackfillRequest& request) {
       .check(not_empty());
   add_dry_run(options, request.recompute);
   options
-      .value("--output", "FOLDER", into_path(request.recompute.output),
-             "Write all results there, in a mirror of the store, which is then only read; needed "
-             "for aggregates in archives")
+      .value(
+          "--output", "FOLDER", into_path(request.recompute.output),
+          "Write all results there, in a mirror of the store, which is then only read; needed for aggregates in archives")
       .check(not_empty());
   options
       .value("--jobs", "N", into(request.jobs), "Runs at a time (default: one for each processor)")
@@ -170,10 +170,9 @@ void add_work_options(Options& options, BackfillRequest& request) {
     return true;
   };
   options
-      .value("--shard", "I/N|auto", take_shard,
-             "Only this part of N, from 0: the same runs on every machine; auto: as the "
-             "variables of Slurm arrays, Kubernetes, AWS Batch, Google Batch, Cloud Run or Open "
-             "MPI say")
+      .value(
+          "--shard", "I/N|auto", take_shard,
+          "Only this part of N, from 0: the same runs on every machine; auto: as the variables of Slurm arrays, Kubernetes, AWS Batch, Google Batch, Cloud Run or Open MPI say")
       .check(shard_check())
       .offer({"auto"});
   options
@@ -184,9 +183,9 @@ void add_work_options(Options& options, BackfillRequest& request) {
     return true;
   };
   options
-      .value("--list", "OUTCOME[,...]", take_list,
-             "Print the runs that end so, sorted by path: the aggregate's path, a tab, the reason "
-             "codes; the summary then goes to standard error")
+      .value(
+          "--list", "OUTCOME[,...]", take_list,
+          "Print the runs that end so, sorted by path: the aggregate's path, a tab, the reason codes; the summary then goes to standard error")
       .check(outcomes_check())
       .offer(outcome_names());
 }
@@ -195,10 +194,7 @@ void add_zone_option(Options& options, RecomputeOptions& recompute) {
   Option& timezone = add_timezone(options, recompute);
   timezone.value_name = "ZONE";
   timezone.help =
-      "What stamps without an offset mean: auto, evidence, local, UTC, +HH:MM, -HH:MM or "
-      "Area/City; auto: what a zone file beside the recording says, else what two of the "
-      "load's edges, the recorder's other runs and the file's time agree on; evidence: one "
-      "of them is enough (default: auto)";
+      "What stamps without an offset mean: auto, evidence, local, UTC, +HH:MM, -HH:MM or Area/City; auto: what a zone file beside the recording says, else what two of the load's edges, the recorder's other runs and the file's time agree on; evidence: one of them is enough (default: auto)";
   timezone.offer({"auto", "evidence", "local", "UTC"});
   timezone.take = [&recompute](const std::string& text) {
     recompute.one_witness = text == "evidence";
@@ -224,13 +220,11 @@ void add_rarer_run_options(Options& options, RecomputeOptions& recompute) {
   max_sample_gap.checks = {number_between(0.001, 1e9)};
   add_power_unit(options, recompute);
   add_expected_producer_sha(options, recompute).help =
-      "Commit of the recorder that is trusted in packages of several nodes (default: what "
-      "power-producer-sha.txt in each package says)";
+      "Commit of the recorder that is trusted in packages of several nodes (default: what power-producer-sha.txt in each package says)";
   add_salvage(options, recompute).help =
       "What is wrong with other windows of a package does not void a run's own";
   add_require_power(options, recompute).help =
-      "End with status 1 when a run has no valid power in the end (also: REQUIRE_POWER=1, "
-      "true or yes)";
+      "End with status 1 when a run has no valid power in the end (also: REQUIRE_POWER=1, true or yes)";
 }
 
 }  // namespace
@@ -245,9 +239,9 @@ Command backfill_command() {
       .value("--only", "GLOB", into(request->only), "Only runs whose name fits, such as '*_b200_*'")
       .check(not_empty());
   options
-      .value("--runs", "FILE|-", into(request->runs),
-             "Only the runs that this file, or standard input for -, lists: a path of an aggregate "
-             "or a name of a run a line; with paths alone the store is not searched")
+      .value(
+          "--runs", "FILE|-", into(request->runs),
+          "Only the runs that this file, or standard input for -, lists: a path of an aggregate or a name of a run a line; with paths alone the store is not searched")
       .check(not_empty());
   add_rarer_run_options(options, request->recompute);
   options.flag("--force", request->recompute.force, "Work out again what is up to date");
@@ -259,11 +253,9 @@ Command backfill_command() {
       "aggregate-power backfill artifacts.zip --output patched\n"
       "aggregate-power backfill artifacts --shard 0/4 --report report.0.jsonl";
   command.exit_statuses =
-      "0 all that could be done is done; 1 some run failed, or has no valid power though power is "
-      "required; 2 wrong options; 130 Ctrl-C, 143 SIGTERM";
+      "0 all that could be done is done; 1 some run failed, or has no valid power though power is required; 2 wrong options; 130 Ctrl-C, 143 SIGTERM";
   command.notes =
-      "A run is an aggregate agg_NAME.json with the benchmark result NAME.json and the telemetry "
-      "gpu_metrics.csv; see 'aggregate-power help stores' for where they are looked for.";
+      "A run is an aggregate agg_NAME.json with the benchmark result NAME.json and the telemetry gpu_metrics.csv; see 'aggregate-power help stores' for where they are looked for.";
   command.settle = [request](const Options& parsed) { settle(*request, parsed); };
   command.run = [request] { return run(*request); };
   return command;

@@ -20,18 +20,13 @@ namespace {
 
 constexpr CommandRow kRows[] = {
     {"", "--bench-result FILE --agg-result FILE [OPTIONS]",
-     "Mean power and energy per token of a GPU benchmark run, from its power telemetry; patched "
-     "into the run's aggregate JSON, with an audit record beside it.",
+     "Mean power and energy per token of a GPU benchmark run, from its power telemetry; patched into the run's aggregate JSON, with an audit record beside it.",
      aggregate_command},
     {"agentic", "--result-dir FOLDER --agg-result FILE [OPTIONS]",
-     "Power and energy of a run of agents: on one node, the window and the counts come from "
-     "AIPerf's profile in its result folder; on several, from the formal result there, and the "
-     "power from the package of the nodes' recorder.",
+     "Power and energy of a run of agents: on one node, the window and the counts come from AIPerf's profile in its result folder; on several, from the formal result there, and the power from the package of the nodes' recorder.",
      agentic_command},
     {"backfill", "STORE... [OPTIONS]",
-     "Bring all finished runs of an archive up to date: find them, work out their energy, patch "
-     "their aggregates, and say what could not be done and why. May be interrupted, repeated and "
-     "run in parallel.",
+     "Bring all finished runs of an archive up to date: find them, work out their energy, patch their aggregates, and say what could not be done and why. May be interrupted, repeated and run in parallel.",
      backfill_command},
     {"help", "[TOPIC]", "List the topics of the help pages, or print the page of one.",
      help_command},
@@ -39,12 +34,10 @@ constexpr CommandRow kRows[] = {
      "Show what is understood of a telemetry file: columns, zone, devices, gaps, skipped rows.",
      inspect_command},
     {"multinode", "--nodes FOLDER --bench-result FILE --agg-result FILE [OPTIONS]",
-     "Mean power and energy per token of a run on several nodes, whole and by role; patched into "
-     "the run's aggregate JSON, with an audit record beside the benchmark result.",
+     "Mean power and energy per token of a run on several nodes, whole and by role; patched into the run's aggregate JSON, with an audit record beside the benchmark result.",
      multinode_command},
     {"synthesize", "--phase SECONDS:WATTS --out FILE [OPTIONS]",
-     "Write synthetic telemetry of known power, with faults on request, and a benchmark result and "
-     "aggregate to go with it. The same options give the same bytes.",
+     "Write synthetic telemetry of known power, with faults on request, and a benchmark result and aggregate to go with it. The same options give the same bytes.",
      synthesize_command},
 };
 

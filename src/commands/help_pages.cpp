@@ -75,8 +75,8 @@ std::optional<std::string> help_man_page(std::string_view topic) {
     return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   });
   return fmt::format(
-      ".TH {} 7 \"\" \"aggregate\\-power {}\" \" \"\n.ad l\n.SH NAME\n{} \\- {}\n.SH "
-      "DESCRIPTION\n{}"
+      ".TH {} 7 \"\" \"aggregate\\-power {}\" \" \"\n.ad l\n.SH NAME\n{} \\- {}\n"
+      ".SH DESCRIPTION\n{}"
       ".SH SEE ALSO\n\\fBaggregate\\-power\\fR(1)\n",
       roff_escaped(title), AGGREGATE_POWER_VERSION, roff_escaped(name), roff_escaped(sentence),
       page_roff(blocks_of(*page)));

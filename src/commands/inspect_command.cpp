@@ -34,8 +34,7 @@ Command inspect_command() {
       "aggregate-power inspect gpu_metrics.csv --json --timezone +05:30\n"
       "aggregate-power inspect gpu_metrics.csv --bench-result run.json";
   command.exit_statuses =
-      "0 a usable power series was read; 1 not, with the reason and what to do; 2 the file cannot "
-      "be opened, or wrong options";
+      "0 a usable power series was read; 1 not, with the reason and what to do; 2 the file cannot be opened, or wrong options";
   command.run = [request] { return run(*request); };
   return command;
 }

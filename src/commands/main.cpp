@@ -45,10 +45,9 @@ int run(const std::vector<std::string>& words) {
   if (const CommandRow* const row = find_command(words[0])) {
     return run_command(make_command(*row), {words.begin() + 1, words.end()});
   }
-  print_message(
-      fmt::format("error: unknown command '{}'; known: {}, or options alone; see "
-                  "'aggregate-power --help'",
-                  words[0], fmt::join(command_names(), ", ")));
+  print_message(fmt::format(
+      "error: unknown command '{}'; known: {}, or options alone; see 'aggregate-power --help'",
+      words[0], fmt::join(command_names(), ", ")));
   return 2;
 }
 

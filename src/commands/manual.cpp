@@ -93,9 +93,7 @@ std::string completion_cases(const Command& command, const std::string& name) {
 
 std::string man_page() {
   std::string page = fmt::format(
-      ".TH AGGREGATE\\-POWER 1 \"\" \"aggregate\\-power {}\"\n.SH NAME\naggregate\\-power \\- "
-      "energy of a "
-      "GPU benchmark run, from its power telemetry\n.SH SYNOPSIS\n",
+      ".TH AGGREGATE\\-POWER 1 \"\" \"aggregate\\-power {}\"\n.SH NAME\naggregate\\-power \\- energy of a GPU benchmark run, from its power telemetry\n.SH SYNOPSIS\n",
       AGGREGATE_POWER_VERSION);
   const std::vector<Command> commands = all_commands();
   for (const Command& command : commands) {
@@ -143,8 +141,7 @@ std::string bash_completion() {
       "    *:-*) words=\"$words $options\" ;;\n"
       "  esac\n"
       "  COMPREPLY=()\n"
-      "  if [ -n \"$words\" ]; then mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\"); "
-      "fi\n"
+      "  if [ -n \"$words\" ]; then mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\"); fi\n"
       "}}\n"
       "# Where it finds nothing the shell completes file names, and quotes them as they need.\n"
       "complete -o bashdefault -o default -F _aggregate_power aggregate-power\n",

@@ -22,7 +22,7 @@
 namespace aggregate_power {
 namespace {
 
-// A run is measured by a package, or by one recording per host.
+// A run is measured by a package, or by a recording of each host.
 struct Parsed {
   MultinodeRequest package;
   HostsRequest hosts;
@@ -79,7 +79,7 @@ std::map<std::string, double> parse_clock_offsets(const std::vector<std::string>
   return offsets;
 }
 
-// Adds the recordings to read: named host by host, or found in a folder.
+// What is there to be read: named host by host, or found in a folder.
 void add_hosts(HostsRequest& request, const Parsed& parsed) {
   if (parsed.nodes.empty()) {
     request.hosts = parse_hosts(parsed.host_files);
@@ -103,7 +103,7 @@ void settle_hosts(Parsed& parsed) {
   add_hosts(request, parsed);
   std::vector<std::string> names;
   for (const HostFile& host : request.hosts) names.push_back(host.host);
-  if (!names.empty()) {  // if there are none, that is recorded
+  if (!names.empty()) {  // that there are none is recorded
     request.roles = parse_roles(parsed.roles, names);
     request.clock_offsets_s = parse_clock_offsets(parsed.clock_offsets, names);
   }
@@ -114,14 +114,13 @@ void settle_package(Parsed& parsed, const Options& options) {
                           (options.is_given("--prefill-gpus") && options.is_given("--decode-gpus"));
   if (!has_counts) {
     throw Error(
-        "give --host HOST=FILE for each host, or --nodes FOLDER; or of a dcgm-power package "
-        "--prefill-gpus N and --decode-gpus N, or --aggregate-gpus N");
+        "give --host HOST=FILE for each host, or --nodes FOLDER; or of a dcgm-power package --prefill-gpus N and --decode-gpus N, or --aggregate-gpus N");
   }
   static_cast<RunOptions&>(parsed.package) = parsed.hosts;
   static_cast<RunFiles&>(parsed.package) = parsed.hosts;
 }
 
-// Refuses options that only the other of the two ways takes.
+// Options that only one of the two ways takes.
 void refuse_mixture(const Options& options, bool of_hosts) {
   constexpr const char* kOfPackage[] = {"--power-dir",      "--logs-root",
                                         "--prefill-gpus",   "--decode-gpus",
@@ -173,9 +172,9 @@ void add_gpu_count(Options& options, const std::string& name, std::int64_t& coun
 void add_options_of_packages(Options& options, MultinodeRequest& request) {
   request.power_dir = normal_path(from_environment("POWER_ARTIFACT_DIR", "LOGS/power"));
   options
-      .value("--power-dir", "FOLDER", into_path(request.power_dir),
-             "Folder of a dcgm-power package: manifest.json, samples.csv, windows, perhaps cpu "
-             "(default: $POWER_ARTIFACT_DIR, else LOGS/power)")
+      .value(
+          "--power-dir", "FOLDER", into_path(request.power_dir),
+          "Folder of a dcgm-power package: manifest.json, samples.csv, windows, perhaps cpu (default: $POWER_ARTIFACT_DIR, else LOGS/power)")
       .check(not_empty());
   add_gpu_count(options, "--prefill-gpus", request.gpus.prefill,
                 "GPUs of prefill workers; 0: none");
@@ -187,21 +186,20 @@ void add_options_of_packages(Options& options, MultinodeRequest& request) {
 }
 
 void add_host_options(Options& options, Parsed& parsed) {
-  options.list("--host", "HOST=FILE", into(parsed.host_files),
-               "Telemetry of one host; repeatable. What stands beside FILE counts as in a "
-               "run on one node, and STEM_identity.csv, STEM_devices.json or "
-               "STEM_identity.json for its GPUs' UUIDs");
+  options.list(
+      "--host", "HOST=FILE", into(parsed.host_files),
+      "Telemetry of one host; repeatable. What stands beside FILE counts as in a run on one node, and STEM_identity.csv, STEM_devices.json or STEM_identity.json for its GPUs' UUIDs");
   options
       .value("--nodes", "FOLDER", into_path(parsed.nodes),
              "Folder with a folder for each host that holds gpu_metrics.csv, or just one CSV")
       .check(not_empty())
       .excludes("--host");
-  options.list("--role", "ROLE=HOST[:GPUS],...", into(parsed.roles),
-               "Which GPUs are prefill, decode or agg, as in prefill=hostA:0-3,6,hostB; "
-               "repeatable; all or none must have one (default: one whole deployment)");
-  options.list("--clock-offset", "HOST=SECONDS", into(parsed.clock_offsets),
-               "Seconds to add to a host's stamps, where its clock is known to be wrong; "
-               "repeatable");
+  options.list(
+      "--role", "ROLE=HOST[:GPUS],...", into(parsed.roles),
+      "Which GPUs are prefill, decode or agg, as in prefill=hostA:0-3,6,hostB; repeatable; all or none must have one (default: one whole deployment)");
+  options.list(
+      "--clock-offset", "HOST=SECONDS", into(parsed.clock_offsets),
+      "Seconds to add to a host's stamps, where its clock is known to be wrong; repeatable");
 }
 
 }  // namespace
@@ -210,8 +208,7 @@ Command multinode_command() {
   const auto parsed = std::make_shared<Parsed>();
   Command command;
   command.forms = {
-      "--power-dir FOLDER --prefill-gpus N --decode-gpus N --bench-result FILE --agg-result FILE "
-      "[OPTIONS]",
+      "--power-dir FOLDER --prefill-gpus N --decode-gpus N --bench-result FILE --agg-result FILE [OPTIONS]",
       "--host HOST=FILE... --bench-result FILE --agg-result FILE [OPTIONS]",
       "--nodes FOLDER --bench-result FILE --agg-result FILE [OPTIONS]"};
   command.first_choice = {
@@ -225,24 +222,20 @@ Command multinode_command() {
   add_bench_result(options, request);
   add_agg_result(options, request.agg_result);
   add_validation_result(options, request, "power_validation_STEM.json beside the benchmark result");
-  add_expected_num_gpus(options, request,
-                        "GPUs that the run used, on all hosts together: without it a host that is "
-                        "not there is not missed");
+  add_expected_num_gpus(
+      options, request,
+      "GPUs that the run used, on all hosts together: without it a host that is not there is not missed");
   add_max_sample_gap(options, request);
   add_recording_options(options, request);  // for every host
-  add_outcome_options(options, request,
-                      "Also the percentiles of power, the audit summary and the workers that "
-                      "today's dashboard takes");
+  add_outcome_options(
+      options, request,
+      "Also the percentiles of power, the audit summary and the workers that today's dashboard takes");
   command.examples =
-      "aggregate-power multinode --power-dir LOGS/power --logs-root LOGS --prefill-gpus 8 "
-      "--decode-gpus 16 --expected-producer-sha SHA --bench-result run.json --agg-result "
-      "agg_run.json\n"
-      "aggregate-power multinode --host node0=node0.csv --host node1=node1.csv --role "
-      "prefill=node0 --role decode=node1 --bench-result run.json --agg-result agg_run.json\n"
+      "aggregate-power multinode --power-dir LOGS/power --logs-root LOGS --prefill-gpus 8 --decode-gpus 16 --expected-producer-sha SHA --bench-result run.json --agg-result agg_run.json\n"
+      "aggregate-power multinode --host node0=node0.csv --host node1=node1.csv --role prefill=node0 --role decode=node1 --bench-result run.json --agg-result agg_run.json\n"
       "aggregate-power multinode --nodes nodes --bench-result run.json --agg-result agg_run.json";
   command.exit_statuses =
-      "0 done, also when the telemetry could not be used (the reason is recorded); 1 when power is "
-      "required and not valid; 2 for wrong options";
+      "0 done, also when the telemetry could not be used (the reason is recorded); 1 when power is required and not valid; 2 for wrong options";
   command.settle = [parsed](const Options& given) { settle(*parsed, given); };
   command.run = [parsed] { return run(*parsed); };
   return command;

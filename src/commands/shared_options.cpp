@@ -27,9 +27,9 @@ std::string from_environment(const char* variable, const char* otherwise) {
 void add_recording_options(Options& options, RecordingOptions& recording) {
   options.value("--timestamp-column", "TEXT", into(recording.columns.timestamp),
                 "The column of times, by name (default: chosen by the header)");
-  options.value("--power-column", "TEXT", into(recording.columns.power),
-                "The column of power draw, by name; 'power.draw' finds 'power.draw [W]' too "
-                "(default: chosen by the header)");
+  options.value(
+      "--power-column", "TEXT", into(recording.columns.power),
+      "The column of power draw, by name; 'power.draw' finds 'power.draw [W]' too (default: chosen by the header)");
   options.value("--device-column", "TEXT", into(recording.columns.device),
                 "The column that tells GPUs apart, by name (default: chosen by the header)");
   add_power_unit(options, recording);
@@ -42,9 +42,9 @@ Option& add_power_unit(Options& options, RecordingOptions& recording) {
     return true;
   };
   return options
-      .value("--power-unit", "mW|W|kW", take,
-             "What a bare number in the power column counts: mW, W or kW; a cell that states a "
-             "unit keeps it (default: as the column's name says, else W)")
+      .value(
+          "--power-unit", "mW|W|kW", take,
+          "What a bare number in the power column counts: mW, W or kW; a cell that states a unit keeps it (default: as the column's name says, else W)")
       .one_of({"mW", "W", "kW"});
 }
 
@@ -54,9 +54,9 @@ Option& add_timezone(Options& options, RecordingOptions& recording) {
     return true;
   };
   return options
-      .value("--timezone", "TEXT", take,
-             "What stamps without an offset mean: local, UTC, +HH:MM, -HH:MM or Area/City "
-             "(default: timestamp_timezone of STEM_context.json beside the file, else local)")
+      .value(
+          "--timezone", "TEXT", take,
+          "What stamps without an offset mean: local, UTC, +HH:MM, -HH:MM or Area/City (default: timestamp_timezone of STEM_context.json beside the file, else local)")
       .offer({"local", "UTC"})
       .late();
 }
@@ -96,9 +96,9 @@ Option& add_max_sample_gap(Options& options, RunOptions& run) {
     return true;
   };
   return options
-      .value("--max-sample-gap", "SECONDS", take,
-             "Longest gap between two samples of a GPU; rows so near the window count too "
-             "(default: 3)")
+      .value(
+          "--max-sample-gap", "SECONDS", take,
+          "Longest gap between two samples of a GPU; rows so near the window count too (default: 3)")
       .check(seconds());
 }
 
@@ -129,9 +129,9 @@ void add_package_options(Options& options, PackageOptions& package, const std::s
       .check(not_empty());
   add_expected_producer_sha(options, package);
   add_salvage(options, package);
-  options.value("--expected-cpu-source", "SOURCE", into(package.expected_cpu_source),
-                "Source that CPU power of the package must come from, such as acpi; without the "
-                "option it may hold none");
+  options.value(
+      "--expected-cpu-source", "SOURCE", into(package.expected_cpu_source),
+      "Source that CPU power of the package must come from, such as acpi; without the option it may hold none");
 }
 
 Option& add_expected_producer_sha(Options& options, PackageRules& package) {
@@ -141,9 +141,9 @@ Option& add_expected_producer_sha(Options& options, PackageRules& package) {
 }
 
 Option& add_salvage(Options& options, PackageRules& package) {
-  return options.flag("--salvage", package.salvage,
-                      "What is wrong with other windows of the package, or with rows far from this "
-                      "one, does not void this one; the record counts it");
+  return options.flag(
+      "--salvage", package.salvage,
+      "What is wrong with other windows of the package, or with rows far from this one, does not void this one; the record counts it");
 }
 
 }  // namespace aggregate_power

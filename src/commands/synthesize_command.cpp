@@ -237,9 +237,9 @@ Command synthesize_command() {
     return true;
   };
   options
-      .value("--timezone", "ZONE", take_zone,
-             "Zone in which stamps are written: local, UTC, +HH:MM, -HH:MM or Area/City (default: "
-             "local)")
+      .value(
+          "--timezone", "ZONE", take_zone,
+          "Zone in which stamps are written: local, UTC, +HH:MM, -HH:MM or Area/City (default: local)")
       .offer({"local", "UTC"})
       .late();
   options.value("--seed", "N", into(telemetry.seed), "Of noise and jitter (default: 1)")
@@ -249,10 +249,11 @@ Command synthesize_command() {
     return true;
   };
   options
-      .list("--fault", "NAME[@SECOND]", take_fault,
-            fmt::format("A fault, and when it strikes (default: in the middle of the benchmark); "
-                        "repeatable: {}",
-                        fmt::join(fault_names(), ", ")))
+      .list(
+          "--fault", "NAME[@SECOND]", take_fault,
+          fmt::format(
+              "A fault, and when it strikes (default: in the middle of the benchmark); repeatable: {}",
+              fmt::join(fault_names(), ", ")))
       .check(fault_check())
       .offer(fault_names());
   options.value("--out", "FILE", into(wanted->out), "Telemetry to write; - is standard output")
@@ -274,15 +275,11 @@ Command synthesize_command() {
              "Output tokens in all (default: 102400)")
       .check(whole_number_between(1, INT64_MAX));
   command.examples =
-      "aggregate-power synthesize --gpus 8 --phase 60:120 --phase 120:720 --phase 30:300 "
-      "--out gpu_metrics.csv --bench-out run.json --agg-out agg_run.json\n"
-      "aggregate-power synthesize --schema amd-smi --phase 60:500 --fault na@30 --out "
-      "gpu_metrics.csv";
+      "aggregate-power synthesize --gpus 8 --phase 60:120 --phase 120:720 --phase 30:300 --out gpu_metrics.csv --bench-out run.json --agg-out agg_run.json\n"
+      "aggregate-power synthesize --schema amd-smi --phase 60:500 --fault na@30 --out gpu_metrics.csv";
   command.exit_statuses = "0 written; 2 a file cannot be written, or wrong options";
   command.notes =
-      "During the benchmark the faults gap, na, garbage-time and dropped-gpu make a run of schema "
-      "2 "
-      "not valid; the others are read through.";
+      "During the benchmark the faults gap, na, garbage-time and dropped-gpu make a run of schema 2 not valid; the others are read through.";
   command.settle = [&telemetry](const Options& parsed) {
     check_faults(telemetry);
     if (!parsed.is_given("--timezone")) telemetry.zone = Zone::local();

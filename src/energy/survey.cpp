@@ -82,14 +82,12 @@ std::vector<std::string> Surveyor::warnings(std::span<const std::string> names,
       warnings.push_back(
           fmt::format("only_zeros: device {} reads 0 W in each of its {} samples", name, samples));
     } else if (samples >= kFewSamples && device.min_w == device.max_w) {
-      warnings.push_back(
-          fmt::format("constant_series: device {} reads {} W in each of its {} samples; the sensor "
-                      "may be stuck",
-                      name, device.max_w, samples));
+      warnings.push_back(fmt::format(
+          "constant_series: device {} reads {} W in each of its {} samples; the sensor may be stuck",
+          name, device.max_w, samples));
     } else if (samples >= kFewSamples && device.repeats * 2 > samples) {
       warnings.push_back(fmt::format(
-          "mostly_repeated: {} of the {} samples of device {} repeat the one before; the sensor is "
-          "slower than the recorder",
+          "mostly_repeated: {} of the {} samples of device {} repeat the one before; the sensor is slower than the recorder",
           device.repeats, samples, name));
     }
     if (is_impossible(mean_w)) {
@@ -97,14 +95,12 @@ std::vector<std::string> Surveyor::warnings(std::span<const std::string> names,
                                      impossible_mean_text(mean_w, read_as)));
     } else if (device.max_w > 0 && is_doubtful(mean_w, device.max_w)) {
       warnings.push_back(fmt::format(
-          "implausible_watts: device {} has a mean of {:.6g} W and at most {:.6g} W; the header's "
-          "unit may be wrong",
+          "implausible_watts: device {} has a mean of {:.6g} W and at most {:.6g} W; the header's unit may be wrong",
           name, mean_w, device.max_w));
     }
     if (device.backwards > 0) {
       warnings.push_back(
-          fmt::format("out_of_order: {} samples of device {} are earlier than the one "
-                      "before",
+          fmt::format("out_of_order: {} samples of device {} are earlier than the one before",
                       device.backwards, name));
     }
   }

@@ -143,10 +143,9 @@ ZoneDecision decide_zone(const ZoneFinding& finding, Window window, const OtherW
                                                      : file;
   if (best == nullptr) {
     if (consensus.offset.empty() || consensus.candidate) return none(finding.why_no_edges);
-    return none(
-        fmt::format("the recorder's other runs say {}, under which the recording does not "
-                    "cover the window",
-                    consensus.offset));
+    return none(fmt::format(
+        "the recorder's other runs say {}, under which the recording does not cover the window",
+        consensus.offset));
   }
   if (std::string why = contradiction_of(*best, finding, consensus, others); !why.empty()) {
     return none(std::move(why));

@@ -178,9 +178,7 @@ LoadReading read_profile(const NamedSource& summary, const NamedSource& records,
       requests &&
       (requests->end_unix_s < window.start_unix_s || requests->start_unix_s > window.end_unix_s)) {
     result.doubt = fmt::format(
-        "the window is from {:.3f} to {:.3f}, and all requests were from {:.3f} to {:.3f}: the "
-        "zone "
-        "of start_time and end_time may be wrong",
+        "the window is from {:.3f} to {:.3f}, and all requests were from {:.3f} to {:.3f}: the zone of start_time and end_time may be wrong",
         window.start_unix_s, window.end_unix_s, requests->start_unix_s, requests->end_unix_s);
   }
   if (tally.completed() == 0) {

@@ -267,8 +267,7 @@ std::optional<std::string> zone_hint(const Telemetry& telemetry, Span span, Wind
   if (zones.empty()) return std::nullopt;
   if (zones.size() > 3) {
     return fmt::format(
-        "the recording would cover the window in another time zone, between {} and {}: "
-        "pass the recorder's with --timezone",
+        "the recording would cover the window in another time zone, between {} and {}: pass the recorder's with --timezone",
         zones.back(), zones.front());
   }
   return fmt::format(

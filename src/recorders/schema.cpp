@@ -72,8 +72,8 @@ const std::vector<Schema>& schemas() {
        .power = {"power_usage"},
        .device = {{"gpu", true}}},
       {.name = "rocm-smi",
-       .power_words = "`Current Socket Graphics Package Power (W)`, `Average Graphics Package "
-                      "Power (W)`, whichever holds a number",
+       .power_words =
+           "`Current Socket Graphics Package Power (W)`, `Average Graphics Package Power (W)`, whichever holds a number",
        .device_words = "`device`",
        .required = {"device"},
        .power = {"current socket graphics package power", "average graphics package power"},
@@ -93,8 +93,8 @@ const std::vector<Schema>& schemas() {
        .device = {{"deviceid", true}},
        .naive_is_utc = true},
       {.name = "nvidia-smi",
-       .power_words = "`power.draw`, `power.draw.average`, `power.draw.instant`; Habana's `hl-smi` "
-                      "writes the same",
+       .power_words =
+           "`power.draw`, `power.draw.average`, `power.draw.instant`; Habana's `hl-smi` writes the same",
        .device_words = "an index or another id, see below",
        .required = {},
        .power = {"power\\.draw", "power\\.draw\\.average", "power\\.draw\\.instant"}},
@@ -739,10 +739,10 @@ std::vector<SchemaRow> csv_schemas() {
   }
   rows.push_back({"generic", "the only column named as a power draw, see below",
                   "an index or another id, see below"});
-  rows.push_back({"loose",
-                  "the first name with `power` in it that is not known as a limit, a cap, a state, "
-                  "another part's power, a statistic or an energy; a second one is a warning",
-                  "an index or another id, see below"});
+  rows.push_back(
+      {"loose",
+       "the first name with `power` in it that is not known as a limit, a cap, a state, another part's power, a statistic or an energy; a second one is a warning",
+       "an index or another id, see below"});
   return rows;
 }
 

@@ -31,8 +31,7 @@ std::string partial_coverage(const MeanPower& mean, Window window) {
     return {};
   }
   return fmt::format(
-      "partial_coverage: its samples in the window begin {:.3f} s after its start and end {:.3f} s "
-      "before its end; the mean speaks for no more",
+      "partial_coverage: its samples in the window begin {:.3f} s after its start and end {:.3f} s before its end; the mean speaks for no more",
       mean.first_unix_s - window.start_unix_s, window.end_unix_s - mean.last_unix_s);
 }
 

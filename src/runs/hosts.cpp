@@ -171,8 +171,7 @@ std::vector<std::string> estimate_clocks(std::vector<HostReading>& readings) {
       warnings.push_back(clock_warning(readings, i, estimates));
     } else if (has_load && !edges[i].rise && !edges[i].fall && !host.gpus.empty()) {
       warnings.push_back(fmt::format(
-          "{}: clock_offset: no load comes or goes within {:.0f} s of the window's start and end, "
-          "as it does on others; unless it did not work, its clock or its zone is wrong",
+          "{}: clock_offset: no load comes or goes within {:.0f} s of the window's start and end, as it does on others; unless it did not work, its clock or its zone is wrong",
           printable(host.host), LoadEdgeFinder::kNear_s));
     }
   }

@@ -86,8 +86,7 @@ void warn_of_readings(const Surveyor& surveyor, const Telemetry& telemetry, Find
   findings.warnings.insert(findings.warnings.end(), more.begin(), more.end());
   if (!findings.series.has_devices()) {
     findings.warnings.push_back(
-        "no_device_column: all rows are taken for one device; --expected-num-gpus needs a column "
-        "that tells GPUs apart");
+        "no_device_column: all rows are taken for one device; --expected-num-gpus needs a column that tells GPUs apart");
   }
   if (surveyor.unnamed_readings() > 0) {
     findings.warnings.push_back(fmt::format("unnamed_device: {} readings do not name their device",

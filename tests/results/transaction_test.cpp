@@ -243,8 +243,7 @@ TEST(Publish, TellsInTheAuditRecordWhatIsWrongWithTheAggregate) {
       if (reason.ends_with(')')) {
         EXPECT_EQ(outcome.reasons.text(), reason) << c.what;
       } else {
-        EXPECT_TRUE(outcome.reasons.text().starts_with(reason))
-            << outcome.reasons.text();
+        EXPECT_TRUE(outcome.reasons.text().starts_with(reason)) << outcome.reasons.text();
       }
       EXPECT_EQ(outcome.record_fault, "") << c.what;
       EXPECT_EQ(bytes_of(folder / "audit.json"), audit(outcome.reasons)) << c.what;
@@ -534,8 +533,7 @@ TEST(Publish, SaysBothWhenNothingCanBeWritten) {
   WritePlan what = plan(folder, true);
   what.record_path = folder / "folder";
   const WriteOutcome outcome = carry_out(what);
-  EXPECT_EQ(outcome.reasons.text(),
-            "aggregate_result_missing (" + what.aggregate_path + ")");
+  EXPECT_EQ(outcome.reasons.text(), "aggregate_result_missing (" + what.aggregate_path + ")");
   EXPECT_EQ(outcome.record_fault, what.record_path + ": cannot replace: Is a directory");
 }
 

@@ -45,9 +45,11 @@ void NamelessFile::append(std::string_view bytes) {
 }
 
 void NamelessFile::fail(int errno_value) const {
-  throw FileError(name_, fmt::format("cannot be unpacked in {}: {}; set $TMPDIR to a folder that "
-                                     "can be written to and has room",
-                                     folder_, std::generic_category().message(errno_value)));
+  throw FileError(
+      name_,
+      fmt::format(
+          "cannot be unpacked in {}: {}; set $TMPDIR to a folder that can be written to and has room",
+          folder_, std::generic_category().message(errno_value)));
 }
 
 }  // namespace aggregate_power

@@ -116,16 +116,14 @@ Zone Zone::parse(std::string_view text) {
               }};
     }
     if (!has_tz_database()) {
-      throw Error(
-          fmt::format("unknown time zone '{}'; this machine has no tz database: install "
-                      "tzdata or give an offset such as '-07:00'",
-                      text));
+      throw Error(fmt::format(
+          "unknown time zone '{}'; this machine has no tz database: install tzdata or give an offset such as '-07:00'",
+          text));
     }
   }
-  throw Error(
-      fmt::format("unknown time zone '{}'; give 'UTC', a name such as 'America/Los_Angeles' or an "
-                  "offset such as '-07:00'",
-                  text));
+  throw Error(fmt::format(
+      "unknown time zone '{}'; give 'UTC', a name such as 'America/Los_Angeles' or an offset such as '-07:00'",
+      text));
 }
 
 // CPython's local_to_seconds() in _datetimemodule.c, probe for probe: it raises if it reaches a
