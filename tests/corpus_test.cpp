@@ -393,9 +393,10 @@ TEST(Corpus, AWrongZoneIsAnErrorNot0Watts) {
   EXPECT_EQ(wrong.run.status, 1);
   EXPECT_EQ(wrong.aggregate, (Json{{"power_metric_schema_version", 2}, {"power_valid", 0}}));
   EXPECT_EQ(wrong.audit.at("reasons"), Json::array({"no_usable_power_samples"}));
-  EXPECT_NE(wrong.run.err.find("the recording would cover the window if its stamps were in +05:30: "
-                               "pass --timezone +05:30"),
-            std::string::npos)
+  EXPECT_NE(
+      wrong.run.err.find("the recording would cover the window if its timestamps were in +05:30: "
+                         "pass --timezone +05:30"),
+      std::string::npos)
       << wrong.run.err;
   const Aggregated old = aggregate(file, start, start + 3, {"--schema-version", "1"});
   EXPECT_EQ(old.run.status, 0);

@@ -46,7 +46,7 @@ Command agentic_command() {
   options
       .value(
           "--result-dir", "FOLDER", into_path(request->result_dir),
-          "Folder of aiperf_artifacts and gpu_metrics.csv (on one node) or of agentic_power_concurrency_N.json (on several); agentic_power_window.json (on one) and power_validation.json are written there")
+          "Folder with aiperf_artifacts and gpu_metrics.csv (one node) or with agentic_power_concurrency_N.json (several nodes); agentic_power_window.json (one node) and power_validation.json are written there")
       .required()
       .check(not_empty());
   add_agg_result(options, request->agg_result);
@@ -56,17 +56,17 @@ Command agentic_command() {
   options
       .value(
           "--power-dir", "FOLDER", into_path(request->power_dir),
-          "Folder of a dcgm-power package: the run is of several nodes, and the result folder that of one load, with its agentic_power_concurrency_N.json")
+          "Folder of a dcgm-power package; the run is then one on several nodes, and the result folder is that of one load, with its agentic_power_concurrency_N.json")
       .check(not_empty());
   add_package_options(
       options, *request,
-      "Folder in or below which the result folder lies, and the package's windows name their results");
+      "Folder that is or contains the result folder; the package's windows name their results relative to it");
   add_outcome_options(
       options, *request,
-      "Also the percentiles of power, the GPUs' states and the audit summary that today's dashboard takes");
+      "Also set the percentiles of power, the GPUs' states and the audit summary that today's dashboard reads");
   add_recording_options(options, *request);
   options.at("--timezone").help =
-      "What times without an offset mean, the profile's too: local, UTC, +HH:MM, -HH:MM or Area/City (default: agentic_power_timezone_offset.txt in the folder; of the telemetry before that gpu_metrics_context.json, and at last local)";
+      "Time zone of times without an offset, also in the profile: local, UTC, +HH:MM, -HH:MM or Area/City (default: agentic_power_timezone_offset.txt in the folder; for the telemetry gpu_metrics_context.json comes before it, and local is the last resort)";
   group_by_way(options);
   command.examples =
       "aggregate-power agentic --result-dir results --agg-result run.json --expected-num-gpus 8\n"

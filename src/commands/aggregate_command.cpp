@@ -41,7 +41,7 @@ Command aggregate_command() {
   add_agg_result(options, request->agg_result);
   add_expected_num_gpus(
       options, *request,
-      "GPUs that the run used; asks for the checked, per-GPU integration (schema 2)");
+      "GPUs that the run used; selects the checked integration of each GPU (schema 2)");
   add_schema_version(options, *request, "2 with --expected-num-gpus, else 1");
   add_validation_result(
       options, *request,
@@ -49,7 +49,7 @@ Command aggregate_command() {
   add_max_sample_gap(options, *request);
   add_outcome_options(
       options, *request,
-      "Also set the percentiles of the power of all GPUs together, their mean temperature, utilization and memory, power_audit and power_invalid_reasons; wants schema 2");
+      "Also set the percentiles of the power of all GPUs together, their mean temperature, utilization and memory, power_audit and power_invalid_reasons; needs schema 2");
   add_recording_options(options, *request);
   command.examples =
       "aggregate-power --csv gpu_metrics.csv --bench-result run.json --agg-result agg_run.json\n"

@@ -74,7 +74,7 @@ std::optional<std::set<Outcome>> parse_outcomes(const std::string& text) {
 
 Check outcomes_check() {
   return expecting(
-      fmt::format("one or more of {}, with commas in between", fmt::join(outcome_names(), ", ")),
+      fmt::format("one or more of {}, separated by commas", fmt::join(outcome_names(), ", ")),
       [](const std::string& text) { return parse_outcomes(text).has_value(); });
 }
 
@@ -93,7 +93,8 @@ class Reporter {
     constexpr int kMost = 20;
     const std::lock_guard guard(mutex_);
     if (++troubles_ <= kMost) line_.print(one_line(trouble));
-    if (troubles_ == kMost + 1) line_.print("there is more; --list failed,ambiguous prints all");
+    if (troubles_ == kMost + 1)
+      line_.print("further messages are left out; --list failed,ambiguous prints all such runs");
   }
   void show(const BackfillProgress& progress) {
     const std::lock_guard guard(mutex_);
@@ -135,11 +136,12 @@ int run(const BackfillRequest& request) {
   result.lines.take_all([](std::string_view text) { print(stdout, std::string(text)); });
   print(request.list.empty() ? stdout : stderr, summary_text(counts, request.recompute.dry_run));
   if (interrupting_signal() != 0) {
-    reporter.print("interrupted; run the same command again to go on");
+    reporter.print("interrupted; run the same command again to continue");
     return status_of(interrupting_signal());
   }
   if (counts.done() == 0) {
-    reporter.print(request.only.empty() ? "no run was found" : "no run was found that fits --only");
+    reporter.print(request.only.empty() ? "no run was found"
+                                        : "no run was found that matches --only");
   }
   const bool is_unsound = counts.of(Outcome::failed) > 0 ||
                           (request.recompute.require_power && counts.valid < counts.done());
@@ -151,17 +153,18 @@ void add_work_options(Options& options, BackfillRequest& request) {
   options
       .positionals(
           "STORE", into_paths(request.stores),
-          "Folder or archive (.zip, .tar, .tar.gz, .tar.zst) that holds runs, at any depth")
+          "Folder or archive (.zip, .tar, .tar.gz, .tar.zst) that contains runs, at any depth")
       .required()
       .check(not_empty());
   add_dry_run(options, request.recompute);
   options
       .value(
           "--output", "FOLDER", into_path(request.recompute.output),
-          "Write all results there, in a mirror of the store, which is then only read; needed for aggregates in archives")
+          "Write all results to FOLDER, laid out like the store, which is then only read; needed for aggregates in archives")
       .check(not_empty());
   options
-      .value("--jobs", "N", into(request.jobs), "Runs at a time (default: one for each processor)")
+      .value("--jobs", "N", into(request.jobs),
+             "Runs to process at the same time (default: one per processor)")
       .check(whole_number_between(1, 1024));
   const auto take_shard = [&request](const std::string& text) {
     const Shard shard = shard_of(text, ::getenv);
@@ -172,11 +175,11 @@ void add_work_options(Options& options, BackfillRequest& request) {
   options
       .value(
           "--shard", "I/N|auto", take_shard,
-          "Only this part of N, from 0: the same runs on every machine; auto: as the variables of Slurm arrays, Kubernetes, AWS Batch, Google Batch, Cloud Run or Open MPI say")
+          "Only part I of N, counted from 0, split the same way on every machine; auto: from the variables of Slurm arrays, Kubernetes, AWS Batch, Google Batch, Cloud Run or Open MPI")
       .check(shard_check())
       .offer({"auto"});
   options
-      .value("--report", "FILE.jsonl", into(request.report), "Append a line of JSON for each run")
+      .value("--report", "FILE.jsonl", into(request.report), "Append one line of JSON for each run")
       .check(not_empty());
   const auto take_list = [&request](const std::string& text) {
     request.list = parse_outcomes(text).value();
@@ -185,7 +188,7 @@ void add_work_options(Options& options, BackfillRequest& request) {
   options
       .value(
           "--list", "OUTCOME[,...]", take_list,
-          "Print the runs that end so, sorted by path: the aggregate's path, a tab, the reason codes; the summary then goes to standard error")
+          "Print the runs with these outcomes, sorted by path: the aggregate's path, a tab, the reason codes; the summary then goes to standard error")
       .check(outcomes_check())
       .offer(outcome_names());
 }
@@ -194,7 +197,7 @@ void add_zone_option(Options& options, RecomputeOptions& recompute) {
   Option& timezone = add_timezone(options, recompute);
   timezone.value_name = "ZONE";
   timezone.help =
-      "What stamps without an offset mean: auto, evidence, local, UTC, +HH:MM, -HH:MM or Area/City; auto: what a zone file beside the recording says, else what two of the load's edges, the recorder's other runs and the file's time agree on; evidence: one of them is enough (default: auto)";
+      "Time zone of timestamps without an offset: auto, evidence, local, UTC, +HH:MM, -HH:MM or Area/City; auto: the one in a zone file beside the recording, else the one on which two of the load's edges, the recorder's other runs and the file's time agree; evidence: one of these three is enough (default: auto)";
   timezone.offer({"auto", "evidence", "local", "UTC"});
   timezone.take = [&recompute](const std::string& text) {
     recompute.one_witness = text == "evidence";
@@ -216,15 +219,15 @@ void add_run_options(Options& options, RecomputeOptions& recompute) {
 
 void add_rarer_run_options(Options& options, RecomputeOptions& recompute) {
   Option& max_sample_gap = add_max_sample_gap(options, recompute);
-  max_sample_gap.help = "Longest silence between two samples of a GPU (default: 3)";
+  max_sample_gap.help = "Longest allowed gap between two samples of a GPU (default: 3)";
   max_sample_gap.checks = {number_between(0.001, 1e9)};
   add_power_unit(options, recompute);
   add_expected_producer_sha(options, recompute).help =
-      "Commit of the recorder that is trusted in packages of several nodes (default: what power-producer-sha.txt in each package says)";
+      "Commit of the recorder to trust in packages of several nodes (default: the one in each package's power-producer-sha.txt)";
   add_salvage(options, recompute).help =
-      "What is wrong with other windows of a package does not void a run's own";
+      "Faults in other windows of a package do not invalidate a run's own window";
   add_require_power(options, recompute).help =
-      "End with status 1 when a run has no valid power in the end (also: REQUIRE_POWER=1, true or yes)";
+      "End with status 1 if a run ends without valid power (also: REQUIRE_POWER=1, true or yes)";
 }
 
 }  // namespace
@@ -236,24 +239,25 @@ Command backfill_command() {
   add_work_options(options, *request);
   add_run_options(options, request->recompute);
   options
-      .value("--only", "GLOB", into(request->only), "Only runs whose name fits, such as '*_b200_*'")
+      .value("--only", "GLOB", into(request->only),
+             "Only runs whose name matches, such as '*_b200_*'")
       .check(not_empty());
   options
       .value(
           "--runs", "FILE|-", into(request->runs),
-          "Only the runs that this file, or standard input for -, lists: a path of an aggregate or a name of a run a line; with paths alone the store is not searched")
+          "Only the runs listed in FILE, or on standard input for -, one per line: the path of an aggregate or the name of a run; if all are paths, the store is not searched")
       .check(not_empty());
   add_rarer_run_options(options, request->recompute);
-  options.flag("--force", request->recompute.force, "Work out again what is up to date");
+  options.flag("--force", request->recompute.force, "Also recompute what is up to date");
   options.flag("--verify", request->recompute.verify,
-               "Tell what is up to date by hashes of all inputs, not by sizes and times");
+               "Decide by the hashes of all inputs, not by size and time, what is up to date");
   command.examples =
       "aggregate-power backfill artifacts --dry-run\n"
       "aggregate-power backfill artifacts --report report.jsonl\n"
       "aggregate-power backfill artifacts.zip --output patched\n"
       "aggregate-power backfill artifacts --shard 0/4 --report report.0.jsonl";
   command.exit_statuses =
-      "0 all that could be done is done; 1 some run failed, or has no valid power though power is required; 2 wrong options; 130 Ctrl-C, 143 SIGTERM";
+      "0 everything that could be done was done; 1 a run failed, or has no valid power although power is required; 2 wrong options; 130 Ctrl-C, 143 SIGTERM";
   command.notes =
       "A run is an aggregate agg_NAME.json with the benchmark result NAME.json and the telemetry gpu_metrics.csv; see 'aggregate-power help stores' for where they are looked for.";
   command.settle = [request](const Options& parsed) { settle(*request, parsed); };

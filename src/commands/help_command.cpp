@@ -32,7 +32,7 @@ Command help_command() {
       "aggregate-power help\n"
       "aggregate-power help backfill | less\n"
       "aggregate-power help reasons";
-  command.exit_statuses = "0 printed; 2 there is no such topic, or wrong options";
+  command.exit_statuses = "0 printed; 2 unknown topic, or wrong options";
   command.run = [topic] { return run(*topic); };
   return command;
 }

@@ -26,7 +26,7 @@ Command inspect_command() {
   options.positional("FILE", into_path(request->file), "Telemetry CSV; - is standard input")
       .required();
   options.value("--bench-result", "FILE", into_optional_path(request->bench_result),
-                "Show also how this benchmark's window lies in the telemetry");
+                "Also show how the telemetry covers this benchmark's window");
   options.flag("--json", request->json, "Print one JSON object");
   add_recording_options(options, *request);
   command.examples =
@@ -34,7 +34,7 @@ Command inspect_command() {
       "aggregate-power inspect gpu_metrics.csv --json --timezone +05:30\n"
       "aggregate-power inspect gpu_metrics.csv --bench-result run.json";
   command.exit_statuses =
-      "0 a usable power series was read; 1 not, with the reason and what to do; 2 the file cannot be opened, or wrong options";
+      "0 a usable power series was read; 1 none was, with the reason and what to do; 2 the file cannot be opened, or wrong options";
   command.run = [request] { return run(*request); };
   return command;
 }

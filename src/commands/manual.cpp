@@ -143,7 +143,7 @@ std::string bash_completion() {
       "  COMPREPLY=()\n"
       "  if [ -n \"$words\" ]; then mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\"); fi\n"
       "}}\n"
-      "# Where it finds nothing the shell completes file names, and quotes them as they need.\n"
+      "# If nothing matches, the shell completes file names and quotes them as needed.\n"
       "complete -o bashdefault -o default -F _aggregate_power aggregate-power\n",
       cases, names);
 }

@@ -40,8 +40,7 @@ HostFile parse_host(const std::string& text) {
   const std::string file = text.substr(std::min(equals + 1, text.size()));
   const bool is_name = !host.empty() && host.find_first_of(":,/") == host.npos;
   if (!is_name || file.empty() || file == "-") {
-    const char* const fault =
-        is_name ? "with a file behind '='" : "with no ':', ',' or '/' in HOST";
+    const char* const fault = is_name ? "with a file after '='" : "with no ':', ',' or '/' in HOST";
     throw Error(fmt::format("--host: expected HOST=FILE, {}, got '{}'", fault, printable(text)));
   }
   return {host, normal_path(file), {}};
@@ -92,7 +91,7 @@ void add_hosts(HostsRequest& request, const Parsed& parsed) {
   request.telemetry_source = parsed.nodes;
   try {
     request.hosts = hosts_in(request.telemetry_source);
-    request.no_hosts = request.telemetry_source + " has no folder of a host in it";
+    request.no_hosts = request.telemetry_source + " does not contain a folder of a host";
   } catch (const FileError& error) {
     request.no_hosts = error.what();
   }
@@ -114,7 +113,7 @@ void settle_package(Parsed& parsed, const Options& options) {
                           (options.is_given("--prefill-gpus") && options.is_given("--decode-gpus"));
   if (!has_counts) {
     throw Error(
-        "give --host HOST=FILE for each host, or --nodes FOLDER; or of a dcgm-power package --prefill-gpus N and --decode-gpus N, or --aggregate-gpus N");
+        "give --host HOST=FILE for each host, or --nodes FOLDER; or, for a dcgm-power package, --prefill-gpus N and --decode-gpus N, or --aggregate-gpus N");
   }
   static_cast<RunOptions&>(parsed.package) = parsed.hosts;
   static_cast<RunFiles&>(parsed.package) = parsed.hosts;
@@ -174,13 +173,13 @@ void add_options_of_packages(Options& options, MultinodeRequest& request) {
   options
       .value(
           "--power-dir", "FOLDER", into_path(request.power_dir),
-          "Folder of a dcgm-power package: manifest.json, samples.csv, windows, perhaps cpu (default: $POWER_ARTIFACT_DIR, else LOGS/power)")
+          "Folder of a dcgm-power package: manifest.json, samples.csv, windows, optionally cpu (default: $POWER_ARTIFACT_DIR, else LOGS/power)")
       .check(not_empty());
   add_gpu_count(options, "--prefill-gpus", request.gpus.prefill,
                 "GPUs of prefill workers; 0: none");
   add_gpu_count(options, "--decode-gpus", request.gpus.decode, "GPUs of decode workers; 0: none");
   add_gpu_count(options, "--aggregate-gpus", request.gpus.aggregate,
-                "GPUs of workers that do both; instead of the two above");
+                "GPUs of workers that do both; instead of the two options above");
   add_package_options(options, request,
                       "Folder below which the package's windows name their original results");
 }
@@ -188,18 +187,19 @@ void add_options_of_packages(Options& options, MultinodeRequest& request) {
 void add_host_options(Options& options, Parsed& parsed) {
   options.list(
       "--host", "HOST=FILE", into(parsed.host_files),
-      "Telemetry of one host; repeatable. What stands beside FILE counts as in a run on one node, and STEM_identity.csv, STEM_devices.json or STEM_identity.json for its GPUs' UUIDs");
+      "Telemetry of one host; repeatable. Files beside FILE are used as in a run on one node, and STEM_identity.csv, STEM_devices.json or STEM_identity.json gives its GPUs' UUIDs");
   options
-      .value("--nodes", "FOLDER", into_path(parsed.nodes),
-             "Folder with a folder for each host that holds gpu_metrics.csv, or just one CSV")
+      .value(
+          "--nodes", "FOLDER", into_path(parsed.nodes),
+          "Folder with one folder per host, which contains gpu_metrics.csv or exactly one CSV file")
       .check(not_empty())
       .excludes("--host");
   options.list(
       "--role", "ROLE=HOST[:GPUS],...", into(parsed.roles),
-      "Which GPUs are prefill, decode or agg, as in prefill=hostA:0-3,6,hostB; repeatable; all or none must have one (default: one whole deployment)");
+      "Which GPUs are prefill, decode or agg, as in prefill=hostA:0-3,6,hostB; repeatable; either all GPUs must have a role or none (default: one whole deployment)");
   options.list(
       "--clock-offset", "HOST=SECONDS", into(parsed.clock_offsets),
-      "Seconds to add to a host's stamps, where its clock is known to be wrong; repeatable");
+      "Seconds to add to a host's timestamps if its clock is known to be wrong; repeatable");
 }
 
 }  // namespace
@@ -224,12 +224,12 @@ Command multinode_command() {
   add_validation_result(options, request, "power_validation_STEM.json beside the benchmark result");
   add_expected_num_gpus(
       options, request,
-      "GPUs that the run used, on all hosts together: without it a host that is not there is not missed");
+      "GPUs that the run used, on all hosts together; without it, a missing host goes unnoticed");
   add_max_sample_gap(options, request);
   add_recording_options(options, request);  // for every host
   add_outcome_options(
       options, request,
-      "Also the percentiles of power, the audit summary and the workers that today's dashboard takes");
+      "Also set the percentiles of power, the audit summary and the workers that today's dashboard reads");
   command.examples =
       "aggregate-power multinode --power-dir LOGS/power --logs-root LOGS --prefill-gpus 8 --decode-gpus 16 --expected-producer-sha SHA --bench-result run.json --agg-result agg_run.json\n"
       "aggregate-power multinode --host node0=node0.csv --host node1=node1.csv --role prefill=node0 --role decode=node1 --bench-result run.json --agg-result agg_run.json\n"

@@ -105,7 +105,7 @@ class Scheduler {
     const bool is_regular = step > 0 && least <= id && id <= most && (id - least) % step == 0 &&
                             (most - least) / step + 1 == count;
     if (!is_regular) {
-      fail(fmt::format("the tasks of the Slurm array have holes: {} of them, from {} to {}", count,
+      fail(fmt::format("the task ids of the Slurm array have gaps: {} ids, from {} to {}", count,
                        least, most));
     }
     return (id - least) / step;

@@ -26,12 +26,12 @@ std::string from_environment(const char* variable, const char* otherwise) {
 
 void add_recording_options(Options& options, RecordingOptions& recording) {
   options.value("--timestamp-column", "TEXT", into(recording.columns.timestamp),
-                "The column of times, by name (default: chosen by the header)");
+                "Name of the time column (default: chosen from the header)");
   options.value(
       "--power-column", "TEXT", into(recording.columns.power),
-      "The column of power draw, by name; 'power.draw' finds 'power.draw [W]' too (default: chosen by the header)");
+      "Name of the power draw column; 'power.draw' also finds 'power.draw [W]' (default: chosen from the header)");
   options.value("--device-column", "TEXT", into(recording.columns.device),
-                "The column that tells GPUs apart, by name (default: chosen by the header)");
+                "Name of the column that identifies the GPU (default: chosen from the header)");
   add_power_unit(options, recording);
   add_timezone(options, recording);
 }
@@ -44,7 +44,7 @@ Option& add_power_unit(Options& options, RecordingOptions& recording) {
   return options
       .value(
           "--power-unit", "mW|W|kW", take,
-          "What a bare number in the power column counts: mW, W or kW; a cell that states a unit keeps it (default: as the column's name says, else W)")
+          "Unit of bare numbers in the power column: mW, W or kW; a cell that states its own unit keeps it (default: the unit in the column's name, else W)")
       .one_of({"mW", "W", "kW"});
 }
 
@@ -56,7 +56,7 @@ Option& add_timezone(Options& options, RecordingOptions& recording) {
   return options
       .value(
           "--timezone", "TEXT", take,
-          "What stamps without an offset mean: local, UTC, +HH:MM, -HH:MM or Area/City (default: timestamp_timezone of STEM_context.json beside the file, else local)")
+          "Time zone of timestamps without an offset: local, UTC, +HH:MM, -HH:MM or Area/City (default: timestamp_timezone of STEM_context.json beside the file, else local)")
       .offer({"local", "UTC"})
       .late();
 }
@@ -98,7 +98,7 @@ Option& add_max_sample_gap(Options& options, RunOptions& run) {
   return options
       .value(
           "--max-sample-gap", "SECONDS", take,
-          "Longest gap between two samples of a GPU; rows so near the window count too (default: 3)")
+          "Longest allowed gap between two samples of a GPU; rows this close to the window are used too (default: 3)")
       .check(seconds());
 }
 
@@ -131,19 +131,18 @@ void add_package_options(Options& options, PackageOptions& package, const std::s
   add_salvage(options, package);
   options.value(
       "--expected-cpu-source", "SOURCE", into(package.expected_cpu_source),
-      "Source that CPU power of the package must come from, such as acpi; without the option it may hold none");
+      "Source that CPU power of the package must come from, such as acpi; without this option, CPU power may be missing");
 }
 
 Option& add_expected_producer_sha(Options& options, PackageRules& package) {
-  return options.value(
-      "--expected-producer-sha", "SHA", into(package.expected_producer_sha),
-      "Commit of the package's recorder that is trusted (default: $POWER_PRODUCER_SHA)");
+  return options.value("--expected-producer-sha", "SHA", into(package.expected_producer_sha),
+                       "Commit of the package's recorder to trust (default: $POWER_PRODUCER_SHA)");
 }
 
 Option& add_salvage(Options& options, PackageRules& package) {
   return options.flag(
       "--salvage", package.salvage,
-      "What is wrong with other windows of the package, or with rows far from this one, does not void this one; the record counts it");
+      "Faults in other windows of the package, or in rows far from this window, do not invalidate this window; the record counts them");
 }
 
 }  // namespace aggregate_power

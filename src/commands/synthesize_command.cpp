@@ -208,24 +208,27 @@ Command synthesize_command() {
     return true;
   };
   options
-      .list("--phase", "SECONDS:WATTS", take_phase, "So long at so many watts per GPU; repeatable")
+      .list("--phase", "SECONDS:WATTS", take_phase,
+            "Duration and power per GPU of one phase; repeatable")
       .required()
       .check(phase_check());
   options.value("--gpus", "N", into(telemetry.gpus), "GPUs (default: 8)")
       .check(whole_number_between(1, 100000));
-  options.value("--interval", "SECONDS", into(telemetry.interval_s), "Between samples (default: 1)")
+  options
+      .value("--interval", "SECONDS", into(telemetry.interval_s),
+             "Time between samples (default: 1)")
       .check(number_between(0.0001, 1e6));
   options
       .value("--noise", "WATTS", into(telemetry.noise_w),
-             "Each reading is off by up to so much (default: 0)")
+             "Random error of each reading, up to WATTS (default: 0)")
       .check(number_between(0.0, 1e9));
   options
       .value("--jitter", "SECONDS", into(telemetry.jitter_s),
-             "Each stamp is off by up to so much (default: 0)")
+             "Random error of each timestamp, up to SECONDS (default: 0)")
       .check(number_between(0.0, 1e9));
   options
       .value("--gpu-offset", "WATTS", into(telemetry.gpu_offset_w),
-             "GPU i draws i times so much more (default: 0)")
+             "Extra watts per index: GPU i draws i * WATTS more (default: 0)")
       .check(number_between(-1e9, 1e9));
   telemetry.start_unix_s = 1767225600;
   options
@@ -239,10 +242,10 @@ Command synthesize_command() {
   options
       .value(
           "--timezone", "ZONE", take_zone,
-          "Zone in which stamps are written: local, UTC, +HH:MM, -HH:MM or Area/City (default: local)")
+          "Time zone of the timestamps: local, UTC, +HH:MM, -HH:MM or Area/City (default: local)")
       .offer({"local", "UTC"})
       .late();
-  options.value("--seed", "N", into(telemetry.seed), "Of noise and jitter (default: 1)")
+  options.value("--seed", "N", into(telemetry.seed), "Seed of noise and jitter (default: 1)")
       .check(whole_number_between(0, UINT64_MAX));
   const auto take_fault = [&telemetry](const std::string& text) {
     telemetry.faults.push_back(*parse_fault_at(text));
@@ -252,7 +255,7 @@ Command synthesize_command() {
       .list(
           "--fault", "NAME[@SECOND]", take_fault,
           fmt::format(
-              "A fault, and when it strikes (default: in the middle of the benchmark); repeatable: {}",
+              "A fault, and when it happens (default: in the middle of the benchmark); repeatable: {}",
               fmt::join(fault_names(), ", ")))
       .check(fault_check())
       .offer(fault_names());
@@ -262,24 +265,24 @@ Command synthesize_command() {
   options.value("--agg-out", "FILE", into(wanted->agg_out), "Aggregate result to write");
   options
       .value("--benchmark-phase", "N", into(wanted->benchmark_phase),
-             "The phase that is the benchmark, from 1 (default: the one of most watts)")
+             "The phase that is the benchmark, from 1 (default: the one with the most watts)")
       .check(whole_number_between(1, 1000000));
   options.value("--requests", "N", into(wanted->requests), "Completed requests (default: 100)")
       .check(whole_number_between(1, INT64_MAX));
   options
       .value("--input-tokens", "N", into(wanted->input_tokens),
-             "Input tokens in all (default: 819200)")
+             "Total input tokens (default: 819200)")
       .check(whole_number_between(1, INT64_MAX));
   options
       .value("--output-tokens", "N", into(wanted->output_tokens),
-             "Output tokens in all (default: 102400)")
+             "Total output tokens (default: 102400)")
       .check(whole_number_between(1, INT64_MAX));
   command.examples =
       "aggregate-power synthesize --gpus 8 --phase 60:120 --phase 120:720 --phase 30:300 --out gpu_metrics.csv --bench-out run.json --agg-out agg_run.json\n"
       "aggregate-power synthesize --schema amd-smi --phase 60:500 --fault na@30 --out gpu_metrics.csv";
   command.exit_statuses = "0 written; 2 a file cannot be written, or wrong options";
   command.notes =
-      "During the benchmark the faults gap, na, garbage-time and dropped-gpu make a run of schema 2 not valid; the others are read through.";
+      "During the benchmark, the faults gap, na, garbage-time and dropped-gpu make a run of schema 2 not valid; the others do not.";
   command.settle = [&telemetry](const Options& parsed) {
     check_faults(telemetry);
     if (!parsed.is_given("--timezone")) telemetry.zone = Zone::local();

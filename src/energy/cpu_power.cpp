@@ -173,7 +173,7 @@ CpuPower CpuPowerGatherer::finish(const CpuPowerRequest& request, const Reasons&
   result.rows = rows_;
   result.observed_sockets = sockets_.size();
   if (has_duplicates()) {
-    result.reasons.add(Reason::cpu_samples_malformed, "a sensor has one stamp twice");
+    result.reasons.add(Reason::cpu_samples_malformed, "a sensor has the same timestamp twice");
   }
   std::set<Socket> expected;
   for (const std::string& host : request.expected_hosts) {

@@ -36,7 +36,7 @@ std::string impossible_mean_text(double mean_w, PowerUnit::Size read_as) {
 std::optional<std::string> doubt_about(double mean_w) {
   if (!is_doubtful(mean_w, mean_w)) return std::nullopt;
   return fmt::format(
-      "implausible_watts: a mean of {:.6g} W per GPU; the header's unit may be wrong, or the sensor dead",
+      "implausible_watts: a mean of {:.6g} W per GPU; the header's unit may be wrong, or the sensor may be dead",
       mean_w);
 }
 

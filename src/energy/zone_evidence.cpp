@@ -41,7 +41,7 @@ constexpr double kLeastContrast_w = 1;
 constexpr std::ptrdiff_t kNeighbourhood_s = 20;
 constexpr std::ptrdiff_t kLongestEnd_s = 60;
 constexpr double kLeastOverlap_s = 3;
-constexpr const char* kNoneCovers = "the recording covers the window in no UTC offset";
+constexpr const char* kNoneCovers = "the recording does not cover the window under any UTC offset";
 // The number of offsets expected to fit by accident: with any rise and any fall, and with loads as
 // long as the window.
 struct Accidents {
@@ -364,7 +364,7 @@ std::string ZoneEvidence::why_not(const Placed* best, const std::vector<Placed>&
     return fmt::format("readings are {} s apart, more than {} s", edges.interval_s(),
                        kLongestInterval_s);
   }
-  if (best == nullptr) return "no edges of the load lie on the window's edges";
+  if (best == nullptr) return "no edges of the load match the window's edges";
   std::string why = best->candidate.doubt;
   if (why.empty()) why = rivals_of(*best, placed);
   if (why.empty() && is_common(*best, placed, edges)) {
@@ -380,7 +380,7 @@ ZoneFinding ZoneEvidence::finding() const {
   finding.none_covers =
       std::ranges::none_of(placed, [](const Placed& each) { return each.candidate.covers; });
   if (placed.empty() && step_ && step_->forward_s < 0) {
-    return {.why_no_edges = "the recording's clock goes back when no zone's does"};
+    return {.why_no_edges = "the recording's clock goes back at a time when no zone's clock does"};
   }
   if (placed.empty()) {
     finding.why_no_edges = kNoneCovers;

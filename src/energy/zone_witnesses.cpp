@@ -121,7 +121,7 @@ std::vector<std::string> rivals_of(const ZoneCandidate& best, const ZoneFinding&
 }
 
 std::string one_witness_text(const ZoneCandidate& best, const ZoneReport& report) {
-  return fmt::format("one witness alone, {}, speaks for {}; {} not excluded: {}",
+  return fmt::format("only one witness, {}, supports {}; {} not excluded: {}",
                      name_of(report.witnesses.front()), best.zone().name(),
                      report.rivals.size() == 1 ? "this is" : "these are",
                      fmt::join(report.rivals, ", "));
@@ -152,7 +152,7 @@ ZoneDecision decide_zone(const ZoneFinding& finding, Window window, const OtherW
   }
   if (!best->doubt.empty()) return none(best->doubt);
   if (finding.has_load_elsewhere) {
-    return none("a load as long as the window lies where no zone has the window");
+    return none("a load as long as the window is at a time where no zone puts the window");
   }
   if (best->standing == Standing::excluded) {
     return none(fmt::format("under {} the window has idle power", best->zone().name()));

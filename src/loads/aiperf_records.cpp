@@ -93,7 +93,7 @@ ProfileRecord record_of(std::string_view line) {
     const bool is_object = find_members(
         metadata.spelling,
         {{"benchmark_phase", phase}, {"request_start_ns", start}, {"request_end_ns", end}});
-    if (!is_object) throw Error("'metadata' is no object");
+    if (!is_object) throw Error("'metadata' is not an object");
     // Before there were phases, all requests were profiling.
     record.is_profiling = phase.kind == JsonKind::null || phase.scalar().text == "profiling";
     record.in_flight = in_flight(start, end);

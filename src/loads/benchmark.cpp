@@ -79,7 +79,7 @@ std::string describe(const Field& field) {
     case JsonKind::string:
     case JsonKind::array:
     case JsonKind::object:
-      return fmt::format("'{}' is no number", field.key);
+      return fmt::format("'{}' is not a number", field.key);
     default:
       return fmt::format(
           "'{}' is {}", field.key,

@@ -108,7 +108,7 @@ Reasons check_concurrency(const Tree& tree, const std::string& path, const JsonV
   };
   if (const auto found = max_concurrency(tree, path)) {
     if (!found->is_number() || !equal_in_python(*found, concurrency)) {
-      mismatch("max_concurrency is " + (found->is_number() ? found->shown() : "no number"));
+      mismatch("max_concurrency is " + (found->is_number() ? found->shown() : "not a number"));
     }
   }
   if (conc.is_number() && !equal_in_python(conc, concurrency)) {

@@ -86,7 +86,7 @@ Findings check_producer(const JsonValue& manifest, PackageFacts& facts) {
   facts.exporter_image_sha256 = text(manifest.at("dcgm_exporter").at("container_image_sha256"));
   Findings findings;
   if (facts.expected_producer_sha.empty()) {
-    findings.add(Reason::producer_pin_missing, "nobody said which producer is trusted");
+    findings.add(Reason::producer_pin_missing, "no trusted producer was named");
   } else if (facts.producer_git_commit != facts.expected_producer_sha) {
     findings.add(Reason::producer_commit_mismatch,
                  fmt::format("producer_git_commit is {}, expected '{}'",
@@ -126,11 +126,11 @@ Findings check_stored_verdict(const JsonValue& manifest, PackageFacts& facts) {
     facts.salvaged["publication_valid"] = 1;
   } else if (stored != recomputed) {
     findings.add(Reason::producer_verdict_mismatch,
-                 fmt::format("publication_valid is {}, recomputed it is {}",
+                 fmt::format("publication_valid is {}, the recomputed verdict is {}",
                              manifest.at("publication_valid").shown(), recomputed));
   } else {
     findings.add(Reason::package_recompute_invalid,
-                 "publication_valid is false, and so it is recomputed");
+                 "publication_valid is false, and the recomputed verdict is false too");
   }
   return findings;
 }

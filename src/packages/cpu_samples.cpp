@@ -67,7 +67,7 @@ Reasons read_cpu_samples(ByteSource& source, const std::function<void(const CpuS
   if (table.version() == 0) {
     const std::string_view line = table.first_line();
     reasons.add(Reason::cpu_samples_header_mismatch,
-                line.empty() ? "there is none" : fmt::format("it is '{}'", printable(line)));
+                line.empty() ? "it is missing" : fmt::format("it is '{}'", printable(line)));
     return reasons;
   }
   std::uint64_t number = 0;
@@ -80,7 +80,7 @@ Reasons read_cpu_samples(ByteSource& source, const std::function<void(const CpuS
       for (const CsvRow& row : rows) {
         ++number;
         if (!table.is_text(row)) {
-          malformed("bytes that are no UTF-8");
+          malformed("bytes that are not UTF-8");
           return reasons;
         }
         if (read_row(table, row, sample)) {
@@ -95,7 +95,7 @@ Reasons read_cpu_samples(ByteSource& source, const std::function<void(const CpuS
     malformed(error.what());
     return reasons;
   }
-  if (table.had_nul()) reasons.add(Reason::cpu_samples_malformed, "it has a NUL");
+  if (table.had_nul()) reasons.add(Reason::cpu_samples_malformed, "it contains a NUL byte");
   return reasons;
 }
 

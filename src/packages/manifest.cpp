@@ -43,14 +43,14 @@ const std::vector<JsonValue>& list(const JsonValue& object, std::string_view key
   static const std::vector<JsonValue> none;
   const JsonValue& value = object.at(key);
   if (!value.is_truthy()) return none;
-  if (!value.is_array()) throw Error(fmt::format("{}: no list", named(key, value)));
+  if (!value.is_array()) throw Error(fmt::format("{}, expected a list", named(key, value)));
   return value.items;
 }
 
 std::string text_of(const JsonValue& object, std::string_view key) {
   const JsonValue& value = object.at(key);
   if (!value.is_string() || value.text.empty()) {
-    throw Error(fmt::format("{}: no text", named(key, value)));
+    throw Error(fmt::format("{}, expected a text that is not empty", named(key, value)));
   }
   return value.text;
 }
@@ -58,13 +58,14 @@ std::string text_of(const JsonValue& object, std::string_view key) {
 std::int64_t whole(const JsonValue& object, std::string_view key, std::int64_t least) {
   const auto value = object.at(key).as_integer();
   if (!value || *value < least) {
-    throw Error(fmt::format("{}: no whole number from {} on", named(key, object.at(key)), least));
+    throw Error(
+        fmt::format("{}, expected a whole number from {} on", named(key, object.at(key)), least));
   }
   return *value;
 }
 
 void require_object(const JsonValue& value, std::string_view what) {
-  if (!value.is_object()) throw Error(fmt::format("{}: no object", named(what, value)));
+  if (!value.is_object()) throw Error(fmt::format("{}, expected an object", named(what, value)));
 }
 
 Assignment assignment_of(const JsonValue& entry) {

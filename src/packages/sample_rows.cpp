@@ -233,7 +233,7 @@ void PackageRows::read_unknown() {
   }
   if (!rows.empty()) return;
   is_over_ = true;
-  if (table_->had_nul()) note(faults_.malformed.in_band, "a NUL");
+  if (table_->had_nul()) note(faults_.malformed.in_band, "a NUL byte");
 }
 
 // Returns false if what follows cannot be read either.
@@ -259,18 +259,18 @@ bool PackageRows::read_row(const CsvRow& csv) {
 const char* PackageRows::read_cells(const CsvRow& csv, PackageSample& row) {
   if (const char* const fault = table_->shape_fault(csv)) return fault;
   const auto unix_s = number(csv.cells[kTime]);
-  if (!unix_s || !std::isfinite(*unix_s)) return "timestamp_unix is no finite number";
+  if (!unix_s || !std::isfinite(*unix_s)) return "timestamp_unix is not a finite number";
   row.unix_s = *unix_s;
   const auto scrape = whole_number(csv.cells[kScrape]);
-  if (!scrape || *scrape < 0) return "scrape_seq is no whole number from 0 on";
+  if (!scrape || *scrape < 0) return "scrape_seq is not a whole number from 0 on";
   row.scrape = *scrape;
   const SpelledDevices::Entry& device =
       devices_.find(csv.cells[kHost], csv.cells[kIndex], csv.cells[kUuid]);
-  if (!device.is_sound) return "no host, no uuid, or gpu_index is no whole number from 0 on";
+  if (!device.is_sound) return "no host, no uuid, or gpu_index is not a whole number from 0 on";
   row.device = device.device;
   row.uuid = device.uuid;
   const auto watts = number(csv.cells[kPower]);
-  if (!watts || !std::isfinite(*watts) || *watts < 0) return "power_w is no number from 0 on";
+  if (!watts || !std::isfinite(*watts) || *watts < 0) return "power_w is not a number from 0 on";
   row.watts = *watts;
   row.gpu_util_pct = kNone;
   double sm_active = kNone;

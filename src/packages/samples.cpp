@@ -72,14 +72,14 @@ class SamplesReader {
     const auto end =
         std::unique(rows.begin(), rows.end(), [&](const PackageSample& a, const PackageSample& b) {
           const bool is_same = a.device == b.device && a.scrape == b.scrape;
-          if (is_same) note(result_.repeated, b, "a scrape of this device again");
+          if (is_same) note(result_.repeated, b, "the same scrape of this device again");
           return is_same;
         });
     rows.erase(end, rows.end());
     for (const PackageSample& row : rows) {
       Progress& device = progress_of(row.device);
       if (row.unix_s < device.unix_s) {
-        note(result_.turned_back, row, "an earlier stamp than the scrape before");
+        note(result_.turned_back, row, "an earlier timestamp than the scrape before");
       }
       if (row.unix_s == device.unix_s) note_same_stamp(row);
       follow(row, device);
@@ -134,7 +134,7 @@ class SamplesReader {
   }
 
   void note_same_stamp(const PackageSample& row) {
-    note(result_.same_stamp, row, "the same stamp as the scrape before");
+    note(result_.same_stamp, row, "the same timestamp as the scrape before");
   }
 
   void note(FaultyRows& rows, const PackageSample& row, const char* what) {

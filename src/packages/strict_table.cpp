@@ -48,10 +48,10 @@ std::string_view StrictTable::first_line() const {
 }
 
 const char* StrictTable::shape_fault(const CsvRow& row) const {
-  if (row.cell_count != columns_) return "another number of cells";
+  if (row.cell_count != columns_) return "the number of cells is not the header's";
   const std::string_view cell = row.cells[0];
   const bool is_plain = cell.size() == 1 && cell[0] == static_cast<char>('0' + version_);
-  return is_plain || python_int(cell) == version_ ? nullptr : "another schema_version";
+  return is_plain || python_int(cell) == version_ ? nullptr : "a different schema_version";
 }
 
 bool StrictTable::is_text(const CsvRow& row) const {
@@ -59,7 +59,7 @@ bool StrictTable::is_text(const CsvRow& row) const {
 }
 
 std::string row_fault(std::uint64_t row, std::string_view what) {
-  return fmt::format("row {} behind the header{}{}", row, what.empty() ? "" : ": ", what);
+  return fmt::format("row {} after the header{}{}", row, what.empty() ? "" : ": ", what);
 }
 
 }  // namespace aggregate_power

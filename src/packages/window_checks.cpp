@@ -33,7 +33,7 @@ Coverage coverage_of(const PackageSamples& samples, const SeenDevice* device,
   }
   if (*gap_s <= kPackageMaxSampleGapS) return {{}, {}, gap_s};
   return {"sample_gap_exceeded",
-          fmt::format(" has none for {:.3f} s, at most {} s", *gap_s, kPackageMaxSampleGapS),
+          fmt::format(" has no samples for {:.3f} s, at most {} s", *gap_s, kPackageMaxSampleGapS),
           gap_s};
 }
 

@@ -146,7 +146,7 @@ void CsvTelemetry::note_first_stamp(std::string_view text) {
 std::string CsvTelemetry::first_bad_stamp() const {
   const RowCounts& counts = rows_.counts();
   if (counts.first_bad_row == 0) return {};
-  return fmt::format("'{}' in row {} behind the header", counts.first_bad_stamp,
+  return fmt::format("'{}' in row {} after the header", counts.first_bad_stamp,
                      counts.first_bad_row);
 }
 

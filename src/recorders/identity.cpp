@@ -102,10 +102,10 @@ GpuIdentity read_identity_csv(std::unique_ptr<ByteSource> source) {
 
 GpuIdentity read_identity_json(std::unique_ptr<ByteSource> source) {
   const auto document = Json::parse(read_text(std::move(source)), nullptr, false);
-  if (document.is_discarded()) throw Error("it is no JSON");
+  if (document.is_discarded()) throw Error("it is not JSON");
   const bool is_wrapped = document.is_object() && document.contains("gpu_data");
   const auto& gpus = is_wrapped ? document.at("gpu_data") : document;
-  if (!gpus.is_array()) throw Error("it is no list of GPUs");
+  if (!gpus.is_array()) throw Error("it is not a list of GPUs");
   GpuIdentity identity;
   for (const auto& gpu : gpus) {
     auto uuid = find_text(gpu, "uuid");

@@ -143,7 +143,7 @@ void Recording::find_faults() {
   } else if (!S_ISREG(status.st_mode)) {
     faults_.add(Reason::telemetry_file_missing,
                 path_ + (S_ISDIR(status.st_mode) ? " is a folder"
-                                                 : " is no regular file: pass a pipe as '-'"));
+                                                 : " is not a regular file: pass a pipe as '-'"));
   } else if (status.st_size == 0) {
     faults_.add(Reason::telemetry_file_empty, path_);
   } else {
@@ -200,7 +200,7 @@ std::optional<std::string> Recording::zone_doubt(const Telemetry& telemetry) con
   const bool is_by_habit = telemetry.naive_stamps() > 0 && telemetry.facts().naive_is_utc;
   if (zone_fault_) {
     return fmt::format("{}; it is not needed: {}", zone_fault_->text,
-                       is_by_habit ? "the recorder writes UTC" : "no stamp is without an offset");
+                       is_by_habit ? "the recorder writes UTC" : "every timestamp has an offset");
   }
   if (zone_file_.empty()) return std::nullopt;
   const auto differs = [&](double unix_s, std::int32_t offset_s) {
@@ -209,12 +209,12 @@ std::optional<std::string> Recording::zone_doubt(const Telemetry& telemetry) con
   };
   const auto& own = telemetry.first_offset();
   if (telemetry.naive_stamps() == 0 && own && differs(own->unix_s, own->offset_s)) {
-    return fmt::format("{}: it says {}, but the stamps say {} themselves, and count", zone_file_,
-                       printable(zone_->name()), offset_text(own->offset_s));
+    return fmt::format("{}: it says {}, but the timestamps themselves say {}, which is used",
+                       zone_file_, printable(zone_->name()), offset_text(own->offset_s));
   }
   const auto& wall_s = telemetry.first_wall_s();
   if (is_by_habit && wall_s && differs(*wall_s, 0)) {
-    return fmt::format("{}: it says {}, and counts, but the recorder writes UTC", zone_file_,
+    return fmt::format("{}: it says {}, which is used, but the recorder writes UTC", zone_file_,
                        printable(zone_->name()));
   }
   return std::nullopt;
@@ -267,11 +267,11 @@ std::optional<std::string> zone_hint(const Telemetry& telemetry, Span span, Wind
   if (zones.empty()) return std::nullopt;
   if (zones.size() > 3) {
     return fmt::format(
-        "the recording would cover the window in another time zone, between {} and {}: pass the recorder's with --timezone",
+        "the recording would cover the window in another time zone, between {} and {}: pass the recorder's zone with --timezone",
         zones.back(), zones.front());
   }
   return fmt::format(
-      "the recording would cover the window if its stamps were in {}: pass --timezone {}",
+      "the recording would cover the window if its timestamps were in {}: pass --timezone {}",
       fmt::join(zones, " or "), zones.front());
 }
 

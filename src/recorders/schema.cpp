@@ -86,7 +86,7 @@ const std::vector<Schema>& schemas() {
        .power = {"gpu power"},
        .device = {{"deviceid", true}}},
       {.name = "xpu-smi-2",
-       .power_words = "`power.draw`, `power.draw.gpu`; stamps are UTC",
+       .power_words = "`power.draw`, `power.draw.gpu`; timestamps are UTC",
        .device_words = "`DeviceId`",
        .required = {"timestamp", "deviceid"},
        .power = {"power\\.draw", "power\\.draw\\.gpu"},
@@ -667,9 +667,9 @@ std::vector<std::string> warnings_of(const Header& header, const Columns& column
       return chosen && candidate.repeated && candidate.index == chosen->index;
     });
     if (name == names.end()) continue;
-    warnings.push_back(fmt::format(
-        "duplicate_column: '{}' stands in the header more than once; the last one is read",
-        printable(name->full)));
+    warnings.push_back(
+        fmt::format("duplicate_column: '{}' is in the header more than once; the last one is read",
+                    printable(name->full)));
   }
   for (const char separator : {';', '\t', '|'}) {
     if (names.size() > 2 || names.empty() || std::ranges::count(names[0].full, separator) < 2) {
@@ -724,8 +724,8 @@ SeriesFacts series_facts(const Columns& columns, const ColumnNames& wanted) {
   if (columns.power) {
     facts.lines.push_back({"unit", std::string(unit_symbol(columns.unit.size)),
                            wanted.power_unit     ? "from --power-unit"
-                           : columns.unit.stated ? "the column's name says it"
-                                                 : "nothing says another"});
+                           : columns.unit.stated ? "from the column's name"
+                                                 : "the default"});
   }
   add("device", columns.device);
   if (columns.host) add("host", columns.host);

@@ -60,7 +60,8 @@ class Step {
       }
     } catch (const FileError& error) {
       if (file_ && !file_->in_place()) throw;
-      outcome.warnings.push_back(fmt::format("{}; it may not outlast a power cut", error.what()));
+      outcome.warnings.push_back(
+          fmt::format("{}; it may not survive a power failure", error.what()));
     }
     if (file_) outcome.changed = true;
   }

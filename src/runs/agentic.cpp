@@ -38,8 +38,8 @@ std::string find_profile(const std::string& result_dir, std::vector<std::string>
     const std::vector<std::string> all = all_records(*disk_tree(), artifacts);
     if (all.empty()) return artifacts;
     if (all.size() > 1) {
-      warnings.push_back(fmt::format("{}: the profile is {}; {} {} not looked at", artifacts,
-                                     all[0], all[1], all.size() == 2 ? "is" : "and others are"));
+      warnings.push_back(fmt::format("{}: the profile is {}; {} {} ignored", artifacts, all[0],
+                                     all[1], all.size() == 2 ? "is" : "and others are"));
     }
     const std::size_t slash = all[0].find('/');
     if (slash != std::string::npos) return path_below(artifacts, all[0].substr(0, slash));

@@ -31,7 +31,7 @@ std::string partial_coverage(const MeanPower& mean, Window window) {
     return {};
   }
   return fmt::format(
-      "partial_coverage: its samples in the window begin {:.3f} s after its start and end {:.3f} s before its end; the mean speaks for no more",
+      "partial_coverage: the samples in the window begin {:.3f} s after its start and end {:.3f} s before its end; the mean covers only that part",
       mean.first_unix_s - window.start_unix_s, window.end_unix_s - mean.last_unix_s);
 }
 
@@ -40,7 +40,8 @@ std::vector<std::string> doubts(const Result& result, const Measurement& measure
   std::vector<std::string> doubts;
   const bool is_mean = result.way == Way::sample_mean;
   if (is_mean && !result.telemetry->series.device_column) {
-    doubts.emplace_back("no_device_column: the rows of one stamp are taken for the GPUs");
+    doubts.emplace_back(
+        "no_device_column: rows with the same timestamp are taken as one for each GPU");
   }
   if (auto doubt = doubt_about(*value_of(result.metrics, "avg_power_w"))) {
     doubts.push_back(std::move(*doubt));

@@ -46,8 +46,8 @@ NoSamples explain(const Extent& extent, const Telemetry& telemetry, Window windo
                     span.first_unix_s, span.last_unix_s, window.start_unix_s, window.end_unix_s),
         zone_hint(telemetry, span, window)};
   }
-  if (!extent.has_power()) return {"no row has a power reading that can be used", {}};
-  return {"rows there are, but none with a power reading in it", {}};
+  if (!extent.has_power()) return {"no row has a usable power reading", {}};
+  return {"the file has rows, but none contains a power reading", {}};
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ std::string bad_stamps_text(const Telemetry& telemetry) {
 
 NoSamples explain_no_samples(const Recording& recording, const Telemetry& telemetry, Window window,
                              bool may_use_threads) {
-  if (telemetry.rows() == 0) return {"there are no rows behind the header", {}};
+  if (telemetry.rows() == 0) return {"the file has no rows after the header", {}};
   if (telemetry.facts().time_of_day) return {"its times have no date", {}};
   if (telemetry.stamps() == 0) {
     return {telemetry.first_bad_stamp().empty()

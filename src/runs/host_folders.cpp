@@ -43,9 +43,10 @@ HostFile recording_in(const std::string& folder, const std::string& host) {
   if (names.size() == 1) return {host, named(names[0]), {}};
   if (names.empty()) return {host, usual, {}};
   std::ranges::sort(names);
-  return {host, usual,
-          fmt::format("{} has several: {}; call the recording gpu_metrics.csv", printable(folder),
-                      printable(fmt::format("{}", fmt::join(names, ", ")), 200))};
+  return {
+      host, usual,
+      fmt::format("{} contains several CSV files: {}; name the recording gpu_metrics.csv",
+                  printable(folder), printable(fmt::format("{}", fmt::join(names, ", ")), 200))};
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ Reasons check_files(std::span<const HostReading> readings) {
     const auto [other, is_new] = hosts.try_emplace(file_identity(host.csv), host.host);
     if (is_new) continue;
     reasons.add(Reason::gpu_uuid_repeated,
-                one_line(fmt::format("{} and {} have one file", other->second, host.host)));
+                one_line(fmt::format("{} and {} have the same file", other->second, host.host)));
   }
   return reasons;
 }
@@ -147,11 +147,12 @@ std::string clock_warning(std::span<const HostReading> readings, std::size_t i,
   const std::string other = printable(readings[others.at(0)].host.host);
   std::string advice = fmt::format("if its clock is wrong, pass {}", remedy(i, estimate.offset_s));
   if (are_two) {
-    advice += fmt::format("; if that of {} is, {}", other, remedy(others[0], -estimate.offset_s));
+    advice += fmt::format("; if the clock of {} is wrong, pass {}", other,
+                          remedy(others[0], -estimate.offset_s));
   }
   const double late_s = -estimate.offset_s;
   return fmt::format(
-      "{}: clock_offset: the load comes and goes {:.6g} s {} than {} (give or take {:.6g} s); {}",
+      "{}: clock_offset: the load starts and ends {:.6g} s {} than {} (give or take {:.6g} s); {}",
       printable(readings[i].host.host), std::abs(late_s), late_s > 0 ? "later" : "earlier",
       are_two ? "on " + other : "on the other hosts", estimate.uncertainty_s, advice);
 }
@@ -171,7 +172,7 @@ std::vector<std::string> estimate_clocks(std::vector<HostReading>& readings) {
       warnings.push_back(clock_warning(readings, i, estimates));
     } else if (has_load && !edges[i].rise && !edges[i].fall && !host.gpus.empty()) {
       warnings.push_back(fmt::format(
-          "{}: clock_offset: no load comes or goes within {:.0f} s of the window's start and end, as it does on others; unless it did not work, its clock or its zone is wrong",
+          "{}: clock_offset: no load starts or ends within {:.0f} s of the window's start and end, as it does on other hosts; unless this host was idle, its clock or its zone is wrong",
           printable(host.host), LoadEdgeFinder::kNear_s));
     }
   }

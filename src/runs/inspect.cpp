@@ -86,7 +86,7 @@ void warn_of_readings(const Surveyor& surveyor, const Telemetry& telemetry, Find
   findings.warnings.insert(findings.warnings.end(), more.begin(), more.end());
   if (!findings.series.has_devices()) {
     findings.warnings.push_back(
-        "no_device_column: all rows are taken for one device; --expected-num-gpus needs a column that tells GPUs apart");
+        "no_device_column: all rows are taken as those of one device; --expected-num-gpus needs a column that identifies the GPU");
   }
   if (surveyor.unnamed_readings() > 0) {
     findings.warnings.push_back(fmt::format("unnamed_device: {} readings do not name their device",
@@ -221,11 +221,12 @@ std::string text_of(const std::string& file, const Findings& findings) {
                         line.why.empty() ? "" : fmt::format(" ({})", line.why));
   }
   if (!findings.timezone.empty()) {
-    text += fmt::format("time zone  {} ({})\n", findings.timezone,
-                        findings.timezone_source == "stamps"   ? "the stamps say it themselves"
-                        : findings.timezone_source == "file"   ? "from the zone file beside it"
-                        : findings.timezone_source == "option" ? "from --timezone"
-                                                               : "nothing says which: the default");
+    text +=
+        fmt::format("time zone  {} ({})\n", findings.timezone,
+                    findings.timezone_source == "stamps"   ? "from the timestamps themselves"
+                    : findings.timezone_source == "file"   ? "from the zone file beside it"
+                    : findings.timezone_source == "option" ? "from --timezone"
+                                                           : "the default; nothing states another");
   }
   text += fmt::format("rows       {}\n", findings.rows);
   for (const auto& [cause, count] : by_cause(findings.skipped)) {

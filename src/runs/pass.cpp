@@ -88,7 +88,7 @@ void read_sorted(const Recording& recording, const Telemetry& first, const Group
                  [&](const Batch& batch) { sorter.take(group.front()->select(batch)); });
     if (telemetry.rows() != first.rows() || telemetry.stamps() != first.stamps() ||
         telemetry.skipped() != first.skipped() || telemetry.devices() != first.devices()) {
-      throw FileError(recording.path(), "read it twice, it was changed meanwhile", EBUSY);
+      throw FileError(recording.path(), "read it twice: it was changed in between", EBUSY);
     }
     are_left = sorter.give([&](std::span<const Reading> readings) {
       for (Analysis* const analysis : group) analysis->take(readings);

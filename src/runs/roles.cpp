@@ -74,7 +74,7 @@ class RoleParser {
   }
 
   void add(std::string_view gpu) {
-    if (gpu.empty()) fault("expected a GPU behind '" + printable(host_) + ":'");
+    if (gpu.empty()) fault("expected a GPU after '" + printable(host_) + ":'");
     RoleShare share{role_, host_, parse_range(gpu), {}};
     if (!share.range) share.id = gpu;
     if (share.range && share.range->first > share.range->last) {

@@ -96,7 +96,7 @@ ZonedResult assess_by_evidence(const MeasurementRequest& request, Window window,
     return {.result = std::move(supposed.result)};
   }
   if (facts->naive_stamps != facts->stamps) {
-    supposed.finding = {.why_no_edges = "some stamps carry an offset and others do not"};
+    supposed.finding = {.why_no_edges = "some timestamps carry an offset and others do not"};
   }
   const ZoneFinding& finding = supposed.finding;
   const ZoneDecision decision =

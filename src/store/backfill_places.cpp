@@ -23,7 +23,8 @@ namespace aggregate_power {
 std::vector<StorePath> stores_to_walk(const std::vector<std::string>& names,
                                       const std::string& output) {
   for (const std::string& path : names) {
-    if (!find_store(path, "")) throw Error(fmt::format("{}: is no folder and no archive", path));
+    if (!find_store(path, ""))
+      throw Error(fmt::format("{}: is neither a folder nor an archive", path));
   }
   std::vector<StorePath> stores;
   std::set<std::string> taken;
@@ -32,7 +33,7 @@ std::vector<StorePath> stores_to_walk(const std::vector<std::string>& names,
   for (const auto& [path, real] : distinct) {
     std::string below = is_one ? "" : std::string(last_name(real));
     if (!is_one && !output.empty() && !taken.insert(below).second) {
-      throw Error(fmt::format("--output: two stores are called '{}'; run them one by one", below));
+      throw Error(fmt::format("--output: two stores are called '{}'; give one at a time", below));
     }
     stores.push_back(find_store(path, std::move(below)).value());
   }
@@ -46,11 +47,11 @@ void require_output_outside(const std::string& output, const std::vector<StorePa
   while (!std::filesystem::exists(there, ignored)) there = there.parent_path();
   if (!disk_tree()->has_folder(there)) {
     throw Error(
-        fmt::format("--output: {} is no folder; give a folder, or a new name", there.string()));
+        fmt::format("--output: {} is not a folder; give a folder, or a new name", there.string()));
   }
   for (const StorePath& store : stores) {
     if (is_in(target, resolve_links(store.path))) {
-      throw Error(fmt::format("--output: {} lies in the store {}; give a folder outside of it",
+      throw Error(fmt::format("--output: {} is inside the store {}; give a folder outside it",
                               output, store.path));
     }
   }

@@ -67,11 +67,11 @@ std::vector<StorePath> distinct_files(std::vector<StorePath> files) {
 
 PairChoice choose_pair(const StoredRun& run, const OneNodePieces& pieces, const TryPair& try_pair) {
   if (pieces.telemetry.are_too_many || pieces.loads.are_too_many) {
-    return none(fmt::format("more than {} files of its name", kMostCandidates));
+    return none(fmt::format("more than {} files with its name", kMostCandidates));
   }
   if (!pieces.loads.are_own && is_another_runs(run, pieces.loads.places)) {
     return none(
-        fmt::format("{} lies beside an aggregate of its own", pieces.loads.places[0].display));
+        fmt::format("{} is beside an aggregate of its own", pieces.loads.places[0].display));
   }
   const std::vector<StorePath> telemetry = distinct_files(pieces.telemetry.places);
   const std::vector<StorePath> loads = distinct_files(pieces.loads.places);

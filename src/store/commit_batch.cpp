@@ -106,7 +106,7 @@ void BatchCommitter::put_in_place(std::vector<WorkedRun>& batch) {
     const auto second = sync(file_systems);
     if (first || second) {
       fail_all(batch, second ? *second : *first,
-               "; what was just written may not outlast a power cut");
+               "; what was just written may not survive a power failure");
     }
   }
   std::string lines;

@@ -17,7 +17,7 @@ namespace {
 // No FileError: those are faults of the store.
 [[noreturn]] void fail(const char* action) {
   throw Error(fmt::format(
-      "cannot {} the list of what is in the store, in {}: {}; set $TMPDIR to a folder that can be written to and has room",
+      "cannot {} the list of what is in the store, in {}: {}; set $TMPDIR to a folder that is writable and has free space",
       action, temporary_folder(), std::generic_category().message(errno)));
 }
 

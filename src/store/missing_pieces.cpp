@@ -14,7 +14,7 @@ namespace {
 void add_missing(const StoredRun& run, Reason reason, const std::string& name, bool is_searched,
                  Reasons& missing) {
   missing.add(reason,
-              fmt::format("no {} in {}, beside it{}", name, run.folder.display,
+              fmt::format("no {} in {} or beside it{}", name, run.folder.display,
                           is_searched ? ", or by the run's name in the store"
                                       : "; the rest of the store was not searched"),
               is_searched ? Obstacle::none : Obstacle::not_searched);

@@ -77,8 +77,8 @@ OutcomeLog::OutcomeLog(const std::string& path)
   const ssize_t count = ::pread(fd_, begin.data(), begin.size(), 0);
   if (count > 0 && begin != kBegin) {
     ::close(fd_);
-    throw Error(
-        fmt::format("{}: is no report, and is not appended to; give another --report", path));
+    throw Error(fmt::format(
+        "{}: is not a report, so nothing is appended to it; give another --report", path));
   }
 }
 

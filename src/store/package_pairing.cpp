@@ -40,7 +40,7 @@ std::optional<std::string> doubt_about_gpus(const std::string& run, std::string_
   const auto named = gpus_in_name(run);
   if (!named) return std::nullopt;
   if (named->prefill && *named->prefill + *named->decode != named->all) {
-    return fmt::format("the name says {} GPUs, and {} of prefill with {} of decode", named->all,
+    return fmt::format("the name says {} GPUs, but {} for prefill and {} for decode", named->all,
                        *named->prefill, *named->decode);
   }
   const RoleGpus reported = role_gpus_of(aggregate);
@@ -50,9 +50,9 @@ std::optional<std::string> doubt_about_gpus(const std::string& run, std::string_
                      : named->all - *reported.prefill == *reported.decode;
   if (agree) return std::nullopt;
   return fmt::format(
-      "the name says {} GPUs{}, its aggregate {} of prefill with {} of decode", named->all,
+      "the name says {} GPUs{}, its aggregate {} for prefill and {} for decode", named->all,
       named->prefill
-          ? fmt::format(", {} of prefill with {} of decode", *named->prefill, *named->decode)
+          ? fmt::format(", {} for prefill and {} for decode", *named->prefill, *named->decode)
           : "",
       *reported.prefill, *reported.decode);
 }

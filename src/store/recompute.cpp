@@ -105,7 +105,8 @@ std::optional<Ending> unusable(const StoredRun& run, const StoredAggregate& aggr
                   fmt::format("{}: {}", name, *fault)};
   }
   if (is_object(aggregate)) return std::nullopt;
-  return Ending{Outcome::failed, Reason::aggregate_result_unwritable, name + ": is no JSON object"};
+  return Ending{Outcome::failed, Reason::aggregate_result_unwritable,
+                name + ": is not a JSON object"};
 }
 
 Recomputed unchanged(Recomputed run, const PastRecord& record, const StoredAggregate& aggregate) {

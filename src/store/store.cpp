@@ -47,7 +47,7 @@ class Walk {
     const Artifact artifact = artifact_of(name);
     if (artifact.kind == Artifact::Kind::no_run) return;
     if (level > kMostLevels) {
-      visitor_.fault(*folder, fmt::format("is below {} folders", kMostLevels));
+      visitor_.fault(*folder, fmt::format("is nested more than {} folders deep", kMostLevels));
       return;
     }
     try {

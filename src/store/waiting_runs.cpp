@@ -24,7 +24,7 @@ void push_bare(BackfillState& state, const MetName& met) {
   if (met.bare) {
     take_found(state, *met.bare, [&](Task task) { state.tasks.push(std::move(task)); });
   } else if (met.is_listed) {
-    add_unfound(state, met.name, met.name, "there is no such run");
+    add_unfound(state, met.name, met.name, "no such run");
   }
 }
 

@@ -93,13 +93,13 @@ void follow(BackfillState& state, const std::string& path, const std::string& ke
   visitor.fault = [](const StorePath&, const std::string&) {};
   visitor.folder_link = [] {};
   walk_the_way(visitor);
-  if (!is_found) add_unfound(state, path, key, "there is no such aggregate");
+  if (!is_found) add_unfound(state, path, key, "no such aggregate");
 }
 
 void take_listed_paths(BackfillState& state, const TakeTask& take) {
   state.list->for_each_path([&](const std::string& path, const StorePath* store) {
     throw_if_interrupted();
-    if (store == nullptr) return add_unfound(state, path, path, "is not below any of the stores");
+    if (store == nullptr) return add_unfound(state, path, path, "is not in any of the stores");
     follow(state, path, path, take, [&](const StoreVisitor& visitor) {
       walk_store(*store, visitor, route_to(path, *store));
     });

@@ -256,7 +256,7 @@ def test_a_nested_profile(run):
     (later / "profile_export.jsonl").write_text("")
     run.do()
     same("warning", "aggregate-power: results/aiperf_artifacts: the profile is run-b/profile_export.jsonl; "
-         "run-c/profile_export.jsonl is not looked at\n", run.result.stderr)
+         "run-c/profile_export.jsonl is ignored\n", run.result.stderr)
     same("metrics", METRICS, run.audit()["metrics"])
 
 
@@ -294,8 +294,8 @@ def test_profile_artifacts_invalid(run):
     one = json.dumps(record(0, 1)).encode()
     name = "results/aiperf_artifacts/profile_export.jsonl"
     for line, detail in ((b"[1]", "expected a JSON object"), (b"null", "expected a JSON object"),
-                         (b'{"metadata": null}', "'metadata' is no object"),
-                         (b'{"metadata": "profiling"}', "'metadata' is no object"),
+                         (b'{"metadata": null}', "'metadata' is not an object"),
+                         (b'{"metadata": "profiling"}', "'metadata' is not an object"),
                          (b'{"a": "\xff"}', None), (one[:-5], None), (one + one, None), (b"\xef\xbb\xbf" + one, None)):
         run.lines(one + b"\n\n" + line + b"\n")
         expect_reason(run.do(), "profile_artifacts_invalid", detail and f"{name}:3: {detail}")

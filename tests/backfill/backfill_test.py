@@ -697,7 +697,7 @@ def start(*words, program=None, environment=None, **options):
 
 
 STATUS_OF = {signal.SIGINT: 130, signal.SIGTERM: 143}
-GO_ON = "aggregate-power: interrupted; run the same command again to go on"
+GO_ON = "aggregate-power: interrupted; run the same command again to continue"
 
 
 def until_signals_are_caught(process):

@@ -178,7 +178,7 @@ def output_in_the_store(root, checks):
     for output in (store, store / "r" / "out", store / "new" / "out"):
         done = program("backfill", store, "--output", output)
         same(checks, f"--output {output.relative_to(root)}", 2, done.returncode)
-        checks.add("its message", [] if "lies in the store" in done.stderr else [done.stderr])
+        checks.add("its message", [] if "is inside the store" in done.stderr else [done.stderr])
     same(checks, "what is in the store", ["agg_r.json", "gpu_metrics.csv", "r.json"],
          sorted(path.name for path in store.rglob("*") if path.is_file()))
 
@@ -774,7 +774,7 @@ def an_output_that_is_a_file(root, checks):
     for path in (output, output / "deeper"):
         done = program("backfill", store, "--output", path)
         same(checks, f"--output {path.relative_to(root)}", 2, done.returncode)
-        checks.add("its message", [] if "is no folder" in done.stderr and not done.stdout else [done.stderr])
+        checks.add("its message", [] if "is not a folder" in done.stderr and not done.stdout else [done.stderr])
     same(checks, "the file stays", "x", output.read_text())
 
 
@@ -805,10 +805,10 @@ def names_that_say_otherwise(root, checks):
     store = root / "store"
     load = Load(4, 1000.0, 1040.0)
     logs = nodes_of(store / "power_audit_g", [load])
-    told = {"g_gpus_8_ctx_2_gen_2": (ROW, "the name says 8 GPUs, and 2 of prefill with 2 of decode"),
+    told = {"g_gpus_8_ctx_2_gen_2": (ROW, "the name says 8 GPUs, but 2 for prefill and 2 for decode"),
             "g_gpus_4_ctx_2_gen_2": ('{"num_prefill_gpu": 1, "num_decode_gpu": 3}',
-                                     "the name says 4 GPUs, 2 of prefill with 2 of decode, its aggregate 1 of prefill "
-                                     "with 3 of decode"),
+                                     "the name says 4 GPUs, 2 for prefill and 2 for decode, its aggregate 1 for prefill "
+                                     "and 3 for decode"),
             "g_conc4_gpus_4_ctx_2_gen_2": (ROW, None), "g_x_gpus_4_ctx_2_gen_2": ('{"tp": 8}', None)}
     for name, (row, _) in told.items():
         put(logs.parent / f"agg_{name}.json", row)

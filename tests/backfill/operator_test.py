@@ -235,7 +235,7 @@ def no_store_is_listed(root, checks):
     same(checks, "one is done, the other's result is far off",
          {f"{store}/deep/power_audit_b/agg_b.json": "",
           f"{store}/bmk_d/agg_d.json": "benchmark_result_missing"}, listed(done))
-    row = ("  benchmark_result_missing           1  only files near the run were looked for: keep them "
+    row = ("  benchmark_result_missing           1  only files near the run were considered: keep them "
            "there, or give --runs the run's name instead of its path\n    d\n")
     checks.add("and the summary says so", [] if row in done.stderr.decode() else [done.stderr])
     opened = {line.split()[2] for line in log.read_text().splitlines()
@@ -331,7 +331,7 @@ def parts_of_lists(root, checks):
         same(checks, f"{kind}: --only", 2, len(some))
 
 
-UNSAFE = ("on a mount without locks or atomic renames files are not replaced: give --output FOLDER, on a "
+UNSAFE = ("files on a mount without locks or atomic renames are not replaced: give --output FOLDER on a "
           "local disk")
 
 

@@ -373,7 +373,7 @@ def by_the_users_word(root, checks):
     store.run("r", "60:100 300:600 60:100", 2)
     same(checks, "two are asked for", {"r": "ambiguous"}, store.backfill())
     details = store.lines["r"]["details"]
-    checks.add("what is missing", [] if "one witness alone, edges, speaks for +00:00" in details
+    checks.add("what is missing", [] if "only one witness, edges, supports +00:00" in details
                and "not_in_recording" in details else [details])
     same(checks, "one is enough", {"r": "patched"}, store.backfill("--timezone", "evidence"))
     same(checks, "the record", ("one_witness", ["edges"], ["not_in_recording"]), store.evidence("r"))

@@ -20,8 +20,8 @@ TEST(BackfillSummary, NamesTheFirstRunsOfEachReasonInWhateverOrderTheyCame) {
             "  pairing_ambiguous                  5  several files could belong to the run: move "
             "those that do not out of the store\n"
             "    a, b, c, ...\n"
-            "  input_changed                      1  run again when nobody writes to the "
-            "run's files\n"
+            "  input_changed                      1  run again when nothing else writes "
+            "to the run's files\n"
             "    a?run\n");
 }
 

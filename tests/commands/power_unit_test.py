@@ -128,11 +128,11 @@ def test_inspect(folder):
     told = json.loads(folder.out)
     same(("mW", 500.0, []), (told["power_unit"], told["devices"][0]["mean_w"], told["warnings"][1:]))
     for words, line in ((("--power-unit", "mW"), "unit       mW (from --power-unit)\n"),
-                        ((), "unit       W (the column's name says it)\n")):
+                        ((), "unit       W (from the column's name)\n")):
         folder.call("inspect", "gpu_metrics.csv", *words)
         assert line in folder.out, folder.out
     folder.write("gpu_metrics.csv", csv("500", power="power"))
-    assert "unit       W (nothing says another)\n" in folder.call("inspect", "gpu_metrics.csv").out, folder.out
+    assert "unit       W (the default)\n" in folder.call("inspect", "gpu_metrics.csv").out, folder.out
 
 
 def is_refused(folder, detail, record="power_validation_run.json"):
@@ -150,7 +150,7 @@ def test_milliwatts_that_nothing_says(folder):
     record = is_refused(folder.run(), detail)
     same({"0": ["implausible_power"]}, record["device_issues"])
     same(1, folder.run("--require-power").status)
-    assert "implausible_power: no GPU draws that: say what a bare number" in folder.err, folder.err
+    assert "implausible_power: no GPU draws that much: state the unit of bare numbers" in folder.err, folder.err
     folder.write("gpu_metrics.csv", csv("32349.6", "32349.6"))
     folder.run("--power-unit", "mW")
     same((32.35, ""), (folder.watts, folder.err))

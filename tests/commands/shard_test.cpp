@@ -84,7 +84,7 @@ TEST(Shard, IsThePlaceInAnArrayOfSlurm) {
 TEST(Shard, IsNotThatOfAnArrayWithHoles) {
   // --array=1,3,7
   EXPECT_EQ(fault("auto", slurm("3", "3", "1", "7")),
-            "auto: the tasks of the Slurm array have holes: 3 of them, from 1 to 7; give I/N");
+            "auto: the task ids of the Slurm array have gaps: 3 ids, from 1 to 7; give I/N");
   Set set = slurm("3", "4", "0", "3");
   set.erase("SLURM_ARRAY_TASK_MIN");
   EXPECT_EQ(fault("auto", set),

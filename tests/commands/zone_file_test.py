@@ -162,7 +162,7 @@ def test_schema_1(folder):
 
 
 def test_stamps_with_offsets_need_none(folder):
-    warning = f"aggregate-power: {CONTEXT}: it has no 'timestamp_timezone'; it is not needed: no stamp is without an offset\n"
+    warning = f"aggregate-power: {CONTEXT}: it has no 'timestamp_timezone'; it is not needed: every timestamp has an offset\n"
     for stamp in (lambda second: f"{naive(second)}Z", lambda second: str(START + second)):
         folder.write("gpu_metrics.csv", csv(stamp))
         folder.write(CONTEXT, "{}")
@@ -179,7 +179,7 @@ def test_a_file_that_differs_from_the_stamps(folder):
     folder.write("gpu_metrics.csv", csv(lambda second: f"{naive(second)}+00:00"))
     for zone in ("+09:00", "Asia/Tokyo"):
         folder.write(CONTEXT, json.dumps({"timestamp_timezone": zone}))
-        folder.run().is_valid(f"aggregate-power: {CONTEXT}: it says {zone}, but the stamps say +00:00 themselves, and count\n")
+        folder.run().is_valid(f"aggregate-power: {CONTEXT}: it says {zone}, but the timestamps themselves say +00:00, which is used\n")
     folder.write(CONTEXT, '{"timestamp_timezone": "UTC"}')
     folder.run().is_valid()
     folder.write("gpu_metrics.csv", csv(lambda second: str(START + second)))  # an epoch is in no zone
@@ -195,7 +195,7 @@ def test_a_recorder_that_writes_utc(folder):
     folder.run()
     same(["no_usable_power_samples"], folder.json("power_validation_run.json")["reasons"])
     assert folder.err.startswith(
-        f"aggregate-power: {CONTEXT}: it says +09:00, and counts, but the recorder writes UTC\n"), folder.err
+        f"aggregate-power: {CONTEXT}: it says +09:00, which is used, but the recorder writes UTC\n"), folder.err
 
 
 def test_standard_input_has_none(folder):
@@ -278,7 +278,7 @@ def test_backfill(folder):
     same(("not_valid", ["no_usable_power_samples"]), backfill(folder)[:2])
     folder.write("store/r/gpu_metrics.csv", csv(lambda second: f"{naive(second)}Z"))
     folder.write("store/r/r.json", json.dumps(RUN))
-    same(("patched", [], f"store/r/{CONTEXT}: it says +09:00, but the stamps say +00:00 themselves, and count"),
+    same(("patched", [], f"store/r/{CONTEXT}: it says +09:00, but the timestamps themselves say +00:00, which is used"),
          backfill(folder))
 
 

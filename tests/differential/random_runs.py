@@ -195,7 +195,7 @@ class RunMaker:
         return self.json_object(members)
 
     def json_object(self, members):
-        """The members in some layout; now and then it is no JSON."""
+        """The members in some layout; now and then it is not JSON."""
         die = self.die
         layout = die.pick([(",", ":", ""), (", ", ": ", ""), (" ,\t", " :  ", ""),
                            (",\n  ", ": ", "\n"), (",\n    ", ": ", "\n")])

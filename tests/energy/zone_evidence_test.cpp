@@ -73,7 +73,7 @@ std::string name_of(const ZoneFinding& finding) {
   return finding.by_edges ? finding.by_edges->zone().name() : "none: " + finding.why_no_edges;
 }
 
-const char kNoEdges[] = "none: no edges of the load lie on the window's edges";
+const char kNoEdges[] = "none: no edges of the load match the window's edges";
 const char kTwice[] =
     "none: the recording's clock goes back, and shows some of the window's time twice";
 
@@ -178,7 +178,8 @@ TEST(ZoneEvidence, RefusesAnotherLoadWhereTheRecordingMayHaveBegunLate) {
                       window);
   };
   EXPECT_EQ(name_of(finding(3600)), "none: more than one offset is possible: +01:00, +00:00");
-  EXPECT_EQ(name_of(finding(900)), "none: the recording covers the window in no UTC offset");
+  EXPECT_EQ(name_of(finding(900)),
+            "none: the recording does not cover the window under any UTC offset");
 }
 
 TEST(ZoneEvidence, SeesALoadAsLongWhereNoZoneHasTheWindow) {
@@ -197,7 +198,7 @@ TEST(ZoneEvidence, CountsOnlyReadingsOfPower) {
   std::vector<Reading> readings = readings_of({});
   for (Reading& reading : readings) reading.kind = Reading::Kind::no_power;
   EXPECT_EQ(name_of(finding_from(readings)),
-            "none: the recording covers the window in no UTC offset");
+            "none: the recording does not cover the window under any UTC offset");
 }
 
 TEST(ZoneEvidence, AllowsForLoadsThatAreALittleOff) {
@@ -266,9 +267,10 @@ TEST(ZoneEvidence, TellsWhatItCannotUse) {
             "none: the window is longer than 3 days");
   EXPECT_EQ(name_of(finding_of(Recording{}, {NAN, kStart})),
             "none: the window is shorter than 12 s");
-  EXPECT_EQ(name_of(finding_from({})), "none: the recording covers the window in no UTC offset");
+  EXPECT_EQ(name_of(finding_from({})),
+            "none: the recording does not cover the window under any UTC offset");
   EXPECT_EQ(name_of(finding_of({.first_s = 1, .last_s = 700})),
-            "none: the recording covers the window in no UTC offset");
+            "none: the recording does not cover the window under any UTC offset");
   const ZoneFinding sparse = finding_of({.interval_s = 10});
   EXPECT_EQ(name_of(sparse), "none: readings are 10 s apart, more than 5 s");
   EXPECT_EQ(sparse.candidates.size(), 1u);
@@ -320,7 +322,7 @@ TEST(ZoneEvidence, KnowsThatNoClockIsTurnedBackInSpring) {
                                 .offset_s = 7200,
                                 .step_s = 6300,
                                 .forward_s = -3600})),
-            "none: the recording's clock goes back when no zone's does");
+            "none: the recording's clock goes back at a time when no zone's clock does");
 }
 
 TEST(ZoneEvidence, ReadsTheWholeRecordingInTheZoneItFound) {

@@ -72,7 +72,7 @@ const ZoneFinding kEdges = finding_of({candidate(0, Standing::fits)}, true);
 
 TEST(ZoneWitnesses, AreTwoOrNone) {
   EXPECT_EQ(decided(kEdges, {}),
-            "none: one witness alone, edges, speaks for +00:00; this is not excluded: "
+            "none: only one witness, edges, supports +00:00; this is not excluded: "
             "not_in_recording");
   EXPECT_EQ(decided(kEdges, consensus({"UTC"})), "+00:00 two_witnesses: edges, consensus");
   EXPECT_EQ(decided(kEdges, written(kLast + 20)), "+00:00 two_witnesses: edges, file_time");
@@ -111,10 +111,9 @@ TEST(ZoneWitnesses, LetTheConsensusSettleTwoEqualLoads) {
   const ZoneFinding two =
       finding_of({candidate(0, Standing::fits), candidate(3600, Standing::fits)}, false);
   EXPECT_EQ(decided(two, consensus({"Africa/Lagos"})), "+01:00 two_witnesses: edges, consensus");
-  EXPECT_EQ(
-      decided(two, written(kLast + 5)),
-      "none: one witness alone, file_time, speaks for +00:00; these are not excluded: +01:00, "
-      "not_in_recording");
+  EXPECT_EQ(decided(two, written(kLast + 5)),
+            "none: only one witness, file_time, supports +00:00; these are not excluded: +01:00, "
+            "not_in_recording");
 }
 
 TEST(ZoneWitnesses, LetTheConsensusSettleARecordingWithoutEdges) {
@@ -148,7 +147,7 @@ TEST(ZoneWitnesses, RefuseARecordingWhoseLoadLiesWhereNoZoneHasTheWindow) {
   OtherWitnesses both = consensus({"UTC"});
   both.file_unix_s = kLast + 5;
   EXPECT_EQ(decided(elsewhere, both, true),
-            "none: a load as long as the window lies where no zone has the window");
+            "none: a load as long as the window is at a time where no zone puts the window");
 }
 
 TEST(ZoneWitnesses, RefuseWhereTheConsensusHasIdlePowerInTheWindow) {

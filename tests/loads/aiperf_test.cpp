@@ -64,7 +64,7 @@ TEST(ReadProfileRecords, ReadsLinesAcrossPieces) {
 TEST(ReadProfileRecords, SaysWhereALineIsWrong) {
   const std::pair<std::string, std::string> kCases[] = {
       {"[]", "p.jsonl:2: expected a JSON object"},
-      {"{\"metadata\": []}", "p.jsonl:2: 'metadata' is no object"},
+      {"{\"metadata\": []}", "p.jsonl:2: 'metadata' is not an object"},
       {"{} {}", "p.jsonl:2:4: expected nothing more after the value"},
   };
   for (const auto& [line, message] : kCases) {

@@ -300,7 +300,7 @@ def test_several_csvs(folder):
     nodes(folder, a="one.csv").write("nodes/a/two.csv", rows(WATTS["a"]))
     folder.call("--nodes", "nodes")
     not_valid(folder, "telemetry_file_missing",
-              detail="a: nodes/a has several: one.csv, two.csv; call the recording gpu_metrics.csv")
+              detail="a: nodes/a contains several CSV files: one.csv, two.csv; name the recording gpu_metrics.csv")
 
 
 def test_a_folder_without_a_recording(folder):
@@ -320,7 +320,7 @@ def test_links_to_folders_are_hosts(folder):
 def test_no_hosts(folder):
     (folder.path / "empty").mkdir()
     folder.call("--nodes", "empty", *ROLES)
-    not_valid(folder, "telemetry_file_missing", detail="empty has no folder of a host in it")
+    not_valid(folder, "telemetry_file_missing", detail="empty does not contain a folder of a host")
     folder.call("--nodes", "absent")
     not_valid(folder, "telemetry_file_missing", detail="absent: cannot list: No such file or directory")
 
@@ -538,13 +538,13 @@ def test_a_file_twice_by_a_hard_link(folder):
     (folder.path / "b.csv").unlink()
     os.link(folder.path / "a.csv", folder.path / "b.csv")
     folder.hosts()
-    not_valid(folder, "gpu_uuid_repeated", detail="a and b have one file")
+    not_valid(folder, "gpu_uuid_repeated", detail="a and b have the same file")
 
 
 def test_a_file_twice(folder):
     (folder.path / "link.csv").symlink_to("a.csv")
     folder.call("--host", "a=a.csv", "--host", "b=./link.csv")
-    not_valid(folder, "gpu_uuid_repeated", detail="(a and b have one file)")
+    not_valid(folder, "gpu_uuid_repeated", detail="(a and b have the same file)")
     same("a=a.csv,b=link.csv", folder.record["telemetry_source"])
 
 
@@ -574,10 +574,10 @@ def test_unreadable_identities(folder):
             ("b_identity.csv", "index,uuid\n0,GPU-0\n", "it does not name GPU 1"),
             ("b_identity.csv", "index,uuid\n0,GPU-0\n1,GPU-1\n1,GPU-2\n", "it gives GPU 1 two UUIDs"),
             ("b_identity.csv", 'index,uuid\n0,"' + "x" * 200000, "a cell of more than 131072 characters"),
-            ("b_devices.json", "[1", "it is no JSON"),
-            ("b_devices.json", '{"gpu": 0}', "it is no list of GPUs"),
+            ("b_devices.json", "[1", "it is not JSON"),
+            ("b_devices.json", '{"gpu": 0}', "it is not a list of GPUs"),
             ("b_devices.json", '[{"gpu": 0}, 7, [], "x"]', "it names no GPU by index and UUID"),
-            ("b_identity.json", "[" * 100000, "it is no JSON"),
+            ("b_identity.json", "[" * 100000, "it is not JSON"),
             ("b_identity.json", "[" * 5000 + "]" * 5000, "it names no GPU by index and UUID"),
     ):
         folder.write(name, text)
@@ -596,10 +596,10 @@ def test_wrong_use(folder):
     before = folder.files()
     for options, message in (
             ([], "give --host HOST=FILE for each host, or --nodes FOLDER"),
-            (["--host", "a"], "--host: expected HOST=FILE, with a file behind '=', got 'a'"),
+            (["--host", "a"], "--host: expected HOST=FILE, with a file after '=', got 'a'"),
             (["--host", "=a.csv"], "--host: expected HOST=FILE, with no ':', ',' or '/' in HOST, got '=a.csv'"),
-            (["--host", "a="], "--host: expected HOST=FILE, with a file behind '=', got 'a='"),
-            (["--host", "a=-"], "--host: expected HOST=FILE, with a file behind '=', got 'a=-'"),
+            (["--host", "a="], "--host: expected HOST=FILE, with a file after '=', got 'a='"),
+            (["--host", "a=-"], "--host: expected HOST=FILE, with a file after '=', got 'a=-'"),
             (["--host", "x:y=a.csv"],
              "--host: expected HOST=FILE, with no ':', ',' or '/' in HOST, got 'x:y=a.csv'"),
             (["--host", "a=a.csv", "--host", "a=b.csv"], "--host: 'a' is named twice"),
@@ -609,7 +609,7 @@ def test_wrong_use(folder):
             (two + ["--role", "prefill="], "--role: unknown host ''; known: a, b in 'prefill='"),
             (two + ["--role", "prefill=c:0"], "--role: unknown host 'c'; known: a, b in 'prefill=c:0'"),
             (two + ["--role", "prefill=a,1"], "--role: unknown host '1'; known: a, b in 'prefill=a,1'"),
-            (two + ["--role", "prefill=a:"], "--role: expected a GPU behind 'a:' in 'prefill=a:'"),
+            (two + ["--role", "prefill=a:"], "--role: expected a GPU after 'a:' in 'prefill=a:'"),
             (two + ["--role", "prefill=a:1-0"], "--role: expected FIRST-LAST, got '1-0' in 'prefill=a:1-0'"),
             (two + ["--role", "prefill=a:0-3", "--role", "decode=b,a:3"],
              "--role: a:0-3 (prefill) and a:3 (decode) share GPUs"),
@@ -704,14 +704,14 @@ def test_an_offset_is_estimated_and_not_applied(folder):
     estimates = folder.record["clock_offset_estimates"]
     same((0.0, -5.0), (estimates["a"]["offset_s"], estimates["b"]["offset_s"]))
     assert estimates["b"]["uncertainty_s"] <= 3, estimates
-    is_in("aggregate-power: b: clock_offset: the load comes and goes 5 s later than on a (give or take", folder.err)
-    is_in("if its clock is wrong, pass --clock-offset b=-5; if that of a is, --clock-offset a=5\n", folder.err)
+    is_in("aggregate-power: b: clock_offset: the load starts and ends 5 s later than on a (give or take", folder.err)
+    is_in("if its clock is wrong, pass --clock-offset b=-5; if the clock of a is wrong, pass --clock-offset a=5\n", folder.err)
     same(0.0, folder.record["computed_from"]["hosts"]["b"]["clock_offset_s"])
     folder.hosts("--clock-offset", "b=-2")
     same(-3.0, folder.record["clock_offset_estimates"]["b"]["offset_s"])  # what is left of it
-    is_in("pass --clock-offset b=-5; if that of a is, --clock-offset a=3\n", folder.err)
+    is_in("pass --clock-offset b=-5; if the clock of a is wrong, pass --clock-offset a=3\n", folder.err)
     folder.call("--host", "a=a.csv", "--host", "the b=b.csv")
-    is_in("pass --clock-offset 'the b=-5'; if that of a is, --clock-offset a=5\n", folder.err)
+    is_in("pass --clock-offset 'the b=-5'; if the clock of a is wrong, pass --clock-offset a=5\n", folder.err)
 
 
 def test_columns_that_no_header_rule_finds_are_named(folder):
@@ -735,7 +735,7 @@ def test_of_three_hosts_the_one_that_differs_is_named(folder):
     for host, late in (("a", 0), ("b", 5), ("c", 0)):
         folder.write(f"{host}.csv", rows({"0": load(100, 500, late=late)}, first=START - 20, last=START + LENGTH + 20))
     folder.call("--host", "a=a.csv", "--host", "b=b.csv", "--host", "c=c.csv")
-    is_in("aggregate-power: b: clock_offset: the load comes and goes 5 s later than on the other hosts", folder.err)
+    is_in("aggregate-power: b: clock_offset: the load starts and ends 5 s later than on the other hosts", folder.err)
     is_in("pass --clock-offset b=-5\n", folder.err)
 
 
@@ -746,8 +746,8 @@ def test_a_host_without_the_load_of_the_others_is_told(folder):
     folder.hosts()
     same(1, folder.aggregate["power_valid"])
     same({"a": None, "b": None}, folder.record["clock_offset_estimates"])
-    is_in("aggregate-power: b: clock_offset: no load comes or goes within 30 s of the window's start and end, "
-          "as it does on others; unless it did not work, its clock or its zone is wrong\n", folder.err)
+    is_in("aggregate-power: b: clock_offset: no load starts or ends within 30 s of the window's start and end, "
+          "as it does on other hosts; unless this host was idle, its clock or its zone is wrong\n", folder.err)
 
 
 def test_no_edge_no_estimate(folder):
@@ -770,8 +770,8 @@ def test_a_zone_for_each_host(folder):
                                    for key in ("timezone", "timezone_source")))
     folder.hosts("--timezone", "UTC")
     same(["no_usable_power_samples"], folder.record["reasons"])
-    is_in("  b: the recording would cover the window if its stamps were in +09:00: pass --timezone +09:00, "
-          "which is for all hosts, or write it to b_context.json\n", folder.err)
+    is_in("  b: the recording would cover the window if its timestamps were in +09:00: pass --timezone +09:00, "
+          "which applies to all hosts, or write it to b_context.json\n", folder.err)
 
 
 # ---- Dry run

@@ -293,7 +293,7 @@ def coverage(ground, checks):
             row for row in rows if row[5] != "GPU-node-p-0" or keep(float(row[1]))])
 
     void(ground, checks, "coverage: a gap of 4 s", without(lambda t: not 1010 < t < 1014),
-         "sample_gap_exceeded (window sa-bench/4: node-p/0 has none for 4.000 s, at most 3 s)")
+         "sample_gap_exceeded (window sa-bench/4: node-p/0 has no samples for 4.000 s, at most 3 s)")
     void(ground, checks, "coverage: samples begin behind the start", without(lambda t: t > 1000),
          "measurement_window_not_bracketed (window sa-bench/4: node-p/0 has samples from 1001.000 to "
          "1062.000, the window is 1000.000 to 1060.000)")
@@ -312,7 +312,7 @@ def coverage(ground, checks):
     package.rows = [row for row in package.rows if not 998 < float(row[1]) < 1002]
     bed = ground.bed(package)
     checks.add("coverage: a gap over the window's edge", is_void(
-        bed, REASONS, ["sample_gap_exceeded (window sa-bench/4: node-d/0 has none for 4.000 s, at most 3 s)"]))
+        bed, REASONS, ["sample_gap_exceeded (window sa-bench/4: node-d/0 has no samples for 4.000 s, at most 3 s)"]))
 
 
 def window_files(ground, checks):

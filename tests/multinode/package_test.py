@@ -184,7 +184,7 @@ def gates(ground, checks):
          ["manifest_malformed"], "assignments"),
         ("producer_commit_mismatch", manifest(producer_git_commit="5f" * 20),
          ["producer_commit_mismatch"], "producer_git_commit"),
-        ("producer_commit_mismatch: no text", manifest(producer_git_commit=7),
+        ("producer_commit_mismatch, expected a text that is not empty", manifest(producer_git_commit=7),
          ["producer_commit_mismatch"], "producer_git_commit is 7"),
         ("package_recompute_invalid, and a stored verdict of true", manifest(unit="kW"),
          [recompute, mismatch], "unit is 'kW', expected 'W'"),

@@ -208,7 +208,7 @@ TEST(CpuPower, SaysWhatIsWrongWithItsSamples) {
   EXPECT_EQ(codes(measure("a,b\n")), Codes{"cpu_samples_header_mismatch"});
   EXPECT_EQ(codes(measure(samples(grace) + "\n")), Codes{"cpu_samples_malformed"});
   const auto twice = measure(samples(grace) + grace_row(1002, 'b', 1));
-  EXPECT_EQ(twice->reasons.text(), "cpu_samples_malformed (a sensor has one stamp twice)");
+  EXPECT_EQ(twice->reasons.text(), "cpu_samples_malformed (a sensor has the same timestamp twice)");
   CpuPowerRequest request = kRequest;
   request.window.reset();
   EXPECT_EQ(codes(measure(samples(grace), request)), Codes{"cpu_window_unavailable"});

@@ -62,7 +62,7 @@ TEST(CpuSamples, NeedAKnownHeader) {
     EXPECT_TRUE(result.samples.empty());
   }
   EXPECT_EQ(read("a,b\n" + kV1).reasons.text(), "cpu_samples_header_mismatch (it is 'a,b')");
-  EXPECT_EQ(read("").reasons.text(), "cpu_samples_header_mismatch (there is none)");
+  EXPECT_EQ(read("").reasons.text(), "cpu_samples_header_mismatch (it is missing)");
 }
 
 TEST(CpuSamples, ThatCannotBeReadAreAFault) {
@@ -91,23 +91,23 @@ TEST(CpuSamples, ThatCannotBeReadAreAFault) {
            "2,1000,a,acpi,s,0,100,60,inf,,\n",
        }) {
     const Read result = read(kV2 + good + row + good);
-    EXPECT_EQ(result.reasons.text(), "cpu_samples_malformed (row 2 behind the header)") << row;
+    EXPECT_EQ(result.reasons.text(), "cpu_samples_malformed (row 2 after the header)") << row;
     EXPECT_EQ(result.samples.size(), 2u) << row;
   }
   const Read torn = read(kV2 + good + "2,1000,\xFF");
   EXPECT_EQ(torn.reasons.text(),
-            "cpu_samples_malformed (row 2 behind the header: bytes that are no UTF-8)");
+            "cpu_samples_malformed (row 2 after the header: bytes that are not UTF-8)");
   EXPECT_EQ(torn.samples.size(), 1u);
   const Read unused = read(kV2 + good + "2,1000,a,acpi,s,0,100,60,20,,\xFF\n" + good);
   EXPECT_EQ(unused.reasons.text(),
-            "cpu_samples_malformed (row 2 behind the header: bytes that are no UTF-8)");
+            "cpu_samples_malformed (row 2 after the header: bytes that are not UTF-8)");
   const std::string nul("2,1000,a\0,acpi,s,0,100,60,20,,\n", 31);
   EXPECT_EQ(read(kV2 + good + nul + good).reasons.codes(),
             std::vector<std::string>{"cpu_samples_malformed"});
   const std::string endless(200000, 'x');
   EXPECT_EQ(
       read(kV2 + good + "2,\"" + endless).reasons.text(),
-      "cpu_samples_malformed (row 2 behind the header: a cell of more than 131072 characters)");
+      "cpu_samples_malformed (row 2 after the header: a cell of more than 131072 characters)");
 }
 
 TEST(CpuSamples, TakeNumbersAsPythonDoes) {

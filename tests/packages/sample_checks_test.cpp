@@ -22,11 +22,11 @@ TEST(SampleFaults, CountWhatIsFarFromTheWindow) {
   samples.malformed.outside = 2;
   samples.blank_rows = 1;
   samples.repeated = {1, 3};
-  samples.first_fault = "row 3 behind the header: a blank line";
+  samples.first_fault = "row 3 after the header: a blank line";
   const PackageFaults faults = sample_faults(samples, dialect("current"));
   ASSERT_EQ(faults.list.size(), 2u);
   EXPECT_EQ(faults.list[0].text,
-            "samples_csv_malformed in samples.csv (row 3 behind the header: a blank line)");
+            "samples_csv_malformed in samples.csv (row 3 after the header: a blank line)");
   EXPECT_TRUE(faults.list[0].is_elsewhere);
   EXPECT_FALSE(faults.list[1].is_elsewhere);  // one is in the window
   EXPECT_EQ(faults.elsewhere, (std::map<std::string, std::uint64_t>{{"blank_sample_row", 1},

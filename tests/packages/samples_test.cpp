@@ -137,7 +137,7 @@ TEST(PackageSamples, CountStampsThatTurnBackOrStandStillInTheOrderOfScrapes) {
   EXPECT_EQ(found.samples.turned_back.outside, 1u);
   EXPECT_EQ(found.samples.same_stamp.in_band, 1u);
   EXPECT_EQ(found.samples.same_stamp.outside, 1u);
-  EXPECT_EQ(found.samples.first_fault, "at 89.000: an earlier stamp than the scrape before");
+  EXPECT_EQ(found.samples.first_fault, "at 89.000: an earlier timestamp than the scrape before");
   EXPECT_EQ(found.samples.devices[0].first_unix_s, 89);
   EXPECT_EQ(found.samples.devices[0].last_unix_s, 300);
 }
@@ -151,7 +151,7 @@ TEST(PackageSamples, CountRowsThatAreNoneByWhereTheyLie) {
   EXPECT_EQ(found.samples.malformed.outside, 3u);
   EXPECT_EQ(found.samples.malformed.in_band, 6u);
   EXPECT_EQ(found.samples.blank_rows, 1u);
-  EXPECT_EQ(found.samples.first_fault, "row 1 behind the header: power_w is no number from 0 on");
+  EXPECT_EQ(found.samples.first_fault, "row 1 after the header: power_w is not a number from 0 on");
 }
 
 TEST(PackageSamples, ReadNumbersAsPythonDoes) {

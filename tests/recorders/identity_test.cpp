@@ -47,8 +47,8 @@ TEST(Identity, WhatNamesNoGpuIsRefused) {
   EXPECT_EQ(fault(read_identity_csv, "index,uuid\n"), "it names no GPU by index and UUID");
   EXPECT_EQ(fault(read_identity_csv, "0,GPU-a\n"), "its header has no columns index and uuid");
   EXPECT_EQ(fault(read_identity_csv, "index,uuid\n0,a\n0,b\n"), "it gives GPU 0 two UUIDs");
-  EXPECT_EQ(fault(read_identity_json, "{"), "it is no JSON");
-  EXPECT_EQ(fault(read_identity_json, "{}"), "it is no list of GPUs");
+  EXPECT_EQ(fault(read_identity_json, "{"), "it is not JSON");
+  EXPECT_EQ(fault(read_identity_json, "{}"), "it is not a list of GPUs");
   EXPECT_EQ(fault(read_identity_json, "[]"), "it names no GPU by index and UUID");
   EXPECT_EQ(fault(read_identity_json, R"([{"gpu":0,"uuid":"a"},{"gpu":0,"uuid":"b"}])"),
             "it gives GPU 0 two UUIDs");

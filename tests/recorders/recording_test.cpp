@@ -88,7 +88,7 @@ TEST(Recording, KnowsWhetherAFileCanBeRead) {
       {"link.csv", ""},
       {"missing.csv", "telemetry_file_missing"},
       {"folder.csv", "telemetry_file_missing", " is a folder"},
-      {"fifo.csv", "telemetry_file_missing", " is no regular file: pass a pipe as '-'"},
+      {"fifo.csv", "telemetry_file_missing", " is not a regular file: pass a pipe as '-'"},
       {"dangling.csv", "telemetry_file_missing"},
       {"good.csv/x", "telemetry_file_missing"},
       {"empty.csv", "telemetry_file_empty"},
@@ -214,7 +214,7 @@ TEST(Recording, NeedsAZoneFileThatCannotBeUsedForStampsWithoutAnOffset) {
     const Recording own(csv, std::nullopt, {});
     EXPECT_EQ(needed_fault(own), "") << c.text;
     EXPECT_EQ(doubt(own),
-              beside + ": " + c.fault + "; it is not needed: no stamp is without an offset");
+              beside + ": " + c.fault + "; it is not needed: every timestamp has an offset");
   }
 }
 
@@ -229,9 +229,9 @@ TEST(Recording, DoubtsAZoneFileThatDiffersFromTheStamps) {
   } cases[] = {
       {"2026-04-25T12:00:00+02:00", ""},
       {"2026-04-25T12:00:00+0100",
-       "it says Europe/Berlin, but the stamps say +01:00 themselves, and count"},
+       "it says Europe/Berlin, but the timestamps themselves say +01:00, which is used"},
       {"2026-04-25 12:00:00.5Z",
-       "it says Europe/Berlin, but the stamps say +00:00 themselves, and count"},
+       "it says Europe/Berlin, but the timestamps themselves say +00:00, which is used"},
       {"2026-04-25 12:00:00", ""},
       {"1777118400", ""},
   };
@@ -267,8 +267,8 @@ TEST(ZoneHint, NamesTheZoneThatWouldFit) {
   for (const auto& c : cases) {
     const Span span = {kNoon - 10 + c.late_s, kNoon + 70 + c.late_s};
     EXPECT_EQ(hint(span, kWindow),
-              std::string("the recording would cover the window if its stamps were in ") + c.zone +
-                  ": pass --timezone " + c.zone)
+              std::string("the recording would cover the window if its timestamps were in ") +
+                  c.zone + ": pass --timezone " + c.zone)
         << c.zone;
   }
 }
@@ -276,9 +276,10 @@ TEST(ZoneHint, NamesTheZoneThatWouldFit) {
 TEST(ZoneHint, CountsFromTheZoneThatWasUsed) {
   // Read in +05:30 though it was UTC: too early by 5.5 h.
   const Span span = {kNoon - 10 - 5.5 * 3600, kNoon + 70 - 5.5 * 3600};
-  EXPECT_EQ(hint(span, kWindow, Zone::parse("+05:30")),
-            "the recording would cover the window if its stamps were in +00:00: pass --timezone "
-            "+00:00");
+  EXPECT_EQ(
+      hint(span, kWindow, Zone::parse("+05:30")),
+      "the recording would cover the window if its timestamps were in +00:00: pass --timezone "
+      "+00:00");
 }
 
 TEST(ZoneHint, NamesARangeForALongRecording) {
@@ -286,7 +287,7 @@ TEST(ZoneHint, NamesARangeForALongRecording) {
   const Span span = {kNoon + 3 * 3600, kNoon + 5 * 3600};
   EXPECT_EQ(hint(span, kWindow),
             "the recording would cover the window in another time zone, between +03:00 and +04:45: "
-            "pass the recorder's with --timezone");
+            "pass the recorder's zone with --timezone");
 }
 
 TEST(ZoneHint, IsNothingWhereAZoneDoesNotHelp) {

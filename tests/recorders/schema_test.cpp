@@ -788,7 +788,7 @@ TEST(ChooseColumns, ReadsANamedColumnOfMany) {
 TEST(ChooseColumns, WarnsOfARepeatedName) {
   const std::string text = "timestamp,gpu,power_w,power_w,temp,temp\n1700000000,0,5,6,7,8\n";
   EXPECT_EQ(choose(text).warnings,
-            Codes{"duplicate_column: 'power_w' stands in the header more than once; the last one "
+            Codes{"duplicate_column: 'power_w' is in the header more than once; the last one "
                   "is read"});
 }
 

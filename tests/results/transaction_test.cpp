@@ -452,7 +452,7 @@ TEST(Publish, LeavesAnAggregateForWhichTheEditsDoNotHold) {
     what.only_together = true;
     what.is_as_read = [](std::string_view text) { return text != kOld; };
     const std::string reason =
-        "input_changed (" + what.aggregate_path + ": was changed while it was worked on)";
+        "input_changed (" + what.aggregate_path + ": was changed while it was in use)";
     EXPECT_EQ(preview(what).reasons.text(), reason);
     EXPECT_EQ(carry_out(what).reasons.text(), reason);
     EXPECT_EQ(bytes_of(folder / "agg.json"), kOld);

@@ -104,7 +104,7 @@ TEST(Inspect, TellsPeople) {
             "schema     nvidia-smi\n"
             "timestamp  'timestamp' (the schema's own column)\n"
             "power      'power.draw [W]' (the schema's own column)\n"
-            "unit       W (the column's name says it)\n"
+            "unit       W (from the column's name)\n"
             "device     'index' (named as a device)\n"
             "time zone  +02:00 (from --timezone)\n"
             "rows       6\n"
@@ -139,11 +139,11 @@ TEST(Inspect, SaysWhyThereIsNoPowerSeries) {
        "be placed in a window\n"},
       {"times of day", "timestamp,index,power.draw [W]\n12:00:00.5,0,40\n",
        "aggregate-power: a.csv: no power series: invalid_timestamp_sample (the first "
-       "'12:00:00.5' in row 1 behind the header), "
+       "'12:00:00.5' in row 1 after the header), "
        "no_usable_power_samples, "
        "time_without_date\n"
        "aggregate-power:   invalid_timestamp_sample: rows without a readable time make "
-       "the whole recording doubtful: mend the recorder, or name another column with "
+       "the whole recording doubtful: fix the recorder, or name another column with "
        "--timestamp-column\n"
        "aggregate-power:   no_usable_power_samples: no power reading could be used: check "
        "the clocks, the time zone and the file\n"
@@ -151,8 +151,8 @@ TEST(Inspect, SaysWhyThereIsNoPowerSeries) {
        "in a window\n"},
       {"nothing but missing values", "timestamp,index,power.draw [W]\n1777118400,0,[N/A]\n",
        "aggregate-power: a.csv: no power series: invalid_power_sample, no_usable_power_samples\n"
-       "aggregate-power:   invalid_power_sample: some rows at the window have no usable power "
-       "reading: check the recorder's log\n"
+       "aggregate-power:   invalid_power_sample: some rows in or near the window have no usable "
+       "power reading: check the recorder's log\n"
        "aggregate-power:   no_usable_power_samples: no power reading could be used: check "
        "the clocks, the time zone and the file\n"},
       {"no rows", "timestamp,index,power.draw [W]\n",
@@ -250,9 +250,10 @@ TEST(Inspect, ShowsHowTheWindowLies) {
 
   // Local time five and a half hours east.
   bench(1777118400.5 - 5.5 * 3600, 1777118402.75 - 5.5 * 3600);
-  EXPECT_EQ(inspect_in(folder, {"a.csv", "--bench-result", "run.json"}).err,
-            "aggregate-power: the recording would cover the window if its stamps were in +05:30: "
-            "pass --timezone +05:30\n");
+  EXPECT_EQ(
+      inspect_in(folder, {"a.csv", "--bench-result", "run.json"}).err,
+      "aggregate-power: the recording would cover the window if its timestamps were in +05:30: "
+      "pass --timezone +05:30\n");
 
   put(folder / "run.json", "{");
   const ProgramRun broken = inspect_in(folder, {"a.csv", "--json", "--bench-result", "run.json"});
@@ -291,10 +292,9 @@ TEST(Inspect, WarnsOfWhatIsOdd) {
     EXPECT_EQ(run.status, 0) << run.err;
     return Json::parse(run.out).at("warnings").get<Codes>();
   };
-  EXPECT_EQ(
-      warnings("timestamp,power_w\n1777118400,5\n"),
-      Codes{"no_device_column: all rows are taken for one device; --expected-num-gpus needs a "
-            "column that tells GPUs apart"});
+  EXPECT_EQ(warnings("timestamp,power_w\n1777118400,5\n"),
+            Codes{"no_device_column: all rows are taken as those of one device; "
+                  "--expected-num-gpus needs a column that identifies the GPU"});
   EXPECT_EQ(warnings("timestamp,gpu,power_w\n1777118400,0,5\n1777118401,,5\n1777118402,,6\n"),
             Codes{"unnamed_device: 2 readings do not name their device"});
   EXPECT_EQ(warnings("timestamp,gpu,power_w" + std::string(40, '\0') + "\n1777118400,0,5" +
@@ -307,9 +307,10 @@ TEST(Inspect, WarnsOfWhatIsOdd) {
             Codes{"several_power_columns: 'my_power' is read; 'your_power' would fit too; choose "
                   "with --power-column"});
   put(folder / "a.csv", "timestamp,power_w\n1777118400,5\n");
-  EXPECT_TRUE(inspect_in(folder, {"a.csv"})
-                  .out.ends_with("\nwarning: no_device_column: all rows are taken for one device; "
-                                 "--expected-num-gpus needs a column that tells GPUs apart\n"));
+  EXPECT_TRUE(
+      inspect_in(folder, {"a.csv"})
+          .out.ends_with("\nwarning: no_device_column: all rows are taken as those of one device; "
+                         "--expected-num-gpus needs a column that identifies the GPU\n"));
 }
 
 TEST(Inspect, ObeysNamedColumns) {
@@ -351,8 +352,8 @@ TEST(Inspect, TellsOfACellThatIsTooLong) {
         run.err,
         "aggregate-power: a.csv: no power series: telemetry_file_unreadable (a.csv: a cell of "
         "more than 131072 characters)\naggregate-power:   telemetry_file_unreadable: check "
-        "the file's permissions, whether a quote in it was never closed, and whether it was cut "
-        "off; of a zone file, correct it or pass --timezone\n")
+        "the file's permissions, and whether it was cut off or a quote in it was never closed; if "
+        "the fault is in its zone file, correct that file or pass --timezone\n")
         << rows_before;
     const Json reported = Json::parse(run.out);
     EXPECT_EQ(reported.at("reasons"), Json::array({"telemetry_file_unreadable"}));

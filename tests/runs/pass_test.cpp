@@ -154,7 +154,7 @@ TEST_F(PassesTest, NoticeAFileThatChangesBetweenPasses) {
   } catch (const FileError& error) {
     EXPECT_EQ(
         std::string(error.what()),
-        FileError(folder_ / "a.csv", "read it twice, it was changed meanwhile", EBUSY).what());
+        FileError(folder_ / "a.csv", "read it twice: it was changed in between", EBUSY).what());
   }
 }
 

@@ -47,7 +47,7 @@ TEST(Roles, WhatCannotBeMeantIsRefused) {
            {{"prefill=hostC"},
             "--role: unknown host 'hostC'; known: hostA, hostB, 7 in 'prefill=hostC'"},
            {{"prefill=hostA:0,,1"},
-            "--role: expected a GPU behind 'hostA:' in 'prefill=hostA:0,,1'"},
+            "--role: expected a GPU after 'hostA:' in 'prefill=hostA:0,,1'"},
            {{"prefill=hostA:3-2"}, "--role: expected FIRST-LAST, got '3-2' in 'prefill=hostA:3-2'"},
            {{"prefill=hostA:0-4", "decode=hostA:4-8"},
             "--role: hostA:0-4 (prefill) and hostA:4-8 (decode) share GPUs"},

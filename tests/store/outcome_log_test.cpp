@@ -76,7 +76,7 @@ TEST(OutcomeLog, LeavesAloneWhatIsNoReport) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what()),
-              path + ": is no report, and is not appended to; give another --report");
+              path + ": is not a report, so nothing is appended to it; give another --report");
   }
   EXPECT_EQ(bytes_of(path), "{\"hw\": \"b200\"}");
 }

@@ -66,7 +66,7 @@ TEST(SortedTexts, SaysWhenThereIsNoRoomForThem) {
   before == nullptr ? unsetenv("TMPDIR") : setenv("TMPDIR", kept.c_str(), 1);
   EXPECT_EQ(message,
             "cannot create the list of what is in the store, in /nonexistent: No such file or "
-            "directory; set $TMPDIR to a folder that can be written to and has room");
+            "directory; set $TMPDIR to a folder that is writable and has free space");
 }
 
 }  // namespace

@@ -193,9 +193,9 @@ class ArchiveReader::Reader {
     if (archive_entry_is_encrypted(entry) != 0) refuse("is encrypted");
     const char* const name = archive_entry_pathname(entry);
     if (name == nullptr && !locale_.is_there()) {
-      refuse("holds a name that cannot be read here: this system has no locale C.UTF-8");
+      refuse("holds a name that cannot be read here: this system has no C.UTF-8 locale");
     }
-    if (name == nullptr) refuse("is damaged: it says that a name is UTF-8, which it is not");
+    if (name == nullptr) refuse("is damaged: a name that is marked as UTF-8 is not UTF-8");
     Member found{name, kind_of(entry), std::nullopt, written_ns(entry)};
     if (archive_entry_size_is_set(entry) != 0) {
       found.bytes = static_cast<std::uint64_t>(archive_entry_size(entry));

@@ -139,7 +139,7 @@ class ArchiveTree : public Tree {
   }
 
   [[noreturn]] void refuse_size(const Member& member) const {
-    refuse(fmt::format("is damaged: '{}' has another size than it says", member.name));
+    refuse(fmt::format("is damaged: '{}' does not have the size that it states", member.name));
   }
 
   std::string name_;
@@ -158,7 +158,8 @@ std::shared_ptr<const Tree> open_archive_tree(const Tree& tree, const std::strin
   const OpenedFile archive = tree.open(path);
   const int depth = tree.depth() + 1;
   if (depth > kMostDepth) {
-    refuse_archive(archive.name(), fmt::format("lies in more than {} others", kMostDepth - 1));
+    refuse_archive(archive.name(),
+                   fmt::format("is nested in more than {} other archives", kMostDepth - 1));
   }
   const auto unpacked = std::make_shared<ArchiveTree>(archive, depth);
   unpacked->unpack(archive, is_wanted);

@@ -288,7 +288,7 @@ FileError::FileError(const std::string& path, const std::string& what)
     : std::system_error(EIO, std::generic_category()), text_(path + ": " + what) {}
 
 FileChanged::FileChanged(const std::string& path)
-    : FileError(path, "was changed while it was worked on") {}
+    : FileError(path, "was changed while it was in use") {}
 
 std::unique_ptr<ByteSource> open_source(const std::string& path) {
   return std::make_unique<FileSource>(path);

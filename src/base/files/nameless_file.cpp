@@ -48,7 +48,7 @@ void NamelessFile::fail(int errno_value) const {
   throw FileError(
       name_,
       fmt::format(
-          "cannot be unpacked in {}: {}; set $TMPDIR to a folder that can be written to and has room",
+          "cannot be unpacked in {}: {}; set $TMPDIR to a folder that is writable and has free space",
           folder_, std::generic_category().message(errno_value)));
 }
 

@@ -92,7 +92,7 @@ class DiskTree : public Tree {
     // Opening a pipe would wait for its writer.
     struct stat found;
     if (stat(path.c_str(), &found) != 0) throw FileError(path, "open", errno);
-    if (!S_ISREG(found.st_mode)) throw FileError(path, "is no regular file");
+    if (!S_ISREG(found.st_mode)) throw FileError(path, "is not a regular file");
     return OpenedFile(path);
   }
 

@@ -517,8 +517,7 @@ TEST(PendingFile, ReplacesOnlyWhatIsExpectedWhereThatIsAsked) {
 
   PendingFile late(path, "newer");
   put(path, "new!");
-  EXPECT_EQ(error_of([&] { late.commit_over("new"); }),
-            path + ": was changed while it was worked on");
+  EXPECT_EQ(error_of([&] { late.commit_over("new"); }), path + ": was changed while it was in use");
   EXPECT_EQ(bytes_of(path), "new!");
   EXPECT_FALSE(late.in_place());
   EXPECT_EQ(folder.names(), Names{"agg.json"});

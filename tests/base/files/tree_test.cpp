@@ -279,12 +279,12 @@ TEST_F(TreeTest, NamesWhatCannotBeHad) {
   EXPECT_EQ(error_of([&] { disk_tree()->open(folder_ / "c"); }),
             (folder_ / "c") + ": cannot open: No such file or directory");
   EXPECT_EQ(error_of([&] { disk_tree()->open(folder_.path()); }),
-            folder_.path() + ": is no regular file");
+            folder_.path() + ": is not a regular file");
   EXPECT_EQ(error_of([&] { disk_tree()->list(zip, [](const TreeEntry&) {}); }),
             zip + ": cannot list: Not a directory");
   ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
   EXPECT_EQ(error_of([&] { disk_tree()->open(folder_ / "pipe"); }),
-            (folder_ / "pipe") + ": is no regular file");
+            (folder_ / "pipe") + ": is not a regular file");
 }
 
 TEST_F(TreeTest, KeepsOpenedFilesWhenTheTreeAndTheArchiveAreGone) {
@@ -412,7 +412,7 @@ TEST_F(TreeTest, ReadsNamesThatAZipMarksAsUtf8) {
             (View{{"caf\xC3\xA9.json", "1"}}))
       << "libarchive composes what a Mac decomposed";
   EXPECT_EQ(refusal(marked_as_utf8(packed(Form::zip, {{"caf\xE9.json", "1"}}))),
-            "is damaged: it says that a name is UTF-8, which it is not");
+            "is damaged: a name that is marked as UTF-8 is not UTF-8");
 }
 
 TEST(ArchiveNames, EndAsArchivesDo) {
@@ -459,8 +459,8 @@ TEST_F(TreeTest, RefusesAFourthArchiveInAnother) {
     open_archive_tree(*tree, "in.zip", &is_wanted);
     ADD_FAILURE();
   } catch (const FileError& error) {
-    EXPECT_EQ(error.what(),
-              (folder_ / "a.zip/in.zip/in.zip/in.zip") + ": lies in more than 2 others" + kAdvice);
+    EXPECT_EQ(error.what(), (folder_ / "a.zip/in.zip/in.zip/in.zip") +
+                                ": is nested in more than 2 other archives" + kAdvice);
   }
 }
 
@@ -687,7 +687,8 @@ TEST_F(TreeTest, RefusesAZipThatSaysOtherSizesOrCounts) {
     return with(first + 24, size).replace(22, size.size(), size);
   };
   ASSERT_EQ(refusal(sized(whole.substr(first + 24, 4))), "");
-  EXPECT_EQ(refusal(sized({10, 0, 0, 0})), "is damaged: 'a.json' has another size than it says");
+  EXPECT_EQ(refusal(sized({10, 0, 0, 0})),
+            "is damaged: 'a.json' does not have the size that it states");
   EXPECT_EQ(refusal(sized({0, 0, 0, 4})),
             fmt::format("is cut off or damaged (ZIP uncompressed data is wrong size (read {}, "
                         "expected 67108864))",
@@ -712,7 +713,7 @@ TEST_F(TreeTest, RefusesMoreMembersThanMemoryIsFor) {
 TEST_F(TreeTest, SaysWhatToDoWhenThereIsNoRoomToUnpack) {
   const std::string bytes = packed(Form::zip, {{"a.csv", rows(5000)}});
   const std::string path = test::put(folder_ / "a.zip", bytes);
-  const std::string advice = "; set $TMPDIR to a folder that can be written to and has room";
+  const std::string advice = "; set $TMPDIR to a folder that is writable and has free space";
   {
     const FileSizeLimit limit(4096);
     EXPECT_EQ(error_of(path),
