@@ -252,8 +252,14 @@ constexpr auto kRows = std::to_array<Row>({
 
 #undef ROW
 
-static_assert(kRows.back().reason == Reason::run_not_found &&
-              kRows.size() == static_cast<std::size_t>(Reason::run_not_found) + 1);
+// Each reason has the row of its number.
+constexpr bool are_in_order() {
+  for (std::size_t i = 0; i < kRows.size(); ++i) {
+    if (static_cast<std::size_t>(kRows[i].reason) != i) return false;
+  }
+  return kRows.size() == static_cast<std::size_t>(Reason::run_not_found) + 1;
+}
+static_assert(are_in_order());
 
 const Row& row(Reason reason) { return kRows[static_cast<std::size_t>(reason)]; }
 

@@ -39,7 +39,7 @@ std::string partial_coverage(const MeanPower& mean, Window window) {
 std::vector<std::string> doubts(const Result& result, const Measurement& measurement) {
   std::vector<std::string> doubts;
   const bool is_mean = result.way == Way::sample_mean;
-  if (is_mean && !result.telemetry->series.device_column) {
+  if (is_mean && !result.telemetry->series.has_devices()) {
     doubts.emplace_back(
         "no_device_column: rows with the same timestamp are taken as one for each GPU");
   }

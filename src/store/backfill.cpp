@@ -6,6 +6,7 @@
 #include <exception>
 #include <iterator>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -85,19 +86,31 @@ class Backfill::Work {
 
   BackfillResult run() {
     std::vector<std::jthread> workers;
-    for (unsigned i = 0; i < state_.request.jobs; ++i) workers.emplace_back([this] { work(); });
-    std::jthread watching([this](const std::stop_token& stop) { watch(state_, watcher_, stop); });
+    fault_.guard([&] { start(workers); });
+    std::jthread watching;
+    fault_.guard([&] {
+      watching =
+          std::jthread([this](const std::stop_token& stop) { watch(state_, watcher_, stop); });
+    });
     fault_.guard([&] { push_all(state_); });
     state_.tasks.end(false);
     workers.clear();
     fault_.guard([&] { committer_.wait(); });
-    watching.request_stop();
-    watching.join();
+    watching = std::jthread();  // stops and joins it
     fault_.rethrow();
     return state_.tally.result();
   }
 
  private:
+  // As many as the system allows; throws std::system_error when that is none.
+  void start(std::vector<std::jthread>& workers) {
+    try {
+      while (workers.size() < state_.request.jobs) workers.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      if (workers.empty()) throw;
+    }
+  }
+
   // After a signal the run in hand is dropped; those that only wait to be put in place are not.
   void work() {
     fault_.guard([&] {

@@ -76,13 +76,16 @@ PairChoice choose_pair(const StoredRun& run, const OneNodePieces& pieces, const 
   const std::vector<StorePath> telemetry = distinct_files(pieces.telemetry.places);
   const std::vector<StorePath> loads = distinct_files(pieces.loads.places);
   const std::size_t pairs = telemetry.size() * loads.size();
+  if (pairs > kMostCandidates) {
+    return none(fmt::format("{} pairs of a recording and a result, at most {} are tried, among {}",
+                            pairs, kMostCandidates, names_of(telemetry, loads)));
+  }
   const bool are_own = (pieces.telemetry.are_own && pieces.loads.are_own) ||
                        are_only_namesakes(run, pieces, telemetry);
   std::vector<Pairing> fitting;
   std::vector<Pairing> others;
   for (const StorePath& recording : telemetry) {
     for (const StorePath& load : loads) {
-      if (pairs > kMostCandidates) continue;
       Pairing tried = try_pair(recording, load);
       (fits(tried) || shows_window(tried) ? fitting : others).push_back(std::move(tried));
     }

@@ -23,7 +23,7 @@ class RunList {
 
   bool has_names() const { return has_names_; }
 
-  // Gives each path once, as Place::shown would be of it, with its store; as it was written, with
+  // Gives each path once, as StorePath::display would be of it, with its store; as it was written, with
   // nothing, when it is not below any store. To be called once.
   void for_each_path(const std::function<void(const std::string&, const StorePath* store)>& take);
 

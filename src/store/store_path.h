@@ -56,6 +56,6 @@ std::string path_on_disk(const StorePath& place);
 // archive on the way cannot be read.
 std::string store_path_text(const StorePath& place);
 StorePath store_path_of(std::string_view text);
-std::string display_of(std::string_view text);  // Place::shown of the place, however it is
+std::string display_of(std::string_view text);  // StorePath::display of the place, however it is
 
 }  // namespace aggregate_power

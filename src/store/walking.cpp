@@ -92,6 +92,7 @@ void follow(BackfillState& state, const std::string& path, const std::string& ke
   };
   visitor.fault = [](const StorePath&, const std::string&) {};
   visitor.folder_link = [] {};
+  visitor.temporary = [](const StorePath&) {};
   walk_the_way(visitor);
   if (!is_found) add_unfound(state, path, key, "no such aggregate");
 }

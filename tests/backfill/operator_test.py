@@ -6,6 +6,7 @@ usage: tests/backfill/operator_test.py [NAME...]   with $AGGREGATE_POWER, $AGGRE
 """
 import contextlib
 import errno
+import json
 import os
 import pathlib
 import re
@@ -219,6 +220,21 @@ def runs_by_path(root, checks):
                 if found.get(path) != whole[path]])
 
 
+def a_temporary_in_the_list(root, checks):
+    """A list made by find(1) may name what a killed run left."""
+    store = root / "store"
+    make_run(store / "a", "a")
+    left = store / "a" / ".agg_a.json.0aZ9bY8c.aggregate-power.tmp"
+    left.write_text("{}")
+    runs = root / "runs"
+    runs.write_text(f"{left}\n{store}/a/agg_a.json\n")
+    found = listed(backfill(store, "--runs", runs, "--list", EVERY))
+    same(checks, "a temporary in the list is not found, and the rest is done",
+         {str(left): "run_not_found"}, {path: codes for path, codes in found.items() if codes})
+    same(checks, "the run beside the temporary", 1,
+         json.loads((store / "a" / "agg_a.json").read_text())["power_valid"])
+
+
 def no_store_is_listed(root, checks):
     """With paths alone no folder is listed but those that are written to."""
     store, log = root / "store", root / "log"
@@ -421,7 +437,7 @@ def web_folders(root, checks):
 
 
 CASES = (lists, unknown_outcomes, dry_runs_are_sorted, first_names, remedies,
-         shards_of_a_scheduler, runs_by_path,
+         shards_of_a_scheduler, runs_by_path, a_temporary_in_the_list,
          no_store_is_listed, lines_of_lists, parts_of_lists, no_locks, web_folders)
 
 
