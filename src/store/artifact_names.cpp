@@ -1,4 +1,4 @@
-// What names in an artifact store say.
+// Parses the names of artifacts, results and recordings.
 #include "store/artifact_names.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A recording whose zone nothing states.
+// Assumes a zone, reads the recording, and repeats that in the zone it shows.
 #include "store/assess_by_evidence.h"
 
 #include <algorithm>
@@ -16,15 +16,15 @@
 namespace aggregate_power {
 namespace {
 
-// With most offsets the window is not in the recording at all; recorders are started a little
-// before the load.
+// With most offsets the window is not in the recording at all; recorders are started shortly before
+// the load.
 std::int32_t likely_offset_s(double first_wall_s, Window window) {
   constexpr double kStepS = 900;
   const double offset_s = std::ceil((first_wall_s - window.start_unix_s) / kStepS) * kStepS;
   return std::abs(offset_s) <= 14 * 3600 ? static_cast<std::int32_t>(offset_s) : 0;
 }
 
-// The recording as if its zone were known; mostly it then shows to be that.
+// The recording as if its zone were known; usually that turns out to be its zone.
 struct Supposed {
   Result result;
   std::int32_t offset_s = 0;
@@ -44,7 +44,7 @@ Supposed assess_supposed(MeasurementRequest request, Window window, Recording& r
   };
   request.explains = false;
   supposed.result = assess(request);
-  // Whoever reads it again finds what was supposed, without what is local here.
+  // Later readers get the zone that was assumed; the lambda keeps no reference to local variables.
   recording.suppose_zone([offset_s = supposed.offset_s](double) { return Zone::fixed(offset_s); });
   supposed.finding = evidence.finding();
   return supposed;
@@ -63,8 +63,8 @@ std::string why_ambiguous(const std::string& why, const ZoneFinding& finding) {
                      count > kMostShown ? ", ..." : "");
 }
 
-// A recording that covers the window in no zone, or cannot be read to its end, is not valid in
-// any. All others wait for someone who knows.
+// A recording that covers the window in no zone, or cannot be read to its end, is not valid in any
+// zone. All others wait for more witnesses.
 ZonedResult refuse(Supposed supposed, const std::string& why, const MeasurementRequest& request,
                    Recording& recording, const Assess& assess) {
   Result result = std::move(supposed.result);
@@ -89,7 +89,7 @@ ZonedResult assess_by_evidence(const MeasurementRequest& request, Window window,
   if (!facts || facts->series.naive_is_utc || facts->timezone_source == "stamps") {
     return {.result = std::move(supposed.result)};
   }
-  if (facts->naive_stamps == 0) {  // there was nothing to read in any zone
+  if (facts->naive_stamps == 0) {  // nothing to read in any zone
     facts->timezone.clear();
     facts->timezone_source.clear();
     facts->utc_offset.clear();

@@ -1,4 +1,4 @@
-// A recording whose zone nothing states, assessed with a load in the zone that evidence speaks for.
+// Assesses a recording whose zone nothing states in the zone that evidence supports.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,13 @@ namespace aggregate_power {
 
 struct ZonedResult {
   Result result;
-  // What the recording says of its zone; nothing, where no zone matters to it.
+  // What the recording says about its zone; nullopt if its zone does not matter.
   std::optional<ZoneFinding> finding = {};
-  std::optional<ZoneReport> report = {};  // of the zone that was decided
-  bool has_zone = true;                   // else the reason is timezone_ambiguous
+  std::optional<ZoneReport> report = {};  // about the zone that was decided
+  bool has_zone = true;                   // false: the reason is timezone_ambiguous
 };
 
-// Reads the recording anew, in the zone that it has then.
+// Reads the recording again, in the zone that it has at that time.
 using Assess = std::function<Result(const MeasurementRequest& request)>;
 
 // `witnesses` are those besides the recording; without them nothing is decided.

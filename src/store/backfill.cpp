@@ -1,4 +1,4 @@
-// Many finished runs.
+// Starts the walk and the workers, and collects what they did.
 #include "store/backfill.h"
 
 #include <chrono>
@@ -21,7 +21,7 @@
 namespace aggregate_power {
 namespace {
 
-// Keeps the first fault of several threads. It ends all, as a signal does.
+// Keeps the first fault of several threads. A fault ends everything, like a signal.
 class FirstFault {
  public:
   explicit FirstFault(TaskQueue& tasks) : tasks_(tasks) {}
@@ -39,7 +39,7 @@ class FirstFault {
     }
   }
 
-  // To be called when the threads are gone.
+  // To be called when the threads have ended.
   void rethrow() const {
     if (fault_) std::rethrow_exception(fault_);
   }
@@ -50,14 +50,14 @@ class FirstFault {
   std::exception_ptr fault_;
 };
 
-// The rounds: what the walk meets, what waited for all of it, and what waited for other runs.
+// The rounds: what the walk finds, what waited for all of it, and what waited for other runs.
 void push_all(BackfillState& state) {
   walk_stores(state);
   state.tasks.wait_until_all_are_finished();
   if (state.tasks.is_over()) return;
   push_those_that_wait(state);
   state.tasks.wait_until_all_are_finished();
-  if (state.tasks.is_over()) return;  // workers may still be at it
+  if (state.tasks.is_over()) return;  // workers may still be busy
   push_those_without_zone(state);
   state.tally.all_found();
 }
@@ -111,7 +111,7 @@ class Backfill::Work {
     }
   }
 
-  // After a signal the run in hand is dropped; those that only wait to be put in place are not.
+  // After a signal the run in progress is dropped, but not runs that only wait to be put in place.
   void work() {
     fault_.guard([&] {
       CommitBatch batch(state_.tally, committer_, runs_in_a_batch_);

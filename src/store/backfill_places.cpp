@@ -1,4 +1,4 @@
-// Where a backfill reads and writes.
+// Checks stores and output, and raises the limit of open files.
 #include "store/backfill_places.h"
 
 #include <sys/resource.h>

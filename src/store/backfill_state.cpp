@@ -1,4 +1,4 @@
-// What the walk and the workers of a backfill share.
+// Sets up the shared state from the request.
 #include "store/backfill_state.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ BackfillState::BackfillState(const BackfillRequest& asked, const BackfillWatcher
   } catch (const FileError& error) {
     throw Error(fmt::format("--runs: {}", error.what()));
   }
-  // Names meet the runs that the walk finds. Without any there is no walk.
+  // The walk looks for the names on the list. Without names there is no walk.
   options.is_searched = list->has_names();
 }
 

@@ -1,4 +1,4 @@
-// What the walk and the workers of a backfill share.
+// The state that the walk and the workers of a backfill share.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 namespace aggregate_power {
 
 struct BackfillState {
-  // Throws what Backfill's constructor throws. `request` and `watcher` must live on.
+  // Throws what Backfill's constructor throws. `request` and `watcher` must outlive this object.
   BackfillState(const BackfillRequest& request, const BackfillWatcher& watcher);
   BackfillState(const BackfillState&) = delete;
   BackfillState& operator=(const BackfillState&) = delete;
@@ -26,7 +26,7 @@ struct BackfillState {
   Tally tally;
   std::vector<StorePath> stores;
   MetRuns met;
-  std::optional<RunList> list;  // nothing: all of the stores is wanted
+  std::optional<RunList> list;  // nullopt: all runs in the stores are wanted
   ZoneCases zone_cases;
   TaskQueue tasks;
 };

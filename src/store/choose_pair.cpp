@@ -1,4 +1,4 @@
-// Which recording and which benchmark result belong together.
+// Tries the candidates for a run's recording and benchmark result.
 #include "store/choose_pair.h"
 
 #include <algorithm>
@@ -14,15 +14,15 @@
 namespace aggregate_power {
 namespace {
 
-// A result that was found by its name alone, but has an aggregate with it already.
+// Whether a result was found only by its name, but already has an aggregate beside it.
 bool is_another_runs(const StoredRun& run, const std::vector<StorePath>& results) {
   const std::string name = fmt::format("agg_{}.json", run.name);
   return std::ranges::any_of(
       results, [&](const StorePath& place) { return find_beside(place, name).has_value(); });
 }
 
-// The one recording and the one result of the store that are named after this run, and after no
-// other. A result is always named so. `telemetry`: without copies.
+// Whether these are the only recording and the only result in the store that are named after this
+// run and no other. Results are always named like that. `telemetry`: without copies.
 bool are_only_namesakes(const StoredRun& run, const OneNodePieces& pieces,
                         const std::vector<StorePath>& telemetry) {
   const auto bears_its_name = [&](const StorePath& recording) {
@@ -34,7 +34,7 @@ bool are_only_namesakes(const StoredRun& run, const OneNodePieces& pieces,
          std::ranges::all_of(telemetry, bears_its_name);
 }
 
-// Whether a recording whose zone is still open shows the run's load, under one offset alone.
+// Whether a recording whose zone is still open shows the run's load under exactly one offset.
 bool shows_window(const Pairing& pairing) {
   return pairing.zone_finding && pairing.zone_finding->by_edges;
 }

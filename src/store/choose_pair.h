@@ -1,4 +1,4 @@
-// Which recording and which benchmark result, of those that can be a run's, belong together.
+// Chooses the recording and the benchmark result that belong together, among a run's candidates.
 #pragma once
 
 #include <functional>
@@ -13,18 +13,19 @@
 namespace aggregate_power {
 
 struct PairChoice {
-  std::optional<Pairing> pairing;  // nothing: it cannot be told
-  bool are_own = false;            // its files are the run's own beyond doubt
+  std::optional<Pairing> pairing;  // nullopt: that is undecidable
+  bool are_own = false;            // its files certainly belong to the run
   std::string why_none;
 };
 
 using TryPair = std::function<Pairing(const StorePath& telemetry, const StorePath& load)>;
 
-// The only pair that fits; also the only pair there is, unless it is certainly that of two runs.
-// There is one candidate of each kind at least. Throws FileError, and what `try_pair` throws.
+// The only pair that fits; or the only pair there is, unless its parts certainly belong to two
+// runs. There must be at least one candidate of each kind. Throws FileError, and what `try_pair`
+// throws.
 PairChoice choose_pair(const StoredRun& run, const OneNodePieces& pieces, const TryPair& try_pair);
 
-// Candidates without copies of each other. Throws FileError.
+// The candidates without copies of each other. Throws FileError.
 std::vector<StorePath> distinct_files(std::vector<StorePath> files);
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// Runs that are worked out, put in place many at a time.
+// Collects recomputed runs in batches, and commits them on a thread.
 #include "store/commit_batch.h"
 
 #include <algorithm>
@@ -80,7 +80,7 @@ void BatchCommitter::work() {
     } catch (...) {
       fault = std::current_exception();
     }
-    batch.clear();  // frees its locks
+    batch.clear();  // releases its locks
     lock.lock();
     if (!fault_) fault_ = fault;
     is_working_ = false;
@@ -127,7 +127,7 @@ std::optional<FileError> BatchCommitter::sync(const std::vector<std::string>& fi
 }
 
 std::size_t runs_in_a_batch(std::size_t open_files, unsigned jobs) {
-  constexpr std::size_t kReserve = 256;  // for the walk, for what is being read
+  constexpr std::size_t kReserve = 256;  // for the walk, and for files that are being read
   const std::size_t batches = jobs + kMostBatches + 1;
   const std::size_t room = open_files > kReserve ? open_files - kReserve : 0;
   return std::clamp(room / (kFilesOfRun * batches), std::size_t{1}, kMostRuns);
@@ -135,7 +135,7 @@ std::size_t runs_in_a_batch(std::size_t open_files, unsigned jobs) {
 
 void CommitBatch::add(Recomputed recomputed, double seconds) {
   WriteTransaction transaction(*recomputed.plan, Sync::later);
-  // Whoever waits for a lock holds none, so that no two wait for each other.
+  // A thread that waits for a lock holds none, so that no two threads wait for each other.
   if (!transaction.lock(false)) {
     flush();
     writer_.wait();

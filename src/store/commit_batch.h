@@ -1,4 +1,4 @@
-// Runs that are worked out, put in place many at a time: they share their syncs.
+// Puts recomputed runs in place, many at a time, so that they share their syncs.
 #pragma once
 
 #include <condition_variable>
@@ -26,19 +26,19 @@ struct WorkedRun {
   double seconds = 0;
 };
 
-// Puts batches in place, one after another, while others work on: all temporaries, one sync, the
-// renames of what must come first, a sync, the other renames, a sync.
+// Puts batches in place, one after another, while the workers continue: all temporaries, one sync,
+// the renames that must come first, a sync, the other renames, a sync.
 class BatchCommitter {
  public:
   explicit BatchCommitter(Tally& tally);
-  ~BatchCommitter();  // after what was put
+  ~BatchCommitter();  // waits for what was put
   BatchCommitter(const BatchCommitter&) = delete;
   BatchCommitter& operator=(const BatchCommitter&) = delete;
 
-  // Waits while there is more than enough to do. Throws what went wrong with the report, here and
-  // in wait().
+  // Waits while there is more than enough work. This and wait() throw what went wrong with the
+  // report.
   void put(std::vector<WorkedRun> batch);
-  // Until all is in place.
+  // Waits until everything is in place.
   void wait();
 
  private:
@@ -56,11 +56,11 @@ class BatchCommitter {
   std::jthread thread_;  // last: it uses the others
 };
 
-// How many runs may be put in place together, so that a process which may hold so many files open
-// can.
+// How many runs may be put in place together without exceeding the number of files that the process
+// may have open.
 std::size_t runs_in_a_batch(std::size_t open_files, unsigned jobs);
 
-// What one worker has for the writer.
+// What one worker collects for the committer.
 class CommitBatch {
  public:
   CommitBatch(Tally& tally, BatchCommitter& writer, std::size_t most_runs)
@@ -78,7 +78,7 @@ class CommitBatch {
   std::string lines_;
 };
 
-// What could not be written, or could not be if it were tried, as the run's outcome.
+// Notes as the run's outcome what could not be written, or in a dry run could not be.
 void note_writing_faults(Recomputed& recomputed, const WritingFaults& faults);
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// What was met in a store, by the run's name, kept on disk.
+// Spreads entries over temporary files by the hash of their names.
 #include "store/disk_index.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Stores as they were named to those that are to be walked.
+// Removes stores that are named twice or are inside others.
 #include "store/distinct_stores.h"
 
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace {
 
 using NamesByReal = std::map<std::string, std::string>;
 
-// Whether one of the stores above `real` is walked so that it is met.
+// Whether one of the stores above `real` is walked in such a way that it reaches `real`.
 bool is_met(const std::filesystem::path& real, const NamesByReal& stores) {
   for (std::filesystem::path above = real; above.has_relative_path();) {
     above = above.parent_path();

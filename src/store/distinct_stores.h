@@ -1,4 +1,4 @@
-// Stores as they were named to those that are to be walked, so that each run is met once.
+// Determines the stores to walk from the ones named, so that each run is found exactly once.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@ namespace aggregate_power {
 
 struct NamedStore {
   std::string named;
-  std::string real;  // where that leads
+  std::string real;  // the path it leads to
 };
 
-// In their order, without second names of a store and without stores that the walk of an outer one
-// comes by. Throws FileError for one that is not there.
+// The stores in their order, without second names of a store and without stores that the walk of an
+// outer one reaches. Throws FileError for a missing one.
 std::vector<NamedStore> distinct_stores(const std::vector<std::string>& names);
 
 }  // namespace aggregate_power

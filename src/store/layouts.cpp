@@ -1,4 +1,4 @@
-// The layouts of runs in an artifact store, one row each.
+// The table of layouts.
 #include "store/layouts.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ bool lacks_power_audit(const FolderMarks& folder) {
   return folder.artifact.kind == Kind::power_audit;
 }
 
-// The first row that fits counts.
+// The first row that matches counts.
 constexpr LayoutRow kRows[] = {
     {.layout = Layout::agentic,
      .name = "agentic",

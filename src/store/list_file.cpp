@@ -1,4 +1,4 @@
-// A list of texts on disk.
+// Writes and reads texts in an anonymous temporary file.
 #include "store/list_file.h"
 
 #include <cerrno>
@@ -14,7 +14,7 @@
 namespace aggregate_power {
 namespace {
 
-// No FileError: those are faults of the store.
+// Not a FileError: those are faults of the store.
 [[noreturn]] void fail(const char* action) {
   throw Error(fmt::format(
       "cannot {} the list of what is in the store, in {}: {}; set $TMPDIR to a folder that is writable and has free space",

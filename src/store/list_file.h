@@ -1,4 +1,4 @@
-// A list of texts on disk, for what does not fit into memory.
+// A list of texts on disk, for data that does not fit into memory.
 #pragma once
 
 #include <cstdio>
@@ -9,16 +9,16 @@
 
 namespace aggregate_power {
 
-// An anonymous temporary file: nothing stays behind, whatever happens. All throw Error when the
-// file cannot be had.
+// An anonymous temporary file: nothing is left over, whatever happens. All functions throw Error if
+// the file cannot be used.
 class ListFile {
  public:
   ListFile();
 
   void write(std::string_view text);
-  // From the start again.
+  // Starts again from the beginning.
   void rewind();
-  // The next text, nothing after the last one; write() comes before rewind(), read() after it.
+  // The next text, nullopt after the last one; write() only before rewind(), read() only after it.
   std::optional<std::string> read();
 
  private:

@@ -1,4 +1,4 @@
-// What a walk met, by the runs' names.
+// Writes what a walk found to the disk index, and groups it by name.
 #include "store/met_runs.h"
 
 #include <cstdint>
@@ -12,9 +12,10 @@
 namespace aggregate_power {
 namespace {
 
-// The kinds of entries, besides those of pieces. In this order they are given.
+// The kinds of entries besides those of pieces. They are given out in this order.
 constexpr auto kTelemetry = static_cast<std::uint8_t>(PieceKind::telemetry);
-constexpr std::uint8_t kRun = 2;      // a run of that name, or with kOfArtifact what runs are in
+constexpr std::uint8_t kRun = 2;      // a run of that name, or with kOfArtifact the artifact that
+                                      // contains runs
 constexpr std::uint8_t kWaiting = 3;  // its aggregate
 constexpr std::uint8_t kBare = 4;     // the folder
 constexpr std::uint8_t kListed = 5;
@@ -25,7 +26,7 @@ std::string with_letter(Layout layout, const std::string& text) {
   return layout_row(layout).letter + text;
 }
 
-// No name of a folder holds a slash.
+// A folder's name never contains a slash.
 std::string kept_text(const StoredRun& run) {
   return with_letter(run.layout,
                      fmt::format("{}/{}", run.artifact, store_path_text(run.aggregate)));
@@ -62,7 +63,7 @@ MetName met_name(const std::string& name, const std::vector<IndexEntry>& entries
   Namesakes namesakes;
   for (const IndexEntry& entry : entries) {
     if (entry.kind < namesakes.pieces.size()) {
-      // One too many says that there are too many.
+      // One too many shows that there are too many.
       std::vector<std::string>& pieces = namesakes.pieces[entry.kind];
       if (pieces.size() <= kMostCandidates) pieces.push_back(entry.text);
     }
@@ -84,7 +85,7 @@ void MetRuns::add_listed(const std::string& name) { index_.add({kListed, name, {
 
 void MetRuns::add_run(const StoredRun& run) {
   index_.add({kRun, run.name, {}});
-  // One artifact may be that of several runs.
+  // Several runs may share one artifact.
   if (run.artifact != run.name) index_.add({kRun, run.artifact, kOfArtifact});
 }
 

@@ -1,4 +1,4 @@
-// What a walk met, by the runs' names, kept on disk.
+// What a walk found, by the runs' names, kept on disk.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ struct KeptRun {
   std::string aggregate_text;  // store_path_text()
 };
 
-// All that was met under one name.
+// Everything that was found under one name.
 struct MetName {
   std::string name;
   std::shared_ptr<const Namesakes> namesakes;
@@ -27,26 +27,27 @@ struct MetName {
   std::vector<KeptRun> found;
   bool is_listed = false;
   bool is_run = false;
-  bool is_artifact = false;       // of runs of other names
-  std::optional<StoredRun> bare;  // there is all of a run but an aggregate, without one anywhere
+  bool is_artifact = false;       // of runs with other names
+  std::optional<StoredRun> bare;  // complete except for an aggregate, and none was found anywhere
 };
 
-// May be used by several threads. These throw Error when the files cannot be had.
+// May be used by several threads. These throw Error if the files cannot be used.
 class MetRuns {
  public:
   // A name on the list of runs.
   void add_listed(const std::string& name);
-  // A run with an aggregate. Pieces and aggregates are met in any order, so all are noted.
+  // A run with an aggregate. Pieces and aggregates are found in any order, so all are noted.
   void add_run(const StoredRun& run);
-  // A folder that could hold a run's aggregate, and does not.
+  // A folder that could contain a run's aggregate, but does not.
   void add_bare(const StoredRun& run);
   void add_piece(PieceKind kind, const std::string& name, const StorePath& place);
-  // A run that has not all pieces near it, and waits until all of the stores was seen.
+  // A run that lacks pieces near it, and waits until all stores have been searched.
   void keep_waiting(const StoredRun& run);
-  // A run that is worked on if its name is on the list.
+  // A run to be worked on if its name is on the list.
   void keep_found(const StoredRun& run);
 
-  // Name by name, in an order that depends on what was met alone. No more is added meanwhile.
+  // Passes name by name, in an order that depends only on what was found. Nothing is added after
+  // this.
   void for_each_name(const std::function<void(MetName)>& take);
 
  private:

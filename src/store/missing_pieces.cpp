@@ -1,4 +1,4 @@
-// What a stored run lacks.
+// Names the reasons for missing pieces.
 #include "store/missing_pieces.h"
 
 #include <string>

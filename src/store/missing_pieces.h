@@ -1,4 +1,4 @@
-// What a stored run lacks, so that it cannot be recomputed.
+// The missing pieces without which a stored run cannot be recomputed.
 #pragma once
 
 #include "aggregate_power/reason.h"
@@ -8,7 +8,7 @@
 
 namespace aggregate_power {
 
-// Empty: nothing. May throw FileError.
+// Empty: nothing is missing. May throw FileError.
 Reasons missing_pieces(const StoredRun& run, const OneNodePieces& pieces,
                        const RecomputeOptions& options);
 Reasons missing_pieces(const StoredRun& run, const PackagePieces& pieces,

@@ -1,4 +1,4 @@
-// What a run of several nodes leaves.
+// Searches artifacts for the logs of several nodes.
 #include "store/multinode_logs.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace aggregate_power {
 namespace {
 
-// By which its artifacts may go.
+// The names that its artifacts may have.
 std::vector<std::string> artifact_names(const StoredRun& run) {
   std::vector<std::string> names;
   const Artifact own = artifact_of(archive_stem(last_name(run.folder.display)));
@@ -25,7 +25,7 @@ std::vector<std::string> artifact_names(const StoredRun& run) {
   return names;
 }
 
-// Of a load of agents, as it is written; empty for others.
+// The concurrency of a load of agents, as written; empty for other runs.
 std::string concurrency_of(const StoredRun& run) {
   for (const std::string& name : artifact_names(run)) {
     const auto number = agentic_concurrency(name, run.name + ".json");
@@ -72,7 +72,7 @@ class Search {
   }
 
  private:
-  // Whether there is such an artifact.
+  // Returns whether there is such an artifact.
   bool look_for(std::string_view kind) {
     bool is_there = false;
     for (const std::string& name : artifact_names(run_)) {
@@ -107,12 +107,12 @@ class Search {
     });
   }
 
-  // A folder without one is no package yet.
+  // A folder without a manifest is not a package yet.
   static bool has_manifest(const MultinodeLogs& logs) {
     return logs.power && file_below(*logs.power, "manifest.json");
   }
 
-  // Agents are where their results are; a package alone is less.
+  // A run of agents counts where its results are; a package alone counts less.
   static int merit(const MultinodeLogs& logs) {
     return (logs.agentic ? 8 : 0) + (has_manifest(logs) ? 4 : 0) + (logs.power ? 2 : 0) +
            (logs.formal_results.size() == 1);
@@ -128,7 +128,7 @@ class Search {
   const StoredRun& run_;
   Folder own_;
   bool is_of_agents_;
-  std::string concurrency_;  // empty: not of a load of a certain one
+  std::string concurrency_;  // empty: not the load of a particular concurrency
   std::vector<MultinodeLogs> found_;
   std::exception_ptr fault_;
 };

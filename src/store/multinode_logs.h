@@ -1,4 +1,4 @@
-// What a run of several nodes leaves: the package of its recorder, the results of its agents.
+// The files that a run on several nodes leaves: its recorder's package, its agents' results.
 #pragma once
 
 #include <optional>
@@ -8,25 +8,26 @@
 
 namespace aggregate_power {
 
-// LOGS of such a run, or of a load of it.
+// LOGS of such a run, or of one of its loads.
 struct MultinodeLogs {
   StorePath logs;
   std::optional<StorePath> power;    // LOGS/power, the package
-  std::optional<StorePath> agentic;  // LOGS/agentic, where it is a run of agents
-  // Of agents: the formal results that are in LOGS/agentic/conc_N where the run is the load of that
-  // concurrency, else those in LOGS/agentic itself. A single one is of that load.
+  std::optional<StorePath> agentic;  // LOGS/agentic, for a run of agents
+  // For agents: the formal results in LOGS/agentic/conc_N if the run is the load of that
+  // concurrency, else those in LOGS/agentic itself. If there is exactly one, it belongs to that
+  // load.
   std::vector<StorePath> formal_results;
 };
 
-// Those that a run of a benchmark has: LOGS in its own folder, else in its artifacts power_audit_R,
-// which may be archives, in that folder or beside it. None: it ran on one node, or nothing is left
-// of them. Of several the most complete, more than one only where each of these has all it takes.
-// Throws FileError when an archive cannot be read, unless others have all it takes.
+// The logs of a benchmark's run: LOGS in its own folder, else in its artifacts power_audit_R, which
+// may be archives, in that folder or beside it. Empty: the run was on one node, or its logs are
+// gone. If there are several, the most complete ones; more than one only if each of these is
+// complete. Throws FileError if an archive cannot be read, unless others are complete.
 std::vector<MultinodeLogs> find_multinode_logs(const StoredRun& run);
 
-// The same of a run of agents, also in its artifacts agentic_R. With such an artifact that has no
-// LOGS it ran on one node, and other artifacts are not looked into; but for a load R_concN, which
-// several nodes leave.
+// The same for a run of agents, which may also be in its artifacts agentic_R. If there is such an
+// artifact without LOGS, the run was on one node, and other artifacts are not searched; except for
+// a load R_concN, which always has several nodes.
 std::vector<MultinodeLogs> find_agents_logs(const StoredRun& run);
 
 }  // namespace aggregate_power

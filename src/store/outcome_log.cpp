@@ -1,4 +1,4 @@
-// One line of JSON for each run of a store.
+// Formats the lines of a report and appends them under a lock.
 #include "store/outcome_log.h"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ Json text_or_null(const std::string& text) {
   return text.empty() ? Json() : Json(printable_path(text));
 }
 
-// Reports are appended to under a lock, so that what has no line break at its end was left by a
+// Reports are appended to under a lock, so text without a line break at the end was left by a
 // killed run.
 void cut_torn_line(int fd, const std::string& path) {
   struct stat status {};
@@ -84,8 +84,8 @@ OutcomeLog::OutcomeLog(const std::string& path)
 
 OutcomeLog::~OutcomeLog() { ::close(fd_); }
 
-// Without locks there is mostly one writer, who loses nothing by going on. An interrupted one that
-// cannot have the lock must not write in between others' lines: that is a fault.
+// If there are no locks, there is usually one writer, who loses nothing by going on. An interrupted
+// writer that cannot get the lock must not write between others' lines: that is a fault.
 void OutcomeLog::take_lock() {
   if (::flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   try {
@@ -96,7 +96,7 @@ void OutcomeLog::take_lock() {
 }
 
 void OutcomeLog::add(const std::string& lines) {
-  const std::lock_guard guard(mutex_);  // threads share the descriptor, and with it the lock
+  const std::lock_guard guard(mutex_);  // threads share the descriptor, and therefore the lock
   take_lock();
   cut_torn_line(fd_, path_);
   std::string_view rest = lines;

@@ -1,4 +1,4 @@
-// One line of JSON for each run of a store, for any engine that reads such lines.
+// Reports one line of JSON for each run of a store, for any engine that reads such lines.
 #pragma once
 
 #include <mutex>
@@ -9,38 +9,38 @@
 
 namespace aggregate_power {
 
-// How a run's zone was come by, and how it stands among the runs of its recorder.
+// How a run's zone was found, and how it compares with the other runs of its recorder.
 struct RunZone {
-  std::string recorder;  // empty: not known
+  std::string recorder;  // empty: unknown
   std::string level;     // empty: not decided
   std::vector<std::string> witnesses;
-  std::string recorder_timezone;  // empty: not known, or nobody asked
-  bool contradicts = false;       // the run says otherwise
+  std::string recorder_timezone;  // empty: unknown, or not asked for
+  bool contradicts = false;       // the run's own zone differs
 };
 
 struct OutcomeLine {
   std::string run;
   std::string layout;
-  std::string aggregate;  // these three: empty when there is none
+  std::string aggregate;  // these three are empty if there is none
   std::string telemetry;
   std::string benchmark;
   std::string outcome;
   std::vector<std::string> reasons;
   std::vector<std::pair<std::string, double>> metrics;
-  std::string timezone;  // empty: not known
+  std::string timezone;  // empty: unknown
   double seconds = 0;
-  std::optional<RunZone> zone;  // nothing: no zone matters to it, or it was not looked at
-  std::string details;          // of the reasons, and what is doubtful besides; for people
+  std::optional<RunZone> zone;  // nullopt: no zone matters to it, or it was not checked
+  std::string details;          // of the reasons, and other doubts; for people
 };
 
-// Keys in the order above; bytes that are not UTF-8 become %XX; with a line break at the end.
+// Keys in the order above; bytes that are not UTF-8 become %XX; ends with a line break.
 std::string outcome_line_text(const OutcomeLine& line);
 
-// A file that lines are appended to, each in one piece, also by several processes.
+// A file that lines are appended to, each in one piece, even by several processes.
 class OutcomeLog {
  public:
-  // Throws Error when there is something in the file that is no such report, FileError when it
-  // cannot be written. A line that a killed run left unfinished is cut off.
+  // Throws Error if the file contains something other than such a report, FileError if it cannot be
+  // written. A line that a killed run left unfinished is removed.
   explicit OutcomeLog(const std::string& path);
   ~OutcomeLog();
   OutcomeLog(const OutcomeLog&) = delete;

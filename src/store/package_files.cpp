@@ -1,4 +1,4 @@
-// The files of a stored package.
+// Lists the files of a stored package.
 #include "store/package_files.h"
 
 #include <optional>
@@ -37,7 +37,7 @@ InputFile listing(const char* role, const std::set<std::string>& entries) {
   return listing;
 }
 
-// What lies in the folder of windows, be it a file or not.
+// Everything in the windows folder, files or not.
 InputFile windows_of(const MultinodeLogs& package) {
   const PackagePlace place = package_place(package);
   const std::string windows = path_below(place.power_dir, "windows");
@@ -52,7 +52,7 @@ InputFile windows_of(const MultinodeLogs& package) {
   return listing("windows", entries);
 }
 
-// What links lead out of the logs root: it counts as not there.
+// Links that lead out of the logs root: their targets count as missing.
 InputFile links_of(const MultinodeLogs& package, const PackageFiles& files) {
   std::string root = package.logs.tree->resolved(package.logs.path);
   if (!root.ends_with('/')) root += '/';

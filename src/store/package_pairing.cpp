@@ -1,4 +1,4 @@
-// A package of a store with one benchmark result, tried.
+// Checks a stored package against a benchmark result.
 #include "store/package_pairing.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ RoleCounts counts_of(const std::string& run, std::string_view aggregate) {
   return counts;
 }
 
-// What is said of a run's GPUs must agree, or some of it is wrong.
+// All that a store says about a run's GPUs must agree, otherwise some of it is wrong.
 std::optional<std::string> doubt_about_gpus(const std::string& run, std::string_view aggregate) {
   const auto named = gpus_in_name(run);
   if (!named) return std::nullopt;
@@ -102,7 +102,7 @@ struct HashedPackage {
   std::shared_ptr<const HashingTree> benchmark_tree;
 };
 
-// What was read for the verdict, and what it depends on though it was not.
+// Notes what was read for the verdict, and what the verdict depends on without being read.
 void note_inputs(const HashedPackage& read, const PackageFiles& files, PackagePairing& pairing) {
   for (const auto& [role, place] : files) {
     try {
@@ -113,14 +113,15 @@ void note_inputs(const HashedPackage& read, const PackageFiles& files, PackagePa
           path_on_disk(place), place.tree->is_archive() ? FileFacts{0, facts.modified_ns} : facts);
     } catch (const FileError&) {
       if (!is_records_role(role)) throw;
-      // Not recorded, so that it is tried again each time; but not to be written over.
+      // Not recorded, so that it is tried again each time; but it must not be overwritten.
       pairing.opened.emplace_back(path_on_disk(place), FileFacts{0, place.facts->modified_ns});
     }
   }
   std::ranges::move(package_listings(read.package, files), std::back_inserter(pairing.inputs));
 }
 
-// What is asked of agents alone. Gives their failed requests, where these can be known.
+// Adds the questions that concern only agents. Returns their failed requests, if these can be
+// known.
 std::optional<FailedRequestsRequest> ask_of_agents(const StorePath& benchmark, const StoredRun& run,
                                                    std::string_view aggregate,
                                                    PackageQuestion& question,
@@ -177,7 +178,7 @@ PackagePairing try_package(const MultinodeLogs& package, const StorePath& benchm
   try {
     pairing.result = checked(read.package, read.benchmark, run, aggregate, options);
   } catch (const FileError&) {
-    note_inputs(read, files, pairing);  // throws the fault of the first file that has one
+    note_inputs(read, files, pairing);  // throws the error of the first faulty file
     throw;
   }
   note_inputs(read, files, pairing);
@@ -188,7 +189,7 @@ bool package_is_as_read(const MultinodeLogs& package, const StorePath& benchmark
                         const Origin& origin, std::int64_t record_ns, bool verify) {
   const PackageFiles files = package_files(package, benchmark);
   const auto listings = package_listings(package, files);
-  // The aggregate is among the inputs too.
+  // The aggregate is also among the inputs.
   if (origin.inputs.size() != files.size() + listings.size() + 1) return false;
   const auto recorded = [&](const std::string& role) {
     const auto found = std::ranges::find(origin.inputs, role, &InputFile::role);

@@ -1,4 +1,5 @@
-// A package of a store with one benchmark result, tried; and whether it is still what it was then.
+// Tries a stored package with one benchmark result, and finds whether the package has changed
+// since.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +22,22 @@ struct PackagePairing {
   std::vector<std::pair<std::string, FileFacts>> opened;  // on disk, as they were then
 };
 
-// All of these are given logs with a package.
+// All of these require logs with a package.
 
-// The run's name tells its GPUs; where it does not, and of an agentic run, `aggregate` does, the
-// aggregate's text. Throws FileError.
+// The number of GPUs comes from the run's name; for agentic runs, or if the name lacks it, from
+// `aggregate`, the aggregate's text. Throws FileError.
 PackagePairing try_package(const MultinodeLogs& package, const StorePath& benchmark,
                            const StoredRun& run, std::string_view aggregate,
                            const RecomputeOptions& options);
 
-// All of its files are there and no others, with their recorded sizes, and none was modified at
-// `record_ns` or later; or, to verify, with their recorded contents. May throw FileError.
+// Whether exactly its files exist, with their recorded sizes, and none was modified at `record_ns`
+// or later; or, with `verify`, with their recorded contents. May throw FileError.
 bool package_is_as_read(const MultinodeLogs& package, const StorePath& benchmark,
                         const Origin& origin, std::int64_t record_ns, bool verify);
 
-// Whether two packages of a run come to the same: by the contents of all that a verdict depends on.
-// The benchmark result is one for both, but of agents each one's own. Throws FileError.
+// Whether two packages of a run give the same result, by the contents of everything that a verdict
+// depends on. They share the benchmark result, except that agents' packages have one each. Throws
+// FileError.
 bool is_same_package(const MultinodeLogs& a, const MultinodeLogs& b, const StorePath& benchmark);
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// The files that one pairing reads.
+// Opens files and notes what they were.
 #include "store/pair_inputs.h"
 
 #include "base/files/hash.h"

@@ -1,4 +1,4 @@
-// The files that one pairing reads, as its record and its plan know them.
+// The files that one pairing reads, for its record and its plan.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct PairInputs {
   std::vector<InputFile> files;                           // by role, with their hashes
   std::vector<std::pair<std::string, FileFacts>> opened;  // on disk, as they were then
 
-  // These throw FileError. The second one hashes the file: for short ones.
+  // These throw FileError. The second one hashes the file, which should be short.
   OpenedFile open(const StorePath& place);
   OpenedFile open_and_hash(const StorePath& place, const std::string& role);
 };

@@ -1,4 +1,4 @@
-// One telemetry file with one benchmark result, tried.
+// Reads a recording and a load of a store, and assesses them.
 #include "store/pairing.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 namespace aggregate_power {
 namespace {
 
-// What is beside the recording, as it asks for it.
+// Opens a file beside the recording on its request.
 std::unique_ptr<ByteSource> open_beside(const StorePath& telemetry, const std::string& name,
                                         PairInputs& inputs) {
   const auto place = find_beside(telemetry, name);
@@ -43,11 +43,11 @@ Recording open_recording(const StorePath& telemetry, const RecomputeOptions& opt
   return recording;
 }
 
-// Throws Error where the recording or what is beside it could not be read.
+// Throws Error if the recording or a file beside it could not be read.
 Result assess_readable(const MeasurementRequest& request, const Recording& recording,
                        const LoadReading& reading, PairInputs& inputs) {
   std::erase_if(inputs.files, [](const InputFile& input) {
-    return input.role == "energy_start" || input.role == "energy_end";  // will be read again
+    return input.role == "energy_start" || input.role == "energy_end";  // they will be read again
   });
   Result result = assess(request, recording, reading);
   if (!result.could_not_read) return result;
@@ -67,7 +67,7 @@ std::optional<std::int64_t> written_ns(const StorePath& telemetry, const StorePa
   return is_together ? std::nullopt : recording_ns;
 }
 
-// The host, where the recording names one alone; else empty.
+// The host, if the recording names only one; else empty.
 std::string only_host(const Result& result) {
   if (!result.telemetry || !result.telemetry->series.names_hosts) return {};
   std::set<std::string> hosts;
@@ -77,7 +77,7 @@ std::string only_host(const Result& result) {
   return hosts.size() == 1 ? *hosts.begin() : std::string();
 }
 
-// Who states the zone, where that needs no evidence.
+// How the zone is stated, if no evidence is needed.
 std::optional<ZoneReport> stated_zone(const Result& result) {
   if (!result.telemetry) return std::nullopt;
   constexpr std::pair<std::string_view, ZoneWitness> kSources[] = {{"stamps", ZoneWitness::stamps},

@@ -1,4 +1,4 @@
-// One telemetry file with one benchmark result, tried: what they come to, in which time zone.
+// Tries one recording with one load: the result, and the time zone.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,24 @@ namespace aggregate_power {
 struct Pairing {
   StorePath telemetry;
   StorePath benchmark;
-  Result result;  // with what it was computed from, but for the other files of its run
+  Result result;  // with its inputs, except the other files of its run
   std::optional<ZoneReport> zone_report;
-  // What the recording says of its zone, where nothing states it; with none, or not enough, of the
-  // witnesses known, has_zone is false.
+  // What the recording says about its zone, if nothing states it; has_zone is false if too few
+  // witnesses are known.
   std::optional<ZoneFinding> zone_finding;
-  std::optional<std::int64_t> written_ns;  // when the recording was; nothing: copied, or not known
-  std::string host;                        // of a recording that names one host
+  std::optional<std::int64_t> written_ns;  // when the recording was written; nullopt: copied, or
+                                           // unknown
+  std::string host;                        // if the recording names exactly one
   std::vector<InputFile> inputs;
   std::vector<std::pair<std::string, FileFacts>> opened;  // on disk, as they were then
-  bool has_window = false;  // the result has one; else there is no verdict
-  bool has_zone = true;     // else the reason is timezone_ambiguous
+  bool has_window = false;  // the load has one; otherwise there is no verdict
+  bool has_zone = true;     // false: the reason is timezone_ambiguous
 };
 
 struct PairRequest {
   const RecomputeOptions& options;
   std::optional<std::int64_t> expected_num_gpus = {};
-  // Those of the zone besides the recording; without them, a zone that nothing states is not
+  // Witnesses of the zone besides the recording; without them, a zone that nothing states is not
   // decided.
   const OtherWitnesses* witnesses = nullptr;
 };
@@ -45,8 +46,8 @@ struct PairRequest {
 Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
                  const PairRequest& request);
 
-// Whether the window lies inside the telemetry, of one GPU at least. What cannot be read neither
-// fits nor is apart.
+// Whether the window is inside the telemetry of at least one GPU. Unreadable files are neither a
+// fit nor apart.
 bool fits(const Pairing& pairing);
 bool is_apart(const Pairing& pairing);
 

@@ -1,4 +1,4 @@
-// Whether a stored run was recomputed before.
+// Compares a stored run with its earlier record.
 #include "store/past_run.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Whether a stored run was recomputed before, and what came of it.
+// Finds whether a stored run was recomputed before, and with what result.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,18 @@
 
 namespace aggregate_power {
 
-// What would be done now. The paths are below the store.
+// What would be done now. The paths are relative to the store.
 struct PastRunQuestion {
   Origin wanted;  // the options
   std::string telemetry;
   std::string benchmark;
-  // Whether the inputs are what they were when the record was written. May throw FileError.
+  // Whether the inputs are as they were when the record was written. May throw FileError.
   std::function<bool(const Origin& origin, std::int64_t record_ns)> is_as_read;
 };
 
-// The record of the same run, done by this version with the same options, of inputs and an
-// aggregate that did not change since. Nothing: it has to be done. Throws FileError.
+// The record of the same run, written by this version with the same options, from inputs and an
+// aggregate that have not changed since. Returns nullopt if the run must be recomputed. Throws
+// FileError.
 std::optional<PastRecord> past_run(const StoredRun& run, const StoredAggregate& aggregate,
                                    const PastRunQuestion& question);
 

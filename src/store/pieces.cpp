@@ -1,4 +1,4 @@
-// The pieces of a stored run.
+// Searches for the pieces of a run, near it and in the whole store.
 #include "store/pieces.h"
 
 #include <algorithm>
@@ -43,8 +43,8 @@ void find_pieces(const Folder& folder, PieceKind kind, int level, std::vector<St
   }
 }
 
-// What is near, else what is anywhere in the store. Nothing: what else there is counts, and is not
-// known yet.
+// The pieces near the run, else those anywhere in the store. Returns nullopt if the rest of the
+// store matters and is not known yet.
 std::optional<Candidates> candidates(FoundPieces near, PieceKind kind, const Namesakes* namesakes) {
   Candidates candidates{.places = std::move(near.pieces), .are_own = near.is_own};
   const bool is_near = !candidates.places.empty();
@@ -158,7 +158,7 @@ std::optional<RunPieces> pieces_of_agents(const StoredRun& run, const Namesakes*
   auto telemetry =
       candidates(agents_pieces_near(run, PieceKind::telemetry), PieceKind::telemetry, namesakes);
   if (!telemetry) return std::nullopt;
-  // A profile is nowhere but with its run.
+  // A profile is only ever with its run.
   Candidates profiles{.places = agents_pieces_near(run, PieceKind::benchmark_result).pieces};
   return OneNodePieces{std::move(*telemetry), std::move(profiles), true};
 }

@@ -1,5 +1,5 @@
-// The pieces of a stored run: those near it, its telemetry and its benchmark result, and all that
-// its layout says it consists of.
+// Finds the pieces of a stored run: its telemetry and its benchmark result near it, and everything
+// that its layout prescribes.
 #pragma once
 
 #include <optional>
@@ -10,39 +10,39 @@
 
 namespace aggregate_power {
 
-// The nearest files that can be this piece of a run of a benchmark: in its own folder, else in the
-// sibling gpu_metrics_NAME, else in the sibling power_audit_NAME, else in archives of these names,
-// else in the folder above. A plain file goes before a compressed one of its name. Throws FileError
-// when an archive there cannot be read.
+// The nearest files that can be this piece of a benchmark's run: in its own folder, else in the
+// sibling gpu_metrics_NAME, else in the sibling power_audit_NAME, else in archives with these
+// names, else in the folder above. A plain file takes precedence over a compressed one with its
+// name. Throws FileError if an archive there cannot be read.
 struct FoundPieces {
   std::vector<StorePath> pieces;
-  bool is_own = true;  // not just somewhere above
+  bool is_own = true;  // not merely somewhere above
 };
 FoundPieces pieces_near(const StoredRun& run, PieceKind kind);
 
-// The same of a run of agents: anywhere in its results, the records of a profile being its
-// benchmark result. Telemetry that is not there is looked for as that of others.
+// The same for a run of agents: anywhere in its results; the records of a profile are its benchmark
+// result. If there is no telemetry, it is searched for as for other runs.
 FoundPieces agents_pieces_near(const StoredRun& run, PieceKind kind);
 
-// Where the results of an agentic run are, unpacked where they lie in an archive: agentic_NAME
-// around its aggregate, in the folder of that, or beside it. Throws FileError.
+// Where the results of an agentic run are, unpacked if they are in an archive: agentic_NAME around
+// its aggregate, in the aggregate's folder, or beside it. Throws FileError.
 std::optional<StorePath> agentic_results(const StoredRun& run);
 
-// What counts beside the records of an AIPerf profile; nothing where it is not there.
+// The files that count beside the records of an AIPerf profile; nullopt if missing.
 struct ProfileFiles {
   std::optional<StorePath> summary;
   std::optional<StorePath> captured_zone;  // in the result folder
 };
-// Nothing at all: `place` is no such records.
+// Returns nullopt if `place` is not a records file.
 std::optional<ProfileFiles> profile_files(const StorePath& place);
 
-// What runs consist of, as LayoutRow::find_pieces() says.
-// Of a run of agents: on several nodes if it has left their logs, else on one.
+// The pieces of runs, as LayoutRow::find_pieces() describes.
+// A run of agents: on several nodes if it has left their logs, else on one.
 std::optional<RunPieces> pieces_of_agents(const StoredRun& run, const Namesakes* namesakes);
-// Of a run on several nodes.
+// A run on several nodes.
 std::optional<RunPieces> pieces_of_package(const StoredRun& run, const Namesakes* namesakes);
-// Of any other run: on one node if it has telemetry of its own, else on several if it has left
-// their logs.
+// Any other run: on one node if it has its own telemetry, else on several if it has left their
+// logs.
 std::optional<RunPieces> pieces_of_nodes(const StoredRun& run, const Namesakes* namesakes);
 
 }  // namespace aggregate_power

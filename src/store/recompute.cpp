@@ -1,4 +1,4 @@
-// One finished run of a store, recomputed.
+// Checks a stored run's aggregate, and recomputes the run by its kind.
 #include "store/recompute.h"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ Recomputed recompute_or_throw(const StoredRun& run, const Pieces& pieces,
   try {
     return recompute_kind(std::move(begun), pieces, {aggregate, options, witnesses});
   } catch (const JsonError& error) {
-    // Someone may have been writing to it while it was read.
+    // Someone may have been writing to the file while it was read.
     const RunTarget& target = aggregate.target;
     const bool is_changed = !target.is_elsewhere && !holds(target.aggregate, aggregate.text);
     return ended(

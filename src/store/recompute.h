@@ -1,4 +1,4 @@
-// One finished run of a store, recomputed: from its pieces to what is to be written, or to why
+// Recomputes one finished run of a store: from its pieces to what is to be written, or to why
 // nothing is.
 #pragma once
 
@@ -35,38 +35,39 @@ std::string_view outcome_name(Outcome outcome);
 // Holds no file open, so that many can wait.
 struct Recomputed {
   StoredRun run;          // without trees
-  std::string telemetry;  // as shown; empty: none
+  std::string telemetry;  // its displayed path; empty: none
   std::string benchmark;
 
   Outcome outcome = Outcome::failed;
-  bool valid = false;  // power is, now or as before
+  bool valid = false;  // its power is valid, now or as before
   Reasons reasons;
-  std::vector<std::string> warnings;  // what is doubtful and yet no reason, for people
+  std::vector<std::string> warnings;  // doubts that are not reasons, for people
   std::vector<std::pair<std::string, double>> metrics;
   std::string timezone;
-  std::optional<ZoneReport> zone_report;  // how the timezone was come by
-  // The run among others of its recorder; it may have to wait for them, and then has no outcome.
+  std::optional<ZoneReport> zone_report;  // how the timezone was found
+  // The run among others of its recorder; if it has to wait for them, it has no outcome yet.
   std::optional<ZoneCase> zone_case;
-  std::string aggregate_text;  // store_path_text() of its aggregate, of one that waits
-  std::optional<ZoneStanding> zone_standing;  // of one that waited
+  std::string aggregate_text;                 // store_path_text() of its aggregate, if it waits
+  std::optional<ZoneStanding> zone_standing;  // if it waited
 
-  // What is to be written, if anything; with what was read for it on disk, and what it was then.
+  // What is to be written, if anything; and the files on disk that were read for it, with their
+  // facts at that time.
   std::unique_ptr<WritePlan> plan;
   std::vector<std::pair<std::string, FileFacts>> inputs;
 };
 
-// Why a run cannot be recomputed, whatever its pieces: it has no aggregate, or that is in an
-// archive and there is no other folder for results. Nothing: it can.
+// Why a run cannot be recomputed, whatever its pieces: it has no aggregate, or the aggregate is in
+// an archive and there is no other folder for results. Returns nullopt if it can.
 std::optional<Recomputed> refused(const StoredRun& run, const RecomputeOptions& options);
 
-// A run that is not refused. Without pieces of a kind it is not recomputable. Of several, those are
-// taken that fit each other, if only these do. Never throws for what is wrong with the run.
-// `witnesses` are those of the zone besides the recording; without them, a run whose zone nothing
-// states has no outcome yet.
+// Recomputes a run that is not refused. It is not recomputable if it has no pieces of some kind. If
+// there are several, the ones that fit each other are taken, provided that only these do. Never
+// throws because of the run. `witnesses` are those of the zone besides the recording; without them,
+// a run whose zone nothing states has no outcome yet.
 Recomputed recompute(const StoredRun& run, const RunPieces& pieces, const RecomputeOptions& options,
                      const OtherWitnesses* witnesses = nullptr);
 
-// Whether what was read for it is still what is there.
+// Whether the files that were read for it have not changed.
 bool inputs_are_unchanged(const Recomputed& recomputed);
 
 }  // namespace aggregate_power

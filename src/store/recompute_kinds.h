@@ -1,4 +1,4 @@
-// The two kinds of stored runs, each recomputed in its way, and what they have in common.
+// The two kinds of stored runs, each recomputed in its own way, and what they share.
 #pragma once
 
 #include "results/past_record.h"
@@ -7,7 +7,7 @@
 
 namespace aggregate_power {
 
-// With what a run is recomputed, besides its pieces.
+// Everything besides its pieces that a run is recomputed with.
 struct RecomputeContext {
   const StoredAggregate& aggregate;
   const RecomputeOptions& options;
@@ -29,14 +29,14 @@ struct Ending {
 };
 Recomputed ended(Recomputed run, Ending ending);
 
-// What keeps us from patching an aggregate. Throws JsonError.
+// Why an aggregate cannot be patched. Throws JsonError.
 std::optional<Ending> unusable(const StoredRun& run, const StoredAggregate& aggregate);
 
 // A run that is up to date.
 Recomputed unchanged(Recomputed run, const PastRecord& record, const StoredAggregate& aggregate);
 
-// Notes outcome and metrics of a run that has its reasons, and plans to write `result`, which knows
-// its options and inputs. `others` as in plan_of().
+// Notes outcome and metrics of a run whose reasons are known, and plans to write `result`, which
+// knows its options and inputs. `others` as in plan_of().
 Recomputed planned(Recomputed run, Result result, const InputFile& others,
                    const RecomputeContext& context);
 

@@ -1,4 +1,4 @@
-// A stored run on one node, recomputed from a recording and a load.
+// Recomputes a stored run on one node from a recording and a load.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -42,7 +42,7 @@ std::optional<PastRecord> past_pair(const StoredRun& run, const OneNodePieces& p
                   {options_as_given(options), telemetry[0].below, loads[0].below, is_as_read});
 }
 
-// A run that must see the others of its recorder first.
+// A run that has to wait for the others of its recorder.
 Recomputed waiting(Recomputed run, const Pairing& pairing, bool are_own) {
   run.aggregate_text = store_path_text(run.run.aggregate);
   run.zone_case->waiting_telemetry = store_path_text(pairing.telemetry);
@@ -51,7 +51,7 @@ Recomputed waiting(Recomputed run, const Pairing& pairing, bool are_own) {
   return run;
 }
 
-// The result as the record has it: with its files, its zone and its options.
+// The result as the record shows it: with its files, its zone and its options.
 Result completed(const Recomputed& run, bool of_agents, Pairing pairing,
                  const RecomputeOptions& options) {
   Result result = std::move(pairing.result);

@@ -8,13 +8,13 @@
 
 namespace aggregate_power {
 
-// What holds for all runs of a store. What is not given is taken from each run: the number of GPUs
-// from its aggregate, the zone from evidence, the producer's commit from its package.
+// Options for all runs in a store. Missing ones are taken from each run: the number of GPUs from
+// its aggregate, the zone from evidence, the producer's commit from its package.
 struct RecomputeOptions : RunOptions, PackageRules {
-  bool one_witness = false;         // of a zone by evidence is enough
+  bool one_witness = false;         // one witness is enough for a zone by evidence
   std::string output;               // empty: results go where the aggregate is
-  std::vector<std::string> stores;  // where nothing is written while there is an output
-  bool is_searched = true;  // pieces are looked for in all of the store, not just near the run
+  std::vector<std::string> stores;  // if there is an output, nothing is written here
+  bool is_searched = true;          // search the whole store for pieces, not just near the run
   bool force = false;
   bool verify = false;
 };

@@ -1,4 +1,4 @@
-// A stored run on several nodes, recomputed from its package and a benchmark result.
+// Recomputes a stored run on several nodes from its package and a benchmark result.
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace aggregate_power {
 namespace {
 
 Origin options_as_given(const RecomputeOptions& options) {
-  Origin origin;  // the other options are not for packages
+  Origin origin;  // packages have no other options
   origin.expected_num_gpus = origin.timezone = "auto";
   origin.expected_producer_sha = options.expected_producer_sha;
   origin.salvage = options.salvage;
@@ -34,7 +34,7 @@ std::optional<PastRecord> past_package(const StoredRun& run, const PackagePieces
                   {options_as_given(options), package.power->below, results[0].below, is_as_read});
 }
 
-// Packages that are there several times must be the same each time. Empty: they are.
+// Packages that exist several times must be equal. Empty: they are.
 std::string difference(const PackagePieces& pieces, const StorePath& benchmark) {
   const MultinodeLogs& package = *pieces.package();
   for (const MultinodeLogs& other : pieces.logs) {

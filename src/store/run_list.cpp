@@ -1,4 +1,4 @@
-// A list of runs from outside.
+// Reads a list of runs, and sorts its paths by store.
 #include "store/run_list.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::string absolute(const std::string& path) {
   return normal_path(std::filesystem::absolute(path, ignored).string());
 }
 
-// A route goes down only, and what follows a NUL would go unseen.
+// A route only leads down, and text after a NUL would be ignored.
 bool is_route(std::string_view path) {
   if (path.empty() || path.find('\0') != std::string_view::npos) return false;
   for (std::string_view rest = path; !rest.empty();) {
@@ -34,7 +34,7 @@ bool is_route(std::string_view path) {
   return true;
 }
 
-// Gives each line without its end and what follows a tab.
+// Passes each line without its end and anything after a tab.
 void read_lines(const std::string& file, const std::function<void(const std::string&)>& take) {
   const auto source = open_source(file);
   std::array<char, 65536> chunk;
@@ -62,8 +62,8 @@ void read_lines(const std::string& file, const std::function<void(const std::str
 }
 
 // The kinds of entries.
-constexpr std::uint8_t kPath = 0;   // its text: which store it is below
-constexpr std::uint8_t kStray = 1;  // below none
+constexpr std::uint8_t kPath = 0;   // its text: the store that contains it
+constexpr std::uint8_t kStray = 1;  // in no store
 
 }  // namespace
 
@@ -100,7 +100,7 @@ std::optional<std::string> route_below(const StorePath& store, const std::string
   std::array<std::string, 2> spellings = {absolute(store.path), {}};
   try {
     spellings[1] = resolve_links(store.path);
-  } catch (const FileError&) {  // only as it was named, then
+  } catch (const FileError&) {  // then only by its given name
   }
   for (const std::string& folder : spellings) {
     const std::string start = folder.ends_with('/') ? folder : folder + '/';

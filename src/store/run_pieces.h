@@ -1,4 +1,4 @@
-// The files that a stored run is computed from. Their type says which kind of run it is.
+// The files that a stored run is computed from. Their type shows which kind of run it is.
 #pragma once
 
 #include <array>
@@ -12,39 +12,39 @@
 
 namespace aggregate_power {
 
-// What bears one name in the whole store.
+// Everything with the same name in the whole store.
 struct Namesakes {
   std::array<std::vector<std::string>, 2>
-      pieces;  // by PieceKind: store_path_text(), but not too many
+      pieces;  // by PieceKind: store_path_text(), a limited number
   std::size_t runs = 0;
 };
 
-// The files of a run that can be one kind of piece.
+// The files that can be one kind of piece of a run.
 struct Candidates {
   std::vector<StorePath> places;
-  // They are near the run, where its own would be; else they only have its name.
+  // They are near the run, where its own would be; otherwise they only have its name.
   bool are_own = true;
-  bool are_too_many = false;  // and not all of them here
-  // No other run of the store, and no other piece of this kind, has its name.
+  bool are_too_many = false;  // then some of them are missing here
+  // No other run in the store, and no other piece of this kind, has its name.
   bool are_only_namesakes = false;
 };
 inline constexpr std::size_t kMostCandidates = 16;
 
-// Of a run on one node.
+// The pieces of a run on one node.
 struct OneNodePieces {
   Candidates telemetry;
-  Candidates loads;        // benchmark results; of a run of agents the records of its profile
-  bool of_agents = false;  // the load was agents, not a benchmark
+  Candidates loads;        // benchmark results; for a run of agents, the records of its profile
+  bool of_agents = false;  // the load came from agents, not from a benchmark
 };
 
-// Of a run on several nodes.
+// The pieces of a run on several nodes.
 struct PackagePieces {
-  // The most complete one; of several, any could be the run's. None: nothing is left of them.
+  // The most complete one; if there are several, any could be the run's. Empty: none was found.
   std::vector<MultinodeLogs> logs;
-  Candidates results;      // of the benchmark; of a run of agents the formal ones
-  bool of_agents = false;  // likewise
+  Candidates results;      // of the benchmark; for a run of agents, the formal ones
+  bool of_agents = false;  // the load came from agents, not from a benchmark
 
-  // The package is in the first of them. Nothing: there is none.
+  // The first logs, which contain the package. Returns nullptr if there are none.
   const MultinodeLogs* package() const {
     return !logs.empty() && logs[0].power ? &logs[0] : nullptr;
   }

@@ -1,4 +1,4 @@
-// What a stored run says to the other runs of its recorder about their zone.
+// Turns a pairing, or an earlier record, into a zone case.
 #include "store/run_zone.h"
 
 #include <string>
@@ -15,7 +15,7 @@ std::optional<ZoneVote> vote_of(const Pairing& pairing, Window window) {
     return ZoneVote{window.start_unix_s, finding->by_edges->offset_s, false,
                     finding->by_edges->idle_w, finding->by_edges->load_w};
   }
-  // One under which the recording does not hold the window speaks for nothing.
+  // A zone in which the recording does not contain the window is no evidence.
   const bool is_stated = pairing.zone_report && pairing.result.is_valid() &&
                          pairing.zone_report->witnesses == std::vector{ZoneWitness::zone_file};
   if (!is_stated) return std::nullopt;
@@ -23,7 +23,7 @@ std::optional<ZoneVote> vote_of(const Pairing& pairing, Window window) {
   return ZoneVote{window.start_unix_s, Zone::parse(offset).offset_at(0), true};
 }
 
-// The artifact's label first: shards go by it.
+// The artifact's label comes first, because shards use it.
 void name_recorder(const StoredRun& run, std::string_view aggregate, const std::string& host,
                    ZoneCase& zone_case) {
   for (const std::string& name : {run.artifact, run.name}) {

@@ -1,4 +1,4 @@
-// What a stored run says to the other runs of its recorder about their zone.
+// What a stored run tells the other runs of its recorder about their zone.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace aggregate_power {
 
-// Nothing, where it has no window. `aggregate` is the aggregate's text.
+// Returns nullopt if the run has no window. `aggregate` is the aggregate's text.
 std::optional<ZoneCase> zone_case_of(const StoredRun& run, std::string_view aggregate,
                                      const Pairing& pairing);
 
-// The same of a run that is up to date, by its record.
+// The same for a run that is up to date, from its record.
 ZoneCase past_zone_case(const StoredRun& run, const ZoneEvidenceRecord& evidence);
 
 }  // namespace aggregate_power

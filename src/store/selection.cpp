@@ -1,4 +1,4 @@
-// Which runs of the stores a backfill does.
+// Matches runs against the glob and the shard.
 #include "store/selection.h"
 
 #include <fnmatch.h>

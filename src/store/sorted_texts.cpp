@@ -1,4 +1,4 @@
-// Texts in the order of their keys.
+// Sorts texts in parts, and merges the parts.
 #include "store/sorted_texts.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ void SortedTexts::take_all(const std::function<void(std::string_view text)>& tak
     return;
   }
   put_on_disk();
-  using Next = std::pair<std::string, std::size_t>;  // a text, and the part that it is of
+  using Next = std::pair<std::string, std::size_t>;  // a text, and the part it is from
   std::priority_queue<Next, std::vector<Next>, std::greater<>> next;
   const auto refill = [&](std::size_t part) {
     if (auto text = parts_[part].read()) next.emplace(std::move(*text), part);

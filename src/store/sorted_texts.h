@@ -1,4 +1,4 @@
-// Texts in the order of their keys, of however many runs.
+// Sorts any number of texts by their keys.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,17 @@
 
 namespace aggregate_power {
 
-// Sorted in memory a part at a time; the parts wait on disk and are merged in the end.
+// Sorted in memory one part at a time; the parts wait on disk and are merged at the end.
 class SortedTexts {
  public:
-  // Memory: about as many bytes, and the next text of each part.
+  // Memory: about that many bytes, and the next text of each part.
   explicit SortedTexts(std::size_t most_bytes_in_memory = std::size_t{8} << 20)
       : most_bytes_in_memory_(most_bytes_in_memory) {}
 
-  // `key` holds no NUL. Throws Error when the files cannot be had, as take_all() does.
+  // `key` contains no NUL. Throws Error if the files cannot be used, as take_all() does.
   void add(std::string_view key, std::string_view text);
-  // All texts in the order of their keys' bytes, those of one key in the order of their own; then
-  // there are none.
+  // Passes all texts ordered by the bytes of their keys, those with equal keys in their own order.
+  // Afterwards it is empty.
   void take_all(const std::function<void(std::string_view text)>& take);
 
  private:

@@ -1,4 +1,4 @@
-// An artifact store to runs.
+// Walks a store and recognizes runs and pieces.
 #include "store/store.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace aggregate_power {
 namespace {
 
-// Each level keeps one folder open.
+// Each level holds one folder open.
 constexpr int kMostLevels = 200;
 
 FolderMarks marks_of(const StorePath& folder, const Artifact& artifact) {
@@ -27,7 +27,7 @@ FolderMarks marks_of(const StorePath& folder, const Artifact& artifact) {
   return {artifact, has_package, has_below(folder, "LOGS/agentic") || has_agents_beside};
 }
 
-// Whether the walk goes from a folder into the one of that name in it.
+// Whether the walk continues from a folder into the folder with that name in it.
 bool goes_into(const FolderMarks& folder, std::string_view name) {
   if (folder.artifact.kind == Artifact::Kind::no_run || is_agents_folder(folder)) return false;
   return !(folder.has_package || folder.has_agents) || name != "LOGS";
@@ -35,7 +35,7 @@ bool goes_into(const FolderMarks& folder, std::string_view name) {
 
 class Walk {
  public:
-  // `artifact`: of the archive that all of it lies in. `route`: empty, or the only way to go.
+  // `artifact`: of the archive that contains everything. `route`: empty, or the only way to go.
   Walk(const StoreVisitor& visitor, std::string artifact, std::string_view route)
       : visitor_(visitor),
         artifact_(std::move(artifact)),
@@ -58,7 +58,7 @@ class Walk {
   }
 
  private:
-  // All entries of a folder; on a route the next one alone.
+  // All entries of a folder; on a route only the next one.
   void list(const StorePath& folder, const std::function<void(const TreeEntry&)>& take) {
     if (!is_on_route_) return folder.tree->list(folder.path, take);
     const std::string name(route_.substr(0, route_.find('/')));
@@ -107,7 +107,7 @@ class Walk {
     if (!has_aggregate) visit_without_aggregate(folder, marks);
   }
 
-  // The artifacts of an agentic run, or of its loads, may each hold aggregates.
+  // The artifacts of an agentic run, or of its loads, may each contain aggregates.
   void visit_agents(const Folder& folder, const FolderMarks& marks) {
     bool has_aggregate = false;
     list(*folder, [&](const TreeEntry& entry) {
@@ -124,7 +124,8 @@ class Walk {
     if (layout) visitor_.run({run, key(run), *layout, *folder, StorePath{}});
   }
 
-  // An aggregate may lie beside the results too. Listed once more, so that no names are kept.
+  // An aggregate may also be beside the results. The folder is listed again, so that no names are
+  // kept.
   void visit_beside_agentic(const Folder& folder) {
     list(*folder, [&](const TreeEntry& entry) {
       if (entry.kind != TreeEntry::Kind::file || !entry.name.ends_with(".json")) return;
@@ -139,7 +140,7 @@ class Walk {
     });
   }
 
-  // True for an aggregate.
+  // Returns true for an aggregate.
   bool visit_aggregate(const Folder& folder, const FolderMarks& marks, const std::string& name) {
     const auto run = run_of_aggregate(marks, name);
     if (!run) return false;
@@ -148,7 +149,7 @@ class Walk {
     return true;
   }
 
-  // True for an aggregate.
+  // Returns true for an aggregate.
   bool visit_file(const Folder& folder, const FolderMarks& marks, const std::string& name) {
     if (visit_aggregate(folder, marks, name)) return true;
     const StorePath place = child(folder, name);
@@ -180,10 +181,10 @@ class Walk {
   const StoreVisitor& visitor_;
   std::string artifact_;
   bool is_on_route_;
-  std::string_view route_;  // what is left of it
+  std::string_view route_;  // the part that is left
 };
 
-// Not unpacked for what the aggregate beside it leads to.
+// Whether an archive contains only results, which the aggregate beside it leads to.
 bool only_has_results(const StorePath& archive, const Artifact& artifact) {
   if (artifact.kind != Artifact::Kind::agentic || !archive.folder ||
       !has_artifact(archive.folder, "bmk_agentic_" + artifact.run)) {

@@ -1,5 +1,5 @@
-// An artifact store to runs: where each run's aggregate is, and the files that can be pieces of
-// runs. Layouts are those of contract.md E.3.
+// Finds the runs in an artifact store: where each run's aggregate is, and the files that can be
+// pieces of runs. Layouts are those of contract.md E.3.
 #pragma once
 
 #include <functional>
@@ -12,36 +12,36 @@
 
 namespace aggregate_power {
 
-// What a walk over a store meets, in no particular order.
+// Receives what a walk over a store finds, in no particular order.
 struct StoreVisitor {
   std::function<void(const StoredRun&)> run;
-  // A file that can be a piece of the run of that name, wherever that is.
+  // A file that can be a piece of the run with that name, wherever the run is.
   std::function<void(PieceKind, const std::string& name, const StorePath&)> piece;
-  // A recording, whoever's it is.
+  // A recording of any run.
   std::function<void(const StorePath&)> recording;
-  // To be walked with walk_archive(), now or later, here or in another thread. `artifact` as in
-  // StoredRun; empty: it is none.
+  // To be walked with walk_archive(), now or later, on any thread. `artifact` as in StoredRun;
+  // empty: it is not an artifact.
   std::function<void(const StorePath& archive, const std::string& artifact)> archive;
   // A folder that cannot be read.
   std::function<void(const StorePath&, const std::string& what)> fault;
   std::function<void()> folder_link;  // not followed
-  // A file on disk that a writer left, or is about to put in place.
+  // A file on disk that a writer left over, or is about to put in place.
   std::function<void(const StorePath&)> temporary;
 };
 
-// A store as it was named: a folder or an archive. Nothing when it is neither.
+// A store as it was named: a folder or an archive. Returns nullopt if it is neither.
 std::optional<StorePath> find_store(const std::string& path, std::string below);
 
-// Visits all below a store or a folder in it. Memory grows with the depth of folders alone. Throws
-// Interrupted after a signal. With a `route`, the path of a file below the store, only what lies on
-// the way to it is visited, and no folder is listed; what the folders on the way lack is then said
+// Visits everything below a store or a folder in it. Memory grows only with the depth of folders.
+// Throws Interrupted after a signal. With a `route`, the path of a file below the store, only what
+// is on the way to it is visited, and no folder is listed; then the visitor is told what the
+// folders on the way lack, although it may be beside the way.
 // of them though it may be beside the way.
 void walk_store(const StorePath& store, const StoreVisitor& visitor, std::string_view route = {});
-// The same for an archive. Throws FileError when it cannot be read or trusted.
+// The same for an archive. Throws FileError if it cannot be read or trusted.
 void walk_archive(const StorePath& archive, const std::string& artifact,
                   const StoreVisitor& visitor, std::string_view route = {});
-// Whether walk_store() comes by the folder or archive that lies at `below` ("a/b") in a store on
-// disk.
+// Whether walk_store() reaches the folder or archive at `below` ("a/b") in a store on disk.
 bool walk_meets(const StorePath& store, std::string_view below);
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// A file or folder of an artifact store.
+// Finds files in folders and archives, and opens archives.
 #include "store/store_path.h"
 
 #include <algorithm>
@@ -135,7 +135,7 @@ std::string path_on_disk(const StorePath& place) {
   const StorePath* at = &place;
   while (at->tree->is_archive() && at->folder) at = at->folder.get();
   if (at == &place) return place.tree->is_archive() ? place.display : place.path;
-  // The folder that holds the archive, or an archive that is the store.
+  // The folder that contains the archive, or an archive that is the store.
   if (at->tree->is_archive()) return at->display;
   std::string_view rest = std::string_view(place.display).substr(at->display.size());
   while (rest.starts_with('/')) rest.remove_prefix(1);
@@ -144,7 +144,7 @@ std::string path_on_disk(const StorePath& place) {
 
 std::string store_path_text(const StorePath& place) {
   const StorePath& store = store_of(place);
-  // No name holds a NUL.
+  // Names contain no NUL.
   return fmt::format("{}{}{}{}{}", store.display, '\0', store.below, '\0',
                      std::string_view(place.display).substr(store.display.size()));
 }

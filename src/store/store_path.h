@@ -1,4 +1,4 @@
-// A file or folder of an artifact store, and what lies in it or beside it.
+// A file or folder in an artifact store, and what is in it or beside it.
 #pragma once
 
 #include <array>
@@ -11,51 +11,52 @@
 
 namespace aggregate_power {
 
-// An archive in a store is a folder of its name.
+// An archive in a store counts as a folder with its name.
 struct StorePath {
-  std::shared_ptr<const Tree> tree;  // nothing: there is no such file
+  std::shared_ptr<const Tree> tree;  // null: there is no such file
   std::string path;                  // in the tree
-  std::string display;               // for people: the store as it was named, and what is below
-  std::string below;                 // the store
-  std::shared_ptr<const StorePath> folder;  // that holds it; nothing above the store
-  std::optional<FileFacts> facts = {};      // of a file, when it was looked for
+  std::string display;               // for people: the store as it was named, and the path below it
+  std::string below;                 // relative to the store
+  std::shared_ptr<const StorePath> folder;  // the folder around it; null above the store
+  std::optional<FileFacts> facts = {};      // of a file, at the time it was found
 };
 
 using Folder = std::shared_ptr<const StorePath>;
 
-// Whatever is there.
+// Does not check what is there.
 StorePath child(const Folder& folder, std::string_view name);
 
-// These give nothing where there is none of that name.
+// These return nullopt if there is nothing with that name.
 std::optional<StorePath> file_in(const Folder& folder, const std::string& name);
 std::optional<StorePath> folder_in(const Folder& folder, const std::string& name);
 std::optional<StorePath> archive_in(const Folder& folder, const std::string& stem);
-// A plain file goes before a compressed one of its name.
+// A plain file takes precedence over a compressed one with its name.
 std::optional<StorePath> maybe_compressed_in(const Folder& folder, std::string_view name);
-// A folder goes before an archive of its name, which is opened: throws FileError.
+// A folder takes precedence over an archive with its name, which is opened: throws FileError.
 std::optional<StorePath> artifact_in(const Folder& folder, const std::string& name);
 
 bool has_artifact(const Folder& folder, const std::string& name);
 bool has_below(const StorePath& folder, std::string_view path);
 
-// A file some folders below another; nothing when there is none.
+// A file some folders below another; nullopt if there is none.
 std::optional<StorePath> file_below(const StorePath& folder, const std::string& path);
-// A file beside another one; nothing when there is none of that name.
+// A file beside another one; nullopt if there is none with that name.
 std::optional<StorePath> find_beside(const StorePath& file, const std::string& name);
 
-// The outermost folder, or archive, that a place lies in.
+// The outermost folder or archive around a place.
 const StorePath& store_of(const StorePath& place);
 
-// An archive as the folder that it stands for. Throws FileError when it cannot be read or trusted.
+// The folder that an archive represents. Throws FileError if it cannot be read or trusted.
 StorePath inside(const StorePath& archive);
 
-// Of a place in an archive: the outermost one, on disk. Else the place's own path.
+// For a place in an archive, the outermost archive, on disk; otherwise the place's own path.
 std::string path_on_disk(const StorePath& place);
 
-// A place as a text, to be kept outside memory, and back. The latter throws FileError when an
-// archive on the way cannot be read.
+// Converts a place to a text that can be kept outside memory, and back. The latter throws FileError
+// if an archive on the way cannot be read.
 std::string store_path_text(const StorePath& place);
 StorePath store_path_of(std::string_view text);
-std::string display_of(std::string_view text);  // StorePath::display of the place, however it is
+std::string display_of(
+    std::string_view text);  // StorePath::display of the place, which is not opened
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// The aggregate of a stored run, and where its results go.
+// Reads a stored aggregate and plans to write its results.
 #include "store/stored_aggregate.h"
 
 #include <algorithm>

@@ -18,8 +18,8 @@ namespace aggregate_power {
 struct RunTarget {
   std::string aggregate;
   std::string record;
-  std::string root;           // that both are in
-  bool is_elsewhere = false;  // than the aggregate
+  std::string root;           // both are inside it
+  bool is_elsewhere = false;  // not where the aggregate is
 };
 
 struct StoredAggregate {
@@ -30,17 +30,17 @@ struct StoredAggregate {
 // Throws FileError.
 StoredAggregate read_aggregate(const StoredRun& run, const RecomputeOptions& options);
 
-// Why an aggregate must not be replaced where it is: its mount does not allow to do so safely.
-// Nothing: it may.
+// Why an aggregate must not be replaced in its place: its mount does not allow that safely. Returns
+// nullopt if it may be.
 std::optional<std::string> replacement_fault(const StoredAggregate& aggregate);
-// Throws JsonError when it is not JSON at all.
+// Throws JsonError if it is not JSON at all.
 bool is_object(const StoredAggregate& aggregate);
 
-// `path` as seen from a folder of the store; both below the store.
+// `path` relative to a folder of the store; both are relative to the store.
 std::string relative_path(std::string_view folder, std::string_view path);
 
-// The plan to write a result of the run, with all that was read for it. `others` are the members of
-// the aggregate that are not ours: while they stay, so may the plan.
+// The plan to write a result of the run, with all files that were read for it. `others` are the
+// members of the aggregate that are not ours: the plan is good as long as they do not change.
 std::unique_ptr<WritePlan> plan_of(const StoredRun& run, const StoredAggregate& aggregate,
                                    const InputFile& others,
                                    const std::vector<std::pair<std::string, FileFacts>>& inputs,

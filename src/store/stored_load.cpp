@@ -1,4 +1,4 @@
-// The load of a stored run.
+// Reads a stored benchmark result or profile.
 #include "store/stored_load.h"
 
 #include <memory>
@@ -17,7 +17,7 @@
 namespace aggregate_power {
 namespace {
 
-// Another file of a profile; all are few and short but for the records.
+// Opens another file of a profile; all are few and short except the records.
 LoadFile open_profile_file(const StorePath& records, const ProfileFiles& profile,
                            std::string_view role, PairInputs& inputs) {
   const bool is_summary = role == kProfileSummaryRole;
@@ -38,7 +38,7 @@ StoredLoad read_stored_load(const StorePath& place, const RecomputeOptions& opti
   const std::string& name = place.display;
   const auto profile = profile_files(place);
   std::optional<OpenedFile> file;
-  ContentHash hash;  // of the file that stands for the load, as it is read
+  ContentHash hash;  // of the file that identifies the load, as it is read
   LoadFiles files;
   files.name = name;
   files.open = [&] {

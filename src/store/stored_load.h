@@ -12,7 +12,7 @@ namespace aggregate_power {
 
 struct StoredLoad {
   LoadReading reading;
-  std::optional<FailedRequestsRequest> failed_requests = {};  // of a profile
+  std::optional<FailedRequestsRequest> failed_requests = {};  // for a profile
 };
 
 // `place` is a benchmark result, or the records of an AIPerf profile. Throws FileError.

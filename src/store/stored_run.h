@@ -1,4 +1,4 @@
-// One run of an artifact store, as a walk finds it.
+// One run in an artifact store, as a walk finds it.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,21 @@
 
 namespace aggregate_power {
 
-// How a run is laid out in its store; store/layouts.h says what each of these means.
+// The layout of a run in its store; store/layouts.h says what each of these means.
 enum class Layout { power_audit, bmk, folder, multinode, agentic };
 
-// One aggregate, or what should have one.
+// One aggregate, or a folder that should have one.
 struct StoredRun {
-  std::string name;  // what follows "agg_"; of an agentic run the whole name
-  // What follows "bmk_" or "power_audit_" in the name of the artifact around it, of an archive
-  // rather than of a folder; else the name. The same for all that is in one artifact.
+  std::string name;  // the part after "agg_"; for an agentic run the whole name
+  // The part after "bmk_" or "power_audit_" in the name of the artifact around it, preferably of an
+  // archive rather than a folder; else the name. The same for everything in one artifact.
   std::string artifact;
   Layout layout = Layout::folder;
-  StorePath folder;     // that holds the aggregate, or should
-  StorePath aggregate;  // perhaps nothing
+  StorePath folder;     // contains the aggregate, or should
+  StorePath aggregate;  // possibly empty
 };
 
-// What can be a piece of a run: its telemetry, its benchmark result.
+// The kinds of pieces of a run: its telemetry, its benchmark result.
 enum class PieceKind : std::uint8_t { telemetry, benchmark_result };
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// What is said of the runs of a store.
+// Counts runs and writes their report.
 #include "store/tally.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace aggregate_power {
 namespace {
 
-// Of the aggregate, or of the folder that should hold it.
+// The path of the aggregate, or of the folder that should contain it.
 const std::string& path_of(const Recomputed& recomputed) {
   const StoredRun& run = recomputed.run;
   return run.aggregate.display.empty() ? run.folder.display : run.aggregate.display;
@@ -28,7 +28,7 @@ std::string without_controls(std::string text) {
   return text;
 }
 
-// Whether it waited for the others of its recorder in vain.
+// Whether it waited in vain for the others of its recorder.
 bool is_open(const Recomputed& recomputed) {
   return recomputed.zone_standing && recomputed.reasons.contains(Reason::timezone_ambiguous);
 }

@@ -1,4 +1,4 @@
-// What is said of the runs of a store, by all who work on them: counts, report, lines for people.
+// Counts, log lines and messages of a running backfill. Thread-safe.
 #pragma once
 
 #include <mutex>
@@ -18,18 +18,18 @@ class Tally {
   // Throws what OutcomeLog's constructor throws.
   Tally(const BackfillRequest& request, const BackfillWatcher& watcher);
 
-  // Counts a run; its line of the report is added to `lines`, for write().
+  // Counts a run; its line of the report is appended to `lines`, for write().
   void add(const Recomputed& recomputed, double seconds, std::string& lines);
   // Throws FileError.
   void write(std::string& lines);
 
-  // What a dry run would change of the aggregate at `path`.
+  // Notes what a dry run would change in the aggregate at `path`.
   void add_changes(const std::string& path, const std::vector<std::string>& changes);
   void add_found();
   void add_folder_link();
   void all_found();
   BackfillProgress progress() const;
-  // To be called when no more is added.
+  // To be called after the last run was added.
   BackfillResult result();
 
  private:

@@ -1,4 +1,4 @@
-// What is to be done with a store.
+// Hands tasks from the walk to the workers.
 #include "store/task_queue.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What is to be done with a store, from the walk that finds it to the workers that do it.
+// The queue of tasks between the walk that finds them and the workers that do them.
 #pragma once
 
 #include <condition_variable>
@@ -17,31 +17,31 @@
 
 namespace aggregate_power {
 
-// What a worker does at a time.
+// One piece of work for a worker.
 struct Task {
   StoredRun run = {};
-  std::shared_ptr<const Namesakes> namesakes = {};  // nothing: not looked for yet
+  std::shared_ptr<const Namesakes> namesakes = {};  // null: not searched for yet
   std::string aggregate_text =
       {};  // instead of the run's places: store_path_text() of its aggregate
-  // A run that waited for the others of its recorder: its pieces are known.
+  // For a run that waited for the others of its recorder: its pieces are known.
   std::shared_ptr<const DecidableRun> decidable = {};
-  std::optional<StorePath> archive = {};  // instead of a run: to be walked
+  std::optional<StorePath> archive = {};  // to be walked, instead of a run
   std::string artifact = {};              // of the archive
-  std::string only_path = {};  // of the archive nothing is wanted but the aggregate of this path
+  std::string only_path = {};  // only the aggregate with this path in the archive is wanted
 };
 
-// The walk is ahead of the workers by a little only.
+// The walk is only a little ahead of the workers.
 class TaskQueue {
  public:
-  // Waits for room. After end() what is pushed is dropped.
+  // Waits for room. After end(), pushed tasks are dropped.
   void push(Task task);
-  // Some at a time: most are short. None when there is none for a moment; is_over() tells whether
-  // there will be. Of each that was popped, finished() is to be told.
+  // Returns several tasks at a time, since most are short; none if there is none at the moment, and
+  // then is_over() says whether more may come. Call finished() for each task that was popped.
   std::vector<Task> pop();
   void finished();
   void wait_until_all_are_finished();
 
-  // There will be no more; those that wait are still done, or dropped.
+  // No more tasks will be pushed; those that wait are still done, or dropped.
   void end(bool drop);
   bool is_over();
 
@@ -51,7 +51,7 @@ class TaskQueue {
   std::condition_variable has_room_;
   std::condition_variable all_finished_;
   std::deque<Task> waiting_;
-  std::uint64_t open_ = 0;  // waiting or being worked on
+  std::uint64_t open_ = 0;  // waiting or in progress
   bool is_over_ = false;
 };
 

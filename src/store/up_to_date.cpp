@@ -1,4 +1,4 @@
-// Whether the files that a run was computed from are still what they were.
+// Compares a run's inputs with what its record says about them.
 #include "store/up_to_date.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ const InputFile* recorded(const Origin& origin, std::string_view role) {
   return found == origin.inputs.end() ? nullptr : &*found;
 }
 
-// The second zone file is read where the first was not there.
+// The second zone file is read if the first one was missing.
 bool counts(const SideFile& side, const PastInputs& inputs, const Origin& origin) {
   const bool is_of_zone = std::string_view(side.role).starts_with("timezone");
   if (is_of_zone && !inputs.zone_files_count) return false;

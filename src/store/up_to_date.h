@@ -1,4 +1,4 @@
-// Whether the files that a run was computed from are still what they were.
+// Whether the files that a run was computed from are unchanged.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,16 @@ namespace aggregate_power {
 struct PastInputs {
   const StorePath& telemetry;
   const StorePath& benchmark;
-  bool zone_files_count;  // they do not where a zone was given
+  bool zone_files_count;  // false if a zone was given
 };
 
-// Of the two and of what stands beside the telemetry: all that was read is there, nothing else that
-// would be read is, all have their recorded sizes, and none was modified at `record_ns` or later.
-// What was written in the same tick of the clock as the record may have been written behind it.
+// Checks the two files and those beside the telemetry: everything that was read exists, nothing
+// else exists that would be read, all have their recorded sizes, and none was modified at
+// `record_ns` or later. A file written in the same clock tick as the record may have been written
+// after it.
 bool have_the_sizes(const PastInputs& inputs, const Origin& origin, std::int64_t record_ns);
 
-// The same, but by their recorded contents. Throws FileError.
+// The same, but compares the recorded contents. Throws FileError.
 bool have_the_hashes(const PastInputs& inputs, const Origin& origin);
 
 }  // namespace aggregate_power

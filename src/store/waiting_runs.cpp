@@ -1,4 +1,4 @@
-// The runs that wait until all of the stores was seen.
+// Pushes the runs of the second and third rounds.
 #include "store/waiting_runs.h"
 
 #include <memory>
@@ -16,7 +16,7 @@ void push_kept(BackfillState& state, KeptRun kept, const MetName& met) {
                     .aggregate_text = std::move(kept.aggregate_text)});
 }
 
-// A name without any run: the run that is all there but for its aggregate, or none at all.
+// A name without any run: a run that lacks only its aggregate, or none at all.
 void push_bare(BackfillState& state, const MetName& met) {
   const bool is_known = met.is_run || (!state.list && met.is_artifact);
   const bool is_wanted = !state.list || met.is_listed;

@@ -1,4 +1,4 @@
-// The walk of a backfill.
+// Walks the stores of a backfill, and turns runs into tasks.
 #include "store/walking.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ void add_failure(BackfillState& state, const std::string& path, Reason reason,
   state.tally.write(lines);
 }
 
-// A folder or archive of which nobody knows what runs it holds.
+// A folder or archive whose runs are unknown.
 void add_fault(BackfillState& state, const StorePath& place, const std::string& artifact,
                Reason reason, const std::string& what) {
   const Selection& selection = state.selection;
@@ -37,7 +37,7 @@ void add_fault(BackfillState& state, const StorePath& place, const std::string& 
 
 StoreVisitor visitor_for(BackfillState& state, TakeTask take) {
   StoreVisitor visitor;
-  // What is not ours is noted too: pieces may be anyone's.
+  // Runs that are not ours are noted too: pieces may belong to any run.
   visitor.run = [&state, take](const StoredRun& run) {
     if (!run.aggregate.tree) return state.met.add_bare(run);
     state.met.add_run(run);
@@ -71,7 +71,7 @@ std::string_view route_to(std::string_view path, const StorePath& place) {
   return path.substr(std::min(path.find_first_not_of('/'), path.size()));
 }
 
-// Walks the way to one aggregate. When it is not there the shard of `key` says so.
+// Walks the way to one aggregate. If it is missing, the shard of `key` reports that.
 template <typename WalkTheWay>
 void follow(BackfillState& state, const std::string& path, const std::string& key,
             const TakeTask& take, const WalkTheWay& walk_the_way) {

@@ -1,4 +1,4 @@
-// The walk of a backfill: what it meets becomes tasks, or is noted.
+// The walk of a backfill: what it finds becomes tasks, or is noted.
 #pragma once
 
 #include <functional>
@@ -10,16 +10,16 @@ namespace aggregate_power {
 
 using TakeTask = std::function<void(Task)>;
 
-// Pushes the listed runs, and what the stores hold where they are searched. Throws Interrupted.
+// Pushes the listed runs, and the content of the stores that are searched. Throws Interrupted.
 void walk_stores(BackfillState& state);
 
-// Walks the archive of a task, and gives what it holds. What is wrong with it is counted.
+// Walks the archive of a task, and passes its content on. Faults of the archive are counted.
 void search_archive(BackfillState& state, const Task& task, const TakeTask& take);
 
-// A run that was found and is selected.
+// Takes a run that was found and is selected.
 void take_found(BackfillState& state, const StoredRun& run, const TakeTask& take);
 
-// A line of the list, for which there is no run. The shard of `key` says so.
+// Counts a line of the list that has no run. Only the shard of `key` does so.
 void add_unfound(BackfillState& state, const std::string& line, const std::string& key,
                  const std::string& why);
 

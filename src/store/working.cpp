@@ -1,4 +1,4 @@
-// What a worker of a backfill does.
+// Recomputes the runs of tasks, and hands them on.
 #include "store/working.h"
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A run whose pieces are known since it waited for its zone.
+// A run whose pieces are known, because it waited for its zone.
 Recomputed recompute_decidable(const StoredRun& run, const DecidableRun& decidable,
                                const RecomputeOptions& options) {
   const ZoneCase& zone_case = decidable.zone_case;
@@ -28,7 +28,7 @@ Recomputed recompute_decidable(const StoredRun& run, const DecidableRun& decidab
   return recompute(run, pieces, options, &decidable.witnesses);
 }
 
-// Nothing: not all pieces are near, and it waits until all of the stores was seen.
+// Returns nullopt if some pieces are not near: then it waits until all stores have been searched.
 std::optional<Recomputed> recompute_task(BackfillState& state, const Task& task) {
   StoredRun run = task.run;
   if (!task.aggregate_text.empty()) {
@@ -54,7 +54,8 @@ Recomputed unreadable(const StoredRun& run, const FileError& error) {
   return recomputed;
 }
 
-// Whether others of its recorder must be seen first. All that say something of a zone are noted.
+// Whether others of its recorder must be read first. Every run that is evidence for a zone is
+// noted.
 bool must_wait_for_zone(BackfillState& state, const Task& task, Recomputed& recomputed) {
   if (!recomputed.zone_case) return false;
   if (task.decidable) {
@@ -65,7 +66,7 @@ bool must_wait_for_zone(BackfillState& state, const Task& task, Recomputed& reco
   return recomputed.zone_case->waits();
 }
 
-// Of a dry run.
+// For a dry run.
 void show_changes(Tally& tally, Recomputed& recomputed) {
   Preview changes = preview(*recomputed.plan);
   note_writing_faults(recomputed, changes);
@@ -102,7 +103,7 @@ void do_run(BackfillState& state, const Task& task, CommitBatch& batch) {
 
 void do_task(BackfillState& state, const Task& task, CommitBatch& batch) {
   if (!task.archive) return do_run(state, task, batch);
-  batch.flush();  // no one shall wait for its locks meanwhile
+  batch.flush();  // nobody should wait for its locks meanwhile
   search_archive(state, task, [&](const Task& found) { do_task(state, found, batch); });
 }
 

@@ -1,4 +1,4 @@
-// What a worker of a backfill does.
+// The work of one thread of a backfill.
 #pragma once
 
 #include "store/backfill_state.h"
@@ -6,9 +6,9 @@
 
 namespace aggregate_power {
 
-// Takes tasks until there will be no more. Results to be written are left to `batch`. Throws
-// Interrupted after a signal: the run in hand is dropped, but not those that only wait to be put in
-// place. What is wrong with a run is counted.
+// Takes tasks until no more will come. Results to be written are left to `batch`. Throws
+// Interrupted after a signal: the run in progress is dropped, but not runs that only wait to be put
+// in place. Faults of a run are counted.
 void do_tasks(BackfillState& state, CommitBatch& batch);
 
 }  // namespace aggregate_power

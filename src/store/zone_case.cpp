@@ -1,4 +1,4 @@
-// A run among those of its recorder.
+// Converts zone cases to bytes and back.
 #include "store/zone_case.h"
 
 #include <nlohmann/json.hpp>
@@ -8,7 +8,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Names may hold any bytes; JSON strings may not.
+// Names may contain any bytes; JSON strings may not.
 Json bytes(const std::string& text) { return Json::binary({text.begin(), text.end()}); }
 std::string text_of(const Json& json) {
   const auto& bytes = json.get_binary();

@@ -1,4 +1,4 @@
-// Zones that are decided together.
+// Collects zone cases by recorder, and decides those that wait.
 #include "store/zone_cases.h"
 
 #include <algorithm>
@@ -18,14 +18,14 @@ namespace {
 
 constexpr std::size_t kMostNames = 3;
 
-// Keeps the first ones by name, whatever the order in which they come.
+// Keeps the first ones by name, in whatever order they come.
 void add_name(std::map<std::string, ZoneVote>& first, const std::string& name,
               const ZoneVote& vote) {
   first.emplace(name, vote);
   if (first.size() > kMostNames) first.erase(std::prev(first.end()));
 }
 
-// No name holds a NUL.
+// Names contain no NUL.
 std::string waiting_text(const StoredRun& run, const ZoneCase& zone_case) {
   return fmt::format("{}{}{}{}{}", run.name, '\0', run.artifact, '\0', zone_case_text(zone_case));
 }
@@ -66,7 +66,7 @@ void ZoneCases::add(const ZoneCase& zone_case, const StoredRun& run,
   }
 }
 
-// An offset where the recorder's clock did not change from its first run to its last.
+// An offset if the recorder's clock did not change from its first run to its last.
 std::string ZoneCases::timezone_of(const Recorder& recorder) {
   const ClockHistory* const clock = recorder.consensus.favourite();
   if (clock == nullptr) return {};

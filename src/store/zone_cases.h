@@ -1,4 +1,4 @@
-// The runs of a store whose zones are decided together, once all of it was seen.
+// The runs in a store whose zones are decided together, after all of it has been searched.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,12 @@
 
 namespace aggregate_power {
 
-// How a run stands among those of its recorder.
+// How a run compares with the others of its recorder.
 struct ZoneStanding {
-  std::string recorder_timezone;  // as most of the recorder's runs say; empty: fewer than two do
-  bool contradicts = false;       // the run says otherwise, or its load lies elsewhere
-  std::string contradictions;     // among all the recorder's runs, for people; empty: none
+  std::string recorder_timezone;  // according to most of the recorder's runs; empty: fewer than two
+                                  // agree
+  bool contradicts = false;       // the run's own zone differs, or its load is elsewhere
+  std::string contradictions;     // among all runs of the recorder, for people; empty: none
 };
 
 // A run that waited, and what the others say.
@@ -34,25 +35,25 @@ struct DecidableRun {
   ZoneStanding standing;
 };
 
-// Memory: something for each recorder, and 16 bytes for each run. The runs that wait are kept on
+// Memory: a little for each recorder, and 16 bytes for each run. The runs that wait are kept on
 // disk.
 class ZoneCases {
  public:
   // These may be called by several threads.
-  // When a recording was written; of all that the walk meets.
+  // When a recording was written; for every recording that the walk finds.
   void add_written(std::int64_t written_ns, const std::string& telemetry);
   // `run` and its aggregate are those of a run that waits.
   void add(const ZoneCase& zone_case, const StoredRun& run, const std::string& aggregate_text);
 
-  // How much of the stores was seen. Where a part was not, runs of it would be missing among the
-  // witnesses and those who contradict, and a file's time could be that of a copy.
+  // How much of the stores was searched. If a part was not, its runs would be missing among the
+  // witnesses and the contradictions, and a file's time could be that of a copy.
   struct Seen {
-    bool labelled_runs = true;  // whose artifacts' names carry the recorder's label
+    bool labelled_runs = true;  // those whose artifacts' names contain the recorder's label
     bool other_runs = true;
     bool files = true;
   };
-  // Gives every run that waits, in an order that depends on the runs alone. No more is added
-  // meanwhile.
+  // Passes every run that waits, in an order that depends only on the runs. Nothing is added after
+  // this.
   void for_each_that_waits(const Seen& seen, const std::function<void(DecidableRun)>& take);
 
  private:
@@ -60,10 +61,10 @@ class ZoneCases {
     ZoneConsensus consensus;
     double first_start_unix_s = std::numeric_limits<double>::infinity();
     double last_start_unix_s = -std::numeric_limits<double>::infinity();
-    // The first runs by name for each offset, and those whose load lies elsewhere.
+    // The first runs by name for each offset, and the first whose load is elsewhere.
     std::map<std::int32_t, std::map<std::string, ZoneVote>> votes;
     std::map<std::string, ZoneVote> elsewhere;
-    std::optional<ZoneStanding> standing;  // once all is known
+    std::optional<ZoneStanding> standing;  // set when all is known
   };
   static std::string contradictions_of(const std::string& label, const Recorder& recorder);
   static std::string timezone_of(const Recorder& recorder);
@@ -73,7 +74,7 @@ class ZoneCases {
 
   std::mutex mutex_;
   std::map<std::string, Recorder> recorders_;  // by label
-  // When recordings were written, and a hash of which: different ones that were written in the same
+  // When recordings were written, with a hash of each: different recordings written in the same
   // second were copied.
   std::vector<std::pair<std::int64_t, std::uint64_t>> written_;
   DiskIndex waiting_;

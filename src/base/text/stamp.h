@@ -36,7 +36,7 @@ double seconds_of(std::int64_t micros);
 class StampParser {
  public:
   explicit StampParser(Zone zone);
-  // `text` is UTF-8, already stripped. Nothing when it is no time. Forms, in this order:
+  // `text` is UTF-8, already stripped. Returns nullopt if it is not a time. Forms, in this order:
   //   epoch      -?digits[.digits]: seconds; above 1e12 ms, above 1e14 us, above 1e17 ns
   //   slashes    YYYY/M/D H:M:S[.f], as strptime reads it
   //   ISO 8601   as CPython 3.11's datetime.fromisoformat, after the first blank became T
