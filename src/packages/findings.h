@@ -8,7 +8,7 @@
 
 namespace aggregate_power {
 
-// Reasons, and the details behind them, one sentence each.
+// Reasons and their details, one sentence each.
 struct Findings {
   Reasons reasons;
   std::vector<std::string> failures;

@@ -50,7 +50,7 @@ class StrictTable {
   std::size_t columns_ = 0;
 };
 
-// "row 3 behind the header: WHAT"; WHAT may be empty.
+// "row 3 after the header: WHAT"; WHAT may be empty.
 std::string row_fault(std::uint64_t row, std::string_view what);
 
 }  // namespace aggregate_power

@@ -60,7 +60,7 @@ class CsvTelemetry {
   std::uint64_t stamps() const { return rows_.counts().stamps; }
   // The number of stamps read in the zone.
   std::uint64_t naive_stamps() const { return rows_.counts().naive_stamps; }
-  // "'yesterday' in row 3 behind the header"; empty if no stamp was bad.
+  // "'yesterday' in row 3 after the header"; empty if no stamp was bad.
   std::string first_bad_stamp() const;
   std::uint64_t dropped_nuls() const { return dropped_nuls_ + csv_->dropped_nuls(); }
 

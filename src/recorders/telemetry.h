@@ -54,7 +54,7 @@ struct TelemetryCounts {
   std::uint64_t stamps = 0;
   std::uint64_t naive_stamps = 0;  // read in the zone
   std::uint64_t dropped_nuls = 0;
-  std::string first_bad_stamp;  // "'yesterday' in row 3 behind the header"; empty: none was bad
+  std::string first_bad_stamp;  // "'yesterday' in row 3 after the header"; empty: none was bad
 };
 
 // What the beginning of a recording says.

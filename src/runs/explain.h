@@ -10,7 +10,7 @@
 
 namespace aggregate_power {
 
-// "3 of 9 rows, the first 'yesterday' in row 2 behind the header"; empty if no stamp was bad.
+// "3 of 9 rows, the first 'yesterday' in row 2 after the header"; empty if no stamp was bad.
 std::string bad_stamps_text(const Telemetry& telemetry);
 
 // Why a recording has no usable power samples in a window.

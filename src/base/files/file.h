@@ -42,8 +42,8 @@ class FileError : public std::system_error {
   std::string text_;
 };
 
-// A file differs from what its replacement was made from: "agg.json: was changed while it was
-// worked on".
+// A file differs from what its replacement was made from: "agg.json: was changed while it was in
+// use".
 class FileChanged : public FileError {
  public:
   explicit FileChanged(const std::string& path);
