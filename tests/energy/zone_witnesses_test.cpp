@@ -102,7 +102,7 @@ TEST(ZoneWitnesses, TakeAFilesTimeWithinAMinuteAfterItsLastReading) {
     EXPECT_EQ(decided(kEdges, written(kLast + late_s)), "+00:00 two_witnesses: edges, file_time");
   }
   for (const double late_s : {-2.0, 61.0, 500.0}) {
-    EXPECT_TRUE(decided(kEdges, written(kLast + late_s)).starts_with("none: one witness"))
+    EXPECT_TRUE(decided(kEdges, written(kLast + late_s)).starts_with("none: only one witness"))
         << late_s;
   }
 }
@@ -118,13 +118,13 @@ TEST(ZoneWitnesses, LetTheConsensusSettleTwoEqualLoads) {
 
 TEST(ZoneWitnesses, LetTheConsensusSettleARecordingWithoutEdges) {
   ZoneFinding flat = finding_of({candidate(0, Standing::possible)}, false);
-  EXPECT_TRUE(decided(flat, consensus({"UTC"})).starts_with("none: one witness"))
+  EXPECT_TRUE(decided(flat, consensus({"UTC"})).starts_with("none: only one witness"))
       << "it shows edges, though elsewhere";
   flat.is_flat = true;
   EXPECT_EQ(decided(flat, consensus({"UTC"})),
             "+00:00 two_witnesses: consensus; but not_in_recording");
   flat.candidates[0].load_w = 299;
-  EXPECT_TRUE(decided(flat, consensus({"UTC"})).starts_with("none: one witness"))
+  EXPECT_TRUE(decided(flat, consensus({"UTC"})).starts_with("none: only one witness"))
       << "no more than idle power";
   OtherWitnesses both = consensus({"UTC"});
   both.file_unix_s = kLast + 5;
@@ -170,7 +170,7 @@ TEST(ZoneWitnesses, NeedClocksThatAgree) {
   EXPECT_EQ(decided(finding, consensus({"Europe/Berlin", "Africa/Lagos"})),
             "+01:00 two_witnesses: edges, consensus");
   EXPECT_TRUE(decided(finding, consensus({"Europe/Berlin", "America/New_York"}))
-                  .starts_with("none: one witness"));
+                  .starts_with("none: only one witness"));
 }
 
 TEST(ZoneWitnesses, DoNotHelpWhereTheClockIsInDoubt) {
