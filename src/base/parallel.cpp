@@ -1,6 +1,8 @@
 // Threads that take turns at the pieces of work.
 #include "base/parallel.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -10,6 +12,12 @@
 #include <vector>
 
 namespace aggregate_power {
+
+unsigned usable_processors() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return static_cast<unsigned>(std::max(CPU_COUNT(&set), 1));
+}
 
 void in_parallel(std::size_t count, std::size_t most_threads,
                  const std::function<void(std::size_t)>& work) {

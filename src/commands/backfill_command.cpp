@@ -1,6 +1,4 @@
 // aggregate-power backfill: the energy of many finished runs.
-#include <sched.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -14,6 +12,7 @@
 #include "base/files/file.h"
 #include "base/files/lock_wait.h"
 #include "base/interruption.h"
+#include "base/parallel.h"
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
 #include "commands/backfill_summary.h"
@@ -43,13 +42,6 @@ Check gpu_count_check() {
   return expecting("auto or a whole number above 0", [](const std::string& text) {
     return text == "auto" || python_int(text).value_or(0) > 0;
   });
-}
-
-// Number of processors that this process may use.
-unsigned usable_processors() {
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return static_cast<unsigned>(std::max(CPU_COUNT(&set), 1));
 }
 
 std::vector<std::string> outcome_names() {
