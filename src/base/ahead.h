@@ -16,7 +16,7 @@ namespace aggregate_power {
 //
 //   fill -> | full | full | free | free | -> next()
 //
-// The constructor is given their number, which never grows, so memory is bounded: the filling
+// The constructor is given them, and their number never grows, so memory is bounded: the filling
 // thread waits while all are full. Pieces are reused, along with the memory they own. The two
 // threads share nothing but the pieces, each of which belongs to one of them at a time, and what
 // `fill` refers to. The caller must leave that alone until next() has returned nullptr or thrown,
@@ -30,8 +30,8 @@ class Ahead {
   using Fill = std::function<bool(Piece&)>;
 
   // Throws std::system_error if no thread can be started; nothing was filled then.
-  Ahead(std::size_t pieces, Fill fill)
-      : pieces_(pieces), fill_(std::move(fill)), thread_([this] { work(); }) {}
+  Ahead(std::vector<Piece> pieces, Fill fill)
+      : pieces_(std::move(pieces)), fill_(std::move(fill)), thread_([this] { work(); }) {}
   // Waits for the piece that is being filled. No others are wanted.
   ~Ahead() {
     {

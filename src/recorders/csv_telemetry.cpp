@@ -170,8 +170,7 @@ void CsvTelemetry::read_with_states(const TakeStates& take) {
 
 void CsvTelemetry::read_rows(const RowSelection& selection, const TakeStates& take) {
   if (!columns().device) rows_.devices().add_only_device();
-  // Which metric is the power depends on earlier rows.
-  if (uses_threads_ && !columns().metric_name && read_on_threads(selection, take)) return;
+  if (uses_threads_ && gains_by_threads() && read_on_threads(selection, take)) return;
   csv_->select(selection.columns, selection.header_cells);
   RowReadings found;
   while (true) {
@@ -181,6 +180,16 @@ void CsvTelemetry::read_rows(const RowSelection& selection, const TakeStates& ta
     rows_.read(rows, selection.states, found);
     give(found, selection, take);
   }
+}
+
+// Threads cannot read a file in which the metric that is the power depends on earlier rows. Rows
+// that are long take most of their time in the system's read(), which threads do not speed up.
+bool CsvTelemetry::gains_by_threads() const {
+  constexpr std::ptrdiff_t kLongRowBytes = 256;
+  const std::string_view begin = csv_->ahead();
+  const auto size = static_cast<std::ptrdiff_t>(begin.size());
+  return !columns().metric_name &&
+         size < kLongRowBytes * std::count(begin.begin(), begin.end(), '\n');
 }
 
 // Returns false if no thread could be started: nothing was read.

@@ -39,8 +39,8 @@ class CsvTelemetry {
   const std::optional<OffsetStamp>& first_offset() const { return first_offset_; }
   // Before read(): sets another zone for stamps without an offset.
   void use_zone(const Zone& zone);
-  // Before read(): lets threads read the rows, if any can be started. The thread that calls read()
-  // gives out the same readings, in other batches.
+  // Before read(): lets threads read the rows, if any can be started and that is faster. The thread
+  // that calls read() gives out the same readings, in other batches.
   void use_threads() { uses_threads_ = true; }
 
   // Passes all meaningful rows to `take`, in the file's order, in batches. Call it once, and only
@@ -68,6 +68,7 @@ class CsvTelemetry {
   void read_head(const ColumnNames& wanted);
   void note_first_stamp(std::string_view text);
   void read_rows(const RowSelection& selection, const TakeStates& take);
+  bool gains_by_threads() const;
   bool read_on_threads(const RowSelection& selection, const TakeStates& take);
 
   std::unique_ptr<ByteSource> source_;

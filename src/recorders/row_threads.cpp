@@ -13,6 +13,17 @@ constexpr std::size_t kThreads = 2;
 constexpr std::size_t kPieces = 3;  // for each thread
 constexpr std::size_t kMostPieceRows = 4096;
 
+// Pieces with all the memory that they usually need. Memory that a thread allocates would stay with
+// that thread's arena; this thread can reuse its own.
+std::vector<RowPiece> room_for_pieces(bool with_states) {
+  std::vector<RowPiece> pieces(kPieces);
+  for (RowPiece& piece : pieces) {
+    piece.found.readings.resize(kMostPieceRows);
+    if (with_states) piece.found.states.resize(kMostPieceRows);
+  }
+  return pieces;
+}
+
 }  // namespace
 
 void RowDealer::begin(std::size_t threads) {
@@ -74,7 +85,8 @@ class RowThreads::Lane : private ByteSource {
         reader_(like.columns(), zone, selection.header_cells),
         states_(selection.states) {
     csv_.select(selection.columns, selection.header_cells);
-    pieces_.emplace(kPieces, [this](RowPiece& piece) { return fill(piece); });
+    pieces_.emplace(room_for_pieces(states_ != nullptr),
+                    [this](RowPiece& piece) { return fill(piece); });
   }
 
   RowPiece* next(DeviceNames& devices) {

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <iterator>
 #include <span>
-#include <thread>
 
 #include "base/files/file.h"
+#include "base/parallel.h"
 #include "energy/mean_power.h"
 #include "energy/time_sorter.h"
 
@@ -69,9 +69,8 @@ Window common_window(const Group& group) {
 }
 
 // Starts `group` again, with sorted readings. `first` is the telemetry as it was read the first
-// time.
-void read_sorted(const Recording& recording, const Telemetry& first, const Group& group,
-                 bool uses_threads) {
+// time. Only one thread reads: sorting makes better use of the memory that others would need.
+void read_sorted(const Recording& recording, const Telemetry& first, const Group& group) {
   constexpr std::uint64_t kLeastRoom = 65536;
   const std::uint64_t room = recording.bytes() / 4 / TimeSorter::kBytesPerReading;
   const Analysis::Wants wants = group.front()->wants();
@@ -80,20 +79,17 @@ void read_sorted(const Recording& recording, const Telemetry& first, const Group
                     static_cast<std::size_t>(std::max(room, kLeastRoom)),
                     wants.order == Analysis::Order::by_rounded_time ? by_rounded_time : by_time);
   for (Analysis* const analysis : group) analysis->start_over();
-  bool are_left = true;
-  while (are_left) {
+  do {  // The telemetry is destroyed before readings are sorted: that needs its memory.
     Telemetry telemetry = recording.open();
-    if (uses_threads) telemetry.use_threads();
     read_batches(telemetry, wants.states,
                  [&](const Batch& batch) { sorter.take(group.front()->select(batch)); });
     if (telemetry.rows() != first.rows() || telemetry.stamps() != first.stamps() ||
         telemetry.skipped() != first.skipped() || telemetry.devices() != first.devices()) {
       throw FileError(recording.path(), "read it twice: it was changed in between", EBUSY);
     }
-    are_left = sorter.give([&](std::span<const Reading> readings) {
-      for (Analysis* const analysis : group) analysis->take(readings);
-    });
-  }
+  } while (sorter.give([&](std::span<const Reading> readings) {
+    for (Analysis* const analysis : group) analysis->take(readings);
+  }));
 }
 
 }  // namespace
@@ -103,14 +99,14 @@ void Passes::read(const Recording& recording, Telemetry& telemetry) const {
   for (const Planned& planned : planned_) analyses.push_back(planned.analysis.get());
   const bool with_states =
       std::ranges::any_of(analyses, [](const Analysis* each) { return each->wants().states; });
-  const bool uses_threads =
-      may_use_threads_ && recording.bytes() > kManyBytes && std::thread::hardware_concurrency() > 1;
-  if (uses_threads) telemetry.use_threads();
+  if (may_use_threads_ && recording.bytes() > kManyBytes && usable_processors() > 1) {
+    telemetry.use_threads();
+  }
   read_batches(telemetry, with_states, [&](const Batch& batch) {
     for (Analysis* const analysis : analyses) analysis->take(analysis->select(batch));
   });
   for (const Group& group : out_of_order_groups(analyses)) {
-    read_sorted(recording, telemetry, group, uses_threads);
+    read_sorted(recording, telemetry, group);
   }
 }
 

@@ -29,7 +29,7 @@ std::vector<int> all_of(Ahead<int>& ahead) {
 
 TEST(Ahead, GivesAllPiecesInOrder) {
   for (const std::size_t pieces : {1, 2, 7}) {
-    Ahead<int> ahead(pieces, numbers(100));
+    Ahead<int> ahead(std::vector<int>(pieces), numbers(100));
     const std::vector<int> taken = all_of(ahead);
     ASSERT_EQ(taken.size(), 100u);
     for (int i = 0; i < 100; ++i) EXPECT_EQ(taken[static_cast<std::size_t>(i)], i + 1);
@@ -38,13 +38,13 @@ TEST(Ahead, GivesAllPiecesInOrder) {
 }
 
 TEST(Ahead, MayHaveNothingToGive) {
-  Ahead<int> ahead(2, numbers(0));
+  Ahead<int> ahead(std::vector<int>(2), numbers(0));
   EXPECT_EQ(ahead.next(), nullptr);
 }
 
 TEST(Ahead, FillsNoMoreThanThereIsRoomFor) {
   std::atomic<int> filled = 0;
-  Ahead<int> ahead(3, [&](int& piece) {
+  Ahead<int> ahead(std::vector<int>(3), [&](int& piece) {
     piece = ++filled;
     return true;
   });
@@ -55,7 +55,7 @@ TEST(Ahead, FillsNoMoreThanThereIsRoomFor) {
 }
 
 TEST(Ahead, ThrowsWhatFillingThrewAfterThePiecesBefore) {
-  Ahead<int> ahead(4, [i = 0](int& piece) mutable {
+  Ahead<int> ahead(std::vector<int>(4), [i = 0](int& piece) mutable {
     piece = ++i;
     if (i == 3) throw std::runtime_error("no more");
     return true;
@@ -73,7 +73,7 @@ TEST(Ahead, ThrowsWhatFillingThrewAfterThePiecesBefore) {
 
 TEST(Ahead, ThrowsWhatIsNoStandardException) {
   struct Stopped {};
-  Ahead<int> ahead(1, [](int&) -> bool { throw Stopped(); });
+  Ahead<int> ahead(std::vector<int>(1), [](int&) -> bool { throw Stopped(); });
   EXPECT_NE(ahead.next(), nullptr);
   EXPECT_THROW(ahead.next(), Stopped);
 }
@@ -81,7 +81,7 @@ TEST(Ahead, ThrowsWhatIsNoStandardException) {
 TEST(Ahead, StopsWhenNobodyWantsMore) {
   std::atomic<bool> is_filling = false;
   {
-    Ahead<int> ahead(2, [&](int&) {
+    Ahead<int> ahead(std::vector<int>(2), [&](int&) {
       is_filling = true;
       std::this_thread::yield();
       is_filling = false;
@@ -91,7 +91,7 @@ TEST(Ahead, StopsWhenNobodyWantsMore) {
   }
   EXPECT_FALSE(is_filling) << "its thread has ended";
   const auto give_up = [] {
-    Ahead<int> ahead(2, [](int&) { return true; });
+    Ahead<int> ahead(std::vector<int>(2), [](int&) { return true; });
     ahead.next();
     throw std::runtime_error("of who takes");
   };
@@ -100,7 +100,7 @@ TEST(Ahead, StopsWhenNobodyWantsMore) {
 
 TEST(Ahead, UsesPiecesAgain) {
   std::vector<const char*> places;
-  Ahead<std::string> ahead(2, [n = 0](std::string& piece) mutable {
+  Ahead<std::string> ahead(std::vector<std::string>(2), [n = 0](std::string& piece) mutable {
     piece.assign(100, 'x');
     return ++n <= 50;
   });

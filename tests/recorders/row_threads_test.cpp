@@ -1,6 +1,7 @@
 // Rows read by several threads against rows read by one.
 #include "recorders/row_threads.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
@@ -141,6 +142,23 @@ TEST(RowThreads, ReadWhatOneThreadReads) {
   expect_same(kHeader + plain_rows(1000), "less than a block");
   expect_same(kHeader, "no rows");
   expect_same("time,power_w\n" + std::string("1777118400,5\n1777118401,6\n"), "no devices");
+}
+
+// Threads give out more rows at a time.
+TEST(RowThreads, AreUsedWhereRowsAreShort) {
+  const auto most_at_a_time = [](const std::string& text) {
+    CsvTelemetry telemetry(std::make_unique<BreakingSource>(text, text.size()), Zone::fixed(0));
+    telemetry.use_threads();
+    std::size_t most = 0;
+    telemetry.read([&](std::span<const Reading> rows) { most = std::max(most, rows.size()); });
+    return most;
+  };
+  EXPECT_GT(most_at_a_time(kHeader + plain_rows()), kMaxBatchRows);
+  std::string long_rows = kHeader;
+  for (std::size_t i = 0; long_rows.size() < kBytes; ++i) {
+    long_rows += row(i, "0", "," + std::string(300, 'x') + "\n");
+  }
+  EXPECT_LE(most_at_a_time(long_rows), kMaxBatchRows);
 }
 
 TEST(RowThreads, NumberDevicesInTheFilesOrder) {

@@ -189,12 +189,12 @@ TEST_F(PassesTest, ReadStatesForThoseThatWantThem) {
 // Large enough for threads.
 TEST_F(PassesTest, FindTheSameWithThreads) {
   std::string text = "timestamp,gpu,power_w,note\n";
-  const std::string note(600, 'x');
-  const int seconds = 2000;
+  const std::string note(200, 'x');
+  const int seconds = 5000;
   for (int second = 0; second < seconds; ++second) {
     for (int gpu = 0; gpu < 8; ++gpu) {
       // One row of the last is late.
-      const int late = second == 1500 && gpu == 7 ? 30 : 0;
+      const int late = second == 4000 && gpu == 7 ? 30 : 0;
       text += fmt::format("{},{},{},{}\n", kStart + second - late, gpu,
                           100 + (second * 7 + gpu) % 500, note);
     }
