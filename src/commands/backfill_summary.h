@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "store/backfill.h"
+#include "store/backfill_progress.h"
 
 namespace aggregate_power {
 

@@ -14,7 +14,7 @@
 #include "base/files/byte_source.h"
 #include "base/files/file.h"
 #include "packages/manifest.h"
-#include "packages/samples.h"
+#include "packages/package_samples.h"
 #include "packages/strict_table.h"
 
 namespace aggregate_power {

@@ -15,57 +15,9 @@
 
 #include "aggregate_power/sample.h"
 #include "base/files/file.h"
-#include "packages/manifest.h"
+#include "packages/package_samples.h"
 
 namespace aggregate_power {
-
-// No two samples of a GPU may be further apart.
-inline constexpr double kPackageMaxSampleGapS = 3.0;
-
-struct PackageSample {
-  double unix_s = 0;
-  double watts = 0;
-  double gpu_util_pct = 0;  // version 2, if the exporter reported it; else NaN
-  std::int64_t scrape = 0;
-  std::uint32_t device = 0;  // index into PackageSamples::devices
-  std::uint32_t uuid = 0;    // equal numbers mean equal UUIDs
-};
-
-// A GPU as it appears in the samples.
-struct SeenDevice {
-  DeviceKey key;
-  std::vector<std::string> uuids;  // in the order of their scrapes; empty: no good row names it
-  double first_unix_s = 0;
-  double last_unix_s = 0;
-  // For each of PackageSamples::windows, the largest gap between neighbours of which one is before
-  // the window's end and the other after its start, 0 if there are none; empty beyond
-  // `most_devices`.
-  std::vector<double> max_gaps_s;
-};
-using SeenDevices = std::map<DeviceKey, const SeenDevice*>;
-
-// Rows with one kind of fault: how many matter for a window, and how many do not.
-struct FaultyRows {
-  std::uint64_t in_band = 0;  // including rows of unknown time
-  std::uint64_t outside = 0;
-  bool any() const { return in_band + outside > 0; }
-};
-
-struct PackageSamples {
-  bool is_missing = false;
-  bool has_other_header = false;
-  int version = 1;
-  std::uint64_t rows = 0;  // good ones, each scrape of a device once
-  std::int64_t last_scrape = -1;
-  std::vector<Window> windows;      // PackageSamplesRequest's
-  std::vector<SeenDevice> devices;  // indexed by PackageSample::device
-  std::uint64_t blank_rows = 0;
-  FaultyRows malformed;     // other than blank
-  FaultyRows repeated;      // a scrape of a device that occurred before
-  FaultyRows turned_back;   // a stamp before that of the previous scrape
-  FaultyRows same_stamp;    // the same stamp as that of the previous scrape
-  std::string first_fault;  // for people: "row 3: ..."; empty: none
-};
 
 struct PackageSamplesRequest {
   Window band;                  // where faulty rows matter

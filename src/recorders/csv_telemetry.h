@@ -14,10 +14,11 @@
 #include "base/text/csv.h"
 #include "base/text/zone.h"
 #include "recorders/gpu_state.h"
-#include "recorders/recorder.h"
 #include "recorders/row_reader.h"
 #include "recorders/row_threads.h"
 #include "recorders/schema.h"
+#include "recorders/telemetry.h"
+#include "recorders/telemetry_options.h"
 
 namespace aggregate_power {
 

@@ -2,31 +2,15 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "aggregate_power/column_names.h"
 #include "base/files/byte_source.h"
-#include "base/text/zone.h"
 #include "recorders/telemetry.h"
+#include "recorders/telemetry_options.h"
 
 namespace aggregate_power {
-
-// How the user wants a recording to be read.
-struct TelemetryOptions {
-  std::optional<Zone> zone = {};  // for stamps without an offset; nullopt: the recorder's habit or
-                                  // the process's zone
-  ColumnNames columns = {};
-};
-
-// A schema as the help page shows it; code in backticks.
-struct SchemaRow {
-  std::string_view name;
-  std::string_view power;
-  std::string_view devices;
-};
 
 struct Recorder {
   const char* name;

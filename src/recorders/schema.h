@@ -16,7 +16,7 @@
 #include "aggregate_power/column_names.h"
 #include "aggregate_power/provenance.h"
 #include "aggregate_power/reason.h"
-#include "recorders/recorder.h"
+#include "recorders/telemetry_options.h"
 #include "recorders/watts.h"
 
 namespace aggregate_power {

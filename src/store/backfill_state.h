@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "store/backfill.h"
+#include "store/backfill_request.h"
 #include "store/met_runs.h"
 #include "store/run_list.h"
 #include "store/selection.h"

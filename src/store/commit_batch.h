@@ -14,7 +14,7 @@
 #include "aggregate_power/reason.h"
 #include "base/files/file.h"
 #include "results/transaction.h"
-#include "store/recompute.h"
+#include "store/recomputed.h"
 #include "store/tally.h"
 
 namespace aggregate_power {

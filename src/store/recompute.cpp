@@ -135,13 +135,6 @@ Recomputed planned(Recomputed run, Result result, const InputFile& others,
   return run;
 }
 
-std::string_view outcome_name(Outcome outcome) {
-  constexpr std::array<std::string_view, kOutcomes> kNames = {
-      "patched",      "unchanged", "not_valid", "not_recomputable",
-      "not_writable", "ambiguous", "failed"};
-  return kNames[static_cast<std::size_t>(outcome)];
-}
-
 std::optional<Recomputed> refused(const StoredRun& run, const RecomputeOptions& options) {
   const bool has_aggregate = run.aggregate.tree != nullptr;
   if (has_aggregate && (!run.aggregate.tree->is_archive() || !options.output.empty())) {
@@ -166,15 +159,6 @@ Recomputed recompute(const StoredRun& run, const RunPieces& pieces, const Recomp
       [&](const auto& found) { return recompute_pieces(run, found, options, witnesses); }, pieces);
   drop_trees(recomputed.run);
   return recomputed;
-}
-
-bool inputs_are_unchanged(const Recomputed& recomputed) {
-  return std::ranges::all_of(recomputed.inputs, [](const auto& input) {
-    const auto& [path, facts] = input;
-    const auto now = disk_tree()->find_file(path);
-    return now && now->modified_ns == facts.modified_ns &&
-           (facts.bytes == 0 || now->bytes == facts.bytes);
-  });
 }
 
 }  // namespace aggregate_power

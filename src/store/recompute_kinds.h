@@ -1,8 +1,11 @@
 // The two kinds of stored runs, each recomputed in its own way, and what they share.
 #pragma once
 
+#include "energy/zone_witnesses.h"
 #include "results/past_record.h"
-#include "store/recompute.h"
+#include "store/recompute_options.h"
+#include "store/recomputed.h"
+#include "store/run_pieces.h"
 #include "store/stored_aggregate.h"
 
 namespace aggregate_power {

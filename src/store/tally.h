@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "store/backfill.h"
+#include "store/backfill_progress.h"
+#include "store/backfill_request.h"
 #include "store/outcome_log.h"
-#include "store/recompute.h"
+#include "store/recomputed.h"
 
 namespace aggregate_power {
 

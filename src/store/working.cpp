@@ -10,6 +10,7 @@
 #include "base/files/file.h"
 #include "base/interruption.h"
 #include "store/layouts.h"
+#include "store/recompute.h"
 #include "store/walking.h"
 
 namespace aggregate_power {

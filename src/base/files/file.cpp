@@ -280,16 +280,6 @@ class RangeSource : public ByteSource {
 
 }  // namespace
 
-FileError::FileError(const std::string& path, const std::string& action, int errno_value)
-    : std::system_error(errno_value, std::generic_category()),
-      text_(path + ": cannot " + action + ": " + code().message()) {}
-
-FileError::FileError(const std::string& path, const std::string& what)
-    : std::system_error(EIO, std::generic_category()), text_(path + ": " + what) {}
-
-FileChanged::FileChanged(const std::string& path)
-    : FileError(path, "was changed while it was in use") {}
-
 std::unique_ptr<ByteSource> open_source(const std::string& path) {
   return std::make_unique<FileSource>(path);
 }

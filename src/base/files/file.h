@@ -21,33 +21,13 @@
 #include <vector>
 
 #include "base/files/byte_source.h"
+#include "base/files/file_error.h"
 
 struct stat;
 
 namespace aggregate_power {
 
 class Descriptor;
-
-// The system's error for a file: "agg.json: cannot open: Permission denied". The file is named as
-// the caller named it.
-class FileError : public std::system_error {
- public:
-  // `action` reads as "cannot ...": "open", "write", "replace".
-  FileError(const std::string& path, const std::string& action, int errno_value);
-  // For faults without an error number of the system.
-  FileError(const std::string& path, const std::string& what);
-  const char* what() const noexcept override { return text_.c_str(); }
-
- private:
-  std::string text_;
-};
-
-// A file differs from what its replacement was made from: "agg.json: was changed while it was in
-// use".
-class FileChanged : public FileError {
- public:
-  explicit FileChanged(const std::string& path);
-};
 
 // Opens a file, or standard input for "-" (left open afterwards, and called "standard input" in
 // errors). Throws FileError if it cannot be opened; its read() throws FileError too (reading a

@@ -1,0 +1,26 @@
+// What every recorder's row takes, and what it says of itself.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "aggregate_power/column_names.h"
+#include "base/text/zone.h"
+
+namespace aggregate_power {
+
+// How the user wants a recording to be read.
+struct TelemetryOptions {
+  std::optional<Zone> zone = {};  // for stamps without an offset; nullopt: the recorder's habit or
+                                  // the process's zone
+  ColumnNames columns = {};
+};
+
+// A schema as the help page shows it; code in backticks.
+struct SchemaRow {
+  std::string_view name;
+  std::string_view power;
+  std::string_view devices;
+};
+
+}  // namespace aggregate_power
