@@ -72,7 +72,11 @@ Window common_window(const Group& group) {
 // time. Only one thread reads: sorting makes better use of the memory that others would need.
 void read_sorted(const Recording& recording, const Telemetry& first, const Group& group) {
   constexpr std::uint64_t kLeastRoom = 65536;
-  const std::uint64_t room = recording.bytes() / 4 / TimeSorter::kBytesPerReading;
+  // A quarter of the file altogether; the threads of the first reading leave some memory behind.
+  constexpr std::uint64_t kLeftByThreads = 512 * 1024;
+  const std::uint64_t quarter = recording.bytes() / 4;
+  const std::uint64_t room =
+      (quarter - std::min(quarter, kLeftByThreads)) / TimeSorter::kBytesPerReading;
   const Analysis::Wants wants = group.front()->wants();
   const Window window = common_window(group);
   TimeSorter sorter(window.start_unix_s, window.end_unix_s,

@@ -98,7 +98,7 @@ same "the man page's commands' statuses" \
 same "the man page's reason codes" \
   "$(sed -n 's/^ *ROW(\([a-z_]*\),.*/\1/p' "$repo/src/model/reason.cpp" | tr '\n' ' ')" \
   "$(part 'REASON CODES')"
-same "a remedy in the man page" 1 "$(grep -c 'allow more with \\-\\-max\\-sample\\-gap$' "$page")"
+same "a remedy in the man page" 1 "$(grep -c 'allow a longer gap with \\-\\-max\\-sample\\-gap$' "$page")"
 same "the help on reason codes" 1 "$("$program" --help | grep -c "^Reason codes.*'man aggregate-power'")"
 if command -v groff >/dev/null 2>&1; then
   same "groff's warnings about the man page" "" "$(groff -man -Tutf8 -ww -z "$page" 2>&1)"
