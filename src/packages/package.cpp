@@ -49,8 +49,9 @@ ScannedWindows scan_by_each_dialect(const PackagePlace& place, const JsonValue& 
     }
   }
   std::ranges::sort(scanned.spans, {}, start_and_end);
-  const auto again = std::ranges::unique(scanned.spans, {}, start_and_end);
-  scanned.spans.erase(again.begin(), again.end());
+  const auto is_same = [&](Window a, Window b) { return start_and_end(a) == start_and_end(b); };
+  scanned.spans.erase(std::unique(scanned.spans.begin(), scanned.spans.end(), is_same),
+                      scanned.spans.end());
   return scanned;
 }
 
