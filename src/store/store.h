@@ -33,10 +33,9 @@ struct StoreVisitor {
 std::optional<StorePath> find_store(const std::string& path, std::string below);
 
 // Visits everything below a store or a folder in it. Memory grows only with the depth of folders.
-// Throws Interrupted after a signal. With a `route`, the path of a file below the store, only what
-// is on the way to it is visited, and no folder is listed; then the visitor is told what the
-// folders on the way lack, although it may be beside the way.
-// of them though it may be beside the way.
+// Throws Interrupted after a signal. With a `route`, the path of a file below the store, visits
+// only the folders that lead to it and lists none of them. What those folders lack is then
+// reported, although it may be in a folder that is not visited.
 void walk_store(const StorePath& store, const StoreVisitor& visitor, std::string_view route = {});
 // The same for an archive. Throws FileError if it cannot be read or trusted.
 void walk_archive(const StorePath& archive, const std::string& artifact,
