@@ -44,6 +44,22 @@ if grep -nE '#include "' -r include | grep -vE '#include "aggregate_power/[a-z_]
   fail "a noun includes more than nouns"
 fi
 
+echo "check: names"
+# The files of a folder are compiled together: a function in two of their unnamed namespaces would
+# be one function with two meanings.
+python3 - <<'NAMES' || fail "functions of one name in unnamed namespaces of one folder: rename one, or share it"
+import collections, pathlib, re, sys
+users = collections.defaultdict(set)
+for path in pathlib.Path("src").rglob("*.cpp"):
+    for block in re.findall(r"^namespace {$(.*?)^}  // namespace$", path.read_text(), re.S | re.M):
+        for name in re.findall(r"^(?!//|return\b)[A-Za-z_][\w:<>,&*\s]*?[\s&*]([A-Za-z_]\w*)\(", block, re.M):
+            users[path.parent, name].add(path.name)
+shared = {key: files for key, files in users.items() if len(files) > 1}
+for (folder, name), files in sorted(shared.items()):
+    print(f"{folder}: {name}() in {', '.join(sorted(files))}", file=sys.stderr)
+sys.exit(bool(shared))
+NAMES
+
 echo "check: shell"
 find scripts tests -name '*.sh' | sort | xargs shellcheck || fail "shellcheck"
 
@@ -64,8 +80,7 @@ fi
 
 if [ "${1:-}" = --long ]; then
   echo "check: lint"
-  cmake -S . -B build -G Ninja >/dev/null
-  find src -name '*.cpp' | sort | xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build >"$log" 2>/dev/null ||
+  find src -name '*.cpp' | sort | xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p "$dev" >"$log" 2>/dev/null ||
     { grep -E 'warning|error' "$log" >&2; fail "clang-tidy"; }
 
   AGGREGATE_POWER=$PWD/build/aggregate-power

@@ -12,7 +12,7 @@
 namespace aggregate_power {
 namespace {
 
-int run(const AgenticRequest& request) {
+int run_agentic(const AgenticRequest& request) {
   const bool is_on_one_node = request.power_dir.empty();
   return report(request.require_power, [&] {
     return is_on_one_node ? aggregate_agentic(request) : aggregate_agentic_nodes(request);
@@ -77,7 +77,7 @@ Command agentic_command() {
   command.settle = [](const Options& parsed) {
     if (parsed.text("--agg-result") == "-") throw Error("--agg-result: expected a file");
   };
-  command.run = [request] { return run(*request); };
+  command.run = [request] { return run_agentic(*request); };
   return command;
 }
 

@@ -11,7 +11,7 @@
 namespace aggregate_power {
 namespace {
 
-void settle(AggregateRequest& request, const Options& options) {
+void settle_aggregate(AggregateRequest& request, const Options& options) {
   if (options.text("--bench-result") == "-" || options.text("--agg-result") == "-") {
     throw Error(
         "--bench-result and --agg-result: expected a file; only --csv reads standard input");
@@ -59,7 +59,7 @@ Command aggregate_command() {
       "0 done, also when the telemetry could not be used (the reason is recorded); 1 when power is required and not valid; 2 for wrong options";
   command.notes =
       "Reason codes, each with what to do: 'man aggregate-power', or 'aggregate-power help reasons'.";
-  command.settle = [request](const Options& parsed) { settle(*request, parsed); };
+  command.settle = [request](const Options& parsed) { settle_aggregate(*request, parsed); };
   command.run = [request] {
     return report(request->require_power, [&] { return aggregate(*request); });
   };

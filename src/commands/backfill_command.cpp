@@ -70,7 +70,7 @@ Check outcomes_check() {
       [](const std::string& text) { return parse_outcomes(text).has_value(); });
 }
 
-void settle(BackfillRequest& request, const Options& options) {
+void settle_backfill(BackfillRequest& request, const Options& options) {
   if (!options.is_given("--jobs")) request.jobs = usable_processors();
   request.recompute.stores = request.stores;
 }
@@ -104,7 +104,7 @@ class Reporter {
   int troubles_ = 0;
 };
 
-int run(const BackfillRequest& request) {
+int run_backfill(const BackfillRequest& request) {
   Reporter reporter;
   BackfillWatcher watcher;
   watcher.trouble = [&](const std::string& trouble) { reporter.report_trouble(trouble); };
@@ -252,8 +252,8 @@ Command backfill_command() {
       "0 everything that could be done was done; 1 a run failed, or has no valid power although power is required; 2 wrong options; 130 Ctrl-C, 143 SIGTERM";
   command.notes =
       "A run is an aggregate agg_NAME.json with the benchmark result NAME.json and the telemetry gpu_metrics.csv; see 'aggregate-power help stores' for where they are looked for.";
-  command.settle = [request](const Options& parsed) { settle(*request, parsed); };
-  command.run = [request] { return run(*request); };
+  command.settle = [request](const Options& parsed) { settle_backfill(*request, parsed); };
+  command.run = [request] { return run_backfill(*request); };
   return command;
 }
 

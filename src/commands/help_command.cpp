@@ -10,7 +10,7 @@
 namespace aggregate_power {
 namespace {
 
-int run(const std::string& topic) {
+int run_help(const std::string& topic) {
   if (topic.empty()) {
     print(stdout, help_list());
     return 0;
@@ -33,7 +33,7 @@ Command help_command() {
       "aggregate-power help backfill | less\n"
       "aggregate-power help reasons";
   command.exit_statuses = "0 printed; 2 unknown topic, or wrong options";
-  command.run = [topic] { return run(*topic); };
+  command.run = [topic] { return run_help(*topic); };
   return command;
 }
 

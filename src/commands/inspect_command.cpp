@@ -10,7 +10,7 @@
 namespace aggregate_power {
 namespace {
 
-int run(const InspectRequest& request) {
+int run_inspect(const InspectRequest& request) {
   const InspectReport report = inspect(request);
   print(stdout, report.out);
   for (const std::string& line : report.err) print_message(line);
@@ -35,7 +35,7 @@ Command inspect_command() {
       "aggregate-power inspect gpu_metrics.csv --bench-result run.json";
   command.exit_statuses =
       "0 a usable power series was read; 1 none was, with the reason and what to do; 2 the file cannot be opened, or wrong options";
-  command.run = [request] { return run(*request); };
+  command.run = [request] { return run_inspect(*request); };
   return command;
 }
 

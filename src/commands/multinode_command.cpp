@@ -141,7 +141,7 @@ void refuse_mixture(const Options& options, bool of_hosts) {
   }
 }
 
-void settle(Parsed& parsed, const Options& options) {
+void settle_multinode(Parsed& parsed, const Options& options) {
   refuse_mixture(options, parsed.is_of_hosts());
   if (options.text("--bench-result") == "-" || options.text("--agg-result") == "-") {
     throw Error("--bench-result and --agg-result: expected a file");
@@ -153,7 +153,7 @@ void settle(Parsed& parsed, const Options& options) {
   }
 }
 
-int run(const Parsed& parsed) {
+int run_multinode(const Parsed& parsed) {
   return report(parsed.hosts.require_power, [&] {
     return parsed.is_of_hosts() ? aggregate_hosts(parsed.hosts) : multinode(parsed.package);
   });
@@ -236,8 +236,8 @@ Command multinode_command() {
       "aggregate-power multinode --nodes nodes --bench-result run.json --agg-result agg_run.json";
   command.exit_statuses =
       "0 done, also when the telemetry could not be used (the reason is recorded); 1 when power is required and not valid; 2 for wrong options";
-  command.settle = [parsed](const Options& given) { settle(*parsed, given); };
-  command.run = [parsed] { return run(*parsed); };
+  command.settle = [parsed](const Options& given) { settle_multinode(*parsed, given); };
+  command.run = [parsed] { return run_multinode(*parsed); };
   return command;
 }
 

@@ -45,7 +45,7 @@ struct Synthesis {
   std::int64_t output_tokens = 102400;
 };
 
-std::optional<double> number(std::string_view text) {
+std::optional<double> finite_number(std::string_view text) {
   double value = 0;
   const char* const end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, value);
@@ -56,8 +56,8 @@ std::optional<double> number(std::string_view text) {
 std::optional<Phase> parse_phase(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) return std::nullopt;
-  const auto duration_s = number(std::string_view(text).substr(0, colon));
-  const auto watts = number(std::string_view(text).substr(colon + 1));
+  const auto duration_s = finite_number(std::string_view(text).substr(0, colon));
+  const auto watts = finite_number(std::string_view(text).substr(colon + 1));
   if (!duration_s || *duration_s <= 0 || !watts || *watts < 0) return std::nullopt;
   return Phase{*duration_s, *watts};
 }
@@ -67,7 +67,7 @@ std::optional<Fault> parse_fault_at(const std::string& text) {
   const auto kind = parse_fault(std::string_view(text).substr(0, at));
   if (!kind) return std::nullopt;
   if (at == std::string::npos) return Fault{*kind, std::nullopt};
-  const auto second = number(std::string_view(text).substr(at + 1));
+  const auto second = finite_number(std::string_view(text).substr(at + 1));
   if (!second) return std::nullopt;
   return Fault{*kind, second};
 }
@@ -153,7 +153,7 @@ std::size_t benchmark_phase_of(const Synthesis& wanted) {
   return static_cast<std::size_t>(most - phases.begin());
 }
 
-int run(const Synthesis& wanted) {
+int run_synthesize(const Synthesis& wanted) {
   check(wanted);
   SyntheticOptions telemetry = wanted.telemetry;
   telemetry.benchmark_phase = benchmark_phase_of(wanted);
@@ -287,7 +287,7 @@ Command synthesize_command() {
     check_faults(telemetry);
     if (!parsed.is_given("--timezone")) telemetry.zone = Zone::local();
   };
-  command.run = [wanted] { return run(*wanted); };
+  command.run = [wanted] { return run_synthesize(*wanted); };
   return command;
 }
 

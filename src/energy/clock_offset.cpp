@@ -7,12 +7,9 @@
 namespace aggregate_power {
 namespace {
 
-constexpr double kClearNoises = 5;    // an edge must be this many times as high as its noise
-constexpr double kClearShare = 0.05;  // and have this share of the higher side's power
-constexpr double kLeastFilled = 2;    // seconds with readings on either side; one is a spike
-constexpr double kAsGood = 0.9;       // places that explain this share of the best one's may be the
-                                      // edge too
-constexpr double kWidest_s = 5;       // an edge whose place is less certain than this is a slope
+constexpr double kAsGood = 0.9;  // places that explain this share of the best one's may be the
+                                 // edge too
+constexpr double kWidest_s = 5;  // an edge whose place is less certain than this is a slope
 constexpr double kNear_s = LoadEdgeFinder::kNear_s;
 constexpr auto kSeconds = static_cast<std::size_t>(2 * kNear_s);
 
@@ -39,7 +36,7 @@ Step step_between(const CurveSums::Stretch& left, const CurveSums::Stretch& righ
 }
 
 // The seconds of the curve with readings, from `begin_s` to `end_s` on the clock.
-std::vector<std::ptrdiff_t> filled_seconds(const PowerCurve& curve, double begin_s, double end_s) {
+std::vector<std::ptrdiff_t> filled_between(const PowerCurve& curve, double begin_s, double end_s) {
   std::vector<std::ptrdiff_t> filled;
   for (std::size_t i = 0; i < curve.seconds.size(); ++i) {
     const double at_s = curve.first_s + static_cast<double>(i);
@@ -50,25 +47,25 @@ std::vector<std::ptrdiff_t> filled_seconds(const PowerCurve& curve, double begin
   return filled;
 }
 
-double median_of(std::vector<double> values) {
+double lower_median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
   std::ranges::nth_element(values, middle);
   return *middle;
 }
 
 double interval_s(const PowerCurve& curve) {
-  const auto filled = filled_seconds(curve, -INFINITY, INFINITY);
+  const auto filled = filled_between(curve, -INFINITY, INFINITY);
   std::vector<double> distances = {};
   for (std::size_t i = 1; i < filled.size(); ++i) {
     distances.push_back(static_cast<double>(filled[i] - filled[i - 1]));
   }
-  return distances.empty() ? 1 : median_of(std::move(distances));
+  return distances.empty() ? 1 : lower_median(std::move(distances));
 }
 
 // The edge at which `sign` times the power rises, from `begin_s` to `end_s`.
 std::optional<LoadEdge> find_edge(const PowerCurve& curve, double begin_s, double end_s,
                                   double sign) {
-  const std::vector<std::ptrdiff_t> filled = filled_seconds(curve, begin_s, end_s);
+  const std::vector<std::ptrdiff_t> filled = filled_between(curve, begin_s, end_s);
   if (filled.empty()) return std::nullopt;
   const CurveSums sums(curve);
   std::vector<Step> steps;
@@ -99,7 +96,7 @@ std::vector<std::optional<ClockOffset>> offsets_by(std::span<const LoadEdges> ho
   }
   std::vector<std::optional<ClockOffset>> offsets(hosts.size());
   if (times.size() < 2) return offsets;
-  const double right_s = median_of(std::move(times));
+  const double right_s = lower_median(std::move(times));
   double right_uncertainty_s = INFINITY;
   for (const LoadEdges& host : hosts) {
     if (!(host.*edge) || (host.*edge)->unix_s != right_s) continue;

@@ -9,9 +9,6 @@ namespace aggregate_power {
 namespace {
 
 constexpr double kVisibleNoises = 3.5;  // an edge must be this many times as high as its noise
-constexpr double kClearNoises = 5;
-constexpr double kClearShare = 0.05;     // and have this share of the higher side's power
-constexpr std::size_t kLeastFilled = 2;  // seconds with readings on either side; one is a spike
 
 double mean_w(const PowerCurve::Second& second) {
   return second.sum_w / static_cast<double>(second.readings);

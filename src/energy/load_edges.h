@@ -62,6 +62,12 @@ struct Edge {
   bool sits() const { return clear && height_w >= 0.7F * highest_near_w; }
 };
 
+// An edge is clear if it is this many times as high as its noise, and has this share of the higher
+// side's power. One second with readings beside it is a spike.
+inline constexpr double kClearNoises = 5;
+inline constexpr double kClearShare = 0.05;
+inline constexpr double kLeastFilled = 2;  // seconds
+
 // Sums over any stretch of a curve. A second counts once, however many readings it has.
 class CurveSums {
  public:

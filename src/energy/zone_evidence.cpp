@@ -13,7 +13,6 @@
 namespace aggregate_power {
 namespace {
 
-using Standing = ZoneCandidate::Standing;
 using Stretch = CurveSums::Stretch;
 
 constexpr double kQuarter_s = 900;
@@ -154,7 +153,7 @@ struct ZoneEvidence::Placed {
   bool has_hole = false;
 
   double edge_w() const { return candidate.edge_w; }
-  bool fits() const { return candidate.standing == Standing::fits; }
+  bool fits() const { return candidate.standing == ZoneCandidate::Standing::fits; }
   // The lower of the two levels beside the window, as far as they are known.
   double beside_w() const {
     if (before.filled == 0) return after.mean_w;
@@ -186,9 +185,9 @@ struct ZoneEvidence::Placed {
   void judge(const PowerCurve& curve, const Edges& edges, const Levels& levels) {
     const bool has_edges = is_edge(rise) && is_edge(fall);
     if (candidate.covers && !has_hole && has_edges && contrast_w() >= levels.contrast_w) {
-      candidate.standing = Standing::fits;
+      candidate.standing = ZoneCandidate::Standing::fits;
     } else if (has_edges || contrast_w() >= levels.contrast_w || is_up(curve, edges, levels)) {
-      candidate.standing = Standing::possible;
+      candidate.standing = ZoneCandidate::Standing::possible;
     }
   }
 
@@ -331,7 +330,7 @@ std::string ZoneEvidence::doubt_about(const Placed& placed) const {
 std::string ZoneEvidence::rivals_of(const Placed& best, const std::vector<Placed>& placed) {
   std::string rivals;
   for (const Placed& each : placed) {
-    if (&each == &best || each.candidate.standing == Standing::excluded) continue;
+    if (&each == &best || each.candidate.standing == ZoneCandidate::Standing::excluded) continue;
     rivals += fmt::format(", {}", each.candidate.zone().name());
   }
   if (rivals.empty()) return {};

@@ -14,8 +14,6 @@
 namespace aggregate_power {
 namespace {
 
-using Standing = ZoneCandidate::Standing;
-
 // The recorder writes its last reading, and the file is not written again.
 constexpr double kLatestWrite_s = 60;
 constexpr double kEarliestWrite_s = -1;  // clocks of file systems tick coarsely
@@ -101,7 +99,7 @@ std::vector<ZoneWitness> witnesses_for(const ZoneCandidate& best, const ZoneFind
                                        const Consensus& consensus, const ZoneCandidate* file) {
   std::vector<ZoneWitness> witnesses;
   const bool has_consensus = consensus.candidate != nullptr;
-  if (finding.by_edges || (has_consensus && best.standing == Standing::fits)) {
+  if (finding.by_edges || (has_consensus && best.standing == ZoneCandidate::Standing::fits)) {
     witnesses.push_back(ZoneWitness::edges);
   }
   if (has_consensus) witnesses.push_back(ZoneWitness::consensus);
@@ -113,7 +111,7 @@ std::vector<std::string> rivals_of(const ZoneCandidate& best, const ZoneFinding&
                                    const Consensus& consensus) {
   std::vector<std::string> rivals;
   for (const ZoneCandidate& each : finding.candidates) {
-    const bool is_open = each.standing != Standing::excluded && !is_same(each, best);
+    const bool is_open = each.standing != ZoneCandidate::Standing::excluded && !is_same(each, best);
     if (is_open && consensus.candidate == nullptr) rivals.push_back(each.zone().name());
   }
   rivals.emplace_back(kNotInRecording);
@@ -154,7 +152,7 @@ ZoneDecision decide_zone(const ZoneFinding& finding, Window window, const OtherW
   if (finding.has_load_elsewhere) {
     return none("a load as long as the window is at a time where no zone puts the window");
   }
-  if (best->standing == Standing::excluded) {
+  if (best->standing == ZoneCandidate::Standing::excluded) {
     return none(fmt::format("under {} the window has idle power", best->zone().name()));
   }
   ZoneDecision decision;

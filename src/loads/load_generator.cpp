@@ -12,8 +12,6 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::size_t kHeadBytes = 64 * 1024;
-
 constexpr LoadGenerator kLoadGenerators[] = {
     // It also takes files that fit nothing else, and says what is wrong with them.
     {.name = "benchmark result",

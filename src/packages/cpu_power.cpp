@@ -26,8 +26,8 @@ void check_manifest(const Tree& tree, const std::string& path, Reasons& reasons)
   }
 }
 
-void read_samples(const Tree& tree, const std::string& path, CpuPowerGatherer& gatherer,
-                  Reasons& reasons) {
+void gather_cpu_samples(const Tree& tree, const std::string& path, CpuPowerGatherer& gatherer,
+                        Reasons& reasons) {
   if (!tree.find_file(path)) {
     reasons.add(Reason::cpu_samples_missing, path);
     return;
@@ -57,7 +57,7 @@ std::optional<CpuPower> measure_cpu_power(const Tree& tree, const std::string& f
   Reasons faults;
   CpuPowerGatherer gatherer;
   check_manifest(tree, folder + "/cpu_manifest.json", faults);
-  read_samples(tree, folder + "/samples.csv", gatherer, faults);
+  gather_cpu_samples(tree, folder + "/samples.csv", gatherer, faults);
   return gatherer.finish(request, faults);
 }
 

@@ -16,17 +16,17 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::array<std::string_view, 11> kHeader = {
+constexpr std::array<std::string_view, 11> kCpuHeader = {
     "schema_version", "timestamp_unix", "hostname", "source", "sensor",       "socket_id",
     "power_w",        "cpu_rail_w",     "soc_w",    "dram_w", "total_power_w"};
-constexpr std::array<std::string_view, 8> kHeaderV1 = {
+constexpr std::array<std::string_view, 8> kCpuHeaderV1 = {
     "schema_version", "timestamp_unix", "hostname", "source",
     "sensor",         "socket_id",      "power_w",  "total_power_w"};
-static_assert(kHeader.size() <= kMaxWantedColumns);
-constexpr TableVersion kVersions[] = {{2, kHeader}, {1, kHeaderV1}};
+static_assert(kCpuHeader.size() <= kMaxWantedColumns);
+constexpr TableVersion kCpuVersions[] = {{2, kCpuHeader}, {1, kCpuHeaderV1}};
 
 // A finite number from zero on; a time may also be negative.
-std::optional<double> finite(std::string_view cell, bool may_be_negative) {
+std::optional<double> finite_number(std::string_view cell, bool may_be_negative) {
   const std::optional<double> value = python_float(cell);
   if (!value || !std::isfinite(*value) || (*value < 0 && !may_be_negative)) return std::nullopt;
   return value;
@@ -36,7 +36,7 @@ std::optional<double> finite(std::string_view cell, bool may_be_negative) {
 bool read_rail(std::string_view cell, std::optional<double>& watts) {
   watts.reset();
   if (cell.empty()) return true;
-  watts = finite(cell, false);
+  watts = finite_number(cell, false);
   return watts.has_value();
 }
 
@@ -44,9 +44,9 @@ bool read_rail(std::string_view cell, std::optional<double>& watts) {
 bool read_row(const StrictTable& table, const CsvRow& row, CpuSample& sample) {
   if (table.shape_fault(row) != nullptr) return false;
   const auto& cells = row.cells;
-  const auto unix_s = finite(cells[1], true);
+  const auto unix_s = finite_number(cells[1], true);
   const auto socket_id = python_int(cells[5]);
-  const auto power_w = finite(cells[6], false);
+  const auto power_w = finite_number(cells[6], false);
   const bool has_names = !cells[2].empty() && !cells[3].empty() && !cells[4].empty();
   if (!unix_s || !has_names || !socket_id || *socket_id < 0 || !power_w) return false;
   sample.unix_s = *unix_s;
@@ -63,7 +63,7 @@ bool read_row(const StrictTable& table, const CsvRow& row, CpuSample& sample) {
 
 Reasons read_cpu_samples(ByteSource& source, const std::function<void(const CpuSample&)>& take) {
   Reasons reasons;
-  StrictTable table(source, kVersions);
+  StrictTable table(source, kCpuVersions);
   if (table.version() == 0) {
     const std::string_view line = table.first_line();
     reasons.add(Reason::cpu_samples_header_mismatch,

@@ -10,8 +10,6 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::uint64_t kMostWindowBytes = 1 << 20;
-
 std::vector<std::string> files_in(const Tree& tree, const std::string& folder) {
   std::vector<std::string> files;
   if (!tree.has_folder(folder)) return files;

@@ -13,7 +13,7 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::size_t kHeadBytes = 4096;
+constexpr std::size_t kHeaderBytes = 4096;
 
 void select(CsvReader& csv, std::size_t columns) {
   std::array<std::size_t, kMaxWantedColumns> numbers;
@@ -33,7 +33,7 @@ bool has_header(std::string_view head, std::span<const std::string_view> columns
 }  // namespace
 
 StrictTable::StrictTable(ByteSource& source, std::span<const TableVersion> versions)
-    : head_(read_up_to(source, kHeadBytes)), csv_(source, head_, CsvBlanks::kept) {
+    : head_(read_up_to(source, kHeaderBytes)), csv_(source, head_, CsvBlanks::kept) {
   const auto version = std::ranges::find_if(
       versions, [&](const TableVersion& one) { return has_header(head_, one.columns); });
   if (version == versions.end()) return;

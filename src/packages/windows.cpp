@@ -12,8 +12,6 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::uint64_t kMostWindowBytes = 1 << 20;
-
 // False if the path leads up, or out of the root.
 bool is_safe_below(const PackagePlace& place, const std::string& root, std::string_view relative) {
   if (relative.empty() || relative.starts_with('/') || relative.starts_with('~') ||

@@ -16,6 +16,8 @@
 
 namespace aggregate_power {
 
+inline constexpr std::uint64_t kMostWindowBytes = 1 << 20;  // of a file of one window
+
 // Where a package is, and where its results are.
 struct PackagePlace {
   std::shared_ptr<const Tree> tree;

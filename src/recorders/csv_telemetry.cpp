@@ -14,7 +14,6 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::size_t kHeadBytes = 64 * 1024;
 constexpr std::size_t kHeadRows = 64;  // the header must be among these
 
 // An absolute time, not seconds since some start: after 1973.

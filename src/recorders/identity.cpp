@@ -19,7 +19,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kPieceBytes = 1 << 16;
 constexpr std::size_t kMostBytes = 16 << 20;
 constexpr int kMostDepth = 16;
 
@@ -27,9 +26,9 @@ std::string read_text(std::unique_ptr<ByteSource> source) {
   const auto utf8 = as_utf8(std::move(source));
   std::string text;
   while (true) {
-    const std::string piece = read_up_to(*utf8, kPieceBytes);
+    const std::string piece = read_up_to(*utf8, kHeadBytes);
     text += piece;
-    if (piece.size() < kPieceBytes) return text;
+    if (piece.size() < kHeadBytes) return text;
     if (text.size() > kMostBytes) throw Error("it is larger than 16 MiB");
   }
 }

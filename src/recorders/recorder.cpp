@@ -11,8 +11,6 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::size_t kHeadBytes = 64 * 1024;
-
 constexpr Recorder kRecorders[] = {
     // It also takes files that fit nothing else, and says what they lack.
     {.name = "CSV", .fits = fits_csv, .open = open_csv, .schemas = csv_schemas},

@@ -15,14 +15,14 @@ namespace aggregate_power {
 namespace {
 
 // What happened to the two files, or in a dry run would happen.
-struct Written {
+struct Delivered {
   Reasons reasons;  // why not everything was written
   std::vector<std::string> changes;
   std::vector<std::string> warnings;
 };
 
-Written write(const WritePlan& plan, bool dry_run) {
-  Written written;
+Delivered write(const WritePlan& plan, bool dry_run) {
+  Delivered written;
   const auto note = [&](const WritingFaults& faults) {
     written.reasons = faults.reasons;
     if (faults.record_fault.empty()) return;
@@ -65,7 +65,7 @@ std::vector<std::string> refusal(const Result& result, const Reasons& reasons,
 CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& options) {
   const auto delivered = std::make_shared<const Result>(std::move(result));
   const WritePlan plan = aggregate_power::plan(delivered, std::move(target));
-  Written written = write(plan, options.dry_run);
+  Delivered written = write(plan, options.dry_run);
   Reasons reasons = delivered->reasons;
   reasons.add(written.reasons);
   CommandOutput output;

@@ -141,8 +141,8 @@ WrittenWindow write_window(const AgenticRequest& request, const Files& files, co
   return written;
 }
 
-Result measured(const MeasurementRequest& wanted, const AgenticRequest& request, const Files& files,
-                const LoadReading& reading) {
+Result measured_agents(const MeasurementRequest& wanted, const AgenticRequest& request,
+                       const Files& files, const LoadReading& reading) {
   const Recording recording(files.telemetry, request.zone, request.columns);
   Result result = assess(wanted, recording, {.load = reading.load});
   FailedRequestsRequest failed;
@@ -154,7 +154,7 @@ Result measured(const MeasurementRequest& wanted, const AgenticRequest& request,
   return result;
 }
 
-WritePlan target_of(const AgenticRequest& request, const Files& files) {
+WritePlan target_of_agents(const AgenticRequest& request, const Files& files) {
   WritePlan target;
   target.aggregate_path = request.agg_result;
   target.record_path = path_below(request.result_dir, "power_validation.json");
@@ -176,13 +176,13 @@ CommandOutput aggregate_agentic(const AgenticRequest& request) {
   if (reading.reasons.empty()) window = write_window(request, files, *reading.load);
   Reasons faults = reading.reasons;
   faults.add(window.faults);
-  Result result = faults.empty() ? measured(wanted, request, files, reading)
+  Result result = faults.empty() ? measured_agents(wanted, request, files, reading)
                                  : unmeasured(wanted, std::nullopt, faults);
   result.telemetry_source = files.telemetry;
   result.benchmark_result = files.window;
   result.window_source = kProfileWindowSource;
   result.warnings.insert(result.warnings.begin(), files.warnings.begin(), files.warnings.end());
-  CommandOutput output = deliver(std::move(result), target_of(request, files),
+  CommandOutput output = deliver(std::move(result), target_of_agents(request, files),
                                  {request.require_power, request.dry_run});
   output.out.insert(output.out.begin(), window.changes.begin(), window.changes.end());
   return output;

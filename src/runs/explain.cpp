@@ -34,7 +34,7 @@ class Extent final : public Analysis {
   bool has_power_ = false;
 };
 
-NoSamples explain(const Extent& extent, const Telemetry& telemetry, Window window) {
+NoSamples why_none(const Extent& extent, const Telemetry& telemetry, Window window) {
   const Span span = extent.span();
   if (span.last_unix_s < span.first_unix_s) return {};  // changed meanwhile
   if (span.last_unix_s < kFirstAbsoluteUnixS) {
@@ -73,7 +73,7 @@ NoSamples explain_no_samples(const Recording& recording, const Telemetry& teleme
   Passes passes(may_use_threads);
   const Extent& extent = passes.add(Extent());
   passes.read(recording, again);
-  return explain(extent, telemetry, window);
+  return why_none(extent, telemetry, window);
 }
 
 }  // namespace aggregate_power

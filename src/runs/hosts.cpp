@@ -299,7 +299,7 @@ void add_metrics(const Hosts& hosts, Result& result) {
   if (result.is_valid()) result.workers = workers_of(hosts, load.window.duration_s());
 }
 
-Result measured(const HostsRequest& request) {
+Result measured_hosts(const HostsRequest& request) {
   const LoadReading reading = read_load_file(request.bench_result);
   Result result;
   result.way = Way::hosts;
@@ -329,7 +329,7 @@ Result measured(const HostsRequest& request) {
   return result;
 }
 
-WritePlan target_of(const HostsRequest& request) {
+WritePlan target_of_hosts(const HostsRequest& request) {
   WritePlan target;
   target.aggregate_path = request.agg_result;
   target.record_path = request.validation_result.empty() ? record_beside(request.bench_result)
@@ -346,7 +346,8 @@ WritePlan target_of(const HostsRequest& request) {
 }  // namespace
 
 CommandOutput aggregate_hosts(const HostsRequest& request) {
-  return deliver(measured(request), target_of(request), {request.require_power, request.dry_run});
+  return deliver(measured_hosts(request), target_of_hosts(request),
+                 {request.require_power, request.dry_run});
 }
 
 }  // namespace aggregate_power

@@ -249,7 +249,7 @@ Measurement broken_off(const Question& question, const Recording::ZoneFault& fau
 }
 
 // Adds details to reasons that do not explain themselves.
-void explain(const Question& question, const Telemetry& telemetry, Measurement& found) {
+void explain_reasons(const Question& question, const Telemetry& telemetry, Measurement& found) {
   Reasons& reasons = found.integration.reasons;
   if (std::string text = bad_stamps_text(telemetry); !text.empty()) {
     reasons.explain(Reason::invalid_timestamp_sample, std::move(text));
@@ -291,7 +291,7 @@ Measurement read(const Question& question, std::optional<Telemetry>& telemetry) 
   }
   if (fault) return broken_off(question, *fault, integrator, telemetry ? &*telemetry : nullptr);
   passes.conclude(*telemetry);
-  explain(question, *telemetry, found);
+  explain_reasons(question, *telemetry, found);
   return found;
 }
 

@@ -22,7 +22,7 @@ std::string record_path(const AggregateRequest& request) {
   return request.schema_version == 2 ? record_beside(request.bench_result) : std::string();
 }
 
-Result measured(const AggregateRequest& request, const std::string& telemetry) {
+Result measured_node(const AggregateRequest& request, const std::string& telemetry) {
   const LoadReading reading =
       read_load_file(request.bench_result,
                      request.schema_version == 2 ? LoadRules::schema_2 : LoadRules::schema_1);
@@ -39,7 +39,7 @@ Result measured(const AggregateRequest& request, const std::string& telemetry) {
   }
 }
 
-WritePlan target_of(const AggregateRequest& request, const std::string& telemetry) {
+WritePlan target_of_node(const AggregateRequest& request, const std::string& telemetry) {
   WritePlan target;
   target.aggregate_path = request.agg_result;
   target.record_path = record_path(request);
@@ -64,10 +64,10 @@ std::string find_telemetry() {
 
 CommandOutput aggregate(const AggregateRequest& request) {
   const std::string telemetry = request.csv.empty() ? find_telemetry() : request.csv;
-  Result result = measured(request, telemetry);
+  Result result = measured_node(request, telemetry);
   result.telemetry_source = telemetry;
   result.benchmark_result = request.bench_result;
-  return deliver(std::move(result), target_of(request, telemetry),
+  return deliver(std::move(result), target_of_node(request, telemetry),
                  {request.require_power, request.dry_run});
 }
 

@@ -38,7 +38,7 @@ void add_inputs(const PackageQuestion& question, WritePlan& target) {
 }
 
 // Warnings about a valid run.
-std::vector<std::string> warnings_of(const std::string& power_dir, const Result& result) {
+std::vector<std::string> doubts_of(const std::string& power_dir, const Result& result) {
   std::vector<std::string> warnings;
   for (const auto& [name, count] : result.package->salvaged) {
     warnings.push_back(fmt::format("{}: salvaged: {} ({})", power_dir, name, count));
@@ -71,7 +71,7 @@ CommandOutput deliver_package(PackageRun run) {
   }
   result.warnings = std::move(run.warnings);
   if (result.is_valid()) {
-    std::ranges::move(warnings_of(question.place.power_dir, result),
+    std::ranges::move(doubts_of(question.place.power_dir, result),
                       std::back_inserter(result.warnings));
   }
   add_inputs(question, run.target);

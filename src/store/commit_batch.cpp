@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMostRuns = 64;
 constexpr std::size_t kFilesOfRun = 3;  // open while it waits: two temporaries, a lock
 constexpr std::size_t kMostBatches = 2;
-constexpr std::size_t kMostLineBytes = 65536;
+constexpr std::size_t kMostWaitingBytes = 65536;
 
 void fail(Recomputed& recomputed, Reason reason, std::string detail = {},
           Obstacle obstacle = Obstacle::none) {
@@ -148,7 +148,7 @@ void CommitBatch::add(Recomputed recomputed, double seconds) {
 
 void CommitBatch::add_done(const Recomputed& recomputed, double seconds) {
   tally_.add(recomputed, seconds, lines_);
-  if (lines_.size() > kMostLineBytes) tally_.write(lines_);
+  if (lines_.size() > kMostWaitingBytes) tally_.write(lines_);
 }
 
 void CommitBatch::flush() {

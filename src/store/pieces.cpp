@@ -13,9 +13,6 @@
 namespace aggregate_power {
 namespace {
 
-// Deeper than any artifact; links are not followed.
-constexpr int kMostLevels = 200;
-
 std::vector<std::string> folders_in(const StorePath& folder) {
   std::vector<std::string> names;
   folder.tree->list(folder.path, [&](const TreeEntry& entry) {

@@ -16,17 +16,6 @@
 namespace aggregate_power {
 namespace {
 
-Origin options_as_given(const RecomputeOptions& options) {
-  Origin origin;
-  origin.schema_version = options.schema_version;
-  origin.expected_num_gpus =
-      options.expected_num_gpus ? std::to_string(*options.expected_num_gpus) : "auto";
-  origin.timezone = options.zone ? options.zone->name() : options.one_witness ? "evidence" : "auto";
-  origin.max_sample_gap_s = options.max_sample_gap_s;
-  if (options.columns.power_unit) origin.power_unit = unit_symbol(*options.columns.power_unit);
-  return origin;
-}
-
 std::optional<PastRecord> past_pair(const StoredRun& run, const OneNodePieces& pieces,
                                     const RecomputeContext& context) {
   const std::vector<StorePath>& telemetry = pieces.telemetry.places;
@@ -39,7 +28,7 @@ std::optional<PastRecord> past_pair(const StoredRun& run, const OneNodePieces& p
                           : have_the_sizes(inputs, origin, record_ns);
   };
   return past_run(run, context.aggregate,
-                  {options_as_given(options), telemetry[0].below, loads[0].below, is_as_read});
+                  {one_node_origin(options), telemetry[0].below, loads[0].below, is_as_read});
 }
 
 // A run that has to wait for the others of its recorder.
@@ -63,13 +52,13 @@ Result completed(const Recomputed& run, bool of_agents, Pairing pairing,
                             run.zone_case ? run.zone_case->vote : std::nullopt};
   }
   if (of_agents) result.window_source = kProfileWindowSource;
-  result.origin = options_as_given(options);
+  result.origin = one_node_origin(options);
   result.origin->inputs = std::move(pairing.inputs);
   return result;
 }
 
-Recomputed concluded(Recomputed run, bool of_agents, Pairing pairing, const InputFile& others,
-                     const RecomputeContext& context) {
+Recomputed concluded_node(Recomputed run, bool of_agents, Pairing pairing, const InputFile& others,
+                          const RecomputeContext& context) {
   const Result& result = pairing.result;
   run.telemetry = pairing.telemetry.display;
   run.benchmark = pairing.benchmark.display;
@@ -114,7 +103,7 @@ Recomputed recompute_kind(Recomputed begun, const OneNodePieces& pieces,
   if (!options.zone) begun.zone_case = zone_case_of(begun.run, aggregate.text, pairing);
   const bool is_open = !pairing.has_zone && pairing.zone_finding && witnesses == nullptr;
   if (is_open) return waiting(std::move(begun), pairing, choice.are_own);
-  return concluded(std::move(begun), pieces.of_agents, std::move(pairing), others, context);
+  return concluded_node(std::move(begun), pieces.of_agents, std::move(pairing), others, context);
 }
 
 }  // namespace aggregate_power

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "aggregate_power/result.h"
 #include "runs/run_options.h"
 
 namespace aggregate_power {
@@ -18,5 +19,9 @@ struct RecomputeOptions : RunOptions, PackageRules {
   bool force = false;
   bool verify = false;
 };
+
+// The options as the record of a run shows them.
+Origin one_node_origin(const RecomputeOptions& options);
+Origin package_origin(const RecomputeOptions& options);
 
 }  // namespace aggregate_power

@@ -13,14 +13,6 @@
 namespace aggregate_power {
 namespace {
 
-Origin options_as_given(const RecomputeOptions& options) {
-  Origin origin;  // packages have no other options
-  origin.expected_num_gpus = origin.timezone = "auto";
-  origin.expected_producer_sha = options.expected_producer_sha;
-  origin.salvage = options.salvage;
-  return origin;
-}
-
 std::optional<PastRecord> past_package(const StoredRun& run, const PackagePieces& pieces,
                                        const RecomputeContext& context) {
   const std::vector<StorePath>& results = pieces.results.places;
@@ -31,7 +23,7 @@ std::optional<PastRecord> past_package(const StoredRun& run, const PackagePieces
     return package_is_as_read(package, results[0], origin, record_ns, options.verify);
   };
   return past_run(run, context.aggregate,
-                  {options_as_given(options), package.power->below, results[0].below, is_as_read});
+                  {package_origin(options), package.power->below, results[0].below, is_as_read});
 }
 
 // Packages that exist several times must be equal. Empty: they are.
@@ -44,9 +36,9 @@ std::string difference(const PackagePieces& pieces, const StorePath& benchmark) 
   return {};
 }
 
-Recomputed concluded(Recomputed run, const PackagePieces& pieces, const StorePath& benchmark,
-                     PackagePairing pairing, const InputFile& others,
-                     const RecomputeContext& context) {
+Recomputed concluded_package(Recomputed run, const PackagePieces& pieces,
+                             const StorePath& benchmark, PackagePairing pairing,
+                             const InputFile& others, const RecomputeContext& context) {
   Result result = std::move(pairing.result);
   run.benchmark = benchmark.display;
   run.reasons = result.reasons;
@@ -61,7 +53,7 @@ Recomputed concluded(Recomputed run, const PackagePieces& pieces, const StorePat
   result.telemetry_source = relative_path(folder, pieces.package()->power->below);
   result.benchmark_result = relative_path(folder, benchmark.below);
   if (pieces.of_agents) result.window_source = kFormalWindowSource;
-  result.origin = options_as_given(context.options);
+  result.origin = package_origin(context.options);
   result.origin->inputs = std::move(pairing.inputs);
   return planned(std::move(run), std::move(result), others, context);
 }
@@ -89,7 +81,8 @@ Recomputed recompute_kind(Recomputed begun, const PackagePieces& pieces,
   }
   PackagePairing pairing =
       try_package(*pieces.package(), results[0], begun.run, aggregate.text, context.options);
-  return concluded(std::move(begun), pieces, results[0], std::move(pairing), others, context);
+  return concluded_package(std::move(begun), pieces, results[0], std::move(pairing), others,
+                           context);
 }
 
 }  // namespace aggregate_power

@@ -15,9 +15,6 @@
 namespace aggregate_power {
 namespace {
 
-// Each level holds one folder open.
-constexpr int kMostLevels = 200;
-
 FolderMarks marks_of(const StorePath& folder, const Artifact& artifact) {
   if (artifact.kind != Artifact::Kind::power_audit) return {artifact};
   const bool has_package = has_below(folder, "LOGS/power");

@@ -11,6 +11,10 @@
 
 namespace aggregate_power {
 
+// How deep folders are searched: deeper than any artifact. Links are not followed, and each level
+// may hold one folder open.
+inline constexpr int kMostLevels = 200;
+
 // An archive in a store counts as a folder with its name.
 struct StorePath {
   std::shared_ptr<const Tree> tree;  // null: there is no such file

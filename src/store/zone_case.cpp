@@ -6,7 +6,7 @@
 namespace aggregate_power {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 // Names may contain any bytes; JSON strings may not.
 Json bytes(const std::string& text) { return Json::binary({text.begin(), text.end()}); }

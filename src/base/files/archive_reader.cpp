@@ -119,7 +119,7 @@ struct Feed {
   }
 };
 
-Member::Kind kind_of(archive_entry* entry) {
+Member::Kind kind_of_member(archive_entry* entry) {
   if (archive_entry_hardlink(entry) != nullptr) return Member::Kind::other;
   if (archive_entry_filetype(entry) == AE_IFREG) return Member::Kind::file;
   return archive_entry_filetype(entry) == AE_IFDIR ? Member::Kind::folder : Member::Kind::other;
@@ -196,7 +196,7 @@ class ArchiveReader::Reader {
       refuse("holds a name that cannot be read here: this system has no C.UTF-8 locale");
     }
     if (name == nullptr) refuse("is damaged: a name that is marked as UTF-8 is not UTF-8");
-    Member found{name, kind_of(entry), std::nullopt, written_ns(entry)};
+    Member found{name, kind_of_member(entry), std::nullopt, written_ns(entry)};
     if (archive_entry_size_is_set(entry) != 0) {
       found.bytes = static_cast<std::uint64_t>(archive_entry_size(entry));
     }

@@ -12,6 +12,9 @@
 
 namespace aggregate_power {
 
+// Enough of a file to tell its format.
+inline constexpr std::size_t kHeadBytes = 64 * 1024;
+
 class ByteSource {
  public:
   virtual ~ByteSource() = default;

@@ -145,7 +145,7 @@ class RowParser {
   std::uint64_t dropped_nuls_ = 0;
 };
 
-bool is_blank(const RowParser& parser) {
+bool is_blank_row(const RowParser& parser) {
   return parser.cell_count() <= 1 && parser.filled_count() == 0;
 }
 
@@ -174,7 +174,7 @@ void split_csv(std::string_view text, std::size_t max_rows, bool at_end,
   RowParser parser;
   std::size_t begin = 0;
   const auto finish = [&](std::size_t end, bool terminated) {
-    const bool blank = is_blank(parser);
+    const bool blank = is_blank_row(parser);
     rows.push_back({parser.take_cells(), begin, end, blank, terminated});
     parser.start_row();
     begin = end;
@@ -414,7 +414,7 @@ void CsvReader::read_slow_row() {
   row.cell_count = static_cast<std::uint32_t>(parser.cell_count());
   row.filled_count = static_cast<std::uint32_t>(
       row.cell_count > header_cells_ ? parser.filled_count() : parser.cell_count());
-  row.blank = is_blank(parser);
+  row.blank = is_blank_row(parser);
   row.terminated = terminated;
   row.swallowed_lines = swallowed_lines;
 }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMostIntegerDigits = 4300;
 
-bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+bool is_json_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 bool is_integer(std::string_view spelling) {
   return spelling.find_first_not_of("-0123456789") == std::string_view::npos;
@@ -41,7 +41,7 @@ class Cursor {
   explicit Cursor(std::string_view text) : rest_(text) {}
 
   char peek() {
-    while (is_blank(rest_.front())) skip();
+    while (is_json_space(rest_.front())) skip();
     return rest_.front();
   }
   void skip() { rest_.remove_prefix(1); }
@@ -62,7 +62,7 @@ class Cursor {
   }
   // Takes a number or a word.
   std::string_view take_plain() {
-    const auto ends = [](char c) { return is_blank(c) || c == ',' || c == ']' || c == '}'; };
+    const auto ends = [](char c) { return is_json_space(c) || c == ',' || c == ']' || c == '}'; };
     const auto end = std::ranges::find_if(rest_, ends);
     const std::string_view plain(rest_.begin(), end);
     rest_.remove_prefix(plain.size());
@@ -208,19 +208,18 @@ bool equals_integer(double real, const std::string& integer) {
 
 bool equal_members(const JsonValue& a, const JsonValue& b) {
   if (a.members.size() != b.members.size()) return false;
-  using Member = JsonValue::Member;
+  using Pair = JsonValue::Member;
   // They are usually in the same order.
-  if (std::ranges::equal(a.members, b.members, {}, &Member::first, &Member::first)) {
-    return std::ranges::equal(a.members, b.members, equal_in_python, &Member::second,
-                              &Member::second);
+  if (std::ranges::equal(a.members, b.members, {}, &Pair::first, &Pair::first)) {
+    return std::ranges::equal(a.members, b.members, equal_in_python, &Pair::second, &Pair::second);
   }
   const auto sorted = [](const JsonValue& object) {
-    std::vector<const Member*> members;
-    for (const Member& member : object.members) members.push_back(&member);
-    std::ranges::sort(members, {}, &Member::first);
+    std::vector<const Pair*> members;
+    for (const Pair& member : object.members) members.push_back(&member);
+    std::ranges::sort(members, {}, &Pair::first);
     return members;
   };
-  return std::ranges::equal(sorted(a), sorted(b), [](const Member* member, const Member* other) {
+  return std::ranges::equal(sorted(a), sorted(b), [](const Pair* member, const Pair* other) {
     return member->first == other->first && equal_in_python(member->second, other->second);
   });
 }

@@ -18,8 +18,6 @@ namespace {
 constexpr std::int64_t kMicrosInSecond = 1'000'000;
 constexpr std::int64_t kExactInDouble = std::int64_t{1} << 53;  // as are all smaller integers
 
-int two_digits(std::string_view text) { return (text[0] - '0') * 10 + (text[1] - '0'); }
-
 // -?\d+(\.\d+)?
 bool is_number(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
@@ -93,7 +91,7 @@ void StampParser::remember_minute(std::string_view text, const WrittenTime& writ
   if (tail.size() > Minute::kMaxTail || !(tail.empty() || is_offset)) return;
 
   Minute minute;
-  const std::int64_t start_s = written.clock_s - two_digits(text.substr(kSeconds));
+  const std::int64_t start_s = written.clock_s - two_digits(&text[kSeconds]);
   if (written.offset_us) {
     minute.naive = false;
     minute.start = start_s * kMicrosInSecond - *written.offset_us;

@@ -13,7 +13,7 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::int64_t kDay_s = 86'400;
+constexpr std::int64_t kSecondsInDay = 86'400;
 
 // The digits of a fraction, at most six, as microseconds.
 int micros_of(std::string_view digits) {
@@ -55,7 +55,7 @@ std::optional<WrittenTime> written_time(std::chrono::sys_days day, const TimeOfD
   const int year = static_cast<int>(std::chrono::year_month_day(day).year());
   if (year < 1 || year > 9999) return std::nullopt;
   if (time.hour > 23 || time.minute > 59 || time.second > 59) return std::nullopt;
-  const std::int64_t day_s = day.time_since_epoch().count() * kDay_s;
+  const std::int64_t day_s = day.time_since_epoch().count() * kSecondsInDay;
   return WrittenTime{day_s + time.hour * 3600 + time.minute * 60 + time.second, time.micros,
                      offset_us};
 }
@@ -256,7 +256,7 @@ std::optional<std::int64_t> read_iso_offset_us(std::string_view text, std::size_
   if (!size || !size->to_the_end) return std::nullopt;
   const std::int64_t seconds = size->hour * 3600 + size->minute * 60 + size->second;
   if (seconds == 0) return 0;  // regardless of its fraction
-  if (seconds >= kDay_s) return std::nullopt;
+  if (seconds >= kSecondsInDay) return std::nullopt;
   return (text[sign] == '-' ? -1 : 1) * (seconds * 1'000'000 + size->micros);
 }
 

@@ -21,6 +21,7 @@ namespace {
 // The range of times in Python: 0001-01-01T00:00:00 to 9999-12-31T23:59:59.
 constexpr std::int64_t kFirstShown = -62'135'596'800;
 constexpr std::int64_t kLastShown = 253'402'300'799;
+
 constexpr std::int64_t kDay_s = 86'400;
 
 bool can_be_shown(std::int64_t local_s) { return local_s >= kFirstShown && local_s <= kLastShown; }
@@ -37,8 +38,6 @@ std::int32_t local_offset_at(std::int64_t unix_s) {
                              face.tm_min * 60 + face.tm_sec;
   return static_cast<std::int32_t>(shown - instant);
 }
-
-int two_digits(const char* at) { return (at[0] - '0') * 10 + (at[1] - '0'); }
 
 // "+HH:MM" or "+HHMM", either sign.
 std::optional<std::int32_t> parse_offset(std::string_view text) {
