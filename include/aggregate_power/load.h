@@ -2,10 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "aggregate_power/sample.h"
 
 namespace aggregate_power {
+
+// Where a window comes from.
+enum class WindowSource {
+  exact,      // instants of the Unix clock that the result states
+  tied,       // monotonic stamps of the result, and the recorder's pair of both clocks
+  wrapped,    // the recorder, which ran the load generator
+  session,    // the generator's whole session, with its set-up
+  estimated,  // a stamp to the second and a duration, placed by the power
+  given,      // the caller
+};
+std::string_view window_source_name(WindowSource source);
 
 struct Load {
   Window window;

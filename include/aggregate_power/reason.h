@@ -109,6 +109,8 @@ enum class Reason {
   input_unreadable,
   input_changed,
   run_not_found,
+  // For results that do not state their window exactly.
+  window_not_exact,
 };
 
 // What prevented the work, if that has a remedy of its own. The first three concern writing a file;
@@ -135,6 +137,8 @@ class Reasons {
   void add(const Reasons& others);
   // Adds a detail to a reason that was added without one.
   void explain(Reason reason, std::string detail);
+
+  void remove(Reason reason);
 
   bool empty() const { return entries_.empty(); }
   bool contains(Reason reason) const;

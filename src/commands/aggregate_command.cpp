@@ -4,6 +4,7 @@
 
 #include "aggregate_power/error.h"
 #include "commands/command.h"
+#include "commands/given_load.h"
 #include "commands/output.h"
 #include "commands/shared_options.h"
 #include "runs/one_node.h"
@@ -38,6 +39,7 @@ Command aggregate_command() {
       "--csv", "FILE", into_path(request->csv),
       "Telemetry CSV; - is standard input (default: $GPU_METRICS_CSV, else the first of gpu_metrics.csv and /workspace/gpu_metrics.csv that exists)");
   add_bench_result(options, *request);
+  add_load_choice(options, *request);
   add_agg_result(options, request->agg_result);
   add_expected_num_gpus(
       options, *request,
@@ -51,6 +53,7 @@ Command aggregate_command() {
       options, *request,
       "Also set the percentiles of the power of all GPUs together, their mean temperature, utilization and memory, power_audit and power_invalid_reasons; needs schema 2");
   add_recording_options(options, *request);
+  add_given_load(options, request->given);
   command.examples =
       "aggregate-power --csv gpu_metrics.csv --bench-result run.json --agg-result agg_run.json\n"
       "aggregate-power --csv gpu_metrics.csv --bench-result run.json --agg-result agg_run.json --expected-num-gpus 8 --require-power\n"

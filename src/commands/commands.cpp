@@ -13,6 +13,7 @@ Command agentic_command();
 Command backfill_command();
 Command help_command();
 Command inspect_command();
+Command measure_command();
 Command multinode_command();
 Command synthesize_command();
 
@@ -33,6 +34,9 @@ constexpr CommandRow kRows[] = {
     {"inspect", "FILE [OPTIONS]",
      "Show how a telemetry file is understood: columns, zone, devices, gaps, skipped rows.",
      inspect_command},
+    {"measure", "RESULT [TELEMETRY...] [OPTIONS]",
+     "What a run used: power, energy and joules per token, from any load generator's result and the run's recording. Nothing that exists is changed.",
+     measure_command},
     {"multinode", "--nodes FOLDER --bench-result FILE --agg-result FILE [OPTIONS]",
      "Mean power and energy per token of a run on several nodes, whole and by role; patched into the run's aggregate JSON, with an audit record beside the benchmark result.",
      multinode_command},

@@ -39,15 +39,15 @@ std::string_view escape_of(char c) {
   }
 }
 
-std::string roff(const Span& span) {
+std::string roff(const MarkdownSpan& span) {
   const std::string text = roff_escaped(span.text);
   switch (span.kind) {
-    case Span::Kind::plain:
+    case MarkdownSpan::Kind::plain:
       return text;
-    case Span::Kind::bold:
-    case Span::Kind::code:
+    case MarkdownSpan::Kind::bold:
+    case MarkdownSpan::Kind::code:
       return fmt::format("\\fB{}\\fR", text);
-    case Span::Kind::link:
+    case MarkdownSpan::Kind::link:
       if (const std::string_view topic = linked_topic(span.target); !topic.empty()) {
         return fmt::format("{} (\\fBaggregate\\-power\\-{}\\fR(7))", text, roff_escaped(topic));
       }
@@ -60,7 +60,7 @@ std::string roff(const Span& span) {
 // A line of text that cannot be mistaken for a request.
 std::string line_of(std::string_view text) {
   std::string line;
-  for (const Span& span : spans_of(text)) line += roff(span);
+  for (const MarkdownSpan& span : spans_of(text)) line += roff(span);
   return line.starts_with('.') ? "\\&" + line : line;
 }
 

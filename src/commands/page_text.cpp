@@ -19,14 +19,14 @@ std::size_t columns(std::string_view text) {
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
-std::string shown(const Span& span) {
+std::string shown(const MarkdownSpan& span) {
   switch (span.kind) {
-    case Span::Kind::plain:
-    case Span::Kind::bold:
+    case MarkdownSpan::Kind::plain:
+    case MarkdownSpan::Kind::bold:
       return span.text;
-    case Span::Kind::code:
+    case MarkdownSpan::Kind::code:
       return fmt::format("`{}`", span.text);
-    case Span::Kind::link:
+    case MarkdownSpan::Kind::link:
       if (const std::string_view topic = linked_topic(span.target); !topic.empty()) {
         return fmt::format("{} (help {})", span.text, topic);
       }
@@ -38,7 +38,7 @@ std::string shown(const Span& span) {
 
 std::string shown(std::string_view text) {
   std::string plain;
-  for (const Span& span : spans_of(text)) plain += shown(span);
+  for (const MarkdownSpan& span : spans_of(text)) plain += shown(span);
   return plain;
 }
 

@@ -8,6 +8,7 @@
 #include "base/files/path.h"
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
+#include "loads/selection.h"
 
 namespace aggregate_power {
 namespace {
@@ -100,6 +101,24 @@ Option& add_max_sample_gap(Options& options, RunOptions& run) {
           "--max-sample-gap", "SECONDS", take,
           "Longest allowed gap between two samples of a GPU; rows this close to the window are used too (default: 3)")
       .check(seconds());
+}
+
+void add_load_choice(Options& options, RunOptions& run) {
+  options
+      .value(
+          "--select", "WHICH", into(run.select),
+          "Which benchmark of a result with several: a number from 1, last, or KEY=VALUE such as max_concurrency=8")
+      .check(expecting("a number, 'last', 'all' or KEY=VALUE", is_selection));
+  const auto take = [&run](const std::string& text) {
+    using enum RunOptions::Accepted;
+    run.accepted_window = text == "estimated" ? estimated : text == "wrapped" ? wrapped : exact;
+    return true;
+  };
+  options
+      .value(
+          "--window", "exact|estimated|wrapped", take,
+          "Accept a window that the result does not state: placed by the power, or the whole command that the recorder ran (default: exact)")
+      .one_of({"exact", "estimated", "wrapped"});
 }
 
 Option& add_bench_result(Options& options, RunFiles& files) {

@@ -9,9 +9,15 @@ namespace {
 constexpr int kPowerDecimals = 3;
 constexpr int kRatioDecimals = 6;
 
-double per(double energy_j, std::int64_t count) { return energy_j / static_cast<double>(count); }
+using Value = std::optional<double>;  // nullopt: the run has no such metric
 
-double per_token(double energy_j, const Load& load) {
+// A count that is not known is 0.
+Value per(double energy_j, std::int64_t count) {
+  return count > 0 ? Value(energy_j / static_cast<double>(count)) : std::nullopt;
+}
+
+Value per_token(double energy_j, const Load& load) {
+  if (load.total_input_tokens == 0 || load.total_output_tokens == 0) return std::nullopt;
   const std::uint64_t tokens = static_cast<std::uint64_t>(load.total_input_tokens) +
                                static_cast<std::uint64_t>(load.total_output_tokens);
   return energy_j / static_cast<double>(tokens);
@@ -37,17 +43,13 @@ Totals totals_of(const MeasuredEnergy& energy) {
   return totals;
 }
 
-using Value = std::optional<double>;  // nullopt: the run has no such metric
-
 double per_gpu(const Totals& t, double value) { return value / static_cast<double>(t.energy.gpus); }
 
 Value per_gpu(const Totals& t, Value value) {
   return value ? Value(per_gpu(t, *value)) : std::nullopt;
 }
 
-Value of_role(const RoleEnergy& role, double value) {
-  return role.gpus == 0 ? std::nullopt : Value(value);
-}
+Value of_role(const RoleEnergy& role, Value value) { return role.gpus == 0 ? std::nullopt : value; }
 
 double role_power_w(const Totals& t, const RoleEnergy& role) {
   return role.energy_j / t.window_s / static_cast<double>(role.gpus);
@@ -88,14 +90,14 @@ constexpr Row kRows[] = {
     {"total_gpu_energy_j", kPowerDecimals, For::every_run, "2", "energy of all GPUs in the window",
      [](const Totals& t) { return Value(t.energy.energy_j); }},
     {"joules_per_successful_query", kRatioDecimals, For::every_run, "2", "energy / `completed`",
-     [](const Totals& t) { return Value(per(t.energy.energy_j, t.load.completed)); }},
+     [](const Totals& t) { return per(t.energy.energy_j, t.load.completed); }},
     {"joules_per_input_token", kRatioDecimals, For::every_run, "2", "energy / input tokens",
-     [](const Totals& t) { return Value(per(t.energy.energy_j, t.load.total_input_tokens)); }},
+     [](const Totals& t) { return per(t.energy.energy_j, t.load.total_input_tokens); }},
     {"joules_per_output_token", kRatioDecimals, For::every_run, "1, 2", "energy / output tokens",
-     [](const Totals& t) { return Value(per(t.energy.energy_j, t.load.total_output_tokens)); }},
+     [](const Totals& t) { return per(t.energy.energy_j, t.load.total_output_tokens); }},
     {"joules_per_total_token", kRatioDecimals, For::every_run, "1, 2",
      "energy / (input + output tokens)",
-     [](const Totals& t) { return Value(per_token(t.energy.energy_j, t.load)); }},
+     [](const Totals& t) { return per_token(t.energy.energy_j, t.load); }},
 
     {"prefill_gpu_energy_j", kPowerDecimals, For::every_run, "several nodes",
      "energy of the role's GPUs in the window",
@@ -164,9 +166,12 @@ Metrics energy_metrics(const MeasuredEnergy& energy) {
 
 Metrics sample_mean_metrics(double avg_power_w, std::size_t gpus, const Load& load) {
   const double energy_j = avg_power_w * static_cast<double>(gpus) * load.reported_duration_s;
+  const auto tokens = static_cast<double>(static_cast<std::uint64_t>(load.total_input_tokens) +
+                                          static_cast<std::uint64_t>(load.total_output_tokens));
   return {{"avg_power_w", kPowerDecimals, avg_power_w},
-          {"joules_per_output_token", kRatioDecimals, per(energy_j, load.total_output_tokens)},
-          {"joules_per_total_token", kRatioDecimals, per_token(energy_j, load)}};
+          {"joules_per_output_token", kRatioDecimals,
+           energy_j / static_cast<double>(load.total_output_tokens)},
+          {"joules_per_total_token", kRatioDecimals, energy_j / tokens}};
 }
 
 std::vector<std::string_view> all_metric_keys() { return keys_for(For::every_run); }

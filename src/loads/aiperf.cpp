@@ -194,19 +194,19 @@ LoadReading read_profile(const NamedSource& summary, const NamedSource& records,
   return result;
 }
 
-LoadReading read_profile_files(const LoadFiles& files) {
+std::vector<LoadReading> read_profile_files(const LoadFiles& files) {
   ProfileZone zone{files.zone, {}};
   if (!zone.zone) zone = zone_in(files.other(kProfileZoneRole));
   const LoadFile summary = files.other(kProfileSummaryRole);
   if (!summary.source) {
     LoadReading none;
     none.reasons.add(Reason::profile_artifacts_missing, summary.name);
-    return none;
+    return {none};
   }
   LoadReading reading =
       read_profile({*summary.source, summary.name}, {*files.open(), files.name}, zone);
   if (!files.zone) reading.captured_zone = zone.zone;
-  return reading;
+  return {reading};
 }
 
 std::string benchmark_text(const Load& load) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "aggregate_power/reason.h"
 #include "base/text/zone.h"
@@ -33,7 +34,7 @@ LoadReading read_profile(const NamedSource& summary, const NamedSource& records,
 inline constexpr std::string_view kProfileSummaryRole = "profile_summary";
 inline constexpr std::string_view kProfileZoneRole = "profile_timezone_offset";
 inline constexpr std::size_t kMostZoneBytes = 4096;  // far more than an offset and blanks around it
-LoadReading read_profile_files(const LoadFiles& files);
+std::vector<LoadReading> read_profile_files(const LoadFiles& files);
 
 // The raw benchmark result for such a window: contract.md B.2's six fields.
 std::string benchmark_text(const Load& load);

@@ -71,11 +71,11 @@ std::optional<std::int64_t> tokens(const JsonMemberText& metric) {
 }
 
 std::optional<Window> in_flight(const JsonMemberText& start, const JsonMemberText& end) {
-  constexpr double kNanos = 1e9;
   const auto start_ns = start.scalar().as_integer();
   const auto end_ns = end.scalar().as_integer();
   if (!start_ns || !end_ns || *end_ns < *start_ns) return std::nullopt;
-  return Window{static_cast<double>(*start_ns) / kNanos, static_cast<double>(*end_ns) / kNanos};
+  return Window{static_cast<double>(*start_ns) / kNanosInSecond,
+                static_cast<double>(*end_ns) / kNanosInSecond};
 }
 
 ProfileRecord record_of(std::string_view line) {

@@ -16,22 +16,23 @@ namespace aggregate_power {
 namespace {
 
 struct Field {
-  const char* key;
+  std::string_view key;
   JsonKind kind = JsonKind::null;
   std::string spelling = {};  // of a number or boolean
 };
 
 enum FieldIndex { kStart, kEnd, kDuration, kCompleted, kInput, kOutput, kConcurrency, kFieldCount };
 using Fields = std::array<Field, kFieldCount>;
+static_assert(std::size(kStatedFields) == kFieldCount);
+
+Fields named_fields() {
+  Fields fields;
+  for (std::size_t i = 0; i < kFieldCount; ++i) fields[i].key = kStatedFields[i];
+  return fields;
+}
 
 Fields read_fields(ByteSource& source, JsonKind& document_kind) {
-  Fields fields = {{{"benchmark_start_time_unix"},
-                    {"benchmark_end_time_unix"},
-                    {"duration"},
-                    {"completed"},
-                    {"total_input_tokens"},
-                    {"total_output_tokens"},
-                    {"max_concurrency"}}};
+  Fields fields = named_fields();
   const auto keep = [&](const JsonMember& member) {
     const auto field = std::ranges::find_if(
         fields, [&](const Field& known) { return member.key_kept && member.key == known.key; });
@@ -87,23 +88,8 @@ std::string describe(const Field& field) {
   }
 }
 
-}  // namespace
-
-LoadReading read_benchmark(ByteSource& source, const std::string& name, LoadRules rules) {
+LoadReading judged(const Fields& fields, LoadRules rules) {
   LoadReading result;
-  Fields fields;
-  try {
-    JsonKind kind{};
-    fields = read_fields(source, kind);
-    if (kind != JsonKind::object) {
-      result.reasons.add(Reason::invalid_benchmark_result, name + ": expected a JSON object");
-      return result;
-    }
-  } catch (const JsonError& error) {
-    result.reasons.add(Reason::invalid_benchmark_result, fmt::format("{}:{}", name, error.what()));
-    return result;
-  }
-
   result.max_concurrency = {fields[kConcurrency].kind, fields[kConcurrency].spelling};
 
   const auto no_window = [&](std::string detail) {
@@ -132,8 +118,7 @@ LoadReading read_benchmark(ByteSource& source, const std::string& name, LoadRule
   };
   if (rules == LoadRules::schema_2) {
     const double window_s = load.window.duration_s();
-    const double difference_s = std::abs(load.reported_duration_s - window_s);
-    if (difference_s > std::max(0.5, window_s * 0.01)) {
+    if (std::abs(load.reported_duration_s - window_s) > most_difference_s(load.window)) {
       result.reasons.add(Reason::benchmark_duration_mismatch,
                          fmt::format("{:.3f} s reported, {:.3f} s between start and end",
                                      load.reported_duration_s, window_s));
@@ -150,10 +135,44 @@ LoadReading read_benchmark(ByteSource& source, const std::string& name, LoadRule
   return result;
 }
 
-double fits_benchmark(std::string_view) { return 0.1; }
+}  // namespace
 
-LoadReading read_benchmark_files(const LoadFiles& files) {
-  return read_benchmark(*files.open(), files.name, files.rules);
+LoadReading read_benchmark(ByteSource& source, const std::string& name, LoadRules rules) {
+  LoadReading unreadable;
+  try {
+    JsonKind kind{};
+    const Fields fields = read_fields(source, kind);
+    if (kind == JsonKind::object) return judged(fields, rules);
+    unreadable.reasons.add(Reason::invalid_benchmark_result, name + ": expected a JSON object");
+  } catch (const JsonError& error) {
+    unreadable.reasons.add(Reason::invalid_benchmark_result,
+                           fmt::format("{}:{}", name, error.what()));
+  }
+  return unreadable;
+}
+
+bool states_window(const ResultValues& values) {
+  return values.has(kStatedFields[kStart]) || values.has(kStatedFields[kEnd]);
+}
+
+LoadReading judge_stated(const ResultValues& values, LoadRules rules) {
+  Fields fields = named_fields();
+  for (Field& field : fields) {
+    field.kind = values.kind(field.key);
+    if (field.kind != JsonKind::string) field.spelling = values.text(field.key);
+  }
+  return judged(fields, rules);
+}
+
+double most_difference_s(Window window) { return std::max(0.5, window.duration_s() * 0.01); }
+
+double fits_benchmark(const ResultHead& head) {
+  const bool states = head.has(kStatedFields[kStart]) || head.has(kStatedFields[kEnd]);
+  return states ? 1 : 0.1;
+}
+
+std::vector<LoadReading> read_benchmark_files(const LoadFiles& files) {
+  return {read_benchmark(*files.open(), files.name, files.rules)};
 }
 
 }  // namespace aggregate_power

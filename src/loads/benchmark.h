@@ -3,9 +3,12 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/files/byte_source.h"
 #include "loads/load_files.h"
+#include "loads/result_head.h"
+#include "loads/result_values.h"
 
 namespace aggregate_power {
 
@@ -13,8 +16,18 @@ namespace aggregate_power {
 // exceptions, except what `source` throws.
 LoadReading read_benchmark(ByteSource& source, const std::string& name, LoadRules rules);
 
+// The same for values that a format has read: they state a window by either key.
+inline constexpr std::string_view kStatedFields[] = {
+    "benchmark_start_time_unix", "benchmark_end_time_unix", "duration",       "completed",
+    "total_input_tokens",        "total_output_tokens",     "max_concurrency"};
+bool states_window(const ResultValues& values);
+LoadReading judge_stated(const ResultValues& values, LoadRules rules);
+
+// How far the reported duration may be from the window's: contract.md B.2.
+double most_difference_s(Window window);
+
 // The row in the table of load generators. Any file may be a result: `head` always fits a little.
-double fits_benchmark(std::string_view head);
-LoadReading read_benchmark_files(const LoadFiles& files);
+double fits_benchmark(const ResultHead& head);
+std::vector<LoadReading> read_benchmark_files(const LoadFiles& files);
 
 }  // namespace aggregate_power

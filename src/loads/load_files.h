@@ -7,14 +7,19 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "aggregate_power/load.h"
 #include "aggregate_power/reason.h"
+#include "aggregate_power/request.h"
 #include "base/files/byte_source.h"
 #include "base/text/json_value.h"
 #include "base/text/zone.h"
 
 namespace aggregate_power {
+
+inline constexpr double kNanosInSecond = 1e9;
 
 struct NamedSource {
   ByteSource& source;
@@ -42,6 +47,40 @@ struct LoadFiles {
   std::function<LoadFile(std::string_view role)> other = {};
   LoadRules rules = LoadRules::schema_2;
   std::optional<Zone> zone = {};  // named by the user for times without an offset
+  // Receives the requests of the load, as far as its files list them with their times, in any
+  // order. If this is empty, lists that only it needs are skipped.
+  std::function<void(const RequestTimes&)> request = {};
+};
+
+// A stamp of the wall clock.
+struct WallStamp {
+  double wall_s = 0;        // as if the clock showed UTC
+  bool is_utc = false;      // else it is in the zone of the machine that wrote it
+  double resolution_s = 1;  // the instant lies in [wall_s, wall_s + resolution_s)
+};
+
+// What a result says about when its load ran, other than its window.
+struct WindowClues {
+  std::optional<Window> session;         // with the set-up
+  std::optional<Window> local_window;    // of the wall clock in an unknown zone, as if it were UTC
+  std::optional<Window> monotonic;       // seconds of the machine's monotonic clock
+  std::optional<WallStamp> start_stamp;  // the load began then, or up to half a minute later
+  std::optional<WallStamp> end_stamp;    // the load ended then, or up to half a minute earlier
+  std::optional<double> ends_before_s;   // Unix time
+  // The load's time from its start to its end may be longer than the duration.
+  bool may_pause = false;
+};
+
+// What the requests of a load add up to.
+struct RequestTally {
+  std::int64_t listed = 0;  // with failed ones
+  std::int64_t failed = 0;
+  std::optional<Window> window;   // from the first start to the last end
+  std::int64_t input_tokens = 0;  // of those that succeeded
+  std::int64_t output_tokens = 0;
+  bool has_tokens = true;  // each that succeeded says both numbers
+
+  void take(const RequestTimes& request);
 };
 
 struct LoadReading {
@@ -54,6 +93,20 @@ struct LoadReading {
                                            // its files
   // Why the window can hardly match the requests, for people; empty: it can.
   std::string doubt = {};
+
+  // ---- Of the generators in the table of formats.
+  std::string_view generator = {};  // empty: a result that states its window as InferenceX does
+  WindowSource window_source = WindowSource::exact;
+  Load work = {};  // the counts and the duration; its window is not used
+  WindowClues clues = {};
+  std::string no_window = {};  // why the result has no exact window, in the generator's terms
+  // Which of several benchmarks in a file this is: "request_rate" and "4.0".
+  std::vector<std::pair<std::string, std::string>> settings = {};
+  std::vector<std::string> notes = {};  // what is special about the counts, for people
+  bool has_approximate_counts = false;  // means times the number of requests
+  RequestTally requests = {};
+  std::optional<double> stated_energy_j = {};  // the generator's own figure
+  std::optional<std::int64_t> gpus = {};       // GPUs that the result names
 };
 
 }  // namespace aggregate_power

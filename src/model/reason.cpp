@@ -30,7 +30,7 @@ constexpr auto kRows = std::to_array<Row>({
         "check the path, and that the benchmark finished writing its result: one JSON object"),
     ROW(invalid_benchmark_window, run,
         "start, end or duration is missing or is not a finite number (schema 2: booleans are not numbers); or the end is not after the start; or the duration is not above 0. All three must come from one clock",
-        "the result needs finite benchmark_start_time_unix < benchmark_end_time_unix and duration > 0"),
+        "the result needs finite benchmark_start_time_unix < benchmark_end_time_unix and duration > 0; or run the load with 'aggregate-power-monitor run -- CMD', or give --start and --end"),
     ROW(benchmark_duration_mismatch, run,
         "`duration` differs from end - start by more than 0.5 s and more than 1 %",
         "start, end and duration must all be in seconds and agree; if they do not, the clock was set during the run: run it again on a host with a steady clock"),
@@ -248,6 +248,9 @@ constexpr auto kRows = std::to_array<Row>({
     ROW(run_not_found, store,
         "a line of `--runs` does not lead to a run; correct the path or the name",
         "a line of --runs must be the path of an aggregate below one of the stores, or the name of a run in them"),
+    ROW(window_not_exact, run,
+        "the result does not state when its load began and ended, only something from which that can be estimated, or a longer time",
+        "record the run with 'aggregate-power-monitor run', give --start and --end, or accept an estimate with --window estimated"),
 });
 
 #undef ROW
@@ -257,7 +260,7 @@ constexpr bool are_in_order() {
   for (std::size_t i = 0; i < kRows.size(); ++i) {
     if (static_cast<std::size_t>(kRows[i].reason) != i) return false;
   }
-  return kRows.size() == static_cast<std::size_t>(Reason::run_not_found) + 1;
+  return kRows.size() == static_cast<std::size_t>(Reason::window_not_exact) + 1;
 }
 static_assert(are_in_order());
 
@@ -327,6 +330,10 @@ void Reasons::add(const Reasons& others) {
 void Reasons::explain(Reason reason, std::string detail) {
   const auto entry = std::ranges::find(entries_, reason, &Entry::reason);
   if (entry != entries_.end() && entry->detail.empty()) entry->detail = std::move(detail);
+}
+
+void Reasons::remove(Reason reason) {
+  std::erase_if(entries_, [&](const Entry& entry) { return entry.reason == reason; });
 }
 
 bool Reasons::contains(Reason reason) const {

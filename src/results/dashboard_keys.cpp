@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text/json.h"
 #include "energy/metrics.h"
 
 namespace aggregate_power {

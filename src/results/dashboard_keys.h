@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "aggregate_power/result.h"
-#include "base/text/json.h"
+#include "base/text/json_patch.h"
 
 namespace aggregate_power {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "aggregate_power/result.h"
-#include "base/text/json.h"
+#include "base/text/json_patch.h"
 #include "results/transaction.h"
 
 namespace aggregate_power {

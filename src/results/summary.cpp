@@ -40,10 +40,15 @@ std::string deployment_line(const Result& result) {
 }  // namespace
 
 std::string success_line(const Result& result, const std::string& aggregate) {
+  const bool is_node = result.way == Way::one_node;
+  const std::string ratios =
+      is_node ? fmt::format(" {} {}", shown(result, "joules_per_output_token", 4),
+                            shown(result, "joules_per_total_token", 4))
+              : std::string();
   const std::string line = result.way == Way::sample_mean ? sample_mean_line(result)
-                           : result.way == Way::one_node  ? one_node_line(result)
+                           : is_node                      ? one_node_line(result)
                                                           : deployment_line(result);
-  return fmt::format("{} -> {}", line, aggregate);
+  return fmt::format("{} -> {}{}", line, aggregate, ratios);
 }
 
 }  // namespace aggregate_power

@@ -18,6 +18,7 @@
 #include "base/files/byte_source.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
+#include "base/text/json.h"
 
 namespace aggregate_power {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "aggregate_power/reason.h"
 #include "base/files/file.h"
-#include "base/text/json.h"
+#include "base/text/json_patch.h"
 
 namespace aggregate_power {
 

@@ -58,6 +58,16 @@ std::string bad_stamps_text(const Telemetry& telemetry) {
                      telemetry.rows(), telemetry.first_bad_stamp());
 }
 
+std::optional<Span> extent_of(const Recording& recording) {
+  Telemetry telemetry = recording.open();
+  if (!telemetry.facts().has_times() || !telemetry.facts().has_power()) return std::nullopt;
+  Passes passes(true);
+  const Extent& extent = passes.add(Extent());
+  passes.read(recording, telemetry);
+  const Span span = extent.span();
+  return span.last_unix_s < span.first_unix_s ? std::nullopt : std::optional(span);
+}
+
 NoSamples explain_no_samples(const Recording& recording, const Telemetry& telemetry, Window window,
                              bool may_use_threads) {
   if (telemetry.rows() == 0) return {"the file has no rows after the header", {}};

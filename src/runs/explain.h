@@ -13,6 +13,10 @@ namespace aggregate_power {
 // "3 of 9 rows, the first 'yesterday' in row 2 after the header"; empty if no stamp was bad.
 std::string bad_stamps_text(const Telemetry& telemetry);
 
+// The first and the last stamp of a recording; nullopt if it has none. Reads it once. Throws what
+// reading throws.
+std::optional<Span> extent_of(const Recording& recording);
+
 // Why a recording has no usable power samples in a window.
 struct NoSamples {
   std::string detail;                    // empty: nothing more can be said

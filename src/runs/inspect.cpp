@@ -257,7 +257,7 @@ InspectReport inspect(const InspectRequest& request) {
   Findings findings;
   if (!request.bench_result.empty()) {
     try {
-      const LoadReading reading = read_load_of_one_file(request.bench_result);
+      const LoadReading reading = read_load(load_file(request.bench_result));
       findings.load = reading.load;
       if (!reading.reasons.empty()) report.err.push_back(reading.reasons.text());
     } catch (const FileError& error) {

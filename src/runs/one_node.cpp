@@ -13,6 +13,7 @@
 #include "recorders/side_files.h"
 #include "results/record.h"
 #include "runs/assess.h"
+#include "runs/window.h"
 
 namespace aggregate_power {
 namespace {
@@ -22,15 +23,31 @@ std::string record_path(const AggregateRequest& request) {
   return request.schema_version == 2 ? record_beside(request.bench_result) : std::string();
 }
 
+// The load of the run, with its window as far as it can be found.
+PlacedLoad placed_load(const AggregateRequest& request, const Recording& recording) {
+  const LoadRules rules = request.schema_version == 2 ? LoadRules::schema_2 : LoadRules::schema_1;
+  LoadReading reading = read_selected_load(request.bench_result, rules, request.select);
+  WindowOptions options;
+  options.given = request.given;
+  options.takes_estimated = request.accepted_window == RunOptions::Accepted::estimated;
+  options.takes_wrapped = request.accepted_window == RunOptions::Accepted::wrapped;
+  if (recording.faults().empty()) return place_load(std::move(reading), recording, options);
+  require_window(reading);
+  return {std::move(reading), {}, {}};
+}
+
 Result measured_node(const AggregateRequest& request, const std::string& telemetry) {
-  const LoadReading reading =
-      read_load_file(request.bench_result,
-                     request.schema_version == 2 ? LoadRules::schema_2 : LoadRules::schema_1);
   MeasurementRequest wanted{request};
   wanted.with_snapshots = !record_path(request).empty();
   wanted.may_use_threads = true;
+  LoadReading reading;
   try {
-    return assess(wanted, Recording(telemetry, request.zone, request.columns), reading);
+    const Recording recording(telemetry, request.zone, request.columns);
+    PlacedLoad placed = placed_load(request, recording);
+    reading = std::move(placed.reading);
+    Result result = assess(wanted, recording, reading);
+    add_window_facts(placed, reading, result);
+    return result;
   } catch (const FileError& error) {
     Reasons reasons = reading.reasons;
     reasons.add(Reason::telemetry_file_unreadable, error.what());

@@ -18,6 +18,18 @@ struct RecordingOptions {
       {};  // for stamps without an offset; nullopt: as captured, or by evidence
 };
 
+// What the caller states; it goes before what the result says.
+struct GivenLoad {
+  std::optional<double> start_unix_s = {};
+  std::optional<double> end_unix_s = {};
+  std::optional<double> duration_s = {};
+  std::optional<std::int64_t> output_tokens = {};
+  std::optional<std::int64_t> input_tokens = {};
+  std::optional<std::int64_t> requests = {};
+
+  bool has_window() const { return start_unix_s || end_unix_s; }
+};
+
 struct RunOptions : RecordingOptions {
   int schema_version = 2;
   std::optional<std::int64_t> expected_num_gpus = {};
@@ -25,6 +37,11 @@ struct RunOptions : RecordingOptions {
   bool extended = false;       // schema 2: write the dashboard's keys too
   bool require_power = false;  // exit with status 1 if a run is not valid
   bool dry_run = false;        // report what would change; write nothing
+  std::string select = {};     // which benchmark of a result with several; empty: the only one
+  GivenLoad given = {};
+  // A window that is not exact and is used nevertheless.
+  enum class Accepted { exact, estimated, wrapped };
+  Accepted accepted_window = Accepted::exact;
 };
 
 // Which dcgm-power packages are accepted.

@@ -147,7 +147,7 @@ def test_a_valid_run(run):
     run.do("--require-power")
     expect_valid(run)
     same("standard output", "aggregate-power: avg_power_w=500.00 avg_total_gpu_power_w=1000.00 "
-         "total_gpu_energy_j=3000.00 (n=2) -> run.json\n", run.result.stdout)
+         "total_gpu_energy_j=3000.00 (n=2) -> run.json joules_per_output_token=20.0000 joules_per_total_token=6.6667\n", run.result.stdout)
     same("the window, byte for byte", """{
   "benchmark_start_time_unix": 1700000021.0,
   "benchmark_end_time_unix": 1700000024.0,

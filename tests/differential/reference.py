@@ -785,7 +785,9 @@ def schema_2(options, benchmark, reasons):
             f"avg_power_w={metrics['avg_power_w']:.2f} "
             f"avg_total_gpu_power_w={metrics['avg_total_gpu_power_w']:.2f} "
             f"total_gpu_energy_j={metrics['total_gpu_energy_j']:.2f} "
-            f"(n={len(found.samples)}) -> {options.agg_result}"
+            f"(n={len(found.samples)}) -> {options.agg_result} "
+            f"joules_per_output_token={metrics['joules_per_output_token']:.4f} "
+            f"joules_per_total_token={metrics['joules_per_total_token']:.4f}"
         )
     return Outcome(
         status=1 if options.require_power and not valid else 0,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text/json.h"
+#include "base/text/json_patch.h"
 
 namespace {
 

@@ -69,18 +69,17 @@ TEST(ReadLoad, SaysWhichFileOfAProfileIsMissing) {
 }
 
 // "load START END": a window without counts.
-LoadReading read_words(const LoadFiles& files) {
+std::vector<LoadReading> read_words(const LoadFiles& files) {
   const std::string text = read_all(*files.open());
   LoadReading reading;
   reading.load = {.window = {std::stod(text.substr(5)), std::stod(text.substr(text.rfind(' ')))}};
   reading.has_window = true;
-  return reading;
+  return {reading};
 }
 
 constexpr LoadGenerator kWords = {
     .name = "words",
-    .is_named = nullptr,
-    .fits = [](std::string_view head) { return head.starts_with("load ") ? 1.0 : 0.0; },
+    .fits = [](const ResultHead& head) { return head.text.starts_with("load ") ? 1.0 : 0.0; },
     .read = read_words};
 
 TEST(ReadLoad, ANewGeneratorIsOneRow) {

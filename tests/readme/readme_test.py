@@ -116,7 +116,7 @@ def run_benchmark_script(count, folder):
                             stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
     # The stand-in's GPUs draw 401.27, 411.27, ..., 471.27 W: 436.27 on average.
     valid = re.fullmatch(r"aggregate-power: avg_power_w=436\.27 avg_total_gpu_power_w=3490\.16 "
-                         r"total_gpu_energy_j=\d+\.\d\d \(n=8\) -> agg_run\.json\n", result.stdout)
+                         r"total_gpu_energy_j=\d+\.\d\d \(n=8\) -> agg_run\.json joules_per_output_token=\S+ joules_per_total_token=\S+\n", result.stdout)
     count.check("the benchmark script", *([] if valid and result.returncode == 0 else
                                           [result.stdout, result.stderr, str(result.returncode)]))
 
@@ -141,9 +141,10 @@ def run_stamping_script(count, folder):
 
 def compare_benchmark(count):
     block = json.loads(re.search(r"(?ms)^```json\n(.*?)^```$", README).group(1))
-    source = (ROOT / "src" / "loads" / "benchmark.cpp").read_text()
+    source = (ROOT / "src" / "loads" / "benchmark.h").read_text()
+    fields = re.search(r"(?s)kStatedFields\[\] = \{(.*?)\};", source).group(1)
     # The last one only matters to packages, and is explained there.
-    in_source = set(re.findall(r'\{"([a-z_]+)"\}', source)) - {"max_concurrency"}
+    in_source = set(re.findall(r'"([a-z_]+)"', fields)) - {"max_concurrency"}
     count.none("keys of a benchmark result missing", in_source - set(block))
     count.none("keys of a benchmark result that are not read", set(block) - in_source)
     real = json.loads((ROOT / "testdata" / "runs" / "b200" / "run.json").read_text())

@@ -23,7 +23,7 @@ in_root() {  # folder, command: with that folder as root
 }
 
 run='--csv gpu_metrics.csv --bench-result run.json --agg-result agg_run.json --expected-num-gpus 8 --timezone UTC'
-answer='aggregate-power: avg_power_w=347.12 avg_total_gpu_power_w=2776.97 total_gpu_energy_j=4165.45 (n=8) -> agg_run.json'
+answer='aggregate-power: avg_power_w=347.12 avg_total_gpu_power_w=2776.97 total_gpu_energy_j=4165.45 (n=8) -> agg_run.json joules_per_output_token=4.1655 joules_per_total_token=0.4628'
 version=$(sed -n 's/^project(aggregate-power VERSION \([0-9.]*\).*/\1/p' "$repo/CMakeLists.txt")
 machine=$(dpkg --print-architecture)
 topics=$(cd "$repo/src/help" && for page in *.md; do echo "${page%.md}"; done)

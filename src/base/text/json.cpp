@@ -114,9 +114,29 @@ struct Position {
 // end.
 class Scanner {
  public:
-  Scanner(ByteSource& source, const std::function<void(const JsonMember&)>& on_member)
-      : source_(source), on_member_(on_member) {
+  using OnMember = std::function<void(const JsonMember&)>;
+
+  Scanner(ByteSource& source, const OnMember& on_member) : source_(source), on_member_(&on_member) {
     buffer_[0] = '\0';
+  }
+
+  Scanner(ByteSource& source, const JsonPaths& paths, JsonVisitor& visitor)
+      : source_(source), paths_(&paths), visitor_(&visitor) {
+    buffer_[0] = '\0';
+  }
+
+  // Walks along the paths, in one value or in one after the other.
+  std::uint64_t walk_values(JsonTexts texts) {
+    refuse_byte_order_mark();
+    std::uint64_t values = 0;
+    next();
+    do {
+      walk(JsonPaths::kRoot);
+      ++values;
+      next();
+    } while (texts == JsonTexts::several && !at_end());
+    if (!at_end()) fail(here(), "expected nothing more after the value");
+    return values;
   }
 
   JsonDocument document() {
@@ -305,8 +325,83 @@ class Scanner {
     return c == ',';
   }
 
+  // ---- The same along wanted paths; what lies beside them is only checked.
+
+  void walk(int node) {
+    const int id = paths_->id(node);
+    switch (next()) {
+      case '{':
+        if (id >= 0) visitor_->begin(static_cast<std::size_t>(id));
+        walk_object(node);
+        break;
+      case '[':
+        if (id >= 0) visitor_->begin(static_cast<std::size_t>(id));
+        walk_array(node);
+        break;
+      default:
+        if (id < 0) {
+          value();
+        } else {
+          walk_scalar(static_cast<std::size_t>(id));
+        }
+        return;
+    }
+    if (id >= 0) visitor_->end(static_cast<std::size_t>(id));
+  }
+
+  void walk_scalar(std::size_t id) {
+    start_token();
+    const JsonKind kind = value();
+    std::string_view text = finish_token();
+    if (text.size() > kMaxScalar) {
+      text = {};
+    } else if (kind == JsonKind::string) {
+      text.remove_prefix(1);
+      text.remove_suffix(1);
+      if (text.find('\\') != text.npos) {
+        key_ = unescaped_json(text);
+        text = key_;
+      }
+    }
+    visitor_->scalar(id, kind, text);
+  }
+
+  void walk_object(int node) {
+    open();
+    if (next() == '}') return close();
+    do {
+      if (next() != '"') expected("a key in double quotes");
+      start_token();
+      string();
+      const std::string_view quoted = finish_token();
+      if (depth_ == 1) name_member(quoted);
+      const int child = paths_->member(node, quoted.substr(1, quoted.size() - 2));
+      colon();
+      walk_or_skip(child);
+    } while (another("',' or '}'", '}'));
+    close();
+  }
+
+  void walk_array(int node) {
+    const int child = paths_->element(node);
+    open();
+    if (next() == ']') return close();
+    do {
+      walk_or_skip(child);
+    } while (another("',' or ']'", ']'));
+    close();
+  }
+
+  void walk_or_skip(int node) {
+    if (node < 0) {
+      value();
+    } else {
+      walk(node);
+    }
+  }
+
   void member() {
-    if (depth_ == 1) return top_member();
+    if (depth_ == 1 && on_member_ != nullptr) return top_member();
     string();
     colon();
     value();
@@ -338,7 +433,7 @@ class Scanner {
     if (!has_spelling || found.scalar.size() > kMaxScalar) found.scalar = {};
     found.key_kept = key_.size() <= kMaxKey;
     if (found.key_kept) found.key = key_;
-    on_member_(found);
+    (*on_member_)(found);
   }
 
   // `quoted` is cut off if it is very long; then it cannot be decoded but can still be shown.
@@ -438,7 +533,9 @@ class Scanner {
   }
 
   ByteSource& source_;
-  const std::function<void(const JsonMember&)>& on_member_;
+  const OnMember* on_member_ = nullptr;
+  const JsonPaths* paths_ = nullptr;
+  JsonVisitor* visitor_ = nullptr;
 
   // Left uninitialized: many texts are far smaller.
   std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(kBufferSize + kStep);
@@ -459,88 +556,6 @@ class Scanner {
   std::string key_;
   Position string_start_ = {1, 1};
 };
-
-// ---- An object taken apart: its pieces, concatenated, are the text again.
-
-struct Member {
-  const JsonEdit* edit;  // null: not ours
-  std::string_view gap;  // between it and the member, or brace, before it
-  std::string_view key;
-  std::string_view colon;  // with the blanks around it
-  std::string_view value;
-};
-
-struct Object {
-  std::string_view head;  // up to and including the opening brace
-  std::vector<Member> members;
-  std::string_view gap;
-  std::string_view tail;  // from the closing brace
-};
-
-Object take_apart(std::string_view text, std::span<const JsonEdit> edits) {
-  const auto between = [&](std::uint64_t begin, std::uint64_t end) {
-    return text.substr(begin, end - begin);
-  };
-  Object object;
-  std::uint64_t done = 0;
-  MemorySource source(text);
-  const JsonDocument document = scan_json(source, [&](const JsonMember& m) {
-    const auto edit = std::ranges::find(edits, m.key, &JsonEdit::key);
-    const bool ours = m.key_kept && edit != edits.end();
-    object.members.push_back({ours ? &*edit : nullptr, between(done, m.key_begin),
-                              between(m.key_begin, m.key_end), between(m.key_end, m.value_begin),
-                              between(m.value_begin, m.value_end)});
-    done = m.value_end;
-  });
-  if (document.kind != JsonKind::object) throw JsonError(1, 1, "expected an object");
-
-  // Where the object begins is only known now, so the first gap still contains what is before it.
-  const std::uint64_t inside = document.begin + 1;
-  if (!object.members.empty()) object.members.front().gap.remove_prefix(inside);
-  object.head = text.substr(0, inside);
-  object.gap = between(std::max(done, inside), document.end - 1);
-  object.tail = text.substr(document.end - 1);
-  return object;
-}
-
-// ---- The layout of new members.
-
-struct Layout {
-  std::string leading;  // before the first member
-  std::string separator;
-  std::string colon;
-};
-
-bool has_line_break(std::string_view blank) { return blank.find('\n') != blank.npos; }
-
-Layout layout_of_empty(std::string_view blank) {
-  if (!has_line_break(blank)) return {std::string(blank), ", ", ": "};
-  const std::string indented = std::string(blank) + "  ";
-  return {indented, "," + indented, ": "};
-}
-
-Layout layout_of(const Object& object) {
-  if (object.members.empty()) return layout_of_empty(object.gap);
-  const std::string leading(object.members.front().gap);
-  const std::string colon(object.members.back().colon);
-  if (object.members.size() > 1) return {leading, std::string(object.members.back().gap), colon};
-  if (has_line_break(leading)) return {leading, "," + leading, colon};
-  return {leading, colon.ends_with(':') ? "," : ", ", colon};
-}
-
-std::string json_string(std::string_view plain) {
-  std::string text = "\"";
-  for (const char c : plain) {
-    if (c == '"' || c == '\\') {
-      text += {'\\', c};
-    } else if (static_cast<Byte>(c) < ' ') {
-      text += fmt::format("\\u{:04x}", static_cast<Byte>(c));
-    } else {
-      text += c;
-    }
-  }
-  return text + '"';
-}
 
 }  // namespace
 
@@ -567,29 +582,9 @@ JsonDocument scan_json(ByteSource& source,
   return Scanner(source, on_member).document();
 }
 
-std::string patch_json(std::string_view text, std::span<const JsonEdit> edits) {
-  const Object object = take_apart(text, edits);
-  const Layout layout = layout_of(object);
-  std::string inside;
-  const auto add = [&](std::string_view gap, std::string_view key, std::string_view colon,
-                       std::string_view value) {
-    inside += inside.empty() ? layout.leading : gap;
-    inside.append(key).append(colon).append(value);
-  };
-
-  std::set<const JsonEdit*> met;
-  for (const Member& m : object.members) {
-    if (m.edit == nullptr) {
-      add(m.gap, m.key, m.colon, m.value);
-    } else if (met.insert(m.edit).second && !m.edit->value.empty()) {
-      add(m.gap, m.key, m.colon, m.edit->value);
-    }
-  }
-  for (const JsonEdit& edit : edits) {
-    if (met.contains(&edit) || edit.value.empty()) continue;
-    add(layout.separator, json_string(edit.key), layout.colon, edit.value);
-  }
-  return fmt::format("{}{}{}{}", object.head, inside, object.gap, object.tail);
+std::uint64_t walk_json(ByteSource& source, const JsonPaths& paths, JsonVisitor& visitor,
+                        JsonTexts texts) {
+  return Scanner(source, paths, visitor).walk_values(texts);
 }
 
 std::string json_number(double value) {

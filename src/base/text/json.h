@@ -1,5 +1,4 @@
-// Reads JSON as Python's json module does, checked in one pass, and patches a text without touching
-// anything but the members named.
+// Reads JSON as Python's json module does, checked in one pass.
 //
 // Accepted: RFC 8259 plus the bare words NaN, Infinity and -Infinity; duplicate keys; lone
 // surrogate escapes. Refused: a byte-order mark, invalid UTF-8 (overlong forms and encoded
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "base/files/byte_source.h"
+#include "base/text/json_paths.h"
 
 namespace aggregate_power {
 
@@ -64,22 +64,28 @@ struct JsonDocument {
 // during the call. Throws JsonError at the first fault, or what `source` throws.
 JsonDocument scan_json(ByteSource& source, const std::function<void(const JsonMember&)>& on_member);
 
+// Receives what lies on wanted paths. `path` counts from 0 in the order of the paths.
+class JsonVisitor {
+ public:
+  virtual ~JsonVisitor() = default;
+  // An object or array that is itself a wanted path.
+  virtual void begin(std::size_t path) = 0;
+  virtual void end(std::size_t path) = 0;
+  // `text` is a string's meaning, or the spelling of a number, true, false or null; empty if that
+  // has more than 5000 bytes.
+  virtual void scalar(std::size_t path, JsonKind kind, std::string_view text) = 0;
+};
+
+enum class JsonTexts { one, several };  // several: one after the other, as in JSON lines
+
+// Reads all of `source` like scan_json(), and visits what lies on `paths`. Returns the number of
+// values at the top. Throws JsonError at the first fault, or what `source` throws.
+std::uint64_t walk_json(ByteSource& source, const JsonPaths& paths, JsonVisitor& visitor,
+                        JsonTexts texts);
+
 // The meaning of a string: `spelling` is the text between its quotes, known to be valid. A lone
 // surrogate becomes three bytes as if it were a character.
 std::string unescaped_json(std::string_view spelling);
-
-// One change to a top-level object.
-struct JsonEdit {
-  std::string key;    // plain, without escapes; at most 256 bytes
-  std::string value;  // the JSON text to set, without blanks around it; empty: remove the member
-};
-
-// `text` with the edits made and every other byte unchanged. If a key occurs more than once, the
-// first occurrence is replaced and the others are removed. Missing keys are appended in the order
-// of `edits`, laid out like the text's own members (its line breaks, indentation, and blanks after
-// commas and colons). Repeating the edits changes nothing. `edits` names each key at most once.
-// Throws JsonError if `text` is not JSON (position given) or not an object (1:1).
-std::string patch_json(std::string_view text, std::span<const JsonEdit> edits);
 
 // A finite number as Python's repr writes it: the shortest digits that read back to the same
 // double, always with a point or an exponent: 600.0, 1e-05, 1e+16.

@@ -143,21 +143,21 @@ class Parser {
 struct Marks {
   std::string_view open;
   std::string_view close;
-  Span::Kind kind;
+  MarkdownSpan::Kind kind;
 };
 constexpr Marks kMarks[] = {
-    {"`", "`", Span::Kind::code}, {"**", "**", Span::Kind::bold}, {"[", "](", Span::Kind::link}};
+    {"`", "`", MarkdownSpan::Kind::code}, {"**", "**", MarkdownSpan::Kind::bold}, {"[", "](", MarkdownSpan::Kind::link}};
 
 // The span at the start of `text`, if it has a special form, and its length in the source.
-std::optional<std::pair<Span, std::size_t>> span_at(std::string_view text) {
+std::optional<std::pair<MarkdownSpan, std::size_t>> span_at(std::string_view text) {
   for (const Marks& marks : kMarks) {
     if (!text.starts_with(marks.open)) continue;
     const std::size_t end = text.find(marks.close, marks.open.size());
     if (end == std::string_view::npos) continue;
-    Span span{marks.kind, std::string(text.substr(marks.open.size(), end - marks.open.size()))};
-    if (marks.kind == Span::Kind::link && span.text.find('[') != std::string::npos) continue;
+    MarkdownSpan span{marks.kind, std::string(text.substr(marks.open.size(), end - marks.open.size()))};
+    if (marks.kind == MarkdownSpan::Kind::link && span.text.find('[') != std::string::npos) continue;
     std::size_t length = end + marks.close.size();
-    if (marks.kind == Span::Kind::link) {
+    if (marks.kind == MarkdownSpan::Kind::link) {
       const std::size_t close = text.find(')', length);
       if (close == std::string_view::npos) continue;
       span.target = text.substr(length, close - length);
@@ -172,15 +172,15 @@ std::optional<std::pair<Span, std::size_t>> span_at(std::string_view text) {
 
 std::vector<Block> parse(std::string_view source) { return Parser(source).parse(); }
 
-std::vector<Span> spans_of(std::string_view text) {
-  std::vector<Span> spans;
+std::vector<MarkdownSpan> spans_of(std::string_view text) {
+  std::vector<MarkdownSpan> spans;
   while (!text.empty()) {
     if (auto found = span_at(text)) {
       spans.push_back(std::move(found->first));
       text.remove_prefix(found->second);
       continue;
     }
-    if (spans.empty() || spans.back().kind != Span::Kind::plain) spans.push_back({});
+    if (spans.empty() || spans.back().kind != MarkdownSpan::Kind::plain) spans.push_back({});
     spans.back().text += text.front();
     text.remove_prefix(1);
   }

@@ -38,12 +38,12 @@ using Block = std::variant<Heading, Paragraph, ListItem, Code, Table, Placeholde
 
 std::vector<Block> parse(std::string_view source);
 
-struct Span {
+struct MarkdownSpan {
   enum class Kind { plain, code, bold, link };
   Kind kind = Kind::plain;
   std::string text;
   std::string target = {};  // for a link
 };
-std::vector<Span> spans_of(std::string_view text);
+std::vector<MarkdownSpan> spans_of(std::string_view text);
 
 }  // namespace aggregate_power::markdown

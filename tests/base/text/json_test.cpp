@@ -1,5 +1,6 @@
 // What is JSON and what is not; patches, byte by byte.
 #include "base/text/json.h"
+#include "base/text/json_patch.h"
 
 #include <stdexcept>
 #include <string>

@@ -46,15 +46,15 @@ TEST(Markdown, KnowsTheTablesThatOthersFillIn) {
 }
 
 TEST(Markdown, TakesTextApart) {
-  const std::vector<Span> spans = spans_of("a **b** `[W]` [c d](e.md#f) [x] 2 * 3 `open");
-  const std::vector<std::pair<Span::Kind, std::string>> expected = {
-      {Span::Kind::plain, "a "},
-      {Span::Kind::bold, "b"},
-      {Span::Kind::plain, " "},
-      {Span::Kind::code, "[W]"},
-      {Span::Kind::plain, " "},
-      {Span::Kind::link, "c d"},
-      {Span::Kind::plain, " [x] 2 * 3 `open"},
+  const std::vector<MarkdownSpan> spans = spans_of("a **b** `[W]` [c d](e.md#f) [x] 2 * 3 `open");
+  const std::vector<std::pair<MarkdownSpan::Kind, std::string>> expected = {
+      {MarkdownSpan::Kind::plain, "a "},
+      {MarkdownSpan::Kind::bold, "b"},
+      {MarkdownSpan::Kind::plain, " "},
+      {MarkdownSpan::Kind::code, "[W]"},
+      {MarkdownSpan::Kind::plain, " "},
+      {MarkdownSpan::Kind::link, "c d"},
+      {MarkdownSpan::Kind::plain, " [x] 2 * 3 `open"},
   };
   ASSERT_EQ(spans.size(), expected.size());
   for (std::size_t i = 0; i < spans.size(); ++i) {

@@ -1,0 +1,49 @@
+// Builds the tree of wanted paths.
+#include "base/text/json_paths.h"
+
+#include <algorithm>
+
+namespace aggregate_power {
+
+JsonPaths::JsonPaths(std::span<const std::string_view> paths) : nodes_(1) {
+  int id = 0;
+  for (std::string_view rest : paths) {
+    int node = kRoot;
+    while (!rest.empty()) {
+      if (rest.starts_with("[]")) {
+        node = add_element(node);
+        rest.remove_prefix(2);
+        continue;
+      }
+      if (rest.starts_with('.')) rest.remove_prefix(1);
+      const std::size_t end = std::min(rest.find_first_of(".["), rest.size());
+      node = add_member(node, rest.substr(0, end));
+      rest.remove_prefix(end);
+    }
+    nodes_[static_cast<std::size_t>(node)].id = id++;
+  }
+}
+
+int JsonPaths::member(int node, std::string_view key) const {
+  for (const auto& [name, child] : nodes_[static_cast<std::size_t>(node)].members) {
+    if (name == key) return child;
+  }
+  return -1;
+}
+
+int JsonPaths::add_member(int node, std::string_view key) {
+  if (const int known = member(node, key); known >= 0) return known;
+  const int child = static_cast<int>(nodes_.size());
+  nodes_.emplace_back();
+  nodes_[static_cast<std::size_t>(node)].members.emplace_back(key, child);
+  return child;
+}
+
+int JsonPaths::add_element(int node) {
+  if (const int known = element(node); known >= 0) return known;
+  const int child = static_cast<int>(nodes_.size());
+  nodes_.emplace_back();
+  return nodes_[static_cast<std::size_t>(node)].element = child;
+}
+
+}  // namespace aggregate_power

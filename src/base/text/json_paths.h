@@ -1,0 +1,37 @@
+// The parts of a JSON document that matter, by path.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace aggregate_power {
+
+// Paths such as "duration", "server_info.tp_size", "benchmarks[].start_time", "itls[][]", or "" for
+// the whole document; "[]" stands for each element of an array. Keys contain no '.' and no '['.
+class JsonPaths {
+ public:
+  // The n-th path has the id n. Paths differ.
+  explicit JsonPaths(std::span<const std::string_view> paths);
+
+  static constexpr int kRoot = 0;
+  // All return -1 for nothing wanted. `key` is spelled as in the text; no wanted key needs escapes.
+  int member(int node, std::string_view key) const;
+  int element(int node) const { return nodes_[static_cast<std::size_t>(node)].element; }
+  int id(int node) const { return nodes_[static_cast<std::size_t>(node)].id; }
+
+ private:
+  struct Node {
+    std::vector<std::pair<std::string, int>> members;
+    int element = -1;
+    int id = -1;
+  };
+  int add_member(int node, std::string_view key);
+  int add_element(int node);
+
+  std::vector<Node> nodes_;
+};
+
+}  // namespace aggregate_power

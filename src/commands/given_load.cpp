@@ -1,0 +1,116 @@
+// Reads instants and durations from the command line.
+#include "commands/given_load.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/text/python_number.h"
+#include "base/text/unicode.h"
+#include "base/text/written_time.h"
+
+namespace aggregate_power {
+namespace {
+
+// Seconds since 1970 reach this in the year 5138; anything larger is a smaller unit.
+constexpr double kLargestSeconds = 1e11;
+
+Take into_instant(std::optional<double>& instant) {
+  return [&instant](const std::string& text) {
+    instant = instant_of(text);
+    return instant.has_value();
+  };
+}
+
+// An instant, or "+60s" after the start.
+Take into_end(GivenLoad& given) {
+  return [&given](const std::string& text) {
+    if (!text.starts_with('+')) return into_instant(given.end_unix_s)(text);
+    given.duration_s = seconds_of(std::string_view(text).substr(1));
+    return given.duration_s.has_value();
+  };
+}
+
+Take into_count(std::optional<std::int64_t>& count) {
+  return [&count](const std::string& text) {
+    count = python_int(text);
+    return count && *count > 0;
+  };
+}
+
+Check good(const std::string& what, std::optional<double> (*read)(std::string_view)) {
+  return expecting(what, [read](const std::string& text) { return read(text).has_value(); });
+}
+
+std::optional<double> end_of(std::string_view text) {
+  return text.starts_with('+') ? seconds_of(text.substr(1)) : instant_of(text);
+}
+
+}  // namespace
+
+std::optional<double> instant_of(std::string_view text) {
+  if (const auto number = python_float(text)) {
+    if (!std::isfinite(*number)) return std::nullopt;
+    double unix_s = *number;
+    while (std::abs(unix_s) > kLargestSeconds) unix_s /= 1e3;
+    return unix_s;
+  }
+  std::string iso(strip(text));
+  if (iso.ends_with('Z') || iso.ends_with('z')) iso.replace(iso.size() - 1, 1, "+00:00");
+  const auto time = read_iso(iso);
+  if (!time || !time->offset_us) return std::nullopt;
+  return static_cast<double>(time->clock_s) +
+         static_cast<double>(time->micros - *time->offset_us) / 1e6;
+}
+
+std::optional<double> seconds_of(std::string_view text) {
+  constexpr std::pair<std::string_view, double> kUnits[] = {
+      {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}};
+  double unit_s = 1;
+  const std::size_t digits = text.find_last_of("0123456789.") + 1;
+  const std::string_view unit = text.substr(digits);
+  if (!unit.empty()) {
+    unit_s = 0;
+    for (const auto& [name, value] : kUnits) {
+      if (unit == name) unit_s = value;
+    }
+  }
+  const auto number = python_float(text.substr(0, digits));
+  if (!number || !std::isfinite(*number) || !(*number * unit_s > 0)) return std::nullopt;
+  return *number * unit_s;
+}
+
+void add_given_load(Options& options, GivenLoad& given) {
+  constexpr const char* kInstant =
+      "a time with Z or an offset, such as 2026-09-08T07:20:30Z, or seconds since 1970";
+  options
+      .value(
+          "--start", "TIME", into_instant(given.start_unix_s),
+          "When the load began: ISO 8601 with Z or an offset, or seconds since 1970 (default: what the result says)")
+      .check(good(kInstant, instant_of));
+  options
+      .value("--end", "TIME", into_end(given),
+             "When it ended: a time, or +60s after the start (default: what the result says)")
+      .check(good(fmt::format("{}, or +60s", kInstant), end_of));
+  const auto into_duration = [&given](const std::string& text) {
+    given.duration_s = seconds_of(text);
+    return given.duration_s.has_value();
+  };
+  options.value("--duration", "TIME", into_duration, "How long it took: 60, 60s, 1.5m, 2h")
+      .check(good("a time such as 60s", seconds_of));
+  const auto count = [&](const char* name, std::optional<std::int64_t>& into, const char* help) {
+    options.value(name, "N", into_count(into), help)
+        .check(expecting("a whole number above 0", [](const std::string& text) {
+          const auto number = python_int(text);
+          return number && *number > 0;
+        }));
+  };
+  count("--output-tokens", given.output_tokens, "Output tokens, in place of the result's");
+  count("--input-tokens", given.input_tokens, "Input tokens, in place of the result's");
+  count("--requests", given.requests, "Successful requests, in place of the result's");
+}
+
+}  // namespace aggregate_power

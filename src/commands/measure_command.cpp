@@ -1,0 +1,73 @@
+// aggregate-power measure: what a run used, without changing anything.
+#include <memory>
+#include <string>
+
+#include "aggregate_power/error.h"
+#include "commands/command.h"
+#include "commands/given_load.h"
+#include "commands/output.h"
+#include "commands/shared_options.h"
+#include "loads/selection.h"
+#include "runs/measure.h"
+
+namespace aggregate_power {
+namespace {
+
+int run_measure(const MeasureRequest& request) {
+  const MeasureReport report = measure_run(request);
+  print(stdout, report.out);
+  for (const std::string& line : report.err) print_message(line);
+  return report.exit_status;
+}
+
+void settle_measure(const MeasureRequest& request) {
+  if (request.result.empty() && !request.given.has_window()) {
+    throw Error(
+        "measure: expected a benchmark result, or --start and --end; see 'aggregate-power measure --help'");
+  }
+  if (request.result.empty() && !(request.given.start_unix_s && request.given.end_unix_s) &&
+      !request.given.duration_s) {
+    throw Error("measure: expected --end or --duration beside --start");
+  }
+}
+
+}  // namespace
+
+Command measure_command() {
+  const auto request = std::make_shared<MeasureRequest>();
+  Command command;
+  Options& options = command.options;
+  options.positional("RESULT", into_optional_path(request->result),
+                     "What the load generator wrote; without it give --start and --end");
+  options.positionals(
+      "TELEMETRY", into_paths(request->telemetry),
+      "Recordings of the run (default: $GPU_METRICS_CSV, or gpu_metrics.csv here, in /workspace or beside RESULT)");
+  options.list("--telemetry", "FILE", into_paths(request->telemetry),
+               "A recording; may be repeated");
+  options
+      .value(
+          "--select", "WHICH", into(request->select),
+          "Which benchmarks of a result with several: a number from 1, last, all, or KEY=VALUE such as max_concurrency=8 (default: all)")
+      .check(expecting("a number, 'last', 'all' or KEY=VALUE", is_selection));
+  add_given_load(options, request->given);
+  options.flag("--json", request->json, "Print one JSON object");
+  options.value(
+      "--out", "FILE", into_optional_path(request->out),
+      "Also write the aggregate's keys into a new JSON file, with an audit record beside it");
+  add_expected_num_gpus(options, *request,
+                        "GPUs that must be in the recording (default: those that are)");
+  add_max_sample_gap(options, *request);
+  add_recording_options(options, *request);
+  command.examples =
+      "aggregate-power measure result.json\n"
+      "aggregate-power measure result.json gpu_metrics.csv --json\n"
+      "aggregate-power measure sweep.json --select max_concurrency=8\n"
+      "aggregate-power measure --start 2026-09-08T07:20:30Z --end +60s --telemetry gpu_metrics.csv";
+  command.exit_statuses =
+      "0 all benchmarks were measured; 1 one was not, with the reason and what to do; 2 a file cannot be opened, or wrong options";
+  command.settle = [request](const Options&) { settle_measure(*request); };
+  command.run = [request] { return run_measure(*request); };
+  return command;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,144 @@
+// Slides a window of fixed length along the power of all devices.
+#include "energy/window_placement.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "energy/integrate.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr double kKept_s = 15;          // of the range is kept, to see what lies beside the load
+constexpr double kBeside_s = 5;           // of power is compared on either side of an edge
+constexpr double kClearEdgeShare = 0.05;  // of the load's power is a clear edge
+constexpr double kSensor_s = 1;           // the longest common averaging of a sensor
+constexpr double kStep_s = 0.1;
+constexpr double kMostSteps = 2000;
+
+}  // namespace
+
+void PlacementFinder::take(std::span<const Reading> readings) {
+  const double first_s = range_.earliest_start_s - kKept_s;
+  const double last_s = range_.latest_start_s + range_.duration_s + kKept_s;
+  for (const Reading& reading : readings) {
+    if (reading.kind != Reading::Kind::power || reading.device == kNoDevice) continue;
+    if (!(reading.unix_s >= first_s && reading.unix_s <= last_s)) continue;
+    if (reading.device >= devices_.size()) devices_.resize(reading.device + 1);
+    devices_[reading.device].samples.push_back({reading.unix_s, reading.watts});
+  }
+}
+
+void PlacementFinder::integrate() {
+  std::erase_if(devices_, [](const Device& device) { return device.samples.empty(); });
+  for (Device& device : devices_) {
+    std::ranges::stable_sort(device.samples, {}, &Sample::unix_s);
+    double sum_j = 0;
+    device.energy_j = {0};
+    for (std::size_t i = 1; i < device.samples.size(); ++i) {
+      const Sample& before = device.samples[i - 1];
+      const Sample& sample = device.samples[i];
+      sum_j += (sample.unix_s - before.unix_s) * (sample.watts + before.watts) / 2;
+      device.energy_j.push_back(sum_j);
+    }
+  }
+}
+
+double PlacementFinder::Device::energy_until_j(double unix_s) const {
+  const auto next = std::ranges::upper_bound(samples, unix_s, {}, &Sample::unix_s);
+  if (next == samples.begin()) return 0;
+  const auto i = static_cast<std::size_t>(next - samples.begin()) - 1;
+  if (next == samples.end()) return energy_j[i];
+  const double share = (unix_s - samples[i].unix_s) / (next->unix_s - samples[i].unix_s);
+  const double watts = samples[i].watts + share * (next->watts - samples[i].watts);
+  return energy_j[i] + (unix_s - samples[i].unix_s) * (samples[i].watts + watts) / 2;
+}
+
+bool PlacementFinder::Device::covers(double start_s, double end_s) const {
+  return samples.front().unix_s <= start_s && samples.back().unix_s >= end_s;
+}
+
+std::optional<double> PlacementFinder::energy_j(double start_s, double end_s) const {
+  double sum_j = 0;
+  for (const Device& device : devices_) {
+    if (!device.covers(start_s, end_s)) return std::nullopt;
+    sum_j += device.energy_until_j(end_s) - device.energy_until_j(start_s);
+  }
+  return sum_j;
+}
+
+std::optional<double> PlacementFinder::mean_w(double start_s, double end_s) const {
+  const auto energy = energy_j(start_s, end_s);
+  return energy ? std::optional(*energy / (end_s - start_s)) : std::nullopt;
+}
+
+std::vector<PlacementFinder::Candidate> PlacementFinder::candidates() const {
+  const double length_s = std::max(range_.latest_start_s - range_.earliest_start_s, 0.0);
+  const double steps = std::clamp(std::ceil(length_s / kStep_s), 1.0, kMostSteps);
+  std::vector<Candidate> all;
+  for (double i = 0; i <= steps; ++i) {
+    const double start_s = range_.earliest_start_s + length_s * i / steps;
+    if (const auto energy = energy_j(start_s, start_s + range_.duration_s)) {
+      all.push_back({start_s, *energy});
+    }
+  }
+  return all;
+}
+
+// The median interval between the samples of a device, or what sensors average over.
+double PlacementFinder::resolution_s() const {
+  double longest_s = kSensor_s;
+  for (const Device& device : devices_) {
+    const double span_s = device.samples.back().unix_s - device.samples.front().unix_s;
+    const auto intervals = static_cast<double>(device.samples.size()) - 1;
+    if (intervals > 0) longest_s = std::max(longest_s, span_s / intervals);
+  }
+  return longest_s;
+}
+
+// How much less energy a placement may have than the best one; nullopt: the load does not stand
+// out.
+std::optional<double> PlacementFinder::tolerance_j(const Candidate& best) const {
+  const double end_s = best.start_s + range_.duration_s;
+  const double beside_s = std::min(kBeside_s, range_.duration_s / 2);
+  const auto before = mean_w(best.start_s - beside_s, best.start_s);
+  const auto after = mean_w(end_s, end_s + beside_s);
+  const auto first = mean_w(best.start_s, best.start_s + beside_s);
+  const auto last = mean_w(end_s - beside_s, end_s);
+  if (!before || !after || !first || !last) return std::nullopt;
+  const double rise_w = *first - *before;
+  const double fall_w = *last - *after;
+  const double least_w = kClearEdgeShare * best.energy_j / range_.duration_s;
+  if (rise_w < least_w || fall_w < least_w) return std::nullopt;
+  return resolution_s() * std::max(rise_w, fall_w);
+}
+
+std::optional<Placement> PlacementFinder::find() {
+  integrate();
+  const std::vector<Candidate> all = candidates();
+  if (devices_.empty() || all.empty()) return std::nullopt;
+  const Candidate best = *std::ranges::max_element(all, {}, &Candidate::energy_j);
+  const bool is_inside = best.start_s > all.front().start_s && best.start_s < all.back().start_s;
+  const auto tolerance = is_inside ? tolerance_j(best) : std::nullopt;
+  const auto remains = [&](const Candidate& candidate) {
+    return !tolerance || candidate.energy_j >= best.energy_j - *tolerance;
+  };
+  const auto distance_s = [&](const Candidate& candidate) {
+    return std::abs(candidate.start_s - range_.likely_start_s);
+  };
+  const Candidate chosen = tolerance ? best : *std::ranges::min_element(all, {}, distance_s);
+  Placement placement;
+  placement.window = {chosen.start_s, chosen.start_s + range_.duration_s};
+  placement.energy_j = placement.low_j = placement.high_j = chosen.energy_j;
+  placement.is_by_power = tolerance.has_value();
+  for (const Candidate& candidate : all) {
+    if (!remains(candidate)) continue;
+    placement.low_j = std::min(placement.low_j, candidate.energy_j);
+    placement.high_j = std::max(placement.high_j, candidate.energy_j);
+    placement.half_width_s =
+        std::max(placement.half_width_s, std::abs(candidate.start_s - chosen.start_s));
+  }
+  return placement;
+}
+
+}  // namespace aggregate_power

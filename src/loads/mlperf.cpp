@@ -1,0 +1,164 @@
+// Reads the window that LoadGen logs for power measurements, and the counts.
+#include "loads/mlperf.h"
+
+#include <cmath>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text/json.h"
+#include "base/text/written_time.h"
+#include "loads/result_format.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::string_view kLogPrefix = ":::MLLOG";
+constexpr std::string_view kSummaryTitle = "MLPerf Results Summary";
+
+// The JSON of the lines with the prefix, one after the other.
+class LoggedJson : public ByteSource {
+ public:
+  explicit LoggedJson(ByteSource& log) : log_(log) {}
+
+  std::size_t read(std::span<char> into) override {
+    while (ready_.empty()) {
+      char chunk[65536];
+      const std::size_t count = log_.read(chunk);
+      if (count == 0 && rest_.empty()) return 0;
+      rest_.append(chunk, count);
+      if (count == 0) rest_ += '\n';
+      take_lines();
+    }
+    const std::size_t count = ready_.copy(into.data(), into.size());
+    ready_.erase(0, count);
+    return count;
+  }
+
+ private:
+  void take_lines() {
+    std::size_t begin = 0;
+    for (std::size_t end; (end = rest_.find('\n', begin)) != rest_.npos; begin = end + 1) {
+      std::string_view line = std::string_view(rest_).substr(begin, end - begin);
+      if (!line.starts_with(kLogPrefix)) continue;
+      line.remove_prefix(kLogPrefix.size());
+      ready_.append(line).append("\n");
+    }
+    rest_.erase(0, begin);
+  }
+
+  ByteSource& log_;
+  std::string rest_;   // an unfinished line
+  std::string ready_;  // JSON that was not yet passed on
+};
+
+// The last value of each key that matters.
+class LogVisitor : public JsonVisitor {
+ public:
+  static constexpr std::string_view kPaths[] = {"", "key", "value"};
+
+  void begin(std::size_t path) override {
+    if (path == 0) key_.clear();
+  }
+  void end(std::size_t) override {}
+  void scalar(std::size_t path, JsonKind kind, std::string_view text) override {
+    if (path == 1) key_ = text;
+    if (path == 2 && values_.size() < 4096 && !key_.empty())
+      values_[key_] = {kind, std::string(text)};
+  }
+
+  std::string text(const std::string& key) const {
+    const auto found = values_.find(key);
+    return found == values_.end() ? std::string() : found->second.second;
+  }
+  std::optional<double> number(const std::string& key) const {
+    const auto found = values_.find(key);
+    if (found == values_.end()) return std::nullopt;
+    const double value = number_of(found->second.first, found->second.second);
+    return std::isnan(value) ? std::nullopt : std::optional(value);
+  }
+
+ private:
+  std::string key_;
+  std::map<std::string, std::pair<JsonKind, std::string>> values_;
+};
+
+// "MM-DD-YYYY HH:MM:SS.mmm", UTC.
+std::optional<double> power_stamp(const std::string& text) {
+  if (text.size() < 19 || text[2] != '-' || text[5] != '-') return std::nullopt;
+  const auto time = read_iso(fmt::format("{}-{}-{}{}", text.substr(6, 4), text.substr(0, 2),
+                                         text.substr(3, 2), text.substr(10)));
+  if (!time) return std::nullopt;
+  return static_cast<double>(time->clock_s) + time->micros / 1e6;
+}
+
+std::optional<std::int64_t> whole(std::optional<double> value) {
+  return value && *value >= 0 && *value < 9e15 ? std::optional<std::int64_t>(std::llround(*value))
+                                               : std::nullopt;
+}
+
+LoadReading conclude_mlperf(const LogVisitor& log, LoadRules rules) {
+  LoadReading reading;
+  const bool is_offline = log.text("effective_scenario") == "Offline";
+  const auto start = power_stamp(log.text("power_begin"));
+  const auto end = power_stamp(log.text("power_end"));
+  std::optional<double> tokens_per_s;
+  for (const char* key :
+       {"result_completed_tokens_per_second", "result_tokens_per_second",
+        "result_inferred_completed_tokens_per_second", "result_inferred_tokens_per_second"}) {
+    if (!tokens_per_s) tokens_per_s = log.number(key);
+  }
+  std::optional<std::int64_t> output;
+  if (tokens_per_s && start && end) {
+    output = whole(*tokens_per_s * (*end - *start));
+    reading.has_approximate_counts = true;
+  }
+  set_counts(reading, rules,
+             whole(log.number(is_offline ? "generated_samples_per_query" : "result_query_count")),
+             std::nullopt, output);
+  reading.notes.emplace_back("LoadGen does not log the input tokens");
+  if (log.text("effective_test_mode") == "AccuracyOnly") {
+    reading.notes.emplace_back("this was a run in AccuracyOnly mode, not a measurement");
+  }
+  const std::string validity = log.text("result_validity");
+  if (!validity.empty() && validity != "VALID") {
+    reading.notes.push_back(fmt::format("LoadGen calls the run {}", validity));
+  }
+  reading.settings.emplace_back("scenario", log.text("effective_scenario"));
+  reading.no_window =
+      "the log has no power_begin and power_end, which LoadGen writes when the measured part begins and ends";
+  if (start && end) set_exact_window(reading, {*start, *end});
+  return reading;
+}
+
+}  // namespace
+
+double fits_mlperf(const ResultHead& head) {
+  if (head.text.starts_with(kLogPrefix)) return 1;
+  if (head.text.substr(0, 4096).find(kSummaryTitle) != std::string_view::npos) return 1;
+  return head.text.find(fmt::format("\n{} {{", kLogPrefix)) != std::string_view::npos ? 0.9 : 0;
+}
+
+std::vector<LoadReading> read_mlperf(const LoadFiles& files) {
+  const std::unique_ptr<ByteSource> source = files.open();
+  LoggedJson json(*source);
+  LogVisitor log;
+  LoadReading reading;
+  try {
+    walk_json(json, JsonPaths(LogVisitor::kPaths), log, JsonTexts::several);
+    reading = conclude_mlperf(log, files.rules);
+  } catch (const JsonError& error) {
+    reading.reasons.add(
+        Reason::invalid_benchmark_result,
+        fmt::format(
+            "{}: the summary of a LoadGen run, or a damaged log, has no times: give mlperf_log_detail.txt ({})",
+            files.name, error.what()));
+  }
+  reading.generator = "MLPerf LoadGen";
+  return {reading};
+}
+
+}  // namespace aggregate_power

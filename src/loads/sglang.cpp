@@ -1,0 +1,43 @@
+// SGLang: sglang.bench_serving --output-file, a line for each run.
+// sgl-project/sglang: python/sglang/bench_serving.py, python/sglang/benchmark/serving.py.
+#include "loads/formats.h"
+#include "loads/vllm_like.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::string_view kSglangMarks[] = {"backend", "dataset_name", "sharegpt_output_len",
+                                             "duration", "total_output_tokens_retokenized"};
+constexpr std::string_view kSglangFields[] = {"duration",
+                                              "completed",
+                                              "total_input_tokens",
+                                              "total_output_tokens",
+                                              "request_rate",
+                                              "max_concurrency",
+                                              "dataset_name",
+                                              "tag",
+                                              "server_info.tp_size",
+                                              "server_info.pp_size",
+                                              "benchmark_start_time_unix",
+                                              "benchmark_end_time_unix"};
+
+LoadReading conclude_sglang(const ResultScope& scope) {
+  const ResultValues& values = scope.values;
+  LoadReading reading = conclude_serving(scope);
+  add_settings(reading, values, {"dataset_name", "tag"});
+  if (const auto tp = values.count("server_info.tp_size")) {
+    reading.gpus = *tp * values.count("server_info.pp_size").value_or(1);
+  }
+  reading.no_window = "SGLang writes no times";
+  return reading;
+}
+
+}  // namespace
+
+const ResultFormat kSglang = {.generator = "SGLang",
+                              .marks = kSglangMarks,
+                              .texts = JsonTexts::several,
+                              .fields = kSglangFields,
+                              .conclude = conclude_sglang};
+
+}  // namespace aggregate_power

@@ -1,0 +1,83 @@
+// Reads the recorder's notes, and translates between its clocks.
+#include "recorders/recorder_context.h"
+
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/files/file.h"
+#include "base/text/json.h"
+#include "base/text/json_value.h"
+
+namespace aggregate_power {
+namespace {
+
+// The system slews a clock by at most 500 ppm; reading both clocks takes far less than this.
+constexpr double kMostSlew = 5e-4;
+constexpr double kMostReading_s = 0.05;
+
+std::optional<double> number_at(const JsonValue& object, std::string_view key) {
+  const JsonValue* const value = object.is_object() ? object.find(key) : nullptr;
+  return value != nullptr && value->is_finite_number() ? std::optional(value->as_double())
+                                                       : std::nullopt;
+}
+
+std::optional<ClockPair> pair_of(const JsonValue& value) {
+  const auto epoch_s = number_at(value, "epoch_s");
+  const auto monotonic_s = number_at(value, "monotonic_s");
+  if (!epoch_s || !monotonic_s) return std::nullopt;
+  const JsonValue* const boot = value.find("boot_id");
+  return ClockPair{*epoch_s, *monotonic_s,
+                   boot != nullptr && boot->is_string() ? boot->text : std::string()};
+}
+
+}  // namespace
+
+RecorderContext recorder_context(const Recording& recording) {
+  RecorderContext context;
+  try {
+    const auto source = recording.beside("_context.json");
+    if (!source) return context;
+    const JsonValue json = parse_json(read_all(*source));
+    if (!json.is_object()) return context;
+    if (const JsonValue* const window = json.find("window")) {
+      const auto start = number_at(*window, "start_unix");
+      const auto end = number_at(*window, "end_unix");
+      if (start && end && *end > *start) context.window = Window{*start, *end};
+    }
+    if (const JsonValue* const pairs = json.find("clock_pairs"); pairs != nullptr) {
+      for (const JsonValue& value : pairs->items) {
+        if (auto pair = pair_of(value)) context.clock_pairs.push_back(std::move(*pair));
+      }
+    }
+  } catch (const JsonError&) {  // reported with the zone, if that is needed
+  } catch (const FileError&) {
+  }
+  return context;
+}
+
+TiedWindow tied_window(Window monotonic, const std::vector<ClockPair>& pairs) {
+  if (pairs.empty()) {
+    return {std::nullopt, "the recorder wrote no pair of clocks beside the recording"};
+  }
+  const ClockPair& first = pairs.front();
+  const ClockPair& last = pairs.back();
+  for (const ClockPair& pair : pairs) {
+    if (pair.boot_id == first.boot_id) continue;
+    return {std::nullopt, "the machine was started anew while it was recorded"};
+  }
+  const double passed_s = last.monotonic_s - first.monotonic_s;
+  const double step_s = (last.epoch_s - first.epoch_s) - passed_s;
+  if (std::abs(step_s) > kMostReading_s + kMostSlew * std::abs(passed_s)) {
+    return {std::nullopt,
+            fmt::format("the machine's clock was set by {:.3f} s while it was recorded", step_s)};
+  }
+  const double rate = passed_s > 1 ? 1 + step_s / passed_s : 1;
+  const auto unix_s = [&](double monotonic_s) {
+    return first.epoch_s + (monotonic_s - first.monotonic_s) * rate;
+  };
+  return {Window{unix_s(monotonic.start_unix_s), unix_s(monotonic.end_unix_s)}, {}};
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,176 @@
+// Reads a result, finds its windows, and measures each.
+#include "runs/measure.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/file.h"
+#include "base/files/path.h"
+#include "base/text/unicode.h"
+#include "energy/metrics.h"
+#include "loads/load_generator.h"
+#include "loads/selection.h"
+#include "results/deliver.h"
+#include "results/record.h"
+#include "runs/assess.h"
+#include "runs/one_node.h"
+#include "runs/run_report.h"
+#include "runs/window.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr Reason kCountFaults[] = {Reason::invalid_successful_query_count,
+                                   Reason::invalid_input_token_count,
+                                   Reason::invalid_output_token_count};
+
+std::vector<std::string> telemetry_of(const MeasureRequest& request) {
+  if (!request.telemetry.empty()) return request.telemetry;
+  std::string found = find_telemetry();
+  if (!is_regular_file(found) && !request.result.empty()) {
+    const std::string near = beside(request.result, "gpu_metrics.csv");
+    if (is_regular_file(near)) found = near;
+  }
+  return {found};
+}
+
+// Without counts there are no joules per token, but there is an energy.
+void excuse_counts(LoadReading& reading, std::vector<std::string>& warnings) {
+  std::vector<std::string> missing;
+  for (const Reasons::Entry& entry : reading.reasons.entries()) {
+    const bool is_count = std::ranges::find(kCountFaults, entry.reason) != std::end(kCountFaults);
+    if (is_count && !entry.detail.ends_with(" is 0")) missing.push_back(entry.detail);
+  }
+  for (const Reason fault : kCountFaults) reading.reasons.remove(fault);
+  if (!missing.empty()) warnings.push_back(fmt::format("{}", fmt::join(missing, "; ")));
+}
+
+// Energies of several recordings of one load, added.
+void add_recording(Result& sum, Result other) {
+  const auto energy = [](const Result& result) {
+    return value_of(result.metrics, "total_gpu_energy_j").value_or(0);
+  };
+  sum.reasons.add(other.reasons);
+  sum.observed_gpus += other.observed_gpus;
+  const std::size_t gpus = sum.metric_gpus + other.metric_gpus;
+  for (std::string& id : other.observed_gpu_ids) sum.observed_gpu_ids.push_back(std::move(id));
+  std::ranges::move(other.warnings, std::back_inserter(sum.warnings));
+  std::ranges::move(other.hints, std::back_inserter(sum.hints));
+  sum.telemetry_source += ", " + other.telemetry_source;
+  const double total_j = energy(sum) + energy(other);
+  sum.metric_gpus = gpus;
+  sum.metrics = sum.is_valid()
+                    ? energy_metrics({.energy_j = total_j, .gpus = gpus, .load = *sum.load})
+                    : Metrics();
+}
+
+Result measured_recording(const MeasureRequest& request, const std::string& path,
+                          const LoadReading& reading, const Recording& recording) {
+  MeasurementRequest wanted{request};
+  wanted.may_use_threads = true;
+  Result result = assess(wanted, recording, reading);
+  result.telemetry_source = path;
+  result.benchmark_result = request.result;
+  return result;
+}
+
+RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading) {
+  const std::vector<std::string> paths = telemetry_of(request);
+  const Recording recording(paths[0], request.zone, request.columns);
+  WindowOptions options = kAnyWindow;
+  options.given = request.given;
+  PlacedLoad placed{std::move(reading), {}, {}};
+  if (recording.faults().empty()) {
+    placed = place_load(std::move(placed.reading), recording, options);
+  }
+  RunReport run;
+  std::vector<std::string> warnings;
+  excuse_counts(placed.reading, warnings);
+  const LoadReading& load = placed.reading;
+  run.generator = load.generator;
+  run.window_source = load.window_source;
+  run.stated_energy_j = load.stated_energy_j;
+  run.has_approximate_counts = load.has_approximate_counts;
+  run.failed_requests = load.failed_requests;
+  if (!load.load && recording.faults().empty() && load.reasons.empty()) {
+    placed.reading.reasons.add(Reason::invalid_benchmark_window, load.no_window);
+  }
+  run.result = measured_recording(request, paths[0], load, recording);
+  for (std::size_t i = 1; i < paths.size(); ++i) {
+    const Recording other(paths[i], request.zone, request.columns);
+    add_recording(run.result, measured_recording(request, paths[i], load, other));
+  }
+  if (placed.placement) run.half_width_s = placed.placement->half_width_s;
+  if (paths.size() > 1) placed.placement.reset();
+  std::ranges::move(warnings, std::back_inserter(run.result.warnings));
+  add_window_facts(placed, load, run.result);
+  return run;
+}
+
+std::vector<LoadReading> benchmarks_of(const MeasureRequest& request) {
+  if (request.result.empty()) return {LoadReading()};
+  return read_loads(load_file(request.result));
+}
+
+// Writes a new aggregate with an audit record beside it.
+void write_new(const MeasureRequest& request, const RunReport& run, MeasureReport& report) {
+  if (is_regular_file(request.out) &&
+      read_file(request.out).find("\"power_valid\"") == std::string::npos) {
+    throw Error(fmt::format(
+        "--out {}: the file exists and is not an aggregate of ours; it is left as it is",
+        request.out));
+  }
+  WritePlan target;
+  target.aggregate_path = request.out;
+  target.aggregate_text =
+      fmt::format("{{\n  \"window_source\": \"{}\"\n}}\n", window_source_name(run.window_source));
+  target.record_path = record_beside(request.out);
+  target.inputs = telemetry_of(request);
+  if (!request.result.empty()) target.inputs.push_back(request.result);
+  const CommandOutput output = deliver(run.result, std::move(target), {});
+  for (const std::string& line : output.err) {
+    if (std::ranges::find(run.result.warnings, line) == run.result.warnings.end()) {
+      report.err.push_back(line);
+    }
+  }
+}
+
+}  // namespace
+
+MeasureReport measure_run(const MeasureRequest& request) {
+  MeasureReport report;
+  std::vector<RunReport> runs;
+  try {
+    SelectedLoads selected =
+        select_loads(benchmarks_of(request), request.select.empty() ? "all" : request.select);
+    if (!selected.fault.empty()) {
+      throw Error(fmt::format("{} {}", printable_path(request.result), selected.fault));
+    }
+    if (!request.out.empty() && selected.loads.size() > 1) {
+      throw Error("--out: takes one benchmark; choose it with --select");
+    }
+    const bool is_one_of_several = selected.loads.size() > 1 || !request.select.empty();
+    for (std::size_t i = 0; i < selected.loads.size(); ++i) {
+      std::string label =
+          is_one_of_several ? benchmark_label(selected.loads[i], selected.numbers[i]) : "";
+      runs.push_back(measured_benchmark(request, std::move(selected.loads[i])));
+      runs.back().benchmark = std::move(label);
+    }
+    if (!request.out.empty()) write_new(request, runs.front(), report);
+  } catch (const FileError& error) {
+    report.err.emplace_back(error.what());
+    report.exit_status = 2;
+    return report;
+  }
+  const bool is_valid =
+      std::ranges::all_of(runs, [](const RunReport& run) { return run.result.is_valid(); });
+  report.exit_status = is_valid ? 0 : 1;
+  report.out = request.json ? report_json(runs) : report_text(runs);
+  return report;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,27 @@
+// What a run used, computed and reported; nothing that exists is changed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runs/run_options.h"
+
+namespace aggregate_power {
+
+struct MeasureRequest : RunOptions {
+  std::string result;                  // normal path; empty: everything is given
+  std::vector<std::string> telemetry;  // normal paths; empty: found as for a single run, or beside
+                                       // the result
+  bool json = false;
+  std::string out;  // a new file for the aggregate's keys; empty: none
+};
+
+struct MeasureReport {
+  int exit_status = 0;  // 0: all are valid; 1: not all are; 2: a file cannot be opened
+  std::string out;
+  std::vector<std::string> err;
+};
+
+MeasureReport measure_run(const MeasureRequest& request);
+
+}  // namespace aggregate_power

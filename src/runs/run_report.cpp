@@ -1,0 +1,229 @@
+// Lays out what a benchmark used.
+#include "runs/run_report.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text/unicode.h"
+#include "base/text/zone.h"
+
+namespace aggregate_power {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kJoulesInWattHour = 3600;
+
+const Metric* metric(const Result& result, std::string_view key) {
+  const auto found = std::ranges::find(result.metrics, key, &Metric::key);
+  return found == result.metrics.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> remedies(const Reasons& reasons) {
+  std::vector<std::string> texts;
+  for (const Reasons::Entry& entry : reasons.entries()) {
+    texts.push_back(
+        fmt::format("{}: {}", code(entry.reason), remedy(entry.reason, entry.obstacle)));
+  }
+  return texts;
+}
+
+Json run_json(const RunReport& run) {
+  const Result& result = run.result;
+  Json json;
+  if (!run.benchmark.empty()) json["benchmark"] = run.benchmark;
+  json["generator"] = run.generator.empty() ? Json() : Json(run.generator);
+  json["valid"] = result.is_valid();
+  json["window_source"] = result.load ? Json(window_source_name(run.window_source)) : Json();
+  json["window"] = nullptr;
+  if (result.load) {
+    json["window"] = {{"start_unix", result.load->window.start_unix_s},
+                      {"end_unix", result.load->window.end_unix_s}};
+    if (run.half_width_s) json["window_half_width_s"] = *run.half_width_s;
+    json["duration_s"] = result.load->window.duration_s();
+  }
+  json["gpu_count"] = result.observed_gpus;
+  json["gpu_ids"] = result.observed_gpu_ids;
+  for (const Metric& each : result.metrics) {
+    json[std::string(each.key)] = rounded(each.value, kAuditDecimals);
+    if (each.key != "total_gpu_energy_j") continue;
+    json["total_gpu_energy_wh"] = rounded(each.value / kJoulesInWattHour, kAuditDecimals);
+    if (!each.interval) continue;
+    json["energy_j_low"] = rounded(each.interval->low, kAuditDecimals);
+    json["energy_j_high"] = rounded(each.interval->high, kAuditDecimals);
+  }
+  if (run.stated_energy_j) json["generator_energy_j"] = *run.stated_energy_j;
+  if (result.load) {
+    const auto count = [&](const char* key, std::int64_t value) {
+      if (value > 0) json[key] = value;
+    };
+    count("completed_requests", result.load->completed);
+    count("input_tokens", result.load->total_input_tokens);
+    count("output_tokens", result.load->total_output_tokens);
+    if (run.failed_requests > 0) json["failed_requests"] = run.failed_requests;
+    if (run.has_approximate_counts) json["counts_are_approximate"] = true;
+  }
+  json["telemetry"] = printable_path(result.telemetry_source);
+  json["reasons"] = result.reasons.codes();
+  json["details"] = result.reasons.text();
+  json["remedies"] = remedies(result.reasons);
+  json["warnings"] = result.warnings;
+  return json;
+}
+
+// "2026-09-08 09:20:30.000 +02:00", as a clock of this machine shows it.
+std::string shown_time(double unix_s) {
+  const double millis = std::round(unix_s * 1e3);
+  const auto whole_s = static_cast<std::int64_t>(std::floor(millis / 1e3));
+  const std::int32_t offset_s = Zone::local().offset_at(whole_s);
+  const std::int64_t wall_s = whole_s + offset_s;
+  const std::chrono::sys_seconds wall{std::chrono::seconds(wall_s)};
+  const auto day = std::chrono::floor<std::chrono::days>(wall);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss time(wall - day);
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:03} {}", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     time.hours().count(), time.minutes().count(), time.seconds().count(),
+                     static_cast<int>(millis - static_cast<double>(whole_s) * 1e3),
+                     offset_text(offset_s));
+}
+
+std::string_view explained(WindowSource source) {
+  switch (source) {
+    case WindowSource::exact:
+      return "stated by the result";
+    case WindowSource::tied:
+      return "the result's monotonic clock, by the recorder's clocks";
+    case WindowSource::wrapped:
+      return "the command that the recorder ran";
+    case WindowSource::session:
+      return "the generator's whole session, with its set-up";
+    case WindowSource::estimated:
+      return "a stamp and a duration, placed by the power";
+    case WindowSource::given:
+      return "given";
+  }
+  return {};
+}
+
+class Table {
+ public:
+  void row(std::string_view name, std::string_view value) {
+    constexpr std::size_t kWidth = 80;
+    constexpr std::size_t kIndent = 14;
+    std::string line = fmt::format("{:<{}}", name, kIndent);
+    std::string_view rest = value;
+    while (line.size() + rest.size() > kWidth) {
+      const std::size_t room = kWidth - line.size();
+      std::size_t cut = rest.rfind(' ', room);
+      if (cut == rest.npos || cut == 0) cut = std::min(rest.find(' '), rest.size());
+      text_ += line.append(rest.substr(0, cut)) + "\n";
+      rest.remove_prefix(std::min(cut + 1, rest.size()));
+      line.assign(kIndent, ' ');
+      if (rest.empty()) return;
+    }
+    text_ += line.append(rest) + "\n";
+  }
+  std::string take() && { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+void add_energy(const RunReport& run, Table& table) {
+  const Metric* const energy = metric(run.result, "total_gpu_energy_j");
+  if (energy == nullptr) return;
+  const auto watts = [&](std::string_view key) {
+    return value_of(run.result.metrics, key).value_or(0);
+  };
+  table.row("power", fmt::format("{:.2f} W each GPU, {:.2f} W together", watts("avg_power_w"),
+                                 watts("avg_total_gpu_power_w")));
+  std::string text =
+      fmt::format("{:.1f} J ({:.3f} Wh)", energy->value, energy->value / kJoulesInWattHour);
+  if (energy->interval) {
+    text += fmt::format(", between {:.1f} J and {:.1f} J", energy->interval->low,
+                        energy->interval->high);
+  }
+  table.row("energy", text);
+  constexpr std::pair<std::string_view, std::string_view> kRatios[] = {
+      {"joules_per_output_token", "output token"},
+      {"joules_per_input_token", "input token"},
+      {"joules_per_total_token", "token in or out"},
+      {"joules_per_successful_query", "request"}};
+  for (const auto& [key, what] : kRatios) {
+    const Metric* const ratio = metric(run.result, key);
+    if (ratio == nullptr) continue;
+    const bool is_approximate = run.has_approximate_counts && what != "request";
+    std::string line = fmt::format("{:.4f} J per {}", ratio->value, what);
+    if (ratio->interval) {
+      line += fmt::format(" ({:.4f} to {:.4f})", ratio->interval->low, ratio->interval->high);
+    }
+    table.row("", is_approximate ? line + ", approximately" : line);
+  }
+  if (run.stated_energy_j) {
+    table.row("", fmt::format("{:.1f} J by the generator's own figure", *run.stated_energy_j));
+  }
+}
+
+void add_load(const RunReport& run, Table& table) {
+  const Load& load = *run.result.load;
+  table.row("window", fmt::format("{} to {}", shown_time(load.window.start_unix_s),
+                                  shown_time(load.window.end_unix_s)));
+  std::string source =
+      fmt::format("{:.3f} s, {}: {}", load.window.duration_s(),
+                  window_source_name(run.window_source), explained(run.window_source));
+  if (run.half_width_s) source += fmt::format(", give or take {:.1f} s", *run.half_width_s);
+  table.row("", source);
+  std::vector<std::string> counts;
+  const auto count = [&](std::int64_t value, const char* what) {
+    if (value > 0) counts.push_back(fmt::format("{} {}", value, what));
+  };
+  count(load.completed, "requests");
+  count(static_cast<std::int64_t>(run.failed_requests), "failed");
+  count(load.total_input_tokens, "input tokens");
+  count(load.total_output_tokens, "output tokens");
+  if (!counts.empty()) table.row("load", fmt::format("{}", fmt::join(counts, ", ")));
+}
+
+std::string run_text(const RunReport& run) {
+  const Result& result = run.result;
+  Table table;
+  if (!run.benchmark.empty()) table.row("benchmark", run.benchmark);
+  if (!run.generator.empty()) table.row("generator", run.generator);
+  table.row("telemetry", printable_path(result.telemetry_source));
+  if (result.load) add_load(run, table);
+  if (result.observed_gpus > 0) {
+    table.row(
+        "GPUs",
+        fmt::format("{} ({})", result.observed_gpus,
+                    printable(fmt::format("{}", fmt::join(result.observed_gpu_ids, ", ")), 200)));
+  }
+  add_energy(run, table);
+  table.row("valid", result.is_valid() ? "yes" : fmt::format("no: {}", result.reasons.text()));
+  for (const std::string& remedy : remedies(result.reasons)) table.row("  what to do", remedy);
+  for (const std::string& hint : result.hints) table.row("  hint", hint);
+  for (const std::string& warning : result.warnings) table.row("warning", warning);
+  return std::move(table).take();
+}
+
+}  // namespace
+
+std::string report_json(const std::vector<RunReport>& runs) {
+  Json all = Json::array();
+  for (const RunReport& run : runs) all.push_back(run_json(run));
+  const Json json = {{"schema", "aggregate-power/measure-1"}, {"runs", std::move(all)}};
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+std::string report_text(const std::vector<RunReport>& runs) {
+  std::string text;
+  for (const RunReport& run : runs) text += (text.empty() ? "" : "\n") + run_text(run);
+  return text;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,301 @@
+// Tries one source of a window after the other.
+#include "runs/window.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "loads/benchmark.h"
+#include "recorders/recorder_context.h"
+#include "runs/explain.h"
+#include "runs/pass.h"
+
+namespace aggregate_power {
+namespace {
+
+// A generator writes its stamp after it has computed its statistics.
+constexpr double kMostLag_s = 30;
+// The metrics, the profiler and a sleep may lie between.
+constexpr double kMostTiedLag_s = 120;
+constexpr double kLikelyLag_s = 1;
+constexpr std::int32_t kQuarter_s = 900;
+constexpr std::int32_t kFarthestZone_s = 14 * 3600;
+
+bool overlaps(Window a, Span b) {
+  return a.start_unix_s <= b.last_unix_s && a.end_unix_s >= b.first_unix_s;
+}
+
+// The times of a wall clock whose zone the result does not state: that of the machine that
+// recorded. A recording whose own stamps are instants does not say it; then it is the one offset
+// that puts the load into the recording.
+class WallClock {
+ public:
+  explicit WallClock(const Recording& recording) : recording_(recording) {}
+
+  // The window as instants; nullopt, with a fault, if the zone is unknown.
+  std::optional<Window> instants(Window wall, std::string& fault) const {
+    const Telemetry telemetry = recording_.open();
+    const bool is_stated = recording_.zone_source() != "default";
+    if (is_stated || telemetry.first_wall_s()) return in_zone(wall, telemetry.zone());
+    const auto extent = extent_of(recording_);
+    if (!extent) return std::nullopt;
+    std::vector<std::int32_t> offsets;
+    for (std::int32_t offset = -kFarthestZone_s; offset <= kFarthestZone_s; offset += kQuarter_s) {
+      const Window moved{wall.start_unix_s - offset, wall.end_unix_s - offset};
+      if (overlaps(moved, *extent)) offsets.push_back(offset);
+    }
+    if (offsets.size() == 1) {
+      return Window{wall.start_unix_s - offsets[0], wall.end_unix_s - offsets[0]};
+    }
+    fault =
+        offsets.empty()
+            ? "in no time zone does its time lie in the recording"
+            : "it is in local time, and the recording covers it in more than one time zone: give --timezone";
+    return std::nullopt;
+  }
+
+ private:
+  static std::optional<Window> in_zone(Window wall, const Zone& zone) {
+    const double whole_s = std::floor(wall.start_unix_s);
+    const auto unix_s = zone.unix_from_local(static_cast<std::int64_t>(whole_s));
+    if (!unix_s) return std::nullopt;
+    const double shift_s = static_cast<double>(*unix_s) - whole_s;
+    return Window{wall.start_unix_s + shift_s, wall.end_unix_s + shift_s};
+  }
+
+  const Recording& recording_;
+};
+
+// Searches for the window of one load.
+struct WindowSearch {
+  LoadReading& reading;
+  const Recording& recording;
+  const WindowOptions& options;
+  RecorderContext context = recorder_context(recording);
+  std::string fault = {};  // why a better source than the one found could not be used
+
+  bool is_as_long(Window window) const {
+    const double duration_s = reading.work.reported_duration_s;
+    return duration_s <= 0 ||
+           std::abs(window.duration_s() - duration_s) <= most_difference_s(window);
+  }
+
+  // Monotonic stamps of another machine would lie anywhere; the stamp of the end shows it.
+  bool agrees_with_stamp(Window window) const {
+    const auto& stamp = reading.clues.end_stamp;
+    if (!stamp) return true;
+    const double lag_s = stamp->wall_s + stamp->resolution_s - window.end_unix_s;
+    const double in_quarter_s = lag_s - kQuarter_s * std::floor(lag_s / kQuarter_s);
+    return in_quarter_s <= kMostTiedLag_s;
+  }
+
+  std::optional<Window> tied() {
+    if (!reading.clues.monotonic) return std::nullopt;
+    TiedWindow found = tied_window(*reading.clues.monotonic, context.clock_pairs);
+    fault = std::move(found.fault);
+    if (!found.window || agrees_with_stamp(*found.window)) return found.window;
+    fault =
+        "the requests' monotonic times do not fit the stamp of the end: another machine's clock?";
+    return std::nullopt;
+  }
+
+  std::optional<Window> local() {
+    if (!reading.clues.local_window) return std::nullopt;
+    return WallClock(recording).instants(*reading.clues.local_window, fault);
+  }
+
+  // Where an estimate may place the start of the load.
+  std::optional<PlacementRange> range() {
+    const WindowClues& clues = reading.clues;
+    const double duration_s = reading.work.reported_duration_s;
+    const std::optional<WallStamp>& stamp = clues.end_stamp ? clues.end_stamp : clues.start_stamp;
+    if (!stamp || !(duration_s > 0) || clues.may_pause) return std::nullopt;
+    Window second{stamp->wall_s, stamp->wall_s + stamp->resolution_s};
+    if (!stamp->is_utc) {
+      const auto instants = WallClock(recording).instants(second, fault);
+      if (!instants) return std::nullopt;
+      second = *instants;
+    }
+    PlacementRange range;
+    range.duration_s = duration_s;
+    if (clues.end_stamp) {
+      range.latest_start_s = second.end_unix_s - duration_s;
+      range.earliest_start_s = second.start_unix_s - kMostLag_s - duration_s;
+      range.likely_start_s = range.latest_start_s - kLikelyLag_s;
+    } else {
+      range.earliest_start_s = range.likely_start_s = second.start_unix_s;
+      range.latest_start_s = second.end_unix_s + kMostLag_s;
+      if (clues.ends_before_s) {
+        range.latest_start_s = std::max(range.earliest_start_s, *clues.ends_before_s - duration_s);
+      }
+    }
+    return range;
+  }
+
+  std::optional<Placement> estimated() {
+    const auto wanted = range();
+    if (!wanted) return std::nullopt;
+    Telemetry telemetry = recording.open();
+    if (!telemetry.facts().has_times() || !telemetry.facts().has_power()) return std::nullopt;
+    Passes passes(true);
+    PlacementFinder& finder = passes.add(PlacementFinder(*wanted));
+    passes.read(recording, telemetry);
+    if (auto placement = finder.find()) return placement;
+    // Then what the recording lacks is a reason of its own.
+    Placement uncovered;
+    uncovered.window = {wanted->likely_start_s, wanted->likely_start_s + wanted->duration_s};
+    return uncovered;
+  }
+
+  bool may_be_estimated() const {
+    const WindowClues& clues = reading.clues;
+    return (clues.end_stamp || clues.start_stamp) && reading.work.reported_duration_s > 0 &&
+           !clues.may_pause;
+  }
+
+  void use(Window window, WindowSource source) {
+    reading.window_source = source;
+    reading.work.window = window;
+    if (reading.work.reported_duration_s <= 0) {
+      reading.work.reported_duration_s = window.duration_s();
+    }
+    reading.load = reading.work;
+    reading.has_window = true;
+  }
+
+  // What a command may be asked to accept, for its message.
+  std::string acceptable() const {
+    std::vector<std::string> ways;
+    if (may_be_estimated()) ways.emplace_back("--window estimated places it by the power");
+    if (context.window)
+      ways.emplace_back("--window wrapped takes the whole command that the recorder ran");
+    if (reading.clues.session)
+      ways.emplace_back("'aggregate-power measure' shows the energy of the whole session");
+    return fmt::format("{}", fmt::join(ways, "; "));
+  }
+
+  void refuse() {
+    const std::string ways = acceptable();
+    const std::string why = fault.empty() ? std::string() : fmt::format("; {}", fault);
+    Reasons counts = std::move(reading.reasons);
+    reading.reasons = {};
+    if (ways.empty()) {
+      reading.reasons.add(
+          Reason::invalid_benchmark_window,
+          fmt::format(
+              "{}{}: run it with 'aggregate-power-monitor run -- CMD', or give --start and --end",
+              reading.no_window, why));
+    } else {
+      reading.reasons.add(Reason::window_not_exact,
+                          fmt::format("{}{}: {}", reading.no_window, why, ways));
+    }
+    reading.reasons.add(counts);
+  }
+};
+
+void set_given_count(LoadReading& reading, std::int64_t Load::*count,
+                     std::optional<std::int64_t> given, Reason fault) {
+  if (!given) return;
+  reading.work.*count = *given;
+  if (reading.load) (*reading.load).*count = *given;
+  reading.reasons.remove(fault);
+}
+
+// Returns false if the caller states no window.
+bool set_given_window(WindowSearch& search, const GivenLoad& given) {
+  if (!given.has_window()) return false;
+  LoadReading& reading = search.reading;
+  const double reported_s =
+      reading.load ? reading.load->reported_duration_s : reading.work.reported_duration_s;
+  const double duration_s = given.duration_s.value_or(reported_s);
+  const double start_s = given.start_unix_s.value_or(given.end_unix_s.value_or(0) - duration_s);
+  const double end_s = given.end_unix_s.value_or(start_s + duration_s);
+  for (const Reason fault :
+       {Reason::invalid_benchmark_window, Reason::benchmark_duration_mismatch}) {
+    reading.reasons.remove(fault);
+  }
+  if (!(end_s > start_s)) {
+    reading.load.reset();
+    reading.reasons.add(
+        Reason::invalid_benchmark_window,
+        "the given end is not after the start: give --start and --end, or one of them and --duration");
+    return true;
+  }
+  if (reading.load) reading.work = *reading.load;
+  reading.work.reported_duration_s = end_s - start_s;
+  search.use({start_s, end_s}, WindowSource::given);
+  return true;
+}
+
+// Scales the bounds of the energy to the metrics, each of which is a share of it.
+void add_intervals(Metrics& metrics, const Placement& placement) {
+  for (Metric& metric : metrics) {
+    if (placement.energy_j <= 0) continue;
+    const double share = metric.value / placement.energy_j;
+    metric.interval = Interval{share * placement.low_j, share * placement.high_j, {}};
+  }
+}
+
+}  // namespace
+
+void add_window_facts(const PlacedLoad& placed, const LoadReading& reading, Result& result) {
+  const bool is_stated = reading.window_source == WindowSource::exact;
+  if (reading.load && !(is_stated && reading.generator.empty())) {
+    result.window_source = window_source_name(reading.window_source);
+  }
+  if (placed.placement) add_intervals(result.metrics, *placed.placement);
+  const auto warn = [&](const std::string& text) { result.warnings.push_back(text); };
+  std::ranges::for_each(placed.notes, warn);
+  std::ranges::for_each(reading.notes, warn);
+  if (!reading.doubt.empty()) warn(reading.doubt);
+}
+
+PlacedLoad place_load(LoadReading reading, const Recording& recording,
+                      const WindowOptions& options) {
+  PlacedLoad placed{std::move(reading), {}, {}};
+  LoadReading& load = placed.reading;
+  set_given_count(load, &Load::completed, options.given.requests,
+                  Reason::invalid_successful_query_count);
+  set_given_count(load, &Load::total_input_tokens, options.given.input_tokens,
+                  Reason::invalid_input_token_count);
+  set_given_count(load, &Load::total_output_tokens, options.given.output_tokens,
+                  Reason::invalid_output_token_count);
+  WindowSearch search{load, recording, options};
+  if (set_given_window(search, options.given)) return placed;
+  if (load.load || load.no_window.empty()) return placed;
+  if (const auto window = search.tied()) {
+    search.use(*window, WindowSource::tied);
+    return placed;
+  }
+  if (const auto window = search.local()) {
+    search.use(*window, WindowSource::exact);
+    return placed;
+  }
+  const std::optional<Window>& wrapped = search.context.window;
+  if (wrapped &&
+      (search.is_as_long(*wrapped) || (options.takes_wrapped && !search.may_be_estimated()))) {
+    if (!search.is_as_long(*wrapped)) {
+      placed.notes.push_back(fmt::format(
+          "the command that the recorder ran took {:.3f} s, the load {:.3f} s: the energy includes its set-up",
+          wrapped->duration_s(), load.work.reported_duration_s));
+    }
+    search.use(*wrapped, WindowSource::wrapped);
+    return placed;
+  }
+  if (options.takes_estimated) placed.placement = search.estimated();
+  if (placed.placement) {
+    search.use(placed.placement->window, WindowSource::estimated);
+  } else if (wrapped && options.takes_wrapped) {
+    search.use(*wrapped, WindowSource::wrapped);
+  } else if (load.clues.session && options.takes_session) {
+    search.use(*load.clues.session, WindowSource::session);
+  } else {
+    search.refuse();
+  }
+  return placed;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,42 @@
+// Finds the window of a load, from everything that says something about it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aggregate_power/result.h"
+#include "energy/window_placement.h"
+#include "loads/load_files.h"
+#include "recorders/recording.h"
+#include "runs/run_options.h"
+
+namespace aggregate_power {
+
+struct WindowOptions {
+  GivenLoad given = {};
+  // Windows that are not exact and may be used nevertheless. A command that only reports takes any.
+  bool takes_estimated = false;
+  bool takes_wrapped = false;  // also one that is longer than the load
+  bool takes_session = false;
+};
+inline constexpr WindowOptions kAnyWindow = {{}, true, true, true};
+
+// The load with its window, or the reason why there is none.
+struct PlacedLoad {
+  LoadReading reading;
+  std::optional<Placement> placement;  // of an estimated window
+  std::vector<std::string> notes;      // what is odd about the window, for people
+};
+
+// In this order: what the caller states; exact instants; monotonic stamps tied by the recorder's
+// clocks; the command that the recorder ran; an estimate; the generator's whole session. Throws
+// what reading the recording throws.
+PlacedLoad place_load(LoadReading reading, const Recording& recording,
+                      const WindowOptions& options);
+
+// Adds to the result of such a load where its window comes from and, if it is an estimate, what
+// that means for each metric.
+void add_window_facts(const PlacedLoad& placed, const LoadReading& reading, Result& result);
+
+}  // namespace aggregate_power
