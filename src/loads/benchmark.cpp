@@ -21,7 +21,7 @@ struct Field {
   std::string spelling = {};  // of a number or boolean
 };
 
-enum FieldIndex { kStart, kEnd, kDuration, kCompleted, kInput, kOutput, kConcurrency, kFieldCount };
+enum FieldIndex { kStart, kEnd, kDuration, kCompleted, kInput, kOutput, kConcurrency, kGpus, kFieldCount };
 using Fields = std::array<Field, kFieldCount>;
 
 Fields read_fields(ByteSource& source, JsonKind& document_kind) {
@@ -31,7 +31,8 @@ Fields read_fields(ByteSource& source, JsonKind& document_kind) {
                     {"completed"},
                     {"total_input_tokens"},
                     {"total_output_tokens"},
-                    {"max_concurrency"}}};
+                    {"max_concurrency"},
+                    {"tp"}}};
   const auto keep = [&](const JsonMember& member) {
     const auto field = std::ranges::find_if(
         fields, [&](const Field& known) { return member.key_kept && member.key == known.key; });
@@ -105,6 +106,7 @@ LoadReading read_benchmark(ByteSource& source, const std::string& name, LoadRule
   }
 
   result.max_concurrency = {fields[kConcurrency].kind, fields[kConcurrency].spelling};
+  result.gpus = as_count(fields[kGpus], LoadRules::schema_2);
 
   const auto no_window = [&](std::string detail) {
     result.reasons.add(Reason::invalid_benchmark_window, std::move(detail));

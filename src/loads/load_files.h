@@ -54,6 +54,7 @@ struct LoadReading {
                                            // its files
   // Why the window can hardly match the requests, for people; empty: it can.
   std::string doubt = {};
+  std::optional<std::int64_t> gpus = {};  // GPUs that the result names
 };
 
 }  // namespace aggregate_power

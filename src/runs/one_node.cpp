@@ -13,6 +13,7 @@
 #include "recorders/side_files.h"
 #include "results/record.h"
 #include "runs/assess.h"
+#include "runs/assess_alone.h"
 
 namespace aggregate_power {
 namespace {
@@ -30,7 +31,8 @@ Result measured_node(const AggregateRequest& request, const std::string& telemet
   wanted.with_snapshots = !record_path(request).empty();
   wanted.may_use_threads = true;
   try {
-    return assess(wanted, Recording(telemetry, request.zone, request.columns), reading);
+    Recording recording(telemetry, request.zone, request.columns);
+    return assess_alone(wanted, recording, reading, {request.bench_result, request.agg_result});
   } catch (const FileError& error) {
     Reasons reasons = reading.reasons;
     reasons.add(Reason::telemetry_file_unreadable, error.what());
