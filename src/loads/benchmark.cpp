@@ -21,7 +21,17 @@ struct Field {
   std::string spelling = {};  // of a number or boolean
 };
 
-enum FieldIndex { kStart, kEnd, kDuration, kCompleted, kInput, kOutput, kConcurrency, kGpus, kFieldCount };
+enum FieldIndex {
+  kStart,
+  kEnd,
+  kDuration,
+  kCompleted,
+  kInput,
+  kOutput,
+  kConcurrency,
+  kGpus,
+  kFieldCount
+};
 using Fields = std::array<Field, kFieldCount>;
 
 Fields read_fields(ByteSource& source, JsonKind& document_kind) {

@@ -434,6 +434,29 @@ def test_the_telemetrys_zone_does_not_move_the_profile(run):
     expect_valid(run.do(*advice))  # does not loop
 
 
+def test_the_telemetrys_zone_by_evidence(run):
+    # 60 s of load at 2 x 500 W, by a clock one hour east; AIPerf's is by UTC.
+    run.times("2023-11-14T22:13:41", "2023-11-14T22:14:41")
+    run.records(record(0, 30), record(1, 59, 200, 100))
+    rows = ["timestamp, index, power.draw [W]"]
+    for second in range(-60, 120):
+        watts = 500 if 0 <= second <= 60 else 100
+        minute, rest = divmod(13 * 60 + 41 + second, 60)
+        rows += [f"2023/11/14 23:{minute:02}:{rest:02}.000, {gpu}, {watts} W" for gpu in (0, 1)]
+    csv = run.results / "gpu_metrics.csv"
+    csv.write_text("\n".join(rows) + "\n")
+    os.utime(csv, (START + 120, START + 120))  # just after its last sample
+    run.do("--timezone", "auto", "--require-power")
+    same("exit status", (0, ""), (run.result.returncode, run.result.stderr))
+    audit = run.audit()
+    same("the energy", 60000.0, audit["metrics"]["total_gpu_energy_j"])
+    same("the evidence", ("+01:00", ["edges", "file_time"]),
+         (audit["computed_from"]["utc_offset"], audit["computed_from"]["timezone_evidence"]["witnesses"]))
+    os.utime(csv, (START + 9000, START + 9000))
+    run.do("--timezone", "auto", "--require-power")
+    same("one witness", (1, ["timezone_ambiguous"]), (run.result.returncode, run.audit()["reasons"]))
+
+
 def test_a_captured_offset_that_the_requests_contradict(run):
     run.times("2023-11-14T22:13:41", "2023-11-14T22:13:44")
     clock(run, 1)
