@@ -72,6 +72,7 @@ enum class Reason {
   // For agentic runs; contract.md D.
   profile_artifacts_missing,
   profile_artifacts_invalid,
+  profile_artifacts_ambiguous,
   profile_window_missing,
   profile_timezone_offset_missing,
   profile_timezone_offset_invalid,

@@ -19,6 +19,19 @@ int run_agentic(const AgenticRequest& request) {
   });
 }
 
+void add_profile_timezone(Options& options, AgenticRequest& request) {
+  const auto take = [&request](const std::string& text) {
+    request.profile_zone = text.empty() ? std::nullopt : std::optional(Zone::parse(text));
+    return true;
+  };
+  options
+      .value(
+          "--profile-timezone", "ZONE", take,
+          "Time zone of start_time and end_time in the profile where they have no offset: local, UTC, +HH:MM, -HH:MM or Area/City (default: as the times of its requests show, else agentic_power_timezone_offset.txt in the folder)")
+      .offer({"local", "UTC"})
+      .late();
+}
+
 // Lists each option that belongs to only one of the two ways under its heading, and makes it
 // exclude the other way.
 void group_by_way(Options& options) {
@@ -28,8 +41,8 @@ void group_by_way(Options& options) {
     options.at(of_package).needs("--power-dir").in_group("On several nodes");
   }
   for (const char* const of_node :
-       {"--expected-num-gpus", "--max-sample-gap", "--timestamp-column", "--power-column",
-        "--device-column", "--power-unit", "--timezone"}) {
+       {"--artifact-dir", "--expected-num-gpus", "--max-sample-gap", "--timestamp-column",
+        "--power-column", "--device-column", "--power-unit", "--timezone", "--profile-timezone"}) {
     options.at(of_node).excludes("--power-dir").in_group("On one node");
   }
 }
@@ -46,12 +59,20 @@ Command agentic_command() {
   options
       .value(
           "--result-dir", "FOLDER", into_path(request->result_dir),
-          "Folder with aiperf_artifacts and gpu_metrics.csv (one node) or with agentic_power_concurrency_N.json (several nodes); agentic_power_window.json (one node) and power_validation.json are written there")
+          "Folder with AIPerf's exports and gpu_metrics.csv (one node) or with agentic_power_concurrency_N.json (several nodes); agentic_power_window.json (one node) and power_validation.json are written there")
       .required()
       .check(not_empty());
   add_agg_result(options, request->agg_result);
-  add_expected_num_gpus(options, *request,
-                        "GPUs that the run used (default: their number is not checked)");
+  options
+      .value(
+          "--artifact-dir", "FOLDER", into_path(request->artifact_dir),
+          "Folder of AIPerf's exports (default: in the result folder aiperf_artifacts, else the only one in artifacts, as AIPerf names it, or the result folder itself)")
+      .check(not_empty());
+  accept_auto_count(
+      add_expected_num_gpus(
+          options, *request,
+          "GPUs that the run used; auto: as the aggregate says (default: their number is not checked)"),
+      *request);
   add_max_sample_gap(options, *request);
   options
       .value(
@@ -65,8 +86,9 @@ Command agentic_command() {
       options, *request,
       "Also set the percentiles of power, the GPUs' states and the audit summary that today's dashboard reads");
   add_recording_options(options, *request);
-  options.at("--timezone").help =
-      "Time zone of times without an offset, also in the profile: local, UTC, +HH:MM, -HH:MM or Area/City (default: agentic_power_timezone_offset.txt in the folder; for the telemetry gpu_metrics_context.json comes before it, and local is the last resort)";
+  accept_evidence(options.at("--timezone"), *request).help =
+      "Time zone of the telemetry's timestamps without an offset: auto, evidence, local, UTC, +HH:MM, -HH:MM or Area/City; auto: the one in a zone file, else the one on which the load's edges and the file's time agree; evidence: one of these two is enough (default: gpu_metrics_context.json, else agentic_power_timezone_offset.txt in the folder, else local)";
+  add_profile_timezone(options, *request);
   group_by_way(options);
   command.examples =
       "aggregate-power agentic --result-dir results --agg-result run.json --expected-num-gpus 8\n"

@@ -17,7 +17,8 @@ void settle_aggregate(AggregateRequest& request, const Options& options) {
     throw Error(
         "--bench-result and --agg-result: expected a file; only --csv reads standard input");
   }
-  if (!options.is_given("--schema-version") && !request.expected_num_gpus) {
+  const bool expects_gpus = request.expected_num_gpus || request.finds_gpus;
+  if (!options.is_given("--schema-version") && !expects_gpus) {
     request.schema_version = 1;
   }
   if (request.extended && request.schema_version != 2) {
@@ -41,9 +42,11 @@ Command aggregate_command() {
   add_bench_result(options, *request);
   add_load_choice(options, *request);
   add_agg_result(options, request->agg_result);
-  add_expected_num_gpus(
-      options, *request,
-      "GPUs that the run used; selects the checked integration of each GPU (schema 2)");
+  accept_auto_count(
+      add_expected_num_gpus(
+          options, *request,
+          "GPUs that the run used; auto: as the aggregate says, else the benchmark result; selects the checked integration of each GPU (schema 2)"),
+      *request);
   add_schema_version(options, *request, "2 with --expected-num-gpus, else 1");
   add_validation_result(
       options, *request,
@@ -54,6 +57,8 @@ Command aggregate_command() {
       "Also set the percentiles of the power of all GPUs together, their mean temperature, utilization and memory, power_audit and power_invalid_reasons; needs schema 2");
   add_recording_options(options, *request);
   add_given_load(options, request->given);
+  accept_evidence(options.at("--timezone"), *request).help =
+      "Time zone of timestamps without an offset: auto, evidence, local, UTC, +HH:MM, -HH:MM or Area/City; auto: the one in a zone file beside the file, else the one on which the load's edges and the file's time agree; evidence: one of these two is enough (default: timestamp_timezone of STEM_context.json beside the file, else local)";
   command.examples =
       "aggregate-power --csv gpu_metrics.csv --bench-result run.json --agg-result agg_run.json\n"
       "aggregate-power --csv gpu_metrics.csv --bench-result run.json --agg-result agg_run.json --expected-num-gpus 8 --require-power\n"

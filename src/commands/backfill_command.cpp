@@ -186,16 +186,9 @@ void add_work_options(Options& options, BackfillRequest& request) {
 }
 
 void add_zone_option(Options& options, RecomputeOptions& recompute) {
-  Option& timezone = add_timezone(options, recompute);
-  timezone.value_name = "ZONE";
+  Option& timezone = accept_evidence(add_timezone(options, recompute), recompute);
   timezone.help =
       "Time zone of timestamps without an offset: auto, evidence, local, UTC, +HH:MM, -HH:MM or Area/City; auto: the one in a zone file beside the recording, else the one on which two of the load's edges, the recorder's other runs and the file's time agree; evidence: one of these three is enough (default: auto)";
-  timezone.offer({"auto", "evidence", "local", "UTC"});
-  timezone.take = [&recompute](const std::string& text) {
-    recompute.one_witness = text == "evidence";
-    if (text != "auto" && !recompute.one_witness) recompute.zone = Zone::parse(text);
-    return true;
-  };
 }
 
 // Options that other commands have too, here for all runs in a store.
@@ -203,9 +196,7 @@ void add_run_options(Options& options, RecomputeOptions& recompute) {
   add_zone_option(options, recompute);
   Option& gpus = add_expected_num_gpus(
       options, recompute, "GPUs that each run used; auto: as its aggregate says (default: auto)");
-  gpus.value_name = "auto|N";
-  gpus.checks = {gpu_count_check()};
-  gpus.offer({"auto"});
+  accept_auto_count(gpus, recompute).checks = {gpu_count_check()};
   add_schema_version(options, recompute, "2");
 }
 

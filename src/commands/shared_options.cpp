@@ -62,6 +62,18 @@ Option& add_timezone(Options& options, RecordingOptions& recording) {
       .late();
 }
 
+Option& accept_evidence(Option& timezone, RunOptions& run) {
+  timezone.value_name = "ZONE";
+  timezone.offer({"auto", "evidence", "local", "UTC"});
+  timezone.take = [&run](const std::string& text) {
+    run.one_witness = text == "evidence";
+    run.finds_zone = text == "auto" || run.one_witness;
+    run.zone = run.finds_zone || text.empty() ? std::nullopt : std::optional(Zone::parse(text));
+    return true;
+  };
+  return timezone;
+}
+
 void add_outcome_options(Options& options, RunOptions& run, const std::string& extended) {
   options.flag("--extended", run.extended, extended);
   add_require_power(options, run);
@@ -82,6 +94,19 @@ Option& add_dry_run(Options& options, RunOptions& run) {
 Option& add_expected_num_gpus(Options& options, RunOptions& run, const std::string& help) {
   return options.value("--expected-num-gpus", "N", into(run.expected_num_gpus), help)
       .check(whole_number());
+}
+
+Option& accept_auto_count(Option& gpus, RunOptions& run) {
+  gpus.value_name = "auto|N";
+  gpus.checks = {expecting("auto or a whole number", [](const std::string& text) {
+    return text == "auto" || whole_number()(text).empty();
+  })};
+  gpus.take = [&run, take_number = gpus.take](const std::string& text) {
+    run.finds_gpus = text == "auto";
+    run.expected_num_gpus.reset();
+    return run.finds_gpus || take_number(text);
+  };
+  return gpus.offer({"auto"});
 }
 
 Option& add_schema_version(Options& options, RunOptions& run, const std::string& otherwise) {

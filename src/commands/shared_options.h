@@ -13,6 +13,8 @@ namespace aggregate_power {
 void add_recording_options(Options& options, RecordingOptions& recording);
 Option& add_power_unit(Options& options, RecordingOptions& recording);
 Option& add_timezone(Options& options, RecordingOptions& recording);
+// Lets --timezone also take auto and evidence. The help must say what they mean.
+Option& accept_evidence(Option& timezone, RunOptions& run);
 
 // --extended, which has different keys in each command, --require-power and --dry-run.
 void add_outcome_options(Options& options, RunOptions& run, const std::string& extended);
@@ -20,6 +22,8 @@ Option& add_require_power(Options& options, RunOptions& run);
 Option& add_dry_run(Options& options, RunOptions& run);
 
 Option& add_expected_num_gpus(Options& options, RunOptions& run, const std::string& help);
+// Lets --expected-num-gpus also take auto. The help must say what that means.
+Option& accept_auto_count(Option& gpus, RunOptions& run);
 Option& add_schema_version(Options& options, RunOptions& run, const std::string& otherwise);
 Option& add_max_sample_gap(Options& options, RunOptions& run);
 

@@ -12,6 +12,8 @@
 #include "base/text/stamp.h"
 #include "base/text/unicode.h"
 #include "base/text/written_time.h"
+#include "loads/aiperf_records.h"
+#include "loads/aiperf_zone.h"
 
 namespace aggregate_power {
 namespace {
@@ -81,7 +83,7 @@ bool is_naive(const JsonMemberText& value) {
   return written && !written->offset_us;
 }
 
-std::optional<double> unix_seconds(const JsonMemberText& value, const std::optional<Zone>& zone) {
+std::optional<double> unix_seconds(const JsonMemberText& value, const Zone& zone) {
   if (const JsonValue scalar = value.scalar(); scalar.is_number()) {
     if (!scalar.is_finite_number()) return std::nullopt;
     return epoch_seconds(scalar.as_double());
@@ -92,7 +94,7 @@ std::optional<double> unix_seconds(const JsonMemberText& value, const std::optio
   if (written->offset_us) {
     return seconds_of(written->clock_s * kMicros + written->micros - *written->offset_us);
   }
-  const std::optional<std::int64_t> unix_s = zone->unix_from_local(written->clock_s);
+  const std::optional<std::int64_t> unix_s = zone.unix_from_local(written->clock_s);
   if (!unix_s) return std::nullopt;
   return seconds_of(*unix_s * kMicros + written->micros);
 }
@@ -101,40 +103,70 @@ std::string described(std::string_view key, const JsonMemberText& value) {
   return fmt::format("'{}' is {}", key, printable(value.spelling));
 }
 
-}  // namespace
-
-std::optional<Zone> captured_zone(std::string_view text) {
-  std::string offset = ascii_digits(strip(text));
-  if (offset.size() == 6 && offset[3] == ':') offset.erase(3, 1);
-  const bool is_offset = offset.size() == 5 && (offset[0] == '+' || offset[0] == '-') &&
-                         offset.find_first_not_of("0123456789", 1) == offset.npos;
-  if (!is_offset) return std::nullopt;
-  const auto two_digits = [&](std::size_t at) {
-    return (offset[at] - '0') * 10 + (offset[at + 1] - '0');
-  };
-  const int hours = two_digits(1);
-  const int minutes = two_digits(3);
-  if (hours > 23 || minutes > 59) return std::nullopt;
-  return Zone::fixed((offset[0] == '-' ? -1 : 1) * (hours * 3600 + minutes * 60));
+bool is_after(Window window) {
+  return window.duration_s() > 0 && std::isfinite(window.duration_s());
 }
 
-namespace {
+// The window, or the reason against it.
+struct WindowReading {
+  std::optional<Window> window = {};
+  Reasons fault = {};
+  std::string doubt = {};
+};
 
-ProfileZone zone_in(const LoadFile& file) {
-  ProfileZone zone;
-  if (file.source) zone.zone = captured_zone(read_up_to(*file.source, kMostZoneBytes));
-  if (!zone.zone) {
-    zone.fault.add(file.source || file.is_unreadable ? Reason::profile_timezone_offset_invalid
-                                                     : Reason::profile_timezone_offset_missing,
-                   file.name);
+WindowReading no_window(Reason reason, std::string detail) {
+  WindowReading none;
+  none.fault.add(reason, std::move(detail));
+  return none;
+}
+
+std::string doubt_about(Window window, Window requests) {
+  if (requests.end_unix_s >= window.start_unix_s && requests.start_unix_s <= window.end_unix_s) {
+    return {};
   }
-  return zone;
+  return fmt::format(
+      "the window is from {:.3f} to {:.3f}, and all requests were from {:.3f} to {:.3f}: the zone of start_time and end_time may be wrong",
+      window.start_unix_s, window.end_unix_s, requests.start_unix_s, requests.end_unix_s);
+}
+
+// From start_time to end_time. `requests` as Tally has them.
+WindowReading window_of(const JsonMemberText& start, const JsonMemberText& end,
+                        const ProfileZone& stated, const std::optional<Window>& requests) {
+  if (start.kind == JsonKind::null || end.kind == JsonKind::null) {
+    return no_window(Reason::profile_window_missing,
+                     fmt::format("'{}' is missing or null",
+                                 start.kind == JsonKind::null ? "start_time" : "end_time"));
+  }
+  const bool needs_zone = is_naive(start) || is_naive(end);
+  if (needs_zone && !stated.zone && !requests) return {.fault = stated.fault};
+  const auto window_in = [&](const Zone& zone) -> std::optional<Window> {
+    const std::optional<double> start_unix_s = unix_seconds(start, zone);
+    const std::optional<double> end_unix_s = unix_seconds(end, zone);
+    if (!start_unix_s || !end_unix_s) return std::nullopt;
+    return Window{*start_unix_s, *end_unix_s};
+  };
+  const Zone zone = stated.zone.value_or(Zone::fixed(0));
+  const std::optional<Window> window = window_in(zone);
+  if (!window) {
+    const bool is_start = !unix_seconds(start, zone);
+    return no_window(Reason::profile_window_invalid,
+                     is_start ? described("start_time", start) : described("end_time", end));
+  }
+  if (!is_after(*window)) {
+    return no_window(Reason::profile_window_invalid, "the end is not after the start");
+  }
+  if (!needs_zone || !requests) {
+    return {.window = *window, .doubt = requests ? doubt_about(*window, *requests) : ""};
+  }
+  ZoneOfRequests found = zone_of_requests(stated, *requests, window_in);
+  if (!found.zone) return {.fault = std::move(found.fault)};
+  return {.window = window_in(*found.zone)};
 }
 
 }  // namespace
 
 LoadReading read_profile(const NamedSource& summary, const NamedSource& records,
-                         const ProfileZone& zone) {
+                         const ProfileZone& stated) {
   LoadReading result;
   const auto fault = [&](Reason reason, std::string detail) {
     result.reasons.add(reason, std::move(detail));
@@ -157,30 +189,13 @@ LoadReading read_profile(const NamedSource& summary, const NamedSource& records,
   }
   result.failed_requests = tally.failed();
 
-  if (start.kind == JsonKind::null || end.kind == JsonKind::null) {
-    return fault(Reason::profile_window_missing,
-                 fmt::format("'{}' is missing or null",
-                             start.kind == JsonKind::null ? "start_time" : "end_time"));
-  }
-  if (!zone.zone && (is_naive(start) || is_naive(end))) {
-    result.reasons = zone.fault;
+  WindowReading read = window_of(start, end, stated, tally.requests());
+  if (!read.window) {
+    result.reasons = std::move(read.fault);
     return result;
   }
-  const std::optional<double> start_unix_s = unix_seconds(start, zone.zone);
-  const std::optional<double> end_unix_s = unix_seconds(end, zone.zone);
-  if (!start_unix_s) return fault(Reason::profile_window_invalid, described("start_time", start));
-  if (!end_unix_s) return fault(Reason::profile_window_invalid, described("end_time", end));
-  const Window window{*start_unix_s, *end_unix_s};
-  if (!(window.duration_s() > 0) || !std::isfinite(window.duration_s())) {
-    return fault(Reason::profile_window_invalid, "the end is not after the start");
-  }
-  if (const auto& requests = tally.requests();
-      requests &&
-      (requests->end_unix_s < window.start_unix_s || requests->start_unix_s > window.end_unix_s)) {
-    result.doubt = fmt::format(
-        "the window is from {:.3f} to {:.3f}, and all requests were from {:.3f} to {:.3f}: the zone of start_time and end_time may be wrong",
-        window.start_unix_s, window.end_unix_s, requests->start_unix_s, requests->end_unix_s);
-  }
+  const Window window = *read.window;
+  result.doubt = std::move(read.doubt);
   if (tally.completed() == 0) {
     return fault(Reason::successful_request_count_invalid,
                  fmt::format("{} failed", tally.failed()));
@@ -195,17 +210,18 @@ LoadReading read_profile(const NamedSource& summary, const NamedSource& records,
 }
 
 std::vector<LoadReading> read_profile_files(const LoadFiles& files) {
-  ProfileZone zone{files.zone, {}};
-  if (!zone.zone) zone = zone_in(files.other(kProfileZoneRole));
+  const ProfileZone captured = captured_zone_in(files.other(kProfileZoneRole));
   const LoadFile summary = files.other(kProfileSummaryRole);
   if (!summary.source) {
     LoadReading none;
     none.reasons.add(Reason::profile_artifacts_missing, summary.name);
     return {none};
   }
+  const ProfileZone stated =
+      files.zone ? ProfileZone{files.zone, {}, "--profile-timezone"} : captured;
   LoadReading reading =
-      read_profile({*summary.source, summary.name}, {*files.open(), files.name}, zone);
-  if (!files.zone) reading.captured_zone = zone.zone;
+      read_profile({*summary.source, summary.name}, {*files.open(), files.name}, stated);
+  reading.captured_zone = captured.zone;
   return {reading};
 }
 

@@ -21,7 +21,17 @@ struct Field {
   std::string spelling = {};  // of a number or boolean
 };
 
-enum FieldIndex { kStart, kEnd, kDuration, kCompleted, kInput, kOutput, kConcurrency, kFieldCount };
+enum FieldIndex {
+  kStart,
+  kEnd,
+  kDuration,
+  kCompleted,
+  kInput,
+  kOutput,
+  kConcurrency,
+  kGpus,
+  kFieldCount
+};
 using Fields = std::array<Field, kFieldCount>;
 static_assert(std::size(kStatedFields) == kFieldCount);
 
@@ -91,6 +101,7 @@ std::string describe(const Field& field) {
 LoadReading judged(const Fields& fields, LoadRules rules) {
   LoadReading result;
   result.max_concurrency = {fields[kConcurrency].kind, fields[kConcurrency].spelling};
+  result.gpus = as_count(fields[kGpus], LoadRules::schema_2);
 
   const auto no_window = [&](std::string detail) {
     result.reasons.add(Reason::invalid_benchmark_window, std::move(detail));

@@ -333,6 +333,9 @@ Json computed_from(const Written& written) {
   } else {
     add_telemetry_facts(json, result.telemetry);
   }
+  if (!result.expected_gpus_source.empty()) {
+    json["expected_gpu_count_source"] = result.expected_gpus_source;
+  }
   if (!result.window_source.empty()) json["window_source"] = result.window_source;
   if (result.zone_evidence) json["timezone_evidence"] = zone_evidence_json(*result.zone_evidence);
   if (result.origin) add_origin(json, *result.origin, written.patched);

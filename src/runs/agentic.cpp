@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
 #include "base/files/archive.h"
@@ -17,6 +18,7 @@
 #include "recorders/side_files.h"
 #include "results/record.h"
 #include "runs/assess.h"
+#include "runs/assess_alone.h"
 #include "runs/failed_requests.h"
 
 namespace aggregate_power {
@@ -31,21 +33,64 @@ std::string find_file(const std::string& folder, std::string_view name) {
   return path_below(folder, name);
 }
 
-// The folder of the records: aiperf_artifacts, or the first such folder inside it.
-std::string find_profile(const std::string& result_dir, std::vector<std::string>& warnings) {
-  const std::string artifacts = path_below(result_dir, kProfileFolder);
+// The folders in `folder`, itself included, that have records. A folder that cannot be listed has
+// none: its files are reported as missing.
+std::vector<std::string> profiles_in(const std::string& folder) {
+  std::vector<std::string> folders;
   try {
-    const std::vector<std::string> all = all_records(*disk_tree(), artifacts);
-    if (all.empty()) return artifacts;
-    if (all.size() > 1) {
-      warnings.push_back(fmt::format("{}: the profile is {}; {} {} ignored", artifacts, all[0],
-                                     all[1], all.size() == 2 ? "is" : "and others are"));
+    for (const std::string& records : all_records(*disk_tree(), folder)) {
+      const std::size_t slash = records.find('/');
+      folders.push_back(slash == records.npos ? folder
+                                              : path_below(folder, records.substr(0, slash)));
     }
-    const std::size_t slash = all[0].find('/');
-    if (slash != std::string::npos) return path_below(artifacts, all[0].substr(0, slash));
-  } catch (const FileError&) {  // cannot be listed: its files are reported as missing
+  } catch (const FileError&) {
   }
-  return artifacts;
+  return folders;
+}
+
+// Where the profile is.
+struct ProfilePlace {
+  std::string folder;
+  std::vector<std::string> candidates;  // if there are several; then `folder` is none of them
+  std::vector<std::string> warnings;
+};
+
+// In aiperf_artifacts the first profile counts, as in the original (contract.md D).
+ProfilePlace profile_in_artifacts(const std::string& artifacts) {
+  const std::vector<std::string> all = profiles_in(artifacts);
+  if (all.empty()) return {artifacts, {}, {}};
+  ProfilePlace place{all[0], {}, {}};
+  if (all.size() == 1) return place;
+  const auto records_in = [&](const std::string& folder) {
+    return find_file(folder, kProfileRecords).substr(artifacts.size() + 1);
+  };
+  place.warnings.push_back(fmt::format("{}: the profile is {}; {} {} ignored", artifacts,
+                                       records_in(all[0]), records_in(all[1]),
+                                       all.size() == 2 ? "is" : "and others are"));
+  return place;
+}
+
+// Elsewhere nothing says which one of several is the run's.
+ProfilePlace only_profile(std::vector<std::string> candidates, const std::string& otherwise) {
+  if (candidates.size() == 1) return {candidates[0], {}, {}};
+  return {otherwise, std::move(candidates), {}};
+}
+
+ProfilePlace find_profile(const AgenticRequest& request) {
+  if (!request.artifact_dir.empty()) {
+    std::vector<std::string> named = profiles_in(request.artifact_dir);
+    if (!named.empty() && named[0] == request.artifact_dir) named.resize(1);
+    return only_profile(std::move(named), request.artifact_dir);
+  }
+  const std::string artifacts = path_below(request.result_dir, kProfileFolder);
+  ProfilePlace place = profile_in_artifacts(artifacts);
+  if (is_regular_file(find_file(place.folder, kProfileRecords))) return place;
+  std::vector<std::string> candidates =
+      profiles_in(path_below(request.result_dir, kDefaultProfileFolder));
+  if (is_regular_file(find_file(request.result_dir, kProfileRecords))) {
+    candidates.push_back(request.result_dir);
+  }
+  return only_profile(std::move(candidates), artifacts);
 }
 
 // The files of a result folder.
@@ -55,24 +100,29 @@ struct Files {
   std::string zone;
   std::string summary;
   std::string records;
-  std::vector<std::string> warnings;  // about the profile
+  ProfilePlace profile;
 };
 
-Files files_in(const std::string& result_dir) {
+Files files_of(const AgenticRequest& request) {
+  const std::string& result_dir = request.result_dir;
   Files files;
   files.telemetry = find_file(result_dir, "gpu_metrics.csv");
   files.window = path_below(result_dir, "agentic_power_window.json");
   files.zone = path_below(result_dir, kCapturedZone);
-  const std::string profile = find_profile(result_dir, files.warnings);
-  files.summary = find_file(profile, kProfileSummary);
-  files.records = find_file(profile, kProfileRecords);
+  files.profile = find_profile(request);
+  files.summary = find_file(files.profile.folder, kProfileSummary);
+  files.records = find_file(files.profile.folder, kProfileRecords);
   return files;
 }
 
-// All files that are read, and the aggregate.
+// All files that are read or might have been, and the aggregate.
 std::vector<std::string> inputs_of(const Files& files, const std::string& aggregate) {
   std::vector<std::string> inputs = with_side_files(files.telemetry);
   inputs.insert(inputs.end(), {files.summary, files.records, aggregate});
+  for (const std::string& folder : files.profile.candidates) {
+    inputs.push_back(find_file(folder, kProfileSummary));
+    inputs.push_back(find_file(folder, kProfileRecords));
+  }
   return inputs;
 }
 
@@ -95,6 +145,11 @@ LoadFile other_file(const Files& files, std::string_view role) {
 
 LoadReading read_profile_of(const AgenticRequest& request, const Files& files) {
   LoadReading none;
+  if (const auto& candidates = files.profile.candidates; !candidates.empty()) {
+    none.reasons.add(Reason::profile_artifacts_ambiguous,
+                     fmt::format("{}", fmt::join(candidates, ", ")));
+    return none;
+  }
   for (const std::string& path : {files.summary, files.records}) {
     if (is_regular_file(path)) continue;
     none.reasons.add(Reason::profile_artifacts_missing, path);
@@ -104,7 +159,7 @@ LoadReading read_profile_of(const AgenticRequest& request, const Files& files) {
     return read_load({.name = files.records,
                       .open = [&] { return expanded(files.records); },
                       .other = [&](std::string_view role) { return other_file(files, role); },
-                      .zone = request.zone});
+                      .zone = request.profile_zone});
   } catch (const FileError& error) {
     none.reasons.add(Reason::profile_artifacts_invalid, error.what());
     return none;
@@ -143,8 +198,9 @@ WrittenWindow write_window(const AgenticRequest& request, const Files& files, co
 
 Result measured_agents(const MeasurementRequest& wanted, const AgenticRequest& request,
                        const Files& files, const LoadReading& reading) {
-  const Recording recording(files.telemetry, request.zone, request.columns);
-  Result result = assess(wanted, recording, {.load = reading.load});
+  Recording recording(files.telemetry, request.zone, request.columns);
+  Result result =
+      assess_alone(wanted, recording, {.load = reading.load}, {files.records, request.agg_result});
   FailedRequestsRequest failed;
   failed.count = reading.failed_requests;
   failed.max_sample_gap_s = request.max_sample_gap_s;
@@ -167,7 +223,7 @@ WritePlan target_of_agents(const AgenticRequest& request, const Files& files) {
 }  // namespace
 
 CommandOutput aggregate_agentic(const AgenticRequest& request) {
-  const Files files = files_in(request.result_dir);
+  const Files files = files_of(request);
   MeasurementRequest wanted{request};
   wanted.with_snapshots = true;
   wanted.may_use_threads = true;
@@ -181,7 +237,8 @@ CommandOutput aggregate_agentic(const AgenticRequest& request) {
   result.telemetry_source = files.telemetry;
   result.benchmark_result = files.window;
   result.window_source = kProfileWindowSource;
-  result.warnings.insert(result.warnings.begin(), files.warnings.begin(), files.warnings.end());
+  result.warnings.insert(result.warnings.begin(), files.profile.warnings.begin(),
+                         files.profile.warnings.end());
   CommandOutput output = deliver(std::move(result), target_of_agents(request, files),
                                  {request.require_power, request.dry_run});
   output.out.insert(output.out.begin(), window.changes.begin(), window.changes.end());

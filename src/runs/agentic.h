@@ -2,6 +2,7 @@
 // exported.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "results/deliver.h"
@@ -9,11 +10,13 @@
 
 namespace aggregate_power {
 
-// The zone applies to both the telemetry and the profile.
+// `zone` is that of the telemetry.
 struct AgenticRequest : RunOptions, PackageOptions {
   std::string result_dir;  // normal paths
   std::string agg_result;
-  std::string power_dir;  // the nodes' package; empty: the run is on one node
+  std::string artifact_dir;          // empty: found in result_dir
+  std::optional<Zone> profile_zone;  // nullopt: as the requests show it
+  std::string power_dir;             // the nodes' package; empty: the run is on one node
 };
 
 // Ends with a report whatever the inputs are; the status is 1 only if power is required.

@@ -53,7 +53,7 @@ std::vector<std::string> doubts(const Result& result, const Measurement& measure
   return doubts;
 }
 
-std::vector<GpuResult> gpus_of(const Integration& integration) {
+std::vector<GpuResult> gpu_results_of(const Integration& integration) {
   std::vector<GpuResult> gpus;
   for (std::size_t i = 0; i < integration.gpus.size(); ++i) {
     gpus.push_back({integration.gpu_ids[i], integration.gpus[i], integration.issues[i]});
@@ -84,7 +84,7 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
   result.expected_gpus = integration.expected_num_gpus;
   result.observed_gpu_ids = integration.gpu_ids;
   result.observed_gpus = integration.gpu_ids.size();
-  result.gpus = gpus_of(integration);
+  result.gpus = gpu_results_of(integration);
   result.boundary_degenerate_rows = integration.boundary_degenerate_rows;
   result.telemetry = std::move(measurement.telemetry);
   result.counters = std::move(measurement.counter_check);

@@ -13,6 +13,7 @@
 #include "recorders/side_files.h"
 #include "results/record.h"
 #include "runs/assess.h"
+#include "runs/assess_alone.h"
 #include "runs/window.h"
 
 namespace aggregate_power {
@@ -42,10 +43,11 @@ Result measured_node(const AggregateRequest& request, const std::string& telemet
   wanted.may_use_threads = true;
   LoadReading reading;
   try {
-    const Recording recording(telemetry, request.zone, request.columns);
+    Recording recording(telemetry, request.zone, request.columns);
     PlacedLoad placed = placed_load(request, recording);
     reading = std::move(placed.reading);
-    Result result = assess(wanted, recording, reading);
+    Result result =
+        assess_alone(wanted, recording, reading, {request.bench_result, request.agg_result});
     add_window_facts(placed, reading, result);
     return result;
   } catch (const FileError& error) {

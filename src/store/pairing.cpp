@@ -2,7 +2,6 @@
 #include "store/pairing.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -13,8 +12,8 @@
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
 #include "runs/assess.h"
+#include "runs/assess_by_evidence.h"
 #include "runs/failed_requests.h"
-#include "store/assess_by_evidence.h"
 #include "store/pair_inputs.h"
 #include "store/stored_load.h"
 
@@ -56,17 +55,6 @@ Result assess_readable(const MeasurementRequest& request, const Recording& recor
                   : result.reasons.text());
 }
 
-// A file copied together with another one has the time of the copy.
-std::optional<std::int64_t> written_ns(const StorePath& telemetry, const StorePath& benchmark) {
-  constexpr std::int64_t kTogether_ns = 1'000'000'000;
-  const auto of = [](const StorePath& place) { return place.tree->written_ns(place.path); };
-  const auto recording_ns = of(telemetry);
-  const auto result_ns = of(benchmark);
-  if (!recording_ns || !result_ns) return recording_ns;
-  const bool is_together = std::abs(*recording_ns - *result_ns) < kTogether_ns;
-  return is_together ? std::nullopt : recording_ns;
-}
-
 // The host, if the recording names only one; else empty.
 std::string only_host(const Result& result) {
   if (!result.telemetry || !result.telemetry->series.names_hosts) return {};
@@ -77,37 +65,16 @@ std::string only_host(const Result& result) {
   return hosts.size() == 1 ? *hosts.begin() : std::string();
 }
 
-// How the zone is stated, if no evidence is needed.
-std::optional<ZoneReport> stated_zone(const Result& result) {
-  if (!result.telemetry) return std::nullopt;
-  constexpr std::pair<std::string_view, ZoneWitness> kSources[] = {{"stamps", ZoneWitness::stamps},
-                                                                   {"file", ZoneWitness::zone_file},
-                                                                   {"option", ZoneWitness::option}};
-  for (const auto& [source, witness] : kSources) {
-    if (result.telemetry->timezone_source == source) {
-      return ZoneReport{ZoneLevel::stated, {witness}, {}};
-    }
-  }
-  return std::nullopt;
-}
-
-ZonedResult assess_zoned(const PairRequest& request, const LoadReading& reading,
-                         Recording& recording, PairInputs& inputs) {
+ZonedResult assess_pair(const PairRequest& request, const LoadReading& reading,
+                        Recording& recording, PairInputs& inputs) {
   MeasurementRequest wanted{request.options};
   wanted.expected_num_gpus = request.expected_num_gpus;
   wanted.with_snapshots = true;
+  const auto window = reading.load ? std::optional(reading.load->window) : std::nullopt;
   const auto assess_now = [&](const MeasurementRequest& now) {
     return assess_readable(now, recording, reading, inputs);
   };
-  ZonedResult zoned;
-  if (recording.lacks_zone() && reading.load) {
-    zoned = assess_by_evidence(wanted, reading.load->window, recording, assess_now,
-                               request.witnesses, request.options.one_witness);
-  } else {
-    zoned.result = assess_now(wanted);
-  }
-  if (auto stated = stated_zone(zoned.result)) zoned.report = std::move(stated);
-  return zoned;
+  return assess_zoned(wanted, window, recording, assess_now, request.witnesses);
 }
 
 }  // namespace
@@ -123,8 +90,9 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
   if (pairing.has_window) {
     Recording recording =
         open_recording(telemetry, request.options, load.reading.captured_zone, inputs);
-    pairing.written_ns = written_ns(telemetry, benchmark);
-    ZonedResult zoned = assess_zoned(request, load.reading, recording, inputs);
+    pairing.written_ns = own_time_ns(telemetry.tree->written_ns(telemetry.path),
+                                     benchmark.tree->written_ns(benchmark.path));
+    ZonedResult zoned = assess_pair(request, load.reading, recording, inputs);
     pairing.result = std::move(zoned.result);
     pairing.zone_report = std::move(zoned.report);
     pairing.zone_finding = std::move(zoned.finding);

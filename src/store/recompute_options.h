@@ -12,7 +12,6 @@ namespace aggregate_power {
 // Options for all runs in a store. Missing ones are taken from each run: the number of GPUs from
 // its aggregate, the zone from evidence, the producer's commit from its package.
 struct RecomputeOptions : RunOptions, PackageRules {
-  bool one_witness = false;         // one witness is enough for a zone by evidence
   std::string output;               // empty: results go where the aggregate is
   std::vector<std::string> stores;  // if there is an output, nothing is written here
   bool is_searched = true;          // search the whole store for pieces, not just near the run

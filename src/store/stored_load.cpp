@@ -51,7 +51,7 @@ StoredLoad read_stored_load(const StorePath& place, const RecomputeOptions& opti
     };
   }
   files.rules = options.schema_version == 2 ? LoadRules::schema_2 : LoadRules::schema_1;
-  files.zone = options.zone;
+  if (!profile) files.zone = options.zone;  // a profile's clock need not be the recorder's
   StoredLoad load{read_load(files)};
   if (!file) return load;
   const bool is_whole = hash.bytes() == file->size();  // a faulty one is not read to its end

@@ -40,8 +40,7 @@ bool are_as_read(const PastInputs& inputs, const Origin& origin, const IsSame& i
   };
   if (const auto profile = profile_files(inputs.benchmark)) {
     if (!is_as_it_was(profile->summary, "profile_summary")) return false;
-    const bool counts = inputs.zone_files_count;
-    if (counts && !is_as_it_was(profile->captured_zone, "profile_timezone_offset")) return false;
+    if (!is_as_it_was(profile->captured_zone, "profile_timezone_offset")) return false;
   }
   return std::ranges::all_of(kSideFiles, [&](const SideFile& side) {
     return !counts(side, inputs, origin) ||

@@ -260,6 +260,59 @@ def test_a_nested_profile(run):
     same("metrics", METRICS, run.audit()["metrics"])
 
 
+def test_the_default_artifact_folder(run):
+    # AIPerf names the folder of a run in artifacts, unless it is told another.
+    artifacts = run.results / "artifacts"
+    first = artifacts / "llama-openai-chat-concurrency2"
+    artifacts.mkdir()
+    shutil.move(run.profile, first)
+    expect_valid(run.do("--require-power"))
+    second = artifacts / "llama-openai-chat-concurrency4"
+    shutil.copytree(first, second)
+    (run.results / "agentic_power_window.json").unlink()
+    names = ["results/artifacts/llama-openai-chat-concurrency2", "results/artifacts/llama-openai-chat-concurrency4"]
+    expect_reason(run.do("--require-power"), "profile_artifacts_ambiguous", ", ".join(names), strict=True)
+    same("no window", False, (run.results / "agentic_power_window.json").exists())
+    for name in names:
+        expect_valid(run.do("--artifact-dir", name))
+    expect_reason(run.do("--artifact-dir", "results/artifacts"), "profile_artifacts_ambiguous", ", ".join(names))
+    before = run.files()
+    run.do("--agg-result", names[0] + "/profile_export_aiperf.json")
+    same("no profile is patched", before[names[0] + "/profile_export_aiperf.json"],
+         run.files()[names[0] + "/profile_export_aiperf.json"])
+    shutil.copytree(first, run.profile)
+    expect_valid(run.do())  # aiperf_artifacts comes first
+    expect_reason(run.do("--artifact-dir", "nowhere"), "profile_artifacts_missing",
+                  "nowhere/profile_export_aiperf.json")
+
+
+def test_a_profile_in_the_result_folder_itself(run):
+    for path in list(run.profile.iterdir()):
+        shutil.move(path, run.results / path.name)
+    expect_valid(run.do("--require-power"))
+    run.profile.rmdir()
+    expect_valid(run.do("--require-power"))
+    other = run.results / "artifacts" / "llama"
+    other.mkdir(parents=True)
+    shutil.copy(run.results / "profile_export.jsonl", other)
+    expect_reason(run.do(), "profile_artifacts_ambiguous", "results/artifacts/llama, results")
+    expect_valid(run.do("--artifact-dir", "results"))
+
+
+def test_the_aggregate_names_the_gpus(run):
+    run.aggregate.write_text('{"hw": "h200", "tp": 2}')
+    run.do("--require-power", gpus="auto")
+    same("exit status", (0, ""), (run.result.returncode, run.result.stderr))
+    same("found", (2, "aggregate_result"),
+         (run.audit()["expected_gpu_count"], run.audit()["computed_from"]["expected_gpu_count_source"]))
+    run.aggregate.write_text('{"tp": 2, "pp": 2}')
+    same("more than there are", ["expected_gpu_count_mismatch"], run.do(gpus="auto").audit()["reasons"])
+    run.aggregate.write_text('{}')
+    same("none", ["invalid_expected_gpu_count"], run.do(gpus="auto").audit()["reasons"])
+    same("how many GPUs", True, "neither run.json nor results/aiperf_artifacts/profile_export.jsonl says how many GPUs "
+         "the run used" in run.result.stderr)
+
+
 def test_compressed_files(run):
     for path in (run.profile / "profile_export.jsonl", run.profile / "profile_export_aiperf.json",
                  run.results / "gpu_metrics.csv"):
@@ -314,8 +367,23 @@ def test_profile_window_missing(run):
     expect_reason(run.do(), "profile_window_missing")
 
 
+def untimed(*arguments):
+    """A request that does not say when it was in flight."""
+    return record(*arguments, metadata={"request_start_ns": None, "request_end_ns": None})
+
+
+def clock(run, hours_east, seconds=range(-2, 7)):
+    """The recorder's stamps as a clock so many hours east of UTC shows them."""
+    csv = run.results / "gpu_metrics.csv"
+    text = csv.read_text()
+    for second in seconds:
+        text = text.replace(f"{START + second},", f"2023/11/14 {22 + hours_east}:13:{41 + second}.000,")
+    csv.write_text(text)
+
+
 def test_times_without_an_offset(run):
     run.times("2023-11-14T14:13:41", "2023-11-14 14:13:44.000")
+    run.records(untimed(0, 1), untimed(1, 3, 200, 100))
     name = "results/agentic_power_timezone_offset.txt"
     expect_reason(run.do(), "profile_timezone_offset_missing", name)
     for text in ("PST", "", "UTC", "0800", "-08", "-8:00", "-08000", "-2400", "-0060", "-08:00:00"):
@@ -334,25 +402,125 @@ def test_only_times_without_an_offset_need_one(run):
     run.offset("rubbish")
     run.do()
     same("exit status", (0, True), (run.result.returncode, run.audit()["power_valid"]))
+    run.records(untimed(0, 1))
     run.times(START, "2023-11-14T22:13:44")
     expect_reason(run.do(), "profile_timezone_offset_invalid")
 
 
-def test_the_option_goes_before_the_file(run):
-    run.times("2023-11-14T23:13:41", "2023-11-14T23:13:44")
-    expect_valid(run.do("--timezone", "Europe/Berlin"))
-    run.offset("-0800")
+# ---- Whose clock it is: the requests' epochs say it, START to START + 3 here
+
+def test_the_requests_show_the_profiles_zone(run):
+    run.times("2023-11-14T14:13:41", "2023-11-14T14:13:44")  # 8 h west
+    expect_valid(run.do())
+    same("the window", START, run.window()["benchmark_start_time_unix"])
+    run.times("2023-11-15T11:58:41", "2023-11-15T11:58:44")  # 13:45 h east, as on Chatham in summer
+    expect_valid(run.do())
+    run.records(record(0, 1), record(1, 3, 200, 100), record(-9, -8, metadata={"benchmark_phase": "warmup"}),
+                untimed(0, 0, 0, 0))
+    expect_valid(run.do(), {**METRICS, "joules_per_successful_query": 1000.0})
+
+
+def test_the_telemetrys_zone_does_not_move_the_profile(run):
+    # AIPerf in a container by UTC, the recorder on a host one hour east.
+    run.times("2023-11-14T22:13:41", "2023-11-14T22:13:44")
+    clock(run, 1)
     expect_valid(run.do("--timezone", "+01:00"))
+    same("the option is the telemetry's", ("+01:00", "option"),
+         tuple(run.audit()["computed_from"][key] for key in ("timezone", "timezone_source")))
+    run.do("--timezone", "UTC")
+    same("another moves the telemetry alone", (START, ["no_usable_power_samples"]),
+         (run.window()["benchmark_start_time_unix"], run.audit()["reasons"]))
+    advice = run.result.stderr.split("pass ")[1].split()
+    expect_valid(run.do(*advice))  # does not loop
+
+
+def test_the_telemetrys_zone_by_evidence(run):
+    # 60 s of load at 2 x 500 W, by a clock one hour east; AIPerf's is by UTC.
+    run.times("2023-11-14T22:13:41", "2023-11-14T22:14:41")
+    run.records(record(0, 30), record(1, 59, 200, 100))
+    rows = ["timestamp, index, power.draw [W]"]
+    for second in range(-60, 120):
+        watts = 500 if 0 <= second <= 60 else 100
+        minute, rest = divmod(13 * 60 + 41 + second, 60)
+        rows += [f"2023/11/14 23:{minute:02}:{rest:02}.000, {gpu}, {watts} W" for gpu in (0, 1)]
+    csv = run.results / "gpu_metrics.csv"
+    csv.write_text("\n".join(rows) + "\n")
+    os.utime(csv, (START + 120, START + 120))  # just after its last sample
+    run.do("--timezone", "auto", "--require-power")
+    same("exit status", (0, ""), (run.result.returncode, run.result.stderr))
+    audit = run.audit()
+    same("the energy", 60000.0, audit["metrics"]["total_gpu_energy_j"])
+    same("the evidence", ("+01:00", ["edges", "file_time"]),
+         (audit["computed_from"]["utc_offset"], audit["computed_from"]["timezone_evidence"]["witnesses"]))
+    os.utime(csv, (START + 9000, START + 9000))
+    run.do("--timezone", "auto", "--require-power")
+    same("one witness", (1, ["timezone_ambiguous"]), (run.result.returncode, run.audit()["reasons"]))
+
+
+def test_a_captured_offset_that_the_requests_contradict(run):
+    run.times("2023-11-14T22:13:41", "2023-11-14T22:13:44")
+    clock(run, 1)
+    run.offset("+0100\n")
+    expect_reason(run.do("--require-power"), "profile_timezone_offset_invalid",
+                  "results/agentic_power_timezone_offset.txt says +01:00, but the requests, from 1700000021.000 to "
+                  "1700000024.000, are between start_time and end_time under +00:00", strict=True)
+    same("no window", False, (run.results / "agentic_power_window.json").exists())
+    expect_valid(run.do("--profile-timezone", "UTC"))  # the file is then the recorder's alone
+    same("the file's", ("+01:00", "file"),
+         tuple(run.audit()["computed_from"][key] for key in ("utc_offset", "timezone_source")))
+
+
+def test_an_unusable_offset_that_nothing_needs(run):
+    run.times("2023-11-14T14:13:41", "2023-11-14T14:13:44")
+    run.offset("PST")
+    run.do()
+    same("a warning", (0, True, True),
+         (run.result.returncode, run.audit()["power_valid"], "unknown time zone 'PST'" in run.result.stderr))
+    same("the window", START, run.window()["benchmark_start_time_unix"])
+    clock(run, -8)  # the recorder's stamps need it
+    same("the reason", ["telemetry_file_unreadable"], run.do().audit()["reasons"])
+    expect_valid(run.do("--timezone", "-08:00"))
+
+
+def test_the_profiles_zone_named_by_the_user(run):
+    run.times("2023-11-14T23:13:41", "2023-11-14T23:13:44")
+    expect_valid(run.do("--profile-timezone", "Europe/Berlin"))
+    run.offset("-0800")
+    expect_valid(run.do("--profile-timezone", "+01:00"))
+    run.do("--profile-timezone", "UTC")
+    same("one that the requests contradict", ["profile_timezone_offset_invalid"], run.audit()["reasons"])
+    same("which", True, "--profile-timezone says UTC, but the requests" in run.result.stderr)
+    run.records(untimed(0, 1), untimed(1, 3, 200, 100))
+    expect_valid(run.do("--profile-timezone", "+01:00"))  # where the requests say nothing
+
+
+def test_requests_that_fit_several_offsets(run):
+    # From 221 s before the requests to 976 s after them: 15 minutes less fit too.
+    run.times("2023-11-14T22:10:00", "2023-11-14T22:30:00")
+    run.do()
+    same("reason", ["profile_timezone_offset_missing"], run.audit()["reasons"])
+    same("which", True, "are between start_time and end_time under +00:00, +00:15)" in run.result.stderr)
+    run.do("--profile-timezone", "UTC")
+    same("which one", START - 221, run.window()["benchmark_start_time_unix"])
+    run.offset("+0000")
+    same("by the file", START - 221, run.do().window()["benchmark_start_time_unix"])
+    run.offset("+0800")
+    same("not by any", ["profile_timezone_offset_invalid"], run.do().audit()["reasons"])
+
+
+def test_requests_that_fit_no_offset(run):
+    run.times("2023-11-14T22:23:41", "2023-11-14T22:23:44")  # ten minutes late: of another run
+    run.do("--require-power")
+    same("reason", (1, ["profile_window_invalid"]), (run.result.returncode, run.audit()["reasons"]))
+    run.times("2023-11-14T22:14:40", "2023-11-14T22:14:43")  # 59 s late: a worker's clock
+    run.do()
+    same("but for a minute", START + 59, run.window()["benchmark_start_time_unix"])
 
 
 def test_the_recorders_stamps_are_in_the_captured_zone_too(run):
     run.times("2023-11-14T14:13:41", "2023-11-14T14:13:44")
     run.offset("-0800")
-    csv = run.results / "gpu_metrics.csv"
-    text = csv.read_text()
-    for second in range(-2, 7):
-        text = text.replace(f"{START + second},", f"2023/11/14 14:13:{41 + second}.000,")
-    csv.write_text(text)
+    clock(run, -8)
     expect_valid(run.do())
     same("its source", ("-0800", "file"), tuple(run.audit()["computed_from"][key] for key in ("timezone", "timezone_source")))
 

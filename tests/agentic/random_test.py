@@ -69,6 +69,37 @@ def captured(text):
     return timezone(timedelta(minutes=-minutes if parts[1] == "-" else minutes))
 
 
+def zone_of(start, end, offset, records):
+    """The zone of naive times: the requests are between them, but for a minute, and no other zone is stated."""
+    flown = [pair for record in records if is_profiling(record) and (pair := times_of(record))]
+    if not flown:
+        return captured(offset)
+    first, last = min(begin for begin, _ in flown) / 10**9, max(end for _, end in flown) / 10**9
+
+    def fits(zone):
+        begin, finish = unix_seconds(start, zone), unix_seconds(end, zone)
+        return begin < finish and begin <= first + 60 and finish >= last - 60
+
+    try:
+        stated, refused = captured(offset), None
+    except Refused as reason:
+        stated, refused = None, reason
+    some = stated or timezone.utc
+    if unix_seconds(end, some) <= unix_seconds(start, some):
+        raise Refused("profile_window_invalid")
+    if stated:
+        if not fits(stated):
+            raise Refused("profile_timezone_offset_invalid")
+        return stated
+    quarters = [timezone(timedelta(minutes=15 * quarter)) for quarter in range(-48, 57)]
+    fitting = [zone for zone in quarters if fits(zone)]
+    if not fitting:
+        raise Refused("profile_window_invalid")
+    if len(fitting) > 1:
+        raise refused
+    return fitting[0]
+
+
 def length(record, key):
     """What int() makes of it; nothing where it raises, or beyond 64 bits."""
     value = record.get("metrics", {}).get(key)
@@ -95,7 +126,9 @@ def window_of(profile):
     start, end = summary.get("start_time"), summary.get("end_time")
     if start is None or end is None:
         raise Refused("profile_window_missing")
-    zone = captured(profile["offset"]) if is_naive(start) or is_naive(end) else None
+    zone = None
+    if is_naive(start) or is_naive(end):
+        zone = zone_of(start, end, profile["offset"], records)
     start, end = unix_seconds(start, zone), unix_seconds(end, zone)
     if end <= start:
         raise Refused("profile_window_invalid")
@@ -115,19 +148,22 @@ def is_profiling(record):
     return record.get("metadata", {}).get("benchmark_phase") in (None, "profiling")
 
 
+def times_of(record):
+    """When it was in flight, in ns; nothing where it does not say so."""
+    metadata = record.get("metadata", {})
+    pair = metadata.get("request_start_ns"), metadata.get("request_end_ns")
+    return pair if all(type(ns) is int for ns in pair) and pair[1] >= pair[0] else None
+
+
 def failed_share(window, records):
     """How many requests failed, and their joules; nothing for these where some record has no times, or
     none was in flight in the window."""
     failed = [bool(is_profiling(record) and record.get("error")) for record in records]
     if not any(failed):
         return 0, 0.0
-    times = []
-    for record in records:
-        metadata = record.get("metadata", {})
-        pair = metadata.get("request_start_ns"), metadata.get("request_end_ns")
-        if any(type(ns) is not int for ns in pair) or pair[1] < pair[0]:
-            return sum(failed), None
-        times.append(pair)
+    times = [times_of(record) for record in records]
+    if None in times:
+        return sum(failed), None
     edges = [round(window[key] * 10**9) for key in KEYS[:2]]
     if not any(start < edges[1] and end > edges[0] for start, end in times):
         return sum(failed), None
@@ -198,6 +234,11 @@ def random_profile(die):
     begin = START + die.randrange(5)
     summary = {"request_count": {"avg": 2.0}, "start_time": written(die, begin),
                "end_time": written(die, begin + die.choice([3, 10]))}
+    if die.random() < 0.4:  # as AIPerf writes them, by the clock of some machine
+        clock = timezone(timedelta(minutes=die.choice([0, 330, -480, 60, 825])))
+        finish = begin + die.choice([3, 10, 700, 800, 1500, 4000])
+        summary["start_time"], summary["end_time"] = (
+            datetime.fromtimestamp(unix_s, clock).replace(tzinfo=None).isoformat() for unix_s in (begin, finish))
     text = json.dumps({key: value for key, value in summary.items() if value is not ABSENT})
     lines = [json.dumps(random_record(die), ensure_ascii=die.random() < 0.5) for _ in range(die.choice([0, 1, 2, 3, 8]))]
     records = "".join(line + die.choice(["\n", "\n", "\r\n", "\n \n"]) for line in lines)

@@ -422,13 +422,21 @@ def an_agentic_run(root, checks):
     same(checks, "a second time", ["unchanged"], outcome())
     zone = results / "agentic_power_timezone_offset.txt"
     zone.write_text("+0300\n")
-    same(checks, "another zone moves both", ["patched"], outcome())
-    zone.unlink()
     before = aggregate.read_bytes()
-    same(checks, "without the zone", ["not_recomputable"], outcome())
+    same(checks, "with a zone that the requests contradict", ["not_recomputable"], outcome())
+    same(checks, "also with the telemetry's zone given", ["not_recomputable"], outcome("--timezone", "+02:00"))
     same(checks, "the aggregate stays", before, aggregate.read_bytes())
-    same(checks, "with the zone given", ["patched"], outcome("--timezone", "+02:00"))
+    zone.unlink()
+    # The requests show the profile's zone, the telemetry's edges alone not enough of its own.
+    same(checks, "without the zone", ["ambiguous"], outcome())
+    same(checks, "the aggregate stays then too", before, aggregate.read_bytes())
+    same(checks, "with the telemetry's zone given", ["patched"], outcome("--timezone", "+02:00"))
+    same(checks, "its energy is the same", 6400.0, json.loads(aggregate.read_text())["total_gpu_energy_j"])
     same(checks, "a second time", ["unchanged"], outcome("--timezone", "+02:00"))
+    same(checks, "another zone moves the telemetry alone", ["not_valid"], outcome("--timezone", "UTC"))
+    same(checks, "the window stays", 1788852000.0, record()["benchmark_window"]["start_time_unix"])
+    zone.write_text("+0200\n")
+    same(checks, "a zone file that came later", ["patched"], outcome("--timezone", "+02:00"))
 
 
 def a_package(root, checks):

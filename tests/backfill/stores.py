@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -817,6 +818,10 @@ class StoreMaker:
                 files[path] = change[1]
                 if change[1] is None:
                     del files[path]
+                if change[0].endswith("offset.txt"):  # nor do the requests show the zone
+                    records_path = profile[len(results):] + "profile_export.jsonl"
+                    files[records_path] = re.sub(rb'"request_(start|end)_ns": \d+', rb'"request_\1_ns": null',
+                                                 files[records_path])
         self.files |= {results + path: data for path, data in files.items()}
         aggregate = die.choice([f"{place}bmk_agentic_{name}/{name}.json"] * 3 +
                                [f"{place}agentic_{name}/{name}.json", f"{place}{name}.json"])

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "aggregate_power/error.h"
+#include "loads/aiperf_records.h"
 #include "test_util.h"
 
 namespace aggregate_power {
@@ -29,6 +30,22 @@ std::vector<ProfileRecord> records_of(const std::string& text, std::size_t piece
   read_profile_records({source, "p.jsonl"},
                        [&](const ProfileRecord& record) { records.push_back(record); });
   return records;
+}
+
+// A request from and to so many seconds, and one that does not say when it was.
+std::string timed(double start_s, double end_s) {
+  return fmt::format(
+      R"({{"metadata": {{"request_start_ns": {:.0f}, "request_end_ns": {:.0f}}}, "metrics": )"
+      R"({{"input_sequence_length": 1, "output_sequence_length": 1}}}})",
+      start_s * 1e9, end_s * 1e9);
+}
+const std::string kUntimed =
+    R"({"metrics": {"input_sequence_length": 1, "output_sequence_length": 1}})";
+
+ProfileZone no_zone() {
+  ProfileZone none;
+  none.fault.add(Reason::profile_timezone_offset_missing, "offset.txt");
+  return none;
 }
 
 LoadReading read(const std::string& summary, const std::string& records,
@@ -114,14 +131,49 @@ TEST(ReadProfile, GivesTheWindowAndTheCountsOfSuccesses) {
 }
 
 TEST(ReadProfile, NeedsAZoneForTimesWithoutAnOffsetOnly) {
-  ProfileZone none;
-  none.fault.add(Reason::profile_timezone_offset_missing);
   const std::string naive = R"({"start_time": "1970-01-02T00:00:00", "end_time": "1970-01-02T01"})";
   const std::string aware = R"({"start_time": 0, "end_time": "1970-01-02T00:00:00+00:00"})";
-  EXPECT_EQ(read(naive, line_of(1, 1), none).reasons.text(), "profile_timezone_offset_missing");
-  EXPECT_TRUE(read(aware, line_of(1, 1), none).reasons.empty());
-  const LoadReading berlin = read(naive, line_of(1, 1), {Zone::fixed(3600), {}});
+  EXPECT_EQ(read(naive, kUntimed, no_zone()).reasons.text(),
+            "profile_timezone_offset_missing (offset.txt)");
+  EXPECT_TRUE(read(aware, line_of(1, 1), no_zone()).reasons.empty());
+  const LoadReading berlin = read(naive, kUntimed, {Zone::fixed(3600), {}});
   EXPECT_EQ(berlin.load->window.start_unix_s, 82800);
+}
+
+// The window is from 02:00:00 to 02:00:10 by some clock; a request may be a minute beside it.
+TEST(ReadProfile, TakesTheOnlyZoneInWhichTheRequestsAreInTheWindow) {
+  const auto start_for = [](double first_s, double last_s, const ProfileZone& zone) {
+    const LoadReading reading =
+        read(R"({"start_time": "1970-01-02T02:00:00", "end_time": "1970-01-02T02:00:10"})",
+             timed(first_s, first_s) + "\n" + timed(last_s, last_s), zone);
+    return reading.load ? fmt::format("{}", reading.load->window.start_unix_s)
+                        : reading.reasons.codes()[0];
+  };
+  constexpr double kDay = 86400;
+  EXPECT_EQ(start_for(kDay, kDay + 10, no_zone()), "86400");                     // +02:00
+  EXPECT_EQ(start_for(kDay + 900, kDay + 905, no_zone()), "87300");              // +01:45
+  EXPECT_EQ(start_for(kDay + 7200 + 43200, kDay + 50405, no_zone()), "136800");  // -12:00
+  EXPECT_EQ(start_for(kDay + 7200 - 50400, kDay - 43195, no_zone()), "43200");   // +14:00
+  EXPECT_EQ(start_for(kDay - 60, kDay + 70, no_zone()), "86400");
+  EXPECT_EQ(start_for(kDay - 60.5, kDay + 10, no_zone()), "profile_window_invalid");
+  EXPECT_EQ(start_for(kDay, kDay + 70.5, no_zone()), "profile_window_invalid");
+  EXPECT_EQ(start_for(kDay, kDay + 10, {Zone::parse("Europe/Kyiv"), {}}),
+            "profile_timezone_offset_invalid");  // was 3 h east then
+  EXPECT_EQ(start_for(kDay - 3600, kDay - 3590, {Zone::parse("Europe/Kyiv"), {}}), "82800");
+}
+
+TEST(ReadProfile, NeedsAStatedZoneWhereTheRequestsFitSeveral) {
+  // With a minute on either side, another quarter hour fits from 13 minutes and 5 s on.
+  const auto reading = [](const char* end, const ProfileZone& zone) {
+    return read(fmt::format(R"({{"start_time": "1970-01-02T02:00:00", "end_time": "{}"}})", end),
+                timed(86405, 86405), zone);
+  };
+  EXPECT_EQ(reading("1970-01-02T02:13:00", no_zone()).load->window.start_unix_s, 86400);
+  EXPECT_EQ(
+      reading("1970-01-02T02:15:00", no_zone()).reasons.text(),
+      "profile_timezone_offset_missing (offset.txt; the requests, from 86405.000 to 86405.000, are between start_time and end_time under +02:00, +02:15)");
+  EXPECT_EQ(reading("1970-01-02T02:15:00", {Zone::fixed(7200), {}, "x"}).load->window.start_unix_s,
+            86400);
 }
 
 // Python takes any character between a date and its time, half a surrogate pair too, and none

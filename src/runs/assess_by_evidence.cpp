@@ -1,10 +1,11 @@
 // Assumes a zone, reads the recording, and repeats that in the zone it shows.
-#include "store/assess_by_evidence.h"
+#include "runs/assess_by_evidence.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -79,11 +80,9 @@ ZonedResult refuse(Supposed supposed, const std::string& why, const MeasurementR
   return {std::move(result), std::move(supposed.finding), std::nullopt, false};
 }
 
-}  // namespace
-
 ZonedResult assess_by_evidence(const MeasurementRequest& request, Window window,
                                Recording& recording, const Assess& assess,
-                               const OtherWitnesses* witnesses, bool one_witness) {
+                               const OtherWitnesses* witnesses) {
   Supposed supposed = assess_supposed(request, window, recording, assess);
   std::optional<TelemetryFacts>& facts = supposed.result.telemetry;
   if (!facts || facts->series.naive_is_utc || facts->timezone_source == "stamps") {
@@ -101,7 +100,7 @@ ZonedResult assess_by_evidence(const MeasurementRequest& request, Window window,
   const ZoneFinding& finding = supposed.finding;
   const ZoneDecision decision =
       witnesses != nullptr
-          ? decide_zone(finding, window, *witnesses, one_witness)
+          ? decide_zone(finding, window, *witnesses, request.one_witness)
           : ZoneDecision{.winner = {}, .report = {}, .why_none = finding.why_no_edges};
   if (!decision.winner) {
     return refuse(std::move(supposed), decision.why_none, request, recording, assess);
@@ -114,6 +113,43 @@ ZonedResult assess_by_evidence(const MeasurementRequest& request, Window window,
     facts->timezone_source = "evidence";
   }
   return {std::move(supposed.result), std::move(supposed.finding), decision.report};
+}
+
+// How the zone is stated, if no evidence is needed.
+std::optional<ZoneReport> stated_zone(const Result& result) {
+  if (!result.telemetry) return std::nullopt;
+  constexpr std::pair<std::string_view, ZoneWitness> kSources[] = {{"stamps", ZoneWitness::stamps},
+                                                                   {"file", ZoneWitness::zone_file},
+                                                                   {"option", ZoneWitness::option}};
+  for (const auto& [source, witness] : kSources) {
+    if (result.telemetry->timezone_source == source) {
+      return ZoneReport{ZoneLevel::stated, {witness}, {}};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ZonedResult assess_zoned(const MeasurementRequest& request, const std::optional<Window>& window,
+                         Recording& recording, const Assess& assess,
+                         const OtherWitnesses* witnesses) {
+  ZonedResult zoned;
+  if (recording.lacks_zone() && window) {
+    zoned = assess_by_evidence(request, *window, recording, assess, witnesses);
+  } else {
+    zoned.result = assess(request);
+  }
+  if (auto stated = stated_zone(zoned.result)) zoned.report = std::move(stated);
+  return zoned;
+}
+
+std::optional<std::int64_t> own_time_ns(std::optional<std::int64_t> recording_ns,
+                                        std::optional<std::int64_t> result_ns) {
+  constexpr std::int64_t kTogether_ns = 1'000'000'000;
+  if (!recording_ns || !result_ns) return recording_ns;
+  const bool is_together = std::abs(*recording_ns - *result_ns) < kTogether_ns;
+  return is_together ? std::nullopt : recording_ns;
 }
 
 }  // namespace aggregate_power

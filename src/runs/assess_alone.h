@@ -1,0 +1,22 @@
+// Assesses one run by itself: what the options leave to be found is found in its own files.
+#pragma once
+
+#include <string>
+
+#include "loads/load_files.h"
+#include "recorders/recording.h"
+#include "runs/measurement.h"
+
+namespace aggregate_power {
+
+// The files of the run besides its recording; normal paths.
+struct FilesBeside {
+  std::string load;
+  std::string aggregate;
+};
+
+// As assess(), but finds the number of GPUs and the zone first, if the request says so.
+Result assess_alone(MeasurementRequest request, Recording& recording, const LoadReading& reading,
+                    const FilesBeside& files);
+
+}  // namespace aggregate_power
