@@ -163,7 +163,7 @@ NUMBER = re.compile(r"-?\d+(\.\d+)?")
 READING = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\w*)")
 FACTORS = {"w": 1, "watt": 1, "watts": 1, "mw": 1e-3, "mwatt": 1e-3, "mwatts": 1e-3,
            "kw": 1e3, "kwatt": 1e3, "kwatts": 1e3}
-SHORT_HOUR = re.compile(r"(\d{4}-\d\d-\d\d )(\d:\d\d:\d\d(?:\.\d+)?)")
+SHORT_TIME = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d?):(\d\d?):(\d\d?)(\.\d+)?", re.ASCII)
 
 
 def unix_seconds(text, zone):
@@ -182,9 +182,9 @@ def unix_seconds(text, zone):
         except ValueError:
             pass
     if clock is None:
-        short = SHORT_HOUR.fullmatch(text)
+        short = SHORT_TIME.fullmatch(text)
         if short:
-            text = short[1] + "0" + short[2]
+            text = "{} {:0>2}:{:0>2}:{:0>2}{}".format(*short.groups(default=""))
         if "T" not in text:
             text = text.replace(" ", "T", 1)
         try:
