@@ -129,6 +129,7 @@ struct Result {
   Metrics metrics;           // of a valid run
 
   std::optional<std::int64_t> expected_gpus;
+  std::vector<std::string> selected_gpus;  // as given; empty: all that were recorded
   std::size_t observed_gpus = 0;
   std::vector<std::string> observed_gpu_ids;
   std::size_t metric_gpus = 0;  // the number by which the metrics per GPU are divided

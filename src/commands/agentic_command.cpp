@@ -28,8 +28,8 @@ void group_by_way(Options& options) {
     options.at(of_package).needs("--power-dir").in_group("On several nodes");
   }
   for (const char* const of_node :
-       {"--expected-num-gpus", "--max-sample-gap", "--timestamp-column", "--power-column",
-        "--device-column", "--power-unit", "--timezone"}) {
+       {"--expected-num-gpus", "--gpus", "--max-sample-gap", "--columns", "--timestamp-column",
+        "--power-column", "--device-column", "--power-unit", "--timezone"}) {
     options.at(of_node).excludes("--power-dir").in_group("On one node");
   }
 }
@@ -52,6 +52,7 @@ Command agentic_command() {
   add_agg_result(options, request->agg_result);
   add_expected_num_gpus(options, *request,
                         "GPUs that the run used (default: their number is not checked)");
+  add_gpus(options, *request);
   add_max_sample_gap(options, *request);
   options
       .value(

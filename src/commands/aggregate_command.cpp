@@ -42,6 +42,7 @@ Command aggregate_command() {
   add_expected_num_gpus(
       options, *request,
       "GPUs that the run used; selects the checked integration of each GPU (schema 2)");
+  add_gpus(options, *request);
   add_schema_version(options, *request, "2 with --expected-num-gpus, else 1");
   add_validation_result(
       options, *request,

@@ -11,6 +11,7 @@ namespace aggregate_power {
 
 // Columns, unit and zone of recordings.
 void add_recording_options(Options& options, RecordingOptions& recording);
+Option& add_columns(Options& options, RecordingOptions& recording);
 Option& add_power_unit(Options& options, RecordingOptions& recording);
 Option& add_timezone(Options& options, RecordingOptions& recording);
 
@@ -20,6 +21,7 @@ Option& add_require_power(Options& options, RunOptions& run);
 Option& add_dry_run(Options& options, RunOptions& run);
 
 Option& add_expected_num_gpus(Options& options, RunOptions& run, const std::string& help);
+Option& add_gpus(Options& options, RunOptions& run);
 Option& add_schema_version(Options& options, RunOptions& run, const std::string& otherwise);
 Option& add_max_sample_gap(Options& options, RunOptions& run);
 

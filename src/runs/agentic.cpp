@@ -143,7 +143,7 @@ WrittenWindow write_window(const AgenticRequest& request, const Files& files, co
 
 Result measured_agents(const MeasurementRequest& wanted, const AgenticRequest& request,
                        const Files& files, const LoadReading& reading) {
-  const Recording recording(files.telemetry, request.zone, request.columns);
+  const Recording recording(files.telemetry, request.zone, request.columns, request.gpus);
   Result result = assess(wanted, recording, {.load = reading.load});
   FailedRequestsRequest failed;
   failed.count = reading.failed_requests;

@@ -30,7 +30,8 @@ Result measured_node(const AggregateRequest& request, const std::string& telemet
   wanted.with_snapshots = !record_path(request).empty();
   wanted.may_use_threads = true;
   try {
-    return assess(wanted, Recording(telemetry, request.zone, request.columns), reading);
+    return assess(wanted, Recording(telemetry, request.zone, request.columns, request.gpus),
+                  reading);
   } catch (const FileError& error) {
     Reasons reasons = reading.reasons;
     reasons.add(Reason::telemetry_file_unreadable, error.what());

@@ -8,6 +8,7 @@
 #include "aggregate_power/column_names.h"
 #include "base/text/zone.h"
 #include "energy/integrate.h"
+#include "recorders/gpu_selection.h"
 
 namespace aggregate_power {
 
@@ -20,7 +21,8 @@ struct RecordingOptions {
 
 struct RunOptions : RecordingOptions {
   int schema_version = 2;
-  std::optional<std::int64_t> expected_num_gpus = {};
+  std::optional<std::int64_t> expected_num_gpus = {};  // of those selected
+  GpuSelection gpus = {};                              // for a run on one node
   double max_sample_gap_s = kDefaultMaxSampleGapS;
   bool extended = false;       // schema 2: write the dashboard's keys too
   bool require_power = false;  // exit with status 1 if a run is not valid
