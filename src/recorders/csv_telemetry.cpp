@@ -229,13 +229,12 @@ void CsvTelemetry::read_head(const ColumnNames& wanted, const GpuSelection& gpus
 // For a file that is not understood, or that the loose rule may have misunderstood.
 void CsvTelemetry::note_format(std::string_view text, Columns& columns) {
   first_lines_ = aggregate_power::first_lines(text);
-  const bool is_read = columns.timestamp && columns.power;
-  if (is_read && columns.schema != "loose") return;
+  if (columns.timestamp && columns.power && columns.schema != "loose") return;
   const ForeignFormat* const foreign = foreign_format(text);
   if (foreign == nullptr || columns.reasons.contains(Reason::columns_do_not_fit)) return;
   foreign_ = foreign->sentence;
   if (foreign->is_binary) first_lines_.clear();
-  if (!is_read) columns.reasons = with_cause(columns.reasons, foreign_);
+  columns.reasons = with_cause(columns.reasons, foreign_);
 }
 
 void CsvTelemetry::note_first_stamp(std::string_view text) {

@@ -282,7 +282,12 @@ void check_selection(const Question& question, const Telemetry& telemetry, Measu
   if (!gpus.is_given() || !question.window) return;
   std::string fault = selection_fault(gpus, telemetry.devices(), found.integration.gpu_ids,
                                       telemetry.facts().names_hosts);
-  if (!fault.empty()) found.integration.reasons.add(Reason::selected_gpu_missing, std::move(fault));
+  if (fault.empty()) return;
+  Reasons reasons;  // this one first, because others may follow from it
+  reasons.add(Reason::selected_gpu_missing, std::move(fault));
+  reasons.add(found.integration.reasons);
+  reasons.explain(Reason::no_usable_power_samples, "of the GPUs that --gpus names");
+  found.integration.reasons = std::move(reasons);
 }
 
 // Adds details to reasons that do not explain themselves.

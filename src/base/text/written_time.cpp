@@ -311,6 +311,7 @@ std::optional<WrittenTime> read_short_numbers(std::string_view text) {
   std::string_view rest = text.substr(kTimeAt, point - kTimeAt);
   for (const bool is_last : {false, false, true}) {
     const std::size_t end = is_last ? rest.size() : rest.find(':');
+    if (end == rest.npos) return std::nullopt;
     const std::string_view number = rest.substr(0, end);
     if (number.empty() || number.size() > 2 || !is_ascii_digits(number)) return std::nullopt;
     if (number.size() == 1) padded += '0';
