@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -38,7 +39,7 @@ bool fits_device(std::string_view wanted, std::string_view device, bool names_ho
   const std::string own = names_hosts ? whole.substr(whole.rfind('/') + 1) : whole;
   if (name == own) return true;
   if (is_gpu_index(name)) {
-    const std::string_view digits = own.starts_with("card") ? own.substr(4) : own;
+    const std::string_view digits = std::string_view(own).substr(own.starts_with("card") ? 4 : 0);
     return gpu_index(digits) == gpu_index(name);
   }
   const bool is_bus_id = own.find(':') != own.npos;
