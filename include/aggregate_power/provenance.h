@@ -26,6 +26,9 @@ struct SeriesFacts {
   bool time_of_day = false;   // its times have no date
   Reasons reasons = {};       // why it cannot be used; the contract's codes first
   std::vector<std::string> warnings = {};
+  std::string foreign = {};  // what the file is instead, and what to do; empty: nothing is known
+  std::vector<std::string> first_lines = {};    // for people; none of a binary file
+  std::vector<std::string> given_columns = {};  // their names, if not from the file
   // For people: where each quantity is and why it was looked for there.
   struct Line {
     std::string what;   // "timestamp", "unit"
@@ -73,6 +76,7 @@ struct Origin {
   std::string expected_producer_sha;  // packages only
   bool salvage = false;               // packages only
   std::string power_unit;             // "mW"; empty: none was given
+  std::string columns;                // "timestamp,,power"; empty: none were given
 };
 
 // How the zone of a run in a store was found.

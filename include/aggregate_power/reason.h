@@ -1,8 +1,8 @@
 // Why a measurement cannot be trusted: each code, and what to do about it.
 //
 // The codes are an interface: scripts and dashboards read them. Those up to
-// `power_window_unwritable`, except implausible_power and the two for several hosts, are the
-// original's (contract.md B.2, B.3, B.6, C.3, D, F.4).
+// `power_window_unwritable`, except implausible_power, selected_gpu_missing and the two for several
+// hosts, are the original's (contract.md B.2, B.3, B.6, C.3, D, F.4).
 #pragma once
 
 #include <optional>
@@ -54,6 +54,7 @@ enum class Reason {
   non_finite_power_metric,
   // Our own, for any run.
   implausible_power,
+  selected_gpu_missing,
   // For recordings of several hosts.
   gpu_uuid_repeated,
   gpu_identity_unreadable,
@@ -98,6 +99,7 @@ enum class Reason {
   wide_power_columns,
   model_name_as_device,
   named_column_missing,
+  columns_do_not_fit,
   validation_result_unwritable,
   // For runs in a store.
   benchmark_result_missing,

@@ -41,8 +41,9 @@ void group_by_way(Options& options) {
     options.at(of_package).needs("--power-dir").in_group("On several nodes");
   }
   for (const char* const of_node :
-       {"--artifact-dir", "--expected-num-gpus", "--max-sample-gap", "--timestamp-column",
-        "--power-column", "--device-column", "--power-unit", "--timezone", "--profile-timezone"}) {
+       {"--artifact-dir", "--expected-num-gpus", "--gpus", "--max-sample-gap", "--columns",
+        "--timestamp-column", "--power-column", "--device-column", "--power-unit", "--timezone",
+        "--profile-timezone"}) {
     options.at(of_node).excludes("--power-dir").in_group("On one node");
   }
 }
@@ -73,6 +74,7 @@ Command agentic_command() {
           options, *request,
           "GPUs that the run used; auto: as the aggregate says (default: their number is not checked)"),
       *request);
+  add_gpus(options, *request);
   add_max_sample_gap(options, *request);
   options
       .value(

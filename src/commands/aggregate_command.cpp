@@ -47,6 +47,7 @@ Command aggregate_command() {
           options, *request,
           "GPUs that the run used; auto: as the aggregate says, else the benchmark result; selects the checked integration of each GPU (schema 2)"),
       *request);
+  add_gpus(options, *request);
   add_schema_version(options, *request, "2 with --expected-num-gpus, else 1");
   add_validation_result(
       options, *request,

@@ -56,6 +56,7 @@ Command measure_command() {
       "Also write the aggregate's keys into a new JSON file, with an audit record beside it");
   add_expected_num_gpus(options, *request,
                         "GPUs that must be in the recording (default: those that are)");
+  add_gpus(options, *request);
   add_max_sample_gap(options, *request);
   add_recording_options(options, *request);
   command.examples =

@@ -125,10 +125,10 @@ void refuse_mixture(const Options& options, bool of_hosts) {
                                         "--prefill-gpus",   "--decode-gpus",
                                         "--aggregate-gpus", "--expected-producer-sha",
                                         "--salvage",        "--expected-cpu-source"};
-  constexpr const char* kOfHosts[] = {
-      "--role",           "--clock-offset",     "--expected-num-gpus",
-      "--max-sample-gap", "--timestamp-column", "--power-column",
-      "--device-column",  "--power-unit",       "--timezone"};
+  constexpr const char* kOfHosts[] = {"--role",           "--clock-offset",  "--expected-num-gpus",
+                                      "--max-sample-gap", "--columns",       "--timestamp-column",
+                                      "--power-column",   "--device-column", "--power-unit",
+                                      "--timezone"};
   const auto refuse = [&](std::span<const char* const> names, const char* why) {
     for (const char* const name : names) {
       if (options.is_given(name)) throw Error(fmt::format("{}: {}", name, why));

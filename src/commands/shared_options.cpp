@@ -26,6 +26,7 @@ std::string from_environment(const char* variable, const char* otherwise) {
 }
 
 void add_recording_options(Options& options, RecordingOptions& recording) {
+  add_columns(options, recording);
   options.value("--timestamp-column", "TEXT", into(recording.columns.timestamp),
                 "Name of the time column (default: chosen from the header)");
   options.value(
@@ -35,6 +36,18 @@ void add_recording_options(Options& options, RecordingOptions& recording) {
                 "Name of the column that identifies the GPU (default: chosen from the header)");
   add_power_unit(options, recording);
   add_timezone(options, recording);
+}
+
+Option& add_columns(Options& options, RecordingOptions& recording) {
+  const auto take = [&recording](const std::string& text) {
+    recording.columns.all = parse_column_names(text);
+    return true;
+  };
+  return options
+      .value(
+          "--columns", "NAME,NAME,...", take,
+          "Names of all columns of a CSV without a header, as in timestamp,index,,power.draw; an empty name skips a column; a file with a header of its own is refused (default: from the header)")
+      .late();
 }
 
 Option& add_power_unit(Options& options, RecordingOptions& recording) {
@@ -107,6 +120,18 @@ Option& accept_auto_count(Option& gpus, RunOptions& run) {
     return run.finds_gpus || take_number(text);
   };
   return gpus.offer({"auto"});
+}
+
+Option& add_gpus(Options& options, RunOptions& run) {
+  const auto take = [&run](const std::string& text) {
+    run.gpus = parse_gpus(text);
+    return true;
+  };
+  return options
+      .value(
+          "--gpus", "LIST", take,
+          "GPUs of the recording that count, as in 0-3,5 or GPU-5f0c1a2b; rows of others are left out, and --expected-num-gpus counts these (default: all)")
+      .late();
 }
 
 Option& add_schema_version(Options& options, RunOptions& run, const std::string& otherwise) {

@@ -11,6 +11,7 @@ namespace aggregate_power {
 
 // Columns, unit and zone of recordings.
 void add_recording_options(Options& options, RecordingOptions& recording);
+Option& add_columns(Options& options, RecordingOptions& recording);
 Option& add_power_unit(Options& options, RecordingOptions& recording);
 Option& add_timezone(Options& options, RecordingOptions& recording);
 // Lets --timezone also take auto and evidence. The help must say what they mean.
@@ -24,6 +25,7 @@ Option& add_dry_run(Options& options, RunOptions& run);
 Option& add_expected_num_gpus(Options& options, RunOptions& run, const std::string& help);
 // Lets --expected-num-gpus also take auto. The help must say what that means.
 Option& accept_auto_count(Option& gpus, RunOptions& run);
+Option& add_gpus(Options& options, RunOptions& run);
 Option& add_schema_version(Options& options, RunOptions& run, const std::string& otherwise);
 Option& add_max_sample_gap(Options& options, RunOptions& run);
 

@@ -10,6 +10,7 @@
 #include "base/text/encoding.h"
 #include "base/text/unicode.h"
 #include "base/text/written_time.h"
+#include "recorders/foreign_format.h"
 
 namespace aggregate_power {
 namespace {
@@ -45,32 +46,40 @@ Head split_head(std::string_view text, bool at_end) {
   return head;
 }
 
-// The first row that a schema knows; else the first that the loose rule accepts; else the first
-// line; the number of rows if there is none.
-std::size_t find_header(const Head& head) {
+// The first row that a schema knows, else the first that the loose rule accepts; the number of rows
+// if there is none.
+std::size_t find_known_header(const Head& head) {
   const std::size_t none = head.rows.size();
-  const auto first = [&](auto&& accept) {
-    std::size_t i = 0;
-    while (i < none && (head.rows[i].blank || !accept(i))) ++i;
-    return i;
-  };
-  std::size_t header = none;
   for (const bool by_schema : {true, false}) {
-    header = first([&](std::size_t i) {
-      return is_header(head.cells[i], head.behind(i), is_absolute_time, by_schema);
-    });
-    if (header != none) break;
+    for (std::size_t i = 0; i < none; ++i) {
+      if (head.rows[i].blank) continue;
+      if (is_header(head.cells[i], head.behind(i), is_absolute_time, by_schema)) return i;
+    }
   }
-  if (header == none) header = first([&](std::size_t i) { return !head.is_comment(i); });
-  if (header == none) return none;
+  return none;
+}
+
+// The first row that is neither blank nor a comment; the number of rows if there is none.
+std::size_t find_first_row(const Head& head) {
+  std::size_t i = 0;
+  while (i < head.rows.size() && (head.rows[i].blank || head.is_comment(i))) ++i;
+  return i;
+}
+
+// The known header, else the first line; the number of rows if there is none.
+std::size_t find_header(const Head& head) {
+  std::size_t header = find_known_header(head);
+  if (header == head.rows.size()) header = find_first_row(head);
+  if (header == head.rows.size()) return header;
   // A repeated header counts where it first occurred, whatever the rows after it say.
   return static_cast<std::size_t>(std::ranges::find(head.cells, head.cells[header]) -
                                   head.cells.begin());
 }
 
-Skipped rows_before(std::size_t header, const Head& head) {
+// Of the rows before `end`.
+Skipped skipped_before(std::size_t end, const Head& head) {
   Skipped skipped;
-  for (std::size_t i = 0; i < header; ++i) {
+  for (std::size_t i = 0; i < end; ++i) {
     ++(head.rows[i].blank   ? skipped.blank
        : head.is_comment(i) ? skipped.comment
                             : skipped.preamble);
@@ -78,10 +87,95 @@ Skipped rows_before(std::size_t header, const Head& head) {
   return skipped;
 }
 
-// "0" and "1" may name columns; "28.44" and a time cannot.
-bool is_number_or_time(const std::string& cell) {
-  const auto stamp = StampParser(Zone::fixed(0)).parse(strip(cell));
-  return stamp && (stamp->unix_s >= kFirstAbsoluteUnixS || cell.find('.') != cell.npos);
+// How a file begins.
+struct Beginning {
+  Columns columns;
+  std::vector<std::string> header = {};  // or the names given
+  Skipped skipped = {};                  // before the header, or before the first row
+  std::size_t first = 0;                 // the first row after the header
+  std::size_t end = 0;                   // the byte at which it begins
+};
+
+Columns no_columns(Reason reason, std::string detail = {}) {
+  Columns columns = choose_columns({}, {}, is_absolute_time);
+  columns.reasons.add(reason, std::move(detail));
+  return columns;
+}
+
+Beginning begin_by_header(const Head& head, std::size_t header, const ColumnNames& wanted) {
+  Beginning begin;
+  begin.header = head.cells[header];
+  begin.columns = choose_columns(begin.header, head.behind(header), is_absolute_time, wanted);
+  if (looks_like_data(begin.header)) begin.columns.reasons.add(Reason::no_header);
+  begin.skipped = skipped_before(header, head);
+  begin.first = header + 1;
+  begin.end = head.rows[header].end;
+  return begin;
+}
+
+// Why `columns`, which the given names make, are not those of the file; empty: they are. `first` is
+// the file's first row.
+std::string why_not_named(const ColumnNames& wanted, const Columns& columns, const Head& head,
+                          std::size_t first) {
+  if (first == head.rows.size()) return "the file has no row that --columns could name";
+  const std::size_t header = find_known_header(head);
+  if (header != head.rows.size()) {
+    return fmt::format("--columns is for a file without a header, and row {} is one", header + 1);
+  }
+  const std::vector<std::string>& cells = head.cells[first];
+  const std::size_t names = wanted.all.size();
+  if (cells.size() < names ||
+      !std::ranges::all_of(cells.begin() + static_cast<std::ptrdiff_t>(names), cells.end(),
+                           [](const std::string& cell) { return strip(cell).empty(); })) {
+    return fmt::format("--columns names {} columns, and row {} has {}", names, first + 1,
+                       cells.size());
+  }
+  if (!columns.timestamp) return {};
+  const std::string_view stamp = strip(cells[columns.timestamp->index]);
+  if (StampParser(Zone::fixed(0)).parse(stamp)) return {};
+  return fmt::format(
+      "--columns names column {} '{}', and row {} has '{}' there, which is not a time",
+      columns.timestamp->index + 1, printable(columns.timestamp->name), first + 1,
+      printable(stamp));
+}
+
+// Every row is one of values. A doubt about that makes the file unusable.
+Beginning begin_by_names(const Head& head, const ColumnNames& wanted) {
+  Beginning begin;
+  begin.header = wanted.all;
+  begin.first = find_first_row(head);
+  const Rows rows = Rows(head.cells).subspan(begin.first);
+  begin.columns = choose_columns(begin.header, rows, is_absolute_time, wanted);
+  std::string doubt = why_not_named(wanted, begin.columns, head, begin.first);
+  if (!doubt.empty()) {
+    begin.columns = no_columns(Reason::columns_do_not_fit, std::move(doubt));
+    return begin;
+  }
+  begin.skipped = skipped_before(begin.first, head);
+  begin.end = head.rows[begin.first].begin;
+  return begin;
+}
+
+// A header with exactly the names given is the header.
+Beginning begin_of(const Head& head, const ColumnNames& wanted) {
+  const std::size_t header = find_header(head);
+  const bool has_header = header != head.rows.size();
+  const auto stripped = [](const std::string& cell) { return strip(cell); };
+  const bool is_named =
+      !wanted.all.empty() &&
+      !(has_header && std::ranges::equal(head.cells[header], wanted.all, {}, stripped));
+  if (is_named) return begin_by_names(head, wanted);
+  if (has_header) return begin_by_header(head, header, wanted);
+  return {.columns = no_columns(Reason::no_header)};
+}
+
+// The same reasons, of which the first says what the file is.
+Reasons with_cause(const Reasons& reasons, std::string_view cause) {
+  Reasons explained;
+  for (const Reasons::Entry& entry : reasons.entries()) {
+    explained.add(entry.reason, explained.empty() ? std::string(cause) : entry.detail);
+  }
+  return explained;
 }
 
 void give(const RowReadings& found, const RowSelection& selection,
@@ -93,11 +187,11 @@ void give(const RowReadings& found, const RowSelection& selection,
 }  // namespace
 
 CsvTelemetry::CsvTelemetry(std::unique_ptr<ByteSource> source, const std::optional<Zone>& zone,
-                           const ColumnNames& wanted)
+                           const ColumnNames& wanted, const GpuSelection& gpus)
     : source_(as_utf8(std::move(source))),
       zone_(zone ? *zone : Zone::local()),
       rows_(Columns(), zone_, 0) {
-  read_head(wanted);
+  read_head(wanted, gpus);
   if (!zone && columns().naive_is_utc) use_zone(Zone::parse("UTC"));
 }
 
@@ -106,31 +200,41 @@ void CsvTelemetry::use_zone(const Zone& zone) {
   rows_.use_zone(zone_);
 }
 
-void CsvTelemetry::read_head(const ColumnNames& wanted) {
+void CsvTelemetry::read_head(const ColumnNames& wanted, const GpuSelection& gpus) {
   std::string text = read_up_to(*source_, kHeadBytes);
-  Head head = split_head(text, text.size() < kHeadBytes);
-  const std::size_t header = find_header(head);
-  if (header == head.rows.size()) {
-    Columns columns = choose_columns({}, {}, is_absolute_time, wanted);
-    columns.reasons.add(Reason::no_header);
-    rows_ = RowReader(std::move(columns), zone_, 0);
-    csv_ = std::make_unique<CsvReader>(*source_, "");
-    return;
+  Head head;
+  try {
+    head = split_head(text, text.size() < kHeadBytes);
+  } catch (const CsvError& error) {
+    const ForeignFormat* const foreign = foreign_format(text);
+    if (foreign == nullptr) throw;
+    throw TelemetryError(fmt::format("{}; {}", error.what(), foreign->sentence));
   }
-  header_ = std::move(head.cells[header]);
-  Columns columns = choose_columns(header_, head.behind(header), is_absolute_time, wanted);
-  if (std::ranges::any_of(header_, is_number_or_time)) columns.reasons.add(Reason::no_header);
-  if (columns.timestamp && header + 1 < head.cells.size() &&
-      columns.timestamp->index < head.cells[header + 1].size()) {
-    note_first_stamp(strip(head.cells[header + 1][columns.timestamp->index]));
+  Beginning begin = begin_of(head, wanted);
+  note_format(text, begin.columns);
+  const auto& timestamp = begin.columns.timestamp;
+  if (timestamp && begin.first < head.cells.size() &&
+      timestamp->index < head.cells[begin.first].size()) {
+    note_first_stamp(strip(head.cells[begin.first][timestamp->index]));
   }
-  rows_ = RowReader(std::move(columns), zone_, header_.size());
-  rows_.counts().skipped = rows_before(header, head);
-  const std::size_t end = head.rows[header].end;
+  header_ = std::move(begin.header);
+  rows_ = RowReader(std::move(begin.columns), zone_, header_.size(), gpus);
+  rows_.counts().skipped = begin.skipped;
   dropped_nuls_ = static_cast<std::uint64_t>(
-      std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\0'));
-  text.erase(0, end);
+      std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin.end), '\0'));
+  text.erase(0, begin.end);
   csv_ = std::make_unique<CsvReader>(*source_, text);
+}
+
+// For a file that is not understood, or that the loose rule may have misunderstood.
+void CsvTelemetry::note_format(std::string_view text, Columns& columns) {
+  first_lines_ = aggregate_power::first_lines(text);
+  if (columns.timestamp && columns.power && columns.schema != "loose") return;
+  const ForeignFormat* const foreign = foreign_format(text);
+  if (foreign == nullptr || columns.reasons.contains(Reason::columns_do_not_fit)) return;
+  foreign_ = foreign->sentence;
+  if (foreign->is_binary) first_lines_.clear();
+  columns.reasons = with_cause(columns.reasons, foreign_);
 }
 
 void CsvTelemetry::note_first_stamp(std::string_view text) {
@@ -241,10 +345,12 @@ double fits_csv(std::string_view) { return 0.1; }
 
 Telemetry open_csv(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
   try {
-    const auto csv =
-        std::make_shared<CsvTelemetry>(std::move(source), options.zone, options.columns);
+    const auto csv = std::make_shared<CsvTelemetry>(std::move(source), options.zone,
+                                                    options.columns, options.gpus);
     TelemetryHead head = {series_facts(csv->columns(), options.columns), csv->first_wall_s(),
                           csv->first_offset(), counts_of(*csv)};
+    head.facts.foreign = csv->foreign();
+    head.facts.first_lines = csv->first_lines();
     return Telemetry(std::move(head), csv->zone(),
                      [csv](const Telemetry::Wants& wants, const Telemetry::TakeStates& take,
                            TelemetryCounts& counts) { read_csv(*csv, wants, take, counts); });

@@ -13,6 +13,7 @@
 #include "base/files/byte_source.h"
 #include "base/text/csv.h"
 #include "base/text/zone.h"
+#include "recorders/gpu_selection.h"
 #include "recorders/gpu_state.h"
 #include "recorders/row_reader.h"
 #include "recorders/row_threads.h"
@@ -28,12 +29,18 @@ class CsvTelemetry {
   // Reads the beginning of `source` (at most 64 KiB) and chooses the columns. Accepts UTF-8, UTF-16
   // with a byte-order mark, NULs and bytes that are not text. Stamps without an offset are read in
   // `zone`; if that is empty, in the recorder's own zone (UTC for xpu-smi 2), else the process's.
-  // Throws what `source` throws, and CsvError if the very first row is faulty.
+  // Rows of GPUs that `gpus` does not have are left out, except those with more cells than the
+  // header, or without a readable time unless they are whole: nobody knows whose they are.
+  // Throws what `source` throws; and if the very first row is faulty, CsvError, or for a file of a
+  // foreign format TelemetryError.
   CsvTelemetry(std::unique_ptr<ByteSource> source, const std::optional<Zone>& zone,
-               const ColumnNames& wanted = {});
+               const ColumnNames& wanted = {}, const GpuSelection& gpus = {});
 
   const Columns& columns() const { return rows_.columns(); }
   const Zone& zone() const { return zone_; }
+  // SeriesFacts'.
+  const std::string& foreign() const { return foreign_; }
+  const std::vector<std::string>& first_lines() const { return first_lines_; }
   // The time that the clock showed in the first row, if its stamp has no offset.
   const std::optional<double>& first_wall_s() const { return first_wall_s_; }
   // The stamp in the first row, if it has an offset.
@@ -66,7 +73,8 @@ class CsvTelemetry {
   std::uint64_t dropped_nuls() const { return dropped_nuls_ + csv_->dropped_nuls(); }
 
  private:
-  void read_head(const ColumnNames& wanted);
+  void read_head(const ColumnNames& wanted, const GpuSelection& gpus);
+  void note_format(std::string_view text, Columns& columns);
   void note_first_stamp(std::string_view text);
   void read_rows(const RowSelection& selection, const TakeStates& take);
   bool gains_by_threads() const;
@@ -78,6 +86,8 @@ class CsvTelemetry {
   std::optional<double> first_wall_s_;
   std::optional<OffsetStamp> first_offset_;
   std::vector<std::string> header_;
+  std::string foreign_;
+  std::vector<std::string> first_lines_;
   std::uint64_t dropped_nuls_ = 0;  // dropped outside csv_: up to the header's end, and by threads
   RowReader rows_;
   bool uses_threads_ = false;

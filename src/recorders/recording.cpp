@@ -98,8 +98,12 @@ Zone zone_in_offset_file(ByteSource& source) {
 
 }  // namespace
 
-Recording::Recording(std::string path, std::optional<Zone> zone, ColumnNames columns)
-    : path_(std::move(path)), zone_(std::move(zone)), columns_(std::move(columns)) {
+Recording::Recording(std::string path, std::optional<Zone> zone, ColumnNames columns,
+                     GpuSelection gpus)
+    : path_(std::move(path)),
+      zone_(std::move(zone)),
+      columns_(std::move(columns)),
+      gpus_(std::move(gpus)) {
   if (path_ == "-") standard_input_ = read_standard_input();
   beside_ = [here = path_](const std::string& name) -> std::unique_ptr<ByteSource> {
     const std::string file = aggregate_power::beside(here, name);
@@ -232,7 +236,8 @@ Telemetry Recording::open() const {
     hash_ = std::make_unique<ContentHash>();
     bytes = std::make_unique<HashingSource>(std::move(bytes), *hash_);
   }
-  Telemetry telemetry = open_telemetry(decompressed(std::move(bytes), path_), {zone_, columns_});
+  Telemetry telemetry =
+      open_telemetry(decompressed(std::move(bytes), path_), {zone_, columns_, gpus_});
   if (suppose_ && !zone_ && !telemetry.facts().naive_is_utc && telemetry.first_wall_s()) {
     telemetry.use_zone(suppose_(*telemetry.first_wall_s()));
   }

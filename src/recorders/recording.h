@@ -17,6 +17,7 @@
 #include "base/files/hash.h"
 #include "base/files/path.h"
 #include "base/text/zone.h"
+#include "recorders/gpu_selection.h"
 #include "recorders/telemetry.h"
 
 namespace aggregate_power {
@@ -28,7 +29,8 @@ class Recording {
   // `timestamp_timezone` in `<stem>_context.json` beside the file counts; if that file is missing,
   // the offset in `agentic_power_timezone_offset.txt`; if both are missing, the recorder's habit or
   // the process's zone. Throws FileError only for standard input.
-  Recording(std::string path, std::optional<Zone> zone, ColumnNames columns);
+  Recording(std::string path, std::optional<Zone> zone, ColumnNames columns,
+            GpuSelection gpus = {});
 
   // Opens a file beside a recording, by name. Returns nullptr if there is no such file. May throw
   // FileError.
@@ -96,6 +98,7 @@ class Recording {
   std::optional<Zone> zone_;
   Suppose suppose_;
   ColumnNames columns_;
+  GpuSelection gpus_;
   std::string zone_source_ = "default";
   std::string zone_file_;  // the one that was found
   std::optional<ZoneFault> zone_fault_;

@@ -42,8 +42,12 @@ void RowCounts::add(const RowCounts& later) {
   for (const auto cause : kCauses) skipped.*cause += later.skipped.*cause;
 }
 
-RowReader::RowReader(Columns columns, const Zone& zone, std::size_t header_cells)
-    : columns_(std::move(columns)), stamps_(zone), header_cells_(header_cells) {}
+RowReader::RowReader(Columns columns, const Zone& zone, std::size_t header_cells, GpuSelection gpus)
+    : columns_(std::move(columns)),
+      stamps_(zone),
+      header_cells_(header_cells),
+      gpus_(std::move(gpus)),
+      selects_(gpus_.is_given() && columns_.device) {}
 
 void RowReader::note_bad_stamp(std::string_view text) {
   counts_.first_bad_stamp = printable(strip(text));
@@ -69,6 +73,16 @@ bool RowReader::is_wanted_metric(std::string_view name) {
 inline std::uint32_t RowReader::find_device(const CsvRow& row) {
   if (columns_.host) return devices_.find(row.cells[3], row.cells[2]);
   return devices_.find(trimmed(row.cells[2]));
+}
+
+// Whether the user selected other GPUs. A row that names none is not left out.
+bool RowReader::is_left_out(std::uint32_t device) {
+  if (device == DeviceNames::kNone) return false;
+  const std::vector<std::string>& names = devices_.names();
+  while (selected_.size() <= device) {
+    selected_.push_back(gpus_.has(names[selected_.size()], columns_.host.has_value()));
+  }
+  return !selected_[device];
 }
 
 // NaN if no power column contains a reading.
@@ -102,16 +116,20 @@ inline bool RowReader::read_row(const CsvRow& row, Reading& reading) {
       ++(row.blank ? counts_.skipped.blank : counts_.skipped.repeated_header);
       return false;
     }
+    // A stray line names no GPU, whatever is in that place: only a whole row may be left out.
+    if (selects_ && row.cell_count == header_cells_ && is_left_out(find_device(row))) return false;
     if (counts_.skipped.bad_timestamp++ == 0) note_bad_stamp(row.cells[0]);
     reading = {0, 0, 0, Reading::Kind::bad_timestamp};
     return true;
   }
+  reading.device = columns_.device ? find_device(row) : 0;
+  const bool is_too_long = row.filled_count > header_cells_;  // its cells may be in other places
+  if (selects_ && !is_too_long && is_left_out(reading.device)) return false;
   ++counts_.stamps;
   counts_.naive_stamps += stamp.naive ? 1 : 0;
   reading.unix_s = stamp.unix_s;
   reading.kind = Reading::Kind::no_power;
-  reading.device = columns_.device ? find_device(row) : 0;
-  if (row.filled_count > header_cells_) {
+  if (is_too_long) {
     ++counts_.skipped.too_many_cells;
     return true;
   }

@@ -13,6 +13,7 @@
 #include "base/text/stamp.h"
 #include "base/text/zone.h"
 #include "recorders/device_names.h"
+#include "recorders/gpu_selection.h"
 #include "recorders/gpu_state.h"
 #include "recorders/schema.h"
 #include "recorders/telemetry.h"
@@ -42,10 +43,11 @@ struct RowReadings {
 
 class RowReader {
  public:
-  RowReader(Columns columns, const Zone& zone, std::size_t header_cells);
+  RowReader(Columns columns, const Zone& zone, std::size_t header_cells, GpuSelection gpus = {});
 
   // The file's columns; its rows may determine which metric is the power.
   const Columns& columns() const { return columns_; }
+  const GpuSelection& gpus() const { return gpus_; }
   void use_zone(const Zone& zone) { stamps_ = StampParser(zone); }
 
   // The columns whose cells are needed to read a row, in this order.
@@ -67,12 +69,16 @@ class RowReader {
   bool is_repeated_header(const CsvRow& row) const;
   bool is_wanted_metric(std::string_view name);
   std::uint32_t find_device(const CsvRow& row);
+  bool is_left_out(std::uint32_t device);
   double find_watts(const CsvRow& row) const;
 
   Columns columns_;
   StampParser stamps_;
   DeviceNames devices_;
   std::size_t header_cells_ = 0;
+  GpuSelection gpus_;
+  bool selects_ = false;
+  std::vector<bool> selected_;  // by device, as far as it was asked
   RowCounts counts_;
 };
 

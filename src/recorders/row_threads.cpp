@@ -82,7 +82,7 @@ class RowThreads::Lane : private ByteSource {
       : dealer_(dealer),
         number_(number),
         csv_(*this, ""),
-        reader_(like.columns(), zone, selection.header_cells),
+        reader_(like.columns(), zone, selection.header_cells, like.gpus()),
         states_(selection.states) {
     csv_.select(selection.columns, selection.header_cells);
     pieces_.emplace(room_for_pieces(states_ != nullptr),

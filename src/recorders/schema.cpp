@@ -711,7 +711,12 @@ SeriesFacts series_facts(const Columns& columns, const ColumnNames& wanted) {
                        .naive_is_utc = columns.naive_is_utc,
                        .time_of_day = columns.time_of_day,
                        .reasons = columns.reasons,
-                       .warnings = columns.warnings};
+                       .warnings = columns.warnings,
+                       .given_columns = wanted.all};
+  if (!wanted.all.empty()) {
+    facts.lines.push_back(
+        {"columns", printable(fmt::format("{}", fmt::join(wanted.all, ","))), "from --columns"});
+  }
   const auto add = [&](const char* what, const std::optional<Column>& column) {
     if (column) {
       facts.lines.push_back({what, fmt::format("'{}'", printable(column->name)), column->why});

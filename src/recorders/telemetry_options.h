@@ -6,6 +6,7 @@
 
 #include "aggregate_power/column_names.h"
 #include "base/text/zone.h"
+#include "recorders/gpu_selection.h"
 
 namespace aggregate_power {
 
@@ -14,6 +15,7 @@ struct TelemetryOptions {
   std::optional<Zone> zone = {};  // for stamps without an offset; nullopt: the recorder's habit or
                                   // the process's zone
   ColumnNames columns = {};
+  GpuSelection gpus = {};  // rows of others are left out; their devices are still named
 };
 
 // A schema as the help page shows it; code in backticks.

@@ -50,6 +50,7 @@ std::optional<PastRecord> parse_record(std::string_view text) {
     past.origin.expected_producer_sha = options.value("expected_producer_sha", "");
     past.origin.salvage = options.value("salvage", false);
     past.origin.power_unit = options.value("power_unit", "");
+    past.origin.columns = options.value("columns", "");
     return past;
   } catch (const std::exception&) {  // JsonError, Json::exception, std::out_of_range
     return std::nullopt;

@@ -276,6 +276,7 @@ void add_telemetry_facts(Json& json, const std::optional<TelemetryFacts>& teleme
   json["timezone"] = text_or_null(facts.timezone);
   json["timezone_source"] = text_or_null(facts.timezone_source);
   json["utc_offset"] = text_or_null(facts.utc_offset);
+  if (!facts.series.given_columns.empty()) json["columns"] = facts.series.given_columns;
   Json skipped = Json::object();
   for (const auto& [cause, count] : facts.skipped) skipped[std::string(cause)] = count;
   json["skipped"] = std::move(skipped);
@@ -320,6 +321,7 @@ void add_origin(Json& json, const Origin& origin, const InputFile& patched) {
   }
   if (origin.salvage) json["options"]["salvage"] = true;
   if (!origin.power_unit.empty()) json["options"]["power_unit"] = origin.power_unit;
+  if (!origin.columns.empty()) json["options"]["columns"] = origin.columns;
   json["patched"] = file_json(patched);
 }
 
@@ -390,6 +392,8 @@ constexpr Member kMembers[] = {
     {"observed_gpu_count", kAll, [](const Written& w) { return Json(w.result.observed_gpus); }},
     {"observed_gpu_ids", kOneRecording,
      [](const Written& w) { return Json(w.result.observed_gpu_ids); }},
+    {"selected_gpus", kOneRecording, [](const Written& w) { return Json(w.result.selected_gpus); },
+     [](const Written& w) { return !w.result.selected_gpus.empty(); }},
     {"per_gpu_role", kHosts | kPackage, roles},
     {"per_gpu_sample_counts", kOneRecording | kHosts, sample_counts},
     {"per_gpu_max_sample_gap_s", kAll, gaps},

@@ -198,7 +198,7 @@ WrittenWindow write_window(const AgenticRequest& request, const Files& files, co
 
 Result measured_agents(const MeasurementRequest& wanted, const AgenticRequest& request,
                        const Files& files, const LoadReading& reading) {
-  Recording recording(files.telemetry, request.zone, request.columns);
+  Recording recording(files.telemetry, request.zone, request.columns, request.gpus);
   Result result =
       assess_alone(wanted, recording, {.load = reading.load}, {files.records, request.agg_result});
   FailedRequestsRequest failed;

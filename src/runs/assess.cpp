@@ -42,6 +42,8 @@ std::vector<std::string> doubts(const Result& result, const Measurement& measure
   if (is_mean && !result.telemetry->series.has_devices()) {
     doubts.emplace_back(
         "no_device_column: rows with the same timestamp are taken as one for each GPU");
+  } else if (!result.telemetry->series.has_devices()) {
+    doubts.emplace_back("no_device_column: all rows are taken as those of one GPU");
   }
   if (auto doubt = doubt_about(*value_of(result.metrics, "avg_power_w"))) {
     doubts.push_back(std::move(*doubt));
@@ -70,6 +72,7 @@ Result unmeasured(const MeasurementRequest& request, const std::optional<Load>& 
   result.load = load;
   result.reasons = reasons;
   result.expected_gpus = request.expected_num_gpus;
+  result.selected_gpus = request.gpus.names;
   result.extended = request.extended;
   if (request.extended) result.fleet.emplace();
   return result;

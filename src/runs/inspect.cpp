@@ -66,7 +66,7 @@ void judge_samples(const Telemetry& telemetry, Findings& findings) {
       reasons.add(Reason::invalid_power_sample);
     }
     if (findings.unnamed_readings > 0) reasons.add(Reason::gpu_identity_missing);
-    reasons.add(Reason::no_usable_power_samples);
+    reasons.add(Reason::no_usable_power_samples, findings.series.foreign);
     if (findings.series.time_of_day) reasons.add(Reason::time_without_date);
   } else if (span_of(findings.devices).last_unix_s < kFirstAbsoluteUnixS) {
     reasons.add(Reason::timestamp_column_missing);
@@ -86,7 +86,7 @@ void warn_of_readings(const Surveyor& surveyor, const Telemetry& telemetry, Find
   findings.warnings.insert(findings.warnings.end(), more.begin(), more.end());
   if (!findings.series.has_devices()) {
     findings.warnings.push_back(
-        "no_device_column: all rows are taken as those of one device; --expected-num-gpus needs a column that identifies the GPU");
+        "no_device_column: all rows are taken as those of one device; --expected-num-gpus above 1 needs a column that identifies the GPU");
   }
   if (surveyor.unnamed_readings() > 0) {
     findings.warnings.push_back(fmt::format("unnamed_device: {} readings do not name their device",
@@ -245,6 +245,10 @@ std::string text_of(const std::string& file, const Findings& findings) {
     }
   }
   if (findings.load) text += "\n" + window_lines(findings);
+  if (!findings.reasons.empty() && !series.first_lines.empty()) {
+    text += "\nfirst lines\n";
+    for (const std::string& line : series.first_lines) text += "  " + line + "\n";
+  }
   if (!findings.warnings.empty()) text += "\n";
   for (const std::string& warning : findings.warnings) text += "warning: " + warning + "\n";
   return text;

@@ -80,7 +80,7 @@ Result measured_recording(const MeasureRequest& request, const std::string& path
 
 RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading) {
   const std::vector<std::string> paths = telemetry_of(request);
-  const Recording recording(paths[0], request.zone, request.columns);
+  const Recording recording(paths[0], request.zone, request.columns, request.gpus);
   WindowOptions options = kAnyWindow;
   options.given = request.given;
   PlacedLoad placed{std::move(reading), {}, {}};
@@ -101,7 +101,7 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   }
   run.result = measured_recording(request, paths[0], load, recording);
   for (std::size_t i = 1; i < paths.size(); ++i) {
-    const Recording other(paths[i], request.zone, request.columns);
+    const Recording other(paths[i], request.zone, request.columns, request.gpus);
     add_recording(run.result, measured_recording(request, paths[i], load, other));
   }
   if (placed.placement) run.half_width_s = placed.placement->half_width_s;

@@ -14,8 +14,10 @@
 #include "base/text/unicode.h"
 #include "energy/analysis.h"
 #include "energy/plausibility.h"
+#include "energy/single_series.h"
 #include "recorders/device_names.h"
 #include "recorders/energy_snapshot.h"
+#include "recorders/gpu_selection.h"
 #include "runs/explain.h"
 #include "runs/pass.h"
 
@@ -31,8 +33,17 @@ struct Question {
   const EnergySnapshots* snapshots = nullptr;  // to compare the samples with
 };
 
-// The columns that schema `version` requires, in the contract's order and words.
-Reasons missing_columns(const SeriesFacts& facts, int version) {
+// Whether a recording without a device column may be that of the only GPU that is expected. Its
+// rows must not contradict (SingleSeries).
+bool is_of_only_gpu(const SeriesFacts& facts, const MeasurementRequest& request) {
+  return request.schema_version == 2 && request.expected_num_gpus == 1 &&
+         !request.gpus.is_given() && !facts.has_devices() &&
+         !facts.reasons.contains(Reason::model_name_as_device) &&
+         !facts.reasons.contains(Reason::named_column_missing);
+}
+
+// The columns that the request requires, in the contract's order and words.
+Reasons missing_columns(const SeriesFacts& facts, const MeasurementRequest& request) {
   std::string detail;
   for (const Reasons::Entry& entry : facts.reasons.entries()) {
     if (entry.reason <= Reason::gpu_identity_column_missing) {
@@ -48,7 +59,9 @@ Reasons missing_columns(const SeriesFacts& facts, int version) {
   };
   add(facts.has_times(), Reason::timestamp_column_missing);
   add(facts.has_power(), Reason::power_column_missing);
-  const bool needs_device = version == 2 || facts.reasons.contains(Reason::model_name_as_device) ||
+  const bool needs_device = (request.schema_version == 2 && !is_of_only_gpu(facts, request)) ||
+                            request.gpus.is_given() ||
+                            facts.reasons.contains(Reason::model_name_as_device) ||
                             facts.reasons.contains(Reason::named_column_missing);
   if (needs_device) add(facts.has_devices(), Reason::gpu_identity_column_missing);
   return missing;
@@ -156,6 +169,16 @@ IntegrationOptions integration_options(const Question& question) {
   return {*question.window, question.request.expected_num_gpus, question.request.max_sample_gap_s};
 }
 
+// Refuses rows that may be of several GPUs, as if their missing column were needed.
+void conclude_single_series(const Question& question, const SingleSeries& series,
+                            Measurement& found) {
+  std::string doubt = series.doubt();
+  if (doubt.empty()) return;
+  found.integration = {};
+  add_expected_count_reason(question.request, found.integration.reasons);
+  found.integration.reasons.add(Reason::gpu_identity_column_missing, std::move(doubt));
+}
+
 // Passes all readings on, in the order of the file.
 class Onlooker final : public Analysis {
  public:
@@ -184,8 +207,8 @@ void add_fleet(const Question& question, Passes& passes, FleetMeasurement& found
 
 // Adds everything that is asked of a recording's readings; the recording may have no device column.
 // The findings go to `found`. Returns the integrator if one is needed.
-const PowerIntegrator* add_analyses(const Question& question, bool has_devices, Passes& passes,
-                                    Measurement& found) {
+const PowerIntegrator* add_analyses(const Question& question, const SeriesFacts& facts,
+                                    Passes& passes, Measurement& found) {
   const MeasurementRequest& request = question.request;
   if (request.also) passes.add(Onlooker(request.also));
   if (question.snapshots != nullptr) {
@@ -196,18 +219,24 @@ const PowerIntegrator* add_analyses(const Question& question, bool has_devices, 
   if (!question.window) return nullptr;
   if (request.extended) add_fleet(question, passes, found.fleet);
   if (request.schema_version == 1) {
-    passes.add(MeanPowerGatherer(*question.window, has_devices),
+    passes.add(MeanPowerGatherer(*question.window, facts.has_devices()),
                [&](MeanPowerGatherer& gatherer, const Telemetry& telemetry) {
                  conclude_mean_power(gatherer, telemetry, found);
                });
     return nullptr;
   }
-  return &passes.add(PowerIntegrator(integration_options(question)),
-                     [&](PowerIntegrator& integrator, const Telemetry& telemetry) {
-                       found.integration = integrator.finish(telemetry.devices());
-                       refuse_impossible(found.integration, *question.window,
-                                         telemetry.facts().unit);
-                     });
+  const PowerIntegrator& integrator =
+      passes.add(PowerIntegrator(integration_options(question)),
+                 [&](PowerIntegrator& added, const Telemetry& telemetry) {
+                   found.integration = added.finish(telemetry.devices());
+                   refuse_impossible(found.integration, *question.window, telemetry.facts().unit);
+                 });
+  if (is_of_only_gpu(facts, request)) {
+    passes.add(SingleSeries(), [&](SingleSeries& series, const Telemetry&) {
+      conclude_single_series(question, series, found);
+    });
+  }
+  return &integrator;
 }
 
 // The findings for a recording that lacks columns.
@@ -248,11 +277,27 @@ Measurement broken_off(const Question& question, const Recording::ZoneFault& fau
   return found;
 }
 
+void check_selection(const Question& question, const Telemetry& telemetry, Measurement& found) {
+  const GpuSelection& gpus = question.request.gpus;
+  if (!gpus.is_given() || !question.window) return;
+  std::string fault = selection_fault(gpus, telemetry.devices(), found.integration.gpu_ids,
+                                      telemetry.facts().names_hosts);
+  if (fault.empty()) return;
+  Reasons reasons;  // this one first, because others may follow from it
+  reasons.add(Reason::selected_gpu_missing, std::move(fault));
+  reasons.add(found.integration.reasons);
+  reasons.explain(Reason::no_usable_power_samples, "of the GPUs that --gpus names");
+  found.integration.reasons = std::move(reasons);
+}
+
 // Adds details to reasons that do not explain themselves.
 void explain_reasons(const Question& question, const Telemetry& telemetry, Measurement& found) {
   Reasons& reasons = found.integration.reasons;
   if (std::string text = bad_stamps_text(telemetry); !text.empty()) {
     reasons.explain(Reason::invalid_timestamp_sample, std::move(text));
+  }
+  if (!telemetry.facts().foreign.empty()) {
+    reasons.explain(Reason::no_usable_power_samples, telemetry.facts().foreign);
   }
   if (!reasons.contains(Reason::no_usable_power_samples) || !question.request.explains) return;
   try {
@@ -273,9 +318,9 @@ Measurement read(const Question& question, std::optional<Telemetry>& telemetry) 
   std::optional<Recording::ZoneFault> fault;
   try {
     telemetry.emplace(question.recording.open());
-    const Reasons missing = missing_columns(telemetry->facts(), question.request.schema_version);
+    const Reasons missing = missing_columns(telemetry->facts(), question.request);
     if (!missing.empty()) return without_columns(question, *telemetry, missing);
-    integrator = add_analyses(question, telemetry->facts().has_devices(), passes, found);
+    integrator = add_analyses(question, telemetry->facts(), passes, found);
     passes.read(question.recording, *telemetry);
   } catch (const TelemetryError& error) {
     fault = {fmt::format("{}: {}", question.recording.path(), error.what()), false};
@@ -291,8 +336,15 @@ Measurement read(const Question& question, std::optional<Telemetry>& telemetry) 
   }
   if (fault) return broken_off(question, *fault, integrator, telemetry ? &*telemetry : nullptr);
   passes.conclude(*telemetry);
+  check_selection(question, *telemetry, found);
   explain_reasons(question, *telemetry, found);
   return found;
+}
+
+void keep_selected(const GpuSelection& gpus, EnergySnapshots& snapshots) {
+  for (auto* const joules : {&snapshots.start, &snapshots.end}) {
+    std::erase_if(*joules, [&](const auto& gpu) { return !gpus.has(gpu.first, false); });
+  }
 }
 
 Measurement read(const Question& question) {
@@ -309,8 +361,9 @@ Measurement read(const Question& question) {
 
 Measurement measure(const MeasurementRequest& request, const Recording& recording,
                     const std::optional<Load>& load) {
-  const std::optional<EnergySnapshots> snapshots =
+  std::optional<EnergySnapshots> snapshots =
       request.with_snapshots ? read_energy_snapshots(recording) : std::nullopt;
+  if (snapshots && request.gpus.is_given()) keep_selected(request.gpus, *snapshots);
   const bool compares = snapshots && snapshots->unavailable.empty() && is_readable(recording);
   const Reasons refused = load ? refusal(request, recording) : Reasons();
 

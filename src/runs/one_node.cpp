@@ -43,7 +43,7 @@ Result measured_node(const AggregateRequest& request, const std::string& telemet
   wanted.may_use_threads = true;
   LoadReading reading;
   try {
-    Recording recording(telemetry, request.zone, request.columns);
+    Recording recording(telemetry, request.zone, request.columns, request.gpus);
     PlacedLoad placed = placed_load(request, recording);
     reading = std::move(placed.reading);
     Result result =

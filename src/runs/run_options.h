@@ -8,6 +8,7 @@
 #include "aggregate_power/column_names.h"
 #include "base/text/zone.h"
 #include "energy/integrate.h"
+#include "recorders/gpu_selection.h"
 
 namespace aggregate_power {
 
@@ -32,10 +33,11 @@ struct GivenLoad {
 
 struct RunOptions : RecordingOptions {
   int schema_version = 2;
-  std::optional<std::int64_t> expected_num_gpus = {};
+  std::optional<std::int64_t> expected_num_gpus = {};  // of those selected
   bool finds_gpus = false;   // expected are as many as the aggregate or the load's result names
   bool finds_zone = false;   // a zone that nothing states is found by evidence, not the process's
   bool one_witness = false;  // one witness is enough for that
+  GpuSelection gpus = {};     // for a run on one node
   double max_sample_gap_s = kDefaultMaxSampleGapS;
   bool extended = false;       // schema 2: write the dashboard's keys too
   bool require_power = false;  // exit with status 1 if a run is not valid

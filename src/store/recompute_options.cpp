@@ -3,6 +3,9 @@
 
 #include <string>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "aggregate_power/power_unit.h"
 
 namespace aggregate_power {
@@ -15,6 +18,7 @@ Origin one_node_origin(const RecomputeOptions& options) {
   origin.timezone = options.zone ? options.zone->name() : options.one_witness ? "evidence" : "auto";
   origin.max_sample_gap_s = options.max_sample_gap_s;
   if (options.columns.power_unit) origin.power_unit = unit_symbol(*options.columns.power_unit);
+  origin.columns = fmt::format("{}", fmt::join(options.columns.all, ","));
   return origin;
 }
 

@@ -1,6 +1,6 @@
 """Random telemetry: what a monitor records around a benchmark, with its oddities."""
 from random_stamps import (BAD_STAMPS, CLOCK_CHANGES, CLOCK_FORMS, FAR_STAMPS, FORMS, ODD_ZONES,
-                           ONE_DIGIT_HOUR, ZONES, epoch_stamp, iso_stamp, set_zone, slash_stamp,
+                           SHORT_TIME, ZONES, epoch_stamp, iso_stamp, set_zone, slash_stamp,
                            utc_clock, wall_clock)
 
 NO_READINGS = [
@@ -37,7 +37,7 @@ ROW_ODDITIES = {
 # The same where they do not, with the row of part 0.
 WILD_ODDITIES = {
     "misread": 4, "mutated_cell": 4, "unit": 4, "sentinel": 19, "repeated_header": 5,
-    "whitespace_line": 5, "long_row": 22, "nul": 16, "micros": 17, "one_digit_hour": 18,
+    "whitespace_line": 5, "long_row": 22, "nul": 16, "micros": 17, "short_time": 18,
     "year_1": 8, "huge": 2, "overflow": 9,
 }
 
@@ -420,8 +420,9 @@ class TelemetryMaker:
             "bad_stamp": (stamp, lambda: die.pick(BAD_STAMPS)),
             "far_stamp": (stamp, lambda: die.pick(FAR_STAMPS)),
             "year_1": (stamp, lambda: "0001-01-01T00:00:00"),
-            "one_digit_hour":
-                (stamp, lambda: f"2025-10-23 {die.whole(0, 9)}:24:14" + die.pick(["", ".243"])),
+            "short_time":
+                (stamp, lambda: f"2025-10-23 {die.whole(0, 9)}:{die.whole(0, 59)}:{die.whole(0, 59)}"
+                 + die.pick(["", ".243"])),
             "micros": (stamp, lambda: self.fine_epoch()),
         }
         if kind in texts:
@@ -429,7 +430,7 @@ class TelemetryMaker:
             values[name] = text()
         elif kind == "mutated_stamp":
             text = die.mutated(values[stamp])
-            values[stamp] = "" if ONE_DIGIT_HOUR.match(text) or text[14:].isdigit() else text
+            values[stamp] = "" if SHORT_TIME.match(text) or text[14:].isdigit() else text
         elif kind == "odd_number":
             number = values[power].removesuffix(self.unit)
             if number.replace(".", "").isdigit():

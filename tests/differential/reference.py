@@ -163,7 +163,7 @@ NUMBER = re.compile(r"-?\d+(\.\d+)?")
 READING = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\w*)")
 FACTORS = {"w": 1, "watt": 1, "watts": 1, "mw": 1e-3, "mwatt": 1e-3, "mwatts": 1e-3,
            "kw": 1e3, "kwatt": 1e3, "kwatts": 1e3}
-SHORT_HOUR = re.compile(r"(\d{4}-\d\d-\d\d )(\d:\d\d:\d\d(?:\.\d+)?)")
+SHORT_TIME = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d?):(\d\d?):(\d\d?)(\.\d+)?", re.ASCII)
 
 
 def unix_seconds(text, zone):
@@ -182,9 +182,9 @@ def unix_seconds(text, zone):
         except ValueError:
             pass
     if clock is None:
-        short = SHORT_HOUR.fullmatch(text)
+        short = SHORT_TIME.fullmatch(text)
         if short:
-            text = short[1] + "0" + short[2]
+            text = "{} {:0>2}:{:0>2}:{:0>2}{}".format(*short.groups(default=""))
         if "T" not in text:
             text = text.replace(" ", "T", 1)
         try:
@@ -334,7 +334,20 @@ def read_telemetry(options):
     telemetry = Telemetry(options.csv, zone, FACTORS.get((options.power_unit or "").lower()))
     if telemetry.is_naive and not is_known:
         raise UnknownZone
+    if not telemetry.columns.gpu and options.expected_num_gpus == 1:  # all rows are those of GPU 0
+        telemetry.rows = [dataclasses.replace(row, gpu="0") for row in telemetry.rows]
+        telemetry.is_of_only_gpu = True
     return telemetry
+
+
+def may_be_of_several(rows):
+    """Whether rows that name no GPU repeat a time, go back in time, or come in groups."""
+    stamps = [row.unix_s for row in rows if row.unix_s is not None]
+    intervals = [b - a for a, b in zip(stamps, stamps[1:])]
+    if min(intervals, default=1) <= 0:
+        return True
+    uneven = sum(max(a, b) > 4 * min(a, b) for a, b in zip(intervals, intervals[1:]))
+    return uneven >= 2 and 12 * uneven > len(intervals) - 1
 
 
 class Telemetry:
@@ -343,6 +356,7 @@ class Telemetry:
         self.factor = factor  # that was given
         self.complete = True
         self.is_naive = False  # some stamp has no offset of its own
+        self.is_of_only_gpu = False  # without a column that says so
         text = decode(path.read_bytes())
         rows, self.complete, terminated = split_rows(text)
         header_at, self.columns = self.find_header(rows)
@@ -591,7 +605,8 @@ def check_counters(options):
         telemetry = read_telemetry(options)
     except (OSError, Unreadable, UnknownZone):
         return {"available": False, "reason": "cross_check_error"}
-    has_columns = telemetry.columns.stamp and telemetry.columns.power and telemetry.columns.gpu
+    has_gpus = telemetry.columns.gpu or telemetry.is_of_only_gpu
+    has_columns = telemetry.columns.stamp and telemetry.columns.power and has_gpus
     if has_columns and not telemetry.complete:
         return {"available": False, "reason": "cross_check_error"}
     return compare_counters(*snapshots, telemetry.rows if has_columns else [])
@@ -726,7 +741,7 @@ def integrate(options, benchmark):
     except UnknownZone:
         return None, early + ["telemetry_file_unreadable"]
     columns = telemetry.columns
-    named = {"timestamp": columns.stamp, "power": columns.power, "gpu_identity": columns.gpu}
+    named = {"timestamp": columns.stamp, "power": columns.power, "gpu_identity": columns.gpu or telemetry.is_of_only_gpu}
     missing = [f"{what}_column_missing" for what, name in named.items() if not name]
     if missing:
         return None, early + missing
@@ -735,6 +750,8 @@ def integrate(options, benchmark):
         integration.say("telemetry_file_unreadable")
         integration.samples = {}  # but the rows that were counted stay
         return integration, early + integration.reasons
+    if telemetry.is_of_only_gpu and may_be_of_several(telemetry.rows):
+        return None, early + ["gpu_identity_column_missing"]
     integration.finish(count)
     return integration, early + integration.reasons
 

@@ -294,7 +294,7 @@ TEST(Inspect, WarnsOfWhatIsOdd) {
   };
   EXPECT_EQ(warnings("timestamp,power_w\n1777118400,5\n"),
             Codes{"no_device_column: all rows are taken as those of one device; "
-                  "--expected-num-gpus needs a column that identifies the GPU"});
+                  "--expected-num-gpus above 1 needs a column that identifies the GPU"});
   EXPECT_EQ(warnings("timestamp,gpu,power_w\n1777118400,0,5\n1777118401,,5\n1777118402,,6\n"),
             Codes{"unnamed_device: 2 readings do not name their device"});
   EXPECT_EQ(warnings("timestamp,gpu,power_w" + std::string(40, '\0') + "\n1777118400,0,5" +
@@ -310,7 +310,7 @@ TEST(Inspect, WarnsOfWhatIsOdd) {
   EXPECT_TRUE(
       inspect_in(folder, {"a.csv"})
           .out.ends_with("\nwarning: no_device_column: all rows are taken as those of one device; "
-                         "--expected-num-gpus needs a column that identifies the GPU\n"));
+                         "--expected-num-gpus above 1 needs a column that identifies the GPU\n"));
 }
 
 TEST(Inspect, ObeysNamedColumns) {

@@ -40,7 +40,7 @@ class StampParser {
   //   epoch      -?digits[.digits]: seconds; above 1e12 ms, above 1e14 us, above 1e17 ns
   //   slashes    YYYY/M/D H:M:S[.f], as strptime reads it
   //   ISO 8601   as CPython 3.11's datetime.fromisoformat, after the first blank became T
-  //              (if there is a blank and no T); one-digit hours in YYYY-MM-DD H:MM:SS[.f] too
+  //              (if there is a blank and no T); in YYYY-MM-DD H:M:S[.f] numbers of one digit too
   std::optional<Stamp> parse(std::string_view text) {
     Stamp stamp{};
     return read(text, stamp) ? std::optional(stamp) : std::nullopt;

@@ -294,15 +294,33 @@ std::optional<WrittenTime> read_from_iso_format(std::string_view text) {
   return written_time(*day, rest->time, rest->offset_us);
 }
 
-// YYYY-MM-DD H:MM:SS[.f], which Python does not read but PowerJoular writes.
-std::optional<WrittenTime> read_one_digit_hour(std::string_view text) {
-  if (text.size() < 18 || text[7] != '-' || text[10] != ' ' || text[12] != ':' || text[15] != ':') {
+// YYYY-MM-DD H:M:S[.f] with one or two digits each, which Python does not read but PowerJoular
+// writes.
+std::optional<WrittenTime> read_short_numbers(std::string_view text) {
+  constexpr std::size_t kTimeAt = 11;
+  if (text.size() < kTimeAt || text[4] != '-' || text[7] != '-' || text[10] != ' ') {
     return std::nullopt;
   }
-  const std::string_view fraction = text.substr(18);
-  const bool is_fraction = fraction.starts_with('.') && is_ascii_digits(fraction.substr(1));
-  if (!fraction.empty() && !is_fraction) return std::nullopt;
-  return read_from_iso_format(std::string(text).replace(10, 1, "T0"));
+  const std::size_t point = std::min(text.find('.'), text.size());
+  const std::string_view fraction = text.substr(point);
+  if (point <= kTimeAt || (!fraction.empty() && !is_ascii_digits(fraction.substr(1)))) {
+    return std::nullopt;
+  }
+  std::string padded(text.substr(0, 10));
+  padded += 'T';
+  std::string_view rest = text.substr(kTimeAt, point - kTimeAt);
+  for (const bool is_last : {false, false, true}) {
+    const std::size_t end = is_last ? rest.size() : rest.find(':');
+    if (end == rest.npos) return std::nullopt;
+    const std::string_view number = rest.substr(0, end);
+    if (number.empty() || number.size() > 2 || !is_ascii_digits(number)) return std::nullopt;
+    if (number.size() == 1) padded += '0';
+    padded += number;
+    if (is_last) break;
+    padded += ':';
+    rest.remove_prefix(end + 1);
+  }
+  return read_from_iso_format(padded.append(fraction));
 }
 
 }  // namespace
@@ -335,7 +353,7 @@ std::optional<WrittenTime> read_iso(std::string_view text) {
   std::string joined(text);
   joined[blank] = 'T';
   const std::optional<WrittenTime> written = read_from_iso_format(joined);
-  return written ? written : read_one_digit_hour(text);
+  return written ? written : read_short_numbers(text);
 }
 
 }  // namespace aggregate_power

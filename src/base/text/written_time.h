@@ -18,7 +18,7 @@ struct WrittenTime {
 std::optional<WrittenTime> read_slashes(std::string_view text);
 
 // As CPython 3.11's datetime.fromisoformat reads it, after the first blank became T (if there is a
-// blank and no T); also YYYY-MM-DD H:MM:SS[.f].
+// blank and no T); also YYYY-MM-DD H:M:S[.f] with numbers of one digit.
 std::optional<WrittenTime> read_iso(std::string_view text);
 
 }  // namespace aggregate_power

@@ -1,0 +1,32 @@
+// Whether rows that name no GPU can all be those of one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "energy/analysis.h"
+
+namespace aggregate_power {
+
+// One GPU has one row at a time, each later than the one before, at intervals that are mostly
+// alike. Rows of several GPUs repeat their times, come one GPU after the other, or come in groups:
+// short intervals within a group, and a long one to the next.
+class SingleSeries final : public Analysis {
+ public:
+  void take(std::span<const Reading> readings) override;
+  // What speaks against a single GPU; empty: nothing.
+  std::string doubt() const;
+
+ private:
+  void take_stamp(double unix_s);
+
+  std::uint64_t stamps_ = 0;
+  double last_unix_s_ = 0;
+  double interval_s_ = 0;          // before the last stamp
+  std::uint64_t comparisons_ = 0;  // of an interval with the one before
+  std::uint64_t changes_ = 0;      // that were large
+  std::string fault_;              // the first one in the order of the rows
+};
+
+}  // namespace aggregate_power

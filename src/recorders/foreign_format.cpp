@@ -1,0 +1,211 @@
+// The table of formats that are not read.
+#include "recorders/foreign_format.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "aggregate_power/sample.h"
+#include "base/text/csv.h"
+#include "base/text/pattern.h"
+#include "base/text/stamp.h"
+#include "base/text/unicode.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t kMostLines = 16;  // a line that tells the format is among these
+constexpr std::size_t kMostLineBytes = 4096;
+
+std::string_view without_blanks_before(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+}
+
+// Lines that are not blank.
+std::vector<std::string_view> lines_of(std::string_view text, std::size_t most) {
+  std::vector<std::string_view> lines;
+  while (!text.empty() && lines.size() < most) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = strip(text.substr(0, std::min(end, kMostLineBytes)));
+    if (!line.empty()) lines.push_back(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+bool has_line(std::string_view head, const Pattern& pattern) {
+  return std::ranges::any_of(lines_of(head, kMostLines),
+                             [&](std::string_view line) { return pattern.matches(line); });
+}
+
+bool starts_as(std::string_view head, std::string_view lower_case) {
+  return lower_ascii(without_blanks_before(head).substr(0, lower_case.size())) == lower_case;
+}
+
+// ---- Binary files
+
+bool is_sqlite(std::string_view head) { return head.starts_with("SQLite format 3"); }
+
+bool is_parquet(std::string_view head) { return head.starts_with("PAR1"); }
+
+bool is_compressed_otherwise(std::string_view head) {
+  using namespace std::string_view_literals;
+  constexpr std::string_view kStarts[] = {"PK\x03\x04"sv, "\xFD\x37zXZ\0"sv, "BZh"sv,
+                                          "7z\xBC\xAF\x27\x1C"sv};
+  return std::ranges::any_of(kStarts,
+                             [&](std::string_view start) { return head.starts_with(start); });
+}
+
+// NULs do not count: some recorders write them into their text.
+bool is_binary(std::string_view head) {
+  constexpr std::string_view kOfText("\0\t\n\v\f\r\x1B", 7);
+  const std::string_view begin = head.substr(0, kMostLineBytes);
+  const auto odd = std::ranges::count_if(begin, [&](char c) {
+    return (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) && kOfText.find(c) == kOfText.npos;
+  });
+  return odd * 50 > std::ssize(begin);
+}
+
+// ---- JSON and markup
+
+bool is_json(std::string_view head) {
+  const std::string_view text = without_blanks_before(head);
+  if (!text.starts_with('{') && !text.starts_with('[')) return false;
+  const std::string_view inside = without_blanks_before(text.substr(1));
+  if (text[0] == '{') return inside.starts_with('"') || inside.starts_with('}');
+  return inside.starts_with('{') || inside.starts_with('[') || inside.starts_with('"');
+}
+
+bool is_prometheus_json(std::string_view head) {
+  return is_json(head) && head.find("\"resultType\"") != head.npos &&
+         head.find("\"status\"") != head.npos;
+}
+
+bool is_json_lines(std::string_view head) {
+  const auto lines = lines_of(head, 2);
+  return is_json(head) && lines.size() == 2 && lines[0].ends_with('}') && lines[1].starts_with('{');
+}
+
+bool is_html(std::string_view head) {
+  return starts_as(head, "<!doctype html") || starts_as(head, "<html");
+}
+
+bool is_xml(std::string_view head) { return starts_as(head, "<?xml"); }
+
+// ---- Texts of recorders
+
+bool is_exposition(std::string_view head) {
+  static const Pattern line = "# (HELP|TYPE) .*|[a-zA-Z_:][a-zA-Z0-9_:]*\\{.*\\} [-+.0-9a-zA-Z]+.*";
+  return has_line(head, line);
+}
+
+bool is_nvidia_dmon(std::string_view head) {
+  static const Pattern line = "#\\s*(Date[\\s,]+Time[\\s,]+)?gpu[\\s,].*";
+  return has_line(head, line);
+}
+
+bool is_nvidia_q(std::string_view head) {
+  static const Pattern line = "=+ ?NVSMI LOG ?=+";
+  return has_line(head, line);
+}
+
+bool is_nvidia_table(std::string_view head) {
+  static const Pattern line = "\\|\\s*NVIDIA-SMI .*";
+  return has_line(head, line);
+}
+
+bool is_rocm_text(std::string_view head) {
+  static const Pattern line = "=+ ?ROCm System Management Interface ?=+";
+  return has_line(head, line);
+}
+
+bool is_dcgmi_dmon(std::string_view head) {
+  static const Pattern line = "#\\s*Entity\\s.*";
+  return has_line(head, line);
+}
+
+bool is_tegrastats(std::string_view head) {
+  static const Pattern line = "(.* )?RAM [0-9]+/[0-9]+MB .*";
+  return has_line(head, line);
+}
+
+bool has_only_blanks(std::string_view head) {
+  constexpr std::string_view kBlanks("\0 \t\r\n", 5);
+  return head.find_first_not_of(kBlanks) == head.npos;
+}
+
+bool has_no_header(std::string_view head) {
+  const auto lines = lines_of(head, kMostLines);
+  const auto first =
+      std::ranges::find_if_not(lines, [](std::string_view line) { return line.starts_with('#'); });
+  if (first == lines.end()) return false;
+  const auto rows = split_csv(*first, 1, true);
+  return !rows.empty() && rows[0].cells.size() > 1 && looks_like_data(rows[0].cells);
+}
+
+#define RECORD_NVIDIA "nvidia-smi --query-gpu=timestamp,index,power.draw --format=csv -l 1"
+#define EXPORT "write its samples as a CSV with the header timestamp,gpu,power_w"
+
+// The first that fits counts.
+constexpr ForeignFormat kFormats[] = {
+    {is_sqlite, "this is an SQLite database, not a CSV: " EXPORT, true},
+    {is_parquet, "this is a Parquet file, not a CSV: " EXPORT, true},
+    {is_compressed_otherwise,
+     "this is compressed in a way that is not read: unpack it, or compress it with gzip or Zstandard",
+     true},
+    {has_only_blanks,
+     "this has nothing but blank lines: check that the recorder ran and can see the GPUs"},
+    {is_binary, "this is a binary file, not a CSV: record with monitor.sh or " RECORD_NVIDIA, true},
+    {is_prometheus_json,
+     "this is the answer to a Prometheus query, not a CSV: write its samples as a CSV with the header timestamp,uuid,power_w"},
+    {is_json_lines, "these are JSON lines, not a CSV: " EXPORT},
+    {is_json, "this is JSON, not a CSV: " EXPORT "; amd-smi metric -p -w 1 --csv and " RECORD_NVIDIA
+              " record one"},
+    {is_html,
+     "this is a web page (HTML), not a CSV: download the file itself, with a login if it needs one"},
+    {is_xml, "this is XML, not a CSV: record with " RECORD_NVIDIA},
+    {is_nvidia_dmon,
+     "this is the text of nvidia-smi dmon, not a CSV with times: record with " RECORD_NVIDIA},
+    {is_nvidia_q, "this is the text of nvidia-smi -q, not a CSV: record with " RECORD_NVIDIA},
+    {is_nvidia_table, "this is the table of nvidia-smi, not a CSV: record with " RECORD_NVIDIA},
+    {is_rocm_text, "this is the text of rocm-smi, not a CSV: record with monitor.sh"},
+    {is_dcgmi_dmon,
+     "this is the text of dcgmi dmon, not a CSV with times: record with " RECORD_NVIDIA},
+    {is_tegrastats,
+     "this is the text of tegrastats, not a CSV: write its samples as a CSV with the header timestamp,power_mw"},
+    {is_exposition,
+     "these are metrics as an exporter prints them for Prometheus, not a CSV with times: record with monitor.sh or " RECORD_NVIDIA},
+    {has_no_header,
+     "row 1 looks like data: the file needs a header; give --columns timestamp,index,power.draw, with a name for each of its columns"},
+};
+
+#undef RECORD_NVIDIA
+#undef EXPORT
+
+}  // namespace
+
+const ForeignFormat* foreign_format(std::string_view head) {
+  const auto format = std::ranges::find_if(
+      kFormats, [&](const ForeignFormat& candidate) { return candidate.fits(head); });
+  return format == std::end(kFormats) ? nullptr : &*format;
+}
+
+bool looks_like_data(std::span<const std::string> cells) {
+  return std::ranges::any_of(cells, [](const std::string& cell) {
+    const auto stamp = StampParser(Zone::fixed(0)).parse(strip(cell));
+    return stamp && (stamp->unix_s >= kFirstAbsoluteUnixS || cell.find('.') != cell.npos);
+  });
+}
+
+std::vector<std::string> first_lines(std::string_view head) {
+  constexpr std::size_t kLines = 3;
+  constexpr std::size_t kCharacters = 100;
+  std::vector<std::string> shown;
+  for (const std::string_view line : lines_of(head, kLines)) {
+    std::string text(line);
+    std::erase(text, '\0');
+    shown.push_back(printable(text, kCharacters));
+  }
+  return shown;
+}
+
+}  // namespace aggregate_power

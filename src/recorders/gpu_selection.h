@@ -1,0 +1,33 @@
+// Which GPUs of a recording count.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace aggregate_power {
+
+struct GpuSelection {
+  std::vector<std::string> names = {};  // as the user gave them, ranges expanded; empty: all GPUs
+
+  bool is_given() const { return !names.empty(); }
+  // Whether one of the names is that of the recording's `device`. `names_hosts`: a device is
+  // "host/device".
+  //   3                             "3", rocm-smi's "card3", and the same of any host
+  //   GPU-5f0c1a                    the id that begins so; eight characters at least
+  //   card3, 0000:C7:00.0, node1/3  the same text
+  // Capitals make no difference.
+  bool has(std::string_view device, bool names_hosts) const;
+};
+
+// Parses "0-3,5,GPU-5f0c1a2b". Throws Error.
+GpuSelection parse_gpus(std::string_view text);
+
+// What is wrong with the selection for a recording with these `devices`, of which those `measured`
+// have readings in or near the window: each name must be that of exactly one device, and that
+// device measured. Empty: nothing. If none is measured at all, that alone is not wrong here.
+std::string selection_fault(const GpuSelection& gpus, std::span<const std::string> devices,
+                            std::span<const std::string> measured, bool names_hosts);
+
+}  // namespace aggregate_power

@@ -1,0 +1,109 @@
+// Which GPUs a list names. Expected values are by hand.
+#include "recorders/gpu_selection.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "aggregate_power/error.h"
+
+namespace aggregate_power {
+namespace {
+
+using Names = std::vector<std::string>;
+
+TEST(GpuSelection, ParsesIndicesRangesAndIds) {
+  EXPECT_EQ(parse_gpus("0-3").names, (Names{"0", "1", "2", "3"}));
+  EXPECT_EQ(parse_gpus("0,2,5-7").names, (Names{"0", "2", "5", "6", "7"}));
+  EXPECT_EQ(parse_gpus(" 1 , 1-2, 01 ").names, (Names{"1", "2"}));
+  EXPECT_EQ(parse_gpus("7-7").names, Names{"7"});
+  EXPECT_EQ(parse_gpus("GPU-5f0c1a2b,0000:C7:00.0,card3").names,
+            (Names{"GPU-5f0c1a2b", "0000:C7:00.0", "card3"}));
+  EXPECT_EQ(parse_gpus("00ff74a1-0000-1000-80e8-3c1d2e4f5a6b").names,
+            Names{"00ff74a1-0000-1000-80e8-3c1d2e4f5a6b"});
+}
+
+TEST(GpuSelection, RefusesOtherLists) {
+  for (const char* text : {"", ",", "0,", ",0", "0,,1", " "}) {
+    EXPECT_THROW(parse_gpus(text), Error) << text;
+  }
+  try {
+    parse_gpus("3-1");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "--gpus: '3-1' begins after its end");
+  }
+}
+
+struct Case {
+  const char* name;
+  const char* device;
+  bool fits;
+  bool fits_with_host;
+};
+
+TEST(GpuSelection, FitsDevicesByName) {
+  const char* const uuid = "GPU-5f0c1a2b-1111-2222-3333-444455556666";
+  const Case cases[] = {
+      {"0", "0", true, true},
+      {"0", "00", true, true},
+      {"0", "10", false, false},
+      {"1", "0", false, false},
+      {"3", "card3", true, true},
+      {"3", "card13", false, false},
+      {"card3", "Card3", true, true},
+      {"card3", "3", false, false},
+      {"3", "node1/3", false, true},
+      {"node1/3", "node1/3", true, true},
+      {"node2/3", "node1/3", false, false},
+      {"0", "MIG-GPU-5f0c1a2b/1/0", false, true},  // no recording names hosts and these
+      {uuid, uuid, true, true},
+      {"gpu-5F0C1A2B-1111-2222-3333-444455556666", uuid, true, true},
+      {"GPU-5f0c", uuid, true, true},
+      {"GPU-5f0", uuid, false, false},  // 7 characters
+      {"GPU-5f0d", uuid, false, false},
+      {"5f0c1a2b", uuid, false, false},
+      {"00000000:C7:00.0", "00000000:c7:00.0", true, true},
+      {"00000000", "00000000:C7:00.0", false, false},
+      {"00000000:C7", "00000000:C7:00.0", false, false},
+      {"00ff74a1", "00ff74a1-0000-1000-80e8-3c1d2e4f5a6b", true, true},
+      {"12345678", "12345678-0000-1000-80e8-3c1d2e4f5a6b", true, true},
+  };
+  for (const Case& c : cases) {
+    const GpuSelection gpus{{c.name}};
+    EXPECT_EQ(gpus.has(c.device, false), c.fits) << c.name << " " << c.device;
+    EXPECT_EQ(gpus.has(c.device, true), c.fits_with_host) << c.name << " " << c.device;
+  }
+}
+
+TEST(GpuSelection, SaysWhichNameIsOfNoGpu) {
+  const Names devices = {"10", "0", "1"};
+  EXPECT_EQ(selection_fault({{"0", "1"}}, devices, devices, false), "");
+  EXPECT_EQ(selection_fault({{"0", "3"}}, devices, devices, false),
+            "GPU 3 is not in the recording, which has 0, 1, 10");
+  EXPECT_EQ(selection_fault({{"0"}}, {}, {}, false),
+            "GPU 0 is not in the recording, which has none");
+}
+
+TEST(GpuSelection, SaysWhichNameIsOfSeveralGpus) {
+  const Names uuids = {"GPU-5f0c1aaa", "GPU-5f0c1bbb"};
+  EXPECT_EQ(selection_fault({{"GPU-5f0c1"}}, uuids, uuids, false),
+            "GPU GPU-5f0c1 may be any of GPU-5f0c1aaa, GPU-5f0c1bbb");
+  EXPECT_EQ(selection_fault({{"GPU-5f0c1a"}}, uuids, uuids, false), "");
+  const Names on_hosts = {"a/0", "b/0"};
+  EXPECT_EQ(selection_fault({{"0"}}, on_hosts, on_hosts, true), "GPU 0 may be any of a/0, b/0");
+  EXPECT_EQ(selection_fault({{"b/0"}}, on_hosts, on_hosts, true), "");
+}
+
+TEST(GpuSelection, SaysWhichGpuWasNotMeasured) {
+  const Names devices = {"0", "1"};
+  const Names measured = {"0"};
+  EXPECT_EQ(selection_fault({{"0", "1"}}, devices, measured, false),
+            "GPU 1 has no power reading in or near the window");
+  EXPECT_EQ(selection_fault({{"0"}}, devices, measured, false), "");
+  EXPECT_EQ(selection_fault({{"0", "1"}}, devices, {}, false), "");
+}
+
+}  // namespace
+}  // namespace aggregate_power
