@@ -9,6 +9,7 @@
 
 #include "aggregate_power/error.h"
 #include "base/text/json_members.h"
+#include "base/text/shown_time.h"
 #include "base/text/stamp.h"
 #include "base/text/unicode.h"
 #include "base/text/written_time.h"
@@ -178,8 +179,9 @@ LoadReading read_profile(const NamedSource& summary, const NamedSource& records,
       requests &&
       (requests->end_unix_s < window.start_unix_s || requests->start_unix_s > window.end_unix_s)) {
     result.doubt = fmt::format(
-        "the window is from {:.3f} to {:.3f}, and all requests were from {:.3f} to {:.3f}: the zone of start_time and end_time may be wrong",
-        window.start_unix_s, window.end_unix_s, requests->start_unix_s, requests->end_unix_s);
+        "the window is from {} to {}, and all requests were from {} to {}: the zone of start_time and end_time may be wrong",
+        unix_and_iso(window.start_unix_s), unix_and_iso(window.end_unix_s),
+        unix_and_iso(requests->start_unix_s), unix_and_iso(requests->end_unix_s));
   }
   if (tally.completed() == 0) {
     return fault(Reason::successful_request_count_invalid,
