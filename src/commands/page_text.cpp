@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/utf8.h"
 #include "base/text/wrap.h"
 
 namespace aggregate_power {
@@ -65,15 +66,29 @@ std::string text_of(const ListItem& item, std::size_t width) {
   return wrapped(shown(item.text), mark, mark.size(), width);
 }
 
+// A line of code, broken at blanks where it is too long, or else in a word.
+std::string folded(std::string_view line, std::size_t indent, std::size_t width) {
+  std::string text;
+  while (indent + columns(line) > width) {
+    const std::string_view part = line.substr(0, width - indent);
+    const std::size_t blank = part.find_last_of(" \t");
+    const std::size_t code = part.find_first_not_of(" \t");
+    std::size_t end = part.size();
+    if (blank != std::string_view::npos && blank > code) end = blank;
+    while (end > 1 && end < line.size() && is_utf8_continuation(line[end])) --end;
+    text += std::string(indent, ' ').append(line.substr(0, end)) + "\n";
+    line.remove_prefix(end);
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    indent = 8;
+  }
+  return text + std::string(indent, ' ').append(line) + "\n";
+}
+
 std::string text_of(const Code& code, std::size_t width) {
   constexpr std::size_t kIndent = 4;
   std::string text;
   for (const std::string& line : code.lines) {
-    const bool fits = line.empty() || kIndent + columns(line) <= width;
-    const std::string indent(kIndent, ' ');
-    const std::size_t blanks = std::min(line.find_first_not_of(' '), line.size());
-    text += fits ? (line.empty() ? "" : indent) + line + "\n"
-                 : wrapped(line, indent + line.substr(0, blanks), 2 * kIndent, width);
+    text += line.empty() ? "\n" : folded(line, kIndent, width);
   }
   return text;
 }

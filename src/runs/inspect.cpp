@@ -200,7 +200,7 @@ std::string or_dash(std::optional<double> value) {
 
 // The first cell of a row; an id that is too wide is in a line of its own.
 std::string id_cell(const std::string& id) {
-  constexpr std::size_t kWidth = 19;
+  constexpr std::size_t kWidth = 20;
   const std::size_t width = columns(id);
   return width <= kWidth ? id + std::string(kWidth - width, ' ')
                          : id + "\n" + std::string(kWidth, ' ');

@@ -50,7 +50,8 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
     const std::size_t most =
         std::max<std::size_t>(std::min(wanted.size(), candidate.size()) / 3, 1);
     const std::size_t distance = edit_distance(wanted, candidate);
-    if (distance > most || (best && distance >= best_distance)) continue;
+    const bool shares_nothing = distance >= std::min(wanted.size(), candidate.size());
+    if (distance > most || shares_nothing || (best && distance >= best_distance)) continue;
     best = one;
     best_distance = distance;
   }

@@ -5,7 +5,7 @@
 
 namespace aggregate_power {
 
-// "1788819619.279 (2026-09-07T20:20:19.279Z)"; the number alone if it is not in the years 1 to
+// "1788819619.279 (2026-09-07T22:20:19.279Z)"; the number alone if it is not in the years 1 to
 // 9999.
 std::string unix_and_iso(double unix_s);
 
