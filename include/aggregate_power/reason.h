@@ -126,6 +126,8 @@ std::string_view code(Reason reason);  // "sampling_gap_exceeded"
 std::string_view remedy(Reason reason, Obstacle obstacle = Obstacle::none);
 // What happened, for the help pages: half a sentence, with code in backticks.
 std::string_view meaning(Reason reason);
+// What usually leads to it: half a sentence.
+std::string_view causes(Reason reason);
 // Which runs a reason applies to, in the order of the help page.
 enum class ReasonGroup { run, nodes, cpu, agents, agent_nodes, header, store };
 ReasonGroup group(Reason reason);

@@ -35,7 +35,6 @@ Command aggregate_command() {
                           "--agg-result",    "--expected-num-gpus",
                           "--require-power", "--validation-result"};
   Options& options = command.options;
-  options.version("--version", "Print the version and exit");
   options.value(
       "--csv", "FILE", into_path(request->csv),
       "Telemetry CSV; - is standard input (default: $GPU_METRICS_CSV, else the first of gpu_metrics.csv and /workspace/gpu_metrics.csv that exists)");

@@ -70,6 +70,12 @@ Check outcomes_check() {
       [](const std::string& text) { return parse_outcomes(text).has_value(); });
 }
 
+// How a backfill speaks.
+struct Voice {
+  bool json = false;   // the summary as JSON
+  bool quiet = false;  // no progress and no summary for people
+};
+
 void settle_backfill(BackfillRequest& request, const Options& options) {
   if (!options.is_given("--jobs")) request.jobs = usable_processors();
   request.recompute.stores = request.stores;
@@ -81,6 +87,7 @@ int status_of(int signal) { return 128 + signal; }
 // Prints lines about a running backfill, from all of its threads.
 class Reporter {
  public:
+  explicit Reporter(bool quiet) : quiet_(quiet) {}
   void report_trouble(const std::string& trouble) {
     constexpr int kMost = 20;
     const std::lock_guard guard(mutex_);
@@ -89,6 +96,7 @@ class Reporter {
       line_.print("further messages are left out; --list failed,ambiguous prints all such runs");
   }
   void show(const BackfillProgress& progress) {
+    if (quiet_) return;
     const std::lock_guard guard(mutex_);
     line_.show(progress);
   }
@@ -96,16 +104,36 @@ class Reporter {
     const std::lock_guard guard(mutex_);
     line_.print(text);
   }
+  void note(const std::string& text) {
+    if (!quiet_) print(text);
+  }
   void clear() { line_.clear(); }
 
  private:
+  const bool quiet_;
   std::mutex mutex_;
   ProgressLine line_;
   int troubles_ = 0;
 };
 
-int run_backfill(const BackfillRequest& request) {
-  Reporter reporter;
+// The list that was asked for, or what a dry run would change; then the summary. stdout has what
+// was asked for: the JSON object, or the list, or else what is meant for people.
+void print_result_of(BackfillResult& result, const BackfillRequest& request, Voice voice) {
+  const bool is_list = !request.list.empty();
+  std::FILE* const lines_to = voice.json ? stderr : stdout;
+  if (is_list || !voice.quiet) {
+    result.lines.take_all([&](std::string_view text) { print(lines_to, std::string(text)); });
+  }
+  const bool dry_run = request.recompute.dry_run;
+  if (voice.json) {
+    print(stdout, summary_json(result.counts, dry_run));
+  } else if (!voice.quiet) {
+    print(is_list ? stderr : stdout, summary_text(result.counts, dry_run));
+  }
+}
+
+int run_backfill(const BackfillRequest& request, Voice voice) {
+  Reporter reporter(voice.quiet);
   BackfillWatcher watcher;
   watcher.trouble = [&](const std::string& trouble) { reporter.report_trouble(trouble); };
   watcher.progress = [&](const BackfillProgress& progress) { reporter.show(progress); };
@@ -115,7 +143,7 @@ int run_backfill(const BackfillRequest& request) {
     Backfill work(request, watcher);
     stop_signals.emplace();
     const WatchLocks watch([&](const std::string& path, std::optional<pid_t> holder) {
-      reporter.print(one_line(lock_wait_text(path, holder)));
+      reporter.note(one_line(lock_wait_text(path, holder)));
     });
     result = work.run();
     stop_signals->let_pipes_end();
@@ -125,15 +153,14 @@ int run_backfill(const BackfillRequest& request) {
   }
   reporter.clear();
   const BackfillCounts& counts = result.counts;
-  result.lines.take_all([](std::string_view text) { print(stdout, std::string(text)); });
-  print(request.list.empty() ? stdout : stderr, summary_text(counts, request.recompute.dry_run));
+  print_result_of(result, request, voice);
   if (interrupting_signal() != 0) {
     reporter.print("interrupted; run the same command again to continue");
     return status_of(interrupting_signal());
   }
   if (counts.done() == 0) {
-    reporter.print(request.only.empty() ? "no run was found"
-                                        : "no run was found that matches --only");
+    reporter.note(request.only.empty() ? "no run was found"
+                                       : "no run was found that matches --only");
   }
   const bool is_unsound = counts.of(Outcome::failed) > 0 ||
                           (request.recompute.require_power && counts.valid < counts.done());
@@ -218,6 +245,7 @@ void add_rarer_run_options(Options& options, RecomputeOptions& recompute) {
 
 Command backfill_command() {
   const auto request = std::make_shared<BackfillRequest>();
+  const auto voice = std::make_shared<Voice>();
   Command command;
   Options& options = command.options;
   add_work_options(options, *request);
@@ -232,6 +260,7 @@ Command backfill_command() {
           "Only the runs listed in FILE, or on standard input for -, one per line: the path of an aggregate or the name of a run; if all are paths, the store is not searched")
       .check(not_empty());
   add_rarer_run_options(options, request->recompute);
+  options.flag("--json", voice->json, "Print the summary as one JSON object").excludes("--list");
   options.flag("--force", request->recompute.force, "Also recompute what is up to date");
   options.flag("--verify", request->recompute.verify,
                "Decide by the hashes of all inputs, not by size and time, what is up to date");
@@ -244,8 +273,11 @@ Command backfill_command() {
       "0 everything that could be done was done; 1 a run failed, or has no valid power although power is required; 2 wrong options; 130 Ctrl-C, 143 SIGTERM";
   command.notes =
       "A run is an aggregate agg_NAME.json with the benchmark result NAME.json and the telemetry gpu_metrics.csv; see 'aggregate-power help stores' for where they are looked for.";
-  command.settle = [request](const Options& parsed) { settle_backfill(*request, parsed); };
-  command.run = [request] { return run_backfill(*request); };
+  command.settle = [request, voice](const Options& parsed) {
+    settle_backfill(*request, parsed);
+    voice->quiet = parsed.is_quiet();
+  };
+  command.run = [request, voice] { return run_backfill(*request, *voice); };
   return command;
 }
 

@@ -8,11 +8,25 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "base/text/unicode.h"
+#include "base/text/wrap.h"
 
 namespace aggregate_power {
 namespace {
+
+constexpr std::size_t kTableWidth = 80;
+
+using ReasonRow = std::pair<std::pair<Reason, Obstacle>, RunsOfReason>;
+
+// Sorted by the number of runs that have them.
+std::vector<ReasonRow> reason_rows(const BackfillCounts& counts) {
+  std::vector<ReasonRow> rows(counts.reasons.begin(), counts.reasons.end());
+  std::ranges::stable_sort(rows, std::ranges::greater(),
+                           [](const ReasonRow& row) { return row.second.runs; });
+  return rows;
+}
 
 std::string zones_text(const BackfillCounts& counts) {
   std::string text;
@@ -28,20 +42,18 @@ std::string zones_text(const BackfillCounts& counts) {
   return text;
 }
 
-// Sorted by the number of runs that have them, with the first names.
 std::string reasons_text(const BackfillCounts& counts) {
-  using Row = std::pair<std::pair<Reason, Obstacle>, RunsOfReason>;
-  std::vector<Row> reasons(counts.reasons.begin(), counts.reasons.end());
-  std::ranges::stable_sort(reasons, std::ranges::greater(),
-                           [](const Row& row) { return row.second.runs; });
+  const std::vector<ReasonRow> reasons = reason_rows(counts);
   if (reasons.empty()) return {};
+  constexpr std::size_t kIndent = 40;
   std::string text = fmt::format("{:<32}{:>6}  {}\n", "reason", "runs", "what to do");
   for (const auto& [why, of] : reasons) {
     const auto& [reason, obstacle] = why;
-    text += fmt::format("  {:<30}{:>6}  {}\n", code(reason), of.runs, remedy(reason, obstacle));
-    text += one_line(fmt::format("    {}{}", fmt::join(of.first_names, ", "),
-                                 of.runs > of.first_names.size() ? ", ..." : "")) +
-            '\n';
+    text += wrapped(remedy(reason, obstacle), fmt::format("  {:<30}{:>6}  ", code(reason), of.runs),
+                    kIndent, kTableWidth);
+    text += wrapped(one_line(fmt::format("{}{}", fmt::join(of.first_names, ", "),
+                                         of.runs > of.first_names.size() ? ", ..." : "")),
+                    "    ", 4, kTableWidth);
   }
   return text;
 }
@@ -65,6 +77,34 @@ std::string summary_text(const BackfillCounts& counts, bool dry_run) {
                         "links to folders", counts.folder_links);
   }
   return text + zones_text(counts) + reasons_text(counts);
+}
+
+std::string summary_json(const BackfillCounts& counts, bool dry_run) {
+  using Json = nlohmann::ordered_json;
+  Json outcomes = Json::object();
+  for (int i = 0; i < kOutcomes; ++i) {
+    const auto outcome = static_cast<Outcome>(i);
+    outcomes[std::string(outcome_name(outcome))] = counts.of(outcome);
+  }
+  Json zones = Json::object();
+  for (const auto& [timezone, levels] : counts.zones) zones[timezone] = levels;
+  Json reasons = Json::array();
+  for (const auto& [why, of] : reason_rows(counts)) {
+    const auto& [reason, obstacle] = why;
+    reasons.push_back({{"code", code(reason)},
+                       {"runs", of.runs},
+                       {"first_runs", of.first_names},
+                       {"remedy", remedy(reason, obstacle)}});
+  }
+  const Json summary = {{"dry_run", dry_run},
+                        {"runs", counts.done()},
+                        {"valid", counts.valid},
+                        {"outcomes", std::move(outcomes)},
+                        {"unchanged_not_valid", counts.unchanged_not_valid},
+                        {"links_to_folders", counts.folder_links},
+                        {"timezones", std::move(zones)},
+                        {"reasons", std::move(reasons)}};
+  return summary.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace aggregate_power

@@ -1,5 +1,5 @@
-// The summary of a backfill as a table: how many runs had each outcome, and the reasons with the
-// first names of the runs that have them.
+// The summary of a backfill: how many runs had each outcome, and the reasons with the first names
+// of the runs that have them.
 #pragma once
 
 #include <string>
@@ -8,6 +8,10 @@
 
 namespace aggregate_power {
 
+// As a table for people, in lines of at most 80 columns except longer words.
 std::string summary_text(const BackfillCounts& counts, bool dry_run);
+
+// The same as one JSON object.
+std::string summary_json(const BackfillCounts& counts, bool dry_run);
 
 }  // namespace aggregate_power

@@ -3,31 +3,44 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text/nearest.h"
+#include "commands/help_text.h"
 #include "commands/output.h"
+#include "commands/terminal.h"
 
 namespace aggregate_power {
 namespace {
 
-std::vector<std::string> long_names(const Options& options) {
+// The long names of the options that every command has, or of the others.
+std::vector<std::string> long_names(const Options& options, bool of_every_command) {
   std::vector<std::string> names;
   for (const Option& option : options.all()) {
-    if (!option.is_positional()) names.push_back(option.long_name());
+    if (option.is_positional() || option.is_of_every_command != of_every_command) continue;
+    names.push_back(option.long_name());
   }
   return names;
 }
 
+UsageError unknown_option(const Command& command, const std::string& word) {
+  std::vector<std::string> names = long_names(command.options, false);
+  std::ranges::copy(long_names(command.options, true), std::back_inserter(names));
+  return UsageError(fmt::format("unknown option '{}'{}", word, did_you_mean(word, names)));
+}
+
 // The option that `word` names or abbreviates.
 const Option& option_of(const Command& command, const std::string& word) {
-  const std::vector<std::string> names = long_names(command.options);
+  const std::vector<std::string> names = long_names(command.options, false);
+  const std::vector<std::string> others = long_names(command.options, true);
   const auto named = [&](const std::string& name) -> const Option& {
     return *std::ranges::find(command.options.all(), name, &Option::long_name);
   };
-  if (std::ranges::find(names, word) != names.end()) return named(word);
+  for (const auto* const among : {&names, &others}) {
+    if (std::ranges::find(*among, word) != among->end()) return named(word);
+  }
   const auto matching = [&](const std::vector<std::string>& among) {
     std::vector<std::string> found;
     std::ranges::copy_if(among, std::back_inserter(found),
@@ -36,11 +49,19 @@ const Option& option_of(const Command& command, const std::string& word) {
   };
   const std::vector<std::string> preferred = matching(command.first_choice);
   if (preferred.size() == 1) return named(preferred[0]);
-  const std::vector<std::string> found = matching(names);
+  std::vector<std::string> found = matching(names);
+  if (found.empty()) found = matching(others);
   if (found.size() == 1) return named(found[0]);
-  if (found.empty()) throw UsageError(fmt::format("unknown option '{}'", word));
+  if (found.empty()) throw unknown_option(command, word);
   throw UsageError(
       fmt::format("ambiguous option '{}': it could be {}", word, fmt::join(found, ", ")));
+}
+
+// Whether `word`, such as "-h", is an option's short name.
+bool has_short(const Command& command, const std::string& word) {
+  return std::ranges::any_of(command.options.all(), [&](const Option& option) {
+    return option.name.starts_with(word + ",");
+  });
 }
 
 // "-" is a value, and so are numbers, offsets such as -07:00, and words that contain blanks.
@@ -59,8 +80,8 @@ std::vector<std::string> spell_out(const Command& command, const std::vector<std
       result.insert(result.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
       break;
     }
-    if (looks_like_an_option(word) && !word.starts_with("--") && word != "-h") {
-      throw UsageError(fmt::format("unknown option '{}'", word));
+    if (looks_like_an_option(word) && !word.starts_with("--") && !has_short(command, word)) {
+      throw unknown_option(command, word);
     }
     if (!word.starts_with("--")) {
       result.push_back(word);
@@ -83,33 +104,19 @@ std::vector<std::string> spell_out(const Command& command, const std::vector<std
   return result;
 }
 
-int usage_fault(const Command& command, const std::string& message) {
-  print(stderr, fmt::format("usage: {}\naggregate-power: error: {}; see '{} --help'\n",
-                            command.usage, message, command.name));
-  return 2;
-}
-
 }  // namespace
 
-// In our order: usage, sentence, options, examples, notes.
-std::string help(const Command& command) {
-  std::string text = fmt::format("usage: {}\n\n{}\nExamples:\n", command.usage,
-                                 command.options.help(command.sentence));
-  std::string_view rest = command.examples;
-  while (!rest.empty()) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    text += fmt::format("  {}\n", line);
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-  }
-  text += fmt::format("\nExit status: {}.\n", command.exit_statuses);
-  return command.notes.empty() ? text : text + command.notes + "\n";
+int usage_fault(const std::string& name, const std::string& message) {
+  print_message(
+      fmt::format("error: {}{} see '{} --help'", message, message.ends_with('?') ? "" : ";", name));
+  return 2;
 }
 
 int run_command(Command command, const std::vector<std::string>& arguments) {
   try {
     switch (command.options.parse(spell_out(command, arguments))) {
       case Options::Outcome::help:
-        print(stdout, help(command));
+        print(stdout, help_of(command, text_width()));
         return 0;
       case Options::Outcome::version:
         print(stdout, "aggregate-power " AGGREGATE_POWER_VERSION "\n");
@@ -118,8 +125,9 @@ int run_command(Command command, const std::vector<std::string>& arguments) {
         break;
     }
   } catch (const UsageError& error) {
-    return usage_fault(command, error.what());
+    return usage_fault(command.name, error.what());
   }
+  if (command.options.is_quiet()) be_quiet();
   if (command.settle) command.settle(command.options);
   command.options.take_late_values();
   return command.run();

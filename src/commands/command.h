@@ -29,11 +29,12 @@ struct Command {
 
 // Parses as Python's argparse does: options may be abbreviated as long as that is unambiguous, an
 // option's value does not start with '-' unless it is '-' or a number, and the last occurrence of
-// an option counts. Returns the command's exit status; 2 for wrong use; 0 after --help and
-// --version.
+// an option counts. Returns the command's exit status; 2 for wrong use, which is reported in one
+// line; 0 after --help and --version.
 int run_command(Command command, const std::vector<std::string>& arguments);
 
-// The text of --help.
-std::string help(const Command& command);
+// Reports wrong use of `name`, such as "aggregate-power backfill", and returns its exit status. The
+// line ends with a pointer to the help of `name`.
+int usage_fault(const std::string& name, const std::string& message);
 
 }  // namespace aggregate_power

@@ -11,6 +11,7 @@ namespace aggregate_power {
 Command aggregate_command();
 Command agentic_command();
 Command backfill_command();
+Command explain_command();
 Command help_command();
 Command inspect_command();
 Command measure_command();
@@ -29,6 +30,9 @@ constexpr CommandRow kRows[] = {
     {"backfill", "STORE... [OPTIONS]",
      "Bring all finished runs of an archive up to date: find them, compute their energy, patch their aggregates, and report what could not be done and why. It can be interrupted, repeated and run in parallel.",
      backfill_command},
+    {"explain", "[CODE...]",
+     "Say what a reason code means, what usually causes it, and what to do; without a code, list all.",
+     explain_command},
     {"help", "[TOPIC]", "List the topics of the help pages, or print the page on one topic.",
      help_command},
     {"inspect", "FILE [OPTIONS]",

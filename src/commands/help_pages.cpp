@@ -5,6 +5,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text/nearest.h"
+#include "base/text/wrap.h"
 
 #include "commands/help_tables.h"
 #include "commands/page_text.h"
@@ -13,6 +17,7 @@ namespace aggregate_power {
 namespace {
 
 using namespace markdown;
+using Json = nlohmann::ordered_json;
 
 const HelpPage* find_page(std::string_view topic) {
   const auto page = std::ranges::find(help_pages(), topic, &HelpPage::topic);
@@ -50,18 +55,36 @@ std::vector<std::string> help_topics() {
   return topics;
 }
 
-std::string help_list() {
+std::string help_list(std::size_t width) {
+  constexpr std::size_t kIndent = 21;
   std::string text = "Topics of 'aggregate-power help TOPIC':\n";
   for (const HelpPage& page : help_pages()) {
-    text += fmt::format("  {:18} {}\n", page.topic, sentence_of(page));
+    text += wrapped(sentence_of(page), fmt::format("  {:18} ", page.topic), kIndent, width);
   }
   return text + "The options of a command: 'aggregate-power COMMAND --help'.\n";
 }
 
-std::optional<std::string> help_text(std::string_view topic) {
+std::string help_list_json() {
+  Json topics = Json::array();
+  for (const HelpPage& page : help_pages()) {
+    topics.push_back({{"topic", page.topic}, {"summary", sentence_of(page)}});
+  }
+  return topics.dump(2) + "\n";
+}
+
+std::optional<std::string> help_text(std::string_view topic, std::size_t width) {
   const HelpPage* const page = find_page(topic);
   if (page == nullptr) return std::nullopt;
-  return page_text(blocks_of(*page));
+  return page_text(blocks_of(*page), width);
+}
+
+std::optional<std::string> help_json(std::string_view topic, std::size_t width) {
+  const HelpPage* const page = find_page(topic);
+  if (page == nullptr) return std::nullopt;
+  const Json json = {{"topic", page->topic},
+                     {"summary", sentence_of(*page)},
+                     {"text", page_text(blocks_of(*page), width)}};
+  return json.dump(2) + "\n";
 }
 
 std::optional<std::string> help_man_page(std::string_view topic) {
@@ -83,6 +106,8 @@ std::optional<std::string> help_man_page(std::string_view topic) {
 }
 
 std::string unknown_topic(std::string_view topic) {
+  const std::string near = did_you_mean(topic, help_topics());
+  if (!near.empty()) return fmt::format("unknown topic '{}'{}", topic, near);
   return fmt::format("unknown topic '{}'; known: {}", topic, fmt::join(help_topics(), ", "));
 }
 

@@ -19,16 +19,20 @@ const std::vector<HelpPage>& help_pages();
 
 std::vector<std::string> help_topics();
 
-// Every topic with its page's sentence, for people.
-std::string help_list();
+// Every topic with its page's sentence, for people, in lines of at most `width` columns.
+std::string help_list(std::size_t width);
+// The same as a JSON array.
+std::string help_list_json();
 
-// A page for a terminal. Returns nullopt if there is no such topic.
-std::optional<std::string> help_text(std::string_view topic);
+// A page for a terminal of `width` columns. Returns nullopt if there is no such topic.
+std::optional<std::string> help_text(std::string_view topic, std::size_t width);
+// The same as a JSON object.
+std::optional<std::string> help_json(std::string_view topic, std::size_t width);
 
 // A page for man: aggregate-power-TOPIC(7), in troff. Returns nullopt if there is no such topic.
 std::optional<std::string> help_man_page(std::string_view topic);
 
-// The error for a topic that does not exist: "unknown topic 'x'; known: ...".
+// The error for a topic that does not exist, with the nearest one, or with all.
 std::string unknown_topic(std::string_view topic);
 
 }  // namespace aggregate_power

@@ -50,13 +50,13 @@ Table reasons_table(std::string_view wanted) {
       {"header", ReasonGroup::header}, {"agent_nodes", ReasonGroup::agent_nodes},
       {"store", ReasonGroup::store},
   };
-  Table table{{"code", "what happened", "what to do"}, {}};
+  Table table{{"code", "what happened", "usual causes", "what to do"}, {}};
   for (const auto& [name, of] : kGroups) {
     if (name != wanted) continue;
     for (const Reason reason : all_reasons()) {
       if (group(reason) != of) continue;
-      table.rows.push_back(
-          {code_span(code(reason)), std::string(meaning(reason)), std::string(remedy(reason))});
+      table.rows.push_back({code_span(code(reason)), std::string(meaning(reason)),
+                            std::string(causes(reason)), std::string(remedy(reason))});
     }
   }
   return table;

@@ -12,7 +12,7 @@ namespace {
 
 int run_inspect(const InspectRequest& request) {
   const InspectReport report = inspect(request);
-  print(stdout, report.out);
+  request.json ? print(stdout, report.out) : print_result(report.out);
   for (const std::string& line : report.err) print_message(line);
   return report.exit_status;
 }

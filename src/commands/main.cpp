@@ -11,8 +11,10 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/lock_wait.h"
+#include "base/text/nearest.h"
 #include "base/text/unicode.h"
 #include "commands/commands.h"
+#include "commands/completion.h"
 #include "commands/help_pages.h"
 #include "commands/manual.h"
 #include "commands/output.h"
@@ -21,34 +23,56 @@ namespace {
 
 using namespace aggregate_power;
 
-int run(const std::vector<std::string>& words) {
-  if (words.empty()) {
-    print(stderr, help(make_command(command_rows().front())));
-    return 2;
-  }
-  // For packagers: the program itself prints its man pages and its completion.
-  if (words == std::vector<std::string>{"--generate-man-page"}) {
-    print(stdout, man_page());
-    return 0;
-  }
+// For packagers: the program itself prints its man pages and its completions.
+struct Generator {
+  const char* option;
+  std::string (*text)();
+};
+constexpr Generator kGenerators[] = {
+    {"--generate-man-page", man_page},
+    {"--generate-bash-completion", bash_completion},
+    {"--generate-zsh-completion", zsh_completion},
+    {"--generate-fish-completion", fish_completion},
+};
+
+// What the words ask to generate; nullopt if they do not.
+std::optional<std::string> generated(const std::vector<std::string>& words) {
   if (words.size() == 2 && words[0] == "--generate-man-page") {
     const auto page = help_man_page(words[1]);
     if (!page) throw Error(unknown_topic(words[1]));
-    print(stdout, *page);
-    return 0;
+    return page;
   }
-  if (words == std::vector<std::string>{"--generate-bash-completion"}) {
-    print(stdout, bash_completion());
+  if (words.size() != 1) return std::nullopt;
+  for (const Generator& generator : kGenerators) {
+    if (words[0] == generator.option) return generator.text();
+  }
+  return std::nullopt;
+}
+
+int unknown_command(const std::string& word) {
+  const auto names = command_names();
+  const std::string near = did_you_mean(word, std::vector<std::string>(names.begin(), names.end()));
+  const std::string known = fmt::format("; known: {}, or options alone", fmt::join(names, ", "));
+  return usage_fault("aggregate-power",
+                     fmt::format("unknown command '{}'{}", word, near.empty() ? known : near));
+}
+
+int run(const std::vector<std::string>& words) {
+  if (words.empty()) {
+    return usage_fault(
+        "aggregate-power",
+        fmt::format("expected --bench-result FILE --agg-result FILE, or a command: {}",
+                    fmt::join(command_names(), ", ")));
+  }
+  if (const auto text = generated(words)) {
+    print(stdout, *text);
     return 0;
   }
   if (words[0].starts_with('-')) return run_command(make_command(command_rows().front()), words);
   if (const CommandRow* const row = find_command(words[0])) {
     return run_command(make_command(*row), {words.begin() + 1, words.end()});
   }
-  print_message(fmt::format(
-      "error: unknown command '{}'; known: {}, or options alone; see 'aggregate-power --help'",
-      words[0], fmt::join(command_names(), ", ")));
-  return 2;
+  return unknown_command(words[0]);
 }
 
 }  // namespace
@@ -56,17 +80,16 @@ int run(const std::vector<std::string>& words) {
 int main(int argc, char** argv) {
   try {
     const WatchLocks watch([](const std::string& path, std::optional<pid_t> holder) {
-      print_message(one_line(lock_wait_text(path, holder)));
+      print_note(one_line(lock_wait_text(path, holder)));
     });
     const int status = run({argv + 1, argv + argc});
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      std::ignore =
-          std::fprintf(stderr, "aggregate-power: error: cannot write to standard output\n");
+      print_message("error: cannot write to standard output");
       return status == 0 ? 1 : status;
     }
     return status;
   } catch (const std::exception& error) {
-    std::ignore = std::fprintf(stderr, "aggregate-power: error: %s\n", error.what());
+    print_message(fmt::format("error: {}", error.what()));
     return 2;
   }
 }

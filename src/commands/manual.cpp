@@ -1,13 +1,11 @@
-// Generates the man page and the bash completion.
+// Generates the man page.
 #include "commands/manual.h"
 
 #include <algorithm>
-#include <map>
 #include <span>
 #include <string_view>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "aggregate_power/reason.h"
 #include "commands/commands.h"
@@ -63,32 +61,6 @@ std::string command_section(const Command& command) {
   return command.notes.empty() ? section : section + ".PP\n" + troff(command.notes) + "\n";
 }
 
-std::string last_word(const std::string& name) { return name.substr(name.rfind(' ') + 1); }
-
-std::string all_long_options(const Command& command) {
-  std::vector<std::string> names;
-  for (const Option& option : command.options.all()) {
-    if (!option.is_positional()) names.push_back(option.long_name());
-  }
-  return fmt::format("{}", fmt::join(names, " "));
-}
-
-// The words that can follow each option, and the options themselves.
-std::string completion_cases(const Command& command, const std::string& name) {
-  std::map<std::string, std::string> words;  // by option
-  for (const Option& option : command.options.all()) {
-    if (option.words.empty()) continue;
-    // A positional value follows the command's name.
-    words[option.is_positional() ? name : option.name] =
-        fmt::format("{}", fmt::join(option.words, " "));
-  }
-  std::string cases;
-  for (const auto& [option, offered] : words) {
-    cases += fmt::format("    {}:{}) words=\"{}\" ;;\n", name, option, offered);
-  }
-  return cases + fmt::format("    {}:*) options=\"{}\" ;;\n", name, all_long_options(command));
-}
-
 }  // namespace
 
 std::string man_page() {
@@ -111,41 +83,6 @@ std::string man_page() {
   page += ".SH EXAMPLES\n.nf\n";
   for (const Command& command : commands) page += troff(command.examples) + "\n";
   return page + ".fi\n";
-}
-
-std::string bash_completion() {
-  std::string cases;
-  std::string names;
-  const std::vector<Command> commands = all_commands();
-  for (std::size_t i = 1; i < commands.size(); ++i) {
-    const std::string name = last_word(commands[i].name);
-    names += name + " ";
-    cases += completion_cases(commands[i], name);
-  }
-  cases += completion_cases(commands[0], "*");
-  return fmt::format(
-      "# bash completion for aggregate-power, made from its options\n"
-      "_aggregate_power() {{\n"
-      "  local word=\"${{COMP_WORDS[COMP_CWORD]}}\" option=\"${{COMP_WORDS[COMP_CWORD - 1]}}\"\n"
-      "  local command=\"${{COMP_WORDS[1]}}\" options= words=\n"
-      "  if [ \"$word\" = = ]; then\n"  // --option=, with nothing after it yet
-      "    word=\n"
-      "  elif [ \"$option\" = = ]; then\n"
-      "    option=\"${{COMP_WORDS[COMP_CWORD - 2]}}\"\n"
-      "  fi\n"
-      "  [ \"$COMP_CWORD\" -gt 1 ] || command=\n"
-      "  case \"$command:$option\" in\n{}"
-      "  esac\n"
-      "  case \"$COMP_CWORD:$word\" in\n"
-      "    1:*) words=\"{}$options\" ;;\n"
-      "    *:-*) words=\"$words $options\" ;;\n"
-      "  esac\n"
-      "  COMPREPLY=()\n"
-      "  if [ -n \"$words\" ]; then mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\"); fi\n"
-      "}}\n"
-      "# If nothing matches, the shell completes file names and quotes them as needed.\n"
-      "complete -o bashdefault -o default -F _aggregate_power aggregate-power\n",
-      cases, names);
 }
 
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// A man page (troff) and a bash completion, generated from the options of all commands.
+// A man page (troff), generated from the options of all commands.
 #pragma once
 
 #include <string>
@@ -6,6 +6,5 @@
 namespace aggregate_power {
 
 std::string man_page();
-std::string bash_completion();
 
 }  // namespace aggregate_power

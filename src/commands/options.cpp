@@ -17,6 +17,8 @@
 namespace aggregate_power {
 namespace {
 
+constexpr const char* kQuiet = "-q,--quiet";
+
 template <typename Number>
 std::optional<Number> number(const std::string& text) {
   Number value{};
@@ -30,18 +32,6 @@ template <typename Number>
 Take into_whole_number(Number& value) {
   return [&value](const std::string& text) { return CLI::detail::lexical_cast(text, value); };
 }
-
-// In our order: the command's sentence, then its options, each with the name of its value.
-class Formatter : public CLI::Formatter {
- public:
-  Formatter() { column_width(34); }
-  std::string make_usage(const CLI::App*, std::string) const override { return {}; }
-  std::string make_option_opts(const CLI::Option* option) const override {
-    return option->get_items_expected_max() > 0 && !option->get_positional()
-               ? " " + option->get_type_name()
-               : "";
-  }
-};
 
 CLI::Option* declare_values(CLI::App& app, Option& option) {
   const auto take = [&option](const CLI::results_t& texts) {
@@ -66,7 +56,11 @@ CLI::Option* declare(CLI::App& app, Option& option) {
       return app.set_version_flag(option.name, "", option.help);
     case Option::Kind::flag:
       return app.add_flag_function(
-          option.name, [&option](std::int64_t) { *option.flag = true, option.given = {""}; },
+          option.name,
+          [&option](std::int64_t) {
+            if (option.flag != nullptr) *option.flag = true;
+            option.given = {""};
+          },
           option.help);
     default:
       return declare_values(app, option);
@@ -74,12 +68,12 @@ CLI::Option* declare(CLI::App& app, Option& option) {
 }
 
 // The parser for `options`, which must outlive it.
-std::unique_ptr<CLI::App> parser_of(std::deque<Option>& options, const std::string& sentence) {
-  auto app = std::make_unique<CLI::App>(sentence);
+std::unique_ptr<CLI::App> parser_of(std::deque<Option>& options) {
+  auto app = std::make_unique<CLI::App>();
   std::map<std::string, CLI::Option*> declared;
   for (Option& option : options) {
     CLI::Option* const one = declare(*app, option);
-    one->required(option.is_required)->group(option.group);
+    one->required(option.is_required);
     for (const Check& check : option.checks) one->check(CLI::Validator(check, ""));
     declared[option.name] = one;
   }
@@ -243,7 +237,13 @@ Option& Option::late() {
   return *this;
 }
 
-Options::Options() { add(Option::Kind::help, "-h,--help", "Print this help message and exit"); }
+Options::Options() {
+  add(Option::Kind::help, "-h,--help", "Print this help message and exit");
+  add(Option::Kind::version, "-V,--version", "Print the version and exit").is_of_every_command =
+      true;
+  add(Option::Kind::flag, kQuiet, "Print errors only, and what --json asks for")
+      .is_of_every_command = true;
+}
 
 Option& Options::add(Option::Kind kind, const std::string& name, const std::string& help) {
   Option& option = all_.emplace_back();
@@ -257,10 +257,6 @@ Option& Options::flag(const std::string& name, bool& value, const std::string& h
   Option& option = add(Option::Kind::flag, name, help);
   option.flag = &value;
   return option;
-}
-
-Option& Options::version(const std::string& name, const std::string& help) {
-  return add(Option::Kind::version, name, help);
 }
 
 Option& Options::value(const std::string& name, const std::string& value_name, Take take,
@@ -307,10 +303,12 @@ std::string Options::text(const std::string& name) const {
   return given.empty() ? "" : given.back();
 }
 
+bool Options::is_quiet() const { return is_given(kQuiet); }
+
 Options::Outcome Options::parse(const std::vector<std::string>& words) {
   std::vector<std::string> reversed(words.rbegin(), words.rend());  // the order that CLI11 expects
   try {
-    parser_of(all_, "")->parse(std::move(reversed));
+    parser_of(all_)->parse(std::move(reversed));
     return Outcome::values;
   } catch (const CLI::CallForHelp&) {
     return Outcome::help;
@@ -325,13 +323,6 @@ void Options::take_late_values() const {
   for (const Option& option : all_) {
     if (option.is_late) std::ranges::for_each(option.given, option.take);
   }
-}
-
-std::string Options::help(const std::string& sentence) const {
-  std::deque<Option> options = all_;
-  const std::unique_ptr<CLI::App> app = parser_of(options, sentence);
-  app->formatter(std::make_shared<Formatter>());
-  return app->help();
 }
 
 }  // namespace aggregate_power

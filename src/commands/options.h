@@ -60,7 +60,7 @@ struct Option {
   std::string value_name;  // "N"
   std::string help;
   std::string group = "Options";  // its heading in the help
-  bool* flag = nullptr;
+  bool* flag = nullptr;           // null: only `given` tells
   Take take;
   std::vector<Check> checks;
   std::vector<std::string> words;  // values that the completion offers
@@ -68,6 +68,8 @@ struct Option {
   std::vector<std::string> needed;
   bool is_required = false;
   bool is_late = false;
+  // --version and --quiet: abbreviations mean them only if nothing else fits.
+  bool is_of_every_command = false;
   std::vector<std::string> given;  // the values on the command line, after parsing
 
   bool is_positional() const { return kind == Kind::positional || kind == Kind::positionals; }
@@ -93,11 +95,10 @@ struct UsageError : std::runtime_error {
 
 class Options {
  public:
-  Options();  // only --help
+  Options();  // only those that every command has: --help, --version, --quiet
 
   // Each declares an option and returns it, so that the caller can refine it.
   Option& flag(const std::string& name, bool& value, const std::string& help);
-  Option& version(const std::string& name, const std::string& help);
   Option& value(const std::string& name, const std::string& value_name, Take take,
                 const std::string& help);
   Option& list(const std::string& name, const std::string& value_name, Take take,
@@ -113,15 +114,13 @@ class Options {
   // Whether an option was given, and its last value (empty if it was not).
   bool is_given(const std::string& name) const { return !at(name).given.empty(); }
   std::string text(const std::string& name) const;
+  bool is_quiet() const;  // --quiet was given
 
   enum class Outcome { values, help, version };
   // Parses words in which each option has its full name and its value is the next word. Throws
   // UsageError.
   Outcome parse(const std::vector<std::string>& words);
   void take_late_values() const;
-
-  // The options, formatted for a terminal, after the command's sentence.
-  std::string help(const std::string& sentence) const;
 
  private:
   Option& add(Option::Kind kind, const std::string& name, const std::string& help);

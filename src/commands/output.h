@@ -9,12 +9,22 @@
 
 namespace aggregate_power {
 
+// From now on notes and results are not printed (--quiet).
+void be_quiet();
+
 // Prints a text. Whether stderr can be written never changes the exit status; main() checks stdout
 // once at the end.
 void print(std::FILE* stream, const std::string& text);
 
-// Prints a line for people on stderr, after the program's name.
+// Prints a text for people on stdout, unless quiet.
+void print_result(const std::string& text);
+
+// Prints a line for people on stderr, after the program's name. On a terminal the words "error",
+// "warning" and "power not valid" at its beginning are coloured.
 void print_message(const std::string& line);
+
+// The same for what is not an error: nothing if quiet.
+void print_note(const std::string& line);
 
 // Runs a job, prints its lines and returns its exit status. No input may make a benchmark script
 // fail with some other status: a job that throws counts as a run that is not valid.

@@ -5,19 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "base/text/utf8.h"
+#include "base/text/wrap.h"
+
 namespace aggregate_power {
 namespace {
 
 using namespace markdown;
-
-constexpr std::size_t kWidth = 80;
-constexpr std::size_t kTableWidth = 100;
-
-// The width of UTF-8 text, in characters: those in the pages are one column wide.
-std::size_t columns(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
 
 std::string shown(const MarkdownSpan& span) {
   switch (span.kind) {
@@ -42,68 +36,83 @@ std::string shown(std::string_view text) {
   return plain;
 }
 
-// `text` split into lines; the first begins with `first`, the others with `indent` blanks.
-std::string wrapped(std::string_view text, std::string first, std::size_t indent) {
-  std::string result;
-  std::string line = std::move(first);
-  bool is_empty = true;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
-    if (word.empty()) continue;
-    if (!is_empty && columns(line) + 1 + columns(word) > kWidth) {
-      result += line + "\n";
-      line.assign(indent, ' ');
-      is_empty = true;
-    }
-    if (!is_empty) line += ' ';
-    line += word;
-    is_empty = false;
-  }
-  return result + line + "\n";
-}
-
 // One row after another: the first cell, and below it the others with their columns' names.
-std::string described(const Table& table) {
+std::string described(const Table& table, std::size_t width) {
   std::string text;
   for (const auto& row : table.rows) {
-    text += wrapped(shown(row[0]), "  ", 2);
+    text += wrapped(shown(row[0]), "  ", 2, width);
     for (std::size_t i = 1; i < row.size(); ++i) {
       if (row[i].empty()) continue;
       const std::string name = row.size() > 2 ? shown(table.header[i]) + ": " : "";
-      text += wrapped(name + shown(row[i]), std::string(6, ' '), 6);
+      text += wrapped(name + shown(row[i]), std::string(6, ' '), 6, width);
     }
   }
   return text;
 }
 
-std::string text_of(const Heading& heading) {
+std::string text_of(const Heading& heading, std::size_t) {
   const std::string title = shown(heading.text);
   const char under = heading.level == 1 ? '=' : '-';
   return heading.level > 2 ? title + "\n"
                            : fmt::format("{}\n{}\n", title, std::string(columns(title), under));
 }
 
-std::string text_of(const Paragraph& paragraph) { return wrapped(shown(paragraph.text), "", 0); }
-
-std::string text_of(const ListItem& item) {
-  const std::string mark = fmt::format("  {} ", item.mark);
-  return wrapped(shown(item.text), mark, mark.size());
+std::string text_of(const Paragraph& paragraph, std::size_t width) {
+  return wrapped(shown(paragraph.text), "", 0, width);
 }
 
-std::string text_of(const Code& code) {
+std::string text_of(const ListItem& item, std::size_t width) {
+  const std::string mark = fmt::format("  {} ", item.mark);
+  return wrapped(shown(item.text), mark, mark.size(), width);
+}
+
+// A line of code, broken at blanks where it is too long, or else in a word.
+std::string folded(std::string_view line, std::size_t indent, std::size_t width) {
   std::string text;
-  for (const std::string& line : code.lines) text += line.empty() ? "\n" : "    " + line + "\n";
+  while (indent + columns(line) > width) {
+    const std::string_view part = line.substr(0, width - indent);
+    const std::size_t blank = part.find_last_of(" \t");
+    const std::size_t code = part.find_first_not_of(" \t");
+    std::size_t end = part.size();
+    if (blank != std::string_view::npos && blank > code) end = blank;
+    while (end > 1 && end < line.size() && is_utf8_continuation(line[end])) --end;
+    text += std::string(indent, ' ').append(line.substr(0, end)) + "\n";
+    line.remove_prefix(end);
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    indent = 8;
+  }
+  return text + std::string(indent, ' ').append(line) + "\n";
+}
+
+std::string text_of(const Code& code, std::size_t width) {
+  constexpr std::size_t kIndent = 4;
+  std::string text;
+  for (const std::string& line : code.lines) {
+    text += line.empty() ? "\n" : folded(line, kIndent, width);
+  }
   return text;
 }
 
-std::string text_of(const Table& table) {
+std::string text_of(const Table& table, std::size_t width) {
   std::string text;
-  for (const std::string& line : aligned(table, kTableWidth - 2)) text += "  " + line + "\n";
-  return text.empty() ? described(table) : text;
+  for (const std::string& line : aligned(table, width - 2)) text += "  " + line + "\n";
+  return text.empty() ? described(table, width) : text;
 }
 
-std::string text_of(const Placeholder&) { return {}; }
+std::string text_of(const Placeholder&, std::size_t) { return {}; }
+
+// Lines of one cell that is `width` columns wide; empty: a word does not fit.
+std::vector<std::string> cell_lines(const std::string& cell, std::size_t width) {
+  std::vector<std::string> lines;
+  const std::string text = wrapped(cell, "", 0, width);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    lines.push_back(text.substr(at, end - at));
+    if (columns(lines.back()) > width) return {};
+    at = end + 1;
+  }
+  return lines;
+}
 
 }  // namespace
 
@@ -123,29 +132,42 @@ std::vector<std::string> aligned(const Table& table, std::size_t width) {
       widths[i] = std::max(widths[i], columns(row[i]));
     }
   }
-  std::size_t total = 0;
-  for (const std::size_t one : widths) total += one + 2;
-  if (total > width + 2) return {};
+  constexpr std::size_t kBetween = 2;
+  std::size_t total = kBetween * (widths.size() - 1);
+  for (const std::size_t one : widths) total += one;
+  const auto widest = std::ranges::max_element(widths);
+  if (total > width) {
+    const std::size_t too_wide = total - width;
+    if (3 * too_wide > *widest) return {};  // it would have to be broken more than a little
+    *widest -= too_wide;
+  }
 
+  const auto wide = static_cast<std::size_t>(widest - widths.begin());
   std::vector<std::string> lines;
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line += row[i] + std::string(widths[i] + 2 - columns(row[i]), ' ');
+  for (auto& row : rows) {
+    const std::vector<std::string> parts = cell_lines(row[wide], *widest);
+    if (parts.empty()) return {};
+    for (const std::string& part : parts) {
+      row[wide] = part;
+      std::string line;
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        line += row[i] + std::string(widths[i] + kBetween - columns(row[i]), ' ');
+        if (i != wide) row[i].clear();
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      lines.push_back(std::move(line));
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    lines.push_back(std::move(line));
   }
   return lines;
 }
 
-std::string page_text(std::span<const Block> blocks) {
+std::string page_text(std::span<const Block> blocks, std::size_t width) {
   std::string text;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const bool goes_on = i > 0 && std::holds_alternative<ListItem>(blocks[i - 1]) &&
                          std::holds_alternative<ListItem>(blocks[i]);
     if (i > 0 && !goes_on) text += '\n';
-    text += std::visit([](const auto& block) { return text_of(block); }, blocks[i]);
+    text += std::visit([&](const auto& block) { return text_of(block, width); }, blocks[i]);
   }
   return text;
 }

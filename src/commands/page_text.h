@@ -9,9 +9,9 @@
 
 namespace aggregate_power {
 
-// Lines of at most 80 columns, except code, longer words, and tables of up to 100 columns. Code
-// keeps its backticks.
-std::string page_text(std::span<const markdown::Block> blocks);
+// Lines of at most `width` columns, except longer words; long lines of code are folded. Code in
+// sentences keeps its backticks.
+std::string page_text(std::span<const markdown::Block> blocks, std::size_t width);
 
 // The same for troff's man macros: everything after .TH and NAME.
 std::string page_roff(std::span<const markdown::Block> blocks);
@@ -21,7 +21,8 @@ std::string roff_escaped(std::string_view text);
 // The topic that a link such as "backfill.md#layouts" leads to; empty: not another page.
 std::string_view linked_topic(std::string_view target);
 
-// A table as columns, one line per row; empty: it does not fit into `width`.
+// A table as columns; empty: it does not fit into `width`. The widest column may take two lines or
+// three.
 std::vector<std::string> aligned(const markdown::Table& table, std::size_t width);
 
 }  // namespace aggregate_power

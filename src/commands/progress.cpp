@@ -1,7 +1,6 @@
 // Formats and prints the progress line.
 #include "commands/progress.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "commands/output.h"
+#include "commands/terminal.h"
 
 namespace aggregate_power {
 namespace {
@@ -18,12 +18,6 @@ constexpr auto kPlainInterval = std::chrono::seconds(30);
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
-}
-
-std::size_t terminal_columns() {
-  winsize size{};
-  constexpr std::size_t kUsual = 80;
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsual;
 }
 
 std::string time_text(double seconds) {
@@ -59,8 +53,8 @@ void ProgressLine::show(const BackfillProgress& progress) {
   last_ = now;
   std::string text = progress_text(progress, seconds_between(start_, now));
   if (is_terminal_) {
-    text.resize(std::min(text.size(), terminal_columns() - 1));  // one line, however narrow the
-                                                                 // terminal
+    text.resize(std::min(text.size(), terminal_columns(stderr) - 1));  // one line, however narrow
+                                                                       // the terminal
     aggregate_power::print(stderr, "\r\x1B[K" + text);
     is_shown_ = true;
   } else {

@@ -5,8 +5,10 @@ namespace aggregate_power {
 namespace {
 
 constexpr Surrounding kEnvironment[] = {
+    {"COLUMNS", "the width of help, instead of the terminal's"},
     {"GPU_METRICS_CSV",
      "the telemetry, if --csv is not given; if this file is missing, no other is tried"},
+    {"NO_COLOR, TERM", "nothing is coloured if NO_COLOR is set, or if TERM is dumb or not set"},
     {"POWER_ARTIFACT_DIR, POWER_RESULT_ROOT, POWER_PRODUCER_SHA",
      "multinode's defaults of --power-dir, --logs-root and --expected-producer-sha; agentic --power-dir uses the last two"},
     {"REQUIRE_POWER", "1, true or yes, in upper or lower case: the same as --require-power"},

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/gpu.h"
+#include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "energy/interpolation.h"
 
@@ -85,7 +86,7 @@ void PowerIntegrator::take_no_power(const Reading& reading) {
   } else if (!options_.window.contains(reading.unix_s)) {
     if (!is_second_pass_) boundary_rows_.add(reading.device);
   } else if (!reasons_.contains(Reason::invalid_power_sample)) {
-    reasons_.add(Reason::invalid_power_sample, fmt::format("the first at {:.3f}", reading.unix_s));
+    reasons_.add(Reason::invalid_power_sample, "the first at " + unix_and_iso(reading.unix_s));
   }
 }
 

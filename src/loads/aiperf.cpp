@@ -9,6 +9,7 @@
 
 #include "aggregate_power/error.h"
 #include "base/text/json_members.h"
+#include "base/text/shown_time.h"
 #include "base/text/stamp.h"
 #include "base/text/unicode.h"
 #include "base/text/written_time.h"

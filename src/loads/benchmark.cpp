@@ -11,6 +11,7 @@
 
 #include "base/text/json.h"
 #include "base/text/python_number.h"
+#include "base/text/shown_time.h"
 
 namespace aggregate_power {
 namespace {
@@ -98,6 +99,30 @@ std::string describe(const Field& field) {
   }
 }
 
+// "; 'duration' is in milliseconds: divide by 1000", if that explains why the window cannot be
+// used; else empty.
+std::string unit_hint(const Fields& fields, LoadRules rules) {
+  const auto hint = [](const Field& field, const std::string& unit) {
+    return fmt::format("; '{}' is {}", field.key, unit);
+  };
+  for (const FieldIndex i : {kStart, kEnd, kDuration}) {
+    if (!is_number(fields[i], rules)) return {};
+  }
+  for (const FieldIndex i : {kStart, kEnd}) {
+    const std::string unit = wrong_unit_text(as_double(fields[i]));
+    if (!unit.empty()) return hint(fields[i], unit);
+  }
+  const double window_s = as_double(fields[kEnd]) - as_double(fields[kStart]);
+  for (const double factor : {1e3, 1e6, 1e9}) {
+    constexpr double kNear = 0.01;
+    const double duration_s = as_double(fields[kDuration]) / factor;
+    if (window_s > 0 && std::abs(duration_s - window_s) <= window_s * kNear) {
+      return hint(fields[kDuration], unit_text(factor));
+    }
+  }
+  return {};
+}
+
 LoadReading judged(const Fields& fields, LoadRules rules) {
   LoadReading result;
   result.max_concurrency = {fields[kConcurrency].kind, fields[kConcurrency].spelling};
@@ -116,7 +141,7 @@ LoadReading judged(const Fields& fields, LoadRules rules) {
   load.window = {as_double(fields[kStart]), as_double(fields[kEnd])};
   load.reported_duration_s = as_double(fields[kDuration]);
   if (load.window.end_unix_s <= load.window.start_unix_s) {
-    return no_window("the end is not after the start");
+    return no_window("the end is not after the start" + unit_hint(fields, rules));
   }
   if (load.reported_duration_s <= 0) return no_window(describe(fields[kDuration]));
   result.has_window = true;
@@ -131,8 +156,8 @@ LoadReading judged(const Fields& fields, LoadRules rules) {
     const double window_s = load.window.duration_s();
     if (std::abs(load.reported_duration_s - window_s) > most_difference_s(load.window)) {
       result.reasons.add(Reason::benchmark_duration_mismatch,
-                         fmt::format("{:.3f} s reported, {:.3f} s between start and end",
-                                     load.reported_duration_s, window_s));
+                         fmt::format("{:.3f} s reported, {:.3f} s between start and end{}",
+                                     load.reported_duration_s, window_s, unit_hint(fields, rules)));
     }
     load.completed = count(kCompleted, Reason::invalid_successful_query_count);
   } else {

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "base/files/near_file.h"
 #include "results/plan.h"
 #include "results/summary.h"
 
@@ -19,6 +21,7 @@ struct Delivered {
   Reasons reasons;  // why not everything was written
   std::vector<std::string> changes;
   std::vector<std::string> warnings;
+  std::vector<std::string> removed;  // keys of the aggregate
 };
 
 Delivered write(const WritePlan& plan, bool dry_run) {
@@ -37,6 +40,7 @@ Delivered write(const WritePlan& plan, bool dry_run) {
     WriteOutcome outcome = carry_out(plan);
     note(outcome);
     written.warnings = std::move(outcome.warnings);
+    if (outcome.reasons.empty()) written.removed = std::move(outcome.removed);
   }
   return written;
 }
@@ -45,6 +49,21 @@ void add_remedies(const Reasons& reasons, std::vector<std::string>& lines) {
   for (const Reasons::Entry& entry : reasons.entries()) {
     lines.push_back(
         fmt::format("  {}: {}", code(entry.reason), remedy(entry.reason, entry.obstacle)));
+  }
+}
+
+// Proposes files for those that were named and do not exist.
+void add_near_files(const Result& result, const Reasons& reasons, const std::string& aggregate_path,
+                    std::vector<std::string>& lines) {
+  const std::pair<Reason, const std::string&> named[] = {
+      {Reason::telemetry_file_missing, result.telemetry_source},
+      {Reason::invalid_benchmark_result, result.benchmark_result},
+      {Reason::aggregate_result_missing, aggregate_path},
+  };
+  for (const auto& [reason, path] : named) {
+    if (!reasons.contains(reason)) continue;
+    const std::string hint = missing_file_hint(path);
+    if (!hint.empty()) lines.push_back("  " + hint);
   }
 }
 
@@ -70,8 +89,8 @@ CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& op
   reasons.add(written.reasons);
   CommandOutput output;
   output.exit_status = reasons.empty() || !options.require_power ? 0 : 1;
-  output.err = delivered->warnings;
-  std::ranges::move(written.warnings, std::back_inserter(output.err));
+  output.warnings = delivered->warnings;
+  std::ranges::move(written.warnings, std::back_inserter(output.warnings));
   output.out = std::move(written.changes);
   if (reasons.empty()) {
     output.out.push_back(success_line(*delivered, plan.aggregate_path));
@@ -80,6 +99,11 @@ CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& op
         !options.dry_run && !reasons.contains(Reason::validation_result_unwritable);
     std::ranges::move(refusal(*delivered, reasons, has_record ? plan.record_path : ""),
                       std::back_inserter(output.err));
+    add_near_files(*delivered, reasons, plan.aggregate_path, output.err);
+    if (!written.removed.empty()) {
+      output.err.push_back(fmt::format("  values of an earlier run were removed from {}: {}",
+                                       plan.aggregate_path, fmt::join(written.removed, ", ")));
+    }
   }
   if (options.dry_run) output.out.emplace_back("dry run: nothing was written");
   return output;

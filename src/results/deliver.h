@@ -13,6 +13,7 @@ namespace aggregate_power {
 struct CommandOutput {
   int exit_status = 0;
   std::vector<std::string> out;
+  std::vector<std::string> warnings;  // on stderr, before the errors
   std::vector<std::string> err;
 };
 

@@ -271,6 +271,19 @@ std::vector<std::string> changes_of(std::string_view before, std::string_view af
   return changes;
 }
 
+// The members of `before` that `edits` remove. Throws JsonError.
+std::vector<std::string> removed_members(std::string_view before,
+                                         const std::vector<JsonEdit>& edits) {
+  std::vector<std::string> removed;
+  MemorySource source(before);
+  scan_json(source, [&](const JsonMember& member) {
+    const auto edit = std::ranges::find(edits, member.key, &JsonEdit::key);
+    if (edit == edits.end() || !edit->value.empty()) return;
+    if (std::ranges::find(removed, member.key) == removed.end()) removed.emplace_back(member.key);
+  });
+  return removed;
+}
+
 // Throws what taking the lock would throw.
 void require_writable(const std::string& path) {
   if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
@@ -395,6 +408,7 @@ class WriteTransaction::State {
     try {
       std::string before = current_text(plan_);
       text_ = patched(plan_, before, edits);
+      outcome_.removed = removed_members(before, with_leftovers(plan_, before, edits));
       if (dry_run_) {
         changes_ = changes_of(before, text_, with_leftovers(plan_, before, edits));
         is_same_aggregate_ = is_elsewhere() ? holds(plan_.aggregate_path, text_) : text_ == before;

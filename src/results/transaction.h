@@ -64,6 +64,8 @@ struct WritingFaults {
 struct WriteOutcome : WritingFaults {
   std::vector<std::string> warnings;  // what may not survive a power cut
   bool changed = false;               // some file got different bytes
+  // Keys of the aggregate that an earlier run had set and that are no longer in it.
+  std::vector<std::string> removed;
 };
 
 // What a dry run found: one line per change, for people.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/shown_time.h"
 #include "energy/analysis.h"
 #include "runs/pass.h"
 
@@ -34,6 +35,20 @@ class Extent final : public Analysis {
   bool has_power_ = false;
 };
 
+// "the recording goes from A to B, the window from C to D, 9 h later".
+std::string apart_text(Span span, Window window) {
+  const std::string text =
+      fmt::format("the recording goes from {} to {}, the window from {} to {}",
+                  unix_and_iso(span.first_unix_s), unix_and_iso(span.last_unix_s),
+                  unix_and_iso(window.start_unix_s), unix_and_iso(window.end_unix_s));
+  const std::string unit = wrong_unit_text(window.start_unix_s);
+  if (!unit.empty()) return fmt::format("{}: the window's times are {}", text, unit);
+  const double later_s = window.start_unix_s - span.last_unix_s;
+  return later_s > 0 ? fmt::format("{}, {} later", text, difference_in_words(later_s))
+                     : fmt::format("{}, {} earlier", text,
+                                   difference_in_words(span.first_unix_s - window.end_unix_s));
+}
+
 NoSamples why_none(const Extent& extent, const Telemetry& telemetry, Window window) {
   const Span span = extent.span();
   if (span.last_unix_s < span.first_unix_s) return {};  // changed meanwhile
@@ -41,10 +56,7 @@ NoSamples why_none(const Extent& extent, const Telemetry& telemetry, Window wind
     return {"its times are seconds from some start, not absolute", {}};
   }
   if (span.last_unix_s < window.start_unix_s || span.first_unix_s > window.end_unix_s) {
-    return {
-        fmt::format("the recording goes from {:.3f} to {:.3f}, the window from {:.3f} to {:.3f}",
-                    span.first_unix_s, span.last_unix_s, window.start_unix_s, window.end_unix_s),
-        zone_hint(telemetry, span, window)};
+    return {apart_text(span, window), zone_hint(telemetry, span, window)};
   }
   if (!extent.has_power()) return {"no row has a usable power reading", {}};
   return {"the file has rows, but none contains a power reading", {}};

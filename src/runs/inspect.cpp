@@ -9,8 +9,11 @@
 
 #include "base/files/archive.h"
 #include "base/files/file.h"
+#include "base/files/near_file.h"
 #include "base/files/path.h"
+#include "base/text/shown_time.h"
 #include "base/text/unicode.h"
+#include "base/text/wrap.h"
 #include "energy/survey.h"
 #include "loads/load_generator.h"
 #include "recorders/recording.h"
@@ -195,19 +198,50 @@ std::string or_dash(std::optional<double> value) {
   return value ? fmt::format("{:.3f}", *value) : std::string("-");
 }
 
+// The first cell of a row; an id that is too wide is in a line of its own.
+std::string id_cell(const std::string& id) {
+  constexpr std::size_t kWidth = 20;
+  const std::size_t width = columns(id);
+  return width <= kWidth ? id + std::string(kWidth - width, ' ')
+                         : id + "\n" + std::string(kWidth, ' ');
+}
+
+// When each device was sampled, then what it drew: one table of both would be too wide for a
+// terminal.
+std::string devices_text(const std::vector<DeviceSurvey>& devices) {
+  std::string times = fmt::format("{} {:>8} {:>14} {:>14} {:>9} {:>9}\n", id_cell("device"),
+                                  "samples", "first unix", "last unix", "median s", "max gap s");
+  std::string watts =
+      fmt::format("{} {:>9} {:>9} {:>9}\n", id_cell("device"), "mean W", "min W", "max W");
+  for (const DeviceSurvey& device : devices) {
+    const std::string id = id_cell(printable(device.id));
+    times += fmt::format("{} {:>8} {:>14.3f} {:>14.3f} {:>9} {:>9}\n", id, device.samples,
+                         device.first_unix_s, device.last_unix_s, or_dash(device.median_interval_s),
+                         or_dash(device.max_gap_s));
+    watts += fmt::format("{} {:>9.2f} {:>9.2f} {:>9.2f}\n", id, device.mean_w, device.min_w,
+                         device.max_w);
+  }
+  return times + "\n" + watts;
+}
+
 // Where the window is relative to what a device recorded.
 std::string window_lines(const Findings& findings) {
   const Window window = findings.load->window;
-  std::string lines = fmt::format("window     {:.3f} to {:.3f} ({:.3f} s)\n", window.start_unix_s,
-                                  window.end_unix_s, window.duration_s());
+  std::string lines =
+      fmt::format("window     {} to\n           {}, {}\n", unix_and_iso(window.start_unix_s),
+                  unix_and_iso(window.end_unix_s), seconds_and_words(window.duration_s()));
+  if (const std::string unit = wrong_unit_text(window.start_unix_s); !unit.empty()) {
+    lines += fmt::format("  the window's times are {}\n", unit);
+  }
   for (const DeviceSurvey& device : findings.devices) {
     const double before_s = window.start_unix_s - device.first_unix_s;
     const double behind_s = device.last_unix_s - window.end_unix_s;
-    lines += fmt::format("  device {}: {}, {}\n", printable(device.id),
-                         before_s >= 0 ? fmt::format("starts {:.3f} s before it", before_s)
-                                       : fmt::format("STARTS {:.3f} s TOO LATE", -before_s),
-                         behind_s >= 0 ? fmt::format("ends {:.3f} s after it", behind_s)
-                                       : fmt::format("ENDS {:.3f} s TOO EARLY", -behind_s));
+    lines +=
+        fmt::format("  device {}: {}, {}\n", printable(device.id),
+                    before_s >= 0 ? fmt::format("starts {} before it", seconds_and_words(before_s))
+                                  : fmt::format("STARTS {} TOO LATE", seconds_and_words(-before_s)),
+                    behind_s >= 0 ? fmt::format("ends {} after it", seconds_and_words(behind_s))
+                                  : fmt::format("ENDS {} TOO EARLY", seconds_and_words(-behind_s)));
   }
   return lines;
 }
@@ -233,16 +267,7 @@ std::string text_of(const std::string& file, const Findings& findings) {
     if (count > 0) text += fmt::format("  skipped  {} {}\n", count, cause);
   }
   if (!findings.devices.empty()) {
-    text += fmt::format("\n{:<20} {:>8} {:>15} {:>15} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "device",
-                        "samples", "first unix", "last unix", "median s", "max gap s", "mean W",
-                        "min W", "max W");
-    for (const DeviceSurvey& device : findings.devices) {
-      text +=
-          fmt::format("{:<20} {:>8} {:>15.3f} {:>15.3f} {:>9} {:>9} {:>9.2f} {:>9.2f} {:>9.2f}\n",
-                      printable(device.id), device.samples, device.first_unix_s, device.last_unix_s,
-                      or_dash(device.median_interval_s), or_dash(device.max_gap_s), device.mean_w,
-                      device.min_w, device.max_w);
-    }
+    text += "\n" + devices_text(findings.devices);
   }
   if (findings.load) text += "\n" + window_lines(findings);
   if (!findings.reasons.empty() && !series.first_lines.empty()) {
@@ -282,6 +307,10 @@ InspectReport inspect(const InspectRequest& request) {
   } catch (const FileError& error) {
     findings.reasons.add(Reason::telemetry_file_unreadable, error.what());
     report.exit_status = 2;
+  }
+  for (const std::string& path : {request.file, request.bench_result}) {
+    const std::string hint = path.empty() ? "" : missing_file_hint(path);
+    if (!hint.empty()) report.err.push_back(hint);
   }
   if (!findings.reasons.empty()) {
     if (report.exit_status == 0) report.exit_status = 1;

@@ -2,6 +2,7 @@
 #include "commands/backfill_summary.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace aggregate_power {
 namespace {
@@ -17,11 +18,11 @@ TEST(BackfillSummary, NamesTheFirstRunsOfEachReasonInWhateverOrderTheyCame) {
             "runs                         6\n"
             "  ambiguous                  6\n"
             "reason                            runs  what to do\n"
-            "  pairing_ambiguous                  5  several files could belong to the run: move "
-            "those that do not out of the store\n"
+            "  pairing_ambiguous                  5  several files could belong to the run:\n"
+            "                                        move those that do not out of the store\n"
             "    a, b, c, ...\n"
-            "  input_changed                      1  run again when nothing else writes "
-            "to the run's files\n"
+            "  input_changed                      1  run again when nothing else writes to\n"
+            "                                        the run's files\n"
             "    a?run\n");
 }
 
@@ -34,15 +35,37 @@ TEST(BackfillSummary, HasARemedyForEachObstacle) {
   EXPECT_EQ(summary_text(counts, false),
             "runs                         0\n"
             "reason                            runs  what to do\n"
-            "  aggregate_result_unwritable        3  the disk or the quota is full: make room and "
-            "run again; a backfill can write elsewhere with --output FOLDER\n"
+            "  aggregate_result_unwritable        3  the disk or the quota is full: make room\n"
+            "                                        and run again; a backfill can write\n"
+            "                                        elsewhere with --output FOLDER\n"
             "    a, ...\n"
-            "  aggregate_result_unwritable        2  the file system is read-only: mount it for "
-            "writing; a backfill can write elsewhere with --output FOLDER\n"
+            "  aggregate_result_unwritable        2  the file system is read-only: mount it\n"
+            "                                        for writing; a backfill can write\n"
+            "                                        elsewhere with --output FOLDER\n"
             "    b, ...\n"
-            "  aggregate_result_unwritable        1  the permissions do not allow it: run as the "
-            "owner of the files; a backfill can write elsewhere with --output FOLDER\n"
+            "  aggregate_result_unwritable        1  the permissions do not allow it: run as\n"
+            "                                        the owner of the files; a backfill can\n"
+            "                                        write elsewhere with --output FOLDER\n"
             "    c\n");
+}
+
+TEST(BackfillSummary, IsOneJsonObject) {
+  BackfillCounts counts;
+  counts.outcomes[static_cast<std::size_t>(Outcome::patched)] = 2;
+  counts.outcomes[static_cast<std::size_t>(Outcome::unchanged)] = 3;
+  counts.valid = 4;
+  counts.unchanged_not_valid = 1;
+  counts.folder_links = 7;
+  counts.zones["UTC"]["stated"] = 5;
+  for (int i = 0; i < 2; ++i) counts.reasons[{Reason::input_changed, Obstacle::none}].add("a\nrun");
+  EXPECT_EQ(nlohmann::ordered_json::parse(summary_json(counts, true)),
+            nlohmann::ordered_json::parse(R"({
+    "dry_run": true, "runs": 5, "valid": 4,
+    "outcomes": {"patched": 2, "unchanged": 3, "not_valid": 0, "not_recomputable": 0,
+                 "not_writable": 0, "ambiguous": 0, "failed": 0},
+    "unchanged_not_valid": 1, "links_to_folders": 7, "timezones": {"UTC": {"stated": 5}},
+    "reasons": [{"code": "input_changed", "runs": 2, "first_runs": ["a\nrun"],
+                 "remedy": "run again when nothing else writes to the run's files"}]})"));
 }
 
 TEST(BackfillSummary, SaysThatItWasADryRun) {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "commands/completion.h"
 #include "commands/manual.h"
 
 namespace aggregate_power {

@@ -131,13 +131,24 @@ TEST(OptionsTest, TakeLateValuesOnlyWhenAsked) {
   EXPECT_EQ(taken, "UTC");
 }
 
+TEST(OptionsTest, AreQuietWhenAsked) {
+  for (const char* name : {"-q", "--quiet"}) {
+    Wanted wanted;
+    Options options = options_of(wanted);
+    options.parse({"a.csv"});
+    EXPECT_FALSE(options.is_quiet());
+    options.parse({"a.csv", name});
+    EXPECT_TRUE(options.is_quiet());
+  }
+}
+
 TEST(OptionsTest, AskForHelpAndVersionBeforeWhatIsMissing) {
   Wanted wanted;
   Options options = options_of(wanted);
-  options.version("--version", "Version");
   EXPECT_EQ(options.parse({"--help"}), Options::Outcome::help);
   EXPECT_EQ(options.parse({"-h"}), Options::Outcome::help);
   EXPECT_EQ(options.parse({"--version"}), Options::Outcome::version);
+  EXPECT_EQ(options.parse({"-V"}), Options::Outcome::version);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace aggregate_power {
 namespace {
 
-std::string text(std::string_view source) { return page_text(markdown::parse(source)); }
+std::string text(std::string_view source) { return page_text(markdown::parse(source), 80); }
 std::string roff(std::string_view source) { return page_roff(markdown::parse(source)); }
 
 TEST(PageText, UnderlinesHeadingsAndIndentsCode) {
@@ -32,6 +32,23 @@ TEST(PageText, NamesTheTopicsThatLinksLeadTo) {
 
 TEST(PageText, PutsNarrowTablesInColumns) {
   EXPECT_EQ(text("| a | bb |\n|---|---|\n| `x` | 1 |\n| µ | |\n"), "  a    bb\n  `x`  1\n  µ\n");
+}
+
+TEST(PageText, FoldsTheWidestColumnOfATableThatIsALittleTooWide) {
+  // "  " + 2 + 2 + 80 are 6 columns too many: the second column has 74.
+  std::string words;
+  for (int i = 0; i < 16; ++i) words += "word ";
+  EXPECT_EQ(text("| a | b |\n|---|---|\n| xx | " + words + "|\n"),
+            "  a   b\n  xx  " + words.substr(0, 74) + "\n      word\n");
+}
+
+TEST(PageText, FoldsLongLinesOfCode) {
+  const std::string word(40, 'w');
+  const std::string line = "  " + word + " " + word;
+  EXPECT_EQ(text("```\n" + line + "\n```\n"), "      " + word + "\n        " + word + "\n");
+  const std::string long_word(100, 'x');
+  EXPECT_EQ(text("```\n" + long_word + "\n```\n"),
+            "    " + std::string(76, 'x') + "\n        " + std::string(24, 'x') + "\n");
 }
 
 TEST(PageText, DescribesTheRowsOfWideTables) {

@@ -690,9 +690,10 @@ TEST(PowerIntegrator, KeepsRowReasonsWhenReadingBreaksOff) {
                                                 "x.csv: a cell of more than ...", kNames);
   EXPECT_EQ(result.boundary_degenerate_rows, (BoundaryRows::ByName{{"1", 1}}));
   // The blank device is forgotten: B.3 step 6.
-  EXPECT_EQ(result.reasons.text(),
-            "invalid_power_sample (the first at 105.000), telemetry_file_unreadable (x.csv: a cell "
-            "of more than ...)");
+  EXPECT_EQ(
+      result.reasons.text(),
+      "invalid_power_sample (the first at 105.000 (1970-01-01T00:01:45.000Z)), telemetry_file_unreadable (x.csv: a cell "
+      "of more than ...)");
   EXPECT_TRUE(result.gpu_ids.empty());
   EXPECT_EQ(result.expected_num_gpus, 2);
   EXPECT_FALSE(result.total_gpu_energy_j);

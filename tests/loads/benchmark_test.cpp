@@ -119,6 +119,29 @@ TEST(ReadBenchmark, HasNoWindowWhenItEndsBeforeItBegins) {
   for (const Case& c : cases) expect(c, LoadRules::schema_2, false);
 }
 
+TEST(ReadBenchmark, NamesTheUnitOfTimesThatAreNotInSeconds) {
+  const struct {
+    std::vector<std::pair<std::string, std::string>> members;
+    const char* text;
+  } cases[] = {
+      {{{"benchmark_start_time_unix", "1777118400500"}},
+       "invalid_benchmark_window (the end is not after the start; 'benchmark_start_time_unix' is "
+       "in milliseconds: divide by 1000)"},
+      {{{"benchmark_start_time_unix", "1777118400500"},
+        {"benchmark_end_time_unix", "1777118460500"},
+        {"duration", "60"}},
+       "benchmark_duration_mismatch (60.000 s reported, 60000.000 s between start and end; "
+       "'benchmark_start_time_unix' is in milliseconds: divide by 1000)"},
+      {{{"benchmark_end_time_unix", "1777118460500000"}, {"duration", "60"}},
+       "benchmark_duration_mismatch (60.000 s reported, 1777116683381599.500 s between start and end; "
+       "'benchmark_end_time_unix' is in microseconds: divide by 1000000)"},
+      {{{"benchmark_end_time_unix", "1777118460.5"}, {"duration", "60000"}},
+       "benchmark_duration_mismatch (60000.000 s reported, 60.000 s between start and end; "
+       "'duration' is in milliseconds: divide by 1000)"},
+  };
+  for (const auto& c : cases) EXPECT_EQ(read(result_with(c.members)).reasons.text(), c.text);
+}
+
 TEST(ReadBenchmark, TakesNumbersAsPythonReadsThem) {
   const struct {
     const char* spelling;

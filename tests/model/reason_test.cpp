@@ -39,8 +39,9 @@ TEST(Reason, HasACodeAndARemedyOfItsOwn) {
   for (const Reason reason : all_reasons()) {
     EXPECT_TRUE(codes.insert(code(reason)).second) << code(reason);
     EXPECT_TRUE(remedies.insert(remedy(reason)).second) << code(reason);
-    EXPECT_FALSE(remedy(reason).empty()) << code(reason);
-    EXPECT_FALSE(remedy(reason).ends_with('.')) << code(reason);
+    for (const std::string_view text : {meaning(reason), causes(reason), remedy(reason)}) {
+      EXPECT_FALSE(text.empty() || text.ends_with('.')) << code(reason);
+    }
     EXPECT_FALSE(remedy(reason)[0] >= 'A' && remedy(reason)[0] <= 'Z') << code(reason);
   }
 }

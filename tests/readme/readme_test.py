@@ -26,6 +26,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("AGGREGATE_POWER", ROOT / "build" / "aggregate-power"))
+os.environ.pop("COLUMNS", None)  # the width of help
 README = (ROOT / "README.md").read_text()
 HELP = ROOT / "src" / "help"
 PAGES = {path.stem: path.read_text() for path in sorted(HELP.glob("*.md"))}
@@ -156,9 +157,10 @@ def run_faults(count, folder):
     text = PAGES["synthesize"]
     failing = set(re.findall(r"`([a-z0-9-]+)`", re.search(r"With (.*?) the same pipeline must fail", text).group(1)))
     passing = set(re.findall(r"`([a-z0-9-]+)`", re.search(r"(?s)With ([^:]*?) it must stay valid", text).group(1)))
-    names = re.search(r"faults (.*?) make a run", help_of("synthesize")).group(1)
+    help_text = " ".join(help_of("synthesize").split())
+    names = re.search(r"the faults (.*?) make a run", help_text).group(1)
     count.same("the help on faults", failing, set(re.split(r", | and ", names)))
-    listed = re.search(r"(?m)^ *--fault .*repeatable: (.*)$", help_of("synthesize")).group(1)
+    listed = re.search(r" --fault NAME.*?repeatable: (.*?) --out ", help_text).group(1)
     count.same("every fault must fail or not", set(listed.split(", ")), failing | passing)
     outputs = ["--out", "ci.csv", "--bench-out", "ci.json", "--agg-out", "agg_ci.json"]
     for fault in sorted(failing | passing):
@@ -271,17 +273,22 @@ def check_pages(count):
         title, empty, sentence = text.split("\n")[:3]
         good = title.startswith("# ") and empty == "" and re.fullmatch(r"[A-Z].{,77}\.", sentence)
         count.check(f"{name} begins with a title and a short sentence", *([] if good else [title, sentence]))
-        count.check(f"{name} is listed with its sentence", *([] if sentence in listed.stdout else [sentence]))
+        count.check(f"{name} is listed with its sentence",
+                    *([] if sentence in " ".join(listed.stdout.split()) else [sentence]))
         page = help_on(name)
         count.same(f"the exit status of help {name}", 0, page.returncode)
         starts = page.stdout.startswith(title[2:] + "\n") and "<!--" not in page.stdout and "prints this table" not in page.stdout
         count.check(f"help {name} prints the page", *([] if starts else [page.stdout, page.stderr]))
     topics = ", ".join(re.findall(r"(?m)^  ([a-z-]+) ", listed.stdout))
-    for command in (["help", "reason"], ["--generate-man-page", "reason"]):
-        unknown = subprocess.run([PROGRAM, *command], capture_output=True, text=True)
-        count.same(f"an unknown topic of {command[0]}",
-                   (2, "", f"aggregate-power: error: unknown topic 'reason'; known: {topics}\n"),
-                   (unknown.returncode, unknown.stdout, unknown.stderr))
+    for command in ("help", "--generate-man-page"):
+        for topic, answer in (("reason", ": did you mean reasons?"), ("nothing", f"; known: {topics}")):
+            unknown = subprocess.run([PROGRAM, command, topic], capture_output=True, text=True)
+            count.same(f"an unknown topic {topic} of {command}",
+                       (2, "", f"aggregate-power: error: unknown topic '{topic}'{answer}\n"),
+                       (unknown.returncode, unknown.stdout, unknown.stderr))
+    as_json = json.loads(help_on("--json").stdout)
+    count.same("the topics as JSON", {name: text.split("\n")[2] for name, text in PAGES.items()},
+               {one["topic"]: one["summary"] for one in as_json})
 
 
 def check_man_pages(count, folder):
@@ -304,18 +311,19 @@ def check_tables(count):
     reasons = help_on("reasons").stdout
     count.check("a reason with its meaning and its remedy", *([] if re.search(
         r"(?s)\n  `sampling_gap_exceeded`\n      what happened: the gap between two samples of a GPU is longer than allowed\n"
-        r"      what to do: .*?--max-sample-gap\n", reasons) else [reasons]))
+        r"      usual causes: .*?\n      what to do: .*?--max-sample-gap\n", reasons) else [reasons]))
     source = (ROOT / "src" / "model" / "reason.cpp").read_text()
     codes = re.findall(r"\bROW\(([a-z_0-9]+),", source)[1:]  # the first is the macro's own
     count.same("the reason codes of the page", sorted(codes), sorted(re.findall(r"(?m)^  `([a-z_0-9]+)`$", reasons)))
     count.check("a schema with its columns", *([] if re.search(
         r"`amd-smi-monitor`\s.*?`power_usage`", help_on("telemetry-formats").stdout, re.S) else ["missing"]))
     count.check("a metric with its decimals", *([] if re.search(
-        r"(?m)^  `total_gpu_energy_j` +2 +energy of all GPUs in the window +3$", help_on("metrics").stdout) else ["missing"]))
+        r"(?m)^  `total_gpu_energy_j`\n +schema: 2\n +meaning: energy of all GPUs in the window\n +decimals: 3$",
+        help_on("metrics").stdout) else ["missing"]))
     count.check("a variable", *([] if "`GPU_METRICS_CSV`" in help_on("files").stdout else ["missing"]))
     for topic, command in (("run", []), *((name, [name]) for name in
                                           ("agentic", "backfill", "inspect", "multinode", "synthesize"))):
-        options = set(re.findall(r"(?m)^  (?:-h,)?(--[a-z-]+)", help_of(*command)))
+        options = set(re.findall(r"(?m)^  (?:-[hVq],)?(--[a-z-]+)", help_of(*command).split("\nExamples:")[0]))
         shown = set(re.findall(r"(?m)^  `(--[a-z-]+)", help_on(topic).stdout))
         count.same(f"the options on the page {topic}", options, shown)
         count.check(f"the exit statuses of {topic}",

@@ -111,12 +111,28 @@ TEST(Inspect, TellsPeople) {
             "  skipped  1 blank\n"
             "  skipped  1 no_reading\n"
             "\n"
-            "device                samples      first unix       last unix  median s max gap s    "
-            "mean W     min W     max W\n"
-            "0                           3  1777111200.000  1777111203.000     1.500     2.000    "
-            "150.00    100.00    200.00\n"
-            "1                           1  1777111200.000  1777111200.000         -         -    "
-            "300.00    300.00    300.00\n");
+            "device                samples     first unix      last unix  median s max gap s\n"
+            "0                           3 1777111200.000 1777111203.000     1.500     2.000\n"
+            "1                           1 1777111200.000 1777111200.000         -         -\n"
+            "\n"
+            "device                  mean W     min W     max W\n"
+            "0                       150.00    100.00    200.00\n"
+            "1                       300.00    300.00    300.00\n");
+}
+
+TEST(Inspect, FitsEightyColumnsWithLongIdsToo) {
+  const Folder folder;
+  const std::string id = "GPU-01234567-89ab-cdef-0123-456789abcdef";
+  put(folder / "a.csv",
+      "timestamp,uuid,power.draw [W]\n1777118400," + id + ",100\n1777118401," + id + ",200\n");
+  const std::string out = inspect_in(folder, {"a.csv"}).out;
+  EXPECT_NE(out.find("\n" + id +
+                     "\n                            2 1777118400.000 1777118401.000     1.000     "
+                     "1.000\n"),
+            std::string::npos)
+      << out;
+  std::istringstream lines(out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
 }
 
 TEST(Inspect, SaysWhyThereIsNoPowerSeries) {
@@ -234,7 +250,8 @@ TEST(Inspect, ShowsHowTheWindowLies) {
   EXPECT_EQ(run.status, 0);
   EXPECT_EQ(run.err, "");
   EXPECT_TRUE(
-      run.out.ends_with("\nwindow     1777118400.500 to 1777118402.750 (2.250 s)\n"
+      run.out.ends_with("\nwindow     1777118400.500 (2026-04-25T12:00:00.500Z) to\n"
+                        "           1777118402.750 (2026-04-25T12:00:02.750Z), 2.250 s\n"
                         "  device 0: starts 0.500 s before it, ends 0.250 s after it\n"
                         "  device 1: starts 0.500 s before it, ENDS 2.750 s TOO EARLY\n"))
       << run.out;
@@ -246,6 +263,16 @@ TEST(Inspect, ShowsHowTheWindowLies) {
   bench(1777118399.0, 1777118402.0);
   EXPECT_NE(inspect_in(folder, {"a.csv", "--bench-result", "run.json"})
                 .out.find("  device 0: STARTS 1.000 s TOO LATE, ends 1.000 s after it\n"),
+            std::string::npos);
+
+  // A minute is 60 s.
+  bench(1777118400.0 - 90, 1777118402.0);
+  EXPECT_NE(inspect_in(folder, {"a.csv", "--bench-result", "run.json"})
+                .out.find("  device 0: STARTS 90.000 s (1 min 30 s) TOO LATE, ends"),
+            std::string::npos);
+  bench(1777118400500, 1777118402750);
+  EXPECT_NE(inspect_in(folder, {"a.csv", "--bench-result", "run.json"})
+                .out.find("\n  the window's times are in milliseconds: divide by 1000\n"),
             std::string::npos);
 
   // Local time five and a half hours east.

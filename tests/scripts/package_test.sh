@@ -52,8 +52,11 @@ same "its files" "\
 -rw-r--r-- ./usr/share/bash-completion/completions/aggregate-power
 -rw-r--r-- ./usr/share/doc/aggregate-power/LICENSE
 -rw-r--r-- ./usr/share/doc/aggregate-power/README.md
+-rw-r--r-- ./usr/share/fish/vendor_completions.d/aggregate-power.fish
 -rw-r--r-- ./usr/share/man/man1/aggregate-power.1
 $(for topic in $topics; do echo "-rw-r--r-- ./usr/share/man/man7/aggregate-power-$topic.7"; done)
+-rw-r--r-- ./usr/share/zsh/site-functions/_aggregate-power
+-rw-r--r-- ./usr/share/zsh/vendor-completions/_aggregate-power
 -rwxr-xr-x ./usr/bin/aggregate-power
 -rwxr-xr-x ./usr/share/aggregate-power/monitor.sh" \
   "$(dpkg-deb -c "$package" | awk '$1 !~ /^d/ { print $1, $6 }' | sort)"
@@ -86,15 +89,15 @@ done
 # Every option of the help is in the page.
 for command in '' agentic inspect multinode synthesize; do
   # shellcheck disable=SC2086
-  for option in $("$program" $command --help | sed -n 's/^  \(-h,\)\{0,1\}\(--[a-z-]*\).*/\2/p'); do
+  for option in $("$program" $command --help | sed -n 's/^  \(-[hVq],\)\{0,1\}\(--[a-z-]*\).*/\2/p'); do
     escaped=$(echo "$option" | sed 's/-/\\\\-/g')
     grep -q "^\\\\fB.*$escaped\\\\fR" "$page" || same "an option in the man page" "$option" "missing"
   done
 done
 part() { sed -n "/^\.SH $1\$/,/^\.SH/s/^\\\\fB\(.*\)\\\\fR\$/\1/p" "$page" | tr '\n' ' '; }  # the names in a section
-same "the man page's variables" "GPU_METRICS_CSV POWER_ARTIFACT_DIR, POWER_RESULT_ROOT, POWER_PRODUCER_SHA REQUIRE_POWER TZ TZDIR " "$(part ENVIRONMENT)"
+same "the man page's variables" "COLUMNS GPU_METRICS_CSV NO_COLOR, TERM POWER_ARTIFACT_DIR, POWER_RESULT_ROOT, POWER_PRODUCER_SHA REQUIRE_POWER TZ TZDIR " "$(part ENVIRONMENT)"
 same "the man page's commands' statuses" \
-  'aggregate\-power aggregate\-power agentic aggregate\-power backfill aggregate\-power help aggregate\-power inspect aggregate\-power multinode aggregate\-power synthesize ' "$(part 'EXIT STATUS')"
+  'aggregate\-power aggregate\-power agentic aggregate\-power backfill aggregate\-power explain aggregate\-power help aggregate\-power inspect aggregate\-power multinode aggregate\-power synthesize ' "$(part 'EXIT STATUS')"
 same "the man page's reason codes" \
   "$(sed -n 's/^ *ROW(\([a-z_]*\),.*/\1/p' "$repo/src/model/reason.cpp" | tr '\n' ' ')" \
   "$(part 'REASON CODES')"
@@ -142,8 +145,11 @@ share/aggregate-power/monitor.sh
 share/bash-completion/completions/aggregate-power
 share/doc/aggregate-power/LICENSE
 share/doc/aggregate-power/README.md
+share/fish/vendor_completions.d/aggregate-power.fish
 share/man/man1/aggregate-power.1
-$(for topic in $topics; do echo "share/man/man7/aggregate-power-$topic.7"; done)" "$(cd "$work/prefix" && find . -type f | sed 's,^\./,,' | sort)"
+$(for topic in $topics; do echo "share/man/man7/aggregate-power-$topic.7"; done)
+share/zsh/site-functions/_aggregate-power
+share/zsh/vendor-completions/_aggregate-power" "$(cd "$work/prefix" && find . -type f | sed 's,^\./,,' | sort)"
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

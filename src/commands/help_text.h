@@ -1,0 +1,15 @@
+// The text of a command's --help.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "commands/command.h"
+
+namespace aggregate_power {
+
+// Usage, sentence, options, examples, exit statuses and notes, in lines of at most `width` columns
+// except longer words.
+std::string help_of(const Command& command, std::size_t width);
+
+}  // namespace aggregate_power

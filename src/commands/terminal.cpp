@@ -1,0 +1,44 @@
+// Asks the environment and the terminal.
+#include "commands/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+namespace aggregate_power {
+namespace {
+
+std::string_view variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string_view() : value;
+}
+
+}  // namespace
+
+std::size_t terminal_columns(std::FILE* stream) {
+  const std::string_view given = variable("COLUMNS");
+  std::size_t wanted = 0;
+  const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), wanted);
+  if (error == std::errc() && end == given.data() + given.size() && wanted > 0) return wanted;
+  constexpr std::size_t kUsual = 80;
+  winsize size{};
+  return ::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
+                                                                              : kUsual;
+}
+
+std::size_t text_width() {
+  constexpr std::size_t kLeast = 40;
+  constexpr std::size_t kMost = 100;
+  return std::clamp(terminal_columns(stdout), kLeast, kMost);
+}
+
+bool has_colour(std::FILE* stream) {
+  return ::isatty(::fileno(stream)) == 1 && variable("NO_COLOR").empty() &&
+         !variable("TERM").empty() && variable("TERM") != "dumb";
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,456 @@
+#!/usr/bin/env python3
+"""What people meet at the command line: misspelt words, help, quiet runs, widths, colours, completion.
+
+* Wrong use is one line, with the nearest name where there is one, and status 2.
+* `explain` says what the table in src/model/reason.cpp says.
+* With --quiet nothing is printed but errors; on every command.
+* On a terminal of 80 columns no line of help, of a page, of `inspect` or of a backfill's summary is
+  longer; colour is there only where it may be.
+* The completions of bash, zsh and fish, as far as these shells are installed.
+* Files that do not exist, values that are removed from the aggregate, and times in another unit.
+
+usage: tests/commands/manners_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
+"""
+import fcntl
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = pathlib.Path(os.environ.get("AGGREGATE_POWER", ROOT / "build" / "aggregate-power")).resolve()
+BUILD = PROGRAM.parent
+RUN = ROOT / "testdata" / "runs" / "b200"
+COMMANDS = ["agentic", "backfill", "explain", "help", "inspect", "multinode", "synthesize"]
+ENVIRONMENT = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TZ": "UTC", "HOME": "/", "LC_ALL": "C.UTF-8"}
+AGGREGATE = ["--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
+             "--expected-num-gpus", "8"]
+
+passed = failed = 0
+
+
+def same(what, wanted, found):
+    global passed, failed
+    if wanted == found:
+        passed += 1
+        return
+    failed += 1
+    print(f"FAILED {what}\n  expected {wanted!r}\n  got      {found!r}")
+
+
+def run(*words, folder=None, **environment):
+    done = subprocess.run([PROGRAM, *map(str, words)], cwd=folder, env=ENVIRONMENT | environment, text=True,
+                          stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+def fresh_run(folder):
+    for path in RUN.iterdir():
+        shutil.copy(path, folder)
+    return folder
+
+
+def on_terminal(*words, columns=80, folder=None, **environment):
+    """What a terminal gets on both streams, as lines."""
+    main, side = pty.openpty()
+    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen([PROGRAM, *map(str, words)], cwd=folder, stdin=subprocess.DEVNULL, stdout=side,
+                               stderr=side, env=ENVIRONMENT | {"TERM": "xterm"} | environment)
+    os.close(side)
+    seen = bytearray()
+    try:
+        while data := os.read(main, 65536):
+            seen.extend(data)
+    except OSError:
+        pass
+    process.wait(timeout=60)
+    os.close(main)
+    return seen.decode().replace("\r\n", "\n")
+
+
+def too_long(text, columns=80):
+    return [line for line in text.split("\n") if len(line) > columns]
+
+
+# ---- Wrong use.
+
+def misspelt(folder):
+    see = "see 'aggregate-power --help'"
+    cases = [
+        (["--bench-reslt", "x"], f"unknown option '--bench-reslt': did you mean --bench-result? {see}"),
+        (["-bench-result", "x"], f"unknown option '-bench-result': did you mean --bench-result? {see}"),
+        (["--xyzzy"], f"unknown option '--xyzzy'; {see}"),
+        (["-x"], f"unknown option '-x'; {see}"),
+        (["inspct", "a.csv"], f"unknown command 'inspct': did you mean inspect? {see}"),
+        (["frobnicate"], f"unknown command 'frobnicate'; known: {', '.join(COMMANDS)}, or options alone; {see}"),
+        (["backfill", "x", "--dryrun"],
+         "unknown option '--dryrun': did you mean --dry-run? see 'aggregate-power backfill --help'"),
+        (["inspect", "a.csv", "--timezon", "UTC", "--jsn"],
+         "unknown option '--jsn': did you mean --json? see 'aggregate-power inspect --help'"),
+        (["help", "resons"], "unknown topic 'resons': did you mean reasons?"),
+        (["explain", "sampling_gap_exceded"],
+         "unknown reason code 'sampling_gap_exceded': did you mean sampling_gap_exceeded?"),
+        (["explain", "nonsense"], "unknown reason code 'nonsense'; 'aggregate-power explain' lists all"),
+    ]
+    for words, message in cases:
+        same(" ".join(words), (2, "", f"aggregate-power: error: {message}\n"), run(*words))
+
+
+def one_line(folder):
+    """Whatever is wrong, the answer is one line."""
+    wrong = [[], ["--csv"], ["--csv", "a"], ["--schema-version", "3"], ["--help=1"], ["--time", "UTC"], ["backfill"],
+             ["backfill", "x", "--jobs", "0"], ["backfill", "x", "--json", "--list", "failed"], ["inspect"],
+             ["inspect", "a", "b"], ["multinode"], ["agentic", "--result-dir", ""], ["synthesize", "--phase", "1"],
+             ["help", "run", "run"], ["explain", "--nothing"], ["help", "--quiet=1"]]
+    for words in wrong:
+        status, out, err = run(*words)
+        same(f"wrong use: {words}", (2, "", 1), (status, out, err.count("\n")))
+        same(f"its beginning: {words}", True, err.startswith("aggregate-power: error: "))
+
+
+def abbreviations(folder):
+    """Options that every command has do not make others' abbreviations ambiguous."""
+    (folder / "empty").mkdir()
+    same("--ver is --verify", "no run was found\n", run("backfill", folder / "empty", "--ver")[2][-17:])
+    same("--vers is --version", 0, run("inspect", "--vers")[0])
+    same("--q is --quiet", (0, "", ""), run("backfill", folder / "empty", "--q"))
+
+
+def short_options(folder):
+    for command in [[], *([name] for name in COMMANDS)]:
+        same(f"{command} -h", run(*command, "--help"), run(*command, "-h"))
+        same(f"{command} -V", run("--version"), run(*command, "-V"))
+        same(f"{command} --version", run("--version"), run(*command, "--version"))
+        for option in ("-h,--help", "-V,--version", "-q,--quiet"):
+            same(f"{command}: {option} in the help", 1, run(*command, "--help")[1].count(f"\n  {option} "))
+
+
+# ---- Explanations.
+
+def rows_of_reasons():
+    source = (ROOT / "src" / "model" / "reason.cpp").read_text()
+    text = r'"((?:[^"\\]|\\.)*)"'
+    return re.findall(rf"ROW\(([a-z_]+), \w+,\s*{text},\s*{text},\s*{text}\)", source)
+
+
+def explain(folder):
+    rows = rows_of_reasons()
+    same("all rows were found", True, len(rows) > 80)
+    found = json.loads(run("explain", "--json")[1])
+    same("explain --json", [dict(zip(("code", "meaning", "causes", "remedy"),
+                                     (part.replace("`", "") for part in row))) for row in rows], found)
+    same("one as JSON", found[0], json.loads(run("explain", "--json", found[0]["code"])[1]))
+    same("two as JSON", found[2:0:-1], json.loads(run("explain", found[2]["code"], found[1]["code"], "--json")[1]))
+    listed = run("explain")[1]
+    same("the list", [row[0] for row in rows], re.findall(r"(?m)^([a-z_]+) ", listed))
+    for code, meaning, causes, remedy in rows:
+        status, out, err = run("explain", code)
+        same(f"explain {code}", (0, "", f"{code} what happened: {meaning} usual causes: {causes} what to do: {remedy}"
+                                 .replace("`", "")), (status, err, " ".join(out.split())))
+
+
+# ---- JSON and quiet.
+
+def help_as_json(folder):
+    topics = json.loads(run("help", "--json")[1])
+    same("topics", sorted(path.stem for path in (ROOT / "src" / "help").glob("*.md")),
+         sorted(one["topic"] for one in topics))
+    page = json.loads(run("help", "run", "--json")[1])
+    same("a page", run("help", "run")[1], page["text"])
+
+
+def backfill_as_json(folder):
+    shutil.copytree(ROOT / "testdata" / "store", folder / "store")
+    status, out, err = run("backfill", folder / "store", "--json", "--dry-run")
+    dry = json.loads(out)
+    same("a dry run's lines are on stderr", True, "total_gpu_energy_j: absent -> 38400.0\n" in err)
+    status, out, err = run("backfill", folder / "store", "--json")
+    summary = json.loads(out)
+    # The page on backfill has the same store's table.
+    same("the summary", (5, 2, 1, 1, 1), (summary["runs"], *(summary["outcomes"][name] for name in (
+        "patched", "not_valid", "not_recomputable", "not_writable"))))
+    same("the reasons", {"sampling_gap_exceeded": ["llama_tp2_conc16"], "benchmark_result_missing": ["qwen_tp2_conc2"],
+                         "aggregate_in_archive": ["mixtral_tp2_conc1"]},
+         {reason["code"]: reason["first_runs"] for reason in summary["reasons"]})
+    same("a dry run's summary", (True, summary["outcomes"]), (dry["dry_run"], dry["outcomes"]))
+    same("the status", (0, ""), (status, err))
+
+
+def quiet(folder):
+    fresh_run(folder)
+    for option in ("-q", "--quiet"):
+        same("a valid run", (0, "", ""), run(*AGGREGATE, option, folder=folder))
+    same("its aggregate", 1, json.loads((folder / "agg_run.json").read_text())["power_valid"])
+    same("a dry run", (0, "", ""), run(*AGGREGATE, "-q", "--dry-run", folder=folder))
+    schema_1 = [word for word in AGGREGATE if word not in ("--expected-num-gpus", "8")]
+    (folder / "no_ids.csv").write_text("timestamp,power.draw [W]\n1788852019,100\n1788852020,100\n1788852021,100\n")
+    named = ["no_ids.csv" if word == "gpu_metrics.csv" else word for word in schema_1]
+    same("without it there are warnings", True, "no_device_column" in run(*named, "--dry-run", folder=folder)[2])
+    same("warnings", (0, "", ""), run(*named, "-q", folder=folder))
+    status, out, err = run(*AGGREGATE, "-q", "--timezone", "+09:00", "--require-power", folder=folder)
+    same("a run that is not valid", (1, "", True),
+         (status, out, err.startswith("aggregate-power: power not valid: no_usable_power_samples (")))
+    same("inspect", (0, "", ""), run("inspect", "gpu_metrics.csv", "-q", folder=folder))
+    same("inspect --json", run("inspect", "gpu_metrics.csv", "--json", folder=folder),
+         run("inspect", "gpu_metrics.csv", "--json", "-q", folder=folder))
+    same("inspect of nothing", (2, "", True), (lambda s, o, e: (s, o, "telemetry_file_missing" in e))(
+        *run("inspect", "nothing.csv", "-q", folder=folder)))
+    same("help", (0, "", ""), run("help", "-q"))
+    same("explain", (0, "", ""), run("explain", "sampling_gap_exceeded", "-q"))
+    same("explain --json", run("explain", "--json"), run("explain", "--json", "-q"))
+    same("an unknown code", 2, run("explain", "x", "-q")[0])
+    same("synthesize", (0, "", ""), run("synthesize", "--phase", "1:1", "--out", "s.csv", "-q", folder=folder))
+    same("its file", True, (folder / "s.csv").exists())
+    shutil.copytree(ROOT / "testdata" / "store", folder / "store")
+    listed = run("backfill", folder / "store", "--dry-run", "--list", "not_valid")[1]
+    same("a list that was asked for", (0, listed, ""),
+         run("backfill", folder / "store", "--dry-run", "--list", "not_valid", "-q"))
+    same("a backfill's dry run", (0, "", ""), run("backfill", folder / "store", "--dry-run", "-q"))
+    same("a backfill", (0, "", ""), run("backfill", folder / "store", "-q"))
+
+
+# ---- Terminals.
+
+def widths(folder):
+    for columns in (80, 70):
+        for command in [[], *([name] for name in COMMANDS)]:
+            text = on_terminal(*command, "--help", columns=columns)
+            same(f"{command} --help in {columns}", (True, []), (len(text) > 300, too_long(text, columns)))
+    topics = [one["topic"] for one in json.loads(run("help", "--json")[1])]
+    for words in [["help"], ["explain"], ["explain", "manifest_missing"], *(["help", topic] for topic in topics)]:
+        text = on_terminal(*words)
+        same(f"{words} in 80", (True, []), (len(text) > 200, too_long(text)))
+    wide = on_terminal("help", "limits", columns=300)
+    same("never wider than 100", (True, []), (len(too_long(wide)) > 3, too_long(wide, 100)))
+    same("$COLUMNS", [], too_long(run("help", "limits", COLUMNS="50")[1], 50))
+    same("80 elsewhere", run("help", "limits")[1], run("help", "limits", COLUMNS="80")[1])
+
+
+def tables(folder):
+    fresh_run(folder)
+    text = on_terminal("inspect", "gpu_metrics.csv", "--bench-result", "run.json", folder=folder)
+    same("inspect in 80", (True, []), ("\ndevice " in text, too_long(text)))
+    shutil.copytree(ROOT / "testdata" / "store", folder / "store")
+    text = on_terminal("backfill", folder / "store", "--dry-run", "--list", "failed", folder=folder)
+    summary = text[text.rindex("runs (dry run)"):]
+    same("a summary in 80", (True, []), ("sampling_gap_exceeded" in summary, too_long(summary)))
+
+
+def examples_are_commands(folder):
+    """A shell reads each example of the help as one command, in however many lines it is."""
+    for command in [[], *([name] for name in COMMANDS)]:
+        text = run(*command, "--help")[1].split("\nExamples:\n")[1].split("\n\n")[0]
+        for line in text.replace("\\\n", " ").splitlines():
+            same(f"an example of {command}", True, line.startswith("  aggregate-power"))
+
+
+def colours(folder):
+    red = "aggregate-power: \x1b[31merror:\x1b[0m unknown option '-x'; see 'aggregate-power --help'\n"
+    plain = red.replace("\x1b[31m", "").replace("\x1b[0m", "")
+    same("an error on a terminal", red, on_terminal("-x"))
+    same("NO_COLOR", plain, on_terminal("-x", NO_COLOR="1"))
+    same("an empty NO_COLOR says nothing", red, on_terminal("-x", NO_COLOR=""))
+    same("TERM=dumb", plain, on_terminal("-x", TERM="dumb"))
+    same("no terminal", plain, run("-x", TERM="xterm")[2])
+    fresh_run(folder)
+    text = on_terminal(*AGGREGATE, "--timezone", "+09:00", folder=folder)
+    same("a verdict", True, text.startswith("aggregate-power: \x1b[31mpower not valid:\x1b[0m no_usable"))
+    same("nothing else", False, "\x1b" in on_terminal(*AGGREGATE, folder=folder))
+    same("help", False, "\x1b" in on_terminal("help", "run"))
+
+
+# ---- Completion.
+
+def generated_completions(folder):
+    for name, option in (("aggregate-power.bash", "bash"), ("_aggregate-power", "zsh"), ("aggregate-power.fish", "fish")):
+        status, out, err = run(f"--generate-{option}-completion")
+        same(f"{option}: generated", (0, ""), (status, err))
+        same(f"{option}: in the build folder", out, (BUILD / name).read_text())
+        for word in (*COMMANDS, "sampling_gap_exceeded", "time-zones", "torn-tail", "quiet", "expected-num-gpus"):
+            same(f"{option}: has {word}", True, word in out)
+
+
+def bash_completes(folder, *words):
+    script = '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _aggregate_power; echo "${COMPREPLY[@]}"'
+    done = subprocess.run(["bash", "-c", script, BUILD / "aggregate-power.bash", "aggregate-power", *words],
+                          capture_output=True, text=True, timeout=30)
+    return done.stdout.split()
+
+
+def fish_completes(folder, *words):
+    done = subprocess.run(["fish", "--no-config", "-c", 'source $argv[1]; complete -C "$argv[2]"',
+                           BUILD / "aggregate-power.fish", " ".join(["aggregate-power", *words])], cwd=folder,
+                          capture_output=True, text=True, timeout=60,
+                          env=ENVIRONMENT | {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder / ".config"),
+                                             "PATH": f"{BUILD}:{ENVIRONMENT['PATH']}"})
+    return [line.split("\t")[0] for line in done.stdout.splitlines()]
+
+
+class Zsh:
+    """An interactive zsh, of which each line is completed and then printed."""
+
+    def __init__(self, folder):
+        self.main, side = pty.openpty()
+        fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 400, 0, 0))
+        self.process = subprocess.Popen(["zsh", "-f", "-i"], stdin=side, stdout=side, stderr=side, cwd=folder,
+                                        env=ENVIRONMENT | {"TERM": "xterm", "HOME": str(folder),
+                                                           "PATH": f"{BUILD}:{ENVIRONMENT['PATH']}"},
+                                        start_new_session=True)
+        os.close(side)
+        self.say(f"PS1=; unsetopt beep; fpath=({BUILD} $fpath); autoload -Uz compinit; compinit -u -D\n")
+        self.say("bindkey -e; bindkey '^I' complete-word; zstyle ':completion:*' completer _complete\n")
+        self.say("print REA''DY\n")
+        self.until("READY")
+
+    def say(self, text):
+        os.write(self.main, text.encode())
+
+    def until(self, mark):
+        seen = ""
+        end = time.monotonic() + 30
+        while mark not in seen and time.monotonic() < end:
+            if select.select([self.main], [], [], 0.2)[0]:
+                seen += os.read(self.main, 65536).decode(errors="replace")
+        return seen
+
+    def line(self, *words):
+        """The words with the last one completed, as far as only one way leads on."""
+        self.say(" ".join(["aggregate-power", *words]) + "\t")
+        time.sleep(0.5)
+        self.say("\x01print -r -- '<\x05>'\n")  # at both ends of the line
+        seen = self.until(">\r\n")
+        found = re.findall(r"(?m)^<(.*)>\r?$", re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]", "", seen))
+        return found[-1].split()[1:] if found else seen
+
+    def close(self):
+        self.say("exit\n")
+        self.process.wait(timeout=30)
+        os.close(self.main)
+
+
+# Words, and what the last one becomes.
+UNIQUE = [
+    (["insp"], "inspect"),
+    (["--expected-n"], "--expected-num-gpus"),
+    (["synthesize", "--benchm"], "--benchmark-phase"),
+    (["synthesize", "--fault", "to"], "torn-tail"),
+    (["help", "tim"], "time-zones"),
+    (["explain", "sampling_g"], "sampling_gap_exceeded"),
+    (["explain", "sampling_gap_exceeded", "manifest_mi"], "manifest_missing"),
+    (["backfill", "--qui"], "--quiet"),
+    (["--csv", "gpu_m"], "gpu_metrics.csv"),
+    (["inspect", "gpu_m"], "gpu_metrics.csv"),
+]
+
+
+def completion_in_bash(folder):
+    for words, wanted in UNIQUE:
+        if wanted == "gpu_metrics.csv":
+            wanted = None  # left to the shell
+        same(f"bash: {words}", [wanted] if wanted else [], bash_completes(folder, *words))
+    same("bash: commands", COMMANDS, [word for word in bash_completes(folder, "") if not word.startswith("-")])
+
+
+def completion_in_fish(folder):
+    if shutil.which("fish") is None:
+        print("skipped: completion in fish (fish is not installed)")
+        return
+    syntax = subprocess.run(["fish", "--no-execute", BUILD / "aggregate-power.fish"], capture_output=True, text=True)
+    same("fish: syntax", (0, ""), (syntax.returncode, syntax.stderr))
+    (folder / "gpu_metrics.csv").touch()
+    (folder / "gpu_folder").mkdir()
+    for words, wanted in UNIQUE:
+        same(f"fish: {words}", [wanted], fish_completes(folder, *words))
+    same("fish: commands", sorted(COMMANDS), sorted(fish_completes(folder, "")))
+    same("fish: folders", ["gpu_folder/"], fish_completes(folder, "agentic", "--result-dir", "gpu_"))
+    same("fish: no files for a number", [], fish_completes(folder, "--expected-num-gpus", "gpu_"))
+
+
+def completion_in_zsh(folder):
+    if shutil.which("zsh") is None:
+        print("skipped: completion in zsh (zsh is not installed)")
+        return
+    syntax = subprocess.run(["zsh", "-f", "-n", BUILD / "_aggregate-power"], capture_output=True, text=True)
+    same("zsh: syntax", (0, ""), (syntax.returncode, syntax.stderr))
+    (folder / "gpu_metrics.csv").touch()
+    zsh = Zsh(folder)
+    for words, wanted in UNIQUE:
+        same(f"zsh: {words}", [*words[:-1], wanted], zsh.line(*words))
+    (folder / "gpu_folder").mkdir()
+    same("zsh: folders", ["agentic", "--result-dir", "gpu_folder"], zsh.line("agentic", "--result-dir", "gpu_"))
+    same("zsh: no files for a number", ["--expected-num-gpus", "gpu_"], zsh.line("--expected-num-gpus", "gpu_"))
+    zsh.close()
+
+
+# ---- Files and times.
+
+def missing_files(folder):
+    fresh_run(folder)
+    run(*AGGREGATE, "--timezone", "UTC", folder=folder)
+    keys = [key for key in json.loads((folder / "agg_run.json").read_text()) if "power_w" in key or "joules" in key
+            or key == "total_gpu_energy_j"]
+    same("values of an earlier run", 7, len(keys))
+    words = [*AGGREGATE, "--csv", "gpu_metrcs.csv"]
+    removed = f"aggregate-power:   values of an earlier run were removed from agg_run.json: {', '.join(keys)}\n"
+    near = "aggregate-power:   gpu_metrcs.csv does not exist: did you mean gpu_metrics.csv?\n"
+    err = run(*words, folder=folder)[2]
+    same("a mistyped --csv", (True, True), (near in err, err.endswith(near + removed)))
+    same("they are gone", True, keys[0] not in json.loads((folder / "agg_run.json").read_text()))
+    same("the second time there is nothing to remove", False, "were removed" in run(*words, folder=folder)[2])
+    (folder / "agg_run.json").write_text('{"avg_power_w": 1, "tp": 8}')
+    same("one key", True, run(*words, folder=folder)[2].endswith("removed from agg_run.json: avg_power_w\n"))
+    (folder / "agg_run.json").write_text('{"avg_power_w": 1, "tp": 8}')
+    same("a dry run removes nothing", False, "were removed" in run(*words, "--dry-run", folder=folder)[2])
+    for option, wrong, right in (("--bench-result", "run.jsn", "run.json"), ("--agg-result", "agg_rn.json", "agg_run.json")):
+        err = run(*AGGREGATE, option, wrong, folder=folder)[2]
+        same(f"a mistyped {option}", 1, err.count(f"aggregate-power:   {wrong} does not exist: did you mean {right}?\n"))
+    err = run("inspect", "gpu_metrcs.csv", folder=folder)[2]
+    same("inspect", 1, err.count("aggregate-power: gpu_metrcs.csv does not exist: did you mean gpu_metrics.csv?\n"))
+    err = run(*AGGREGATE, "--csv", "elsewhere.csv", folder=folder)[2]
+    same("nothing is near", False, "did you mean" in err)
+
+
+def units(folder):
+    fresh_run(folder)
+    result = json.loads((folder / "run.json").read_text())
+    for key in ("benchmark_start_time_unix", "benchmark_end_time_unix"):
+        result[key] *= 1000
+    (folder / "ms.json").write_text(json.dumps(result))
+    words = [*AGGREGATE, "--bench-result", "ms.json"]
+    err = run(*words, folder=folder)[2]
+    same("times in ms", True, "benchmark_duration_mismatch (1.500 s reported, 1500.000 s between start and end; "
+         "'benchmark_start_time_unix' is in milliseconds: divide by 1000)" in err)
+    result["duration"] *= 1000
+    (folder / "ms.json").write_text(json.dumps(result))
+    status, out, err = run(*words, folder=folder)
+    same("all in ms", (0, "", True), (status, out, "to 1788852021029.000: the window's times are in milliseconds: "
+                                      "divide by 1000)" in err))
+    same("the codes", ["no_usable_power_samples"],
+         json.loads((folder / "power_validation_ms.json").read_text())["reasons"])
+
+
+TESTS = {test.__name__: test for test in (
+    misspelt, one_line, abbreviations, short_options, explain, help_as_json, backfill_as_json, quiet, widths, tables,
+    examples_are_commands, colours, generated_completions, completion_in_bash, completion_in_fish, completion_in_zsh,
+    missing_files, units)}
+
+
+def main():
+    for name in sys.argv[1:] or TESTS:
+        with tempfile.TemporaryDirectory() as folder:
+            TESTS[name](pathlib.Path(folder))
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
