@@ -36,7 +36,7 @@ constexpr CommandRow kRows[] = {
     {"help", "[TOPIC]", "List the topics of the help pages, or print the page on one topic.",
      help_command},
     {"inspect", "FILE [OPTIONS]",
-     "Show how a telemetry file is understood: columns, zone, devices, gaps, skipped rows.",
+     "Show how a telemetry file is understood: columns, zone, devices, gaps, skipped rows; or the result of a load generator: window and counts.",
      inspect_command},
     {"measure", "RESULT [TELEMETRY...] [OPTIONS]",
      "What a run used: power, energy and joules per token, from any load generator's result and the run's recording. Nothing that exists is changed.",

@@ -15,7 +15,7 @@ namespace {
 
 int run_measure(const MeasureRequest& request) {
   const MeasureReport report = measure_run(request);
-  print(stdout, report.out);
+  request.json ? print(stdout, report.out) : print_result(report.out);
   for (const std::string& line : report.err) print_message(line);
   return report.exit_status;
 }

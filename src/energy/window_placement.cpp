@@ -9,7 +9,7 @@
 namespace aggregate_power {
 namespace {
 
-constexpr double kKept_s = 15;          // of the range is kept, to see what lies beside the load
+constexpr double kKept_s = 15;            // of the range is kept, to see what lies beside the load
 constexpr double kBeside_s = 5;           // of power is compared on either side of an edge
 constexpr double kClearEdgeShare = 0.05;  // of the load's power is a clear edge
 constexpr double kSensor_s = 1;           // the longest common averaging of a sensor
@@ -113,11 +113,23 @@ std::optional<double> PlacementFinder::tolerance_j(const Candidate& best) const 
   return resolution_s() * std::max(rise_w, fall_w);
 }
 
+// The middle of those with the highest energy.
+const PlacementFinder::Candidate& PlacementFinder::highest(const std::vector<Candidate>& all) {
+  constexpr double kEqual = 1e-9;
+  const double highest_j = std::ranges::max_element(all, {}, &Candidate::energy_j)->energy_j;
+  const auto is_highest = [&](const Candidate& candidate) {
+    return candidate.energy_j >= highest_j - kEqual * std::abs(highest_j);
+  };
+  const auto first = std::ranges::find_if(all, is_highest);
+  const auto last = std::find_if_not(first, all.end(), is_highest);
+  return *(first + (last - first - 1) / 2);
+}
+
 std::optional<Placement> PlacementFinder::find() {
   integrate();
   const std::vector<Candidate> all = candidates();
   if (devices_.empty() || all.empty()) return std::nullopt;
-  const Candidate best = *std::ranges::max_element(all, {}, &Candidate::energy_j);
+  const Candidate best = highest(all);
   const bool is_inside = best.start_s > all.front().start_s && best.start_s < all.back().start_s;
   const auto tolerance = is_inside ? tolerance_j(best) : std::nullopt;
   const auto remains = [&](const Candidate& candidate) {

@@ -56,6 +56,7 @@ class PlacementFinder : public Analysis {
   std::optional<double> energy_j(double start_s, double end_s) const;
   std::optional<double> mean_w(double start_s, double end_s) const;
   std::vector<Candidate> candidates() const;
+  static const Candidate& highest(const std::vector<Candidate>& all);
   double resolution_s() const;
   std::optional<double> tolerance_j(const Candidate& best) const;
 

@@ -54,6 +54,19 @@ double fit_of(const LoadGenerator& generator, const ResultHead& head) {
   return generator.format != nullptr ? fits_format(*generator.format, head) : 0;
 }
 
+// Returns null if no row takes it.
+const LoadGenerator* best_fit(std::span<const LoadGenerator> generators, const ResultHead& head,
+                              double least) {
+  const LoadGenerator* best = nullptr;
+  for (const LoadGenerator& generator : generators) {
+    const double fit = fit_of(generator, head);
+    if (fit <= least) continue;
+    best = &generator;
+    least = fit;
+  }
+  return best;
+}
+
 LoadReading refused(std::string detail) {
   LoadReading none;
   none.reasons.add(Reason::invalid_benchmark_result, std::move(detail));
@@ -64,16 +77,7 @@ std::vector<LoadReading> read_one_file(const LoadFiles& files,
                                        std::span<const LoadGenerator> generators) {
   std::unique_ptr<ByteSource> source = files.open();
   std::string head_text = read_up_to(*source, kHeadBytes);
-  const ResultHead head = result_head(head_text);
-  const LoadGenerator* best = nullptr;
-  double how_surely = 0;
-  for (const LoadGenerator& generator : generators) {
-    const double fit = fit_of(generator, head);
-    if (fit > how_surely) {
-      best = &generator;
-      how_surely = fit;
-    }
-  }
+  const LoadGenerator* const best = best_fit(generators, result_head(head_text), 0);
   if (best == nullptr) {
     return {refused(files.name + ": not the result of a known load generator")};
   }
@@ -87,6 +91,12 @@ std::vector<LoadReading> read_one_file(const LoadFiles& files,
 }  // namespace
 
 std::span<const LoadGenerator> load_generators() { return kLoadGenerators; }
+
+const LoadGenerator* recognized(const LoadFiles& files) {
+  constexpr double kUncertain = 0.4;  // any JSON might be a benchmark result
+  const std::string head = read_up_to(*files.open(), kHeadBytes);
+  return best_fit(load_generators(), result_head(head), kUncertain);
+}
 
 std::vector<LoadReading> read_loads(const LoadFiles& files,
                                     std::span<const LoadGenerator> generators) {

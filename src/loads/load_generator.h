@@ -32,6 +32,10 @@ std::span<const LoadGenerator> load_generators();
 std::vector<LoadReading> read_loads(const LoadFiles& files,
                                     std::span<const LoadGenerator> generators = load_generators());
 
+// The generator whose result a file is, by its content; null: none is certain. Opens it. Throws
+// what the file throws.
+const LoadGenerator* recognized(const LoadFiles& files);
+
 // The one benchmark of a load, for callers that need a window which its files state. If there are
 // several, or there is no such window, that is a reason.
 LoadReading read_load(const LoadFiles& files,

@@ -28,6 +28,10 @@ std::vector<std::string_view> all_fields(const ResultFormat& format, bool with_r
   return fields;
 }
 
+bool overlap(Window a, Window b) {
+  return a.start_unix_s <= b.end_unix_s && b.start_unix_s <= a.end_unix_s;
+}
+
 // Sorts the values that a walk meets into those of the benchmark and those of the request.
 class ResultWalk : public JsonVisitor {
  public:
@@ -128,6 +132,9 @@ class ResultWalk : public JsonVisitor {
     LoadReading reading = format_.conclude({values_, requests_, files_});
     if (reading.generator.empty()) reading.generator = format_.generator;
     if (requests_.listed > 0) reading.requests = requests_;
+    if (reading.load && requests_.window && !overlap(reading.load->window, *requests_.window)) {
+      reading.doubt = "all of its requests were outside its window: which times are right?";
+    }
     readings_.push_back(std::move(reading));
   }
 

@@ -17,6 +17,7 @@
 #include "energy/survey.h"
 #include "loads/load_generator.h"
 #include "recorders/recording.h"
+#include "runs/inspect_result.h"
 #include "runs/pass.h"
 
 namespace aggregate_power {
@@ -283,6 +284,11 @@ std::string text_of(const std::string& file, const Findings& findings) {
 
 InspectReport inspect(const InspectRequest& request) {
   InspectReport report;
+  try {
+    const bool may_be_result = request.file != "-" && is_regular_file(request.file);
+    if (auto result = may_be_result ? inspect_result(request) : std::nullopt) return *result;
+  } catch (const FileError&) {  // as telemetry it is reported
+  }
   Findings findings;
   if (!request.bench_result.empty()) {
     try {

@@ -37,7 +37,7 @@ struct RunOptions : RecordingOptions {
   bool finds_gpus = false;   // expected are as many as the aggregate or the load's result names
   bool finds_zone = false;   // a zone that nothing states is found by evidence, not the process's
   bool one_witness = false;  // one witness is enough for that
-  GpuSelection gpus = {};     // for a run on one node
+  GpuSelection gpus = {};    // for a run on one node
   double max_sample_gap_s = kDefaultMaxSampleGapS;
   bool extended = false;       // schema 2: write the dashboard's keys too
   bool require_power = false;  // exit with status 1 if a run is not valid

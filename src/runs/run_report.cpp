@@ -45,7 +45,7 @@ Json run_json(const RunReport& run) {
     json["window"] = {{"start_unix", result.load->window.start_unix_s},
                       {"end_unix", result.load->window.end_unix_s}};
     if (run.half_width_s) json["window_half_width_s"] = *run.half_width_s;
-    json["duration_s"] = result.load->window.duration_s();
+    json["duration_s"] = rounded(result.load->window.duration_s(), kAuditDecimals);
   }
   json["gpu_count"] = result.observed_gpus;
   json["gpu_ids"] = result.observed_gpu_ids;

@@ -1,0 +1,128 @@
+// Shows what a result says, and what it lacks.
+#include "runs/inspect_result.h"
+
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text/shown_time.h"
+#include "base/text/unicode.h"
+#include "loads/load_generator.h"
+#include "loads/peak_in_flight.h"
+#include "loads/selection.h"
+
+namespace aggregate_power {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What a window can be had from, if the result does not state it.
+std::string clue_text(const LoadReading& load) {
+  const WindowClues& clues = load.clues;
+  if (clues.monotonic) {
+    return "tied, if the recorder wrote clock_pairs beside its recording";
+  }
+  if (clues.local_window) return "exact, in the time zone of the recording or of --timezone";
+  const bool has_stamp = clues.end_stamp || clues.start_stamp;
+  if (has_stamp && load.work.reported_duration_s > 0 && !clues.may_pause) {
+    return fmt::format("estimated, from a stamp and {:.3f} s", load.work.reported_duration_s);
+  }
+  if (clues.session) {
+    return fmt::format("session, from {} to {}", unix_and_iso(clues.session->start_unix_s),
+                       unix_and_iso(clues.session->end_unix_s));
+  }
+  return "wrapped, if 'aggregate-power-monitor run' recorded it; or given with --start and --end";
+}
+
+std::string window_text(const LoadReading& load) {
+  if (!load.load) return fmt::format("not in the result: {}", load.no_window);
+  const Window window = load.load->window;
+  return fmt::format("exact: {} to {} ({:.3f} s)", unix_and_iso(window.start_unix_s),
+                     unix_and_iso(window.end_unix_s), window.duration_s());
+}
+
+std::string counts_text(const LoadReading& load) {
+  const Load& counts = load.load ? *load.load : load.work;
+  const auto shown = [](std::int64_t count) {
+    return count > 0 ? fmt::format("{}", count) : std::string("-");
+  };
+  return fmt::format("{} requests ({} failed), {} tokens in, {} out{}", shown(counts.completed),
+                     load.failed_requests, shown(counts.total_input_tokens),
+                     shown(counts.total_output_tokens),
+                     load.has_approximate_counts ? ", approximately" : "");
+}
+
+std::string load_text(const LoadReading& load, const PeakInFlight& peak) {
+  std::string text;
+  const auto line = [&](std::string_view what, const std::string& value) {
+    text += fmt::format("{:<11}{}\n", what, value);
+  };
+  line("window", window_text(load));
+  if (!load.load) line("  possible", clue_text(load));
+  line("counts", counts_text(load));
+  if (peak.requests() > 0) {
+    line("requests",
+         fmt::format("{} with times, at most {} in flight", peak.requests(), peak.peak()));
+  }
+  if (load.gpus) line("GPUs", fmt::format("{}", *load.gpus));
+  if (load.stated_energy_j) line("energy", fmt::format("{:.1f} J stated", *load.stated_energy_j));
+  for (const Reasons::Entry& entry : load.reasons.entries()) {
+    line("missing", fmt::format("{}: {}", code(entry.reason), entry.detail));
+  }
+  for (const std::string& note : load.notes) line("note", note);
+  return text;
+}
+
+Json load_json(const LoadReading& load, std::size_t number) {
+  const Load& counts = load.load ? *load.load : load.work;
+  Json settings = Json::object();
+  for (const auto& [key, value] : load.settings) settings[key] = value;
+  Json window;
+  if (load.load) {
+    window = {{"start_unix", load.load->window.start_unix_s},
+              {"end_unix", load.load->window.end_unix_s}};
+  }
+  return {{"benchmark", number},
+          {"settings", std::move(settings)},
+          {"window", std::move(window)},
+          {"window_text", load.load ? window_text(load) : clue_text(load)},
+          {"duration_s", counts.reported_duration_s},
+          {"completed_requests", counts.completed},
+          {"failed_requests", load.failed_requests},
+          {"input_tokens", counts.total_input_tokens},
+          {"output_tokens", counts.total_output_tokens},
+          {"counts_are_approximate", load.has_approximate_counts},
+          {"reasons", load.reasons.codes()}};
+}
+
+}  // namespace
+
+std::optional<InspectReport> inspect_result(const InspectRequest& request) {
+  LoadFiles files = load_file(request.file);
+  const LoadGenerator* const generator = recognized(files);
+  if (generator == nullptr) return std::nullopt;
+  PeakInFlight peak;
+  files.request = [&](const RequestTimes& times) { peak.take(times); };
+  const std::vector<LoadReading> loads = read_loads(files);
+  InspectReport report;
+  Json benchmarks = Json::array();
+  report.out = fmt::format("file       {}\nresult     of {}\n", printable_path(request.file),
+                           generator->name);
+  for (std::size_t i = 0; i < loads.size(); ++i) {
+    if (loads.size() > 1) {
+      report.out += fmt::format("\nbenchmark  {}\n", benchmark_label(loads[i], i + 1));
+    }
+    report.out += load_text(loads[i], loads.size() == 1 ? peak : PeakInFlight());
+    benchmarks.push_back(load_json(loads[i], i + 1));
+    if (loads[i].reasons.contains(Reason::invalid_benchmark_result)) report.exit_status = 1;
+  }
+  if (request.json) {
+    const Json json = {{"result_of", generator->name}, {"benchmarks", std::move(benchmarks)}};
+    report.out = json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+  }
+  return report;
+}
+
+}  // namespace aggregate_power
