@@ -46,8 +46,7 @@ RowReader::RowReader(Columns columns, const Zone& zone, std::size_t header_cells
     : columns_(std::move(columns)),
       stamps_(zone),
       header_cells_(header_cells),
-      gpus_(std::move(gpus)),
-      selects_(gpus_.is_given() && columns_.device) {}
+      gpus_(std::move(gpus)) {}
 
 void RowReader::note_bad_stamp(std::string_view text) {
   counts_.first_bad_stamp = printable(strip(text));
@@ -73,16 +72,6 @@ bool RowReader::is_wanted_metric(std::string_view name) {
 inline std::uint32_t RowReader::find_device(const CsvRow& row) {
   if (columns_.host) return devices_.find(row.cells[3], row.cells[2]);
   return devices_.find(trimmed(row.cells[2]));
-}
-
-// Whether the user selected other GPUs. A row that names none is not left out.
-bool RowReader::is_left_out(std::uint32_t device) {
-  if (device == DeviceNames::kNone) return false;
-  const std::vector<std::string>& names = devices_.names();
-  while (selected_.size() <= device) {
-    selected_.push_back(gpus_.has(names[selected_.size()], columns_.host.has_value()));
-  }
-  return !selected_[device];
 }
 
 // NaN if no power column contains a reading.
@@ -116,20 +105,16 @@ inline bool RowReader::read_row(const CsvRow& row, Reading& reading) {
       ++(row.blank ? counts_.skipped.blank : counts_.skipped.repeated_header);
       return false;
     }
-    // A stray line names no GPU, whatever is in that place: only a whole row may be left out.
-    if (selects_ && row.cell_count == header_cells_ && is_left_out(find_device(row))) return false;
     if (counts_.skipped.bad_timestamp++ == 0) note_bad_stamp(row.cells[0]);
     reading = {0, 0, 0, Reading::Kind::bad_timestamp};
     return true;
   }
-  reading.device = columns_.device ? find_device(row) : 0;
-  const bool is_too_long = row.filled_count > header_cells_;  // its cells may be in other places
-  if (selects_ && !is_too_long && is_left_out(reading.device)) return false;
   ++counts_.stamps;
   counts_.naive_stamps += stamp.naive ? 1 : 0;
   reading.unix_s = stamp.unix_s;
   reading.kind = Reading::Kind::no_power;
-  if (is_too_long) {
+  reading.device = columns_.device ? find_device(row) : 0;
+  if (row.filled_count > header_cells_) {
     ++counts_.skipped.too_many_cells;
     return true;
   }
@@ -147,6 +132,24 @@ inline bool RowReader::read_row(const CsvRow& row, Reading& reading) {
   }
   reading.kind = is_named ? Reading::Kind::power : Reading::Kind::no_device;
   return true;
+}
+
+// Whether the user selected other GPUs. A row that may have its cells in other places is not left
+// out, and neither is a stray line: it names no GPU, whatever is in that place.
+bool RowReader::is_left_out(const CsvRow& row) {
+  const bool is_short = row.cell_count < header_cells_;
+  if (row.blank || row.filled_count > header_cells_ || (is_short && !row.terminated)) return false;
+  if (is_repeated_header(row)) return false;
+  if (columns_.metric_name && !is_wanted_metric(trimmed(row.cells[4]))) return false;
+  Stamp stamp{};
+  if (is_short && !stamps_.read(trimmed(row.cells[0]), stamp)) return false;
+  const std::uint32_t device = find_device(row);
+  if (device == DeviceNames::kNone) return false;
+  const std::vector<std::string>& names = devices_.names();
+  while (selected_.size() <= device) {
+    selected_.push_back(gpus_.has(names[selected_.size()], columns_.host.has_value()));
+  }
+  return !selected_[device];
 }
 
 std::vector<std::size_t> RowReader::columns_to_select() const {
@@ -169,9 +172,11 @@ void RowReader::read(std::span<const CsvRow> rows, const GpuStateColumns* states
   const std::size_t most = into.count + rows.size();
   if (into.readings.size() < most) into.readings.resize(most);
   if (states != nullptr && into.states.size() < most) into.states.resize(most);
+  const bool selects = gpus_.is_given() && columns_.device;
   std::size_t count = into.count;
   for (const CsvRow& row : rows) {
     ++counts_.rows;
+    if (selects && is_left_out(row)) continue;
     const bool is_reading = read_row(row, into.readings[count]);
     if (states != nullptr && is_reading) into.states[count] = read_state(row, *states);
     count += is_reading ? 1 : 0;

@@ -69,7 +69,7 @@ class RowReader {
   bool is_repeated_header(const CsvRow& row) const;
   bool is_wanted_metric(std::string_view name);
   std::uint32_t find_device(const CsvRow& row);
-  bool is_left_out(std::uint32_t device);
+  bool is_left_out(const CsvRow& row);
   double find_watts(const CsvRow& row) const;
 
   Columns columns_;
@@ -77,7 +77,6 @@ class RowReader {
   DeviceNames devices_;
   std::size_t header_cells_ = 0;
   GpuSelection gpus_;
-  bool selects_ = false;
   std::vector<bool> selected_;  // by device, as far as it was asked
   RowCounts counts_;
 };
