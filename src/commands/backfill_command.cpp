@@ -70,12 +70,6 @@ Check outcomes_check() {
       [](const std::string& text) { return parse_outcomes(text).has_value(); });
 }
 
-// How a backfill speaks.
-struct Voice {
-  bool json = false;   // the summary as JSON
-  bool quiet = false;  // no progress and no summary for people
-};
-
 void settle_backfill(BackfillRequest& request, const Options& options) {
   if (!options.is_given("--jobs")) request.jobs = usable_processors();
   request.recompute.stores = request.stores;
@@ -87,7 +81,6 @@ int status_of(int signal) { return 128 + signal; }
 // Prints lines about a running backfill, from all of its threads.
 class Reporter {
  public:
-  explicit Reporter(bool quiet) : quiet_(quiet) {}
   void report_trouble(const std::string& trouble) {
     constexpr int kMost = 20;
     const std::lock_guard guard(mutex_);
@@ -96,7 +89,7 @@ class Reporter {
       line_.print("further messages are left out; --list failed,ambiguous prints all such runs");
   }
   void show(const BackfillProgress& progress) {
-    if (quiet_) return;
+    if (is_quiet()) return;
     const std::lock_guard guard(mutex_);
     line_.show(progress);
   }
@@ -105,12 +98,11 @@ class Reporter {
     line_.print(text);
   }
   void note(const std::string& text) {
-    if (!quiet_) print(text);
+    if (!is_quiet()) print(text);
   }
   void clear() { line_.clear(); }
 
  private:
-  const bool quiet_;
   std::mutex mutex_;
   ProgressLine line_;
   int troubles_ = 0;
@@ -118,22 +110,22 @@ class Reporter {
 
 // The list that was asked for, or what a dry run would change; then the summary. stdout has what
 // was asked for: the JSON object, or the list, or else what is meant for people.
-void print_result_of(BackfillResult& result, const BackfillRequest& request, Voice voice) {
+void print_result_of(BackfillResult& result, const BackfillRequest& request, bool json) {
   const bool is_list = !request.list.empty();
-  std::FILE* const lines_to = voice.json ? stderr : stdout;
-  if (is_list || !voice.quiet) {
+  std::FILE* const lines_to = json ? stderr : stdout;
+  if (is_list || !is_quiet()) {
     result.lines.take_all([&](std::string_view text) { print(lines_to, std::string(text)); });
   }
   const bool dry_run = request.recompute.dry_run;
-  if (voice.json) {
+  if (json) {
     print(stdout, summary_json(result.counts, dry_run));
-  } else if (!voice.quiet) {
+  } else if (!is_quiet()) {
     print(is_list ? stderr : stdout, summary_text(result.counts, dry_run));
   }
 }
 
-int run_backfill(const BackfillRequest& request, Voice voice) {
-  Reporter reporter(voice.quiet);
+int run_backfill(const BackfillRequest& request, bool json) {
+  Reporter reporter;
   BackfillWatcher watcher;
   watcher.trouble = [&](const std::string& trouble) { reporter.report_trouble(trouble); };
   watcher.progress = [&](const BackfillProgress& progress) { reporter.show(progress); };
@@ -153,7 +145,7 @@ int run_backfill(const BackfillRequest& request, Voice voice) {
   }
   reporter.clear();
   const BackfillCounts& counts = result.counts;
-  print_result_of(result, request, voice);
+  print_result_of(result, request, json);
   if (interrupting_signal() != 0) {
     reporter.print("interrupted; run the same command again to continue");
     return status_of(interrupting_signal());
@@ -245,7 +237,7 @@ void add_rarer_run_options(Options& options, RecomputeOptions& recompute) {
 
 Command backfill_command() {
   const auto request = std::make_shared<BackfillRequest>();
-  const auto voice = std::make_shared<Voice>();
+  const auto json = std::make_shared<bool>(false);
   Command command;
   Options& options = command.options;
   add_work_options(options, *request);
@@ -260,7 +252,7 @@ Command backfill_command() {
           "Only the runs listed in FILE, or on standard input for -, one per line: the path of an aggregate or the name of a run; if all are paths, the store is not searched")
       .check(not_empty());
   add_rarer_run_options(options, request->recompute);
-  options.flag("--json", voice->json, "Print the summary as one JSON object").excludes("--list");
+  options.flag("--json", *json, "Print the summary as one JSON object").excludes("--list");
   options.flag("--force", request->recompute.force, "Also recompute what is up to date");
   options.flag("--verify", request->recompute.verify,
                "Decide by the hashes of all inputs, not by size and time, what is up to date");
@@ -273,11 +265,8 @@ Command backfill_command() {
       "0 everything that could be done was done; 1 a run failed, or has no valid power although power is required; 2 wrong options; 130 Ctrl-C, 143 SIGTERM";
   command.notes =
       "A run is an aggregate agg_NAME.json with the benchmark result NAME.json and the telemetry gpu_metrics.csv; see 'aggregate-power help stores' for where they are looked for.";
-  command.settle = [request, voice](const Options& parsed) {
-    settle_backfill(*request, parsed);
-    voice->quiet = parsed.is_quiet();
-  };
-  command.run = [request, voice] { return run_backfill(*request, *voice); };
+  command.settle = [request](const Options& parsed) { settle_backfill(*request, parsed); };
+  command.run = [request, json] { return run_backfill(*request, *json); };
   return command;
 }
 

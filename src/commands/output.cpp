@@ -11,7 +11,7 @@
 namespace aggregate_power {
 namespace {
 
-bool is_quiet = false;
+bool quiet = false;
 
 struct Colour {
   std::string_view word;  // at the beginning of a line
@@ -35,14 +35,16 @@ std::string coloured(const std::string& line) {
 
 }  // namespace
 
-void be_quiet() { is_quiet = true; }
+void be_quiet() { quiet = true; }
+
+bool is_quiet() { return quiet; }
 
 void print(std::FILE* stream, const std::string& text) {
   std::ignore = std::fwrite(text.data(), 1, text.size(), stream);
 }
 
 void print_result(const std::string& text) {
-  if (!is_quiet) print(stdout, text);
+  if (!quiet) print(stdout, text);
 }
 
 void print_message(const std::string& line) {
@@ -50,7 +52,7 @@ void print_message(const std::string& line) {
 }
 
 void print_note(const std::string& line) {
-  if (!is_quiet) print_message(line);
+  if (!quiet) print_message(line);
 }
 
 int report(bool require_power, const std::function<CommandOutput()>& job) {

@@ -11,6 +11,7 @@ namespace aggregate_power {
 
 // From now on notes and results are not printed (--quiet).
 void be_quiet();
+bool is_quiet();
 
 // Prints a text. Whether stderr can be written never changes the exit status; main() checks stdout
 // once at the end.

@@ -89,6 +89,11 @@ def dry_runs_are_sorted(root, checks):
          backfill(store, "--dry-run", "--jobs", "1").stdout)
 
 
+def joined(summary):
+    """A summary with each reason's remedy, which is wrapped in its column, on the reason's line."""
+    return re.sub(r"\n {40}(?=\S)", " ", summary)
+
+
 def first_names(root, checks):
     """The summary names the first runs of each reason, whoever came first."""
     store = root / "store"
@@ -98,7 +103,7 @@ def first_names(root, checks):
         done = program("backfill", store, "--jobs", jobs)
         checks.add(f"the summary of {jobs} at a time",
                    [] if re.search(r"(?m)^  benchmark_result_missing +5  .*\n    a, b, c, \.\.\.$",
-                                   done.stdout) else [done.stdout])
+                                   joined(done.stdout)) else [done.stdout])
 
 
 FULL = ("the disk or the quota is full: make room and run again; a backfill can write elsewhere with "
@@ -131,7 +136,7 @@ def remedies(root, checks):
              (status, f"{store}/power_audit_r/agg_r.json\taggregate_result_unwritable\n".encode()),
              (done.returncode, done.stdout))
         row = f"  aggregate_result_unwritable        1  {remedy}\n    r\n"
-        checks.add(f"{name}: its remedy", [] if row in done.stderr.decode() else [done.stderr])
+        checks.add(f"{name}: its remedy", [] if row in joined(done.stderr.decode()) else [done.stderr])
         one = patching.run(["--csv", "gpu_metrics.csv", "--bench-result", "r.json", "--agg-result",
                             "agg_r.json", "--expected-num-gpus", "1"], store / "power_audit_r",
                            patching.DYNAMIC, failing("write", number, store))
@@ -253,7 +258,7 @@ def no_store_is_listed(root, checks):
           f"{store}/bmk_d/agg_d.json": "benchmark_result_missing"}, listed(done))
     row = ("  benchmark_result_missing           1  only files near the run were considered: keep them "
            "there, or give --runs the run's name instead of its path\n    d\n")
-    checks.add("and the summary says so", [] if row in done.stderr.decode() else [done.stderr])
+    checks.add("and the summary says so", [] if row in joined(done.stderr.decode()) else [done.stderr])
     opened = {line.split()[2] for line in log.read_text().splitlines()
               if line.split()[1] == "opendir"}
     same(checks, "folders that are listed", {f"{store}/deep/power_audit_b"}, opened)
@@ -360,7 +365,7 @@ def refused_in_place(root, store, checks, what, why, **more):
              (0, {f"{store}/power_audit_r/agg_r.json": "replacement_unsafe",
                   f"{store}/power_audit_x/agg_x.json": "telemetry_file_missing"}),
              (done.returncode, listed(done)))
-        checks.add(f"{what} {options}: its remedy", [] if UNSAFE in done.stderr.decode()
+        checks.add(f"{what} {options}: its remedy", [] if UNSAFE in joined(done.stderr.decode())
                    else [done.stderr])
         same(checks, f"{what} {options}: the store", before, patching.contents(store))
     report = root / f"{what}.jsonl"
