@@ -541,62 +541,68 @@ stop() {
 
 # ---- run. Whatever becomes of the recording, the command runs as it would without it.
 
-in_foreground() {  # of a terminal, which gives Ctrl-C to the command too
-  read -r process <"/proc/$$/stat"
-  # shellcheck disable=SC2086  # words: from the state on, which follows the name
-  set -- ${process##*) }
-  [ "$3" = "$6" ]
+# A signal for the whole group, such as Ctrl-C on a terminal, reaches the command by itself, and must not reach
+# it twice. It also ends this witness, whose life ends within seconds when this process is killed.
+start_witness() {
+  # shellcheck disable=SC2086  # words
+  $restoring tail -f -s 5 --pid=$$ /dev/null </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
+  witness=$!
 }
 
-pass_on() {  # SIGNAL: to the child
-  case $running:$1 in
-    start:*) kill -s TERM "$child" ;;  # what runs in the background ignores INT
-    command:INT | command:QUIT) in_foreground || kill -s "$1" "$child" ;;
-    command:*) kill -s "$1" "$child" ;;
-  esac 2>/dev/null || :
+end_witness() {  # not by TERM: a process that the shell has only just begun may lose it
+  { kill -s KILL "$witness"; wait "$witness"; } 2>/dev/null || :
+  witness=
 }
 
-caught() {  # SIGNAL NUMBER
-  signal=$1 signal_status=$((128 + $2)) interrupted=yes
-  pass_on "$1"
-}
-
-# Waits for the child, and leaves its status in $status. A signal ends a wait early, or comes when the shell
-# has the status already: then it knows the child no longer, and says 127.
-await() {
-  status=
-  while :; do
-    interrupted='' ended=0
-    wait "$child" || ended=$?
-    if [ -z "$status" ] || [ "$ended" -ne 127 ]; then status=$ended; fi
-    [ -n "$interrupted" ] || break
-  done
-  running=
-}
-
-try_start() {
-  running='start'
-  sh "$0" start --output "$csv" --interval "$interval" ${gpus:+--gpus "$gpus"} </dev/null >/dev/null &
-  child=$!
-  await
-  if [ "$status" -eq 0 ] && read_state; then
-    ours="$pid $since $host"
-  elif [ -z "$signal" ]; then
-    say "nothing is recorded of this command, which runs all the same"
-    ours='' tool='' clock_pairs='' window='' zone=$(local_zone)
-    note_clocks
+pass_on() {  # SIGNAL: to the command, unless it ended of it, or had it too
+  nap || :
+  if [ -z "$(started "$child")" ]; then
+    end_witness  # bash can lose what it was told of the command, and would wait for the next child to end
+  elif [ -n "$(started "$witness")" ]; then
+    kill -s "$1" "$child" 2>/dev/null || :
+  else
+    end_witness
+    start_witness
   fi
 }
 
-# The words that undo what the shell does to a command in the background, which it must be for a signal to
-# reach it at once: INT and QUIT are ignored. Fails where no env can do that.
-restoring() {
+# The rest is done between waits, where what it runs cannot get in their way.
+caught() { signal=$1 signal_status=$((128 + $2)) interrupted=yes; }
+
+# Waits for the command, and leaves its status in $exit_status. A signal ends a wait early, or comes when the
+# shell has the status already: then it knows the command no longer, and says 127, or in bash -1.
+await() {
+  while :; do
+    if [ -n "$interrupted" ]; then
+      interrupted=
+      pass_on "$signal"
+    fi
+    ended=0
+    wait "$child" || ended=$?
+    case ${exit_status:+known}:$ended in known:127 | known:-1) ;; *) exit_status=$ended ;; esac
+    [ -n "$interrupted" ] || break
+  done
+}
+
+try_start() {
+  if sh "$0" start --output "$csv" --interval "$interval" ${gpus:+--gpus "$gpus"} </dev/null >/dev/null && read_state
+  then
+    ours="$pid $since $host"
+    return
+  fi
+  [ -n "$signal" ] || say "nothing is recorded of this command, which runs all the same"
+  ours='' tool='' clock_pairs='' window='' zone=$(local_zone)
+  note_clocks
+}
+
+# Leaves in $restoring the words that undo what the shell does to a command in the background, where it must
+# be for a signal to reach it at once: INT and QUIT are ignored. Leaves nothing where no env can do that.
+find_restoring() {
   ignored=$(sed -n 's/^SigIgn:.*\(.\)$/\1/p' "/proc/$$/status") signals=
   case $ignored in [014589cd]) signals=INT ;; esac  # else the caller had them ignored
   case $ignored in [012389ab]) signals=${signals:+$signals,}QUIT ;; esac
-  [ -n "$signals" ] || return 0
-  env --default-signal="$signals" true 2>/dev/null || return 1
-  echo "env --default-signal=$signals"
+  restoring="env ${signals:+--default-signal=$signals}"
+  $restoring true 2>/dev/null || restoring=
 }
 
 as_called() { eval "$environment"; exec "$@"; }  # in a process of its own
@@ -604,24 +610,21 @@ as_called() { eval "$environment"; exec "$@"; }  # in a process of its own
 # Without such an env the command runs in the foreground, and a signal for this process alone waits for its end.
 run_command() {
   set -- sh -c 'exec "$@"' "$me" "$@"  # env would take a name with = in it for a variable
-  if ! words=$(restoring); then
+  if [ -z "$restoring" ]; then
     exit_status=0
     (as_called "$@") || exit_status=$?
     return
   fi
-  running='command' child=
   if [ -h "/proc/$$/fd/0" ]; then
     # In the background its standard input would be empty. It comes by a number that the caller does not use.
     for spare in 9 8 7 6 5 4 3; do [ -h "/proc/$$/fd/$spare" ] || break; done
-    eval "{ as_called $words \"\$@\" <&$spare $spare<&- & } $spare<&0"
+    eval "{ as_called $restoring \"\$@\" <&$spare $spare<&- & } $spare<&0"
   else
     # shellcheck disable=SC2086  # words
-    as_called $words "$@" <&- &
+    as_called $restoring "$@" <&- &
   fi
   child=$!
-  [ -z "$signal" ] || pass_on "$signal"
   await
-  exit_status=$status
 }
 
 is_ours() { read_state && [ "$pid $since $host" = "$ours" ]; }
@@ -661,22 +664,28 @@ measure() {
 }
 
 run() {  # COMMAND...
-  signal='' running='' ours=''
+  signal='' interrupted='' ours='' witness='' restoring='' exit_status=''
+  # In its POSIX mode bash now and then loses the status of a child that ends while a signal is handled.
+  # shellcheck disable=SC3040  # other shells fail in the subshell
+  if (set +o posix) 2>/dev/null; then set +o posix; fi
   for each in 'HUP 1' 'INT 2' 'QUIT 3' 'USR1 10' 'USR2 12' 'TERM 15'; do
     # shellcheck disable=SC2064  # now
     trap "caught $each" "${each% *}"
   done
   trap : PIPE  # who read the messages may have ended
-  try_start
-  if [ -n "$signal" ]; then
+  try_start || :  # what runs here, and the next three lines run, a signal may end
+  result_before=$(signature "$result") || :
+  find_restoring || :
+  [ -z "$restoring" ] || start_witness
+  window=$(now) || :
+  [ -n "$signal" ] || run_command "$@"
+  trap '' HUP INT QUIT USR1 USR2 TERM PIPE
+  end=$(now)
+  [ -z "$witness" ] || end_witness
+  if [ -z "$exit_status" ]; then  # a signal came before the command
     [ -z "$ours" ] || sh "$0" stop --output "$csv" </dev/null >/dev/null || :
     exit "$signal_status"
   fi
-  result_before=$(signature "$result")
-  window=$(now)
-  run_command "$@"
-  end=$(now)
-  trap '' HUP INT QUIT USR1 USR2 TERM PIPE
   case $end in *.*) ;; *) end=$((end + 1)) ;; esac  # whole seconds: the window must hold the command
   window="$window $end"
   finish_recording
