@@ -643,6 +643,7 @@ finish_recording() {
     say "'$context' could not get the window, from ${window% *} to ${window#* } (Unix time)"
 }
 
+place_of() { stat -L -c '%d %i' -- "$1" 2>/dev/null || :; }
 signature() { stat -c '%i %s %y %z' -- "$1" 2>/dev/null || :; }
 word() { case $1 in *[!A-Za-z0-9_./:=+,@%-]*) quoted "$1" ;; *) printf '%s\n' "$1" ;; esac; }
 
@@ -659,7 +660,11 @@ measure() {
   elif ! command -v aggregate-power >/dev/null 2>&1; then
     say "'$result' is not measured: aggregate-power is not on the PATH"
   else
-    (as_called aggregate-power measure "$result" "$csv") </dev/null || say "aggregate-power measure ended with $?"
+    (
+      # `run --result FILE -- COMMAND >FILE`: what measure prints has no place in it.
+      if [ "$(place_of "/proc/$$/fd/1")" = "$(place_of "$result")" ]; then exec >&2; fi
+      as_called aggregate-power measure "$result" "$csv"
+    ) </dev/null || say "aggregate-power measure ended with $?"
   fi
 }
 

@@ -23,7 +23,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 MONITOR = HERE.parents[1] / "scripts" / "monitor.sh"
-UTILITIES = ("awk cat cut date dd env grep head mkdir mv rm sed setsid sleep stat stdbuf tail tr true "
+UTILITIES = ("awk cat cut date dd echo env grep head mkdir mv rm sed setsid sleep stat stdbuf tail tr true "
              "uname wc").split()
 NO_ENV = ("busybox",)  # its env cannot give signals back, so the command runs in the foreground
 BUSYBOX = (subprocess.run(["busybox", "--list"], capture_output=True, text=True).stdout.split()
@@ -469,6 +469,10 @@ def results_are_measured(place):
     place.same("the line that is shown", ["aggregate-power", "measure", "it's a run.json", "gpu_metrics.csv"], shlex.split(line))
     done = place.run(*writes, options=("--result=it's a run.json",), env=place.variables() | {"MEASURE_STATUS": "3"})
     place.same("a measure that fails", (0, True), (done.returncode, done.err.endswith("\nmonitor.sh: aggregate-power measure ended with 3\n")))
+    with open(place.dir / "by redirection.json", "w") as file:
+        done = place.run("echo", "{}", options=("--result", "by redirection.json"), stdout=file)
+    place.same("a result by redirection", "{}\n", (place.dir / "by redirection.json").read_text())
+    place.check("what is measured is shown", "measured|measure|by redirection.json|" in done.err, done.err)
     done = place.run("sh", "-c", "exit 8", options=("--result", "it's a run.json"))
     place.same("an older result", (8, "", True), (done.returncode, done.out, done.err.endswith(
         "\nmonitor.sh: 'it's a run.json' is not measured: the command did not write it\n")))
