@@ -14,6 +14,7 @@
 #include "loads/formats.h"
 #include "loads/mlperf.h"
 #include "loads/selection.h"
+#include "loads/yaml.h"
 
 namespace aggregate_power {
 namespace {
@@ -46,6 +47,7 @@ constexpr LoadGenerator kLoadGenerators[] = {
     {.name = "torchbench", .format = &kTorchbench},
     {.name = "PyTorch's benchmark database", .format = &kPytorchBenchmark},
     {.name = "AIPerf GPU telemetry", .format = &kAiperfTelemetry},
+    {.name = "YAML", .fits = fits_yaml, .read = read_yaml},
 };
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
