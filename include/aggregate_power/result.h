@@ -129,7 +129,7 @@ struct Result {
   Metrics metrics;           // of a valid run
 
   std::optional<std::int64_t> expected_gpus;
-  std::string expected_gpus_source;  // the input that names them; empty: the user, or nothing
+  std::string expected_gpus_source;        // the input that names them; empty: the user, or nothing
   std::vector<std::string> selected_gpus;  // as given; empty: all that were recorded
   std::size_t observed_gpus = 0;
   std::vector<std::string> observed_gpu_ids;

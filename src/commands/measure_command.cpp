@@ -54,11 +54,16 @@ Command measure_command() {
   options.value(
       "--out", "FILE", into_optional_path(request->out),
       "Also write the aggregate's keys into a new JSON file, with an audit record beside it");
-  add_expected_num_gpus(options, *request,
-                        "GPUs that must be in the recording (default: those that are)");
+  accept_auto_count(
+      add_expected_num_gpus(
+          options, *request,
+          "GPUs that must be in the recording; auto: as many as the result names (default: those that are there)"),
+      *request);
   add_gpus(options, *request);
   add_max_sample_gap(options, *request);
   add_recording_options(options, *request);
+  accept_evidence(options.at("--timezone"), *request).help =
+      "Time zone of timestamps without an offset: auto, evidence, local, UTC, +HH:MM, -HH:MM or Area/City; auto and evidence: see 'aggregate-power help time-zones' (default: timestamp_timezone of STEM_context.json beside the file, else local)";
   command.examples =
       "aggregate-power measure result.json\n"
       "aggregate-power measure result.json gpu_metrics.csv --json\n"

@@ -89,6 +89,7 @@ Option& accept_evidence(Option& timezone, RunOptions& run) {
 
 void add_outcome_options(Options& options, RunOptions& run, const std::string& extended) {
   options.flag("--extended", run.extended, extended);
+  options.flag("--json", run.json, "Print the run as one JSON object, as 'measure' does");
   add_require_power(options, run);
   add_dry_run(options, run);
 }

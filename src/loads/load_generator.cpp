@@ -7,6 +7,7 @@
 
 #include "base/files/archive.h"
 #include "base/files/file.h"
+#include "base/files/path.h"
 #include "loads/aiperf.h"
 #include "loads/aiperf_folder.h"
 #include "loads/benchmark.h"
@@ -210,22 +211,27 @@ void require_window(LoadReading& reading) {
 }
 
 LoadFiles load_file(const std::string& path, LoadRules rules) {
-  return {.name = path,
-          .open = [path] { return decompressed(open_source(path), path); },
-          .rules = rules};
+  LoadFiles files{.name = path,
+                  .open = [path] { return decompressed(open_source(path), path); },
+                  .rules = rules};
+  const std::string records = beside(path, std::string(kProfileRecords));
+  if (last_name(path) != kProfileSummary || !is_regular_file(records)) return files;
+  // AIPerf's summary has local times; the requests beside it show their zone.
+  files.name = records;
+  files.open = [records] { return open_source(records); };
+  files.other = [path](std::string_view role) -> LoadFile {
+    if (role == kProfileSummaryRole) return {open_source(path), path};
+    return {nullptr, std::string(role)};
+  };
+  return files;
 }
 
-LoadReading read_selected_load(const std::string& path, LoadRules rules,
-                               const std::string& selection) {
-  try {
-    SelectedLoads selected = select_loads(read_loads(load_file(path, rules)), selection);
-    if (selected.loads.size() == 1) return std::move(selected.loads.front());
-    if (!selected.fault.empty()) return refused(fmt::format("{} {}", path, selected.fault));
-    return refused(fmt::format("{}: --select {} matches {} benchmarks: choose one of them", path,
-                               selection, selected.loads.size()));
-  } catch (const FileError& error) {
-    return refused(error.what());
-  }
+LoadReading read_selected_load(const LoadFiles& files, const std::string& selection) {
+  SelectedLoads selected = select_loads(read_loads(files), selection);
+  if (selected.loads.size() == 1) return std::move(selected.loads.front());
+  if (!selected.fault.empty()) return refused(fmt::format("{} {}", files.name, selected.fault));
+  return refused(fmt::format("{}: --select {} matches {} benchmarks: choose one of them",
+                             files.name, selection, selected.loads.size()));
 }
 
 LoadReading read_load_file(const std::string& path, LoadRules rules) {

@@ -16,9 +16,9 @@
 #include "loads/selection.h"
 #include "results/deliver.h"
 #include "results/record.h"
-#include "runs/assess.h"
+#include "results/run_report.h"
+#include "runs/assess_alone.h"
 #include "runs/one_node.h"
-#include "runs/run_report.h"
 #include "runs/window.h"
 
 namespace aggregate_power {
@@ -69,10 +69,10 @@ void add_recording(Result& sum, Result other) {
 }
 
 Result measured_recording(const MeasureRequest& request, const std::string& path,
-                          const LoadReading& reading, const Recording& recording) {
+                          const LoadReading& reading, Recording& recording) {
   MeasurementRequest wanted{request};
   wanted.may_use_threads = true;
-  Result result = assess(wanted, recording, reading);
+  Result result = assess_alone(wanted, recording, reading, {request.result, ""});
   result.telemetry_source = path;
   result.benchmark_result = request.result;
   return result;
@@ -80,7 +80,7 @@ Result measured_recording(const MeasureRequest& request, const std::string& path
 
 RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading) {
   const std::vector<std::string> paths = telemetry_of(request);
-  const Recording recording(paths[0], request.zone, request.columns, request.gpus);
+  Recording recording(paths[0], request.zone, request.columns, request.gpus);
   WindowOptions options = kAnyWindow;
   options.given = request.given;
   PlacedLoad placed{std::move(reading), {}, {}};
@@ -92,7 +92,6 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   excuse_counts(placed.reading, warnings);
   const LoadReading& load = placed.reading;
   run.generator = load.generator;
-  run.window_source = load.window_source;
   run.stated_energy_j = load.stated_energy_j;
   run.has_approximate_counts = load.has_approximate_counts;
   run.failed_requests = load.failed_requests;
@@ -101,7 +100,7 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   }
   run.result = measured_recording(request, paths[0], load, recording);
   for (std::size_t i = 1; i < paths.size(); ++i) {
-    const Recording other(paths[i], request.zone, request.columns, request.gpus);
+    Recording other(paths[i], request.zone, request.columns, request.gpus);
     add_recording(run.result, measured_recording(request, paths[i], load, other));
   }
   if (placed.placement) run.half_width_s = placed.placement->half_width_s;
@@ -113,7 +112,10 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
 
 std::vector<LoadReading> benchmarks_of(const MeasureRequest& request) {
   if (request.result.empty()) return {LoadReading()};
-  return read_loads(load_file(request.result));
+  const LoadFiles files = load_file(request.result);
+  std::vector<LoadReading> loads = read_loads(files);
+  if (files.other) loads.front().generator = "AIPerf";
+  return loads;
 }
 
 // Writes a new aggregate with an audit record beside it.
@@ -127,7 +129,8 @@ void write_new(const MeasureRequest& request, const RunReport& run, MeasureRepor
   WritePlan target;
   target.aggregate_path = request.out;
   target.aggregate_text =
-      fmt::format("{{\n  \"window_source\": \"{}\"\n}}\n", window_source_name(run.window_source));
+      fmt::format("{{\n  \"window_source\": \"{}\"\n}}\n",
+                  run.result.window_source.empty() ? "exact" : run.result.window_source);
   target.record_path = record_beside(request.out);
   target.inputs = telemetry_of(request);
   if (!request.result.empty()) target.inputs.push_back(request.result);

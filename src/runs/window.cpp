@@ -241,6 +241,14 @@ void add_intervals(Metrics& metrics, const Placement& placement) {
 
 }  // namespace
 
+WindowOptions window_options(const RunOptions& run) {
+  WindowOptions options;
+  options.given = run.given;
+  options.takes_estimated = run.accepted_window == RunOptions::Accepted::estimated;
+  options.takes_wrapped = run.accepted_window == RunOptions::Accepted::wrapped;
+  return options;
+}
+
 void add_window_facts(const PlacedLoad& placed, const LoadReading& reading, Result& result) {
   const bool is_stated = reading.window_source == WindowSource::exact;
   if (reading.load && !(is_stated && reading.generator.empty())) {
