@@ -216,10 +216,13 @@ class Scanner {
     token_.append(token_begin_, std::min(length, kMaxScalar + 1 - token_.size()));
   }
 
+  // Valid until the next token starts or the buffer is refilled.
   std::string_view finish_token() {
-    keep_token();
+    const std::string_view in_buffer(token_begin_, p_);
+    const bool is_whole = token_.empty();
+    if (!is_whole) keep_token();
     token_begin_ = nullptr;
-    return token_;
+    return is_whole ? in_buffer : std::string_view(token_);
   }
 
   // ---- Faults.
