@@ -204,6 +204,8 @@ LEFT_BEHIND = {
 
 def compare_keys(count, name, folder):
     """The keys of what the commands of a page wrote are in some page."""
+    if name == "measure":
+        compare_reports(count, folder / "results")
     if name not in LEFT_BEHIND:
         return
     record, aggregate = LEFT_BEHIND[name]
@@ -216,6 +218,15 @@ def compare_keys(count, name, folder):
     count.none(f"{name}: keys of the aggregate missing", new - WORDS - printed)
     if name == "extended":
         compare_inspection_and_snapshots(count, folder)
+
+
+def compare_reports(count, folder):
+    """The keys of measure --json and of inspect --json are in some page."""
+    for command in ("measure vllm.json", "measure guidellm.json", "inspect guidellm.json", "inspect vllm_detailed.json"):
+        shown = subprocess.run([PROGRAM, *command.split(), "--json"], cwd=folder, env=environment(), capture_output=True,
+                               check=True)
+        keys = keys_of(json.loads(shown.stdout), ("settings",))
+        count.none(f"keys of {command} --json missing", keys - WORDS)
 
 
 def compare_inspection_and_snapshots(count, folder):
