@@ -14,6 +14,9 @@ namespace aggregate_power {
 
 struct LoadGenerator {
   const char* name;
+  // For the help: the files, and where their window comes from.
+  const char* files = "";
+  const char* window = "";
   // A load of several files is recognized by the name of the file that identifies it. Null: the
   // load is one file.
   bool (*is_named)(std::string_view file_name) = nullptr;
