@@ -142,6 +142,7 @@ void set_stated_work(LoadReading& reading, const Fields& fields, LoadRules rules
 
 LoadReading judged(const Fields& fields, LoadRules rules) {
   LoadReading result;
+  result.states_window = true;
   set_stated_work(result, fields, rules);
   result.max_concurrency = {fields[kConcurrency].kind, fields[kConcurrency].spelling};
   result.gpus = as_count(fields[kGpus], LoadRules::schema_2);

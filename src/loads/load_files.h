@@ -95,6 +95,8 @@ struct LoadReading {
   // Why the window can hardly match the requests, for people; empty: it can.
   std::string doubt = {};
 
+  bool states_window = false;  // as InferenceX does
+
   // ---- Of the generators in the table of formats.
   std::string_view generator = {};  // empty: a result that states its window as InferenceX does
   WindowSource window_source = WindowSource::exact;

@@ -284,8 +284,9 @@ void add_intervals(Metrics& metrics, const Placement& placement) {
 }  // namespace
 
 void add_window_facts(const PlacedLoad& placed, const LoadReading& reading, Result& result) {
-  const bool is_stated = reading.window_source == WindowSource::exact;
-  if (reading.load && !(is_stated && reading.generator.empty())) {
+  const bool is_stated = reading.window_source == WindowSource::exact &&
+                         (reading.states_window || reading.generator.empty());
+  if (reading.load && !is_stated) {
     result.window_source = window_source_name(reading.window_source);
   }
   if (placed.placement) add_intervals(result.metrics, *placed.placement);
