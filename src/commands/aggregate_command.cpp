@@ -24,6 +24,7 @@ void settle_aggregate(AggregateRequest& request, const Options& options) {
   if (request.extended && request.schema_version != 2) {
     throw Error("--extended: expected schema 2; give --expected-num-gpus or --schema-version 2");
   }
+  settle_given_load(options, request.given);
 }
 
 }  // namespace

@@ -83,6 +83,20 @@ std::optional<double> seconds_of(std::string_view text) {
   return *number * unit_s;
 }
 
+void settle_given_load(const Options& options, const GivenLoad& given) {
+  const bool ends_after = options.text("--end").starts_with('+');
+  if (ends_after && options.is_given("--duration")) {
+    throw Error("--end and --duration: both say how long the load took; give one of them");
+  }
+  if (given.start_unix_s && given.end_unix_s && given.duration_s) {
+    throw Error("--start, --end and --duration: two of them are enough; leave one out");
+  }
+  if (given.duration_s && !given.has_window()) {
+    throw Error(fmt::format("{}: expected --start beside it{}", ends_after ? "--end" : "--duration",
+                            ends_after ? "" : ", or --end"));
+  }
+}
+
 void add_given_load(Options& options, GivenLoad& given) {
   constexpr const char* kInstant =
       "a time with Z or an offset, such as 2026-09-08T07:20:30Z, or seconds since 1970";

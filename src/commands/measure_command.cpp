@@ -20,7 +20,8 @@ int run_measure(const MeasureRequest& request) {
   return report.exit_status;
 }
 
-void settle_measure(const MeasureRequest& request) {
+void settle_measure(const MeasureRequest& request, const Options& options) {
+  settle_given_load(options, request.given);
   if (request.result.empty() && !request.given.has_window()) {
     throw Error(
         "measure: expected a benchmark result, or --start and --end; see 'aggregate-power measure --help'");
@@ -71,7 +72,7 @@ Command measure_command() {
       "aggregate-power measure --start 2026-09-08T07:20:30Z --end +60s --telemetry gpu_metrics.csv";
   command.exit_statuses =
       "0 all benchmarks were measured; 1 one was not, with the reason and what to do; 2 a file cannot be opened, or wrong options";
-  command.settle = [request](const Options&) { settle_measure(*request); };
+  command.settle = [request](const Options& parsed) { settle_measure(*request, parsed); };
   command.run = [request] { return run_measure(*request); };
   return command;
 }

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -123,8 +124,26 @@ std::string unit_hint(const Fields& fields, LoadRules rules) {
   return {};
 }
 
+// What the load did, as far as the result says it.
+void set_stated_work(LoadReading& reading, const Fields& fields, LoadRules rules) {
+  const auto count = [&](FieldIndex field, Reason reason) {
+    const auto value = as_count(fields[field], rules);
+    const bool optional = rules == LoadRules::schema_1 && field != kOutput;
+    if (!value && !optional) reading.count_faults.add(reason, describe(fields[field]));
+    return value.value_or(0);
+  };
+  reading.work.completed = count(kCompleted, Reason::invalid_successful_query_count);
+  reading.work.total_input_tokens = count(kInput, Reason::invalid_input_token_count);
+  reading.work.total_output_tokens = count(kOutput, Reason::invalid_output_token_count);
+  if (!is_number(fields[kDuration], rules)) return;
+  const double duration_s = as_double(fields[kDuration]);
+  if (std::isfinite(duration_s) && duration_s > 0) reading.work.reported_duration_s = duration_s;
+}
+
 LoadReading judged(const Fields& fields, LoadRules rules) {
   LoadReading result;
+  result.states_window = true;
+  set_stated_work(result, fields, rules);
   result.max_concurrency = {fields[kConcurrency].kind, fields[kConcurrency].spelling};
   result.gpus = as_count(fields[kGpus], LoadRules::schema_2);
 
@@ -137,7 +156,7 @@ LoadReading judged(const Fields& fields, LoadRules rules) {
       return no_window(describe(fields[i]));
     }
   }
-  Load load;
+  Load load = result.work;
   load.window = {as_double(fields[kStart]), as_double(fields[kEnd])};
   load.reported_duration_s = as_double(fields[kDuration]);
   if (load.window.end_unix_s <= load.window.start_unix_s) {
@@ -146,12 +165,6 @@ LoadReading judged(const Fields& fields, LoadRules rules) {
   if (load.reported_duration_s <= 0) return no_window(describe(fields[kDuration]));
   result.has_window = true;
 
-  const auto count = [&](FieldIndex field, Reason reason) {
-    const auto value = as_count(fields[field], rules);
-    const bool optional = rules == LoadRules::schema_1 && field != kOutput;
-    if (!value && !optional) result.reasons.add(reason, describe(fields[field]));
-    return value.value_or(0);
-  };
   if (rules == LoadRules::schema_2) {
     const double window_s = load.window.duration_s();
     if (std::abs(load.reported_duration_s - window_s) > most_difference_s(load.window)) {
@@ -159,12 +172,8 @@ LoadReading judged(const Fields& fields, LoadRules rules) {
                          fmt::format("{:.3f} s reported, {:.3f} s between start and end{}",
                                      load.reported_duration_s, window_s, unit_hint(fields, rules)));
     }
-    load.completed = count(kCompleted, Reason::invalid_successful_query_count);
-  } else {
-    load.completed = as_count(fields[kCompleted], rules).value_or(0);
   }
-  load.total_input_tokens = count(kInput, Reason::invalid_input_token_count);
-  load.total_output_tokens = count(kOutput, Reason::invalid_output_token_count);
+  result.reasons.add(std::exchange(result.count_faults, {}));
   if (rules == LoadRules::schema_2 || load.total_output_tokens > 0) {
     result.load = load;
   }

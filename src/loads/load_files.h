@@ -87,12 +87,15 @@ struct LoadReading {
   std::optional<Load> load = {};  // nullopt: there is no window, or its counts cannot be used
   Reasons reasons = {};
   bool has_window = false;            // any faults concern only the counts
+  Reasons count_faults = {};          // of a load without a window, once one is given
   JsonValue max_concurrency = {};     // a number, true or false; for anything else only the kind
   std::uint64_t failed_requests = 0;  // if the files list the requests; without the warm-up
   std::optional<Zone> captured_zone = {};  // of the machine that generated the load, from one of
                                            // its files
   // Why the window can hardly match the requests, for people; empty: it can.
   std::string doubt = {};
+
+  bool states_window = false;  // as InferenceX does
 
   // ---- Of the generators in the table of formats.
   std::string_view generator = {};  // empty: a result that states its window as InferenceX does
@@ -104,6 +107,8 @@ struct LoadReading {
   std::vector<std::pair<std::string, std::string>> settings = {};
   std::vector<std::string> notes = {};  // what is special about the counts, for people
   bool has_approximate_counts = false;  // means times the number of requests
+  bool is_only = true;                  // no other benchmark is in the result
+  bool is_last = true;                  // no other benchmark follows in it
   RequestTally requests = {};
   std::optional<double> stated_energy_j = {};  // the generator's own figure
   std::optional<std::int64_t> gpus = {};       // GPUs that the result names

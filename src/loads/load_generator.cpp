@@ -180,6 +180,18 @@ std::vector<LoadReading> read_one_file(const LoadFiles& files,
   return best->read != nullptr ? best->read(resumed) : read_format(*best->format, resumed);
 }
 
+std::vector<LoadReading> read_files(const LoadFiles& files,
+                                    std::span<const LoadGenerator> generators) {
+  if (files.other) {
+    for (const LoadGenerator& generator : generators) {
+      if (generator.is_named != nullptr && generator.is_named(file_name(files.name))) {
+        return generator.read(files);
+      }
+    }
+  }
+  return read_one_file(files, generators);
+}
+
 }  // namespace
 
 std::span<const LoadGenerator> load_generators() { return kLoadGenerators; }
@@ -192,14 +204,12 @@ const LoadGenerator* recognized(const LoadFiles& files) {
 
 std::vector<LoadReading> read_loads(const LoadFiles& files,
                                     std::span<const LoadGenerator> generators) {
-  if (files.other) {
-    for (const LoadGenerator& generator : generators) {
-      if (generator.is_named != nullptr && generator.is_named(file_name(files.name))) {
-        return generator.read(files);
-      }
-    }
+  std::vector<LoadReading> loads = read_files(files, generators);
+  for (LoadReading& load : loads) {
+    load.is_only = loads.size() == 1;
+    load.is_last = &load == &loads.back();
   }
-  return read_one_file(files, generators);
+  return loads;
 }
 
 LoadReading read_load(const LoadFiles& files, std::span<const LoadGenerator> generators) {

@@ -116,8 +116,7 @@ std::optional<double> power_stamp(const std::string& text) {
 }
 
 std::optional<std::int64_t> whole(std::optional<double> value) {
-  return value && *value >= 0 && *value < 9e15 ? std::optional<std::int64_t>(std::llround(*value))
-                                               : std::nullopt;
+  return value ? whole_count(*value) : std::nullopt;
 }
 
 LoadReading conclude_mlperf(const LogVisitor& log, LoadRules rules) {

@@ -246,9 +246,9 @@ void set_exact_window(LoadReading& reading, Window window) {
 
 std::optional<std::int64_t> mean_times(LoadReading& reading, std::optional<double> mean,
                                        std::optional<std::int64_t> number) {
-  if (!mean || !number || !(*mean >= 0)) return std::nullopt;
+  if (!mean || !number) return std::nullopt;
   reading.has_approximate_counts = true;
-  return std::llround(*mean * static_cast<double>(*number));
+  return whole_count(*mean * static_cast<double>(*number));
 }
 
 }  // namespace aggregate_power

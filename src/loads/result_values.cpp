@@ -13,17 +13,22 @@ namespace aggregate_power {
 double number_of(JsonKind kind, std::string_view text) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   constexpr std::size_t kShort = 18;  // digits that fit 64 bits
-  if (kind == JsonKind::integer && text.size() <= kShort) {
+  if (kind == JsonKind::integer && !text.empty() && text.size() <= kShort) {
     std::int64_t value = 0;
     std::from_chars(text.data(), text.data() + text.size(), value);
     return static_cast<double>(value);
   }
-  if (kind == JsonKind::boolean) return text == "true" ? 1 : 0;
   if (kind != JsonKind::integer && kind != JsonKind::real && kind != JsonKind::string) return kNone;
   double value = kNone;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool is_number = error == std::errc() && end == text.data() + text.size();
   return is_number && std::isfinite(value) ? value : kNone;
+}
+
+std::optional<std::int64_t> whole_count(double value) {
+  constexpr double kMost = 9e15;  // whole numbers up to here are exact in a double
+  return value >= 0 && value <= kMost ? std::optional<std::int64_t>(std::llround(value))
+                                      : std::nullopt;
 }
 
 const ResultValues::Slot* ResultValues::find(std::string_view path) const {
@@ -50,10 +55,8 @@ std::optional<double> ResultValues::number(std::string_view path) const {
 }
 
 std::optional<std::int64_t> ResultValues::count(std::string_view path) const {
-  constexpr double kMost = 9e15;  // whole numbers up to here are exact in a double
   const std::optional<double> value = number(path);
-  if (!value || *value < 0 || *value > kMost || *value != std::floor(*value)) return std::nullopt;
-  return static_cast<std::int64_t>(*value);
+  return value && *value == std::floor(*value) ? whole_count(*value) : std::nullopt;
 }
 
 std::string ResultValues::text(std::string_view path) const {

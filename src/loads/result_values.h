@@ -48,7 +48,10 @@ class ResultValues {
   std::vector<Slot> slots_;
 };
 
-// The number that a scalar is, or states in a string; NaN if it is none.
+// Rounded; nullopt if it is negative or too large to be a count, or NaN.
+std::optional<std::int64_t> whole_count(double value);
+
+// The number that a scalar is, or states in a string; NaN if it is none, as true and false.
 double number_of(JsonKind kind, std::string_view text);
 
 }  // namespace aggregate_power

@@ -24,6 +24,7 @@ constexpr std::string_view kVllmFields[] = {"date",
                                             "num_prompts",
                                             "benchmark_start_time_unix",
                                             "benchmark_end_time_unix",
+                                            "tp",
                                             "start_times[]",
                                             "latencies[]"};
 constexpr std::string_view kVllmRequestLists[] = {"ttfts[]", "input_lens[]", "output_lens[]",
@@ -53,17 +54,25 @@ RequestTimes vllm_request(const ResultValues& values, std::size_t i) {
   return request;
 }
 
-// By the monotonic clock; `start_times` is there only with --save-detailed.
-std::optional<Window> monotonic_window(const ResultValues& values) {
+// By the monotonic clock; `start_times` is there only with --save-detailed. The load ends with its
+// last request; it begins, as `duration` does, when vLLM starts to wait for the first one's turn.
+std::optional<Window> monotonic_window(const ResultValues& values, double duration_s) {
   const auto starts = values.list("start_times[]");
   const auto latencies = values.list("latencies[]");
   std::optional<Window> window;
+  bool all_ended = starts.size() == latencies.size();
   for (std::size_t i = 0; i < std::min(starts.size(), latencies.size()); ++i) {
-    if (!(starts[i] > 0 && latencies[i] > 0)) continue;
+    if (!(starts[i] > 0 && latencies[i] > 0)) {  // a failed one, which may have been the last
+      all_ended = false;
+      continue;
+    }
     const double end_s = starts[i] + latencies[i];
     if (!window) window = {starts[i], end_s};
     window->start_unix_s = std::min(window->start_unix_s, starts[i]);
     window->end_unix_s = std::max(window->end_unix_s, end_s);
+  }
+  if (window && all_ended) {
+    window->start_unix_s = std::min(window->start_unix_s, window->end_unix_s - duration_s);
   }
   return window;
 }
@@ -74,7 +83,7 @@ LoadReading conclude_vllm(const ResultScope& scope) {
     reading.generator = "InferenceX";
     return reading;
   }
-  reading.clues.monotonic = monotonic_window(scope.values);
+  reading.clues.monotonic = monotonic_window(scope.values, reading.work.reported_duration_s);
   reading.no_window = reading.clues.monotonic
                           ? "vLLM writes the requests' times by the machine's monotonic clock only"
                           : "vLLM writes only the second in which it ended ('date', local time)";

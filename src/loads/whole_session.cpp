@@ -39,11 +39,12 @@ LoadReading conclude_benchmarker(const ResultScope& scope) {
   LoadReading reading;
   const auto sum = [&](std::string_view list) {
     const auto numbers = values.list(list);
-    return static_cast<std::int64_t>(std::accumulate(numbers.begin(), numbers.end(), 0.0));
+    return whole_count(std::accumulate(numbers.begin(), numbers.end(), 0.0));
   };
   set_counts(reading, scope.files.rules, sum("results[].successful_requests"),
              sum("results[].total_tokens_sent"), sum("results[].total_tokens"));
-  reading.failed_requests = static_cast<std::uint64_t>(sum("results[].failed_requests"));
+  reading.failed_requests =
+      static_cast<std::uint64_t>(sum("results[].failed_requests").value_or(0));
   set_session(reading, instant_of(values.text("start_time")), instant_of(values.text("end_time")));
   reading.no_window =
       "inference-benchmarker writes when its whole session began and ended, with the warm-up, and no times of its phases";

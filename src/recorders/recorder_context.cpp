@@ -32,6 +32,11 @@ std::optional<ClockPair> pair_of(const JsonValue& value) {
                    boot != nullptr && boot->is_string() ? boot->text : std::string()};
 }
 
+// How much more time passed on the Unix clock than on the monotonic one.
+double step_between(const ClockPair& a, const ClockPair& b) {
+  return (b.epoch_s - a.epoch_s) - (b.monotonic_s - a.monotonic_s);
+}
+
 }  // namespace
 
 RecorderContext recorder_context(const Recording& recording) {
@@ -67,13 +72,16 @@ TiedWindow tied_window(Window monotonic, const std::vector<ClockPair>& pairs) {
     if (pair.boot_id == first.boot_id) continue;
     return {std::nullopt, "the machine was started anew while it was recorded"};
   }
-  const double passed_s = last.monotonic_s - first.monotonic_s;
-  const double step_s = (last.epoch_s - first.epoch_s) - passed_s;
-  if (std::abs(step_s) > kMostReading_s + kMostSlew * std::abs(passed_s)) {
+  for (const ClockPair& pair : pairs) {
+    const double step_s = step_between(first, pair);
+    const double most_s =
+        kMostReading_s + kMostSlew * std::abs(pair.monotonic_s - first.monotonic_s);
+    if (std::abs(step_s) <= most_s) continue;
     return {std::nullopt,
             fmt::format("the machine's clock was set by {:.3f} s while it was recorded", step_s)};
   }
-  const double rate = passed_s > 1 ? 1 + step_s / passed_s : 1;
+  const double passed_s = last.monotonic_s - first.monotonic_s;
+  const double rate = passed_s > 1 ? 1 + step_between(first, last) / passed_s : 1;
   const auto unix_s = [&](double monotonic_s) {
     return first.epoch_s + (monotonic_s - first.monotonic_s) * rate;
   };

@@ -120,16 +120,16 @@ std::vector<LoadReading> benchmarks_of(const MeasureRequest& request) {
 
 // Writes a new aggregate with an audit record beside it.
 void write_new(const MeasureRequest& request, const RunReport& run, MeasureReport& report) {
-  if (is_regular_file(request.out) &&
-      read_file(request.out).find("\"power_valid\"") == std::string::npos) {
+  constexpr std::string_view kBegin = "{\n  \"window_source\": \"";
+  if (is_regular_file(request.out) && !read_file(request.out).starts_with(kBegin)) {
     throw Error(fmt::format(
-        "--out {}: the file exists and is not an aggregate of ours; it is left as it is",
+        "--out {}: the file exists and this command did not write it; it is left as it is",
         request.out));
   }
   WritePlan target;
   target.aggregate_path = request.out;
   target.aggregate_text =
-      fmt::format("{{\n  \"window_source\": \"{}\"\n}}\n",
+      fmt::format("{}{}\"\n}}\n", kBegin,
                   run.result.window_source.empty() ? "exact" : run.result.window_source);
   target.record_path = record_beside(request.out);
   target.inputs = telemetry_of(request);
@@ -155,6 +155,10 @@ MeasureReport measure_run(const MeasureRequest& request) {
     }
     if (!request.out.empty() && selected.loads.size() > 1) {
       throw Error("--out: takes one benchmark; choose it with --select");
+    }
+    if (request.given != GivenLoad() && selected.loads.size() > 1) {
+      throw Error(
+          "--start, --end, --duration and the counts are those of one benchmark; choose it with --select");
     }
     const bool is_one_of_several = selected.loads.size() > 1 || !request.select.empty();
     for (std::size_t i = 0; i < selected.loads.size(); ++i) {

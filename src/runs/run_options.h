@@ -29,6 +29,7 @@ struct GivenLoad {
   std::optional<std::int64_t> requests = {};
 
   bool has_window() const { return start_unix_s || end_unix_s; }
+  bool operator==(const GivenLoad&) const = default;
 };
 
 struct RunOptions : RecordingOptions {

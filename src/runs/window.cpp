@@ -35,11 +35,18 @@ class WallClock {
  public:
   explicit WallClock(const Recording& recording) : recording_(recording) {}
 
-  // The window as instants; nullopt, with a fault, if the zone is unknown.
-  std::optional<Window> instants(Window wall, std::string& fault) const {
+  // The window as instants; nullopt, with a fault, if the zone is unknown. Only an estimate may
+  // rest on the offset that puts it into the recording: it would put a load of another time there
+  // too.
+  std::optional<Window> instants(Window wall, std::string& fault, bool is_estimate) const {
     const Telemetry telemetry = recording_.open();
     const bool is_stated = recording_.zone_source() != "default";
     if (is_stated || telemetry.first_wall_s()) return in_zone(wall, telemetry.zone());
+    if (!is_estimate) {
+      fault =
+          "it is in local time, and the recording does not state its time zone: give --timezone";
+      return std::nullopt;
+    }
     const auto extent = extent_of(recording_);
     if (!extent) return std::nullopt;
     std::vector<std::int32_t> offsets;
@@ -78,9 +85,8 @@ struct WindowSearch {
   std::string fault = {};  // why a better source than the one found could not be used
 
   bool is_as_long(Window window) const {
-    const double duration_s = reading.work.reported_duration_s;
-    return duration_s <= 0 ||
-           std::abs(window.duration_s() - duration_s) <= most_difference_s(window);
+    return std::abs(window.duration_s() - reading.work.reported_duration_s) <=
+           most_difference_s(window);
   }
 
   // Monotonic stamps of another machine would lie anywhere; the stamp of the end shows it.
@@ -92,19 +98,43 @@ struct WindowSearch {
     return in_quarter_s <= kMostTiedLag_s;
   }
 
+  // The load did not run within a command that ran at another time.
+  bool is_stamp_within(Window command) const {
+    const WindowClues& clues = reading.clues;
+    const std::optional<WallStamp>& stamp = clues.end_stamp ? clues.end_stamp : clues.start_stamp;
+    if (!stamp) return true;
+    double after_s = stamp->wall_s + stamp->resolution_s - command.start_unix_s;
+    if (!stamp->is_utc) after_s -= kQuarter_s * std::floor(after_s / kQuarter_s);
+    return after_s >= 0 && after_s <= command.duration_s() + stamp->resolution_s;
+  }
+
+  // The command that the recorder ran, if it ran this load and no other. Of several benchmarks in a
+  // result all but the last may be from earlier commands, and a longer command may have run more.
+  std::optional<Window> wrapped(bool may_be_longer) const {
+    const auto& command = context.window;
+    if (!command || !reading.is_last || !is_stamp_within(*command)) return std::nullopt;
+    const bool is_it = is_as_long(*command) || (may_be_longer && reading.is_only);
+    return is_it ? command : std::nullopt;
+  }
+
   std::optional<Window> tied() {
     if (!reading.clues.monotonic) return std::nullopt;
     TiedWindow found = tied_window(*reading.clues.monotonic, context.clock_pairs);
     fault = std::move(found.fault);
-    if (!found.window || agrees_with_stamp(*found.window)) return found.window;
-    fault =
-        "the requests' monotonic times do not fit the stamp of the end: another machine's clock?";
-    return std::nullopt;
+    if (!found.window) return std::nullopt;
+    if (!agrees_with_stamp(*found.window)) {
+      fault =
+          "the requests' monotonic times do not fit the stamp of the end: another machine's clock?";
+    } else if (!is_as_long(*found.window)) {
+      fault = fmt::format("the requests whose times are known took {:.3f} s, the load {:.3f} s",
+                          found.window->duration_s(), reading.work.reported_duration_s);
+    }
+    return fault.empty() ? found.window : std::nullopt;
   }
 
-  std::optional<Window> local() {
+  std::optional<Window> local(bool is_estimate) {
     if (!reading.clues.local_window) return std::nullopt;
-    return WallClock(recording).instants(*reading.clues.local_window, fault);
+    return WallClock(recording).instants(*reading.clues.local_window, fault, is_estimate);
   }
 
   // Where an estimate may place the start of the load.
@@ -115,7 +145,7 @@ struct WindowSearch {
     if (!stamp || !(duration_s > 0) || clues.may_pause) return std::nullopt;
     Window second{stamp->wall_s, stamp->wall_s + stamp->resolution_s};
     if (!stamp->is_utc) {
-      const auto instants = WallClock(recording).instants(second, fault);
+      const auto instants = WallClock(recording).instants(second, fault, true);
       if (!instants) return std::nullopt;
       second = *instants;
     }
@@ -166,11 +196,21 @@ struct WindowSearch {
     reading.has_window = true;
   }
 
+  std::string set_up_note(Window command) const {
+    const double load_s = reading.work.reported_duration_s;
+    return fmt::format(
+        "the command that the recorder ran took {:.3f} s, the load {}: the energy includes its set-up",
+        command.duration_s(), load_s > 0 ? fmt::format("{:.3f} s", load_s) : "less");
+  }
+
   // What a command may be asked to accept, for its message.
   std::string acceptable() const {
     std::vector<std::string> ways;
     if (may_be_estimated()) ways.emplace_back("--window estimated places it by the power");
-    if (context.window)
+    if (reading.clues.local_window) {
+      ways.emplace_back("--window estimated takes the time zone that puts it into the recording");
+    }
+    if (wrapped(true))
       ways.emplace_back("--window wrapped takes the whole command that the recorder ran");
     if (reading.clues.session)
       ways.emplace_back("'aggregate-power measure' shows the energy of the whole session");
@@ -200,6 +240,7 @@ void set_given_count(LoadReading& reading, std::int64_t Load::*count,
                      std::optional<std::int64_t> given, Reason fault) {
   if (!given) return;
   reading.work.*count = *given;
+  reading.count_faults.remove(fault);
   if (reading.load) (*reading.load).*count = *given;
   reading.reasons.remove(fault);
 }
@@ -225,6 +266,7 @@ bool set_given_window(WindowSearch& search, const GivenLoad& given) {
     return true;
   }
   if (reading.load) reading.work = *reading.load;
+  reading.reasons.add(std::exchange(reading.count_faults, {}));
   reading.work.reported_duration_s = end_s - start_s;
   search.use({start_s, end_s}, WindowSource::given);
   return true;
@@ -250,8 +292,9 @@ WindowOptions window_options(const RunOptions& run) {
 }
 
 void add_window_facts(const PlacedLoad& placed, const LoadReading& reading, Result& result) {
-  const bool is_stated = reading.window_source == WindowSource::exact;
-  if (reading.load && !(is_stated && reading.generator.empty())) {
+  const bool is_stated = reading.window_source == WindowSource::exact &&
+                         (reading.states_window || reading.generator.empty());
+  if (reading.load && !is_stated) {
     result.window_source = window_source_name(reading.window_source);
   }
   if (placed.placement) add_intervals(result.metrics, *placed.placement);
@@ -278,26 +321,22 @@ PlacedLoad place_load(LoadReading reading, const Recording& recording,
     search.use(*window, WindowSource::tied);
     return placed;
   }
-  if (const auto window = search.local()) {
+  if (const auto window = search.local(false)) {
     search.use(*window, WindowSource::exact);
     return placed;
   }
-  const std::optional<Window>& wrapped = search.context.window;
-  if (wrapped &&
-      (search.is_as_long(*wrapped) || (options.takes_wrapped && !search.may_be_estimated()))) {
-    if (!search.is_as_long(*wrapped)) {
-      placed.notes.push_back(fmt::format(
-          "the command that the recorder ran took {:.3f} s, the load {:.3f} s: the energy includes its set-up",
-          wrapped->duration_s(), load.work.reported_duration_s));
-    }
-    search.use(*wrapped, WindowSource::wrapped);
+  if (const auto window = search.wrapped(false)) {
+    search.use(*window, WindowSource::wrapped);
     return placed;
   }
   if (options.takes_estimated) placed.placement = search.estimated();
   if (placed.placement) {
     search.use(placed.placement->window, WindowSource::estimated);
-  } else if (wrapped && options.takes_wrapped) {
-    search.use(*wrapped, WindowSource::wrapped);
+  } else if (const auto window = options.takes_estimated ? search.local(true) : std::nullopt) {
+    search.use(*window, WindowSource::estimated);
+  } else if (const auto command = options.takes_wrapped ? search.wrapped(true) : std::nullopt) {
+    placed.notes.push_back(search.set_up_note(*command));
+    search.use(*command, WindowSource::wrapped);
   } else if (load.clues.session && options.takes_session) {
     search.use(*load.clues.session, WindowSource::session);
   } else {

@@ -1,0 +1,627 @@
+#!/usr/bin/env python3
+"""The results of all load generators, read by `inspect`, `measure` and the default command.
+
+Numbers by hand: two GPUs, each at 500 W from 07:20:30 to 07:21:30 (1788852030 to 1788852090) and at 120 W before
+and after, sampled each second: 1000 J a second in the load, 240 J outside of it.
+
+usage: tests/loads/generators_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
+"""
+import gzip
+import json
+import math
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+RESULTS = ROOT / "testdata" / "generators"
+START = 1788852030
+MONOTONIC = 353399.7  # of the same instant, in the results
+
+# What each sample is of; where its window comes from; start and end after START; joules; requests, tokens in and out.
+# The joules are 1000 W x the seconds of the window within the load + 240 W x those outside + at the lm_eval edge
+# (START + 60 to 60.5, falling from 1000 W to 620 W) 0.5 x (1000 + 620) / 2 W.
+EXACT = {
+    "aiperf.json": ("AIPerf", 0.1, 59.8, 59700, (2, 2048, 256)),
+    "aiperf_requests.jsonl": ("AIPerf requests", 0.1, 1.4, 1300, (1, 1024, 128)),
+    "guidellm.json": ("guidellm", 1, 59, 58000, (2, 2048, 256)),
+    "mlperf_log_detail.txt": ("MLPerf LoadGen", 0, 60, 60000, (4000, None, 511998)),  # 8533.3 x 60
+    "perf_analyzer.json": ("Perf Analyzer", 0.1, 1.4, 1300, (1, None, None)),
+}
+SESSION = {
+    "inference_benchmarker.json": ("inference-benchmarker", 0, 60, 60000, (3, 3072, 384)),  # with the warm-up
+    # 29 s at 240 W, edges of one second from 240 W to 1000 W and back, 60 s at 1000 W, 9 s at 240 W.
+    "llm_d.json": ("llm-d benchmark report", -30, 70, 29 * 240 + 620 + 60000 + 620 + 9 * 240, (None, None, None)),
+    "lm_eval.json": ("lm-evaluation-harness", 0.5, 60.5, 59500 + 405, (None, None, None)),
+}
+# The duration, and the true joules: in the load of 60 s lie 59.8 s of it.
+ESTIMATED = {
+    "vllm.json": ("vLLM", 59.8, (2, 2048, 256)),
+    "vllm_2025.json": ("vLLM", 59.8, (2, 2048, 256)),
+    "tensorrt_llm.json": ("TensorRT-LLM", 59.8, (2, 2048, 256)),
+    "llmperf.json": ("LLMPerf", 60, (4, 2200, 600)),  # 4 x 550 and 4 x 150
+}
+TIMELESS = {
+    "sglang.jsonl": "SGLang", "genai_bench.json": "genai-bench", "genai_perf.json": "GenAI-Perf",
+    "inference_perf.json": "inference-perf", "llmperf_responses.json": "LLMPerf", "torchbench.json": "torchbench",
+    "trtllm_bench.json": "trtllm-bench", "trtllm_bench_requests.json": "trtllm-bench",
+}
+NAMES = {"llmperf_responses.json": "LLMPerf responses", "trtllm_bench_requests.json": "trtllm-bench requests",
+         "aiperf_gpu_telemetry.jsonl": "AIPerf GPU telemetry", "llama_bench.json": "llama-bench"}
+INFERENCEX = {"benchmark_start_time_unix": START, "benchmark_end_time_unix": START + 60, "duration": 60, "completed": 2,
+              "total_input_tokens": 2048, "total_output_tokens": 256, "max_concurrency": 2, "tp": 2}
+COUNT_REASONS = {"invalid_successful_query_count", "invalid_input_token_count", "invalid_output_token_count"}
+
+
+def same(wanted, found, what=""):
+    assert wanted == found, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
+
+
+def near(wanted, found, what="", most=1e-3):
+    assert found is not None and abs(wanted - found) <= most, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
+
+
+def sample(name, **changes):
+    """The text of a sample whose top-level members are changed; None removes one."""
+    members = json.loads((RESULTS / name).read_text()) | changes
+    return json.dumps({key: value for key, value in members.items() if value is not None or key not in changes})
+
+
+def clocks(at, epoch=0.0, monotonic=0.0, boot="b"):
+    """A pair of clocks `at` seconds after START; one of them may be off."""
+    return {"epoch_s": START + at + epoch, "monotonic_s": MONOTONIC + at + monotonic, "boot_id": boot}
+
+
+class Folder:
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+        self.record_power()
+
+    def record_power(self, first=-130, last=190):
+        rows = (f"{START + second},{gpu},{500 if 0 <= second <= 60 else 120}\n"
+                for second in range(first, last) for gpu in (0, 1))
+        (self.path / "gpu_metrics.csv").write_text("timestamp,gpu,power_w\n" + "".join(rows))
+
+    def context(self, **members):
+        (self.path / "gpu_metrics_context.json").write_text(json.dumps(members))
+
+    def wrap(self, first, last):
+        self.context(window={"start_unix": START + first, "end_unix": START + last})
+
+    def put(self, text, name="result.json"):
+        """A result; returns its name."""
+        (self.path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+        return name
+
+    def put_sample(self, name):
+        shutil.copy(RESULTS / name, self.path / name)
+        return name
+
+    def call(self, *words):
+        done = subprocess.run([PROGRAM, *words], cwd=self.path, capture_output=True, text=True,
+                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
+        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+        return self
+
+    def runs(self, result, *words):
+        self.call("measure", result, "gpu_metrics.csv", "--json", *words)
+        return json.loads(self.out)["runs"] if self.out else []
+
+    def measure(self, result, *words):
+        runs = self.runs(result, *words)
+        assert len(runs) == 1, f"{len(runs)} runs: {self.err}"
+        return runs[0]
+
+    def aggregate(self, result, *words, before='{"tp": 2}'):
+        """The aggregate and the record of the default command."""
+        (self.path / "agg.json").write_text(before)
+        self.call("--csv", "gpu_metrics.csv", "--bench-result", result, "--agg-result", "agg.json",
+                  "--schema-version", "2", "--validation-result", "record.json", *words)
+        if self.status == 2:
+            return {}, {}
+        return json.loads((self.path / "agg.json").read_text()), json.loads((self.path / "record.json").read_text())
+
+    def refused(self, result, *words):
+        """Asserts that nothing is published, and returns the reasons."""
+        keys, record = self.aggregate(result, *words)
+        same({"tp", "power_metric_schema_version", "power_valid"}, set(keys), self.err)
+        same(0, keys["power_valid"])
+        return record["reasons"]
+
+    def published(self, result, *words):
+        keys, record = self.aggregate(result, *words)
+        same(1, keys.get("power_valid"), self.err)
+        return keys, record
+
+
+def check_counts(run, counts):
+    for key, per, count in zip(("completed_requests", "input_tokens", "output_tokens"),
+                               ("joules_per_successful_query", "joules_per_input_token", "joules_per_output_token"),
+                               counts):
+        same(count, run.get(key), key)
+        if count is None:
+            assert per not in run, f"{per} without {key}"
+        else:
+            near(run["total_gpu_energy_j"] / count, run[per], per, 1e-5)
+
+
+def check_window(run, source, first, last):
+    same(source, run["window_source"], run["details"])
+    near(START + first, run["window"]["start_unix"])
+    near(START + last, run["window"]["end_unix"])
+
+
+# ---- Each sample
+
+def test_every_sample_is_tested(folder):
+    same({path.name for path in RESULTS.iterdir()}, set(EXACT) | set(SESSION) | set(ESTIMATED) | set(TIMELESS) | set(NAMES))
+
+
+def test_inspect_names_the_generator(folder):
+    names = {name: row[0] for table in (EXACT, SESSION, ESTIMATED) for name, row in table.items()}
+    for name, generator in (names | TIMELESS | NAMES).items():
+        folder.call("inspect", str(RESULTS / name), "--json")
+        same(generator, json.loads(folder.out)["result_of"], name)
+        same(1 if name == "aiperf_gpu_telemetry.jsonl" else 0, folder.status, name)
+
+
+def test_exact_windows(folder):
+    for name, (generator, first, last, joules, counts) in EXACT.items():
+        run = folder.measure(folder.put_sample(name))
+        same((0, True, generator), (folder.status, run["valid"], run["generator"]), name)
+        check_window(run, "exact", first, last)
+        near(joules, run["total_gpu_energy_j"], name)
+        check_counts(run, counts)
+        if None in counts:  # the default command needs all of them
+            missing = set(folder.refused(name))
+            assert missing and missing <= COUNT_REASONS, missing
+        else:
+            keys, record = folder.published(name)
+            near(joules, keys["total_gpu_energy_j"], name)
+            near(joules / counts[2], keys["joules_per_output_token"], name, 1e-5)
+            same("exact", record["computed_from"]["window_source"], name)
+
+
+def test_whole_sessions(folder):
+    for name, (generator, first, last, joules, counts) in SESSION.items():
+        run = folder.measure(folder.put_sample(name))
+        same((0, generator), (folder.status, run["generator"]), name)
+        check_window(run, "session", first, last)
+        near(joules, run["total_gpu_energy_j"], name)
+        check_counts(run, counts)
+        for words in ([], ["--window", "estimated"], ["--window", "wrapped"]):
+            same("window_not_exact", folder.refused(name, *words)[0], name)
+
+
+def test_estimated_windows(folder):
+    for name, (generator, duration, counts) in ESTIMATED.items():
+        run = folder.measure(folder.put_sample(name))
+        same((0, generator, "estimated"), (folder.status, run["generator"], run["window_source"]), name)
+        truth = 1000 * duration
+        assert run["energy_j_low"] - 1e-3 <= truth <= run["energy_j_high"] + 1e-3, (name, run)
+        near(truth, run["total_gpu_energy_j"], name, truth / 1000)
+        near(duration, run["duration_s"], name)
+        check_counts(run, counts)
+        same(["window_not_exact"], folder.refused(name), name)
+        keys, record = folder.published(name, "--window", "estimated")
+        near(truth, keys["total_gpu_energy_j"], name, truth / 1000)
+        same("estimated", record["computed_from"]["window_source"], name)
+        low, high = (record["metric_intervals"]["total_gpu_energy_j"][end] for end in ("low", "high"))
+        assert low - 1e-3 <= truth <= high + 1e-3, (name, low, high)
+
+
+def test_no_times_no_number(folder):
+    for name, generator in TIMELESS.items():
+        run = folder.measure(folder.put_sample(name))
+        same((1, False, None), (folder.status, run["valid"], run["window"]), name)
+        assert generator in run["details"] and "total_gpu_energy_j" not in run, run
+        for words in ([], ["--window", "estimated"], ["--window", "wrapped"]):
+            same("invalid_benchmark_window", folder.refused(name, *words)[0], name)
+            assert generator in folder.err, folder.err
+
+
+def test_telemetry_is_no_result(folder):
+    name = folder.put_sample("aiperf_gpu_telemetry.jsonl")
+    same(["invalid_benchmark_result"], folder.measure(name)["reasons"])
+    same(["invalid_benchmark_result"], folder.refused(name))
+
+
+def test_llama_bench(folder):
+    """A test starts in the second of its `test_time` or later: all of the load's power is the same."""
+    runs = folder.runs(folder.put_sample("llama_bench.json"))
+    same(["estimated"] * 2, [run["window_source"] for run in runs])
+    for run, seconds, tokens in zip(runs, (0.1, 2.56), ((2, 1024, None), (2, None, 256))):
+        near(1000 * seconds, run["total_gpu_energy_j"])
+        check_counts(run, tokens)
+
+
+# ---- Several benchmarks
+
+def several(*rates):
+    return "".join(sample("sglang.jsonl", request_rate=rate) + "\n" for rate in rates)
+
+
+def test_selection(folder):
+    folder.put(several(1.0, 4.0, "inf"), "s.jsonl")
+    words = ["--start", str(START), "--end", "+60s"]
+    for choice, number in (("1", 1), ("2", 2), ("last", 3), ("request_rate=4", 2), ("request_rate=4.0", 2),
+                           ("request_rate=inf", 3)):
+        run = folder.measure("s.jsonl", "--select", choice, *words)
+        same(f"{number}:", run["benchmark"].split()[0], choice)
+        keys, _ = folder.published("s.jsonl", "--select", choice, *words)
+        near(60000, keys["total_gpu_energy_j"], choice)
+    for choice in ("4", "request_rate=9", "nothing=1", "sglang=1"):
+        same([], folder.runs("s.jsonl", "--select", choice))
+        same(2, folder.status)
+        same(["invalid_benchmark_result"], folder.refused("s.jsonl", "--select", choice))
+        assert "request_rate=4.0" in folder.err, folder.err
+    for choice in ("0", "-1", "x", "1.5", "=", "=4", "request_rate", ""):
+        same(2, folder.call("measure", "s.jsonl", "gpu_metrics.csv", "--select", choice).status, choice)
+        same(({}, {}), folder.aggregate("s.jsonl", "--select", choice), choice)
+
+
+def test_several_without_a_choice(folder):
+    folder.put(several(1.0, 4.0), "s.jsonl")
+    same(2, len(folder.runs("s.jsonl")))
+    same(2, len(folder.runs("s.jsonl", "--select", "all")))
+    for words in ([], ["--select", "all"], ["--select", "max_concurrency=2"]):
+        same(["invalid_benchmark_result"], folder.refused("s.jsonl", *words))
+        assert "2 benchmarks" in folder.err, folder.err
+    for label in ("1: request_rate=1.0", "2: request_rate=4.0"):
+        folder.refused("s.jsonl")
+        assert label in " ".join(folder.err.split()), folder.err
+
+
+def test_what_is_given_is_of_one_benchmark(folder):
+    folder.put(several(1.0, 4.0), "s.jsonl")
+    for words in (["--start", str(START), "--end", "+60s"], ["--output-tokens", "5"]):
+        same([], folder.runs("s.jsonl", *words))
+        same(2, folder.status)
+        assert "--select" in folder.err, folder.err
+
+
+def test_appended_results(folder):
+    name = folder.put(sample("vllm.json", date="20260908-081131", total_output_tokens=99) + "\n" + sample("vllm.json"))
+    runs = folder.runs(name)
+    same([None, 256], [run.get("output_tokens") for run in runs], "the first one is of an earlier hour")
+    near(59800, runs[1]["total_gpu_energy_j"], most=60)
+    same(["window_not_exact"], folder.refused(name, "--select", "1", "--window", "estimated"))
+    near(59800, folder.published(name, "--select", "last", "--window", "estimated")[0]["total_gpu_energy_j"], most=60)
+
+
+# ---- Damaged and odd files
+
+def test_truncated_and_with_garbage(folder):
+    for path in sorted(RESULTS.iterdir()):
+        text = path.read_text()
+        for end, damaged in (("cut", text[:-8]), ("garbage", text + "garbage")):
+            if (path.name, end) == ("mlperf_log_detail.txt", "garbage"):
+                continue  # a log also holds lines of others
+            for run in folder.runs(folder.put(damaged, path.name)):
+                same((1, ["invalid_benchmark_result"], None),
+                     (folder.status, run["reasons"], run.get("total_gpu_energy_j")), f"{path.name} {end}")
+            assert "invalid_benchmark_result" in folder.refused(path.name), f"{path.name} {end}"
+            same(damaged, (folder.path / path.name).read_text(), "the file is left as it is")
+
+
+def test_compressed(folder):
+    packed = gzip.compress((RESULTS / "guidellm.json").read_bytes())
+    run = folder.measure(folder.put(packed, "g.json.gz"))
+    near(58000, run["total_gpu_energy_j"])
+    near(58000, folder.published("g.json.gz")[0]["total_gpu_energy_j"])
+    folder.put(packed[:-12], "g.json.gz")
+    same([], folder.runs("g.json.gz"))
+    same(2, folder.status)
+    same(["invalid_benchmark_result"], folder.refused("g.json.gz"))
+
+
+def test_the_last_of_duplicate_keys_counts(folder):
+    text = sample("vllm.json")[:-1]
+    same(7, folder.measure(folder.put(text + ', "total_output_tokens": 7}'))["output_tokens"])
+    run = folder.measure(folder.put(text + ', "duration": {"a": 1}}'))
+    same(None, run["window"])
+    run = folder.measure(folder.put(text + ', "duration": null}'))
+    same(None, run["window"])
+
+
+def test_numbers_that_are_none(folder):
+    for value in (math.nan, math.inf, -1, True, [60], {"a": 60}, "sixty", "nan", "1e999"):
+        run = folder.measure(folder.put(sample("vllm.json", duration=value)))
+        same((False, None), (run["valid"], run["window"]), repr(value))
+        run = folder.measure(folder.put(sample("vllm.json", total_output_tokens=value)))
+        same((None, None), (run.get("output_tokens"), run.get("joules_per_output_token")), repr(value))
+        reasons = folder.refused(folder.put(sample("vllm.json", total_output_tokens=value)), "--window", "estimated")
+        same(["invalid_output_token_count"], reasons, repr(value))
+    for value in (256.5, 0, 1e300):
+        reasons = folder.refused(folder.put(sample("vllm.json", total_output_tokens=value)), "--window", "estimated")
+        same(["invalid_output_token_count"], reasons, repr(value))
+    for text in ("NaN", "null", "true", '"1788852089"'):
+        text = (RESULTS / "guidellm.json").read_text().replace('"end_time": 1788852089.0, "dur', f'"end_time": {text}, "dur')
+        run = folder.measure(folder.put(text))
+        same('"1788852089"' in text, run["valid"], text[-120:])
+
+
+def test_numbers_in_strings(folder):
+    run = folder.measure(folder.put(sample("vllm.json", duration="59.8", completed="2", total_output_tokens="256")))
+    near(59800, run["total_gpu_energy_j"], most=60)
+    check_counts(run, (2, 2048, 256))
+
+
+def test_counts_that_are_no_counts(folder):
+    text = (RESULTS / "inference_benchmarker.json").read_text()
+    run = folder.measure(folder.put(text.replace('"failed_requests": 0', '"failed_requests": null')))
+    same(None, run.get("failed_requests"))
+    run = folder.measure(folder.put(text.replace('"successful_requests": 2', '"successful_requests": 1e300')))
+    same(None, run.get("completed_requests"))
+    run = folder.measure(folder.put(sample("llmperf.json", results_number_output_tokens_mean=1e300)))
+    same(None, run.get("output_tokens"))
+
+
+# ---- Results that state their window
+
+def late(members):
+    """The same members behind 240 kB of what vLLM writes before them."""
+    head = {"date": "20260908-092131", "backend": "vllm", "model_id": "m", "tokenizer_id": "t", "num_prompts": 2}
+    arrays = ", ".join(f'"{name}": [{",".join(["1.5"] * 20000)}]' for name in ("input_lens", "ttfts", "output_lens"))
+    rest = dict(members)
+    duration = rest.pop("duration")
+    return (json.dumps(head)[:-1] + f', "duration": {json.dumps(duration)}, {arrays}, ' + json.dumps(rest)[1:])
+
+
+def test_a_stated_window_may_come_late(folder):
+    for change in ({}, {"completed": True}, {"completed": 0}, {"completed": 10**30}, {"duration": "60"}, {"duration": 30},
+                   {"duration": math.nan}, {"benchmark_end_time_unix": START - 5}, {"benchmark_end_time_unix": "x"},
+                   {"benchmark_end_time_unix": math.inf}, {"total_output_tokens": 256.0}, {"total_input_tokens": None},
+                   {"benchmark_start_time_unix": None}, {"tp": 3}):
+        members = INFERENCEX | change
+        gpus = ["--expected-num-gpus", "auto"]
+        answers = []
+        for text in (json.dumps(members), late(members)):
+            keys, record = folder.aggregate(folder.put(text), *gpus, before="{}")
+            for gone in ("created_at_unix", "inputs"):
+                record.pop(gone, None)
+            for gone in ("inputs", "input_files"):
+                record["computed_from"].pop(gone, None)
+            answers.append((keys, record))
+        same(answers[0], answers[1], change)
+        same(1 if not change else 0, answers[0][0]["power_valid"], change)
+
+
+def test_a_late_stated_window_has_no_source_of_its_own(folder):
+    _, record = folder.published(folder.put(late(INFERENCEX)))
+    assert "window_source" not in record["computed_from"], record
+
+
+def test_damaged_late_results(folder):
+    text = late(INFERENCEX)
+    for damaged in (text[:-1], text + "x", text + "\n{}", text + "\n" + text):
+        same(["invalid_benchmark_result"], folder.refused(folder.put(damaged)))
+    same(["benchmark_duration_mismatch"], folder.refused(folder.put(text[:-1] + ', "duration": 30}')))
+
+
+# ---- Monotonic clocks
+
+def test_tied(folder):
+    """Requests from MONOTONIC to + 59.8 s."""
+    folder.context(clock_pairs=[clocks(-100), clocks(150)])
+    run = folder.measure(folder.put_sample("vllm.json"))
+    check_window(run, "tied", 0, 59.8)
+    near(59800, run["total_gpu_energy_j"])
+    keys, record = folder.published("vllm.json")
+    near(59800, keys["total_gpu_energy_j"])
+    same("tied", record["computed_from"]["window_source"])
+    run = folder.measure(folder.put_sample("trtllm_bench_requests.json"))
+    # 353399.7 to 353401.0
+    check_window(run, "tied", 0, 1.3)
+    near(1300, run["total_gpu_energy_j"])
+
+
+def test_tied_begins_when_vllm_does(folder):
+    """`duration` runs from before the first request, which waits for its turn, to the end of the last."""
+    folder.context(clock_pairs=[clocks(0)])
+    run = folder.measure(folder.put(sample("vllm.json", start_times=[MONOTONIC + 9, MONOTONIC + 58.4])))
+    check_window(run, "tied", 0, 59.8)
+
+
+def test_clocks_that_do_not_tie(folder):
+    name = folder.put_sample("vllm.json")
+    for what, pairs in {
+            "none": [],
+            "no list": {"epoch_s": START},
+            "no numbers": [{"epoch_s": "now", "monotonic_s": None}],
+            "another boot": [clocks(-100), clocks(150, boot="c")],
+            "set": [clocks(-100), clocks(150, epoch=3)],
+            "set by less": [clocks(-100), clocks(150, epoch=-0.4)],
+            "set and set back": [clocks(-100), clocks(20, epoch=3600), clocks(150)],
+            "another machine's, ahead": [clocks(-100, monotonic=-5000), clocks(150, monotonic=-5000)],
+            "another machine's, behind": [clocks(-100, monotonic=5000), clocks(150, monotonic=5000)],
+            "ends after the stamp": [clocks(-100, monotonic=-30), clocks(150, monotonic=-30)]}.items():
+        folder.context(clock_pairs=pairs)
+        same(["window_not_exact"], folder.refused(name), what)
+        same("estimated", folder.measure(name)["window_source"], what)
+
+
+def test_requests_that_do_not_span_the_load(folder):
+    folder.context(clock_pairs=[clocks(-100), clocks(150)])
+    for what, change in {
+            "the last one failed": {"latencies": [1.3, 0], "errors": ["", "timeout"], "completed": 1, "failed": 1},
+            "fewer starts": {"start_times": [MONOTONIC]},
+            "fewer latencies": {"latencies": [1.3]},
+            "the end is missing": {"latencies": [1.3, None]}}.items():
+        name = folder.put(sample("vllm.json", **change))
+        same(["window_not_exact"], folder.refused(name), what)
+        near(59800, folder.measure(name)["total_gpu_energy_j"], what, 60)
+
+
+# ---- Commands that the recorder ran
+
+def test_wrapped(folder):
+    folder.wrap(0, 60)
+    for name in ("sglang.jsonl", "genai_bench.json", "trtllm_bench.json"):
+        folder.put_sample(name)
+    folder.put(sample("vllm.json", date="20260908-092130"), "vllm.json")  # while the command ran
+    for name in ("sglang.jsonl", "genai_bench.json", "trtllm_bench.json", "vllm.json"):
+        run = folder.measure(name)
+        check_window(run, "wrapped", 0, 60)
+        near(60000, run["total_gpu_energy_j"], name)
+        keys, record = folder.published(name)
+        near(60000, keys["total_gpu_energy_j"], name)
+        same("wrapped", record["computed_from"]["window_source"], name)
+
+
+def test_a_command_longer_than_the_load(folder):
+    folder.wrap(-100, 100)
+    # 240 W for 99 + 39 s, two edges of 620 J, 60 s at 1000 W.
+    joules = 138 * 240 + 1240 + 60000
+    for name in ("sglang.jsonl", "genai_bench.json"):
+        run = folder.measure(folder.put_sample(name))
+        near(joules, run["total_gpu_energy_j"], name)
+        assert any("set-up" in warning for warning in run["warnings"]), run["warnings"]
+        same(["window_not_exact"], folder.refused(name), name)
+        near(joules, folder.published(name, "--window", "wrapped")[0]["total_gpu_energy_j"], name)
+
+
+def test_a_load_of_unknown_length_may_be_shorter_than_the_command(folder):
+    for first, last in ((0, 60), (-100, 100)):
+        folder.wrap(first, last)
+        for name in ("inference_benchmarker.json", "llmperf_responses.json"):
+            same(["window_not_exact"], folder.refused(folder.put_sample(name)), name)
+            run = folder.measure(name)
+            assert run["window_source"] != "wrapped" or any("set-up" in text for text in run["warnings"]), run
+
+
+def test_a_command_that_ran_another_load(folder):
+    folder.wrap(0, 60)
+    # Of two results without times only the last one can be the command's.
+    name = folder.put(several(1.0, 4.0))
+    same([False, True], [run["valid"] for run in folder.runs(name)])
+    same(["invalid_benchmark_window"], folder.refused(name, "--select", "1"))
+    near(60000, folder.published(name, "--select", "last")[0]["total_gpu_energy_j"])
+    # A stamp that lies outside of the command, in any time zone.
+    name = folder.put(sample("vllm.json", date="20260908-091131"))
+    same(["window_not_exact"], folder.refused(name))
+    folder.wrap(-100, 100)
+    same(["invalid_benchmark_window"], folder.refused(folder.put(several(1.0, 4.0)), "--select", "2", "--window", "wrapped"))
+
+
+def test_a_context_that_says_nothing(folder):
+    for text in ("", "{", "[]", '{"window": []}', '{"window": {"start_unix": 5}}', '{"clock_pairs": 5}',
+                 f'{{"window": {{"start_unix": {START + 60}, "end_unix": {START}}}}}',
+                 f'{{"window": {{"start_unix": "{START}", "end_unix": "{START + 60}"}}}}',
+                 f'{{"window": {{"start_unix": NaN, "end_unix": {START + 60}}}}}'):
+        (folder.path / "gpu_metrics_context.json").write_text(text)
+        same(["invalid_benchmark_window"], folder.refused(folder.put_sample("sglang.jsonl")), text)
+
+
+# ---- Local times
+
+LOCAL = {"min_request_timestamp": None, "max_response_timestamp": None}
+
+
+def test_local_times(folder):
+    name = folder.put(sample("aiperf.json", **LOCAL))
+    keys, record = folder.published(name, "--timezone", "+02:00")
+    near(60000, keys["total_gpu_energy_j"])
+    same("exact", record["computed_from"]["window_source"])
+    assert folder.aggregate(name, "--timezone", "+03:00")[0]["power_valid"] == 0
+    # Nothing states the zone: a load of any time of the day would fit in some offset.
+    same(["window_not_exact"], folder.refused(name))
+    keys, record = folder.published(name, "--window", "estimated")
+    near(60000, keys["total_gpu_energy_j"])
+    same("estimated", record["computed_from"]["window_source"])
+    other = folder.put(sample("aiperf.json", start_time="2026-09-08T14:05:30", end_time="2026-09-08T14:06:30", **LOCAL))
+    same(["window_not_exact"], folder.refused(other))
+
+
+# ---- What the caller states
+
+def test_given(folder):
+    name = folder.put_sample("sglang.jsonl")
+    for words in (["--start", str(START), "--end", str(START + 60)], ["--start", f"{START}000", "--end", f"{START + 60}000"],
+                  ["--start", "2026-09-08T07:20:30Z", "--end", "+60s"], ["--start", str(START), "--end", "+1m"],
+                  ["--start", "2026-09-08T09:20:30+02:00", "--duration", "60000ms"],
+                  ["--end", "2026-09-08T07:21:30.000Z", "--duration", "60"]):
+        run = folder.measure(name, *words)
+        check_window(run, "given", 0, 60)
+        near(60000, run["total_gpu_energy_j"], words)
+        keys, record = folder.published(name, *words)
+        near(60000, keys["total_gpu_energy_j"], words)
+        same("given", record["computed_from"]["window_source"])
+    run = folder.measure(name, "--end", str(START + 60))  # its duration is 59.8 s
+    check_window(run, "given", 0.2, 60)
+    run = folder.measure(name, "--start", str(START), "--duration", "60", "--output-tokens", "1000")
+    near(60, run["joules_per_output_token"])
+
+
+def test_given_without_a_result(folder):
+    folder.call("measure", "--start", str(START), "--end", "+60s", "--telemetry", "gpu_metrics.csv", "--json")
+    run = json.loads(folder.out)["runs"][0]
+    near(60000, run["total_gpu_energy_j"])
+    assert not any(key.startswith("joules_per") for key in run), run
+
+
+def test_contradictions(folder):
+    name = folder.put_sample("sglang.jsonl")
+    at = str(START)
+    for words in (["--start", at, "--end", str(START + 60), "--duration", "10"], ["--duration", "10"], ["--end", "+60s"],
+                  ["--start", at, "--end", "+60s", "--duration", "10"], ["--start", at, "--duration", "10", "--end", "+60s"],
+                  ["--start", "2026-09-08T09:20:30", "--end", "+60s"], ["--start", "nan", "--end", "+60s"],
+                  ["--start", at, "--duration", "0"], ["--start", at, "--duration", "-5"], ["--start", at, "--end", "+"]):
+        same([], folder.runs(name, *words))
+        same(2, folder.status, words)
+        same(({}, {}), folder.aggregate(name, *words), words)
+    same(["invalid_benchmark_window"], folder.refused(name, "--start", str(START + 60), "--end", at))
+
+
+def test_a_given_window_needs_the_counts(folder):
+    """A result whose window is bad still has counts, or lacks them."""
+    words = ["--start", str(START), "--end", "+60s"]
+    members = {key: value for key, value in INFERENCEX.items() if key != "benchmark_start_time_unix"}
+    keys, _ = folder.published(folder.put(json.dumps(members)), *words)
+    near(60000 / 256, keys["joules_per_output_token"])
+    del members["total_output_tokens"]
+    same(["invalid_output_token_count"], folder.refused(folder.put(json.dumps(members)), *words))
+    near(60, folder.published("result.json", *words, "--output-tokens", "1000")[0]["joules_per_output_token"])
+    same(COUNT_REASONS, set(folder.refused(folder.put('{"a": 1}'), *words)))
+    same(["invalid_benchmark_result"], folder.refused(folder.put('{"a": '), *words))
+
+
+# ---- Files that `measure` writes
+
+def test_out(folder):
+    folder.measure(folder.put_sample("guidellm.json"), "--out", "new.json")
+    near(58000, json.loads((folder.path / "new.json").read_text())["total_gpu_energy_j"])
+    folder.measure("guidellm.json", "--out", "new.json")
+    same(0, folder.status, "its own file may be written again")
+
+
+def test_out_leaves_other_files(folder):
+    folder.put_sample("guidellm.json")
+    folder.aggregate("guidellm.json")
+    for name in ("agg.json", "guidellm.json", "gpu_metrics.csv", "record.json"):
+        before = (folder.path / name).read_bytes()
+        same([], folder.runs("guidellm.json", "--out", name), name)
+        same(2, folder.status, name)
+        same(before, (folder.path / name).read_bytes(), name)
+
+
+def main(wanted):
+    tests = [test for name, test in globals().items() if name.startswith("test_") and (not wanted or name in wanted)]
+    failed = 0
+    for test in tests:
+        with tempfile.TemporaryDirectory() as path:
+            try:
+                test(Folder(path))
+            except Exception as error:  # pylint: disable=broad-except
+                failed += 1
+                print(f"FAILED {test.__name__}: {type(error).__name__}: {error}")
+    print(f"{len(tests) - failed} passed, {failed} failed")
+    return 1 if failed or not tests else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
