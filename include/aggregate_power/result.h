@@ -155,7 +155,9 @@ struct Result {
   std::optional<Origin> origin;  // of a run in a store
   std::string telemetry_source;  // as named in the record
   std::string benchmark_result;
-  std::string window_source;  // empty: a benchmark result
+  std::string window_source;                  // empty: a benchmark result
+  std::optional<double> window_half_width_s;  // of the place of an estimated window
+  std::string load_generator;                 // empty: unknown
 
   bool could_not_read = false;        // the system's fault, not the content's
   Reasons causes;                     // why columns are missing, beyond the contract's codes

@@ -159,9 +159,9 @@ const LoadGenerator* best_fit(std::span<const LoadGenerator> generators, const R
   return best;
 }
 
-LoadReading refused(std::string detail) {
+LoadReading refused(std::string detail, Reason reason = Reason::invalid_benchmark_result) {
   LoadReading none;
-  none.reasons.add(Reason::invalid_benchmark_result, std::move(detail));
+  none.reasons.add(reason, std::move(detail));
   return none;
 }
 
@@ -214,7 +214,9 @@ std::vector<LoadReading> read_loads(const LoadFiles& files,
 
 LoadReading read_load(const LoadFiles& files, std::span<const LoadGenerator> generators) {
   SelectedLoads selected = select_loads(read_loads(files, generators), "");
-  if (!selected.fault.empty()) return refused(fmt::format("{} {}", files.name, selected.fault));
+  if (!selected.fault.empty())
+    return refused(fmt::format("{} {}", files.name, selected.fault),
+                   Reason::benchmark_not_selected);
   require_window(selected.loads.front());
   return std::move(selected.loads.front());
 }
@@ -246,9 +248,12 @@ LoadFiles load_file(const std::string& path, LoadRules rules) {
 LoadReading read_selected_load(const LoadFiles& files, const std::string& selection) {
   SelectedLoads selected = select_loads(read_loads(files), selection);
   if (selected.loads.size() == 1) return std::move(selected.loads.front());
-  if (!selected.fault.empty()) return refused(fmt::format("{} {}", files.name, selected.fault));
-  return refused(fmt::format("{}: --select {} matches {} benchmarks: choose one of them",
-                             files.name, selection, selected.loads.size()));
+  if (!selected.fault.empty())
+    return refused(fmt::format("{} {}", files.name, selected.fault),
+                   Reason::benchmark_not_selected);
+  return refused(fmt::format("{}: --select {} matches {} benchmarks", files.name, selection,
+                             selected.loads.size()),
+                 Reason::benchmark_not_selected);
 }
 
 LoadReading read_load_file(const std::string& path, LoadRules rules) {

@@ -156,6 +156,11 @@ LoadReading conclude_mlperf(const LogVisitor& log, LoadRules rules) {
 }  // namespace
 
 double fits_mlperf(const ResultHead& head) {
+  const auto has = [&](std::string_view text) { return head.text.find(text) != head.text.npos; };
+  // Training logs have the same prefix.
+  if (!has("mlperf::logging") && !has("loadgen") && !has("power_begin") && !has(kSummaryTitle)) {
+    return 0;
+  }
   if (head.text.starts_with(kLogPrefix)) return 1;
   if (head.text.substr(0, 4096).find(kSummaryTitle) != std::string_view::npos) return 1;
   return head.text.find(fmt::format("\n{} {{", kLogPrefix)) != std::string_view::npos ? 0.9 : 0;

@@ -48,14 +48,14 @@ Json run_json(const RunReport& run) {
   const Result& result = run.result;
   Json json;
   if (!run.benchmark.empty()) json["benchmark"] = run.benchmark;
-  json["generator"] = run.generator.empty() ? Json() : Json(run.generator);
+  json["generator"] = result.load_generator.empty() ? Json() : Json(result.load_generator);
   json["valid"] = result.is_valid();
   json["window_source"] = result.load ? Json(source_of(result)) : Json();
   json["window"] = nullptr;
   if (result.load) {
     json["window"] = {{"start_unix", result.load->window.start_unix_s},
                       {"end_unix", result.load->window.end_unix_s}};
-    if (run.half_width_s) json["window_half_width_s"] = *run.half_width_s;
+    if (result.window_half_width_s) json["window_half_width_s"] = *result.window_half_width_s;
     json["duration_s"] = rounded(result.load->window.duration_s(), kAuditDecimals);
   }
   json["gpu_count"] = result.observed_gpus;
@@ -186,7 +186,9 @@ void add_load(const RunReport& run, Table& table) {
                                   shown_time(load.window.end_unix_s)));
   std::string source = fmt::format("{:.3f} s, {}: {}", load.window.duration_s(),
                                    source_of(run.result), explained(source_of(run.result)));
-  if (run.half_width_s) source += fmt::format(", give or take {:.1f} s", *run.half_width_s);
+  if (const auto& width_s = run.result.window_half_width_s) {
+    source += fmt::format(", give or take {:.1f} s", *width_s);
+  }
   table.row("", source);
   std::vector<std::string> counts;
   const auto count = [&](std::int64_t value, const char* what) {
@@ -203,7 +205,7 @@ std::string run_text(const RunReport& run) {
   const Result& result = run.result;
   Table table;
   if (!run.benchmark.empty()) table.row("benchmark", run.benchmark);
-  if (!run.generator.empty()) table.row("generator", run.generator);
+  if (!result.load_generator.empty()) table.row("generator", result.load_generator);
   table.row("telemetry", printable_path(result.telemetry_source));
   if (result.load) add_load(run, table);
   if (result.observed_gpus > 0) {
