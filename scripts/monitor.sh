@@ -1,33 +1,48 @@
 #!/bin/sh
-# Samples the power of this machine's GPUs into a CSV, from `start` to `stop`. Linux only: it reads /proc.
+# Samples the power of this machine's GPUs into a CSV, from `start` to `stop` or while `run` runs a command.
+# Linux only: it reads /proc.
 set -eu
 
+# What `run` gives to its command: assigning to a variable that the caller exports would change it there too.
+# bash refuses to set its own options again.
+environment=$(export -p | sed -e '/^export SHELLOPTS=/d' -e '/^export BASHOPTS=/d')
+me=${0##*/}
+
 usage() {
-  cat <<'END'
-usage: monitor.sh start|stop [--output FILE] [--interval SECONDS]
+  cat <<END
+usage: $me start|stop [--output FILE] [--interval SECONDS] [--gpus LIST]
+       $me run [--output FILE] [--interval SECONDS] [--gpus LIST] [--result FILE] -- COMMAND...
 
-Samples the power of this machine's GPUs into a CSV, from start to stop, with the first of
-nvidia-smi, amd-smi and rocm-smi that is on the PATH.
+Samples the power of this machine's GPUs into a CSV, from start to stop or while run runs COMMAND,
+with the first of nvidia-smi, amd-smi and rocm-smi that is on the PATH.
 
-  start                return once the first sample is in FILE, or after five seconds without one
+  start                return once the first sample is in FILE, or after five seconds without one;
+                       print GPU_METRICS_CSV='FILE', for eval "\$($me start | tail -n 1)"
   stop                 end the recording with a sample from after this call
+  run                  start, run COMMAND, stop; COMMAND runs even if nothing can be recorded
   --output FILE        the CSV; start replaces an older one (default: gpu_metrics.csv)
   --interval SECONDS   time between samples; amd-smi takes whole seconds only; from 3 s on
                        aggregate-power needs a longer --max-sample-gap (default: 1)
+  --gpus LIST          the GPUs to record, with commas between them, as the tool names them
+                       (nvidia-smi -i, amd-smi -g, rocm-smi -d; default: all)
+  --result FILE        what COMMAND writes: run ends with 'aggregate-power measure FILE CSV'
   -h, --help           print this and exit
 
-Beside gpu_metrics.csv come gpu_metrics_context.json (UTC offset, tool, interval); from nvidia-smi
-gpu_metrics_identity.csv; from amd-smi gpu_metrics_identity.json and the energy counters,
-gpu_metrics_energy_start.csv and gpu_metrics_energy_end.csv; and until stop gpu_metrics_monitor.pid
-and gpu_metrics_monitor.log.
+Beside gpu_metrics.csv come gpu_metrics_context.json (UTC offset, tool, interval, clocks, and from run
+the window and the exit status of COMMAND); from nvidia-smi gpu_metrics_identity.csv; from amd-smi
+gpu_metrics_identity.json and the energy counters, gpu_metrics_energy_start.csv and
+gpu_metrics_energy_end.csv; and until stop gpu_metrics_monitor.pid and gpu_metrics_monitor.log.
 
-Exit status: 0 done; 1 nothing to record with, already recording, or not recording; 2 wrong options.
+Exit status: 0 done; 1 nothing to record with, already recording, not recording, or the recording had
+ended before the stop; 2 wrong options. run ends with the status of COMMAND: 127 if it is not found,
+128 + N if signal N ended it.
 END
 }
 
-say() { printf 'monitor.sh: %s\n' "$*" >&2; }
+# A terminal or pipe that is gone ends nothing.
+say() { printf '%s: %s\n' "$me" "$*" >&2 || :; }
 die() { say "error: $*"; exit 1; }
-wrong() { say "error: $*; see monitor.sh -h"; exit 2; }
+wrong() { say "error: $*; see $me -h"; exit 2; }
 
 nap() { sleep 0.1 2>/dev/null || sleep 1; }
 
@@ -84,11 +99,14 @@ bounded() {
 
 read_state() {
   pid='' since='' host='' tool='' output='' interval='' stopping=''
+  gpus='' zone='' clock_pairs='' window='' exit_status=''
   [ -f "$state" ] || return 1
   while read -r key value; do
     case $key in
       pid) pid=$value ;; since) since=$value ;; host) host=$value ;; tool) tool=$value ;;
       interval) interval=$value ;; stopping) stopping=$value ;; output) output=$value ;;
+      gpus) gpus=$value ;; zone) zone=$value ;; clock_pairs) clock_pairs=$value ;;
+      window) window=$value ;; exit_status) exit_status=$value ;;
     esac
   done <"$state"
 }
@@ -101,6 +119,86 @@ recording() {
   if [ -n "$now_since" ]; then [ "$now_since" = "$since" ]; else [ -n "$(members "$pid")" ]; fi
 }
 
+# ---- Clocks, and the context file that holds them.
+
+precise() {  # Unix seconds, to the microsecond; fails where date knows no fractions
+  stamp=$(date +%s.%N)
+  case ${stamp#*.} in
+    *[!0-9]*) return 1 ;;
+    ?????????) printf '%s\n' "${stamp%???}" ;;
+    *) return 1 ;;
+  esac
+}
+
+clock() {  # Unix seconds, with milliseconds where date knows them
+  if stamp=$(precise); then printf '%s\n' "${stamp%???}"; else date +%s; fi
+}
+
+# Unix seconds and CLOCK_MONOTONIC of one moment; nothing where one of the two is unknown. From Python both
+# are exact to some microseconds. Else date is called before and after, and the middle is exact to about 1 ms;
+# between them /proc/timer_list, for root alone, gives nanoseconds, and /proc/uptime, which is CLOCK_BOOTTIME,
+# hundredths rounded down. The two clocks are the same until the machine is first suspended.
+both_clocks() {
+  python3 -I -S -c '
+import time
+tries = []
+for _ in range(5):
+    before, monotonic, after = time.time(), time.monotonic(), time.time()
+    tries.append((abs(after - before), (before + after) / 2, monotonic))
+print("%.6f %.6f" % min(tries)[1:])' </dev/null 2>/dev/null && return
+  before=$(precise) || return 0
+  monotonic=$(awk '/^now at/ { printf "%.6f", $3 / 1e9; exit }' /proc/timer_list 2>/dev/null) || :
+  after=$(precise)
+  if [ -z "$monotonic" ]; then
+    suspended=0
+    { read -r suspended </sys/power/suspend_stats/success; } 2>/dev/null || :
+    [ "$suspended" = 0 ] || return 0
+    before=$(precise)
+    { read -r monotonic </proc/uptime; } 2>/dev/null || return 0
+    after=$(precise)
+    monotonic=${monotonic%% *}5  # the middle of the hundredth
+  fi
+  LC_ALL=C awk -v a="$before" -v b="$after" -v m="$monotonic" 'BEGIN { printf "%.6f %.6f\n", (a + b) / 2, m }'
+}
+
+now() {  # Unix seconds, to the microsecond where date or Python knows it
+  if precise; then return; fi
+  stamp=$(both_clocks)
+  printf '%s\n' "${stamp:-$(date +%s)}" | cut -d ' ' -f 1
+}
+
+note_clocks() {  # appends a pair to $clock_pairs
+  clocks=$(both_clocks)
+  [ -n "$clocks" ] || return 0
+  boot=
+  { read -r boot </proc/sys/kernel/random/boot_id; } 2>/dev/null || :
+  case $boot in '' | *[!0-9a-f-]*) boot=null ;; *) boot="\"$boot\"" ;; esac
+  pair="{\"epoch_s\": ${clocks% *}, \"monotonic_s\": ${clocks#* }, \"boot_id\": $boot}"
+  clock_pairs=${clock_pairs:+$clock_pairs, }$pair
+}
+
+# Nothing in it comes from a path or a host's name. A reader finds the old text or the new.
+write_context() {
+  text="\"timestamp_timezone\": \"$zone\""
+  if [ -n "$tool" ]; then
+    text="$text, \"monitor\": \"$tool\", \"interval_s\": $interval"
+    [ -z "$gpus" ] || text="$text, \"gpus\": [\"$(printf '%s\n' "$gpus" | sed 's/,/", "/g')\"]"
+  else
+    text="$text, \"monitor\": null"
+  fi
+  text="$text, \"clock_pairs\": [$clock_pairs]"
+  if [ -n "$window" ]; then
+    text="$text, \"window\": {\"start_unix\": ${window% *}, \"end_unix\": ${window#* }}"
+    text="$text, \"exit_status\": $exit_status"
+  fi
+  new=$context.$$
+  if { printf '%s\n' "{$text}" >"$new" && mv -f "$new" "$context"; } 2>/dev/null; then return; fi
+  rm -f "$new"
+  return 1
+}
+
+local_zone() { date +%z | sed 's/..$/:&/'; }
+
 # ---- The vendor tools.
 
 nvidia_fields=timestamp,index,power.draw,temperature.gpu,clocks.current.sm,clocks.current.memory
@@ -111,6 +209,15 @@ choose_tool() {
     if command -v "$tool" >/dev/null 2>&1; then return 0; fi
   done
   die "none of nvidia-smi, amd-smi and rocm-smi is on the PATH; nothing is recorded"
+}
+
+choice() {  # the words that choose --gpus; nothing in them is split or expanded further
+  [ -n "$gpus" ] || return 0
+  case $tool in
+    nvidia-smi) printf '%s\n' "-i $gpus" ;;
+    amd-smi) printf '%s\n' "-g $gpus" | tr , ' ' ;;
+    rocm-smi) printf '%s\n' "-d $gpus" | tr , ' ' ;;
+  esac
 }
 
 # amd-smi prints a preamble, then for each tick a header, CRLF rows and a bare LF. A row is held until its
@@ -142,14 +249,6 @@ rocm_rows() {
     good && /^card[0-9]+,/ && NF == cells { print stamp "," $0 }'
 }
 
-clock() {  # Unix seconds, with milliseconds where date knows them
-  stamp=$(date +%s.%N)
-  case $stamp in
-    *.?????????) case ${stamp#*.} in *[!0-9]*) date +%s ;; *) printf '%s\n' "${stamp%??????}" ;; esac ;;
-    *) date +%s ;;
-  esac
-}
-
 record() {  # the background process: samples $tool into $csv until it is ended
   case $tool in
     nvidia-smi)
@@ -160,12 +259,13 @@ record() {  # the background process: samples $tool into $csv until it is ended
       # Where it writes to a file it may keep rows back until some 4 KB are full, and lose them at the end.
       by_line=
       if stdbuf -oL true 2>/dev/null; then by_line='stdbuf -oL'; fi
-      # shellcheck disable=SC2086  # two words each, or none
-      exec $by_line nvidia-smi --query-gpu="$nvidia_fields" --format=csv $every >>"$csv"
+      # shellcheck disable=SC2046,SC2086  # two words each, or none
+      exec $by_line nvidia-smi --query-gpu="$nvidia_fields" --format=csv $every $(choice) >>"$csv"
       ;;
     amd-smi)
       export PYTHONUNBUFFERED=1  # Python would keep ticks back, and lose them at the end
-      amd-smi metric -p -c -t -u -w "$interval" --csv | amd_rows >>"$csv"
+      # shellcheck disable=SC2046  # words
+      amd-smi metric -p -c -t -u -w "$interval" --csv $(choice) | amd_rows >>"$csv"
       ;;
     rocm-smi)
       while :; do
@@ -173,7 +273,8 @@ record() {  # the background process: samples $tool into $csv until it is ended
         pause=$!
         # Its status also complains about sensors that a GPU lacks; only a signal's makes the rows doubtful.
         status=0
-        rows=$(rocm-smi --showpower --csv) || status=$?
+        # shellcheck disable=SC2046  # words
+        rows=$(rocm-smi --showpower --csv $(choice)) || status=$?
         [ "$status" -ge 128 ] || printf '%s\n' "$rows" | rocm_rows >>"$csv" || :
         wait "$pause"
       done
@@ -205,36 +306,38 @@ before_end() {  # what the tool must still record while it runs
   esac
 }
 
+# shellcheck disable=SC2046  # words
 after_end() {  # one sample more, where the tool gives single ones
   status=0
   case $tool in
     nvidia-smi)
       format=csv,noheader
       grep -q '^timestamp' "$csv" || format=csv
-      bounded nvidia-smi --query-gpu="$nvidia_fields" --format="$format" >"$scratch" 2>>"$log" || status=$?
+      bounded nvidia-smi --query-gpu="$nvidia_fields" --format="$format" $(choice) >"$scratch" 2>>"$log" ||
+        status=$?
       ;;
     amd-smi) return 0 ;;  # single ones have no time
     rocm-smi)
       case $(clock) in *.*) ;; *) sleep 1 ;; esac  # with whole seconds, not the same one as the stop
-      bounded rocm-smi --showpower --csv >"$scratch.raw" 2>>"$log" || status=$?
-      rocm_rows <"$scratch.raw" >"$scratch"
+      bounded rocm-smi --showpower --csv $(choice) >"$scratch.raw" 2>>"$log" || status=$?
+      rocm_rows <"$scratch.raw" >"$scratch" || status=124
       rm -f "$scratch.raw"
       ;;
   esac
   # Both may complain in their status and still give rows; cut short, the last row may be torn.
-  if [ "$status" -lt 124 ] && grep -q '^[0-9]' "$scratch"; then
-    grep '^[0-9t]' "$scratch" >>"$csv"
-  else
+  if [ "$status" -ge 124 ] || ! grep -q '^[0-9]' "$scratch" || ! grep '^[0-9t]' "$scratch" >>"$csv"; then
     say "$tool gave no sample at the stop; the end of '$csv' may not be covered"
+    drop_torn_tail
   fi
 }
 
 # Best effort, and quiet: a snapshot that fails leaves no file.
+# shellcheck disable=SC2046  # words
 energy_snapshot() {
   file=${stem}_energy_$1.csv
   case $tool in
     amd-smi)
-      if ! bounded amd-smi metric -E --csv >"$scratch" 2>>"$log" || ! awk '
+      if ! bounded amd-smi metric -E --csv $(choice) >"$scratch" 2>>"$log" || ! awk '
         { sub(/[ \r]+$/, "") }
         /(^|,)gpu,/ && /,total_energy_consumption(,|$)/ { if (!found++) print; next }
         found && /^[0-9]/ { print; rows++ }
@@ -246,18 +349,19 @@ energy_snapshot() {
   esac
 }
 
+# shellcheck disable=SC2046  # words
 identity() {
   case $tool in
     nvidia-smi)
       file=${stem}_identity.csv
-      if ! bounded nvidia-smi --query-gpu=index,uuid --format=csv >"$scratch" 2>>"$log" ||
+      if ! bounded nvidia-smi --query-gpu=index,uuid --format=csv $(choice) >"$scratch" 2>>"$log" ||
         ! sed 's/, */,/g' "$scratch" >"$file" || ! grep -q '^[0-9]' "$file"; then
         rm -f "$file"
       fi
       ;;
     amd-smi)
       file=${stem}_identity.json
-      if ! bounded amd-smi static --json >"$scratch" 2>>"$log" ||
+      if ! bounded amd-smi static --json $(choice) >"$scratch" 2>>"$log" ||
         ! sed -n '/^[[{]/,$p' "$scratch" >"$file" || ! [ -s "$file" ]; then
         rm -f "$file"
       fi
@@ -268,11 +372,12 @@ identity() {
 
 # ---- start
 
-undo_start() {  # on a failure or a signal
+undo_start() {  # on a failure or a signal; another must not cut it short
+  trap '' HUP INT TERM
   [ -z "$recorder" ] || end_session "$recorder"
   [ -z "$helper" ] || end_session "$helper"
-  rm -f "$state" "$log" "$scratch"
-  [ -z "$began" ] || rm -f "$csv" "${stem}_context.json"
+  rm -f "$state" "$log" "$scratch" "$context.$$"
+  [ -z "$began" ] || rm -f "$csv" "$context"
   [ -z "$began" ] || remove_snapshots
 }
 
@@ -282,7 +387,7 @@ remove_snapshots() {
 
 write_state() {  # of process $1; of tool $2, once it records
   printf '%s\n' "output ${csv##*/}" "pid $1" "since $(started "$1")" "host $(uname -n)" "interval $interval"
-  if [ $# -gt 1 ]; then printf '%s\n' "tool $2"; fi
+  if [ $# -gt 1 ]; then printf '%s\n' "tool $2" "gpus $gpus" "zone $zone" "clock_pairs $clock_pairs"; fi
 }
 
 what_it_said() {  # the tool's complaint; nvidia-smi writes it where the CSV should be
@@ -313,6 +418,10 @@ warn_of_gaps() {  # at the very limit too: an interval is never quite kept
   fi
 }
 
+make_folder() { case $csv in */*) mkdir -p -- "${csv%/*}/" ;; esac; }
+
+quoted() { printf '%s\n' "$1" | sed "s/'/'\\\\''/g; s/^/'/; s/\$/'/"; }  # one line, for a shell
+
 start() {
   choose_tool
   case $tool:$interval in
@@ -322,20 +431,20 @@ start() {
       ;;
   esac
   command -v setsid >/dev/null 2>&1 || die "setsid is missing; install util-linux"
-  wanted_tool=$tool wanted_interval=$interval
-  case $csv in */*) mkdir -p -- "${csv%/*}/" || die "cannot make the folder of '$csv'" ;; esac
+  wanted_tool=$tool wanted_interval=$interval wanted_gpus=$gpus
+  make_folder || die "cannot make the folder of '$csv'"
 
   if read_state; then
     if recording; then
       die "already recording to '${csv%"${csv##*/}"}$output' (process $pid);" \
-        "run 'monitor.sh stop --output $csv' first"
+        "run '$me stop --output $csv' first"
     fi
     if [ -n "$host" ] && [ "$host" != "$(uname -n)" ]; then
       say "'$state' tells of a recording on host '$host'; it is taken for a dead one"
     fi
     rm -f "$state"
   fi
-  tool=$wanted_tool interval=$wanted_interval
+  tool=$wanted_tool interval=$wanted_interval gpus=$wanted_gpus
   (set -C; write_state $$ >"$state") 2>/dev/null ||
     die "cannot write '$state'; the folder is read-only, or another start is under way"
 
@@ -345,10 +454,11 @@ start() {
   began=yes
   : >"$log"
   remove_snapshots  # an older recording's
-  printf '{"timestamp_timezone": "%s", "monitor": "%s", "interval_s": %s}\n' \
-    "$(date +%z | sed 's/..$/:&/')" "$tool" "$interval" >"${stem}_context.json"
+  zone=$(local_zone) clock_pairs='' window=''
+  note_clocks
+  write_context || die "cannot write '$context'"
   # Nothing of the caller's stays open: a harness may wait for the end of its pipes.
-  setsid sh "$0" record "$tool" "$interval" "$csv" </dev/null >/dev/null 2>>"$log" \
+  setsid sh "$0" record "$tool" "$interval" "$csv" "$gpus" </dev/null >/dev/null 2>>"$log" \
     3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
   recorder=$!
   write_state "$recorder" "$tool" >"$scratch"
@@ -360,13 +470,15 @@ start() {
   rm -f "$scratch"
   trap - EXIT
   warn_of_gaps
+  { printf '%s\n' "GPU_METRICS_CSV=$(quoted "$path")"; } 2>/dev/null || :
 }
 
 # ---- stop
 
 undo_stop() {  # the state file stays, so stop can be called again
+  trap '' HUP INT TERM
   [ -z "$helper" ] || end_session "$helper"
-  rm -f "$scratch" "$scratch.raw"
+  rm -f "$scratch" "$scratch.raw" "$context.$$"
 }
 
 drop_torn_tail() {  # a last line without its end
@@ -375,8 +487,12 @@ drop_torn_tail() {  # a last line without its end
   dd if=/dev/null of="$csv" bs=1 seek="$keep" count=0 2>/dev/null
 }
 
+complete_context() {
+  if [ -n "$zone" ] && ! write_context; then say "cannot write '$context'; it is as it was at the start"; fi
+}
+
 stop() {
-  read_state || die "no recording to '$csv'; 'monitor.sh start --output $csv' begins one"
+  read_state || die "no recording to '$csv'; '$me start --output $csv' begins one"
   if [ -n "$host" ] && [ "$host" != "$(uname -n)" ]; then
     die "the recording to '$csv' runs on host '$host'; stop it there, or remove '$state' if it is gone"
   fi
@@ -388,19 +504,22 @@ stop() {
 
   helper=''
   trap undo_stop EXIT
+  note_clocks
   died=
   if [ ! -f "$csv" ]; then
     if recording; then end_session "$pid"; fi
+    complete_context
     rm -f "$log" "$state"
     die "'$csv' is gone; it was removed while $tool wrote it"
   fi
   if recording; then
     before_end
-    printf '%s\n' "stopping yes" >>"$state"
+    printf '%s\n' "stopping yes" 2>/dev/null >>"$state" || :  # a full disk must not keep it running
     end_session "$pid"
     stopping=yes
   elif [ -z "$stopping" ]; then
     died=yes
+    last_write=$(date -r "$csv" '+%Y-%m-%dT%H:%M:%S%z %s') || :  # before the next line writes
   fi
   drop_torn_tail
   if [ -n "$died" ]; then
@@ -408,12 +527,177 @@ stop() {
     last=$(grep '^[0-9]' "$csv" | tail -n 1 | cut -d, -f1) || :
     say "$tool had ended before the stop; the last time in '$csv' is ${last:-missing}" \
       "(it said: $(what_it_said))"
+    say "samples are missing since $(printf '%s\n' "$last_write" | sed 's/\(..\) \(.*\)/:\1 (Unix time \2)/')," \
+      "when '$csv' was last written"
   else
     after_end
   fi
   energy_snapshot end
+  complete_context
   trap - EXIT
   rm -f "$scratch" "$log" "$state"
+  [ -z "$died" ]
+}
+
+# ---- run. Whatever becomes of the recording, the command runs as it would without it.
+
+# A signal for the whole group, such as Ctrl-C on a terminal, reaches the command by itself, and must not reach
+# it twice. It also ends this witness, whose life ends within seconds when this process is killed.
+start_witness() {
+  # shellcheck disable=SC2086  # words
+  $restoring tail -f -s 5 --pid=$$ /dev/null </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
+  witness=$!
+}
+
+end_witness() {  # not by TERM: a process that the shell has only just begun may lose it
+  { kill -s KILL "$witness"; wait "$witness"; } 2>/dev/null || :
+  witness=
+}
+
+pass_on() {  # SIGNAL: to the command, unless it ended of it, or had it too
+  nap || :
+  if [ -z "$(started "$child")" ]; then
+    end_witness  # bash can lose what it was told of the command, and would wait for the next child to end
+  elif [ -n "$(started "$witness")" ]; then
+    kill -s "$1" "$child" 2>/dev/null || :
+  else
+    end_witness
+    start_witness
+  fi
+}
+
+# The rest is done between waits, where what it runs cannot get in their way.
+caught() { signal=$1 signal_status=$((128 + $2)) interrupted=yes; }
+
+# Waits for the command, and leaves its status in $exit_status. A signal ends a wait early, or comes when the
+# shell has the status already: then it knows the command no longer, and says 127, or in bash -1.
+await() {
+  while :; do
+    if [ -n "$interrupted" ]; then
+      interrupted=
+      pass_on "$signal"
+    fi
+    ended=0
+    wait "$child" || ended=$?
+    case ${exit_status:+known}:$ended in known:127 | known:-1) ;; *) exit_status=$ended ;; esac
+    [ -n "$interrupted" ] || break
+  done
+}
+
+try_start() {
+  if sh "$0" start --output "$csv" --interval "$interval" ${gpus:+--gpus "$gpus"} </dev/null >/dev/null && read_state
+  then
+    ours="$pid $since $host"
+    return
+  fi
+  [ -n "$signal" ] || say "nothing is recorded of this command, which runs all the same"
+  ours='' tool='' clock_pairs='' window='' zone=$(local_zone)
+  note_clocks
+}
+
+# Leaves in $restoring the words that undo what the shell does to a command in the background, where it must
+# be for a signal to reach it at once: INT and QUIT are ignored. Leaves nothing where no env can do that.
+find_restoring() {
+  ignored=$(sed -n 's/^SigIgn:.*\(.\)$/\1/p' "/proc/$$/status") signals=
+  case $ignored in [014589cd]) signals=INT ;; esac  # else the caller had them ignored
+  case $ignored in [012389ab]) signals=${signals:+$signals,}QUIT ;; esac
+  restoring="env ${signals:+--default-signal=$signals}"
+  $restoring true 2>/dev/null || restoring=
+}
+
+as_called() { eval "$environment"; exec "$@"; }  # in a process of its own
+
+# Without such an env the command runs in the foreground, and a signal for this process alone waits for its end.
+run_command() {
+  set -- sh -c 'exec "$@"' "$me" "$@"  # env would take a name with = in it for a variable
+  if [ -z "$restoring" ]; then
+    exit_status=0
+    (as_called "$@") || exit_status=$?
+    return
+  fi
+  if [ -h "/proc/$$/fd/0" ]; then
+    # In the background its standard input would be empty. It comes by a number that the caller does not use.
+    for spare in 9 8 7 6 5 4 3; do [ -h "/proc/$$/fd/$spare" ] || break; done
+    eval "{ as_called $restoring \"\$@\" <&$spare $spare<&- & } $spare<&0"
+  else
+    # shellcheck disable=SC2086  # words
+    as_called $restoring "$@" <&- &
+  fi
+  child=$!
+  await
+}
+
+is_ours() { read_state && [ "$pid $since $host" = "$ours" ]; }
+is_anothers() { read_state && { [ "${host:-$(uname -n)}" != "$(uname -n)" ] || recording; }; }
+
+finish_recording() {
+  if [ -n "$ours" ] && (is_ours); then
+    { printf '%s\n' "window $window" "exit_status $exit_status" >>"$state"; } 2>/dev/null || :
+    sh "$0" stop --output "$csv" </dev/null >/dev/null || :
+  elif ! (is_anothers); then
+    note_clocks
+    if make_folder 2>/dev/null; then write_context || :; fi
+  fi
+  if [ -n "$ours" ] && recording; then end_session "$pid"; fi
+  grep -qs "\"start_unix\": ${window% *}, \"end_unix\": ${window#* }}" "$context" ||
+    say "'$context' could not get the window, from ${window% *} to ${window#* } (Unix time)"
+}
+
+place_of() { stat -L -c '%d %i' -- "$1" 2>/dev/null || :; }
+signature() { stat -c '%i %s %y %z' -- "$1" 2>/dev/null || :; }
+word() { case $1 in *[!A-Za-z0-9_./:=+,@%-]*) quoted "$1" ;; *) printf '%s\n' "$1" ;; esac; }
+
+measure() {
+  if [ -z "$ours" ]; then
+    [ -z "$result" ] || say "'$result' is not measured: nothing was recorded"
+    return 0
+  fi
+  say "to measure it: aggregate-power measure $(word "${result:-RESULT}") $(word "$csv")"
+  [ -n "$result" ] || return 0
+  # An older result in another run's window would be measured all the same.
+  if [ "$(signature "$result")" = "$result_before" ]; then
+    say "'$result' is not measured: the command did not write it"
+  elif ! command -v aggregate-power >/dev/null 2>&1; then
+    say "'$result' is not measured: aggregate-power is not on the PATH"
+  else
+    (
+      # `run --result FILE -- COMMAND >FILE`: what measure prints has no place in it.
+      if [ "$(place_of "/proc/$$/fd/1")" = "$(place_of "$result")" ]; then exec >&2; fi
+      as_called aggregate-power measure "$result" "$csv"
+    ) </dev/null || say "aggregate-power measure ended with $?"
+  fi
+}
+
+run() {  # COMMAND...
+  signal='' interrupted='' ours='' witness='' restoring='' exit_status=''
+  # In its POSIX mode bash now and then loses the status of a child that ends while a signal is handled.
+  # shellcheck disable=SC3040  # other shells fail in the subshell
+  if (set +o posix) 2>/dev/null; then set +o posix; fi
+  for each in 'HUP 1' 'INT 2' 'QUIT 3' 'USR1 10' 'USR2 12' 'TERM 15'; do
+    # shellcheck disable=SC2064  # now
+    trap "caught $each" "${each% *}"
+  done
+  trap : PIPE  # who read the messages may have ended
+  try_start || :  # what runs here, and the next three lines run, a signal may end
+  result_before=$(signature "$result") || :
+  find_restoring || :
+  [ -z "$restoring" ] || start_witness
+  window=$(now) || :
+  [ -n "$signal" ] || run_command "$@"
+  trap '' HUP INT QUIT USR1 USR2 TERM PIPE
+  end=$(now)
+  [ -z "$witness" ] || end_witness
+  if [ -z "$exit_status" ]; then  # a signal came before the command
+    [ -z "$ours" ] || sh "$0" stop --output "$csv" </dev/null >/dev/null || :
+    exit "$signal_status"
+  fi
+  case $end in *.*) ;; *) end=$((end + 1)) ;; esac  # whole seconds: the window must hold the command
+  window="$window $end"
+  finish_recording
+  trap - HUP INT QUIT USR1 USR2 TERM
+  trap : PIPE
+  measure
+  exit "$exit_status"
 }
 
 # ---- The command line
@@ -421,45 +705,69 @@ stop() {
 value() { [ $# -ge 2 ] || wrong "$1 needs a value"; }
 
 if [ "${1-}" = record ]; then  # start's background process
-  tool=$2 interval=$3 csv=$4
+  tool=$2 interval=$3 csv=$4 gpus=$5
   record
   exit
 fi
 
-command='' csv=gpu_metrics.csv interval=1
+command='' csv=gpu_metrics.csv interval=1 gpus='' result='' dashes=
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
-    start | stop)
-      [ -z "$command" ] || wrong "one of start and stop, got '$command' and '$1'"
+    start | stop | run)
+      [ -z "$command" ] || wrong "one of start, stop and run, got '$command' and '$1'"
       command=$1
       ;;
     --output) value "$@"; csv=$2; shift ;;
     --output=*) csv=${1#*=} ;;
     --interval) value "$@"; interval=$2; shift ;;
     --interval=*) interval=${1#*=} ;;
+    --gpus) value "$@"; gpus=${2:-,}; shift ;;
+    --gpus=*) gpus=${1#*=} gpus=${gpus:-,} ;;
+    --result) value "$@"; result=${2:-/}; shift ;;
+    --result=*) result=${1#*=} result=${result:-/} ;;
+    --) dashes=yes; shift; break ;;
     *) wrong "unknown option '$1'" ;;
   esac
   shift
 done
-[ -n "$command" ] || wrong "expected start or stop"
+[ -n "$command" ] || wrong "expected start, stop or run"
+case $command:$dashes:$# in
+  run:yes:0 | run::*) wrong "run: expected -- and a command after the options" ;;
+  start:yes:* | stop:yes:*) wrong "$command takes no command, got '-- $*'" ;;
+esac
+case $command:$result in
+  run:*/) wrong "--result: expected a file name, got '${result%/}'" ;;
+  run:-*) result=./$result ;;
+  start:?* | stop:?*) wrong "--result is for run alone" ;;
+esac
 case $csv in
   '' | */) wrong "--output: expected a file name, got '$csv'" ;;
   -*) csv=./$csv ;;
 esac
 [ ! -d "$csv" ] || wrong "--output: '$csv' is a folder"
+case $csv in /*) path=$csv ;; *) path=$(pwd) path=${path%/}/$csv ;; esac
+case $path in *"
+"*) wrong "--output: a path cannot have a line break" ;; esac
 case $interval in
   '' | *[!0-9.]* | .* | *. | *.*.* | 0[0-9]* | ??????????*) interval_ok= ;;
   *) interval_ok=$(awk -v s="$interval" 'BEGIN { if (s >= 0.001 && s <= 3600) print "yes" }') ;;
 esac
 [ -n "$interval_ok" ] || wrong "--interval: expected seconds from 0.001 to 3600, got '$interval'"
 case $interval in *.*[1-9]*) ;; *) interval=${interval%%.*} ;; esac  # 1.0 is whole
+case ,$gpus, in
+  ,,) ;;
+  *,,* | *,-* | *[!A-Za-z0-9:._,-]*)
+    wrong "--gpus: expected indices or names with commas between them, got '${gpus#,}'"
+    ;;
+esac
 
 name=${csv##*/}
 stem=${name%.*}
 stem=${csv%"$name"}${stem:-$name}
+context=${stem}_context.json
 state=${stem}_monitor.pid log=${stem}_monitor.log scratch=${stem}_monitor.tmp
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
-"$command"
+"$command" "$@"

@@ -77,6 +77,8 @@ struct Origin {
   bool salvage = false;               // packages only
   std::string power_unit;             // "mW"; empty: none was given
   std::string columns;                // "timestamp,,power"; empty: none were given
+  std::string select;                 // "last"; empty: none was given
+  std::string window;                 // "estimated"; empty: only exact ones
 };
 
 // How the zone of a run in a store was found.

@@ -114,6 +114,7 @@ enum class Reason {
   run_not_found,
   // For results that do not state their window exactly.
   window_not_exact,
+  benchmark_not_selected,
 };
 
 // What prevented the work, if that has a remedy of its own. The first three concern writing a file;

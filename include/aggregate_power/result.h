@@ -129,7 +129,7 @@ struct Result {
   Metrics metrics;           // of a valid run
 
   std::optional<std::int64_t> expected_gpus;
-  std::string expected_gpus_source;  // the input that names them; empty: the user, or nothing
+  std::string expected_gpus_source;        // the input that names them; empty: the user, or nothing
   std::vector<std::string> selected_gpus;  // as given; empty: all that were recorded
   std::size_t observed_gpus = 0;
   std::vector<std::string> observed_gpu_ids;
@@ -155,7 +155,9 @@ struct Result {
   std::optional<Origin> origin;  // of a run in a store
   std::string telemetry_source;  // as named in the record
   std::string benchmark_result;
-  std::string window_source;  // empty: a benchmark result
+  std::string window_source;                  // empty: a benchmark result
+  std::optional<double> window_half_width_s;  // of the place of an estimated window
+  std::string load_generator;                 // empty: unknown
 
   bool could_not_read = false;        // the system's fault, not the content's
   Reasons causes;                     // why columns are missing, beyond the contract's codes

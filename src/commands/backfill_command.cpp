@@ -224,6 +224,7 @@ void add_rarer_run_options(Options& options, RecomputeOptions& recompute) {
   max_sample_gap.help = "Longest allowed gap between two samples of a GPU (default: 3)";
   max_sample_gap.checks = {number_between(0.001, 1e9)};
   add_columns(options, recompute);
+  add_load_choice(options, recompute);
   add_power_unit(options, recompute);
   add_expected_producer_sha(options, recompute).help =
       "Commit of the recorder to trust in packages of several nodes (default: the one in each package's power-producer-sha.txt)";

@@ -26,7 +26,9 @@ enum class ValueKind { words, file, folder, other };
 ValueKind value_kind(const Option& option) {
   const std::string& name = option.is_positional() ? option.name : option.value_name;
   if (!option.words.empty()) return ValueKind::words;
-  if (name.find("FILE") != std::string::npos || name == "STORE") return ValueKind::file;
+  if (name.find("FILE") != std::string::npos || name == "STORE" || name == "RESULT" ||
+      name == "TELEMETRY")
+    return ValueKind::file;
   return name == "FOLDER" ? ValueKind::folder : ValueKind::other;
 }
 

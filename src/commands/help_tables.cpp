@@ -12,6 +12,7 @@
 #include "commands/commands.h"
 #include "commands/surroundings.h"
 #include "energy/metrics.h"
+#include "loads/load_generator.h"
 #include "recorders/recorder.h"
 
 namespace aggregate_power {
@@ -81,6 +82,14 @@ Table schemas_table(std::string_view) {
   return table;
 }
 
+Table generators_table(std::string_view) {
+  Table table{{"result", "file", "window"}, {}};
+  for (const LoadGenerator& generator : load_generators()) {
+    table.rows.push_back({generator.name, generator.files, generator.window});
+  }
+  return table;
+}
+
 Table exit_statuses_table(std::string_view) {
   Table table{{"command", "exit status"}, {}};
   for (const Command& command : all_commands()) {
@@ -108,13 +117,10 @@ struct Source {
   Table (*table)(std::string_view wanted);
 };
 constexpr Source kSources[] = {
-    {"options", options_table},
-    {"reasons", reasons_table},
-    {"metrics", metrics_table},
-    {"schemas", schemas_table},
-    {"environment", environment_table},
-    {"files", files_table},
-    {"exit-statuses", exit_statuses_table},
+    {"options", options_table},       {"reasons", reasons_table},
+    {"metrics", metrics_table},       {"schemas", schemas_table},
+    {"generators", generators_table}, {"environment", environment_table},
+    {"files", files_table},           {"exit-statuses", exit_statuses_table},
 };
 
 }  // namespace

@@ -23,7 +23,10 @@ Command inspect_command() {
   const auto request = std::make_shared<InspectRequest>();
   Command command;
   Options& options = command.options;
-  options.positional("FILE", into_path(request->file), "Telemetry CSV, or the result of a load generator; - is telemetry from standard input")
+  options
+      .positional(
+          "FILE", into_path(request->file),
+          "Telemetry CSV, or the result of a load generator; - is telemetry from standard input")
       .required();
   options.value("--bench-result", "FILE", into_optional_path(request->bench_result),
                 "Also show how the telemetry covers this benchmark's window");

@@ -1,8 +1,12 @@
 // aggregate-power measure: what a run used, without changing anything.
 #include <memory>
 #include <string>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "base/text/unicode.h"
 #include "commands/command.h"
 #include "commands/given_load.h"
 #include "commands/output.h"
@@ -20,8 +24,18 @@ int run_measure(const MeasureRequest& request) {
   return report.exit_status;
 }
 
-void settle_measure(const MeasureRequest& request, const Options& options) {
+// Without a result, the first file is a recording too.
+void settle_measure(MeasureRequest& request, const Options& options) {
   settle_given_load(options, request.given);
+  const GivenLoad& given = request.given;
+  const bool is_csv = request.result.find(".csv") != std::string::npos;
+  if (is_csv && given.start_unix_s && (given.end_unix_s || given.duration_s)) {
+    request.telemetry.insert(request.telemetry.begin(), std::exchange(request.result, {}));
+  } else if (is_csv) {
+    throw Error(fmt::format(
+        "measure: {} looks like a recording: name the load generator's result before it, or give --start and --end",
+        printable(request.result, 200)));
+  }
   if (request.result.empty() && !request.given.has_window()) {
     throw Error(
         "measure: expected a benchmark result, or --start and --end; see 'aggregate-power measure --help'");
@@ -42,7 +56,7 @@ Command measure_command() {
                      "What the load generator wrote; without it give --start and --end");
   options.positionals(
       "TELEMETRY", into_paths(request->telemetry),
-      "Recordings of the run (default: $GPU_METRICS_CSV, or gpu_metrics.csv here, in /workspace or beside RESULT)");
+      "Recordings of the run, one for each host (default: $GPU_METRICS_CSV, else gpu_metrics.csv beside RESULT, here or in /workspace)");
   options.list("--telemetry", "FILE", into_paths(request->telemetry),
                "A recording; may be repeated");
   options
@@ -55,11 +69,16 @@ Command measure_command() {
   options.value(
       "--out", "FILE", into_optional_path(request->out),
       "Also write the aggregate's keys into a new JSON file, with an audit record beside it");
-  add_expected_num_gpus(options, *request,
-                        "GPUs that must be in the recording (default: those that are)");
+  accept_auto_count(
+      add_expected_num_gpus(
+          options, *request,
+          "GPUs that must be in the recording; auto: as many as the result names (default: those that are there)"),
+      *request);
   add_gpus(options, *request);
   add_max_sample_gap(options, *request);
   add_recording_options(options, *request);
+  accept_evidence(options.at("--timezone"), *request).help =
+      "Time zone of timestamps without an offset: auto, evidence, local, UTC, +HH:MM, -HH:MM or Area/City; auto and evidence: see 'aggregate-power help time-zones' (default: timestamp_timezone of STEM_context.json beside the file, else local)";
   command.examples =
       "aggregate-power measure result.json\n"
       "aggregate-power measure result.json gpu_metrics.csv --json\n"

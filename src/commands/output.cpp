@@ -65,6 +65,7 @@ int report(bool require_power, const std::function<CommandOutput()>& job) {
   }
   for (const std::string& line : output.warnings) print_note(line);
   for (const std::string& line : output.err) print_message(line);
+  if (!output.json.empty()) print(stdout, output.json);
   for (const std::string& line : output.out) {
     print_result(fmt::format("aggregate-power: {}\n", line));
   }

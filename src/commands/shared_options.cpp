@@ -89,6 +89,7 @@ Option& accept_evidence(Option& timezone, RunOptions& run) {
 
 void add_outcome_options(Options& options, RunOptions& run, const std::string& extended) {
   options.flag("--extended", run.extended, extended);
+  options.flag("--json", run.json, "Print the run as one JSON object, as 'measure' does");
   add_require_power(options, run);
   add_dry_run(options, run);
 }
@@ -158,7 +159,9 @@ void add_load_choice(Options& options, RunOptions& run) {
       .value(
           "--select", "WHICH", into(run.select),
           "Which benchmark of a result with several: a number from 1, last, or KEY=VALUE such as max_concurrency=8")
-      .check(expecting("a number, 'last', 'all' or KEY=VALUE", is_selection));
+      .check(expecting("a number, 'last' or KEY=VALUE", [](const std::string& text) {
+        return text != "all" && is_selection(text);
+      }));
   const auto take = [&run](const std::string& text) {
     using enum RunOptions::Accepted;
     run.accepted_window = text == "estimated" ? estimated : text == "wrapped" ? wrapped : exact;

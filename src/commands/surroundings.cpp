@@ -7,7 +7,7 @@ namespace {
 constexpr Surrounding kEnvironment[] = {
     {"COLUMNS", "the width of help, instead of the terminal's"},
     {"GPU_METRICS_CSV",
-     "the telemetry, if --csv is not given; if this file is missing, no other is tried"},
+     "the telemetry, if none is named; if this file is missing, no other is tried"},
     {"NO_COLOR, TERM", "nothing is coloured if NO_COLOR is set, or if TERM is dumb or not set"},
     {"POWER_ARTIFACT_DIR, POWER_RESULT_ROOT, POWER_PRODUCER_SHA",
      "multinode's defaults of --power-dir, --logs-root and --expected-producer-sha; agentic --power-dir uses the last two"},
@@ -19,9 +19,9 @@ constexpr Surrounding kEnvironment[] = {
 
 constexpr Surrounding kFiles[] = {
     {"gpu_metrics.csv, /workspace/gpu_metrics.csv",
-     "read: the telemetry when neither --csv nor GPU_METRICS_CSV names one; the first that exists"},
+     "read: the telemetry when neither --csv nor GPU_METRICS_CSV names one; the first that exists; measure then tries gpu_metrics.csv beside the result"},
     {"STEM_context.json",
-     "read if it is beside the telemetry STEM.csv and --timezone is not given: its timestamp_timezone is the zone of timestamps without an offset; if it cannot be used, a run whose timestamps need it is refused"},
+     "read if it is beside the telemetry STEM.csv: its timestamp_timezone is the zone of timestamps without an offset, unless --timezone is given; if it cannot be used, a run whose timestamps need it is refused; its clock_pairs and window place a load whose result does not state its window"},
     {"agentic_power_timezone_offset.txt",
      "read if it is beside the telemetry and the file above is missing: the UTC offset of timestamps without one, such as +0900; agentic uses it for the profile's times too"},
     {"STEM_energy_start.csv, STEM_energy_end.csv",
@@ -32,7 +32,9 @@ constexpr Surrounding kFiles[] = {
      "read by multinode --nodes NODES: the telemetry of each host; or the only other CSV there"},
     {"LOGS/power",
      "read by multinode, and by agentic --power-dir: a dcgm-power package with manifest.json, samples.csv, windows/*.json and optionally cpu/samples.csv; its windows name their original results below LOGS"},
-    {"the benchmark result", "read: the window and the counts"},
+    {"the benchmark result", "read: what a load generator wrote, the window and the counts"},
+    {"the file of measure --out",
+     "written with the power keys, and power_validation_STEM.json beside it; if it exists, it must be such a file"},
     {"the aggregate result", "read, and rewritten with the power keys added"},
     {"power_validation_STEM.json",
      "written beside the benchmark result STEM.json under schema 2, or where --validation-result says, creating missing folders: the audit record"},

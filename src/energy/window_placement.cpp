@@ -73,12 +73,17 @@ std::optional<double> PlacementFinder::mean_w(double start_s, double end_s) cons
   return energy ? std::optional(*energy / (end_s - start_s)) : std::nullopt;
 }
 
+std::size_t PlacementFinder::steps() const {
+  const double length_s = std::max(range_.latest_start_s - range_.earliest_start_s, 0.0);
+  return static_cast<std::size_t>(std::clamp(std::ceil(length_s / kStep_s), 1.0, kMostSteps));
+}
+
 std::vector<PlacementFinder::Candidate> PlacementFinder::candidates() const {
   const double length_s = std::max(range_.latest_start_s - range_.earliest_start_s, 0.0);
-  const double steps = std::clamp(std::ceil(length_s / kStep_s), 1.0, kMostSteps);
   std::vector<Candidate> all;
-  for (double i = 0; i <= steps; ++i) {
-    const double start_s = range_.earliest_start_s + length_s * i / steps;
+  for (std::size_t i = 0; i <= steps(); ++i) {
+    const double start_s =
+        range_.earliest_start_s + length_s * static_cast<double>(i) / static_cast<double>(steps());
     if (const auto energy = energy_j(start_s, start_s + range_.duration_s)) {
       all.push_back({start_s, *energy});
     }
@@ -145,6 +150,8 @@ std::optional<Placement> PlacementFinder::find() {
   const Candidate best = highest(all);
   const bool is_inside = best.start_s > all.front().start_s && best.start_s < all.back().start_s;
   const std::optional<Edges> clear = is_inside ? edges(best) : std::nullopt;
+  // A placement that the recording does not cover may be the right one.
+  if (!clear && all.size() < steps() + 1) return std::nullopt;
   const auto remains = [&](const Candidate& candidate) {
     return !clear || candidate.energy_j >= best.energy_j - clear->tolerance_j ||
            is_another_load(candidate, best, *clear);

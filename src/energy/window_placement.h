@@ -39,7 +39,7 @@ class PlacementFinder : public Analysis {
 
   void take(std::span<const Reading> readings) override;
 
-  // Returns nullopt if no placement is covered by every device.
+  // Returns nullopt if no placement is covered by every device, or if one that is not may be right.
   std::optional<Placement> find();
 
  private:
@@ -56,7 +56,8 @@ class PlacementFinder : public Analysis {
   void integrate();
   std::optional<double> energy_j(double start_s, double end_s) const;
   std::optional<double> mean_w(double start_s, double end_s) const;
-  std::vector<Candidate> candidates() const;
+  std::size_t steps() const;
+  std::vector<Candidate> candidates() const;  // those that every device covers
   static const Candidate& highest(const std::vector<Candidate>& all);
   double resolution_s() const;
   struct Edges {

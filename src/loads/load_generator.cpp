@@ -7,44 +7,136 @@
 
 #include "base/files/archive.h"
 #include "base/files/file.h"
+#include "base/files/path.h"
 #include "loads/aiperf.h"
 #include "loads/aiperf_folder.h"
 #include "loads/benchmark.h"
 #include "loads/formats.h"
 #include "loads/mlperf.h"
 #include "loads/selection.h"
+#include "loads/yaml.h"
 
 namespace aggregate_power {
 namespace {
 
 constexpr LoadGenerator kLoadGenerators[] = {
     // It also takes files that fit nothing else, and says what is wrong with them.
-    {.name = "benchmark result", .fits = fits_benchmark, .read = read_benchmark_files},
-    {.name = "AIPerf profile", .is_named = is_records_name, .read = read_profile_files},
-    {.name = "vLLM", .format = &kVllm},
-    {.name = "SGLang", .format = &kSglang},
-    {.name = "TensorRT-LLM", .format = &kTensorRtLlmServing},
-    {.name = "trtllm-bench", .format = &kTensorRtLlmReport},
-    {.name = "trtllm-bench requests", .format = &kTensorRtLlmRequests},
-    {.name = "AIPerf", .format = &kAiperfSummary},
-    {.name = "AIPerf requests", .format = &kAiperfRequests},
-    {.name = "GenAI-Perf", .format = &kGenaiPerfSummary},
-    {.name = "Perf Analyzer", .format = &kPerfAnalyzer},
-    {.name = "MLPerf LoadGen", .fits = fits_mlperf, .read = read_mlperf},
-    {.name = "LLMPerf", .format = &kLlmperfSummary},
-    {.name = "LLMPerf responses", .format = &kLlmperfRequests},
-    {.name = "llama-bench", .format = &kLlamaBench},
-    {.name = "llama-bench lines", .format = &kLlamaBenchLines},
-    {.name = "guidellm", .format = &kGuidellm},
-    {.name = "inference-perf", .format = &kInferencePerf},
-    {.name = "inference-perf requests", .format = &kInferencePerfRequests},
-    {.name = "inference-benchmarker", .format = &kInferenceBenchmarker},
-    {.name = "genai-bench", .format = &kGenaiBench},
-    {.name = "llm-d benchmark report", .format = &kLlmdReport},
-    {.name = "lm-evaluation-harness", .format = &kLmEval},
-    {.name = "torchbench", .format = &kTorchbench},
-    {.name = "PyTorch's benchmark database", .format = &kPytorchBenchmark},
-    {.name = "AIPerf GPU telemetry", .format = &kAiperfTelemetry},
+    {.name = "benchmark result",
+     .files =
+         "JSON as InferenceX writes it, with benchmark_start_time_unix and benchmark_end_time_unix",
+     .window = "exact",
+     .fits = fits_benchmark,
+     .read = read_benchmark_files},
+    {.name = "AIPerf profile",
+     .files =
+         "profile_export_aiperf.json with profile_export.jsonl beside it, and what the command agentic reads",
+     .window = "exact",
+     .is_named = is_records_name,
+     .read = read_profile_files},
+    {.name = "vLLM",
+     .files =
+         "vllm bench serve --save-result (also --append-result), benchmark_serving.py, vllm-bench; InferenceX's results",
+     .window =
+         "exact with InferenceX's times; tied with --save-detailed where start_times are written; else estimated from date",
+     .format = &kVllm},
+    {.name = "SGLang",
+     .files = "sglang.bench_serving --output-file, one line for each run",
+     .window = "wrapped: it writes no times",
+     .format = &kSglang},
+    {.name = "TensorRT-LLM",
+     .files = "tensorrt_llm.serve.scripts.benchmark_serving --save-result",
+     .window = "estimated from date",
+     .format = &kTensorRtLlmServing},
+    {.name = "trtllm-bench",
+     .files = "--report_json",
+     .window = "wrapped: it writes no times",
+     .format = &kTensorRtLlmReport},
+    {.name = "trtllm-bench requests",
+     .files = "--request_json",
+     .window = "tied",
+     .format = &kTensorRtLlmRequests},
+    {.name = "AIPerf",
+     .files = "profile_export_aiperf.json alone",
+     .window = "exact; where it has only start_time and end_time, in the zone of the recording",
+     .format = &kAiperfSummary},
+    {.name = "AIPerf requests",
+     .files = "profile_export.jsonl",
+     .window = "exact, from the first request to the last response",
+     .format = &kAiperfRequests},
+    {.name = "GenAI-Perf",
+     .files = "profile_export_genai_perf.json",
+     .window = "wrapped: it writes no times",
+     .format = &kGenaiPerfSummary},
+    {.name = "Perf Analyzer",
+     .files = "profile_export.json, one benchmark for each experiment",
+     .window = "exact, from the first request to the last response",
+     .format = &kPerfAnalyzer},
+    {.name = "MLPerf LoadGen",
+     .files = "mlperf_log_detail.txt",
+     .window = "exact, power_begin to power_end",
+     .fits = fits_mlperf,
+     .read = read_mlperf},
+    {.name = "LLMPerf",
+     .files = "*_summary.json",
+     .window = "estimated from timestamp",
+     .format = &kLlmperfSummary},
+    {.name = "LLMPerf responses",
+     .files = "*_individual_responses.json",
+     .window = "wrapped: it writes no times",
+     .format = &kLlmperfRequests},
+    {.name = "llama-bench",
+     .files = "-o json, one benchmark for each test",
+     .window = "estimated from test_time",
+     .format = &kLlamaBench},
+    {.name = "llama-bench lines",
+     .files = "-o jsonl",
+     .window = "estimated from test_time",
+     .format = &kLlamaBenchLines},
+    {.name = "guidellm",
+     .files = "benchmarks.json, one benchmark for each step of a sweep",
+     .window = "exact, the measured part",
+     .format = &kGuidellm},
+    {.name = "inference-perf",
+     .files = "summary_lifecycle_metrics.json, stage_N_lifecycle_metrics.json",
+     .window = "wrapped: it writes no times",
+     .format = &kInferencePerf},
+    {.name = "inference-perf requests",
+     .files = "per_request_lifecycle_metrics.json",
+     .window = "tied",
+     .format = &kInferencePerfRequests},
+    {.name = "inference-benchmarker",
+     .files = "results/MODEL_DATE.json of Hugging Face's inference-benchmarker",
+     .window = "session",
+     .format = &kInferenceBenchmarker},
+    {.name = "genai-bench",
+     .files = "the JSON of one scenario and concurrency",
+     .window = "wrapped: it writes no times",
+     .format = &kGenaiBench},
+    {.name = "llm-d benchmark report",
+     .files = "benchmark report 0.2 as JSON",
+     .window = "session",
+     .format = &kLlmdReport},
+    {.name = "lm-evaluation-harness",
+     .files = "results_DATE.json",
+     .window = "session",
+     .format = &kLmEval},
+    {.name = "torchbench",
+     .files = "metrics-DATE.json of a userbenchmark",
+     .window = "wrapped: it writes no times",
+     .format = &kTorchbench},
+    {.name = "PyTorch's benchmark database",
+     .files = "NAME.pytorch.json",
+     .window = "none: it is a copy of the metrics, and the message names the result",
+     .format = &kPytorchBenchmark},
+    {.name = "AIPerf GPU telemetry",
+     .files = "profile_export_gpu_telemetry.jsonl",
+     .window = "none: it is a recording, and the message names the result",
+     .format = &kAiperfTelemetry},
+    {.name = "YAML",
+     .files = "recognized, not read: convert it to JSON",
+     .window = "none",
+     .fits = fits_yaml,
+     .read = read_yaml},
 };
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -67,9 +159,9 @@ const LoadGenerator* best_fit(std::span<const LoadGenerator> generators, const R
   return best;
 }
 
-LoadReading refused(std::string detail) {
+LoadReading refused(std::string detail, Reason reason = Reason::invalid_benchmark_result) {
   LoadReading none;
-  none.reasons.add(Reason::invalid_benchmark_result, std::move(detail));
+  none.reasons.add(reason, std::move(detail));
   return none;
 }
 
@@ -122,7 +214,9 @@ std::vector<LoadReading> read_loads(const LoadFiles& files,
 
 LoadReading read_load(const LoadFiles& files, std::span<const LoadGenerator> generators) {
   SelectedLoads selected = select_loads(read_loads(files, generators), "");
-  if (!selected.fault.empty()) return refused(fmt::format("{} {}", files.name, selected.fault));
+  if (!selected.fault.empty())
+    return refused(fmt::format("{} {}", files.name, selected.fault),
+                   Reason::benchmark_not_selected);
   require_window(selected.loads.front());
   return std::move(selected.loads.front());
 }
@@ -136,22 +230,30 @@ void require_window(LoadReading& reading) {
 }
 
 LoadFiles load_file(const std::string& path, LoadRules rules) {
-  return {.name = path,
-          .open = [path] { return decompressed(open_source(path), path); },
-          .rules = rules};
+  LoadFiles files{.name = path,
+                  .open = [path] { return decompressed(open_source(path), path); },
+                  .rules = rules};
+  const std::string records = beside(path, std::string(kProfileRecords));
+  if (last_name(path) != kProfileSummary || !is_regular_file(records)) return files;
+  // AIPerf's summary has local times; the requests beside it show their zone.
+  files.name = records;
+  files.open = [records] { return open_source(records); };
+  files.other = [path](std::string_view role) -> LoadFile {
+    if (role == kProfileSummaryRole) return {open_source(path), path};
+    return {nullptr, std::string(role)};
+  };
+  return files;
 }
 
-LoadReading read_selected_load(const std::string& path, LoadRules rules,
-                               const std::string& selection) {
-  try {
-    SelectedLoads selected = select_loads(read_loads(load_file(path, rules)), selection);
-    if (selected.loads.size() == 1) return std::move(selected.loads.front());
-    if (!selected.fault.empty()) return refused(fmt::format("{} {}", path, selected.fault));
-    return refused(fmt::format("{}: --select {} matches {} benchmarks: choose one of them", path,
-                               selection, selected.loads.size()));
-  } catch (const FileError& error) {
-    return refused(error.what());
-  }
+LoadReading read_selected_load(const LoadFiles& files, const std::string& selection) {
+  SelectedLoads selected = select_loads(read_loads(files), selection);
+  if (selected.loads.size() == 1) return std::move(selected.loads.front());
+  if (!selected.fault.empty())
+    return refused(fmt::format("{} {}", files.name, selected.fault),
+                   Reason::benchmark_not_selected);
+  return refused(fmt::format("{}: --select {} matches {} benchmarks", files.name, selection,
+                             selected.loads.size()),
+                 Reason::benchmark_not_selected);
 }
 
 LoadReading read_load_file(const std::string& path, LoadRules rules) {

@@ -14,6 +14,9 @@ namespace aggregate_power {
 
 struct LoadGenerator {
   const char* name;
+  // For the help: the files, and where their window comes from.
+  const char* files = "";
+  const char* window = "";
   // A load of several files is recognized by the name of the file that identifies it. Null: the
   // load is one file.
   bool (*is_named)(std::string_view file_name) = nullptr;
@@ -46,10 +49,9 @@ void require_window(LoadReading& reading);
 // A file that may be compressed. Opening it throws FileError.
 LoadFiles load_file(const std::string& path, LoadRules rules = LoadRules::schema_2);
 
-// The selected benchmark of a file (selection.h), whether or not its window is known. Errors of the
-// system become reasons too.
-LoadReading read_selected_load(const std::string& path, LoadRules rules,
-                               const std::string& selection);
+// The selected benchmark of a load (selection.h), whether or not its window is known. If none or
+// several are, that is a reason. Throws what the files throw.
+LoadReading read_selected_load(const LoadFiles& files, const std::string& selection);
 
 // The same as read_load() for a file, but errors of the system become reasons too.
 LoadReading read_load_file(const std::string& path, LoadRules rules = LoadRules::schema_2);

@@ -1,8 +1,10 @@
 // Reads the window that LoadGen logs for power measurements, and the counts.
 #include "loads/mlperf.h"
 
+#include <algorithm>
+#include <array>
+#include <cassert>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -61,29 +63,47 @@ class LogVisitor : public JsonVisitor {
   static constexpr std::string_view kPaths[] = {"", "key", "value"};
 
   void begin(std::size_t path) override {
-    if (path == 0) key_.clear();
+    if (path == 0) value_ = nullptr;
   }
   void end(std::size_t) override {}
   void scalar(std::size_t path, JsonKind kind, std::string_view text) override {
-    if (path == 1) key_ = text;
-    if (path == 2 && values_.size() < 4096 && !key_.empty())
-      values_[key_] = {kind, std::string(text)};
+    if (path == 1) {
+      const auto known = std::ranges::find(kLogKeys, text);
+      value_ = known == std::end(kLogKeys) ? nullptr : &values_[known - std::begin(kLogKeys)];
+    } else if (path == 2 && value_ != nullptr) {
+      *value_ = {kind, std::string(text)};
+    }
   }
 
-  std::string text(const std::string& key) const {
-    const auto found = values_.find(key);
-    return found == values_.end() ? std::string() : found->second.second;
-  }
-  std::optional<double> number(const std::string& key) const {
-    const auto found = values_.find(key);
-    if (found == values_.end()) return std::nullopt;
-    const double value = number_of(found->second.first, found->second.second);
+  const std::string& text(std::string_view key) const { return value_of_key(key).second; }
+  std::optional<double> number(std::string_view key) const {
+    const auto& [kind, text] = value_of_key(key);
+    const double value = number_of(kind, text);
     return std::isnan(value) ? std::nullopt : std::optional(value);
   }
 
  private:
-  std::string key_;
-  std::map<std::string, std::pair<JsonKind, std::string>> values_;
+  using Value = std::pair<JsonKind, std::string>;
+  static constexpr std::string_view kLogKeys[] = {"power_begin",
+                                                  "power_end",
+                                                  "effective_scenario",
+                                                  "effective_test_mode",
+                                                  "result_validity",
+                                                  "result_query_count",
+                                                  "generated_samples_per_query",
+                                                  "result_completed_tokens_per_second",
+                                                  "result_tokens_per_second",
+                                                  "result_inferred_completed_tokens_per_second",
+                                                  "result_inferred_tokens_per_second"};
+
+  const Value& value_of_key(std::string_view key) const {
+    const auto known = std::ranges::find(kLogKeys, key);
+    assert(known != std::end(kLogKeys));
+    return values_[static_cast<std::size_t>(known - std::begin(kLogKeys))];
+  }
+
+  Value* value_ = nullptr;  // of the line's key
+  std::array<Value, std::size(kLogKeys)> values_;
 };
 
 // "MM-DD-YYYY HH:MM:SS.mmm", UTC.
@@ -136,6 +156,11 @@ LoadReading conclude_mlperf(const LogVisitor& log, LoadRules rules) {
 }  // namespace
 
 double fits_mlperf(const ResultHead& head) {
+  const auto has = [&](std::string_view text) { return head.text.find(text) != head.text.npos; };
+  // Training logs have the same prefix.
+  if (!has("mlperf::logging") && !has("loadgen") && !has("power_begin") && !has(kSummaryTitle)) {
+    return 0;
+  }
   if (head.text.starts_with(kLogPrefix)) return 1;
   if (head.text.substr(0, 4096).find(kSummaryTitle) != std::string_view::npos) return 1;
   return head.text.find(fmt::format("\n{} {{", kLogPrefix)) != std::string_view::npos ? 0.9 : 0;

@@ -12,6 +12,12 @@ namespace aggregate_power {
 
 double number_of(JsonKind kind, std::string_view text) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  constexpr std::size_t kShort = 18;  // digits that fit 64 bits
+  if (kind == JsonKind::integer && !text.empty() && text.size() <= kShort) {
+    std::int64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return static_cast<double>(value);
+  }
   if (kind != JsonKind::integer && kind != JsonKind::real && kind != JsonKind::string) return kNone;
   double value = kNone;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

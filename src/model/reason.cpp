@@ -349,7 +349,11 @@ constexpr auto kRows = std::to_array<Row>({
     ROW(window_not_exact, run,
         "the result does not state when its load began and ended, only something from which that can be estimated, or a longer time",
         "a load generator that writes a stamp to the second, the times of a monotonic clock, or when its whole session began and ended",
-        "record the run with 'aggregate-power-monitor run', give --start and --end, or accept an estimate with --window estimated"),
+        "record the run with 'aggregate-power-monitor run', give --start and --end, or accept with --window what the message names"),
+    ROW(benchmark_not_selected, run,
+        "the result holds several benchmarks and `--select` does not choose one of them; the message lists them",
+        "a sweep, or a file to which each run is appended",
+        "choose one benchmark of the result with --select"),
 });
 
 #undef ROW
@@ -359,7 +363,7 @@ constexpr bool are_in_order() {
   for (std::size_t i = 0; i < kRows.size(); ++i) {
     if (static_cast<std::size_t>(kRows[i].reason) != i) return false;
   }
-  return kRows.size() == static_cast<std::size_t>(Reason::window_not_exact) + 1;
+  return kRows.size() == static_cast<std::size_t>(Reason::benchmark_not_selected) + 1;
 }
 static_assert(are_in_order());
 

@@ -11,6 +11,7 @@
 
 #include "base/files/near_file.h"
 #include "results/plan.h"
+#include "results/run_report.h"
 #include "results/summary.h"
 
 namespace aggregate_power {
@@ -79,6 +80,15 @@ std::vector<std::string> refusal(const Result& result, const Reasons& reasons,
   return lines;
 }
 
+// The lines for people go to stderr then, except those that the object contains.
+void tell_in_json(Result result, const Reasons& reasons, CommandOutput& output) {
+  result.reasons = reasons;
+  if (!reasons.empty()) result.metrics.clear();
+  output.json = report_json({{.result = std::move(result)}});
+  output.warnings.clear();
+  output.out.clear();
+}
+
 }  // namespace
 
 CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& options) {
@@ -106,6 +116,7 @@ CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& op
     }
   }
   if (options.dry_run) output.out.emplace_back("dry run: nothing was written");
+  if (options.json) tell_in_json(*delivered, reasons, output);
   return output;
 }
 

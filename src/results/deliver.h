@@ -13,6 +13,7 @@ namespace aggregate_power {
 struct CommandOutput {
   int exit_status = 0;
   std::vector<std::string> out;
+  std::string json;                   // on stdout, instead of `out`
   std::vector<std::string> warnings;  // on stderr, before the errors
   std::vector<std::string> err;
 };
@@ -20,6 +21,7 @@ struct CommandOutput {
 struct DeliveryOptions {
   bool require_power = false;  // exit with status 1 if the run is not valid
   bool dry_run = false;        // report what would change; write nothing
+  bool json = false;           // report the run as one JSON object instead
 };
 
 // Writes `result` to the files that `target` names. The rest of the plan is built from the result.

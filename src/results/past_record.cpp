@@ -51,6 +51,8 @@ std::optional<PastRecord> parse_record(std::string_view text) {
     past.origin.salvage = options.value("salvage", false);
     past.origin.power_unit = options.value("power_unit", "");
     past.origin.columns = options.value("columns", "");
+    past.origin.select = options.value("select", "");
+    past.origin.window = options.value("window", "");
     return past;
   } catch (const std::exception&) {  // JsonError, Json::exception, std::out_of_range
     return std::nullopt;

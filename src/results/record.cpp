@@ -322,6 +322,8 @@ void add_origin(Json& json, const Origin& origin, const InputFile& patched) {
   if (origin.salvage) json["options"]["salvage"] = true;
   if (!origin.power_unit.empty()) json["options"]["power_unit"] = origin.power_unit;
   if (!origin.columns.empty()) json["options"]["columns"] = origin.columns;
+  if (!origin.select.empty()) json["options"]["select"] = origin.select;
+  if (!origin.window.empty()) json["options"]["window"] = origin.window;
   json["patched"] = file_json(patched);
 }
 

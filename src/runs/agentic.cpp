@@ -240,7 +240,7 @@ CommandOutput aggregate_agentic(const AgenticRequest& request) {
   result.warnings.insert(result.warnings.begin(), files.profile.warnings.begin(),
                          files.profile.warnings.end());
   CommandOutput output = deliver(std::move(result), target_of_agents(request, files),
-                                 {request.require_power, request.dry_run});
+                                 {request.require_power, request.dry_run, request.json});
   output.out.insert(output.out.begin(), window.changes.begin(), window.changes.end());
   return output;
 }

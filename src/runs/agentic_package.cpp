@@ -91,7 +91,7 @@ CommandOutput aggregate_agentic_nodes(const AgenticRequest& request) {
   target.record_path = path_below(request.result_dir, "power_validation.json");
   target.record_advice = kNameIsTaken;
   target.inputs = inputs_in(request.result_dir);
-  run.delivery = {request.require_power, request.dry_run};
+  run.delivery = {request.require_power, request.dry_run, request.json};
   return deliver_package(std::move(run));
 }
 

@@ -38,8 +38,10 @@ std::string find_gpus(MeasurementRequest& request, const LoadReading& reading,
 Reasons no_count(const LoadReading& reading, const FilesBeside& files) {
   Reasons reasons = reading.reasons;
   reasons.add(Reason::invalid_expected_gpu_count,
-              fmt::format("neither {} nor {} says how many GPUs the run used", files.aggregate,
-                          files.load));
+              files.aggregate.empty()
+                  ? fmt::format("{} does not say how many GPUs the run used", files.load)
+                  : fmt::format("neither {} nor {} says how many GPUs the run used",
+                                files.aggregate, files.load));
   return reasons;
 }
 

@@ -347,7 +347,7 @@ WritePlan target_of_hosts(const HostsRequest& request) {
 
 CommandOutput aggregate_hosts(const HostsRequest& request) {
   return deliver(measured_hosts(request), target_of_hosts(request),
-                 {request.require_power, request.dry_run});
+                 {request.require_power, request.dry_run, request.json});
 }
 
 }  // namespace aggregate_power

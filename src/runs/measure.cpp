@@ -2,6 +2,7 @@
 #include "runs/measure.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,9 +17,9 @@
 #include "loads/selection.h"
 #include "results/deliver.h"
 #include "results/record.h"
-#include "runs/assess.h"
+#include "results/run_report.h"
+#include "runs/assess_alone.h"
 #include "runs/one_node.h"
-#include "runs/run_report.h"
 #include "runs/window.h"
 
 namespace aggregate_power {
@@ -30,12 +31,26 @@ constexpr Reason kCountFaults[] = {Reason::invalid_successful_query_count,
 
 std::vector<std::string> telemetry_of(const MeasureRequest& request) {
   if (!request.telemetry.empty()) return request.telemetry;
-  std::string found = find_telemetry();
-  if (!is_regular_file(found) && !request.result.empty()) {
-    const std::string near = beside(request.result, "gpu_metrics.csv");
-    if (is_regular_file(near)) found = near;
+  const char* const named = std::getenv("GPU_METRICS_CSV");
+  const bool is_named = named != nullptr && *named != '\0';
+  if (!is_named && !request.result.empty()) {
+    std::string near = beside(request.result, "gpu_metrics.csv");
+    if (is_regular_file(near)) return {std::move(near)};
   }
-  return {found};
+  return {find_telemetry()};
+}
+
+void refuse_repeated(const std::vector<std::string>& telemetry) {
+  for (std::size_t i = 0; i < telemetry.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const bool is_same = telemetry[i] == telemetry[j] ||
+                           (is_regular_file(telemetry[i]) &&
+                            file_identity(telemetry[i]) == file_identity(telemetry[j]));
+      if (!is_same) continue;
+      throw Error(fmt::format("{} and {} are one recording: give it once",
+                              printable_path(telemetry[j]), printable_path(telemetry[i])));
+    }
+  }
 }
 
 // Without counts there are no joules per token, but there is an energy.
@@ -55,6 +70,10 @@ void add_recording(Result& sum, Result other) {
     return value_of(result.metrics, "total_gpu_energy_j").value_or(0);
   };
   sum.reasons.add(other.reasons);
+  for (const std::string& id : other.observed_gpu_ids) {
+    const bool is_known = std::ranges::find(sum.observed_gpu_ids, id) != sum.observed_gpu_ids.end();
+    if (is_known && id.starts_with("GPU-")) sum.reasons.add(Reason::gpu_uuid_repeated, id);
+  }
   sum.observed_gpus += other.observed_gpus;
   const std::size_t gpus = sum.metric_gpus + other.metric_gpus;
   for (std::string& id : other.observed_gpu_ids) sum.observed_gpu_ids.push_back(std::move(id));
@@ -69,10 +88,10 @@ void add_recording(Result& sum, Result other) {
 }
 
 Result measured_recording(const MeasureRequest& request, const std::string& path,
-                          const LoadReading& reading, const Recording& recording) {
+                          const LoadReading& reading, Recording& recording) {
   MeasurementRequest wanted{request};
   wanted.may_use_threads = true;
-  Result result = assess(wanted, recording, reading);
+  Result result = assess_alone(wanted, recording, reading, {request.result, ""});
   result.telemetry_source = path;
   result.benchmark_result = request.result;
   return result;
@@ -80,7 +99,7 @@ Result measured_recording(const MeasureRequest& request, const std::string& path
 
 RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading) {
   const std::vector<std::string> paths = telemetry_of(request);
-  const Recording recording(paths[0], request.zone, request.columns, request.gpus);
+  Recording recording(paths[0], request.zone, request.columns, request.gpus);
   WindowOptions options = kAnyWindow;
   options.given = request.given;
   PlacedLoad placed{std::move(reading), {}, {}};
@@ -91,8 +110,6 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   std::vector<std::string> warnings;
   excuse_counts(placed.reading, warnings);
   const LoadReading& load = placed.reading;
-  run.generator = load.generator;
-  run.window_source = load.window_source;
   run.stated_energy_j = load.stated_energy_j;
   run.has_approximate_counts = load.has_approximate_counts;
   run.failed_requests = load.failed_requests;
@@ -101,11 +118,17 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   }
   run.result = measured_recording(request, paths[0], load, recording);
   for (std::size_t i = 1; i < paths.size(); ++i) {
-    const Recording other(paths[i], request.zone, request.columns, request.gpus);
+    Recording other(paths[i], request.zone, request.columns, request.gpus);
     add_recording(run.result, measured_recording(request, paths[i], load, other));
   }
-  if (placed.placement) run.half_width_s = placed.placement->half_width_s;
   if (paths.size() > 1) placed.placement.reset();
+  const bool is_chosen = request.expected_num_gpus || request.finds_gpus || request.gpus.is_given();
+  const auto counted = static_cast<std::int64_t>(run.result.observed_gpus);
+  if (load.gpus && counted > 0 && *load.gpus != counted && !is_chosen) {
+    warnings.push_back(fmt::format(
+        "the result names {} GPUs, the recording has {}, and all of these count: choose with --gpus",
+        *load.gpus, counted));
+  }
   std::ranges::move(warnings, std::back_inserter(run.result.warnings));
   add_window_facts(placed, load, run.result);
   return run;
@@ -113,7 +136,10 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
 
 std::vector<LoadReading> benchmarks_of(const MeasureRequest& request) {
   if (request.result.empty()) return {LoadReading()};
-  return read_loads(load_file(request.result));
+  const LoadFiles files = load_file(request.result);
+  std::vector<LoadReading> loads = read_loads(files);
+  if (files.other) loads.front().generator = "AIPerf";
+  return loads;
 }
 
 // Writes a new aggregate with an audit record beside it.
@@ -127,11 +153,20 @@ void write_new(const MeasureRequest& request, const RunReport& run, MeasureRepor
   WritePlan target;
   target.aggregate_path = request.out;
   target.aggregate_text =
-      fmt::format("{}{}\"\n}}\n", kBegin, window_source_name(run.window_source));
+      fmt::format("{}{}\"\n}}\n", kBegin,
+                  run.result.window_source.empty() ? "exact" : run.result.window_source);
   target.record_path = record_beside(request.out);
   target.inputs = telemetry_of(request);
   if (!request.result.empty()) target.inputs.push_back(request.result);
-  const CommandOutput output = deliver(run.result, std::move(target), {});
+  Result result = run.result;
+  const bool is_estimate = result.window_source == "estimated" &&
+                           request.accepted_window != RunOptions::Accepted::estimated;
+  if (is_estimate || result.window_source == "session") {
+    result.reasons.add(Reason::window_not_exact,
+                       fmt::format("--out {}: the window is of the class '{}'", request.out,
+                                   result.window_source));
+  }
+  const CommandOutput output = deliver(std::move(result), std::move(target), {});
   for (const std::string& line : output.err) {
     if (std::ranges::find(run.result.warnings, line) == run.result.warnings.end()) {
       report.err.push_back(line);
@@ -144,6 +179,7 @@ void write_new(const MeasureRequest& request, const RunReport& run, MeasureRepor
 MeasureReport measure_run(const MeasureRequest& request) {
   MeasureReport report;
   std::vector<RunReport> runs;
+  refuse_repeated(request.telemetry);
   try {
     SelectedLoads selected =
         select_loads(benchmarks_of(request), request.select.empty() ? "all" : request.select);

@@ -12,8 +12,7 @@ struct MeasureRequest : RunOptions {
   std::string result;                  // normal path; empty: everything is given
   std::vector<std::string> telemetry;  // normal paths; empty: found as for a single run, or beside
                                        // the result
-  bool json = false;
-  std::string out;  // a new file for the aggregate's keys; empty: none
+  std::string out;                     // a new file for the aggregate's keys; empty: none
 };
 
 struct MeasureReport {

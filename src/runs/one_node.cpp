@@ -27,12 +27,15 @@ std::string record_path(const AggregateRequest& request) {
 // The load of the run, with its window as far as it can be found.
 PlacedLoad placed_load(const AggregateRequest& request, const Recording& recording) {
   const LoadRules rules = request.schema_version == 2 ? LoadRules::schema_2 : LoadRules::schema_1;
-  LoadReading reading = read_selected_load(request.bench_result, rules, request.select);
-  WindowOptions options;
-  options.given = request.given;
-  options.takes_estimated = request.accepted_window == RunOptions::Accepted::estimated;
-  options.takes_wrapped = request.accepted_window == RunOptions::Accepted::wrapped;
-  if (recording.faults().empty()) return place_load(std::move(reading), recording, options);
+  LoadReading reading;
+  try {
+    reading = read_selected_load(load_file(request.bench_result, rules), request.select);
+  } catch (const FileError& error) {
+    reading.reasons.add(Reason::invalid_benchmark_result, error.what());
+  }
+  if (recording.faults().empty()) {
+    return place_load(std::move(reading), recording, window_options(request));
+  }
   require_window(reading);
   return {std::move(reading), {}, {}};
 }
@@ -87,7 +90,7 @@ CommandOutput aggregate(const AggregateRequest& request) {
   result.telemetry_source = telemetry;
   result.benchmark_result = request.bench_result;
   return deliver(std::move(result), target_of_node(request, telemetry),
-                 {request.require_power, request.dry_run});
+                 {request.require_power, request.dry_run, request.json});
 }
 
 }  // namespace aggregate_power

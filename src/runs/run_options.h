@@ -43,6 +43,7 @@ struct RunOptions : RecordingOptions {
   bool extended = false;       // schema 2: write the dashboard's keys too
   bool require_power = false;  // exit with status 1 if a run is not valid
   bool dry_run = false;        // report what would change; write nothing
+  bool json = false;           // report as one JSON object
   std::string select = {};     // which benchmark of a result with several; empty: the only one
   GivenLoad given = {};
   // A window that is not exact and is used nevertheless.

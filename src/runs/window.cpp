@@ -275,7 +275,6 @@ bool set_given_window(WindowSearch& search, const GivenLoad& given) {
 // Scales the bounds of the energy to the metrics, each of which is a share of it.
 void add_intervals(Metrics& metrics, const Placement& placement) {
   for (Metric& metric : metrics) {
-    if (placement.energy_j <= 0) continue;
     const double share = metric.value / placement.energy_j;
     metric.interval = Interval{share * placement.low_j, share * placement.high_j, {}};
   }
@@ -283,13 +282,25 @@ void add_intervals(Metrics& metrics, const Placement& placement) {
 
 }  // namespace
 
+WindowOptions window_options(const RunOptions& run) {
+  WindowOptions options;
+  options.given = run.given;
+  options.takes_estimated = run.accepted_window == RunOptions::Accepted::estimated;
+  options.takes_wrapped = run.accepted_window == RunOptions::Accepted::wrapped;
+  return options;
+}
+
 void add_window_facts(const PlacedLoad& placed, const LoadReading& reading, Result& result) {
   const bool is_stated = reading.window_source == WindowSource::exact &&
                          (reading.states_window || reading.generator.empty());
   if (reading.load && !is_stated) {
     result.window_source = window_source_name(reading.window_source);
   }
-  if (placed.placement) add_intervals(result.metrics, *placed.placement);
+  result.load_generator = reading.generator;
+  if (placed.placement && placed.placement->energy_j > 0) {
+    result.window_half_width_s = rounded(placed.placement->half_width_s, 3);
+    add_intervals(result.metrics, *placed.placement);
+  }
   const auto warn = [&](const std::string& text) { result.warnings.push_back(text); };
   std::ranges::for_each(placed.notes, warn);
   std::ranges::for_each(reading.notes, warn);

@@ -20,6 +20,7 @@ struct WindowOptions {
   bool takes_wrapped = false;  // also one that is longer than the load
   bool takes_session = false;
 };
+WindowOptions window_options(const RunOptions& run);
 inline constexpr WindowOptions kAnyWindow = {{}, true, true, true};
 
 // The load with its window, or the reason why there is none.

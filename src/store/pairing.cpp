@@ -14,6 +14,7 @@
 #include "runs/assess.h"
 #include "runs/assess_by_evidence.h"
 #include "runs/failed_requests.h"
+#include "runs/window.h"
 #include "store/pair_inputs.h"
 #include "store/stored_load.h"
 
@@ -86,14 +87,22 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
   Pairing pairing;
   pairing.telemetry = telemetry;
   pairing.benchmark = benchmark;
-  pairing.has_window = load.reading.has_window;
+  PlacedLoad placed{load.reading, {}, {}};
+  std::optional<Recording> opened;
+  if (load.reading.has_window || !load.reading.no_window.empty()) {
+    opened.emplace(open_recording(telemetry, request.options, load.reading.captured_zone, inputs));
+  }
+  if (opened && !load.reading.has_window) {
+    placed = place_load(load.reading, *opened, window_options(request.options));
+  }
+  pairing.has_window = placed.reading.has_window;
   if (pairing.has_window) {
-    Recording recording =
-        open_recording(telemetry, request.options, load.reading.captured_zone, inputs);
+    Recording& recording = *opened;
     pairing.written_ns = own_time_ns(telemetry.tree->written_ns(telemetry.path),
                                      benchmark.tree->written_ns(benchmark.path));
-    ZonedResult zoned = assess_pair(request, load.reading, recording, inputs);
+    ZonedResult zoned = assess_pair(request, placed.reading, recording, inputs);
     pairing.result = std::move(zoned.result);
+    if (!load.reading.generator.empty()) add_window_facts(placed, placed.reading, pairing.result);
     pairing.zone_report = std::move(zoned.report);
     pairing.zone_finding = std::move(zoned.finding);
     pairing.has_zone = zoned.has_zone;
@@ -105,7 +114,7 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
     inputs.files.insert(inputs.files.begin(),
                         {"telemetry", recording.bytes(), recording.content_hash()});
   } else {
-    pairing.result.reasons = load.reading.reasons;
+    pairing.result.reasons = placed.reading.reasons;
   }
   pairing.inputs = std::move(inputs.files);
   pairing.opened = std::move(inputs.opened);

@@ -18,6 +18,11 @@ Origin one_node_origin(const RecomputeOptions& options) {
   origin.timezone = options.zone ? options.zone->name() : options.one_witness ? "evidence" : "auto";
   origin.max_sample_gap_s = options.max_sample_gap_s;
   if (options.columns.power_unit) origin.power_unit = unit_symbol(*options.columns.power_unit);
+  origin.select = options.select;
+  using enum RunOptions::Accepted;
+  if (options.accepted_window != exact) {
+    origin.window = options.accepted_window == estimated ? "estimated" : "wrapped";
+  }
   origin.columns = fmt::format("{}", fmt::join(options.columns.all, ","));
   return origin;
 }

@@ -52,7 +52,7 @@ StoredLoad read_stored_load(const StorePath& place, const RecomputeOptions& opti
   }
   files.rules = options.schema_version == 2 ? LoadRules::schema_2 : LoadRules::schema_1;
   if (!profile) files.zone = options.zone;  // a profile's clock need not be the recorder's
-  StoredLoad load{read_load(files)};
+  StoredLoad load{read_selected_load(files, options.select)};
   if (!file) return load;
   const bool is_whole = hash.bytes() == file->size();  // a faulty one is not read to its end
   inputs.files.push_back(

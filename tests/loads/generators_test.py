@@ -18,7 +18,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
-RESULTS = ROOT / "testdata" / "results"
+RESULTS = ROOT / "testdata" / "generators"
 START = 1788852030
 MONOTONIC = 353399.7  # of the same instant, in the results
 

@@ -3,8 +3,8 @@
 
 * Every ```console block is run, line by line, in one fresh folder for each page: a copy of
   testdata/runs/b200, with copies of testdata/store as `artifacts`, and of testdata's folders `nodes`,
-  `agentic`, `agentic_nodes` and `package`: "$ " begins a command, "> " goes on with it, the rest is
-  what it prints on both streams. A command must end with 0; one that does not ends with
+  `agentic`, `agentic_nodes`, `package` and `results`: "$ " begins a command, "> " goes on with it, the
+  rest is what it prints on both streams. "$ cd FOLDER" holds for the rest of its block. A command must end with 0; one that does not ends with
   `; echo "exit status $?"`.
 * The ```sh blocks after "tested with stand-ins" and "tested with a stand-in" are run with stand-ins
   for what they call.
@@ -72,15 +72,19 @@ class Count:
 
 
 def console_commands(text):
-    """Pairs of a command and what it should print."""
+    """The folder, the command and what it should print, of each command."""
     for block in re.findall(r"(?ms)^```console\n(.*?)^```$", text):
+        folder = "."
         for part in re.split(r"(?m)^\$ ", block)[1:]:
             lines = part.splitlines(keepends=True)
             end = 1
             while end < len(lines) and lines[end].startswith("> "):
                 end += 1
             command = lines[0] + "".join(line[2:] for line in lines[1:end])
-            yield command.rstrip("\n"), "".join(lines[end:])
+            if command.startswith("cd "):
+                folder = command[len("cd "):].strip()
+            else:
+                yield folder, command.rstrip("\n"), "".join(lines[end:])
 
 
 def environment(*folders):
@@ -91,10 +95,10 @@ def environment(*folders):
 def run_console(count, folder, name, text):
     shutil.copytree(ROOT / "testdata" / "runs" / "b200", folder, dirs_exist_ok=True)
     shutil.copytree(ROOT / "testdata" / "store", folder / "artifacts")
-    for name in ("nodes", "agentic", "agentic_nodes", "package"):
+    for name in ("nodes", "agentic", "agentic_nodes", "package", "results"):
         shutil.copytree(ROOT / "testdata" / name, folder / name)
-    for command, wanted in console_commands(text):
-        result = subprocess.run(["sh", "-c", command], cwd=folder, env=environment(PROGRAM.parent),
+    for where, command, wanted in console_commands(text):
+        result = subprocess.run(["sh", "-c", command], cwd=folder / where, env=environment(PROGRAM.parent),
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True, timeout=60)
         found = result.stdout
@@ -200,6 +204,8 @@ LEFT_BEHIND = {
 
 def compare_keys(count, name, folder):
     """The keys of what the commands of a page wrote are in some page."""
+    if name == "measure":
+        compare_reports(count, folder / "results")
     if name not in LEFT_BEHIND:
         return
     record, aggregate = LEFT_BEHIND[name]
@@ -212,6 +218,15 @@ def compare_keys(count, name, folder):
     count.none(f"{name}: keys of the aggregate missing", new - WORDS - printed)
     if name == "extended":
         compare_inspection_and_snapshots(count, folder)
+
+
+def compare_reports(count, folder):
+    """The keys of measure --json and of inspect --json are in some page."""
+    for command in ("measure vllm.json", "measure guidellm.json", "inspect guidellm.json", "inspect vllm_detailed.json"):
+        shown = subprocess.run([PROGRAM, *command.split(), "--json"], cwd=folder, env=environment(), capture_output=True,
+                               check=True)
+        keys = keys_of(json.loads(shown.stdout), ("settings",))
+        count.none(f"keys of {command} --json missing", keys - WORDS)
 
 
 def compare_inspection_and_snapshots(count, folder):
@@ -320,9 +335,15 @@ def check_tables(count):
     count.check("a metric with its decimals", *([] if re.search(
         r"(?m)^  `total_gpu_energy_j`\n +schema: 2\n +meaning: energy of all GPUs in the window\n +decimals: 3$",
         help_on("metrics").stdout) else ["missing"]))
+    generators = help_on("generators").stdout
+    rows = (ROOT / "src" / "loads" / "load_generator.cpp").read_text()
+    count.none("generators missing", {name for name in re.findall(r'\.name = "([^"]+)"', rows)
+                                      if not re.search(f"(?m)^  {re.escape(name)}$", generators)})
+    count.check("a generator with its window", *([] if re.search(
+        r"(?m)^  guidellm\n +file: benchmarks\.json, .*\n +window: exact, the measured part$", generators) else [generators]))
     count.check("a variable", *([] if "`GPU_METRICS_CSV`" in help_on("files").stdout else ["missing"]))
     for topic, command in (("run", []), *((name, [name]) for name in
-                                          ("agentic", "backfill", "inspect", "multinode", "synthesize"))):
+                                          ("agentic", "backfill", "inspect", "measure", "multinode", "synthesize"))):
         options = set(re.findall(r"(?m)^  (?:-[hVq],)?(--[a-z-]+)", help_of(*command).split("\nExamples:")[0]))
         shown = set(re.findall(r"(?m)^  `(--[a-z-]+)", help_on(topic).stdout))
         count.same(f"the options on the page {topic}", options, shown)

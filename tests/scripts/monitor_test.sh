@@ -36,7 +36,7 @@ trap 'exit 143' TERM
 # ---- The private PATH: the utilities that monitor.sh and the stand-ins use, and one vendor tool or none.
 
 mkdir "$work/utilities" "$work/none"
-for utility in awk cat cut date dd grep head mkdir mv rm sed setsid sh sleep stdbuf tail tr true uname wc; do
+for utility in awk cat cut date dd env grep head mkdir mv rm sed setsid sh sleep stat stdbuf tail tr true uname wc; do
   # Not with command -v: in busybox that gives the bare name.
   place=$(printf '%s\n' "$PATH" | tr : '\n' | while read -r folder; do
     if [ -x "$folder/$utility" ]; then echo "$folder/$utility" && break; fi
@@ -81,6 +81,7 @@ eventually() {  # SECONDS COMMAND...: whether it comes to hold
 }
 
 quiet() { equal "$status:$out:$err" 0::; }
+began() { equal "$status:$out:$err" "0:GPU_METRICS_CSV='$csv':"; }
 says() { case $err in *"$1"*) ;; *) return 1 ;; esac; }
 files() { (cd "$dir" && find . ! -type d | LC_ALL=C sort | tr '\n' ' '); }
 rows() { grep -c '^[0-9]' "$csv"; }
@@ -121,7 +122,7 @@ nvidia_steady() {
   mkdir -p "$dir/a folder"
   csv="$dir/a folder/run.1 b.csv"
   run start --output "$csv" --interval 0.2
-  check "start is quiet" quiet
+  check "start prints the path alone" began
   check "the first sample is there when start returns" test "$(rows)" -ge 1
   check "it samples every 0.2 s" eventually 2 rows_from $(($(rows) + 8 * 5))
   stopped=$(local_now)
@@ -129,8 +130,9 @@ nvidia_steady() {
   check "stop is quiet" quiet
   check "the CSV has one header and whole rows" is_whole "$nvidia_header"
   check "each GPU has a sample from after the stop" each_gpu_later_than 8 "$stopped"
-  check "the context holds zone, tool, interval" equal "$(cat "$dir/a folder/run.1 b_context.json")" \
-    '{"timestamp_timezone": "+05:30", "monitor": "nvidia-smi", "interval_s": 0.2}'
+  check "the context holds zone, tool, interval" grep -q \
+    '^{"timestamp_timezone": "+05:30", "monitor": "nvidia-smi", "interval_s": 0.2, "clock_pairs": \[{.*}, {.*}\]}$' \
+    "$dir/a folder/run.1 b_context.json"
   check "the identity has index and uuid" equal "$(sed -n '1p;3p' "$dir/a folder/run.1 b_identity.csv")" \
     "index,uuid
 1,GPU-00000000-0000-0000-0000-000000000001"
@@ -145,7 +147,7 @@ nvidia_torn() {
   echo "an older recording" >"$csv"
   echo "an older recording" >"$dir/gpu_metrics_energy_end.csv"
   run start
-  check "start is quiet" quiet
+  check "start prints the path alone" began
   check "an older CSV is replaced" not grep -q older "$csv"
   before=$(lines)
   run stop
@@ -154,7 +156,7 @@ nvidia_torn() {
   check "a last tick follows" test "$(lines)" -ge $((before + 8))
   check "an older energy snapshot is gone" equal "$(files)" \
     "./gpu_metrics.csv ./gpu_metrics_context.json ./gpu_metrics_identity.csv "
-  check "a whole interval is a whole number" grep -q '"interval_s": 1}' "$dir/gpu_metrics_context.json"
+  check "a whole interval is a whole number" grep -q '"interval_s": 1,' "$dir/gpu_metrics_context.json"
   check "nothing runs on" nothing_runs
   inspected
 }
@@ -171,13 +173,18 @@ nvidia_fails() {
 nvidia_dies() {
   csv=$dir/gpu_metrics.csv
   run start --interval 0.1
-  check "start is quiet" quiet
+  check "start prints the path alone" began
   check "the tool is gone" eventually 3 nothing_lives
   check "the tail is torn" not is_whole "$nvidia_header"
+  zone=$(date +%z)
+  written="$(date -r "$csv" +%Y-%m-%dT%H:%M:%S)${zone%??}:${zone#???} (Unix time $(date -r "$csv" +%s))"
+  sleep 1.1
   run stop
-  check "stop succeeds" equal "$status:$out" 0:
+  check "stop says no" equal "$status:$out" 1:
   check "it tells that the tool had died, and when" says \
     "monitor.sh: nvidia-smi had ended before the stop; the last time in 'gpu_metrics.csv' is $(tail -n 1 "$csv" | cut -d, -f1) "
+  check "it tells since when samples are missing" says \
+    "monitor.sh: samples are missing since $written, when 'gpu_metrics.csv' was last written"
   check "the tail is repaired" is_whole "$nvidia_header"
   check "no sample is added after the silence" equal "$(rows)" 24
   check "the state is gone" equal "$(files)" \
@@ -189,7 +196,7 @@ nvidia_dies() {
 
 nvidia_silent() {
   run start
-  check "start gives up waiting, not recording" equal "$status:$out" 0:
+  check "start gives up waiting, not recording" equal "$status:$out" "0:GPU_METRICS_CSV='$dir/gpu_metrics.csv'"
   check "it says so" equal "$err" \
     "monitor.sh: no sample from nvidia-smi after 5 s; it goes on trying (it said: nothing)"
   check "the tool runs" test -n "$(live_in "$dir")"
@@ -221,7 +228,7 @@ nvidia_stubborn() {
 nvidia_hangs() {
   csv=$dir/gpu_metrics.csv
   run start --interval 0.5
-  check "start is quiet" quiet
+  check "start prints the path alone" began
   run stop
   check "stop does not wait for ever for the last sample" equal "$status" 0
   check "it says that the end may not be covered" equal "$err" \
@@ -240,7 +247,7 @@ nvidia_twice() {
   check "and what to do" equal "$err" \
     "monitor.sh: error: already recording to 'x.csv' (process $first); run 'monitor.sh stop --output x.csv' first"
   run start --output y.csv --interval 0.2
-  check "another file is another recording" quiet
+  check "another file is another recording" equal "$status:$out:$err" "0:GPU_METRICS_CSV='$dir/y.csv':"
   check "the first recording is as it was" equal "$(head -n 9 "$csv")" "$before"
   run stop --output y.csv
   check "stopping one is quiet" quiet
@@ -301,12 +308,12 @@ tool nvidia-smi"
   echo "$stale" >"$dir/gpu_metrics_monitor.pid"
   printf '%s\n%s' "$nvidia_header" "2026/09/08 07:20:19.279, 0" >"$csv"
   run stop
-  check "stop takes it for a dead recording" equal "$status" 0
+  check "stop takes it for a dead recording" equal "$status" 1
   check "and says so" says "had ended before the stop; the last time in 'gpu_metrics.csv' is missing"
   check "the torn row is gone" equal "$(cat "$csv")" "$nvidia_header"
   echo "$stale" >"$dir/gpu_metrics_monitor.pid"
   run start
-  check "start takes it for a dead recording" quiet
+  check "start takes it for a dead recording" began
   run stop
   check "stop is quiet" quiet
   echo "$stale" | sed 's/^host .*/host elsewhere/' >"$dir/gpu_metrics_monitor.pid"
@@ -330,7 +337,7 @@ amd_steady() {
     : >"$dir.done"
   } &
   check "start leaves its caller's pipe" eventually 8 test -f "$dir.done"
-  check "start is quiet, and makes the folder" equal "$(cat "$dir.out")" ""
+  check "start prints the path alone, and makes the folder" equal "$(cat "$dir.out")" "GPU_METRICS_CSV='$csv'"
   check "the first sample is there when start returns" test "$(rows)" -ge 1
   sleep 1.2
   stopped=$(date +%s)
@@ -347,7 +354,7 @@ amd_steady() {
   check "their lines end in LF" not grep -q "$(printf '\r')" "$dir/results/gpu_metrics_energy_end.csv"
   check "the identity is JSON" equal "$(head -n 1 "$dir/results/gpu_metrics_identity.json")" "["
   check "the context names the tool" grep -q \
-    '^{"timestamp_timezone": "[+-][0-9][0-9]:[0-9][0-9]", "monitor": "amd-smi", "interval_s": 1}$' \
+    '^{"timestamp_timezone": "[+-][0-9][0-9]:[0-9][0-9]", "monitor": "amd-smi", "interval_s": 1, ' \
     "$dir/results/gpu_metrics_context.json"
   check "no other file stays" equal "$(files | tr ' ' '\n' | grep -c .)" 5
   check "nothing runs on" nothing_runs
@@ -367,10 +374,10 @@ amd_torn() {
 amd_dies() {
   csv=$dir/gpu_metrics.csv
   run start
-  check "start is quiet" quiet
+  check "start prints the path alone" began
   check "the tool is gone" eventually 5 nothing_lives
   run stop
-  check "stop succeeds" equal "$status:$out" 0:
+  check "stop says no" equal "$status:$out" 1:
   check "it tells that the tool had died, and what it said" says "amd-smi had ended before the stop"
   check "with its words" says "(it said: Traceback: device lost)"
   check "the torn row is not in the CSV" is_whole "$amd_header"
@@ -394,7 +401,7 @@ amd_failed_snapshots() {
   csv=$dir/gpu_metrics.csv
   echo "an older recording" >"$dir/gpu_metrics_identity.json"
   run start
-  check "start is quiet" quiet
+  check "start prints the path alone" began
   run stop
   check "stop is quiet" quiet
   check "no file of a snapshot is left" equal "$(files)" "./gpu_metrics.csv ./gpu_metrics_context.json "
@@ -427,15 +434,16 @@ amd_options() {
 }
 
 rocm_rare() {
+  csv=$dir/gpu_metrics.csv
   run start --interval 10
   check "start says that the gaps are too long" equal "$status:$out:$err" \
-    "0::monitor.sh: --interval 10: aggregate-power takes silences of more than 3 s for gaps; give it a --max-sample-gap above 10"
-  check "the context holds the interval" grep -q '"interval_s": 10}' "$dir/gpu_metrics_context.json"
+    "0:GPU_METRICS_CSV='$csv':monitor.sh: --interval 10: aggregate-power takes silences of more than 3 s for gaps; give it a --max-sample-gap above 10"
+  check "the context holds the interval" grep -q '"interval_s": 10,' "$dir/gpu_metrics_context.json"
   run stop
   check "stop is quiet" quiet
   for interval in 3 2.9; do
     run start --interval "$interval"
-    if [ "$interval" = 3 ]; then check "3 s may be too long" says "above 3"; else check "2.9 s is quiet" quiet; fi
+    if [ "$interval" = 3 ]; then check "3 s may be too long" says "above 3"; else check "2.9 s is quiet" began; fi
     run stop
     check "its stop is quiet" quiet
   done
@@ -445,7 +453,7 @@ rocm_rare() {
 rocm_steady() {
   csv=$dir/gpu_metrics.csv
   run start --interval 0.3
-  check "start is quiet" quiet
+  check "start prints the path alone" began
   check "it samples every 0.3 s" eventually 2 rows_from 15
   stopped=$(date +%s.%N)
   run stop
@@ -472,10 +480,11 @@ none_at_all() {
 command_line() {
   run -h
   check "-h shows the usage on stdout" equal "$status:$(head -n 1 "$dir.out"):$err" \
-    "0:usage: monitor.sh start|stop [--output FILE] [--interval SECONDS]:"
+    "0:usage: monitor.sh start|stop [--output FILE] [--interval SECONDS] [--gpus LIST]:"
   for words in "" "begin" "start stop" "start --output" "start --output=" "start --output=." \
     "start --interval 0" "start --interval -1" "start --interval 1e3" "start --interval 1..5" \
-    "start --interval=5000" "start --every 1"; do
+    "start --interval=5000" "start --every 1" "start --gpus=" "start --gpus 0,,1" "start --gpus -1" "start --gpus 0;1" \
+    "start --result x" "start -- true" "run" "run true" "run --" "run --result= -- true" "run --result x/ -- true"; do
     # shellcheck disable=SC2086  # words
     run $words
     check "'$words' is refused" equal "$status:$out" 2:

@@ -58,8 +58,9 @@ $(for topic in $topics; do echo "-rw-r--r-- ./usr/share/man/man7/aggregate-power
 -rw-r--r-- ./usr/share/zsh/site-functions/_aggregate-power
 -rw-r--r-- ./usr/share/zsh/vendor-completions/_aggregate-power
 -rwxr-xr-x ./usr/bin/aggregate-power
--rwxr-xr-x ./usr/share/aggregate-power/monitor.sh" \
-  "$(dpkg-deb -c "$package" | awk '$1 !~ /^d/ { print $1, $6 }' | sort)"
+-rwxr-xr-x ./usr/bin/aggregate-power-monitor
+lrwxrwxrwx ./usr/share/aggregate-power/monitor.sh -> ../../bin/aggregate-power-monitor" \
+  "$(dpkg-deb -c "$package" | awk '$1 !~ /^d/ { print $1, $6 ($7 == "" ? "" : " " $7 " " $8) }' | LC_ALL=C sort)"
 
 root=$work/root
 if [ "$(id -u)" -eq 0 ]; then
@@ -78,8 +79,10 @@ same "the installed program's run" "$answer" "$(in_root "$root" /usr/bin/aggrega
 for name in README.md LICENSE; do
   same "the installed $name" "" "$(cmp "$repo/$name" "$root/usr/share/doc/aggregate-power/$name" 2>&1)"
 done
-same "the installed monitor.sh's help" "usage: monitor.sh start|stop [--output FILE] [--interval SECONDS]" \
-  "$("$root/usr/share/aggregate-power/monitor.sh" -h | head -n 1)"
+for name in bin/aggregate-power-monitor share/aggregate-power/monitor.sh; do
+  same "the help of $name" "usage: ${name##*/} start|stop [--output FILE] [--interval SECONDS] [--gpus LIST]" \
+    "$("$root/usr/$name" -h | head -n 1)"
+done
 
 # ---- Man page and completion.
 page=$root/usr/share/man/man1/aggregate-power.1
@@ -141,7 +144,7 @@ fi
 cmake --install "$build" --prefix "$work/prefix" >"$work/log" 2>&1 || cat "$work/log"
 same "the files of cmake --install" "\
 bin/aggregate-power
-share/aggregate-power/monitor.sh
+bin/aggregate-power-monitor
 share/bash-completion/completions/aggregate-power
 share/doc/aggregate-power/LICENSE
 share/doc/aggregate-power/README.md
@@ -150,6 +153,9 @@ share/man/man1/aggregate-power.1
 $(for topic in $topics; do echo "share/man/man7/aggregate-power-$topic.7"; done)
 share/zsh/site-functions/_aggregate-power
 share/zsh/vendor-completions/_aggregate-power" "$(cd "$work/prefix" && find . -type f | sed 's,^\./,,' | sort)"
+
+same "the old path of the recorder" "$work/prefix/bin/aggregate-power-monitor" \
+  "$(readlink -f "$work/prefix/share/aggregate-power/monitor.sh")"
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -216,10 +216,13 @@ class Scanner {
     token_.append(token_begin_, std::min(length, kMaxScalar + 1 - token_.size()));
   }
 
+  // Valid until the next token starts or the buffer is refilled.
   std::string_view finish_token() {
-    keep_token();
+    const std::string_view in_buffer(token_begin_, p_);
+    const bool is_whole = token_.empty();
+    if (!is_whole) keep_token();
     token_begin_ = nullptr;
-    return token_;
+    return is_whole ? in_buffer : std::string_view(token_);
   }
 
   // ---- Faults.
@@ -241,7 +244,9 @@ class Scanner {
   }
 
   [[noreturn]] void fail_in_string(Position position, std::string_view message) {
-    if (at_end()) fail(string_start_, "unterminated string");
+    if (at_end()) {
+      fail({line_, string_offset_ - line_offset_ - string_tails_ + 1}, "unterminated string");
+    }
     fail(position, message);
   }
 
@@ -444,8 +449,9 @@ class Scanner {
   }
 
   void string() {
-    string_start_ = here();
-    ++p_;
+    string_offset_ = offset();
+    string_tails_ = line_tails_;
+    p_ = skip_plain(p_ + 1);
     for (Byte c = peek(); c != '"'; c = peek()) {
       if (is_plain(c)) {
         p_ = skip_plain(p_);
@@ -554,7 +560,8 @@ class Scanner {
   bool in_member_ = false;  // a key of the top-level object was seen
   std::string key_spelling_;
   std::string key_;
-  Position string_start_ = {1, 1};
+  std::uint64_t string_offset_ = 0;  // of the string that is being read; it has no line breaks
+  std::uint64_t string_tails_ = 0;   // line_tails_ at its start
 };
 
 }  // namespace

@@ -26,6 +26,8 @@ JsonPaths::JsonPaths(std::span<const std::string_view> paths) : nodes_(1) {
 
 int JsonPaths::member(int node, std::string_view key) const {
   for (const auto& [name, child] : nodes_[static_cast<std::size_t>(node)].members) {
+    // Most keys differ in their length or their first character.
+    if (name.size() != key.size() || name.front() != key.front()) continue;
     if (name == key) return child;
   }
   return -1;

@@ -1,5 +1,5 @@
 // Lays out what a benchmark used.
-#include "runs/run_report.h"
+#include "results/run_report.h"
 
 #include <algorithm>
 #include <chrono>
@@ -24,6 +24,10 @@ const Metric* metric(const Result& result, std::string_view key) {
   return found == result.metrics.end() ? nullptr : &*found;
 }
 
+std::string source_of(const Result& result) {
+  return result.window_source.empty() ? "exact" : result.window_source;
+}
+
 std::vector<std::string> remedies(const Reasons& reasons) {
   std::vector<std::string> texts;
   for (const Reasons::Entry& entry : reasons.entries()) {
@@ -33,18 +37,25 @@ std::vector<std::string> remedies(const Reasons& reasons) {
   return texts;
 }
 
+// How far the generator's own figure is from ours, as a share of ours.
+std::optional<double> stated_error(const RunReport& run) {
+  const Metric* const energy = metric(run.result, "total_gpu_energy_j");
+  if (energy == nullptr || !run.stated_energy_j || energy->value <= 0) return std::nullopt;
+  return rounded(*run.stated_energy_j / energy->value - 1, kAuditDecimals);
+}
+
 Json run_json(const RunReport& run) {
   const Result& result = run.result;
   Json json;
   if (!run.benchmark.empty()) json["benchmark"] = run.benchmark;
-  json["generator"] = run.generator.empty() ? Json() : Json(run.generator);
+  json["generator"] = result.load_generator.empty() ? Json() : Json(result.load_generator);
   json["valid"] = result.is_valid();
-  json["window_source"] = result.load ? Json(window_source_name(run.window_source)) : Json();
+  json["window_source"] = result.load ? Json(source_of(result)) : Json();
   json["window"] = nullptr;
   if (result.load) {
     json["window"] = {{"start_unix", result.load->window.start_unix_s},
                       {"end_unix", result.load->window.end_unix_s}};
-    if (run.half_width_s) json["window_half_width_s"] = *run.half_width_s;
+    if (result.window_half_width_s) json["window_half_width_s"] = *result.window_half_width_s;
     json["duration_s"] = rounded(result.load->window.duration_s(), kAuditDecimals);
   }
   json["gpu_count"] = result.observed_gpus;
@@ -57,7 +68,10 @@ Json run_json(const RunReport& run) {
     json["energy_j_low"] = rounded(each.interval->low, kAuditDecimals);
     json["energy_j_high"] = rounded(each.interval->high, kAuditDecimals);
   }
-  if (run.stated_energy_j) json["generator_energy_j"] = *run.stated_energy_j;
+  if (run.stated_energy_j) {
+    json["generator_energy_j"] = *run.stated_energy_j;
+    if (const auto error = stated_error(run)) json["generator_energy_relative_error"] = *error;
+  }
   if (result.load) {
     const auto count = [&](const char* key, std::int64_t value) {
       if (value > 0) json[key] = value;
@@ -93,22 +107,16 @@ std::string shown_time(double unix_s) {
                      offset_text(offset_s));
 }
 
-std::string_view explained(WindowSource source) {
-  switch (source) {
-    case WindowSource::exact:
-      return "stated by the result";
-    case WindowSource::tied:
-      return "the result's monotonic clock, by the recorder's clocks";
-    case WindowSource::wrapped:
-      return "the command that the recorder ran";
-    case WindowSource::session:
-      return "the generator's whole session, with its set-up";
-    case WindowSource::estimated:
-      return "a stamp and a duration, placed by the power";
-    case WindowSource::given:
-      return "given";
-  }
-  return {};
+std::string_view explained(std::string_view source) {
+  constexpr std::pair<std::string_view, std::string_view> kSources[] = {
+      {"exact", "stated by the result"},
+      {"tied", "the result's monotonic clock, by the recorder's clocks"},
+      {"wrapped", "the command that the recorder ran"},
+      {"session", "the generator's whole session, with its set-up"},
+      {"estimated", "a stamp and a duration, placed by the power"},
+      {"given", "on the command line"}};
+  const auto found = std::ranges::find(kSources, source, [](const auto& row) { return row.first; });
+  return found == std::end(kSources) ? std::string_view() : found->second;
 }
 
 class Table {
@@ -166,7 +174,9 @@ void add_energy(const RunReport& run, Table& table) {
     table.row("", is_approximate ? line + ", approximately" : line);
   }
   if (run.stated_energy_j) {
-    table.row("", fmt::format("{:.1f} J by the generator's own figure", *run.stated_energy_j));
+    const double share = 100 * stated_error(run).value_or(0);
+    table.row("", fmt::format("{:.1f} J by the generator's own figure ({:+.1f} %)",
+                              *run.stated_energy_j, share));
   }
 }
 
@@ -174,10 +184,11 @@ void add_load(const RunReport& run, Table& table) {
   const Load& load = *run.result.load;
   table.row("window", fmt::format("{} to {}", shown_time(load.window.start_unix_s),
                                   shown_time(load.window.end_unix_s)));
-  std::string source =
-      fmt::format("{:.3f} s, {}: {}", load.window.duration_s(),
-                  window_source_name(run.window_source), explained(run.window_source));
-  if (run.half_width_s) source += fmt::format(", give or take {:.1f} s", *run.half_width_s);
+  std::string source = fmt::format("{:.3f} s, {}: {}", load.window.duration_s(),
+                                   source_of(run.result), explained(source_of(run.result)));
+  if (const auto& width_s = run.result.window_half_width_s) {
+    source += fmt::format(", give or take {:.1f} s", *width_s);
+  }
   table.row("", source);
   std::vector<std::string> counts;
   const auto count = [&](std::int64_t value, const char* what) {
@@ -194,7 +205,7 @@ std::string run_text(const RunReport& run) {
   const Result& result = run.result;
   Table table;
   if (!run.benchmark.empty()) table.row("benchmark", run.benchmark);
-  if (!run.generator.empty()) table.row("generator", run.generator);
+  if (!result.load_generator.empty()) table.row("generator", result.load_generator);
   table.row("telemetry", printable_path(result.telemetry_source));
   if (result.load) add_load(run, table);
   if (result.observed_gpus > 0) {

@@ -12,14 +12,11 @@
 namespace aggregate_power {
 
 struct RunReport {
-  std::string benchmark;  // "2: request_rate=4.0"; empty: the result has only one
-  std::string generator;  // empty: unknown
-  WindowSource window_source = WindowSource::exact;
-  std::optional<double> half_width_s = {};     // of the place of an estimated window
+  std::string benchmark = {};  // "2: request_rate=4.0"; empty: the result has only one
   std::optional<double> stated_energy_j = {};  // the load generator's own figure
   bool has_approximate_counts = false;
   std::uint64_t failed_requests = 0;
-  Result result;  // with the reasons and the warnings
+  Result result = {};  // with the reasons and the warnings
 };
 
 // {"schema": ..., "runs": [...]}: the aggregate's keys, and others with their unit in their name.

@@ -1,0 +1,14 @@
+// Results that llm-d and guidellm may write as YAML: the message says to convert them.
+#pragma once
+
+#include <vector>
+
+#include "loads/load_files.h"
+#include "loads/result_head.h"
+
+namespace aggregate_power {
+
+double fits_yaml(const ResultHead& head);
+std::vector<LoadReading> read_yaml(const LoadFiles& files);
+
+}  // namespace aggregate_power
