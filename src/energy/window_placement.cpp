@@ -12,6 +12,7 @@ namespace {
 constexpr double kKept_s = 15;            // of the range is kept, to see what lies beside the load
 constexpr double kBeside_s = 5;           // of power is compared on either side of an edge
 constexpr double kClearEdgeShare = 0.05;  // of the load's power is a clear edge
+constexpr double kBusyShare = 0.25;       // of the load's power above idle is another load
 constexpr double kSensor_s = 1;           // the longest common averaging of a sensor
 constexpr double kStep_s = 0.1;
 constexpr double kMostSteps = 2000;
@@ -101,9 +102,8 @@ double PlacementFinder::resolution_s() const {
   return longest_s;
 }
 
-// How much less energy a placement may have than the best one; nullopt: the load does not stand
-// out.
-std::optional<double> PlacementFinder::tolerance_j(const Candidate& best) const {
+// Returns nullopt if the load does not stand out.
+std::optional<PlacementFinder::Edges> PlacementFinder::edges(const Candidate& best) const {
   const double end_s = best.start_s + range_.duration_s;
   const double beside_s = std::min(kBeside_s, range_.duration_s / 2);
   const auto before = mean_w(best.start_s - beside_s, best.start_s);
@@ -115,7 +115,20 @@ std::optional<double> PlacementFinder::tolerance_j(const Candidate& best) const 
   const double fall_w = *last - *after;
   const double least_w = kClearEdgeShare * best.energy_j / range_.duration_s;
   if (rise_w < least_w || fall_w < least_w) return std::nullopt;
-  return resolution_s() * std::max(rise_w, fall_w);
+  return Edges{resolution_s() * std::max(rise_w, fall_w), std::min(*before, *after)};
+}
+
+// Whether the GPUs are busy in the part of a placement that the best one leaves out.
+bool PlacementFinder::is_another_load(const Candidate& other, const Candidate& best,
+                                      const Edges& edges) const {
+  const double shift_s = other.start_s - best.start_s;
+  const double outside_s = std::min(std::abs(shift_s), range_.duration_s);
+  if (outside_s <= resolution_s()) return false;
+  const double start_s =
+      shift_s < 0 ? other.start_s : other.start_s + range_.duration_s - outside_s;
+  const auto outside_w = mean_w(start_s, start_s + outside_s);
+  const double load_w = best.energy_j / range_.duration_s;
+  return outside_w && *outside_w - edges.idle_w >= kBusyShare * (load_w - edges.idle_w);
 }
 
 // The middle of those with the highest energy.
@@ -136,20 +149,21 @@ std::optional<Placement> PlacementFinder::find() {
   if (devices_.empty() || all.empty()) return std::nullopt;
   const Candidate best = highest(all);
   const bool is_inside = best.start_s > all.front().start_s && best.start_s < all.back().start_s;
-  const auto tolerance = is_inside ? tolerance_j(best) : std::nullopt;
+  const std::optional<Edges> clear = is_inside ? edges(best) : std::nullopt;
   // A placement that the recording does not cover may be the right one.
-  if (!tolerance && all.size() < steps() + 1) return std::nullopt;
+  if (!clear && all.size() < steps() + 1) return std::nullopt;
   const auto remains = [&](const Candidate& candidate) {
-    return !tolerance || candidate.energy_j >= best.energy_j - *tolerance;
+    return !clear || candidate.energy_j >= best.energy_j - clear->tolerance_j ||
+           is_another_load(candidate, best, *clear);
   };
   const auto distance_s = [&](const Candidate& candidate) {
     return std::abs(candidate.start_s - range_.likely_start_s);
   };
-  const Candidate chosen = tolerance ? best : *std::ranges::min_element(all, {}, distance_s);
+  const Candidate chosen = clear ? best : *std::ranges::min_element(all, {}, distance_s);
   Placement placement;
   placement.window = {chosen.start_s, chosen.start_s + range_.duration_s};
   placement.energy_j = placement.low_j = placement.high_j = chosen.energy_j;
-  placement.is_by_power = tolerance.has_value();
+  placement.is_by_power = clear.has_value();
   for (const Candidate& candidate : all) {
     if (!remains(candidate)) continue;
     placement.low_j = std::min(placement.low_j, candidate.energy_j);

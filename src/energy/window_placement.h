@@ -30,7 +30,8 @@ struct Placement {
 
 // The power around the range. A load stands out when the power before it and after it is lower:
 // then the window is where its energy is highest, and the placements remain that explain nearly as
-// much, because sensors average and samples are apart. Otherwise all placements in the range
+// much, because sensors average and samples are apart; and those that take in another load, such as
+// a warm-up, because either may be the one that is meant. Otherwise all placements in the range
 // remain.
 class PlacementFinder : public Analysis {
  public:
@@ -59,7 +60,12 @@ class PlacementFinder : public Analysis {
   std::vector<Candidate> candidates() const;  // those that every device covers
   static const Candidate& highest(const std::vector<Candidate>& all);
   double resolution_s() const;
-  std::optional<double> tolerance_j(const Candidate& best) const;
+  struct Edges {
+    double tolerance_j = 0;  // how much less energy a placement may have than the best one
+    double idle_w = 0;       // of all devices, beside the load
+  };
+  std::optional<Edges> edges(const Candidate& best) const;
+  bool is_another_load(const Candidate& other, const Candidate& best, const Edges& edges) const;
 
   PlacementRange range_;
   std::vector<Device> devices_;  // by Reading::device
