@@ -6,7 +6,8 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::string_view kAiperfMarks[] = {"input_config", "start_time", "request_latency.unit"};
+constexpr std::string_view kAiperfMarks[] = {"input_config", "start_time",
+                                              "request_latency.unit"};
 constexpr std::string_view kAiperfFields[] = {"request_count.avg",
                                               "error_request_count.avg",
                                               "total_isl.avg",
@@ -17,6 +18,7 @@ constexpr std::string_view kAiperfFields[] = {"request_count.avg",
                                               "min_request_timestamp.avg",
                                               "max_response_timestamp.avg",
                                               "start_time",
+                                              "was_cancelled",
                                               "end_time"};
 
 // Local time without an offset, or an instant.
@@ -48,6 +50,7 @@ LoadReading conclude_aiperf_summary(const ResultScope& scope) {
   set_counts(reading, scope.files.rules, requests, input, output);
   reading.failed_requests =
       static_cast<std::uint64_t>(values.count("error_request_count.avg").value_or(0));
+  if (values.text("was_cancelled") == "true") reading.defect = "AIPerf was cancelled";
   const auto first_ns = values.number("min_request_timestamp.avg");
   const auto last_ns = values.number("max_response_timestamp.avg");
   if (first_ns && last_ns) {

@@ -24,7 +24,8 @@ LoadReading conclude_llama_bench(const ResultScope& scope) {
   const auto repetitions = static_cast<std::int64_t>(samples.size());
   const auto times_repetitions = [&](std::string_view field) -> std::optional<std::int64_t> {
     const auto count = values.count(field);
-    return count ? std::optional(*count * repetitions) : std::nullopt;
+    return count ? whole_count(static_cast<double>(*count) * static_cast<double>(repetitions))
+                 : std::nullopt;
   };
   if (std::isfinite(total_ns)) reading.work.reported_duration_s = total_ns / 1e9;
   set_counts(reading, scope.files.rules, repetitions, times_repetitions("n_prompt"),

@@ -15,8 +15,6 @@ constexpr std::string_view kLlmperfFields[] = {"timestamp",
                                                "results_number_errors",
                                                "results_number_input_tokens_mean",
                                                "results_number_output_tokens_mean",
-                                               "results_number_input_tokens.mean",
-                                               "results_number_output_tokens.mean",
                                                "model",
                                                "num_concurrent_requests"};
 

@@ -96,6 +96,8 @@ struct LoadReading {
   std::string doubt = {};
 
   bool states_window = false;  // as InferenceX does
+  bool is_of_contract = false;  // InferenceX's older results: without a window they are invalid
+  std::string defect = {};     // why the result must not be published; empty: nothing
 
   // ---- Of the generators in the table of formats.
   std::string_view generator = {};  // empty: a result that states its window as InferenceX does

@@ -222,6 +222,9 @@ LoadReading read_load(const LoadFiles& files, std::span<const LoadGenerator> gen
 }
 
 void require_window(LoadReading& reading) {
+  if (!reading.defect.empty()) {
+    reading.reasons.add(Reason::invalid_benchmark_result, reading.defect);
+  }
   if (reading.load || reading.no_window.empty()) return;
   Reasons counts = std::move(reading.reasons);
   reading.reasons = {};

@@ -11,7 +11,9 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/error.h"
 #include "base/text/json.h"
+#include "base/text/unicode.h"
 #include "base/text/written_time.h"
 #include "loads/result_format.h"
 
@@ -19,6 +21,7 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::string_view kLogPrefix = ":::MLLOG";
+constexpr std::size_t kMostLineBytes = 1 << 20;  // LoadGen's are some 200 bytes long
 constexpr std::string_view kSummaryTitle = "MLPerf Results Summary";
 
 // The JSON of the lines with the prefix, one after the other.
@@ -34,6 +37,7 @@ class LoggedJson : public ByteSource {
       rest_.append(chunk, count);
       if (count == 0) rest_ += '\n';
       take_lines();
+      if (rest_.size() > kMostLineBytes) throw Error("it has a line of more than 1 MiB");
     }
     const std::size_t count = ready_.copy(into.data(), into.size());
     ready_.erase(0, count);
@@ -140,11 +144,11 @@ LoadReading conclude_mlperf(const LogVisitor& log, LoadRules rules) {
              std::nullopt, output);
   reading.notes.emplace_back("LoadGen does not log the input tokens");
   if (log.text("effective_test_mode") == "AccuracyOnly") {
-    reading.notes.emplace_back("this was a run in AccuracyOnly mode, not a measurement");
+    reading.defect = "it was a run in AccuracyOnly mode, not a measurement";
   }
   const std::string validity = log.text("result_validity");
   if (!validity.empty() && validity != "VALID") {
-    reading.notes.push_back(fmt::format("LoadGen calls the run {}", validity));
+    reading.defect = fmt::format("LoadGen calls the run {}", printable(validity));
   }
   reading.settings.emplace_back("scenario", log.text("effective_scenario"));
   reading.no_window =

@@ -19,7 +19,7 @@ std::size_t PeakInFlight::peak() const {
   std::size_t peak = 0;
   std::size_t ended = 0;
   for (std::size_t started = 0; started < starts.size(); ++started) {
-    while (ends[ended] <= starts[started]) ++ended;
+    while (ended <= started && ends[ended] <= starts[started]) ++ended;
     peak = std::max(peak, started + 1 - ended);
   }
   return peak;

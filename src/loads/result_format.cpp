@@ -133,7 +133,7 @@ class ResultWalk : public JsonVisitor {
     if (reading.generator.empty()) reading.generator = format_.generator;
     if (requests_.listed > 0) reading.requests = requests_;
     if (reading.load && requests_.window && !overlap(reading.load->window, *requests_.window)) {
-      reading.doubt = "all of its requests were outside its window: which times are right?";
+      reading.defect = "all of its requests were outside its window";
     }
     readings_.push_back(std::move(reading));
   }
@@ -171,8 +171,11 @@ void RequestTally::take(const RequestTimes& request) {
     return;
   }
   if (request.input_tokens < 0 || request.output_tokens < 0) has_tokens = false;
-  input_tokens += std::max<std::int64_t>(request.input_tokens, 0);
-  output_tokens += std::max<std::int64_t>(request.output_tokens, 0);
+  const auto add = [&](std::int64_t tokens, std::int64_t& sum) {
+    if (__builtin_add_overflow(sum, std::max<std::int64_t>(tokens, 0), &sum)) has_tokens = false;
+  };
+  add(request.input_tokens, input_tokens);
+  add(request.output_tokens, output_tokens);
 }
 
 double fits_format(const ResultFormat& format, const ResultHead& head) {

@@ -9,6 +9,7 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kMostKeys = 2000;
+constexpr std::size_t kMostLevelsKept = kMostKeyLevels + 2;
 
 // Follows braces, brackets and strings, and nothing else.
 class KeyCollector {
@@ -47,7 +48,11 @@ class KeyCollector {
     return level.prefix.empty() ? level.key : level.prefix + "." + level.key;
   }
 
-  void open(bool is_array) { levels_.push_back({path(), is_array}); }
+  // The paths of deeper levels are not kept.
+  void open(bool is_array) {
+    const bool is_deep = levels_.size() > kMostLevelsKept;
+    levels_.push_back({is_deep ? std::string() : path(), is_array});
+  }
 
   void string() {
     std::size_t end = 0;
@@ -58,7 +63,7 @@ class KeyCollector {
     const bool is_key = next != rest_.npos && rest_[next] == ':';
     if (!is_key || levels_.empty() || levels_.back().is_array) return;
     levels_.back().key = text;
-    if (levels_.size() <= static_cast<std::size_t>(kMostKeyLevels) + 2) keys_.insert(path());
+    if (levels_.size() <= kMostLevelsKept) keys_.insert(path());
   }
 
   std::string_view rest_;

@@ -26,7 +26,8 @@ LoadReading conclude_sglang(const ResultScope& scope) {
   LoadReading reading = conclude_serving(scope);
   add_settings(reading, values, {"dataset_name", "tag"});
   if (const auto tp = values.count("server_info.tp_size")) {
-    reading.gpus = *tp * values.count("server_info.pp_size").value_or(1);
+    const auto pp = values.count("server_info.pp_size").value_or(1);
+    reading.gpus = whole_count(static_cast<double>(*tp) * static_cast<double>(pp));
   }
   reading.no_window = "SGLang writes no times";
   return reading;

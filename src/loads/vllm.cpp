@@ -25,6 +25,7 @@ constexpr std::string_view kVllmFields[] = {"date",
                                             "benchmark_start_time_unix",
                                             "benchmark_end_time_unix",
                                             "tp",
+                                            "best_of",
                                             "start_times[]",
                                             "latencies[]"};
 constexpr std::string_view kVllmRequestLists[] = {"ttfts[]", "input_lens[]", "output_lens[]",
@@ -47,7 +48,7 @@ RequestTimes vllm_request(const ResultValues& values, std::size_t i) {
   request.end_s = request.start_s + latency_s;
   const auto tokens = [&](std::string_view list) {
     const double count = at(values.list(list), i);
-    return count >= 0 ? std::llround(count) : -1;
+    return whole_count(count).value_or(-1);
   };
   request.input_tokens = tokens("input_lens[]");
   request.output_tokens = tokens("output_lens[]");
@@ -71,8 +72,10 @@ std::optional<Window> monotonic_window(const ResultValues& values, double durati
     window->start_unix_s = std::min(window->start_unix_s, starts[i]);
     window->end_unix_s = std::max(window->end_unix_s, end_s);
   }
-  if (window && all_ended) {
-    window->start_unix_s = std::min(window->start_unix_s, window->end_unix_s - duration_s);
+  if (!window || !all_ended) return window;
+  const double begin_s = window->end_unix_s - duration_s;
+  if (std::abs(window->start_unix_s - begin_s) <= most_difference_s(*window)) {
+    window->start_unix_s = std::min(window->start_unix_s, begin_s);
   }
   return window;
 }
@@ -83,6 +86,9 @@ LoadReading conclude_vllm(const ResultScope& scope) {
     reading.generator = "InferenceX";
     return reading;
   }
+  const bool is_inferencex = scope.values.kind("best_of") != JsonKind::null;
+  if (is_inferencex) reading.generator = "InferenceX";
+  reading.is_of_contract = is_inferencex;
   reading.clues.monotonic = monotonic_window(scope.values, reading.work.reported_duration_s);
   reading.no_window = reading.clues.monotonic
                           ? "vLLM writes the requests' times by the machine's monotonic clock only"

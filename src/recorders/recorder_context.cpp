@@ -51,6 +51,9 @@ RecorderContext recorder_context(const Recording& recording) {
       const auto end = number_at(*window, "end_unix");
       if (start && end && *end > *start) context.window = Window{*start, *end};
     }
+    if (const auto status = number_at(json, "exit_status"); status && std::abs(*status) < 1000) {
+      context.exit_status = static_cast<int>(*status);
+    }
     if (const JsonValue* const pairs = json.find("clock_pairs"); pairs != nullptr) {
       for (const JsonValue& value : pairs->items) {
         if (auto pair = pair_of(value)) context.clock_pairs.push_back(std::move(*pair));

@@ -87,10 +87,24 @@ void add_recording(Result& sum, Result other) {
                     : Metrics();
 }
 
+// The expected number of GPUs is that of all recordings together.
+void check_count(const MeasureRequest& request, const LoadReading& load, Result& result) {
+  const auto expected = request.finds_gpus ? load.gpus : request.expected_num_gpus;
+  const auto observed = static_cast<std::int64_t>(result.observed_gpus);
+  if (!expected || *expected == observed) return;
+  result.reasons.add(Reason::expected_gpu_count_mismatch,
+                     fmt::format("{} observed, {} expected", observed, *expected));
+  result.metrics.clear();
+}
+
 Result measured_recording(const MeasureRequest& request, const std::string& path,
                           const LoadReading& reading, Recording& recording) {
   MeasurementRequest wanted{request};
   wanted.may_use_threads = true;
+  if (request.telemetry.size() > 1) {  // the number is that of all recordings
+    wanted.expected_num_gpus.reset();
+    wanted.finds_gpus = false;
+  }
   Result result = assess_alone(wanted, recording, reading, {request.result, ""});
   result.telemetry_source = path;
   result.benchmark_result = request.result;
@@ -119,8 +133,14 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   run.result = measured_recording(request, paths[0], load, recording);
   for (std::size_t i = 1; i < paths.size(); ++i) {
     Recording other(paths[i], request.zone, request.columns, request.gpus);
+    if (other.faults().empty() && recording.faults().empty() &&
+        other.bytes() == recording.bytes() && other.content_hash() == recording.content_hash()) {
+      throw Error(fmt::format("{} is a copy of {}: give it once", printable_path(paths[i]),
+                              printable_path(paths[0])));
+    }
     add_recording(run.result, measured_recording(request, paths[i], load, other));
   }
+  if (paths.size() > 1) check_count(request, load, run.result);
   if (paths.size() > 1) placed.placement.reset();
   const bool is_chosen = request.expected_num_gpus || request.finds_gpus || request.gpus.is_given();
   const auto counted = static_cast<std::int64_t>(run.result.observed_gpus);

@@ -19,7 +19,7 @@ namespace {
 // A generator writes its stamp after it has computed its statistics.
 constexpr double kMostLag_s = 30;
 // The metrics, the profiler and a sleep may lie between.
-constexpr double kMostTiedLag_s = 120;
+constexpr double kMostTiedLag_s = 60;
 constexpr double kLikelyLag_s = 1;
 constexpr std::int32_t kQuarter_s = 900;
 constexpr std::int32_t kFarthestZone_s = 14 * 3600;
@@ -89,13 +89,30 @@ struct WindowSearch {
            most_difference_s(window);
   }
 
-  // Monotonic stamps of another machine would lie anywhere; the stamp of the end shows it.
-  bool agrees_with_stamp(Window window) const {
-    const auto& stamp = reading.clues.end_stamp;
-    if (!stamp) return true;
-    const double lag_s = stamp->wall_s + stamp->resolution_s - window.end_unix_s;
-    const double in_quarter_s = lag_s - kQuarter_s * std::floor(lag_s / kQuarter_s);
-    return in_quarter_s <= kMostTiedLag_s;
+  // How long after an instant the second of a stamp ended. Without a zone it is the shortest time
+  // that some zone allows; infinite if none does.
+  double after_s(const WallStamp& stamp, double unix_s) const {
+    const double shown_s = stamp.wall_s + stamp.resolution_s;
+    if (stamp.is_utc) return shown_s - unix_s;
+    std::string ignored;
+    if (const auto known = WallClock(recording).instants({shown_s, shown_s}, ignored, false)) {
+      return known->start_unix_s - unix_s;
+    }
+    const double apart_s = shown_s - unix_s;
+    if (std::abs(apart_s) > kFarthestZone_s + kQuarter_s) return INFINITY;
+    return apart_s - kQuarter_s * std::floor(apart_s / kQuarter_s);
+  }
+
+  // Monotonic stamps of another machine would lie anywhere. The stamp of the end shows it; without
+  // one, the times must lie between those at which the recorder read the clocks.
+  bool is_of_this_machine(Window monotonic, Window unix) const {
+    if (const auto& stamp = reading.clues.end_stamp) {
+      const double lag_s = after_s(*stamp, unix.end_unix_s);
+      return lag_s >= 0 && lag_s <= kMostTiedLag_s;
+    }
+    const auto& pairs = context.clock_pairs;
+    return monotonic.start_unix_s >= pairs.front().monotonic_s &&
+           monotonic.end_unix_s <= pairs.back().monotonic_s;
   }
 
   // The load did not run within a command that ran at another time.
@@ -103,9 +120,8 @@ struct WindowSearch {
     const WindowClues& clues = reading.clues;
     const std::optional<WallStamp>& stamp = clues.end_stamp ? clues.end_stamp : clues.start_stamp;
     if (!stamp) return true;
-    double after_s = stamp->wall_s + stamp->resolution_s - command.start_unix_s;
-    if (!stamp->is_utc) after_s -= kQuarter_s * std::floor(after_s / kQuarter_s);
-    return after_s >= 0 && after_s <= command.duration_s() + stamp->resolution_s;
+    const double into_s = after_s(*stamp, command.start_unix_s);
+    return into_s >= 0 && into_s <= command.duration_s() + stamp->resolution_s;
   }
 
   // The command that the recorder ran, if it ran this load and no other. Of several benchmarks in a
@@ -113,7 +129,9 @@ struct WindowSearch {
   std::optional<Window> wrapped(bool may_be_longer) const {
     const auto& command = context.window;
     if (!command || !reading.is_last || !is_stamp_within(*command)) return std::nullopt;
-    const bool is_it = is_as_long(*command) || (may_be_longer && reading.is_only);
+    const bool failed = context.exit_status.value_or(0) != 0;
+    const bool is_surely = options.takes_wrapped_as_long && !failed && is_as_long(*command);
+    const bool is_it = is_surely || (may_be_longer && reading.is_only);
     return is_it ? command : std::nullopt;
   }
 
@@ -122,9 +140,9 @@ struct WindowSearch {
     TiedWindow found = tied_window(*reading.clues.monotonic, context.clock_pairs);
     fault = std::move(found.fault);
     if (!found.window) return std::nullopt;
-    if (!agrees_with_stamp(*found.window)) {
+    if (!is_of_this_machine(*reading.clues.monotonic, *found.window)) {
       fault =
-          "the requests' monotonic times do not fit the stamp of the end: another machine's clock?";
+          "the requests' monotonic times do not fit the stamp of the end, or the recording: another machine's clock?";
     } else if (!is_as_long(*found.window)) {
       fault = fmt::format("the requests whose times are known took {:.3f} s, the load {:.3f} s",
                           found.window->duration_s(), reading.work.reported_duration_s);
@@ -198,6 +216,9 @@ struct WindowSearch {
 
   std::string set_up_note(Window command) const {
     const double load_s = reading.work.reported_duration_s;
+    if (const int status = context.exit_status.value_or(0)) {
+      return fmt::format("the command that the recorder ran ended with status {}", status);
+    }
     return fmt::format(
         "the command that the recorder ran took {:.3f} s, the load {}: the energy includes its set-up",
         command.duration_s(), load_s > 0 ? fmt::format("{:.3f} s", load_s) : "less");
@@ -222,12 +243,13 @@ struct WindowSearch {
     const std::string why = fault.empty() ? std::string() : fmt::format("; {}", fault);
     Reasons counts = std::move(reading.reasons);
     reading.reasons = {};
-    if (ways.empty()) {
+    if (ways.empty() || reading.is_of_contract) {
       reading.reasons.add(
           Reason::invalid_benchmark_window,
-          fmt::format(
-              "{}{}: run it with 'aggregate-power-monitor run -- CMD', or give --start and --end",
-              reading.no_window, why));
+          fmt::format("{}{}: {}", reading.no_window, why,
+                      ways.empty()
+                          ? "run it with 'aggregate-power-monitor run -- CMD', or give --start and --end"
+                          : ways));
     } else {
       reading.reasons.add(Reason::window_not_exact,
                           fmt::format("{}{}: {}", reading.no_window, why, ways));
@@ -252,8 +274,12 @@ bool set_given_window(WindowSearch& search, const GivenLoad& given) {
   const double reported_s =
       reading.load ? reading.load->reported_duration_s : reading.work.reported_duration_s;
   const double duration_s = given.duration_s.value_or(reported_s);
-  const double start_s = given.start_unix_s.value_or(given.end_unix_s.value_or(0) - duration_s);
-  const double end_s = given.end_unix_s.value_or(start_s + duration_s);
+  double start_s = given.start_unix_s.value_or(given.end_unix_s.value_or(0) - duration_s);
+  double end_s = given.end_unix_s.value_or(start_s + duration_s);
+  if (reading.load && !given.duration_s) {  // the other end stays as stated
+    if (!given.start_unix_s) start_s = reading.load->window.start_unix_s;
+    if (!given.end_unix_s) end_s = reading.load->window.end_unix_s;
+  }
   for (const Reason fault :
        {Reason::invalid_benchmark_window, Reason::benchmark_duration_mismatch}) {
     reading.reasons.remove(fault);
@@ -302,6 +328,9 @@ void add_window_facts(const PlacedLoad& placed, const LoadReading& reading, Resu
     add_intervals(result.metrics, *placed.placement);
   }
   const auto warn = [&](const std::string& text) { result.warnings.push_back(text); };
+  if (reading.has_approximate_counts && result.is_valid()) {
+    warn("the tokens are means times the number of requests, or a rate times the duration: joules per token are approximate");
+  }
   std::ranges::for_each(placed.notes, warn);
   std::ranges::for_each(reading.notes, warn);
   if (!reading.doubt.empty()) warn(reading.doubt);
@@ -317,6 +346,11 @@ PlacedLoad place_load(LoadReading reading, const Recording& recording,
                   Reason::invalid_input_token_count);
   set_given_count(load, &Load::total_output_tokens, options.given.output_tokens,
                   Reason::invalid_output_token_count);
+  if (!load.defect.empty() && options.reports) {
+    placed.notes.push_back(load.defect);
+  } else if (!load.defect.empty()) {
+    load.reasons.add(Reason::invalid_benchmark_result, load.defect);
+  }
   WindowSearch search{load, recording, options};
   if (set_given_window(search, options.given)) return placed;
   if (load.load || load.no_window.empty()) return placed;

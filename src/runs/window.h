@@ -17,11 +17,15 @@ struct WindowOptions {
   GivenLoad given = {};
   // Windows that are not exact and may be used nevertheless. A command that only reports takes any.
   bool takes_estimated = false;
-  bool takes_wrapped = false;  // also one that is longer than the load
+  bool takes_wrapped = false;  // also one that is longer than the load, or that failed
+  // A wrapped window as long as the load. Not in a store, where several results may lie beside one
+  // recording.
+  bool takes_wrapped_as_long = true;
+  bool reports = false;  // what speaks against publishing a result is only reported
   bool takes_session = false;
 };
 WindowOptions window_options(const RunOptions& run);
-inline constexpr WindowOptions kAnyWindow = {{}, true, true, true};
+inline constexpr WindowOptions kAnyWindow = {{}, true, true, true, true, true};
 
 // The load with its window, or the reason why there is none.
 struct PlacedLoad {

@@ -93,7 +93,9 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
     opened.emplace(open_recording(telemetry, request.options, load.reading.captured_zone, inputs));
   }
   if (opened && !load.reading.has_window) {
-    placed = place_load(load.reading, *opened, window_options(request.options));
+    WindowOptions window = window_options(request.options);
+    window.takes_wrapped_as_long = false;
+    placed = place_load(load.reading, *opened, window);
   }
   pairing.has_window = placed.reading.has_window;
   if (pairing.has_window) {

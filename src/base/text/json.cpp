@@ -380,7 +380,12 @@ class Scanner {
       string();
       const std::string_view quoted = finish_token();
       if (depth_ == 1) name_member(quoted);
-      const int child = paths_->member(node, quoted.substr(1, quoted.size() - 2));
+      std::string_view key = quoted.substr(1, quoted.size() - 2);
+      if (key.size() <= kMaxKeySpelling && key.find('\\') != key.npos) {
+        key_ = unescaped_json(key);
+        key = key_;
+      }
+      const int child = paths_->member(node, key);
       colon();
       walk_or_skip(child);
     } while (another("',' or '}'", '}'));

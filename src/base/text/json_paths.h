@@ -17,7 +17,7 @@ class JsonPaths {
   explicit JsonPaths(std::span<const std::string_view> paths);
 
   static constexpr int kRoot = 0;
-  // All return -1 for nothing wanted. `key` is spelled as in the text; no wanted key needs escapes.
+  // All return -1 for nothing wanted. `key` is without escapes.
   int member(int node, std::string_view key) const;
   int element(int node) const { return nodes_[static_cast<std::size_t>(node)].element; }
   int id(int node) const { return nodes_[static_cast<std::size_t>(node)].id; }
