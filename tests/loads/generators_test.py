@@ -257,7 +257,7 @@ def test_selection(folder):
     for choice in ("4", "request_rate=9", "nothing=1", "sglang=1"):
         same([], folder.runs("s.jsonl", "--select", choice))
         same(2, folder.status)
-        same(["invalid_benchmark_result"], folder.refused("s.jsonl", "--select", choice))
+        same(["benchmark_not_selected"], folder.refused("s.jsonl", "--select", choice))
         assert "request_rate=4.0" in folder.err, folder.err
     for choice in ("0", "-1", "x", "1.5", "=", "=4", "request_rate", ""):
         same(2, folder.call("measure", "s.jsonl", "gpu_metrics.csv", "--select", choice).status, choice)
@@ -269,7 +269,7 @@ def test_several_without_a_choice(folder):
     same(2, len(folder.runs("s.jsonl")))
     same(2, len(folder.runs("s.jsonl", "--select", "all")))
     for words in ([], ["--select", "all"], ["--select", "max_concurrency=2"]):
-        same(["invalid_benchmark_result"], folder.refused("s.jsonl", *words))
+        same(["benchmark_not_selected"], folder.refused("s.jsonl", *words))
         assert "2 benchmarks" in folder.err, folder.err
     for label in ("1: request_rate=1.0", "2: request_rate=4.0"):
         folder.refused("s.jsonl")
@@ -398,8 +398,10 @@ def test_a_late_stated_window_has_no_source_of_its_own(folder):
 
 def test_damaged_late_results(folder):
     text = late(INFERENCEX)
-    for damaged in (text[:-1], text + "x", text + "\n{}", text + "\n" + text):
+    for damaged in (text[:-1], text + "x", text + "\n{"):
         same(["invalid_benchmark_result"], folder.refused(folder.put(damaged)))
+    for several_of_them in (text + "\n{}", text + "\n" + text):
+        same(["benchmark_not_selected"], folder.refused(folder.put(several_of_them)))
     same(["benchmark_duration_mismatch"], folder.refused(folder.put(text[:-1] + ', "duration": 30}')))
 
 
