@@ -268,7 +268,8 @@ def test_several_without_a_choice(folder):
     folder.put(several(1.0, 4.0), "s.jsonl")
     same(2, len(folder.runs("s.jsonl")))
     same(2, len(folder.runs("s.jsonl", "--select", "all")))
-    for words in ([], ["--select", "all"], ["--select", "max_concurrency=2"]):
+    same(({}, {}), folder.aggregate("s.jsonl", "--select", "all"), "one aggregate takes one benchmark")
+    for words in ([], ["--select", "max_concurrency=2"]):
         same(["benchmark_not_selected"], folder.refused("s.jsonl", *words))
         assert "2 benchmarks" in folder.err, folder.err
     for label in ("1: request_rate=1.0", "2: request_rate=4.0"):
