@@ -6,6 +6,7 @@ set -eu
 case "${1:-}" in -h | --help) sed -n '2,4s/^# //p' "$0"; exit 0 ;; esac
 cd "$(dirname "$0")/.."
 
+root=$PWD
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 129' HUP
@@ -25,6 +26,10 @@ run() {
   printf '$ aggregate-power %s\n' "$*"
   aggregate-power "$@"
 }
+
+step "What a run used, by the result of its load generator"
+cp -R "$root/testdata/results" "$folder/results"
+(cd "$folder/results" && run measure vllm.json)
 
 step "A recording of eight GPUs: what is understood of it"
 run inspect gpu_metrics.csv --timezone UTC --bench-result run.json
