@@ -118,15 +118,17 @@ std::optional<PlacementFinder::Edges> PlacementFinder::edges(const Candidate& be
   return Edges{resolution_s() * std::max(rise_w, fall_w), std::min(*before, *after)};
 }
 
-// Whether the GPUs are busy in the part of a placement that the best one leaves out.
+// Whether the GPUs are busy in the part of a placement that the best one leaves out, but for the
+// slope of its edge.
 bool PlacementFinder::is_another_load(const Candidate& other, const Candidate& best,
                                       const Edges& edges) const {
-  const double shift_s = other.start_s - best.start_s;
-  const double outside_s = std::min(std::abs(shift_s), range_.duration_s);
-  if (outside_s <= resolution_s()) return false;
-  const double start_s =
-      shift_s < 0 ? other.start_s : other.start_s + range_.duration_s - outside_s;
-  const auto outside_w = mean_w(start_s, start_s + outside_s);
+  const double end_s = other.start_s + range_.duration_s;
+  Window outside{std::max(other.start_s, best.start_s + range_.duration_s + resolution_s()), end_s};
+  if (other.start_s < best.start_s) {
+    outside = {other.start_s, std::min(end_s, best.start_s - resolution_s())};
+  }
+  if (!(outside.duration_s() > 0)) return false;
+  const auto outside_w = mean_w(outside.start_unix_s, outside.end_unix_s);
   const double load_w = best.energy_j / range_.duration_s;
   return outside_w && *outside_w - edges.idle_w >= kBusyShare * (load_w - edges.idle_w);
 }

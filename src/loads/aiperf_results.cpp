@@ -6,8 +6,8 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::string_view kAiperfMarks[] = {"input_config", "start_time",
-                                              "request_latency.unit"};
+constexpr std::string_view kAiperfMarks[] = {"input_config", "benchmark_duration.unit",
+                                             "request_latency.unit"};
 constexpr std::string_view kAiperfFields[] = {"request_count.avg",
                                               "error_request_count.avg",
                                               "total_isl.avg",

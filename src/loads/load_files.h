@@ -95,9 +95,9 @@ struct LoadReading {
   // Why the window can hardly match the requests, for people; empty: it can.
   std::string doubt = {};
 
-  bool states_window = false;  // as InferenceX does
+  bool states_window = false;   // as InferenceX does
   bool is_of_contract = false;  // InferenceX's older results: without a window they are invalid
-  std::string defect = {};     // why the result must not be published; empty: nothing
+  std::string defect = {};      // why the result must not be published; empty: nothing
 
   // ---- Of the generators in the table of formats.
   std::string_view generator = {};  // empty: a result that states its window as InferenceX does

@@ -74,7 +74,8 @@ std::optional<Window> monotonic_window(const ResultValues& values, double durati
   }
   if (!window || !all_ended) return window;
   const double begin_s = window->end_unix_s - duration_s;
-  if (std::abs(window->start_unix_s - begin_s) <= most_difference_s(*window)) {
+  constexpr double kMostWait = 0.25;  // of the duration; a longer one is no wait for a turn
+  if (window->start_unix_s - begin_s <= kMostWait * duration_s) {
     window->start_unix_s = std::min(window->start_unix_s, begin_s);
   }
   return window;

@@ -18,7 +18,7 @@ struct ClockPair {
 };
 
 struct RecorderContext {
-  std::optional<Window> window;  // of the command that the recorder ran
+  std::optional<Window> window;    // of the command that the recorder ran
   std::optional<int> exit_status;  // of that command
   std::vector<ClockPair> clock_pairs;
 };

@@ -246,10 +246,11 @@ struct WindowSearch {
     if (ways.empty() || reading.is_of_contract) {
       reading.reasons.add(
           Reason::invalid_benchmark_window,
-          fmt::format("{}{}: {}", reading.no_window, why,
-                      ways.empty()
-                          ? "run it with 'aggregate-power-monitor run -- CMD', or give --start and --end"
-                          : ways));
+          fmt::format(
+              "{}{}: {}", reading.no_window, why,
+              ways.empty()
+                  ? "run it with 'aggregate-power-monitor run -- CMD', or give --start and --end"
+                  : ways));
     } else {
       reading.reasons.add(Reason::window_not_exact,
                           fmt::format("{}{}: {}", reading.no_window, why, ways));
@@ -329,7 +330,8 @@ void add_window_facts(const PlacedLoad& placed, const LoadReading& reading, Resu
   }
   const auto warn = [&](const std::string& text) { result.warnings.push_back(text); };
   if (reading.has_approximate_counts && result.is_valid()) {
-    warn("the tokens are means times the number of requests, or a rate times the duration: joules per token are approximate");
+    warn(
+        "the tokens are means times the number of requests, or a rate times the duration: joules per token are approximate");
   }
   std::ranges::for_each(placed.notes, warn);
   std::ranges::for_each(reading.notes, warn);

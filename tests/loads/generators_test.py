@@ -257,7 +257,7 @@ def test_selection(folder):
     for choice in ("4", "request_rate=9", "nothing=1", "sglang=1"):
         same([], folder.runs("s.jsonl", "--select", choice))
         same(2, folder.status)
-        same(["invalid_benchmark_result"], folder.refused("s.jsonl", "--select", choice))
+        same(["benchmark_not_selected"], folder.refused("s.jsonl", "--select", choice))
         assert "request_rate=4.0" in folder.err, folder.err
     for choice in ("0", "-1", "x", "1.5", "=", "=4", "request_rate", ""):
         same(2, folder.call("measure", "s.jsonl", "gpu_metrics.csv", "--select", choice).status, choice)
@@ -268,8 +268,9 @@ def test_several_without_a_choice(folder):
     folder.put(several(1.0, 4.0), "s.jsonl")
     same(2, len(folder.runs("s.jsonl")))
     same(2, len(folder.runs("s.jsonl", "--select", "all")))
-    for words in ([], ["--select", "all"], ["--select", "max_concurrency=2"]):
-        same(["invalid_benchmark_result"], folder.refused("s.jsonl", *words))
+    same(({}, {}), folder.aggregate("s.jsonl", "--select", "all"), "one aggregate takes one benchmark")
+    for words in ([], ["--select", "max_concurrency=2"]):
+        same(["benchmark_not_selected"], folder.refused("s.jsonl", *words))
         assert "2 benchmarks" in folder.err, folder.err
     for label in ("1: request_rate=1.0", "2: request_rate=4.0"):
         folder.refused("s.jsonl")
@@ -398,8 +399,10 @@ def test_a_late_stated_window_has_no_source_of_its_own(folder):
 
 def test_damaged_late_results(folder):
     text = late(INFERENCEX)
-    for damaged in (text[:-1], text + "x", text + "\n{}", text + "\n" + text):
+    for damaged in (text[:-1], text + "x", text + "\n{"):
         same(["invalid_benchmark_result"], folder.refused(folder.put(damaged)))
+    for several_of_them in (text + "\n{}", text + "\n" + text):
+        same(["benchmark_not_selected"], folder.refused(folder.put(several_of_them)))
     same(["benchmark_duration_mismatch"], folder.refused(folder.put(text[:-1] + ', "duration": 30}')))
 
 
@@ -607,6 +610,99 @@ def test_out_leaves_other_files(folder):
         same([], folder.runs("guidellm.json", "--out", name), name)
         same(2, folder.status, name)
         same(before, (folder.path / name).read_bytes(), name)
+
+
+
+# ---- What only seems to fit
+
+def test_monotonic_times_of_another_machine(folder):
+    """A clock that is 90 s off fits the stamp of the end in some zone, but not in the recording's."""
+    vllm = folder.put_sample("vllm.json")
+    folder.context(timestamp_timezone="+02:00", clock_pairs=[clocks(-100), clocks(150)])
+    check_window(folder.measure(vllm), "tied", 0, 59.8)
+    for off in (-90, 90, 900):
+        folder.context(timestamp_timezone="+02:00",
+                       clock_pairs=[clocks(-100, monotonic=off), clocks(150, monotonic=off)])
+        same(["window_not_exact"], folder.refused(vllm), off)
+    # Without a stamp, the times must lie between the readings of the clocks.
+    requests = folder.put_sample("trtllm_bench_requests.json")
+    folder.context(clock_pairs=[clocks(-100), clocks(-50)])
+    same(["invalid_benchmark_window"], folder.refused(requests))
+
+
+def test_a_stale_result_beside_a_command(folder):
+    folder.context(timestamp_timezone="+02:00", window={"start_unix": START, "end_unix": START + 60})
+    result = folder.put(sample("vllm_2025.json", date="20260908-092130"))
+    near(60000, folder.published(result)[0]["total_gpu_energy_j"])
+    for date in ("20250908-092130", "20260908-093630", "20260908-082130"):
+        same(["window_not_exact"], folder.refused(folder.put(sample("vllm_2025.json", date=date))), date)
+
+
+def test_a_command_that_failed(folder):
+    result = folder.put(sample("sglang.jsonl", duration=60))
+    for status, is_valid in ((0, 1), (1, 0), (137, 0)):
+        folder.context(window={"start_unix": START, "end_unix": START + 60}, exit_status=status)
+        keys, _ = folder.aggregate(result)
+        same(is_valid, keys["power_valid"], status)
+    near(60000, folder.measure(result)["total_gpu_energy_j"])
+    assert any("status 137" in warning for warning in folder.measure(result)["warnings"])
+
+
+def test_results_that_are_not_of_a_measurement(folder):
+    log = (RESULTS / "mlperf_log_detail.txt").read_text()
+    tokens = ["--input-tokens", "1000"]
+    folder.published(folder.put(log, "log.txt"), *tokens)
+    invalid = log.replace('"VALID"', '"INVALID"')
+    same(["invalid_benchmark_result"], folder.refused(folder.put(invalid, "log.txt"), *tokens))
+    near(60000, folder.measure("log.txt")["total_gpu_energy_j"])
+    cancelled = folder.put(sample("aiperf.json", was_cancelled=True))
+    same(["invalid_benchmark_result"], folder.refused(cancelled))
+    sweep = json.loads((RESULTS / "guidellm.json").read_text())
+    day = 86400
+    sweep["benchmarks"][0]["requests"]["successful"] = [
+        {"request_start_time": START + day, "request_end_time": START + day + 1, "prompt_tokens": 1,
+         "output_tokens": 1}]
+    same(["invalid_benchmark_result"], folder.refused(folder.put(json.dumps(sweep))))
+
+
+def test_a_given_start_keeps_the_stated_end(folder):
+    result = folder.put(json.dumps(INFERENCEX))
+    run = folder.measure(result, "--start", str(START + 10))
+    check_window(run, "given", 10, 60)
+    near(50000, run["total_gpu_energy_j"])
+    check_window(folder.measure(result, "--end", str(START + 20)), "given", 0, 20)
+
+
+def test_copies_of_a_recording(folder):
+    shutil.copy(folder.path / "gpu_metrics.csv", folder.path / "copy.csv")
+    result = folder.put(json.dumps(INFERENCEX))
+    for other in ("gpu_metrics.csv", "copy.csv", "./copy.csv"):
+        same(2, folder.call("measure", result, "gpu_metrics.csv", other).status, other)
+
+
+def test_hostile_files(folder):
+    """Deep nesting takes little memory, and a request may take no time."""
+    folder.put("[" * 60000)
+    same(1, folder.call("measure", "result.json", "gpu_metrics.csv").status)
+    line = json.loads((RESULTS / "aiperf_requests.jsonl").read_text())
+    line["metadata"]["request_end_ns"] = line["metadata"]["request_start_ns"]
+    folder.call("inspect", folder.put(json.dumps(line)))
+    assert "at most 0 in flight" in folder.out, folder.out
+    key = json.dumps(INFERENCEX).replace("benchmark_start", "benchmark\\u005fstart")
+    near(60000, folder.published(folder.put(key))[0]["total_gpu_energy_j"])
+    late = json.loads(sample("vllm_2025.json", errors=["x" * 200] * 400)) | INFERENCEX
+    text = json.dumps(late).replace("benchmark_start", "benchmark\\u005fstart")
+    near(60000, folder.published(folder.put(text))[0]["total_gpu_energy_j"])
+
+
+def test_gpus_in_turn_are_not_one(folder):
+    """Rows without an id, 0.25 s apart, of GPUs at 100 W, 300 W, 500 W and 700 W in turn; and of one at 500 W."""
+    rows = {4: lambda i: (100, 300, 500, 700)[i % 4], 1: lambda i: 500 + i % 3}
+    for gpus, watts in rows.items():
+        text = "timestamp,power_w\n" + "".join(f"{START - 40 + i / 4},{watts(i)}\n" for i in range(600))
+        (folder.path / "gpu_metrics.csv").write_text(text)
+        keys, record = folder.aggregate(folder.put(json.dumps(INFERENCEX)), "--expected-num-gpus", "1")
+        same(1 if gpus == 1 else 0, keys["power_valid"], (gpus, record["reasons"]))
 
 
 def main(wanted):
