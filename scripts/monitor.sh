@@ -634,7 +634,9 @@ finish_recording() {
   if [ -n "$ours" ] && (is_ours); then
     { printf '%s\n' "window $window" "exit_status $exit_status" >>"$state"; } 2>/dev/null || :
     sh "$0" stop --output "$csv" </dev/null >/dev/null || :
-  elif ! (is_anothers) && [ ! -e "$csv" ]; then  # the context of an older recording stays with it
+  elif [ -z "$ours" ] && [ -e "$csv" ] && [ -e "$context" ]; then
+    :  # an older recording keeps its context
+  elif ! (is_anothers); then
     note_clocks
     if make_folder 2>/dev/null; then write_context || :; fi
   fi

@@ -21,6 +21,9 @@ int run_measure(const MeasureRequest& request) {
   const MeasureReport report = measure_run(request);
   request.json ? print(stdout, report.out) : print_result(report.out);
   for (const std::string& line : report.err) print_message(line);
+  for (const std::string& line : report.refusals) {
+    if (is_quiet() && !request.json) print_message("power not valid: " + line);
+  }
   return report.exit_status;
 }
 

@@ -39,6 +39,7 @@ class PlacementFinder : public Analysis {
 
   void take(std::span<const Reading> readings) override;
 
+  bool has_samples() const { return !devices_.empty(); }
   // Returns nullopt if no placement is covered by every device, or if one that is not may be right.
   std::optional<Placement> find();
 

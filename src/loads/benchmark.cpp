@@ -144,6 +144,7 @@ LoadReading judged(const Fields& fields, LoadRules rules) {
   LoadReading result;
   result.states_window = true;
   set_stated_work(result, fields, rules);
+  result.lacks_times = fields[kStart].kind == JsonKind::null && fields[kEnd].kind == JsonKind::null;
   result.max_concurrency = {fields[kConcurrency].kind, fields[kConcurrency].spelling};
   result.gpus = as_count(fields[kGpus], LoadRules::schema_2);
 

@@ -96,6 +96,7 @@ struct LoadReading {
   std::string doubt = {};
 
   bool states_window = false;   // as InferenceX does
+  bool lacks_times = false;     // it has that layout, and neither start nor end
   bool is_of_contract = false;  // InferenceX's older results: without a window they are invalid
   std::string defect = {};      // why the result must not be published; empty: nothing
 

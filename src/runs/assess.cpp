@@ -103,7 +103,7 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
     }
   };
   if (result.telemetry) warn(result.telemetry->series.warnings);
-  if (result.is_valid()) {
+  if (result.is_valid() && result.load) {
     result.metrics = metrics_of(measurement, *result.load, result.way);
     result.metric_gpus =
         measurement.mean_power ? measurement.mean_power->gpus : integration.gpus.size();

@@ -10,6 +10,7 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
+#include "base/files/near_file.h"
 #include "base/files/path.h"
 #include "base/text/unicode.h"
 #include "energy/metrics.h"
@@ -127,7 +128,8 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   run.stated_energy_j = load.stated_energy_j;
   run.has_approximate_counts = load.has_approximate_counts;
   run.failed_requests = load.failed_requests;
-  if (!load.load && recording.faults().empty() && load.reasons.empty()) {
+  if (!load.load) placed.reading.reasons.add(recording.faults());
+  if (!load.load && load.reasons.empty()) {
     placed.reading.reasons.add(Reason::invalid_benchmark_window, load.no_window);
   }
   run.result = measured_recording(request, paths[0], load, recording);
@@ -222,13 +224,20 @@ MeasureReport measure_run(const MeasureRequest& request) {
     }
     if (!request.out.empty()) write_new(request, runs.front(), report);
   } catch (const FileError& error) {
-    report.err.emplace_back(error.what());
+    const std::string near = missing_file_hint(request.result);
+    report.err.emplace_back(near.empty() ? error.what() : near);
     report.exit_status = 2;
     return report;
   }
   const bool is_valid =
       std::ranges::all_of(runs, [](const RunReport& run) { return run.result.is_valid(); });
-  report.exit_status = is_valid ? 0 : 1;
+  const bool is_missing = std::ranges::any_of(runs, [](const RunReport& run) {
+    return run.result.reasons.contains(Reason::telemetry_file_missing);
+  });
+  report.exit_status = is_missing ? 2 : is_valid ? 0 : 1;
+  for (const RunReport& run : runs) {
+    if (!run.result.is_valid()) report.refusals.push_back(run.result.reasons.text());
+  }
   report.out = request.json ? report_json(runs) : report_text(runs);
   return report;
 }

@@ -19,6 +19,7 @@ struct MeasureReport {
   int exit_status = 0;  // 0: all are valid; 1: not all are; 2: a file cannot be opened
   std::string out;
   std::vector<std::string> err;
+  std::vector<std::string> refusals;  // why runs are not valid, which `out` says too
 };
 
 MeasureReport measure_run(const MeasureRequest& request);

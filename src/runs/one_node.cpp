@@ -36,7 +36,7 @@ PlacedLoad placed_load(const AggregateRequest& request, const Recording& recordi
   if (recording.faults().empty()) {
     return place_load(std::move(reading), recording, window_options(request));
   }
-  require_window(reading);
+  if (!reading.load && !reading.no_window.empty()) reading.reasons.add(recording.faults());
   return {std::move(reading), {}, {}};
 }
 

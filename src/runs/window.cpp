@@ -48,7 +48,7 @@ class WallClock {
       return std::nullopt;
     }
     const auto extent = extent_of(recording_);
-    if (!extent) return std::nullopt;
+    if (!extent) return in_zone(wall, telemetry.zone());  // it has no rows: any zone shows that
     std::vector<std::int32_t> offsets;
     for (std::int32_t offset = -kFarthestZone_s; offset <= kFarthestZone_s; offset += kQuarter_s) {
       const Window moved{wall.start_unix_s - offset, wall.end_unix_s - offset};
@@ -129,6 +129,8 @@ struct WindowSearch {
   std::optional<Window> wrapped(bool may_be_longer) const {
     const auto& command = context.window;
     if (!command || !reading.is_last || !is_stamp_within(*command)) return std::nullopt;
+    const double least_s = reading.work.reported_duration_s - most_difference_s(*command);
+    if (command->duration_s() < least_s) return std::nullopt;  // another load ran in it
     const bool failed = context.exit_status.value_or(0) != 0;
     const bool is_surely = options.takes_wrapped_as_long && !failed && is_as_long(*command);
     const bool is_it = is_surely || (may_be_longer && reading.is_only);
@@ -187,15 +189,18 @@ struct WindowSearch {
     const auto wanted = range();
     if (!wanted) return std::nullopt;
     Telemetry telemetry = recording.open();
-    if (!telemetry.facts().has_times() || !telemetry.facts().has_power()) return std::nullopt;
+    // What the recording lacks is a reason of its own, which any window shows.
+    Placement uncovered;
+    uncovered.window = {wanted->likely_start_s, wanted->likely_start_s + wanted->duration_s};
+    if (!telemetry.facts().has_times() || !telemetry.facts().has_power()) return uncovered;
     Passes passes(true);
     PlacementFinder& finder = passes.add(PlacementFinder(*wanted));
     passes.read(recording, telemetry);
     if (auto placement = finder.find()) return placement;
-    // Then what the recording lacks is a reason of its own.
-    Placement uncovered;
-    uncovered.window = {wanted->likely_start_s, wanted->likely_start_s + wanted->duration_s};
-    return uncovered;
+    if (!finder.has_samples()) return uncovered;
+    fault =
+        "the power does not show where the load was, and the recording does not cover all places where it may have been";
+    return std::nullopt;
   }
 
   bool may_be_estimated() const {
@@ -240,6 +245,9 @@ struct WindowSearch {
 
   void refuse() {
     const std::string ways = acceptable();
+    if (fault.empty() && context.window && !reading.is_only) {
+      fault = "which of several benchmarks the recorded command ran is not known";
+    }
     const std::string why = fault.empty() ? std::string() : fmt::format("; {}", fault);
     Reasons counts = std::move(reading.reasons);
     reading.reasons = {};
@@ -299,12 +307,34 @@ bool set_given_window(WindowSearch& search, const GivenLoad& given) {
   return true;
 }
 
+// A result laid out as InferenceX's, but without times, has those of the command that the recorder
+// ran. Returns false if there is none.
+bool take_command_of(WindowSearch& search, PlacedLoad& placed) {
+  const auto command = search.wrapped(search.options.takes_wrapped);
+  if (!command || search.reading.work.reported_duration_s <= 0) return false;
+  search.reading.reasons.remove(Reason::invalid_benchmark_window);
+  search.reading.reasons.add(std::exchange(search.reading.count_faults, {}));
+  if (!search.is_as_long(*command)) placed.notes.push_back(search.set_up_note(*command));
+  search.use(*command, WindowSource::wrapped);
+  return true;
+}
+
 // Scales the bounds of the energy to the metrics, each of which is a share of it.
 void add_intervals(Metrics& metrics, const Placement& placement) {
   for (Metric& metric : metrics) {
     const double share = metric.value / placement.energy_j;
     metric.interval = Interval{share * placement.low_j, share * placement.high_j, {}};
   }
+}
+
+// A number in the middle of wide bounds looks better known than it is.
+void warn_of_width(const Placement& placement, Result& result) {
+  constexpr double kWide = 0.2;
+  const double width = (placement.high_j - placement.low_j) / placement.energy_j;
+  if (width <= kWide) return;
+  result.warnings.push_back(fmt::format(
+      "where the load was is not certain: its energy may be anywhere between {:.1f} J and {:.1f} J",
+      placement.low_j, placement.high_j));
 }
 
 }  // namespace
@@ -324,7 +354,9 @@ void add_window_facts(const PlacedLoad& placed, const LoadReading& reading, Resu
     result.window_source = window_source_name(reading.window_source);
   }
   result.load_generator = reading.generator;
-  if (placed.placement && placed.placement->energy_j > 0) {
+  const bool is_placed = placed.placement && placed.placement->energy_j > 0;
+  if (is_placed && result.is_valid()) warn_of_width(*placed.placement, result);
+  if (is_placed) {
     result.window_half_width_s = rounded(placed.placement->half_width_s, 3);
     add_intervals(result.metrics, *placed.placement);
   }
@@ -355,6 +387,7 @@ PlacedLoad place_load(LoadReading reading, const Recording& recording,
   }
   WindowSearch search{load, recording, options};
   if (set_given_window(search, options.given)) return placed;
+  if (!load.load && load.lacks_times && take_command_of(search, placed)) return placed;
   if (load.load || load.no_window.empty()) return placed;
   if (const auto window = search.tied()) {
     search.use(*window, WindowSource::tied);

@@ -1294,4 +1294,6 @@ def main():
 
 
 if __name__ == "__main__":
+    # A caller in the background may have had it ignored, which the program would inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(main())

@@ -705,6 +705,56 @@ def test_gpus_in_turn_are_not_one(folder):
         same(1 if gpus == 1 else 0, keys["power_valid"], (gpus, record["reasons"]))
 
 
+
+# ---- What a new user meets
+
+def test_a_recording_that_is_missing(folder):
+    (folder.path / "gpu_metrics.csv").unlink()
+    for name in list(EXACT) + list(SESSION) + list(ESTIMATED) + list(TIMELESS):
+        run = folder.measure(folder.put_sample(name))
+        same((2, ["telemetry_file_missing"]), (folder.status, run["reasons"]), name)
+        assert "total_gpu_energy_j" not in run, run
+        assert "telemetry_file_missing" in folder.refused(name), name
+    folder.call("measure", "--start", str(START), "--end", "+60s", "--telemetry", "gpu_metrics.csv")
+    same(2, folder.status)
+    (folder.path / "gpu_metrics.csv").write_text("timestamp,gpu,power_w\n")
+    same(["no_usable_power_samples"], folder.measure("vllm_2025.json")["reasons"])
+
+
+def test_a_load_that_the_power_does_not_show(folder):
+    """Flat power: all places remain, if the recording covers them; else there is no estimate."""
+    flat = lambda first, last: "timestamp,gpu,power_w\n" + "".join(
+        f"{START + second},{gpu},{500 + gpu}\n" for second in range(first, last) for gpu in (0, 1))
+    result = folder.put_sample("vllm_2025.json")
+    (folder.path / "gpu_metrics.csv").write_text(flat(-60, 120))
+    run = folder.measure(result)
+    near(1001 * 59.8, run["total_gpu_energy_j"], most=0.01)
+    assert run["energy_j_low"] <= 1001 * 59.8 + 0.01 and run["window_half_width_s"] > 20, run
+    (folder.path / "gpu_metrics.csv").write_text(flat(-5, 120))
+    same(["window_not_exact"], folder.measure(result)["reasons"])
+    same(["window_not_exact"], folder.refused(result, "--window", "estimated"))
+
+
+def test_a_command_shorter_than_the_load(folder):
+    folder.wrap(0, 8)
+    result = folder.put_sample("sglang.jsonl")
+    same(["invalid_benchmark_window"], folder.measure(result)["reasons"])
+    same(["invalid_benchmark_window"], folder.refused(result, "--window", "wrapped"))
+
+
+def test_a_result_of_ones_own_without_times(folder):
+    own = {key: value for key, value in INFERENCEX.items() if not key.startswith("benchmark_")}
+    result = folder.put(json.dumps(own))
+    same(["invalid_benchmark_window"], folder.refused(result))
+    folder.wrap(0, 60)
+    keys, record = folder.published(result)
+    near(60000, keys["total_gpu_energy_j"])
+    same("wrapped", record["computed_from"]["window_source"])
+    folder.wrap(-10, 65)
+    same(["invalid_benchmark_window"], folder.refused(result))
+    near(60000 + 15 * 240 + 2 * 380, folder.published(result, "--window", "wrapped")[0]["total_gpu_energy_j"])
+
+
 def main(wanted):
     tests = [test for name, test in globals().items() if name.startswith("test_") and (not wanted or name in wanted)]
     failed = 0

@@ -375,6 +375,9 @@ def nothing_to_record_with(place):
     place.check("the window", first - 1.6 <= window["start_unix"] <= first and last <= window["end_unix"] <= last + 1.6)
     place.same("the rest", (None, "+05:30", 0), (context["monitor"], context["timestamp_timezone"], context["exit_status"]))
     place.same("another recorder's file", "another recorder's", older.read_text())
+    of_older = place.context()
+    place.run("true")
+    place.same("the context of an older recording", of_older, place.context())
 
 
 def recorders_that_do_not_start(place):
@@ -594,4 +597,7 @@ def main():
 
 
 if __name__ == "__main__":
+    # A caller in the background may have had these ignored, which commands would inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     sys.exit(main())

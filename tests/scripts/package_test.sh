@@ -100,7 +100,7 @@ done
 part() { sed -n "/^\.SH $1\$/,/^\.SH/s/^\\\\fB\(.*\)\\\\fR\$/\1/p" "$page" | tr '\n' ' '; }  # the names in a section
 same "the man page's variables" "COLUMNS GPU_METRICS_CSV NO_COLOR, TERM POWER_ARTIFACT_DIR, POWER_RESULT_ROOT, POWER_PRODUCER_SHA REQUIRE_POWER TZ TZDIR " "$(part ENVIRONMENT)"
 same "the man page's commands' statuses" \
-  'aggregate\-power aggregate\-power agentic aggregate\-power backfill aggregate\-power explain aggregate\-power help aggregate\-power inspect aggregate\-power multinode aggregate\-power synthesize ' "$(part 'EXIT STATUS')"
+  'aggregate\-power aggregate\-power agentic aggregate\-power backfill aggregate\-power explain aggregate\-power help aggregate\-power inspect aggregate\-power measure aggregate\-power multinode aggregate\-power synthesize ' "$(part 'EXIT STATUS')"
 same "the man page's reason codes" \
   "$(sed -n 's/^ *ROW(\([a-z_]*\),.*/\1/p' "$repo/src/model/reason.cpp" | tr '\n' ' ')" \
   "$(part 'REASON CODES')"
@@ -126,9 +126,10 @@ same "completion of a schema" "nvidia-smi amd-smi generic" "$(complete_word aggr
 same "completion of a schema behind =" amd-smi "$(complete_word aggregate-power synthesize --schema = a)"
 same "completion of a schema version" "1 2" "$(complete_word aggregate-power --schema-version '')"
 same "completion of nothing behind =" "1 2" "$(complete_word aggregate-power --schema-version =)"
-for command in '' agentic inspect multinode synthesize; do
+for command in '' agentic inspect measure multinode synthesize; do
+  case $command in '' | agentic | measure) zones="auto evidence local UTC" ;; *) zones="local UTC" ;; esac
   # shellcheck disable=SC2086
-  same "completion of a zone, $command" "local UTC" "$(complete_word aggregate-power $command --timezone '')"
+  same "completion of a zone, $command" "$zones" "$(complete_word aggregate-power $command --timezone '')"
 done
 # Files are left to the shell, which quotes the blanks in their names.
 same "completion of a file" "" "$(complete_word aggregate-power --csv my)$(complete_word aggregate-power inspect my)"

@@ -355,6 +355,11 @@ class Scanner {
   }
 
   void walk_scalar(std::size_t id) {
+    if (std::string_view plain; *p_ == '"' && plain_string(plain)) {
+      visitor_->scalar(id, JsonKind::string,
+                       plain.size() + 2 > kMaxScalar ? std::string_view() : plain);
+      return;
+    }
     start_token();
     const JsonKind kind = value();
     std::string_view text = finish_token();
@@ -376,20 +381,29 @@ class Scanner {
     if (next() == '}') return close();
     do {
       if (next() != '"') expected("a key in double quotes");
-      start_token();
-      string();
-      const std::string_view quoted = finish_token();
-      if (depth_ == 1) name_member(quoted);
-      std::string_view key = quoted.substr(1, quoted.size() - 2);
-      if (key.size() <= kMaxKeySpelling && key.find('\\') != key.npos) {
-        key_ = unescaped_json(key);
-        key = key_;
+      const std::string_view key = walk_key();
+      if (depth_ == 1) {
+        in_member_ = true;
+        key_spelling_ = key;
       }
       const int child = paths_->member(node, key);
       colon();
       walk_or_skip(child);
     } while (another("',' or '}'", '}'));
     close();
+  }
+
+  // Valid until the buffer is refilled or another key is read.
+  std::string_view walk_key() {
+    std::string_view key;
+    if (plain_string(key)) return key;
+    start_token();
+    string();
+    key = finish_token();
+    key = key.substr(1, key.size() - 2);
+    if (key.size() > kMaxKeySpelling || key.find('\\') == key.npos) return key;
+    key_ = unescaped_json(key);
+    return key_;
   }
 
   void walk_array(int node) {
@@ -453,7 +467,17 @@ class Scanner {
     key_ = key_spelling_.size() > kMaxKeySpelling ? key_spelling_ : unescaped_json(key_spelling_);
   }
 
+  // Steps over a string if it has nothing but plain ASCII and is whole in the buffer, as most are.
+  bool plain_string(std::string_view& text) {
+    const char* const end = skip_plain(p_ + 1);
+    if (end >= end_ || *end != '"') return false;
+    text = {p_ + 1, end};
+    p_ = end + 1;
+    return true;
+  }
+
   void string() {
+    if (std::string_view plain; plain_string(plain)) return;
     string_offset_ = offset();
     string_tails_ = line_tails_;
     p_ = skip_plain(p_ + 1);
