@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/text/json.h"
 #include "energy/metrics.h"
 #include "results/dashboard_keys.h"
 

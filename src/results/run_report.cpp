@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "base/files/path.h"
 #include "base/text/unicode.h"
 #include "base/text/zone.h"
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/files/path.h"
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "loads/load_generator.h"

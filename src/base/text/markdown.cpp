@@ -145,8 +145,9 @@ struct Marks {
   std::string_view close;
   MarkdownSpan::Kind kind;
 };
-constexpr Marks kMarks[] = {
-    {"`", "`", MarkdownSpan::Kind::code}, {"**", "**", MarkdownSpan::Kind::bold}, {"[", "](", MarkdownSpan::Kind::link}};
+constexpr Marks kMarks[] = {{"`", "`", MarkdownSpan::Kind::code},
+                            {"**", "**", MarkdownSpan::Kind::bold},
+                            {"[", "](", MarkdownSpan::Kind::link}};
 
 // The span at the start of `text`, if it has a special form, and its length in the source.
 std::optional<std::pair<MarkdownSpan, std::size_t>> span_at(std::string_view text) {
@@ -154,8 +155,10 @@ std::optional<std::pair<MarkdownSpan, std::size_t>> span_at(std::string_view tex
     if (!text.starts_with(marks.open)) continue;
     const std::size_t end = text.find(marks.close, marks.open.size());
     if (end == std::string_view::npos) continue;
-    MarkdownSpan span{marks.kind, std::string(text.substr(marks.open.size(), end - marks.open.size()))};
-    if (marks.kind == MarkdownSpan::Kind::link && span.text.find('[') != std::string::npos) continue;
+    MarkdownSpan span{marks.kind,
+                      std::string(text.substr(marks.open.size(), end - marks.open.size()))};
+    if (marks.kind == MarkdownSpan::Kind::link && span.text.find('[') != std::string::npos)
+      continue;
     std::size_t length = end + marks.close.size();
     if (marks.kind == MarkdownSpan::Kind::link) {
       const std::size_t close = text.find(')', length);
