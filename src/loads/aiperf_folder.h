@@ -13,7 +13,7 @@ namespace aggregate_power {
 
 // AIPerf's exports, in aiperf_artifacts or in a folder inside it.
 inline constexpr std::string_view kProfileFolder = "aiperf_artifacts";
-// Where AIPerf makes a folder for each of its runs, unless it is told another place.
+// Where AIPerf makes a folder for each of its runs by default.
 inline constexpr std::string_view kDefaultProfileFolder = "artifacts";
 inline constexpr std::string_view kProfileSummary = "profile_export_aiperf.json";
 inline constexpr std::string_view kProfileRecords = "profile_export.jsonl";

@@ -73,7 +73,7 @@ TiedWindow tied_window(Window monotonic, const std::vector<ClockPair>& pairs) {
   const ClockPair& last = pairs.back();
   for (const ClockPair& pair : pairs) {
     if (pair.boot_id == first.boot_id) continue;
-    return {std::nullopt, "the machine was started anew while it was recorded"};
+    return {std::nullopt, "the machine was restarted while it was recorded"};
   }
   for (const ClockPair& pair : pairs) {
     const double step_s = step_between(first, pair);

@@ -14,7 +14,7 @@ namespace aggregate_power {
 struct ClockPair {
   double epoch_s = 0;
   double monotonic_s = 0;
-  std::string boot_id;  // the monotonic clock starts anew with each boot
+  std::string boot_id;  // the monotonic clock starts at 0 with each boot
 };
 
 struct RecorderContext {

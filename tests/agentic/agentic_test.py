@@ -261,7 +261,7 @@ def test_a_nested_profile(run):
 
 
 def test_the_default_artifact_folder(run):
-    # AIPerf names the folder of a run in artifacts, unless it is told another.
+    # AIPerf names the folder of a run in artifacts by default.
     artifacts = run.results / "artifacts"
     first = artifacts / "llama-openai-chat-concurrency2"
     artifacts.mkdir()
