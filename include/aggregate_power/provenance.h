@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "aggregate_power/contract.h"
 #include "aggregate_power/power_unit.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/zone_report.h"
@@ -68,8 +69,9 @@ inline constexpr double kDefaultMaxSampleGapS = 3.0;
 // Files and options of a run in a store.
 struct Origin {
   std::vector<InputFile> inputs;
-  InputFile patched;              // the aggregate as it was left
-  int schema_version = 2;         // this and the rest: the options as given
+  InputFile patched;                      // the aggregate as it was left
+  Contract contract = Contract::october;  // this and the rest: the options as given
+  int schema_version = 2;
   std::string expected_num_gpus;  // "auto", "8"
   std::string timezone;           // "auto", "evidence", "UTC"
   double max_sample_gap_s = kDefaultMaxSampleGapS;

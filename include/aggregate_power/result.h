@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "aggregate_power/contract.h"
 #include "aggregate_power/cpu_power.h"
 #include "aggregate_power/fleet_power.h"
 #include "aggregate_power/gpu.h"
@@ -124,6 +125,7 @@ struct PackageFacts {
 
 struct Result {
   Way way = Way::one_node;
+  Contract contract = Contract::october;
   std::optional<Load> load;  // nullopt: there is no window
   Reasons reasons;           // empty: valid
   Metrics metrics;           // of a valid run

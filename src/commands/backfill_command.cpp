@@ -230,6 +230,7 @@ void add_rarer_run_options(Options& options, RecomputeOptions& recompute) {
       "Commit of the recorder to trust in packages of several nodes (default: the one in each package's power-producer-sha.txt)";
   add_salvage(options, recompute).help =
       "Faults in other windows of a package do not invalidate a run's own window";
+  add_compat(options, recompute);
   add_require_power(options, recompute).help =
       "End with status 1 if a run ends without valid power (also: REQUIRE_POWER=1, true or yes)";
 }

@@ -91,6 +91,7 @@ void add_outcome_options(Options& options, RunOptions& run, const std::string& e
   options.flag("--extended", run.extended, extended);
   options.flag("--json", run.json, "Print the run as one JSON object, as 'measure' does");
   add_require_power(options, run);
+  add_compat(options, run);
   add_dry_run(options, run);
 }
 
@@ -172,6 +173,18 @@ void add_load_choice(Options& options, RunOptions& run) {
           "--window", "exact|estimated|wrapped", take,
           "Accept a window that the result does not state: placed by the power, or the whole command that the recorder ran (default: exact)")
       .one_of({"exact", "estimated", "wrapped"});
+}
+
+Option& add_compat(Options& options, RunOptions& run) {
+  const auto take = [&run](const std::string& text) {
+    run.contract = text == name(Contract::august) ? Contract::august : Contract::october;
+    return true;
+  };
+  return options
+      .value(
+          "--compat", "august|october", take,
+          "Version of the original whose rules judge; august gives the verdicts of archives from before (default: october)")
+      .one_of({"august", "october"});
 }
 
 Option& add_bench_result(Options& options, RunFiles& files) {

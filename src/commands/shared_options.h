@@ -29,6 +29,9 @@ Option& add_gpus(Options& options, RunOptions& run);
 Option& add_schema_version(Options& options, RunOptions& run, const std::string& otherwise);
 Option& add_max_sample_gap(Options& options, RunOptions& run);
 
+// Which version of the original judges.
+Option& add_compat(Options& options, RunOptions& run);
+
 // The files of a run.
 // Which benchmark of a result, and which windows are accepted: --select, --window.
 void add_load_choice(Options& options, RunOptions& run);

@@ -385,6 +385,7 @@ Result check_package(const PackageQuestion& question) {
   Result result;
   result.way = Way::package;
   result.load = reading.load;
+  result.contract = question.contract;
   result.extended = question.extended;
   result.expected_gpus = 0;
   PackageFacts& facts = result.package.emplace();

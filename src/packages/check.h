@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "aggregate_power/contract.h"
 #include "aggregate_power/result.h"
 #include "base/files/file.h"
 #include "packages/windows.h"
@@ -28,6 +29,7 @@ struct PackageQuestion {
   std::optional<OpenedFile> result;  // nullopt: it cannot be opened
   std::string result_fault;          // why it cannot be opened
   RoleCounts gpus;
+  Contract contract = Contract::october;
   std::string expected_producer_sha;  // empty: none was named
   bool is_pin_of_package = false;     // it comes from the package itself, not from the caller
   bool salvage = false;               // faults that concern only other windows do not invalidate

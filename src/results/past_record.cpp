@@ -43,6 +43,8 @@ std::optional<PastRecord> parse_record(std::string_view text) {
     }
     past.origin.patched = file(from.at("patched"));
     const Json& options = from.at("options");
+    past.origin.contract =
+        from.at("contract") == name(Contract::august) ? Contract::august : Contract::october;
     past.origin.schema_version = options.at("schema_version");
     past.origin.expected_num_gpus = options.at("expected_num_gpus");
     past.origin.timezone = options.at("timezone");

@@ -329,7 +329,7 @@ void add_origin(Json& json, const Origin& origin, const InputFile& patched) {
 
 Json computed_from(const Written& written) {
   const Result& result = written.result;
-  Json json = {{"tool_version", AGGREGATE_POWER_VERSION}};
+  Json json = {{"tool_version", AGGREGATE_POWER_VERSION}, {"contract", name(result.contract)}};
   if (result.way == Way::hosts) {
     json["hosts"] = by_host(written, read_on);
   } else if (result.package) {

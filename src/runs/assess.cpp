@@ -73,6 +73,7 @@ Result unmeasured(const MeasurementRequest& request, const std::optional<Load>& 
   result.reasons = reasons;
   result.expected_gpus = request.expected_num_gpus;
   result.selected_gpus = request.gpus.names;
+  result.contract = request.contract;
   result.extended = request.extended;
   if (request.extended) result.fleet.emplace();
   return result;

@@ -306,6 +306,7 @@ Result measured_hosts(const HostsRequest& request) {
   result.load = reading.load;
   result.reasons = reading.reasons;
   result.expected_gpus = request.expected_num_gpus;
+  result.contract = request.contract;
   result.extended = request.extended;
   result.telemetry_source = request.telemetry_source;
   result.benchmark_result = request.bench_result;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "aggregate_power/column_names.h"
+#include "aggregate_power/contract.h"
 #include "base/text/zone.h"
 #include "energy/integrate.h"
 #include "recorders/gpu_selection.h"
@@ -33,6 +34,7 @@ struct GivenLoad {
 };
 
 struct RunOptions : RecordingOptions {
+  Contract contract = Contract::october;
   int schema_version = 2;
   std::optional<std::int64_t> expected_num_gpus = {};  // of those selected
   bool finds_gpus = false;   // expected are as many as the aggregate or the load's result names

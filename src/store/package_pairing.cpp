@@ -154,6 +154,7 @@ Result checked(const MultinodeLogs& package, const StorePath& benchmark, const S
   question.expected_producer_sha =
       question.is_pin_of_package ? pin_of(package) : options.expected_producer_sha;
   question.salvage = options.salvage;
+  question.contract = options.contract;
   std::optional<FailedRequestsRequest> failed;
   if (package.agentic) {
     failed = ask_of_agents(benchmark, run, aggregate, question, warnings);

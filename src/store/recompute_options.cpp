@@ -12,6 +12,7 @@ namespace aggregate_power {
 
 Origin one_node_origin(const RecomputeOptions& options) {
   Origin origin;
+  origin.contract = options.contract;
   origin.schema_version = options.schema_version;
   origin.expected_num_gpus =
       options.expected_num_gpus ? std::to_string(*options.expected_num_gpus) : "auto";
@@ -29,6 +30,7 @@ Origin one_node_origin(const RecomputeOptions& options) {
 
 Origin package_origin(const RecomputeOptions& options) {
   Origin origin;  // packages have no other options
+  origin.contract = options.contract;
   origin.expected_num_gpus = origin.timezone = "auto";
   origin.expected_producer_sha = options.expected_producer_sha;
   origin.salvage = options.salvage;

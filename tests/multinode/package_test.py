@@ -529,9 +529,9 @@ def records(ground, checks):
         checks.add(f"record: {key}", differences(key, json.dumps(record[key]), json.dumps(value)))
     origin = record["computed_from"]
     checks.add("record: computed_from", differences("keys", list(origin), [
-        "tool_version", "schema", "samples_version", "producer_rules", "producer_pin", "timezone",
+        "tool_version", "contract", "schema", "samples_version", "producer_rules", "producer_pin", "timezone",
         "timezone_source"]) + differences("values", list(origin.values())[1:], [
-            "srt-slurm samples", 1, "pinned", "option", "UTC", "stamps"]))
+            "october", "srt-slurm samples", 1, "pinned", "option", "UTC", "stamps"]))
 
     bed = ground.bed()
     bed.manifest.unlink()

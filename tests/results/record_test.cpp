@@ -96,6 +96,7 @@ TEST(RecordText, HoldsTheContractsKeysInOrder) {
   },
   "computed_from": {
     "tool_version": ")" AGGREGATE_POWER_VERSION R"(",
+    "contract": "october",
     "schema": "nvidia-smi",
     "timestamp_column": "timestamp",
     "power_column": "power.draw [W]",
@@ -179,6 +180,7 @@ TEST(RecordText, HoldsNoMetricsWhenSomethingIsWrong) {
   "metrics": {},
   "computed_from": {
     "tool_version": ")" AGGREGATE_POWER_VERSION R"(",
+    "contract": "october",
     "schema": null,
     "timestamp_column": null,
     "power_column": null,
