@@ -121,10 +121,10 @@ void settle_package(Parsed& parsed, const Options& options) {
 
 // Options that only one of the two ways takes.
 void refuse_mixture(const Options& options, bool of_hosts) {
-  constexpr const char* kOfPackage[] = {"--power-dir",      "--logs-root",
-                                        "--prefill-gpus",   "--decode-gpus",
-                                        "--aggregate-gpus", "--expected-producer-sha",
-                                        "--salvage",        "--expected-cpu-source"};
+  constexpr const char* kOfPackage[] = {
+      "--power-dir",   "--logs-root",           "--prefill-gpus",
+      "--decode-gpus", "--aggregate-gpus",      "--expected-producer-sha",
+      "--salvage",     "--expected-cpu-source", "--gap-policy"};
   constexpr const char* kOfHosts[] = {"--role",           "--clock-offset",  "--expected-num-gpus",
                                       "--max-sample-gap", "--columns",       "--timestamp-column",
                                       "--power-column",   "--device-column", "--power-unit",
