@@ -14,6 +14,7 @@
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "base/text/wrap.h"
+#include "energy/plausibility.h"
 #include "energy/survey.h"
 #include "loads/load_generator.h"
 #include "recorders/recording.h"
@@ -102,6 +103,18 @@ void warn_of_readings(const Surveyor& surveyor, const Telemetry& telemetry, Find
   }
 }
 
+void warn_of_idle_devices(Findings& findings) {
+  std::vector<std::string> names;
+  std::vector<double> means_w;
+  for (const DeviceSurvey& device : findings.devices) {
+    names.push_back(device.id);
+    means_w.push_back(device.mean_w);
+  }
+  if (const auto idle = idle_text(names, means_w)) {
+    findings.warnings.push_back("idle_device: " + *idle);
+  }
+}
+
 void read_recording(const Recording& recording, Findings& findings) {
   Telemetry telemetry = recording.open();
   findings.series = telemetry.facts();
@@ -143,6 +156,7 @@ void read_recording(const Recording& recording, Findings& findings) {
     findings.timezone_source = "stamps";
   }
   warn_of_readings(surveyor, telemetry, findings);
+  warn_of_idle_devices(findings);
   if (findings.load && !findings.devices.empty()) {
     const Span span = span_of(findings.devices);
     const Window window = findings.load->window;
@@ -326,7 +340,7 @@ InspectReport inspect(const InspectRequest& request) {
       report.err.push_back(fmt::format("  {}: {}", code(entry.reason), remedy(entry.reason)));
     }
   }
-  if (findings.zone_hint) report.err.push_back(*findings.zone_hint);
+  if (findings.zone_hint) report.err.push_back(*findings.zone_hint + kOrAnotherRun);
   report.out = request.json
                    ? json_of(findings).dump(2, ' ', true, Json::error_handler_t::replace) + "\n"
                    : text_of(printable_path(request.file), findings);
