@@ -410,6 +410,22 @@ std::string_view remedy(Reason reason, Obstacle obstacle) {
   return {};
 }
 
+std::string_view remedy_for(std::string_view generator, Reason reason, Obstacle obstacle) {
+  const bool is_general = generator.empty() || obstacle != Obstacle::none;
+  switch (is_general ? Reason::invalid_benchmark_result : reason) {
+    case Reason::invalid_benchmark_window:
+      return "run the load with 'aggregate-power-monitor run -- CMD', or give --start and --end; 'aggregate-power help generators' says which files of the generator state the times";
+    case Reason::invalid_successful_query_count:
+      return "no request succeeded, or the result does not say how many did: give --requests N, or another file of the generator";
+    case Reason::invalid_input_token_count:
+      return "give --input-tokens N, or another file of the generator: 'aggregate-power help generators' says what is read";
+    case Reason::invalid_output_token_count:
+      return "give --output-tokens N, or another file of the generator: 'aggregate-power help generators' says what is read";
+    default:
+      return remedy(reason, obstacle);
+  }
+}
+
 std::span<const Reason> all_reasons() {
   static const auto reasons = [] {
     std::array<Reason, kRows.size()> all{};

@@ -298,9 +298,11 @@ std::string text_of(const std::string& file, const Findings& findings) {
 
 InspectReport inspect(const InspectRequest& request) {
   InspectReport report;
+  std::optional<std::string> other_json;
   try {
     const bool may_be_result = request.file != "-" && is_regular_file(request.file);
     if (auto result = may_be_result ? inspect_result(request) : std::nullopt) return *result;
+    if (may_be_result) other_json = unrecognized_json(request.file);
   } catch (const FileError&) {  // as telemetry it is reported
   }
   Findings findings;
@@ -334,6 +336,10 @@ InspectReport inspect(const InspectRequest& request) {
   }
   if (!findings.reasons.empty()) {
     if (report.exit_status == 0) report.exit_status = 1;
+  }
+  if (!findings.reasons.empty() && other_json) {
+    report.err.push_back(fmt::format("{}: {}", printable_path(request.file), *other_json));
+  } else if (!findings.reasons.empty()) {
     report.err.push_back(
         fmt::format("{}: no power series: {}", request.file, findings.reasons.text()));
     for (const Reasons::Entry& entry : findings.reasons.entries()) {
