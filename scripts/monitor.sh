@@ -731,7 +731,8 @@ while [ $# -gt 0 ]; do
     --) dashes=yes; shift; break ;;
     -* | '') wrong "unknown option '$1'" ;;
     *)
-      [ "$command" = run ] || wrong "expected start, stop or run, got '$1'"
+      [ -n "$command" ] || wrong "expected start, stop or run, got '$1'"
+      [ "$command" = run ] || wrong "$command takes no command, got '$1'"
       dashes=yes  # a command may begin without them
       break
       ;;

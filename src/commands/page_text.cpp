@@ -84,10 +84,11 @@ std::string folded(std::string_view line, std::size_t indent, std::size_t width)
   return text + std::string(indent, ' ').append(line) + "\n";
 }
 
-// The last blank outside quotes at which the line, with a backslash in place of what follows, is
-// not too long; npos: there is none.
+// The last blank outside quotes, before an option if possible, at which the line, with a backslash
+// in place of what follows, is not too long; npos: there is none.
 std::size_t shell_break(std::string_view line, std::size_t most) {
   std::size_t at = std::string_view::npos;
+  std::size_t before_option = at;
   char quote = 0;
   for (std::size_t i = 2; i < line.size() && columns(line.substr(0, i)) + 2 <= most; ++i) {
     if (quote != 0) {
@@ -96,9 +97,10 @@ std::size_t shell_break(std::string_view line, std::size_t most) {
       quote = line[i];
     } else if (line[i] == ' ' && line.find_first_not_of(' ', 2) < i) {
       at = i;
+      if (line.substr(i + 1).starts_with("--")) before_option = i;
     }
   }
-  return at;
+  return before_option != std::string_view::npos ? before_option : at;
 }
 
 // The same for a line that is typed, after the shell's prompt: it remains a command.
