@@ -66,7 +66,9 @@ Command help_command() {
   const auto request = std::make_shared<HelpRequest>();
   Command command;
   command.options
-      .positional("TOPIC", into(request->topic), "The page to print; a load generator's name prints that of all generators (default: a list of all pages)")
+      .positional(
+          "TOPIC", into(request->topic),
+          "The page to print; a load generator's name prints that of all generators (default: a list of all pages)")
       .offer(help_topics());
   command.options.flag("--json", request->json,
                        "Print the topics as one JSON array, or the page as one JSON object");

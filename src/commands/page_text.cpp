@@ -121,7 +121,7 @@ std::string text_of(const Code& code, std::size_t width) {
   constexpr std::size_t kIndent = 4;
   std::string text;
   for (const std::string& line : code.lines) {
-    text += line.empty()        ? "\n"
+    text += line.empty()       ? "\n"
             : is_command(line) ? folded_command(line, kIndent, width)
                                : folded(line, kIndent, width);
   }

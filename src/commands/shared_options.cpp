@@ -28,8 +28,9 @@ std::string doubt_of_environment() {
   if (required_by_environment() || std::ranges::find(kNo, lower_ascii(text)) != std::end(kNo)) {
     return {};
   }
-  return fmt::format("REQUIRE_POWER is '{}', which counts as no: only 1, true and yes require power",
-                     printable(text, 40));
+  return fmt::format(
+      "REQUIRE_POWER is '{}', which counts as no: only 1, true and yes require power",
+      printable(text, 40));
 }
 
 }  // namespace
@@ -178,8 +179,9 @@ void add_load_choice(Options& options, RunOptions& run) {
       .check(expecting("a number, 'last' or KEY=VALUE", [](const std::string& text) {
         return text != "all" && is_selection(text);
       }));
-  add_window(options, run,
-             "Accept a window that the result does not state: placed by the power, or the whole command that the recorder ran (default: exact)");
+  add_window(
+      options, run,
+      "Accept a window that the result does not state: placed by the power, or the whole command that the recorder ran (default: exact)");
 }
 
 Option& add_window(Options& options, RunOptions& run, const std::string& help) {

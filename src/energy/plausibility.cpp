@@ -16,6 +16,7 @@ constexpr double kMostWatts = 3000;
 constexpr double kLeastWatts = 1;
 constexpr double kMostMeanWatts = 10'000;
 constexpr double kIdleShare = 0.4;  // of the busiest device's mean
+constexpr std::size_t kMostNames = 8;
 
 }  // namespace
 
@@ -31,10 +32,15 @@ std::optional<std::string> idle_text(std::span<const std::string> names,
     (means_w[i] < kIdleShare * most_w ? idle : busy).push_back(printable(names[i]));
   }
   if (idle.empty()) return std::nullopt;
+  const std::size_t shown = std::min(idle.size(), kMostNames);
   return fmt::format(
-      "the mean power of {} is below {:.0f} % of the busiest GPU's {:.6g} W, and all of them count: if the run used only {}, pass --gpus {}",
-      fmt::join(idle, ", "), 100 * kIdleShare, most_w, fmt::join(busy, ", "),
-      fmt::join(busy, ","));
+      "the mean power of {}{} is below {:.0f} % of the busiest GPU's {:.6g} W, and all of them count: if the run used only {}",
+      fmt::join(std::span(idle).first(shown), ", "),
+      shown < idle.size() ? fmt::format(" and {} more", idle.size() - shown) : "", 100 * kIdleShare,
+      most_w,
+      busy.size() > kMostNames
+          ? std::string("the others, choose them with --gpus")
+          : fmt::format("{}, pass --gpus {}", fmt::join(busy, ", "), fmt::join(busy, ",")));
 }
 
 bool is_impossible(double mean_w) { return mean_w > kMostMeanWatts; }

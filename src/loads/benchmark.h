@@ -21,11 +21,18 @@ namespace aggregate_power {
 LoadReading read_benchmark(ByteSource& source, const std::string& name, LoadRules rules);
 
 // The same for values that a format has read: they state a window by either key.
-inline constexpr std::string_view kStatedFields[] = {
-    "benchmark_start_time_unix", "benchmark_end_time_unix", "duration",        "completed",
-    "total_input_tokens",        "total_output_tokens",     "max_concurrency", "tp",
-    "world_size",                "tensor_parallel_size",   "pipeline_parallel_size",
-    "data_parallel_size"};
+inline constexpr std::string_view kStatedFields[] = {"benchmark_start_time_unix",
+                                                     "benchmark_end_time_unix",
+                                                     "duration",
+                                                     "completed",
+                                                     "total_input_tokens",
+                                                     "total_output_tokens",
+                                                     "max_concurrency",
+                                                     "tp",
+                                                     "world_size",
+                                                     "tensor_parallel_size",
+                                                     "pipeline_parallel_size",
+                                                     "data_parallel_size"};
 // What scripts, and `vllm bench serve --metadata`, add to any result: the number of GPUs is the
 // first, else the product of the others, if the second is there. `count_of` reads a key.
 inline constexpr auto kGpuKeys = std::span(kStatedFields).last<4>();

@@ -47,11 +47,10 @@ Delivered write(const WritePlan& plan, bool dry_run) {
 }
 
 void add_remedies(const std::string& generator, const Reasons& reasons,
-                   std::vector<std::string>& lines) {
+                  std::vector<std::string>& lines) {
   for (const Reasons::Entry& entry : reasons.entries()) {
-    lines.push_back(
-        fmt::format("  {}: {}", code(entry.reason),
-                    remedy_for(generator, entry.reason, entry.obstacle)));
+    lines.push_back(fmt::format("  {}: {}", code(entry.reason),
+                                remedy_for(generator, entry.reason, entry.obstacle)));
   }
 }
 

@@ -32,9 +32,8 @@ std::string source_of(const Result& result) {
 std::vector<std::string> remedies(const Result& result) {
   std::vector<std::string> texts;
   for (const Reasons::Entry& entry : result.reasons.entries()) {
-    texts.push_back(
-        fmt::format("{}: {}", code(entry.reason),
-                    remedy_for(result.load_generator, entry.reason, entry.obstacle)));
+    texts.push_back(fmt::format("{}: {}", code(entry.reason),
+                                remedy_for(result.load_generator, entry.reason, entry.obstacle)));
   }
   return texts;
 }

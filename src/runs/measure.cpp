@@ -191,14 +191,14 @@ std::string why_not_published(const MeasureRequest& request, const RunReport& ru
   const bool is_estimate = source == "estimated" && request.accepted_window != estimated;
   const bool is_long = run.includes_set_up && request.accepted_window != wrapped;
   if (is_estimate || is_long) {
-    return fmt::format("--out {}: the window is {}; --window {} accepts that", request.out,
-                       is_estimate ? "an estimate"
-                                   : "that of the whole command that the recorder ran",
-                       source);
+    return fmt::format(
+        "--out {}: the window is {}; --window {} accepts that", request.out,
+        is_estimate ? "an estimate" : "that of the whole command that the recorder ran", source);
   }
   if (source != "session") return {};
-  return fmt::format("--out {}: the window is that of the generator's whole session; no --window accepts that",
-                     request.out);
+  return fmt::format(
+      "--out {}: the window is that of the generator's whole session; no --window accepts that",
+      request.out);
 }
 
 // Writes a new aggregate with an audit record beside it.

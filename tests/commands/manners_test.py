@@ -122,7 +122,7 @@ def other_words(folder):
              "PDT": "'America/Los_Angeles' or '-07:00'", "CEST": "'Europe/Berlin' or '+02:00'"}
     for zone, meant in zones.items():
         cases.append((["inspect", "gpu_metrics.csv", "--timezone", zone],
-                      f"unknown time zone '{zone}': did you mean {meant}?"))
+                      f"unknown time zone '{zone}'; give {meant}"))
     cases.append((["inspect", "gpu_metrics.csv", "--timezone", "+30"],
                   "unknown time zone '+30'; give 'UTC', a name such as 'America/Los_Angeles' or an offset such as '-07:00'"))
     for words, message in cases:

@@ -73,7 +73,8 @@ std::string name_of(const ZoneFinding& finding) {
   return finding.by_edges ? finding.by_edges->zone().name() : "none: " + finding.why_no_edges;
 }
 
-const char kNoEdges[] = "none: in no time zone does the power rise at the window's start and fall at its end";
+const char kNoEdges[] =
+    "none: in no time zone does the power rise at the window's start and fall at its end";
 const char kTwice[] =
     "none: the recording's clock goes back, and shows some of the window's time twice";
 
@@ -177,9 +178,11 @@ TEST(ZoneEvidence, RefusesAnotherLoadWhereTheRecordingMayHaveBegunLate) {
                        .loads = {{20, 300, 500}, {later_s, later_s + 300, 520}}},
                       window);
   };
-  EXPECT_EQ(name_of(finding(3600)), "none: the power fits the window in more than one time zone: +01:00, +00:00");
-  EXPECT_EQ(name_of(finding(900)),
-            "none: in no time zone does the recording cover the window: it may belong to another run");
+  EXPECT_EQ(name_of(finding(3600)),
+            "none: the power fits the window in more than one time zone: +01:00, +00:00");
+  EXPECT_EQ(
+      name_of(finding(900)),
+      "none: in no time zone does the recording cover the window: it may belong to another run");
 }
 
 TEST(ZoneEvidence, SeesALoadAsLongWhereNoZoneHasTheWindow) {
@@ -197,8 +200,9 @@ TEST(ZoneEvidence, KnowsARecordingWithoutEdges) {
 TEST(ZoneEvidence, CountsOnlyReadingsOfPower) {
   std::vector<Reading> readings = readings_of({});
   for (Reading& reading : readings) reading.kind = Reading::Kind::no_power;
-  EXPECT_EQ(name_of(finding_from(readings)),
-            "none: in no time zone does the recording cover the window: it may belong to another run");
+  EXPECT_EQ(
+      name_of(finding_from(readings)),
+      "none: in no time zone does the recording cover the window: it may belong to another run");
 }
 
 TEST(ZoneEvidence, AllowsForLoadsThatAreALittleOff) {
@@ -267,12 +271,16 @@ TEST(ZoneEvidence, TellsWhatItCannotUse) {
             "none: the window is longer than 3 days, too long to find the time zone by the power");
   EXPECT_EQ(name_of(finding_of(Recording{}, {NAN, kStart})),
             "none: the window is shorter than 12 s, too short to find the time zone by the power");
-  EXPECT_EQ(name_of(finding_from({})),
-            "none: in no time zone does the recording cover the window: it may belong to another run");
-  EXPECT_EQ(name_of(finding_of({.first_s = 1, .last_s = 700})),
-            "none: in no time zone does the recording cover the window: it may belong to another run");
+  EXPECT_EQ(
+      name_of(finding_from({})),
+      "none: in no time zone does the recording cover the window: it may belong to another run");
+  EXPECT_EQ(
+      name_of(finding_of({.first_s = 1, .last_s = 700})),
+      "none: in no time zone does the recording cover the window: it may belong to another run");
   const ZoneFinding sparse = finding_of({.interval_s = 10});
-  EXPECT_EQ(name_of(sparse), "none: readings are 10 s apart, more than the 5 s that finding the time zone by the power allows");
+  EXPECT_EQ(
+      name_of(sparse),
+      "none: readings are 10 s apart, more than the 5 s that finding the time zone by the power allows");
   EXPECT_EQ(sparse.candidates.size(), 1u);
 }
 

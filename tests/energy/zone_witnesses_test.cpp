@@ -68,6 +68,7 @@ std::string decided(const ZoneFinding& finding, const OtherWitnesses& others,
   return text(decide_zone(finding, kWindow, others, one_is_enough));
 }
 
+const char kOnlyOne[] = "but nothing else confirms it: this recording may belong to another run";
 const ZoneFinding kEdges = finding_of({candidate(0, Standing::fits)}, true);
 
 TEST(ZoneWitnesses, AreTwoOrNone) {
@@ -88,13 +89,17 @@ TEST(ZoneWitnesses, AreEnoughAloneByTheUsersWord) {
 }
 
 TEST(ZoneWitnesses, MustNotContradict) {
-  EXPECT_EQ(decided(kEdges, consensus({"Africa/Lagos"}), true),
-            "none: by the rise and fall of the power, the time zone is +00:00; by the recorder's other runs, it is +01:00");
-  EXPECT_EQ(decided(kEdges, written(kLast + 20 - 3600), true),
-            "none: by the rise and fall of the power, the time zone is +00:00; by the time when the recording was last written, it is +01:00");
+  EXPECT_EQ(
+      decided(kEdges, consensus({"Africa/Lagos"}), true),
+      "none: by the rise and fall of the power, the time zone is +00:00; by the recorder's other runs, it is +01:00");
+  EXPECT_EQ(
+      decided(kEdges, written(kLast + 20 - 3600), true),
+      "none: by the rise and fall of the power, the time zone is +00:00; by the time when the recording was last written, it is +01:00");
   OtherWitnesses both = consensus({"UTC"});
   both.file_unix_s = kLast + 20 - 3600;
-  EXPECT_EQ(decided(kEdges, both), "none: by the rise and fall of the power, the time zone is +00:00; by the time when the recording was last written, it is +01:00");
+  EXPECT_EQ(
+      decided(kEdges, both),
+      "none: by the rise and fall of the power, the time zone is +00:00; by the time when the recording was last written, it is +01:00");
 }
 
 TEST(ZoneWitnesses, TakeAFilesTimeWithinAMinuteAfterItsLastReading) {
@@ -102,8 +107,7 @@ TEST(ZoneWitnesses, TakeAFilesTimeWithinAMinuteAfterItsLastReading) {
     EXPECT_EQ(decided(kEdges, written(kLast + late_s)), "+00:00 two_witnesses: edges, file_time");
   }
   for (const double late_s : {-2.0, 61.0, 500.0}) {
-    EXPECT_TRUE(decided(kEdges, written(kLast + late_s)).starts_with("none: only one witness"))
-        << late_s;
+    EXPECT_TRUE(decided(kEdges, written(kLast + late_s)).ends_with(kOnlyOne)) << late_s;
   }
 }
 
@@ -147,8 +151,9 @@ TEST(ZoneWitnesses, RefuseARecordingWhoseLoadLiesWhereNoZoneHasTheWindow) {
   elsewhere.has_load_elsewhere = true;
   OtherWitnesses both = consensus({"UTC"});
   both.file_unix_s = kLast + 5;
-  EXPECT_EQ(decided(elsewhere, both, true),
-            "none: the recording shows a load as long as the window, but at a time that no time zone makes the window's: it may belong to another run");
+  EXPECT_EQ(
+      decided(elsewhere, both, true),
+      "none: the recording shows a load as long as the window, but at a time that no time zone makes the window's: it may belong to another run");
 }
 
 TEST(ZoneWitnesses, RefuseWhereTheConsensusHasIdlePowerInTheWindow) {
@@ -170,8 +175,8 @@ TEST(ZoneWitnesses, NeedClocksThatAgree) {
   const ZoneFinding finding = finding_of({candidate(3600, Standing::fits)}, true);
   EXPECT_EQ(decided(finding, consensus({"Europe/Berlin", "Africa/Lagos"})),
             "+01:00 two_witnesses: edges, consensus");
-  EXPECT_TRUE(decided(finding, consensus({"Europe/Berlin", "America/New_York"}))
-                  .starts_with("none: only one witness"));
+  EXPECT_TRUE(
+      decided(finding, consensus({"Europe/Berlin", "America/New_York"})).ends_with(kOnlyOne));
 }
 
 TEST(ZoneWitnesses, DoNotHelpWhereTheClockIsInDoubt) {

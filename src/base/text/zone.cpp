@@ -75,15 +75,23 @@ bool has_tz_database() {
 // What abbreviations and shortened offsets probably mean, quoted; empty: unknown.
 std::string meant_zone(std::string_view text) {
   constexpr std::pair<std::string_view, std::string_view> kAbbreviations[] = {
-      {"PDT", "'America/Los_Angeles' or '-07:00'"}, {"PST", "'America/Los_Angeles' or '-08:00'"},
-      {"MDT", "'America/Denver' or '-06:00'"},      {"CDT", "'America/Chicago' or '-05:00'"},
+      {"PDT", "'America/Los_Angeles' or '-07:00'"},
+      {"PST", "'America/Los_Angeles' or '-08:00'"},
+      {"MDT", "'America/Denver' or '-06:00'"},
+      {"CDT", "'America/Chicago' or '-05:00'"},
       {"CST", "'America/Chicago', '-06:00' or 'Asia/Shanghai'"},
-      {"EDT", "'America/New_York' or '-04:00'"},    {"BST", "'Europe/London' or '+01:00'"},
-      {"CEST", "'Europe/Berlin' or '+02:00'"},      {"EEST", "'Europe/Helsinki' or '+03:00'"},
-      {"IST", "'Asia/Kolkata' or '+05:30'"},        {"SGT", "'Asia/Singapore' or '+08:00'"},
-      {"JST", "'Asia/Tokyo' or '+09:00'"},          {"KST", "'Asia/Seoul' or '+09:00'"},
-      {"AEST", "'Australia/Sydney' or '+10:00'"},   {"UTC", "'UTC'"},
-      {"GMT", "'UTC'"},                             {"Z", "'UTC'"},
+      {"EDT", "'America/New_York' or '-04:00'"},
+      {"BST", "'Europe/London' or '+01:00'"},
+      {"CEST", "'Europe/Berlin' or '+02:00'"},
+      {"EEST", "'Europe/Helsinki' or '+03:00'"},
+      {"IST", "'Asia/Kolkata' or '+05:30'"},
+      {"SGT", "'Asia/Singapore' or '+08:00'"},
+      {"JST", "'Asia/Tokyo' or '+09:00'"},
+      {"KST", "'Asia/Seoul' or '+09:00'"},
+      {"AEST", "'Australia/Sydney' or '+10:00'"},
+      {"UTC", "'UTC'"},
+      {"GMT", "'UTC'"},
+      {"Z", "'UTC'"},
   };
   std::string upper(text);
   for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
@@ -150,7 +158,7 @@ Zone Zone::parse(std::string_view text) {
     }
   }
   if (const std::string meant = meant_zone(text); !meant.empty()) {
-    throw Error(fmt::format("unknown time zone '{}': did you mean {}?", text, meant));
+    throw Error(fmt::format("unknown time zone '{}'; give {}", text, meant));
   }
   throw Error(fmt::format(
       "unknown time zone '{}'; give 'UTC', a name such as 'America/Los_Angeles' or an offset such as '-07:00'",
