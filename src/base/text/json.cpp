@@ -2,6 +2,7 @@
 #include "base/text/json.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 #include <cmath>
@@ -15,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/text/ascii.h"
+#include "base/text/json_seen.h"
 #include "base/text/unicode.h"
 #include "base/text/utf8.h"
 
@@ -22,7 +24,7 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kBufferSize = 256 * 1024;
-constexpr std::size_t kStep = 16;  // how far past the buffer's end the skip functions may look
+constexpr std::size_t kStep = SeenMember::kStep;  // how far past the buffer's end may be read
 constexpr std::size_t kMaxKey = 256;
 constexpr std::size_t kMaxScalar = 5000;
 constexpr std::size_t kMaxKeySpelling = 6 * kMaxKey;  // if every byte is written like \u0041
@@ -32,11 +34,20 @@ constexpr std::size_t kMaxShown = 40;                 // characters of a key in 
 constexpr std::string_view kEscapes = "\"\\/bfnrt";
 constexpr std::string_view kEscaped = "\"\\/\b\f\n\r\t";
 
+constexpr int kUnwanted = -1;  // a value beside the wanted paths
+
 using Byte = unsigned char;
 
 bool is_digit(Byte c) { return is_ascii_digit(static_cast<char>(c)); }
 
 bool is_hex(Byte c) { return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f'); }
+
+// Whether `c` may follow a backslash, other than `u`.
+constexpr std::array<bool, 256> kIsEscape = [] {
+  std::array<bool, 256> is_escape{};
+  for (const char c : kEscapes) is_escape[static_cast<Byte>(c)] = true;
+  return is_escape;
+}();
 
 // ASCII characters without a special meaning inside a string.
 bool is_plain(Byte c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; }
@@ -131,7 +142,7 @@ class Scanner {
     std::uint64_t values = 0;
     next();
     do {
-      walk(JsonPaths::kRoot);
+      value(JsonPaths::kRoot, seen_.root());
       ++values;
       next();
     } while (texts == JsonTexts::several && !at_end());
@@ -144,7 +155,7 @@ class Scanner {
     JsonDocument found;
     next();
     found.begin = offset();
-    found.kind = value();
+    found.kind = value(kUnwanted, nullptr);
     found.end = offset();
     next();
     if (!at_end()) fail(here(), "expected nothing more after the value");
@@ -262,16 +273,22 @@ class Scanner {
 
   // ---- The grammar. Each of these starts at the first byte of what it is named after.
 
-  JsonKind value() {
+  // `node` is the value's place in the wanted paths; what is beside them is only checked. `seen` is
+  // where members of objects in its place are remembered.
+  JsonKind value(int node, SeenMember** seen) {
+    const int id = node < 0 ? kUnwanted : paths_->id(node);
     const Byte c = next();
+    if (c != '{' && c != '[')
+      return id < 0 ? scalar(c) : wanted_scalar(static_cast<std::size_t>(id));
+    if (id >= 0) visitor_->begin(static_cast<std::size_t>(id));
+    c == '{' ? object(node, seen) : array(node, seen);
+    if (id >= 0) visitor_->end(static_cast<std::size_t>(id));
+    return c == '{' ? JsonKind::object : JsonKind::array;
+  }
+
+  JsonKind scalar(Byte c) {
     if (is_digit(c) || c == '-') return number();
     switch (c) {
-      case '{':
-        object();
-        return JsonKind::object;
-      case '[':
-        array();
-        return JsonKind::array;
       case '"':
         string();
         return JsonKind::string;
@@ -290,21 +307,26 @@ class Scanner {
     }
   }
 
-  void object() {
+  void object(int node, SeenMember** seen) {
     open();
     if (next() == '}') return close();
     do {
       if (next() != '"') expected("a key in double quotes");
-      member();
+      if (depth_ == 1 && on_member_ != nullptr) {
+        top_member();
+      } else {
+        seen = member(node, seen);
+      }
     } while (another("',' or '}'", '}'));
     close();
   }
 
-  void array() {
+  void array(int node, SeenMember** seen) {
+    const int child = node < 0 ? kUnwanted : paths_->element(node);
     open();
     if (next() == ']') return close();
     do {
-      value();
+      value(child, seen);
     } while (another("',' or ']'", ']'));
     close();
   }
@@ -330,38 +352,14 @@ class Scanner {
     return c == ',';
   }
 
-  // ---- The same along wanted paths; what lies beside them is only checked.
-
-  void walk(int node) {
-    const int id = paths_->id(node);
-    switch (next()) {
-      case '{':
-        if (id >= 0) visitor_->begin(static_cast<std::size_t>(id));
-        walk_object(node);
-        break;
-      case '[':
-        if (id >= 0) visitor_->begin(static_cast<std::size_t>(id));
-        walk_array(node);
-        break;
-      default:
-        if (id < 0) {
-          value();
-        } else {
-          walk_scalar(static_cast<std::size_t>(id));
-        }
-        return;
-    }
-    if (id >= 0) visitor_->end(static_cast<std::size_t>(id));
-  }
-
-  void walk_scalar(std::size_t id) {
+  JsonKind wanted_scalar(std::size_t id) {
     if (std::string_view plain; *p_ == '"' && plain_string(plain)) {
       visitor_->scalar(id, JsonKind::string,
                        plain.size() + 2 > kMaxScalar ? std::string_view() : plain);
-      return;
+      return JsonKind::string;
     }
     start_token();
-    const JsonKind kind = value();
+    const JsonKind kind = scalar(peek());
     std::string_view text = finish_token();
     if (text.size() > kMaxScalar) {
       text = {};
@@ -374,61 +372,53 @@ class Scanner {
       }
     }
     visitor_->scalar(id, kind, text);
+    return kind;
   }
 
-  void walk_object(int node) {
-    open();
-    if (next() == '}') return close();
-    do {
-      if (next() != '"') expected("a key in double quotes");
-      const std::string_view key = walk_key();
-      if (depth_ == 1) {
-        in_member_ = true;
-        key_spelling_ = key;
-      }
-      const int child = paths_->member(node, key);
+  // Returns where the member after it may have been seen.
+  SeenMember** member(int node, SeenMember** seen) {
+    SeenMember* same = seen_.find(seen, {p_, end_});
+    if (same != nullptr) {
+      p_ += same->size;
+      set_member(same->key());
+    } else {
+      const char* const begin = p_;
+      std::string_view key;
+      const bool is_plain = plain_string(key) && *p_ == ':';
+      if (!is_plain && p_ == begin) key = quoted_key();
+      set_member(key);
+      const int child = node < 0 ? kUnwanted : paths_->member(node, key);
       colon();
-      walk_or_skip(child);
-    } while (another("',' or '}'", '}'));
-    close();
+      if (is_plain) {
+        p_ += *p_ == ' ';
+        same = seen_.add(seen, {begin, p_}, key.size(), child);
+      }
+      if (same == nullptr) {
+        value(child, nullptr);
+        return seen;
+      }
+    }
+    value(same->node, &same->inside);
+    return &same->next;
   }
 
-  // Valid until the buffer is refilled or another key is read.
-  std::string_view walk_key() {
-    std::string_view key;
-    if (plain_string(key)) return key;
+  // `key` is what messages call the member.
+  void set_member(std::string_view key) {
+    if (depth_ != 1) return;
+    in_member_ = true;
+    key_spelling_ = key;
+  }
+
+  // A key that has other than plain characters, or is cut by the buffer's end. Valid until the
+  // buffer is refilled or another key is read.
+  std::string_view quoted_key() {
     start_token();
     string();
-    key = finish_token();
+    std::string_view key = finish_token();
     key = key.substr(1, key.size() - 2);
     if (key.size() > kMaxKeySpelling || key.find('\\') == key.npos) return key;
     key_ = unescaped_json(key);
     return key_;
-  }
-
-  void walk_array(int node) {
-    const int child = paths_->element(node);
-    open();
-    if (next() == ']') return close();
-    do {
-      walk_or_skip(child);
-    } while (another("',' or ']'", ']'));
-    close();
-  }
-
-  void walk_or_skip(int node) {
-    if (node < 0) {
-      value();
-    } else {
-      walk(node);
-    }
-  }
-
-  void member() {
-    if (depth_ == 1 && on_member_ != nullptr) return top_member();
-    string();
-    colon();
-    value();
   }
 
   void colon() {
@@ -448,7 +438,7 @@ class Scanner {
     next();
     found.value_begin = offset();
     start_token();
-    found.kind = value();
+    found.kind = value(kUnwanted, nullptr);
     found.value_end = offset();
     found.scalar = finish_token();
 
@@ -477,12 +467,18 @@ class Scanner {
   }
 
   void string() {
-    if (std::string_view plain; plain_string(plain)) return;
+    const char* const plain = skip_plain(p_ + 1);
+    if (*plain == '"' && plain < end_) {
+      p_ = plain + 1;
+      return;
+    }
     string_offset_ = offset();
     string_tails_ = line_tails_;
-    p_ = skip_plain(p_ + 1);
+    p_ = plain;
     for (Byte c = peek(); c != '"'; c = peek()) {
-      if (is_plain(c)) {
+      if (c == '\\' && kIsEscape[static_cast<Byte>(p_[1])] && p_ + 1 < end_) {
+        p_ = skip_plain(p_ + 2);
+      } else if (is_plain(c)) {
         p_ = skip_plain(p_);
       } else if (c == '\\') {
         escape();
@@ -499,7 +495,7 @@ class Scanner {
     const Position start = here();
     ++p_;
     const Byte c = peek();
-    if (c != 'u' && kEscapes.find(static_cast<char>(c)) == kEscapes.npos) {
+    if (c != 'u' && !kIsEscape[c]) {
       fail_in_string(start, "invalid escape in string");
     }
     ++p_;
@@ -525,7 +521,26 @@ class Scanner {
     line_tails_ += sequence.size - 1;
   }
 
+  // Steps over a number without an exponent that ends in the buffer, as most do.
+  bool plain_number(JsonKind& kind) {
+    const char* const whole = p_ + (*p_ == '-');
+    const char* end = skip_digits(whole);
+    if (end == whole || (*whole == '0' && end != whole + 1)) return false;
+    kind = JsonKind::integer;
+    if (*end == '.') {
+      const char* const fraction = end + 1;
+      end = skip_digits(fraction);
+      if (end == fraction) return false;
+      kind = JsonKind::real;
+    }
+    if (end >= end_ || *end == 'e' || *end == 'E') return false;
+    p_ = end;
+    return true;
+  }
+
   JsonKind number() {
+    JsonKind kind = JsonKind::integer;
+    if (plain_number(kind)) return kind;
     if (peek() == '-') {
       ++p_;
       if (peek() == 'I') return word("Infinity", JsonKind::real);
@@ -536,7 +551,6 @@ class Scanner {
     } else {
       digits("no digit after '-' in number");
     }
-    JsonKind kind = JsonKind::integer;
     if (peek() == '.') {
       ++p_;
       digits("no digit after '.' in number");
@@ -583,6 +597,7 @@ class Scanner {
   std::uint64_t line_offset_ = 0;  // the line's first byte in the text
   std::uint64_t line_tails_ = 0;   // bytes of the line so far that only continue a character
 
+  SeenMembers seen_;
   int depth_ = 0;
   const char* token_begin_ = nullptr;  // while one is kept, its part that is still in the buffer
   std::string token_;

@@ -1,0 +1,77 @@
+// Remembers how members were spelled, for objects that are alike: the lines of a log, or the
+// requests of a result.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace aggregate_power {
+
+// A member that an object had.
+struct SeenMember {
+  static constexpr std::size_t kMostBytes = 64;
+  static constexpr std::size_t kStep = 16;
+
+  // Whether `text` begins with the spelling. Up to kStep bytes after its end may be read.
+  bool begins(std::string_view text) const {
+    if (text.size() < size) return false;
+#if defined(__SSE2__)
+    for (std::size_t i = 0; i < size; i += kStep) {
+      const auto load = [i](const char* from) {
+        return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
+      };
+      const int differ = ~_mm_movemask_epi8(_mm_cmpeq_epi8(load(text.data()), load(spelling)));
+      const std::size_t count = size - i;
+      if ((differ & (count < kStep ? (1 << count) - 1 : 0xFFFF)) != 0) return false;
+    }
+    return true;
+#else
+    return std::memcmp(text.data(), spelling, size) == 0;
+#endif
+  }
+
+  std::string_view key() const { return {spelling + 1, key_size}; }
+
+  char spelling[kMostBytes] = {};  // `"key": `, from the opening quote to just before the value
+  std::size_t size = 0;
+  std::size_t key_size = 0;
+  int node = -1;                 // of the wanted paths
+  SeenMember* next = nullptr;    // came after it in an object
+  SeenMember* inside = nullptr;  // the first one of the objects that were its value, or in it
+};
+
+// Members by their place: each place is a pointer to the one that was seen there, if any. A place
+// of nullptr is one where nothing is remembered.
+class SeenMembers {
+ public:
+  SeenMember** root() { return &root_; }
+
+  // The member at the front of `text` if it was seen at `place`, or was one of the next ones there:
+  // some objects lack a few.
+  SeenMember* find(SeenMember** place, std::string_view text) const {
+    if (place == nullptr) return nullptr;
+    SeenMember* member = *place;
+    for (int i = 0; i < kAhead && member != nullptr; ++i, member = member->next) {
+      if (member->begins(text)) return member;
+    }
+    return nullptr;
+  }
+
+  // Puts in a member before those at `place`.
+  SeenMember* add(SeenMember** place, std::string_view spelling, std::size_t key_size, int node);
+
+ private:
+  static constexpr std::size_t kMost = 1000;
+  static constexpr int kAhead = 4;
+
+  SeenMember* root_ = nullptr;
+  std::vector<SeenMember> members_;
+};
+
+}  // namespace aggregate_power
