@@ -6,6 +6,7 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <set>
 
@@ -24,7 +25,9 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kBufferSize = 256 * 1024;
-constexpr std::size_t kStep = SeenMember::kStep;  // how far past the buffer's end may be read
+constexpr unsigned kMostPlainNumber = 32;
+constexpr std::size_t kStep = SeenMember::kStep;
+constexpr std::size_t kSlack = kMostPlainNumber;  // how far past the buffer's end may be read
 constexpr std::size_t kMaxKey = 256;
 constexpr std::size_t kMaxScalar = 5000;
 constexpr std::size_t kMaxKeySpelling = 6 * kMaxKey;  // if every byte is written like \u0041
@@ -76,6 +79,27 @@ const char* skip_digits(const char* p) {
     if (stops != 0) return p + std::countr_zero(static_cast<unsigned>(stops));
   }
 }
+// Digits and points from `p` on, and where those that are no digits are. At most kMostPlainNumber.
+struct NumberShape {
+  unsigned size;
+  std::uint32_t points;  // or slashes, which have the code between
+};
+
+NumberShape number_shape(const char* p) {
+  const auto bits = [&](int half, auto test) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p) + half);
+    return static_cast<std::uint32_t>(_mm_movemask_epi8(test(bytes))) << (16 * half);
+  };
+  const auto is_in_number = [](__m128i bytes) {
+    const __m128i above_point = _mm_sub_epi8(bytes, _mm_set1_epi8('.'));
+    return _mm_cmpeq_epi8(_mm_min_epu8(above_point, _mm_set1_epi8('9' - '.')), above_point);
+  };
+  const auto is_point = [](__m128i bytes) { return _mm_cmplt_epi8(bytes, _mm_set1_epi8('0')); };
+  const auto size =
+      static_cast<unsigned>(std::countr_one(bits(0, is_in_number) | bits(1, is_in_number)));
+  const std::uint32_t points = bits(0, is_point) | bits(1, is_point);
+  return {size, size < kMostPlainNumber ? points & ((std::uint32_t{1} << size) - 1) : points};
+}
 #else
 const char* skip_plain(const char* p) {
   while (is_plain(static_cast<Byte>(*p))) ++p;
@@ -87,6 +111,51 @@ const char* skip_digits(const char* p) {
   return p;
 }
 #endif
+
+// ---- Plain scalars are whole in the buffer: strings in ASCII without \u, numbers without an
+// exponent, true, false and null. Nearly all are. These return the end of the one at `p`, or
+// nullptr if it is not plain.
+
+const char* after_plain_string(const char* p) {
+  const char* end = skip_plain(p + 1);
+  while (*end == '\\' && kIsEscape[static_cast<Byte>(end[1])]) end = skip_plain(end + 2);
+  return *end == '"' ? end + 1 : nullptr;
+}
+
+const char* after_plain_number(const char* p, JsonKind& kind) {
+  if (*p == '-') [[unlikely]]
+    ++p;
+  const NumberShape shape = number_shape(p);
+  const char* const end = p + shape.size;
+  kind = JsonKind::integer;
+  const auto whole =
+      static_cast<unsigned>(std::countr_zero(shape.points | std::uint64_t{1} << shape.size));
+  if (shape.points != 0) {
+    kind = JsonKind::real;
+    const bool is_one = (shape.points & (shape.points - 1)) == 0;
+    if (!is_one || p[whole] != '.' || whole + 1 == shape.size) return nullptr;
+  }
+  const bool is_whole_plain = whole == 1 || (whole > 1 && *p != '0');
+  const bool may_go_on =
+      shape.size == kMostPlainNumber || *end == 'e' || *end == 'E' || *end == '\0';
+  return is_whole_plain && !may_go_on ? end : nullptr;
+}
+
+[[gnu::always_inline]] inline const char* after_plain_scalar(const char* p, JsonKind& kind) {
+  if (*p == '"') {
+    kind = JsonKind::string;
+    return after_plain_string(p);
+  }
+  if (*p <= '9') return after_plain_number(p, kind);
+  const auto word = [&](std::string_view spelling, JsonKind kind_of_word) {
+    kind = kind_of_word;
+    return std::memcmp(p, spelling.data(), spelling.size()) == 0 ? p + spelling.size() : nullptr;
+  };
+  if (*p == 'n') return word("null", JsonKind::null);
+  if (*p == 't') return word("true", JsonKind::boolean);
+  if (*p == 'f') return word("false", JsonKind::boolean);
+  return nullptr;
+}
 
 int hex_value(char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; }
 
@@ -198,8 +267,12 @@ class Scanner {
 
   // The first byte that is not blank.
   Byte next() {
-    if (*p_ == ' ') ++p_;
-    return static_cast<Byte>(*p_) > ' ' ? static_cast<Byte>(*p_) : next_after_blanks();
+    if (*p_ == ' ') [[likely]]
+      ++p_;
+    const Byte c = static_cast<Byte>(*p_);
+    if (c > ' ') [[likely]]
+      return c;
+    return next_after_blanks();
   }
 
   Byte next_after_blanks() {
@@ -247,8 +320,9 @@ class Scanner {
   [[noreturn]] void expected(std::string_view what, Position position) {
     std::string message = fmt::format("expected {}", what);
     if (depth_ > 0 && in_member_) {
-      message += fmt::format(" {} \"{}\"", depth_ == 1 ? "after" : "in",
-                             printable(key_spelling_, kMaxShown));
+      const std::string_view key = same_ == nullptr ? key_spelling_ : same_->key();
+      message +=
+          fmt::format(" {} \"{}\"", depth_ == 1 ? "after" : "in", printable(key, kMaxShown));
     }
     if (at_end()) message += ", but the text ends";
     fail(position, message);
@@ -275,18 +349,32 @@ class Scanner {
 
   // `node` is the value's place in the wanted paths; what is beside them is only checked. `seen` is
   // where members of objects in its place are remembered.
-  JsonKind value(int node, SeenMember** seen) {
-    const int id = node < 0 ? kUnwanted : paths_->id(node);
-    const Byte c = next();
-    if (c != '{' && c != '[')
-      return id < 0 ? scalar(c) : wanted_scalar(static_cast<std::size_t>(id));
+  [[gnu::always_inline]] JsonKind value(int node, SeenMember** seen) {
+    next();
+    const char* const begin = p_;
+    JsonKind kind;
+    const char* const end = after_plain_scalar(begin, kind);
+    if (end == nullptr) return other_value(node, seen);
+    p_ = end;
+    if (const int id = path_of(node); id >= 0) visit(id, kind, {begin, end});
+    return kind;
+  }
+
+  // One that is not a plain scalar.
+  [[gnu::noinline]] JsonKind other_value(int node, SeenMember** seen) {
+    const int id = path_of(node);
+    const char c = *p_;
+    if (c != '{' && c != '[') return id < 0 ? scalar() : wanted_scalar(id);
     if (id >= 0) visitor_->begin(static_cast<std::size_t>(id));
     c == '{' ? object(node, seen) : array(node, seen);
     if (id >= 0) visitor_->end(static_cast<std::size_t>(id));
     return c == '{' ? JsonKind::object : JsonKind::array;
   }
 
-  JsonKind scalar(Byte c) {
+  int path_of(int node) const { return node < 0 ? kUnwanted : paths_->id(node); }
+
+  JsonKind scalar() {
+    const Byte c = peek();
     if (is_digit(c) || c == '-') return number();
     switch (c) {
       case '"':
@@ -347,66 +435,60 @@ class Scanner {
   // Steps over a comma; stays at the closing bracket.
   bool another(std::string_view what, Byte closing) {
     const Byte c = next();
-    if (c != ',' && c != closing) expected(what);
-    p_ += c == ',';
-    return c == ',';
+    if (c == ',') [[likely]] {
+      ++p_;
+      return true;
+    }
+    if (c != closing) expected(what);
+    return false;
   }
 
-  JsonKind wanted_scalar(std::size_t id) {
-    if (std::string_view plain; *p_ == '"' && plain_string(plain)) {
-      visitor_->scalar(id, JsonKind::string,
-                       plain.size() + 2 > kMaxScalar ? std::string_view() : plain);
-      return JsonKind::string;
-    }
+  JsonKind wanted_scalar(int id) {
     start_token();
-    const JsonKind kind = scalar(peek());
-    std::string_view text = finish_token();
-    if (text.size() > kMaxScalar) {
-      text = {};
+    const JsonKind kind = scalar();
+    visit(id, kind, finish_token());
+    return kind;
+  }
+
+  void visit(int id, JsonKind kind, std::string_view spelling) {
+    if (spelling.size() > kMaxScalar) {
+      spelling = {};
     } else if (kind == JsonKind::string) {
-      text.remove_prefix(1);
-      text.remove_suffix(1);
-      if (text.find('\\') != text.npos) {
-        key_ = unescaped_json(text);
-        text = key_;
+      spelling = spelling.substr(1, spelling.size() - 2);
+      if (spelling.find('\\') != spelling.npos) {
+        key_ = unescaped_json(spelling);
+        spelling = key_;
       }
     }
-    visitor_->scalar(id, kind, text);
-    return kind;
+    visitor_->scalar(static_cast<std::size_t>(id), kind, spelling);
   }
 
   // Returns where the member after it may have been seen.
   SeenMember** member(int node, SeenMember** seen) {
     SeenMember* same = seen_.find(seen, {p_, end_});
-    if (same != nullptr) {
-      p_ += same->size;
-      set_member(same->key());
-    } else {
-      const char* const begin = p_;
-      std::string_view key;
-      const bool is_plain = plain_string(key) && *p_ == ':';
-      if (!is_plain && p_ == begin) key = quoted_key();
-      set_member(key);
-      const int child = node < 0 ? kUnwanted : paths_->member(node, key);
-      colon();
-      if (is_plain) {
-        p_ += *p_ == ' ';
-        same = seen_.add(seen, {begin, p_}, key.size(), child);
-      }
-      if (same == nullptr) {
-        value(child, nullptr);
-        return seen;
-      }
-    }
+    if (same == nullptr) return new_member(node, seen);
+    p_ += same->size;
+    if (depth_ == 1) same_ = same;
     value(same->node, &same->inside);
     return &same->next;
   }
 
-  // `key` is what messages call the member.
-  void set_member(std::string_view key) {
-    if (depth_ != 1) return;
-    in_member_ = true;
-    key_spelling_ = key;
+  SeenMember** new_member(int node, SeenMember** seen) {
+    const char* const begin = p_;
+    const char* const end = skip_plain(begin + 1);
+    const bool is_plain = end[0] == '"' && end[1] == ':';
+    const std::string_view key = is_plain ? std::string_view(begin + 1, end) : quoted_key();
+    if (is_plain) p_ = end + 1;
+    if (depth_ == 1) name_member(key);
+    const int child = node < 0 ? kUnwanted : paths_->member(node, key);
+    colon();
+    SeenMember* added = nullptr;
+    if (is_plain) {
+      p_ += *p_ == ' ';
+      added = seen_.add(seen, {begin, p_}, key.size(), child);
+    }
+    value(child, added == nullptr ? nullptr : &added->inside);
+    return added == nullptr ? seen : &added->next;
   }
 
   // A key that has other than plain characters, or is cut by the buffer's end. Valid until the
@@ -432,7 +514,10 @@ class Scanner {
     start_token();
     string();
     found.key_end = offset();
-    name_member(finish_token());
+    std::string_view quoted = finish_token();
+    name_member(quoted.substr(1, quoted.size() - 2));
+    // One that is very long is cut off; then it cannot be decoded but can still be shown.
+    key_ = key_spelling_.size() > kMaxKeySpelling ? key_spelling_ : unescaped_json(key_spelling_);
     colon();
 
     next();
@@ -450,35 +535,18 @@ class Scanner {
     (*on_member_)(found);
   }
 
-  // `quoted` is cut off if it is very long; then it cannot be decoded but can still be shown.
-  void name_member(std::string_view quoted) {
+  void name_member(std::string_view key) {
     in_member_ = true;
-    key_spelling_ = quoted.substr(1, quoted.size() - 2);
-    key_ = key_spelling_.size() > kMaxKeySpelling ? key_spelling_ : unescaped_json(key_spelling_);
-  }
-
-  // Steps over a string if it has nothing but plain ASCII and is whole in the buffer, as most are.
-  bool plain_string(std::string_view& text) {
-    const char* const end = skip_plain(p_ + 1);
-    if (end >= end_ || *end != '"') return false;
-    text = {p_ + 1, end};
-    p_ = end + 1;
-    return true;
+    same_ = nullptr;
+    key_spelling_ = key;
   }
 
   void string() {
-    const char* const plain = skip_plain(p_ + 1);
-    if (*plain == '"' && plain < end_) {
-      p_ = plain + 1;
-      return;
-    }
     string_offset_ = offset();
     string_tails_ = line_tails_;
-    p_ = plain;
+    p_ = skip_plain(p_ + 1);
     for (Byte c = peek(); c != '"'; c = peek()) {
-      if (c == '\\' && kIsEscape[static_cast<Byte>(p_[1])] && p_ + 1 < end_) {
-        p_ = skip_plain(p_ + 2);
-      } else if (is_plain(c)) {
+      if (is_plain(c)) {
         p_ = skip_plain(p_);
       } else if (c == '\\') {
         escape();
@@ -521,26 +589,7 @@ class Scanner {
     line_tails_ += sequence.size - 1;
   }
 
-  // Steps over a number without an exponent that ends in the buffer, as most do.
-  bool plain_number(JsonKind& kind) {
-    const char* const whole = p_ + (*p_ == '-');
-    const char* end = skip_digits(whole);
-    if (end == whole || (*whole == '0' && end != whole + 1)) return false;
-    kind = JsonKind::integer;
-    if (*end == '.') {
-      const char* const fraction = end + 1;
-      end = skip_digits(fraction);
-      if (end == fraction) return false;
-      kind = JsonKind::real;
-    }
-    if (end >= end_ || *end == 'e' || *end == 'E') return false;
-    p_ = end;
-    return true;
-  }
-
   JsonKind number() {
-    JsonKind kind = JsonKind::integer;
-    if (plain_number(kind)) return kind;
     if (peek() == '-') {
       ++p_;
       if (peek() == 'I') return word("Infinity", JsonKind::real);
@@ -551,6 +600,7 @@ class Scanner {
     } else {
       digits("no digit after '-' in number");
     }
+    JsonKind kind = JsonKind::integer;
     if (peek() == '.') {
       ++p_;
       digits("no digit after '.' in number");
@@ -587,7 +637,7 @@ class Scanner {
   JsonVisitor* visitor_ = nullptr;
 
   // Left uninitialized: many texts are far smaller.
-  std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(kBufferSize + kStep);
+  std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(kBufferSize + kSlack);
   const char* p_ = buffer_.get();    // the current byte
   const char* end_ = buffer_.get();  // just past the buffer's last byte
   bool ended_ = false;               // the source has no more
@@ -603,6 +653,7 @@ class Scanner {
   std::string token_;
   bool in_member_ = false;  // a key of the top-level object was seen
   std::string key_spelling_;
+  const SeenMember* same_ = nullptr;  // has the key if that was recognized
   std::string key_;
   std::uint64_t string_offset_ = 0;  // of the string that is being read; it has no line breaks
   std::uint64_t string_tails_ = 0;   // line_tails_ at its start
