@@ -26,8 +26,8 @@ namespace {
 
 constexpr std::size_t kBufferSize = 256 * 1024;
 constexpr unsigned kMostPlainNumber = 32;
-constexpr std::size_t kStep = SeenMember::kStep;
-constexpr std::size_t kSlack = kMostPlainNumber;  // how far past the buffer's end may be read
+constexpr std::size_t kStep = 16;
+constexpr std::size_t kSlack = 32;  // how far past the buffer's end may be read
 constexpr std::size_t kMaxKey = 256;
 constexpr std::size_t kMaxScalar = 5000;
 constexpr std::size_t kMaxKeySpelling = 6 * kMaxKey;  // if every byte is written like \u0041
@@ -321,8 +321,7 @@ class Scanner {
     std::string message = fmt::format("expected {}", what);
     if (depth_ > 0 && in_member_) {
       const std::string_view key = same_ == nullptr ? key_spelling_ : same_->key();
-      message +=
-          fmt::format(" {} \"{}\"", depth_ == 1 ? "after" : "in", printable(key, kMaxShown));
+      message += fmt::format(" {} \"{}\"", depth_ == 1 ? "after" : "in", printable(key, kMaxShown));
     }
     if (at_end()) message += ", but the text ends";
     fail(position, message);

@@ -12,6 +12,7 @@ SeenMember* SeenMembers::add(SeenMember** place, std::string_view spelling, std:
   SeenMember& member = members_.emplace_back();
   spelling.copy(member.spelling, SeenMember::kMostBytes);
   member.size = spelling.size();
+  member.used = ~std::uint64_t{0} >> (SeenMember::kMostBytes - spelling.size());
   member.key_size = key_size;
   member.node = node;
   member.next = *place;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -16,21 +17,14 @@ namespace aggregate_power {
 // A member that an object had.
 struct SeenMember {
   static constexpr std::size_t kMostBytes = 64;
-  static constexpr std::size_t kStep = 16;
+  static constexpr std::size_t kSlack = 32;
 
-  // Whether `text` begins with the spelling. Up to kStep bytes after its end may be read.
+  // Whether `text` begins with the spelling. Up to kSlack bytes after its end may be read.
   bool begins(std::string_view text) const {
     if (text.size() < size) return false;
 #if defined(__SSE2__)
-    for (std::size_t i = 0; i < size; i += kStep) {
-      const auto load = [i](const char* from) {
-        return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
-      };
-      const int differ = ~_mm_movemask_epi8(_mm_cmpeq_epi8(load(text.data()), load(spelling)));
-      const std::size_t count = size - i;
-      if ((differ & (count < kStep ? (1 << count) - 1 : 0xFFFF)) != 0) return false;
-    }
-    return true;
+    if ((differ(text.data(), 0) & used) != 0) return false;
+    return size <= kSlack || (differ(text.data(), kSlack) & (used >> kSlack)) == 0;
 #else
     return std::memcmp(text.data(), spelling, size) == 0;
 #endif
@@ -40,10 +34,26 @@ struct SeenMember {
 
   char spelling[kMostBytes] = {};  // `"key": `, from the opening quote to just before the value
   std::size_t size = 0;
+  std::uint64_t used = 0;  // a bit for each byte of the spelling
   std::size_t key_size = 0;
   int node = -1;                 // of the wanted paths
   SeenMember* next = nullptr;    // came after it in an object
   SeenMember* inside = nullptr;  // the first one of the objects that were its value, or in it
+
+#if defined(__SSE2__)
+ private:
+  // Which of the 32 bytes from `begin` on differ from those of the spelling.
+  std::uint32_t differ(const char* text, std::size_t begin) const {
+    const auto equal = [&](std::size_t at) {
+      const auto load = [at](const char* from) {
+        return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at));
+      };
+      return static_cast<std::uint32_t>(
+          _mm_movemask_epi8(_mm_cmpeq_epi8(load(text), load(spelling))));
+    };
+    return ~(equal(begin) | equal(begin + 16) << 16);
+  }
+#endif
 };
 
 // Members by their place: each place is a pointer to the one that was seen there, if any. A place
