@@ -80,7 +80,8 @@ std::optional<double> ResultValues::number(std::string_view path) const {
 
 std::optional<std::int64_t> ResultValues::count(std::string_view path) const {
   const std::optional<double> value = number(path);
-  return value && *value == std::floor(*value) ? whole_count(*value) : std::nullopt;
+  const std::optional<std::int64_t> count = value ? whole_count(*value) : std::nullopt;
+  return count && static_cast<double>(*count) == *value ? count : std::nullopt;
 }
 
 std::string ResultValues::text(std::string_view path) const {

@@ -79,6 +79,19 @@ const char* skip_digits(const char* p) {
     if (stops != 0) return p + std::countr_zero(static_cast<unsigned>(stops));
   }
 }
+// The bytes among the 32 at `p` that are not plain, as bits.
+std::uint32_t not_plain(const char* p) {
+  const auto bits = [&](int half) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p) + half);
+    const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
+    const __m128i backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
+    const __m128i other = _mm_cmplt_epi8(bytes, _mm_set1_epi8(' '));
+    const int found = _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), other));
+    return static_cast<std::uint32_t>(found) << (16 * half);
+  };
+  return bits(0) | bits(1);
+}
+
 // Digits and points from `p` on, and where those that are no digits are. At most kMostPlainNumber.
 struct NumberShape {
   unsigned size;
@@ -117,9 +130,16 @@ const char* skip_digits(const char* p) {
 // nullptr if it is not plain.
 
 const char* after_plain_string(const char* p) {
-  const char* end = skip_plain(p + 1);
-  while (*end == '\\' && kIsEscape[static_cast<Byte>(end[1])]) end = skip_plain(end + 2);
-  return *end == '"' ? end + 1 : nullptr;
+  constexpr int kBlock = 32;
+  for (++p;; p += kBlock) {
+    for (std::uint32_t stops = not_plain(p); stops != 0;) {
+      const int at = std::countr_zero(stops);
+      if (p[at] == '"') return p + at + 1;
+      if (p[at] != '\\' || !kIsEscape[static_cast<Byte>(p[at + 1])]) return nullptr;
+      stops &= ~(std::uint32_t{3} << at);
+      if (at == kBlock - 1) ++p;  // the escaped character is in the next block
+    }
+  }
 }
 
 const char* after_plain_number(const char* p, JsonKind& kind) {
