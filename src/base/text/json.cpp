@@ -484,7 +484,7 @@ class Scanner {
 
   // Returns where the member after it may have been seen.
   SeenMember** member(int node, SeenMember** seen) {
-    SeenMember* same = seen_.find(seen, {p_, end_});
+    SeenMember* same = seen_.find(seen, node, {p_, end_});
     if (same == nullptr) return new_member(node, seen);
     p_ += same->size;
     if (depth_ == 1) same_ = same;
@@ -504,7 +504,7 @@ class Scanner {
     SeenMember* added = nullptr;
     if (is_plain) {
       p_ += *p_ == ' ';
-      added = seen_.add(seen, {begin, p_}, key.size(), child);
+      added = seen_.add(seen, {begin, p_}, key.size(), node, child);
     }
     value(child, added == nullptr ? nullptr : &added->inside);
     return added == nullptr ? seen : &added->next;

@@ -4,7 +4,7 @@
 namespace aggregate_power {
 
 SeenMember* SeenMembers::add(SeenMember** place, std::string_view spelling, std::size_t key_size,
-                             int node) {
+                             int object, int node) {
   if (place == nullptr || spelling.size() > SeenMember::kMostBytes || members_.size() == kMost) {
     return nullptr;
   }
@@ -14,6 +14,7 @@ SeenMember* SeenMembers::add(SeenMember** place, std::string_view spelling, std:
   member.size = spelling.size();
   member.used = ~std::uint64_t{0} >> (SeenMember::kMostBytes - spelling.size());
   member.key_size = key_size;
+  member.object = object;
   member.node = node;
   member.next = *place;
   return *place = &member;

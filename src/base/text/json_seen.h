@@ -36,7 +36,9 @@ struct SeenMember {
   std::size_t size = 0;
   std::uint64_t used = 0;  // a bit for each byte of the spelling
   std::size_t key_size = 0;
-  int node = -1;                 // of the wanted paths
+  // Nodes of the wanted paths: of the object that has it, and of its value.
+  int object = -1;
+  int node = -1;
   SeenMember* next = nullptr;    // came after it in an object
   SeenMember* inside = nullptr;  // the first one of the objects that were its value, or in it
 
@@ -62,19 +64,21 @@ class SeenMembers {
  public:
   SeenMember** root() { return &root_; }
 
-  // The member at the front of `text` if it was seen at `place`, or was one of the next ones there:
-  // some objects lack a few.
-  SeenMember* find(SeenMember** place, std::string_view text) const {
+  // The member of an object of node `object` at the front of `text`, if it was seen at `place` or
+  // was one of the next ones there: some objects lack a few. A place may also have members of other
+  // objects: where a value is an array of objects now, it may have been an object before.
+  SeenMember* find(SeenMember** place, int object, std::string_view text) const {
     if (place == nullptr) return nullptr;
     SeenMember* member = *place;
     for (int i = 0; i < kAhead && member != nullptr; ++i, member = member->next) {
-      if (member->begins(text)) return member;
+      if (member->object == object && member->begins(text)) return member;
     }
     return nullptr;
   }
 
   // Puts in a member before those at `place`.
-  SeenMember* add(SeenMember** place, std::string_view spelling, std::size_t key_size, int node);
+  SeenMember* add(SeenMember** place, std::string_view spelling, std::size_t key_size, int object,
+                  int node);
 
  private:
   static constexpr std::size_t kMost = 1000;
