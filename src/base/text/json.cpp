@@ -55,8 +55,14 @@ constexpr std::array<bool, 256> kIsEscape = [] {
 // ASCII characters without a special meaning inside a string.
 bool is_plain(Byte c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; }
 
-// Most of a benchmark result is digits and plain text, and most of the time is spent in these two
-// functions. Both stop at '\0' at the latest.
+// Digits and points from `p` on, and where those that are no digits are. At most kMostPlainNumber.
+struct NumberShape {
+  unsigned size;
+  std::uint32_t points;  // or slashes, which have the code between
+};
+
+// Most of a benchmark result is digits and plain text, and most of the time is spent in these
+// functions. They stop at '\0' at the latest, or look at 32 bytes.
 #if defined(__SSE2__)
 const char* skip_plain(const char* p) {
   for (;; p += kStep) {
@@ -92,12 +98,6 @@ std::uint32_t not_plain(const char* p) {
   return bits(0) | bits(1);
 }
 
-// Digits and points from `p` on, and where those that are no digits are. At most kMostPlainNumber.
-struct NumberShape {
-  unsigned size;
-  std::uint32_t points;  // or slashes, which have the code between
-};
-
 NumberShape number_shape(const char* p) {
   const auto bits = [&](int half, auto test) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p) + half);
@@ -122,6 +122,24 @@ const char* skip_plain(const char* p) {
 const char* skip_digits(const char* p) {
   while (is_digit(static_cast<Byte>(*p))) ++p;
   return p;
+}
+
+std::uint32_t not_plain(const char* p) {
+  std::uint32_t found = 0;
+  for (int i = 0; i < 32; ++i) {
+    found |= static_cast<std::uint32_t>(!is_plain(static_cast<Byte>(p[i]))) << i;
+  }
+  return found;
+}
+
+NumberShape number_shape(const char* p) {
+  NumberShape shape{};
+  for (; shape.size < kMostPlainNumber; ++shape.size) {
+    const bool is_point = p[shape.size] == '.';
+    if (!is_point && !is_digit(static_cast<Byte>(p[shape.size]))) break;
+    shape.points |= static_cast<std::uint32_t>(is_point) << shape.size;
+  }
+  return shape;
 }
 #endif
 
