@@ -17,9 +17,16 @@ namespace aggregate_power {
 LoadReading read_benchmark(ByteSource& source, const std::string& name, LoadRules rules);
 
 // The same for values that a format has read: they state a window by either key.
-inline constexpr std::string_view kStatedFields[] = {
-    "benchmark_start_time_unix", "benchmark_end_time_unix", "duration",        "completed",
-    "total_input_tokens",        "total_output_tokens",     "max_concurrency", "tp"};
+inline constexpr std::string_view kStatedFields[] = {"benchmark_start_time_unix",
+                                                     "benchmark_end_time_unix",
+                                                     "duration",
+                                                     "completed",
+                                                     "total_input_tokens",
+                                                     "total_output_tokens",
+                                                     "max_concurrency",
+                                                     "tp",
+                                                     "num_prompts",
+                                                     "benchmark_outcome"};
 bool states_window(const ResultValues& values);
 LoadReading judge_stated(const ResultValues& values, LoadRules rules);
 

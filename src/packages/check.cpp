@@ -17,6 +17,7 @@
 #include "base/text/unicode.h"
 #include "energy/metrics.h"
 #include "energy/plausibility.h"
+#include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
 #include "packages/cpu_power.h"
 #include "packages/findings.h"
@@ -289,7 +290,8 @@ Findings integrate(const PackageContent& content, const Package& package, const 
                                     .load = *result.load,
                                     .prefill = role("prefill", asked.prefill),
                                     .decode = role("decode", asked.decode),
-                                    .fleet = fleet});
+                                    .fleet = fleet,
+                                    .contract = result.contract});
   const Findings findings = check_metrics(metrics, measured.gpus, window_s);
   if (findings.reasons.empty()) result.metrics = std::move(metrics);
   for (const GpuResult& gpu : measured.gpus) result.observed_gpu_ids.push_back(gpu.name);
@@ -381,7 +383,8 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
 }  // namespace
 
 Result check_package(const PackageQuestion& question) {
-  const LoadReading reading = read_result(question);
+  LoadReading reading = read_result(question);
+  refuse_failed(question.contract, reading);
   Result result;
   result.way = Way::package;
   result.load = reading.load;

@@ -83,9 +83,11 @@ void add_recording(Result& sum, Result other) {
   sum.telemetry_source += ", " + other.telemetry_source;
   const double total_j = energy(sum) + energy(other);
   sum.metric_gpus = gpus;
-  sum.metrics = sum.is_valid()
-                    ? energy_metrics({.energy_j = total_j, .gpus = gpus, .load = *sum.load})
-                    : Metrics();
+  sum.metrics =
+      sum.is_valid()
+          ? energy_metrics(
+                {.energy_j = total_j, .gpus = gpus, .load = *sum.load, .contract = sum.contract})
+          : Metrics();
 }
 
 // The expected number of GPUs is that of all recordings together.
@@ -128,6 +130,10 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   run.stated_energy_j = load.stated_energy_j;
   run.has_approximate_counts = load.has_approximate_counts;
   run.failed_requests = load.failed_requests;
+  if (request.contract != Contract::august && !load.failure.empty()) {
+    run.benchmark_failure = load.failure;
+    warnings.push_back(fmt::format("the benchmark failed: {}", load.failure));
+  }
   if (!load.load) placed.reading.reasons.add(recording.faults());
   if (!load.load && load.reasons.empty()) {
     placed.reading.reasons.add(Reason::invalid_benchmark_window, load.no_window);
@@ -187,6 +193,9 @@ void write_new(const MeasureRequest& request, const RunReport& run, MeasureRepor
     result.reasons.add(Reason::window_not_exact,
                        fmt::format("--out {}: the window is of the class '{}'", request.out,
                                    result.window_source));
+  }
+  if (!run.benchmark_failure.empty()) {
+    result.reasons.add(Reason::benchmark_failed, "--out: " + run.benchmark_failure);
   }
   const CommandOutput output = deliver(std::move(result), std::move(target), {});
   for (const std::string& line : output.err) {
