@@ -19,12 +19,19 @@ namespace aggregate_power {
 namespace {
 
 AgenticChecks gates_of(const AgenticRequest& request) {
+  if (request.lacks_contract) {
+    AgenticChecks checks;
+    checks.reasons.add(Reason::multinode_power_contract_missing);
+    return checks;
+  }
   AgenticLoad load{.tree = disk_tree(),
                    .result_dir = request.result_dir,
                    .logs_root = request.logs_root,
                    .aggregate = std::nullopt,
                    .aggregate_fault = {},
                    .expected_producer_sha = request.expected_producer_sha,
+                   .expected_num_gpus = request.expected_num_gpus,
+                   .finds_gpus_of_node = request.finds_gpus,
                    .aggregate_name = request.agg_result};
   try {
     load.aggregate = read_all(*load.tree->open(request.agg_result).source());
