@@ -11,6 +11,7 @@
 
 #include "base/files/file.h"
 #include "base/files/near_file.h"
+#include "base/files/tree.h"
 #include "base/text/json.h"
 #include "results/aggregate_json.h"
 #include "results/plan.h"
@@ -25,7 +26,7 @@ namespace {
 void refuse_failed(const std::string& aggregate_path, Result& result) {
   if (result.contract == Contract::august) return;
   try {
-    std::string failure = benchmark_failure_in(*open_source(aggregate_path));
+    std::string failure = benchmark_failure_in(*disk_tree()->open(aggregate_path).source());
     if (failure.empty()) return;
     result.reasons.add(Reason::benchmark_failed, fmt::format("{}: {}", aggregate_path, failure));
   } catch (const FileError&) {

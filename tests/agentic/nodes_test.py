@@ -87,6 +87,11 @@ def is_void(bed, reasons, refused=True, **run):
             faults.append(f"stderr: {done.err!r}")
         faults += [f"not said: {reason}" for reason in reasons if reason not in done.err]
     record = bed.record
+    if refused:
+        faults += differences("October's record", record, {"power_valid": False, "reasons": list(reasons),
+                                                           "window_source": SOURCE})
+        bed.run("--compat", "august", **run)
+        record = bed.record
     faults += differences("reasons", record["reasons"], list(reasons))
     faults += differences("verdict", (record["power_valid"], record["metrics"]), (False, {}))
     faults += differences("window's source", record.get("window_source"), SOURCE if refused else None)
