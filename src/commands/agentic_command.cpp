@@ -106,8 +106,7 @@ Command agentic_command() {
   command.settle = [request](const Options& parsed) {
     if (request->contract == Contract::august && parsed.is_given("--power-dir") &&
         parsed.is_given("--expected-num-gpus")) {
-      throw Error(
-          "--expected-num-gpus: is for a recording under --compat august, not for a package");
+      throw Error("--expected-num-gpus excludes --power-dir under --compat august");
     }
     if (parsed.text("--agg-result") == "-") throw Error("--agg-result: expected a file");
   };

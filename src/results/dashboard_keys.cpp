@@ -151,6 +151,7 @@ Json audit_json(const Result& result, const std::string& record_name) {
   const bool is_august = result.contract == Contract::august;
   Members members;
   if (is_relative_source(record_name)) members.json["source"] = record_name;
+  if (result.package && result.package->is_refused && !is_august) return std::move(members.json);
   if (result.load) {
     const Window& window = result.load->window;
     if (window.start_unix_s >= 0) members.add("window_start_unix", window.start_unix_s);
