@@ -77,7 +77,7 @@ constexpr auto kRows = std::to_array<Row>({
         "the recorder was not asked for an index or UUID, as is usual with a single GPU",
         "record a column that tells the GPUs apart, or name it with --device-column"),
     ROW(invalid_timestamp_sample, run,
-        "a row, anywhere in the file, has no readable time; `aggregate-power inspect FILE` counts such rows. They are often stray lines",
+        "a row that may be in the window, or within `--max-sample-gap` of it, has no readable time; `aggregate-power inspect FILE` counts such rows. They are often stray lines",
         "messages of the vendor tool between the rows, two recorders that write to one file, or a time format that is not known",
         "rows without a readable time make the whole recording doubtful: fix the recorder, or name another column with --timestamp-column"),
     ROW(invalid_power_sample, run,

@@ -23,7 +23,7 @@ namespace {
 
 // A pipeline may note in the aggregate that the benchmark failed. An aggregate that cannot be read
 // is reported when it is patched.
-void refuse_failed(const std::string& aggregate_path, Result& result) {
+void judge_benchmark(const std::string& aggregate_path, Result& result) {
   if (result.contract == Contract::august) return;
   try {
     std::string failure = benchmark_failure_in(*disk_tree()->open(aggregate_path).source());
@@ -109,7 +109,7 @@ void tell_in_json(Result result, const Reasons& reasons, CommandOutput& output) 
 }  // namespace
 
 CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& options) {
-  refuse_failed(target.aggregate_path, result);
+  judge_benchmark(target.aggregate_path, result);
   const auto delivered = std::make_shared<const Result>(std::move(result));
   const WritePlan plan = aggregate_power::plan(delivered, std::move(target));
   Delivered written = write(plan, options.dry_run);

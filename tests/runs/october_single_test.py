@@ -396,6 +396,25 @@ def test_7_32_a_package_in_the_environment(ground, checks):
     checks.add("7.32", faults)
 
 
+def test_7_34_the_same_package_either_way(ground, checks):
+    # 1400 W for 60 s.
+    wanted = {"power_valid": 1, "avg_power_w": 350.0, "total_gpu_energy_j": 84000.0}
+    bed = ground.handed(Package(aggregated()))
+    done = hand_over(bed, "--require-power")
+    checks.add("7.34 a row of one node", differences("status", (done.returncode, done.err), (0, "")) + has(bed.row, wanted))
+    bed = ground.bed(Package(aggregated()))
+    done = bed.run("--require-power", gpus=None, agg=4)
+    checks.add("7.34 several nodes", differences("status", (done.returncode, done.err), (0, "")) + has(bed.row, wanted))
+
+
+def test_7_35_no_source_metric(ground, checks):
+    package = four_gpus()
+    package.changes = {"source_metric": ""}
+    bed = ground.handed(package)
+    checks.add("7.35", differences("status", hand_over(bed, environment=HANDED | {"REQUIRE_POWER": "1"}).returncode, 1)
+               + differences("verdict", bed.row["power_valid"], 0))
+
+
 def packages_in_the_environment(ground, checks):
     def ends(name, status, reasons, *more, **options):
         bed = ground.handed(four_gpus())
