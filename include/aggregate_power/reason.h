@@ -1,8 +1,8 @@
 // Why a measurement cannot be trusted: each code, and what to do about it.
 //
 // The codes are an interface: scripts and dashboards read them. Those up to
-// `power_window_unwritable`, except implausible_power, selected_gpu_missing and the two for several
-// hosts, are the original's (contract.md B.2, B.3, B.6, C.3, D, F.4).
+// `power_window_unwritable`, except implausible_power, selected_gpu_missing, benchmark_failed and
+// the two for several hosts, are the original's (contract.md B.2, B.3, B.6, C.3, D, F.4).
 #pragma once
 
 #include <optional>
@@ -55,6 +55,7 @@ enum class Reason {
   // Our own, for any run.
   implausible_power,
   selected_gpu_missing,
+  benchmark_failed,
   // For recordings of several hosts.
   gpu_uuid_repeated,
   gpu_identity_unreadable,
@@ -89,6 +90,7 @@ enum class Reason {
   agentic_concurrency_mismatch,
   agentic_result_outside_logs_root,
   expected_producer_sha_invalid,
+  multinode_power_contract_missing,
   // Our own, shown by `inspect` after those above.
   no_header,
   relative_time,

@@ -183,6 +183,7 @@ struct Result {
   std::optional<Origin> origin;  // of a run in a store
   std::string telemetry_source;  // as named in the record
   std::string benchmark_result;
+  std::string audit_source = {};              // of power_audit; empty: the record's name
   std::string window_source;                  // empty: a benchmark result
   std::optional<double> window_half_width_s;  // of the place of an estimated window
   std::string load_generator;                 // empty: unknown

@@ -13,7 +13,7 @@ namespace aggregate_power {
 namespace {
 
 int run_agentic(const AgenticRequest& request) {
-  const bool is_on_one_node = request.power_dir.empty();
+  const bool is_on_one_node = request.power_dir.empty() && !request.lacks_contract;
   return report(request.require_power, [&] {
     return is_on_one_node ? aggregate_agentic(request) : aggregate_agentic_nodes(request);
   });
@@ -41,9 +41,8 @@ void group_by_way(Options& options) {
     options.at(of_package).needs("--power-dir").in_group("On several nodes");
   }
   for (const char* const of_node :
-       {"--artifact-dir", "--expected-num-gpus", "--gpus", "--max-sample-gap", "--columns",
-        "--timestamp-column", "--power-column", "--device-column", "--power-unit", "--timezone",
-        "--profile-timezone"}) {
+       {"--artifact-dir", "--gpus", "--max-sample-gap", "--columns", "--timestamp-column",
+        "--power-column", "--device-column", "--power-unit", "--timezone", "--profile-timezone"}) {
     options.at(of_node).excludes("--power-dir").in_group("On one node");
   }
 }
@@ -72,7 +71,7 @@ Command agentic_command() {
   accept_auto_count(
       add_expected_num_gpus(
           options, *request,
-          "GPUs that the run used; auto: as the aggregate says (default: their number is not checked)"),
+          "GPUs that the run used; auto: as the aggregate says (default: their number is not checked; with --power-dir: as the aggregate of a run on several nodes says)"),
       *request);
   add_gpus(options, *request);
   add_max_sample_gap(options, *request);
@@ -81,6 +80,12 @@ Command agentic_command() {
           "--power-dir", "FOLDER", into_path(request->power_dir),
           "Folder of a dcgm-power package; the run is then one on several nodes, and the result folder is that of one load, with its agentic_power_concurrency_N.json")
       .check(not_empty());
+  options
+      .flag(
+          "--multinode-contract-missing", request->lacks_contract,
+          "There is no package, because the run's launcher offered no place for its windows: record that")
+      .excludes("--power-dir")
+      .in_group("On several nodes");
   add_package_options(
       options, *request,
       "Folder that is or contains the result folder; the package's windows name their results relative to it");
@@ -98,7 +103,11 @@ Command agentic_command() {
       "aggregate-power agentic --result-dir LOGS/agentic/conc_16 --agg-result run_conc16.json --power-dir LOGS/power --logs-root LOGS --expected-producer-sha SHA";
   command.exit_statuses =
       "0 done, also when power is not valid (the reason is recorded); 1 when power is required and not valid; 2 for wrong options";
-  command.settle = [](const Options& parsed) {
+  command.settle = [request](const Options& parsed) {
+    if (request->contract == Contract::august && parsed.is_given("--power-dir") &&
+        parsed.is_given("--expected-num-gpus")) {
+      throw Error("--expected-num-gpus excludes --power-dir under --compat august");
+    }
     if (parsed.text("--agg-result") == "-") throw Error("--agg-result: expected a file");
   };
   command.run = [request] { return run_agentic(*request); };

@@ -2,21 +2,74 @@
 #include <memory>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "aggregate_power/error.h"
+#include "base/files/path.h"
+#include "base/text/python_number.h"
+#include "base/text/unicode.h"
 #include "commands/command.h"
 #include "commands/given_load.h"
 #include "commands/output.h"
 #include "commands/shared_options.h"
 #include "runs/one_node.h"
+#include "runs/package.h"
 
 namespace aggregate_power {
 namespace {
 
-void settle_aggregate(AggregateRequest& request, const Options& options) {
-  if (options.text("--bench-result") == "-" || options.text("--agg-result") == "-") {
-    throw Error(
-        "--bench-result and --agg-result: expected a file; only --csv reads standard input");
+// A run is measured by a recording, or by a package that the environment hands over.
+struct OneRun {
+  AggregateRequest recording;
+  MultinodeRequest package;
+
+  bool is_of_package() const { return !package.power_dir.empty(); }
+};
+
+// Empty: there is none, or it is not asked for.
+std::string handed_package(const AggregateRequest& request, const Options& options) {
+  const bool is_of_recording = options.is_given("--csv") || options.text("--schema-version") == "1";
+  if (is_of_recording || request.contract == Contract::august) return {};
+  const std::string folder = from_environment("POWER_ARTIFACT_DIR", "");
+  return folder.empty() ? std::string() : normal_path(folder);
+}
+
+void refuse_options_of_recordings(const Options& options) {
+  for (const char* const name :
+       {"--columns", "--timestamp-column", "--power-column", "--device-column", "--power-unit",
+        "--timezone", "--max-sample-gap", "--gpus", "--select", "--window", "--start", "--end",
+        "--duration", "--requests", "--input-tokens", "--output-tokens"}) {
+    if (!options.is_given(name)) continue;
+    throw Error(fmt::format(
+        "{}: is for a recording, and $POWER_ARTIFACT_DIR names a package: give --csv, or unset the variable",
+        name));
   }
+}
+
+// Without a number, the aggregate says how many GPUs there were.
+void expect_gpus(MultinodeRequest& package) {
+  const std::string count = from_environment("GPU_COUNT", "");
+  if (!package.expected_num_gpus && !package.finds_gpus && !count.empty()) {
+    package.expected_num_gpus = python_int(count);
+    if (!package.expected_num_gpus) {
+      throw Error(fmt::format("$GPU_COUNT: expected a whole number, got '{}'", printable(count)));
+    }
+  }
+  package.finds_gpus = !package.expected_num_gpus;
+  package.gpus.aggregate = package.expected_num_gpus.value_or(0);
+}
+
+void settle_handed_package(OneRun& parsed, const Options& options) {
+  refuse_options_of_recordings(options);
+  MultinodeRequest& package = parsed.package;
+  static_cast<RunOptions&>(package) = parsed.recording;
+  static_cast<RunFiles&>(package) = parsed.recording;
+  read_package_environment(package);
+  package.expected_cpu_source = expected_cpu_source_in_environment(package.contract);
+  expect_gpus(package);
+}
+
+void settle_recording(AggregateRequest& request, const Options& options) {
   const bool expects_gpus = request.expected_num_gpus || request.finds_gpus;
   if (!options.is_given("--schema-version") && !expects_gpus) {
     request.schema_version = 1;
@@ -27,10 +80,24 @@ void settle_aggregate(AggregateRequest& request, const Options& options) {
   settle_given_load(options, request.given);
 }
 
+void settle_aggregate(OneRun& parsed, const Options& options) {
+  if (options.text("--bench-result") == "-" || options.text("--agg-result") == "-") {
+    throw Error(
+        "--bench-result and --agg-result: expected a file; only --csv reads standard input");
+  }
+  parsed.package.power_dir = handed_package(parsed.recording, options);
+  if (parsed.is_of_package()) {
+    settle_handed_package(parsed, options);
+  } else {
+    settle_recording(parsed.recording, options);
+  }
+}
+
 }  // namespace
 
 Command aggregate_command() {
-  const auto request = std::make_shared<AggregateRequest>();
+  const auto parsed = std::make_shared<OneRun>();
+  AggregateRequest* const request = &parsed->recording;
   Command command;
   command.first_choice = {"--csv",           "--bench-result",
                           "--agg-result",    "--expected-num-gpus",
@@ -38,7 +105,7 @@ Command aggregate_command() {
   Options& options = command.options;
   options.value(
       "--csv", "FILE", into_path(request->csv),
-      "Telemetry CSV; - is standard input (default: $GPU_METRICS_CSV, else the first of gpu_metrics.csv and /workspace/gpu_metrics.csv that exists)");
+      "Telemetry CSV; - is standard input (default: the package in $POWER_ARTIFACT_DIR if that is set, else $GPU_METRICS_CSV, else the first of gpu_metrics.csv and /workspace/gpu_metrics.csv that exists)");
   add_bench_result(options, *request);
   add_load_choice(options, *request);
   add_agg_result(options, request->agg_result);
@@ -68,9 +135,11 @@ Command aggregate_command() {
       "0 done, also when the telemetry could not be used (the reason is recorded); 1 when power is required and not valid; 2 for wrong options";
   command.notes =
       "Reason codes, each with what to do: 'man aggregate-power', or 'aggregate-power help reasons'.";
-  command.settle = [request](const Options& parsed) { settle_aggregate(*request, parsed); };
-  command.run = [request] {
-    return report(request->require_power, [&] { return aggregate(*request); });
+  command.settle = [parsed](const Options& given) { settle_aggregate(*parsed, given); };
+  command.run = [parsed] {
+    return report(parsed->recording.require_power, [&] {
+      return parsed->is_of_package() ? multinode(parsed->package) : aggregate(parsed->recording);
+    });
   };
   return command;
 }

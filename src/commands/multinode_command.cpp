@@ -115,6 +115,9 @@ void settle_package(Parsed& parsed, const Options& options) {
     throw Error(
         "give --host HOST=FILE for each host, or --nodes FOLDER; or, for a dcgm-power package, --prefill-gpus N and --decode-gpus N, or --aggregate-gpus N");
   }
+  if (!options.is_given("--expected-cpu-source")) {
+    parsed.package.expected_cpu_source = expected_cpu_source_in_environment(parsed.hosts.contract);
+  }
   static_cast<RunOptions&>(parsed.package) = parsed.hosts;
   static_cast<RunFiles&>(parsed.package) = parsed.hosts;
 }
@@ -182,6 +185,8 @@ void add_options_of_packages(Options& options, MultinodeRequest& request) {
                 "GPUs of workers that do both; instead of the two options above");
   add_package_options(options, request,
                       "Folder below which the package's windows name their original results");
+  options.at("--expected-cpu-source").help =
+      "Source that CPU power of the package must come from, such as acpi; without it, CPU power may be missing (default: $POWER_EXPECTED_CPU_SOURCE)";
 }
 
 void add_host_options(Options& options, Parsed& parsed) {

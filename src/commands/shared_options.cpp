@@ -225,9 +225,19 @@ Option& add_validation_result(Options& options, RunFiles& files, const std::stri
                        fmt::format("Audit record (default: {})", otherwise));
 }
 
-void add_package_options(Options& options, PackageOptions& package, const std::string& root) {
+void read_package_environment(PackageOptions& package) {
   package.logs_root = normal_path(from_environment("POWER_RESULT_ROOT", "LOGS"));
   package.expected_producer_sha = from_environment("POWER_PRODUCER_SHA", "");
+}
+
+std::optional<std::string> expected_cpu_source_in_environment(Contract contract) {
+  std::string source = from_environment("POWER_EXPECTED_CPU_SOURCE", "");
+  if (contract == Contract::august || source.empty()) return std::nullopt;
+  return source;
+}
+
+void add_package_options(Options& options, PackageOptions& package, const std::string& root) {
+  read_package_environment(package);
   options
       .value("--logs-root", "FOLDER", into_path(package.logs_root),
              root + " (default: $POWER_RESULT_ROOT, else LOGS)")

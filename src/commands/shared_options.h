@@ -44,6 +44,10 @@ Option& add_validation_result(Options& options, RunFiles& files, const std::stri
 // What commands need to know about a dcgm-power package; `root` says what is below the logs root.
 // Missing values are taken from the environment.
 void add_package_options(Options& options, PackageOptions& package, const std::string& root);
+// The same from the environment alone, for commands whose package the environment names.
+void read_package_environment(PackageOptions& package);
+// For packages of benchmarks: $POWER_EXPECTED_CPU_SOURCE. August did not read it.
+std::optional<std::string> expected_cpu_source_in_environment(Contract contract);
 Option& add_expected_producer_sha(Options& options, PackageRules& package);
 Option& add_salvage(Options& options, PackageRules& package);
 

@@ -63,9 +63,18 @@ DeviceEnergy DeviceIntegrator::finish() {
 PowerIntegrator::PowerIntegrator(const IntegrationOptions& options)
     : options_(options),
       band_{options.window.start_unix_s - options.max_sample_gap_s,
-            options.window.end_unix_s + options.max_sample_gap_s} {
+            options.window.end_unix_s + options.max_sample_gap_s},
+      unplaced_rows_(band_) {
   if (options.expected_num_gpus && *options.expected_num_gpus <= 0) {
     reasons_.add(Reason::invalid_expected_gpu_count, fmt::format("{}", *options.expected_num_gpus));
+  }
+}
+
+void PowerIntegrator::take_bad_stamp() {
+  if (options_.contract == Contract::august) {
+    reasons_.add(Reason::invalid_timestamp_sample);
+  } else {
+    unplaced_rows_.add();
   }
 }
 
@@ -93,8 +102,11 @@ void PowerIntegrator::take_no_power(const Reading& reading) {
 void PowerIntegrator::take(std::span<const Reading> readings) {
   for (const Reading& reading : readings) {
     if (reading.kind == Reading::Kind::bad_timestamp) {
-      reasons_.add(Reason::invalid_timestamp_sample);
+      take_bad_stamp();
       continue;
+    }
+    if (!is_second_pass_ && unplaced_rows_.add(reading.unix_s)) {
+      reasons_.add(Reason::invalid_timestamp_sample);
     }
     if (reading.unix_s < band_.start_unix_s || reading.unix_s > band_.end_unix_s) continue;
     if (reading.kind == Reading::Kind::power &&
@@ -116,6 +128,7 @@ Integration PowerIntegrator::unfinished(std::span<const std::string> devices) co
   Integration result;
   result.expected_num_gpus = options_.expected_num_gpus;
   result.reasons = reasons_;
+  if (unplaced_rows_.may_be_inside()) result.reasons.add(Reason::invalid_timestamp_sample);
   result.boundary_degenerate_rows = boundary_rows_.by_name(devices);
   return result;
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "aggregate_power/contract.h"
 #include "aggregate_power/gpu.h"
 #include "aggregate_power/provenance.h"
 #include "aggregate_power/reason.h"
@@ -16,6 +17,7 @@
 #include "energy/analysis.h"
 #include "energy/boundary_rows.h"
 #include "energy/exact_mean.h"
+#include "energy/unplaced_rows.h"
 
 namespace aggregate_power {
 
@@ -83,6 +85,7 @@ struct IntegrationOptions {
   Window window;
   std::optional<std::int64_t> expected_num_gpus;
   double max_sample_gap_s = kDefaultMaxSampleGapS;
+  Contract contract = Contract::october;
   bool is_power = true;  // false: another quantity, which may be 0 outside the window too
 };
 
@@ -100,7 +103,8 @@ struct Integration {
 };
 
 // All devices of one telemetry file. Only readings up to `max_sample_gap_s` before and after the
-// window count, outside the window only those above 0 W; a bad stamp counts wherever it is.
+// window count, outside the window only those above 0 W. A bad stamp counts unless it is clearly
+// elsewhere; in August it counts wherever it is.
 class PowerIntegrator final : public Analysis {
  public:
   explicit PowerIntegrator(const IntegrationOptions& options);
@@ -118,6 +122,7 @@ class PowerIntegrator final : public Analysis {
   Integration finish(std::span<const std::string> devices);
 
  private:
+  void take_bad_stamp();
   void take_power(const Reading& reading);
   void take_no_power(const Reading& reading);
   Integration unfinished(std::span<const std::string> devices) const;
@@ -127,6 +132,7 @@ class PowerIntegrator final : public Analysis {
   std::vector<std::optional<DeviceIntegrator>> integrators_;  // by device
   std::vector<std::uint32_t> met_;  // devices, in the order of their first sample in the file
   BoundaryRows boundary_rows_;
+  UnplacedRows unplaced_rows_;
   Reasons reasons_;
   bool missing_identity_ = false;
   bool out_of_order_ = false;

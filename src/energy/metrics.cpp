@@ -1,7 +1,9 @@
 // The table of metrics.
 #include "energy/metrics.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace aggregate_power {
 namespace {
@@ -85,6 +87,16 @@ struct Row {
 constexpr Row kRows[] = {
     {"avg_power_w", kPowerDecimals, For::every_run, "1, 2", "mean power of one GPU",
      [](const Totals& t) { return Value(per_gpu(t, t.power_w)); }},
+    {"p75_power_w", kPowerDecimals, For::dashboard, "2",
+     "75th percentile of the power of all GPUs together, per GPU",
+     [](const Totals& t) { return per_gpu(t, t.p75_w); }},
+    {"p75_total_gpu_power_w", kPowerDecimals, For::dashboard, "2", "the same for all GPUs together",
+     [](const Totals& t) { return t.p75_w; }},
+    {"p90_power_w", kPowerDecimals, For::dashboard, "2",
+     "90th percentile of the power of all GPUs together, per GPU",
+     [](const Totals& t) { return per_gpu(t, t.p90_w); }},
+    {"p90_total_gpu_power_w", kPowerDecimals, For::dashboard, "2", "the same for all GPUs together",
+     [](const Totals& t) { return t.p90_w; }},
     {"avg_total_gpu_power_w", kPowerDecimals, For::every_run, "2",
      "mean power of all GPUs together", [](const Totals& t) { return Value(t.power_w); }},
     {"total_gpu_energy_j", kPowerDecimals, For::every_run, "2", "energy of all GPUs in the window",
@@ -122,16 +134,6 @@ constexpr Row kRows[] = {
        return of_role(t.energy.decode, per(t.energy.decode.energy_j, t.load.total_output_tokens));
      }},
 
-    {"p75_power_w", kPowerDecimals, For::dashboard, "2",
-     "75th percentile of the power of all GPUs together, per GPU",
-     [](const Totals& t) { return per_gpu(t, t.p75_w); }},
-    {"p75_total_gpu_power_w", kPowerDecimals, For::dashboard, "2", "the same for all GPUs together",
-     [](const Totals& t) { return t.p75_w; }},
-    {"p90_power_w", kPowerDecimals, For::dashboard, "2",
-     "90th percentile of the power of all GPUs together, per GPU",
-     [](const Totals& t) { return per_gpu(t, t.p90_w); }},
-    {"p90_total_gpu_power_w", kPowerDecimals, For::dashboard, "2", "the same for all GPUs together",
-     [](const Totals& t) { return t.p90_w; }},
     {"avg_temp_c", kPowerDecimals, For::dashboard, "2", "mean temperature",
      [](const Totals& t) { return mean(t, GpuQuantity::temperature_c); }},
     {"peak_temp_c", kPowerDecimals, For::dashboard, "2", "highest temperature",
@@ -155,12 +157,16 @@ std::vector<std::string_view> keys_for(For whom) {
 Metrics energy_metrics(const MeasuredEnergy& energy) {
   const Totals totals = totals_of(energy);
   Metrics metrics;
+  Metrics of_dashboard;
   for (const Row& row : kRows) {
     const Value value = row.value(totals);
     // The dashboard's metrics are extras: one that is too large for a double invalidates nothing.
     const bool is_wanted = value && (row.whom == For::every_run || std::isfinite(*value));
-    if (is_wanted) metrics.push_back({row.key, row.decimals, *value});
+    if (!is_wanted) continue;
+    const bool is_last = energy.contract == Contract::august && row.whom == For::dashboard;
+    (is_last ? of_dashboard : metrics).push_back({row.key, row.decimals, *value});
   }
+  std::ranges::move(of_dashboard, std::back_inserter(metrics));
   return metrics;
 }
 

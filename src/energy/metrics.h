@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "aggregate_power/contract.h"
 #include "aggregate_power/load.h"
 #include "aggregate_power/metric.h"
 #include "aggregate_power/result.h"
@@ -26,11 +27,13 @@ struct MeasuredEnergy {
   RoleEnergy prefill = {};
   RoleEnergy decode = {};
   FleetMeasurement fleet = {};  // as far as it is known
+  Contract contract = Contract::october;
 };
 
 // The seven metrics of schema 2 (contract.md B.5); three for each role that has GPUs, prefill by
-// input tokens and decode by output tokens (C.7); then those of the dashboard: percentiles of the
-// power, and the states that all GPUs have, except values too large for a double (F.5).
+// input tokens and decode by output tokens (C.7); and those of the dashboard: percentiles of the
+// power, and the states that all GPUs have, except values too large for a double (F.5). The
+// percentiles follow the mean (contract-october.md 1.5); in August they were last.
 Metrics energy_metrics(const MeasuredEnergy& energy);
 
 // The three metrics of schema 1; contract.md A.2. The energy is mean power x GPUs x the reported

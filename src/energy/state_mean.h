@@ -22,7 +22,7 @@ class StateMean final : public Analysis {
   StateMean(GpuQuantity quantity, Window window, double max_sample_gap_s)
       : quantity_(quantity),
         window_(window),
-        integrator_({window, std::nullopt, max_sample_gap_s, false}) {}
+        integrator_({window, std::nullopt, max_sample_gap_s, Contract::october, false}) {}
 
   // As in PowerIntegrator.
   Wants wants() const override;

@@ -13,6 +13,7 @@
 #include "base/text/json.h"
 #include "base/text/python_number.h"
 #include "base/text/shown_time.h"
+#include "loads/benchmark_outcome.h"
 
 namespace aggregate_power {
 namespace {
@@ -21,6 +22,7 @@ struct Field {
   std::string_view key;
   JsonKind kind = JsonKind::null;
   std::string spelling = {};  // of a number or boolean
+  JsonValue content = {};     // of an object
 };
 
 enum FieldIndex {
@@ -32,6 +34,8 @@ enum FieldIndex {
   kOutput,
   kConcurrency,
   kGpus,
+  kPrompts,
+  kOutcome,
   kWorldSize,
   kTensorParallel,
   kPipelineParallel,
@@ -47,6 +51,11 @@ Fields named_fields() {
   return fields;
 }
 
+// What the field says, for comparisons; null: it is missing.
+JsonValue value_of(const Field& field) {
+  return field.kind == JsonKind::object ? field.content : JsonValue{field.kind, field.spelling};
+}
+
 Fields read_fields(ByteSource& source, JsonKind& document_kind) {
   Fields fields = named_fields();
   const auto keep = [&](const JsonMember& member) {
@@ -55,6 +64,7 @@ Fields read_fields(ByteSource& source, JsonKind& document_kind) {
     if (field == fields.end()) return;
     field->kind = member.kind;  // the last one counts if a key occurs twice
     field->spelling = member.scalar;
+    if (member.kind == JsonKind::object) field->content = outcome_in(member);
   };
   document_kind = scan_json(source, keep).kind;
   return fields;
@@ -157,6 +167,8 @@ LoadReading judged(const Fields& fields, LoadRules rules) {
       return as_count(*field, LoadRules::schema_2);
     });
   }
+  result.failure = benchmark_failure(value_of(fields[kOutcome]), value_of(fields[kCompleted]),
+                                     value_of(fields[kPrompts]));
 
   const auto no_window = [&](std::string detail) {
     result.reasons.add(Reason::invalid_benchmark_window, std::move(detail));
@@ -228,6 +240,7 @@ LoadReading judge_stated(const ResultValues& values, LoadRules rules) {
   for (Field& field : fields) {
     field.kind = values.kind(field.key);
     if (field.kind != JsonKind::string) field.spelling = values.text(field.key);
+    if (field.kind == JsonKind::object) field.content = outcome_in(values);
   }
   return judged(fields, rules);
 }

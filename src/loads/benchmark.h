@@ -29,6 +29,8 @@ inline constexpr std::string_view kStatedFields[] = {"benchmark_start_time_unix"
                                                      "total_output_tokens",
                                                      "max_concurrency",
                                                      "tp",
+                                                     "num_prompts",
+                                                     "benchmark_outcome",
                                                      "world_size",
                                                      "tensor_parallel_size",
                                                      "pipeline_parallel_size",

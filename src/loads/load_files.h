@@ -99,6 +99,7 @@ struct LoadReading {
   bool lacks_times = false;     // it has that layout, and neither start nor end
   bool is_of_contract = false;  // InferenceX's older results: without a window they are invalid
   std::string defect = {};      // why the result must not be published; empty: nothing
+  std::string failure = {};     // why the benchmark counts as failed; empty: it does not
 
   // ---- Of the generators in the table of formats.
   std::string_view generator = {};  // empty: a result that states its window as InferenceX does

@@ -19,7 +19,14 @@ constexpr std::string_view kSglangFields[] = {"duration",
                                               "server_info.tp_size",
                                               "server_info.pp_size",
                                               "benchmark_start_time_unix",
-                                              "benchmark_end_time_unix"};
+                                              "benchmark_end_time_unix",
+                                              "num_prompts",
+                                              "benchmark_outcome",
+                                              "benchmark_outcome.status",
+                                              "benchmark_outcome.requested",
+                                              "benchmark_outcome.completed",
+                                              "benchmark_outcome.failed",
+                                              "benchmark_outcome.max_failure_rate"};
 
 LoadReading conclude_sglang(const ResultScope& scope) {
   const ResultValues& values = scope.values;

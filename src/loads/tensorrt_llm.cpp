@@ -25,7 +25,13 @@ constexpr std::string_view kServingFields[] = {"date",
                                                "num_prompts",
                                                "energy.total_energy_j",
                                                "benchmark_start_time_unix",
-                                               "benchmark_end_time_unix"};
+                                               "benchmark_end_time_unix",
+                                               "benchmark_outcome",
+                                               "benchmark_outcome.status",
+                                               "benchmark_outcome.requested",
+                                               "benchmark_outcome.completed",
+                                               "benchmark_outcome.failed",
+                                               "benchmark_outcome.max_failure_rate"};
 
 LoadReading conclude_trt_serving(const ResultScope& scope) {
   const ResultValues& values = scope.values;

@@ -27,7 +27,13 @@ constexpr std::string_view kVllmFields[] = {"date",
                                             "tp",
                                             "best_of",
                                             "start_times[]",
-                                            "latencies[]"};
+                                            "latencies[]",
+                                            "benchmark_outcome",
+                                            "benchmark_outcome.status",
+                                            "benchmark_outcome.requested",
+                                            "benchmark_outcome.completed",
+                                            "benchmark_outcome.failed",
+                                            "benchmark_outcome.max_failure_rate"};
 constexpr std::string_view kVllmRequestLists[] = {"ttfts[]", "input_lens[]", "output_lens[]",
                                                   "errors[]", "itls[][]"};
 

@@ -8,6 +8,7 @@
 #include "base/text/ascii.h"
 #include "base/text/written_time.h"
 #include "loads/benchmark.h"
+#include "loads/benchmark_outcome.h"
 
 namespace aggregate_power {
 
@@ -36,7 +37,11 @@ LoadReading conclude_serving(const ResultScope& scope) {
   LoadReading reading = states_window(values) ? judge_stated(values, rules) : LoadReading();
   add_settings(reading, values, {"model_id", "request_rate", "max_concurrency", "num_prompts"});
   if (states_window(values)) return reading;
-  reading.max_concurrency = {values.kind("max_concurrency"), values.text("max_concurrency")};
+  const auto value = [&](std::string_view path) {
+    return JsonValue{values.kind(path), values.text(path)};
+  };
+  reading.max_concurrency = value("max_concurrency");
+  reading.failure = benchmark_failure(outcome_in(values), value("completed"), value("num_prompts"));
   reading.work.reported_duration_s = values.number("duration").value_or(0);
   reading.failed_requests = static_cast<std::uint64_t>(values.count("failed").value_or(0));
   set_counts(reading, rules, values.count("completed"), values.count("total_input_tokens"),

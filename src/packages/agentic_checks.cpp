@@ -21,6 +21,8 @@ struct Aggregate {
   JsonMemberText prefill;
   JsonMemberText decode;
   JsonMemberText conc;
+  JsonMemberText is_multinode;
+  JsonMemberText num_gpus;
 };
 
 // Returns nullopt if it cannot be read; `reasons` says why.
@@ -36,7 +38,9 @@ std::optional<Aggregate> read_aggregate(const AgenticLoad& load, Reasons& reason
     if (find_members(*load.aggregate, {{"disagg", found.disagg},
                                        {"num_prefill_gpu", found.prefill},
                                        {"num_decode_gpu", found.decode},
-                                       {"conc", found.conc}})) {
+                                       {"conc", found.conc},
+                                       {"is_multinode", found.is_multinode},
+                                       {"num_gpus", found.num_gpus}})) {
       return found;
     }
   } catch (const JsonError& error) {
@@ -45,8 +49,21 @@ std::optional<Aggregate> read_aggregate(const AgenticLoad& load, Reasons& reason
   return invalid(name + (name.empty() ? "" : ": ") + "expected a JSON object");
 }
 
-// Returns nullopt if the aggregate's numbers make no sense.
-std::optional<RoleCounts> gpus_of(const Aggregate& aggregate) {
+// Those of a run on one node; nullopt if the aggregate is not that of such a run.
+std::optional<RoleCounts> gpus_of_node(const Aggregate& aggregate) {
+  const auto is_false = [](const JsonMemberText& member) {
+    const JsonValue value = member.scalar();
+    return value.kind == JsonKind::boolean && !value.is_true();
+  };
+  const auto gpus = aggregate.num_gpus.scalar().as_integer();
+  if (!is_false(aggregate.is_multinode) || !is_false(aggregate.disagg) || !gpus || *gpus <= 0) {
+    return std::nullopt;
+  }
+  return RoleCounts{.aggregate = *gpus};
+}
+
+// Those of a run on several nodes; nullopt if the aggregate's numbers make no sense.
+std::optional<RoleCounts> gpus_of_nodes(const Aggregate& aggregate) {
   const JsonValue disagg = aggregate.disagg.scalar();
   const auto prefill = aggregate.prefill.scalar().as_integer();
   const auto decode = aggregate.decode.scalar().as_integer();
@@ -64,10 +81,24 @@ std::optional<RoleCounts> gpus_of(const Aggregate& aggregate) {
   return gpus;
 }
 
-std::string gpus_text(const Aggregate& aggregate) {
+std::optional<RoleCounts> gpus_of(const Aggregate& aggregate, const AgenticLoad& load) {
+  if (load.expected_num_gpus) {
+    const auto gpus = gpus_of_node(aggregate);
+    return gpus && gpus->aggregate == *load.expected_num_gpus ? gpus : std::nullopt;
+  }
+  const auto gpus = gpus_of_nodes(aggregate);
+  return gpus || !load.finds_gpus_of_node ? gpus : gpus_of_node(aggregate);
+}
+
+std::string gpus_text(const Aggregate& aggregate, const AgenticLoad& load) {
   const auto shown = [](const JsonMemberText& member) {
     return member.spelling.empty() ? "missing" : member.scalar().shown();
   };
+  if (load.expected_num_gpus) {
+    return fmt::format("{} GPUs are expected; is_multinode is {}, disagg is {}, num_gpus is {}",
+                       *load.expected_num_gpus, shown(aggregate.is_multinode),
+                       shown(aggregate.disagg), shown(aggregate.num_gpus));
+  }
   return fmt::format("num_prefill_gpu is {}, num_decode_gpu is {}, disagg is {}",
                      shown(aggregate.prefill), shown(aggregate.decode), shown(aggregate.disagg));
 }
@@ -135,11 +166,11 @@ bool is_sha(std::string_view text) {
 AgenticChecks check_agentic_load(const AgenticLoad& load) {
   AgenticChecks checks;
   const auto aggregate = read_aggregate(load, checks.reasons);
-  if (const auto gpus = aggregate ? gpus_of(*aggregate) : std::nullopt) {
+  if (const auto gpus = aggregate ? gpus_of(*aggregate, load) : std::nullopt) {
     checks.gpus = *gpus;
   } else {
     checks.reasons.add(Reason::agentic_gpu_topology_invalid,
-                       aggregate ? gpus_text(*aggregate) : "");
+                       aggregate ? gpus_text(*aggregate, load) : "");
   }
   std::string fault;
   if (const auto name = formal_result(load, fault)) {

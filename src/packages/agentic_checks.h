@@ -1,6 +1,7 @@
 // The preconditions of a run of agents on several nodes, checked before its package is read.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,7 +21,9 @@ struct AgenticLoad {
   std::optional<std::string> aggregate;  // its text; nullopt: it cannot be read
   std::string aggregate_fault;           // why it cannot be read
   std::string expected_producer_sha;
-  std::string aggregate_name = {};  // for messages; may be empty
+  std::optional<std::int64_t> expected_num_gpus = {};  // of a run on one node
+  bool finds_gpus_of_node = false;                     // a run on one node may say its number
+  std::string aggregate_name = {};                     // for messages; may be empty
 };
 
 struct AgenticChecks {

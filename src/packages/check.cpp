@@ -19,6 +19,7 @@
 #include "base/text/unicode.h"
 #include "energy/metrics.h"
 #include "energy/plausibility.h"
+#include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
 #include "packages/cpu_power.h"
 #include "packages/findings.h"
@@ -336,7 +337,8 @@ Findings integrate(const PackageContent& content, const Package& package, const 
                                     .load = *result.load,
                                     .prefill = role("prefill", asked.prefill),
                                     .decode = role("decode", asked.decode),
-                                    .fleet = fleet});
+                                    .fleet = fleet,
+                                    .contract = result.contract});
   const Findings findings = check_metrics(metrics, measured.gpus, window_s);
   if (findings.reasons.empty()) result.metrics = std::move(metrics);
   if (findings.reasons.contains(Reason::non_finite_power_metric) &&
@@ -512,7 +514,8 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
 }  // namespace
 
 Result check_package(const PackageQuestion& question) {
-  const LoadReading reading = read_result(question);
+  LoadReading reading = read_result(question);
+  refuse_failed(question.contract, reading);
   Result result;
   result.way = Way::package;
   result.load = reading.load;

@@ -11,6 +11,7 @@
 #include "base/text/json.h"
 #include "base/text/python_number.h"
 #include "energy/metrics.h"
+#include "loads/benchmark_outcome.h"
 #include "results/edits.h"
 
 namespace aggregate_power {
@@ -85,6 +86,14 @@ std::string hardware_of(std::string_view text) {
     if (value.is_string()) hardware = value.get<std::string>();
   });
   return hardware;
+}
+
+std::string benchmark_failure_in(ByteSource& aggregate) {
+  JsonValue outcome;
+  scan_json(aggregate, [&](const JsonMember& member) {
+    if (member.key == "benchmark_outcome") outcome = outcome_in(member);
+  });
+  return benchmark_failure(outcome, {}, {});
 }
 
 std::vector<std::pair<std::string, double>> metrics_in(std::string_view text) {

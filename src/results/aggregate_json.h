@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "aggregate_power/provenance.h"
+#include "base/files/byte_source.h"
 
 namespace aggregate_power {
 
@@ -30,6 +31,9 @@ RoleGpus role_gpus_of(std::string_view text);
 
 // `hw`, the hardware of the run; empty if the text does not say it.
 std::string hardware_of(std::string_view text);
+
+// Why its benchmark failed, by its benchmark_outcome; empty: it did not, or the text does not say.
+std::string benchmark_failure_in(ByteSource& aggregate);
 
 std::vector<std::pair<std::string, double>> metrics_in(std::string_view text);
 

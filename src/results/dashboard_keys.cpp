@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -19,10 +20,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kDecimals = 3;
 
-// The consumer's limits: contract.md F.1.
+// Limits: contract.md F.1, contract-october.md 1.9.
 constexpr std::size_t kMostReasons = 32;
 constexpr std::size_t kMostGpuIds = 1024;
-constexpr std::size_t kLongestText = 128;
+constexpr std::size_t kLongestText = 128;  // characters
+constexpr std::size_t kLongestCpuSource = 32;
 constexpr std::size_t kLongestSource = 512;
 constexpr std::uint64_t kLargestSafeInteger = (std::uint64_t{1} << 53) - 1;
 
@@ -44,6 +46,18 @@ bool is_relative_source(std::string_view text) {
          text.find_first_not_of(kAllowed) == std::string_view::npos;
 }
 
+bool fits(std::string_view text, std::size_t longest) {
+  const auto characters = std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned>(c) & 0xC0U) != 0x80; });
+  return !text.empty() && static_cast<std::size_t>(characters) <= longest;
+}
+
+Json first_reasons(const Reasons& reasons) {
+  std::vector<std::string> codes = reasons.codes();
+  if (codes.size() > kMostReasons) codes.resize(kMostReasons);
+  return codes;
+}
+
 // Members of an object, each within its limit.
 struct Members {
   void add(const char* key, std::optional<double> value) {
@@ -52,8 +66,9 @@ struct Members {
   void add_count(const char* key, std::optional<std::uint64_t> value) {
     if (value && *value <= kLargestSafeInteger) json[key] = *value;
   }
-  void add_text(const char* key, const std::optional<std::string>& value) {
-    if (value && value->size() <= kLongestText) json[key] = *value;
+  void add_text(const char* key, const std::optional<std::string>& value,
+                std::size_t longest = kLongestText) {
+    if (value && fits(*value, longest)) json[key] = *value;
   }
   void add_rounded(const char* key, std::optional<double> value) {
     if (value) add(key, rounded(*value, kDecimals));
@@ -62,7 +77,8 @@ struct Members {
   Json json = Json::object();
 };
 
-Json cpu_json(const CpuPower& cpu) {
+// In August, with null for what is not known.
+Json august_cpu_json(const CpuPower& cpu) {
   const auto or_null = [](const std::optional<std::string>& text) {
     return text && text->size() <= kLongestText ? Json(*text) : Json(nullptr);
   };
@@ -73,6 +89,17 @@ Json cpu_json(const CpuPower& cpu) {
           {"expected_sockets", cpu.expected_sockets},
           {"observed_sockets", cpu.observed_sockets},
           {"reason_codes", cpu.reasons.codes()}};
+}
+
+Json cpu_json(const CpuPower& cpu) {
+  Members members;
+  if (cpu.sensor) members.json["sensor_kind"] = name(*cpu.sensor);
+  members.add_text("source", cpu.source, kLongestCpuSource);
+  members.add_count("expected_sockets", cpu.expected_sockets);
+  members.add_count("observed_sockets", cpu.observed_sockets);
+  members.add_count("sample_row_count", cpu.rows);
+  members.json["reason_codes"] = first_reasons(cpu.reasons);
+  return std::move(members.json);
 }
 
 // If a package's manifest could not be read, the number asked for is all that is known.
@@ -91,38 +118,59 @@ std::optional<double> max_sample_gap_s(const Result& result) {
   return longest_s;
 }
 
-Json ids_json(const std::vector<std::string>& ids) {
+// The samples of the fleet near the window; in August, those in the window. A package's samples are
+// not counted by GPU.
+std::optional<std::uint64_t> sample_count(const Result& result) {
+  if (result.contract == Contract::august) {
+    return result.fleet ? std::optional(result.fleet->samples_in_window) : std::nullopt;
+  }
+  if (result.package || result.gpus.empty()) return std::nullopt;
+  std::uint64_t count = 0;
+  for (const GpuResult& gpu : result.gpus) count += gpu.energy.samples;
+  return count;
+}
+
+Json ids_json(const Result& result) {
+  std::vector<std::string> ids = result.observed_gpu_ids;
+  if (result.package && result.contract != Contract::august) {
+    ids.clear();
+    for (const auto& [gpu, role] : result.roles) ids.push_back(gpu);
+  }
   Json json = Json::array();
+  std::set<std::string> met;
   for (const std::string& id : ids) {
-    if (id.size() <= kLongestText && json.size() < kMostGpuIds) json.push_back(id);
+    if (fits(id, kLongestText) && met.insert(id).second && json.size() < kMostGpuIds) {
+      json.push_back(id);
+    }
   }
   return json;
 }
 
 // What is known about a run, valid or not; unknown values are left out.
 Json audit_json(const Result& result, const std::string& record_name) {
+  const bool is_august = result.contract == Contract::august;
   Members members;
+  if (is_relative_source(record_name)) members.json["source"] = record_name;
+  if (result.package && result.package->is_refused && !is_august) return std::move(members.json);
   if (result.load) {
-    members.add("window_start_unix", result.load->window.start_unix_s);
-    members.add("window_end_unix", result.load->window.end_unix_s);
+    const Window& window = result.load->window;
+    if (window.start_unix_s >= 0) members.add("window_start_unix", window.start_unix_s);
+    if (window.end_unix_s >= 0) members.add("window_end_unix", window.end_unix_s);
   }
   if (const auto expected = expected_gpus(result); expected && *expected >= 0) {
     members.add_count("expected_gpu_count", static_cast<std::uint64_t>(*expected));
   }
-  if (result.fleet) {
-    members.add_count("observed_gpu_count", result.observed_gpus);
-    members.add_count("sample_count", result.fleet->samples_in_window);
-  }
+  if (result.fleet || !is_august) members.add_count("observed_gpu_count", result.observed_gpus);
+  members.add_count("sample_count", sample_count(result));
   members.add("max_sample_gap_s", max_sample_gap_s(result));
-  if (is_relative_source(record_name)) members.json["source"] = record_name;
-  if (!result.observed_gpu_ids.empty()) {
-    members.json["observed_gpu_ids"] = ids_json(result.observed_gpu_ids);
-  }
   if (result.package) {
     members.add_text("producer_sha", result.package->producer_git_commit);
     members.add_text("exporter_image_sha256", result.package->exporter_image_sha256);
   }
-  if (result.cpu) members.json["cpu"] = cpu_json(*result.cpu);
+  if (Json ids = ids_json(result); !ids.empty()) members.json["observed_gpu_ids"] = std::move(ids);
+  if (result.cpu) {
+    members.json["cpu"] = is_august ? august_cpu_json(*result.cpu) : cpu_json(*result.cpu);
+  }
   return std::move(members.json);
 }
 
@@ -148,13 +196,12 @@ void add_dashboard_keys(std::vector<JsonEdit>& edits, const Result& result,
     std::erase_if(edits, [&](const JsonEdit& edit) { return edit.key == key; });
     edits.push_back({key, text_of(value)});
   };
-  std::vector<std::string> codes = result.reasons.codes();
-  if (!codes.empty()) {
-    if (codes.size() > kMostReasons) codes.resize(kMostReasons);
-    set("power_invalid_reasons", codes);
+  const Json reasons = first_reasons(result.reasons);
+  if (!reasons.empty() || result.contract != Contract::august) {
+    set("power_invalid_reasons", reasons);
   }
   set("power_audit", audit_json(result, record_name));
-  if (codes.empty() && !result.workers.empty()) {
+  if (reasons.empty() && !result.workers.empty()) {
     Json workers = Json::array();
     for (const Worker& worker : result.workers) workers.push_back(worker_json(worker));
     set("workers", workers);

@@ -9,13 +9,30 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/files/file.h"
 #include "base/files/near_file.h"
+#include "base/files/tree.h"
+#include "base/text/json.h"
+#include "results/aggregate_json.h"
 #include "results/plan.h"
 #include "results/run_report.h"
 #include "results/summary.h"
 
 namespace aggregate_power {
 namespace {
+
+// A pipeline may note in the aggregate that the benchmark failed. An aggregate that cannot be read
+// is reported when it is patched.
+void judge_benchmark(const std::string& aggregate_path, Result& result) {
+  if (result.contract == Contract::august) return;
+  try {
+    std::string failure = benchmark_failure_in(*disk_tree()->open(aggregate_path).source());
+    if (failure.empty()) return;
+    result.reasons.add(Reason::benchmark_failed, fmt::format("{}: {}", aggregate_path, failure));
+  } catch (const FileError&) {
+  } catch (const JsonError&) {
+  }
+}
 
 // What happened to the two files, or in a dry run would happen.
 struct Delivered {
@@ -93,6 +110,7 @@ void tell_in_json(Result result, const Reasons& reasons, CommandOutput& output) 
 }  // namespace
 
 CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& options) {
+  judge_benchmark(target.aggregate_path, result);
   const auto delivered = std::make_shared<const Result>(std::move(result));
   const WritePlan plan = aggregate_power::plan(delivered, std::move(target));
   Delivered written = write(plan, options.dry_run);

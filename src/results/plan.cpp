@@ -13,7 +13,9 @@ namespace aggregate_power {
 WritePlan plan(std::shared_ptr<const Result> result, WritePlan target, std::string before) {
   WritePlan plan = std::move(target);
   plan.valid = claims_power(*result);
-  plan.edits = edits_of(*result, std::string(last_name(plan.record_path)));
+  plan.edits =
+      edits_of(*result, result->audit_source.empty() ? std::string(last_name(plan.record_path))
+                                                     : result->audit_source);
   if (!plan.only_together) plan.edits_without_audit = edits_without_record(*result);
   plan.leftovers = leftovers_of(result->way);
   plan.record = [result = std::move(result), before = std::move(before)](

@@ -411,6 +411,14 @@ bool says_window_source(const Written& written) {
   return has_none && !result.window_source.empty();
 }
 
+// A run of agents whose package was not read says nothing else (contract-october.md 4). A record in
+// a store says all, because that is how a run is known to be up to date.
+bool is_left_out(std::string_view key, const Result& result) {
+  if (!result.package || !result.package->is_refused) return false;
+  if (result.contract == Contract::august || result.origin) return false;
+  return key != "power_valid" && key != "reasons" && key != "window_source";
+}
+
 constexpr Member kMembers[] = {
     {"schema_version", kAll, [](const Written&) { return Json(1); }},
     {"power_valid", kAll, [](const Written& w) { return Json(w.is_valid()); }},
@@ -472,7 +480,8 @@ std::string record_text(const Result& result, const Reasons& aggregate_reasons,
   written.reasons.add(aggregate_reasons);
   Json record;
   for (const Member& member : kMembers) {
-    const bool is_member = (member.ways & bit(result.way)) != 0 && member.is_there(written);
+    const bool is_member = (member.ways & bit(result.way)) != 0 && member.is_there(written) &&
+                           !is_left_out(member.key, result);
     if (is_member) record[member.key] = member.value(written);
   }
   return record.dump(2, ' ', true, Json::error_handler_t::replace);  // bytes that are not UTF-8:

@@ -17,7 +17,8 @@ struct RunReport {
   bool has_approximate_counts = false;
   std::uint64_t failed_requests = 0;
   bool includes_set_up = false;  // the window is that of a command, longer than the load or failed
-  Result result = {};            // with the reasons and the warnings
+  std::string benchmark_failure = {};  // why its aggregate must not be valid; empty: it may be
+  Result result = {};                  // with the reasons and the warnings
 };
 
 // {"schema": ..., "runs": [...]}: the aggregate's keys, and others with their unit in their name.

@@ -16,7 +16,8 @@ struct AgenticRequest : RunOptions, PackageOptions {
   std::string agg_result;
   std::string artifact_dir;          // empty: found in result_dir
   std::optional<Zone> profile_zone;  // nullopt: as the requests show it
-  std::string power_dir;             // the nodes' package; empty: the run is on one node
+  std::string power_dir;             // the package; empty: the run has a recording
+  bool lacks_contract = false;       // there was no place for a package's windows
 };
 
 // Ends with a report whatever the inputs are; the status is 1 only if power is required.

@@ -19,12 +19,19 @@ namespace aggregate_power {
 namespace {
 
 AgenticChecks gates_of(const AgenticRequest& request) {
+  if (request.lacks_contract) {
+    AgenticChecks checks;
+    checks.reasons.add(Reason::multinode_power_contract_missing);
+    return checks;
+  }
   AgenticLoad load{.tree = disk_tree(),
                    .result_dir = request.result_dir,
                    .logs_root = request.logs_root,
                    .aggregate = std::nullopt,
                    .aggregate_fault = {},
                    .expected_producer_sha = request.expected_producer_sha,
+                   .expected_num_gpus = request.expected_num_gpus,
+                   .finds_gpus_of_node = request.finds_gpus,
                    .aggregate_name = request.agg_result};
   try {
     load.aggregate = read_all(*load.tree->open(request.agg_result).source());
@@ -61,6 +68,15 @@ std::vector<std::string> inputs_in(const std::string& result_dir) {
   return inputs;
 }
 
+// The record as power_audit names it: below the folder that is called LOGS, wherever that is.
+std::string audit_source(const AgenticRequest& request, const std::string& record) {
+  const auto tree = disk_tree();
+  const std::string folder = tree->resolved(request.result_dir);
+  const std::string root = tree->resolved(request.logs_root);
+  if (folder.empty() || root.empty() || !(folder + '/').starts_with(root + '/')) return {};
+  return fmt::format("LOGS{}/{}", folder.substr(root.size()), last_name(record));
+}
+
 void count_failed_requests(const std::string& result_dir, PackageRun& run) {
   try {
     run.failed_requests = failed_requests_in(disk_tree(), result_dir);
@@ -93,6 +109,9 @@ CommandOutput aggregate_agentic_nodes(const AgenticRequest& request) {
   target.record_path = path_below(request.result_dir, "power_validation.json");
   target.record_advice = kNameIsTaken;
   target.inputs = inputs_in(request.result_dir);
+  if (request.contract != Contract::august) {
+    run.audit_source = audit_source(request, target.record_path);
+  }
   run.delivery = {request.require_power, request.dry_run, request.json};
   return deliver_package(std::move(run));
 }

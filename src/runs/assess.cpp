@@ -12,8 +12,9 @@
 namespace aggregate_power {
 namespace {
 
-Metrics metrics_of(const Measurement& measurement, const Load& load, Way way) {
-  if (way == Way::sample_mean) {
+Metrics metrics_of(const Measurement& measurement, const Result& result) {
+  const Load& load = *result.load;
+  if (result.way == Way::sample_mean) {
     return sample_mean_metrics(measurement.mean_power->avg_power_w, measurement.mean_power->gpus,
                                load);
   }
@@ -21,7 +22,8 @@ Metrics metrics_of(const Measurement& measurement, const Load& load, Way way) {
   return energy_metrics({.energy_j = *integration.total_gpu_energy_j,
                          .gpus = integration.gpus.size(),
                          .load = load,
-                         .fleet = measurement.fleet});
+                         .fleet = measurement.fleet,
+                         .contract = result.contract});
 }
 
 // Schema 1 takes the mean of whatever samples are in the window.
@@ -44,6 +46,11 @@ std::vector<std::string> doubts(const Result& result, const Measurement& measure
         "no_device_column: rows with the same timestamp are taken as one for each GPU");
   } else if (!result.telemetry->series.has_devices()) {
     doubts.emplace_back("no_device_column: all rows are taken as those of one GPU");
+  }
+  for (const auto& [cause, rows] : result.telemetry->skipped) {
+    if (is_mean || cause != "bad_timestamp" || rows == 0) continue;
+    doubts.push_back(fmt::format(
+        "bad_timestamp: rows whose time cannot be read: {}; all are away from the window", rows));
   }
   if (auto doubt = doubt_about(*value_of(result.metrics, "avg_power_w"))) {
     doubts.push_back(std::move(*doubt));
@@ -105,7 +112,7 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
   };
   if (result.telemetry) warn(result.telemetry->series.warnings);
   if (result.is_valid() && result.load) {
-    result.metrics = metrics_of(measurement, *result.load, result.way);
+    result.metrics = metrics_of(measurement, result);
     result.metric_gpus =
         measurement.mean_power ? measurement.mean_power->gpus : integration.gpus.size();
     warn(doubts(result, measurement));

@@ -15,17 +15,6 @@
 namespace aggregate_power {
 namespace {
 
-// An aggregate that cannot be read is reported when it is patched.
-std::optional<std::int64_t> gpus_in_aggregate(const std::string& aggregate) {
-  try {
-    return gpus_of(read_file(aggregate));
-  } catch (const FileError&) {
-    return std::nullopt;
-  } catch (const JsonError&) {
-    return std::nullopt;
-  }
-}
-
 // Returns the input that names the GPUs; empty: none does.
 std::string find_gpus(MeasurementRequest& request, const LoadReading& reading,
                       const FilesBeside& files) {
@@ -82,6 +71,16 @@ Result assess_in_found_zone(const MeasurementRequest& request, Recording& record
 }
 
 }  // namespace
+
+std::optional<std::int64_t> gpus_in_aggregate(const std::string& aggregate) {
+  try {
+    return gpus_of(read_file(aggregate));
+  } catch (const FileError&) {
+    return std::nullopt;
+  } catch (const JsonError&) {
+    return std::nullopt;
+  }
+}
 
 Result assess_alone(MeasurementRequest request, Recording& recording, const LoadReading& reading,
                     const FilesBeside& files) {

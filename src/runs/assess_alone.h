@@ -15,6 +15,10 @@ struct FilesBeside {
   std::string aggregate;
 };
 
+// How many GPUs the aggregate says that the run used; nullopt: it does not, or cannot be read,
+// which is reported when it is patched.
+std::optional<std::int64_t> gpus_in_aggregate(const std::string& aggregate);
+
 // As assess(), but finds the number of GPUs and the zone first, if the request says so.
 Result assess_alone(MeasurementRequest request, Recording& recording, const LoadReading& reading,
                     const FilesBeside& files);

@@ -16,6 +16,7 @@
 #include "energy/clock_offset.h"
 #include "energy/fleet_power.h"
 #include "energy/metrics.h"
+#include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
 #include "results/record.h"
 #include "runs/host.h"
@@ -292,6 +293,7 @@ void add_metrics(const Hosts& hosts, Result& result) {
   result.metric_gpus = hosts.roles.size();
   MeasuredEnergy energy = energy_of(hosts, load);
   if (result.fleet) energy.fleet = *result.fleet;
+  energy.contract = result.contract;
   result.metrics = energy_metrics(energy);
   for (const std::string_view key : not_finite(result.metrics)) {
     result.reasons.add(Reason::non_finite_power_metric, std::string(key));
@@ -300,7 +302,8 @@ void add_metrics(const Hosts& hosts, Result& result) {
 }
 
 Result measured_hosts(const HostsRequest& request) {
-  const LoadReading reading = read_load_file(request.bench_result);
+  LoadReading reading = read_load_file(request.bench_result);
+  refuse_failed(request.contract, reading);
   Result result;
   result.way = Way::hosts;
   result.load = reading.load;

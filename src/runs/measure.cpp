@@ -84,9 +84,11 @@ void add_recording(Result& sum, Result other) {
   sum.telemetry_source += ", " + other.telemetry_source;
   const double total_j = energy(sum) + energy(other);
   sum.metric_gpus = gpus;
-  sum.metrics = sum.is_valid()
-                    ? energy_metrics({.energy_j = total_j, .gpus = gpus, .load = *sum.load})
-                    : Metrics();
+  sum.metrics =
+      sum.is_valid()
+          ? energy_metrics(
+                {.energy_j = total_j, .gpus = gpus, .load = *sum.load, .contract = sum.contract})
+          : Metrics();
 }
 
 // Without a number of GPUs, those that were idle in the window may be another run's.
@@ -148,6 +150,10 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   run.has_approximate_counts = load.has_approximate_counts;
   run.failed_requests = load.failed_requests;
   run.includes_set_up = placed.includes_set_up;
+  if (request.contract != Contract::august && !load.failure.empty()) {
+    run.benchmark_failure = load.failure;
+    warnings.push_back(fmt::format("the benchmark failed: {}", load.failure));
+  }
   if (!load.load) placed.reading.reasons.add(recording.faults());
   if (!load.load && load.reasons.empty()) {
     placed.reading.reasons.add(Reason::invalid_benchmark_window, load.no_window);
@@ -220,6 +226,9 @@ void write_new(const MeasureRequest& request, const RunReport& run, MeasureRepor
   Result result = run.result;
   if (std::string why = why_not_published(request, run); !why.empty()) {
     result.reasons.add(Reason::window_not_exact, std::move(why));
+  }
+  if (!run.benchmark_failure.empty()) {
+    result.reasons.add(Reason::benchmark_failed, "--out: " + run.benchmark_failure);
   }
   const CommandOutput output = deliver(std::move(result), std::move(target), {});
   for (const std::string& line : output.err) {

@@ -166,7 +166,8 @@ CounterCheck check_stream(const Question& question, StreamEnergy& stream,
 }
 
 IntegrationOptions integration_options(const Question& question) {
-  return {*question.window, question.request.expected_num_gpus, question.request.max_sample_gap_s};
+  return {*question.window, question.request.expected_num_gpus, question.request.max_sample_gap_s,
+          question.request.contract};
 }
 
 // Refuses rows that may be of several GPUs, as if their missing column were needed.

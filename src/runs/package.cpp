@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "results/record.h"
+#include "runs/assess_alone.h"
 #include "runs/package_run.h"
 
 namespace aggregate_power {
@@ -14,6 +15,9 @@ CommandOutput multinode(const MultinodeRequest& request) {
   question.place = {disk_tree(), request.power_dir, request.logs_root};
   question.result_name = request.bench_result;
   question.gpus = request.gpus;
+  if (request.finds_gpus) {
+    question.gpus.aggregate = gpus_in_aggregate(request.agg_result).value_or(0);
+  }
   question.expected_producer_sha = request.expected_producer_sha;
   question.expected_cpu_source = request.expected_cpu_source;
   question.salvage = request.salvage;

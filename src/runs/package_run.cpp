@@ -66,6 +66,7 @@ CommandOutput deliver_package(PackageRun run) {
   result.telemetry_source = question.place.power_dir;
   result.benchmark_result = question.result_name;
   result.window_source = run.window_source;
+  result.audit_source = run.audit_source;
   if (run.failed_requests) {
     result.failed_requests = failed_requests(*run.failed_requests, result);
   }

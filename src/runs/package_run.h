@@ -16,6 +16,7 @@ struct PackageRun {
   std::optional<FailedRequestsRequest> failed_requests;  // agentic runs only
   std::string window_source;                             // for the record; empty: a benchmark
                                                          // result
+  std::string audit_source;                              // for power_audit; empty: the record
   // Where the two files go, and inputs other than the package and the result.
   WritePlan target;
   std::vector<std::string> warnings;

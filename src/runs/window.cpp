@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "loads/benchmark.h"
+#include "loads/benchmark_outcome.h"
 #include "recorders/recorder_context.h"
 #include "runs/explain.h"
 #include "runs/pass.h"
@@ -344,6 +345,7 @@ void warn_of_width(const Placement& placement, Result& result) {
 
 WindowOptions window_options(const RunOptions& run) {
   WindowOptions options;
+  options.contract = run.contract;
   options.given = run.given;
   options.takes_estimated = run.accepted_window == RunOptions::Accepted::estimated;
   options.takes_wrapped = run.accepted_window == RunOptions::Accepted::wrapped;
@@ -388,6 +390,7 @@ PlacedLoad place_load(LoadReading reading, const Recording& recording,
   } else if (!load.defect.empty()) {
     load.reasons.add(Reason::invalid_benchmark_result, load.defect);
   }
+  if (!options.reports) refuse_failed(options.contract, load);
   WindowSearch search{load, recording, options};
   if (set_given_window(search, options.given)) return placed;
   if (!load.load && load.lacks_times && take_command_of(search, placed)) return placed;

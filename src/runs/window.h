@@ -14,6 +14,7 @@
 namespace aggregate_power {
 
 struct WindowOptions {
+  Contract contract = Contract::october;
   GivenLoad given = {};
   // Windows that are not exact and may be used nevertheless. A command that only reports takes any.
   bool takes_estimated = false;
@@ -25,7 +26,7 @@ struct WindowOptions {
   bool takes_session = false;
 };
 WindowOptions window_options(const RunOptions& run);
-inline constexpr WindowOptions kAnyWindow = {{}, true, true, true, true, true};
+inline constexpr WindowOptions kAnyWindow = {Contract::october, {}, true, true, true, true, true};
 
 // The load with its window, or the reason why there is none.
 struct PlacedLoad {

@@ -91,8 +91,29 @@ std::optional<NamedGpus> gpus_in_name(std::string_view name) {
   return gpus;
 }
 
+std::optional<std::int64_t> concurrency_in_name(std::string_view name) {
+  if (!gpus_in_name(name)) return std::nullopt;
+  name = name.substr(0, name.rfind("_gpus_"));
+  constexpr std::string_view kRate = "_req_rate_";
+  const std::size_t rate = name.rfind(kRate);
+  if (rate != name.npos && name.find('_', rate + kRate.size()) == name.npos) {
+    name = name.substr(0, rate);
+  }
+  const std::string_view digits = name.substr(name.find_last_not_of("0123456789") + 1);
+  name.remove_suffix(digits.size());
+  const bool is_named =
+      name.ends_with("_c") || name.ends_with("_conc") || name.ends_with("_concurrency_");
+  std::int64_t concurrency = 0;
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), concurrency);
+  if (!is_named || digits.empty() || error != std::errc()) return std::nullopt;
+  return concurrency;
+}
+
+bool is_pytorch_copy(std::string_view name) { return name.ends_with(".pytorch.json"); }
+
 bool can_be_result(std::string_view name) {
-  return is_json_name(name) && !name.starts_with("agg_") &&
+  return is_json_name(name) && !is_pytorch_copy(name) && !name.starts_with("agg_") &&
          !name.starts_with("power_validation_") && !name.ends_with("_context.json") &&
          name.find("_identity") == std::string_view::npos;
 }

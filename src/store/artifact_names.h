@@ -30,6 +30,12 @@ struct NamedGpus {
 // Returns nullopt if the name does not mention GPUs.
 std::optional<NamedGpus> gpus_in_name(std::string_view name);
 
+// The concurrency in such a name: "..._conc16_gpus_8", "..._concurrency_16_req_rate_inf_gpus_8".
+std::optional<std::int64_t> concurrency_in_name(std::string_view name);
+
+// A copy of a result for PyTorch's benchmark database, "NAME.pytorch.json".
+bool is_pytorch_copy(std::string_view name);
+
 // Whether a JSON file can be a raw benchmark result: it is none of the other files that runs leave.
 bool can_be_result(std::string_view name);
 

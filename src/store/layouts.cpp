@@ -105,7 +105,7 @@ std::string aggregate_name(const StoredRun& run) {
 }
 
 std::optional<NamedRun> run_of_aggregate(const FolderMarks& folder, std::string_view file) {
-  if (!file.ends_with(".json")) return std::nullopt;
+  if (!file.ends_with(".json") || is_pytorch_copy(file)) return std::nullopt;
   const std::string stem = path_stem(file);
   for (const LayoutRow& row : kRows) {
     if (!stem.starts_with(row.before_run)) continue;

@@ -129,6 +129,12 @@ Recomputed unchanged(Recomputed run, const PastRecord& record, const StoredAggre
 
 Recomputed planned(Recomputed run, Result result, const InputFile& others,
                    const RecomputeContext& context) {
+  MemorySource aggregate(context.aggregate.text);
+  std::string failure = benchmark_failure_in(aggregate);
+  if (result.contract != Contract::august && !failure.empty()) {
+    result.reasons.add(Reason::benchmark_failed, std::move(failure));
+    run.reasons = result.reasons;
+  }
   note_outcome(run, result.metrics);
   run.plan =
       plan_of(run.run, context.aggregate, others, run.inputs, context.options, std::move(result));

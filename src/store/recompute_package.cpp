@@ -5,6 +5,7 @@
 
 #include "results/aggregate_json.h"
 #include "results/record.h"
+#include "store/artifact_names.h"
 #include "store/choose_pair.h"
 #include "store/package_pairing.h"
 #include "store/past_run.h"
@@ -62,7 +63,7 @@ Recomputed concluded_package(Recomputed run, const PackagePieces& pieces,
 
 Recomputed recompute_kind(Recomputed begun, const PackagePieces& pieces,
                           const RecomputeContext& context) {
-  const StoredAggregate& aggregate = context.aggregate;
+  const auto& [aggregate, options, witnesses] = context;
   if (const auto past = past_package(begun.run, pieces, context)) {
     return unchanged(std::move(begun), *past, aggregate);
   }
@@ -80,7 +81,14 @@ Recomputed recompute_kind(Recomputed begun, const PackagePieces& pieces,
     return ambiguous(std::move(why));
   }
   PackagePairing pairing =
-      try_package(*pieces.package(), results[0], begun.run, aggregate.text, context.options);
+      try_package(*pieces.package(), results[0], begun.run, aggregate.text, options);
+  const auto named = concurrency_in_name(begun.run.name);
+  const auto& window = pairing.result.package->window;
+  if (named && window && window->concurrency != *named && !pieces.of_agents &&
+      options.contract != Contract::august) {
+    return ambiguous(fmt::format("{}: max_concurrency is {}, the run's name says {}",
+                                 results[0].display, window->concurrency, *named));
+  }
   return concluded_package(std::move(begun), pieces, results[0], std::move(pairing), others,
                            context);
 }

@@ -87,6 +87,11 @@ def is_void(bed, reasons, refused=True, **run):
             faults.append(f"stderr: {done.err!r}")
         faults += [f"not said: {reason}" for reason in reasons if reason not in done.err]
     record = bed.record
+    if refused:
+        faults += differences("October's record", record, {"power_valid": False, "reasons": list(reasons),
+                                                           "window_source": SOURCE})
+        bed.run("--compat", "august", **run)
+        record = bed.record
     faults += differences("reasons", record["reasons"], list(reasons))
     faults += differences("verdict", (record["power_valid"], record["metrics"]), (False, {}))
     faults += differences("window's source", record.get("window_source"), SOURCE if refused else None)
@@ -512,7 +517,8 @@ def extended(ground, checks):
     checks.add("extended", differences("status", (done.returncode, done.err), (0, ""))
                + differences("metrics", {key: row[key] for key in METRICS}, METRICS)
                + differences("percentiles", {key: row.get(key) for key in percentiles}, percentiles)
-               + differences("source", row["power_audit"]["source"], "power_validation.json")
+               + differences("source", row["power_audit"]["source"],
+                             "LOGS/agentic/conc_4/power_validation.json")
                + differences("workers", [(worker["role"], worker["num_gpus"], worker["avg_power_w"])
                                          for worker in row["workers"]],
                              [("decode", 2, 300.0), ("prefill", 2, 400.0)]))
@@ -520,15 +526,14 @@ def extended(ground, checks):
     checks.add("extended no more", differences("aggregate", bed.row, {"hw": "gb200"} | DISAGG | VERDICT | METRICS))
     bed.run("--extended", pin="5e")
     checks.add("extended, refused", differences("reasons", bed.row["power_invalid_reasons"], [SHA])
-               + differences("audit", bed.row["power_audit"], {
-                   "window_start_unix": 1000.0, "window_end_unix": 1060.0, "expected_gpu_count": 4,
-                   "source": "power_validation.json"})
+               + differences("audit", bed.row["power_audit"],
+                             {"source": "LOGS/agentic/conc_4/power_validation.json"})
                + differences("percentiles", "p75_power_w" in bed.row, False))
     bed.manifest.write_text("{")
     bed.run("--extended")
     checks.add("extended, no manifest", differences("audit", {
         key: value for key, value in bed.row["power_audit"].items() if key.endswith("_count")}, {
-            "expected_gpu_count": 4}))
+            "expected_gpu_count": 4, "observed_gpu_count": 0}))
 
 
 def cpus(ground, checks):
@@ -551,8 +556,9 @@ def mixtures(ground, checks):
             (["--expected-producer-sha", PIN], "--expected-producer-sha requires --power-dir"),
             (["--salvage"], "--salvage requires --power-dir"),
             (["--expected-cpu-source", "acpi"], "--expected-cpu-source requires --power-dir"),
+            (["--power-dir", "LOGS/power", "--expected-num-gpus", "1", "--compat", "august"], "--expected-num-gpus"),
             *((["--power-dir", "LOGS/power", option, "1"], option)
-              for option in ("--expected-num-gpus", "--max-sample-gap", "--timestamp-column", "--power-column",
+              for option in ("--max-sample-gap", "--timestamp-column", "--power-column",
                              "--device-column", "--timezone"))):
         done = bed.plain(*base, *words)
         told = (message,) if "requires" in message else (f"{message} excludes --power-dir",

@@ -21,6 +21,7 @@ import random_stamps
 import reference
 
 RUNS = 400
+AUGUST = ["--compat", "august"]  # the rules that the reference knows
 POWER_KEYS = {*reference.METRICS, *reference.ROLE_METRICS, "power_metric_schema_version",
               "power_valid", "power_invalid_reasons"}
 METRIC_KEYS_1 = ("avg_power_w", "joules_per_output_token", "joules_per_total_token")
@@ -138,7 +139,7 @@ def compare_output(differences, expected, result):
 def differences_of(run, program, folder):
     lay_out(run, folder)
     expected = expect(run, folder)
-    command = [program, *run.arguments]
+    command = [program, *AUGUST, *run.arguments]
     result = subprocess.run(command, cwd=folder, env=environment_of(run), capture_output=True)
     differences = []
     compare_output(differences, expected, result)
@@ -153,7 +154,7 @@ def keep(run, program, folder, seed, differences):
     lay_out(run, folder)
     settings = shlex.join(f"{name}={value}" for name, value in run.environment.items())
     notes = [f"seed {seed}", *sorted(run.notes)]
-    lines = ["; ".join(notes), f"env {settings} {shlex.join([program, *run.arguments])}"]
+    lines = ["; ".join(notes), f"env {settings} {shlex.join([program, *AUGUST, *run.arguments])}"]
     (folder / "differences.txt").write_text("\n".join(lines + differences) + "\n")
     print(f"FAILED: {folder}: {differences[0]}", flush=True)
 

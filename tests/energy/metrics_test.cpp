@@ -117,7 +117,7 @@ TEST(DashboardMetrics, StatesAreThoseOfAllGpus) {
   fleet.states[0] = {.mean = 60, .peak = 70, .gpus = 2};
   fleet.states[1] = {.mean = 99, .peak = 100, .gpus = 1};  // the other GPU does not say
   fleet.states[2] = {.mean = 2000, .peak = 3000, .gpus = 2};
-  Metrics metrics = energy_metrics({10000, 2, load(10, 1, 1, 1), {}, {}, fleet});
+  Metrics metrics = energy_metrics({10000, 2, load(10, 1, 1, 1), {}, {}, fleet, Contract::august});
   metrics.erase(metrics.begin(), metrics.begin() + 7);
   std::vector<std::pair<std::string, double>> found;
   for (const Metric& metric : metrics) {
@@ -131,6 +131,22 @@ TEST(DashboardMetrics, StatesAreThoseOfAllGpus) {
                                                                 {"avg_temp_c", 60},
                                                                 {"peak_temp_c", 70},
                                                                 {"avg_mem_used_mb", 2000}}));
+}
+
+TEST(DashboardMetrics, PercentilesFollowTheMeanSinceOctober) {
+  FleetMeasurement fleet;
+  fleet.power = FleetPower({{0, 0}, {10, 1000}});
+  fleet.states[0] = {.mean = 60, .peak = 70, .gpus = 2};
+  std::vector<std::string_view> keys;
+  for (const Metric& metric : energy_metrics({10000, 2, load(10, 1, 1, 1), {}, {}, fleet})) {
+    keys.push_back(metric.key);
+  }
+  EXPECT_EQ(keys,
+            (std::vector<std::string_view>{
+                "avg_power_w", "p75_power_w", "p75_total_gpu_power_w", "p90_power_w",
+                "p90_total_gpu_power_w", "avg_total_gpu_power_w", "total_gpu_energy_j",
+                "joules_per_successful_query", "joules_per_input_token", "joules_per_output_token",
+                "joules_per_total_token", "avg_temp_c", "peak_temp_c"}));
 }
 
 TEST(DashboardMetrics, AreLeftOutWhereTheyAreTooLarge) {

@@ -173,10 +173,11 @@ def test_extended(folder):
     roles = ["--role", "prefill=a", "--role", "decode=b", "--clock-offset", "b=0.5"]
     same(0, folder.hosts(*roles, "--extended", "--require-power", "--expected-num-gpus", "2").status)
     found = folder.aggregate
+    # As per_gpu_sample_counts: from 3 s before the window until 3 s after it, twice.
     same([650.0, 325.0, 680.0, 340.0],
          [found[f"p{p}_{key}"] for p in (75, 90) for key in ("total_gpu_power_w", "power_w")])
     same({"window_start_unix": START, "window_end_unix": START + LENGTH, "expected_gpu_count": 2,
-          "observed_gpu_count": 2, "sample_count": 202, "max_sample_gap_s": 1.0,
+          "observed_gpu_count": 2, "sample_count": 214, "max_sample_gap_s": 1.0,
           "source": "power_validation_run.json", "observed_gpu_ids": ["a/0", "b/0"]}, found["power_audit"])
     same([{"role": "prefill", "worker_idx": 0, "num_gpus": 1, "avg_power_w": 200.0, "hosts": ["a"]},
           {"role": "decode", "worker_idx": 0, "num_gpus": 1, "avg_power_w": 400.0, "hosts": ["b"]}],

@@ -353,16 +353,17 @@ TEST(CpuPower, SetsOrRemovesItsKeysOfTheAggregate) {
 Json audited(const CpuPower& power) {
   std::vector<JsonEdit> edits;
   add_dashboard_keys(edits, result_of(power), "");
-  return Json::parse(edits.at(0).value).at("cpu");
+  return Json::parse(edits.at(1).value).at("cpu");
 }
 
 TEST(CpuPower, IsSummedUpInPowerAudit) {
   EXPECT_EQ(audited(*measure(samples(grace))),
             Json::parse(R"({"sensor_kind": "grace_socket", "source": "acpi",
-                "expected_sockets": 4, "observed_sockets": 4, "reason_codes": []})"));
-  EXPECT_EQ(audited(*measure("a,b\n")),
-            Json::parse(R"({"sensor_kind": null, "source": null, "expected_sockets": 4,
-                "observed_sockets": 0, "reason_codes": ["cpu_samples_header_mismatch"]})"));
+                "expected_sockets": 4, "observed_sockets": 4, "sample_row_count": 32,
+                "reason_codes": []})"));
+  EXPECT_EQ(audited(*measure("a,b\n")), Json::parse(R"({"expected_sockets": 4,
+                "observed_sockets": 0, "sample_row_count": 0,
+                "reason_codes": ["cpu_samples_header_mismatch"]})"));
 }
 
 }  // namespace

@@ -562,11 +562,12 @@ class Scanner {
     start_token();
     found.kind = value(kUnwanted, nullptr);
     found.value_end = offset();
-    found.scalar = finish_token();
+    found.text = finish_token();
+    if (found.text.size() > kMaxScalar) found.text = {};
 
     const bool has_spelling = found.kind != JsonKind::string && found.kind != JsonKind::array &&
                               found.kind != JsonKind::object;
-    if (!has_spelling || found.scalar.size() > kMaxScalar) found.scalar = {};
+    if (has_spelling) found.scalar = found.text;
     found.key_kept = key_.size() <= kMaxKey;
     if (found.key_kept) found.key = key_;
     (*on_member_)(found);

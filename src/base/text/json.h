@@ -46,6 +46,7 @@ struct JsonMember {
   JsonKind kind = JsonKind::null;
   std::string_view scalar;  // the spelling of a number, true, false or null; empty for others, and
                             // for numbers of more than 5000 bytes
+  std::string_view text;    // the value as written, of any kind; empty if over 5000 bytes
   std::uint64_t key_begin = 0;  // at the key's opening quote
   std::uint64_t key_end = 0;    // just past its closing quote
   std::uint64_t value_begin = 0;
