@@ -122,6 +122,7 @@ Json audit_json(const Result& result, const std::string& record_name) {
     members.add_text("producer_sha", result.package->producer_git_commit);
     members.add_text("exporter_image_sha256", result.package->exporter_image_sha256);
   }
+  if (result.native) members.add_text("producer_sha", result.native->revision());
   if (result.cpu) members.json["cpu"] = cpu_json(*result.cpu);
   return std::move(members.json);
 }
