@@ -105,11 +105,35 @@ struct SelectedWindow {
   std::int64_t concurrency = 0;
   Window window;
   double duration_s = 0;
+  // Since October: what was measured in it, even if another window of the package is faulty.
+  bool power_valid = false;
+  Metrics metrics = {};
+};
+
+// What the samples show about a window that the package's recorder expected.
+struct WindowFinding {
+  std::string benchmark_type;
+  std::int64_t concurrency = 0;
+  std::optional<std::string> file;
+  std::vector<std::string> codes;                      // the recorder's; empty: valid
+  std::vector<std::pair<std::string, double>> gaps_s;  // by device: the longest
+};
+
+// How far the energy may be off because of gaps between samples that were accepted.
+struct GapEnergyBound {
+  double total_j = 0;
+  std::vector<std::pair<std::string, double>> per_gpu_j;
 };
 
 // Facts that only a package has.
 struct PackageFacts {
   std::optional<SelectedWindow> window;
+  bool is_integral = false;  // it is what its manifest says, whether or not windows are faulty
+  std::vector<WindowFinding> windows;
+  std::string gap_rule;                      // by which gaps were judged; empty: none were
+  std::optional<GapEnergyBound> gap_bound;   // nullopt: nothing was measured
+  std::optional<std::string> source_metric;  // what the exporter read, and of which part of the
+  std::optional<std::string> power_scope;    // machine, in its own words
   std::optional<std::string> producer_git_commit;
   std::string expected_producer_sha;  // empty: none was named
   bool is_pin_of_package = false;     // from power-producer-sha.txt, not from the caller
@@ -179,6 +203,7 @@ struct Result {
   std::optional<FleetMeasurement> fleet;  // nullopt: not requested, or no samples were read
   std::optional<FleetPower> curve;        // of a valid run, if requested
   std::optional<CpuPower> cpu;            // nullopt: neither recorded nor requested
+  bool requires_cpu = false;              // required power includes that of the CPUs
   std::optional<CounterCheck> counters;
   std::optional<FailedRequests> failed_requests;
 

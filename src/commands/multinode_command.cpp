@@ -113,7 +113,8 @@ void settle_hosts(Parsed& parsed) {
 
 // Options whose checks a native package has no evidence for.
 void refuse_for_native(const Options& options) {
-  for (const char* const name : {"--expected-producer-sha", "--salvage", "--expected-cpu-source"}) {
+  for (const char* const name :
+       {"--expected-producer-sha", "--salvage", "--gap-policy", "--expected-cpu-source"}) {
     if (!options.is_given(name)) continue;
     throw Error(fmt::format("{}: is for a dcgm-power package, not for a native one", name));
   }
@@ -134,10 +135,10 @@ void settle_package(Parsed& parsed, const Options& options) {
 
 // Options that only one of the two ways takes.
 void refuse_mixture(const Options& options, bool of_hosts) {
-  constexpr const char* kOfPackage[] = {"--power-dir",      "--logs-root",
-                                        "--prefill-gpus",   "--decode-gpus",
-                                        "--aggregate-gpus", "--expected-producer-sha",
-                                        "--salvage",        "--expected-cpu-source"};
+  constexpr const char* kOfPackage[] = {
+      "--power-dir",   "--logs-root",           "--prefill-gpus",
+      "--decode-gpus", "--aggregate-gpus",      "--expected-producer-sha",
+      "--salvage",     "--expected-cpu-source", "--gap-policy"};
   constexpr const char* kOfHosts[] = {"--role",           "--clock-offset",  "--expected-num-gpus",
                                       "--max-sample-gap", "--columns",       "--timestamp-column",
                                       "--power-column",   "--device-column", "--power-unit",

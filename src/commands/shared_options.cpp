@@ -214,6 +214,15 @@ void add_package_options(Options& options, PackageOptions& package, const std::s
       .check(not_empty());
   add_expected_producer_sha(options, package);
   add_salvage(options, package);
+  const auto take_policy = [&package](const std::string& text) {
+    package.consumer_gaps = text == "consumer";
+    return true;
+  };
+  options
+      .value(
+          "--gap-policy", "evidence|consumer", take_policy,
+          "Which gaps between samples a package may have; evidence: those of the rule that gives what its recorder stored; consumer: none above 3 s, as dashboards judge (default: evidence)")
+      .one_of({"evidence", "consumer"});
   options.value(
       "--expected-cpu-source", "SOURCE", into(package.expected_cpu_source),
       "Source that CPU power of the package must come from, such as acpi; without this option, CPU power may be missing");

@@ -2,10 +2,12 @@
 #include "packages/check.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,6 +22,7 @@
 #include "loads/load_generator.h"
 #include "packages/cpu_power.h"
 #include "packages/findings.h"
+#include "packages/gap_bound.h"
 #include "packages/match.h"
 #include "packages/package.h"
 #include "packages/window_power.h"
@@ -84,6 +87,8 @@ Findings check_producer(const JsonValue& manifest, PackageFacts& facts) {
   if (stored.kind == JsonKind::boolean) facts.stored_publication_valid = stored.is_true();
   facts.producer_git_commit = text(manifest.at("producer_git_commit"));
   facts.exporter_image_sha256 = text(manifest.at("dcgm_exporter").at("container_image_sha256"));
+  facts.source_metric = text(manifest.at("source_metric"));
+  facts.power_scope = text(manifest.at("power_scope"));
   Findings findings;
   if (facts.expected_producer_sha.empty()) {
     findings.add(Reason::producer_pin_missing, "no trusted producer was named");
@@ -102,6 +107,11 @@ Findings check_recomputed(const Package& package, PackageFacts& facts) {
   facts.dialect = package.dialect.name;
   const bool has_samples = !package.samples.is_missing && !package.samples.has_other_header;
   facts.samples_version = has_samples ? package.samples.version : 0;
+  facts.gap_rule = package.gap_rule;
+  for (const WindowValidation& window : package.validations) {
+    facts.windows.push_back({window.key.benchmark_type, window.key.concurrency, window.file,
+                             window.codes, window.gaps_s});
+  }
   Findings findings;
   for (const PackageFault& fault : package.faults) {
     if (!facts.salvage || !fault.is_elsewhere) findings.failures.push_back(fault.text);
@@ -164,14 +174,14 @@ Findings check_topology(const RoleCounts& gpus, const std::vector<ExpectedDevice
     findings.add(Reason::topology_env_mismatch, what);
   };
   if (gpus.aggregate > 0 && (gpus.prefill > 0 || gpus.decode > 0)) {
-    mismatch("aggregate GPUs cannot be combined with prefill or decode GPUs");
+    mismatch("aggregate GPUs cannot be combined with prefill/decode GPUs");
   }
   std::map<std::string, std::int64_t> wanted;
   if (gpus.prefill > 0) wanted["prefill"] = gpus.prefill;
   if (gpus.decode > 0) wanted["decode"] = gpus.decode;
   if (gpus.aggregate > 0) wanted["agg"] = gpus.aggregate;
   if (wanted.empty()) {
-    mismatch("no GPUs are expected: prefill, decode and aggregate are all 0");
+    mismatch("prefill, decode, and aggregate GPU counts are all zero");
   } else if (!topology.roles.empty()) {
     for (const std::string& fault : topology_faults(devices, topology, wanted)) mismatch(fault);
   }
@@ -205,26 +215,61 @@ struct Measured {
   std::vector<Worker> workers;
 };
 
-// Turns the workers' energies into powers; returns none if workers share GPUs.
-std::vector<Worker> averaged(std::map<std::pair<std::string, std::int64_t>, Worker> workers,
-                             double window_s) {
-  std::vector<Worker> all;
-  for (auto& [key, worker] : workers) {
-    worker.avg_power_w /= window_s * static_cast<double>(worker.num_gpus);
-    all.push_back(std::move(worker));
+// Gathers the workers' energies.
+class Workers {
+ public:
+  explicit Workers(Contract contract) : contract_(contract) {}
+
+  void add(const ExpectedDevice& device, const std::string& role, double energy_j) {
+    const std::string& host = device.key.hostname;
+    const std::int64_t index = device.assignments.front().worker_index;
+    are_shared_ |= std::ranges::any_of(device.assignments, [&](const Assignment& assignment) {
+      return assignment.worker_index != index;
+    });
+    // Since October the GPUs of a role on one host count as one worker.
+    Worker& worker =
+        contract_ == Contract::august ? workers_[{role, "", index}] : workers_[{role, host, 0}];
+    worker.role = role;
+    worker.worker_idx = index;
+    ++worker.num_gpus;
+    worker.avg_power_w += energy_j;  // holds energy until all GPUs are counted
+    if (std::ranges::find(worker.hosts, host) == worker.hosts.end()) worker.hosts.push_back(host);
   }
-  return all;
+
+  // Turns the energies into powers; returns none if it is unknown which worker drew what.
+  std::vector<Worker> finish(double window_s) && {
+    std::vector<Worker> all;
+    if (contract_ == Contract::august && are_shared_) return all;
+    for (auto& [key, worker] : workers_) {
+      worker.avg_power_w /= window_s * static_cast<double>(worker.num_gpus);
+      if (contract_ == Contract::october) {
+        const bool is_same_role = !all.empty() && all.back().role == worker.role;
+        worker.worker_idx = is_same_role ? all.back().worker_idx + 1 : 0;
+      }
+      all.push_back(std::move(worker));
+    }
+    return all;
+  }
+
+ private:
+  Contract contract_;
+  std::map<std::tuple<std::string, std::string, std::int64_t>, Worker> workers_;
+  bool are_shared_ = false;  // several workers share a GPU
+};
+
+using DeviceNumbers = std::map<DeviceKey, std::uint32_t>;
+
+DeviceNumbers numbers_of(const PackageSamples& samples) {
+  DeviceNumbers numbers;
+  for (std::uint32_t i = 0; i < samples.devices.size(); ++i) numbers[samples.devices[i].key] = i;
+  return numbers;
 }
 
 Measured measure(const PackageContent& content, const Package& package, const Labels& labels,
-                 WindowPower& power, double window_s) {
-  std::map<DeviceKey, std::uint32_t> numbers;
-  for (std::uint32_t i = 0; i < package.samples.devices.size(); ++i) {
-    numbers[package.samples.devices[i].key] = i;
-  }
+                 WindowPower& power, double window_s, Contract contract) {
+  const DeviceNumbers numbers = numbers_of(package.samples);
   Measured measured;
-  std::map<std::pair<std::string, std::int64_t>, Worker> workers;
-  bool are_shared = false;  // several workers share a GPU, so it is unknown which of them drew what
+  Workers workers(contract);
   for (const ExpectedDevice& device : content.devices) {
     const std::string& role = package.topology.roles.at(device.key);
     GpuResult gpu{label_of(device.key, labels), {}};
@@ -233,22 +278,23 @@ Measured measure(const PackageContent& content, const Package& package, const La
     gpu.energy.max_sample_gap_s = package.max_sample_gap_s.at(device.key);
     measured.energy_j += gpu.energy.energy_j;
     measured.energy_by_role_j[role] += gpu.energy.energy_j;
-    const std::int64_t index = device.assignments.front().worker_index;
-    are_shared |= std::ranges::any_of(device.assignments, [&](const Assignment& assignment) {
-      return assignment.worker_index != index;
-    });
-    Worker& worker = workers[{role, index}];
-    worker.role = role;
-    worker.worker_idx = index;
-    ++worker.num_gpus;
-    worker.avg_power_w += gpu.energy.energy_j;  // holds energy until all GPUs are counted
-    if (std::ranges::find(worker.hosts, device.key.hostname) == worker.hosts.end()) {
-      worker.hosts.push_back(device.key.hostname);
-    }
+    workers.add(device, role, gpu.energy.energy_j);
     measured.gpus.push_back(std::move(gpu));
   }
-  if (!are_shared) measured.workers = averaged(std::move(workers), window_s);
+  measured.workers = std::move(workers).finish(window_s);
   return measured;
+}
+
+GapEnergyBound bound_of(const PackageContent& content, const Package& package, const Labels& labels,
+                        const GapBound& gaps) {
+  const DeviceNumbers numbers = numbers_of(package.samples);
+  GapEnergyBound bound;
+  for (const ExpectedDevice& device : content.devices) {
+    const double bound_j = gaps.bound_j(numbers.at(device.key));
+    bound.total_j += bound_j;
+    bound.per_gpu_j.emplace_back(label_of(device.key, labels), bound_j);
+  }
+  return bound;
 }
 
 // A package states its unit: watts.
@@ -279,7 +325,7 @@ Findings integrate(const PackageContent& content, const Package& package, const 
                    const RoleCounts& asked, WindowPower& power, const FleetMeasurement& fleet,
                    Result& result) {
   const double window_s = result.load->window.duration_s();
-  Measured measured = measure(content, package, labels, power, window_s);
+  Measured measured = measure(content, package, labels, power, window_s, result.contract);
   const auto role = [&](const char* name, std::int64_t count) {
     return RoleEnergy{static_cast<std::size_t>(std::max<std::int64_t>(count, 0)),
                       measured.energy_by_role_j[name]};
@@ -292,6 +338,10 @@ Findings integrate(const PackageContent& content, const Package& package, const 
                                     .fleet = fleet});
   const Findings findings = check_metrics(metrics, measured.gpus, window_s);
   if (findings.reasons.empty()) result.metrics = std::move(metrics);
+  if (findings.reasons.contains(Reason::non_finite_power_metric) &&
+      result.contract == Contract::october) {
+    for (GpuResult& gpu : measured.gpus) gpu.energy.energy_j = std::nan("");
+  }
   for (const GpuResult& gpu : measured.gpus) result.observed_gpu_ids.push_back(gpu.name);
   result.gpus = std::move(measured.gpus);
   result.workers = std::move(measured.workers);
@@ -304,12 +354,28 @@ FleetMeasurement fleet_of(const Package& package, WindowPower& power) {
   return power.fleet(names);
 }
 
+// What is wrong with the window of the run itself.
+std::vector<std::string> own_codes(const PackageFacts& facts) {
+  const auto own = std::ranges::find_if(facts.windows, [&](const WindowFinding& window) {
+    return window.benchmark_type == facts.window->benchmark_type &&
+           window.concurrency == facts.window->concurrency;
+  });
+  return own == facts.windows.end() ? std::vector<std::string>() : own->codes;
+}
+
 // CPUs are judged separately: their faults do not affect the GPUs.
 std::optional<CpuPower> measure_cpus(const PackageQuestion& question,
                                      const std::vector<ExpectedDevice>& devices,
-                                     const std::optional<SelectedWindow>& window) {
+                                     const PackageFacts& facts) {
   CpuPowerRequest request;
-  if (window) request.window = window->window;
+  const std::optional<SelectedWindow>& window = facts.window;
+  // What the GPUs' samples lack does not concern the CPUs.
+  constexpr std::string_view kOfGpus[] = {"measurement_window_not_bracketed", "sample_gap_exceeded",
+                                          "sample_loss_exceeded", "gpu_uuid_changed"};
+  const bool is_usable = window && std::ranges::all_of(own_codes(facts), [&](const auto& code) {
+                           return std::ranges::find(kOfGpus, code) != std::end(kOfGpus);
+                         });
+  if (window && is_usable) request.window = window->window;
   std::set<std::string> hosts;
   for (const ExpectedDevice& device : devices) hosts.insert(device.key.hostname);
   request.expected_hosts.assign(hosts.begin(), hosts.end());
@@ -325,6 +391,29 @@ SelectedWindow selected(const PackageWindow& window) {
           window.key.concurrency,
           {window.start_unix_s, *window.end_unix_s},
           *window.duration_s};
+}
+
+// Whether the package is what its manifest says, apart from windows that are not usable.
+bool is_integral(const Package& package, const Findings& findings, const Findings& verdict,
+                 const PackageFacts& facts) {
+  constexpr Reason kOfPin[] = {Reason::producer_pin_missing, Reason::producer_commit_mismatch};
+  const bool is_trusted = std::ranges::none_of(
+      kOfPin, [&](Reason reason) { return findings.reasons.contains(reason); });
+  const bool is_as_written = std::ranges::all_of(package.faults, [&](const PackageFault& fault) {
+    return fault.is_of_window || (facts.salvage && fault.is_elsewhere);
+  });
+  return is_trusted && is_as_written &&
+         !verdict.reasons.contains(Reason::producer_verdict_mismatch);
+}
+
+void describe(const PackageContent& content, const Package& package, const Labels& labels,
+              Result& result) {
+  result.expected_gpus = static_cast<std::int64_t>(content.devices.size());
+  result.metric_gpus = content.devices.size();
+  result.observed_gpus = package.observed.size();
+  for (const auto& [key, role] : package.topology.roles) {
+    result.roles.emplace_back(label_of(key, labels), role);
+  }
 }
 
 // Checks manifest, package and window in the contract's order. Fills in what is known of `result`,
@@ -346,35 +435,51 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
     return findings;
   }
   WindowPower power(question.extended || question.with_power, question.extended);
+  GapBound gaps;
   PackageRequest request;
   request.concurrency = reading.max_concurrency;
+  request.contract = question.contract;
   request.salvage = question.salvage;
-  request.begin = [&](Window window) { power.begin(window); };
-  request.take = [&](std::span<const PackageSample> samples) { power.take(samples); };
+  request.consumer_gaps = question.consumer_gaps;
+  request.begin = [&](Window window) {
+    power.begin(window);
+    gaps.begin(window);
+  };
+  request.take = [&](std::span<const PackageSample> samples) {
+    power.take(samples);
+    gaps.take(samples);
+  };
   const Package package = recompute_package(question.place, content, request);
   findings.add(check_recomputed(package, facts));
-  findings.add(check_stored_verdict(content.manifest, facts));
+  const Findings verdict = check_stored_verdict(content.manifest, facts);
+  findings.add(verdict);
+  facts.is_integral = is_integral(package, findings, verdict, facts);
   const RoleCounts asked = with_known_role(question.gpus, package.topology);
-  findings.add(check_topology(asked, content.devices, package.topology));
+  const Findings topology = check_topology(asked, content.devices, package.topology);
+  findings.add(topology);
   const Labels labels = labels_of(package.observed);
-  result.expected_gpus = static_cast<std::int64_t>(content.devices.size());
-  result.metric_gpus = content.devices.size();
-  result.observed_gpus = package.observed.size();
-  for (const auto& [key, role] : package.topology.roles) {
-    result.roles.emplace_back(label_of(key, labels), role);
-  }
+  describe(content, package, labels, result);
   const auto window = match_window({question.place, package.scan, question.result,
                                     question.result_name, question.window_file, reading},
                                    findings);
   if (window) facts.window = selected(*window);
-  const bool is_whole = findings.reasons.empty() && reading.reasons.empty();
+  const bool is_whole = findings.reasons.empty();
+  const bool is_measurable =
+      question.contract == Contract::august
+          ? is_whole
+          : facts.is_integral && topology.reasons.empty() && window && own_codes(facts).empty();
   FleetMeasurement fleet = fleet_of(package, power);
-  if (is_whole && window && reading.load) {
-    findings.add(integrate(content, package, labels, asked, power,
-                           question.extended ? fleet : FleetMeasurement(), result));
+  if (is_measurable && window && reading.load && reading.reasons.empty()) {
+    const Findings faults = integrate(content, package, labels, asked, power,
+                                      question.extended ? fleet : FleetMeasurement(), result);
+    findings.add(faults);
+    facts.window->power_valid = faults.reasons.empty();
+    facts.window->metrics = result.metrics;
+    facts.gap_bound = bound_of(content, package, labels, gaps);
   }
   if (question.with_power && !result.metrics.empty()) result.curve = fleet.power;
   if (question.extended) result.fleet = std::move(fleet);
+  result.warnings = package.warnings;
   return findings;
 }
 
@@ -387,6 +492,8 @@ Result check_package(const PackageQuestion& question) {
   result.load = reading.load;
   result.contract = question.contract;
   result.extended = question.extended;
+  result.requires_cpu =
+      question.contract == Contract::october && question.expected_cpu_source.has_value();
   result.expected_gpus = 0;
   PackageFacts& facts = result.package.emplace();
   facts.asked_gpus = gpus_asked_for(question.gpus);
@@ -401,7 +508,7 @@ Result check_package(const PackageQuestion& question) {
   } else {
     PackageContent content;
     findings = check_content(question, reading, content, result);
-    result.cpu = measure_cpus(question, content.devices, facts.window);
+    result.cpu = measure_cpus(question, content.devices, facts);
     findings.add(reading.reasons);
     if (!findings.reasons.empty()) result.metrics.clear();
   }

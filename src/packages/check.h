@@ -37,6 +37,7 @@ struct PackageQuestion {
   bool extended = false;              // compute everything for --extended
   bool with_power = false;            // compute the total power of all GPUs at every instant
   std::optional<std::string> expected_cpu_source;
+  bool consumer_gaps = false;    // gaps are judged as the original's reader does
   Reasons refusal;               // why the package is not read; empty: it is
   std::string window_file = {};  // the only window that may be the result's; empty: any
 };

@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "aggregate_power/contract.h"
+
 namespace aggregate_power {
 
 struct PackageDialect {
@@ -24,7 +26,7 @@ struct PackageDialect {
   bool omits_gaps_of_faulty_windows = false;  // in window_validations
 };
 
-// Ordered from the oldest.
-std::span<const PackageDialect> package_dialects();
+// Those that a contract knows, ordered from the oldest.
+std::span<const PackageDialect> package_dialects(Contract contract);
 
 }  // namespace aggregate_power

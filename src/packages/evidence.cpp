@@ -18,6 +18,12 @@ JsonValue texts(const std::vector<std::string>& texts) {
   return list;
 }
 
+JsonValue list_of(JsonValue item) {
+  JsonValue list = JsonValue::array();
+  list.items.push_back(std::move(item));
+  return list;
+}
+
 JsonValue observed_json(const std::vector<SeenDevice>& observed) {
   JsonValue list = JsonValue::array();
   for (const SeenDevice& device : observed) {
@@ -32,10 +38,14 @@ JsonValue observed_json(const std::vector<SeenDevice>& observed) {
   return list;
 }
 
-JsonValue validation_json(const WindowValidation& validation) {
+enum class FaultyWindowGaps { kept, omitted };
+
+JsonValue validation_json(const WindowValidation& validation, FaultyWindowGaps form) {
   JsonValue gaps = JsonValue::object();
-  for (const auto& [device, gap_s] : validation.gaps_s) {
-    gaps.members.emplace_back(device, JsonValue::real(gap_s));
+  if (form == FaultyWindowGaps::kept || validation.codes.empty()) {
+    for (const auto& [device, gap_s] : validation.gaps_s) {
+      gaps.members.emplace_back(device, JsonValue::real(gap_s));
+    }
   }
   JsonValue json = JsonValue::object();
   json.members = {
@@ -56,6 +66,32 @@ JsonValue faults_json(const std::vector<ArtifactFault>& faults) {
     list.items.push_back(std::move(json));
   }
   return list;
+}
+
+// ---- Comparing rows
+
+// Whether a stored row says what was found.
+bool is_same_row(const JsonValue& stored, const JsonValue& found, Contract contract) {
+  if (contract == Contract::august || !stored.is_object()) return equal_in_python(stored, found);
+  return std::ranges::all_of(found.members, [&](const auto& member) {
+    const JsonValue* const other = stored.find(member.first);
+    return other != nullptr && equal_in_python(*other, member.second);
+  });
+}
+
+bool are_same_rows(const JsonValue& stored, const JsonValue& found, Contract contract) {
+  return stored.is_array() && stored.items.size() == found.items.size() &&
+         std::ranges::equal(stored.items, found.items, [&](const auto& a, const auto& b) {
+           return is_same_row(a, b, contract);
+         });
+}
+
+bool is_same_validation(const JsonValue& stored, const WindowValidation& validation,
+                        Contract contract) {
+  using enum FaultyWindowGaps;
+  return is_same_row(stored, validation_json(validation, kept), contract) ||
+         (contract == Contract::october &&
+          is_same_row(stored, validation_json(validation, omitted), contract));
 }
 
 // ---- Each of these compares one member of the manifest.
@@ -108,7 +144,7 @@ PackageFaults observed_faults(const JsonValue& stored, const PackageEvidence& ev
   PackageFaults faults;
   if (evidence.observed.empty()) faults.add("observed_devices is empty");
   const JsonValue found = observed_json(evidence.observed);
-  if (equal_in_python(stored, found)) return faults;
+  if (are_same_rows(stored, found, evidence.contract)) return faults;
   // A row lost far from the window may have been a device's first or last.
   const bool is_elsewhere =
       lost_rows(evidence.samples) > 0 && evidence.wanted &&
@@ -121,16 +157,14 @@ PackageFaults observed_faults(const JsonValue& stored, const PackageEvidence& ev
 
 PackageFaults validation_faults(const JsonValue& stored, const PackageEvidence& evidence) {
   PackageFaults faults;
-  JsonValue list = JsonValue::array();
+  if (is_as_stored(stored, evidence.validations, evidence.contract)) return faults;
   bool is_elsewhere = evidence.wanted.has_value();
   for (const WindowValidation& validation : evidence.validations) {
-    list.items.push_back(validation_json(validation));
     if (!evidence.wanted || validation.key != evidence.wanted->key) continue;
     is_elsewhere &= std::ranges::any_of(stored.items, [&](const JsonValue& item) {
-      return equal_in_python(item, list.items.back());
+      return is_same_validation(item, validation, evidence.contract);
     });
   }
-  if (equal_in_python(stored, list)) return faults;
   faults.add("window_validations is not what the windows and samples show", is_elsewhere,
              "window_validations");
   return faults;
@@ -139,7 +173,7 @@ PackageFaults validation_faults(const JsonValue& stored, const PackageEvidence& 
 PackageFaults artifact_error_faults(const JsonValue& stored, const PackageEvidence& evidence) {
   PackageFaults faults;
   const auto& wanted = evidence.wanted;
-  if (equal_in_python(stored, faults_json(evidence.scan.faults))) return faults;
+  if (are_same_rows(stored, faults_json(evidence.scan.faults), evidence.contract)) return faults;
   const bool is_elsewhere = wanted && stored.is_array() &&
                             std::ranges::all_of(evidence.scan.faults,
                                                 [&](const ArtifactFault& fault) {
@@ -170,7 +204,43 @@ PackageFaults repetition_faults(const PackageContent& content,
   return faults;
 }
 
+// The recorder ran while the samples were taken. Not judged in August.
+PackageFaults recorded_time_faults(const JsonValue& manifest, const PackageEvidence& evidence) {
+  PackageFaults faults;
+  if (evidence.contract == Contract::august || evidence.observed.empty()) return faults;
+  const auto first = std::ranges::min_element(evidence.observed, {}, &SeenDevice::first_unix_s);
+  const auto last = std::ranges::max_element(evidence.observed, {}, &SeenDevice::last_unix_s);
+  for (std::string& fault : lifecycle_faults(manifest, first->first_unix_s, last->last_unix_s)) {
+    faults.add(std::move(fault));
+  }
+  return faults;
+}
+
 }  // namespace
+
+bool is_as_stored(const JsonValue& stored, const std::vector<WindowValidation>& validations,
+                  Contract contract) {
+  return stored.is_array() && stored.items.size() == validations.size() &&
+         std::ranges::equal(stored.items, validations, [&](const auto& item, const auto& row) {
+           return is_same_validation(item, row, contract);
+         });
+}
+
+std::vector<std::string> unknown_members(const JsonValue& manifest) {
+  const std::pair<std::string_view, JsonValue> rows[] = {
+      {"observed_devices", observed_json({SeenDevice()})},
+      {"window_validations", list_of(validation_json(WindowValidation(), FaultyWindowGaps::kept))},
+      {"artifact_errors", faults_json({ArtifactFault()})}};
+  std::set<std::string> unknown;
+  for (const auto& [list, known] : rows) {
+    for (const JsonValue& row : manifest.at(list).items) {
+      for (const auto& [key, value] : row.members) {
+        if (known.items[0].find(key) == nullptr) unknown.insert(fmt::format("{}.{}", list, key));
+      }
+    }
+  }
+  return {unknown.begin(), unknown.end()};
+}
 
 PackageFaults evidence_faults(const PackageContent& content, const PackageEvidence& evidence) {
   const JsonValue& manifest = content.manifest;
@@ -180,6 +250,7 @@ PackageFaults evidence_faults(const PackageContent& content, const PackageEviden
   faults.add(validation_faults(manifest.at("window_validations"), evidence));
   faults.add(artifact_error_faults(manifest.at("artifact_errors"), evidence));
   faults.add(repetition_faults(content, evidence.wanted));
+  faults.add(recorded_time_faults(manifest, evidence));
   if (const auto fault = clock_fault(manifest)) faults.add(*fault);
   return faults;
 }

@@ -12,6 +12,8 @@ struct PackageFault {
   std::string text;
   // It concerns only other windows, or rows that no window of ours needs.
   bool is_elsewhere = false;
+  // It says that one window is not usable; the package may still be what its manifest says.
+  bool is_of_window = false;
 };
 
 struct PackageFaults {

@@ -14,14 +14,20 @@
 namespace aggregate_power {
 namespace {
 
-// The members that identify every package of this kind.
-const std::vector<std::pair<std::string_view, JsonValue>>& identity() {
-  static const std::vector<std::pair<std::string_view, JsonValue>> fields = {
+// A member that identifies every package of this kind.
+struct Identity {
+  std::string_view key;
+  JsonValue value;
+  bool is_free_now = false;  // since October any text that is not empty: other exporters write it
+};
+
+const std::vector<Identity>& identity() {
+  static const std::vector<Identity> fields = {
       {"schema_version", JsonValue::integer(1)},
       {"producer", JsonValue::string("srt-slurm.dcgm-power")},
-      {"source_metric", JsonValue::string("DCGM_FI_DEV_POWER_USAGE")},
+      {"source_metric", JsonValue::string("DCGM_FI_DEV_POWER_USAGE"), true},
       {"unit", JsonValue::string("W")},
-      {"power_scope", JsonValue::string("gpu_device_board_as_reported_by_dcgm")},
+      {"power_scope", JsonValue::string("gpu_device_board_as_reported_by_dcgm"), true},
       {"timestamp_source", JsonValue::string("head_node_unix_clock")},
   };
   return fields;
@@ -128,11 +134,17 @@ std::vector<WindowKey> expected_windows(const JsonValue& manifest) {
   return windows;
 }
 
-std::vector<std::string> manifest_faults(const JsonValue& manifest) {
+std::vector<std::string> manifest_faults(const JsonValue& manifest, Contract contract) {
   std::vector<std::string> faults;
-  for (const auto& [key, value] : identity()) {
-    if (equal_in_python(manifest.at(key), value)) continue;
-    faults.push_back(fmt::format("{}, expected {}", named(key, manifest.at(key)), value.shown()));
+  for (const auto& [key, value, is_free_now] : identity()) {
+    const JsonValue& found = manifest.at(key);
+    if (is_free_now && contract == Contract::october) {
+      if (!found.is_string() || found.text.empty()) {
+        faults.push_back(fmt::format("{} is not a non-empty string", key));
+      }
+    } else if (!equal_in_python(found, value)) {
+      faults.push_back(fmt::format("{}, expected {}", named(key, found), value.shown()));
+    }
   }
   const JsonValue& status = manifest.at("status");
   if (!status.is_string() || status.text != "complete") {
@@ -178,6 +190,26 @@ std::optional<std::string> clock_fault(const JsonValue& manifest) {
   for (const JsonValue& host : hosts->items) names.push_back(printable(host.text));
   return fmt::format("clock_sync_unverified: {} did not prove NTP synchronisation",
                      fmt::join(names, ", "));
+}
+
+std::vector<std::string> lifecycle_faults(const JsonValue& manifest, double first_unix_s,
+                                          double last_unix_s) {
+  const JsonValue& started = manifest.at("started_at_unix");
+  const JsonValue& stopped = manifest.at("stopped_at_unix");
+  std::vector<std::string> faults;
+  if (!started.is_finite_number() || !stopped.is_finite_number()) return faults;  // told elsewhere
+  if (stopped.as_double() < started.as_double()) {
+    faults.emplace_back("stopped_at_unix is before started_at_unix");
+  }
+  if (first_unix_s < started.as_double()) {
+    faults.push_back(fmt::format("the first sample, at {:.3f}, is before started_at_unix, {:.3f}",
+                                 first_unix_s, started.as_double()));
+  }
+  if (last_unix_s > stopped.as_double()) {
+    faults.push_back(fmt::format("the last sample, at {:.3f}, is after stopped_at_unix, {:.3f}",
+                                 last_unix_s, stopped.as_double()));
+  }
+  return faults;
 }
 
 std::set<DeviceKey> keys_of(const std::vector<ExpectedDevice>& devices) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "aggregate_power/contract.h"
 #include "base/text/json_value.h"
 
 namespace aggregate_power {
@@ -54,10 +55,15 @@ struct PackageContent {
 };
 
 // Faults of its identity, its status and its counts, one sentence each.
-std::vector<std::string> manifest_faults(const JsonValue& manifest);
+std::vector<std::string> manifest_faults(const JsonValue& manifest, Contract contract);
 
 // What speaks against the clocks of the nodes, in one sentence. Returns nullopt if all clocks are
 // in step, or the producer did not check. Contract-october.md 2.7.
 std::optional<std::string> clock_fault(const JsonValue& manifest);
+
+// When the recorder says that it ran; one sentence for each contradiction with the samples, which
+// are from `first_unix_s` to `last_unix_s`. Contract-october.md 2.6.
+std::vector<std::string> lifecycle_faults(const JsonValue& manifest, double first_unix_s,
+                                          double last_unix_s);
 
 }  // namespace aggregate_power

@@ -83,7 +83,7 @@ void read_node_manifest(const OpenedFile& file, NativeNode& node) {
   }
   if (!node.manifest.is_object()) throw native_value_fault("invalid_native_manifest");
   node.facts.manifest = spelled_members(text);
-  node.facts.manifest_sha256 = sha256_of(file);
+  node.facts.manifest_sha256 = sha256_of(*file.source());
 }
 
 // Sets what identifies the node and its run.
@@ -188,8 +188,8 @@ void identify_gpus(const NativePlace& place, NativeNode& node) {
   node.identity = read_native_identity(before, vendor);
   const OpenedFile after = open(true);
   const NativeIdentity at_end = read_native_identity(after, vendor);
-  node.facts.identity_sha256 = sha256_of(before);
-  node.facts.identity_end_sha256 = sha256_of(after);
+  node.facts.identity_sha256 = sha256_of(*before.source());
+  node.facts.identity_end_sha256 = sha256_of(*after.source());
   for (const std::string& index : indices) {
     const auto gpu = node.identity.find(index);
     if (gpu == node.identity.end()) throw NativeFault("KeyError", fmt::format("'{}'", index));

@@ -9,12 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "aggregate_power/contract.h"
 #include "base/text/json_value.h"
 #include "packages/dialect.h"
 #include "packages/faults.h"
 #include "packages/manifest.h"
 #include "packages/samples.h"
 #include "packages/topology.h"
+#include "packages/window_checks.h"
 #include "packages/windows.h"
 
 namespace aggregate_power {
@@ -28,11 +30,19 @@ struct Package {
   WindowScan scan;
   PackageSamples samples;
   std::map<DeviceKey, double> max_sample_gap_s;  // over the wanted window, for GPUs that cover it
+  std::vector<WindowValidation> validations;     // of the expected windows
+  std::string_view gap_rule;                     // by which their gaps were judged
+  std::vector<std::string> warnings;             // for people
+
+  // It is what its manifest says, though windows of it may not be usable.
+  bool is_integral() const;
 };
 
 struct PackageRequest {
   JsonValue concurrency;  // of the wanted window
-  bool salvage = false;   // only faults that are not elsewhere matter
+  Contract contract = Contract::october;
+  bool salvage = false;        // only faults that are not elsewhere matter
+  bool consumer_gaps = false;  // gaps are judged as the original's reader does, whatever was stored
   // `take` receives all samples, each device's in time order, after the wanted window is known.
   // `begin` is called before the first, and again if all samples are given out a second time.
   std::function<void(Window)> begin;

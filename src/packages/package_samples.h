@@ -7,17 +7,16 @@
 #include <vector>
 
 #include "aggregate_power/sample.h"
+#include "packages/gap_rules.h"
 #include "packages/manifest.h"
 
 namespace aggregate_power {
 
-// No two samples of a GPU may be further apart.
-inline constexpr double kPackageMaxSampleGapS = 3.0;
-
 struct PackageSample {
   double unix_s = 0;
   double watts = 0;
-  double gpu_util_pct = 0;  // version 2, if the exporter reported it; else NaN
+  double gpu_util_pct = 0;   // from version 2 on, if the exporter reported it; else NaN
+  double temperature_c = 0;  // from version 3 on, likewise
   std::int64_t scrape = 0;
   std::uint32_t device = 0;  // index into PackageSamples::devices
   std::uint32_t uuid = 0;    // equal numbers mean equal UUIDs
@@ -29,10 +28,7 @@ struct SeenDevice {
   std::vector<std::string> uuids;  // in the order of their scrapes; empty: no good row names it
   double first_unix_s = 0;
   double last_unix_s = 0;
-  // For each of PackageSamples::windows, the largest gap between neighbours of which one is before
-  // the window's end and the other after its start, 0 if there are none; empty beyond
-  // `most_devices`.
-  std::vector<double> max_gaps_s;
+  std::vector<SampleGaps> gaps;  // by PackageSamples::windows; empty beyond `most_devices`
 };
 using SeenDevices = std::map<DeviceKey, const SeenDevice*>;
 
@@ -52,11 +48,12 @@ struct PackageSamples {
   std::vector<Window> windows;      // PackageSamplesRequest's
   std::vector<SeenDevice> devices;  // indexed by PackageSample::device
   std::uint64_t blank_rows = 0;
-  FaultyRows malformed;     // other than blank
-  FaultyRows repeated;      // a scrape of a device that occurred before
-  FaultyRows turned_back;   // a stamp before that of the previous scrape
-  FaultyRows same_stamp;    // the same stamp as that of the previous scrape
-  std::string first_fault;  // for people: "row 3: ..."; empty: none
+  std::uint64_t hot_cells = 0;  // temperatures that no GPU has, and that are left out
+  FaultyRows malformed;         // other than blank
+  FaultyRows repeated;          // a scrape of a device that occurred before
+  FaultyRows turned_back;       // a stamp before that of the previous scrape
+  FaultyRows same_stamp;        // the same stamp as that of the previous scrape
+  std::string first_fault;      // for people: "row 3: ..."; empty: none
 };
 
 }  // namespace aggregate_power

@@ -18,11 +18,30 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::array<std::string_view, 9> kHeader = {
-    "schema_version", "timestamp_unix", "scrape_seq",   "hostname", "gpu_index",
-    "gpu_uuid",       "power_w",        "gpu_util_pct", "sm_active"};
-enum Cell { kVersion, kTime, kScrape, kHost, kIndex, kUuid, kPower, kUtil, kSmActive };
-constexpr TableVersion kVersions[] = {{2, kHeader}, {1, std::span(kHeader).first<7>()}};
+constexpr std::array<std::string_view, 10> kHeader = {
+    "schema_version", "timestamp_unix", "scrape_seq",   "hostname",  "gpu_index",
+    "gpu_uuid",       "power_w",        "gpu_util_pct", "sm_active", "temperature_c"};
+enum Cell {
+  kVersion,
+  kTime,
+  kScrape,
+  kHost,
+  kIndex,
+  kUuid,
+  kPower,
+  kUtil,
+  kSmActive,
+  kTemperature
+};
+static_assert(kHeader.size() <= kMaxWantedColumns);
+constexpr TableVersion kVersions[] = {
+    {3, kHeader}, {2, std::span(kHeader).first<9>()}, {1, std::span(kHeader).first<7>()}};
+
+// What a temperature may be, in degrees Celsius. Above the highest that a GPU can have, a cell says
+// nothing; from NVML's smallest value for "unknown" on, it makes the row malformed.
+constexpr double kAbsoluteZeroC = -273.15;
+constexpr double kHottestC = 200;
+constexpr double kUnknownC = 2147483632;
 
 constexpr std::size_t kBatchRows = 128;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -71,6 +90,18 @@ bool is_share(std::string_view cell, double most, double& share) {
   const auto value = number(cell);
   share = value.value_or(-1);
   return share >= 0 && share <= most;
+}
+
+// NaN if blank, or hotter than a GPU can be: `is_hot` then says so. Returns false if the row is
+// malformed.
+bool is_temperature(std::string_view cell, double& temperature_c, bool& is_hot) {
+  temperature_c = kNone;
+  if (cell.empty()) return true;
+  const auto value = number(cell);
+  if (!value || !(*value >= kAbsoluteZeroC && *value < kUnknownC)) return false;
+  is_hot = *value > kHottestC;
+  if (!is_hot) temperature_c = *value;
+  return true;
 }
 
 }  // namespace
@@ -149,7 +180,7 @@ void PackageRows::open() {
   batch_.resize(kBatchRows + kMaxBatchRows);
   source_ = decompressed(file_.source(), file_.name());
   table_.emplace(*source_, kVersions);
-  faults_.has_other_header = table_->version() == 0;
+  faults_.has_other_header = table_->version() == 0 || table_->version() > newest_version_;
   if (faults_.has_other_header) return;
   faults_.version = table_->version();
   is_over_ = false;
@@ -186,13 +217,17 @@ inline const char* PackageRows::read_known_row(const char* at, const char* end,
   at = read_text(at, end, devices_.text(device));
   if (at == nullptr) return nullptr;
   at = read_decimal(at, end, row.watts);
-  row.gpu_util_pct = kNone;
-  if (at != nullptr && faults_.version == 2) {
+  row.gpu_util_pct = row.temperature_c = kNone;
+  if (at != nullptr && faults_.version >= 2) {
     double sm_active = kNone;
     at = read_comma(at, end);
     if (at != nullptr) at = read_share(at, end, 100, row.gpu_util_pct);
     if (at != nullptr) at = read_comma(at, end);
     if (at != nullptr) at = read_share(at, end, 1, sm_active);
+  }
+  if (at != nullptr && faults_.version >= 3) {
+    at = read_comma(at, end);
+    if (at != nullptr) at = read_share(at, end, kHottestC, row.temperature_c);
   }
   if (at != nullptr) at = read_line_end(at, end);
   if (at == nullptr) return nullptr;
@@ -272,12 +307,22 @@ const char* PackageRows::read_cells(const CsvRow& csv, PackageSample& row) {
   const auto watts = number(csv.cells[kPower]);
   if (!watts || !std::isfinite(*watts) || *watts < 0) return "power_w is not a number from 0 on";
   row.watts = *watts;
-  row.gpu_util_pct = kNone;
+  return read_states(csv, row);
+}
+
+const char* PackageRows::read_states(const CsvRow& csv, PackageSample& row) {
+  row.gpu_util_pct = row.temperature_c = kNone;
   double sm_active = kNone;
   const bool has_shares =
       faults_.version < 2 || (is_share(csv.cells[kUtil], 100, row.gpu_util_pct) &&
                               is_share(csv.cells[kSmActive], 1, sm_active));
-  return has_shares ? nullptr : "gpu_util_pct or sm_active is out of range";
+  if (!has_shares) return "gpu_util_pct or sm_active is out of range";
+  bool is_hot = false;
+  const bool has_temperature =
+      faults_.version < 3 || is_temperature(csv.cells[kTemperature], row.temperature_c, is_hot);
+  if (!has_temperature) return "temperature_c is not a temperature";
+  if (is_hot) ++faults_.hot_cells;
+  return nullptr;
 }
 
 void PackageRows::note(std::uint64_t& count, std::string_view what) {

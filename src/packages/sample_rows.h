@@ -66,9 +66,10 @@ class SpelledDevices {
 // malformed rows, and the first fault. Never throws because of the file.
 class PackageRows {
  public:
-  // `band` is the time in which faulty rows matter.
-  PackageRows(const OpenedFile& file, Window band, PackageSamples& faults)
-      : file_(file), band_(band), faults_(faults) {}
+  // `band` is the time in which faulty rows matter; a header newer than `newest_version` is
+  // unknown.
+  PackageRows(const OpenedFile& file, Window band, int newest_version, PackageSamples& faults)
+      : file_(file), band_(band), newest_version_(newest_version), faults_(faults) {}
 
   // The next good rows; none at the end. Valid until the next call.
   std::span<const PackageSample> next();
@@ -84,10 +85,12 @@ class PackageRows {
   void read_unknown();
   bool read_row(const CsvRow& csv);
   const char* read_cells(const CsvRow& csv, PackageSample& row);
+  const char* read_states(const CsvRow& csv, PackageSample& row);
   void note(std::uint64_t& count, std::string_view what);
 
   const OpenedFile& file_;
   Window band_;
+  int newest_version_;
   PackageSamples& faults_;
   std::unique_ptr<ByteSource> source_;
   std::optional<StrictTable> table_;

@@ -44,7 +44,7 @@ class SamplesReader {
  private:
   // Returns false as soon as a device's rows are not in the order of its scrapes and of time.
   bool read_in_order() {
-    PackageRows rows(file_, request_.band, result_);
+    PackageRows rows(file_, request_.band, request_.newest_version, result_);
     for (auto batch = rows.next(); !batch.empty(); batch = rows.next()) {
       for (const PackageSample& row : batch) {
         Progress& device = progress_of(row.device);
@@ -61,7 +61,7 @@ class SamplesReader {
   }
 
   void read_sorted() {
-    PackageRows reader(file_, request_.band, result_);
+    PackageRows reader(file_, request_.band, request_.newest_version, result_);
     std::vector<PackageSample> rows;
     for (auto batch = reader.next(); !batch.empty(); batch = reader.next()) {
       rows.insert(rows.end(), batch.begin(), batch.end());
@@ -125,11 +125,11 @@ class SamplesReader {
   }
 
   void note_gap(std::uint32_t device, double before, double after) {
-    double* gap = gaps_.data() + device * request_.windows.size();
+    SampleGaps* gaps = gaps_.data() + device * request_.windows.size();
     for (const Window& window : request_.windows) {
       if (after <= window.start_unix_s) break;
-      if (before < window.end_unix_s) *gap = std::max(*gap, after - before);
-      ++gap;
+      if (before < window.end_unix_s) gaps->add(before, after, window, request_.gap_budget_s);
+      ++gaps;
     }
   }
 
@@ -168,8 +168,8 @@ class SamplesReader {
       seen.last_unix_s = progress_[i].unix_s;
       result_.last_scrape = std::max(result_.last_scrape, progress_[i].scrape);
       if (i < request_.most_devices) {
-        const double* const gaps = gaps_.data() + i * windows;
-        seen.max_gaps_s.assign(gaps, gaps + windows);
+        const SampleGaps* const gaps = gaps_.data() + i * windows;
+        seen.gaps.assign(gaps, gaps + windows);
       }
       result_.devices.push_back(std::move(seen));
     }
@@ -180,7 +180,7 @@ class SamplesReader {
   PackageSamples result_;
   std::vector<Progress> progress_;                 // by device
   std::vector<std::vector<std::uint32_t>> uuids_;  // by device; empty: not seen
-  std::vector<double> gaps_;                       // by device, then window
+  std::vector<SampleGaps> gaps_;                   // by device, then window
 };
 
 }  // namespace
@@ -193,18 +193,17 @@ SeenDevices seen_devices(const PackageSamples& samples) {
   return seen;
 }
 
-std::optional<double> max_gap_s(const PackageSamples& samples, const SeenDevice& device,
-                                Window window) {
+const SampleGaps* gaps_of(const PackageSamples& samples, const SeenDevice& device, Window window) {
   if (device.first_unix_s > window.start_unix_s || device.last_unix_s < window.end_unix_s ||
-      device.max_gaps_s.empty()) {
-    return std::nullopt;
+      device.gaps.empty()) {
+    return nullptr;
   }
   const auto start_and_end = [](const Window& one) {
     return std::pair(one.start_unix_s, one.end_unix_s);
   };
   const auto at =
       std::ranges::lower_bound(samples.windows, start_and_end(window), {}, start_and_end);
-  return device.max_gaps_s[static_cast<std::size_t>(at - samples.windows.begin())];
+  return &device.gaps[static_cast<std::size_t>(at - samples.windows.begin())];
 }
 
 PackageSamples read_package_samples(const OpenedFile& file, const PackageSamplesRequest& request) {

@@ -9,50 +9,54 @@
 namespace aggregate_power {
 namespace {
 
-// How the samples of one device cover a window.
-struct Coverage {
-  std::string code;             // empty: they cover it
-  std::string what;             // for people
-  std::optional<double> gap_s;  // the longest
-};
-
-Coverage coverage_of(const PackageSamples& samples, const SeenDevice* device,
-                     const PackageWindow& window) {
+CheckedWindow::Device device_around(const DeviceKey& key, const PackageSamples& samples,
+                                    const SeenDevices& seen, const PackageWindow& window) {
   constexpr const char* kNotBracketed = "measurement_window_not_bracketed";
-  if (device == nullptr) return {kNotBracketed, " has no samples", {}};
-  if (device->uuids.size() != 1) {
-    return {"gpu_uuid_changed", fmt::format(" has {} uuids", device->uuids.size()), {}};
+  CheckedWindow::Device device;
+  device.key = key;
+  const auto refuse = [&](const char* code, std::string what) {
+    device.code = code;
+    device.what = std::move(what);
+    return device;
+  };
+  const auto found = seen.find(key);
+  if (found == seen.end()) return refuse(kNotBracketed, " has no samples");
+  const SeenDevice& one = *found->second;
+  if (one.uuids.size() != 1) {
+    return refuse("gpu_uuid_changed", fmt::format(" has {} uuids", one.uuids.size()));
   }
-  const auto gap_s = max_gap_s(samples, *device, span_of(window));
-  if (!gap_s) {
-    return {kNotBracketed,
-            fmt::format(" has samples from {:.3f} to {:.3f}, the window is {:.3f} to {:.3f}",
-                        device->first_unix_s, device->last_unix_s, window.start_unix_s,
-                        *window.end_unix_s),
-            {}};
-  }
-  if (*gap_s <= kPackageMaxSampleGapS) return {{}, {}, gap_s};
-  return {"sample_gap_exceeded",
-          fmt::format(" has no samples for {:.3f} s, at most {} s", *gap_s, kPackageMaxSampleGapS),
-          gap_s};
+  device.name = fmt::format("{}/{}", key.hostname, one.uuids[0]);
+  device.gaps = gaps_of(samples, one, span_of(window));
+  if (device.gaps != nullptr) return device;
+  return refuse(
+      kNotBracketed,
+      fmt::format(" has samples from {:.3f} to {:.3f}, the window is {:.3f} to {:.3f}",
+                  one.first_unix_s, one.last_unix_s, window.start_unix_s, *window.end_unix_s));
 }
 
-// Checks how the samples cover a window that is otherwise sound.
-void validate_coverage(WindowValidation& validation, const PackageWindow& window,
-                       const std::set<DeviceKey>& expected, const PackageSamples& samples,
-                       const SeenDevices& seen) {
-  for (const DeviceKey& key : expected) {
-    const auto found = seen.find(key);
-    const SeenDevice* const device = found == seen.end() ? nullptr : found->second;
-    const Coverage coverage = coverage_of(samples, device, window);
-    if (coverage.gap_s) {
-      validation.gaps_s.emplace_back(fmt::format("{}/{}", key.hostname, device->uuids[0]),
-                                     *coverage.gap_s);
+std::string long_gap_text(const SampleGaps& gaps, const GapRule& rule) {
+  const std::string text = fmt::format(" has no samples for {:.3f} s", gaps.longest_s);
+  return rule.is_flat ? fmt::format("{}, at most {} s", text, kPackageMaxSampleGapS)
+                      : fmt::format("{}, more than gap rule {} allows", text, rule.name);
+}
+
+void judge_device(const CheckedWindow::Device& device, double window_s,
+                  const GapJudgement& judgement, WindowValidation& validation) {
+  const auto refuse = [&](const std::string& code, const std::string& what) {
+    if (validation.firsts.emplace(code, device.key.text() + what).second) {
+      validation.codes.push_back(code);
     }
-    if (coverage.code.empty()) continue;
-    const std::string text = key.text() + coverage.what;
-    const bool is_new = validation.firsts.emplace(coverage.code, text).second;
-    if (is_new) validation.codes.push_back(coverage.code);
+  };
+  if (!device.code.empty()) refuse(device.code, device.what);
+  if (device.gaps == nullptr) return;
+  validation.gaps_s.emplace_back(device.name, device.gaps->longest_s);
+  const GapVerdict verdict = judgement.rule.judge(*device.gaps, window_s, judgement.pace);
+  if (verdict.has_long_gap) {
+    refuse("sample_gap_exceeded", long_gap_text(*device.gaps, judgement.rule));
+  }
+  if (verdict.has_lost_samples) {
+    refuse("sample_loss_exceeded",
+           fmt::format(" lost more samples than gap rule {} allows", judgement.rule.name));
   }
 }
 
@@ -77,36 +81,49 @@ WindowValidation validate_alone(const PackagePlace& place, const WindowScan& sca
 
 }  // namespace
 
-std::vector<WindowValidation> validate_windows(const PackagePlace& place,
-                                               const PackageContent& content,
-                                               const WindowScan& scan,
-                                               const PackageSamples& samples,
-                                               const PackageDialect& dialect) {
+std::vector<CheckedWindow> check_windows(const PackagePlace& place, const PackageContent& content,
+                                         const WindowScan& scan, const PackageSamples& samples,
+                                         const PackageDialect& dialect) {
   const std::set<DeviceKey> expected = keys_of(content.devices);
   const SeenDevices seen = seen_devices(samples);
-  std::map<WindowKey, WindowValidation> by_key;  // a window may be expected twice
-  std::vector<WindowValidation> validations;
+  std::map<WindowKey, CheckedWindow> by_key;  // a window may be expected twice
+  std::vector<CheckedWindow> windows;
   for (const WindowKey& key : content.windows) {
     const auto [known, is_new] = by_key.try_emplace(key);
-    WindowValidation& validation = known->second;
+    CheckedWindow& checked = known->second;
     if (is_new) {
-      validation = validate_alone(place, scan, key, dialect);
-      if (validation.codes.empty()) {
-        validate_coverage(validation, scan.windows.at(key), expected, samples, seen);
-      }
-      if (dialect.omits_gaps_of_faulty_windows && !validation.codes.empty()) {
-        validation.gaps_s.clear();
+      checked.alone = validate_alone(place, scan, key, dialect);
+      if (checked.alone.codes.empty()) {
+        const PackageWindow& window = scan.windows.at(key);
+        checked.window_s = *window.end_unix_s - window.start_unix_s;
+        for (const DeviceKey& device : expected) {
+          checked.devices.push_back(device_around(device, samples, seen, window));
+        }
       }
     }
-    validations.push_back(validation);
+    windows.push_back(checked);
+  }
+  return windows;
+}
+
+std::vector<WindowValidation> judged(const std::vector<CheckedWindow>& windows,
+                                     const GapJudgement& judgement) {
+  std::vector<WindowValidation> validations;
+  for (const CheckedWindow& window : windows) {
+    WindowValidation& validation = validations.emplace_back(window.alone);
+    for (const CheckedWindow::Device& device : window.devices) {
+      judge_device(device, window.window_s, judgement, validation);
+    }
+    if (judgement.omits_gaps_of_faulty_windows && !validation.codes.empty()) {
+      validation.gaps_s.clear();
+    }
   }
   return validations;
 }
 
 PackageFaults window_faults(const std::vector<WindowValidation>& validations,
-                            const WindowScan& scan, const std::optional<PackageWindow>& wanted) {
+                            const std::optional<PackageWindow>& wanted) {
   PackageFaults faults;
-  if (validations.empty()) faults.add("no expected measurement window");
   for (const WindowValidation& validation : validations) {
     const bool is_elsewhere = wanted && wanted->key != validation.key;
     for (const std::string& code : validation.codes) {
@@ -114,8 +131,14 @@ PackageFaults window_faults(const std::vector<WindowValidation>& validations,
       const std::string where = first == validation.firsts.end() ? "" : ": " + first->second;
       faults.add(fmt::format("{} (window {}{})", code, validation.key.text(), where), is_elsewhere,
                  code);
+      faults.list.back().is_of_window = true;
     }
   }
+  return faults;
+}
+
+PackageFaults artifact_faults(const WindowScan& scan, const std::optional<PackageWindow>& wanted) {
+  PackageFaults faults;
   for (const ArtifactFault& fault : scan.faults) {
     faults.add(fmt::format("{} ({})", fault.code, fault.path), concerns_others(fault, wanted),
                fault.code);

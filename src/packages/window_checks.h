@@ -10,6 +10,7 @@
 
 #include "packages/dialect.h"
 #include "packages/faults.h"
+#include "packages/gap_rules.h"
 #include "packages/manifest.h"
 #include "packages/samples.h"
 #include "packages/windows.h"
@@ -26,17 +27,40 @@ struct WindowValidation {
   std::vector<std::pair<std::string, double>> gaps_s;  // by device: the longest
 };
 
-// In the order of the expected windows.
-std::vector<WindowValidation> validate_windows(const PackagePlace& place,
-                                               const PackageContent& content,
-                                               const WindowScan& scan,
-                                               const PackageSamples& samples,
-                                               const PackageDialect& dialect);
+// An expected window before its gaps are judged.
+struct CheckedWindow {
+  // One device's samples around a window that is otherwise sound.
+  struct Device {
+    DeviceKey key;
+    std::string name;                  // "host/UUID"; empty if its UUID is not known
+    std::string code;                  // why its gaps are not known; empty: they are
+    std::string what;                  // the same for people
+    const SampleGaps* gaps = nullptr;  // of the samples
+  };
 
-// `wanted` is the window of the run, if there is exactly one: faults of the other windows are
-// elsewhere.
+  WindowValidation alone;  // without its samples
+  std::vector<Device> devices;
+  double window_s = 0;
+};
+
+// In the order of the expected windows. They point into `samples`.
+std::vector<CheckedWindow> check_windows(const PackagePlace& place, const PackageContent& content,
+                                         const WindowScan& scan, const PackageSamples& samples,
+                                         const PackageDialect& dialect);
+
+struct GapJudgement {
+  const GapRule& rule;
+  SamplingPace pace;
+  bool omits_gaps_of_faulty_windows = false;
+};
+std::vector<WindowValidation> judged(const std::vector<CheckedWindow>& windows,
+                                     const GapJudgement& judgement);
+
+// In these, `wanted` is the window of the run, if there is exactly one: faults of the other windows
+// are elsewhere.
 PackageFaults window_faults(const std::vector<WindowValidation>& validations,
-                            const WindowScan& scan, const std::optional<PackageWindow>& wanted);
+                            const std::optional<PackageWindow>& wanted);
+PackageFaults artifact_faults(const WindowScan& scan, const std::optional<PackageWindow>& wanted);
 
 // Windows that were not expected.
 std::vector<ArtifactFault> unexpected_windows(const WindowScan& scan,

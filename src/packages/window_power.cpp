@@ -4,12 +4,20 @@
 #include "packages/package.h"
 
 namespace aggregate_power {
+namespace {
+
+// The longest gap that most gap rules accept: the window's edges may be in it.
+constexpr double kMarginS = 10;
+
+}  // namespace
 
 void WindowPower::begin(Window window) {
   window_ = window;
   integrators_.clear();
-  if (with_fleet_) fleet_.emplace(window, kPackageMaxSampleGapS);
-  if (extended_) utilization_.emplace(GpuQuantity::utilization_pct, window, kPackageMaxSampleGapS);
+  if (with_fleet_) fleet_.emplace(window, kMarginS);
+  if (!extended_) return;
+  utilization_.emplace(GpuQuantity::utilization_pct, window, kPackageMaxSampleGapS);
+  temperature_.emplace(GpuQuantity::temperature_c, window, kPackageMaxSampleGapS);
 }
 
 void WindowPower::take(std::span<const PackageSample> samples) {
@@ -22,7 +30,7 @@ void WindowPower::take(std::span<const PackageSample> samples) {
       fleet_->add(sample.device, {sample.unix_s, sample.watts});
     }
   }
-  if (extended_) take_utilization(samples);
+  if (extended_) take_states(samples);
 }
 
 double WindowPower::energy_j(std::uint32_t device) {
@@ -35,18 +43,25 @@ FleetMeasurement WindowPower::fleet(std::span<const std::string> devices) {
   measured.power = fleet_->finish();
   measured.samples_in_window = fleet_->samples_in_window();
   if (!extended_) return measured;
-  measured.states[static_cast<std::size_t>(GpuQuantity::utilization_pct)] =
-      utilization_->finish(devices);
+  const auto state = [&](GpuQuantity quantity) -> auto& {
+    return measured.states[static_cast<std::size_t>(quantity)];
+  };
+  state(GpuQuantity::utilization_pct) = utilization_->finish(devices);
+  state(GpuQuantity::temperature_c) = temperature_->finish(devices);
   return measured;
 }
 
-void WindowPower::take_utilization(std::span<const PackageSample> samples) {
-  readings_.clear();
-  for (const PackageSample& sample : samples) {
-    if (std::isnan(sample.gpu_util_pct)) continue;
-    readings_.push_back({sample.unix_s, sample.gpu_util_pct, sample.device});
-  }
-  utilization_->take(readings_);
+void WindowPower::take_states(std::span<const PackageSample> samples) {
+  const auto take = [&](double PackageSample::*quantity, StateMean& mean) {
+    readings_.clear();
+    for (const PackageSample& sample : samples) {
+      if (std::isnan(sample.*quantity)) continue;
+      readings_.push_back({sample.unix_s, sample.*quantity, sample.device});
+    }
+    mean.take(readings_);
+  };
+  take(&PackageSample::gpu_util_pct, *utilization_);
+  take(&PackageSample::temperature_c, *temperature_);
 }
 
 }  // namespace aggregate_power

@@ -33,7 +33,7 @@ class WindowPower {
   FleetMeasurement fleet(std::span<const std::string> devices);
 
  private:
-  void take_utilization(std::span<const PackageSample> samples);
+  void take_states(std::span<const PackageSample> samples);
 
   bool with_fleet_;
   bool extended_;
@@ -41,6 +41,7 @@ class WindowPower {
   std::vector<DeviceIntegrator> integrators_;  // by device
   std::optional<FleetPowerGatherer> fleet_;
   std::optional<StateMean> utilization_;
+  std::optional<StateMean> temperature_;
   std::vector<Reading> readings_;
 };
 

@@ -98,13 +98,24 @@ CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& op
   Reasons reasons = delivered->reasons;
   reasons.add(written.reasons);
   CommandOutput output;
-  output.exit_status = reasons.empty() || !options.require_power ? 0 : 1;
+  const bool lacks_cpus =
+      delivered->requires_cpu && delivered->cpu && !delivered->cpu->reasons.empty();
+  output.exit_status = options.require_power && (lacks_cpus || !reasons.empty()) ? 1 : 0;
   output.warnings = delivered->warnings;
   std::ranges::move(written.warnings, std::back_inserter(output.warnings));
   output.out = std::move(written.changes);
-  if (reasons.empty()) {
+  if (delivered->cpu && delivered->contract == Contract::october) {
+    output.out.push_back(cpu_line(*delivered->cpu));
+  }
+  if (lacks_cpus && options.require_power) {
+    output.err.push_back(fmt::format(
+        "Required CPU power is invalid: {}; the power of the GPUs is {}",
+        delivered->cpu->reasons.text(), reasons.empty() ? "valid" : "not valid either"));
+    add_remedies(delivered->cpu->reasons, output.err);
+  } else if (reasons.empty()) {
     output.out.push_back(success_line(*delivered, plan.aggregate_path));
-  } else {
+  }
+  if (!reasons.empty()) {
     const bool has_record =
         !options.dry_run && !reasons.contains(Reason::validation_result_unwritable);
     std::ranges::move(refusal(*delivered, reasons, has_record ? plan.record_path : ""),

@@ -25,6 +25,20 @@ struct Written {
   bool is_valid() const { return reasons.empty(); }
 };
 
+Json metrics_json(const Metrics& metrics) {
+  Json json = Json::object();
+  for (const Metric& metric : metrics) {
+    json[std::string(metric.key)] = rounded(metric.value, kAuditDecimals);
+  }
+  return json;
+}
+
+Json series_json(const std::vector<std::pair<std::string, double>>& values) {
+  Json::object_t object;
+  for (const auto& [key, value] : values) object.push_back({key, number_or_null(value)});
+  return object;
+}
+
 Json failures_of_hosts(const Written& written) {
   Json failures = Json::array();
   const auto add = [&](const std::string& host, const Reasons::Entry& entry) {
@@ -68,13 +82,37 @@ Json benchmark_window(const Written& written) {
 Json selected_window(const Written& written) {
   const std::optional<SelectedWindow>& selected = written.result.package->window;
   if (!selected) return nullptr;
-  return {{"window_file", selected->file},
-          {"result_path", selected->result_path},
-          {"benchmark_type", selected->benchmark_type},
-          {"concurrency", selected->concurrency},
-          {"start_time_unix", selected->window.start_unix_s},
-          {"end_time_unix", selected->window.end_unix_s},
-          {"duration", selected->duration_s}};
+  Json json = {{"window_file", selected->file},
+               {"result_path", selected->result_path},
+               {"benchmark_type", selected->benchmark_type},
+               {"concurrency", selected->concurrency},
+               {"start_time_unix", selected->window.start_unix_s},
+               {"end_time_unix", selected->window.end_unix_s},
+               {"duration", selected->duration_s}};
+  if (written.result.contract == Contract::october) {
+    json["power_valid"] = selected->power_valid;
+    json["metrics"] = metrics_json(selected->metrics);
+  }
+  return json;
+}
+
+Json window_validations(const Written& written) {
+  Json rows = Json::array();
+  for (const WindowFinding& window : written.result.package->windows) {
+    rows.push_back({{"benchmark_type", window.benchmark_type},
+                    {"concurrency", window.concurrency},
+                    {"window_file", or_null(window.file)},
+                    {"power_coverage_valid", window.codes.empty()},
+                    {"reason_codes", window.codes},
+                    {"per_device_max_sample_gap_seconds", series_json(window.gaps_s)}});
+  }
+  return rows;
+}
+
+Json gap_energy_bound(const Written& written) {
+  const std::optional<GapEnergyBound>& bound = written.result.package->gap_bound;
+  if (!bound) return nullptr;
+  return {{"total", number_or_null(bound->total_j)}, {"per_gpu", series_json(bound->per_gpu_j)}};
 }
 
 Json integration_method(const Written& written) {
@@ -188,14 +226,6 @@ Json clock_estimate(const HostResult& host) {
 
 // ---- Numbers
 
-Json metrics_json(const Metrics& metrics) {
-  Json json = Json::object();
-  for (const Metric& metric : metrics) {
-    json[std::string(metric.key)] = rounded(metric.value, kAuditDecimals);
-  }
-  return json;
-}
-
 Json metrics(const Written& written) {
   return metrics_json(written.is_valid() ? written.result.metrics : Metrics());
 }
@@ -222,12 +252,6 @@ Json metric_intervals(const Written& written) {
                                      {"components", std::move(components)}};
   }
   return json;
-}
-
-Json series_json(const std::vector<std::pair<std::string, double>>& values) {
-  Json::object_t object;
-  for (const auto& [key, value] : values) object.push_back({key, number_or_null(value)});
-  return object;
 }
 
 Json cpu_power(const Written& written) {
@@ -337,6 +361,8 @@ void add_package_facts(Json& json, const PackageFacts& package) {
                                                                : Json("option");
   json["timezone"] = "UTC";
   json["timezone_source"] = "stamps";
+  json["source_metric"] = or_null(package.source_metric);
+  json["power_scope"] = or_null(package.power_scope);
   if (!package.salvage) return;
   Json salvaged = Json::object();
   for (const auto& [name, count] : package.salvaged) salvaged[name] = count;
@@ -412,6 +438,14 @@ bool has_curve(const Written& written) {
   return written.result.fleet && written.result.fleet->power;
 }
 bool has_fleet(const Written& written) { return written.result.fleet.has_value(); }
+bool is_october(const Written& written) { return written.result.contract == Contract::october; }
+// Since October the records of packages name the method where those of one recording do.
+bool has_early_fleet(const Written& written) {
+  return has_fleet(written) && written.result.way == Way::package && is_october(written);
+}
+bool has_late_fleet(const Written& written) {
+  return has_fleet(written) && !has_early_fleet(written);
+}
 bool has_failed_requests(const Written& written) {
   return written.result.failed_requests.has_value();
 }
@@ -434,7 +468,11 @@ constexpr Member kMembers[] = {
      [](const Written& w) { return Json(printable_path(w.result.benchmark_result)); }},
     {"benchmark_window", kAll, benchmark_window},
     {"selected_window", kPackage, selected_window},
+    {"package_integrity_valid", kPackage,
+     [](const Written& w) { return Json(w.result.package->is_integral); }, is_october},
+    {"window_validations", kPackage, window_validations, is_october},
     {"integration_method", kAll, integration_method},
+    {"power_percentile_method", kPackage, percentile_method, has_early_fleet},
     {"power_percentile_method", kOneRecording, percentile_method, has_curve},
     {"producer", kPackage, producer},
     {"expected_gpu_count", kAll, [](const Written& w) { return or_null(w.result.expected_gpus); }},
@@ -452,10 +490,16 @@ constexpr Member kMembers[] = {
     {"accumulator_check", kOneRecording, counter_check},
     {"hosts", kHosts, [](const Written& w) { return by_host(w, found_on); }},
     {"clock_offset_estimates", kHosts, [](const Written& w) { return by_host(w, clock_estimate); }},
-    {"power_percentile_method", kHosts | kPackage, percentile_method, has_fleet},
+    {"power_percentile_method", kHosts | kPackage, percentile_method, has_late_fleet},
     {"metrics", kAll, metrics},
     {"metric_intervals", kAll, metric_intervals, has_intervals},
-    {"cpu_power", kPackage, cpu_power, [](const Written& w) { return w.result.cpu.has_value(); }},
+    {"cpu_power", kPackage, cpu_power,
+     [](const Written& w) { return w.result.cpu.has_value() && !is_october(w); }},
+    {"cpu", kPackage, cpu_power,
+     [](const Written& w) { return w.result.cpu.has_value() && is_october(w); }},
+    {"gap_dialect", kPackage,
+     [](const Written& w) { return text_or_null(w.result.package->gap_rule); }, is_october},
+    {"gap_energy_bound_j", kPackage, gap_energy_bound, is_october},
     {"failed_requests", kOneRecording | kPackage, failed_requests, has_failed_requests},
     {"window_source", kOneRecording | kPackage,
      [](const Written& w) { return Json(w.result.window_source); }, says_window_source},

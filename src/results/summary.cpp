@@ -2,6 +2,7 @@
 #include "results/summary.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace aggregate_power {
 namespace {
@@ -38,6 +39,15 @@ std::string deployment_line(const Result& result) {
 }
 
 }  // namespace
+
+std::string cpu_line(const CpuPower& cpu) {
+  const auto number = [&](std::string_view key) { return value_of(cpu.metrics, key).value_or(0); };
+  return fmt::format(
+      "cpu_power_valid={} sensor_kind={} avg_total_cpu_power_w={:.2f} total_cpu_energy_j={:.2f} reasons={}",
+      cpu.reasons.empty() ? 1 : 0, cpu.sensor ? name(*cpu.sensor) : "None",
+      number("avg_total_cpu_power_w"), number("total_cpu_energy_j"),
+      cpu.reasons.empty() ? "-" : fmt::format("{}", fmt::join(cpu.reasons.codes(), ",")));
+}
 
 std::string success_line(const Result& result, const std::string& aggregate) {
   const bool is_node = result.way == Way::one_node;

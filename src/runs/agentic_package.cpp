@@ -83,6 +83,7 @@ CommandOutput aggregate_agentic_nodes(const AgenticRequest& request) {
   question.expected_producer_sha = request.expected_producer_sha;
   question.expected_cpu_source = request.expected_cpu_source;
   question.salvage = request.salvage;
+  question.consumer_gaps = request.consumer_gaps;
   question.contract = request.contract;
   question.extended = request.extended;
   if (checks.reasons.empty()) count_failed_requests(request.result_dir, run);

@@ -31,7 +31,7 @@ LoadReading read_native_load(const NativeQuestion& question, NativeFacts& facts)
   };
   if (!question.result) return unreadable(question.result_fault);
   try {
-    facts.benchmark_result_sha256 = sha256_of(*question.result);
+    facts.benchmark_result_sha256 = sha256_of(*question.result->source());
     return read_load({.name = question.result_name, .open = [&] {
                         return decompressed(question.result->source(), question.result_name);
                       }});

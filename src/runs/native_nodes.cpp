@@ -106,7 +106,7 @@ void read_recording(const NativePlace& place, const Load& load, bool extended,
                     NativeReading& reading) {
   NativeNode& node = reading.node;
   auto file = std::make_unique<OpenedFile>(place.tree->open(reading.host.csv));
-  node.facts.telemetry_sha256 = sha256_of(*file);
+  node.facts.telemetry_sha256 = sha256_of(*file->source());
   const Zone utc = Zone::parse("UTC");  // as the collector stamps
   GpuSelection selected;
   for (const NativeGpu& gpu : node.gpus) selected.names.push_back(gpu.index);

@@ -17,6 +17,7 @@ CommandOutput multinode(const MultinodeRequest& request) {
   question.expected_producer_sha = request.expected_producer_sha;
   question.expected_cpu_source = request.expected_cpu_source;
   question.salvage = request.salvage;
+  question.consumer_gaps = request.consumer_gaps;
   question.contract = request.contract;
   question.extended = request.extended;
   WritePlan& target = run.target;

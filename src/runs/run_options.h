@@ -57,6 +57,7 @@ struct RunOptions : RecordingOptions {
 struct PackageRules {
   std::string expected_producer_sha = {};  // the trusted recorder; empty: none was named
   bool salvage = false;                    // faults elsewhere in a package do not invalidate a run
+  bool consumer_gaps = false;              // gaps are judged as the original's reader does
 };
 
 struct PackageOptions : PackageRules {

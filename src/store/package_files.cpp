@@ -91,7 +91,7 @@ PackageFiles package_files(const MultinodeLogs& package, const StorePath& benchm
   }
   for (const std::string& name : names) add("windows/" + name, *package.power, "windows/" + name);
   std::set<std::string> results;
-  for (const auto& [key, window] : scan_windows(place, package_dialects().front()).windows) {
+  for (const auto& [key, window] : scan_windows(place, package_dialects(Contract::october).front()).windows) {
     results.insert(window.result_path);
   }
   for (const std::string& path : results) add("result/" + path, package.logs, path);

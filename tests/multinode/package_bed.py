@@ -12,11 +12,18 @@ WHOLE = ["avg_power_w", "avg_total_gpu_power_w", "total_gpu_energy_j",
          "joules_per_total_token"]
 PREFILL = ["prefill_gpu_energy_j", "prefill_avg_power_w", "prefill_joules_per_input_token"]
 DECODE = ["decode_gpu_energy_j", "decode_avg_power_w", "decode_joules_per_output_token"]
-RECORD_KEYS = [
-    "schema_version", "power_valid", "reasons", "failures", "telemetry_source", "benchmark_result",
-    "benchmark_window", "selected_window", "integration_method", "producer", "expected_gpu_count",
-    "observed_gpu_count", "per_gpu_role", "per_gpu_max_sample_gap_s", "per_gpu_energy_j",
-    "metrics", "computed_from"]
+ALL_RECORD_KEYS = {
+    "august": [
+        "schema_version", "power_valid", "reasons", "failures", "telemetry_source",
+        "benchmark_result", "benchmark_window", "selected_window", "integration_method",
+        "producer", "expected_gpu_count", "observed_gpu_count", "per_gpu_role",
+        "per_gpu_max_sample_gap_s", "per_gpu_energy_j", "metrics", "computed_from"],
+    "october": [
+        "schema_version", "power_valid", "reasons", "failures", "telemetry_source",
+        "benchmark_result", "benchmark_window", "selected_window", "package_integrity_valid",
+        "window_validations", "integration_method", "producer", "expected_gpu_count",
+        "observed_gpu_count", "per_gpu_role", "per_gpu_max_sample_gap_s", "per_gpu_energy_j",
+        "metrics", "gap_dialect", "gap_energy_bound_j", "computed_from"]}
 # 1400 W for 60 s, 10 queries, 30000 tokens in, 6000 out.
 METRICS = {
     "avg_power_w": 350.0, "avg_total_gpu_power_w": 1400.0, "total_gpu_energy_j": 84000.0,
@@ -26,6 +33,21 @@ METRICS = {
     "prefill_joules_per_input_token": 1.6, "decode_gpu_energy_j": 36000.0,
     "decode_avg_power_w": 300.0, "decode_joules_per_output_token": 6.0}
 VERDICT = {"power_metric_schema_version": 2, "power_valid": 1}
+
+# Which version of the original judges: the tests run by both, unless they say otherwise.
+contract = "october"
+
+
+def is_october():
+    return contract == "october"
+
+
+def record_keys():
+    return ALL_RECORD_KEYS[contract]
+
+
+def cpu_key():
+    return "cpu" if is_october() else "cpu_power"
 
 
 class Bed:
@@ -46,7 +68,7 @@ class Bed:
         self.window = self.windows / f"{self.package.loads[0].stem}.json"
 
     def run(self, *more, gpus=(2, 2), agg=None, pin=PIN, environment=None, **options):
-        arguments = ["multinode", "--power-dir", "LOGS/power", "--logs-root", "LOGS",
+        arguments = ["multinode", "--compat", contract, "--power-dir", "LOGS/power", "--logs-root", "LOGS",
                      "--bench-result", "run.json", "--agg-result", "agg_run.json"]
         if gpus is not None:
             arguments += ["--prefill-gpus", str(gpus[0]), "--decode-gpus", str(gpus[1])]
@@ -140,12 +162,16 @@ class Ground:
         return Bed(folder, package)
 
 
-def main(tests, wanted):
-    """Runs the tests, or those that are named; each adds its checks."""
+def main(tests, wanted, contracts=("october", "august")):
+    """Runs the tests, or those that are named, by the rules of both contracts; each adds its
+    checks."""
+    global contract
     checks = patching.Checks()
     with patching.fresh_folder("multinode") as root:
         ground = Ground(root)
-        for test in tests:
-            if not wanted or test.__name__ in wanted:
-                test(ground, checks)
+        for contract in contracts:
+            print(f"--compat {contract}:")
+            for test in tests:
+                if not wanted or test.__name__ in wanted:
+                    test(ground, checks)
     return checks.end()

@@ -7,7 +7,7 @@ import json
 import shutil
 import sys
 
-from package_bed import METRICS, differences, is_void, main, patching
+from package_bed import METRICS, cpu_key, differences, is_october, is_void, main, patching
 from package_builder import (CPU_HEADERS, IMAGE, PIN, Gpu, Load, Package, edit_json, two_and_two,
                              write_csv)
 
@@ -62,7 +62,7 @@ def cpu_numbers(ground, checks):
     for name, (package, metrics, sensor) in packages.items():
         bed = ground.bed(package)
         done = bed.run("--require-power")
-        record = bed.record["cpu_power"]
+        record = bed.record[cpu_key()]
         checks.add(f"CPU power: {name}", differences("status", (done.returncode, done.err), (0, ""))
                    + differences("keys", cpu_part(bed.row), {"cpu_power_valid": 1} | metrics)
                    + differences("GPUs", {key: bed.row[key] for key in METRICS}, METRICS)
@@ -71,11 +71,12 @@ def cpu_numbers(ground, checks):
                                              record["observed_sockets"]), (4, 4))
                    + differences("metrics", record["metrics"], metrics)
                    + differences("record's last", list(bed.record)[-2:],
-                                 ["cpu_power", "computed_from"]))
+                                 ["gap_energy_bound_j" if is_october() else "cpu_power",
+                                  "computed_from"]))
     bed = ground.bed()
     bed.run()
     checks.add("CPU power: no folder, no key", differences("keys", cpu_part(bed.row), {})
-               + differences("record", "cpu_power" in bed.record, False))
+               + differences("record", cpu_key() in bed.record, False))
 
 
 def cpu_reasons(ground, checks):
@@ -151,8 +152,8 @@ def cpu_reasons(ground, checks):
                    + differences("keys", cpu_part(bed.row), {"cpu_power_valid": 0})
                    + differences("GPUs", without_cpu(bed.aggregate), without_cpu(plain.aggregate))
                    + differences("reasons", (record["reasons"], record["power_valid"]), ([], True))
-                   + differences("CPU reasons", record["cpu_power"]["reason_codes"], [reason])
-                   + differences("metrics", record["cpu_power"]["metrics"], {})
+                   + differences("CPU reasons", record[cpu_key()]["reason_codes"], [reason])
+                   + differences("metrics", record[cpu_key()]["metrics"], {})
                    + ([] if f"CPU power not valid: {reason}" in done.err else [done.err]))
     cpu_sources(ground, checks, plain)
 
@@ -163,14 +164,14 @@ def cpu_sources(ground, checks, plain):
     checks.add("CPU power: asked for, and no folder",
                differences("keys", cpu_part(bed.row), {"cpu_power_valid": 0})
                + differences("GPUs", without_cpu(bed.aggregate), without_cpu(plain.aggregate))
-               + differences("reason", bed.record["cpu_power"]["reason_codes"],
+               + differences("reason", bed.record[cpu_key()]["reason_codes"],
                              ["cpu_artifacts_missing"]))
     for source, valid in (("acpi", 1), ("dcgm", 0)):
         bed = ground.bed(Package().add_cpus())
         bed.run("--expected-cpu-source", source)
         checks.add(f"CPU power: from acpi, {source} expected",
                    differences("valid", bed.row["cpu_power_valid"], valid)
-                   + differences("reason", bed.record["cpu_power"]["reason_codes"],
+                   + differences("reason", bed.record[cpu_key()]["reason_codes"],
                                  [] if valid else ["cpu_sensor_source_mismatch"]))
     bed = ground.bed(Package().add_cpus())
     bed.run(pin="other")
@@ -182,7 +183,7 @@ def cpu_sources(ground, checks, plain):
     bed.run()
     checks.add("CPU power: no window", differences(
         "keys", cpu_part(bed.row), {"cpu_power_valid": 0}) + differences(
-        "reason", bed.record["cpu_power"]["reason_codes"], ["cpu_window_unavailable"]))
+        "reason", bed.record[cpu_key()]["reason_codes"], ["cpu_window_unavailable"]))
     bed = ground.bed(Package().add_cpus())
     edit_json(bed.aggregate, **dict.fromkeys(CPU_KEYS, 7), cpu_power_valid=1)
     (bed.power / "cpu" / "samples.csv").unlink()
@@ -242,8 +243,11 @@ def several_workers(ground, checks):
     bed.run("--extended", gpus=(1, 3))
     checks.add("extended: several workers", differences("workers", bed.row["workers"], [
         {"role": "decode", "worker_idx": 0, "num_gpus": 1, "avg_power_w": 100.0, "hosts": ["a"]},
-        {"role": "decode", "worker_idx": 1, "num_gpus": 2, "avg_power_w": 300.0,
-         "hosts": ["b", "c"]},
+        *([{"role": "decode", "worker_idx": 1, "num_gpus": 1, "avg_power_w": 200.0, "hosts": ["b"]},
+           {"role": "decode", "worker_idx": 2, "num_gpus": 1, "avg_power_w": 400.0, "hosts": ["c"]}]
+          if is_october() else
+          [{"role": "decode", "worker_idx": 1, "num_gpus": 2, "avg_power_w": 300.0,
+            "hosts": ["b", "c"]}]),
         {"role": "prefill", "worker_idx": 0, "num_gpus": 1, "avg_power_w": 50.0,
          "hosts": ["d"]}]))
 

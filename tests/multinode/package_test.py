@@ -13,8 +13,8 @@ import random
 import shutil
 import sys
 
-from package_bed import (DECODE, METRICS, PREFILL, RECORD_KEYS, VERDICT, WHOLE, differences,
-                         is_valid, is_void, main, patching, strictly_parsed)
+from package_bed import (DECODE, METRICS, PREFILL, VERDICT, WHOLE, differences, is_october,
+                         is_valid, is_void, main, patching, record_keys, strictly_parsed)
 from package_builder import IMAGE, PIN, Gpu, Load, Package, edit_json, two_and_two, write_json
 
 NOBODY = 65534
@@ -514,7 +514,8 @@ def records(ground, checks):
         "selected_window": {"window_file": "windows/results_concurrency_4.json",
                             "result_path": "cfg/results_concurrency_4.json",
                             "benchmark_type": "sa-bench", "concurrency": 4,
-                            "start_time_unix": 1000.0, "end_time_unix": 1060.0, "duration": 60.0},
+                            "start_time_unix": 1000.0, "end_time_unix": 1060.0, "duration": 60.0,
+                            **({"power_valid": True, "metrics": METRICS} if is_october() else {})},
         "integration_method": "per_device_trapezoidal_with_linear_boundary_interpolation",
         "producer": {"producer_git_commit": PIN, "expected_producer_git_commit": PIN,
                      "exporter_image_sha256": IMAGE, "stored_publication_valid": True,
@@ -524,24 +525,27 @@ def records(ground, checks):
         "per_gpu_energy_j": {gpu: 18000.0 if role == "decode" else 24000.0
                              for gpu, role in roles.items()},
         "metrics": METRICS}
-    checks.add("keys of the record, in order", differences("keys", list(record), RECORD_KEYS))
+    checks.add("keys of the record, in order", differences("keys", list(record), record_keys()))
     for key, value in expected.items():
         checks.add(f"record: {key}", differences(key, json.dumps(record[key]), json.dumps(value)))
     origin = record["computed_from"]
     checks.add("record: computed_from", differences("keys", list(origin), [
         "tool_version", "contract", "schema", "samples_version", "producer_rules", "producer_pin", "timezone",
-        "timezone_source"]) + differences("values", list(origin.values())[1:], [
-            "october", "srt-slurm samples", 1, "pinned", "option", "UTC", "stamps"]))
+        "timezone_source", "source_metric", "power_scope"]) + differences("values", list(origin.values())[1:], [
+            "october" if is_october() else "august", "srt-slurm samples", 1, "pinned", "option", "UTC",
+            "stamps", "DCGM_FI_DEV_POWER_USAGE", "gpu_device_board_as_reported_by_dcgm"]))
 
     bed = ground.bed()
     bed.manifest.unlink()
     bed.run(pin=None)
     checks.add("record of what was never read", differences(
-        "record", {key: bed.record[key] for key in RECORD_KEYS[6:-1] if key != "benchmark_window"},
+        "record", {key: bed.record[key] for key in record_keys()[6:-1] if key != "benchmark_window"},
         {"selected_window": None, "integration_method": expected["integration_method"],
          "producer": dict.fromkeys(expected["producer"]), "expected_gpu_count": 0,
          "observed_gpu_count": 0, "per_gpu_role": {}, "per_gpu_max_sample_gap_s": {},
-         "per_gpu_energy_j": {}, "metrics": {}}))
+         "per_gpu_energy_j": {}, "metrics": {},
+         **({"package_integrity_valid": False, "window_validations": [], "gap_dialect": None,
+             "gap_energy_bound_j": None} if is_october() else {})}))
 
     bed = ground.bed()
     bed.lines(lambda rows: [row for row in rows if row[3:5] != ["node-d", "1"]])
@@ -580,8 +584,8 @@ def topology(ground, checks):
         ("one decode GPU too many", roles(*disagg), {"gpus": (2, 1)},
          "expected 1 decode GPUs, found 2"),
         ("no decode asked for", roles(*disagg), {"gpus": (2, 0)}, "expected roles prefill"),
-        ("nothing asked for", roles(*disagg), {"gpus": (0, 0)}, "all 0"),
-        ("less than nothing asked for", roles(*disagg), {"gpus": (-1, -1)}, "all 0"),
+        ("nothing asked for", roles(*disagg), {"gpus": (0, 0)}, "counts are all zero"),
+        ("less than nothing asked for", roles(*disagg), {"gpus": (-1, -1)}, "counts are all zero"),
         ("aggregate workers, asked for as prefill", roles(*["agg"] * 4, groups=[None] * 4),
          {"gpus": (4, 0)}, "expected roles prefill, found agg"),
         ("too few aggregate workers", roles(*["agg"] * 4, groups=[None] * 4),

@@ -1,0 +1,45 @@
+// How far the energy of a window can be off because of long gaps between samples.
+// Contract-october.md section 8, row 1.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "packages/package_samples.h"
+
+namespace aggregate_power {
+
+// In a gap the power is taken to be linear. It was between the GPU's lowest and highest power, so
+// the energy is off by at most the gap's length inside the window, times the larger distance from
+// its mean to those two. Lowest and highest are those of all samples of the GPU: a package does not
+// state its limits. Gaps up to kPackageMaxSampleGapS are not counted.
+class GapBound {
+ public:
+  // Starts, or starts over, with this window.
+  void begin(Window window);
+  // Takes samples, those of each device in time order.
+  void take(std::span<const PackageSample> samples);
+
+  // In joules.
+  double bound_j(std::uint32_t device) const;
+
+ private:
+  struct Gap {
+    double inside_s = 0;
+    double mean_w = 0;  // inside the window, if the power is linear
+  };
+  struct Device {
+    Sample last = {-std::numeric_limits<double>::infinity(), 0};
+    double lowest_w = std::numeric_limits<double>::infinity();
+    double highest_w = 0;
+    std::vector<Gap> gaps;
+  };
+  void note_gap(Sample before, Sample after, Device& device);
+
+  Window window_;
+  std::vector<Device> devices_;  // by number
+};
+
+}  // namespace aggregate_power
