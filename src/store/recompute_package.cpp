@@ -71,6 +71,12 @@ Recomputed recompute_kind(Recomputed begun, const PackagePieces& pieces,
   const auto ambiguous = [&](std::string why) {
     return ended(std::move(begun), {Outcome::ambiguous, Reason::pairing_ambiguous, std::move(why)});
   };
+  for (const MultinodeLogs& logs : pieces.logs) {
+    if (!logs.has_both) continue;
+    return ambiguous(
+        fmt::format("{} has both power and native_power; remove the one that is not this run's",
+                    logs.logs.display));
+  }
   const std::vector<StorePath> results = distinct_files(pieces.results.places);
   if (pieces.results.are_too_many || results.size() != 1) {
     return ambiguous(

@@ -17,8 +17,9 @@ namespace {
 
 FolderMarks marks_of(const StorePath& folder, const Artifact& artifact) {
   if (artifact.kind != Artifact::Kind::power_audit) return {artifact};
-  const bool has_package = has_below(folder, "LOGS/power");
-  const bool has_agents_beside = has_package && folder.folder &&
+  const bool has_power = has_below(folder, "LOGS/power");
+  const bool has_package = has_power || has_below(folder, "LOGS/native_power");
+  const bool has_agents_beside = has_power && folder.folder &&
                                  (has_artifact(folder.folder, "agentic_" + artifact.run) ||
                                   has_artifact(folder.folder, "bmk_agentic_" + artifact.run));
   return {artifact, has_package, has_below(folder, "LOGS/agentic") || has_agents_beside};
