@@ -11,7 +11,7 @@ me=${0##*/}
 usage() {
   cat <<END
 usage: $me start|stop [--output FILE] [--interval SECONDS] [--gpus LIST]
-       $me run [--output FILE] [--interval SECONDS] [--gpus LIST] [--result FILE] -- COMMAND...
+       $me run [--output FILE] [--interval SECONDS] [--gpus LIST] [--result FILE] [--] COMMAND...
 
 Samples the power of this machine's GPUs into a CSV, from start to stop or while run runs COMMAND,
 with the first of nvidia-smi, amd-smi and rocm-smi that is on the PATH.
@@ -729,13 +729,19 @@ while [ $# -gt 0 ]; do
     --result) value "$@"; result=${2:-/}; shift ;;
     --result=*) result=${1#*=} result=${result:-/} ;;
     --) dashes=yes; shift; break ;;
-    *) wrong "unknown option '$1'" ;;
+    -* | '') wrong "unknown option '$1'" ;;
+    *)
+      [ -n "$command" ] || wrong "expected start, stop or run, got '$1'"
+      [ "$command" = run ] || wrong "$command takes no command, got '$1'"
+      dashes=yes  # a command may begin without them
+      break
+      ;;
   esac
   shift
 done
 [ -n "$command" ] || wrong "expected start, stop or run"
 case $command:$dashes:$# in
-  run:yes:0 | run::*) wrong "run: expected -- and a command after the options" ;;
+  run:yes:0 | run::*) wrong "run: expected a command after the options" ;;
   start:yes:* | stop:yes:*) wrong "$command takes no command, got '-- $*'" ;;
 esac
 case $command:$result in

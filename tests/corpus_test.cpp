@@ -51,7 +51,15 @@ const Readable kReadable[] = {
      14,
      {},
      {{"blank", 1}}},
-    {"dcgm/prometheus-long-format-247-h100.csv", "dcgm-long", "timestamp", "value", "uuid", 24, 24},
+    // A cluster in which some GPUs draw 67 W and others 690 W.
+    {"dcgm/prometheus-long-format-247-h100.csv",
+     "dcgm-long",
+     "timestamp",
+     "value",
+     "uuid",
+     24,
+     24,
+     {"idle_device"}},
     {"gpu-z/board-power-draw.txt", "gpu-z", "Date", "Board Power Draw [W]", "", 1, 9, {kOneGpu}},
     // 0.0 or 0.1 W in each row: an idle laptop's GPU.
     {"gpu-z/nul-padded-header.txt",

@@ -138,6 +138,9 @@ Obstacle obstacle_of(int errno_value);  // of a system call
 std::string_view code(Reason reason);  // "sampling_gap_exceeded"
 // One sentence for people: lower case, no full stop.
 std::string_view remedy(Reason reason, Obstacle obstacle = Obstacle::none);
+// The same for a load generator's result, whose keys are not those that remedy() names. An empty
+// `generator` means a result laid out as InferenceX's.
+std::string_view remedy_for(std::string_view generator, Reason reason, Obstacle obstacle);
 // What happened, for the help pages: half a sentence, with code in backticks.
 std::string_view meaning(Reason reason);
 // What usually leads to it: half a sentence.

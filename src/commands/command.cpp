@@ -26,6 +26,10 @@ std::vector<std::string> long_names(const Options& options, bool of_every_comman
 }
 
 UsageError unknown_option(const Command& command, const std::string& word) {
+  for (const auto& [elsewhere, here] : command.called_here) {
+    if (word != elsewhere) continue;
+    return UsageError(fmt::format("unknown option '{}': did you mean {}?", word, here));
+  }
   std::vector<std::string> names = long_names(command.options, false);
   std::ranges::copy(long_names(command.options, true), std::back_inserter(names));
   return UsageError(fmt::format("unknown option '{}'{}", word, did_you_mean(word, names)));
@@ -128,6 +132,9 @@ int run_command(Command command, const std::vector<std::string>& arguments) {
     return usage_fault(command.name, error.what());
   }
   if (command.options.is_quiet()) be_quiet();
+  for (const Option& option : command.options.all()) {
+    if (!option.doubt.empty() && option.given.empty()) print_note("warning: " + option.doubt);
+  }
   if (command.settle) command.settle(command.options);
   command.options.take_late_values();
   return command.run();

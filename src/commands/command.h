@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "commands/options.h"
@@ -19,6 +20,8 @@ struct Command {
   Options options;
   // Options whose abbreviations win over those of others (the original had only these).
   std::vector<std::string> first_choice;
+  // What options of other commands are called here: "--csv", "--telemetry".
+  std::vector<std::pair<std::string, std::string>> called_here;
   std::string examples;       // one per line
   std::string exit_statuses;  // "0 done; 1 ..."
   std::string notes;          // other text at the end of the help; may be empty

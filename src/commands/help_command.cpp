@@ -1,12 +1,18 @@
 // aggregate-power help: lists the topics, or prints the page on one.
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "aggregate_power/error.h"
+#include "base/text/ascii.h"
+#include "base/text/unicode.h"
 #include "commands/command.h"
 #include "commands/help_pages.h"
 #include "commands/output.h"
 #include "commands/terminal.h"
+#include "loads/load_generator.h"
 
 namespace aggregate_power {
 namespace {
@@ -16,8 +22,33 @@ struct HelpRequest {
   bool json = false;
 };
 
-int run_help(const HelpRequest& request) {
+// Letters and digits, in lower case: "trtllmbench".
+std::string plain_name(std::string_view name) {
+  std::string plain;
+  for (const char c : lower_ascii(name)) {
+    if ((c >= 'a' && c <= 'z') || is_ascii_digit(c)) plain += c;
+  }
+  return plain;
+}
+
+// The page on what `word` names: a load generator is on the page of all, if `word` is its name or
+// how its name begins.
+std::string topic_of(const std::string& word) {
+  constexpr std::size_t kLeast = 4;
+  const std::vector<std::string> topics = help_topics();
+  const std::string plain = plain_name(word);
+  if (std::ranges::find(topics, word) != topics.end() || plain.size() < kLeast) return word;
+  const bool is_generator =
+      plain.starts_with("inferencex") ||
+      std::ranges::any_of(load_generators(), [&](const LoadGenerator& generator) {
+        return plain_name(generator.name).starts_with(plain);
+      });
+  return is_generator ? "generators" : word;
+}
+
+int run_help(HelpRequest request) {
   const std::size_t width = text_width();
+  request.topic = topic_of(request.topic);
   if (request.topic.empty()) {
     request.json ? print(stdout, help_list_json()) : print_result(help_list(width));
     return 0;
@@ -35,7 +66,9 @@ Command help_command() {
   const auto request = std::make_shared<HelpRequest>();
   Command command;
   command.options
-      .positional("TOPIC", into(request->topic), "The page to print (default: a list of all)")
+      .positional(
+          "TOPIC", into(request->topic),
+          "The page to print; a load generator's name prints that of all generators (default: a list of all pages)")
       .offer(help_topics());
   command.options.flag("--json", request->json,
                        "Print the topics as one JSON array, or the page as one JSON object");

@@ -10,7 +10,9 @@
 #include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
+#include "base/files/file.h"
 #include "base/files/lock_wait.h"
+#include "base/files/path.h"
 #include "base/text/nearest.h"
 #include "base/text/unicode.h"
 #include "commands/commands.h"
@@ -49,7 +51,15 @@ std::optional<std::string> generated(const std::vector<std::string>& words) {
   return std::nullopt;
 }
 
+// A file in place of a command is most likely a result, or a recording.
 int unknown_command(const std::string& word) {
+  if (is_regular_file(normal_path(word))) {
+    const bool is_csv = word.find(".csv") != std::string::npos;
+    return usage_fault("aggregate-power",
+                       fmt::format("'{0}' is a file, not a command: did you mean 'aggregate-power "
+                                   "{1} {0}'?",
+                                   printable(word), is_csv ? "inspect" : "measure"));
+  }
   const auto names = command_names();
   const std::string near = did_you_mean(word, std::vector<std::string>(names.begin(), names.end()));
   const std::string known = fmt::format("; known: {}, or options alone", fmt::join(names, ", "));

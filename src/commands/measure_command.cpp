@@ -54,6 +54,9 @@ void settle_measure(MeasureRequest& request, const Options& options) {
 Command measure_command() {
   const auto request = std::make_shared<MeasureRequest>();
   Command command;
+  command.called_here = {{"--csv", "--telemetry"},
+                         {"--bench-result", "RESULT without an option's name"},
+                         {"--agg-result", "--out"}};
   Options& options = command.options;
   options.positional("RESULT", into_optional_path(request->result),
                      "What the load generator wrote; without it give --start and --end");
@@ -72,6 +75,9 @@ Command measure_command() {
   options.value(
       "--out", "FILE", into_optional_path(request->out),
       "Also write the aggregate's keys into a new JSON file, with an audit record beside it");
+  add_window(
+      options, *request,
+      "What --out accepts beside exact windows: one placed by the power, or the whole command that the recorder ran (default: exact)");
   accept_auto_count(
       add_expected_num_gpus(
           options, *request,

@@ -70,6 +70,7 @@ struct Option {
   bool is_late = false;
   // --version and --quiet: abbreviations mean them only if nothing else fits.
   bool is_of_every_command = false;
+  std::string doubt;               // about its default from the environment, for people
   std::vector<std::string> given;  // the values on the command line, after parsing
 
   bool is_positional() const { return kind == Kind::positional || kind == Kind::positionals; }

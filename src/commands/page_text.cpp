@@ -84,11 +84,46 @@ std::string folded(std::string_view line, std::size_t indent, std::size_t width)
   return text + std::string(indent, ' ').append(line) + "\n";
 }
 
+// The last blank outside quotes, before an option if possible, at which the line, with a backslash
+// in place of what follows, is not too long; npos: there is none.
+std::size_t shell_break(std::string_view line, std::size_t most) {
+  std::size_t at = std::string_view::npos;
+  std::size_t before_option = at;
+  char quote = 0;
+  for (std::size_t i = 2; i < line.size() && columns(line.substr(0, i)) + 2 <= most; ++i) {
+    if (quote != 0) {
+      if (line[i] == quote) quote = 0;
+    } else if (line[i] == '"' || line[i] == '\'') {
+      quote = line[i];
+    } else if (line[i] == ' ' && line.find_first_not_of(' ', 2) < i) {
+      at = i;
+      if (line.substr(i + 1).starts_with("--")) before_option = i;
+    }
+  }
+  return before_option != std::string_view::npos ? before_option : at;
+}
+
+// The same for a line that is typed, after the shell's prompt: it remains a command.
+std::string folded_command(std::string line, std::size_t indent, std::size_t width) {
+  std::string text;
+  while (indent + columns(line) > width) {
+    const std::size_t end = shell_break(line, width - indent);
+    if (end == std::string::npos) break;  // a long word
+    text += fmt::format("{:{}}{} \\\n", "", indent, line.substr(0, end));
+    line = ">   " + line.substr(end + 1);
+  }
+  return fmt::format("{}{:{}}{}\n", text, "", indent, line);
+}
+
+bool is_command(std::string_view line) { return line.starts_with("$ ") || line.starts_with("> "); }
+
 std::string text_of(const Code& code, std::size_t width) {
   constexpr std::size_t kIndent = 4;
   std::string text;
   for (const std::string& line : code.lines) {
-    text += line.empty() ? "\n" : folded(line, kIndent, width);
+    text += line.empty()       ? "\n"
+            : is_command(line) ? folded_command(line, kIndent, width)
+                               : folded(line, kIndent, width);
   }
   return text;
 }

@@ -1,7 +1,10 @@
 // Declares the options that several commands share.
 #include "commands/shared_options.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -16,6 +19,18 @@ namespace {
 bool required_by_environment() {
   const std::string value = lower_ascii(from_environment("REQUIRE_POWER", ""));
   return value == "1" || value == "true" || value == "yes";
+}
+
+// Why the variable may not do what was meant; empty: it is clear.
+std::string doubt_of_environment() {
+  constexpr std::string_view kNo[] = {"", "0", "false", "no", "off"};
+  const std::string text = from_environment("REQUIRE_POWER", "");
+  if (required_by_environment() || std::ranges::find(kNo, lower_ascii(text)) != std::end(kNo)) {
+    return {};
+  }
+  return fmt::format(
+      "REQUIRE_POWER is '{}', which counts as no: only 1, true and yes require power",
+      printable(text, 40));
 }
 
 }  // namespace
@@ -97,9 +112,11 @@ void add_outcome_options(Options& options, RunOptions& run, const std::string& e
 
 Option& add_require_power(Options& options, RunOptions& run) {
   run.require_power = required_by_environment();
-  return options.flag(
+  Option& option = options.flag(
       "--require-power", run.require_power,
       "End with status 1 when power is not valid (also: REQUIRE_POWER=1, true or yes)");
+  option.doubt = doubt_of_environment();
+  return option;
 }
 
 Option& add_dry_run(Options& options, RunOptions& run) {
@@ -163,15 +180,18 @@ void add_load_choice(Options& options, RunOptions& run) {
       .check(expecting("a number, 'last' or KEY=VALUE", [](const std::string& text) {
         return text != "all" && is_selection(text);
       }));
+  add_window(
+      options, run,
+      "Accept a window that the result does not state: placed by the power, or the whole command that the recorder ran (default: exact)");
+}
+
+Option& add_window(Options& options, RunOptions& run, const std::string& help) {
   const auto take = [&run](const std::string& text) {
     using enum RunOptions::Accepted;
     run.accepted_window = text == "estimated" ? estimated : text == "wrapped" ? wrapped : exact;
     return true;
   };
-  options
-      .value(
-          "--window", "exact|estimated|wrapped", take,
-          "Accept a window that the result does not state: placed by the power, or the whole command that the recorder ran (default: exact)")
+  return options.value("--window", "exact|estimated|wrapped", take, help)
       .one_of({"exact", "estimated", "wrapped"});
 }
 

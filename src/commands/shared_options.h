@@ -35,6 +35,7 @@ Option& add_compat(Options& options, RunOptions& run);
 // The files of a run.
 // Which benchmark of a result, and which windows are accepted: --select, --window.
 void add_load_choice(Options& options, RunOptions& run);
+Option& add_window(Options& options, RunOptions& run, const std::string& help);
 
 Option& add_bench_result(Options& options, RunFiles& files);
 Option& add_agg_result(Options& options, std::string& path);

@@ -1,7 +1,13 @@
 // Limits of plausible power.
 #include "energy/plausibility.h"
 
+#include <algorithm>
+#include <vector>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text/unicode.h"
 
 namespace aggregate_power {
 namespace {
@@ -9,10 +15,33 @@ namespace {
 constexpr double kMostWatts = 3000;
 constexpr double kLeastWatts = 1;
 constexpr double kMostMeanWatts = 10'000;
+constexpr double kIdleShare = 0.4;  // of the busiest device's mean
+constexpr std::size_t kMostNames = 8;
 
 }  // namespace
 
 bool is_doubtful(double mean_w, double max_w) { return max_w > kMostWatts || mean_w < kLeastWatts; }
+
+std::optional<std::string> idle_text(std::span<const std::string> names,
+                                     std::span<const double> means_w) {
+  if (means_w.empty()) return std::nullopt;
+  const double most_w = std::ranges::max(means_w);
+  std::vector<std::string> idle;
+  std::vector<std::string> busy;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    (means_w[i] < kIdleShare * most_w ? idle : busy).push_back(printable(names[i]));
+  }
+  if (idle.empty()) return std::nullopt;
+  const std::size_t shown = std::min(idle.size(), kMostNames);
+  return fmt::format(
+      "the mean power of {}{} is below {:.0f} % of the busiest GPU's {:.6g} W, and all of them count: if the run used only {}",
+      fmt::join(std::span(idle).first(shown), ", "),
+      shown < idle.size() ? fmt::format(" and {} more", idle.size() - shown) : "", 100 * kIdleShare,
+      most_w,
+      busy.size() > kMostNames
+          ? std::string("the others, choose them with --gpus")
+          : fmt::format("{}, pass --gpus {}", fmt::join(busy, ", "), fmt::join(busy, ",")));
+}
 
 bool is_impossible(double mean_w) { return mean_w > kMostMeanWatts; }
 

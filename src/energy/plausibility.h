@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "aggregate_power/power_unit.h"
@@ -14,6 +15,11 @@ bool is_doubtful(double mean_w, double max_w);
 
 // Why a mean power per GPU is hardly plausible, for people. Returns nullopt if it is plausible.
 std::optional<std::string> doubt_about(double mean_w);
+
+// Which devices were hardly used, for people: those whose mean power is below 40 % of the busiest
+// one's. Returns nullopt if there are none.
+std::optional<std::string> idle_text(std::span<const std::string> names,
+                                     std::span<const double> means_w);
 
 // Whether no single device can draw that much on average: above 10 kW.
 bool is_impossible(double mean_w);

@@ -40,7 +40,8 @@ constexpr double kLeastContrast_w = 1;
 constexpr std::ptrdiff_t kNeighbourhood_s = 20;
 constexpr std::ptrdiff_t kLongestEnd_s = 60;
 constexpr double kLeastOverlap_s = 3;
-constexpr const char* kNoneCovers = "the recording does not cover the window under any UTC offset";
+constexpr const char* kNoneCovers =
+    "in no time zone does the recording cover the window: it may belong to another run";
 // The number of offsets expected to fit by accident: with any rise and any fall, and with loads as
 // long as the window.
 struct Accidents {
@@ -55,10 +56,14 @@ constexpr double kTooNearStep_s = 10;
 std::string why_unusable(Window window) {
   const double duration_s = window.duration_s();
   if (!(duration_s >= ZoneEvidence::kShortest_s)) {
-    return fmt::format("the window is shorter than {} s", ZoneEvidence::kShortest_s);
+    return fmt::format(
+        "the window is shorter than {} s, too short to find the time zone by the power",
+        ZoneEvidence::kShortest_s);
   }
   if (!(duration_s <= ZoneEvidence::kLongest_s)) {
-    return fmt::format("the window is longer than {} days", ZoneEvidence::kLongest_s / 86400);
+    return fmt::format(
+        "the window is longer than {} days, too long to find the time zone by the power",
+        ZoneEvidence::kLongest_s / 86400);
   }
   return {};
 }
@@ -334,8 +339,8 @@ std::string ZoneEvidence::rivals_of(const Placed& best, const std::vector<Placed
     rivals += fmt::format(", {}", each.candidate.zone().name());
   }
   if (rivals.empty()) return {};
-  return fmt::format("more than one offset is possible: {}{}", best.candidate.zone().name(),
-                     rivals);
+  return fmt::format("the power fits the window in more than one time zone: {}{}",
+                     best.candidate.zone().name(), rivals);
 }
 
 // Whether an offset could easily fit by accident.
@@ -360,14 +365,16 @@ bool ZoneEvidence::is_common(const Placed& best, const std::vector<Placed>& plac
 std::string ZoneEvidence::why_not(const Placed* best, const std::vector<Placed>& placed,
                                   const Edges& edges) const {
   if (edges.interval_s() > kLongestInterval_s) {
-    return fmt::format("readings are {} s apart, more than {} s", edges.interval_s(),
-                       kLongestInterval_s);
+    return fmt::format(
+        "readings are {} s apart, more than the {} s that finding the time zone by the power allows",
+        edges.interval_s(), kLongestInterval_s);
   }
-  if (best == nullptr) return "no edges of the load match the window's edges";
+  if (best == nullptr)
+    return "in no time zone does the power rise at the window's start and fall at its end";
   std::string why = best->candidate.doubt;
   if (why.empty()) why = rivals_of(*best, placed);
   if (why.empty() && is_common(*best, placed, edges)) {
-    why = "edges such as those on the window's edges are common in the recording";
+    why = "the power rises and falls so often that it does not show the time zone";
   }
   return why;
 }

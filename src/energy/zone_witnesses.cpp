@@ -27,6 +27,20 @@ bool is_written_then(const ZoneCandidate& candidate, double file_unix_s) {
   return late_s >= kEarliestWrite_s && late_s <= kLatestWrite_s;
 }
 
+// What a witness is, for people.
+std::string_view sign(ZoneWitness witness) {
+  switch (witness) {
+    case ZoneWitness::edges:
+      return "by the rise and fall of the power";
+    case ZoneWitness::consensus:
+      return "by the recorder's other runs";
+    case ZoneWitness::file_time:
+      return "by the time when the recording was last written";
+    default:
+      return name_of(witness);
+  }
+}
+
 // What the other runs' clocks say: the candidate that agrees with all of them.
 struct Consensus {
   const ZoneCandidate* candidate = nullptr;
@@ -81,16 +95,20 @@ std::string contradiction_of(const ZoneCandidate& best, const ZoneFinding& findi
   const std::string offset = offset_text(best.offset_s);
   const bool is_by_consensus =
       consensus.candidate != nullptr && is_same(*consensus.candidate, best);
-  const char* const who = finding.by_edges  ? "the load's edges"
-                          : is_by_consensus ? "the recorder's other runs"
-                                            : "the file's own time";
+  const std::string_view who = sign(finding.by_edges  ? ZoneWitness::edges
+                                    : is_by_consensus ? ZoneWitness::consensus
+                                                      : ZoneWitness::file_time);
+  const auto contradiction = [&](ZoneWitness other, const std::string& other_offset) {
+    return fmt::format("{}, the time zone is {}; {}, it is {}", who, offset, sign(other),
+                       other_offset);
+  };
   if (!consensus.offset.empty() && !is_by_consensus) {
-    return fmt::format("{} say {}, the recorder's other runs {}", who, offset, consensus.offset);
+    return contradiction(ZoneWitness::consensus, consensus.offset);
   }
   if (!others.file_unix_s) return {};
   const std::string other = other_offset_of_file(finding, best, *others.file_unix_s);
   if (other.empty()) return {};
-  return fmt::format("{} say {}, the file's own time {}", who, offset, other);
+  return contradiction(ZoneWitness::file_time, other);
 }
 
 // The witnesses for `best`. Edges that fit several offsets count if the consensus has chosen one of
@@ -119,10 +137,12 @@ std::vector<std::string> rivals_of(const ZoneCandidate& best, const ZoneFinding&
 }
 
 std::string one_witness_text(const ZoneCandidate& best, const ZoneReport& report) {
-  return fmt::format("only one witness, {}, supports {}; {} not excluded: {}",
-                     name_of(report.witnesses.front()), best.zone().name(),
-                     report.rivals.size() == 1 ? "this is" : "these are",
-                     fmt::join(report.rivals, ", "));
+  std::vector<std::string> offsets = report.rivals;
+  std::erase(offsets, kNotInRecording);
+  return fmt::format(
+      "{}, the time zone is {}, but nothing else confirms it: {}this recording may belong to another run",
+      sign(report.witnesses.front()), best.zone().name(),
+      offsets.empty() ? "" : fmt::format("{} is possible too, and ", fmt::join(offsets, ", ")));
 }
 
 ZoneDecision none(std::string why) {
@@ -142,7 +162,7 @@ ZoneDecision decide_zone(const ZoneFinding& finding, Window window, const OtherW
   if (best == nullptr) {
     if (consensus.offset.empty() || consensus.candidate) return none(finding.why_no_edges);
     return none(fmt::format(
-        "the recorder's other runs say {}, under which the recording does not cover the window",
+        "by the recorder's other runs, the time zone is {}, in which the recording does not cover the window",
         consensus.offset));
   }
   if (std::string why = contradiction_of(*best, finding, consensus, others); !why.empty()) {
@@ -150,10 +170,11 @@ ZoneDecision decide_zone(const ZoneFinding& finding, Window window, const OtherW
   }
   if (!best->doubt.empty()) return none(best->doubt);
   if (finding.has_load_elsewhere) {
-    return none("a load as long as the window is at a time where no zone puts the window");
+    return none(
+        "the recording shows a load as long as the window, but at a time that no time zone makes the window's: it may belong to another run");
   }
   if (best->standing == ZoneCandidate::Standing::excluded) {
-    return none(fmt::format("under {} the window has idle power", best->zone().name()));
+    return none(fmt::format("in {} the GPUs are idle during the window", best->zone().name()));
   }
   ZoneDecision decision;
   decision.report.witnesses = witnesses_for(*best, finding, consensus, file);

@@ -15,6 +15,7 @@ constexpr std::string_view kAiperfFields[] = {"request_count.avg",
                                               "input_sequence_length.avg",
                                               "output_sequence_length.avg",
                                               "benchmark_duration.avg",
+                                              "benchmark_duration.unit",
                                               "min_request_timestamp.avg",
                                               "max_response_timestamp.avg",
                                               "start_time",
@@ -37,6 +38,13 @@ void set_local_window(LoadReading& reading, const ResultValues& values) {
   }
 }
 
+// AIPerf writes seconds ("sec").
+double duration_s(const ResultValues& values) {
+  const std::string unit = values.text("benchmark_duration.unit");
+  const double unit_s = unit == "ms" ? 1e-3 : unit == "ns" ? 1e-9 : unit.starts_with('s') ? 1 : 0;
+  return values.number("benchmark_duration.avg").value_or(0) * unit_s;
+}
+
 LoadReading conclude_aiperf_summary(const ResultScope& scope) {
   const ResultValues& values = scope.values;
   LoadReading reading;
@@ -57,6 +65,9 @@ LoadReading conclude_aiperf_summary(const ResultScope& scope) {
     set_exact_window(reading, {*first_ns / kNanosInSecond, *last_ns / kNanosInSecond});
   } else {
     set_local_window(reading, values);
+    if (!reading.load && duration_s(values) > 0) {
+      reading.work.reported_duration_s = duration_s(values);
+    }
   }
   reading.no_window =
       "AIPerf writes 'start_time' and 'end_time' in local time without an offset; profile_export.jsonl has instants";

@@ -32,6 +32,10 @@ enum FieldIndex {
   kOutput,
   kConcurrency,
   kGpus,
+  kWorldSize,
+  kTensorParallel,
+  kPipelineParallel,
+  kDataParallel,
   kFieldCount
 };
 using Fields = std::array<Field, kFieldCount>;
@@ -147,6 +151,12 @@ LoadReading judged(const Fields& fields, LoadRules rules) {
   result.lacks_times = fields[kStart].kind == JsonKind::null && fields[kEnd].kind == JsonKind::null;
   result.max_concurrency = {fields[kConcurrency].kind, fields[kConcurrency].spelling};
   result.gpus = as_count(fields[kGpus], LoadRules::schema_2);
+  if (!result.gpus) {
+    result.gpus = gpus_by_keys([&](std::string_view key) {
+      const auto field = std::ranges::find(fields, key, &Field::key);
+      return as_count(*field, LoadRules::schema_2);
+    });
+  }
 
   const auto no_window = [&](std::string detail) {
     result.reasons.add(Reason::invalid_benchmark_window, std::move(detail));
@@ -195,6 +205,18 @@ LoadReading read_benchmark(ByteSource& source, const std::string& name, LoadRule
                            fmt::format("{}:{}", name, error.what()));
   }
   return unreadable;
+}
+
+std::optional<std::int64_t> gpus_by_keys(
+    const std::function<std::optional<std::int64_t>(std::string_view key)>& count_of) {
+  const std::int64_t world = count_of(kGpuKeys[0]).value_or(0);
+  if (world > 0) return world;
+  if (count_of(kGpuKeys[1]).value_or(0) <= 0) return std::nullopt;
+  double product = 1;
+  for (const std::string_view key : kGpuKeys.subspan<1>()) {
+    product *= static_cast<double>(count_of(key).value_or(1));
+  }
+  return product > 0 ? whole_count(product) : std::nullopt;
 }
 
 bool states_window(const ResultValues& values) {

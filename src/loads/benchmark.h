@@ -1,6 +1,10 @@
 // Reads the window and the counts of a benchmark result.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,9 +21,23 @@ namespace aggregate_power {
 LoadReading read_benchmark(ByteSource& source, const std::string& name, LoadRules rules);
 
 // The same for values that a format has read: they state a window by either key.
-inline constexpr std::string_view kStatedFields[] = {
-    "benchmark_start_time_unix", "benchmark_end_time_unix", "duration",        "completed",
-    "total_input_tokens",        "total_output_tokens",     "max_concurrency", "tp"};
+inline constexpr std::string_view kStatedFields[] = {"benchmark_start_time_unix",
+                                                     "benchmark_end_time_unix",
+                                                     "duration",
+                                                     "completed",
+                                                     "total_input_tokens",
+                                                     "total_output_tokens",
+                                                     "max_concurrency",
+                                                     "tp",
+                                                     "world_size",
+                                                     "tensor_parallel_size",
+                                                     "pipeline_parallel_size",
+                                                     "data_parallel_size"};
+// What scripts, and `vllm bench serve --metadata`, add to any result: the number of GPUs is the
+// first, else the product of the others, if the second is there. `count_of` reads a key.
+inline constexpr auto kGpuKeys = std::span(kStatedFields).last<4>();
+std::optional<std::int64_t> gpus_by_keys(
+    const std::function<std::optional<std::int64_t>(std::string_view key)>& count_of);
 bool states_window(const ResultValues& values);
 LoadReading judge_stated(const ResultValues& values, LoadRules rules);
 

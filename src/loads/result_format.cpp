@@ -25,6 +25,7 @@ std::vector<std::string_view> all_fields(const ResultFormat& format, bool with_r
   if (with_requests) {
     fields.insert(fields.end(), format.request_lists.begin(), format.request_lists.end());
   }
+  fields.insert(fields.end(), std::begin(kGpuKeys), std::end(kGpuKeys));
   return fields;
 }
 
@@ -131,6 +132,9 @@ class ResultWalk : public JsonVisitor {
   void conclude() {
     LoadReading reading = format_.conclude({values_, requests_, files_});
     if (reading.generator.empty()) reading.generator = format_.generator;
+    if (!reading.gpus) {
+      reading.gpus = gpus_by_keys([&](std::string_view key) { return values_.count(key); });
+    }
     if (requests_.listed > 0) reading.requests = requests_;
     if (reading.load && requests_.window && !overlap(reading.load->window, *requests_.window)) {
       reading.defect = "all of its requests were outside its window";

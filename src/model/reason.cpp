@@ -94,7 +94,7 @@ constexpr auto kRows = std::to_array<Row>({
         "no power reading could be used: check the clocks, the time zone and the file"),
     ROW(expected_gpu_count_mismatch, run, "more or fewer GPUs were seen than expected",
         "the recorder samples GPUs that the run did not use or misses some, a GPU has two names, or the number that was given is that of another run",
-        "record all GPUs of the run and no others, or correct --expected-num-gpus"),
+        "record all GPUs of the run and no others, choose them with --gpus, or correct --expected-num-gpus"),
     ROW(insufficient_power_samples, run, "a GPU has fewer than two samples in or near the window",
         "a very short load, a long interval of the recorder, or a GPU that answered only once",
         "a GPU has fewer than two samples in or near the window: sample more often"),
@@ -367,7 +367,7 @@ constexpr auto kRows = std::to_array<Row>({
     ROW(timezone_ambiguous, store,
         "nothing states the zone of the timestamps, and no two witnesses agree on one",
         "nvidia-smi writes local time without its zone, and the recording is too short or too flat to show when the load ran",
-        "no two witnesses agree on the time zone of the timestamps: give it with --timezone, or in STEM_context.json beside STEM.csv; --timezone evidence accepts one witness"),
+        "the time zone of the timestamps is found only if two signs agree: the rise and fall of the power, the time when the file was last written, the recorder's other runs (in a backfill); give it with --timezone, or in STEM_context.json beside STEM.csv; --timezone evidence accepts one sign"),
     ROW(aggregate_in_archive, store, "the aggregate is in an archive",
         "the store is a .zip or .tar that was not unpacked",
         "files in archives are not replaced: give --output FOLDER"),
@@ -455,6 +455,22 @@ std::string_view remedy(Reason reason, Obstacle obstacle) {
       return "only files near the run were considered: keep them there, or give --runs the run's name instead of its path";
   }
   return {};
+}
+
+std::string_view remedy_for(std::string_view generator, Reason reason, Obstacle obstacle) {
+  const bool is_general = generator.empty() || obstacle != Obstacle::none;
+  switch (is_general ? Reason::invalid_benchmark_result : reason) {
+    case Reason::invalid_benchmark_window:
+      return "run the load with 'aggregate-power-monitor run -- CMD', or give --start and --end; 'aggregate-power help generators' says which files of the generator state the times";
+    case Reason::invalid_successful_query_count:
+      return "no request succeeded, or the result does not say how many did: give --requests N, or another file of the generator";
+    case Reason::invalid_input_token_count:
+      return "give --input-tokens N, or another file of the generator: 'aggregate-power help generators' says what is read";
+    case Reason::invalid_output_token_count:
+      return "give --output-tokens N, or another file of the generator: 'aggregate-power help generators' says what is read";
+    default:
+      return remedy(reason, obstacle);
+  }
 }
 
 std::span<const Reason> all_reasons() {

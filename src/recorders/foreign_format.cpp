@@ -158,8 +158,10 @@ constexpr ForeignFormat kFormats[] = {
     {is_prometheus_json,
      "this is the answer to a Prometheus query, not a CSV: write its samples as a CSV with the header timestamp,uuid,power_w"},
     {is_json_lines, "these are JSON lines, not a CSV: " EXPORT},
-    {is_json, "this is JSON, not a CSV: " EXPORT "; amd-smi metric -p -w 1 --csv and " RECORD_NVIDIA
-              " record one"},
+    {is_json,
+     "this is JSON, not a CSV: " EXPORT "; amd-smi metric -p -w 1 --csv and " RECORD_NVIDIA
+     " record one",
+     false, true},
     {is_html,
      "this is a web page (HTML), not a CSV: download the file itself, with a login if it needs one"},
     {is_xml, "this is XML, not a CSV: record with " RECORD_NVIDIA},

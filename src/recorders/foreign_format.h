@@ -12,6 +12,7 @@ struct ForeignFormat {
   bool (*fits)(std::string_view head);
   std::string_view sentence;  // what it is, and what to do: "this is JSON: ..."; lower case
   bool is_binary = false;
+  bool may_be_result = false;  // rather a load generator's result than telemetry
 };
 
 // The format of a file that begins with `head` (UTF-8, at most 64 KiB); nullptr: none of those

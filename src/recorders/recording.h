@@ -115,5 +115,7 @@ struct Span {
 // recording, moved by a whole multiple of 15 minutes, would cover it. Returns nullopt if it would
 // not, or if the stamps state their zone themselves.
 std::optional<std::string> zone_hint(const Telemetry& telemetry, Span span, Window window);
+// The other explanation, to be put at its end.
+inline constexpr const char* kOrAnotherRun = "; or this recording belongs to another run";
 
 }  // namespace aggregate_power

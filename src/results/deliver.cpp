@@ -46,10 +46,11 @@ Delivered write(const WritePlan& plan, bool dry_run) {
   return written;
 }
 
-void add_remedies(const Reasons& reasons, std::vector<std::string>& lines) {
+void add_remedies(const std::string& generator, const Reasons& reasons,
+                  std::vector<std::string>& lines) {
   for (const Reasons::Entry& entry : reasons.entries()) {
-    lines.push_back(
-        fmt::format("  {}: {}", code(entry.reason), remedy(entry.reason, entry.obstacle)));
+    lines.push_back(fmt::format("  {}: {}", code(entry.reason),
+                                remedy_for(generator, entry.reason, entry.obstacle)));
   }
 }
 
@@ -74,8 +75,8 @@ std::vector<std::string> refusal(const Result& result, const Reasons& reasons,
   std::string line = fmt::format("power not valid: {}", reasons.text());
   if (!record_path.empty()) line += "; see " + record_path;
   std::vector<std::string> lines = {std::move(line)};
-  add_remedies(reasons, lines);
-  add_remedies(result.causes, lines);
+  add_remedies(result.load_generator, reasons, lines);
+  add_remedies(result.load_generator, result.causes, lines);
   for (const std::string& hint : result.hints) lines.push_back("  " + hint);
   return lines;
 }

@@ -29,11 +29,11 @@ std::string source_of(const Result& result) {
   return result.window_source.empty() ? "exact" : result.window_source;
 }
 
-std::vector<std::string> remedies(const Reasons& reasons) {
+std::vector<std::string> remedies(const Result& result) {
   std::vector<std::string> texts;
-  for (const Reasons::Entry& entry : reasons.entries()) {
-    texts.push_back(
-        fmt::format("{}: {}", code(entry.reason), remedy(entry.reason, entry.obstacle)));
+  for (const Reasons::Entry& entry : result.reasons.entries()) {
+    texts.push_back(fmt::format("{}: {}", code(entry.reason),
+                                remedy_for(result.load_generator, entry.reason, entry.obstacle)));
   }
   return texts;
 }
@@ -86,7 +86,7 @@ Json run_json(const RunReport& run) {
   json["telemetry"] = printable_path(result.telemetry_source);
   json["reasons"] = result.reasons.codes();
   json["details"] = result.reasons.text();
-  json["remedies"] = remedies(result.reasons);
+  json["remedies"] = remedies(result);
   json["warnings"] = result.warnings;
   return json;
 }
@@ -217,7 +217,7 @@ std::string run_text(const RunReport& run) {
   }
   add_energy(run, table);
   table.row("valid", result.is_valid() ? "yes" : fmt::format("no: {}", result.reasons.text()));
-  for (const std::string& remedy : remedies(result.reasons)) table.row("  what to do", remedy);
+  for (const std::string& remedy : remedies(result)) table.row("  what to do", remedy);
   for (const std::string& hint : result.hints) table.row("  hint", hint);
   for (const std::string& warning : result.warnings) table.row("warning", warning);
   return std::move(table).take();

@@ -16,7 +16,8 @@ struct RunReport {
   std::optional<double> stated_energy_j = {};  // the load generator's own figure
   bool has_approximate_counts = false;
   std::uint64_t failed_requests = 0;
-  Result result = {};  // with the reasons and the warnings
+  bool includes_set_up = false;  // the window is that of a command, longer than the load or failed
+  Result result = {};            // with the reasons and the warnings
 };
 
 // {"schema": ..., "runs": [...]}: the aggregate's keys, and others with their unit in their name.

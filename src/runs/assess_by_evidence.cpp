@@ -60,7 +60,7 @@ std::string why_ambiguous(const std::string& why, const ZoneFinding& finding) {
   if (offsets.empty()) return why;
   const std::size_t count = offsets.size();
   offsets.resize(std::min(count, kMostShown));
-  return fmt::format("{}; the window is covered in {}{}", why, fmt::join(offsets, ", "),
+  return fmt::format("{}; the recording covers the window in {}{}", why, fmt::join(offsets, ", "),
                      count > kMostShown ? ", ..." : "");
 }
 

@@ -158,9 +158,9 @@ void measure_host(const Recording& recording, const Load& load, const HostReadin
   const bool is_in_time = host.telemetry && !host.telemetry->timezone.empty();
   if (is_in_time) reading.edges = corrected(edges.edges(), options.clock_offset_s);
   if (measurement.zone_hint) {
-    reading.hints.push_back(fmt::format("{}: {}, which applies to all hosts, or write it to {}",
-                                        printable(host.host), *measurement.zone_hint,
-                                        one_line(plain_stem(host.csv) + "_context.json")));
+    reading.hints.push_back(fmt::format(
+        "{}: {}, which applies to all hosts, or write it to {}{}", printable(host.host),
+        *measurement.zone_hint, one_line(plain_stem(host.csv) + "_context.json"), kOrAnotherRun));
   }
   if (host.telemetry) identify(recording, reading);
   reading.warnings = warnings_of(reading, recording.path(), measurement.zone_doubt);

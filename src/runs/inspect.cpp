@@ -14,6 +14,7 @@
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "base/text/wrap.h"
+#include "energy/plausibility.h"
 #include "energy/survey.h"
 #include "loads/load_generator.h"
 #include "recorders/recording.h"
@@ -102,6 +103,18 @@ void warn_of_readings(const Surveyor& surveyor, const Telemetry& telemetry, Find
   }
 }
 
+void warn_of_idle_devices(Findings& findings) {
+  std::vector<std::string> names;
+  std::vector<double> means_w;
+  for (const DeviceSurvey& device : findings.devices) {
+    names.push_back(device.id);
+    means_w.push_back(device.mean_w);
+  }
+  if (const auto idle = idle_text(names, means_w)) {
+    findings.warnings.push_back("idle_device: " + *idle);
+  }
+}
+
 void read_recording(const Recording& recording, Findings& findings) {
   Telemetry telemetry = recording.open();
   findings.series = telemetry.facts();
@@ -143,6 +156,7 @@ void read_recording(const Recording& recording, Findings& findings) {
     findings.timezone_source = "stamps";
   }
   warn_of_readings(surveyor, telemetry, findings);
+  warn_of_idle_devices(findings);
   if (findings.load && !findings.devices.empty()) {
     const Span span = span_of(findings.devices);
     const Window window = findings.load->window;
@@ -284,9 +298,11 @@ std::string text_of(const std::string& file, const Findings& findings) {
 
 InspectReport inspect(const InspectRequest& request) {
   InspectReport report;
+  std::optional<std::string> other_json;
   try {
     const bool may_be_result = request.file != "-" && is_regular_file(request.file);
     if (auto result = may_be_result ? inspect_result(request) : std::nullopt) return *result;
+    if (may_be_result) other_json = unrecognized_json(request.file);
   } catch (const FileError&) {  // as telemetry it is reported
   }
   Findings findings;
@@ -320,13 +336,17 @@ InspectReport inspect(const InspectRequest& request) {
   }
   if (!findings.reasons.empty()) {
     if (report.exit_status == 0) report.exit_status = 1;
+  }
+  if (!findings.reasons.empty() && other_json) {
+    report.err.push_back(fmt::format("{}: {}", printable_path(request.file), *other_json));
+  } else if (!findings.reasons.empty()) {
     report.err.push_back(
         fmt::format("{}: no power series: {}", request.file, findings.reasons.text()));
     for (const Reasons::Entry& entry : findings.reasons.entries()) {
       report.err.push_back(fmt::format("  {}: {}", code(entry.reason), remedy(entry.reason)));
     }
   }
-  if (findings.zone_hint) report.err.push_back(*findings.zone_hint);
+  if (findings.zone_hint) report.err.push_back(*findings.zone_hint + kOrAnotherRun);
   report.out = request.json
                    ? json_of(findings).dump(2, ' ', true, Json::error_handler_t::replace) + "\n"
                    : text_of(printable_path(request.file), findings);

@@ -5,14 +5,18 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "base/files/archive.h"
 #include "base/files/path.h"
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "loads/load_generator.h"
 #include "loads/peak_in_flight.h"
+#include "loads/result_head.h"
 #include "loads/selection.h"
+#include "recorders/foreign_format.h"
 
 namespace aggregate_power {
 namespace {
@@ -99,6 +103,24 @@ Json load_json(const LoadReading& load, std::size_t number) {
 }
 
 }  // namespace
+
+std::optional<std::string> unrecognized_json(const std::string& path) {
+  constexpr std::size_t kMostShown = 12;
+  const std::string text = read_up_to(*load_file(path).open(), kHeadBytes);
+  const ForeignFormat* const format = foreign_format(text);
+  if (format == nullptr || !format->may_be_result) return std::nullopt;
+  std::vector<std::string> keys;
+  const ResultHead head = result_head(text);
+  for (std::string_view key : head.keys) {
+    if (key.starts_with("[].")) key.remove_prefix(3);
+    if (key.find_first_of(".[") == key.npos) keys.push_back(printable(key, 60));
+  }
+  const bool are_more = keys.size() > kMostShown;
+  if (are_more) keys.resize(kMostShown);
+  return fmt::format(
+      "this is JSON, but not a result that is recognized; its keys: {}{}; 'aggregate-power help generators' lists the results that are read; without one: 'aggregate-power measure --start TIME --end TIME --telemetry FILE.csv'; telemetry must be a CSV",
+      keys.empty() ? "none" : fmt::format("{}", fmt::join(keys, ", ")), are_more ? ", ..." : "");
+}
 
 std::optional<InspectReport> inspect_result(const InspectRequest& request) {
   LoadFiles files = load_file(request.file);

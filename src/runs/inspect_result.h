@@ -9,6 +9,10 @@ namespace aggregate_power {
 
 // Returns nullopt if the file is not recognized as a result: then it may be telemetry. Throws
 // FileError.
+// What a JSON file is that is neither a result nor telemetry, for people: with its top-level keys.
+// Returns nullopt for any other file. Throws FileError.
+std::optional<std::string> unrecognized_json(const std::string& path);
+
 std::optional<InspectReport> inspect_result(const InspectRequest& request);
 
 }  // namespace aggregate_power

@@ -14,6 +14,7 @@
 #include "base/files/path.h"
 #include "base/text/unicode.h"
 #include "energy/metrics.h"
+#include "energy/plausibility.h"
 #include "loads/load_generator.h"
 #include "loads/selection.h"
 #include "results/deliver.h"
@@ -88,6 +89,18 @@ void add_recording(Result& sum, Result other) {
                     : Metrics();
 }
 
+// Without a number of GPUs, those that were idle in the window may be another run's.
+void warn_of_idle(Result& result) {
+  if (!result.is_valid() || !result.load) return;
+  std::vector<std::string> names;
+  std::vector<double> means_w;
+  for (const GpuResult& gpu : result.gpus) {
+    names.push_back(gpu.name);
+    means_w.push_back(gpu.energy.energy_j / result.load->window.duration_s());
+  }
+  if (auto idle = idle_text(names, means_w)) result.warnings.push_back(std::move(*idle));
+}
+
 // The expected number of GPUs is that of all recordings together.
 void check_count(const MeasureRequest& request, const LoadReading& load, Result& result) {
   const auto expected = request.finds_gpus ? load.gpus : request.expected_num_gpus;
@@ -96,6 +109,11 @@ void check_count(const MeasureRequest& request, const LoadReading& load, Result&
   result.reasons.add(Reason::expected_gpu_count_mismatch,
                      fmt::format("{} observed, {} expected", observed, *expected));
   result.metrics.clear();
+}
+
+// Whether the caller says which GPUs count, or how many.
+bool names_gpus(const MeasureRequest& request) {
+  return request.expected_num_gpus || request.finds_gpus || request.gpus.is_given();
 }
 
 Result measured_recording(const MeasureRequest& request, const std::string& path,
@@ -107,6 +125,7 @@ Result measured_recording(const MeasureRequest& request, const std::string& path
     wanted.finds_gpus = false;
   }
   Result result = assess_alone(wanted, recording, reading, {request.result, ""});
+  if (!names_gpus(request) && !reading.gpus) warn_of_idle(result);
   result.telemetry_source = path;
   result.benchmark_result = request.result;
   return result;
@@ -117,7 +136,7 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   Recording recording(paths[0], request.zone, request.columns, request.gpus);
   WindowOptions options = kAnyWindow;
   options.given = request.given;
-  PlacedLoad placed{std::move(reading), {}, {}};
+  PlacedLoad placed{.reading = std::move(reading)};
   if (recording.faults().empty()) {
     placed = place_load(std::move(placed.reading), recording, options);
   }
@@ -128,6 +147,7 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   run.stated_energy_j = load.stated_energy_j;
   run.has_approximate_counts = load.has_approximate_counts;
   run.failed_requests = load.failed_requests;
+  run.includes_set_up = placed.includes_set_up;
   if (!load.load) placed.reading.reasons.add(recording.faults());
   if (!load.load && load.reasons.empty()) {
     placed.reading.reasons.add(Reason::invalid_benchmark_window, load.no_window);
@@ -144,9 +164,8 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   }
   if (paths.size() > 1) check_count(request, load, run.result);
   if (paths.size() > 1) placed.placement.reset();
-  const bool is_chosen = request.expected_num_gpus || request.finds_gpus || request.gpus.is_given();
   const auto counted = static_cast<std::int64_t>(run.result.observed_gpus);
-  if (load.gpus && counted > 0 && *load.gpus != counted && !is_chosen) {
+  if (load.gpus && counted > 0 && *load.gpus != counted && !names_gpus(request)) {
     warnings.push_back(fmt::format(
         "the result names {} GPUs, the recording has {}, and all of these count: choose with --gpus",
         *load.gpus, counted));
@@ -162,6 +181,24 @@ std::vector<LoadReading> benchmarks_of(const MeasureRequest& request) {
   std::vector<LoadReading> loads = read_loads(files);
   if (files.other) loads.front().generator = "AIPerf";
   return loads;
+}
+
+// Why --out must not claim the run's energy, by the rules of the commands that patch an aggregate;
+// empty: it may.
+std::string why_not_published(const MeasureRequest& request, const RunReport& run) {
+  using enum RunOptions::Accepted;
+  const std::string& source = run.result.window_source;
+  const bool is_estimate = source == "estimated" && request.accepted_window != estimated;
+  const bool is_long = run.includes_set_up && request.accepted_window != wrapped;
+  if (is_estimate || is_long) {
+    return fmt::format(
+        "--out {}: the window is {}; --window {} accepts that", request.out,
+        is_estimate ? "an estimate" : "that of the whole command that the recorder ran", source);
+  }
+  if (source != "session") return {};
+  return fmt::format(
+      "--out {}: the window is that of the generator's whole session; no --window accepts that",
+      request.out);
 }
 
 // Writes a new aggregate with an audit record beside it.
@@ -181,12 +218,8 @@ void write_new(const MeasureRequest& request, const RunReport& run, MeasureRepor
   target.inputs = telemetry_of(request);
   if (!request.result.empty()) target.inputs.push_back(request.result);
   Result result = run.result;
-  const bool is_estimate = result.window_source == "estimated" &&
-                           request.accepted_window != RunOptions::Accepted::estimated;
-  if (is_estimate || result.window_source == "session") {
-    result.reasons.add(Reason::window_not_exact,
-                       fmt::format("--out {}: the window is of the class '{}'", request.out,
-                                   result.window_source));
+  if (std::string why = why_not_published(request, run); !why.empty()) {
+    result.reasons.add(Reason::window_not_exact, std::move(why));
   }
   const CommandOutput output = deliver(std::move(result), std::move(target), {});
   for (const std::string& line : output.err) {

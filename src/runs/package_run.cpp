@@ -69,7 +69,7 @@ CommandOutput deliver_package(PackageRun run) {
   if (run.failed_requests) {
     result.failed_requests = failed_requests(*run.failed_requests, result);
   }
-  result.warnings = std::move(run.warnings);
+  std::ranges::move(run.warnings, std::back_inserter(result.warnings));
   if (result.is_valid()) {
     std::ranges::move(doubts_of(question.place.power_dir, result),
                       std::back_inserter(result.warnings));

@@ -314,7 +314,10 @@ bool take_command_of(WindowSearch& search, PlacedLoad& placed) {
   if (!command || search.reading.work.reported_duration_s <= 0) return false;
   search.reading.reasons.remove(Reason::invalid_benchmark_window);
   search.reading.reasons.add(std::exchange(search.reading.count_faults, {}));
-  if (!search.is_as_long(*command)) placed.notes.push_back(search.set_up_note(*command));
+  if (!search.is_as_long(*command)) {
+    placed.includes_set_up = true;
+    placed.notes.push_back(search.set_up_note(*command));
+  }
   search.use(*command, WindowSource::wrapped);
   return true;
 }
@@ -372,7 +375,7 @@ void add_window_facts(const PlacedLoad& placed, const LoadReading& reading, Resu
 
 PlacedLoad place_load(LoadReading reading, const Recording& recording,
                       const WindowOptions& options) {
-  PlacedLoad placed{std::move(reading), {}, {}};
+  PlacedLoad placed{.reading = std::move(reading)};
   LoadReading& load = placed.reading;
   set_given_count(load, &Load::completed, options.given.requests,
                   Reason::invalid_successful_query_count);
@@ -407,6 +410,7 @@ PlacedLoad place_load(LoadReading reading, const Recording& recording,
   } else if (const auto window = options.takes_estimated ? search.local(true) : std::nullopt) {
     search.use(*window, WindowSource::estimated);
   } else if (const auto command = options.takes_wrapped ? search.wrapped(true) : std::nullopt) {
+    placed.includes_set_up = true;
     placed.notes.push_back(search.set_up_note(*command));
     search.use(*command, WindowSource::wrapped);
   } else if (load.clues.session && options.takes_session) {

@@ -30,8 +30,9 @@ inline constexpr WindowOptions kAnyWindow = {{}, true, true, true, true, true};
 // The load with its window, or the reason why there is none.
 struct PlacedLoad {
   LoadReading reading;
-  std::optional<Placement> placement;  // of an estimated window
-  std::vector<std::string> notes;      // what is odd about the window, for people
+  std::optional<Placement> placement = {};  // of an estimated window
+  std::vector<std::string> notes = {};      // what is odd about the window, for people
+  bool includes_set_up = false;  // a wrapped window longer than the load, or a failed command
 };
 
 // In this order: what the caller states; exact instants; monotonic stamps tied by the recorder's

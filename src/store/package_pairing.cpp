@@ -165,7 +165,7 @@ Result checked(const MultinodeLogs& package, const StorePath& benchmark, const S
   }
   Result result = check_package(question);
   if (failed) result.failed_requests = failed_requests(*failed, result);
-  result.warnings = std::move(warnings);
+  std::ranges::move(warnings, std::back_inserter(result.warnings));
   return result;
 }
 

@@ -87,7 +87,7 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
   Pairing pairing;
   pairing.telemetry = telemetry;
   pairing.benchmark = benchmark;
-  PlacedLoad placed{load.reading, {}, {}};
+  PlacedLoad placed{.reading = load.reading};
   std::optional<Recording> opened;
   if (load.reading.has_window || !load.reading.no_window.empty()) {
     opened.emplace(open_recording(telemetry, request.options, load.reading.captured_zone, inputs));

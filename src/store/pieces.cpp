@@ -40,6 +40,21 @@ void find_pieces(const Folder& folder, PieceKind kind, int level, std::vector<St
   }
 }
 
+// All profiles in the folders that AIPerf makes by default, one for each of its runs.
+void find_default_profiles(const Folder& folder, int level, std::vector<StorePath>& pieces) {
+  if (level > kMostLevels) return;
+  if (last_name(folder->path) == kDefaultProfileFolder) {
+    for (const std::string& records : all_records(*folder->tree, folder->path)) {
+      if (auto place = file_below(*folder, records)) pieces.push_back(std::move(*place));
+    }
+    return;
+  }
+  for (const std::string& name : folders_in(*folder)) {
+    find_default_profiles(std::make_shared<const StorePath>(child(folder, name)), level + 1,
+                          pieces);
+  }
+}
+
 // The pieces near the run, else those anywhere in the store. Returns nullopt if the rest of the
 // store matters and is not known yet.
 std::optional<Candidates> candidates(FoundPieces near, PieceKind kind, const Namesakes* namesakes) {
@@ -96,7 +111,9 @@ std::optional<ProfileFiles> profile_files(const StorePath& place) {
   if (!is_records_name(last_name(place.path)) || !place.folder) return std::nullopt;
   std::shared_ptr<const StorePath> folder = place.folder;
   ProfileFiles files{maybe_compressed_in(folder, kProfileSummary), std::nullopt};
-  if (last_name(folder->path) != kProfileFolder && folder->folder) folder = folder->folder;
+  const std::string_view name = last_name(folder->path);
+  const bool is_outer = name == kProfileFolder || name == kDefaultProfileFolder;
+  if (!is_outer && folder->folder) folder = folder->folder;
   if (folder->folder) files.captured_zone = file_in(folder->folder, std::string(kCapturedZone));
   return files;
 }
@@ -104,7 +121,10 @@ std::optional<ProfileFiles> profile_files(const StorePath& place) {
 FoundPieces agents_pieces_near(const StoredRun& run, PieceKind kind) {
   FoundPieces found;
   if (const auto results = agentic_results(run)) {
-    find_pieces(std::make_shared<const StorePath>(*results), kind, 0, found.pieces);
+    const auto folder = std::make_shared<const StorePath>(*results);
+    find_pieces(folder, kind, 0, found.pieces);
+    const bool has_profile = kind != PieceKind::benchmark_result || !found.pieces.empty();
+    if (!has_profile) find_default_profiles(folder, 0, found.pieces);
   }
   const bool is_elsewhere = found.pieces.empty() && kind == PieceKind::telemetry;
   return is_elsewhere ? pieces_near(run, kind) : found;

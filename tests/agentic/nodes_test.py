@@ -17,7 +17,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "multinode"))
 import package_bed  # noqa: E402  (beside the tests that share it)
-from package_bed import METRICS, RECORD_KEYS, VERDICT, WHOLE, Bed, differences, patching  # noqa: E402
+from package_bed import METRICS, VERDICT, WHOLE, Bed, cpu_key, differences, patching, record_keys  # noqa: E402
 from package_builder import PIN, AgenticLoad, Gpu, Load, Package, edit_json  # noqa: E402
 
 DISAGG = {"num_prefill_gpu": 2, "num_decode_gpu": 2, "disagg": True}
@@ -70,7 +70,7 @@ def is_valid(bed, metrics=None, more=(), **run):
             *differences("order", list(bed.row)[-len(metrics):], list(metrics)),
             *differences("reasons", bed.record["reasons"], []),
             *differences("window's source", bed.record["computed_from"]["window_source"], SOURCE),
-            *differences("record's keys", list(bed.record), RECORD_KEYS)]
+            *differences("record's keys", list(bed.record), record_keys())]
 
 
 def is_void(bed, reasons, refused=True, **run):
@@ -220,7 +220,7 @@ def told(count, joules):
 def failed_requests(ground, checks):
     """1,400 W are shared equally by the requests in flight."""
     good, bad = request(0, 60), request(0, 30, failed=True)
-    record_keys = [*RECORD_KEYS[:-1], "failed_requests", "computed_from"]
+    record_keys = [*record_keys()[:-1], "failed_requests", "computed_from"]
     for name, bed, wanted in (
             ("none", with_requests(ground.bed(), good), told(0, 0.0)),
             # For 30 s one of two.
@@ -256,7 +256,7 @@ def failed_requests(ground, checks):
     done = bed.run("--require-power")
     message = "aggregate-power: failed requests are not known: LOGS/agentic/conc_4/aiperf_artifacts/profile_export.jsonl:2:"
     checks.add("failed requests: broken records", differences("status", done.returncode, 0)
-               + differences("record", list(bed.record), RECORD_KEYS)
+               + differences("record", list(bed.record), record_keys())
                + ([] if done.err.startswith(message) else [done.err]))
     bed = with_requests(ground.bed(), good, bad)
     bed.record_path.symlink_to("aiperf_artifacts/profile_export.jsonl")
@@ -539,7 +539,7 @@ def cpus(ground, checks):
                                         (1, 24000.0)))
     bed.run(pin="5e")
     checks.add("CPU power of a refused run", differences(
-        "keys", [key for key in bed.row if "cpu" in key] + ["cpu_power"] * ("cpu_power" in bed.record), []))
+        "keys", [key for key in bed.row if "cpu" in key] + [cpu_key()] * (cpu_key() in bed.record), []))
 
 
 def mixtures(ground, checks):

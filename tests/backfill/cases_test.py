@@ -413,6 +413,22 @@ def an_agentic_run(root, checks):
     same(checks, "with other records", ["patched"], outcome("--verify"))
     same(checks, "their energy per token", 8.0, json.loads(aggregate.read_text())["joules_per_output_token"])
 
+    # Where AIPerf puts the exports of its runs by default.
+    default = results / "artifacts" / "llama-concurrency2"
+    default.parent.mkdir()
+    profile.rename(default)
+    same(checks, "in AIPerf's default folder", ["patched"], outcome())
+    same(checks, "the profile there", "../agentic_r/results/artifacts/llama-concurrency2/profile_export.jsonl",
+         record()["benchmark_result"])
+    same(checks, "the same energy", 6400.0, json.loads(aggregate.read_text())["total_gpu_energy_j"])
+    shutil.copytree(default, default.parent / "llama-concurrency4")
+    other = default.parent / "llama-concurrency4" / "profile_export.jsonl"
+    other.write_text(other.read_text().replace('"value": 640', '"value": 540'))
+    same(checks, "which of two is not known", ["ambiguous"], outcome())
+    shutil.rmtree(default.parent / "llama-concurrency4")
+    default.rename(profile)
+    same(checks, "back", ["patched"], outcome())
+
     # The recorder's stamps are in the captured zone wherever the recording lies.
     (store / "gpu_metrics_r").mkdir()
     (results / "gpu_metrics.csv").rename(store / "gpu_metrics_r" / "gpu_metrics.csv")

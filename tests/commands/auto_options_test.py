@@ -92,7 +92,7 @@ def expect_ambiguous(run, *texts):
         audit["metrics"], audit["per_gpu_energy_j"], audit["computed_from"]["timezone"],
         audit["computed_from"]["utc_offset"]))
     same("the aggregate", 0, run.row()["power_valid"])
-    for text in (*texts, "--timezone evidence accepts one witness"):
+    for text in (*texts, "--timezone evidence accepts one sign"):
         same(f"it says {text!r}", True, text in run.result.stderr)
 
 
@@ -112,7 +112,7 @@ def test_two_witnesses_are_enough(run):
 def test_one_witness_is_not(run):
     run.touch("gpu_metrics.csv", START + 700)  # was copied later
     run.do(*AUTO)
-    expect_ambiguous(run, "only one witness, edges, supports +09:00")
+    expect_ambiguous(run, "by the rise and fall of the power, the time zone is +09:00, but nothing else confirms it")
     expect_valid(run.do(*AUTO, "--timezone", "evidence"))
     same("the evidence", ("one_witness", ["edges"], ["not_in_recording"]), tuple(
         run.audit()["computed_from"]["timezone_evidence"][key] for key in ("level", "witnesses", "rivals")))
@@ -122,13 +122,14 @@ def test_one_witness_is_not(run):
 
 def test_a_copy_made_with_the_result_is_no_witness(run):
     run.touch("run.json", START + 120.5)
-    expect_ambiguous(run.do(*AUTO), "only one witness, edges, supports +09:00")
+    expect_ambiguous(run.do(*AUTO), "by the rise and fall of the power, the time zone is +09:00, but nothing else confirms it")
 
 
 def test_witnesses_that_contradict_each_other(run):
     run.touch("gpu_metrics.csv", START + 120 + 3600)  # as if it were 8 h east
-    expect_ambiguous(run.do(*AUTO), "the load's edges say +09:00, the file's own time +08:00")
-    expect_ambiguous(run.do(*AUTO, "--timezone", "evidence"), "the file's own time +08:00")
+    expect_ambiguous(run.do(*AUTO), "by the rise and fall of the power, the time zone is +09:00; "
+                     "by the time when the recording was last written, it is +08:00")
+    expect_ambiguous(run.do(*AUTO, "--timezone", "evidence"), "by the time when the recording was last written, it is +08:00")
 
 
 def test_a_recording_without_edges(run):
@@ -165,7 +166,7 @@ def test_a_recording_that_covers_the_window_in_no_zone(run):
 def test_standard_input_has_no_time(run):
     with open(run.folder / "gpu_metrics.csv") as csv:
         run.do(*AUTO, csv="-", stdin=csv)
-    expect_ambiguous(run, "only one witness, edges")
+    expect_ambiguous(run, "by the rise and fall of the power, the time zone is +09:00, but nothing else confirms it")
     with open(run.folder / "gpu_metrics.csv") as csv:
         expect_valid(run.do(*AUTO, "--timezone", "evidence", csv="-", stdin=csv))
 

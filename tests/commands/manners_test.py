@@ -105,6 +105,71 @@ def misspelt(folder):
         same(" ".join(words), (2, "", f"aggregate-power: error: {message}\n"), run(*words))
 
 
+def other_words(folder):
+    """A file, another command's option, a generator's name, a shortened zone: what they probably mean."""
+    (folder / "vllm.json").write_text("{}")
+    (folder / "gpu_metrics.csv").write_text("timestamp,gpu,power_w\n1,0,100\n")
+    cases = [
+        (["vllm.json"], "'vllm.json' is a file, not a command: did you mean 'aggregate-power measure vllm.json'? "
+                        "see 'aggregate-power --help'"),
+        (["gpu_metrics.csv"], "'gpu_metrics.csv' is a file, not a command: did you mean "
+                              "'aggregate-power inspect gpu_metrics.csv'? see 'aggregate-power --help'"),
+        (["measure", "--csv", "gpu_metrics.csv"],
+         "unknown option '--csv': did you mean --telemetry? see 'aggregate-power measure --help'"),
+        (["help", "frobnicate"], None),
+    ]
+    zones = {"+2": "'+02:00'", "-7": "'-07:00'", "+5:30": "'+05:30'", "UTC+2": "'+02:00'", "utc": "'UTC'",
+             "PDT": "'America/Los_Angeles' or '-07:00'", "CEST": "'Europe/Berlin' or '+02:00'"}
+    for zone, meant in zones.items():
+        cases.append((["inspect", "gpu_metrics.csv", "--timezone", zone],
+                      f"unknown time zone '{zone}'; give {meant}"))
+    cases.append((["inspect", "gpu_metrics.csv", "--timezone", "+30"],
+                  "unknown time zone '+30'; give 'UTC', a name such as 'America/Los_Angeles' or an offset such as '-07:00'"))
+    for words, message in cases:
+        status, out, err = run(*words, folder=folder)
+        same(" ".join(words), (2, "", True), (status, out, err.startswith("aggregate-power: error: ")))
+        if message:
+            same(" ".join(words), f"aggregate-power: error: {message}\n", err)
+    page = run("help", "generators")
+    for name in ("vllm", "SGLang", "aiperf", "guidellm", "mlperf", "trtllm-bench", "genai-perf", "lm-eval", "InferenceX"):
+        same(f"help {name}", page, run("help", name))
+
+
+def other_json(folder):
+    (folder / "mine.json").write_text('{"tokens_per_s": 5, "config": {"tp": 2}, "runs": [1, 2]}')
+    status, _, err = run("inspect", "mine.json", folder=folder)
+    same("its status", 1, status)
+    same("one line", 1, err.count("\n"))
+    same("its beginning", True, err.startswith(
+        "aggregate-power: mine.json: this is JSON, but not a result that is recognized; its keys: "
+        "config, runs, tokens_per_s; 'aggregate-power help generators' "))
+
+
+def a_required_power_that_is_unclear(folder):
+    fresh_run(folder)
+    words = [*AGGREGATE, "--timezone", "Asia/Tokyo"]  # not valid
+    warning = "aggregate-power: warning: REQUIRE_POWER is 'on', which counts as no: only 1, true and yes require power\n"
+    status, _, err = run(*words, folder=folder, REQUIRE_POWER="on")
+    same("it counts as no, with a warning", (0, True), (status, err.startswith(warning)))
+    for value in ("", "0", "false", "No", "OFF", "1", "true", "YES"):
+        status, _, err = run(*words, folder=folder, REQUIRE_POWER=value)
+        same(f"'{value}'", (int(value in ("1", "true", "YES")), False), (status, "REQUIRE_POWER" in err))
+    same("quiet", False, "REQUIRE_POWER" in run(*words, "--quiet", folder=folder, REQUIRE_POWER="on")[2])
+    status, _, err = run(*words, "--require-power", folder=folder, REQUIRE_POWER="on")
+    same("the option is clear", (1, False), (status, "REQUIRE_POWER" in err))
+
+
+def commands_in_pages(folder):
+    """A command that is folded in a page is still one command: its lines but the last end with a backslash."""
+    source = (ROOT / "src" / "help" / "generators.md").read_text()
+    wanted = [line.removeprefix("$ ").split() for line in source.replace("\\\n>", "").split("\n") if line.startswith("$ ")]
+    for columns in ("80", "60"):
+        text = run("help", "generators", COLUMNS=columns)[1].replace("\\\n    >", "")
+        found = [line.strip().removeprefix("$ ").split() for line in text.split("\n") if line.startswith("    $ ")]
+        same(f"commands at {columns}", wanted, found)
+    same("some are folded", True, "--bench-result vllm.json \\\n    >   --agg-result" in run("help", "generators", COLUMNS="80")[1])
+
+
 def one_line(folder):
     """Whatever is wrong, the answer is one line."""
     wrong = [[], ["--csv"], ["--csv", "a"], ["--schema-version", "3"], ["--help=1"], ["--time", "UTC"], ["backfill"],
@@ -439,7 +504,7 @@ def units(folder):
 
 
 TESTS = {test.__name__: test for test in (
-    misspelt, one_line, abbreviations, short_options, explain, help_as_json, backfill_as_json, quiet, widths, tables,
+    misspelt, other_words, other_json, a_required_power_that_is_unclear, commands_in_pages, one_line, abbreviations, short_options, explain, help_as_json, backfill_as_json, quiet, widths, tables,
     examples_are_commands, colours, generated_completions, completion_in_bash, completion_in_fish, completion_in_zsh,
     missing_files, units)}
 

@@ -36,7 +36,7 @@ BROKEN = [
     (CONTEXT, '{"timezone": "UTC"}', "it has no 'timestamp_timezone'"),
     (CONTEXT, '{"timestamp_timezone": null}', "its 'timestamp_timezone' is not a string"),
     (CONTEXT, '{"timestamp_timezone": 0}', "its 'timestamp_timezone' is not a string"),
-    (CONTEXT, '{"timestamp_timezone": "PDT"}', UNKNOWN.format("PDT")),
+    (CONTEXT, '{"timestamp_timezone": "PDT"}', "unknown time zone 'PDT'; give 'America/Los_Angeles' or '-07:00'"),
     (CONTEXT, '{"timestamp_timezone": ""}', UNKNOWN.format("")),
     (OFFSET, "", UNKNOWN.format("")),
     (OFFSET, "midnight\n", UNKNOWN.format("midnight")),

@@ -73,7 +73,8 @@ std::string name_of(const ZoneFinding& finding) {
   return finding.by_edges ? finding.by_edges->zone().name() : "none: " + finding.why_no_edges;
 }
 
-const char kNoEdges[] = "none: no edges of the load match the window's edges";
+const char kNoEdges[] =
+    "none: in no time zone does the power rise at the window's start and fall at its end";
 const char kTwice[] =
     "none: the recording's clock goes back, and shows some of the window's time twice";
 
@@ -132,7 +133,7 @@ TEST(ZoneEvidence, RefusesAStrongLoadWhereAWeakOneFitsToo) {
   // Which of them is the window's cannot be told: one at a concurrency of 1, one at 1024.
   for (const double watts : {30.0, 8.0}) {
     EXPECT_EQ(name_of(finding_of({.last_s = 5000, .loads = {{0, 600, watts}, {3600, 4200}}})),
-              "none: more than one offset is possible: +01:00, +00:00")
+              "none: the power fits the window in more than one time zone: +01:00, +00:00")
         << watts;
   }
 }
@@ -145,13 +146,13 @@ TEST(ZoneEvidence, SeesAWeakLoadByItsLevelOverTheWholeWindow) {
       readings_of({.last_s = 5000, .loads = {{0, 263, 22}, {3600, 3863}}});
   for (Reading& reading : readings) reading.watts += noise(random);
   EXPECT_EQ(name_of(finding_from(readings, {kStart, kStart + 263})),
-            "none: more than one offset is possible: +01:00, +00:00");
+            "none: the power fits the window in more than one time zone: +01:00, +00:00");
 }
 
 // The window's own load runs from another into another at the same power; an equal one stands free.
 TEST(ZoneEvidence, RefusesALoadWhereTheWindowMayLieWhollyUnderLoad) {
   EXPECT_EQ(name_of(finding_of({.last_s = 5000, .loads = {{-300, 900}, {3600, 4200}}})),
-            "none: more than one offset is possible: +01:00, +00:00");
+            "none: the power fits the window in more than one time zone: +01:00, +00:00");
 }
 
 // An hour without readings, as if a clock had been turned: no zone's was on that day.
@@ -177,9 +178,11 @@ TEST(ZoneEvidence, RefusesAnotherLoadWhereTheRecordingMayHaveBegunLate) {
                        .loads = {{20, 300, 500}, {later_s, later_s + 300, 520}}},
                       window);
   };
-  EXPECT_EQ(name_of(finding(3600)), "none: more than one offset is possible: +01:00, +00:00");
-  EXPECT_EQ(name_of(finding(900)),
-            "none: the recording does not cover the window under any UTC offset");
+  EXPECT_EQ(name_of(finding(3600)),
+            "none: the power fits the window in more than one time zone: +01:00, +00:00");
+  EXPECT_EQ(
+      name_of(finding(900)),
+      "none: in no time zone does the recording cover the window: it may belong to another run");
 }
 
 TEST(ZoneEvidence, SeesALoadAsLongWhereNoZoneHasTheWindow) {
@@ -197,8 +200,9 @@ TEST(ZoneEvidence, KnowsARecordingWithoutEdges) {
 TEST(ZoneEvidence, CountsOnlyReadingsOfPower) {
   std::vector<Reading> readings = readings_of({});
   for (Reading& reading : readings) reading.kind = Reading::Kind::no_power;
-  EXPECT_EQ(name_of(finding_from(readings)),
-            "none: the recording does not cover the window under any UTC offset");
+  EXPECT_EQ(
+      name_of(finding_from(readings)),
+      "none: in no time zone does the recording cover the window: it may belong to another run");
 }
 
 TEST(ZoneEvidence, AllowsForLoadsThatAreALittleOff) {
@@ -238,7 +242,7 @@ TEST(ZoneEvidence, RefusesWhenTwoOffsetsFit) {
   const auto name = [](Load other) {
     return name_of(finding_of({.last_s = 5000, .loads = {{0, 600}, other}, .offset_s = 3600}));
   };
-  const char kTwo[] = "none: more than one offset is possible: +01:00, +02:00";
+  const char kTwo[] = "none: the power fits the window in more than one time zone: +01:00, +02:00";
   EXPECT_EQ(name({3600, 4200}), kTwo);
   EXPECT_EQ(name({3600, 4200, 60}), kTwo) << "of another power";
   EXPECT_EQ(name({3608, 4208}), kTwo) << "late by 8 s";
@@ -256,23 +260,27 @@ TEST(ZoneEvidence, RefusesEdgesThatAreCommon) {
         finding_of({.first_s = -850, .last_s = last_s, .loads = loads}, {kStart, kStart + 60}));
   };
   EXPECT_EQ(name(5000),
-            "none: edges such as those on the window's edges are common in the recording");
+            "none: the power rises and falls so often that it does not show the time zone");
   EXPECT_EQ(name(850), "+00:00") << "no other offset covers the window";
 }
 
 TEST(ZoneEvidence, TellsWhatItCannotUse) {
   EXPECT_EQ(name_of(finding_of(Recording{}, {kStart, kStart + 11})),
-            "none: the window is shorter than 12 s");
+            "none: the window is shorter than 12 s, too short to find the time zone by the power");
   EXPECT_EQ(name_of(finding_of(Recording{}, {kStart, kStart + 300'000})),
-            "none: the window is longer than 3 days");
+            "none: the window is longer than 3 days, too long to find the time zone by the power");
   EXPECT_EQ(name_of(finding_of(Recording{}, {NAN, kStart})),
-            "none: the window is shorter than 12 s");
-  EXPECT_EQ(name_of(finding_from({})),
-            "none: the recording does not cover the window under any UTC offset");
-  EXPECT_EQ(name_of(finding_of({.first_s = 1, .last_s = 700})),
-            "none: the recording does not cover the window under any UTC offset");
+            "none: the window is shorter than 12 s, too short to find the time zone by the power");
+  EXPECT_EQ(
+      name_of(finding_from({})),
+      "none: in no time zone does the recording cover the window: it may belong to another run");
+  EXPECT_EQ(
+      name_of(finding_of({.first_s = 1, .last_s = 700})),
+      "none: in no time zone does the recording cover the window: it may belong to another run");
   const ZoneFinding sparse = finding_of({.interval_s = 10});
-  EXPECT_EQ(name_of(sparse), "none: readings are 10 s apart, more than 5 s");
+  EXPECT_EQ(
+      name_of(sparse),
+      "none: readings are 10 s apart, more than the 5 s that finding the time zone by the power allows");
   EXPECT_EQ(sparse.candidates.size(), 1u);
 }
 
@@ -353,7 +361,7 @@ TEST(ZoneEvidence, RefusesAWindowThatMayLieInAHole) {
   EXPECT_EQ(
       name_of(finding_of(
           {.first_s = -5000, .last_s = 6000, .offset_s = 3600, .step_s = -900, .forward_s = 3600})),
-      "none: more than one offset is possible: +02:00, +01:00");
+      "none: the power fits the window in more than one time zone: +02:00, +01:00");
 }
 
 // Berlin skipped the hour, or Lagos's recorder paused: the edges fit under both as far as they

@@ -613,6 +613,99 @@ def test_out_leaves_other_files(folder):
 
 
 
+def test_out_claims_what_window_accepts(folder):
+    """By the rules of the default command."""
+    def out(name, *words):
+        folder.call("measure", name, "gpu_metrics.csv", "--json", "--out", "new.json", *words)
+        return json.loads((folder.path / "new.json").read_text())
+    vllm = folder.put_sample("vllm.json")
+    for words in ([], ["--window", "exact"], ["--window", "wrapped"]):
+        same(0, out(vllm, *words)["power_valid"], words)
+        same(0, folder.aggregate(vllm, *words)[0]["power_valid"], words)
+    same(0, out(vllm)["power_valid"])
+    assert "window_not_exact (--out new.json: the window is an estimate; --window estimated accepts that)" in folder.err
+    near(folder.published(vllm, "--window", "estimated")[0]["total_gpu_energy_j"],
+         out(vllm, "--window", "estimated")["total_gpu_energy_j"])
+    session = folder.put_sample("lm_eval.json")
+    for words in ([], ["--window", "estimated"], ["--window", "wrapped"]):
+        same(0, out(session, *words)["power_valid"], words)
+    sglang = folder.put_sample("sglang.jsonl")
+    folder.wrap(-10, 65)  # 5 s longer than the load at the end, 10 s at the start
+    for words in ([], ["--window", "estimated"]):
+        same(0, out(sglang, *words)["power_valid"], words)
+    near(60000 + 15 * 240 + 2 * 380, out(sglang, "--window", "wrapped")["total_gpu_energy_j"])
+    folder.wrap(0, 60)  # as long as the load
+    near(60000, out(sglang)["total_gpu_energy_j"])
+
+
+# ---- The number of GPUs
+
+def test_idle_gpus(folder):
+    """Two of four GPUs draw 80 W beside 500 W: 16 %."""
+    rows = (f"{START + second},{gpu},{(500 if 0 <= second <= 60 else 120) if gpu < 2 else 80}\n"
+            for second in range(-130, 190) for gpu in range(4))
+    (folder.path / "gpu_metrics.csv").write_text("timestamp,gpu,power_w\n" + "".join(rows))
+    name = folder.put_sample("guidellm.json")
+    warning = ("the mean power of 2, 3 is below 40 % of the busiest GPU's 500 W, and all of them count: if the run used "
+               "only 0, 1, pass --gpus 0,1")
+    run = folder.measure(name)
+    assert warning in run["warnings"], run["warnings"]
+    near(58 * (1000 + 160), run["total_gpu_energy_j"])
+    for words in (["--gpus", "0,1"], ["--expected-num-gpus", "4"]):
+        same([], [line for line in folder.measure(name, *words)["warnings"] if "--gpus" in line], words)
+    near(58000, folder.measure(name, "--gpus", "0,1")["total_gpu_energy_j"])
+    # 4 x 320 samples; the means over the whole recording: 120 + 380 x 61 / 320 = 192.4 W, and 80 W is 42 % of it.
+    folder.call("inspect", "gpu_metrics.csv")
+    assert "idle_device" not in folder.out, folder.out
+    text = (folder.path / "gpu_metrics.csv").read_text().replace(",80\n", ",60\n")
+    (folder.path / "gpu_metrics.csv").write_text(text)
+    folder.call("inspect", "gpu_metrics.csv")
+    assert "warning: idle_device: the mean power of 2, 3 is below 40 %" in folder.out, folder.out
+    folder.call("--csv", "gpu_metrics.csv", "--bench-result", name, "--agg-result", "agg.json", "--expected-num-gpus", "2")
+    folder.aggregate(name, "--expected-num-gpus", "2")
+    assert "choose them with --gpus" in folder.err, folder.err
+
+
+def test_gpus_that_results_name(folder):
+    cases = [({"world_size": 2}, 2), ({"tensor_parallel_size": 2}, 2), ({"tensor_parallel_size": "2"}, 2),
+             ({"tensor_parallel_size": 2, "pipeline_parallel_size": 2}, 4), ({"world_size": 4, "tensor_parallel_size": 2}, 4)]
+    for keys, gpus in cases:
+        for base in ("vllm.json", "aiperf.json"):
+            run = folder.measure(folder.put(sample(base, **keys)), "--expected-num-gpus", "auto")
+            same([] if gpus == 2 else ["expected_gpu_count_mismatch"], run["reasons"], (base, keys))
+        if isinstance(keys.get("tensor_parallel_size"), str):
+            continue  # InferenceX's numbers are numbers
+        own = {key: value for key, value in INFERENCEX.items() if key != "tp"} | keys
+        run = folder.measure(folder.put(json.dumps(own)), "--expected-num-gpus", "auto")
+        same([] if gpus == 2 else ["expected_gpu_count_mismatch"], run["reasons"], keys)
+    run = folder.measure(folder.put(sample("aiperf.json")), "--expected-num-gpus", "auto")
+    same(["invalid_expected_gpu_count"], run["reasons"])
+
+
+# ---- What to do, in the generator's terms
+
+def test_remedies_of_other_generators(folder):
+    run = folder.measure(folder.put_sample("sglang.jsonl"))
+    remedy, = run["remedies"]
+    assert "benchmark_start_time_unix" not in remedy and "--start and --end" in remedy, remedy
+    folder.refused(folder.put_sample("perf_analyzer.json"))
+    assert "total_input_tokens" not in folder.err and "--input-tokens N" in folder.err, folder.err
+    own = {key: value for key, value in INFERENCEX.items() if not key.startswith("benchmark_")}
+    folder.refused(folder.put(json.dumps(own)))
+    assert "benchmark_start_time_unix" in folder.err, folder.err
+
+
+def test_the_duration_of_a_summary(folder):
+    """benchmark_duration is 59.7 s."""
+    times = {"min_request_timestamp": None, "max_response_timestamp": None, "start_time": None, "end_time": None}
+    name = folder.put(sample("aiperf.json", **times))
+    run = folder.measure(name, "--start", str(START))
+    check_window(run, "given", 0, 59.7)
+    near(59700, run["total_gpu_energy_j"])
+    name = folder.put(sample("aiperf.json", benchmark_duration={"unit": "ms", "avg": 59700}, **times))
+    check_window(folder.measure(name, "--start", str(START)), "given", 0, 59.7)
+
+
 # ---- What only seems to fit
 
 def test_monotonic_times_of_another_machine(folder):

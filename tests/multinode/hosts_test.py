@@ -771,7 +771,7 @@ def test_a_zone_for_each_host(folder):
     folder.hosts("--timezone", "UTC")
     same(["no_usable_power_samples"], folder.record["reasons"])
     is_in("  b: the recording would cover the window if its timestamps were in +09:00: pass --timezone +09:00, "
-          "which applies to all hosts, or write it to b_context.json\n", folder.err)
+          "which applies to all hosts, or write it to b_context.json; or this recording belongs to another run\n", folder.err)
 
 
 # ---- Dry run

@@ -12,7 +12,8 @@ PIN = "5e" * 20
 IMAGE = "0f" * 32
 FIELDS = ["schema_version", "timestamp_unix", "scrape_seq", "hostname", "gpu_index", "gpu_uuid",
           "power_w"]
-HEADERS = {1: FIELDS, 2: [*FIELDS, "gpu_util_pct", "sm_active"]}
+HEADERS = {1: FIELDS, 2: [*FIELDS, "gpu_util_pct", "sm_active"],
+           3: [*FIELDS, "gpu_util_pct", "sm_active", "temperature_c"]}
 CPU_FIELDS = ["schema_version", "timestamp_unix", "hostname", "source", "sensor", "socket_id",
               "power_w", "total_power_w"]
 CPU_HEADERS = {1: CPU_FIELDS,
@@ -28,7 +29,8 @@ class Gpu:
     watts: object  # a number, or a function of the time
     group: object = None
     worker: int = 0
-    util_pct: object = 50.0  # of samples version 2; None: not said
+    util_pct: object = 50.0  # from version 2 of the samples on; None: not said
+    temp_c: object = None    # from version 3 on, likewise
 
     @property
     def uuid(self):
@@ -112,8 +114,10 @@ class Package:
         for gpu in sorted(self.gpus, key=lambda gpu: (gpu.host, gpu.index)):
             cells = [self.version, float(unix_s), self.scrapes, gpu.host, gpu.index, gpu.uuid,
                      float(at(gpu.watts, unix_s))]
-            if self.version == 2:
+            if self.version >= 2:
                 cells += [at(gpu.util_pct, unix_s), None]
+            if self.version >= 3:
+                cells.append(at(gpu.temp_c, unix_s))
             self.rows.append([spelled(cell) for cell in cells])
         self.scrapes += 1
 

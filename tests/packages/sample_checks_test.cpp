@@ -7,7 +7,7 @@ namespace aggregate_power {
 namespace {
 
 const PackageDialect& dialect(std::string_view name) {
-  for (const PackageDialect& one : package_dialects()) {
+  for (const PackageDialect& one : package_dialects(Contract::august)) {
     if (one.name == name) return one;
   }
   throw std::invalid_argument(std::string(name));

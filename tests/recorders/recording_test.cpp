@@ -199,7 +199,8 @@ TEST(Recording, NeedsAZoneFileThatCannotBeUsedForStampsWithoutAnOffset) {
       {"{\"timezone\": \"PDT\"}", "it has no 'timestamp_timezone'"},
       {"{\"timestamp_timezone\": 5}", "its 'timestamp_timezone' is not a string"},
       {"{\"timestamp_timezone\": null}", "its 'timestamp_timezone' is not a string"},
-      {"{\"timestamp_timezone\": \"PDT\"}", "unknown time zone 'PDT'" + unknown},
+      {"{\"timestamp_timezone\": \"PDT\"}",
+       "unknown time zone 'PDT'; give 'America/Los_Angeles' or '-07:00'"},
   };
   for (const auto& c : cases) {
     put(beside, c.text);

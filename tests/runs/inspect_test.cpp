@@ -280,7 +280,7 @@ TEST(Inspect, ShowsHowTheWindowLies) {
   EXPECT_EQ(
       inspect_in(folder, {"a.csv", "--bench-result", "run.json"}).err,
       "aggregate-power: the recording would cover the window if its timestamps were in +05:30: "
-      "pass --timezone +05:30\n");
+      "pass --timezone +05:30; or this recording belongs to another run\n");
 
   put(folder / "run.json", "{");
   const ProgramRun broken = inspect_in(folder, {"a.csv", "--json", "--bench-result", "run.json"});

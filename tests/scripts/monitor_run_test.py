@@ -164,6 +164,19 @@ def window_is_around_the_command(place):
     place.is_complete(0)
 
 
+def a_command_without_dashes(place):
+    done = place.call("run", "--interval", "0.2", "sh", "-c", "echo $0 $1", "--output", "x")
+    place.same("its words", (0, "--output x\n"), (done.returncode, done.out))
+    place.is_complete(0)
+    for words, message in ((["sleep", "1"], "expected start, stop or run, got 'sleep'"),
+                           (["run"], "run: expected a command after the options"),
+                           (["run", "--"], "run: expected a command after the options"),
+                           (["run", "--nothing", "true"], "unknown option '--nothing'"),
+                           (["start", "true"], "start takes no command, got 'true'")):
+        done = place.call(*words)
+        place.same(" ".join(words), (2, f"monitor.sh: error: {message}; see monitor.sh -h\n"), (done.returncode, done.err))
+
+
 def clocks_are_paired(place, python):
     if python:
         place.script("python3", f'#!/bin/sh\nexec {PYTHON} "$@"\n', place.bin)
@@ -560,7 +573,7 @@ def a_run_that_is_killed(place):
     place.is_over()
 
 
-SCENARIOS = [window_is_around_the_command, clocks_from_python, clocks_without_python, start_and_stop_pair_clocks,
+SCENARIOS = [window_is_around_the_command, a_command_without_dashes, clocks_from_python, clocks_without_python, start_and_stop_pair_clocks,
              status_is_the_commands, streams_are_the_commands, environment_is_the_commands, signals_are_passed_on,
              signals_kill_the_command, a_signal_waits_in_the_foreground, ignored_signals_stay_ignored,
              terminals_interrupt_once, a_signal_during_the_start, nothing_to_record_with, recorders_that_do_not_start,

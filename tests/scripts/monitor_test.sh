@@ -484,7 +484,7 @@ command_line() {
   for words in "" "begin" "start stop" "start --output" "start --output=" "start --output=." \
     "start --interval 0" "start --interval -1" "start --interval 1e3" "start --interval 1..5" \
     "start --interval=5000" "start --every 1" "start --gpus=" "start --gpus 0,,1" "start --gpus -1" "start --gpus 0;1" \
-    "start --result x" "start -- true" "run" "run true" "run --" "run --result= -- true" "run --result x/ -- true"; do
+    "start --result x" "start -- true" "start true" "run" "run --" "run --result= -- true" "run --result x/ -- true"; do
     # shellcheck disable=SC2086  # words
     run $words
     check "'$words' is refused" equal "$status:$out" 2:

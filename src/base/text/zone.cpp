@@ -72,6 +72,43 @@ bool has_tz_database() {
   return std::filesystem::is_directory(folder, ec);
 }
 
+// What abbreviations and shortened offsets probably mean, quoted; empty: unknown.
+std::string meant_zone(std::string_view text) {
+  constexpr std::pair<std::string_view, std::string_view> kAbbreviations[] = {
+      {"PDT", "'America/Los_Angeles' or '-07:00'"},
+      {"PST", "'America/Los_Angeles' or '-08:00'"},
+      {"MDT", "'America/Denver' or '-06:00'"},
+      {"CDT", "'America/Chicago' or '-05:00'"},
+      {"CST", "'America/Chicago', '-06:00' or 'Asia/Shanghai'"},
+      {"EDT", "'America/New_York' or '-04:00'"},
+      {"BST", "'Europe/London' or '+01:00'"},
+      {"CEST", "'Europe/Berlin' or '+02:00'"},
+      {"EEST", "'Europe/Helsinki' or '+03:00'"},
+      {"IST", "'Asia/Kolkata' or '+05:30'"},
+      {"SGT", "'Asia/Singapore' or '+08:00'"},
+      {"JST", "'Asia/Tokyo' or '+09:00'"},
+      {"KST", "'Asia/Seoul' or '+09:00'"},
+      {"AEST", "'Australia/Sydney' or '+10:00'"},
+      {"UTC", "'UTC'"},
+      {"GMT", "'UTC'"},
+      {"Z", "'UTC'"},
+  };
+  std::string upper(text);
+  for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  for (const auto& [abbreviation, meaning] : kAbbreviations) {
+    if (upper == abbreviation) return std::string(meaning);
+  }
+  std::string_view offset = upper;  // "UTC+2", "+2", "-7:30"
+  if (offset.starts_with("UTC") || offset.starts_with("GMT")) offset.remove_prefix(3);
+  if (offset.size() < 2 || (offset[0] != '+' && offset[0] != '-')) return {};
+  const std::size_t colon = std::min(offset.find(':'), offset.size());
+  const std::string_view hours = offset.substr(1, colon - 1);
+  const std::string_view minutes = colon < offset.size() ? offset.substr(colon + 1) : "00";
+  if (hours.empty() || hours.size() > 2 || minutes.size() != 2) return {};
+  const std::string whole = fmt::format("{}{:0>2}:{}", offset[0], hours, minutes);
+  return parse_offset(whole) ? fmt::format("'{}'", whole) : std::string();
+}
+
 // "2026-03-29T01:00:00Z"
 std::string utc_text(std::int64_t unix_s) {
   const std::chrono::sys_seconds instant{std::chrono::seconds{unix_s}};
@@ -114,11 +151,14 @@ Zone Zone::parse(std::string_view text) {
                 return zone.At(absl::FromUnixSeconds(unix_s)).offset;
               }};
     }
-    if (!has_tz_database()) {
+    if (!has_tz_database() && meant_zone(text).empty()) {
       throw Error(fmt::format(
           "unknown time zone '{}'; this machine has no tz database: install tzdata or give an offset such as '-07:00'",
           text));
     }
+  }
+  if (const std::string meant = meant_zone(text); !meant.empty()) {
+    throw Error(fmt::format("unknown time zone '{}'; give {}", text, meant));
   }
   throw Error(fmt::format(
       "unknown time zone '{}'; give 'UTC', a name such as 'America/Los_Angeles' or an offset such as '-07:00'",
