@@ -93,7 +93,8 @@ Reasons check_native_question(std::span<const NativeNode> nodes, const RoleCount
   }
   if (nodes.empty()) reasons.add(Reason::native_manifests_missing);
   if (total_of(gpus) <= 0 || gpus.prefill < 0 || gpus.decode < 0 || gpus.aggregate < 0) {
-    reasons.add(Reason::invalid_expected_gpu_count, fmt::format("{}", total_of(gpus)));
+    reasons.add(Reason::invalid_expected_gpu_count,
+                fmt::format("{} GPUs were asked for, of all roles", total_of(gpus)));
   }
   return reasons;
 }

@@ -112,7 +112,7 @@ CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& op
     output.err.push_back(fmt::format(
         "Required CPU power is invalid: {}; the power of the GPUs is {}",
         delivered->cpu->reasons.text(), reasons.empty() ? "valid" : "not valid either"));
-    add_remedies(delivered->cpu->reasons, output.err);
+    add_remedies(delivered->load_generator, delivered->cpu->reasons, output.err);
   } else if (reasons.empty()) {
     output.out.push_back(success_line(*delivered, plan.aggregate_path));
   }
