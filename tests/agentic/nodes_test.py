@@ -117,7 +117,7 @@ def disaggregated(ground, checks):
     checks.add("the selected window", differences("window", bed.record["selected_window"], {
         "window_file": "windows/agentic_power_concurrency_4.json", "benchmark_type": "custom", "concurrency": 4,
         "result_path": "agentic/conc_4/agentic_power_concurrency_4.json", "start_time_unix": 1000.0,
-        "end_time_unix": 1060.0, "duration": 60.0}) + differences(
+        "end_time_unix": 1060.0, "duration": 60.0, "power_valid": True, "metrics": METRICS}) + differences(
             "result", bed.record["benchmark_result"], "LOGS/agentic/conc_4/agentic_power_concurrency_4.json"))
     before = patching.contents(bed.folder)
     done = bed.run()
@@ -220,7 +220,7 @@ def told(count, joules):
 def failed_requests(ground, checks):
     """1,400 W are shared equally by the requests in flight."""
     good, bad = request(0, 60), request(0, 30, failed=True)
-    record_keys = [*record_keys()[:-1], "failed_requests", "computed_from"]
+    keys = [*record_keys()[:-1], "failed_requests", "computed_from"]
     for name, bed, wanted in (
             ("none", with_requests(ground.bed(), good), told(0, 0.0)),
             # For 30 s one of two.
@@ -236,7 +236,7 @@ def failed_requests(ground, checks):
         done = bed.run("--require-power")
         checks.add(f"failed requests: {name}", differences("status", (done.returncode, done.err), (0, ""))
                    + differences("record", bed.record.get("failed_requests"), wanted)
-                   + differences("keys", list(bed.record), record_keys)
+                   + differences("keys", list(bed.record), keys)
                    + differences("aggregate", bed.row, {"hw": "gb200"} | DISAGG | VERDICT | METRICS))
     plain, both = with_requests(ground.bed(), good, bad), with_requests(ground.bed(), good, bad)
     plain.run()

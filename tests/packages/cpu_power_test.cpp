@@ -282,7 +282,7 @@ Result result_of(const CpuPower& power) {
 }
 
 Json recorded(const CpuPower& power) {
-  return Json::parse(record_text(result_of(power))).at("cpu_power");
+  return Json::parse(record_text(result_of(power))).at("cpu");
 }
 
 TEST(CpuPower, MustBeANumber) {
