@@ -102,8 +102,8 @@ void add_warnings(const Measurement& measured, NativeReading& reading) {
   if (const auto doubt = doubt_about(*mean_w)) add(*doubt);
 }
 
-void read_recording(const NativePlace& place, const Load& load, bool extended,
-                    NativeReading& reading) {
+void measure_node(const NativePlace& place, const Load& load, bool extended,
+                  NativeReading& reading) {
   NativeNode& node = reading.node;
   auto file = std::make_unique<OpenedFile>(place.tree->open(reading.host.csv));
   node.facts.telemetry_sha256 = sha256_of(*file->source());
@@ -145,7 +145,7 @@ NativeReading read_node(const NativePlace& place, const std::string& folder,
   reading.host.identity_file = reading.node.identity_file;
   if (!load || reading.node.error) return reading;
   try {
-    read_recording(place, *load, extended, reading);
+    measure_node(place, *load, extended, reading);
   } catch (const FileError& error) {
     const bool is_missing = error.code() == std::errc::no_such_file_or_directory;
     reading.recording_faults =

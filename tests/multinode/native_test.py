@@ -11,11 +11,15 @@ import hashlib
 import json
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "faults"))
+from mutate_test import scribbled  # noqa: E402  (beside the tests that share it)
+
 PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 BASE = 1_800_000_000  # 2027-01-15 08:00:00 UTC
 RUN = {"benchmark_start_time_unix": BASE + 1, "benchmark_end_time_unix": BASE + 3, "duration": 2,
@@ -514,6 +518,25 @@ def test_impossible_power_is_refused(path):
 
 
 # ---- Files
+
+def test_damaged_files(path):
+    """A file that was cut short may still do; one that was scribbled on is judged without a crash."""
+    seed = 20261122
+    rng = random.Random(seed)
+    for i in range(80):
+        with tempfile.TemporaryDirectory(dir=path) as folder:
+            run = Run(folder)
+            file = rng.choice(sorted((run.power / "node-1").iterdir()))
+            data = file.read_bytes()
+            is_cut = i % 2 == 0
+            file.write_bytes(data[:rng.randrange(len(data))] if is_cut else scribbled(rng, data))
+            run.call()
+            what = f"seed {seed}, change {i} of {file.name}: {run.err}"
+            assert run.status == 0 and "Sanitizer" not in run.err, what
+            valid = run.record["power_valid"]
+            assert run.aggregate["power_valid"] == int(valid), what
+            assert not valid or not is_cut or run.aggregate["total_gpu_energy_j"] == 800.0, what
+
 
 def test_no_file_of_the_package_is_written(path):
     run = Run(path)
