@@ -129,6 +129,7 @@ struct GapEnergyBound {
 struct PackageFacts {
   std::optional<SelectedWindow> window;
   bool is_integral = false;  // it is what its manifest says, whether or not windows are faulty
+  bool has_unproven_clocks = false;  // it is, apart from clocks that may differ
   std::vector<WindowFinding> windows;
   std::string gap_rule;                      // by which gaps were judged; empty: none were
   std::optional<GapEnergyBound> gap_bound;   // nullopt: nothing was measured

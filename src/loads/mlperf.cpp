@@ -30,35 +30,53 @@ class LoggedJson : public ByteSource {
   explicit LoggedJson(ByteSource& log) : log_(log) {}
 
   std::size_t read(std::span<char> into) override {
-    while (ready_.empty()) {
-      char chunk[65536];
-      const std::size_t count = log_.read(chunk);
-      if (count == 0 && rest_.empty()) return 0;
-      rest_.append(chunk, count);
-      if (count == 0) rest_ += '\n';
-      take_lines();
-      if (rest_.size() > kMostLineBytes) throw Error("it has a line of more than 1 MiB");
+    std::size_t size = 0;
+    while (size < into.size() && (!json_.empty() || next_line(size == 0))) {
+      const std::size_t count = json_.copy(into.data() + size, into.size() - size);
+      json_.remove_prefix(count);
+      size += count;
     }
-    const std::size_t count = ready_.copy(into.data(), into.size());
-    ready_.erase(0, count);
-    return count;
+    return size;
   }
 
  private:
-  void take_lines() {
-    std::size_t begin = 0;
-    for (std::size_t end; (end = rest_.find('\n', begin)) != rest_.npos; begin = end + 1) {
-      std::string_view line = std::string_view(rest_).substr(begin, end - begin);
-      if (!line.starts_with(kLogPrefix)) continue;
-      line.remove_prefix(kLogPrefix.size());
-      ready_.append(line).append("\n");
+  // Goes on to the next line with the prefix. Only with `may_read` more of the log is read for it.
+  bool next_line(bool may_read) {
+    while (!lines_.empty() || (may_read && read_lines())) {
+      json_ = lines_.substr(0, lines_.find('\n') + 1);
+      lines_.remove_prefix(json_.size());
+      if (json_.starts_with(kLogPrefix)) {
+        json_.remove_prefix(kLogPrefix.size());
+        return true;
+      }
     }
-    rest_.erase(0, begin);
+    json_ = {};
+    return false;
+  }
+
+  // Reads until there is a whole line; false at the end of the log.
+  bool read_lines() {
+    text_.erase(0, lines_end_);
+    do {
+      char chunk[65536];
+      const std::size_t count = log_.read(chunk);
+      lines_end_ = 0;
+      if (count == 0 && text_.empty()) return false;
+      text_.append(chunk, count);
+      if (count == 0) text_ += '\n';
+      lines_end_ = text_.rfind('\n') + 1;
+      if (text_.size() - lines_end_ > kMostLineBytes)
+        throw Error("it has a line of more than 1 MiB");
+    } while (lines_end_ == 0);
+    lines_ = std::string_view(text_).substr(0, lines_end_);
+    return true;
   }
 
   ByteSource& log_;
-  std::string rest_;   // an unfinished line
-  std::string ready_;  // JSON that was not yet passed on
+  std::string text_;           // whole lines, and the beginning of the next one
+  std::size_t lines_end_ = 0;  // of the whole lines in `text_`
+  std::string_view lines_;     // those left
+  std::string_view json_;      // what is left of the current one
 };
 
 // The last value of each key that matters.

@@ -4,11 +4,32 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
+#include "base/text/decimal.h"
 #include "base/text/python_number.h"
 
 namespace aggregate_power {
+
+namespace {
+
+// Nanoseconds since 1970 have 19 digits.
+constexpr std::size_t kStampDigits = 19;
+
+double stamp(std::string_view digits) {
+  const auto eight_at = [&](std::size_t at) {
+    std::uint64_t characters = 0;
+    std::memcpy(&characters, digits.data() + at, sizeof(characters));
+    return static_cast<std::uint64_t>(eight_digits(characters ^ 0x3030303030303030U));
+  };
+  constexpr std::uint64_t kEightDigits = 100'000'000;
+  std::uint64_t value = 0;
+  for (const char c : digits.substr(0, 3)) value = value * 10 + static_cast<std::uint64_t>(c - '0');
+  return static_cast<double>((value * kEightDigits + eight_at(3)) * kEightDigits + eight_at(11));
+}
+
+}  // namespace
 
 double number_of(JsonKind kind, std::string_view text) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -17,6 +38,9 @@ double number_of(JsonKind kind, std::string_view text) {
     std::int64_t value = 0;
     std::from_chars(text.data(), text.data() + text.size(), value);
     return static_cast<double>(value);
+  }
+  if (kind == JsonKind::integer && text.size() == kStampDigits && text.front() != '-') {
+    return stamp(text);
   }
   if (kind != JsonKind::integer && kind != JsonKind::real && kind != JsonKind::string) return kNone;
   double value = kNone;
@@ -56,7 +80,8 @@ std::optional<double> ResultValues::number(std::string_view path) const {
 
 std::optional<std::int64_t> ResultValues::count(std::string_view path) const {
   const std::optional<double> value = number(path);
-  return value && *value == std::floor(*value) ? whole_count(*value) : std::nullopt;
+  const std::optional<std::int64_t> count = value ? whole_count(*value) : std::nullopt;
+  return count && static_cast<double>(*count) == *value ? count : std::nullopt;
 }
 
 std::string ResultValues::text(std::string_view path) const {

@@ -25,6 +25,7 @@
 #include "packages/gap_bound.h"
 #include "packages/match.h"
 #include "packages/package.h"
+#include "packages/stale_readings.h"
 #include "packages/window_power.h"
 
 namespace aggregate_power {
@@ -395,15 +396,28 @@ SelectedWindow selected(const PackageWindow& window) {
 
 // Whether the package is what its manifest says, apart from windows that are not usable.
 bool is_integral(const Package& package, const Findings& findings, const Findings& verdict,
-                 const PackageFacts& facts) {
+                 const PackageFacts& facts, bool despite_clocks) {
   constexpr Reason kOfPin[] = {Reason::producer_pin_missing, Reason::producer_commit_mismatch};
   const bool is_trusted = std::ranges::none_of(
       kOfPin, [&](Reason reason) { return findings.reasons.contains(reason); });
   const bool is_as_written = std::ranges::all_of(package.faults, [&](const PackageFault& fault) {
-    return fault.is_of_window || (facts.salvage && fault.is_elsewhere);
+    return fault.is_of_window || (facts.salvage && fault.is_elsewhere) ||
+           (despite_clocks && fault.is_of_clock);
   });
   return is_trusted && is_as_written &&
          !verdict.reasons.contains(Reason::producer_verdict_mismatch);
+}
+
+// DCGM reads the sensor for each request; other exporters may answer from a cache.
+std::optional<std::string> doubt_about(const StaleReadings& stale, const Package& package,
+                                       const PackageFacts& facts) {
+  constexpr double kSuspectShare = 0.5;
+  const auto worst = stale.worst();
+  const bool is_dcgm = !facts.source_metric || facts.source_metric->starts_with("DCGM_");
+  if (is_dcgm || !worst || worst->share < kSuspectShare) return std::nullopt;
+  return fmt::format(
+      "samples.csv: {:.0f} % of the samples of {} repeat the one before exactly: the exporter may have answered from its cache",
+      100 * worst->share, package.samples.devices[worst->number].key.text());
 }
 
 void describe(const PackageContent& content, const Package& package, const Labels& labels,
@@ -436,6 +450,7 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
   }
   WindowPower power(question.extended || question.with_power, question.extended);
   GapBound gaps;
+  StaleReadings stale;
   PackageRequest request;
   request.concurrency = reading.max_concurrency;
   request.contract = question.contract;
@@ -444,16 +459,21 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
   request.begin = [&](Window window) {
     power.begin(window);
     gaps.begin(window);
+    stale.begin(window);
   };
   request.take = [&](std::span<const PackageSample> samples) {
     power.take(samples);
     gaps.take(samples);
+    stale.take(samples);
   };
   const Package package = recompute_package(question.place, content, request);
   findings.add(check_recomputed(package, facts));
   const Findings verdict = check_stored_verdict(content.manifest, facts);
   findings.add(verdict);
-  facts.is_integral = is_integral(package, findings, verdict, facts);
+  facts.is_integral = is_integral(package, findings, verdict, facts, false);
+  // With --salvage the record shows what clocks that may differ make of it; nothing is published.
+  facts.has_unproven_clocks =
+      facts.salvage && !facts.is_integral && is_integral(package, findings, verdict, facts, true);
   const RoleCounts asked = with_known_role(question.gpus, package.topology);
   const Findings topology = check_topology(asked, content.devices, package.topology);
   findings.add(topology);
@@ -464,10 +484,11 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
                                    findings);
   if (window) facts.window = selected(*window);
   const bool is_whole = findings.reasons.empty();
-  const bool is_measurable =
-      question.contract == Contract::august
-          ? is_whole
-          : facts.is_integral && topology.reasons.empty() && window && own_codes(facts).empty();
+  const bool is_measurable = question.contract == Contract::august
+                                 ? is_whole
+                                 : (facts.is_integral || facts.has_unproven_clocks) &&
+                                       topology.reasons.empty() && window &&
+                                       own_codes(facts).empty();
   FleetMeasurement fleet = fleet_of(package, power);
   if (is_measurable && window && reading.load && reading.reasons.empty()) {
     const Findings faults = integrate(content, package, labels, asked, power,
@@ -480,6 +501,11 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
   if (question.with_power && !result.metrics.empty()) result.curve = fleet.power;
   if (question.extended) result.fleet = std::move(fleet);
   result.warnings = package.warnings;
+  if (question.contract == Contract::october && findings.reasons.empty()) {
+    if (auto doubt = doubt_about(stale, package, facts)) {
+      result.warnings.push_back(std::move(*doubt));
+    }
+  }
   return findings;
 }
 

@@ -251,7 +251,10 @@ PackageFaults evidence_faults(const PackageContent& content, const PackageEviden
   faults.add(artifact_error_faults(manifest.at("artifact_errors"), evidence));
   faults.add(repetition_faults(content, evidence.wanted));
   faults.add(recorded_time_faults(manifest, evidence));
-  if (const auto fault = clock_fault(manifest)) faults.add(*fault);
+  if (const auto fault = clock_fault(manifest)) {
+    faults.add(*fault);
+    faults.list.back().is_of_clock = true;
+  }
   return faults;
 }
 

@@ -188,8 +188,13 @@ std::optional<std::string> clock_fault(const JsonValue& manifest) {
   if (hosts->items.empty()) return std::nullopt;
   std::vector<std::string> names;
   for (const JsonValue& host : hosts->items) names.push_back(printable(host.text));
-  return fmt::format("clock_sync_unverified: {} did not prove NTP synchronisation",
-                     fmt::join(names, ", "));
+  std::set<std::string> nodes;
+  for (const JsonValue& device : manifest.at("expected_devices").items) {
+    nodes.insert(device.at("hostname").text);
+  }
+  return fmt::format("clock_sync_unverified: {} did not prove NTP synchronisation{}",
+                     fmt::join(names, ", "),
+                     nodes.size() == 1 ? " (all GPUs are on one node)" : "");
 }
 
 std::vector<std::string> lifecycle_faults(const JsonValue& manifest, double first_unix_s,

@@ -92,6 +92,7 @@ Json selected_window(const Written& written) {
   if (written.result.contract == Contract::october) {
     json["power_valid"] = selected->power_valid;
     json["metrics"] = metrics_json(selected->metrics);
+    if (written.result.package->has_unproven_clocks) json["clocks"] = "not proven to agree";
   }
   return json;
 }

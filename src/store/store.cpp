@@ -9,6 +9,7 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/interruption.h"
+#include "packages/native_place.h"
 #include "store/artifact_names.h"
 #include "store/layouts.h"
 
@@ -28,6 +29,8 @@ FolderMarks marks_of(const StorePath& folder, const Artifact& artifact) {
 // Whether the walk continues from a folder into the folder with that name in it.
 bool goes_into(const FolderMarks& folder, std::string_view name) {
   if (folder.artifact.kind == Artifact::Kind::no_run || is_agents_folder(folder)) return false;
+  // The recordings of a native package are not those of runs on one node.
+  if (name == kNativeFolder) return false;
   return !(folder.has_package || folder.has_agents) || name != "LOGS";
 }
 

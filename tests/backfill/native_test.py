@@ -122,6 +122,22 @@ def test_both_kinds_of_package_are_ambiguous(path):
     assert store.backfill()["outcome"] == "ambiguous"  # also when it could pass for unchanged
 
 
+def test_recordings_of_nodes_are_not_those_of_other_runs(path):
+    store = Store(path)
+    # Logs beside the aggregate, in a folder that is no power_audit_NAME, and a run without telemetry.
+    other = store.store / "plain"
+    shutil.copytree(store.audit, other)
+    (other / "agg_gpu_metrics.json").write_text('{"tp": 1}')
+    (other / "gpu_metrics.json").write_text((store.audit / f"{RUN}.json").read_text())
+    shutil.rmtree(store.audit)
+    report = pathlib.Path(path) / "other.jsonl"
+    program("backfill", store.store, "--report", report)
+    lines = [json.loads(line) for line in report.read_text().splitlines()]
+    [line] = [line for line in lines if line.get("run") == "gpu_metrics"]
+    assert line["layout"] == "multinode" and "node-" not in (line["telemetry"] or ""), line
+    assert json.loads((other / "agg_gpu_metrics.json").read_text()).get("power_valid") != 1
+
+
 def test_a_package_in_an_archive(path):
     store = Store(path)
     with zipfile.ZipFile(store.store / "power_audit_r.zip", "w") as archive:

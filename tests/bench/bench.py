@@ -117,3 +117,41 @@ ours = [program, "--csv", "tiny.csv", "--bench-result", "big.json", "--agg-resul
 walls = compare([sax, ours], work, 5)
 print(f"benchmark result       {size / 1e6:8.1f} MB  nlohmann SAX {walls[0] * 1e3:.0f} ms  ours {walls[1] * 1e3:.0f} ms "
       f"= 1/{walls[0] / walls[1]:.1f} (at most 1/6)  peak {peak_mib(ours, work):.1f} MiB (at most 16)")
+
+
+def repeated(path, head, record, separator, tail, megabytes):
+    """A file of one record again and again."""
+    count = megabytes * 1000000 // len(record)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(head + separator.join([record] * count) + tail)
+    return os.path.getsize(path)
+
+
+def form(name, record, prefix="", head="", separator="\n", tail="\n"):
+    """One form of a load generator's result against SAX. Lines are one array for SAX."""
+    megabytes = 20 if quick else 200
+    text = json.dumps(record)
+    size = repeated(os.path.join(work, "form"), head, prefix + text, separator, tail, megabytes)
+    is_lines = separator == "\n"
+    if is_lines:
+        repeated(os.path.join(work, "form_sax"), "[", text, ",\n", "]", megabytes)
+    sax = [os.path.join(tools, "sax_parse"), "form_sax" if is_lines else "form"]
+    ours = [program, "inspect", "form"]
+    walls = compare([sax, ours], work, 5)
+    print(f"{name:<22} {size / 1e6:8.1f} MB  nlohmann SAX {walls[0] * 1e3:.0f} ms  ours {walls[1] * 1e3:.0f} ms "
+          f"= 1/{walls[0] / walls[1]:.1f} (at most 1/6)  peak {peak_mib(ours, work):.1f} MiB (at most 16, and 24 bytes a request)",
+          flush=True)
+
+
+with open(os.path.join(os.path.dirname(__file__), "../../testdata/generators/aiperf_requests.jsonl"), encoding="utf-8") as file:
+    form("AIPerf lines", json.loads(file.readline()))
+stamps = [1788852030150000000 + i * 10000000 for i in range(60)]
+form("Perf Analyzer", {"timestamp": 1788852030100000000, "request_inputs": {"payload": json.dumps({"a": "x " * 200})},
+                       "response_timestamps": stamps, "response_outputs": [{"response": 'data: {"b": 1}'}] * 60},
+     head='{"experiments": [{"experiment": {"mode": "concurrency", "value": 2}, "requests": [', separator=", ",
+     tail="]}]}")
+power = ('{"key": "power_begin", "value": "09-08-2026 07:20:30.000", "namespace": "mlperf::logging"}',
+         '{"key": "power_end", "value": "09-08-2026 07:21:30.000"}')
+form("MLPerf log", {"key": "query", "value": 123456, "time_ms": 123456.5, "namespace": "mlperf::logging",
+                    "event_type": "POINT_IN_TIME"}, prefix=":::MLLOG ",
+     head="".join(f":::MLLOG {line}\n" for line in power))

@@ -758,6 +758,18 @@ def test_results_that_are_not_of_a_measurement(folder):
     same(["invalid_benchmark_result"], folder.refused(folder.put(json.dumps(sweep))))
 
 
+def test_a_log_is_read_in_pieces(folder):
+    """Lines that begin at each place around the end of a piece (64 KiB), between lines of other programs."""
+    log = (RESULTS / "mlperf_log_detail.txt").read_text().rstrip("\n")
+    lines = log.split("\n")
+    for shift in range(0, len(lines[0]) + 20, 3):
+        filler = "x" * (65536 - 1 - shift) + "\n"
+        other = "another program's line, with :::MLLOG {\n:::MLLO\n\n"
+        text = filler + other.join(line + "\n" for line in lines[:-1]) + lines[-1]
+        result = folder.put(":::MLLOG {\"key\": \"loadgen_version\", \"value\": \"5\"}\n" + text, "log.txt")
+        near(60000, folder.measure(result)["total_gpu_energy_j"], shift)
+
+
 def test_a_given_start_keeps_the_stated_end(folder):
     result = folder.put(json.dumps(INFERENCEX))
     run = folder.measure(result, "--start", str(START + 10))

@@ -59,6 +59,19 @@ TEST(NumberOf, TakesNumbersHoweverTheyAreSpelled) {
   EXPECT_TRUE(std::isnan(number_of(JsonKind::null, "null")));
 }
 
+TEST(NumberOf, TakesIntegersOfNineteenDigits) {
+  // Doubles around 2^60 are 256 apart; 7,000,000 x 256 = 1,792,000,000.
+  EXPECT_EQ(number_of(JsonKind::integer, "1152921504606846976"), 0x1p60);
+  EXPECT_EQ(number_of(JsonKind::integer, "1152921506398846976"), 0x1p60 + 7e6 * 256);
+  EXPECT_EQ(number_of(JsonKind::integer, "1152921504606847103"), 0x1p60);        // 127 above
+  EXPECT_EQ(number_of(JsonKind::integer, "1152921504606847105"), 0x1p60 + 256);  // 129 above
+  EXPECT_EQ(number_of(JsonKind::integer, "9223372036854775808"), 0x1p63);
+  EXPECT_EQ(number_of(JsonKind::integer, "9999999999999999999"), 1e19);
+  EXPECT_EQ(number_of(JsonKind::integer, "1000000000000000000"), 1e18);
+  EXPECT_EQ(number_of(JsonKind::integer, "-115292150460684697"), -115292150460684697.0);
+  EXPECT_EQ(number_of(JsonKind::integer, "-1152921504606846976"), -0x1p60);
+}
+
 TEST(WholeCount, IsACountOrNothing) {
   EXPECT_EQ(whole_count(0), 0);
   EXPECT_EQ(whole_count(2.5), 3);

@@ -323,6 +323,21 @@ def exporters(ground, checks):
                             for text in bed.record["failures"]) else [bed.record["failures"]])
                + differences("selected", bed.record["selected_window"]["metrics"], {})
                + differences("integrity", bed.record["package_integrity_valid"], False))
+    gpus = [Gpu("n", i, "agg", lambda t: 241.0) for i in range(2)]
+    for exporter in ("amd", "dcgm"):
+        package = package_p(gpus, version=3)
+        package.changes = dict(EXPORTERS[exporter])
+        bed = run(ground, package, gpus=None, agg=2)
+        warned = "100 % of the samples of n/0 repeat the one before exactly" in bed.done.err
+        checks.add(f"8.18 a stale cache, {exporter}", has(bed, {"avg_power_w": 241.0})
+                   + differences("warned", warned, exporter == "amd"))
+    package = replay(hosts=2)
+    package.changes = {"clock_sync_failures": ["n0", "n1"], "publication_valid": False}
+    bed = run(ground, package, "--salvage", gpus=None, agg=4)
+    selected = bed.record["selected_window"]
+    checks.add("8.17 unproven clocks, salvaged", refused(bed, RECOMPUTE) + differences(
+        "labelled", (selected["clocks"], selected["metrics"]["total_gpu_energy_j"]),
+        ("not proven to agree", 120360.0)))
     for profile in ("dcgm", {"name": "dcgm"}, 5):
         package = package_p()
         package.changes = {"power_profile": profile}

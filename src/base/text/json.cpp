@@ -2,9 +2,11 @@
 #include "base/text/json.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <set>
 
@@ -15,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "base/text/ascii.h"
+#include "base/text/json_seen.h"
 #include "base/text/unicode.h"
 #include "base/text/utf8.h"
 
@@ -22,7 +25,9 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kBufferSize = 256 * 1024;
-constexpr std::size_t kStep = 16;  // how far past the buffer's end the skip functions may look
+constexpr unsigned kMostPlainNumber = 32;
+constexpr std::size_t kStep = 16;
+constexpr std::size_t kSlack = 32;  // how far past the buffer's end may be read
 constexpr std::size_t kMaxKey = 256;
 constexpr std::size_t kMaxScalar = 5000;
 constexpr std::size_t kMaxKeySpelling = 6 * kMaxKey;  // if every byte is written like \u0041
@@ -32,17 +37,32 @@ constexpr std::size_t kMaxShown = 40;                 // characters of a key in 
 constexpr std::string_view kEscapes = "\"\\/bfnrt";
 constexpr std::string_view kEscaped = "\"\\/\b\f\n\r\t";
 
+constexpr int kUnwanted = -1;  // a value beside the wanted paths
+
 using Byte = unsigned char;
 
 bool is_digit(Byte c) { return is_ascii_digit(static_cast<char>(c)); }
 
 bool is_hex(Byte c) { return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f'); }
 
+// Whether `c` may follow a backslash, other than `u`.
+constexpr std::array<bool, 256> kIsEscape = [] {
+  std::array<bool, 256> is_escape{};
+  for (const char c : kEscapes) is_escape[static_cast<Byte>(c)] = true;
+  return is_escape;
+}();
+
 // ASCII characters without a special meaning inside a string.
 bool is_plain(Byte c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; }
 
-// Most of a benchmark result is digits and plain text, and most of the time is spent in these two
-// functions. Both stop at '\0' at the latest.
+// Digits and points from `p` on, and where those that are no digits are. At most kMostPlainNumber.
+struct NumberShape {
+  unsigned size;
+  std::uint32_t points;  // or slashes, which have the code between
+};
+
+// Most of a benchmark result is digits and plain text, and most of the time is spent in these
+// functions. They stop at '\0' at the latest, or look at 32 bytes.
 #if defined(__SSE2__)
 const char* skip_plain(const char* p) {
   for (;; p += kStep) {
@@ -65,6 +85,34 @@ const char* skip_digits(const char* p) {
     if (stops != 0) return p + std::countr_zero(static_cast<unsigned>(stops));
   }
 }
+// The bytes among the 32 at `p` that are not plain, as bits.
+std::uint32_t not_plain(const char* p) {
+  const auto bits = [&](int half) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p) + half);
+    const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
+    const __m128i backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
+    const __m128i other = _mm_cmplt_epi8(bytes, _mm_set1_epi8(' '));
+    const int found = _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), other));
+    return static_cast<std::uint32_t>(found) << (16 * half);
+  };
+  return bits(0) | bits(1);
+}
+
+NumberShape number_shape(const char* p) {
+  const auto bits = [&](int half, auto test) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p) + half);
+    return static_cast<std::uint32_t>(_mm_movemask_epi8(test(bytes))) << (16 * half);
+  };
+  const auto is_in_number = [](__m128i bytes) {
+    const __m128i above_point = _mm_sub_epi8(bytes, _mm_set1_epi8('.'));
+    return _mm_cmpeq_epi8(_mm_min_epu8(above_point, _mm_set1_epi8('9' - '.')), above_point);
+  };
+  const auto is_point = [](__m128i bytes) { return _mm_cmplt_epi8(bytes, _mm_set1_epi8('0')); };
+  const auto size =
+      static_cast<unsigned>(std::countr_one(bits(0, is_in_number) | bits(1, is_in_number)));
+  const std::uint32_t points = bits(0, is_point) | bits(1, is_point);
+  return {size, size < kMostPlainNumber ? points & ((std::uint32_t{1} << size) - 1) : points};
+}
 #else
 const char* skip_plain(const char* p) {
   while (is_plain(static_cast<Byte>(*p))) ++p;
@@ -75,7 +123,77 @@ const char* skip_digits(const char* p) {
   while (is_digit(static_cast<Byte>(*p))) ++p;
   return p;
 }
+
+std::uint32_t not_plain(const char* p) {
+  std::uint32_t found = 0;
+  for (int i = 0; i < 32; ++i) {
+    found |= static_cast<std::uint32_t>(!is_plain(static_cast<Byte>(p[i]))) << i;
+  }
+  return found;
+}
+
+NumberShape number_shape(const char* p) {
+  NumberShape shape{};
+  for (; shape.size < kMostPlainNumber; ++shape.size) {
+    const bool is_point = p[shape.size] == '.';
+    if (!is_point && !is_digit(static_cast<Byte>(p[shape.size]))) break;
+    shape.points |= static_cast<std::uint32_t>(is_point) << shape.size;
+  }
+  return shape;
+}
 #endif
+
+// ---- Plain scalars are whole in the buffer: strings in ASCII without \u, numbers without an
+// exponent, true, false and null. Nearly all are. These return the end of the one at `p`, or
+// nullptr if it is not plain.
+
+const char* after_plain_string(const char* p) {
+  constexpr int kBlock = 32;
+  for (++p;; p += kBlock) {
+    for (std::uint32_t stops = not_plain(p); stops != 0;) {
+      const int at = std::countr_zero(stops);
+      if (p[at] == '"') return p + at + 1;
+      if (p[at] != '\\' || !kIsEscape[static_cast<Byte>(p[at + 1])]) return nullptr;
+      stops &= ~(std::uint32_t{3} << at);
+      if (at == kBlock - 1) ++p;  // the escaped character is in the next block
+    }
+  }
+}
+
+const char* after_plain_number(const char* p, JsonKind& kind) {
+  if (*p == '-') [[unlikely]]
+    ++p;
+  const NumberShape shape = number_shape(p);
+  const char* const end = p + shape.size;
+  kind = JsonKind::integer;
+  const auto whole =
+      static_cast<unsigned>(std::countr_zero(shape.points | std::uint64_t{1} << shape.size));
+  if (shape.points != 0) {
+    kind = JsonKind::real;
+    const bool is_one = (shape.points & (shape.points - 1)) == 0;
+    if (!is_one || p[whole] != '.' || whole + 1 == shape.size) return nullptr;
+  }
+  const bool is_whole_plain = whole == 1 || (whole > 1 && *p != '0');
+  const bool may_go_on =
+      shape.size == kMostPlainNumber || *end == 'e' || *end == 'E' || *end == '\0';
+  return is_whole_plain && !may_go_on ? end : nullptr;
+}
+
+[[gnu::always_inline]] inline const char* after_plain_scalar(const char* p, JsonKind& kind) {
+  if (*p == '"') {
+    kind = JsonKind::string;
+    return after_plain_string(p);
+  }
+  if (*p <= '9') return after_plain_number(p, kind);
+  const auto word = [&](std::string_view spelling, JsonKind kind_of_word) {
+    kind = kind_of_word;
+    return std::memcmp(p, spelling.data(), spelling.size()) == 0 ? p + spelling.size() : nullptr;
+  };
+  if (*p == 'n') return word("null", JsonKind::null);
+  if (*p == 't') return word("true", JsonKind::boolean);
+  if (*p == 'f') return word("false", JsonKind::boolean);
+  return nullptr;
+}
 
 int hex_value(char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; }
 
@@ -131,7 +249,7 @@ class Scanner {
     std::uint64_t values = 0;
     next();
     do {
-      walk(JsonPaths::kRoot);
+      value(JsonPaths::kRoot, seen_.root());
       ++values;
       next();
     } while (texts == JsonTexts::several && !at_end());
@@ -144,7 +262,7 @@ class Scanner {
     JsonDocument found;
     next();
     found.begin = offset();
-    found.kind = value();
+    found.kind = value(kUnwanted, nullptr);
     found.end = offset();
     next();
     if (!at_end()) fail(here(), "expected nothing more after the value");
@@ -187,8 +305,12 @@ class Scanner {
 
   // The first byte that is not blank.
   Byte next() {
-    if (*p_ == ' ') ++p_;
-    return static_cast<Byte>(*p_) > ' ' ? static_cast<Byte>(*p_) : next_after_blanks();
+    if (*p_ == ' ') [[likely]]
+      ++p_;
+    const Byte c = static_cast<Byte>(*p_);
+    if (c > ' ') [[likely]]
+      return c;
+    return next_after_blanks();
   }
 
   Byte next_after_blanks() {
@@ -236,8 +358,8 @@ class Scanner {
   [[noreturn]] void expected(std::string_view what, Position position) {
     std::string message = fmt::format("expected {}", what);
     if (depth_ > 0 && in_member_) {
-      message += fmt::format(" {} \"{}\"", depth_ == 1 ? "after" : "in",
-                             printable(key_spelling_, kMaxShown));
+      const std::string_view key = same_ == nullptr ? key_spelling_ : same_->key();
+      message += fmt::format(" {} \"{}\"", depth_ == 1 ? "after" : "in", printable(key, kMaxShown));
     }
     if (at_end()) message += ", but the text ends";
     fail(position, message);
@@ -262,16 +384,36 @@ class Scanner {
 
   // ---- The grammar. Each of these starts at the first byte of what it is named after.
 
-  JsonKind value() {
-    const Byte c = next();
+  // `node` is the value's place in the wanted paths; what is beside them is only checked. `seen` is
+  // where members of objects in its place are remembered.
+  [[gnu::always_inline]] JsonKind value(int node, SeenMember** seen) {
+    next();
+    const char* const begin = p_;
+    JsonKind kind;
+    const char* const end = after_plain_scalar(begin, kind);
+    if (end == nullptr) return other_value(node, seen);
+    p_ = end;
+    if (const int id = path_of(node); id >= 0) visit(id, kind, {begin, end});
+    return kind;
+  }
+
+  // One that is not a plain scalar.
+  [[gnu::noinline]] JsonKind other_value(int node, SeenMember** seen) {
+    const int id = path_of(node);
+    const char c = *p_;
+    if (c != '{' && c != '[') return id < 0 ? scalar() : wanted_scalar(id);
+    if (id >= 0) visitor_->begin(static_cast<std::size_t>(id));
+    c == '{' ? object(node, seen) : array(node, seen);
+    if (id >= 0) visitor_->end(static_cast<std::size_t>(id));
+    return c == '{' ? JsonKind::object : JsonKind::array;
+  }
+
+  int path_of(int node) const { return node < 0 ? kUnwanted : paths_->id(node); }
+
+  JsonKind scalar() {
+    const Byte c = peek();
     if (is_digit(c) || c == '-') return number();
     switch (c) {
-      case '{':
-        object();
-        return JsonKind::object;
-      case '[':
-        array();
-        return JsonKind::array;
       case '"':
         string();
         return JsonKind::string;
@@ -290,21 +432,26 @@ class Scanner {
     }
   }
 
-  void object() {
+  void object(int node, SeenMember** seen) {
     open();
     if (next() == '}') return close();
     do {
       if (next() != '"') expected("a key in double quotes");
-      member();
+      if (depth_ == 1 && on_member_ != nullptr) {
+        top_member();
+      } else {
+        seen = member(node, seen);
+      }
     } while (another("',' or '}'", '}'));
     close();
   }
 
-  void array() {
+  void array(int node, SeenMember** seen) {
+    const int child = node < 0 ? kUnwanted : paths_->element(node);
     open();
     if (next() == ']') return close();
     do {
-      value();
+      value(child, seen);
     } while (another("',' or ']'", ']'));
     close();
   }
@@ -325,110 +472,72 @@ class Scanner {
   // Steps over a comma; stays at the closing bracket.
   bool another(std::string_view what, Byte closing) {
     const Byte c = next();
-    if (c != ',' && c != closing) expected(what);
-    p_ += c == ',';
-    return c == ',';
+    if (c == ',') [[likely]] {
+      ++p_;
+      return true;
+    }
+    if (c != closing) expected(what);
+    return false;
   }
 
-  // ---- The same along wanted paths; what lies beside them is only checked.
-
-  void walk(int node) {
-    const int id = paths_->id(node);
-    switch (next()) {
-      case '{':
-        if (id >= 0) visitor_->begin(static_cast<std::size_t>(id));
-        walk_object(node);
-        break;
-      case '[':
-        if (id >= 0) visitor_->begin(static_cast<std::size_t>(id));
-        walk_array(node);
-        break;
-      default:
-        if (id < 0) {
-          value();
-        } else {
-          walk_scalar(static_cast<std::size_t>(id));
-        }
-        return;
-    }
-    if (id >= 0) visitor_->end(static_cast<std::size_t>(id));
-  }
-
-  void walk_scalar(std::size_t id) {
-    if (std::string_view plain; *p_ == '"' && plain_string(plain)) {
-      visitor_->scalar(id, JsonKind::string,
-                       plain.size() + 2 > kMaxScalar ? std::string_view() : plain);
-      return;
-    }
+  JsonKind wanted_scalar(int id) {
     start_token();
-    const JsonKind kind = value();
-    std::string_view text = finish_token();
-    if (text.size() > kMaxScalar) {
-      text = {};
+    const JsonKind kind = scalar();
+    visit(id, kind, finish_token());
+    return kind;
+  }
+
+  void visit(int id, JsonKind kind, std::string_view spelling) {
+    if (spelling.size() > kMaxScalar) {
+      spelling = {};
     } else if (kind == JsonKind::string) {
-      text.remove_prefix(1);
-      text.remove_suffix(1);
-      if (text.find('\\') != text.npos) {
-        key_ = unescaped_json(text);
-        text = key_;
+      spelling = spelling.substr(1, spelling.size() - 2);
+      if (spelling.find('\\') != spelling.npos) {
+        key_ = unescaped_json(spelling);
+        spelling = key_;
       }
     }
-    visitor_->scalar(id, kind, text);
+    visitor_->scalar(static_cast<std::size_t>(id), kind, spelling);
   }
 
-  void walk_object(int node) {
-    open();
-    if (next() == '}') return close();
-    do {
-      if (next() != '"') expected("a key in double quotes");
-      const std::string_view key = walk_key();
-      if (depth_ == 1) {
-        in_member_ = true;
-        key_spelling_ = key;
-      }
-      const int child = paths_->member(node, key);
-      colon();
-      walk_or_skip(child);
-    } while (another("',' or '}'", '}'));
-    close();
+  // Returns where the member after it may have been seen.
+  SeenMember** member(int node, SeenMember** seen) {
+    SeenMember* same = seen_.find(seen, node, {p_, end_});
+    if (same == nullptr) return new_member(node, seen);
+    p_ += same->size;
+    if (depth_ == 1) same_ = same;
+    value(same->node, &same->inside);
+    return &same->next;
   }
 
-  // Valid until the buffer is refilled or another key is read.
-  std::string_view walk_key() {
-    std::string_view key;
-    if (plain_string(key)) return key;
+  SeenMember** new_member(int node, SeenMember** seen) {
+    const char* const begin = p_;
+    const char* const end = skip_plain(begin + 1);
+    const bool is_plain = end[0] == '"' && end[1] == ':';
+    const std::string_view key = is_plain ? std::string_view(begin + 1, end) : quoted_key();
+    if (is_plain) p_ = end + 1;
+    if (depth_ == 1) name_member(key);
+    const int child = node < 0 ? kUnwanted : paths_->member(node, key);
+    colon();
+    SeenMember* added = nullptr;
+    if (is_plain) {
+      p_ += *p_ == ' ';
+      added = seen_.add(seen, {begin, p_}, key.size(), node, child);
+    }
+    value(child, added == nullptr ? nullptr : &added->inside);
+    return added == nullptr ? seen : &added->next;
+  }
+
+  // A key that has other than plain characters, or is cut by the buffer's end. Valid until the
+  // buffer is refilled or another key is read.
+  std::string_view quoted_key() {
     start_token();
     string();
-    key = finish_token();
+    std::string_view key = finish_token();
     key = key.substr(1, key.size() - 2);
     if (key.size() > kMaxKeySpelling || key.find('\\') == key.npos) return key;
     key_ = unescaped_json(key);
     return key_;
-  }
-
-  void walk_array(int node) {
-    const int child = paths_->element(node);
-    open();
-    if (next() == ']') return close();
-    do {
-      walk_or_skip(child);
-    } while (another("',' or ']'", ']'));
-    close();
-  }
-
-  void walk_or_skip(int node) {
-    if (node < 0) {
-      value();
-    } else {
-      walk(node);
-    }
-  }
-
-  void member() {
-    if (depth_ == 1 && on_member_ != nullptr) return top_member();
-    string();
-    colon();
-    value();
   }
 
   void colon() {
@@ -442,13 +551,16 @@ class Scanner {
     start_token();
     string();
     found.key_end = offset();
-    name_member(finish_token());
+    std::string_view quoted = finish_token();
+    name_member(quoted.substr(1, quoted.size() - 2));
+    // One that is very long is cut off; then it cannot be decoded but can still be shown.
+    key_ = key_spelling_.size() > kMaxKeySpelling ? key_spelling_ : unescaped_json(key_spelling_);
     colon();
 
     next();
     found.value_begin = offset();
     start_token();
-    found.kind = value();
+    found.kind = value(kUnwanted, nullptr);
     found.value_end = offset();
     found.scalar = finish_token();
 
@@ -460,24 +572,13 @@ class Scanner {
     (*on_member_)(found);
   }
 
-  // `quoted` is cut off if it is very long; then it cannot be decoded but can still be shown.
-  void name_member(std::string_view quoted) {
+  void name_member(std::string_view key) {
     in_member_ = true;
-    key_spelling_ = quoted.substr(1, quoted.size() - 2);
-    key_ = key_spelling_.size() > kMaxKeySpelling ? key_spelling_ : unescaped_json(key_spelling_);
-  }
-
-  // Steps over a string if it has nothing but plain ASCII and is whole in the buffer, as most are.
-  bool plain_string(std::string_view& text) {
-    const char* const end = skip_plain(p_ + 1);
-    if (end >= end_ || *end != '"') return false;
-    text = {p_ + 1, end};
-    p_ = end + 1;
-    return true;
+    same_ = nullptr;
+    key_spelling_ = key;
   }
 
   void string() {
-    if (std::string_view plain; plain_string(plain)) return;
     string_offset_ = offset();
     string_tails_ = line_tails_;
     p_ = skip_plain(p_ + 1);
@@ -499,7 +600,7 @@ class Scanner {
     const Position start = here();
     ++p_;
     const Byte c = peek();
-    if (c != 'u' && kEscapes.find(static_cast<char>(c)) == kEscapes.npos) {
+    if (c != 'u' && !kIsEscape[c]) {
       fail_in_string(start, "invalid escape in string");
     }
     ++p_;
@@ -573,7 +674,7 @@ class Scanner {
   JsonVisitor* visitor_ = nullptr;
 
   // Left uninitialized: many texts are far smaller.
-  std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(kBufferSize + kStep);
+  std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(kBufferSize + kSlack);
   const char* p_ = buffer_.get();    // the current byte
   const char* end_ = buffer_.get();  // just past the buffer's last byte
   bool ended_ = false;               // the source has no more
@@ -583,11 +684,13 @@ class Scanner {
   std::uint64_t line_offset_ = 0;  // the line's first byte in the text
   std::uint64_t line_tails_ = 0;   // bytes of the line so far that only continue a character
 
+  SeenMembers seen_;
   int depth_ = 0;
   const char* token_begin_ = nullptr;  // while one is kept, its part that is still in the buffer
   std::string token_;
   bool in_member_ = false;  // a key of the top-level object was seen
   std::string key_spelling_;
+  const SeenMember* same_ = nullptr;  // has the key if that was recognized
   std::string key_;
   std::uint64_t string_offset_ = 0;  // of the string that is being read; it has no line breaks
   std::uint64_t string_tails_ = 0;   // line_tails_ at its start

@@ -1,6 +1,7 @@
 // What walk_json() visits, and what it refuses.
 #include "base/text/json_paths.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -203,6 +204,149 @@ TEST(WalkJson, RefusesTooManyLevels) {
   EXPECT_EQ(walk_fault(nested(kMaxJsonDepth), JsonTexts::one), "");
   EXPECT_NE(walk_fault(nested(kMaxJsonDepth + 1), JsonTexts::one), "");
   EXPECT_EQ(walk_fault(nested(kMaxJsonDepth) + nested(kMaxJsonDepth), JsonTexts::several), "");
+}
+
+// ---- Text is scanned in blocks of 16, 32 and 64 bytes; these lengths reach over several of them.
+
+constexpr std::size_t kBlocks = 140;
+
+TEST(WalkJson, FindsTheEndOfAStringAnywhereInABlock) {
+  for (std::size_t size = 0; size < kBlocks; ++size) {
+    const std::string x(size, 'x');
+    const std::string text = R"({"z": ")" + x + R"(\\", "a": ")" + x + R"(\"y\\\n", "b": 2})";
+    EXPECT_EQ(walked({"a", "b"}, text).lines, (Lines{"a=" + x + "\"y\\\n", "b=2"})) << size;
+    const std::string quotes = R"({"a": ")" + x + R"(\"\"\"\"", "b": [")" + x + R"("]})";
+    EXPECT_EQ(walked({"a", "b[]"}, quotes).lines, (Lines{"a=" + x + R"("""")", "b[]=" + x}))
+        << size;
+  }
+}
+
+TEST(WalkJson, NamesThePlaceOfAFaultAnywhereInABlock) {
+  for (std::size_t size = 0; size < kBlocks; ++size) {
+    for (const char* const begin : {R"({"a": ")", R"({"z": ")"}) {  // a wanted string, and another
+      const std::string text = begin + std::string(size, 'x');
+      const std::string at = "1:" + std::to_string(text.size() + 1) + ": ";
+      const auto fault = [&](std::string_view rest) {
+        return walk_fault(text + std::string(rest) + "\"}", JsonTexts::one);
+      };
+      EXPECT_EQ(fault("\x01"), at + "control character U+0001 in string");
+      EXPECT_EQ(fault(std::string_view("\0", 1)), at + "control character U+0000 in string");
+      EXPECT_EQ(fault("\n"), at + "control character U+000A in string");
+      EXPECT_EQ(fault("\\q"), at + "invalid escape in string");
+      EXPECT_EQ(fault("\\u00g0"), at + "expected four hexadecimal digits after \\u");
+      EXPECT_EQ(fault("\xC0\x80"), at + "invalid UTF-8 in string");
+      EXPECT_EQ(walk_fault(text, JsonTexts::one), "1:7: unterminated string");
+      EXPECT_EQ(walk_fault(text + "\\", JsonTexts::one), "1:7: unterminated string");
+    }
+  }
+}
+
+TEST(WalkJson, ReadsNumbersOfAnyLength) {
+  for (std::size_t size = 1; size < kBlocks; ++size) {
+    const std::string digits(size, '7');
+    for (const std::string& number : {digits, "-" + digits, digits + ".5", "0." + digits,
+                                      digits + "e1", "-" + digits + ".25E-3"}) {
+      EXPECT_EQ(walked({"a", "b[]"}, "{\"a\": " + number + ", \"b\": [" + number + "]}").lines,
+                (Lines{"a=" + number, "b[]=" + number}));
+      EXPECT_EQ(walked({""}, number).lines, Lines{"=" + number});
+    }
+    const std::string column = "1:" + std::to_string(size + 1);
+    for (const std::string_view rest : {"/5", "x", ".", "..5", ".5.5", "e", "-1", ".-1"}) {
+      const std::string fault = walk_fault(digits + std::string(rest), JsonTexts::one);
+      const std::size_t taken = rest == ".5.5" ? 2 : rest[0] == '.' || rest == "e" ? 1 : 0;
+      EXPECT_EQ(fault.substr(0, fault.find(": ")), "1:" + std::to_string(size + 1 + taken)) << rest;
+    }
+    EXPECT_EQ(walk_fault("0" + digits, JsonTexts::one), "1:2: leading zero in number");
+    EXPECT_EQ(walk_fault("[-0" + digits + "]", JsonTexts::one), "1:4: leading zero in number");
+  }
+}
+
+TEST(WalkJson, FindsBracketsAnywhereInABlock) {
+  for (std::size_t size = 0; size < kBlocks; ++size) {
+    const std::string blanks(size, ' ');
+    const std::string text = "{" + blanks + "\"z\": [[{}," + blanks + "[]]," + blanks +
+                             "{\"a\": 0}" + blanks + "]" + blanks + ",\"a\":" + blanks + "[{\"a\"" +
+                             blanks + ":1}]" + blanks + "}";
+    EXPECT_EQ(walked({"a[].a"}, text).lines, Lines{"a[].a=1"}) << size;
+    EXPECT_EQ(walk_fault(text + "]", JsonTexts::one),
+              "1:" + std::to_string(text.size() + 1) + ": expected nothing more after the value");
+  }
+}
+
+// ---- Objects that are alike
+
+TEST(WalkJson, ReadsMembersThatComeAgain) {
+  const Paths paths = {"a", "b.a", "c[].a"};
+  EXPECT_EQ(
+      walked(paths,
+             "{\"z\": 0, \"a\": 1, \"b\": {\"a\": 2, \"z\": 3}, \"c\": [{\"a\": 4}, {\"a\": 5}]}\n"
+             "{\"z\": 0, \"a\": 6, \"b\": {\"a\": 7, \"z\": 8}, \"c\": [{\"a\": 9}]}\n",
+             JsonTexts::several)
+          .lines,
+      (Lines{"a=1", "b.a=2", "c[].a=4", "c[].a=5", "a=6", "b.a=7", "c[].a=9"}));
+  // In another order, missing, twice, spelled otherwise, of another kind, and after others.
+  const Lines once = {"a=1", "b.a=2"};
+  for (const char* const line :
+       {R"({"b": {"z": 3, "a": 2}, "a": 1})", R"({"b": 5, "a": 1, "b": {"a": 2}})",
+        R"({"\u0061": 1, "b": {"a" : 2}})", R"({"b":{"a":2},"a":1,"z":0})",
+        R"({"aa": 3, "a": 1, "b": {"a": 2}})", R"({"b": [{"a": 3}], "a": 1, "b": {"a": 2}})",
+        R"({"z": {"a": 3}, "a":1, "b":  {"a":2}})"}) {
+    const std::string first = R"({"z": 0, "a": 1, "b": {"a": 2, "z": 3}})";
+    const std::string text = first + "\n" + line + "\n" + first + "\n" + line;
+    Lines lines = walked(paths, text, JsonTexts::several).lines;
+    ASSERT_EQ(lines.size(), 8U) << line;
+    for (std::size_t i = 0; i < 4; ++i) {
+      std::sort(lines.begin() + 2 * i, lines.begin() + 2 * i + 2);
+      EXPECT_EQ(lines[2 * i], once[0]) << line;
+      EXPECT_EQ(lines[2 * i + 1], once[1]) << line;
+    }
+  }
+}
+
+TEST(WalkJson, ReadsMoreMembersThanItRemembers) {
+  std::string text = "{";
+  Lines wanted;
+  for (int i = 0; i < 3000; ++i) {
+    text += "\"key " + std::to_string(i) + "\": {\"a\": " + std::to_string(i) + "}, ";
+  }
+  for (int i = 0; i < 2; ++i) {
+    text +=
+        "\"" + std::string(i == 0 ? 55 : 300, 'k') + "\": 1, \"a\": " + std::to_string(i) + ", ";
+  }
+  text += "\"b\": {\"a\": 7}}";
+  const Lines line = {"a=0", "a=1", "b.a=7"};
+  EXPECT_EQ(walked({"a", "b.a"}, text).lines, line);
+  EXPECT_EQ(walked({"a", "b.a"}, text + text, JsonTexts::several).lines,
+            (Lines{"a=0", "a=1", "b.a=7", "a=0", "a=1", "b.a=7"}));
+}
+
+TEST(WalkJson, RefusesWhatOnlyLooksLikeMembersThatComeAgain) {
+  const std::string first = "{\"a\": 1, \"b\": 2}\n";
+  const auto fault = [&](const char* line) { return walk_fault(first + line, JsonTexts::several); };
+  EXPECT_EQ(fault("{\"a\": 1 \"b\": 2}"), "2:9: expected ',' or '}' after \"a\"");
+  EXPECT_EQ(fault("{\"a\": 1\"b\": 2}"), "2:8: expected ',' or '}' after \"a\"");
+  EXPECT_EQ(fault("{, \"b\": 2}"), "2:2: expected a key in double quotes after \"b\"");
+  EXPECT_EQ(fault("{\"a\": 1, \"b\": }"), "2:15: expected a value after \"b\"");
+  EXPECT_EQ(fault("{\"a\": 1, \"b\": [x]}"), "2:16: expected a value in \"b\"");
+  EXPECT_EQ(fault("{\"a\": 1, \"b\" 2}"), "2:14: expected ':' after \"b\"");
+  EXPECT_EQ(fault("{\"a\": 1, \"b\": 2, }"), "2:18: expected a key in double quotes after \"b\"");
+  EXPECT_EQ(fault("{\"a\": 1, \"b\": "), "2:15: expected a value after \"b\", but the text ends");
+}
+
+TEST(WalkJson, RemembersMembersAcrossBuffers) {
+  // The buffer's end (256 KiB) falls on each byte of a line.
+  const std::string line = "{\"a\": 12.5, \"zz\": {\"a\": \"x\\\"y\"}, \"b\": [{\"c\": null}]}\n";
+  constexpr std::size_t kBuffer = 256 * 1024;
+  const std::size_t lines = kBuffer / line.size() + 2;
+  std::string all;
+  for (std::size_t i = 0; i < lines; ++i) all += line;
+  for (std::size_t shift = 0; shift < line.size(); ++shift) {
+    const Diary diary = walked({"a", "b[].c"}, std::string(shift, ' ') + all, JsonTexts::several);
+    ASSERT_EQ(diary.lines.size(), 2 * lines) << shift;
+    for (std::size_t i = 0; i < diary.lines.size(); ++i) {
+      ASSERT_EQ(diary.lines[i], i % 2 == 0 ? "a=12.5" : "b[].c=null") << shift;
+    }
+  }
 }
 
 }  // namespace
