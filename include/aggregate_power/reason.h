@@ -59,6 +59,19 @@ enum class Reason {
   // For recordings of several hosts.
   gpu_uuid_repeated,
   gpu_identity_unreadable,
+  // For native packages of several nodes; contract-october.md 3.2.
+  native_mixed_aggregate_role_topology,
+  native_manifests_missing,
+  native_node_invalid,
+  native_collector_incomplete,
+  native_clock_not_synchronized,
+  native_collection_window_mismatch,
+  native_device_identity_changed,
+  native_duplicate_physical_gpu,
+  native_unknown_device_index,
+  native_node_topology_mismatch,
+  native_run_identity_mismatch,
+  native_role_gpu_count_mismatch,
   // For CPU power, which is judged separately; contract.md F.4.
   cpu_artifacts_missing,
   cpu_manifest_invalid,

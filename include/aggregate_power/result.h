@@ -28,6 +28,7 @@ enum class Way {
   one_node,     // schema 2: one recording
   hosts,        // a recording for each host
   package,      // a `dcgm-power` package of several nodes
+  native,       // a native package: a recording and a manifest for each node
 };
 
 struct GpuResult {
@@ -148,6 +149,37 @@ struct PackageFacts {
   bool is_refused = false;                        // the package was not read at all
 };
 
+// A node of a native package that was read to its end.
+struct NativeNodeFacts {
+  std::string folder;                                         // "node-0"
+  std::vector<std::pair<std::string, std::string>> manifest;  // its members, as JSON
+  std::vector<std::string> physical_gpu_ids;                  // UUIDs of the GPUs it recorded
+  std::string manifest_sha256;
+  std::string telemetry_sha256;
+  std::string identity_sha256;
+  std::string identity_end_sha256;
+};
+
+// Why another one was not.
+struct NativeNodeError {
+  std::string node;    // the folder's name
+  std::string type;    // the class of the original's exception
+  std::string detail;  // its text
+};
+
+// Facts that only a native package has.
+struct NativeFacts {
+  std::optional<std::string> benchmark_result_sha256;  // nullopt: it cannot be read
+  std::vector<NativeNodeFacts> nodes;
+  std::vector<NativeNodeError> node_errors;
+  std::vector<std::string> revisions;  // of the collectors, each once
+
+  // Nullopt: there are several, or none.
+  std::optional<std::string> revision() const {
+    return revisions.size() == 1 ? std::optional(revisions[0]) : std::nullopt;
+  }
+};
+
 struct Result {
   Way way = Way::one_node;
   Contract contract = Contract::october;
@@ -179,6 +211,7 @@ struct Result {
   std::optional<TelemetryFacts> telemetry;  // of a single recording; nullopt: it was not read
   std::vector<HostResult> hosts;
   std::optional<PackageFacts> package;
+  std::optional<NativeFacts> native;
   std::optional<ZoneEvidenceRecord> zone_evidence;
   std::optional<Origin> origin;  // of a run in a store
   std::string telemetry_source;  // as named in the record

@@ -16,15 +16,18 @@
 #include "commands/command.h"
 #include "commands/output.h"
 #include "commands/shared_options.h"
+#include "packages/native_place.h"
 #include "runs/hosts.h"
+#include "runs/native_run.h"
 #include "runs/package.h"
 
 namespace aggregate_power {
 namespace {
 
-// A run is measured by a package, or by a recording of each host.
+// A run is measured by a package, of either kind, or by a recording of each host.
 struct Parsed {
   MultinodeRequest package;
+  bool is_native = false;
   HostsRequest hosts;
   std::string nodes;
   std::vector<std::string> host_files;
@@ -108,13 +111,24 @@ void settle_hosts(Parsed& parsed) {
   }
 }
 
+// Options whose checks a native package has no evidence for.
+void refuse_for_native(const Options& options) {
+  for (const char* const name :
+       {"--expected-producer-sha", "--salvage", "--gap-policy", "--expected-cpu-source"}) {
+    if (!options.is_given(name)) continue;
+    throw Error(fmt::format("{}: is for a dcgm-power package, not for a native one", name));
+  }
+}
+
 void settle_package(Parsed& parsed, const Options& options) {
   const bool has_counts = options.is_given("--aggregate-gpus") ||
                           (options.is_given("--prefill-gpus") && options.is_given("--decode-gpus"));
   if (!has_counts) {
     throw Error(
-        "give --host HOST=FILE for each host, or --nodes FOLDER; or, for a dcgm-power package, --prefill-gpus N and --decode-gpus N, or --aggregate-gpus N");
+        "give --host HOST=FILE for each host, or --nodes FOLDER; or, for a package, --prefill-gpus N and --decode-gpus N, or --aggregate-gpus N");
   }
+  parsed.is_native = is_native_package({disk_tree(), parsed.package.power_dir});
+  if (parsed.is_native) refuse_for_native(options);
   if (!options.is_given("--expected-cpu-source")) {
     parsed.package.expected_cpu_source = expected_cpu_source_in_environment(parsed.hosts.contract);
   }
@@ -158,7 +172,8 @@ void settle_multinode(Parsed& parsed, const Options& options) {
 
 int run_multinode(const Parsed& parsed) {
   return report(parsed.hosts.require_power, [&] {
-    return parsed.is_of_hosts() ? aggregate_hosts(parsed.hosts) : multinode(parsed.package);
+    if (parsed.is_of_hosts()) return aggregate_hosts(parsed.hosts);
+    return parsed.is_native ? multinode_native(parsed.package) : multinode(parsed.package);
   });
 }
 
@@ -176,7 +191,7 @@ void add_options_of_packages(Options& options, MultinodeRequest& request) {
   options
       .value(
           "--power-dir", "FOLDER", into_path(request.power_dir),
-          "Folder of a dcgm-power package: manifest.json, samples.csv, windows, optionally cpu (default: $POWER_ARTIFACT_DIR, else LOGS/power)")
+          "Folder of a dcgm-power package (manifest.json, samples.csv, windows, optionally cpu), or of a native package (node-0, node-1 ...) (default: $POWER_ARTIFACT_DIR, else LOGS/power)")
       .check(not_empty());
   add_gpu_count(options, "--prefill-gpus", request.gpus.prefill,
                 "GPUs of prefill workers; 0: none");

@@ -38,6 +38,8 @@ constexpr Surrounding kFiles[] = {
      "read by multinode --nodes NODES: the telemetry of each host; or the only other CSV there"},
     {"LOGS/power",
      "read by multinode, and by agentic --power-dir: a dcgm-power package with manifest.json, samples.csv, windows/*.json and optionally cpu/samples.csv; its windows name their original results below LOGS"},
+    {"LOGS/native_power",
+     "read by multinode: a native package with manifest.json, gpu_metrics.csv and the GPUs' identities from before and after the recording in node-0, node-1 ..."},
     {"the benchmark result", "read: what a load generator wrote, the window and the counts"},
     {"the file of measure --out",
      "written with the power keys, and power_validation_STEM.json beside it; if it exists, it must be such a file"},

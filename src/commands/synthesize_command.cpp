@@ -19,9 +19,14 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
+#include "base/files/path.h"
+#include "base/files/tree.h"
+#include "base/text/unicode.h"
 #include "base/text/zone.h"
 #include "commands/command.h"
 #include "commands/output.h"
+#include "packages/native_place.h"
+#include "packages/synthetic_package.h"
 #include "recorders/synthetic.h"
 
 namespace aggregate_power {
@@ -34,9 +39,28 @@ constexpr NamedSchema kSchemas[] = {
     {"generic", SyntheticSchema::generic},
 };
 
+enum class PackageKind { none, samples, native };
+
+struct NamedPackage {
+  std::string_view name;
+  PackageKind kind;
+  int samples_version;
+};
+constexpr NamedPackage kPackages[] = {{"v1", PackageKind::samples, 1},
+                                      {"v2", PackageKind::samples, 2},
+                                      {"v3", PackageKind::samples, 3},
+                                      {"native", PackageKind::native, 0}};
+
+using NamedExporter = std::pair<std::string_view, SyntheticExporter>;
+constexpr NamedExporter kExporterNames[] = {{"dcgm", SyntheticExporter::dcgm},
+                                            {"amd", SyntheticExporter::amd},
+                                            {"custom", SyntheticExporter::custom}};
+
 struct Synthesis {
   SyntheticOptions telemetry;
-  int benchmark_phase = 0;  // counted from 1; 0: the one with the most watts
+  PackageKind kind = PackageKind::none;
+  SyntheticPackageOptions package;  // without the telemetry
+  int benchmark_phase = 0;          // counted from 1; 0: the one with the most watts
   std::string out;
   std::string bench_out;
   std::string agg_out;
@@ -130,6 +154,35 @@ void check_faults(const SyntheticOptions& telemetry) {
   }
 }
 
+// Options that mean nothing for a package of this kind, and numbers that do not divide.
+void check_package_options(const Synthesis& wanted, const Options& options) {
+  const auto refuse = [&](const char* name, const char* why) {
+    if (options.is_given(name)) throw Error(fmt::format("{}: {}", name, why));
+  };
+  if (wanted.kind == PackageKind::none) return;
+  refuse("--timezone", "the times of a package are UTC");
+  if (wanted.kind == PackageKind::native) {
+    refuse("--exporter",
+           "is for packages with samples; --schema chooses the recorder of the nodes");
+    if (wanted.telemetry.schema == SyntheticSchema::generic) {
+      throw Error("--schema: the nodes of a native package record with nvidia-smi or amd-smi");
+    }
+  } else {
+    refuse("--schema", "is for recordings and native packages; --exporter chooses the exporter");
+    refuse("--fault", "is for recordings and native packages");
+  }
+  const int nodes = wanted.package.nodes;
+  if (wanted.telemetry.gpus % nodes != 0) {
+    throw Error(fmt::format("--gpus: expected a multiple of the {} nodes, got {}", nodes,
+                            wanted.telemetry.gpus));
+  }
+  if (wanted.package.prefill_nodes >= nodes) {
+    throw Error(fmt::format("--prefill-nodes: expected less than the {} nodes, so that some decode",
+                            nodes));
+  }
+  if (wanted.out == "-") throw Error("--out: expected a folder for the package");
+}
+
 void check(const Synthesis& wanted) {
   const std::vector<Phase>& phases = wanted.telemetry.phases;
   if (wanted.benchmark_phase > static_cast<int>(phases.size())) {
@@ -153,30 +206,61 @@ std::size_t benchmark_phase_of(const Synthesis& wanted) {
   return static_cast<std::size_t>(most - phases.begin());
 }
 
+std::string result_text(const Synthesis& wanted, const Window& window) {
+  nlohmann::ordered_json result = {{"backend", "synthetic"},
+                                   {"num_prompts", wanted.requests},
+                                   {"duration", window.duration_s()},
+                                   {"benchmark_start_time_unix", window.start_unix_s},
+                                   {"benchmark_end_time_unix", window.end_unix_s},
+                                   {"completed", wanted.requests},
+                                   {"total_input_tokens", wanted.input_tokens},
+                                   {"total_output_tokens", wanted.output_tokens}};
+  if (wanted.kind != PackageKind::none) result["max_concurrency"] = kSyntheticConcurrency;
+  return result.dump();
+}
+
+void write_package(const Synthesis& wanted, const SyntheticOptions& telemetry,
+                   const std::string& result) {
+  SyntheticPackageOptions package = wanted.package;
+  package.telemetry = telemetry;
+  const bool is_native = wanted.kind == PackageKind::native;
+  for (const char* const name : {"power", kNativeFolder}) {
+    const std::string folder = path_below(normal_path(wanted.out), name);
+    if (disk_tree()->has_folder(folder)) {
+      throw Error(fmt::format("--out: {} exists already; name a new folder", printable(folder)));
+    }
+    for (const std::string& file : {wanted.bench_out, wanted.agg_out}) {
+      if (!normal_path(file).starts_with(folder + "/")) continue;
+      throw Error(fmt::format(
+          "--bench-out and --agg-out: {} is in the package; name another folder", printable(file)));
+    }
+  }
+  const std::vector<SyntheticFile> files =
+      is_native ? synthetic_native_package(package) : synthetic_package(package, result);
+  for (const SyntheticFile& file : files) {
+    constexpr bool kMakeFolders = true;
+    PendingFile(join_path(wanted.out, file.path), file.text, kMakeFolders, Sync::later).commit();
+  }
+}
+
 int run_synthesize(const Synthesis& wanted) {
   check(wanted);
   SyntheticOptions telemetry = wanted.telemetry;
   telemetry.benchmark_phase = benchmark_phase_of(wanted);
-  Output output(wanted.out);
-  write_synthetic(telemetry, [&](std::string_view bytes) { output.write(bytes); });
-  output.close();
-
   const Window window = benchmark_window(telemetry);
-  if (!wanted.bench_out.empty()) {
-    const nlohmann::ordered_json result = {{"backend", "synthetic"},
-                                           {"num_prompts", wanted.requests},
-                                           {"duration", window.duration_s()},
-                                           {"benchmark_start_time_unix", window.start_unix_s},
-                                           {"benchmark_end_time_unix", window.end_unix_s},
-                                           {"completed", wanted.requests},
-                                           {"total_input_tokens", wanted.input_tokens},
-                                           {"total_output_tokens", wanted.output_tokens}};
-    write_text(wanted.bench_out, result.dump());
+  const std::string result = result_text(wanted, window);
+  if (wanted.kind == PackageKind::none) {
+    Output output(wanted.out);
+    write_synthetic(telemetry, [&](std::string_view bytes) { output.write(bytes); });
+    output.close();
+  } else {
+    write_package(wanted, telemetry, result);
   }
+  if (!wanted.bench_out.empty()) write_text(wanted.bench_out, result);
   if (!wanted.agg_out.empty()) {
-    const nlohmann::ordered_json result = {
+    const nlohmann::ordered_json aggregate = {
         {"hw", "synthetic"}, {"framework", "synthetic"}, {"tp", telemetry.gpus}};
-    write_text(wanted.agg_out, result.dump(2));
+    write_text(wanted.agg_out, aggregate.dump(2));
   }
   return 0;
 }
@@ -195,6 +279,43 @@ void add_schema(Options& options, SyntheticOptions& telemetry) {
       .one_of(names);
 }
 
+void add_package(Options& options, Synthesis& wanted) {
+  const auto take_package = [&wanted](const std::string& text) {
+    const auto& found = *std::ranges::find(kPackages, text, &NamedPackage::name);
+    wanted.kind = found.kind;
+    wanted.package.samples_version = found.samples_version;
+    return true;
+  };
+  std::vector<std::string> names;
+  for (const NamedPackage& package : kPackages) names.emplace_back(package.name);
+  options
+      .value(
+          "--package", "NAME", take_package,
+          "Write a package of several nodes instead: v1, v2 or v3, a dcgm-power package whose samples have that version, or native")
+      .one_of(names);
+  const auto take_exporter = [&wanted](const std::string& text) {
+    wanted.package.exporter =
+        std::ranges::find(kExporterNames, text, &NamedExporter::first)->second;
+    return true;
+  };
+  options
+      .value(
+          "--exporter", "NAME", take_exporter,
+          "The exporter that the package's samples come from: dcgm, amd or custom (default: dcgm)")
+      .one_of({"dcgm", "amd", "custom"})
+      .needs("--package");
+  options
+      .value("--nodes", "N", into(wanted.package.nodes),
+             "Nodes of the package; each has the same part of the GPUs (default: 2)")
+      .check(whole_number_between(1, 10000))
+      .needs("--package");
+  options
+      .value("--prefill-nodes", "N", into(wanted.package.prefill_nodes),
+             "How many of the nodes prefill; the others decode (default: 0, all do both)")
+      .check(whole_number_between(0, 10000))
+      .needs("--package");
+}
+
 }  // namespace
 
 Command synthesize_command() {
@@ -203,6 +324,7 @@ Command synthesize_command() {
   Command command;
   Options& options = command.options;
   add_schema(options, telemetry);
+  add_package(options, *wanted);
   const auto take_phase = [&telemetry](const std::string& text) {
     telemetry.phases.push_back(*parse_phase(text));
     return true;
@@ -259,7 +381,10 @@ Command synthesize_command() {
               fmt::join(fault_names(), ", ")))
       .check(fault_check())
       .offer(fault_names());
-  options.value("--out", "FILE", into(wanted->out), "Telemetry to write; - is standard output")
+  options
+      .value(
+          "--out", "FILE", into(wanted->out),
+          "Telemetry to write; - is standard output. For a package, the folder LOGS to write it to")
       .required();
   options.value("--bench-out", "FILE", into(wanted->bench_out), "Benchmark result to write");
   options.value("--agg-out", "FILE", into(wanted->agg_out), "Aggregate result to write");
@@ -279,12 +404,14 @@ Command synthesize_command() {
       .check(whole_number_between(1, INT64_MAX));
   command.examples =
       "aggregate-power synthesize --gpus 8 --phase 60:120 --phase 120:720 --phase 30:300 --out gpu_metrics.csv --bench-out run.json --agg-out agg_run.json\n"
-      "aggregate-power synthesize --schema amd-smi --phase 60:500 --fault na@30 --out gpu_metrics.csv";
+      "aggregate-power synthesize --schema amd-smi --phase 60:500 --fault na@30 --out gpu_metrics.csv\n"
+      "aggregate-power synthesize --package v3 --exporter amd --nodes 2 --prefill-nodes 1 --phase 60:120 --phase 120:720 --phase 30:300 --out LOGS --bench-out run.json --agg-out agg_run.json";
   command.exit_statuses = "0 written; 2 a file cannot be written, or wrong options";
   command.notes =
       "During the benchmark, the faults gap, na, garbage-time and dropped-gpu make a run of schema 2 not valid; the others do not.";
-  command.settle = [&telemetry](const Options& parsed) {
+  command.settle = [&telemetry, wanted](const Options& parsed) {
     check_faults(telemetry);
+    check_package_options(*wanted, parsed);
     if (!parsed.is_given("--timezone")) telemetry.zone = Zone::local();
   };
   command.run = [wanted] { return run_synthesize(*wanted); };

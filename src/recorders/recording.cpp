@@ -116,14 +116,15 @@ Recording::Recording(std::string path, std::optional<Zone> zone, ColumnNames col
 }
 
 Recording::Recording(std::string path, std::unique_ptr<OpenedFile> file, Beside beside,
-                     std::optional<Zone> zone, ColumnNames columns)
+                     std::optional<Zone> zone, ColumnNames columns, GpuSelection gpus)
     : path_(std::move(path)),
       file_(std::move(file)),
       bytes_(file_->size()),
       beside_(std::move(beside)),
       is_hashed_(true),
       zone_(std::move(zone)),
-      columns_(std::move(columns)) {
+      columns_(std::move(columns)),
+      gpus_(std::move(gpus)) {
   note_emptiness();
   find_zone_file();
 }

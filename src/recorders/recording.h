@@ -37,7 +37,7 @@ class Recording {
   using Beside = std::function<std::unique_ptr<ByteSource>(const std::string& name)>;
   // A recording that is already open, wherever it is. `path` is for names and messages.
   Recording(std::string path, std::unique_ptr<OpenedFile> file, Beside beside,
-            std::optional<Zone> zone, ColumnNames columns);
+            std::optional<Zone> zone, ColumnNames columns, GpuSelection gpus = {});
 
   const std::string& path() const { return path_; }
   // telemetry_file_missing, _empty (also after expansion) or _unreadable; empty if it can be

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "recorders/synthetic_power.h"
+
 namespace aggregate_power {
 namespace {
 
@@ -65,25 +67,6 @@ constexpr std::string_view kAmdBehindPower =
     "8,1520,1520,N/A,ENABLED,48,1520,1520,N/A,ENABLED,1250,1250,1250,N/A,DISABLED,41,1200,120"
     "0,N/A,ENABLED,N/A,37,23";
 
-// SplitMix64: a few lines that give the same numbers everywhere; the standard library's
-// distributions do not.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  // Uniform from -1 to 1.
-  double symmetric() {
-    state_ += 0x9E3779B97F4A7C15U;
-    std::uint64_t bits = state_;
-    bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9U;
-    bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBU;
-    bits ^= bits >> 31;
-    return static_cast<double>(bits >> 11) / static_cast<double>(std::uint64_t{1} << 52) - 1;
-  }
-
- private:
-  std::uint64_t state_;
-};
-
 std::string written_time(const Zone& zone, double unix_s) {
   const auto total_ms = static_cast<std::int64_t>(std::llround(unix_s * 1000));
   const std::chrono::sys_time<std::chrono::milliseconds> utc{std::chrono::milliseconds(total_ms)};
@@ -107,9 +90,7 @@ class Writer {
     if (has(FaultKind::utf16)) text_ = "\xFF\xFE";
     if (has(FaultKind::bom) && !has(FaultKind::utf16)) text_ = "\xEF\xBB\xBF";
     line(header());
-    double total_s = 0;
-    for (const Phase& phase : options_.phases) total_s += phase.duration_s;
-    const auto ticks = static_cast<std::int64_t>(std::floor(total_s / options_.interval_s + 1e-9));
+    const std::int64_t ticks = last_tick(options_);
     for (std::int64_t tick = 0; tick <= ticks; ++tick) {
       write_tick(static_cast<double>(tick) * options_.interval_s, tick == ticks);
     }
@@ -141,20 +122,6 @@ class Writer {
       const double at_s = fault_at_s(fault);
       return fault.kind == kind && elapsed_s >= at_s && elapsed_s < at_s + duration_s;
     });
-  }
-
-  double phase_watts(double elapsed_s) const {
-    const Window window = benchmark_window(options_);
-    const double unix_s = options_.start_unix_s + elapsed_s;
-    if (unix_s >= window.start_unix_s && unix_s <= window.end_unix_s) {
-      return options_.phases[options_.benchmark_phase].watts;
-    }
-    double end_s = 0;
-    for (const Phase& phase : options_.phases) {
-      end_s += phase.duration_s;
-      if (elapsed_s < end_s) return phase.watts;
-    }
-    return options_.phases.back().watts;
   }
 
   void write_tick(double elapsed_s, bool is_last) {
@@ -194,8 +161,7 @@ class Writer {
   std::string row(int gpu, double elapsed_s) {
     const double unix_s =
         options_.start_unix_s + elapsed_s + options_.jitter_s * random_.symmetric();
-    const double watts = std::max(0.0, phase_watts(elapsed_s) + options_.gpu_offset_w * gpu +
-                                           options_.noise_w * random_.symmetric());
+    const double watts = synthetic_watts(options_, options_.first_gpu + gpu, elapsed_s, random_);
     const bool none = gpu == 0 && strikes(FaultKind::na, elapsed_s);
     switch (options_.schema) {
       case SyntheticSchema::nvidia_smi:
@@ -236,7 +202,7 @@ class Writer {
 
   const SyntheticOptions& options_;
   const std::function<void(std::string_view)>& write_;
-  Random random_;
+  SyntheticRandom random_;
   std::string text_;
 };
 

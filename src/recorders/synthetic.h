@@ -46,12 +46,13 @@ enum class SyntheticSchema { nvidia_smi, amd_smi, generic };
 struct SyntheticOptions {
   SyntheticSchema schema = SyntheticSchema::nvidia_smi;
   int gpus = 8;
+  int first_gpu = 0;  // on all nodes together, the number of this one's GPU 0
   double interval_s = 1;
   std::vector<Phase> phases;
   std::size_t benchmark_phase = 0;
   double noise_w = 0;       // largest error of a reading
   double jitter_s = 0;      // largest error of a stamp; less than half the interval
-  double gpu_offset_w = 0;  // GPU i draws i times this much more
+  double gpu_offset_w = 0;  // GPU i of all nodes draws i times this much more
   double start_unix_s = 0;
   Zone zone = Zone::fixed(0);  // for stamps without an offset
   std::uint64_t seed = 1;

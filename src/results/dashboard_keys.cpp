@@ -167,6 +167,7 @@ Json audit_json(const Result& result, const std::string& record_name) {
     members.add_text("producer_sha", result.package->producer_git_commit);
     members.add_text("exporter_image_sha256", result.package->exporter_image_sha256);
   }
+  if (result.native) members.add_text("producer_sha", result.native->revision());
   if (Json ids = ids_json(result); !ids.empty()) members.json["observed_gpu_ids"] = std::move(ids);
   if (result.cpu) {
     members.json["cpu"] = is_august ? august_cpu_json(*result.cpu) : cpu_json(*result.cpu);

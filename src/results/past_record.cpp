@@ -32,7 +32,8 @@ std::optional<PastRecord> parse_record(std::string_view text) {
     PastRecord past;
     past.valid = record.at("power_valid");
     past.reasons = record.at("reasons");
-    past.telemetry_source = record.at("telemetry_source");
+    const bool is_native = !record.contains("telemetry_source");
+    past.telemetry_source = is_native ? from.at("telemetry_source") : record.at("telemetry_source");
     past.benchmark_result = record.at("benchmark_result");
     past.timezone = from.at("timezone").is_string() ? from.at("timezone") : Json("");
     past.zone_evidence = zone_evidence_in(record["benchmark_window"], from, past.valid);

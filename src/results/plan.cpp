@@ -18,6 +18,8 @@ WritePlan plan(std::shared_ptr<const Result> result, WritePlan target, std::stri
                                                      : result->audit_source);
   if (!plan.only_together) plan.edits_without_audit = edits_without_record(*result);
   plan.leftovers = leftovers_of(result->way);
+  // As in the original, which has one reason for both.
+  if (result->way == Way::native) plan.missing_aggregate = Reason::aggregate_result_unwritable;
   plan.record = [result = std::move(result), before = std::move(before)](
                     const Reasons& aggregate_reasons, std::string_view aggregate) {
     InputFile patched;

@@ -2,6 +2,7 @@
 #include "results/record.h"
 
 #include <cmath>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -287,6 +288,42 @@ Json failed_requests(const Written& written) {
           {"method", "power_shared_equally_by_requests_in_flight"}};
 }
 
+// ---- A native package
+
+Json native_nodes(const Written& written) {
+  Json nodes = Json::array();
+  for (const NativeNodeFacts& node : written.result.native->nodes) {
+    Json json = Json::object();
+    for (const auto& [key, spelling] : node.manifest) {
+      const Json value = Json::parse(spelling, nullptr, false);
+      json[key] = value.is_discarded() ? Json() : value;  // such as NaN, or a lone surrogate
+    }
+    json["physical_gpu_ids"] = node.physical_gpu_ids;
+    json["manifest_sha256"] = text_or_null(node.manifest_sha256);
+    json["telemetry_sha256"] = text_or_null(node.telemetry_sha256);
+    json["identity_sha256"] = text_or_null(node.identity_sha256);
+    json["identity_end_sha256"] = text_or_null(node.identity_end_sha256);
+    nodes.push_back(std::move(json));
+  }
+  return nodes;
+}
+
+Json native_errors(const Written& written) {
+  Json errors = Json::array();
+  for (const NativeNodeError& error : written.result.native->node_errors) {
+    errors.push_back(
+        {{"node", printable_path(error.node)}, {"type", error.type}, {"detail", error.detail}});
+  }
+  return errors;
+}
+
+Json native_producer(const Written& written) {
+  const NativeFacts& native = *written.result.native;
+  return {{"name", "inferencex-native-smi"},
+          {"revisions", native.revisions},
+          {"producer_git_commit", or_null(native.revision())}};
+}
+
 // ---- What it was computed from
 
 // Null, and no skipped rows, if the telemetry was not read.
@@ -333,6 +370,13 @@ void add_package_facts(Json& json, const PackageFacts& package) {
   json["salvaged"] = std::move(salvaged);
 }
 
+void add_native_facts(Json& json, const Written& written) {
+  json["telemetry_source"] = printable_path(written.result.telemetry_source);
+  json["timezone"] = "UTC";
+  json["timezone_source"] = "native";
+  json["nodes"] = by_host(written, read_on);
+}
+
 Json file_json(const InputFile& file) { return {{"bytes", file.bytes}, {"xxh3_128", file.hash}}; }
 
 void add_origin(Json& json, const Origin& origin, const InputFile& patched) {
@@ -361,6 +405,8 @@ Json computed_from(const Written& written) {
     json["hosts"] = by_host(written, read_on);
   } else if (result.package) {
     add_package_facts(json, *result.package);
+  } else if (result.native) {
+    add_native_facts(json, written);
   } else {
     add_telemetry_facts(json, result.telemetry);
   }
@@ -379,6 +425,7 @@ constexpr unsigned bit(Way way) { return 1U << static_cast<unsigned>(way); }
 constexpr unsigned kOneRecording = bit(Way::sample_mean) | bit(Way::one_node);
 constexpr unsigned kHosts = bit(Way::hosts);
 constexpr unsigned kPackage = bit(Way::package);
+constexpr unsigned kNative = bit(Way::native);
 constexpr unsigned kAll = kOneRecording | kHosts | kPackage;
 
 struct Member {
@@ -468,6 +515,39 @@ constexpr Member kMembers[] = {
     {"computed_from", kAll, computed_from},
 };
 
+// The order of the original's record of a native package, contract-october.md 3.3, with the energy
+// of each GPU.
+constexpr Member kNativeMembers[] = {
+    {"schema_version", kNative, [](const Written&) { return Json(1); }},
+    {"telemetry_kind", kNative, [](const Written&) { return Json("native_multinode_smi"); }},
+    {"power_valid", kNative, [](const Written& w) { return Json(w.is_valid()); }},
+    {"reasons", kNative, [](const Written& w) { return Json(w.reasons.codes()); }},
+    {"benchmark_result", kNative,
+     [](const Written& w) { return Json(printable_path(w.result.benchmark_result)); }},
+    {"benchmark_result_sha256", kNative,
+     [](const Written& w) { return or_null(w.result.native->benchmark_result_sha256); }},
+    {"benchmark_window", kNative, benchmark_window},
+    {"expected_gpu_count", kNative,
+     [](const Written& w) { return or_null(w.result.expected_gpus); }},
+    {"nodes", kNative, native_nodes},
+    {"node_errors", kNative, native_errors},
+    {"observed_gpu_count", kNative, [](const Written& w) { return Json(w.result.observed_gpus); }},
+    {"per_gpu_role", kNative, roles},
+    {"per_gpu_sample_counts", kNative, sample_counts},
+    {"boundary_degenerate_rows", kNative, boundary_rows},
+    {"per_gpu_max_sample_gap_s", kNative, gaps},
+    {"per_gpu_energy_j", kNative, energies},
+    {"producer", kNative, native_producer},
+    {"integration_method", kNative, integration_method},
+    {"power_percentile_method", kNative, percentile_method, has_curve},
+    {"metrics", kNative, metrics},
+    {"computed_from", kNative, computed_from},
+};
+
+std::span<const Member> members_of(Way way) {
+  return way == Way::native ? std::span<const Member>(kNativeMembers) : kMembers;
+}
+
 }  // namespace
 
 std::string record_beside(const std::string& bench_result) {
@@ -479,7 +559,7 @@ std::string record_text(const Result& result, const Reasons& aggregate_reasons,
   Written written{result, result.reasons, aggregate_reasons, patched};
   written.reasons.add(aggregate_reasons);
   Json record;
-  for (const Member& member : kMembers) {
+  for (const Member& member : members_of(result.way)) {
     const bool is_member = (member.ways & bit(result.way)) != 0 && member.is_there(written) &&
                            !is_left_out(member.key, result);
     if (is_member) record[member.key] = member.value(written);

@@ -201,15 +201,14 @@ std::string aggregate_conflict(const WritePlan& plan) {
 }
 
 // Adds the reason for a path that is not a regular file: it is missing, or cannot be inspected.
-void add_missing(const std::string& path, Reasons& reasons) {
+void add_missing(const std::string& path, Reason missing, Reasons& reasons) {
   struct stat status {};
   const bool is_hidden = ::stat(path.c_str(), &status) != 0 && errno != ENOENT && errno != ENOTDIR;
   if (is_hidden) {
     const FileError error(path, "inspect", errno);
     reasons.add(Reason::aggregate_result_unwritable, error.what(), obstacle_of(error));
   } else {
-    reasons.add(Reason::aggregate_result_missing,
-                S_ISDIR(status.st_mode) ? path + " is a folder" : path);
+    reasons.add(missing, S_ISDIR(status.st_mode) ? path + " is a folder" : path);
   }
 }
 
@@ -227,7 +226,7 @@ void check_record(const WritePlan& plan, WritingFaults& faults) {
 bool check_aggregate(const WritePlan& plan, WritingFaults& faults) {
   const std::string& path = plan.aggregate_path;
   if (!plan.aggregate_text && !is_regular_file(path)) {
-    add_missing(path, faults.reasons);
+    add_missing(path, plan.missing_aggregate, faults.reasons);
     return false;
   }
   std::string fault = aggregate_conflict(plan);

@@ -20,6 +20,7 @@ struct WritePlan {
   std::optional<std::string> aggregate_text;
   std::string record_path;  // empty: there is none
   bool make_record_folder = false;
+  Reason missing_aggregate = Reason::aggregate_result_missing;  // if there is no such file
   // If one of the two files cannot be written, the other is left alone or put back as it was,
   // instead of saying so.
   bool only_together = false;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <map>
 
 #include <fmt/format.h>
@@ -14,12 +13,12 @@
 #include "base/parallel.h"
 #include "base/text/unicode.h"
 #include "energy/clock_offset.h"
-#include "energy/fleet_power.h"
 #include "energy/metrics.h"
 #include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
 #include "results/record.h"
 #include "runs/host.h"
+#include "runs/node_fleets.h"
 
 namespace aggregate_power {
 namespace {
@@ -201,41 +200,6 @@ MeasuredEnergy energy_of(const Hosts& hosts, const Load& load) {
           .decode = by_role[static_cast<std::size_t>(Role::decode)]};
 }
 
-// Returns nullopt unless every host has the quantity.
-std::optional<StateSummary> state_of_all(std::span<const HostReading> readings,
-                                         std::size_t quantity) {
-  StateSummary all;
-  all.peak = -std::numeric_limits<double>::infinity();
-  for (const HostReading& reading : readings) {
-    const auto& state = reading.fleet.states[quantity];
-    if (!state) return std::nullopt;
-    all.mean += state->mean * static_cast<double>(state->gpus);
-    all.peak = std::max(all.peak, state->peak);
-    all.gpus += state->gpus;
-  }
-  all.mean /= static_cast<double>(all.gpus);
-  return all;
-}
-
-// All hosts together, on one clock. The curve is for a valid run, in which every host has one.
-FleetMeasurement fleet_of_all(std::span<const HostReading> readings, Window window,
-                              bool with_curve) {
-  FleetMeasurement whole;
-  std::vector<FleetPower> curves;
-  for (const HostReading& reading : readings) {
-    whole.samples_in_window += reading.fleet.samples_in_window;
-    if (!with_curve || !reading.fleet.power) continue;
-    std::vector<Sample> knots(reading.fleet.power->knots().begin(),
-                              reading.fleet.power->knots().end());
-    for (Sample& knot : knots) knot.unix_s += reading.host.clock_offset_s;
-    curves.emplace_back(std::move(knots));
-  }
-  if (!with_curve || curves.size() != readings.size()) return whole;
-  whole.power = sum_of(std::move(curves), window);
-  for (std::size_t i = 0; i < whole.states.size(); ++i) whole.states[i] = state_of_all(readings, i);
-  return whole;
-}
-
 // The GPUs of one role on one host count as a worker.
 std::vector<Worker> workers_of(const Hosts& hosts, double window_s) {
   std::map<std::pair<Role, std::size_t>, Worker> workers;
@@ -325,7 +289,11 @@ Result measured_hosts(const HostsRequest& request) {
   result.reasons.add(check_together(request, hosts));
   std::ranges::move(estimate_clocks(hosts.readings), std::back_inserter(result.warnings));
   if (request.extended) {
-    result.fleet = fleet_of_all(hosts.readings, result.load->window, result.is_valid());
+    std::vector<NodeFleet> fleets;
+    for (const HostReading& host : hosts.readings) {
+      fleets.push_back({host.fleet, host.host.clock_offset_s});
+    }
+    result.fleet = fleet_of_all(fleets, result.load->window, result.is_valid());
   }
   if (result.is_valid()) add_metrics(hosts, result);
   add_gpus(hosts, result);

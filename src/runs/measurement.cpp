@@ -353,6 +353,7 @@ Measurement read(const Question& question) {
   Measurement found = read(question, telemetry);
   if (telemetry) {
     found.telemetry = facts_of(*telemetry, question);
+    found.devices = telemetry->devices();
     found.zone_doubt = question.recording.zone_doubt(*telemetry);
   }
   return found;

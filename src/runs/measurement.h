@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "aggregate_power/load.h"
 #include "aggregate_power/reason.h"
@@ -38,6 +39,7 @@ struct Measurement {
   FleetMeasurement fleet;
   Reasons column_faults;                    // why columns are missing, beyond the contract's codes
   std::optional<TelemetryFacts> telemetry;  // nullopt: it was not read
+  std::vector<std::string> devices;         // all that the recording names, selected or not
   std::optional<std::string> zone_hint;
   std::optional<std::string> zone_doubt;  // Recording's
   bool could_not_read = false;            // the system's fault, not the content's

@@ -10,6 +10,7 @@
 
 #include "base/files/path.h"
 #include "loads/aiperf_folder.h"
+#include "packages/native_place.h"
 #include "store/artifact_names.h"
 
 namespace aggregate_power {
@@ -95,10 +96,18 @@ class Search {
     auto logs = folder_in(std::make_shared<const StorePath>(artifact), "LOGS");
     if (!logs) return;
     const auto folder = std::make_shared<const StorePath>(*logs);
-    MultinodeLogs found{std::move(*logs), folder_in(folder, "power"), std::nullopt, {}};
+    MultinodeLogs found{.logs = std::move(*logs), .power = folder_in(folder, "power")};
+    if (!is_of_agents_) add_native(folder, found);
     if (is_of_agents_) found.agentic = folder_in(folder, "agentic");
     if (found.agentic) found.formal_results = formal_results_of(*found.agentic, concurrency_);
     if (found.power || found.agentic) found_.push_back(std::move(found));
+  }
+
+  static void add_native(const Folder& logs, MultinodeLogs& found) {
+    auto native = folder_in(logs, kNativeFolder);
+    found.has_both = native && found.power;
+    found.is_native = native && !found.power;
+    if (found.is_native) found.power = std::move(native);
   }
 
   bool is_complete() const {
@@ -109,6 +118,7 @@ class Search {
 
   // A folder without a manifest is not a package yet.
   static bool has_manifest(const MultinodeLogs& logs) {
+    if (logs.is_native) return !native_nodes({logs.power->tree, logs.power->path}).empty();
     return logs.power && file_below(*logs.power, "manifest.json");
   }
 

@@ -10,13 +10,15 @@ namespace aggregate_power {
 
 // LOGS of such a run, or of one of its loads.
 struct MultinodeLogs {
-  StorePath logs;
-  std::optional<StorePath> power;    // LOGS/power, the package
-  std::optional<StorePath> agentic;  // LOGS/agentic, for a run of agents
+  StorePath logs = {};
+  std::optional<StorePath> power = {};    // the package: LOGS/power, or LOGS/native_power
+  bool is_native = false;                 // it is the latter, with a recording of each node
+  bool has_both = false;                  // LOGS also has the other kind of package
+  std::optional<StorePath> agentic = {};  // LOGS/agentic, for a run of agents
   // For agents: the formal results in LOGS/agentic/conc_N if the run is the load of that
   // concurrency, else those in LOGS/agentic itself. If there is exactly one, it belongs to that
   // load.
-  std::vector<StorePath> formal_results;
+  std::vector<StorePath> formal_results = {};
 };
 
 // The logs of a benchmark's run: LOGS in its own folder, else in its artifacts power_audit_R, which

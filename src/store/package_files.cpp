@@ -10,6 +10,7 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "loads/aiperf_folder.h"
+#include "packages/native_place.h"
 #include "results/aggregate_json.h"
 
 namespace aggregate_power {
@@ -75,6 +76,14 @@ PackageFiles package_files(const MultinodeLogs& package, const StorePath& benchm
   const auto add = [&](const std::string& role, const StorePath& folder, const std::string& path) {
     if (auto place = file_below(folder, path)) files.emplace_back(role, std::move(*place));
   };
+  const PackagePlace place = package_place(package);
+  if (package.is_native) {
+    for (const std::string& path : native_files({place.tree, place.power_dir})) {
+      const std::string name = path.substr(place.power_dir.size() + 1);
+      add(name, *package.power, name);
+    }
+    return files;
+  }
   for (const char* const name :
        {"manifest.json", "samples.csv", kPinFile, "cpu/cpu_manifest.json", "cpu/samples.csv"}) {
     add(name, *package.power, name);
@@ -83,7 +92,6 @@ PackageFiles package_files(const MultinodeLogs& package, const StorePath& benchm
     std::string role;
     if (auto records = records_of(benchmark, role)) files.emplace_back(role, std::move(*records));
   }
-  const PackagePlace place = package_place(package);
   const std::string windows = path_below(place.power_dir, "windows");
   std::set<std::string> names;
   if (place.tree->has_folder(windows)) {
@@ -91,7 +99,8 @@ PackageFiles package_files(const MultinodeLogs& package, const StorePath& benchm
   }
   for (const std::string& name : names) add("windows/" + name, *package.power, "windows/" + name);
   std::set<std::string> results;
-  for (const auto& [key, window] : scan_windows(place, package_dialects(Contract::october).front()).windows) {
+  for (const auto& [key, window] :
+       scan_windows(place, package_dialects(Contract::october).front()).windows) {
     results.insert(window.result_path);
   }
   for (const std::string& path : results) add("result/" + path, package.logs, path);

@@ -14,6 +14,7 @@
 #include "packages/agentic_checks.h"
 #include "results/aggregate_json.h"
 #include "runs/failed_requests.h"
+#include "runs/native.h"
 #include "store/artifact_names.h"
 #include "store/package_files.h"
 
@@ -169,6 +170,22 @@ Result checked(const MultinodeLogs& package, const StorePath& benchmark, const S
   return result;
 }
 
+Result checked_native(const MultinodeLogs& package, const StorePath& benchmark,
+                      const StoredRun& run, std::string_view aggregate,
+                      const RecomputeOptions& options) {
+  NativeQuestion question;
+  question.place = {package.power->tree, package.power->path};
+  question.result_name = benchmark.display;
+  question.result = benchmark.tree->open(benchmark.path);
+  question.gpus = counts_of(run.name, aggregate);
+  question.contract = options.contract;
+  Result result = check_native(question);
+  if (auto doubt = doubt_about_gpus(run.name, aggregate)) {
+    result.warnings.push_back(std::move(*doubt));
+  }
+  return result;
+}
+
 }  // namespace
 
 PackagePairing try_package(const MultinodeLogs& package, const StorePath& benchmark,
@@ -178,7 +195,8 @@ PackagePairing try_package(const MultinodeLogs& package, const StorePath& benchm
   const PackageFiles files = package_files(read.package, read.benchmark);
   PackagePairing pairing;
   try {
-    pairing.result = checked(read.package, read.benchmark, run, aggregate, options);
+    const auto check = package.is_native ? checked_native : checked;
+    pairing.result = check(read.package, read.benchmark, run, aggregate, options);
   } catch (const FileError&) {
     note_inputs(read, files, pairing);  // throws the error of the first faulty file
     throw;

@@ -1,4 +1,5 @@
 // Recomputes a stored run on several nodes from its package and a benchmark result.
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,11 +21,20 @@ std::optional<PastRecord> past_package(const StoredRun& run, const PackagePieces
   const RecomputeOptions& options = context.options;
   if (options.force || results.size() != 1 || pieces.logs.size() != 1) return std::nullopt;
   const MultinodeLogs& package = *pieces.package();
+  if (package.has_both) return std::nullopt;
   const auto is_as_read = [&](const Origin& origin, std::int64_t record_ns) {
     return package_is_as_read(package, results[0], origin, record_ns, options.verify);
   };
   return past_run(run, context.aggregate,
                   {package_origin(options), package.power->below, results[0].below, is_as_read});
+}
+
+// Logs with packages of both kinds do not say which is the run's. Empty: there are none.
+std::string two_kinds(const PackagePieces& pieces) {
+  const auto logs = std::ranges::find_if(pieces.logs, &MultinodeLogs::has_both);
+  if (logs == pieces.logs.end()) return {};
+  return fmt::format("{} has both power and native_power; remove the one that is not this run's",
+                     logs->logs.display);
 }
 
 // Packages that exist several times must be equal. Empty: they are.
@@ -72,6 +82,7 @@ Recomputed recompute_kind(Recomputed begun, const PackagePieces& pieces,
   const auto ambiguous = [&](std::string why) {
     return ended(std::move(begun), {Outcome::ambiguous, Reason::pairing_ambiguous, std::move(why)});
   };
+  if (std::string why = two_kinds(pieces); !why.empty()) return ambiguous(std::move(why));
   const std::vector<StorePath> results = distinct_files(pieces.results.places);
   if (pieces.results.are_too_many || results.size() != 1) {
     return ambiguous(

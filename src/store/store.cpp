@@ -9,6 +9,7 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/interruption.h"
+#include "packages/native_place.h"
 #include "store/artifact_names.h"
 #include "store/layouts.h"
 
@@ -17,8 +18,9 @@ namespace {
 
 FolderMarks marks_of(const StorePath& folder, const Artifact& artifact) {
   if (artifact.kind != Artifact::Kind::power_audit) return {artifact};
-  const bool has_package = has_below(folder, "LOGS/power");
-  const bool has_agents_beside = has_package && folder.folder &&
+  const bool has_power = has_below(folder, "LOGS/power");
+  const bool has_package = has_power || has_below(folder, "LOGS/native_power");
+  const bool has_agents_beside = has_power && folder.folder &&
                                  (has_artifact(folder.folder, "agentic_" + artifact.run) ||
                                   has_artifact(folder.folder, "bmk_agentic_" + artifact.run));
   return {artifact, has_package, has_below(folder, "LOGS/agentic") || has_agents_beside};
@@ -27,6 +29,8 @@ FolderMarks marks_of(const StorePath& folder, const Artifact& artifact) {
 // Whether the walk continues from a folder into the folder with that name in it.
 bool goes_into(const FolderMarks& folder, std::string_view name) {
   if (folder.artifact.kind == Artifact::Kind::no_run || is_agents_folder(folder)) return false;
+  // The recordings of a native package are not those of runs on one node.
+  if (name == kNativeFolder) return false;
   return !(folder.has_package || folder.has_agents) || name != "LOGS";
 }
 

@@ -219,6 +219,7 @@ def extended(ground, checks):
     checks.add("extended: power_audit", differences("power_audit", row["power_audit"], {
         "window_start_unix": 1000.0, "window_end_unix": 1060.0, "expected_gpu_count": 4,
         "observed_gpu_count": 4, "max_sample_gap_s": 1.0,
+        **({} if is_october() else {"sample_count": 244}),
         "source": "power_validation_run.json", "observed_gpu_ids": ids, "producer_sha": PIN,
         "exporter_image_sha256": IMAGE}))
     # 330 W and 300 W in the mean.
@@ -294,7 +295,9 @@ def extended_void(ground, checks):
     bed.run("--extended")
     checks.add("extended: power_audit.cpu", differences("cpu", bed.row["power_audit"]["cpu"], {
         "sensor_kind": "grace_socket", "source": "acpi", "expected_sockets": 4,
-        "observed_sockets": 4, "sample_row_count": len(bed.package.cpu_rows), "reason_codes": []}))
+        "observed_sockets": 4,
+        **({"sample_row_count": len(bed.package.cpu_rows)} if is_october() else {}),
+        "reason_codes": []}))
 
 
 def leftovers(ground, checks):

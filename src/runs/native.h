@@ -1,0 +1,29 @@
+// The result of a run whose nodes recorded their own GPUs: a native package, checked against a
+// benchmark result. Contract-october.md 3.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "aggregate_power/contract.h"
+#include "aggregate_power/result.h"
+#include "base/files/file.h"
+#include "packages/check.h"
+#include "packages/native_place.h"
+
+namespace aggregate_power {
+
+struct NativeQuestion {
+  NativePlace place;
+  std::string result_name;           // the benchmark result's name, for messages
+  std::optional<OpenedFile> result;  // nullopt: it cannot be opened
+  std::string result_fault;          // why it cannot be opened
+  RoleCounts gpus;
+  Contract contract = Contract::october;  // for the record
+  bool extended = false;                  // compute everything for --extended
+};
+
+// Nothing stops the checks: all that is wrong is a reason. Never throws because of the files.
+Result check_native(const NativeQuestion& question);
+
+}  // namespace aggregate_power

@@ -1,0 +1,168 @@
+// Measures each node's recording, and gives its GPUs their UUIDs.
+#include "runs/native_nodes.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <span>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/files/path.h"
+#include "base/files/sha256.h"
+#include "base/parallel.h"
+#include "base/text/unicode.h"
+#include "energy/plausibility.h"
+#include "recorders/recording.h"
+#include "runs/measurement.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t kMostNodesAtOnce = 8;  // more would wait for memory
+constexpr const char* kRecordingName = "gpu_metrics.csv";
+
+// The name of a GPU as the node's identity file has it: a recording may put the host before it.
+std::string_view own_name(std::string_view device, const Measurement& measured) {
+  const bool names_hosts = measured.telemetry && measured.telemetry->series.names_hosts;
+  return names_hosts ? device.substr(device.rfind('/') + 1) : device;
+}
+
+// Nullopt: the identity file does not have the GPU.
+std::optional<std::string> uuid_of(const NativeNode& node, const std::string& device,
+                                   const Measurement& measured) {
+  const auto gpu = node.identity.find(std::string(own_name(device, measured)));
+  return gpu == node.identity.end() ? std::nullopt : std::optional(gpu->second);
+}
+
+// Why the recording cannot be used at all. Empty: it can.
+Reasons unusable_recording(const Reasons& found, NativeNode& node) {
+  for (const Reasons::Entry& entry : found.entries()) {
+    if (entry.reason == Reason::telemetry_file_unreadable) {
+      return fail_native_node(node, "OSError", entry.detail);
+    }
+    const bool lacks_columns = entry.reason == Reason::timestamp_column_missing ||
+                               entry.reason == Reason::power_column_missing ||
+                               entry.reason == Reason::gpu_identity_column_missing ||
+                               entry.reason == Reason::telemetry_file_empty;
+    if (lacks_columns) {
+      return fail_native_node(node, "ValueError", "native_telemetry_columns_missing");
+    }
+  }
+  return {};
+}
+
+void add_unknown_gpus(const Measurement& measured, bool has_nameless_rows, NativeReading& reading) {
+  const std::string folder = printable(reading.node.folder);
+  const auto add = [&](const std::string& what) {
+    reading.recording_faults.add(Reason::native_unknown_device_index,
+                                 fmt::format("{}: {}", folder, what));
+  };
+  for (const std::string& device : measured.devices) {
+    if (!uuid_of(reading.node, device, measured)) add("GPU " + printable(device));
+  }
+  if (has_nameless_rows) add("a row names no GPU");
+}
+
+// What a node's own integration says beyond the reasons that only all nodes together can have.
+void add_power_faults(const Reasons& found, NativeReading& reading) {
+  for (const Reasons::Entry& entry : found.entries()) {
+    const bool is_of_all = entry.reason == Reason::no_usable_power_samples;
+    const bool is_known = entry.reason == Reason::gpu_identity_missing;  // as an unknown GPU
+    if (is_of_all || is_known) continue;
+    const std::string folder = printable(reading.node.folder);
+    reading.power_faults.add(
+        entry.reason, entry.detail.empty() ? folder : fmt::format("{}: {}", folder, entry.detail));
+  }
+}
+
+void add_measured_gpus(const Measurement& measured, NativeReading& reading) {
+  const Integration& integration = measured.integration;
+  for (std::size_t i = 0; i < integration.gpu_ids.size(); ++i) {
+    if (auto uuid = uuid_of(reading.node, integration.gpu_ids[i], measured)) {
+      reading.gpus.push_back({std::move(*uuid), integration.gpus[i], integration.issues[i]});
+    }
+  }
+  for (const auto& [device, rows] : integration.boundary_degenerate_rows) {
+    if (auto uuid = uuid_of(reading.node, device, measured)) {
+      reading.boundary_degenerate_rows.emplace_back(std::move(*uuid), rows);
+    }
+  }
+}
+
+void add_warnings(const Measurement& measured, NativeReading& reading) {
+  const auto add = [&](const std::string& warning) {
+    reading.warnings.push_back(one_line(reading.host.csv + ": " + warning));
+  };
+  if (!measured.telemetry) return;
+  for (const std::string& warning : measured.telemetry->series.warnings) add(warning);
+  const std::optional<double> mean_w = measured.integration.avg_power_w;
+  if (!mean_w || measured.integration.reasons.contains(Reason::implausible_power)) return;
+  if (const auto doubt = doubt_about(*mean_w)) add(*doubt);
+}
+
+void measure_node(const NativePlace& place, const Load& load, bool extended,
+                  NativeReading& reading) {
+  NativeNode& node = reading.node;
+  auto file = std::make_unique<OpenedFile>(place.tree->open(reading.host.csv));
+  node.facts.telemetry_sha256 = sha256_of(*file->source());
+  const Zone utc = Zone::parse("UTC");  // as the collector stamps
+  GpuSelection selected;
+  for (const NativeGpu& gpu : node.gpus) selected.names.push_back(gpu.index);
+  const auto nothing_beside = [](const std::string&) -> std::unique_ptr<ByteSource> {
+    return nullptr;
+  };
+  Recording recording(reading.host.csv, std::move(file), nothing_beside, utc, {},
+                      std::move(selected));
+  recording.use_zone(utc, "native");
+  bool has_nameless_rows = false;
+  MeasurementRequest wanted;
+  wanted.extended = extended;
+  wanted.explains = false;
+  wanted.also = [&](std::span<const Reading> rows) {
+    has_nameless_rows |= std::ranges::any_of(rows, [](const Reading& row) {
+      return row.device == kNoDevice && row.kind != Reading::Kind::bad_timestamp;
+    });
+  };
+  Measurement measured = measure(wanted, recording, load);
+  reading.host.telemetry = measured.telemetry;
+  reading.recording_faults = unusable_recording(measured.integration.reasons, node);
+  if (node.error) return;
+  add_unknown_gpus(measured, has_nameless_rows, reading);
+  add_power_faults(measured.integration.reasons, reading);
+  add_measured_gpus(measured, reading);
+  add_warnings(measured, reading);
+  reading.fleet = std::move(measured.fleet);
+}
+
+NativeReading read_node(const NativePlace& place, const std::string& folder,
+                        const std::optional<Load>& load, bool extended) {
+  NativeReading reading;
+  reading.node = read_native_node(place, folder, load ? std::optional(load->window) : std::nullopt);
+  reading.host.host = folder;
+  reading.host.csv = native_file(place, reading.node, kRecordingName);
+  reading.host.identity_file = reading.node.identity_file;
+  if (!load || reading.node.error) return reading;
+  try {
+    measure_node(place, *load, extended, reading);
+  } catch (const FileError& error) {
+    const bool is_missing = error.code() == std::errc::no_such_file_or_directory;
+    reading.recording_faults =
+        fail_native_node(reading.node, is_missing ? "FileNotFoundError" : "OSError", error.what());
+  }
+  return reading;
+}
+
+}  // namespace
+
+std::vector<NativeReading> read_native_nodes(const NativePlace& place,
+                                             const std::optional<Load>& load, bool extended) {
+  const std::vector<std::string> folders = native_nodes(place);
+  std::vector<NativeReading> readings(folders.size());
+  in_parallel(folders.size(), kMostNodesAtOnce,
+              [&](std::size_t i) { readings[i] = read_node(place, folders[i], load, extended); });
+  return readings;
+}
+
+}  // namespace aggregate_power

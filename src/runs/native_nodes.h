@@ -1,0 +1,41 @@
+// Reads the nodes of a native package: what each recorded, with its GPUs identified.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aggregate_power/gpu.h"
+#include "aggregate_power/load.h"
+#include "aggregate_power/reason.h"
+#include "aggregate_power/result.h"
+#include "packages/native_node.h"
+
+namespace aggregate_power {
+
+// A selected GPU that has readings in or near the window.
+struct NativeGpuReading {
+  std::string uuid;
+  DeviceEnergy energy;
+  std::optional<Reason> issue;
+};
+
+struct NativeReading {
+  NativeNode node;
+  HostResult host;  // how the recording was understood
+  std::vector<NativeGpuReading> gpus;
+  std::vector<std::pair<std::string, std::uint64_t>> boundary_degenerate_rows;  // by UUID
+  FleetMeasurement fleet;
+  Reasons recording_faults;  // rows of unknown GPUs, or why the recording could not be used
+  Reasons power_faults;      // of rows and GPUs, as for any recording
+  std::vector<std::string> warnings;
+};
+
+// Without a load only the manifests and identities are read. `extended` also asks for the total
+// power and the states of the GPUs. Never throws because of the files.
+std::vector<NativeReading> read_native_nodes(const NativePlace& place,
+                                             const std::optional<Load>& load, bool extended);
+
+}  // namespace aggregate_power

@@ -1,0 +1,48 @@
+// Sums curves and states over nodes.
+#include "runs/node_fleets.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "energy/fleet_power.h"
+
+namespace aggregate_power {
+namespace {
+
+// Returns nullopt unless every node has the quantity.
+std::optional<StateSummary> state_of_all(std::span<const NodeFleet> nodes, std::size_t quantity) {
+  StateSummary all;
+  all.peak = -std::numeric_limits<double>::infinity();
+  for (const NodeFleet& node : nodes) {
+    const auto& state = node.fleet.states[quantity];
+    if (!state) return std::nullopt;
+    all.mean += state->mean * static_cast<double>(state->gpus);
+    all.peak = std::max(all.peak, state->peak);
+    all.gpus += state->gpus;
+  }
+  all.mean /= static_cast<double>(all.gpus);
+  return all;
+}
+
+}  // namespace
+
+FleetMeasurement fleet_of_all(std::span<const NodeFleet> nodes, Window window, bool with_curve) {
+  FleetMeasurement whole;
+  std::vector<FleetPower> curves;
+  for (const NodeFleet& node : nodes) {
+    whole.samples_in_window += node.fleet.samples_in_window;
+    if (!with_curve || !node.fleet.power) continue;
+    std::vector<Sample> knots(node.fleet.power->knots().begin(), node.fleet.power->knots().end());
+    for (Sample& knot : knots) knot.unix_s += node.clock_offset_s;
+    curves.emplace_back(std::move(knots));
+  }
+  if (!with_curve || curves.size() != nodes.size()) return whole;
+  whole.power = sum_of(std::move(curves), window);
+  for (std::size_t i = 0; i < whole.states.size(); ++i) whole.states[i] = state_of_all(nodes, i);
+  return whole;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,19 @@
+// Adds up what the GPUs of several nodes drew together.
+#pragma once
+
+#include <span>
+
+#include "aggregate_power/result.h"
+#include "aggregate_power/sample.h"
+
+namespace aggregate_power {
+
+struct NodeFleet {
+  const FleetMeasurement& fleet;  // on the node's own clock
+  double clock_offset_s = 0;      // to be added to its times
+};
+
+// All nodes together, on one clock. The curve is for a valid run, in which every node has one.
+FleetMeasurement fleet_of_all(std::span<const NodeFleet> nodes, Window window, bool with_curve);
+
+}  // namespace aggregate_power
