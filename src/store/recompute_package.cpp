@@ -47,6 +47,17 @@ std::string difference(const PackagePieces& pieces, const StorePath& benchmark) 
   return {};
 }
 
+// A package's window may have another concurrency than the run's name. Empty: it does not.
+std::string contradiction(const std::string& run, const StorePath& benchmark,
+                          const Result& result) {
+  const auto named = concurrency_in_name(run);
+  if (!named || !result.package || !result.package->window) return {};
+  const std::int64_t found = result.package->window->concurrency;
+  return found == *named ? std::string()
+                         : fmt::format("{}: max_concurrency is {}, the run's name says {}",
+                                       benchmark.display, found, *named);
+}
+
 Recomputed concluded_package(Recomputed run, const PackagePieces& pieces,
                              const StorePath& benchmark, PackagePairing pairing,
                              const InputFile& others, const RecomputeContext& context) {
@@ -93,12 +104,10 @@ Recomputed recompute_kind(Recomputed begun, const PackagePieces& pieces,
   }
   PackagePairing pairing =
       try_package(*pieces.package(), results[0], begun.run, aggregate.text, options);
-  const auto named = concurrency_in_name(begun.run.name);
-  const auto& window = pairing.result.package->window;
-  if (named && window && window->concurrency != *named && !pieces.of_agents &&
-      options.contract != Contract::august) {
-    return ambiguous(fmt::format("{}: max_concurrency is {}, the run's name says {}",
-                                 results[0].display, window->concurrency, *named));
+  if (options.contract != Contract::august && !pieces.of_agents) {
+    if (std::string why = contradiction(begun.run.name, results[0], pairing.result); !why.empty()) {
+      return ambiguous(std::move(why));
+    }
   }
   return concluded_package(std::move(begun), pieces, results[0], std::move(pairing), others,
                            context);
