@@ -38,7 +38,8 @@ packages base model recorders loads energy
 results base model recorders loads energy
 runs base model recorders loads energy packages results
 store base model recorders loads energy packages results runs
-commands base model recorders loads energy packages results runs store
+publication base model recorders loads energy packages results runs store
+commands base model recorders loads energy packages results runs store publication
 AREAS
 if grep -nE '#include "' -r include | grep -vE '#include "aggregate_power/[a-z_]+\.h"'; then
   fail "a noun includes more than nouns"

@@ -1,0 +1,35 @@
+// SHA-256: the digests that others publish of files.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/files/file.h"
+
+struct sha256_ctx;
+
+namespace aggregate_power {
+
+// For content that arrives in pieces.
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  void add(std::string_view bytes);
+  // Of all so far: 64 lower-case digits. Starts over.
+  std::string hex();
+
+ private:
+  std::unique_ptr<sha256_ctx> state_;
+};
+
+std::string sha256_of(std::string_view bytes);
+
+// The digest of a whole file as it is stored. Throws FileError.
+std::string sha256_of(const OpenedFile& file);
+
+// Whether a text is `digits` lower-case hexadecimal digits.
+bool is_lower_hex(std::string_view text, std::size_t digits);
+
+}  // namespace aggregate_power
