@@ -86,7 +86,6 @@ bool find_package(const Evidence& evidence, const std::string& artifact, PointEv
                   std::to_string(packages.size()));
     return false;
   }
-  found.telemetry = TelemetryKind::package;
   found.place = folder_of(packages[0]);
   found.recordings = evidence.files_below(found.place);
   check_window_file(evidence, found, faults);
@@ -98,7 +97,6 @@ bool find_native(const Evidence& evidence, const std::string& artifact, PointEvi
   const std::vector<std::string> recordings = named_below(
       evidence, artifact, [](std::string_view name) { return name == "gpu_metrics.csv"; });
   const std::size_t nodes = found.record.at("nodes").items.size();
-  found.telemetry = TelemetryKind::native;
   found.place = artifact;
   std::set<std::string> files;
   for (const std::string& recording : recordings) {
@@ -159,8 +157,8 @@ Aggregates::Aggregates(const Evidence& evidence, std::size_t most_threads) {
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (!wrong[i].empty()) faults_.push_back({1, paths[i], "cannot be read: " + wrong[i]});
     if (!wrong[i].empty()) continue;
-    by_fingerprint_.emplace(said[i].at("recipe_fingerprint").text,
-                            std::pair(paths[i], std::move(said[i])));
+    std::string fingerprint = said[i].at("recipe_fingerprint").text;
+    by_fingerprint_.emplace(std::move(fingerprint), std::pair(paths[i], std::move(said[i])));
   }
   could_not_open_ = could_not_open;
 }
@@ -229,6 +227,7 @@ bool find_point_telemetry(const Evidence& evidence, const RequiredPoint& point,
   if (!point.is_multinode) return find_one_node(evidence, found, faults);
   const std::string artifact = "power_audit_" + run_of_artifact(point, found.aggregate_path);
   const bool is_native = found.record.at("telemetry_kind").text == "native_multinode_smi";
+  found.telemetry = is_native ? TelemetryKind::native : TelemetryKind::package;
   return is_native ? find_native(evidence, artifact, found, faults)
                    : find_package(evidence, artifact, found, faults);
 }
