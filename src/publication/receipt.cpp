@@ -206,12 +206,34 @@ void compare_members(const JsonValue& artifact, const std::vector<ArchiveMember>
   for (const auto& [path, member] : listed) fault(path, "is listed and not in the archive");
 }
 
-Verification verify_archive(const JsonValue& artifact, const std::string& receipt,
+// May throw FileError, before anything of the archive is read.
+Verification verify_archive(const JsonValue& artifact, const std::string& path,
                             const Contents& contents) {
   Verification found;
+  const OpenedFile file(path);
+  found.files = 1;
+  try {
+    const std::string digest = sha256_of(file);
+    const std::string& stated = artifact.at("sha256").text;
+    if (digest != stated) found.faults.push_back({0, path, "SHA-256", stated, digest});
+    const auto wanted = contents.wanted.find(artifact.at("id").text);
+    const std::multimap<std::string, TakeMember> none;
+    const auto& takers = wanted == contents.wanted.end() ? none : wanted->second;
+    compare_members(artifact, read_receipt_archive(file, takers), path, found.faults);
+  } catch (const FileError& error) {
+    found.faults.push_back({0, path, fmt::format("cannot be read: {}", error.what())});
+  } catch (const Error& error) {
+    found.faults.push_back({0, path, fmt::format("breaks a rule of archives: {}", error.what())});
+  }
+  return found;
+}
+
+Verification verify_artifact(const JsonValue& artifact, const std::string& receipt,
+                             const Contents& contents) {
   const std::string& id = artifact.at("id").text;
   const std::string& name = artifact.at("name").text;
   const std::string path = archive_path(receipt, name, id);
+  Verification found;
   if (path.empty()) {
     found.faults.push_back({0, receipt,
                             fmt::format("artifact {}: neither {}.zip nor {}.zip is beside it", id,
@@ -219,24 +241,12 @@ Verification verify_archive(const JsonValue& artifact, const std::string& receip
     return found;
   }
   try {
-    const OpenedFile file(path);
-    const std::string digest = sha256_of(file);
-    const std::string& stated = artifact.at("sha256").text;
-    if (digest != stated) found.faults.push_back({0, path, "SHA-256", stated, digest});
-    const auto wanted = contents.wanted.find(id);
-    const std::multimap<std::string, TakeMember> none;
-    compare_members(
-        artifact,
-        read_receipt_archive(file, wanted == contents.wanted.end() ? none : wanted->second), path,
-        found.faults);
-    found.files = 1;
+    return verify_archive(artifact, path, contents);
   } catch (const FileError& error) {
-    found.faults.push_back({0, path, fmt::format("cannot be read: {}", error.what())});
+    found.faults.push_back({0, path, error.what()});
     found.could_not_open = true;
-  } catch (const Error& error) {
-    found.faults.push_back({0, path, fmt::format("breaks a rule of archives: {}", error.what())});
+    return found;
   }
-  return found;
 }
 
 // ---- Its points
@@ -296,7 +306,7 @@ void verify_source_receipt(const JsonValue& value, const std::string& path,
   const std::vector<JsonValue>& artifacts = receipt.at("artifacts").items;
   std::vector<Verification> each(artifacts.size());
   in_parallel(artifacts.size(), most_threads,
-              [&](std::size_t i) { each[i] = verify_archive(artifacts[i], path, contents); });
+              [&](std::size_t i) { each[i] = verify_artifact(artifacts[i], path, contents); });
   for (Verification& of_archive : each) {
     all.files += of_archive.files;
     all.add(std::move(of_archive));

@@ -213,6 +213,7 @@ void EvaluationSamples::check(const JsonValue* row, PointFaults& faults) const {
   if (observed_ != wanted) {
     faults.add(fmt::format("the samples in {}, each document with each filter", path),
                std::to_string(wanted), std::to_string(observed_));
+    return;
   }
   if (row == nullptr) return;
   if (!is_integer(row->at("n_eff"), static_cast<std::int64_t>(documents_))) {
