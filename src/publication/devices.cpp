@@ -94,7 +94,9 @@ std::optional<std::vector<Device>> devices_of(const Evidence& evidence, const Re
   }
   std::vector<Device> devices;
   std::set<std::string> uuids;
-  for (const auto& [gpu, energy_j] : energies.members) {
+  for (const JsonValue::Member& member : energies.members) {
+    const std::string& gpu = member.first;
+    const JsonValue& energy_j = member.second;
     const std::string role = role_of(point, found.record, gpu);
     const auto named = names.find(gpu);
     const auto fault = [&](std::string what) {

@@ -191,7 +191,7 @@ std::vector<std::string> PointEvidence::all() const {
   files.insert(files.end(), identity.begin(), identity.end());
   files.insert(files.end(), recordings.begin(), recordings.end());
   std::ranges::sort(files, path_less);
-  files.erase(std::ranges::unique(files).begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
   return files;
 }
 

@@ -344,7 +344,7 @@ def check_tables(count):
         r"(?m)^  guidellm\n +file: benchmarks\.json, .*\n +window: exact, the measured part$", generators) else [generators]))
     count.check("a variable", *([] if "`GPU_METRICS_CSV`" in help_on("files").stdout else ["missing"]))
     for topic, command in (("run", []), *((name, [name]) for name in
-                                          ("agentic", "backfill", "inspect", "measure", "multinode", "synthesize"))):
+                                          ("agentic", "backfill", "inspect", "measure", "multinode", "synthesize", "verify"))):
         options = set(re.findall(r"(?m)^  (?:-[hVq],)?(--[a-z-]+)", help_of(*command).split("\nExamples:")[0]))
         shown = set(re.findall(r"(?m)^  `(--[a-z-]+)", help_on(topic).stdout))
         count.same(f"the options on the page {topic}", options, shown)
