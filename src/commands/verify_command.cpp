@@ -37,6 +37,9 @@ int run_verify(const VerifyRequest& request) {
     print(stdout, verification_json(found, is_sweep ? request.sweep.manifest : request.receipt));
   } else {
     print_result(verification_text(found));
+    for (const PublicationFault& fault : found.faults) {
+      if (is_quiet()) print_message("error: " + fault.text());
+    }
   }
   for (const std::string& warning : found.warnings) print_note("warning: " + warning);
   if (found.could_not_open) return 2;

@@ -138,11 +138,15 @@ void take_result(const Result& run, Recomputed& result) {
 
 void recompute_one_node(const Evidence& evidence, const PointEvidence& found, Recomputed& result) {
   const JsonValue& record = found.record;
-  Recording recording(evidence.full(found.place), recorded_zone(record), recorded_columns(record));
+  GpuSelection gpus;
+  for (const JsonValue& name : record.at("selected_gpus").items) gpus.names.push_back(name.text);
+  Recording recording(evidence.full(found.place), recorded_zone(record), recorded_columns(record),
+                      gpus);
   // As the dashboard reads it; never in the zone of this machine.
   if (recording.lacks_zone()) recording.use_zone(Zone::fixed(0), "default");
   MeasurementRequest request;
   request.contract = recorded_contract(record);
+  request.gpus = gpus;
   request.expected_num_gpus = record.at("expected_gpu_count").as_integer();
   request.extended = has_dashboard_metrics(record);
   const JsonValue& gap = record.at("computed_from").at("options").at("max_sample_gap_s");
@@ -151,16 +155,18 @@ void recompute_one_node(const Evidence& evidence, const PointEvidence& found, Re
   take_result(assess(request, recording, reading), result);
 }
 
-// The processed copy of the result, else the original that the window names; empty: neither is
-// retained.
-std::string package_result(const Evidence& evidence, const PointEvidence& found,
-                           const std::string& logs_root) {
-  std::string raw = raw_result(evidence, found);
-  if (!raw.empty()) return raw;
+// The folder below which the package's window has its original result: the package's own, or, for
+// agents, that of the audit record. Empty: it is not retained.
+std::string logs_root_of(const Evidence& evidence, const PointEvidence& found) {
   const JsonValue& named = found.record.at("selected_window").at("result_path");
   if (!named.is_string() || !is_path_below(named.text)) return {};
-  std::string original = join_path(logs_root, named.text);
-  return evidence.artifact_fault(original).empty() ? original : std::string();
+  const std::size_t slash = found.place.rfind('/');
+  const std::string own = found.place.substr(0, slash == std::string::npos ? 0 : slash);
+  if (evidence.artifact_fault(join_path(own, named.text)).empty()) return own;
+  const std::string of_record = beside(found.record_path, last_name(named.text));
+  const std::string end = "/" + named.text;
+  if (!of_record.ends_with(end) || !evidence.artifact_fault(of_record).empty()) return {};
+  return of_record.substr(0, of_record.size() - end.size());
 }
 
 RoleCounts roles_of(const RequiredPoint& required, const PointEvidence& found) {
@@ -194,8 +200,8 @@ void recompute_whole_package(const Evidence& evidence, const RequiredPoint& requ
   if (!run.is_valid() && !run.failures.empty()) result.refusal += ": " + run.failures.front();
 }
 
-// Without any result of the benchmark a package cannot be judged, but its samples still say the
-// energy of the window.
+// Without the result that its window names a package cannot be judged, but its samples still say
+// the energy of the window.
 void recompute_samples(const Evidence& evidence, const PointEvidence& found, Recomputed& result) {
   const Load load = recorded_load(found.record);
   WindowPower power(false, false);
@@ -239,15 +245,19 @@ void recompute_samples(const Evidence& evidence, const PointEvidence& found, Rec
 
 void recompute_package(const Evidence& evidence, const RequiredPoint& required,
                        const PointEvidence& found, Recomputed& result) {
-  const std::size_t slash = found.place.rfind('/');
-  const std::string logs_root =
-      slash == std::string::npos ? std::string() : found.place.substr(0, slash);
-  const std::string raw = package_result(evidence, found, logs_root);
-  if (!raw.empty()) {
-    recompute_whole_package(evidence, required, found, logs_root, raw, result);
+  const std::string logs_root = logs_root_of(evidence, found);
+  const std::string raw = raw_result(evidence, found);
+  if (!logs_root.empty()) {
+    const std::string& original = found.record.at("selected_window").at("result_path").text;
+    recompute_whole_package(evidence, required, found, logs_root,
+                            raw.empty() ? join_path(logs_root, original) : raw, result);
     return;
   }
   result.notes.push_back(without_raw_note(found));
+  if (!raw.empty()) {
+    const LoadReading reading = read_load_file(evidence.full(raw));
+    if (reading.load) compare_load(*reading.load, recorded_load(found.record), result);
+  }
   recompute_samples(evidence, found, result);
 }
 

@@ -878,6 +878,54 @@ def test_12_percentiles(root):
     fails(verify(sweep), "solo conc 8: 'p90_power_w' of the audit record, recomputed from power_audit_solo_conc8/gpu_metrics.csv, expected 445.0, found 445.0006")
 
 
+def test_12_some_gpus_of_a_recording(root):
+    """The run used GPU 1 alone: 300 W, 3,000 J."""
+    from sweep_builder import metrics_of, rounded_row
+    sweep = Sweep(root, ["solo"])
+    point = sweep.point("solo")
+    metrics = metrics_of({"1": 3000.0}, 10, (5, 8000, 1000))
+    point.record |= {"per_gpu_energy_j": {"1": 3000.0}, "expected_gpu_count": 1, "observed_gpu_count": 1,
+                     "selected_gpus": ["1"], "metrics": {key: round(value, 6) for key, value in metrics.items()}}
+    point.aggregate |= rounded_row(metrics) | {"tp": 1, "ep": 1}
+    sweep.matrix["single_node"]["1k1k"][0].update(tp=1, ep=1)
+    point.devices = point.devices[1:]
+    sweep.write()
+    holds(verify(sweep))
+
+
+def test_12_agents_on_several_nodes(root):
+    """Their results are in another artifact than their package."""
+    from package_builder import AgenticLoad, Package
+    from sweep_builder import Sweep as Builder
+    sweep = Builder(root, [])
+    package = Package(loads=[AgenticLoad(4, 1000.0, 1060.0)])
+    sweep.add_package("nodes", package, True, 2)
+    point = sweep.point("nodes")
+    results = "agentic_nodes/LOGS/agentic"
+    sweep.path("agentic_nodes/LOGS").mkdir(parents=True)
+    shutil.move(sweep.path("power_audit_nodes/LOGS/agentic"), sweep.path(results))
+    for made in sweep.path("power_audit_nodes").glob("*.json"):
+        made.unlink()
+    point.agentic = True
+    point.row["scenario-type"] = "agentic-coding"
+    point.aggregate_path = "bmk_agentic_nodes/nodes_conc4.json"
+    point.record_path = f"{results}/conc_4/power_validation.json"
+    point.record["benchmark_result"] = "LOGS/agentic/conc_4/agentic_power_concurrency_4.json"
+    sweep.write()
+    done = verify(sweep)
+    holds(done)
+    same("", done.err)
+    is_written(sweep)
+    result = sweep.path(f"{results}/conc_4/agentic_power_concurrency_4.json")
+    text = result.read_text()
+    result.write_text(text.replace("30000", "30001"))
+    fails(verify(sweep), "nodes conc 4: 'total_input_tokens' of the audit record, against the benchmark's result, expected 30001, found 30000")
+    result.unlink()
+    done = verify(sweep)
+    holds(done)
+    assert "check 12 could not be done from the benchmark's raw result" in done.err, done
+
+
 # ---- Check 13
 
 def test_13_the_digest_of_the_samples(root):
@@ -956,6 +1004,16 @@ def measured(root):
 
 
 # ---- Options
+
+def test_quietly(root):
+    sweep = Sweep(root, ["solo"])
+    done = verify(sweep, "--quiet")
+    same((0, "", ""), (done.status, done.out, done.err))
+    sweep.path("power_audit_solo_conc8/power_node.txt").unlink()
+    done = verify(sweep, "--quiet")
+    same((1, ""), (done.status, done.out))
+    assert done.err.startswith("aggregate-power: error: power_audit_solo_conc8/power_node.txt: is missing\n"), done
+
 
 def test_wrong_use(root):
     sweep = Sweep(root, ["solo"])
