@@ -38,13 +38,18 @@ std::string artifacts_of(const SweepRequest& request) {
 // A point is named by its recipe and its concurrency.
 using PointName = std::pair<std::string, std::string>;
 
+// 8 and 8.0 are one concurrency.
+std::string concurrency_name(const JsonValue& concurrency) {
+  return concurrency.is_finite_number() ? json_number(concurrency.as_double()) : concurrency.text;
+}
+
 PointName name_of(const RequiredPoint& required) {
-  return {required.row->at("recipe-fingerprint").text, required.concurrency.text};
+  return {required.row->at("recipe-fingerprint").text, concurrency_name(required.concurrency)};
 }
 
 PointName name_of(const JsonValue& published) {
   const JsonValue& identity = published.at("identity");
-  return {identity.at("recipe_fingerprint").text, identity.at("concurrency").text};
+  return {identity.at("recipe_fingerprint").text, concurrency_name(identity.at("concurrency"))};
 }
 
 // A required point beside what is published of it.

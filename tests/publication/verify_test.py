@@ -142,6 +142,13 @@ def test_rows_in_plain_lists(root):
     is_written(sweep)
 
 
+def test_a_concurrency_with_a_point(root):
+    sweep = Sweep(root, ["solo"])
+    changed(sweep, "solo", "aggregate", {"conc": 8.0})
+    is_written(sweep)
+    holds(verify(sweep))
+
+
 def test_rows_that_require_no_power_are_passed_over(root):
     sweep = Sweep(root)
     rows = sweep.matrix["single_node"]["1k1k"]
