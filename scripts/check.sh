@@ -38,7 +38,8 @@ packages base model recorders loads energy
 results base model recorders loads energy
 runs base model recorders loads energy packages results
 store base model recorders loads energy packages results runs
-commands base model recorders loads energy packages results runs store
+publication base model recorders loads energy packages results runs store
+commands base model recorders loads energy packages results runs store publication
 AREAS
 if grep -nE '#include "' -r include | grep -vE '#include "aggregate_power/[a-z_]+\.h"'; then
   fail "a noun includes more than nouns"
@@ -67,7 +68,7 @@ echo "check: warnings as errors, address and undefined-behaviour sanitizers"
 dev=$PWD/build-dev
 if { cmake -S . -B "$dev" -G Ninja -DPOWER_DEV=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ && cmake --build "$dev"; } >"$log" 2>&1; then
   AGGREGATE_POWER=$dev/aggregate-power AGGREGATE_POWER_SANITIZED=$dev/aggregate-power sh tests/run_tests.sh \
-    "$dev/tests/aggregate-power-tests" tests/multinode/*_test.py 'tests/backfill/backfill_test.py --runs 300 --kills 3' \
+    "$dev/tests/aggregate-power-tests" tests/multinode/*_test.py tests/publication/*_test.py 'tests/backfill/backfill_test.py --runs 300 --kills 3' \
     tests/faults/mutate_test.py tests/agentic/random_test.py tests/cases/cases_test.py >"$log" 2>&1 ||
     { cat "$log" >&2; fail "tests under the sanitizers"; }
   echo "check: fuzzing"

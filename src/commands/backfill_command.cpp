@@ -22,6 +22,7 @@
 #include "commands/shard.h"
 #include "commands/shared_options.h"
 #include "commands/stop_signals.h"
+#include "commands/sweep_manifest_option.h"
 #include "store/backfill.h"
 
 namespace aggregate_power {
@@ -240,6 +241,7 @@ void add_rarer_run_options(Options& options, RecomputeOptions& recompute) {
 Command backfill_command() {
   const auto request = std::make_shared<BackfillRequest>();
   const auto json = std::make_shared<bool>(false);
+  const auto manifest = std::make_shared<SweepManifestRequest>();
   Command command;
   Options& options = command.options;
   add_work_options(options, *request);
@@ -258,17 +260,26 @@ Command backfill_command() {
   options.flag("--force", request->recompute.force, "Also recompute what is up to date");
   options.flag("--verify", request->recompute.verify,
                "Decide by the hashes of all inputs, not by size and time, what is up to date");
+  add_sweep_manifest_options(options, *manifest);
   command.examples =
       "aggregate-power backfill artifacts --dry-run\n"
       "aggregate-power backfill artifacts --report report.jsonl\n"
       "aggregate-power backfill artifacts.zip --output patched\n"
-      "aggregate-power backfill artifacts --shard 0/4 --report report.0.jsonl";
+      "aggregate-power backfill artifacts --shard 0/4 --report report.0.jsonl\n"
+      "aggregate-power backfill artifacts --sweep-manifest sweep_manifest.json --sweep sweep.json";
   command.exit_statuses =
       "0 everything that could be done was done; 1 a run failed, or has no valid power although power is required; 2 wrong options; 130 Ctrl-C, 143 SIGTERM";
   command.notes =
       "A run is an aggregate agg_NAME.json with the benchmark result NAME.json and the telemetry gpu_metrics.csv; see 'aggregate-power help stores' for where they are looked for.";
-  command.settle = [request](const Options& parsed) { settle_backfill(*request, parsed); };
-  command.run = [request, json] { return run_backfill(*request, *json); };
+  command.settle = [request, manifest](const Options& parsed) {
+    settle_backfill(*request, parsed);
+    settle_sweep_manifest(parsed, *manifest, request->stores);
+  };
+  command.run = [request, json, manifest] {
+    return manifest->out.empty()
+               ? run_backfill(*request, *json)
+               : write_sweep_manifest(*manifest, request->stores[0], request->jobs);
+  };
   return command;
 }
 

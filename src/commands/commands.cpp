@@ -17,6 +17,7 @@ Command inspect_command();
 Command measure_command();
 Command multinode_command();
 Command synthesize_command();
+Command verify_command();
 
 namespace {
 
@@ -47,6 +48,9 @@ constexpr CommandRow kRows[] = {
     {"synthesize", "--phase SECONDS:WATTS --out FILE [OPTIONS]",
      "Write synthetic telemetry of known power, with faults on request, and a benchmark result and aggregate to go with it. The same options give the same bytes.",
      synthesize_command},
+    {"verify", "--sweep MANIFEST | --receipt FILE [OPTIONS]",
+     "Recompute every number that was published of a sweep from its retained files, and check every digest and tolerance; or check a measurement receipt with its archives. Nothing is changed.",
+     verify_command},
 };
 
 std::string full_name(const CommandRow& row) {

@@ -3,7 +3,7 @@
 
 * Every ```console block is run, line by line, in one fresh folder for each page: a copy of
   testdata/runs/b200, with copies of testdata/store as `artifacts`, and of testdata's folders `nodes`,
-  `agentic`, `agentic_nodes`, `package` and `results`: "$ " begins a command, "> " goes on with it, the
+  `agentic`, `agentic_nodes`, `package` and `results`, and of `publication/sweep` as `sweep`: "$ " begins a command, "> " goes on with it, the
   rest is what it prints on both streams. "$ cd FOLDER" holds for the rest of its block. A command must end with 0; one that does not ends with
   `; echo "exit status $?"`.
 * The ```sh blocks after "tested with stand-ins" and "tested with a stand-in" are run with stand-ins
@@ -97,6 +97,7 @@ def run_console(count, folder, name, text):
     shutil.copytree(ROOT / "testdata" / "store", folder / "artifacts")
     for name in ("nodes", "agentic", "agentic_nodes", "package", "results"):
         shutil.copytree(ROOT / "testdata" / name, folder / name)
+    shutil.copytree(ROOT / "testdata" / "publication" / "sweep", folder / "sweep")
     for where, command, wanted in console_commands(text):
         result = subprocess.run(["sh", "-c", command], cwd=folder / where, env=environment(PROGRAM.parent),
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -346,7 +347,7 @@ def check_tables(count):
         r"(?m)^  guidellm\n +file: benchmarks\.json, .*\n +window: exact, the measured part$", generators) else [generators]))
     count.check("a variable", *([] if "`GPU_METRICS_CSV`" in help_on("files").stdout else ["missing"]))
     for topic, command in (("run", []), *((name, [name]) for name in
-                                          ("agentic", "backfill", "inspect", "measure", "multinode", "synthesize"))):
+                                          ("agentic", "backfill", "inspect", "measure", "multinode", "synthesize", "verify"))):
         options = set(re.findall(r"(?m)^  (?:-[hVq],)?(--[a-z-]+)", help_of(*command).split("\nExamples:")[0]))
         shown = set(re.findall(r"(?m)^  `(--[a-z-]+)", help_on(topic).stdout))
         count.same(f"the options on the page {topic}", options, shown)

@@ -1,0 +1,112 @@
+// aggregate-power verify: whether what was published agrees with the retained files.
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/file.h"
+#include "base/files/sha256.h"
+#include "base/parallel.h"
+#include "commands/command.h"
+#include "commands/output.h"
+#include "publication/receipt.h"
+#include "publication/sweep_check.h"
+
+namespace aggregate_power {
+namespace {
+
+struct VerifyRequest {
+  SweepRequest sweep;
+  std::string receipt;  // normal path; empty: the sweep is verified
+  bool json = false;
+};
+
+int run_verify(const VerifyRequest& request) {
+  const bool is_sweep = request.receipt.empty();
+  Verification found;
+  try {
+    found = is_sweep ? verify_sweep(request.sweep)
+                     : verify_receipt(request.receipt, request.sweep.most_threads);
+  } catch (const FileError& error) {
+    print_message(fmt::format("error: {}", error.what()));
+    return 2;
+  }
+  if (request.json) {
+    print(stdout, verification_json(found, is_sweep ? request.sweep.manifest : request.receipt));
+  } else {
+    print_result(verification_text(found));
+    for (const PublicationFault& fault : found.faults) {
+      if (is_quiet()) print_message("error: " + fault.text());
+    }
+  }
+  for (const std::string& warning : found.warnings) print_note("warning: " + warning);
+  if (found.could_not_open) return 2;
+  return found.holds() ? 0 : 1;
+}
+
+Check lower_hex(std::size_t digits) {
+  return expecting(fmt::format("{} lower-case hexadecimal digits", digits),
+                   [digits](const std::string& text) { return is_lower_hex(text, digits); });
+}
+
+void add_expected_run(Options& options, ExpectedRun& expected) {
+  constexpr std::uint64_t kMostNumber = INT64_MAX;
+  options
+      .value("--expected-run-id", "N", into(expected.run_id), "The manifest's run must be this one")
+      .check(whole_number_between(1, kMostNumber))
+      .needs("--sweep");
+  options
+      .value("--expected-head", "SHA", into(expected.head),
+             "The manifest's commit must be this one")
+      .check(lower_hex(40))
+      .needs("--sweep");
+  options
+      .value("--expected-run-attempt", "N", into(expected.run_attempt),
+             "The manifest's attempt must be this one or an earlier one")
+      .check(whole_number_between(1, kMostNumber))
+      .needs("--sweep");
+}
+
+}  // namespace
+
+Command verify_command() {
+  const auto request = std::make_shared<VerifyRequest>();
+  request->sweep.most_threads = usable_processors();
+  Command command;
+  Options& options = command.options;
+  options
+      .value("--sweep", "MANIFEST", into_path(request->sweep.manifest),
+             "Verify the points of a sweep manifest against the retained artifacts")
+      .check(not_empty());
+  options
+      .value("--receipt", "FILE", into_path(request->receipt),
+             "Verify a measurement receipt, or a publication record, with the archives beside it")
+      .check(not_empty())
+      .excludes("--sweep");
+  options
+      .value(
+          "--artifacts", "FOLDER", into_path(request->sweep.artifacts),
+          "What the manifest's paths are relative to (default: the manifest's folder, or the one above if that is required-power-sweep-manifest)")
+      .check(not_empty())
+      .needs("--sweep");
+  add_expected_run(options, request->sweep.expected);
+  options.flag("--json", request->json, "Print one JSON object");
+  command.forms = {"--sweep MANIFEST [OPTIONS]", "--receipt FILE [--json]"};
+  command.examples =
+      "aggregate-power verify --sweep artifacts/sweep_manifest.json\n"
+      "aggregate-power verify --sweep artifacts/sweep_manifest.json --expected-run-id 123 --json\n"
+      "aggregate-power verify --receipt receipts/receipt.json";
+  command.exit_statuses =
+      "0 all holds; 1 something does not, one line for each; 2 a file cannot be opened, or wrong options";
+  command.settle = [](const Options& parsed) {
+    if (parsed.is_given("--sweep") || parsed.is_given("--receipt")) return;
+    throw Error(
+        "verify: expected --sweep MANIFEST or --receipt FILE; see 'aggregate-power verify --help'");
+  };
+  command.run = [request] { return run_verify(*request); };
+  return command;
+}
+
+}  // namespace aggregate_power

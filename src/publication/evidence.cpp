@@ -1,0 +1,152 @@
+// Reads retained files, each digest once.
+#include "publication/evidence.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/path.h"
+#include "base/files/sha256.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::uint64_t kMostJsonBytes = 16 << 20;
+constexpr std::ptrdiff_t kMostJsonValues = 2'000'000;
+
+bool begins_value(char c) { return c == ',' || c == '[' || c == '{'; }
+
+std::string first_component(std::string_view& rest) {
+  const std::size_t end = std::min(rest.find('/'), rest.size());
+  std::string component(rest.substr(0, end));
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return component;
+}
+
+}  // namespace
+
+JsonValue json_object_of(std::string_view text, const std::string& name) {
+  if (std::ranges::count_if(text, begins_value) > kMostJsonValues) {
+    throw Error(name + ": holds more values than such a file has");
+  }
+  try {
+    JsonValue value = parse_json(text);
+    if (!value.is_object()) throw Error(name + ": is not a JSON object");
+    return value;
+  } catch (const JsonError& error) {
+    throw Error(fmt::format("{}:{}", name, error.what()));
+  }
+}
+
+JsonValue read_json_object(const OpenedFile& file) {
+  if (file.size() > kMostJsonBytes) throw Error(file.name() + ": is larger than 16 MiB");
+  return json_object_of(read_all(*file.source()), file.name());
+}
+
+bool is_path_below(std::string_view path) {
+  if (path.empty() || path.back() == '/' || path.find('\0') != std::string_view::npos) return false;
+  for (std::string_view rest = path; !rest.empty();) {
+    const std::string component = first_component(rest);
+    if (component.empty() || component == "." || component == "..") return false;
+  }
+  return true;
+}
+
+bool path_less(const std::string& a, const std::string& b) {
+  std::string_view rest_a = a;
+  std::string_view rest_b = b;
+  while (!rest_a.empty() && !rest_b.empty()) {
+    const std::string of_a = first_component(rest_a);
+    const std::string of_b = first_component(rest_b);
+    if (of_a != of_b) return of_a < of_b;
+  }
+  return rest_a.size() < rest_b.size();
+}
+
+Evidence::Evidence(std::string root)
+    : tree_(disk_tree()), root_(std::move(root)), resolved_root_(tree_->resolved(root_)) {}
+
+std::string Evidence::full(const std::string& path) const { return path_below(root_, path); }
+
+std::string Evidence::artifact_fault(const std::string& path) const {
+  if (!is_path_below(path)) return "is not the path of a file in the folder of artifacts";
+  const std::string place = full(path);
+  if (tree_->is_link(place)) return "is a link";
+  const auto facts = tree_->find_file(place);
+  if (!facts) return tree_->has_folder(place) ? "is a folder" : "is missing";
+  if (facts->bytes == 0) return "is empty";
+  std::string root = resolved_root_;
+  if (!root.ends_with('/')) root += '/';
+  if (!tree_->resolved(place).starts_with(root)) return "leads out of the folder of artifacts";
+  return {};
+}
+
+OpenedFile Evidence::open_artifact(const std::string& path) const {
+  if (const std::string fault = artifact_fault(path); !fault.empty()) {
+    throw Error(fmt::format("{}: {}", path, fault));
+  }
+  return tree_->open(full(path));
+}
+
+JsonValue Evidence::json(const std::string& path) const {
+  return read_json_object(open_artifact(path));
+}
+
+std::string Evidence::text(const std::string& path, std::size_t most_bytes) const {
+  return read_up_to(*open_artifact(path).source(), most_bytes);
+}
+
+std::string Evidence::sha256(const std::string& path) const {
+  std::promise<std::string> ours;
+  std::shared_future<std::string> digest;
+  bool is_ours = false;
+  {
+    const std::lock_guard guard(mutex_);
+    const auto [known, is_new] = digests_.try_emplace(path);
+    if (is_new) known->second = ours.get_future().share();
+    digest = known->second;
+    is_ours = is_new;
+  }
+  if (is_ours) {
+    try {
+      ours.set_value(sha256_of(open_artifact(path)));
+    } catch (...) {
+      ours.set_exception(std::current_exception());
+    }
+  }
+  return digest.get();
+}
+
+std::vector<std::string> Evidence::files_below(const std::string& folder) const {
+  std::vector<std::string> files;
+  std::vector<std::string> left = {folder};
+  while (!left.empty()) {
+    const std::string next = std::move(left.back());
+    left.pop_back();
+    if (!tree_->has_folder(full(next)) || tree_->is_link(full(next))) continue;
+    tree_->list(full(next), [&](const TreeEntry& entry) {
+      (entry.kind == TreeEntry::Kind::folder ? left : files).push_back(join_path(next, entry.name));
+    });
+  }
+  std::ranges::sort(files, path_less);
+  return files;
+}
+
+std::vector<std::string> Evidence::folders(std::string_view begin) const {
+  std::vector<std::string> names;
+  tree_->list(root_, [&](const TreeEntry& entry) {
+    const bool is_folder = entry.kind == TreeEntry::Kind::folder;
+    if (is_folder && entry.name.starts_with(begin)) names.push_back(entry.name);
+  });
+  std::ranges::sort(names);
+  return names;
+}
+
+std::size_t Evidence::files_hashed() const {
+  const std::lock_guard guard(mutex_);
+  return digests_.size();
+}
+
+}  // namespace aggregate_power

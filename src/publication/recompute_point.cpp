@@ -1,0 +1,285 @@
+// Runs the same code as a run does on the retained files of a point.
+#include "publication/recompute_point.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/path.h"
+#include "energy/metrics.h"
+#include "loads/load_generator.h"
+#include "packages/check.h"
+#include "packages/window_power.h"
+#include "recorders/recording.h"
+#include "runs/assess.h"
+
+namespace aggregate_power {
+namespace {
+
+std::int64_t count_of(const JsonValue& value) { return value.as_integer().value_or(0); }
+
+// The record's window and counts.
+Load recorded_load(const JsonValue& record) {
+  const JsonValue& window = record.at("benchmark_window");
+  Load load;
+  load.window = {window.at("start_time_unix").as_double(), window.at("end_time_unix").as_double()};
+  const JsonValue& duration = window.at("reported_duration_s");
+  load.reported_duration_s =
+      duration.is_finite_number() ? duration.as_double() : load.window.duration_s();
+  load.completed = count_of(window.at("completed"));
+  load.total_input_tokens = count_of(window.at("total_input_tokens"));
+  load.total_output_tokens = count_of(window.at("total_output_tokens"));
+  return load;
+}
+
+// The raw result, by the name that the record has for it; empty: it is not retained.
+std::string raw_result(const Evidence& evidence, const PointEvidence& found) {
+  const JsonValue& named = found.record.at("benchmark_result");
+  if (!named.is_string() || named.text.empty()) return {};
+  const std::string path = beside(found.record_path, last_name(named.text));
+  return evidence.artifact_fault(path).empty() ? path : std::string();
+}
+
+std::string shown(double value) { return json_number(value); }
+std::string shown(std::int64_t value) { return std::to_string(value); }
+
+void compare_load(const Load& raw, const Load& recorded, Recomputed& result) {
+  const auto compare = [&](const char* key, const auto& of_raw, const auto& of_record) {
+    if (of_raw != of_record) result.window_faults.push_back({key, shown(of_raw), shown(of_record)});
+  };
+  compare("start_time_unix", raw.window.start_unix_s, recorded.window.start_unix_s);
+  compare("end_time_unix", raw.window.end_unix_s, recorded.window.end_unix_s);
+  compare("reported_duration_s", raw.reported_duration_s, recorded.reported_duration_s);
+  compare("completed", raw.completed, recorded.completed);
+  compare("total_input_tokens", raw.total_input_tokens, recorded.total_input_tokens);
+  compare("total_output_tokens", raw.total_output_tokens, recorded.total_output_tokens);
+}
+
+std::string without_raw_note(const PointEvidence& found) {
+  return fmt::format(
+      "{}: check 12 could not be done from the benchmark's raw result, which is not retained: power and energy were recomputed over the window of the audit record, with its counts",
+      found.record_path);
+}
+
+// The load of a run on one node: the raw result's, else the record's.
+LoadReading load_of(const Evidence& evidence, const PointEvidence& found, Recomputed& result) {
+  const Load recorded = recorded_load(found.record);
+  LoadReading reading;
+  const std::string raw = raw_result(evidence, found);
+  if (raw.empty()) {
+    result.notes.push_back(without_raw_note(found));
+  } else {
+    reading = read_load_file(evidence.full(raw));
+    if (reading.load) {
+      compare_load(*reading.load, recorded, result);
+      return reading;
+    }
+    result.notes.push_back(
+        fmt::format("{}: it does not state its window, so that of the audit record was used", raw));
+    reading = {};
+  }
+  reading.load = recorded;
+  reading.has_window = true;
+  return reading;
+}
+
+// The zone in which the run's stamps without an offset were read.
+std::optional<Zone> recorded_zone(const JsonValue& record) {
+  const JsonValue& from = record.at("computed_from");
+  const JsonValue& name = from.at("timezone");
+  const JsonValue& offset = from.at("utc_offset");
+  try {
+    // "local" was the zone of another machine.
+    if (name.text == "local" && offset.is_string()) return Zone::parse(offset.text);
+    if (name.is_string() && name.text != "local") return Zone::parse(name.text);
+  } catch (const Error&) {  // what only people can read
+    if (offset.is_string()) return Zone::parse(offset.text);
+  }
+  return std::nullopt;
+}
+
+ColumnNames recorded_columns(const JsonValue& record) {
+  const JsonValue& from = record.at("computed_from");
+  ColumnNames columns;
+  for (const JsonValue& name : from.at("columns").items) columns.all.push_back(name.text);
+  return columns;
+}
+
+Contract recorded_contract(const JsonValue& record) {
+  const bool is_august = record.at("computed_from").at("contract").text == name(Contract::august);
+  return is_august ? Contract::august : Contract::october;
+}
+
+bool has_dashboard_metrics(const JsonValue& record) {
+  return std::ranges::any_of(dashboard_metric_keys(), [&](std::string_view key) {
+    return record.at("metrics").find(key) != nullptr;
+  });
+}
+
+void take_result(const Result& run, Recomputed& result) {
+  if (!run.is_valid()) {
+    result.refusal = run.reasons.text();
+    return;
+  }
+  for (const Metric& metric : run.metrics) {
+    result.metrics.emplace_back(std::string(metric.key), metric.value);
+  }
+  if (run.cpu && run.cpu->reasons.empty()) {
+    for (const Metric& metric : run.cpu->metrics) {
+      result.metrics.emplace_back(std::string(metric.key), metric.value);
+    }
+  }
+  for (const GpuResult& gpu : run.gpus) {
+    result.gpu_energies_j.emplace_back(gpu.name, gpu.energy.energy_j);
+  }
+}
+
+void recompute_one_node(const Evidence& evidence, const PointEvidence& found, Recomputed& result) {
+  const JsonValue& record = found.record;
+  GpuSelection gpus;
+  for (const JsonValue& name : record.at("selected_gpus").items) gpus.names.push_back(name.text);
+  Recording recording(evidence.full(found.place), recorded_zone(record), recorded_columns(record),
+                      gpus);
+  // As the dashboard reads it; never in the zone of this machine.
+  if (recording.lacks_zone()) recording.use_zone(Zone::fixed(0), "default");
+  MeasurementRequest request;
+  request.contract = recorded_contract(record);
+  request.gpus = gpus;
+  request.expected_num_gpus = record.at("expected_gpu_count").as_integer();
+  request.extended = has_dashboard_metrics(record);
+  const JsonValue& gap = record.at("computed_from").at("options").at("max_sample_gap_s");
+  if (is_positive(gap)) request.max_sample_gap_s = gap.as_double();
+  const LoadReading reading = load_of(evidence, found, result);
+  take_result(assess(request, recording, reading), result);
+}
+
+// The folder below which the package's window has its original result: the package's own, or, for
+// agents, that of the audit record. Empty: it is not retained.
+std::string logs_root_of(const Evidence& evidence, const PointEvidence& found) {
+  const JsonValue& named = found.record.at("selected_window").at("result_path");
+  if (!named.is_string() || !is_path_below(named.text)) return {};
+  const std::size_t slash = found.place.rfind('/');
+  const std::string own = found.place.substr(0, slash == std::string::npos ? 0 : slash);
+  if (evidence.artifact_fault(join_path(own, named.text)).empty()) return own;
+  const std::string of_record = beside(found.record_path, last_name(named.text));
+  const std::string end = "/" + named.text;
+  if (!of_record.ends_with(end) || !evidence.artifact_fault(of_record).empty()) return {};
+  return of_record.substr(0, of_record.size() - end.size());
+}
+
+RoleCounts roles_of(const RequiredPoint& required, const PointEvidence& found) {
+  RoleCounts gpus;
+  if (required.is_disaggregated()) {
+    gpus.prefill = count_of(found.aggregate.at("num_prefill_gpu"));
+    gpus.decode = count_of(found.aggregate.at("num_decode_gpu"));
+  } else {
+    gpus.any = count_of(found.record.at("expected_gpu_count"));
+  }
+  return gpus;
+}
+
+void recompute_whole_package(const Evidence& evidence, const RequiredPoint& required,
+                             const PointEvidence& found, const std::string& logs_root,
+                             const std::string& raw, Recomputed& result) {
+  const JsonValue& record = found.record;
+  PackageQuestion question;
+  question.place = {disk_tree(), evidence.full(found.place), evidence.full(logs_root)};
+  question.result_name = raw;
+  question.result = evidence.tree().open(evidence.full(raw));
+  question.gpus = roles_of(required, found);
+  question.contract = recorded_contract(record);
+  question.expected_producer_sha = record.at("producer").at("expected_producer_git_commit").text;
+  question.salvage = record.at("computed_from").find("salvaged") != nullptr;
+  question.extended = has_dashboard_metrics(record);
+  question.window_file = record.at("selected_window").at("window_file").text;
+  const Result run = check_package(question);
+  if (run.load) compare_load(*run.load, recorded_load(record), result);
+  take_result(run, result);
+  if (!run.is_valid() && !run.failures.empty()) result.refusal += ": " + run.failures.front();
+}
+
+// Without the result that its window names a package cannot be judged, but its samples still say
+// the energy of the window.
+void recompute_samples(const Evidence& evidence, const PointEvidence& found, Recomputed& result) {
+  const Load load = recorded_load(found.record);
+  WindowPower power(false, false);
+  power.begin(load.window);
+  PackageSamplesRequest request;
+  request.band = {load.window.start_unix_s - kPackageMaxSampleGapS,
+                  load.window.end_unix_s + kPackageMaxSampleGapS};
+  request.windows = {load.window};
+  request.take = [&](std::span<const PackageSample> samples) { power.take(samples); };
+  request.start_over = [&] { power.begin(load.window); };
+  const std::string path = join_path(found.place, "samples.csv");
+  const PackageSamples samples =
+      read_package_samples(evidence.tree().open(evidence.full(path)), request);
+  std::map<std::string, double> energies_j;
+  for (std::uint32_t i = 0; i < samples.devices.size(); ++i) {
+    const SeenDevice& device = samples.devices[i];
+    if (device.uuids.size() != 1 || !max_gap_s(samples, device, load.window)) continue;
+    energies_j[fmt::format("{}/{}", device.key.hostname, device.uuids[0])] = power.energy_j(i);
+  }
+  // Summed in the record's order, as it was.
+  MeasuredEnergy measured{.load = load};
+  for (const JsonValue::Member& gpu : found.record.at("per_gpu_energy_j").members) {
+    const auto energy = energies_j.find(gpu.first);
+    if (energy == energies_j.end()) {
+      result.refusal = fmt::format("{} does not cover the window for {}", path, gpu.first);
+      return;
+    }
+    result.gpu_energies_j.emplace_back(gpu.first, energy->second);
+    measured.energy_j += energy->second;
+    const std::string& role = found.record.at("per_gpu_role").at(gpu.first).text;
+    if (role != "prefill" && role != "decode") continue;
+    RoleEnergy& of_role = role == "prefill" ? measured.prefill : measured.decode;
+    ++of_role.gpus;
+    of_role.energy_j += energy->second;
+  }
+  measured.gpus = result.gpu_energies_j.size();
+  for (const Metric& metric : energy_metrics(measured)) {
+    result.metrics.emplace_back(std::string(metric.key), metric.value);
+  }
+}
+
+void recompute_package(const Evidence& evidence, const RequiredPoint& required,
+                       const PointEvidence& found, Recomputed& result) {
+  const std::string logs_root = logs_root_of(evidence, found);
+  const std::string raw = raw_result(evidence, found);
+  if (!logs_root.empty()) {
+    const std::string& original = found.record.at("selected_window").at("result_path").text;
+    recompute_whole_package(evidence, required, found, logs_root,
+                            raw.empty() ? join_path(logs_root, original) : raw, result);
+    return;
+  }
+  result.notes.push_back(without_raw_note(found));
+  if (!raw.empty()) {
+    const LoadReading reading = read_load_file(evidence.full(raw));
+    if (reading.load) compare_load(*reading.load, recorded_load(found.record), result);
+  }
+  recompute_samples(evidence, found, result);
+}
+
+}  // namespace
+
+Recomputed recompute_point(const Evidence& evidence, const RequiredPoint& required,
+                           const PointEvidence& found) {
+  Recomputed result;
+  switch (found.telemetry) {
+    case TelemetryKind::one_node:
+      recompute_one_node(evidence, found, result);
+      break;
+    case TelemetryKind::package:
+      recompute_package(evidence, required, found, result);
+      break;
+    case TelemetryKind::native:
+      result.notes.push_back(fmt::format(
+          "{}: check 12 could not be done: packages of native recorders are not recomputed",
+          found.record_path));
+      break;
+  }
+  return result;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,234 @@
+// Verifies the points of a sweep, several at a time.
+#include "publication/sweep_check.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/path.h"
+#include "base/parallel.h"
+#include "base/text/unicode.h"
+#include "publication/compare_points.h"
+#include "publication/json_text.h"
+#include "publication/point_metrics.h"
+#include "publication/sweep_points.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::string_view kManifestArtifact = "required-power-sweep-manifest";
+
+std::string parent_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string artifacts_of(const SweepRequest& request) {
+  if (!request.artifacts.empty()) return request.artifacts;
+  const std::string folder = parent_of(request.manifest);
+  if (last_name(folder) != kManifestArtifact) return folder;
+  return parent_of(folder);
+}
+
+// A point is named by its recipe and its concurrency.
+using PointName = std::pair<std::string, std::string>;
+
+// 8 and 8.0 are one concurrency.
+std::string concurrency_name(const JsonValue& concurrency) {
+  return concurrency.is_finite_number() ? json_number(concurrency.as_double()) : concurrency.text;
+}
+
+PointName name_of(const RequiredPoint& required) {
+  return {required.row->at("recipe-fingerprint").text, concurrency_name(required.concurrency)};
+}
+
+PointName name_of(const JsonValue& published) {
+  const JsonValue& identity = published.at("identity");
+  return {identity.at("recipe_fingerprint").text, concurrency_name(identity.at("concurrency"))};
+}
+
+// A required point beside what is published of it.
+struct Pair {
+  RequiredPoint required;
+  const JsonValue* published = nullptr;  // null: nothing
+};
+
+// Pairs the points of matrix and manifest by name; those without a partner are faults.
+std::vector<Pair> paired(const std::vector<RequiredPoint>& required, const JsonValue& points,
+                         const std::string& name, std::vector<PublicationFault>& faults) {
+  std::map<PointName, const JsonValue*> published;
+  std::vector<PointName> order;
+  for (const JsonValue& point : points.items) {
+    order.push_back(name_of(point));
+    if (published.try_emplace(order.back(), &point).second) continue;
+    faults.push_back(
+        {10, name, fmt::format("the point {} is published twice", point.at("config_key").shown())});
+  }
+  std::vector<Pair> pairs;
+  std::vector<PointName> wanted;
+  for (const RequiredPoint& point : required) {
+    const auto found = published.find(name_of(point));
+    pairs.push_back({point, found == published.end() ? nullptr : found->second});
+    wanted.push_back(name_of(point));
+    if (found == published.end()) {
+      faults.push_back({10, point.label(), "is required by the matrix and not published"});
+    }
+  }
+  const std::set<PointName> known(wanted.begin(), wanted.end());
+  for (const JsonValue& point : points.items) {
+    if (known.contains(name_of(point))) continue;
+    faults.push_back({10,
+                      fmt::format("{} conc {}", printable(point.at("config_key").text, 300),
+                                  point.at("identity").at("concurrency").shown()),
+                      "is published and not required by the matrix"});
+  }
+  if (faults.empty() && order != wanted) {
+    faults.push_back({10, name, "its points are not in the order of the matrix"});
+  }
+  return pairs;
+}
+
+// Checks 1 to 13 of one point.
+Verification verify_point(const Evidence& evidence, const Aggregates& aggregates,
+                          const Pair& pair) {
+  Verification found;
+  PointFaults faults(pair.required.label());
+  const auto built = build_point(evidence, aggregates, pair.required, faults, found.could_not_open);
+  faults.begin(10);
+  if (pair.published != nullptr) {
+    check_artifacts(evidence, *pair.published, faults, found.could_not_open);
+    if (built) compare_point(built->json, *pair.published, faults);
+  }
+  try {
+    if (built) {
+      compare_metrics(built->evidence, faults);
+      found.warnings = check_recomputed_metrics(evidence, pair.required, built->evidence, faults);
+      check_samples_digest(evidence, built->evidence, faults);
+    }
+  } catch (const FileError& error) {
+    faults.add(fmt::format("cannot be checked: {}", error.what()));
+    found.could_not_open = true;
+  } catch (const Error& error) {
+    faults.add(fmt::format("cannot be checked: {}", error.what()));
+  }
+  found.faults = faults.take();
+  return found;
+}
+
+// A file that is found wrong twice, because its point is built and compared, is one fault.
+void drop_repeated(std::vector<PublicationFault>& faults) {
+  std::set<std::string> met;
+  std::erase_if(faults,
+                [&](const PublicationFault& fault) { return !met.insert(fault.text()).second; });
+}
+
+// Computes the digests of all listed files, file by file, so that all threads have work.
+void hash_listed(const Evidence& evidence, const JsonValue& points, std::size_t most_threads) {
+  std::set<std::string> paths;
+  for (const JsonValue& point : points.items) {
+    for (const JsonValue& artifact : point.at("artifacts").items) {
+      paths.insert(artifact.at("path").text);
+    }
+  }
+  const std::vector<std::string> all(paths.begin(), paths.end());
+  in_parallel(all.size(), most_threads, [&](std::size_t i) {
+    try {
+      std::ignore = evidence.sha256(all[i]);
+    } catch (const FileError&) {  // reported where it is needed
+    } catch (const Error&) {
+    }
+  });
+}
+
+Verification verified_points(const Evidence& evidence, const std::vector<Pair>& pairs,
+                             std::size_t most_threads) {
+  Verification all;
+  const Aggregates aggregates(evidence, most_threads);
+  all.faults = aggregates.faults();
+  all.could_not_open = aggregates.could_not_open();
+  std::vector<Verification> each(pairs.size());
+  in_parallel(pairs.size(), most_threads,
+              [&](std::size_t i) { each[i] = verify_point(evidence, aggregates, pairs[i]); });
+  for (Verification& found : each) all.add(std::move(found));
+  drop_repeated(all.faults);
+  return all;
+}
+
+// Throws Error for what is not a JSON object.
+JsonValue read_named(const std::string& path) { return read_json_object(OpenedFile(path)); }
+
+}  // namespace
+
+Verification verify_sweep(const SweepRequest& request) {
+  Verification all;
+  all.kind = "sweep-manifest";
+  JsonValue manifest;
+  try {
+    manifest = read_named(request.manifest);
+  } catch (const Error& error) {
+    all.faults.push_back(
+        {0, request.manifest, "cannot be understood: " + std::string(error.what())});
+    return all;
+  }
+  const std::string& name = request.manifest;
+  all.faults = run_faults(manifest, name, request.expected);
+  const JsonValue& version = manifest.at("schema-version");
+  if (version.kind != JsonKind::integer || version.as_integer() != kSweepSchemaVersion) {
+    all.faults.push_back({0, name, "'schema-version'", "2", version.shown()});
+    return all;
+  }
+  SweepReading sweep = read_sweep(manifest, name);
+  std::ranges::move(sweep.faults, std::back_inserter(all.faults));
+  std::ranges::move(publication_faults(manifest.at("publication"), name),
+                    std::back_inserter(all.faults));
+  const JsonValue& points = manifest.at("points");
+  if (!points.is_array() || points.items.empty()) {
+    all.faults.push_back({0, name, "'points'", "a list of points", points.shown()});
+  }
+  std::vector<PublicationFault> unpaired;
+  const std::vector<Pair> pairs = paired(sweep.points, points, name, unpaired);
+  std::ranges::move(unpaired, std::back_inserter(all.faults));
+  const Evidence evidence(artifacts_of(request));
+  hash_listed(evidence, points, request.most_threads);
+  all.add(verified_points(evidence, pairs, request.most_threads));
+  all.points = points.items.size();
+  all.files = evidence.files_hashed();
+  return all;
+}
+
+SweepBuild build_sweep(const std::string& description, const std::string& artifacts,
+                       std::size_t most_threads) {
+  SweepBuild build;
+  const JsonValue sweep = read_named(description);
+  SweepReading reading = read_sweep(sweep, description);
+  Verification& found = build.found;
+  found.faults = std::move(reading.faults);
+  if (const JsonValue* const publication = sweep.find("publication")) {
+    std::ranges::move(publication_faults(*publication, description),
+                      std::back_inserter(found.faults));
+  }
+  const Evidence evidence(artifacts);
+  const Aggregates aggregates(evidence, most_threads);
+  found.faults.insert(found.faults.end(), aggregates.faults().begin(), aggregates.faults().end());
+  build.points = reading.points.size();
+  std::vector<JsonValue> points(reading.points.size());
+  std::vector<Verification> each(reading.points.size());
+  in_parallel(points.size(), most_threads, [&](std::size_t i) {
+    PointFaults faults(reading.points[i].label());
+    auto built =
+        build_point(evidence, aggregates, reading.points[i], faults, each[i].could_not_open);
+    if (built) points[i] = std::move(built->json);
+    each[i].faults = faults.take();
+  });
+  for (Verification& of_point : each) found.add(std::move(of_point));
+  drop_repeated(found.faults);
+  if (found.holds()) build.text = indented_json(manifest_of(sweep, std::move(points)));
+  return build;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,39 @@
+// What a verification finds.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace aggregate_power {
+
+// Something published that does not hold.
+struct PublicationFault {
+  int check = 0;      // of a sweep manifest: the number of the check, from 1; 0: none has one
+  std::string where;  // a point, or a file
+  std::string what;
+  std::string expected = {};  // empty: nothing to compare
+  std::string found = {};
+
+  std::string text() const;  // "POINT: what, expected X, found Y"
+};
+
+struct Verification {
+  std::string kind;  // "sweep-manifest", "source-measurement-receipt", "publication-record"
+  std::size_t points = 0;
+  std::size_t files = 0;  // that were read
+  std::vector<PublicationFault> faults;
+  std::vector<std::string> warnings;  // what could not be checked, and what barely holds
+  bool could_not_open = false;        // a file is there, or was named, and cannot be opened
+
+  bool holds() const { return faults.empty(); }
+  // Adds all that `other` found, except what it counted.
+  void add(Verification other);
+};
+
+// One line for each fault, and a line with the sum.
+std::string verification_text(const Verification& found);
+// The same as one JSON object. `file` is what was verified.
+std::string verification_json(const Verification& found, const std::string& file);
+
+}  // namespace aggregate_power
