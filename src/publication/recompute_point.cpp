@@ -218,7 +218,7 @@ void recompute_samples(const Evidence& evidence, const PointEvidence& found, Rec
   std::map<std::string, double> energies_j;
   for (std::uint32_t i = 0; i < samples.devices.size(); ++i) {
     const SeenDevice& device = samples.devices[i];
-    if (device.uuids.size() != 1 || !max_gap_s(samples, device, load.window)) continue;
+    if (device.uuids.size() != 1 || gaps_of(samples, device, load.window) == nullptr) continue;
     energies_j[fmt::format("{}/{}", device.key.hostname, device.uuids[0])] = power.energy_j(i);
   }
   // Summed in the record's order, as it was.
