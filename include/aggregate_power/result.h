@@ -132,7 +132,6 @@ struct PackageFacts {
   bool has_unproven_clocks = false;  // it is, apart from clocks that may differ
   std::vector<WindowFinding> windows;
   std::string gap_rule;                      // by which gaps were judged; empty: none were
-  std::optional<GapEnergyBound> gap_bound;   // nullopt: nothing was measured
   std::optional<std::string> source_metric;  // what the exporter read, and of which part of the
   std::optional<std::string> power_scope;    // machine, in its own words
   std::optional<std::string> producer_git_commit;
@@ -202,9 +201,11 @@ struct Result {
 
   bool extended = false;                  // the dashboard's further keys are requested
   std::optional<FleetMeasurement> fleet;  // nullopt: not requested, or no samples were read
-  std::optional<FleetPower> curve;        // of a valid run, if requested
-  std::optional<CpuPower> cpu;            // nullopt: neither recorded nor requested
-  bool requires_cpu = false;              // required power includes that of the CPUs
+  // Of a package, and of a run that accepts long gaps, if it could be measured.
+  std::optional<GapEnergyBound> gap_bound;
+  std::optional<FleetPower> curve;  // of a valid run, if requested
+  std::optional<CpuPower> cpu;      // nullopt: neither recorded nor requested
+  bool requires_cpu = false;        // required power includes that of the CPUs
   std::optional<CounterCheck> counters;
   std::optional<FailedRequests> failed_requests;
 

@@ -17,13 +17,13 @@
 #include "base/files/archive.h"
 #include "base/files/path.h"
 #include "base/text/unicode.h"
+#include "energy/gap_bound.h"
 #include "energy/metrics.h"
 #include "energy/plausibility.h"
 #include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
 #include "packages/cpu_power.h"
 #include "packages/findings.h"
-#include "packages/gap_bound.h"
 #include "packages/match.h"
 #include "packages/package.h"
 #include "packages/stale_readings.h"
@@ -451,7 +451,7 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
     return findings;
   }
   WindowPower power(question.extended || question.with_power, question.extended);
-  GapBound gaps;
+  GapBound gaps({});
   StaleReadings stale;
   PackageRequest request;
   request.concurrency = reading.max_concurrency;
@@ -460,12 +460,14 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
   request.consumer_gaps = question.consumer_gaps;
   request.begin = [&](Window window) {
     power.begin(window);
-    gaps.begin(window);
+    gaps = GapBound(window);
     stale.begin(window);
   };
   request.take = [&](std::span<const PackageSample> samples) {
     power.take(samples);
-    gaps.take(samples);
+    for (const PackageSample& sample : samples) {
+      gaps.add(sample.device, {sample.unix_s, sample.watts});
+    }
     stale.take(samples);
   };
   const Package package = recompute_package(question.place, content, request);
@@ -498,7 +500,7 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
     findings.add(faults);
     facts.window->power_valid = faults.reasons.empty();
     facts.window->metrics = result.metrics;
-    facts.gap_bound = bound_of(content, package, labels, gaps);
+    result.gap_bound = bound_of(content, package, labels, gaps);
   }
   if (question.with_power && !result.metrics.empty()) result.curve = fleet.power;
   if (question.extended) result.fleet = std::move(fleet);

@@ -111,7 +111,7 @@ Json window_validations(const Written& written) {
 }
 
 Json gap_energy_bound(const Written& written) {
-  const std::optional<GapEnergyBound>& bound = written.result.package->gap_bound;
+  const std::optional<GapEnergyBound>& bound = written.result.gap_bound;
   if (!bound) return nullptr;
   return {{"total", number_or_null(bound->total_j)}, {"per_gpu", series_json(bound->per_gpu_j)}};
 }
@@ -508,7 +508,8 @@ constexpr Member kMembers[] = {
      [](const Written& w) { return w.result.cpu.has_value() && is_october(w); }},
     {"gap_dialect", kPackage,
      [](const Written& w) { return text_or_null(w.result.package->gap_rule); }, is_october},
-    {"gap_energy_bound_j", kPackage, gap_energy_bound, is_october},
+    {"gap_energy_bound_j", kOneRecording | kPackage, gap_energy_bound,
+     [](const Written& w) { return is_october(w) && (w.result.package || w.result.gap_bound); }},
     {"failed_requests", kOneRecording | kPackage, failed_requests, has_failed_requests},
     {"window_source", kOneRecording | kPackage,
      [](const Written& w) { return Json(w.result.window_source); }, says_window_source},

@@ -115,6 +115,7 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
     result.metrics = metrics_of(measurement, result);
     result.metric_gpus =
         measurement.mean_power ? measurement.mean_power->gpus : integration.gpus.size();
+    result.gap_bound = std::move(measurement.gap_bound);
     warn(doubts(result, measurement));
     for (const std::string_view key : not_finite(result.metrics)) {
       result.reasons.add(Reason::aggregate_result_unwritable,

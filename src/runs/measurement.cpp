@@ -13,6 +13,7 @@
 #include "base/files/file.h"
 #include "base/text/unicode.h"
 #include "energy/analysis.h"
+#include "energy/gap_bound.h"
 #include "energy/plausibility.h"
 #include "energy/single_series.h"
 #include "recorders/device_names.h"
@@ -206,6 +207,15 @@ void add_fleet(const Question& question, Passes& passes, FleetMeasurement& found
   }
 }
 
+GapEnergyBound bound_of(const GapBound& gaps, std::span<const std::string> devices) {
+  GapEnergyBound bound;
+  for (std::uint32_t i = 0; i < devices.size(); ++i) {
+    bound.per_gpu_j.emplace_back(devices[i], gaps.bound_j(i));
+    bound.total_j += bound.per_gpu_j.back().second;
+  }
+  return bound;
+}
+
 // Adds everything that is asked of a recording's readings; the recording may have no device column.
 // The findings go to `found`. Returns the integrator if one is needed.
 const PowerIntegrator* add_analyses(const Question& question, const SeriesFacts& facts,
@@ -232,6 +242,11 @@ const PowerIntegrator* add_analyses(const Question& question, const SeriesFacts&
                    found.integration = added.finish(telemetry.devices());
                    refuse_impossible(found.integration, *question.window, telemetry.facts().unit);
                  });
+  if (request.max_sample_gap_s > kDefaultMaxSampleGapS && request.contract != Contract::august) {
+    passes.add(GapBound(*question.window), [&](GapBound& gaps, const Telemetry& telemetry) {
+      found.gap_bound = bound_of(gaps, telemetry.devices());
+    });
+  }
   if (is_of_only_gpu(facts, request)) {
     passes.add(SingleSeries(), [&](SingleSeries& series, const Telemetry&) {
       conclude_single_series(question, series, found);

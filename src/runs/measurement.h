@@ -37,6 +37,7 @@ struct Measurement {
   std::optional<MeanPower> mean_power;  // schema 1
   std::optional<CounterCheck> counter_check;
   FleetMeasurement fleet;
+  std::optional<GapEnergyBound> gap_bound;  // if longer gaps than usual are accepted
   Reasons column_faults;                    // why columns are missing, beyond the contract's codes
   std::optional<TelemetryFacts> telemetry;  // nullopt: it was not read
   std::vector<std::string> devices;         // all that the recording names, selected or not

@@ -287,6 +287,22 @@ def section_8_row_10_stamps_that_cannot_be_read(ground, checks):
 
 # ---- Benchmarks that failed
 
+def section_8_row_1_the_bound_of_a_gap(ground, checks):
+    """100 W until the 8th second, then 500 W; from the 2nd to the 6th there is no sample. The gap of
+    4 s was 100 W at both ends and may have been 500 W: 4 s x 400 W."""
+    rows = [(START + t, 0, 100 if t < 8 else 500) for t in range(-2, 13) if not 2 < t < 6]
+    node = ground.node(rows, result_of(START, START + 10))
+    checks.add("8.1 refused without the option", is_void(node, ["sampling_gap_exceeded"])
+               + differences("bound", "gap_energy_bound_j" in node.record, False))
+    checks.add("8.1 a bound with it", is_valid(node, "--max-sample-gap", "5") + differences(
+        "bound", node.record["gap_energy_bound_j"], {"total": 1600.0, "per_gpu": {"0": 1600.0}}))
+    turned = ground.node(rows[::-1], result_of(START, START + 10))
+    checks.add("8.1 rows out of order", is_valid(turned, "--max-sample-gap", "5") + differences(
+        "bound", turned.record["gap_energy_bound_j"]["total"], 1600.0))
+    checks.add("8.1 August has none", is_valid(node, "--max-sample-gap", "5", "--compat", "august")
+               + differences("bound", "gap_energy_bound_j" in node.record, False))
+
+
 def outcome(requested, completed, **changes):
     failed = requested - completed
     return {"status": "failed" if failed / requested > 0.05 else "passed", "requested": requested,

@@ -1,5 +1,5 @@
 // Gathers long gaps and the range of each GPU's power.
-#include "packages/gap_bound.h"
+#include "energy/gap_bound.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,21 +8,25 @@
 
 namespace aggregate_power {
 
-void GapBound::begin(Window window) {
-  window_ = window;
-  devices_.clear();
+void GapBound::take(std::span<const Reading> readings) {
+  for (const Reading& reading : readings) {
+    if (reading.kind == Reading::Kind::power) add(reading.device, {reading.unix_s, reading.watts});
+  }
 }
 
-void GapBound::take(std::span<const PackageSample> samples) {
-  for (const PackageSample& sample : samples) {
-    if (sample.device >= devices_.size()) devices_.resize(sample.device + 1);
-    Device& device = devices_[sample.device];
-    const Sample now = {sample.unix_s, sample.watts};
-    if (now.unix_s - device.last.unix_s > kPackageMaxSampleGapS) note_gap(device.last, now, device);
-    device.last = now;
-    device.lowest_w = std::min(device.lowest_w, now.watts);
-    device.highest_w = std::max(device.highest_w, now.watts);
-  }
+void GapBound::start_over() {
+  devices_.clear();
+  out_of_order_ = false;
+}
+
+void GapBound::add(std::uint32_t device, Sample sample) {
+  if (device >= devices_.size()) devices_.resize(device + 1);
+  Device& of = devices_[device];
+  if (sample.unix_s < of.last.unix_s) out_of_order_ = true;
+  if (sample.unix_s - of.last.unix_s > kDefaultMaxSampleGapS) note_gap(of.last, sample, of);
+  of.last = sample;
+  of.lowest_w = std::min(of.lowest_w, sample.watts);
+  of.highest_w = std::max(of.highest_w, sample.watts);
 }
 
 // There is no gap before the first sample: its neighbour is infinitely early.

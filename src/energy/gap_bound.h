@@ -7,21 +7,28 @@
 #include <span>
 #include <vector>
 
-#include "packages/package_samples.h"
+#include "aggregate_power/provenance.h"
+#include "aggregate_power/sample.h"
+#include "energy/analysis.h"
 
 namespace aggregate_power {
 
 // In a gap the power is taken to be linear. It was between the GPU's lowest and highest power, so
 // the energy is off by at most the gap's length inside the window, times the larger distance from
-// its mean to those two. Lowest and highest are those of all samples of the GPU: a package does not
-// state its limits. Gaps up to kPackageMaxSampleGapS are not counted.
-class GapBound {
+// its mean to those two. Lowest and highest are those of all samples of the GPU: its own limits are
+// not known. Gaps up to kDefaultMaxSampleGapS are not counted.
+class GapBound final : public Analysis {
  public:
-  // Starts, or starts over, with this window.
-  void begin(Window window);
-  // Takes samples, those of each device in time order.
-  void take(std::span<const PackageSample> samples);
+  explicit GapBound(Window window) : window_(window) {}
 
+  Wants wants() const override { return {.order = Order::by_time}; }
+  // Only readings with power count.
+  void take(std::span<const Reading> readings) override;
+  bool out_of_order() const override { return out_of_order_; }
+  void start_over() override;
+
+  // Takes a sample of a device, in time order.
+  void add(std::uint32_t device, Sample sample);
   // In joules.
   double bound_j(std::uint32_t device) const;
 
@@ -40,6 +47,7 @@ class GapBound {
 
   Window window_;
   std::vector<Device> devices_;  // by number
+  bool out_of_order_ = false;
 };
 
 }  // namespace aggregate_power
