@@ -11,6 +11,7 @@
 #include "aggregate_power/contract.h"
 #include "aggregate_power/power_unit.h"
 #include "aggregate_power/reason.h"
+#include "aggregate_power/sample.h"
 #include "aggregate_power/zone_report.h"
 
 namespace aggregate_power {
@@ -24,8 +25,9 @@ struct SeriesFacts {
   PowerUnit::Size unit = PowerUnit::Size::watt;
   bool names_hosts = false;   // a device's name is "host/device"
   bool naive_is_utc = false;  // the recorder writes UTC without saying so
-  bool time_of_day = false;   // its times have no date
-  Reasons reasons = {};       // why it cannot be used; the contract's codes first
+  Interpolation interpolation = Interpolation::linear;
+  bool time_of_day = false;  // its times have no date
+  Reasons reasons = {};      // why it cannot be used; the contract's codes first
   std::vector<std::string> warnings = {};
   std::string foreign = {};  // what the file is instead, and what to do; empty: nothing is known
   std::vector<std::string> first_lines = {};    // for people; none of a binary file

@@ -17,6 +17,12 @@ struct Sample {
   double watts = 0;
 };
 
+// What the power was between two samples.
+enum class Interpolation {
+  linear,  // on the straight line between them
+  hold,    // that of the first: the recorder writes only changes
+};
+
 // The measured stretch of time, both ends included. start_unix_s < end_unix_s.
 struct Window {
   double start_unix_s = 0;

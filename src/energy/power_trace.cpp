@@ -1,0 +1,127 @@
+// Sums energy along a trace once, so that any stretch of it is a difference.
+#include "energy/power_trace.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "energy/exact_mean.h"
+#include "energy/interpolation.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t kBlock = 256;
+
+void join_equal_stamps(std::vector<Sample>& samples) {
+  std::ranges::stable_sort(samples, {}, &Sample::unix_s);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < samples.size();) {
+    std::size_t end = i + 1;
+    while (end < samples.size() && samples[end].unix_s == samples[i].unix_s) ++end;
+    double watts = samples[i].watts;
+    if (end - i > 1) {
+      ExactMean mean;
+      for (std::size_t j = i; j < end; ++j) mean.add(samples[j].watts);
+      watts = mean.mean();
+    }
+    samples[kept++] = {samples[i].unix_s, watts};
+    i = end;
+  }
+  samples.resize(kept);
+}
+
+// The energy from a sample to an instant before the next one, or at it.
+double stretch_j(Sample left, Sample right, double to, Interpolation interpolation) {
+  const double watts = interpolation == Interpolation::hold
+                           ? left.watts
+                           : (left.watts + watts_at(to, left, right)) / 2;
+  return (to - left.unix_s) * watts;
+}
+
+}  // namespace
+
+PowerTrace::PowerTrace(std::string device, std::vector<Sample> samples, Interpolation interpolation)
+    : device_(std::move(device)), samples_(std::move(samples)), interpolation_(interpolation) {
+  join_equal_stamps(samples_);
+  energies_.resize(samples_.size());
+  for (std::size_t i = 1; i < samples_.size(); ++i) {
+    const double more_j =
+        stretch_j(samples_[i - 1], samples_[i], samples_[i].unix_s, interpolation_);
+    const Energy& before = energies_[i - 1];
+    const double sum_j = before.high_j + more_j;
+    const double lost_j = before.high_j >= more_j ? (before.high_j - sum_j) + more_j
+                                                  : (more_j - sum_j) + before.high_j;
+    energies_[i] = {sum_j, before.low_j + lost_j};
+  }
+  for (std::size_t i = 0; i < samples_.size(); ++i) {
+    if (i % kBlock == 0) highest_w_.push_back(0);
+    highest_w_.back() = std::max(highest_w_.back(), samples_[i].watts);
+  }
+}
+
+bool PowerTrace::covers(Window window) const {
+  return !samples_.empty() && samples_.front().unix_s <= window.start_unix_s &&
+         samples_.back().unix_s >= window.end_unix_s;
+}
+
+PowerTrace::Energy PowerTrace::until(double unix_s) const {
+  const auto next = std::ranges::upper_bound(samples_, unix_s, {}, &Sample::unix_s);
+  if (next == samples_.begin()) return {};
+  const auto last = static_cast<std::size_t>(next - samples_.begin()) - 1;
+  Energy energy = energies_[last];
+  if (next != samples_.end()) {
+    energy.low_j += stretch_j(samples_[last], *next, unix_s, interpolation_);
+  }
+  return energy;
+}
+
+double PowerTrace::energy_j(Window window) const {
+  if (samples_.size() < 2 || !(window.start_unix_s < window.end_unix_s)) return 0;
+  const double from = std::max(window.start_unix_s, samples_.front().unix_s);
+  const double to = std::min(window.end_unix_s, samples_.back().unix_s);
+  const auto next = std::ranges::upper_bound(samples_, from, {}, &Sample::unix_s);
+  // Inside one stretch, which may be much longer than the window.
+  if (next == samples_.end() || to <= next->unix_s) {
+    return to <= from ? 0 : (to - from) * mean_w(from, to);
+  }
+  const Energy end = until(window.end_unix_s);
+  const Energy start = until(window.start_unix_s);
+  return (end.high_j - start.high_j) + (end.low_j - start.low_j);
+}
+
+// Between two instants with no sample between them.
+double PowerTrace::mean_w(double from, double to) const {
+  const double watts = watts_at(from);
+  return interpolation_ == Interpolation::hold ? watts : (watts + watts_at(to)) / 2;
+}
+
+double PowerTrace::watts_at(double unix_s) const {
+  const auto right = std::ranges::lower_bound(samples_, unix_s, {}, &Sample::unix_s);
+  if (right == samples_.end()) return samples_.back().watts;
+  if (right == samples_.begin() || right->unix_s == unix_s) return right->watts;
+  return interpolation_ == Interpolation::hold
+             ? (right - 1)->watts
+             : aggregate_power::watts_at(unix_s, *(right - 1), *right);
+}
+
+double PowerTrace::peak_w(Window window) const {
+  if (samples_.empty()) return 0;
+  const double start = std::max(window.start_unix_s, samples_.front().unix_s);
+  const double end = std::min(window.end_unix_s, samples_.back().unix_s);
+  if (start > end) return 0;
+  const auto at = [&](double unix_s, auto bound) {
+    return static_cast<std::size_t>(bound(samples_, unix_s, {}, &Sample::unix_s) -
+                                    samples_.begin());
+  };
+  double peak_w = std::max(watts_at(start), watts_at(end));
+  const std::size_t behind = at(end, std::ranges::upper_bound);
+  for (std::size_t i = at(start, std::ranges::lower_bound); i < behind;) {
+    const bool is_whole_block = i % kBlock == 0 && i + kBlock <= behind;
+    peak_w = std::max(peak_w, is_whole_block ? highest_w_[i / kBlock] : samples_[i].watts);
+    i += is_whole_block ? kBlock : 1;
+  }
+  return peak_w;
+}
+
+}  // namespace aggregate_power

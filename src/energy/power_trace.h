@@ -1,0 +1,53 @@
+// The power of one device over a recording, for the energy of any stretch of it. Pure arithmetic:
+// no files, no clock, no printing.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aggregate_power/sample.h"
+
+namespace aggregate_power {
+
+class PowerTrace {
+ public:
+  // `samples` in any order; those with one stamp are averaged.
+  PowerTrace(std::string device, std::vector<Sample> samples, Interpolation interpolation);
+
+  const std::string& device() const { return device_; }
+  void rename(std::string device) { device_ = std::move(device); }
+  Interpolation interpolation() const { return interpolation_; }
+  // Sorted, without equal stamps.
+  std::span<const Sample> samples() const { return samples_; }
+
+  // Whether there are samples at or before its start, and at or after its end.
+  bool covers(Window window) const;
+  // The energy inside the window and between the first and the last sample, in joules. Exact to
+  // rounding however long the recording is. Time grows with the logarithm of the samples.
+  double energy_j(Window window) const;
+  // The highest power inside the window and between the first and the last sample; 0 if they do not
+  // meet. Time grows with the root of the samples.
+  double peak_w(Window window) const;
+  // At an instant between the first and the last sample.
+  double watts_at(double unix_s) const;
+
+ private:
+  // Of the samples before this index, and of the stretch from the last of them to `unix_s`.
+  struct Energy {
+    double high_j = 0;
+    double low_j = 0;  // what high_j rounds off
+  };
+  Energy until(double unix_s) const;
+  double mean_w(double from, double to) const;
+
+  std::string device_;
+  std::vector<Sample> samples_;
+  Interpolation interpolation_;
+  std::vector<Energy> energies_;   // from the first sample to each
+  std::vector<double> highest_w_;  // of each kBlock samples
+};
+
+}  // namespace aggregate_power

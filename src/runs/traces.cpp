@@ -1,0 +1,113 @@
+// Reads recordings into memory, device by device.
+#include "runs/traces.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/path.h"
+#include "base/text/unicode.h"
+#include "energy/plausibility.h"
+#include "recorders/device_names.h"
+#include "recorders/recording.h"
+#include "runs/pass.h"
+
+namespace aggregate_power {
+namespace {
+
+// Keeps the samples of each device.
+class SampleKeeper final : public Analysis {
+ public:
+  void take(std::span<const Reading> readings) override {
+    for (const Reading& reading : readings) {
+      if (reading.kind != Reading::Kind::power) continue;
+      if (reading.device >= devices_.size()) devices_.resize(reading.device + 1);
+      devices_[reading.device].push_back({reading.unix_s, reading.watts});
+    }
+  }
+  std::vector<std::vector<Sample>>& devices() { return devices_; }
+
+ private:
+  std::vector<std::vector<Sample>> devices_;  // by number
+};
+
+struct ReadFile {
+  TraceFile file;
+  std::vector<PowerTrace> devices;
+};
+
+[[noreturn]] void refuse(const std::string& path, const Reasons& reasons) {
+  throw Error(fmt::format("{}: {}; see 'aggregate-power inspect {}'", path, reasons.text(), path));
+}
+
+void check_selected(const TracesRequest& request, const ReadFile& read,
+                    const std::vector<std::string>& recorded) {
+  std::vector<std::string> names;
+  for (const PowerTrace& device : read.devices) names.push_back(device.device());
+  const std::string fault =
+      selection_fault(request.gpus, recorded, names, read.file.facts.series.names_hosts);
+  if (!fault.empty()) throw Error(fmt::format("{}: {}", read.file.path, fault));
+}
+
+ReadFile read_file(const TracesRequest& request, const std::string& path) {
+  const Recording recording(path, request.zone, request.columns, request.gpus);
+  if (!recording.faults().empty()) refuse(path, recording.faults());
+  Telemetry telemetry = recording.open();
+  const SeriesFacts& series = telemetry.facts();
+  if (!series.has_times() || !series.has_power()) refuse(path, series.reasons);
+  Passes passes(true);
+  SampleKeeper& keeper = passes.add(SampleKeeper());
+  passes.read(recording, telemetry);
+  ReadFile read;
+  read.file = {path, {}, series.warnings};
+  read.file.facts.series = series;
+  read.file.facts.skipped = by_cause(telemetry.skipped());
+  read.file.facts.timezone = telemetry.zone().name();
+  read.file.facts.timezone_source = recording.zone_source();
+  if (const auto* fault = recording.needed_zone_fault(telemetry)) throw Error(fault->text);
+  for (std::uint32_t i = 0; i < keeper.devices().size(); ++i) {
+    if (keeper.devices()[i].empty()) continue;
+    read.devices.emplace_back(telemetry.devices()[i], std::move(keeper.devices()[i]),
+                              series.interpolation);
+  }
+  if (request.gpus.is_given()) check_selected(request, read, telemetry.devices());
+  if (read.devices.empty()) {
+    throw Error(fmt::format("{}: it has no reading of power; see 'aggregate-power inspect {}'",
+                            path, path));
+  }
+  return read;
+}
+
+}  // namespace
+
+Traces read_traces(const TracesRequest& request) {
+  std::vector<ReadFile> files;
+  std::map<std::string, std::size_t> uses;  // of a device's name
+  for (const std::string& path : request.files) {
+    files.push_back(read_file(request, path));
+    for (const PowerTrace& device : files.back().devices) ++uses[device.device()];
+  }
+  Traces traces;
+  for (ReadFile& read : files) {
+    for (PowerTrace& device : read.devices) {
+      if (uses[device.device()] > 1) {
+        device.rename(fmt::format("{}:{}", plain_stem(read.file.path), device.device()));
+      }
+      traces.devices.push_back(std::move(device));
+    }
+    traces.files.push_back(std::move(read.file));
+  }
+  std::ranges::stable_sort(traces.devices, device_name_less, &PowerTrace::device);
+  traces.first_unix_s = traces.devices.front().samples().front().unix_s;
+  traces.last_unix_s = traces.devices.front().samples().back().unix_s;
+  for (const PowerTrace& device : traces.devices) {
+    traces.first_unix_s = std::min(traces.first_unix_s, device.samples().front().unix_s);
+    traces.last_unix_s = std::max(traces.last_unix_s, device.samples().back().unix_s);
+  }
+  return traces;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,37 @@
+// The power of every device of one or several recordings, in memory.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "energy/power_trace.h"
+#include "recorders/gpu_selection.h"
+#include "runs/run_options.h"
+
+namespace aggregate_power {
+
+struct TracesRequest : RecordingOptions {
+  std::vector<std::string> files;  // normal paths
+  GpuSelection gpus = {};          // those that count
+};
+
+// One file as it was read.
+struct TraceFile {
+  std::string path;
+  TelemetryFacts facts;
+  std::vector<std::string> warnings;
+};
+
+struct Traces {
+  std::vector<PowerTrace> devices;  // in the order of their names
+  std::vector<TraceFile> files;
+  double first_unix_s = 0;  // of all devices
+  double last_unix_s = 0;
+};
+
+// Devices of one name in several files are named "FILE:DEVICE", by the stems of the files. Throws
+// FileError if a file cannot be opened, and Error if one cannot be read, has no power, or lacks a
+// GPU that was selected.
+Traces read_traces(const TracesRequest& request);
+
+}  // namespace aggregate_power

@@ -1,0 +1,52 @@
+// Energy of any stretch of a trace; numbers are worked out by hand.
+#include "energy/power_trace.h"
+
+#include <gtest/gtest.h>
+
+namespace aggregate_power {
+namespace {
+
+// 100 W at 10 s, 300 W at 20 s, 300 W at 30 s.
+PowerTrace trace(Interpolation interpolation) {
+  return {"0", {{30, 300}, {10, 100}, {20, 200}, {20, 400}}, interpolation};
+}
+
+TEST(PowerTrace, IsLinearBetweenSamples) {
+  const PowerTrace power = trace(Interpolation::linear);
+  EXPECT_DOUBLE_EQ(power.energy_j({10, 30}), 2000 + 3000);
+  EXPECT_DOUBLE_EQ(power.energy_j({15, 25}), 5 * 250 + 5 * 300);
+  EXPECT_DOUBLE_EQ(power.energy_j({12, 14}), 2 * 160);
+  EXPECT_DOUBLE_EQ(power.watts_at(12.5), 150);
+  EXPECT_DOUBLE_EQ(power.peak_w({10, 15}), 200);
+  EXPECT_DOUBLE_EQ(power.peak_w({5, 99}), 300);
+}
+
+TEST(PowerTrace, HoldsTheLastValueOfAChange) {
+  const PowerTrace power = trace(Interpolation::hold);
+  EXPECT_DOUBLE_EQ(power.energy_j({10, 30}), 1000 + 3000);
+  EXPECT_DOUBLE_EQ(power.energy_j({15, 25}), 500 + 1500);
+  EXPECT_DOUBLE_EQ(power.watts_at(19.9), 100);
+  EXPECT_DOUBLE_EQ(power.peak_w({11, 19}), 100);
+}
+
+TEST(PowerTrace, EndsWithItsSamples) {
+  const PowerTrace power = trace(Interpolation::linear);
+  EXPECT_DOUBLE_EQ(power.energy_j({0, 99}), 5000);
+  EXPECT_DOUBLE_EQ(power.energy_j({0, 10}), 0);
+  EXPECT_DOUBLE_EQ(power.energy_j({30, 99}), 0);
+  EXPECT_EQ(power.peak_w({31, 99}), 0);
+  EXPECT_TRUE(power.covers({10, 30}));
+  EXPECT_FALSE(power.covers({9.9, 30}));
+}
+
+// A stretch of 10 us after a year at 700 W.
+TEST(PowerTrace, LosesNothingInALongRecording) {
+  std::vector<Sample> samples;
+  for (int i = 0; i <= 1000; ++i) samples.push_back({i * 31536.0, 700.1});
+  const PowerTrace power("0", samples, Interpolation::linear);
+  EXPECT_NEAR(power.energy_j({31500000, 31500000.0009765625}), 700.1 * 0.0009765625, 1e-12);
+  EXPECT_NEAR(power.energy_j({0, 31536000}), 31536000 * 700.1, 1e-5);
+}
+
+}  // namespace
+}  // namespace aggregate_power
