@@ -514,6 +514,8 @@ class Scanner {
     const char* const begin = p_;
     const char* const end = skip_plain(begin + 1);
     const bool is_plain = end[0] == '"' && end[1] == ':';
+    // Nobody asks for its key, and the token of the member around it may be open.
+    if (node < 0 && depth_ > 1 && !is_plain) return unwanted_member(seen);
     const std::string_view key = is_plain ? std::string_view(begin + 1, end) : quoted_key();
     if (is_plain) p_ = end + 1;
     if (depth_ == 1) name_member(key);
@@ -526,6 +528,13 @@ class Scanner {
     }
     value(child, added == nullptr ? nullptr : &added->inside);
     return added == nullptr ? seen : &added->next;
+  }
+
+  SeenMember** unwanted_member(SeenMember** seen) {
+    string();
+    colon();
+    value(kUnwanted, nullptr);
+    return seen;
   }
 
   // A key that has other than plain characters, or is cut by the buffer's end. Valid until the

@@ -383,6 +383,42 @@ TEST(ScanJson, TakesTokensLongerThanItsBuffer) {
   EXPECT_EQ(fault(text + "]"), "1:2400019: expected ',' or '}' after \"r\"");
 }
 
+// The keys inside a member are not its own, however they are written.
+TEST(ScanJson, KeepsAMemberApartFromTheKeysInIt) {
+  const auto seen = [](const std::string& text) {
+    std::vector<std::pair<std::string, std::string>> members;
+    MemorySource source(text);
+    scan_json(source,
+              [&](const JsonMember& member) { members.emplace_back(member.key, member.text); });
+    return members;
+  };
+  const std::vector<std::pair<std::string, std::string>> expected = {
+      {"a", R"({"d\u00e9":{"\u00e9":[{"\"":1}]},"é":2})"}, {"b", "3"}};
+  EXPECT_EQ(seen(R"({"a":{"d\u00e9":{"\u00e9":[{"\"":1}]},"é":2},"b":3})"), expected);
+}
+
+// Wherever the buffer ends: in a key, after it, or in its value.
+TEST(ScanJson, KeepsAMemberApartFromKeysAtTheEndOfItsBuffer) {
+  constexpr std::size_t kBuffer = 256 * 1024;
+  for (std::size_t shift = 0; shift < 40; ++shift) {
+    std::string text = R"({"long":[")" + std::string(kBuffer - 60 + shift, 'x') + "\"";
+    const std::size_t begin = 8;
+    while (text.size() < 2 * kBuffer + 100) text += R"(,{"request_id":1})";
+    text += "]";
+    const std::string value = text.substr(begin, text.size() - begin);
+    text += R"(,"last":4})";
+    std::vector<std::string> keys;
+    std::size_t value_end = 0;
+    MemorySource source(text);
+    scan_json(source, [&](const JsonMember& member) {
+      keys.emplace_back(member.key);
+      if (keys.size() == 1) value_end = member.value_end;
+    });
+    EXPECT_EQ(keys, (std::vector<std::string>{"long", "last"})) << shift;
+    EXPECT_EQ(value_end, begin + value.size()) << shift;
+  }
+}
+
 TEST(ScanJson, LetsWhatOthersThrowThrough) {
   struct Broken : ByteSource {
     std::size_t read(std::span<char>) override { throw Error("disk on fire"); }
