@@ -183,7 +183,19 @@ void check_package_options(const Synthesis& wanted, const Options& options) {
   if (wanted.out == "-") throw Error("--out: expected a folder for the package");
 }
 
+void check_length(const SyntheticOptions& telemetry) {
+  constexpr double kMostRows = 1e9;
+  double duration_s = 0;
+  for (const Phase& phase : telemetry.phases) duration_s += phase.duration_s;
+  const double rows = duration_s / telemetry.interval_s * telemetry.gpus;
+  if (rows <= kMostRows) return;
+  throw Error(fmt::format(
+      "--phase: {:.3g} rows are too many, expected at most {:.0e}; shorten the phases, or lengthen --interval",
+      rows, kMostRows));
+}
+
 void check(const Synthesis& wanted) {
+  check_length(wanted.telemetry);
   const std::vector<Phase>& phases = wanted.telemetry.phases;
   if (wanted.benchmark_phase > static_cast<int>(phases.size())) {
     throw Error(fmt::format("--benchmark-phase: there are {} phases, got {}", phases.size(),

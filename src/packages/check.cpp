@@ -375,7 +375,8 @@ std::optional<CpuPower> measure_cpus(const PackageQuestion& question,
   // What the GPUs' samples lack does not concern the CPUs.
   constexpr std::string_view kOfGpus[] = {"measurement_window_not_bracketed", "sample_gap_exceeded",
                                           "sample_loss_exceeded", "gpu_uuid_changed"};
-  const bool is_usable = window && std::ranges::all_of(own_codes(facts), [&](const auto& code) {
+  const bool is_usable = question.contract == Contract::august || !window ||
+                         std::ranges::all_of(own_codes(facts), [&](const auto& code) {
                            return std::ranges::find(kOfGpus, code) != std::end(kOfGpus);
                          });
   if (window && is_usable) request.window = window->window;
@@ -420,6 +421,25 @@ std::optional<std::string> doubt_about(const StaleReadings& stale, const Package
   return fmt::format(
       "samples.csv: {:.0f} % of the samples of {} repeat the one before exactly: the exporter may have answered from its cache",
       100 * worst->share, package.samples.devices[worst->number].key.text());
+}
+
+// The rules of one dialect may give another window than those of another.
+bool is_integrated(const PackageWindow& window, const Package& package) {
+  const Window span = span_of(window);
+  return package.integrated && package.integrated->start_unix_s == span.start_unix_s &&
+         package.integrated->end_unix_s == span.end_unix_s;
+}
+
+// Gaps that the original's reader refuses, for people.
+std::optional<std::string> gap_warning(const Package& package, const GapEnergyBound& bound) {
+  double longest_s = 0;
+  for (const auto& [device, gap_s] : package.max_sample_gap_s) {
+    longest_s = std::max(longest_s, gap_s);
+  }
+  if (longest_s <= kPackageMaxSampleGapS) return std::nullopt;
+  return fmt::format(
+      "samples.csv: gaps of up to {:.3f} s count by the recorder's own rule '{}'; the energy may be off by {:.6g} J; --gap-policy consumer refuses them",
+      longest_s, package.gap_rule, bound.total_j);
 }
 
 void describe(const PackageContent& content, const Package& package, const Labels& labels,
@@ -487,24 +507,32 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
                                     question.result_name, question.window_file, reading},
                                    findings);
   if (window) facts.window = selected(*window);
+  if (window && !is_integrated(*window, package)) {
+    findings.add(Reason::window_for_result_missing,
+                 fmt::format("{}: by an older rule of the recorder another window is the result's",
+                             window->file));
+  }
   const bool is_whole = findings.reasons.empty();
   const bool is_measurable = question.contract == Contract::august
                                  ? is_whole
                                  : (facts.is_integral || facts.has_unproven_clocks) &&
                                        topology.reasons.empty() && window &&
-                                       own_codes(facts).empty();
+                                       own_codes(facts).empty() && is_integrated(*window, package);
   FleetMeasurement fleet = fleet_of(package, power);
   if (is_measurable && window && reading.load && reading.reasons.empty()) {
     const Findings faults = integrate(content, package, labels, asked, power,
                                       question.extended ? fleet : FleetMeasurement(), result);
     findings.add(faults);
-    facts.window->power_valid = faults.reasons.empty();
+    facts.window->power_valid = faults.reasons.empty() && facts.is_integral;
     facts.window->metrics = result.metrics;
     result.gap_bound = bound_of(content, package, labels, gaps);
+    if (auto warning = gap_warning(package, *result.gap_bound)) {
+      result.warnings.push_back(std::move(*warning));
+    }
   }
   if (question.with_power && !result.metrics.empty()) result.curve = fleet.power;
   if (question.extended) result.fleet = std::move(fleet);
-  result.warnings = package.warnings;
+  std::ranges::copy(package.warnings, std::back_inserter(result.warnings));
   if (question.contract == Contract::october && findings.reasons.empty()) {
     if (auto doubt = doubt_about(stale, package, facts)) {
       result.warnings.push_back(std::move(*doubt));

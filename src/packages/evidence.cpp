@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text/unicode.h"
+
 namespace aggregate_power {
 namespace {
 
@@ -235,7 +237,8 @@ std::vector<std::string> unknown_members(const JsonValue& manifest) {
   for (const auto& [list, known] : rows) {
     for (const JsonValue& row : manifest.at(list).items) {
       for (const auto& [key, value] : row.members) {
-        if (known.items[0].find(key) == nullptr) unknown.insert(fmt::format("{}.{}", list, key));
+        if (known.items[0].find(key) == nullptr)
+          unknown.insert(fmt::format("{}.{}", list, printable(key)));
       }
     }
   }

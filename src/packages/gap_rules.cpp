@@ -8,6 +8,7 @@ namespace {
 
 constexpr double kLongestOfAnyWindowS = 10;  // in a window of any length
 constexpr double kLongestShare = 0.005;      // of the window
+constexpr double kMostBlindShare = 0.25;     // of the window, in long gaps
 constexpr double kMostMissingShare = 0.05;   // of the window, or of its samples
 
 // More than a share of the intervals around the window have no sample.
@@ -73,8 +74,11 @@ constexpr GapRule kRules[] = {
      [](Gaps gaps, double window_s, Pace pace) -> GapVerdict {
        return {exceeds_budget(gaps, window_s, pace), false};
      }},
+    // Gaps are reported, not judged; the limit is ours: beyond it a report is about nothing.
     {"d", false,
-     [](Gaps, double, Pace) -> GapVerdict { return {}; }},  // gaps are reported, not judged
+     [](Gaps gaps, double window_s, Pace) -> GapVerdict {
+       return {gaps.inside_over_limit_s > kMostBlindShare * window_s, false};
+     }},
 };
 
 }  // namespace

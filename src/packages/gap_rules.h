@@ -64,7 +64,7 @@ struct GapRule {
   GapVerdict (*judge)(const SampleGaps& gaps, double window_s, const SamplingPace& pace);
 };
 
-// From the strictest to the most tolerant.
+// In the order in which they are tried: roughly from the strictest to the most tolerant.
 std::span<const GapRule> gap_rules();
 
 // The rule of the original's own reader: no gap above kPackageMaxSampleGapS.

@@ -124,7 +124,8 @@ void judge_windows(const PackageContent& content, const std::vector<CheckedWindo
                          is_august && package.dialect.omits_gaps_of_faulty_windows});
   };
   const JsonValue& stored = content.manifest.at("window_validations");
-  if (!is_august && !request.consumer_gaps) {
+  const bool may_be_stored = stored.items.size() == windows.size();
+  if (!is_august && !request.consumer_gaps && may_be_stored) {
     for (const GapRule& rule : gap_rules()) {
       judge(rule);
       if (is_as_stored(stored, package.validations, request.contract)) return;
@@ -225,9 +226,15 @@ std::vector<std::string> warnings_of(const PackageContent& content, const Packag
                                      Contract contract) {
   std::vector<std::string> warnings;
   if (contract == Contract::august) return warnings;
-  for (const std::string& member : unknown_members(content.manifest)) {
+  constexpr std::size_t kMostNamed = 10;
+  const std::vector<std::string> unknown = unknown_members(content.manifest);
+  for (std::size_t i = 0; i < std::min(unknown.size(), kMostNamed); ++i) {
     warnings.push_back(
-        fmt::format("manifest.json: {} is not known, so it was not compared", member));
+        fmt::format("manifest.json: {} is not known, so it was not compared", unknown[i]));
+  }
+  if (unknown.size() > kMostNamed) {
+    warnings.push_back(
+        fmt::format("manifest.json: {} more members are not known", unknown.size() - kMostNamed));
   }
   if (samples.hot_cells > 0) {
     warnings.push_back(fmt::format("samples.csv: {} temperatures above 200 degrees were left out",
@@ -260,6 +267,7 @@ Package recompute_package(const PackagePlace& place, const PackageContent& conte
     if (!package || fits_better(other, *package, request)) package = std::move(other);
     if (package->faults.empty()) break;
   }
+  package->integrated = windows.wanted;
   package->warnings = warnings_of(content, samples, request.contract);
   package->samples = std::move(samples);
   return std::move(*package);

@@ -31,6 +31,7 @@ struct Package {
   PackageSamples samples;
   std::map<DeviceKey, double> max_sample_gap_s;  // over the wanted window, for GPUs that cover it
   std::vector<WindowValidation> validations;     // of the expected windows
+  std::optional<Window> integrated;              // the window that the samples were given out for
   std::string_view gap_rule;                     // by which their gaps were judged
   std::vector<std::string> warnings;             // for people
 

@@ -86,22 +86,18 @@ std::vector<CheckedWindow> check_windows(const PackagePlace& place, const Packag
                                          const PackageDialect& dialect) {
   const std::set<DeviceKey> expected = keys_of(content.devices);
   const SeenDevices seen = seen_devices(samples);
-  std::map<WindowKey, CheckedWindow> by_key;  // a window may be expected twice
+  std::set<WindowKey> met;  // one that is expected twice is a fault of the manifest
   std::vector<CheckedWindow> windows;
   for (const WindowKey& key : content.windows) {
-    const auto [known, is_new] = by_key.try_emplace(key);
-    CheckedWindow& checked = known->second;
-    if (is_new) {
-      checked.alone = validate_alone(place, scan, key, dialect);
-      if (checked.alone.codes.empty()) {
-        const PackageWindow& window = scan.windows.at(key);
-        checked.window_s = *window.end_unix_s - window.start_unix_s;
-        for (const DeviceKey& device : expected) {
-          checked.devices.push_back(device_around(device, samples, seen, window));
-        }
-      }
+    if (!met.insert(key).second) continue;
+    CheckedWindow& checked = windows.emplace_back();
+    checked.alone = validate_alone(place, scan, key, dialect);
+    if (!checked.alone.codes.empty()) continue;
+    const PackageWindow& window = scan.windows.at(key);
+    checked.window_s = *window.end_unix_s - window.start_unix_s;
+    for (const DeviceKey& device : expected) {
+      checked.devices.push_back(device_around(device, samples, seen, window));
     }
-    windows.push_back(checked);
   }
   return windows;
 }

@@ -13,6 +13,7 @@
 #include "base/files/sha256.h"
 #include "base/text/unicode.h"
 #include "energy/metrics.h"
+#include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
 #include "packages/native_topology.h"
 #include "runs/native_nodes.h"
@@ -32,9 +33,11 @@ LoadReading read_native_load(const NativeQuestion& question, NativeFacts& facts)
   if (!question.result) return unreadable(question.result_fault);
   try {
     facts.benchmark_result_sha256 = sha256_of(*question.result->source());
-    return read_load({.name = question.result_name, .open = [&] {
-                        return decompressed(question.result->source(), question.result_name);
-                      }});
+    reading = read_load({.name = question.result_name, .open = [&] {
+                           return decompressed(question.result->source(), question.result_name);
+                         }});
+    refuse_failed(question.contract, reading);
+    return reading;
   } catch (const FileError& error) {
     return unreadable(error.what());
   }

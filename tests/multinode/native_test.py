@@ -503,6 +503,12 @@ def test_faults_of_the_result_come_first(path):
                            "native_clock_not_synchronized"])
 
 
+def test_a_benchmark_that_failed_is_refused(path):
+    def change(run):
+        run.result = RUN | {"num_prompts": 100, "completed": 2}
+    refused(path, change, ["benchmark_failed"])
+
+
 def test_without_a_window_the_nodes_are_still_judged(path):
     def change(run):
         run.result = RUN | {"benchmark_end_time_unix": None}

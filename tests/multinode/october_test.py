@@ -606,7 +606,64 @@ def gap_bounds(ground, checks):
         "bound", bed.record["gap_energy_bound_j"]["total"], 0.0))
 
 
-TESTS = [numbers, integrity, samples, versions, exporters, cpus, bytes_and_times, edges, gap_bounds]
+# ---- What must not slip through
+
+def traps(ground, checks):
+    # By the older rules X is the only window of concurrency 4, by today's Y is.
+    x = CustomLoad(4, 905.0, 965.0)
+    x.kind = "other"
+    package = package_p(loads=[CustomLoad(4)], first=900.0)
+    for row in package.rows:
+        row[6] = "35.0" if float(row[1]) < 990 else row[6]
+    window = package.windows["results_concurrency_4.json"]
+    package.windows["a_results_concurrency_4.json"] = window | {
+        "schema_version": 1.0, "result_path": "cfg/a_results_concurrency_4.json"}
+    package.windows["x_results_concurrency_4.json"] = Package.window(x) | {
+        "schema_version": 1.0, "result_path": "cfg/x_results_concurrency_4.json"}
+    for name in ("a", "x"):
+        load = CustomLoad(4) if name == "a" else x
+        package.results[f"cfg/{name}_results_concurrency_4.json"] = load.result()
+    for more in ((), ("--salvage",)):
+        bed = run(ground, package, *more)
+        energy = bed.row.get("total_gpu_energy_j")
+        checks.add(f"two rules, two windows {more}", [] if energy in (None, 84000.0) else [energy])
+    # A whole window without samples.
+    package = package_p()
+    package.rows = [row for row in package.rows if not 1000 < float(row[1]) < 1060]
+    gaps = {f"{gpu.host}/{gpu.uuid}": 60.0 for gpu in package.gpus}
+    package.changes = {"window_validations": [package.validation(package.loads[0]) | {
+        "power_coverage_valid": True, "reason_codes": [],
+        "per_device_max_sample_gap_seconds": gaps}]}
+    checks.add("a window without samples", refused(run(ground, package), CHANGED,
+                                                   "sample_gap_exceeded"))
+    # An outcome behind keys that need more than one look.
+    package = package_p()
+    for result in (package.bench, package.results["cfg/results_concurrency_4.json"]):
+        result["benchmark_outcome"] = {
+            "status": "failed", "requested": 100, "completed": 8, "failed": 92,
+            "max_failure_rate": 0.05, "d\u00e9": 1}
+    checks.add("a benchmark that failed", refused(run(ground, package), ["benchmark_failed"]))
+    # A row of the aggregate whose key is like ours, inside another.
+    bed = ground.bed(package_p())
+    bed.aggregate.write_text('{"notes": {"\\u0070ower_valid": 7, "\\u0061vg_power_w": 8}, "hw": "gb200"}')
+    bed.done = bed.run()
+    checks.add("keys inside others", has(bed, WHOLE) + differences(
+        "notes", bed.row["notes"], {"power_valid": 7, "avg_power_w": 8}))
+    # Many windows of one name, and keys that a terminal might obey.
+    package = package_p()
+    package.changes = {"expected_windows": [{"benchmark_type": "custom", "concurrency": 4}] * 5000}
+    checks.add("a window named 5000 times", refused(run(ground, package), CHANGED,
+                                                    "expected_windows names a window twice"))
+    package = package_p()
+    row = package.manifest()["window_validations"][0]
+    package.changes = {"window_validations": [row | {f"\x1b[31m{i}": i for i in range(500)}]}
+    bed = run(ground, package)
+    checks.add("many unknown members", has(bed, WHOLE) + differences(
+        "escapes", "\x1b" in bed.done.err, False) + differences(
+        "lines", len(bed.done.err.splitlines()), 11))
+
+
+TESTS = [traps, numbers, integrity, samples, versions, exporters, cpus, bytes_and_times, edges, gap_bounds]
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, sys.argv[1:], contracts=["october"]))

@@ -165,6 +165,8 @@ def test_what_cannot_be_written_is_refused(path):
         (["--package", "v3", "--interval", "4"], "do not cover|apart"),
         (["--package", "v3", "--benchmark-phase", "1", "--jitter", "0.4"], "do not cover"),
         (["--package", "v3", "--out", "-"], "--out"),
+        (["--package", "v3", "--phase", "1e300:100"], "--phase"),
+        (["--phase", "1e10:100"], "--phase"),
         (["--package", "v3", "--bench-out", "LOGS/power/samples.csv"], "--bench-out"),
     ]
     for options, said in cases:
