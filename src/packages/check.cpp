@@ -2,12 +2,10 @@
 #include "packages/check.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <limits>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,17 +15,13 @@
 #include "base/files/archive.h"
 #include "base/files/path.h"
 #include "base/text/unicode.h"
-#include "energy/gap_bound.h"
-#include "energy/metrics.h"
-#include "energy/plausibility.h"
 #include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
 #include "packages/cpu_power.h"
 #include "packages/findings.h"
 #include "packages/match.h"
 #include "packages/package.h"
-#include "packages/stale_readings.h"
-#include "packages/window_power.h"
+#include "packages/package_energy.h"
 
 namespace aggregate_power {
 namespace {
@@ -190,173 +184,6 @@ Findings check_topology(const RoleCounts& gpus, const std::vector<ExpectedDevice
   return findings;
 }
 
-// Names of GPUs for the record: "host/UUID", or "host/index" for a GPU without exactly one UUID.
-using Labels = std::map<DeviceKey, std::string>;
-
-Labels labels_of(std::span<const SeenDevice> observed) {
-  Labels labels;
-  for (const SeenDevice& device : observed) {
-    if (device.uuids.size() != 1) continue;
-    labels[device.key] = fmt::format("{}/{}", device.key.hostname, device.uuids[0]);
-  }
-  return labels;
-}
-
-std::string label_of(const DeviceKey& key, const Labels& labels) {
-  const auto label = labels.find(key);
-  return label == labels.end() ? key.text() : label->second;
-}
-
-// ---- Energy
-
-// What a package and its window give, before any metric.
-struct Measured {
-  std::vector<GpuResult> gpus;
-  double energy_j = 0;
-  std::map<std::string, double> energy_by_role_j;
-  std::vector<Worker> workers;
-};
-
-// Gathers the workers' energies.
-class Workers {
- public:
-  explicit Workers(Contract contract) : contract_(contract) {}
-
-  void add(const ExpectedDevice& device, const std::string& role, double energy_j) {
-    const std::string& host = device.key.hostname;
-    const std::int64_t index = device.assignments.front().worker_index;
-    are_shared_ |= std::ranges::any_of(device.assignments, [&](const Assignment& assignment) {
-      return assignment.worker_index != index;
-    });
-    // Since October the GPUs of a role on one host count as one worker.
-    Worker& worker =
-        contract_ == Contract::august ? workers_[{role, "", index}] : workers_[{role, host, 0}];
-    worker.role = role;
-    worker.worker_idx = index;
-    ++worker.num_gpus;
-    worker.avg_power_w += energy_j;  // holds energy until all GPUs are counted
-    if (std::ranges::find(worker.hosts, host) == worker.hosts.end()) worker.hosts.push_back(host);
-  }
-
-  // Turns the energies into powers; returns none if it is unknown which worker drew what.
-  std::vector<Worker> finish(double window_s) && {
-    std::vector<Worker> all;
-    if (contract_ == Contract::august && are_shared_) return all;
-    for (auto& [key, worker] : workers_) {
-      worker.avg_power_w /= window_s * static_cast<double>(worker.num_gpus);
-      if (contract_ == Contract::october) {
-        const bool is_same_role = !all.empty() && all.back().role == worker.role;
-        worker.worker_idx = is_same_role ? all.back().worker_idx + 1 : 0;
-      }
-      all.push_back(std::move(worker));
-    }
-    return all;
-  }
-
- private:
-  Contract contract_;
-  std::map<std::tuple<std::string, std::string, std::int64_t>, Worker> workers_;
-  bool are_shared_ = false;  // several workers share a GPU
-};
-
-using DeviceNumbers = std::map<DeviceKey, std::uint32_t>;
-
-DeviceNumbers numbers_of(const PackageSamples& samples) {
-  DeviceNumbers numbers;
-  for (std::uint32_t i = 0; i < samples.devices.size(); ++i) numbers[samples.devices[i].key] = i;
-  return numbers;
-}
-
-Measured measure(const PackageContent& content, const Package& package, const Labels& labels,
-                 WindowPower& power, double window_s, Contract contract) {
-  const DeviceNumbers numbers = numbers_of(package.samples);
-  Measured measured;
-  Workers workers(contract);
-  for (const ExpectedDevice& device : content.devices) {
-    const std::string& role = package.topology.roles.at(device.key);
-    GpuResult gpu{label_of(device.key, labels), {}};
-    gpu.energy.bracketed = true;
-    gpu.energy.energy_j = power.energy_j(numbers.at(device.key));
-    gpu.energy.max_sample_gap_s = package.max_sample_gap_s.at(device.key);
-    measured.energy_j += gpu.energy.energy_j;
-    measured.energy_by_role_j[role] += gpu.energy.energy_j;
-    workers.add(device, role, gpu.energy.energy_j);
-    measured.gpus.push_back(std::move(gpu));
-  }
-  measured.workers = std::move(workers).finish(window_s);
-  return measured;
-}
-
-GapEnergyBound bound_of(const PackageContent& content, const Package& package, const Labels& labels,
-                        const GapBound& gaps) {
-  const DeviceNumbers numbers = numbers_of(package.samples);
-  GapEnergyBound bound;
-  for (const ExpectedDevice& device : content.devices) {
-    const double bound_j = gaps.bound_j(numbers.at(device.key));
-    bound.total_j += bound_j;
-    bound.per_gpu_j.emplace_back(label_of(device.key, labels), bound_j);
-  }
-  return bound;
-}
-
-// A package states its unit: watts.
-std::string impossible_gpu(const std::string& label, double mean_w) {
-  const auto unit = likely_unit(mean_w, PowerUnit::Size::watt);
-  return fmt::format("{}: a mean of {:.6g} W{}", label, mean_w,
-                     unit ? fmt::format("; {}?", unit_word(*unit)) : "");
-}
-
-Findings check_metrics(const Metrics& metrics, std::span<const GpuResult> gpus, double window_s) {
-  Findings findings;
-  if (const auto infinite = not_finite(metrics); !infinite.empty()) {
-    findings.add(Reason::non_finite_power_metric,
-                 fmt::format("too large for a number: {}", fmt::join(infinite, ", ")));
-    return findings;
-  }
-  for (const GpuResult& gpu : gpus) {
-    const double mean_w = gpu.energy.energy_j / window_s;
-    if (!is_impossible(mean_w)) continue;
-    findings.add(Reason::implausible_power, impossible_gpu(gpu.name, mean_w));
-    break;
-  }
-  return findings;
-}
-
-// Computes the metrics if possible, from `fleet` as far as it is known.
-Findings integrate(const PackageContent& content, const Package& package, const Labels& labels,
-                   const RoleCounts& asked, WindowPower& power, const FleetMeasurement& fleet,
-                   Result& result) {
-  const double window_s = result.load->window.duration_s();
-  Measured measured = measure(content, package, labels, power, window_s, result.contract);
-  const auto role = [&](const char* name, std::int64_t count) {
-    return RoleEnergy{static_cast<std::size_t>(std::max<std::int64_t>(count, 0)),
-                      measured.energy_by_role_j[name]};
-  };
-  Metrics metrics = energy_metrics({.energy_j = measured.energy_j,
-                                    .gpus = content.devices.size(),
-                                    .load = *result.load,
-                                    .prefill = role("prefill", asked.prefill),
-                                    .decode = role("decode", asked.decode),
-                                    .fleet = fleet,
-                                    .contract = result.contract});
-  const Findings findings = check_metrics(metrics, measured.gpus, window_s);
-  if (findings.reasons.empty()) result.metrics = std::move(metrics);
-  if (findings.reasons.contains(Reason::non_finite_power_metric) &&
-      result.contract == Contract::october) {
-    for (GpuResult& gpu : measured.gpus) gpu.energy.energy_j = std::nan("");
-  }
-  for (const GpuResult& gpu : measured.gpus) result.observed_gpu_ids.push_back(gpu.name);
-  result.gpus = std::move(measured.gpus);
-  result.workers = std::move(measured.workers);
-  return findings;
-}
-
-FleetMeasurement fleet_of(const Package& package, WindowPower& power) {
-  std::vector<std::string> names;
-  for (const SeenDevice& device : package.samples.devices) names.push_back(device.key.text());
-  return power.fleet(names);
-}
-
 // What is wrong with the window of the run itself.
 std::vector<std::string> own_codes(const PackageFacts& facts) {
   const auto own = std::ranges::find_if(facts.windows, [&](const WindowFinding& window) {
@@ -411,35 +238,11 @@ bool is_integral(const Package& package, const Findings& findings, const Finding
          !verdict.reasons.contains(Reason::producer_verdict_mismatch);
 }
 
-// DCGM reads the sensor for each request; other exporters may answer from a cache.
-std::optional<std::string> doubt_about(const StaleReadings& stale, const Package& package,
-                                       const PackageFacts& facts) {
-  constexpr double kSuspectShare = 0.5;
-  const auto worst = stale.worst();
-  const bool is_dcgm = !facts.source_metric || facts.source_metric->starts_with("DCGM_");
-  if (is_dcgm || !worst || worst->share < kSuspectShare) return std::nullopt;
-  return fmt::format(
-      "samples.csv: {:.0f} % of the samples of {} repeat the one before exactly: the exporter may have answered from its cache",
-      100 * worst->share, package.samples.devices[worst->number].key.text());
-}
-
 // The rules of one dialect may give another window than those of another.
 bool is_integrated(const PackageWindow& window, const Package& package) {
   const Window span = span_of(window);
   return package.integrated && package.integrated->start_unix_s == span.start_unix_s &&
          package.integrated->end_unix_s == span.end_unix_s;
-}
-
-// Gaps that the original's reader refuses, for people.
-std::optional<std::string> gap_warning(const Package& package, const GapEnergyBound& bound) {
-  double longest_s = 0;
-  for (const auto& [device, gap_s] : package.max_sample_gap_s) {
-    longest_s = std::max(longest_s, gap_s);
-  }
-  if (longest_s <= kPackageMaxSampleGapS) return std::nullopt;
-  return fmt::format(
-      "samples.csv: gaps of up to {:.3f} s count by the recorder's own rule '{}'; the energy may be off by {:.6g} J; --gap-policy consumer refuses them",
-      longest_s, package.gap_rule, bound.total_j);
 }
 
 void describe(const PackageContent& content, const Package& package, const Labels& labels,
@@ -449,6 +252,51 @@ void describe(const PackageContent& content, const Package& package, const Label
   result.observed_gpus = package.observed.size();
   for (const auto& [key, role] : package.topology.roles) {
     result.roles.emplace_back(label_of(key, labels), role);
+  }
+}
+
+// Whether the energy of the run's window can be told: in August only of a package without a fault.
+bool is_measurable(const PackageQuestion& question, const Package& package,
+                   const Findings& findings, const Findings& topology, const Result& result,
+                   const std::optional<PackageWindow>& window) {
+  if (!window || !is_integrated(*window, package)) return false;
+  if (question.contract == Contract::august) return findings.reasons.empty();
+  const PackageFacts& facts = *result.package;
+  return (facts.is_integral || facts.has_unproven_clocks) && topology.reasons.empty() &&
+         own_codes(facts).empty();
+}
+
+// Finds the run's window, and measures it if nothing that concerns it speaks against that.
+void measure_window(const PackageQuestion& question, const LoadReading& reading,
+                    const PackageContent& content, const Package& package, PackageMeter& meter,
+                    Findings& findings, Result& result) {
+  PackageFacts& facts = *result.package;
+  const RoleCounts asked = with_known_role(question.gpus, package.topology);
+  const Findings topology = check_topology(asked, content.devices, package.topology);
+  findings.add(topology);
+  const auto window = match_window({question.place, package.scan, question.result,
+                                    question.result_name, question.window_file, reading},
+                                   findings);
+  if (window) facts.window = selected(*window);
+  if (window && !is_integrated(*window, package)) {
+    findings.add(Reason::window_for_result_missing,
+                 fmt::format("{}: by an older rule of the recorder another window is the result's",
+                             window->file));
+  }
+  FleetMeasurement fleet = meter.fleet(package);
+  if (is_measurable(question, package, findings, topology, result, window) && reading.load &&
+      reading.reasons.empty()) {
+    const Findings faults = meter.integrate(content, package, asked,
+                                            question.extended ? fleet : FleetMeasurement(), result);
+    findings.add(faults);
+    facts.window->power_valid = faults.reasons.empty() && facts.is_integral;
+    facts.window->metrics = result.metrics;
+  }
+  if (question.with_power && !result.metrics.empty()) result.curve = fleet.power;
+  if (question.extended) result.fleet = std::move(fleet);
+  if (question.contract == Contract::august || !findings.reasons.empty()) return;
+  if (auto doubt = meter.doubt(package, facts.source_metric)) {
+    result.warnings.push_back(std::move(*doubt));
   }
 }
 
@@ -470,26 +318,14 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
     findings.add(Reason::manifest_malformed, fmt::format("manifest.json: {}", error.what()));
     return findings;
   }
-  WindowPower power(question.extended || question.with_power, question.extended);
-  GapBound gaps({});
-  StaleReadings stale;
+  PackageMeter meter(question.extended || question.with_power, question.extended);
   PackageRequest request;
   request.concurrency = reading.max_concurrency;
   request.contract = question.contract;
   request.salvage = question.salvage;
   request.consumer_gaps = question.consumer_gaps;
-  request.begin = [&](Window window) {
-    power.begin(window);
-    gaps = GapBound(window);
-    stale.begin(window);
-  };
-  request.take = [&](std::span<const PackageSample> samples) {
-    power.take(samples);
-    for (const PackageSample& sample : samples) {
-      gaps.add(sample.device, {sample.unix_s, sample.watts});
-    }
-    stale.take(samples);
-  };
+  request.begin = [&](Window window) { meter.begin(window); };
+  request.take = [&](std::span<const PackageSample> samples) { meter.take(samples); };
   const Package package = recompute_package(question.place, content, request);
   findings.add(check_recomputed(package, facts));
   const Findings verdict = check_stored_verdict(content.manifest, facts);
@@ -498,46 +334,9 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
   // With --salvage the record shows what clocks that may differ make of it; nothing is published.
   facts.has_unproven_clocks =
       facts.salvage && !facts.is_integral && is_integral(package, findings, verdict, facts, true);
-  const RoleCounts asked = with_known_role(question.gpus, package.topology);
-  const Findings topology = check_topology(asked, content.devices, package.topology);
-  findings.add(topology);
-  const Labels labels = labels_of(package.observed);
-  describe(content, package, labels, result);
-  const auto window = match_window({question.place, package.scan, question.result,
-                                    question.result_name, question.window_file, reading},
-                                   findings);
-  if (window) facts.window = selected(*window);
-  if (window && !is_integrated(*window, package)) {
-    findings.add(Reason::window_for_result_missing,
-                 fmt::format("{}: by an older rule of the recorder another window is the result's",
-                             window->file));
-  }
-  const bool is_whole = findings.reasons.empty();
-  const bool is_measurable = question.contract == Contract::august
-                                 ? is_whole
-                                 : (facts.is_integral || facts.has_unproven_clocks) &&
-                                       topology.reasons.empty() && window &&
-                                       own_codes(facts).empty() && is_integrated(*window, package);
-  FleetMeasurement fleet = fleet_of(package, power);
-  if (is_measurable && window && reading.load && reading.reasons.empty()) {
-    const Findings faults = integrate(content, package, labels, asked, power,
-                                      question.extended ? fleet : FleetMeasurement(), result);
-    findings.add(faults);
-    facts.window->power_valid = faults.reasons.empty() && facts.is_integral;
-    facts.window->metrics = result.metrics;
-    result.gap_bound = bound_of(content, package, labels, gaps);
-    if (auto warning = gap_warning(package, *result.gap_bound)) {
-      result.warnings.push_back(std::move(*warning));
-    }
-  }
-  if (question.with_power && !result.metrics.empty()) result.curve = fleet.power;
-  if (question.extended) result.fleet = std::move(fleet);
+  describe(content, package, labels_of(package.observed), result);
+  measure_window(question, reading, content, package, meter, findings, result);
   std::ranges::copy(package.warnings, std::back_inserter(result.warnings));
-  if (question.contract == Contract::october && findings.reasons.empty()) {
-    if (auto doubt = doubt_about(stale, package, facts)) {
-      result.warnings.push_back(std::move(*doubt));
-    }
-  }
   return findings;
 }
 

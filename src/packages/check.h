@@ -9,19 +9,10 @@
 #include "aggregate_power/contract.h"
 #include "aggregate_power/result.h"
 #include "base/files/file.h"
+#include "packages/topology.h"
 #include "packages/windows.h"
 
 namespace aggregate_power {
-
-// The expected number of GPUs of each role.
-struct RoleCounts {
-  std::int64_t prefill = 0;
-  std::int64_t decode = 0;
-  std::int64_t aggregate = 0;  // workers that do both
-  // GPUs of one role, whichever the package has: aggregate workers, else prefill. Replaces the
-  // others.
-  std::int64_t any = 0;
-};
 
 struct PackageQuestion {
   PackagePlace place;

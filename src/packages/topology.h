@@ -14,6 +14,16 @@
 
 namespace aggregate_power {
 
+// The expected number of GPUs of each role.
+struct RoleCounts {
+  std::int64_t prefill = 0;
+  std::int64_t decode = 0;
+  std::int64_t aggregate = 0;  // workers that do both
+  // GPUs of one role, whichever the package has: aggregate workers, else prefill. Replaces the
+  // others.
+  std::int64_t any = 0;
+};
+
 struct Topology {
   std::map<DeviceKey, std::string> roles;                         // empty if some GPU has two
   std::map<std::string, std::optional<std::int64_t>> het_groups;  // by host; empty if some host has

@@ -1,0 +1,224 @@
+// Adds up the energies of a package's GPUs.
+#include "packages/package_energy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "energy/metrics.h"
+#include "energy/plausibility.h"
+
+namespace aggregate_power {
+namespace {
+
+// What a package and its window give, before any metric.
+struct Measured {
+  std::vector<GpuResult> gpus;
+  double energy_j = 0;
+  std::map<std::string, double> energy_by_role_j;
+  std::vector<Worker> workers;
+};
+
+// Gathers the workers' energies.
+class Workers {
+ public:
+  explicit Workers(Contract contract) : contract_(contract) {}
+
+  void add(const ExpectedDevice& device, const std::string& role, double energy_j) {
+    const std::string& host = device.key.hostname;
+    const std::int64_t index = device.assignments.front().worker_index;
+    are_shared_ |= std::ranges::any_of(device.assignments, [&](const Assignment& assignment) {
+      return assignment.worker_index != index;
+    });
+    // Since October the GPUs of a role on one host count as one worker.
+    Worker& worker =
+        contract_ == Contract::august ? workers_[{role, "", index}] : workers_[{role, host, 0}];
+    worker.role = role;
+    worker.worker_idx = index;
+    ++worker.num_gpus;
+    worker.avg_power_w += energy_j;  // holds energy until all GPUs are counted
+    if (std::ranges::find(worker.hosts, host) == worker.hosts.end()) worker.hosts.push_back(host);
+  }
+
+  // Turns the energies into powers; returns none if it is unknown which worker drew what.
+  std::vector<Worker> finish(double window_s) && {
+    std::vector<Worker> all;
+    if (contract_ == Contract::august && are_shared_) return all;
+    for (auto& [key, worker] : workers_) {
+      worker.avg_power_w /= window_s * static_cast<double>(worker.num_gpus);
+      if (contract_ == Contract::october) {
+        const bool is_same_role = !all.empty() && all.back().role == worker.role;
+        worker.worker_idx = is_same_role ? all.back().worker_idx + 1 : 0;
+      }
+      all.push_back(std::move(worker));
+    }
+    return all;
+  }
+
+ private:
+  Contract contract_;
+  std::map<std::tuple<std::string, std::string, std::int64_t>, Worker> workers_;
+  bool are_shared_ = false;  // several workers share a GPU
+};
+
+using DeviceNumbers = std::map<DeviceKey, std::uint32_t>;
+
+DeviceNumbers numbers_of(const PackageSamples& samples) {
+  DeviceNumbers numbers;
+  for (std::uint32_t i = 0; i < samples.devices.size(); ++i) numbers[samples.devices[i].key] = i;
+  return numbers;
+}
+
+Measured measure(const PackageContent& content, const Package& package, const Labels& labels,
+                 WindowPower& power, double window_s, Contract contract) {
+  const DeviceNumbers numbers = numbers_of(package.samples);
+  Measured measured;
+  Workers workers(contract);
+  for (const ExpectedDevice& device : content.devices) {
+    const std::string& role = package.topology.roles.at(device.key);
+    GpuResult gpu{label_of(device.key, labels), {}};
+    gpu.energy.bracketed = true;
+    gpu.energy.energy_j = power.energy_j(numbers.at(device.key));
+    gpu.energy.max_sample_gap_s = package.max_sample_gap_s.at(device.key);
+    measured.energy_j += gpu.energy.energy_j;
+    measured.energy_by_role_j[role] += gpu.energy.energy_j;
+    workers.add(device, role, gpu.energy.energy_j);
+    measured.gpus.push_back(std::move(gpu));
+  }
+  measured.workers = std::move(workers).finish(window_s);
+  return measured;
+}
+
+GapEnergyBound bound_of(const PackageContent& content, const Package& package, const Labels& labels,
+                        const GapBound& gaps) {
+  const DeviceNumbers numbers = numbers_of(package.samples);
+  GapEnergyBound bound;
+  for (const ExpectedDevice& device : content.devices) {
+    const double bound_j = gaps.bound_j(numbers.at(device.key));
+    bound.total_j += bound_j;
+    bound.per_gpu_j.emplace_back(label_of(device.key, labels), bound_j);
+  }
+  return bound;
+}
+
+// A package states its unit: watts.
+std::string impossible_gpu(const std::string& label, double mean_w) {
+  const auto unit = likely_unit(mean_w, PowerUnit::Size::watt);
+  return fmt::format("{}: a mean of {:.6g} W{}", label, mean_w,
+                     unit ? fmt::format("; {}?", unit_word(*unit)) : "");
+}
+
+Findings check_metrics(const Metrics& metrics, std::span<const GpuResult> gpus, double window_s) {
+  Findings findings;
+  if (const auto infinite = not_finite(metrics); !infinite.empty()) {
+    findings.add(Reason::non_finite_power_metric,
+                 fmt::format("too large for a number: {}", fmt::join(infinite, ", ")));
+    return findings;
+  }
+  for (const GpuResult& gpu : gpus) {
+    const double mean_w = gpu.energy.energy_j / window_s;
+    if (!is_impossible(mean_w)) continue;
+    findings.add(Reason::implausible_power, impossible_gpu(gpu.name, mean_w));
+    break;
+  }
+  return findings;
+}
+
+// Gaps that the original's reader refuses, for people.
+std::optional<std::string> gap_warning(const Package& package, const GapEnergyBound& bound) {
+  double longest_s = 0;
+  for (const auto& [device, gap_s] : package.max_sample_gap_s) {
+    longest_s = std::max(longest_s, gap_s);
+  }
+  if (longest_s <= kPackageMaxSampleGapS) return std::nullopt;
+  return fmt::format(
+      "samples.csv: gaps of up to {:.3f} s count by the recorder's own rule '{}'; the energy may be off by {:.6g} J; --gap-policy consumer refuses them",
+      longest_s, package.gap_rule, bound.total_j);
+}
+
+}  // namespace
+
+Labels labels_of(std::span<const SeenDevice> observed) {
+  Labels labels;
+  for (const SeenDevice& device : observed) {
+    if (device.uuids.size() != 1) continue;
+    labels[device.key] = fmt::format("{}/{}", device.key.hostname, device.uuids[0]);
+  }
+  return labels;
+}
+
+std::string label_of(const DeviceKey& key, const Labels& labels) {
+  const auto label = labels.find(key);
+  return label == labels.end() ? key.text() : label->second;
+}
+
+void PackageMeter::begin(Window window) {
+  power_.begin(window);
+  gaps_ = GapBound(window);
+  stale_.begin(window);
+}
+
+void PackageMeter::take(std::span<const PackageSample> samples) {
+  power_.take(samples);
+  for (const PackageSample& sample : samples) {
+    gaps_.add(sample.device, {sample.unix_s, sample.watts});
+  }
+  stale_.take(samples);
+}
+
+FleetMeasurement PackageMeter::fleet(const Package& package) {
+  std::vector<std::string> names;
+  for (const SeenDevice& device : package.samples.devices) names.push_back(device.key.text());
+  return power_.fleet(names);
+}
+
+Findings PackageMeter::integrate(const PackageContent& content, const Package& package,
+                                 const RoleCounts& asked, const FleetMeasurement& fleet,
+                                 Result& result) {
+  const double window_s = result.load->window.duration_s();
+  const Labels labels = labels_of(package.observed);
+  Measured measured = measure(content, package, labels, power_, window_s, result.contract);
+  const auto role = [&](const char* name, std::int64_t count) {
+    return RoleEnergy{static_cast<std::size_t>(std::max<std::int64_t>(count, 0)),
+                      measured.energy_by_role_j[name]};
+  };
+  Metrics metrics = energy_metrics({.energy_j = measured.energy_j,
+                                    .gpus = content.devices.size(),
+                                    .load = *result.load,
+                                    .prefill = role("prefill", asked.prefill),
+                                    .decode = role("decode", asked.decode),
+                                    .fleet = fleet,
+                                    .contract = result.contract});
+  const Findings findings = check_metrics(metrics, measured.gpus, window_s);
+  if (findings.reasons.empty()) result.metrics = std::move(metrics);
+  if (findings.reasons.contains(Reason::non_finite_power_metric) &&
+      result.contract == Contract::october) {
+    for (GpuResult& gpu : measured.gpus) gpu.energy.energy_j = std::nan("");
+  }
+  for (const GpuResult& gpu : measured.gpus) result.observed_gpu_ids.push_back(gpu.name);
+  result.gpus = std::move(measured.gpus);
+  result.workers = std::move(measured.workers);
+  result.gap_bound = bound_of(content, package, labels, gaps_);
+  if (auto warning = gap_warning(package, *result.gap_bound)) {
+    result.warnings.push_back(std::move(*warning));
+  }
+  return findings;
+}
+
+// DCGM reads the sensor for each request; other exporters may answer from a cache.
+std::optional<std::string> PackageMeter::doubt(
+    const Package& package, const std::optional<std::string>& source_metric) const {
+  constexpr double kSuspectShare = 0.5;
+  const auto worst = stale_.worst();
+  const bool is_dcgm = !source_metric || source_metric->starts_with("DCGM_");
+  if (is_dcgm || !worst || worst->share < kSuspectShare) return std::nullopt;
+  return fmt::format(
+      "samples.csv: {:.0f} % of the samples of {} repeat the one before exactly: the exporter may have answered from its cache",
+      100 * worst->share, package.samples.devices[worst->number].key.text());
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,53 @@
+// The energy of a package's window: gathered while its samples are read, then given to its GPUs,
+// roles and workers.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "aggregate_power/result.h"
+#include "energy/gap_bound.h"
+#include "packages/findings.h"
+#include "packages/package.h"
+#include "packages/stale_readings.h"
+#include "packages/topology.h"
+#include "packages/window_power.h"
+
+namespace aggregate_power {
+
+// Names of GPUs for the record: "host/UUID", or "host/index" for a GPU without exactly one UUID.
+using Labels = std::map<DeviceKey, std::string>;
+Labels labels_of(std::span<const SeenDevice> observed);
+std::string label_of(const DeviceKey& key, const Labels& labels);
+
+// Sees each sample of a package once.
+class PackageMeter {
+ public:
+  // `with_fleet`: the total power of all GPUs at every instant; `extended`: their states too.
+  PackageMeter(bool with_fleet, bool extended) : power_(with_fleet, extended) {}
+
+  // Starts, or starts over, with this window.
+  void begin(Window window);
+  // Takes samples, those of each device in time order.
+  void take(std::span<const PackageSample> samples);
+
+  // To be called once. What was requested; empty if no window was found.
+  FleetMeasurement fleet(const Package& package);
+  // To be called at most once, for a package that covers its window. Sets the GPUs, the workers and
+  // the bound of `result`, and the metrics if they are numbers; returns what speaks against them.
+  Findings integrate(const PackageContent& content, const Package& package, const RoleCounts& asked,
+                     const FleetMeasurement& fleet, Result& result);
+  // What is odd about the readings of a GPU, for people.
+  std::optional<std::string> doubt(const Package& package,
+                                   const std::optional<std::string>& source_metric) const;
+
+ private:
+  WindowPower power_;
+  GapBound gaps_{{}};
+  StaleReadings stale_;
+};
+
+}  // namespace aggregate_power
