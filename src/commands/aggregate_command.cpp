@@ -12,6 +12,8 @@
 #include "commands/given_load.h"
 #include "commands/output.h"
 #include "commands/shared_options.h"
+#include "packages/native_place.h"
+#include "runs/native_run.h"
 #include "runs/one_node.h"
 #include "runs/package.h"
 
@@ -57,6 +59,11 @@ void expect_gpus(MultinodeRequest& package) {
   }
   package.finds_gpus = !package.expected_num_gpus;
   package.gpus.aggregate = package.expected_num_gpus.value_or(0);
+}
+
+CommandOutput of_package(const MultinodeRequest& request) {
+  return is_native_package({disk_tree(), request.power_dir}) ? multinode_native(request)
+                                                             : multinode(request);
 }
 
 void settle_handed_package(OneRun& parsed, const Options& options) {
@@ -138,7 +145,7 @@ Command aggregate_command() {
   command.settle = [parsed](const Options& given) { settle_aggregate(*parsed, given); };
   command.run = [parsed] {
     return report(parsed->recording.require_power, [&] {
-      return parsed->is_of_package() ? multinode(parsed->package) : aggregate(parsed->recording);
+      return parsed->is_of_package() ? of_package(parsed->package) : aggregate(parsed->recording);
     });
   };
   return command;

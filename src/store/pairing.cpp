@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "loads/benchmark_outcome.h"
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
 #include "runs/assess.h"
@@ -88,6 +89,7 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
   pairing.telemetry = telemetry;
   pairing.benchmark = benchmark;
   PlacedLoad placed{.reading = load.reading};
+  refuse_failed(request.options.contract, placed.reading);
   std::optional<Recording> opened;
   if (load.reading.has_window || !load.reading.no_window.empty()) {
     opened.emplace(open_recording(telemetry, request.options, load.reading.captured_zone, inputs));

@@ -28,9 +28,9 @@ POWER = {"dcgm": ("DCGM_FI_DEV_POWER_USAGE", "gpu_device_board_as_reported_by_dc
          "amd": ("gpu_power_usage", "gpu_device_power_as_reported_by_amd_device_metrics_exporter")}
 
 
-def call(folder, *arguments):
+def call(folder, *arguments, **variables):
     done = subprocess.run([PROGRAM, *map(str, arguments)], cwd=folder, capture_output=True, text=True,
-                          env={"PATH": os.environ["PATH"], "TZ": "America/New_York"})
+                          env={"PATH": os.environ["PATH"], "TZ": "America/New_York"} | variables)
     return done
 
 
@@ -139,6 +139,14 @@ def test_native_packages(path):
             done = judge_native(folder, "--prefill-gpus", "2", "--decode-gpus", "2")
             assert done.returncode == 0, done.stderr
             is_as_computed(folder, prefill_gpu_energy_j=60060.0, decode_gpu_energy_j=60300.0)
+
+
+def test_a_native_package_that_the_environment_hands_over(path):
+    synthesize(path, "--package", "native", "--prefill-nodes", "0")
+    done = call(path, "--bench-result", "run.json", "--agg-result", "agg_run.json",
+                "--expected-num-gpus", "4", "--require-power", POWER_ARTIFACT_DIR="LOGS/native_power")
+    assert done.returncode == 0, done.stderr
+    is_as_computed(path)
 
 
 def test_native_packages_with_faults(path):

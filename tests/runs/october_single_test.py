@@ -642,6 +642,20 @@ def stores(ground, checks):
         checks.add(f"7.63 {name} in August", differences(
             "outcome", [run["outcome"] for run in report if "outcome" in run], ["patched"]))
 
+    # A run on one node, whose raw result says how many requests there were.
+    for completed, end in ((95, ("patched", [])), (94, ("not_valid", ["benchmark_failed"]))):
+        node = ground.node([(START + t, 0, 500) for t in range(-2, 13)],
+                           result_of(START, START + 10, num_prompts=100, completed=completed))
+        place = node.folder / "store" / "llama"
+        place.mkdir(parents=True)
+        for name, to in (("run.json", "llama.json"), ("agg_run.json", "agg_llama.json"),
+                         ("gpu_metrics.csv", "gpu_metrics.csv")):
+            (node.folder / name).rename(place / to)
+        write_json(place / "agg_llama.json", {"tp": 1})
+        done, report = backfilled(node.folder, "--timezone", "UTC")
+        checks.add(f"1.12 in a store, {completed} of 100 of one node", differences(
+            "run", [(run["outcome"], run["reasons"]) for run in report if "outcome" in run], [end]))
+
     package = four_gpus()
     package.aggregate = {"tp": 4, "benchmark_outcome": outcome(100, 94)}
     folder, place = store("llama_tp4_conc4_h100", package)
