@@ -147,9 +147,8 @@ std::vector<std::string> check_recomputed_metrics(const Evidence& evidence,
                                                   const PointEvidence& found, PointFaults& faults) {
   faults.begin(12);
   Recomputed now = recompute_point(evidence, required, found);
-  for (const auto& [key, expected, recorded] : now.window_faults) {
-    faults.add(fmt::format("'{}' of the audit record, against the benchmark's result", key),
-               expected, recorded);
+  for (auto& [what, expected, recorded] : now.faults) {
+    faults.add(std::move(what), std::move(expected), std::move(recorded));
   }
   if (!now.refusal.empty()) {
     faults.add(

@@ -14,6 +14,7 @@
 #include "packages/window_power.h"
 #include "recorders/recording.h"
 #include "runs/assess.h"
+#include "runs/native.h"
 
 namespace aggregate_power {
 namespace {
@@ -47,7 +48,10 @@ std::string shown(std::int64_t value) { return std::to_string(value); }
 
 void compare_load(const Load& raw, const Load& recorded, Recomputed& result) {
   const auto compare = [&](const char* key, const auto& of_raw, const auto& of_record) {
-    if (of_raw != of_record) result.window_faults.push_back({key, shown(of_raw), shown(of_record)});
+    if (of_raw == of_record) return;
+    result.faults.push_back(
+        {fmt::format("'{}' of the audit record, against the benchmark's result", key),
+         shown(of_raw), shown(of_record)});
   };
   compare("start_time_unix", raw.window.start_unix_s, recorded.window.start_unix_s);
   compare("end_time_unix", raw.window.end_unix_s, recorded.window.end_unix_s);
@@ -134,6 +138,7 @@ void take_result(const Result& run, Recomputed& result) {
   for (const GpuResult& gpu : run.gpus) {
     result.gpu_energies_j.emplace_back(gpu.name, gpu.energy.energy_j);
   }
+  result.gpu_roles = run.roles;
 }
 
 void recompute_one_node(const Evidence& evidence, const PointEvidence& found, Recomputed& result) {
@@ -155,6 +160,57 @@ void recompute_one_node(const Evidence& evidence, const PointEvidence& found, Re
   take_result(assess(request, recording, reading), result);
 }
 
+RoleCounts roles_of(const RequiredPoint& required, const PointEvidence& found) {
+  RoleCounts gpus;
+  if (required.is_disaggregated()) {
+    gpus.prefill = count_of(found.aggregate.at("num_prefill_gpu"));
+    gpus.decode = count_of(found.aggregate.at("num_decode_gpu"));
+  } else {
+    gpus.any = count_of(found.record.at("expected_gpu_count"));
+  }
+  return gpus;
+}
+
+// The record says which GPUs each node had, and which files that is from.
+void compare_nodes(const NativeFacts& native, const JsonValue& record, Recomputed& result) {
+  const JsonValue nothing;
+  const JsonValue& nodes = record.at("nodes");
+  for (std::size_t i = 0; i < native.nodes.size(); ++i) {
+    const NativeNodeFacts& node = native.nodes[i];
+    const JsonValue& recorded = i < nodes.items.size() ? nodes.items[i] : nothing;
+    const auto compare = [&](std::string_view key, const JsonValue& expected) {
+      const JsonValue& said = recorded.at(key);
+      if (equal_in_python(said, expected)) return;
+      result.faults.push_back(
+          {fmt::format("'nodes[{}].{}' of the audit record, against its package", i, key),
+           expected.shown(), said.shown()});
+    };
+    for (const auto& [key, spelling] : node.manifest) compare(key, parse_json(spelling));
+    JsonValue gpus = JsonValue::object();
+    for (const auto& [index, uuid] : node.physical_gpu_ids) {
+      gpus.members.emplace_back(index, JsonValue::string(uuid));
+    }
+    compare("physical_gpu_ids", gpus);
+    compare("manifest_sha256", JsonValue::string(node.manifest_sha256));
+    compare("telemetry_sha256", JsonValue::string(node.telemetry_sha256));
+    compare("identity_sha256", JsonValue::string(node.identity_sha256));
+    compare("identity_end_sha256", JsonValue::string(node.identity_end_sha256));
+  }
+}
+
+void recompute_native(const Evidence& evidence, const RequiredPoint& required,
+                      const PointEvidence& found, Recomputed& result) {
+  NativeQuestion question;
+  question.place = {disk_tree(), evidence.full(found.place)};
+  question.load = load_of(evidence, found, result);
+  question.gpus = roles_of(required, found);
+  question.contract = recorded_contract(found.record);
+  question.extended = has_dashboard_metrics(found.record);
+  const Result run = check_native(question);
+  take_result(run, result);
+  compare_nodes(*run.native, found.record, result);
+}
+
 // The folder below which the package's window has its original result: the package's own, or, for
 // agents, that of the audit record. Empty: it is not retained.
 std::string logs_root_of(const Evidence& evidence, const PointEvidence& found) {
@@ -167,17 +223,6 @@ std::string logs_root_of(const Evidence& evidence, const PointEvidence& found) {
   const std::string end = "/" + named.text;
   if (!of_record.ends_with(end) || !evidence.artifact_fault(of_record).empty()) return {};
   return of_record.substr(0, of_record.size() - end.size());
-}
-
-RoleCounts roles_of(const RequiredPoint& required, const PointEvidence& found) {
-  RoleCounts gpus;
-  if (required.is_disaggregated()) {
-    gpus.prefill = count_of(found.aggregate.at("num_prefill_gpu"));
-    gpus.decode = count_of(found.aggregate.at("num_decode_gpu"));
-  } else {
-    gpus.any = count_of(found.record.at("expected_gpu_count"));
-  }
-  return gpus;
 }
 
 void recompute_whole_package(const Evidence& evidence, const RequiredPoint& required,
@@ -274,9 +319,7 @@ Recomputed recompute_point(const Evidence& evidence, const RequiredPoint& requir
       recompute_package(evidence, required, found, result);
       break;
     case TelemetryKind::native:
-      result.notes.push_back(fmt::format(
-          "{}: check 12 could not be done: packages of native recorders are not recomputed",
-          found.record_path));
+      recompute_native(evidence, required, found, result);
       break;
   }
   return result;
