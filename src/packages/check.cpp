@@ -468,6 +468,14 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
     gaps.take(samples);
     stale.take(samples);
   };
+  request.shared = question.shared_samples;
+  request.extended = question.extended;
+  bool is_shared = false;
+  request.measured = [&](WindowPower measured) {
+    power = std::move(measured);
+    is_shared = true;
+  };
+  request.samples_sha256 = question.samples_sha256;
   const Package package = recompute_package(question.place, content, request);
   findings.add(check_recomputed(package, facts));
   const Findings verdict = check_stored_verdict(content.manifest, facts);
@@ -498,12 +506,12 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
     findings.add(faults);
     facts.window->power_valid = faults.reasons.empty();
     facts.window->metrics = result.metrics;
-    facts.gap_bound = bound_of(content, package, labels, gaps);
+    if (!is_shared) facts.gap_bound = bound_of(content, package, labels, gaps);
   }
   if (question.with_power && !result.metrics.empty()) result.curve = fleet.power;
   if (question.extended) result.fleet = std::move(fleet);
   result.warnings = package.warnings;
-  if (question.contract == Contract::october && findings.reasons.empty()) {
+  if (question.contract == Contract::october && findings.reasons.empty() && !is_shared) {
     if (auto doubt = doubt_about(stale, package, facts)) {
       result.warnings.push_back(std::move(*doubt));
     }

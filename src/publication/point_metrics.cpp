@@ -144,9 +144,10 @@ void compare_metrics(const PointEvidence& found, PointFaults& faults) {
 
 std::vector<std::string> check_recomputed_metrics(const Evidence& evidence,
                                                   const RequiredPoint& required,
-                                                  const PointEvidence& found, PointFaults& faults) {
+                                                  const PointEvidence& found, SharedSamples& shared,
+                                                  PointFaults& faults) {
   faults.begin(12);
-  Recomputed now = recompute_point(evidence, required, found);
+  RecomputedPoint now = recompute_point(evidence, required, found, shared);
   for (auto& [what, expected, recorded] : now.faults) {
     faults.add(std::move(what), std::move(expected), std::move(recorded));
   }

@@ -7,12 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "packages/shared_samples.h"
 #include "publication/evidence.h"
 #include "publication/point_evidence.h"
 
 namespace aggregate_power {
 
-struct Recomputed {
+struct RecomputedPoint {
   // By the key of the audit record, unrounded.
   std::vector<std::pair<std::string, double>> metrics;
   std::vector<std::pair<std::string, double>> gpu_energies_j;
@@ -24,9 +25,9 @@ struct Recomputed {
   std::vector<std::array<std::string, 3>> faults = {};
 };
 
-// `point` names it in notes. The benchmark's raw result is used where it is retained; otherwise the
-// window and the counts of the record are. May throw FileError.
-Recomputed recompute_point(const Evidence& evidence, const RequiredPoint& required,
-                           const PointEvidence& found);
+// `shared` is kept between the points of one run. The benchmark's raw result is used where it is
+// retained; otherwise the window and the counts of the record are. May throw FileError.
+RecomputedPoint recompute_point(const Evidence& evidence, const RequiredPoint& required,
+                                const PointEvidence& found, SharedSamples& shared);
 
 }  // namespace aggregate_power

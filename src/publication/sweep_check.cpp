@@ -94,8 +94,8 @@ std::vector<Pair> paired(const std::vector<RequiredPoint>& required, const JsonV
 }
 
 // Checks 1 to 13 of one point.
-Verification verify_point(const Evidence& evidence, const Aggregates& aggregates,
-                          const Pair& pair) {
+Verification verify_point(const Evidence& evidence, const Aggregates& aggregates, const Pair& pair,
+                          SharedSamples& shared) {
   Verification found;
   PointFaults faults(pair.required.label());
   const auto built = build_point(evidence, aggregates, pair.required, faults, found.could_not_open);
@@ -107,7 +107,8 @@ Verification verify_point(const Evidence& evidence, const Aggregates& aggregates
   try {
     if (built) {
       compare_metrics(built->evidence, faults);
-      found.warnings = check_recomputed_metrics(evidence, pair.required, built->evidence, faults);
+      found.warnings =
+          check_recomputed_metrics(evidence, pair.required, built->evidence, shared, faults);
       check_samples_digest(evidence, built->evidence, faults);
     }
   } catch (const FileError& error) {
@@ -145,6 +146,25 @@ void hash_listed(const Evidence& evidence, const JsonValue& points, std::size_t 
   });
 }
 
+// Points on several nodes share their run's package, which is read once for all of them; the other
+// points are alone. By number.
+std::vector<std::vector<std::size_t>> points_by_run(const std::vector<Pair>& pairs,
+                                                    const Aggregates& aggregates) {
+  std::vector<std::vector<std::size_t>> runs;
+  std::map<std::string, std::size_t> numbers;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const RequiredPoint& point = pairs[i].required;
+    const std::vector<std::string> paths = aggregates.matching(point);
+    std::size_t number = runs.size();
+    if (point.is_multinode && paths.size() == 1) {
+      number = numbers.try_emplace(run_of_artifact(point, paths[0]), number).first->second;
+    }
+    if (number == runs.size()) runs.emplace_back();
+    runs[number].push_back(i);
+  }
+  return runs;
+}
+
 Verification verified_points(const Evidence& evidence, const std::vector<Pair>& pairs,
                              std::size_t most_threads) {
   Verification all;
@@ -152,8 +172,13 @@ Verification verified_points(const Evidence& evidence, const std::vector<Pair>& 
   all.faults = aggregates.faults();
   all.could_not_open = aggregates.could_not_open();
   std::vector<Verification> each(pairs.size());
-  in_parallel(pairs.size(), most_threads,
-              [&](std::size_t i) { each[i] = verify_point(evidence, aggregates, pairs[i]); });
+  const std::vector<std::vector<std::size_t>> runs = points_by_run(pairs, aggregates);
+  in_parallel(runs.size(), most_threads, [&](std::size_t run) {
+    SharedSamples shared;
+    for (const std::size_t i : runs[run]) {
+      each[i] = verify_point(evidence, aggregates, pairs[i], shared);
+    }
+  });
   for (Verification& found : each) all.add(std::move(found));
   drop_repeated(all.faults);
   return all;
