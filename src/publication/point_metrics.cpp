@@ -107,6 +107,21 @@ void compare_recomputed(const Comparison& comparison, const PointEvidence& found
   }
 }
 
+// Aggregate workers are "agg" in packages.
+std::string_view role_word(std::string_view role) { return role == "agg" ? "aggregate" : role; }
+
+void compare_roles(const std::vector<std::pair<std::string, std::string>>& roles,
+                   const PointEvidence& found, PointFaults& faults) {
+  for (const auto& [gpu, role] : roles) {
+    const JsonValue& recorded = found.record.at("per_gpu_role").at(gpu);
+    if (recorded.is_string() && role_word(recorded.text) == role_word(role)) continue;
+    faults.add(fmt::format("the role of GPU {} of the audit record, recomputed from {}",
+                           printable(gpu, 200), found.place),
+               std::string(role_word(role)),
+               recorded.is_string() ? printable(recorded.text) : recorded.shown());
+  }
+}
+
 std::optional<double> find_value(const std::vector<std::pair<std::string, double>>& values,
                                  const std::string& key) {
   const auto value = std::ranges::find(values, key, &std::pair<std::string, double>::first);
@@ -156,7 +171,13 @@ std::vector<std::string> check_recomputed_metrics(const Evidence& evidence,
         fmt::format("recomputed from {}, its power is not valid: {}", found.place, now.refusal));
   }
   std::vector<std::string> notes = std::move(now.notes);
-  if (now.gpu_energies_j.empty()) return notes;
+  compare_roles(now.gpu_roles, found, faults);
+  if (now.gpu_energies_j.empty()) {
+    if (now.refusal.empty()) {
+      faults.add(fmt::format("recomputed from {}, it has no energy of a GPU", found.place));
+    }
+    return notes;
+  }
   for (const auto& [key, recorded] : recorded_metrics(found.record)) {
     const auto value = find_value(now.metrics, key);
     if (!value) {
