@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "base/text/unicode.h"
 #include "energy/metrics.h"
 #include "publication/recompute_point.h"
+#include "results/dashboard_keys.h"
 
 namespace aggregate_power {
 namespace {
@@ -20,6 +22,7 @@ namespace {
 constexpr double kPowerTolerance = 0.000501;
 constexpr double kRatioTolerance = 0.000000501;
 constexpr double kRecordTolerance = 0.000002;
+constexpr std::size_t kMostMetrics = 1000;  // comparing takes the square of their number
 
 using NamedValues = std::vector<JsonValue::Member>;
 
@@ -29,6 +32,7 @@ std::vector<std::string_view> power_keys() {
   for (const std::string_view key : dashboard_metric_keys()) {
     if (key.ends_with("_w")) keys.push_back(key);
   }
+  std::ranges::copy(cpu_metric_keys(), std::back_inserter(keys));
   return keys;
 }
 
@@ -107,6 +111,10 @@ void compare_recomputed(const Comparison& comparison, const PointEvidence& found
   }
 }
 
+bool is_cpu_metric(std::string_view key) {
+  return std::ranges::find(cpu_metric_keys(), key) != cpu_metric_keys().end();
+}
+
 // Aggregate workers are "agg" in packages.
 std::string_view role_word(std::string_view role) { return role == "agg" ? "aggregate" : role; }
 
@@ -137,6 +145,11 @@ double metric_tolerance(std::string_view key) {
 void compare_metrics(const PointEvidence& found, PointFaults& faults) {
   faults.begin(11);
   const NamedValues recorded = recorded_metrics(found.record);
+  if (recorded.size() > kMostMetrics) {
+    faults.add(
+        fmt::format("the audit record has {} metrics, more than there are", recorded.size()));
+    return;
+  }
   for (const auto& [key, value] : recorded) {
     const JsonValue& published = found.aggregate.at(key);
     const bool is_same =
@@ -180,9 +193,14 @@ std::vector<std::string> check_recomputed_metrics(const Evidence& evidence,
   }
   for (const auto& [key, recorded] : recorded_metrics(found.record)) {
     const auto value = find_value(now.metrics, key);
+    if (!value && now.lacks_cpus && is_cpu_metric(key)) {
+      notes.push_back(fmt::format("{}: '{}' could not be recomputed", found.record_path, key));
+      continue;
+    }
     if (!value) {
-      notes.push_back(
-          fmt::format("{}: '{}' could not be recomputed", found.record_path, printable(key)));
+      faults.add(
+          fmt::format("'{}' of the audit record, recomputed from {}", printable(key), found.place),
+          "none", recorded.shown());
       continue;
     }
     compare_recomputed({fmt::format("'{}'", key), recorded, *value, metric_tolerance(key)}, found,

@@ -289,6 +289,7 @@ std::optional<MeasuredPackage> measure_package(const Evidence& evidence, const P
 // the energy of the window, and its manifest the GPUs and their roles.
 void recompute_samples(const Evidence& evidence, const PointEvidence& found, SharedSamples& shared,
                        RecomputedPoint& result) {
+  result.lacks_cpus = true;
   const Load load = recorded_load(found.record);
   auto measured = measure_package(evidence, found, shared, load.window);
   if (!measured) {

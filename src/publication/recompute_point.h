@@ -18,6 +18,7 @@ struct RecomputedPoint {
   std::vector<std::pair<std::string, double>> metrics;
   std::vector<std::pair<std::string, double>> gpu_energies_j;
   std::vector<std::pair<std::string, std::string>> gpu_roles;  // empty: the telemetry has none
+  bool lacks_cpus = false;  // those of the CPUs were not computed
   // Why there are none, or not all.
   std::string refusal = {};             // the telemetry gives no valid power; empty: it does
   std::vector<std::string> notes = {};  // what could not be done, for people

@@ -1062,6 +1062,58 @@ def test_12_roles_of_a_package_without_its_raw_result(root):
     fails(done, "pair conc 4: the role of GPU node-d/GPU-node-d-0 of the audit record, recomputed from power_audit_pair/LOGS/power, expected decode, found prefill")
 
 
+def test_3_a_record_of_two_points(root):
+    """A second point of the same run without a record of its own, with the numbers of the first."""
+    sweep = native_sweep(root)
+    first = sweep.point("native")
+    second = copy.copy(first)
+    second.conc = 4
+    second.aggregate = first.aggregate | {"conc": 4}
+    second.aggregate_path = "bmk_native/agg_native_conc4.json"
+    sweep.points.append(second)
+    first.row["conc"] = [2, 4]
+    sweep.write()
+    is_refused(sweep, "power_audit_native/power_validation_native.json: is the audit record of 2 points")
+    only(verify(sweep), "power_audit_native/power_validation_native.json: is the audit record of 2 points")
+
+
+def test_11_cpus_of_the_aggregate_only(root):
+    sweep = Sweep(root, ["pair"])
+    changed(sweep, "pair", "aggregate", {"avg_total_cpu_power_w": 150.0}, 4)
+    only(verify(sweep), "pair conc 4: 'avg_total_cpu_power_w' of the aggregate, against the audit record, expected none, found 150.0")
+
+
+def test_12_a_metric_that_nothing_gives(root):
+    sweep = Sweep(root, ["solo"])
+    sweep.point("solo").record["metrics"]["gpu_magic_w"] = 5.0
+    changed(sweep, "solo", "aggregate", {"gpu_magic_w": 5.0})
+    only(verify(sweep), "solo conc 8: 'gpu_magic_w' of the audit record, recomputed from power_audit_solo_conc8/gpu_metrics.csv, expected none, found 5.0")
+
+
+def test_records_of_many_gpus_and_metrics(root):
+    """They are refused at once: comparing them would take hours."""
+    sweep = Sweep(root, ["pair"])
+    point = sweep.point("pair", 4)
+    whole = copy.deepcopy(point.record)
+    many = {f"node-d/{i}": "prefill" for i in range(300_000)}
+    point.record |= {"per_gpu_energy_j": {gpu: 1 for gpu in many}, "per_gpu_role": many}
+    sweep.json(point.record_path, point.record)
+    is_refused(sweep, "'per_gpu_energy_j' has 300000 GPUs, more than a run has")
+    point.record = whole
+    point.record["metrics"] = {f"m{i}": i for i in range(300_000)}
+    sweep.write()
+    fails(verify(sweep), "pair conc 4: the audit record has 300000 metrics, more than there are")
+
+
+def test_long_manifests(root):
+    """A key meets the end of each 256 KiB that are read at once."""
+    sweep = Sweep(root, ["solo"])
+    for more in range(0, 40):
+        sweep.more = {"note": "x" * (256 * 1024 - 1500 + 20 * more)}
+        sweep.publish()
+        holds(verify(sweep))
+
+
 # ---- Check 13
 
 def test_13_the_digest_of_the_samples(root):
