@@ -1114,6 +1114,20 @@ def test_long_manifests(root):
         holds(verify(sweep))
 
 
+def test_12_percentiles_of_packages(root):
+    """Powers that do not change; both windows of the package are from one reading of it."""
+    sweep = Sweep(root, ["pair"])
+    for point in sweep.points:
+        for values in (point.record["metrics"], point.aggregate):
+            for share in ("p75", "p90"):
+                values |= {f"{share}_power_w": 350.0, f"{share}_total_gpu_power_w": 1400.0}
+    sweep.write()
+    holds(verify(sweep))
+    sweep.point("pair", 16).record["metrics"]["p90_power_w"] = 351.0
+    changed(sweep, "pair", "aggregate", {"p90_power_w": 351.0}, 16)
+    only(verify(sweep), "pair conc 16: 'p90_power_w' of the audit record, recomputed from power_audit_pair/LOGS/power, expected 350.0, found 351.0")
+
+
 # ---- Check 13
 
 def test_13_the_digest_of_the_samples(root):
