@@ -17,3 +17,4 @@ for tool in newline_scan empty peak sax_parse; do
   c++ -std=c++20 -O2 -static -o "$work/$tool" "tests/bench/$tool.cpp"
 done
 python3 tests/bench/bench.py "$PWD/build/aggregate-power" "$work" "$work" "$PWD/$disk" "$@"
+python3 tests/bench/verify_bench.py "$PWD/build/aggregate-power" "$work"

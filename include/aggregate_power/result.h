@@ -152,7 +152,8 @@ struct PackageFacts {
 struct NativeNodeFacts {
   std::string folder;                                         // "node-0"
   std::vector<std::pair<std::string, std::string>> manifest;  // its members, as JSON
-  std::vector<std::string> physical_gpu_ids;                  // UUIDs of the GPUs it recorded
+  std::vector<std::pair<std::string, std::string>>
+      physical_gpu_ids;  // UUIDs of the GPUs it recorded, by index
   std::string manifest_sha256;
   std::string telemetry_sha256;
   std::string identity_sha256;

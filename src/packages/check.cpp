@@ -326,6 +326,10 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
   request.consumer_gaps = question.consumer_gaps;
   request.begin = [&](Window window) { meter.begin(window); };
   request.take = [&](std::span<const PackageSample> samples) { meter.take(samples); };
+  request.shared = question.shared_samples;
+  request.extended = question.extended;
+  request.measured = [&](WindowPower measured) { meter.use(std::move(measured)); };
+  request.samples_sha256 = question.samples_sha256;
   const Package package = recompute_package(question.place, content, request);
   findings.add(check_recomputed(package, facts));
   const Findings verdict = check_stored_verdict(content.manifest, facts);

@@ -9,6 +9,7 @@
 #include "aggregate_power/contract.h"
 #include "aggregate_power/result.h"
 #include "base/files/file.h"
+#include "packages/shared_samples.h"
 #include "packages/topology.h"
 #include "packages/windows.h"
 
@@ -31,6 +32,10 @@ struct PackageQuestion {
   bool consumer_gaps = false;    // gaps are judged as the original's reader does
   Reasons refusal;               // why the package is not read; empty: it is
   std::string window_file = {};  // the only window that may be the result's; empty: any
+  // For questions about several windows of one package: its samples are then read once, but how
+  // far gaps may put the energy off, and whether readings are stale, is not computed.
+  SharedSamples* shared_samples = nullptr;
+  std::optional<std::string> samples_sha256 = {};  // of samples.csv, if that is known already
 };
 
 // Checks the package. Never throws because of the files.

@@ -194,7 +194,7 @@ void identify_gpus(const NativePlace& place, NativeNode& node) {
     const auto gpu = node.identity.find(index);
     if (gpu == node.identity.end()) throw NativeFault("KeyError", fmt::format("'{}'", index));
     node.gpus.push_back({index, gpu->second});
-    node.facts.physical_gpu_ids.push_back(gpu->second);
+    node.facts.physical_gpu_ids.emplace_back(index, gpu->second);
     const auto later = at_end.find(index);
     if (later != at_end.end() && later->second == gpu->second) continue;
     node.reasons.add(

@@ -90,7 +90,14 @@ PackageSamples read_samples(const PackagePlace& place, const PackageContent& con
   const std::string path = path_below(place.power_dir, "samples.csv");
   begin();
   try {
-    return read_package_samples(place.tree->open(path), of_samples);
+    const OpenedFile file = place.tree->open(path);
+    if (request.shared != nullptr && wanted) {
+      if (auto served = request.shared->serve(file, of_samples, *wanted, request.extended)) {
+        request.measured(std::move(served->power));
+        return served->samples;
+      }
+    }
+    return read_package_samples(file, of_samples);
   } catch (const FileError&) {  // cannot be opened
     PackageSamples samples;
     samples.is_missing = !place.tree->find_file(path);
@@ -137,7 +144,8 @@ void judge_windows(const PackageContent& content, const std::vector<CheckedWindo
 // ---- Bytes
 
 // Whether samples.csv is what the recorder vouched for. Contract-october.md 2.6.
-PackageFaults digest_faults(const PackagePlace& place, const JsonValue& manifest) {
+PackageFaults digest_faults(const PackagePlace& place, const JsonValue& manifest,
+                            const std::optional<std::string>& known) {
   constexpr const char* kCode = "samples_digest_mismatch";
   PackageFaults faults;
   const JsonValue* const stored = manifest.find("samples_sha256");
@@ -147,8 +155,8 @@ PackageFaults digest_faults(const PackagePlace& place, const JsonValue& manifest
     return faults;
   }
   try {
-    const auto source = place.tree->open(path_below(place.power_dir, "samples.csv")).source();
-    const std::string found = sha256_of(*source);
+    const std::string path = path_below(place.power_dir, "samples.csv");
+    const std::string found = known ? *known : sha256_of(*place.tree->open(path).source());
     if (found == stored->text) return faults;
     faults.add(fmt::format("{}: samples_sha256 mismatch: manifest records {}, recomputed {}", kCode,
                            stored->text, found));
@@ -253,9 +261,10 @@ Package recompute_package(const PackagePlace& place, const PackageContent& conte
                           const PackageRequest& request) {
   ScannedWindows windows = scan_by_each_dialect(place, request);
   PackageSamples samples = read_samples(place, content, windows, request);
-  const PackageFaults of_bytes = request.contract == Contract::october
-                                     ? digest_faults(place, content.manifest)
-                                     : PackageFaults();
+  const PackageFaults of_bytes =
+      request.contract == Contract::october
+          ? digest_faults(place, content.manifest, request.samples_sha256)
+          : PackageFaults();
   // The version of the samples limits how old the producer can be. Beyond that it is the oldest
   // dialect, unless a later one fits better.
   std::optional<Package> package;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "packages/faults.h"
 #include "packages/manifest.h"
 #include "packages/samples.h"
+#include "packages/shared_samples.h"
 #include "packages/topology.h"
 #include "packages/window_checks.h"
 #include "packages/windows.h"
@@ -48,6 +50,12 @@ struct PackageRequest {
   // `begin` is called before the first, and again if all samples are given out a second time.
   std::function<void(Window)> begin;
   std::function<void(std::span<const PackageSample>)> take;
+  // For requests about several windows of one package. If it can serve the wanted window,
+  // `measured` receives what was measured over it, and `take` nothing.
+  SharedSamples* shared = nullptr;
+  bool extended = false;  // as in WindowPower
+  std::function<void(WindowPower)> measured;
+  std::optional<std::string> samples_sha256;  // of samples.csv, if that is known already
 };
 
 // Never throws because of the package.

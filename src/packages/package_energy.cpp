@@ -170,6 +170,11 @@ void PackageMeter::take(std::span<const PackageSample> samples) {
   stale_.take(samples);
 }
 
+void PackageMeter::use(WindowPower measured) {
+  power_ = std::move(measured);
+  has_samples_ = false;
+}
+
 FleetMeasurement PackageMeter::fleet(const Package& package) {
   std::vector<std::string> names;
   for (const SeenDevice& device : package.samples.devices) names.push_back(device.key.text());
@@ -202,6 +207,7 @@ Findings PackageMeter::integrate(const PackageContent& content, const Package& p
   for (const GpuResult& gpu : measured.gpus) result.observed_gpu_ids.push_back(gpu.name);
   result.gpus = std::move(measured.gpus);
   result.workers = std::move(measured.workers);
+  if (!has_samples_) return findings;
   result.gap_bound = bound_of(content, package, labels, gaps_);
   if (auto warning = gap_warning(package, *result.gap_bound)) {
     result.warnings.push_back(std::move(*warning));

@@ -33,6 +33,8 @@ class PackageMeter {
   void begin(Window window);
   // Takes samples, those of each device in time order.
   void take(std::span<const PackageSample> samples);
+  // Instead of these two: what somebody else measured. Then there is no bound, and no doubt.
+  void use(WindowPower measured);
 
   // To be called once. What was requested; empty if no window was found.
   FleetMeasurement fleet(const Package& package);
@@ -48,6 +50,7 @@ class PackageMeter {
   WindowPower power_;
   GapBound gaps_{{}};
   StaleReadings stale_;
+  bool has_samples_ = true;
 };
 
 }  // namespace aggregate_power

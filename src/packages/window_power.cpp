@@ -4,13 +4,6 @@
 #include "packages/package.h"
 
 namespace aggregate_power {
-namespace {
-
-// The longest gap that most gap rules accept: the window's edges may be in it.
-constexpr double kMarginS = 10;
-
-}  // namespace
-
 void WindowPower::begin(Window window) {
   window_ = window;
   integrators_.clear();

@@ -19,6 +19,10 @@ namespace aggregate_power {
 
 class WindowPower {
  public:
+  // The longest gap that most gap rules accept: the window's edges may be in it. Samples farther
+  // from the window matter only if they are the nearest ones of their device.
+  static constexpr double kMarginS = 10;
+
   // `with_fleet`: the total power of all GPUs at every instant; `extended`: their utilization too.
   WindowPower(bool with_fleet, bool extended) : with_fleet_(with_fleet), extended_(extended) {}
 

@@ -15,6 +15,7 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kMostNameBytes = 64 * 1024;
+constexpr std::size_t kMostGpus = 20'000;  // comparing takes the square of their number
 
 struct NodeAndUuid {
   std::string node;
@@ -85,6 +86,12 @@ bool is_role(const std::string& role) {
 std::optional<std::vector<Device>> devices_of(const Evidence& evidence, const RequiredPoint& point,
                                               const PointEvidence& found, PointFaults& faults) {
   const JsonValue& energies = found.record.at("per_gpu_energy_j");
+  if (energies.members.size() > kMostGpus) {
+    faults.add_at(found.record_path,
+                  fmt::format("'per_gpu_energy_j' has {} GPUs, more than a run has",
+                              energies.members.size()));
+    return std::nullopt;
+  }
   for (const std::string& file : found.identity) {
     if (!evidence.artifact_fault(file).empty()) return std::nullopt;
   }

@@ -71,6 +71,17 @@ Evidence::Evidence(std::string root)
 std::string Evidence::full(const std::string& path) const { return path_below(root_, path); }
 
 std::string Evidence::artifact_fault(const std::string& path) const {
+  {
+    const std::lock_guard guard(mutex_);
+    if (const auto known = faults_.find(path); known != faults_.end()) return known->second;
+  }
+  std::string fault = determined_fault(path);
+  const std::lock_guard guard(mutex_);
+  faults_.emplace(path, fault);
+  return fault;
+}
+
+std::string Evidence::determined_fault(const std::string& path) const {
   if (!is_path_below(path)) return "is not the path of a file in the folder of artifacts";
   const std::string place = full(path);
   if (tree_->is_link(place)) return "is a link";

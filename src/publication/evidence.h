@@ -37,7 +37,7 @@ class Evidence {
   bool has_file(const std::string& path) const { return tree_->find_file(full(path)).has_value(); }
 
   // What a file must not be to be an artifact: missing, empty, a link, or elsewhere. Empty: it is
-  // one.
+  // one. Determined once: many points may list one file.
   std::string artifact_fault(const std::string& path) const;
   // These throw Error for what is not an artifact, or not JSON, and FileError for what cannot be
   // read.
@@ -54,12 +54,14 @@ class Evidence {
   std::size_t files_hashed() const;
 
  private:
+  std::string determined_fault(const std::string& path) const;
   OpenedFile open_artifact(const std::string& path) const;
 
   std::shared_ptr<const Tree> tree_;
   std::string root_;
   std::string resolved_root_;
   mutable std::mutex mutex_;
+  mutable std::map<std::string, std::string> faults_;  // by path
   mutable std::map<std::string, std::shared_future<std::string>> digests_;
 };
 

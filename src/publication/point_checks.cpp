@@ -161,6 +161,7 @@ void check_roles(const RequiredPoint& point, const JsonValue& aggregate,
 }  // namespace
 
 bool is_same_energy(double a_j, double b_j) {
+  if (!std::isfinite(a_j) || !std::isfinite(b_j)) return false;
   const double allowed =
       std::max(kEnergyRelative * std::max(std::fabs(a_j), std::fabs(b_j)), kEnergyAbsoluteJ);
   return std::fabs(a_j - b_j) <= allowed;

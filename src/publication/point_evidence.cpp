@@ -97,18 +97,26 @@ bool find_native(const Evidence& evidence, const std::string& artifact, PointEvi
   const std::vector<std::string> recordings = named_below(
       evidence, artifact, [](std::string_view name) { return name == "gpu_metrics.csv"; });
   const std::size_t nodes = found.record.at("nodes").items.size();
-  found.place = artifact;
   std::set<std::string> files;
+  std::set<std::string> packages;
   for (const std::string& recording : recordings) {
-    for (std::string& file : evidence.files_below(folder_of(recording))) {
-      files.insert(std::move(file));
-    }
+    const std::string node = folder_of(recording);
+    for (std::string& file : evidence.files_below(node)) files.insert(std::move(file));
+    packages.insert(folder_of(node));
   }
   found.recordings.assign(files.begin(), files.end());
-  if (recordings.size() == nodes && nodes > 0) return true;
-  faults.add_at(artifact, "files gpu_metrics.csv, one for each node of the record",
-                std::to_string(nodes), std::to_string(recordings.size()));
-  return false;
+  if (recordings.size() != nodes || nodes == 0) {
+    faults.add_at(artifact, "files gpu_metrics.csv, one for each node of the record",
+                  std::to_string(nodes), std::to_string(recordings.size()));
+    return false;
+  }
+  if (packages.size() != 1) {
+    faults.add_at(artifact, "folders that hold the folders of nodes", "1",
+                  fmt::format("{} ({})", packages.size(), fmt::join(packages, ", ")));
+    return false;
+  }
+  found.place = *packages.begin();
+  return true;
 }
 
 bool find_one_node(const Evidence& evidence, PointEvidence& found, PointFaults& faults) {

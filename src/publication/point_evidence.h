@@ -40,7 +40,7 @@ struct PointEvidence {
   TelemetryKind telemetry = TelemetryKind::one_node;
   std::string place;                     // gpu_metrics.csv; the package's folder
   std::vector<std::string> identity;     // power_node.txt and the file of UUIDs, of one node
-  std::vector<std::string> recordings;   // files below the package, or gpu_metrics.csv
+  std::vector<std::string> recordings;   // files below the package or its nodes, or gpu_metrics.csv
   std::vector<std::string> all() const;  // sorted
 };
 

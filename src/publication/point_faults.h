@@ -22,6 +22,10 @@ class PointFaults {
   }
   void add_at(std::string where, std::string what, std::string expected = {},
               std::string found = {}) {
+    if (all_.size() == kMost) {
+      ++dropped_;
+      return;
+    }
     all_.push_back(
         {check_, std::move(where), std::move(what), std::move(expected), std::move(found)});
   }
@@ -34,11 +38,18 @@ class PointFaults {
   // In the order of the checks.
   std::vector<PublicationFault> take() {
     std::ranges::stable_sort(all_, {}, &PublicationFault::check);
+    if (dropped_ > 0) {
+      all_.push_back({0, point_, "and " + std::to_string(dropped_) + " more faults"});
+      dropped_ = 0;
+    }
     return std::exchange(all_, {});
   }
 
  private:
+  static constexpr std::size_t kMost = 10'000;
+
   std::string point_;
+  std::size_t dropped_ = 0;
   int check_ = 0;
   std::vector<PublicationFault> all_;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "base/text/unicode.h"
 #include "energy/metrics.h"
 #include "publication/recompute_point.h"
+#include "results/dashboard_keys.h"
 
 namespace aggregate_power {
 namespace {
@@ -20,6 +22,7 @@ namespace {
 constexpr double kPowerTolerance = 0.000501;
 constexpr double kRatioTolerance = 0.000000501;
 constexpr double kRecordTolerance = 0.000002;
+constexpr std::size_t kMostMetrics = 1000;  // comparing takes the square of their number
 
 using NamedValues = std::vector<JsonValue::Member>;
 
@@ -29,6 +32,7 @@ std::vector<std::string_view> power_keys() {
   for (const std::string_view key : dashboard_metric_keys()) {
     if (key.ends_with("_w")) keys.push_back(key);
   }
+  std::ranges::copy(cpu_metric_keys(), std::back_inserter(keys));
   return keys;
 }
 
@@ -107,6 +111,25 @@ void compare_recomputed(const Comparison& comparison, const PointEvidence& found
   }
 }
 
+bool is_cpu_metric(std::string_view key) {
+  return std::ranges::find(cpu_metric_keys(), key) != cpu_metric_keys().end();
+}
+
+// Aggregate workers are "agg" in packages.
+std::string_view role_word(std::string_view role) { return role == "agg" ? "aggregate" : role; }
+
+void compare_roles(const std::vector<std::pair<std::string, std::string>>& roles,
+                   const PointEvidence& found, PointFaults& faults) {
+  for (const auto& [gpu, role] : roles) {
+    const JsonValue& recorded = found.record.at("per_gpu_role").at(gpu);
+    if (recorded.is_string() && role_word(recorded.text) == role_word(role)) continue;
+    faults.add(fmt::format("the role of GPU {} of the audit record, recomputed from {}",
+                           printable(gpu, 200), found.place),
+               std::string(role_word(role)),
+               recorded.is_string() ? printable(recorded.text) : recorded.shown());
+  }
+}
+
 std::optional<double> find_value(const std::vector<std::pair<std::string, double>>& values,
                                  const std::string& key) {
   const auto value = std::ranges::find(values, key, &std::pair<std::string, double>::first);
@@ -122,6 +145,11 @@ double metric_tolerance(std::string_view key) {
 void compare_metrics(const PointEvidence& found, PointFaults& faults) {
   faults.begin(11);
   const NamedValues recorded = recorded_metrics(found.record);
+  if (recorded.size() > kMostMetrics) {
+    faults.add(
+        fmt::format("the audit record has {} metrics, more than there are", recorded.size()));
+    return;
+  }
   for (const auto& [key, value] : recorded) {
     const JsonValue& published = found.aggregate.at(key);
     const bool is_same =
@@ -144,24 +172,35 @@ void compare_metrics(const PointEvidence& found, PointFaults& faults) {
 
 std::vector<std::string> check_recomputed_metrics(const Evidence& evidence,
                                                   const RequiredPoint& required,
-                                                  const PointEvidence& found, PointFaults& faults) {
+                                                  const PointEvidence& found, SharedSamples& shared,
+                                                  PointFaults& faults) {
   faults.begin(12);
-  Recomputed now = recompute_point(evidence, required, found);
-  for (const auto& [key, expected, recorded] : now.window_faults) {
-    faults.add(fmt::format("'{}' of the audit record, against the benchmark's result", key),
-               expected, recorded);
+  RecomputedPoint now = recompute_point(evidence, required, found, shared);
+  for (auto& [what, expected, recorded] : now.faults) {
+    faults.add(std::move(what), std::move(expected), std::move(recorded));
   }
   if (!now.refusal.empty()) {
     faults.add(
         fmt::format("recomputed from {}, its power is not valid: {}", found.place, now.refusal));
   }
   std::vector<std::string> notes = std::move(now.notes);
-  if (now.gpu_energies_j.empty()) return notes;
+  compare_roles(now.gpu_roles, found, faults);
+  if (now.gpu_energies_j.empty()) {
+    if (now.refusal.empty()) {
+      faults.add(fmt::format("recomputed from {}, it has no energy of a GPU", found.place));
+    }
+    return notes;
+  }
   for (const auto& [key, recorded] : recorded_metrics(found.record)) {
     const auto value = find_value(now.metrics, key);
+    if (!value && now.lacks_cpus && is_cpu_metric(key)) {
+      notes.push_back(fmt::format("{}: '{}' could not be recomputed", found.record_path, key));
+      continue;
+    }
     if (!value) {
-      notes.push_back(
-          fmt::format("{}: '{}' could not be recomputed", found.record_path, printable(key)));
+      faults.add(
+          fmt::format("'{}' of the audit record, recomputed from {}", printable(key), found.place),
+          "none", recorded.shown());
       continue;
     }
     compare_recomputed({fmt::format("'{}'", key), recorded, *value, metric_tolerance(key)}, found,

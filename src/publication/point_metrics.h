@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "packages/shared_samples.h"
 #include "publication/point_evidence.h"
 
 namespace aggregate_power {
@@ -16,7 +17,8 @@ void compare_metrics(const PointEvidence& found, PointFaults& faults);
 // Check 12: the audit record against its telemetry. Returns notes for people. May throw FileError.
 std::vector<std::string> check_recomputed_metrics(const Evidence& evidence,
                                                   const RequiredPoint& required,
-                                                  const PointEvidence& found, PointFaults& faults);
+                                                  const PointEvidence& found, SharedSamples& shared,
+                                                  PointFaults& faults);
 // Check 13: the digest that a package states of its samples. May throw Error and FileError.
 void check_samples_digest(const Evidence& evidence, const PointEvidence& found,
                           PointFaults& faults);

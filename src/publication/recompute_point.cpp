@@ -11,9 +11,11 @@
 #include "energy/metrics.h"
 #include "loads/load_generator.h"
 #include "packages/check.h"
+#include "packages/package.h"
 #include "packages/window_power.h"
 #include "recorders/recording.h"
 #include "runs/assess.h"
+#include "runs/native.h"
 
 namespace aggregate_power {
 namespace {
@@ -45,9 +47,12 @@ std::string raw_result(const Evidence& evidence, const PointEvidence& found) {
 std::string shown(double value) { return json_number(value); }
 std::string shown(std::int64_t value) { return std::to_string(value); }
 
-void compare_load(const Load& raw, const Load& recorded, Recomputed& result) {
+void compare_load(const Load& raw, const Load& recorded, RecomputedPoint& result) {
   const auto compare = [&](const char* key, const auto& of_raw, const auto& of_record) {
-    if (of_raw != of_record) result.window_faults.push_back({key, shown(of_raw), shown(of_record)});
+    if (of_raw == of_record) return;
+    result.faults.push_back(
+        {fmt::format("'{}' of the audit record, against the benchmark's result", key),
+         shown(of_raw), shown(of_record)});
   };
   compare("start_time_unix", raw.window.start_unix_s, recorded.window.start_unix_s);
   compare("end_time_unix", raw.window.end_unix_s, recorded.window.end_unix_s);
@@ -64,7 +69,7 @@ std::string without_raw_note(const PointEvidence& found) {
 }
 
 // The load of a run on one node: the raw result's, else the record's.
-LoadReading load_of(const Evidence& evidence, const PointEvidence& found, Recomputed& result) {
+LoadReading load_of(const Evidence& evidence, const PointEvidence& found, RecomputedPoint& result) {
   const Load recorded = recorded_load(found.record);
   LoadReading reading;
   const std::string raw = raw_result(evidence, found);
@@ -118,7 +123,7 @@ bool has_dashboard_metrics(const JsonValue& record) {
   });
 }
 
-void take_result(const Result& run, Recomputed& result) {
+void take_result(const Result& run, RecomputedPoint& result) {
   if (!run.is_valid()) {
     result.refusal = run.reasons.text();
     return;
@@ -134,9 +139,11 @@ void take_result(const Result& run, Recomputed& result) {
   for (const GpuResult& gpu : run.gpus) {
     result.gpu_energies_j.emplace_back(gpu.name, gpu.energy.energy_j);
   }
+  result.gpu_roles = run.roles;
 }
 
-void recompute_one_node(const Evidence& evidence, const PointEvidence& found, Recomputed& result) {
+void recompute_one_node(const Evidence& evidence, const PointEvidence& found,
+                        RecomputedPoint& result) {
   const JsonValue& record = found.record;
   GpuSelection gpus;
   for (const JsonValue& name : record.at("selected_gpus").items) gpus.names.push_back(name.text);
@@ -155,6 +162,57 @@ void recompute_one_node(const Evidence& evidence, const PointEvidence& found, Re
   take_result(assess(request, recording, reading), result);
 }
 
+RoleCounts roles_of(const RequiredPoint& required, const PointEvidence& found) {
+  RoleCounts gpus;
+  if (required.is_disaggregated()) {
+    gpus.prefill = count_of(found.aggregate.at("num_prefill_gpu"));
+    gpus.decode = count_of(found.aggregate.at("num_decode_gpu"));
+  } else {
+    gpus.any = count_of(found.record.at("expected_gpu_count"));
+  }
+  return gpus;
+}
+
+// The record says which GPUs each node had, and which files that is from.
+void compare_nodes(const NativeFacts& native, const JsonValue& record, RecomputedPoint& result) {
+  const JsonValue nothing;
+  const JsonValue& nodes = record.at("nodes");
+  for (std::size_t i = 0; i < native.nodes.size(); ++i) {
+    const NativeNodeFacts& node = native.nodes[i];
+    const JsonValue& recorded = i < nodes.items.size() ? nodes.items[i] : nothing;
+    const auto compare = [&](std::string_view key, const JsonValue& expected) {
+      const JsonValue& said = recorded.at(key);
+      if (equal_in_python(said, expected)) return;
+      result.faults.push_back(
+          {fmt::format("'nodes[{}].{}' of the audit record, against its package", i, key),
+           expected.shown(), said.shown()});
+    };
+    for (const auto& [key, spelling] : node.manifest) compare(key, parse_json(spelling));
+    JsonValue gpus = JsonValue::object();
+    for (const auto& [index, uuid] : node.physical_gpu_ids) {
+      gpus.members.emplace_back(index, JsonValue::string(uuid));
+    }
+    compare("physical_gpu_ids", gpus);
+    compare("manifest_sha256", JsonValue::string(node.manifest_sha256));
+    compare("telemetry_sha256", JsonValue::string(node.telemetry_sha256));
+    compare("identity_sha256", JsonValue::string(node.identity_sha256));
+    compare("identity_end_sha256", JsonValue::string(node.identity_end_sha256));
+  }
+}
+
+void recompute_native(const Evidence& evidence, const RequiredPoint& required,
+                      const PointEvidence& found, RecomputedPoint& result) {
+  NativeQuestion question;
+  question.place = {disk_tree(), evidence.full(found.place)};
+  question.load = load_of(evidence, found, result);
+  question.gpus = roles_of(required, found);
+  question.contract = recorded_contract(found.record);
+  question.extended = has_dashboard_metrics(found.record);
+  const Result run = check_native(question);
+  take_result(run, result);
+  compare_nodes(*run.native, found.record, result);
+}
+
 // The folder below which the package's window has its original result: the package's own, or, for
 // agents, that of the audit record. Empty: it is not retained.
 std::string logs_root_of(const Evidence& evidence, const PointEvidence& found) {
@@ -169,20 +227,10 @@ std::string logs_root_of(const Evidence& evidence, const PointEvidence& found) {
   return of_record.substr(0, of_record.size() - end.size());
 }
 
-RoleCounts roles_of(const RequiredPoint& required, const PointEvidence& found) {
-  RoleCounts gpus;
-  if (required.is_disaggregated()) {
-    gpus.prefill = count_of(found.aggregate.at("num_prefill_gpu"));
-    gpus.decode = count_of(found.aggregate.at("num_decode_gpu"));
-  } else {
-    gpus.any = count_of(found.record.at("expected_gpu_count"));
-  }
-  return gpus;
-}
-
 void recompute_whole_package(const Evidence& evidence, const RequiredPoint& required,
                              const PointEvidence& found, const std::string& logs_root,
-                             const std::string& raw, Recomputed& result) {
+                             const std::string& raw, SharedSamples& shared,
+                             RecomputedPoint& result) {
   const JsonValue& record = found.record;
   PackageQuestion question;
   question.place = {disk_tree(), evidence.full(found.place), evidence.full(logs_root)};
@@ -194,63 +242,107 @@ void recompute_whole_package(const Evidence& evidence, const RequiredPoint& requ
   question.salvage = record.at("computed_from").find("salvaged") != nullptr;
   question.extended = has_dashboard_metrics(record);
   question.window_file = record.at("selected_window").at("window_file").text;
+  question.shared_samples = &shared;
+  question.samples_sha256 = evidence.sha256(join_path(found.place, "samples.csv"));
   const Result run = check_package(question);
   if (run.load) compare_load(*run.load, recorded_load(record), result);
   take_result(run, result);
   if (!run.is_valid() && !run.failures.empty()) result.refusal += ": " + run.failures.front();
 }
 
-// Without the result that its window names a package cannot be judged, but its samples still say
-// the energy of the window.
-void recompute_samples(const Evidence& evidence, const PointEvidence& found, Recomputed& result) {
-  const Load load = recorded_load(found.record);
-  WindowPower power(false, false);
-  power.begin(load.window);
-  PackageSamplesRequest request;
-  request.band = {load.window.start_unix_s - kPackageMaxSampleGapS,
-                  load.window.end_unix_s + kPackageMaxSampleGapS};
-  request.windows = {load.window};
+// The package as its files say it is, with what was measured over the point's window; nullopt:
+// there is no such window.
+struct MeasuredPackage {
+  PackageContent content;
+  Package package;
+  WindowPower power;
+};
+std::optional<MeasuredPackage> measure_package(const Evidence& evidence, const PointEvidence& found,
+                                               SharedSamples& shared, Window window) {
+  PackageContent content;
+  content.manifest = evidence.json(join_path(found.place, "manifest.json"));
+  content.devices = expected_devices(content.manifest);
+  content.windows = expected_windows(content.manifest);
+  const bool extended = has_dashboard_metrics(found.record);
+  WindowPower power(extended, extended);
+  bool has_window = false;
+  PackageRequest request;
+  request.concurrency = found.aggregate.at("conc");
+  request.contract = recorded_contract(found.record);
+  request.begin = [&](Window wanted) {
+    has_window =
+        wanted.start_unix_s == window.start_unix_s && wanted.end_unix_s == window.end_unix_s;
+    power.begin(wanted);
+  };
   request.take = [&](std::span<const PackageSample> samples) { power.take(samples); };
-  request.start_over = [&] { power.begin(load.window); };
-  const std::string path = join_path(found.place, "samples.csv");
-  const PackageSamples samples =
-      read_package_samples(evidence.tree().open(evidence.full(path)), request);
-  std::map<std::string, double> energies_j;
-  for (std::uint32_t i = 0; i < samples.devices.size(); ++i) {
-    const SeenDevice& device = samples.devices[i];
-    if (device.uuids.size() != 1 || gaps_of(samples, device, load.window) == nullptr) continue;
-    energies_j[fmt::format("{}/{}", device.key.hostname, device.uuids[0])] = power.energy_j(i);
+  request.shared = &shared;
+  request.extended = extended;
+  request.measured = [&](WindowPower measured) { power = std::move(measured); };
+  request.samples_sha256 = evidence.sha256(join_path(found.place, "samples.csv"));
+  const PackagePlace place = {disk_tree(), evidence.full(found.place), evidence.full(found.place)};
+  Package package = recompute_package(place, content, request);
+  if (!has_window) return std::nullopt;
+  return MeasuredPackage{std::move(content), std::move(package), std::move(power)};
+}
+
+// Without the result that its window names a package cannot be judged, but its samples still say
+// the energy of the window, and its manifest the GPUs and their roles.
+void recompute_samples(const Evidence& evidence, const PointEvidence& found, SharedSamples& shared,
+                       RecomputedPoint& result) {
+  result.lacks_cpus = true;
+  const Load load = recorded_load(found.record);
+  auto measured = measure_package(evidence, found, shared, load.window);
+  if (!measured) {
+    result.refusal = fmt::format("{} has not exactly one such window", found.place);
+    return;
   }
-  // Summed in the record's order, as it was.
-  MeasuredEnergy measured{.load = load};
-  for (const JsonValue::Member& gpu : found.record.at("per_gpu_energy_j").members) {
-    const auto energy = energies_j.find(gpu.first);
-    if (energy == energies_j.end()) {
-      result.refusal = fmt::format("{} does not cover the window for {}", path, gpu.first);
+  const Package& package = measured->package;
+  std::map<DeviceKey, std::uint32_t> numbers;
+  std::vector<std::string> names;
+  for (std::uint32_t i = 0; i < package.samples.devices.size(); ++i) {
+    numbers[package.samples.devices[i].key] = i;
+    names.push_back(package.samples.devices[i].key.text());
+  }
+  MeasuredEnergy energy{.load = load};
+  for (const ExpectedDevice& expected : measured->content.devices) {
+    const auto number = numbers.find(expected.key);
+    const auto role = package.topology.roles.find(expected.key);
+    const SeenDevice* const device =
+        number == numbers.end() ? nullptr : &package.samples.devices[number->second];
+    const bool is_usable = device != nullptr && role != package.topology.roles.end() &&
+                           device->uuids.size() == 1 &&
+                           gaps_of(package.samples, *device, load.window) != nullptr;
+    if (!is_usable) {
+      result.refusal = fmt::format("{} does not cover the window for {}",
+                                   join_path(found.place, "samples.csv"), expected.key.text());
       return;
     }
-    result.gpu_energies_j.emplace_back(gpu.first, energy->second);
-    measured.energy_j += energy->second;
-    const std::string& role = found.record.at("per_gpu_role").at(gpu.first).text;
-    if (role != "prefill" && role != "decode") continue;
-    RoleEnergy& of_role = role == "prefill" ? measured.prefill : measured.decode;
+    const std::string gpu = fmt::format("{}/{}", expected.key.hostname, device->uuids[0]);
+    const double energy_j = measured->power.energy_j(number->second);
+    result.gpu_energies_j.emplace_back(gpu, energy_j);
+    result.gpu_roles.emplace_back(gpu, role->second);
+    energy.energy_j += energy_j;
+    if (role->second != "prefill" && role->second != "decode") continue;
+    RoleEnergy& of_role = role->second == "prefill" ? energy.prefill : energy.decode;
     ++of_role.gpus;
-    of_role.energy_j += energy->second;
+    of_role.energy_j += energy_j;
   }
-  measured.gpus = result.gpu_energies_j.size();
-  for (const Metric& metric : energy_metrics(measured)) {
+  energy.gpus = result.gpu_energies_j.size();
+  if (has_dashboard_metrics(found.record)) energy.fleet = measured->power.fleet(names);
+  for (const Metric& metric : energy_metrics(energy)) {
     result.metrics.emplace_back(std::string(metric.key), metric.value);
   }
 }
 
-void recompute_package(const Evidence& evidence, const RequiredPoint& required,
-                       const PointEvidence& found, Recomputed& result) {
+void recompute_package_point(const Evidence& evidence, const RequiredPoint& required,
+                             const PointEvidence& found, SharedSamples& shared,
+                             RecomputedPoint& result) {
   const std::string logs_root = logs_root_of(evidence, found);
   const std::string raw = raw_result(evidence, found);
   if (!logs_root.empty()) {
     const std::string& original = found.record.at("selected_window").at("result_path").text;
     recompute_whole_package(evidence, required, found, logs_root,
-                            raw.empty() ? join_path(logs_root, original) : raw, result);
+                            raw.empty() ? join_path(logs_root, original) : raw, shared, result);
     return;
   }
   result.notes.push_back(without_raw_note(found));
@@ -258,25 +350,23 @@ void recompute_package(const Evidence& evidence, const RequiredPoint& required,
     const LoadReading reading = read_load_file(evidence.full(raw));
     if (reading.load) compare_load(*reading.load, recorded_load(found.record), result);
   }
-  recompute_samples(evidence, found, result);
+  recompute_samples(evidence, found, shared, result);
 }
 
 }  // namespace
 
-Recomputed recompute_point(const Evidence& evidence, const RequiredPoint& required,
-                           const PointEvidence& found) {
-  Recomputed result;
+RecomputedPoint recompute_point(const Evidence& evidence, const RequiredPoint& required,
+                                const PointEvidence& found, SharedSamples& shared) {
+  RecomputedPoint result;
   switch (found.telemetry) {
     case TelemetryKind::one_node:
       recompute_one_node(evidence, found, result);
       break;
     case TelemetryKind::package:
-      recompute_package(evidence, required, found, result);
+      recompute_package_point(evidence, required, found, shared, result);
       break;
     case TelemetryKind::native:
-      result.notes.push_back(fmt::format(
-          "{}: check 12 could not be done: packages of native recorders are not recomputed",
-          found.record_path));
+      recompute_native(evidence, required, found, result);
       break;
   }
   return result;

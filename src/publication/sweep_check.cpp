@@ -93,12 +93,26 @@ std::vector<Pair> paired(const std::vector<RequiredPoint>& required, const JsonV
   return pairs;
 }
 
-// Checks 1 to 13 of one point.
-Verification verify_point(const Evidence& evidence, const Aggregates& aggregates,
-                          const Pair& pair) {
+// One record is about one window, and so about one point. `records` are paths by point.
+void check_records_differ(const std::vector<std::string>& records,
+                          std::vector<PublicationFault>& faults) {
+  std::map<std::string, std::size_t> points;
+  for (const std::string& record : records) {
+    if (!record.empty()) ++points[record];
+  }
+  for (const auto& [record, count] : points) {
+    if (count == 1) continue;
+    faults.push_back({3, record, fmt::format("is the audit record of {} points", count)});
+  }
+}
+
+// Checks 1 to 13 of one point. Sets the path of its audit record, if there is one.
+Verification verify_point(const Evidence& evidence, const Aggregates& aggregates, const Pair& pair,
+                          SharedSamples& shared, std::string& record) {
   Verification found;
   PointFaults faults(pair.required.label());
   const auto built = build_point(evidence, aggregates, pair.required, faults, found.could_not_open);
+  if (built) record = built->evidence.record_path;
   faults.begin(10);
   if (pair.published != nullptr) {
     check_artifacts(evidence, *pair.published, faults, found.could_not_open);
@@ -107,7 +121,8 @@ Verification verify_point(const Evidence& evidence, const Aggregates& aggregates
   try {
     if (built) {
       compare_metrics(built->evidence, faults);
-      found.warnings = check_recomputed_metrics(evidence, pair.required, built->evidence, faults);
+      found.warnings =
+          check_recomputed_metrics(evidence, pair.required, built->evidence, shared, faults);
       check_samples_digest(evidence, built->evidence, faults);
     }
   } catch (const FileError& error) {
@@ -145,6 +160,25 @@ void hash_listed(const Evidence& evidence, const JsonValue& points, std::size_t 
   });
 }
 
+// Points on several nodes share their run's package, which is read once for all of them; the other
+// points are alone. By number.
+std::vector<std::vector<std::size_t>> points_by_run(const std::vector<Pair>& pairs,
+                                                    const Aggregates& aggregates) {
+  std::vector<std::vector<std::size_t>> runs;
+  std::map<std::string, std::size_t> numbers;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const RequiredPoint& point = pairs[i].required;
+    const std::vector<std::string> paths = aggregates.matching(point);
+    std::size_t number = runs.size();
+    if (point.is_multinode && paths.size() == 1) {
+      number = numbers.try_emplace(run_of_artifact(point, paths[0]), number).first->second;
+    }
+    if (number == runs.size()) runs.emplace_back();
+    runs[number].push_back(i);
+  }
+  return runs;
+}
+
 Verification verified_points(const Evidence& evidence, const std::vector<Pair>& pairs,
                              std::size_t most_threads) {
   Verification all;
@@ -152,9 +186,16 @@ Verification verified_points(const Evidence& evidence, const std::vector<Pair>& 
   all.faults = aggregates.faults();
   all.could_not_open = aggregates.could_not_open();
   std::vector<Verification> each(pairs.size());
-  in_parallel(pairs.size(), most_threads,
-              [&](std::size_t i) { each[i] = verify_point(evidence, aggregates, pairs[i]); });
+  std::vector<std::string> records(pairs.size());
+  const std::vector<std::vector<std::size_t>> runs = points_by_run(pairs, aggregates);
+  in_parallel(runs.size(), most_threads, [&](std::size_t run) {
+    SharedSamples shared;
+    for (const std::size_t i : runs[run]) {
+      each[i] = verify_point(evidence, aggregates, pairs[i], shared, records[i]);
+    }
+  });
   for (Verification& found : each) all.add(std::move(found));
+  check_records_differ(records, all.faults);
   drop_repeated(all.faults);
   return all;
 }
@@ -218,14 +259,17 @@ SweepBuild build_sweep(const std::string& description, const std::string& artifa
   build.points = reading.points.size();
   std::vector<JsonValue> points(reading.points.size());
   std::vector<Verification> each(reading.points.size());
+  std::vector<std::string> records(reading.points.size());
   in_parallel(points.size(), most_threads, [&](std::size_t i) {
     PointFaults faults(reading.points[i].label());
     auto built =
         build_point(evidence, aggregates, reading.points[i], faults, each[i].could_not_open);
+    if (built) records[i] = built->evidence.record_path;
     if (built) points[i] = std::move(built->json);
     each[i].faults = faults.take();
   });
   for (Verification& of_point : each) found.add(std::move(of_point));
+  check_records_differ(records, found.faults);
   drop_repeated(found.faults);
   if (found.holds()) build.text = indented_json(manifest_of(sweep, std::move(points)));
   return build;

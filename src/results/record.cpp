@@ -298,7 +298,8 @@ Json native_nodes(const Written& written) {
       const Json value = Json::parse(spelling, nullptr, false);
       json[key] = value.is_discarded() ? Json() : value;  // such as NaN, or a lone surrogate
     }
-    json["physical_gpu_ids"] = node.physical_gpu_ids;
+    Json& gpus = json["physical_gpu_ids"] = Json::object();
+    for (const auto& [index, uuid] : node.physical_gpu_ids) gpus[index] = text_or_null(uuid);
     json["manifest_sha256"] = text_or_null(node.manifest_sha256);
     json["telemetry_sha256"] = text_or_null(node.telemetry_sha256);
     json["identity_sha256"] = text_or_null(node.identity_sha256);

@@ -25,6 +25,7 @@ namespace {
 using NativeReadings = std::vector<NativeReading>;
 
 LoadReading read_native_load(const NativeQuestion& question, NativeFacts& facts) {
+  if (question.load) return *question.load;
   LoadReading reading;
   const auto unreadable = [&](const std::string& what) {
     reading.reasons.add(Reason::invalid_benchmark_result, what);

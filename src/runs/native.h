@@ -6,6 +6,7 @@
 #include <string>
 
 #include "aggregate_power/contract.h"
+#include "aggregate_power/load.h"
 #include "aggregate_power/result.h"
 #include "base/files/file.h"
 #include "packages/check.h"
@@ -18,6 +19,7 @@ struct NativeQuestion {
   std::string result_name;           // the benchmark result's name, for messages
   std::optional<OpenedFile> result;  // nullopt: it cannot be opened
   std::string result_fault;          // why it cannot be opened
+  std::optional<LoadReading> load;   // known already: the result is not read
   RoleCounts gpus;
   Contract contract = Contract::october;  // for the record
   bool extended = false;                  // compute everything for --extended

@@ -193,7 +193,7 @@ def test_record_names_each_node_and_the_digests_of_its_files(path):
         assert list(written) == [*MANIFEST_KEYS, "physical_gpu_ids", "manifest_sha256",
                                  "telemetry_sha256", "identity_sha256", "identity_end_sha256"]
         assert {key: written[key] for key in MANIFEST_KEYS} == node.manifest
-        assert written["physical_gpu_ids"] == [f"uuid-{node.manifest['rank']}"]
+        assert written["physical_gpu_ids"] == {"0": f"uuid-{node.manifest['rank']}"}
         assert written["manifest_sha256"] == digest(folder / "manifest.json")
         assert written["telemetry_sha256"] == digest(folder / "gpu_metrics.csv")
         assert written["identity_sha256"] == digest(folder / "gpu_metrics_identity.csv")

@@ -660,41 +660,60 @@ def test_9_cpus_have_samples_of_their_own(root):
     holds(verify(sweep))
 
 
-def test_9_native_packages_are_listed(root):
-    """Two nodes with one GPU each, 100 W and 300 W for 2 s."""
+def test_9_native_packages(root):
     sweep = native_sweep(root)
     is_written(sweep)
     done = verify(sweep)
     holds(done)
-    assert "check 12 could not be done: packages of native recorders are not recomputed" in done.err, done
-    shutil.rmtree(sweep.path("power_audit_native/LOGS/native_power/node-1"))
+    same("", done.err)
+    package = sweep.path("power_audit_native/LOGS/native_power")
+    shutil.move(package / "node-1", sweep.path("power_audit_native/LOGS/node-1"))
+    is_refused(sweep, "power_audit_native: folders that hold the folders of nodes, expected 1, found 2")
+    shutil.rmtree(sweep.path("power_audit_native/LOGS/node-1"))
     is_refused(sweep, "power_audit_native: files gpu_metrics.csv, one for each node of the record, expected 2, found 1")
 
 
-def native_sweep(root):
+def native_sweep(root, roles=("prefill", "decode")):
+    """Two nodes with one GPU each, 100 W and 300 W for 2 s."""
+    from native_test import BASE, RUN, Node
     from sweep_builder import (Point, base_aggregate, base_row, layout, metrics_of, record_of,
                                rounded_row, window_of)
     sweep = Sweep(root, [])
-    joules, roles = {"uuid-0": 200.0, "uuid-1": 600.0}, {"uuid-0": "prefill", "uuid-1": "decode"}
-    counts = (2, 20, 10)
+    joules, roles = {"uuid-0": 200.0, "uuid-1": 600.0}, dict(zip(("uuid-0", "uuid-1"), roles))
+    counts, disagg = (2, 20, 10), "decode" in roles.values()
     metrics = metrics_of(joules, 2, counts, roles)
-    row = base_row("native", 2, disagg=True, prefill={"num-worker": 1, "tp": 1, "ep": 1},
-                   decode={"num-worker": 1, "tp": 1, "ep": 1}, **{"node-count": 2})
-    aggregate = base_aggregate("native", 2, True, **layout("prefill_", 1, 1, 1),
-                               **layout("decode_", 1, 1, 1), disagg=True,
+    workers = [{"num-worker": 1, "tp": 1, "ep": 1}, {"num-worker": 1, "tp": 1, "ep": 1}]
+    if not disagg:
+        workers = [{"num-worker": 2, "tp": 1, "ep": 1}, {"num-worker": 0, "tp": 1, "ep": 1}]
+    row = base_row("native", 2, disagg=disagg, prefill=workers[0], decode=workers[1],
+                   **{"node-count": 2})
+    layouts = layout("prefill_", 1, 1, 1) | layout("decode_", 1, 1, 1) if disagg else (
+        layout("prefill_", 1, 2, 2) | layout("decode_", 0, 0, 0))
+    aggregate = base_aggregate("native", 2, True, **layouts, disagg=disagg,
                                power_metric_schema_version=2, power_valid=1, **rounded_row(metrics))
-    nodes = [{"node": f"host-{rank}", "physical_gpu_ids": {"0": f"uuid-{rank}"}} for rank in (0, 1)]
-    record = record_of("native.json", window_of(START, 2, counts), joules, metrics,
+    nodes = []
+    audit = "power_audit_native"
+    files = []
+    for rank, watts in ((0, 100), (1, 300)):
+        node = Node(rank, roles[f"uuid-{rank}"], watts)
+        folder = f"{audit}/LOGS/native_power/{node.folder}"
+        for name, content in node.files().items():
+            sweep.file(f"{folder}/{name}", content)
+            files.append(f"{folder}/{name}")
+        of = lambda name: digest(sweep.path(f"{folder}/{name}"))
+        nodes.append(node.manifest | {
+            "physical_gpu_ids": {"0": f"uuid-{rank}"}, "manifest_sha256": of("manifest.json"),
+            "telemetry_sha256": of("gpu_metrics.csv"),
+            "identity_sha256": of("gpu_metrics_identity.csv"),
+            "identity_end_sha256": of("gpu_metrics_identity_end.csv")})
+    record = record_of("native.json", window_of(BASE + 1, 2, counts), joules, metrics,
                        telemetry_kind="native_multinode_smi", nodes=nodes, per_gpu_role=roles)
     point = Point("native", "native", 2, row, aggregate, record,
-                  ("bmk_native/agg_native.json", "power_audit_native/power_validation_native.json"))
-    point.devices = [(f"host-{rank}", f"uuid-{rank}", role, f"uuid-{rank}")
-                     for rank, role in ((0, "prefill"), (1, "decode"))]
-    for rank in (0, 1):
-        for name, text in (("gpu_metrics.csv", csv_of({0: 100.0 + 200 * rank}, 2)), ("manifest.json", "{}")):
-            path = f"power_audit_native/LOGS/native_power/node-{rank}/{name}"
-            sweep.file(path, text)
-            point.evidence.append(path)
+                  ("bmk_native/agg_native.json", f"{audit}/power_validation_native.json"))
+    point.devices = [(f"host-{rank}", uuid, roles[uuid], uuid)
+                     for rank, uuid in ((0, "uuid-0"), (1, "uuid-1"))]
+    point.evidence = files
+    sweep.json(f"{audit}/native.json", RUN)
     sweep.add_row("multi_node", "1k1k", row)
     sweep.points.append(point)
     sweep.write()
@@ -931,6 +950,182 @@ def test_12_agents_on_several_nodes(root):
     done = verify(sweep)
     holds(done)
     assert "check 12 could not be done from the benchmark's raw result" in done.err, done
+
+
+def test_12_native_telemetry_with_another_digit(root):
+    """310 W instead of 300 W in the middle of the window: 10 J more."""
+    sweep = native_sweep(root)
+    path = sweep.path("power_audit_native/LOGS/native_power/node-1/gpu_metrics.csv")
+    path.write_text(path.read_text().replace(":02.000, 0, 300.00 W", ":02.000, 0, 310.00 W"))
+    sweep.point("native").record["nodes"][1]["telemetry_sha256"] = digest(path)
+    sweep.write()
+    where = "of the audit record, recomputed from power_audit_native/LOGS/native_power"
+    done = verify(sweep)
+    fails(done,
+          f"native conc 2: 'total_gpu_energy_j' {where}, expected 810.0, found 800.0",
+          f"native conc 2: 'decode_gpu_energy_j' {where}, expected 610.0, found 600.0",
+          f"native conc 2: the energy of GPU uuid-1 {where}, expected 610.0, found 600.0")
+    assert not any("prefill" in line for line in done.lines), done
+
+
+def test_12_native_aggregates_with_another_digit(root):
+    sweep = native_sweep(root)
+    changed(sweep, "native", "aggregate", {"avg_power_w": 200.01})
+    only(verify(sweep), "native conc 2: 'avg_power_w' of the aggregate, against the audit record, expected 200.0, found 200.01")
+    sweep.point("native").record["metrics"]["avg_power_w"] = 200.01
+    sweep.write()
+    only(verify(sweep), "native conc 2: 'avg_power_w' of the audit record, recomputed from power_audit_native/LOGS/native_power, expected 200.0, found 200.01")
+    sweep.point("native").record["metrics"]["avg_power_w"] = 200.0
+    changed(sweep, "native", "aggregate", {"avg_power_w": 200.0, "total_gpu_energy_j": 800.1})
+    fails(verify(sweep), "native conc 2: 'total_gpu_energy_j' of the aggregate, against the sum of the GPUs, expected 800.0, found 800.1")
+
+
+def test_12_native_nodes_of_the_record(root):
+    """What the record says of the nodes is what their files say, though nothing is computed from it."""
+    sweep = native_sweep(root)
+    whole = copy.deepcopy(sweep.point("native").record)
+    for change, line in (
+            ({"node": "host-9"}, "'nodes[1].node' of the audit record, against its package, expected 'host-1', found 'host-9'"),
+            ({"telemetry_sha256": "0" * 64}, "'nodes[1].telemetry_sha256' of the audit record, against its package"),
+            ({"clock_synchronized": False}, "'nodes[1].clock_synchronized' of the audit record, against its package, expected true, found false")):
+        record = copy.deepcopy(whole)
+        record["nodes"][1] |= change
+        sweep.point("native").record.update(record)
+        sweep.point("native").devices[1] = (record["nodes"][1]["node"], "uuid-1", "decode", "uuid-1")
+        sweep.write()
+        done = verify(sweep)
+        assert any(line in found for found in done.lines), done
+        same(1, len(done.lines) - 1, done)
+
+
+def test_12_native_roles_of_the_record(root):
+    sweep = native_sweep(root)
+    point = sweep.point("native")
+    point.record["per_gpu_role"] = {"uuid-0": "decode", "uuid-1": "prefill"}
+    point.devices = [("host-0", "uuid-0", "decode", "uuid-0"), ("host-1", "uuid-1", "prefill", "uuid-1")]
+    sweep.write()
+    fails(verify(sweep), "native conc 2: the role of GPU uuid-0 of the audit record, recomputed from power_audit_native/LOGS/native_power, expected prefill, found decode")
+
+
+def test_12_native_nodes_that_do_both(root):
+    sweep = native_sweep(root, roles=("aggregate", "aggregate"))
+    is_written(sweep)
+    holds(verify(sweep))
+
+
+def test_12_native_without_the_raw_result(root):
+    sweep = native_sweep(root)
+    sweep.path("power_audit_native/native.json").unlink()
+    done = verify(sweep)
+    holds(done)
+    assert "check 12 could not be done from the benchmark's raw result" in done.err, done
+
+
+def test_12_a_native_record_of_our_own(root):
+    """What a run writes can be published."""
+    sweep = native_sweep(root)
+    point = sweep.point("native")
+    audit = sweep.path("power_audit_native")
+    aggregate = sweep.path(point.aggregate_path)
+    for options, percentiles in ((["--compat", "august"], False), ([], False), (["--extended"], True)):
+        sweep.path(point.record_path).unlink()
+        done = Done(audit, ["multinode", "--power-dir", "LOGS/native_power", "--bench-result", "native.json",
+                            "--agg-result", aggregate, "--prefill-gpus", 1, "--decode-gpus", 1, *options])
+        same(0, done.status, done)
+        point.aggregate = json.loads(aggregate.read_text())
+        point.record = json.loads(sweep.path(point.record_path).read_text())
+        same(percentiles, "p90_power_w" in point.aggregate)
+        sweep.publish()
+        done = verify(sweep)
+        holds(done)
+        same("", done.err)
+
+
+def test_12_roles_of_a_package_without_its_raw_result(root):
+    """The manifest of the package says the roles, not the record."""
+    sweep = Sweep(root, ["pair"])
+    for path in [*root.glob("power_audit_pair/pair_*.json")]:
+        path.unlink()
+    shutil.rmtree(sweep.path("power_audit_pair/LOGS/cfg"))
+    holds(verify(sweep))
+    swapped = {"prefill": "decode", "decode": "prefill"}
+    for point in sweep.points:
+        point.record["per_gpu_role"] = {gpu: swapped[role] for gpu, role in point.record["per_gpu_role"].items()}
+        point.devices = [(node, uuid, swapped[role], key) for node, uuid, role, key in point.devices]
+        for values in (point.record["metrics"], point.aggregate):
+            old = dict(values)
+            for what in ("gpu_energy_j", "avg_power_w"):
+                for role, other in swapped.items():
+                    values[f"{role}_{what}"] = old[f"{other}_{what}"]
+    sweep.write()
+    done = verify(sweep)
+    fails(done, "pair conc 4: the role of GPU node-d/GPU-node-d-0 of the audit record, recomputed from power_audit_pair/LOGS/power, expected decode, found prefill")
+
+
+def test_3_a_record_of_two_points(root):
+    """A second point of the same run without a record of its own, with the numbers of the first."""
+    sweep = native_sweep(root)
+    first = sweep.point("native")
+    second = copy.copy(first)
+    second.conc = 4
+    second.aggregate = first.aggregate | {"conc": 4}
+    second.aggregate_path = "bmk_native/agg_native_conc4.json"
+    sweep.points.append(second)
+    first.row["conc"] = [2, 4]
+    sweep.write()
+    is_refused(sweep, "power_audit_native/power_validation_native.json: is the audit record of 2 points")
+    only(verify(sweep), "power_audit_native/power_validation_native.json: is the audit record of 2 points")
+
+
+def test_11_cpus_of_the_aggregate_only(root):
+    sweep = Sweep(root, ["pair"])
+    changed(sweep, "pair", "aggregate", {"avg_total_cpu_power_w": 150.0}, 4)
+    only(verify(sweep), "pair conc 4: 'avg_total_cpu_power_w' of the aggregate, against the audit record, expected none, found 150.0")
+
+
+def test_12_a_metric_that_nothing_gives(root):
+    sweep = Sweep(root, ["solo"])
+    sweep.point("solo").record["metrics"]["gpu_magic_w"] = 5.0
+    changed(sweep, "solo", "aggregate", {"gpu_magic_w": 5.0})
+    only(verify(sweep), "solo conc 8: 'gpu_magic_w' of the audit record, recomputed from power_audit_solo_conc8/gpu_metrics.csv, expected none, found 5.0")
+
+
+def test_records_of_many_gpus_and_metrics(root):
+    """They are refused at once: comparing them would take hours."""
+    sweep = Sweep(root, ["pair"])
+    point = sweep.point("pair", 4)
+    whole = copy.deepcopy(point.record)
+    many = {f"node-d/{i}": "prefill" for i in range(300_000)}
+    point.record |= {"per_gpu_energy_j": {gpu: 1 for gpu in many}, "per_gpu_role": many}
+    sweep.json(point.record_path, point.record)
+    is_refused(sweep, "'per_gpu_energy_j' has 300000 GPUs, more than a run has")
+    point.record = whole
+    point.record["metrics"] = {f"m{i}": i for i in range(300_000)}
+    sweep.write()
+    fails(verify(sweep), "pair conc 4: the audit record has 300000 metrics, more than there are")
+
+
+def test_long_manifests(root):
+    """A key meets the end of each 256 KiB that are read at once."""
+    sweep = Sweep(root, ["solo"])
+    for more in range(0, 40):
+        sweep.more = {"note": "x" * (256 * 1024 - 1500 + 20 * more)}
+        sweep.publish()
+        holds(verify(sweep))
+
+
+def test_12_percentiles_of_packages(root):
+    """Powers that do not change; both windows of the package are from one reading of it."""
+    sweep = Sweep(root, ["pair"])
+    for point in sweep.points:
+        for values in (point.record["metrics"], point.aggregate):
+            for share in ("p75", "p90"):
+                values |= {f"{share}_power_w": 350.0, f"{share}_total_gpu_power_w": 1400.0}
+    sweep.write()
+    holds(verify(sweep))
+    sweep.point("pair", 16).record["metrics"]["p90_power_w"] = 351.0
+    changed(sweep, "pair", "aggregate", {"p90_power_w": 351.0}, 16)
+    only(verify(sweep), "pair conc 16: 'p90_power_w' of the audit record, recomputed from power_audit_pair/LOGS/power, expected 350.0, found 351.0")
 
 
 # ---- Check 13

@@ -285,9 +285,10 @@ class Scanner {
 
   void refill() {
     if (ended_) return;
-    if (token_begin_ != nullptr) {
-      keep_token();
-      token_begin_ = buffer_.get();
+    for (Token* const token : {&token_, &value_token_}) {
+      if (token->begin == nullptr) continue;
+      keep(*token);
+      token->begin = buffer_.get();
     }
     buffer_offset_ += static_cast<std::uint64_t>(p_ - buffer_.get());
     const std::size_t count = source_.read({buffer_.get(), kBufferSize});
@@ -328,23 +329,28 @@ class Scanner {
 
   // ---- A piece of the text that is kept, up to a limit, while the buffer is refilled.
 
-  void start_token() {
-    token_.clear();
-    token_begin_ = p_;
+  struct Token {
+    const char* begin = nullptr;  // while it is kept, its part that is still in the buffer
+    std::string text;             // the part before that
+  };
+
+  void start(Token& token) {
+    token.text.clear();
+    token.begin = p_;
   }
 
-  void keep_token() {
-    const auto length = static_cast<std::size_t>(p_ - token_begin_);
-    token_.append(token_begin_, std::min(length, kMaxScalar + 1 - token_.size()));
+  void keep(Token& token) {
+    const auto length = static_cast<std::size_t>(p_ - token.begin);
+    token.text.append(token.begin, std::min(length, kMaxScalar + 1 - token.text.size()));
   }
 
-  // Valid until the next token starts or the buffer is refilled.
-  std::string_view finish_token() {
-    const std::string_view in_buffer(token_begin_, p_);
-    const bool is_whole = token_.empty();
-    if (!is_whole) keep_token();
-    token_begin_ = nullptr;
-    return is_whole ? in_buffer : std::string_view(token_);
+  // Valid until the token starts again or the buffer is refilled.
+  std::string_view finish(Token& token) {
+    const std::string_view in_buffer(token.begin, p_);
+    const bool is_whole = token.text.empty();
+    if (!is_whole) keep(token);
+    token.begin = nullptr;
+    return is_whole ? in_buffer : std::string_view(token.text);
   }
 
   // ---- Faults.
@@ -481,9 +487,9 @@ class Scanner {
   }
 
   JsonKind wanted_scalar(int id) {
-    start_token();
+    start(token_);
     const JsonKind kind = scalar();
-    visit(id, kind, finish_token());
+    visit(id, kind, finish(token_));
     return kind;
   }
 
@@ -540,9 +546,9 @@ class Scanner {
   // A key that has other than plain characters, or is cut by the buffer's end. Valid until the
   // buffer is refilled or another key is read.
   std::string_view quoted_key() {
-    start_token();
+    start(token_);
     string();
-    std::string_view key = finish_token();
+    std::string_view key = finish(token_);
     key = key.substr(1, key.size() - 2);
     if (key.size() > kMaxKeySpelling || key.find('\\') == key.npos) return key;
     key_ = unescaped_json(key);
@@ -557,10 +563,10 @@ class Scanner {
   void top_member() {
     JsonMember found;
     found.key_begin = offset();
-    start_token();
+    start(token_);
     string();
     found.key_end = offset();
-    std::string_view quoted = finish_token();
+    std::string_view quoted = finish(token_);
     name_member(quoted.substr(1, quoted.size() - 2));
     // One that is very long is cut off; then it cannot be decoded but can still be shown.
     key_ = key_spelling_.size() > kMaxKeySpelling ? key_spelling_ : unescaped_json(key_spelling_);
@@ -568,10 +574,10 @@ class Scanner {
 
     next();
     found.value_begin = offset();
-    start_token();
+    start(value_token_);
     found.kind = value(kUnwanted, nullptr);
     found.value_end = offset();
-    found.text = finish_token();
+    found.text = finish(value_token_);
     if (found.text.size() > kMaxScalar) found.text = {};
 
     const bool has_spelling = found.kind != JsonKind::string && found.kind != JsonKind::array &&
@@ -696,8 +702,8 @@ class Scanner {
 
   SeenMembers seen_;
   int depth_ = 0;
-  const char* token_begin_ = nullptr;  // while one is kept, its part that is still in the buffer
-  std::string token_;
+  Token token_;             // a key or a scalar
+  Token value_token_;       // the value of a top-level member, which may have keys in it
   bool in_member_ = false;  // a key of the top-level object was seen
   std::string key_spelling_;
   const SeenMember* same_ = nullptr;  // has the key if that was recognized

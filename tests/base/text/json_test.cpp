@@ -369,6 +369,32 @@ TEST(ScanJson, FindsTheSameAcrossTheEndOfItsBuffer) {
   }
 }
 
+std::vector<std::string> texts(std::string_view text) {
+  std::vector<std::string> all;
+  MemorySource source(text);
+  scan_json(source, [&](const JsonMember& m) { all.emplace_back(m.text); });
+  return all;
+}
+
+TEST(ScanJson, GivesTheTextOfAValueWhateverKeysAreInIt) {
+  const std::string value = R"({"k\u005f": {"é": [1], "plain": {"\"": 2}}})";
+  const std::string text = R"({"o": )" + value + R"(, "n": 5})";
+  const std::vector<std::string> expected = {value, "5"};
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    EXPECT_EQ(texts(std::string(256 * 1024 - i, ' ') + text), expected) << i;
+  }
+}
+
+TEST(ScanJson, GivesNoTextOfALongValueWhateverKeysAreInIt) {
+  const std::string rest = R"({"a key": 1, "another": {"and": 2}})";
+  for (std::size_t i = 0; i <= rest.size(); ++i) {
+    const std::string begin = R"({"o": [")";
+    const std::string filler(256 * 1024 - begin.size() - 3 - i, 'x');
+    const std::string text = begin + filler + "\", " + rest + R"(], "n": 5})";
+    EXPECT_EQ(texts(text), (std::vector<std::string>{"", "5"})) << i;
+  }
+}
+
 TEST(ScanJson, TakesTokensLongerThanItsBuffer) {
   const std::string digits(600'000, '7');
   const std::string blanks(600'000, ' ');
