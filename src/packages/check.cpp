@@ -357,13 +357,31 @@ FleetMeasurement fleet_of(const Package& package, WindowPower& power) {
   return power.fleet(names);
 }
 
-// What is wrong with the window of the run itself.
-std::vector<std::string> own_codes(const PackageFacts& facts) {
+// What was found about the window of the run itself. Null: the manifest does not expect that
+// window.
+const WindowFinding* own_window(const PackageFacts& facts) {
   const auto own = std::ranges::find_if(facts.windows, [&](const WindowFinding& window) {
     return window.benchmark_type == facts.window->benchmark_type &&
            window.concurrency == facts.window->concurrency;
   });
-  return own == facts.windows.end() ? std::vector<std::string>() : own->codes;
+  return own == facts.windows.end() ? nullptr : &*own;
+}
+
+bool is_covered(const PackageFacts& facts) {
+  const WindowFinding* const own = own_window(facts);
+  return own != nullptr && own->codes.empty();
+}
+
+// What the GPUs' samples lack does not concern the CPUs. August did not ask whether the window was
+// expected.
+bool is_usable_for_cpus(const PackageFacts& facts, Contract contract) {
+  constexpr std::string_view kOfGpus[] = {"measurement_window_not_bracketed", "sample_gap_exceeded",
+                                          "sample_loss_exceeded", "gpu_uuid_changed"};
+  const WindowFinding* const own = own_window(facts);
+  if (own == nullptr) return contract == Contract::august;
+  return std::ranges::all_of(own->codes, [&](const std::string& code) {
+    return std::ranges::find(kOfGpus, code) != std::end(kOfGpus);
+  });
 }
 
 // CPUs are judged separately: their faults do not affect the GPUs.
@@ -372,13 +390,7 @@ std::optional<CpuPower> measure_cpus(const PackageQuestion& question,
                                      const PackageFacts& facts) {
   CpuPowerRequest request;
   const std::optional<SelectedWindow>& window = facts.window;
-  // What the GPUs' samples lack does not concern the CPUs.
-  constexpr std::string_view kOfGpus[] = {"measurement_window_not_bracketed", "sample_gap_exceeded",
-                                          "sample_loss_exceeded", "gpu_uuid_changed"};
-  const bool is_usable = window && std::ranges::all_of(own_codes(facts), [&](const auto& code) {
-                           return std::ranges::find(kOfGpus, code) != std::end(kOfGpus);
-                         });
-  if (window && is_usable) request.window = window->window;
+  if (window && is_usable_for_cpus(facts, question.contract)) request.window = window->window;
   std::set<std::string> hosts;
   for (const ExpectedDevice& device : devices) hosts.insert(device.key.hostname);
   request.expected_hosts.assign(hosts.begin(), hosts.end());
@@ -489,8 +501,7 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
   const bool is_measurable = question.contract == Contract::august
                                  ? is_whole
                                  : (facts.is_integral || facts.has_unproven_clocks) &&
-                                       topology.reasons.empty() && window &&
-                                       own_codes(facts).empty();
+                                       topology.reasons.empty() && window && is_covered(facts);
   FleetMeasurement fleet = fleet_of(package, power);
   if (is_measurable && window && reading.load && reading.reasons.empty()) {
     const Findings faults = integrate(content, package, labels, asked, power,
