@@ -109,9 +109,10 @@ def family(rows, sockets, column, bound):
 def judge(folder, hosts, bound, window_codes, expected_source):
     wanted = {(host, socket) for host in hosts for socket in (0, 1)}
     told = {"cpu_power_valid": False, "reason_codes": [], "sensor_kind": None, "source": None,
-            "expected_sockets": len(wanted), "metrics": {}}
+            "expected_sockets": 0, "metrics": {}}
     if not folder.is_dir():
         return told | {"reason_codes": ["cpu_artifacts_missing"]}
+    told["expected_sockets"] = len(wanted)
     codes = []
     try:
         fits = isinstance(json.loads((folder / "cpu_manifest.json").read_bytes().decode()), dict)
@@ -176,5 +177,4 @@ def integrate(told, of, common, wanted, bound):
                         f"total_{name}_energy_j": total}
     if not all(map(math.isfinite, metrics.values())):
         return told | {"reason_codes": ["non_finite_power_metric"]}
-    return told | {"cpu_power_valid": True,
-                   "metrics": {key: round(value, 6) for key, value in metrics.items()}}
+    return told | {"cpu_power_valid": True, "metrics": metrics}

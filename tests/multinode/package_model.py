@@ -22,6 +22,7 @@ FIELDS = ["schema_version", "timestamp_unix", "scrape_seq", "hostname", "gpu_ind
           "power_w"]
 HEADERS = {1: FIELDS, 2: [*FIELDS, "gpu_util_pct", "sm_active"],
            3: [*FIELDS, "gpu_util_pct", "sm_active", "temperature_c"]}
+LARGEST = 2 ** 63 - 1  # of whole numbers; larger ones are not any
 NO_TEMPERATURE = 2147483632
 TOO_MANY_WATTS = 10000.0
 LIFECYCLE_CODES = {"exporter_exited", "collector_exception", "collector_interrupted",
@@ -82,7 +83,7 @@ def sample_of(cells, version):
         seq, index = int(cells[2]), int(cells[4])
         fits = (len(cells) == len(HEADERS[version]) and int(cells[0]) == version
                 and math.isfinite(unix_s) and math.isfinite(watts) and watts >= 0
-                and seq >= 0 and index >= 0 and cells[3] != "" and cells[5] != "")
+                and 0 <= seq <= LARGEST and 0 <= index <= LARGEST and cells[3] != "" and cells[5] != "")
         if version >= 2:
             fits = fits and is_in(cells[7], 0, 100) and is_in(cells[8], 0, 1)
         if version >= 3:
@@ -151,8 +152,7 @@ def is_text(value):
 
 def expected_devices(manifest):
     """A list of (host, index, assignments); None where it cannot be read."""
-    entries = manifest.get("expected_devices")
-    entries = [] if entries is None else entries
+    entries = manifest.get("expected_devices") or []
     if not isinstance(entries, list):
         return None
     devices = []
@@ -174,8 +174,7 @@ def expected_devices(manifest):
 
 
 def expected_windows(manifest):
-    entries = manifest.get("expected_windows")
-    entries = [] if entries is None else entries
+    entries = manifest.get("expected_windows") or []
     if not isinstance(entries, list):
         return None
     for entry in entries:
@@ -216,14 +215,13 @@ def wire_faults(manifest, contract):
 def provenance_codes(manifest, samples, data):
     """October: the bytes are those that the recorder vouched for, between its start and end."""
     faults, codes = [], set()
-    digest = manifest.get("samples_sha256", ...)
-    if digest is not ...:
+    digest = manifest.get("samples_sha256")
+    if digest is not None:
         is_digest = isinstance(digest, str) and len(digest) == 64 \
             and set(digest) <= set("0123456789abcdef")
         if data is None or not is_digest or digest != hashlib.sha256(data).hexdigest():
             faults.append("samples_sha256")
-            if data is not None and is_digest:
-                codes.add("samples_digest_mismatch")
+            codes.add("samples_digest_mismatch")
     started, stopped = manifest.get("started_at_unix"), manifest.get("stopped_at_unix")
     times = [one.unix_s for one in samples]
     if is_finite_number(started) and is_finite_number(stopped):
@@ -406,7 +404,7 @@ def benchmark_reasons(result):
                         ("total_input_tokens", "invalid_input_token_count"),
                         ("total_output_tokens", "invalid_output_token_count")):
         counts[key] = result.get(key)
-        if not is_integer(counts[key]) or counts[key] <= 0:
+        if not is_integer(counts[key]) or not 0 < counts[key] <= LARGEST:
             reasons.append(reason)
             counts[key] = 0
     window = {"start_time_unix": start, "end_time_unix": end, "reported_duration_s": duration,
@@ -618,11 +616,15 @@ def tell(judgement, options, package, window, bound, validations, integrity, rul
     record = {"power_valid": valid, "reasons": judgement.reasons, "benchmark_window": window,
               "metrics": rounded_for_record(metrics) if valid else {},
               "selected_window": None if bound is None else bound.told()}
+
+    def is_overflow(energy):
+        return not math.isfinite(energy) or (options.contract == "october" and
+                                             "non_finite_power_metric" in judgement.reasons)
+
     if package is not None:
         names = {device: device_name(package, device) for device in resolved(package)}
         record |= {
-            "per_gpu_energy_j": {names[device]: energy if "non_finite_power_metric"
-                                 not in judgement.reasons else None
+            "per_gpu_energy_j": {names[device]: None if is_overflow(energy) else energy
                                  for device, energy in energies.items()},
             "per_gpu_max_sample_gap_s": {names[device]: gap for device, gap in gaps.items()},
             "expected_gpu_count": len(package.devices),
@@ -647,10 +649,13 @@ def judge_cpus(judgement, folder, options, package, manifest, bound, validations
     if bound is not None:
         codes = next((row["reason_codes"] for row in validations
                       if (row["benchmark_type"], row["concurrency"]) == bound.key), None)
+        # August did not ask whether the window was expected.
+        codes = [] if codes is None and options.contract == "august" else codes
     told = cpu_model.judge(cpu, hosts, bound, codes, options.cpu_source)
-    if not judgement.row:
-        told |= {"cpu_power_valid": False}
-    judgement.record["cpu"] = told
+    if not judgement.row and options.contract == "october":
+        told |= {"cpu_power_valid": False, "metrics": {},
+                 "reason_codes": [*told["reason_codes"], judgement.reasons[-1]]}
+    judgement.record["cpu"] = told | {"metrics": rounded_for_record(told["metrics"])}
     if judgement.row:
         judgement.row["cpu_power_valid"] = int(told["cpu_power_valid"])
         if told["cpu_power_valid"]:
