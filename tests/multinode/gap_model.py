@@ -124,6 +124,26 @@ def longest_gaps(package, start, end):
     return found
 
 
+def energy_bounds(package, start, end):
+    """By how much the long gaps let each device's energy be off: inside the window the power was
+    between the lowest and the highest that the device ever had."""
+    found = {}
+    for host, index, _ in package.devices:
+        rows = rows_of(package, host, index)
+        low, high = min(one.watts for one in rows), max(one.watts for one in rows)
+        bound = 0.0
+        for before, after in zip(rows, rows[1:]):
+            inside = min(after.unix_s, end) - max(before.unix_s, start)
+            if after.unix_s - before.unix_s <= MAX_GAP_S or inside <= 0:
+                continue
+            (_, p0), *_, (_, p1) = points([before, after], max(before.unix_s, start),
+                                          min(after.unix_s, end))
+            mean = (p0 + p1) / 2
+            bound += inside * max(high - mean, mean - low)
+        found[host, index] = bound
+    return found
+
+
 def percentile(package, start, end, share):
     """Of the sum of all devices' power, by time."""
     lines = [points(rows_of(package, host, index), start, end) for host, index, _ in package.devices]

@@ -64,6 +64,9 @@ class Judgement:
     def __init__(self):
         self.reasons = []
         self.codes = set()
+        self.gap_bounds = None  # by GPU
+        self.workers = None     # of a valid package
+        self.recomputed = False
         self.row = {}
         self.record = {}
         self.status = 0
@@ -506,6 +509,11 @@ def is_first_version(path):
     return line != [",".join(HEADERS[2]).encode()]
 
 
+def stored_verdict(manifest):
+    verdict = manifest.get("publication_valid")
+    return verdict if isinstance(verdict, bool) else None
+
+
 def gates_before_the_package(judgement, logs, options):
     """Steps 1 to 5: the manifest and what can be read of it."""
     if not (logs / "power").is_dir():
@@ -526,7 +534,6 @@ def gates_before_the_package(judgement, logs, options):
         add(judgement.reasons, "producer_commit_mismatch")
     if expected_devices(manifest) is None or expected_windows(manifest) is None:
         add(judgement.reasons, "manifest_malformed")
-        judgement.manifest = manifest
         return None
     return manifest
 
@@ -539,16 +546,15 @@ def judge_by(judgement, folder, options, versions, equal_times):
         result_reasons.append("benchmark_failed")
     manifest = gates_before_the_package(judgement, logs, options)
     package = None
-    bound, validations, integrity, rule, selected = None, [], False, None, None
-    energies, gaps, metrics, published = {}, {}, {}, False
+    bound, validations, integrity, rule = None, [], False, None
+    energies, gaps, metrics = {}, {}, {}
     if manifest is not None:
         package = read_package(logs, manifest, options.contract, versions, equal_times)
         rule, validations, faults, codes, window_codes = recompute(package, options)
         judgement.codes = codes | window_codes
         pin_holds = not judgement.reasons
         recomputed = not faults and not window_codes
-        stored = manifest.get("publication_valid")
-        stored = stored if isinstance(stored, bool) else None
+        stored = stored_verdict(manifest)
         if not recomputed:
             add(judgement.reasons, "package_recompute_invalid")
         if stored is not recomputed:
@@ -579,7 +585,9 @@ def judge_by(judgement, folder, options, versions, equal_times):
                 add(judgement.reasons, "implausible_power")
                 metrics = {}
     add(judgement.reasons, *result_reasons)
-    finish(judgement, folder, options, package, metrics)
+    finish(judgement, folder, metrics)
+    if energies and not judgement.reasons:
+        judgement.workers = workers(package, energies, bound.end - bound.start)
     tell(judgement, options, package, window, bound, validations, integrity, rule, energies, gaps,
          metrics)
     judge_cpus(judgement, folder, options, package, manifest, bound, validations)
@@ -589,7 +597,20 @@ def judge_by(judgement, folder, options, versions, equal_times):
         and not judgement.record["cpu"]["cpu_power_valid"]))
 
 
-def finish(judgement, folder, options, package, metrics):
+def workers(package, energies, seconds):
+    """One of each role and host."""
+    groups, numbers, found = {}, {}, []
+    for device, (role, _) in resolved(package).items():
+        groups.setdefault((role, device[0]), []).append(energies[device])
+    for (role, host), joules in sorted(groups.items()):
+        number = numbers.setdefault(role, 0)
+        numbers[role] += 1
+        found.append({"role": role, "worker_idx": number, "num_gpus": len(joules),
+                      "avg_power_w": round(sum(joules) / seconds / len(joules), 3), "hosts": [host]})
+    return found
+
+
+def finish(judgement, folder, metrics):
     """The aggregate."""
     aggregate = folder / "agg_run.json"
     if not aggregate.is_file():
@@ -597,7 +618,6 @@ def finish(judgement, folder, options, package, metrics):
     elif not isinstance(load_json(aggregate), dict):
         add(judgement.reasons, "aggregate_result_unwritable")
     else:
-        judgement.patched = True
         valid = not judgement.reasons
         judgement.row = {"power_metric_schema_version": 2, "power_valid": int(valid)}
         if valid:
@@ -631,7 +651,12 @@ def tell(judgement, options, package, window, bound, validations, integrity, rul
             "observed_gpu_count": len(by_device(package.samples))}
         record["per_gpu_role"] = {} if "conflicting_worker_roles" in judgement.codes else {
             names[device]: role for device, (role, _) in resolved(package).items()}
+        record["producer"] = {"stored_publication_valid": stored_verdict(package.manifest),
+                              "recomputed_publication_valid": judgement.recomputed}
     if options.contract == "october":
+        if metrics:
+            joules = gap_model.energy_bounds(package, bound.start, bound.end)
+            judgement.gap_bounds = {names[device]: joules[device] for device in joules}
         record |= {"package_integrity_valid": integrity, "window_validations": validations,
                    "gap_dialect": rule}
         if bound is not None:

@@ -7,6 +7,7 @@ line is "N passed, N failed".
 """
 import argparse
 import json
+import math
 import os
 import pathlib
 import re
@@ -33,6 +34,8 @@ KNOWN_CODES = {
     "measurement_window_result_missing", "measurement_window_result_mismatch",
     "measurement_window_clock_mismatch", "measurement_window_not_bracketed", "sample_gap_exceeded",
     "sample_loss_exceeded", "samples_digest_mismatch", "clock_sync_unverified"}
+# Of these only the expected members count.
+PARTS = "record", "cpu", "selected_window", "producer"
 UNMODELLED = ["avg_temp_c", "peak_temp_c", "avg_util_pct", "avg_mem_used_mb"]
 POWER_KEYS = re.compile(r"power_metric_schema_version|(cpu_)?power_valid|joules_per_\w+"
                         r"|(avg|p75|p90|total|prefill|decode)_\w*(_w|_j|_token)")
@@ -40,9 +43,9 @@ POWER_KEYS = re.compile(r"power_metric_schema_version|(cpu_)?power_valid|joules_
 
 def compare(differences, what, expected, found):
     """Of an object only the expected members."""
-    if isinstance(expected, dict) and isinstance(found, dict) and what in ("record", "cpu", "selected_window"):
+    if isinstance(expected, dict) and isinstance(found, dict) and what in PARTS:
         for key, value in expected.items():
-            name = key if key in ("cpu", "selected_window") else f"{what}: {key}"
+            name = key if key in PARTS else f"{what}: {key}"
             compare(differences, name, value, found.get(key, "<missing>"))
     elif expected != found:
         differences.append(f"{what}: expected {expected!r}, found {found!r}")
@@ -61,10 +64,20 @@ def differences_of(run, folder, done, judgement):
     if told != judgement.codes:
         differences.append(f"failures: expected {sorted(judgement.codes)}, found {record['failures']}")
     if judgement.row:
-        row = json.loads((folder / "agg_run.json").read_text())
-        row = {key: value for key, value in row.items() if POWER_KEYS.fullmatch(key)}
+        whole = json.loads((folder / "agg_run.json").read_text())
+        row = {key: value for key, value in whole.items() if POWER_KEYS.fullmatch(key)}
         if list(row.items()) != list(judgement.row.items()):
             differences.append(f"aggregate: expected {judgement.row}, found {row}")
+        if run.options.extended:
+            compare(differences, "workers", judgement.workers, whole.get("workers"))
+            if run.options.contract == "october":
+                compare(differences, "reasons", judgement.reasons, whole["power_invalid_reasons"])
+    if judgement.gap_bounds is not None:
+        found = record["gap_energy_bound_j"]["per_gpu"]
+        if found.keys() != judgement.gap_bounds.keys() or not all(
+                math.isclose(found[name], joules, rel_tol=1e-9, abs_tol=1e-6)
+                for name, joules in judgement.gap_bounds.items()):
+            differences.append(f"gap bounds: expected {judgement.gap_bounds}, found {found}")
     if done.returncode != judgement.status:
         differences.append(f"status: expected {judgement.status}, found {done.returncode}")
     return differences
