@@ -9,8 +9,7 @@ GAP, LOSS = "sample_gap_exceeded", "sample_loss_exceeded"
 
 
 def rows_of(package, host, index):
-    return sorted((one for one in package.samples if (one.host, one.index) == (host, index)),
-                  key=lambda one: one.unix_s)
+    return package.rows.get((host, index), [])
 
 
 def bracket(rows, start, end):
@@ -22,7 +21,7 @@ def bracket(rows, start, end):
 
 def lost_share(times, interval):
     """Of the intervals between the outer samples; all of them where the interval is none."""
-    if not (isinstance(interval, (int, float)) and math.isfinite(interval) and interval > 0):
+    if not (math.isfinite(interval) and interval > 0):
         return 1.0
     expected = math.floor((times[-1] - times[0]) / interval)
     return (expected - (len(set(times)) - 1)) / expected if expected > 0 else 0.0
@@ -38,7 +37,7 @@ def rule_codes(rule, times, start, end, interval, timeout):
         return sum(min(b, end) - max(a, start) for a, b in steps if b - a > limit)
 
     def within(budget):
-        return longest <= min(10.0, max(budget, 0.005 * length)) and clipped(budget) <= 0.05 * length
+        return math.isfinite(budget) and longest <= min(10.0, max(budget, 0.005 * length)) and clipped(budget) <= 0.05 * length
 
     if rule == "d":
         return []
@@ -61,12 +60,19 @@ def rule_codes(rule, times, start, end, interval, timeout):
     return codes
 
 
+def number_in(manifest, key):
+    """NaN, with which no rule is kept, where there is none."""
+    value = manifest.get(key)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value if is_number else math.nan
+
+
 def coverage(package, start, end, rule):
     """The longest gap of each device, and the codes of all of them, each once."""
     gaps, codes = {}, []
     manifest = package.manifest
-    interval, timeout = (manifest.get(key) for key in ("sample_interval_seconds",
-                                                       "request_timeout_seconds"))
+    interval, timeout = (number_in(manifest, key) for key in ("sample_interval_seconds",
+                                                              "request_timeout_seconds"))
     for host, index in sorted({(host, index) for host, index, _ in package.devices}):
         rows = rows_of(package, host, index)
         if len({one.uuid for one in rows}) > 1:

@@ -7,6 +7,7 @@ members of the aggregate, the exit status, and most of the audit record.
 """
 import csv
 import dataclasses
+import functools
 import hashlib
 import io
 import json
@@ -292,6 +293,12 @@ class Package:
     def validations(self, rule, emptied):
         return window_model.validations(self, rule, emptied)
 
+    @functools.cached_property
+    def rows(self):
+        """By device, in the order of time."""
+        return {device: sorted(rows, key=lambda one: one.unix_s)
+                for device, rows in by_device(self.samples).items()}
+
     def observed(self):
         return observed_devices(self.samples)
 
@@ -538,63 +545,82 @@ def gates_before_the_package(judgement, logs, options):
     return manifest
 
 
+@dataclasses.dataclass
+class Found:
+    """What was found out about a package on the way to its judgement."""
+    window: dict | None  # of the benchmark
+    package: Package | None = None
+    bound: window_model.Window | None = None
+    validations: list = dataclasses.field(default_factory=list)
+    integrity: bool = False
+    rule: str | None = None
+    energies: dict = dataclasses.field(default_factory=dict)
+    gaps: dict = dataclasses.field(default_factory=dict)
+    metrics: dict = dataclasses.field(default_factory=dict)
+
+    def own_validation(self):
+        """That of the window of the result; None where there is none."""
+        return self.bound and next((row for row in self.validations if self.bound.key == (
+            row["benchmark_type"], row["concurrency"])), None)
+
+
 def judge_by(judgement, folder, options, versions, equal_times):
     logs = folder / "LOGS"
     result = load_json(folder / "run.json")
     result_reasons, window = benchmark_reasons(result)
     if options.contract == "october" and benchmark_failed(result):
         result_reasons.append("benchmark_failed")
+    found = Found(window)
     manifest = gates_before_the_package(judgement, logs, options)
-    package = None
-    bound, validations, integrity, rule = None, [], False, None
-    energies, gaps, metrics = {}, {}, {}
     if manifest is not None:
-        package = read_package(logs, manifest, options.contract, versions, equal_times)
-        rule, validations, faults, codes, window_codes = recompute(package, options)
-        judgement.codes = codes | window_codes
-        pin_holds = not judgement.reasons
-        recomputed = not faults and not window_codes
-        stored = stored_verdict(manifest)
-        if not recomputed:
-            add(judgement.reasons, "package_recompute_invalid")
-        if stored is not recomputed:
-            add(judgement.reasons, "producer_verdict_mismatch")
-        integrity = not faults and pin_holds and stored is recomputed
-        topology = topology_holds(package, codes, options)
-        if not topology:
-            add(judgement.reasons, "topology_env_mismatch")
-        bound, reason = window_model.bind(package.scan, logs, result, not result_reasons)
-        if reason:
-            add(judgement.reasons, reason)
-        judgement.recomputed = recomputed
-        covered = bound is not None and any(
-            row["power_coverage_valid"] for row in validations
-            if (row["benchmark_type"], row["concurrency"]) == bound.key)
-        ready = integrity and topology and bound is not None and covered and not result_reasons
-        if options.contract == "august":
-            ready = ready and not judgement.reasons
-        if ready:
-            energies = gap_model.energies(package, bound.start, bound.end)
-            gaps = gap_model.longest_gaps(package, bound.start, bound.end)
-            metrics = whole_metrics(energies, bound.start, bound.end, window, options, package)
-            if not all(map(math.isfinite, [*metrics.values(), *energies.values()])):
-                add(judgement.reasons, "non_finite_power_metric")
-                metrics = {}
-            elif any(energy / (bound.end - bound.start) > TOO_MANY_WATTS
-                     for energy in energies.values()):
-                add(judgement.reasons, "implausible_power")
-                metrics = {}
+        found.package = read_package(logs, manifest, options.contract, versions, equal_times)
+        topology = check_package(judgement, found, options)
+        found.bound, reason = window_model.bind(found.package.scan, logs, result,
+                                                not result_reasons)
+        add(judgement.reasons, *([reason] if reason else []))
+        own = found.own_validation()
+        ready = found.integrity and topology and own and own["power_coverage_valid"]
+        if ready and not result_reasons and (options.contract == "october" or not judgement.reasons):
+            measure(judgement, found, options)
     add(judgement.reasons, *result_reasons)
-    finish(judgement, folder, metrics)
-    if energies and not judgement.reasons:
-        judgement.workers = workers(package, energies, bound.end - bound.start)
-    tell(judgement, options, package, window, bound, validations, integrity, rule, energies, gaps,
-         metrics)
-    judge_cpus(judgement, folder, options, package, manifest, bound, validations)
+    finish(judgement, folder, found.metrics)
+    tell(judgement, found, options)
+    judge_cpus(judgement, folder, found, options)
     judgement.status = int(options.required and (
         not judgement.record["power_valid"]
         or options.contract == "october" and options.cpu_source is not None
         and not judgement.record["cpu"]["cpu_power_valid"]))
+
+
+def check_package(judgement, found, options):
+    """Steps 6 to 8. Returns whether the roles are those asked for."""
+    found.rule, found.validations, faults, codes, window_codes = recompute(found.package, options)
+    judgement.codes = codes | window_codes
+    pin_holds = not judgement.reasons
+    judgement.recomputed = not faults and not window_codes
+    stored = stored_verdict(found.package.manifest)
+    found.integrity = not faults and pin_holds and stored is judgement.recomputed
+    if not judgement.recomputed:
+        add(judgement.reasons, "package_recompute_invalid")
+    if stored is not judgement.recomputed:
+        add(judgement.reasons, "producer_verdict_mismatch")
+    topology = topology_holds(found.package, codes, options)
+    if not topology:
+        add(judgement.reasons, "topology_env_mismatch")
+    return topology
+
+
+def measure(judgement, found, options):
+    start, end = found.bound.start, found.bound.end
+    found.energies = gap_model.energies(found.package, start, end)
+    found.gaps = gap_model.longest_gaps(found.package, start, end)
+    metrics = whole_metrics(found.energies, start, end, found.window, options, found.package)
+    if not all(map(math.isfinite, [*metrics.values(), *found.energies.values()])):
+        add(judgement.reasons, "non_finite_power_metric")
+    elif any(energy / (end - start) > TOO_MANY_WATTS for energy in found.energies.values()):
+        add(judgement.reasons, "implausible_power")
+    else:
+        found.metrics = metrics
 
 
 def workers(package, energies, seconds):
@@ -629,55 +655,59 @@ def device_name(package, device):
     return f"{device[0]}/{uuids.pop() if len(uuids) == 1 else device[1]}"
 
 
-def tell(judgement, options, package, window, bound, validations, integrity, rule, energies, gaps,
-         metrics):
+def tell(judgement, found, options):
     """The record, as far as the model knows it."""
-    valid = not judgement.reasons
-    record = {"power_valid": valid, "reasons": judgement.reasons, "benchmark_window": window,
-              "metrics": rounded_for_record(metrics) if valid else {},
+    valid, package, bound = not judgement.reasons, found.package, found.bound
+    record = {"power_valid": valid, "reasons": judgement.reasons,
+              "benchmark_window": found.window,
+              "metrics": rounded_for_record(found.metrics) if valid else {},
               "selected_window": None if bound is None else bound.told()}
-
-    def is_overflow(energy):
-        return not math.isfinite(energy) or (options.contract == "october" and
-                                             "non_finite_power_metric" in judgement.reasons)
-
     if package is not None:
         names = {device: device_name(package, device) for device in resolved(package)}
-        record |= {
-            "per_gpu_energy_j": {names[device]: None if is_overflow(energy) else energy
-                                 for device, energy in energies.items()},
-            "per_gpu_max_sample_gap_s": {names[device]: gap for device, gap in gaps.items()},
-            "expected_gpu_count": len(package.devices),
-            "observed_gpu_count": len(by_device(package.samples))}
-        record["per_gpu_role"] = {} if "conflicting_worker_roles" in judgement.codes else {
-            names[device]: role for device, (role, _) in resolved(package).items()}
-        record["producer"] = {"stored_publication_valid": stored_verdict(package.manifest),
-                              "recomputed_publication_valid": judgement.recomputed}
-    if options.contract == "october":
-        if metrics:
+        record |= of_devices(judgement, found, names, options)
+        if found.metrics:
             joules = gap_model.energy_bounds(package, bound.start, bound.end)
             judgement.gap_bounds = {names[device]: joules[device] for device in joules}
-        record |= {"package_integrity_valid": integrity, "window_validations": validations,
-                   "gap_dialect": rule}
+            if valid:
+                judgement.workers = workers(package, found.energies, bound.end - bound.start)
+    if options.contract == "october":
+        record |= {"package_integrity_valid": found.integrity,
+                   "window_validations": found.validations, "gap_dialect": found.rule}
         if bound is not None:
-            record["selected_window"] |= {"power_valid": bool(metrics),
-                                          "metrics": rounded_for_record(metrics)}
+            record["selected_window"] |= {"power_valid": bool(found.metrics),
+                                          "metrics": rounded_for_record(found.metrics)}
+    else:
+        judgement.gap_bounds = None
     judgement.record = record
 
 
-def judge_cpus(judgement, folder, options, package, manifest, bound, validations):
+def of_devices(judgement, found, names, options):
+    package = found.package
+    all_null = options.contract == "october" and "non_finite_power_metric" in judgement.reasons
+    return {
+        "per_gpu_energy_j": {
+            names[device]: None if all_null or not math.isfinite(energy) else energy
+            for device, energy in found.energies.items()},
+        "per_gpu_max_sample_gap_s": {names[device]: gap for device, gap in found.gaps.items()},
+        "per_gpu_role": {} if "conflicting_worker_roles" in judgement.codes else {
+            names[device]: role for device, (role, _) in resolved(package).items()},
+        "expected_gpu_count": len(package.devices),
+        "observed_gpu_count": len(by_device(package.samples)),
+        "producer": {"stored_publication_valid": stored_verdict(package.manifest),
+                     "recomputed_publication_valid": judgement.recomputed}}
+
+
+def judge_cpus(judgement, folder, found, options):
     cpu = folder / "LOGS" / "power" / "cpu"
     if not cpu.is_dir() and options.cpu_source is None:
         return
-    hosts = sorted({host for host, _, _ in package.devices}) if package else []
-    codes = None
-    if bound is not None:
-        codes = next((row["reason_codes"] for row in validations
-                      if (row["benchmark_type"], row["concurrency"]) == bound.key), None)
-        # August did not ask whether the window was expected.
-        codes = [] if codes is None and options.contract == "august" else codes
-    told = cpu_model.judge(cpu, hosts, bound, codes, options.cpu_source)
-    if not judgement.row and options.contract == "october":
+    is_october = options.contract == "october"
+    hosts = sorted({host for host, _, _ in found.package.devices}) if found.package else []
+    own = found.own_validation()
+    # August did not ask whether the window was expected.
+    codes = own["reason_codes"] if own else None if is_october else []
+    told = cpu_model.judge(cpu, hosts, found.bound, codes, options.cpu_source)
+    if not judgement.row and is_october:
         told |= {"cpu_power_valid": False, "metrics": {},
                  "reason_codes": [*told["reason_codes"], judgement.reasons[-1]]}
     judgement.record["cpu"] = told | {"metrics": rounded_for_record(told["metrics"])}

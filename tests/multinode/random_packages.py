@@ -48,17 +48,22 @@ class RandomPackage:
         self.notes = []
         self.options = package_model.Options(contract=contract, pin=PIN)
         self.after = []  # changes of the files, once they are written
-        self.compose()
+        # Of these nothing is wrong but what the rules of gaps differ about.
+        is_gappy = self.die.random() < 0.25
+        self.compose(0.4 if is_gappy else 0.1)
         faults = self.die.choices(FAULTS, k=self.die.choice([0, 0, 1, 1, 1, 2, 3]))
+        if is_gappy:
+            faults = self.die.choices([gap, gap, gaps, every_nth_missing, stamps_in_between],
+                                      k=self.die.choice([1, 1, 2]))
         for fault in sorted(faults, key=FAULTS.index):
             self.notes.append(fault.__name__)
             fault(self)
 
-    def compose(self):
+    def compose(self, long_share):
         die, options = self.die, self.options
         self.interval = die.choice([0.5, 1.0, 1.0, 1.0, 2.0])
         self.timeout = die.choice([0.5, 1.0, 2.0, 2.0, 5.0])
-        lengths = [10.0, 19.0, 40.0, 60.0] if die.random() < 0.85 else [1200.0]
+        lengths = [1200.0] if die.random() < long_share else [10.0, 19.0, 40.0, 60.0]
         start, loads = 1000.0 + die.choice([0.0, 0.0, 0.25, round(die.random(), 3)]), []
         for i in range(die.choice([1, 1, 2, 2, 3])):
             length = die.choice(lengths) + die.choice([0.0, 0.0, round(die.random(), 3)])
@@ -201,7 +206,8 @@ def within(run):
 
 def gap(run):
     is_device, begin = one_device(run), within(run)
-    size = run.die.choice([2, 3, 4, 5, 6, 6, 7, 9, 10, 11])
+    begin = run.die.choice([begin, float(int(begin))])
+    size = run.die.choice([2, 3, 4, 4, 5, 5, 6, 6, 7, 9, 10, 11])
     run.package.rows = [row for row in run.package.rows
                         if not (is_device(row) and begin < float(row[1]) < begin + size)]
 

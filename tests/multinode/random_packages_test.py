@@ -112,7 +112,11 @@ def main():
         contract = given.contract or ("august" if seed % 4 == 0 else "october")
         folder = work / f"seed-{seed}"
         folder.mkdir()
-        run, differences, command, judgement = judged_by_both(program, seed, contract, folder)
+        try:
+            run, differences, command, judgement = judged_by_both(program, seed, contract, folder)
+        except Exception:
+            print(f"the model broke off at seed {seed}, {contract}", flush=True)
+            raise
         valid += judgement.row.get("power_valid", 0)
         if differences:
             failed += 1
