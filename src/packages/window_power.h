@@ -33,6 +33,13 @@ class WindowPower {
   FleetMeasurement fleet(std::span<const std::string> devices);
 
  private:
+  // The samples of a device that bracket the window, however far from it they are.
+  struct Outside {
+    std::vector<Sample> before;  // the last one so far; several if they share a stamp
+    std::optional<double> after_unix_s;
+  };
+
+  void add_to_fleet(const PackageSample& sample);
   void take_states(std::span<const PackageSample> samples);
 
   bool with_fleet_;
@@ -40,6 +47,7 @@ class WindowPower {
   Window window_;
   std::vector<DeviceIntegrator> integrators_;  // by device
   std::optional<FleetPowerGatherer> fleet_;
+  std::vector<Outside> outside_;  // by device
   std::optional<StateMean> utilization_;
   std::optional<StateMean> temperature_;
   std::vector<Reading> readings_;

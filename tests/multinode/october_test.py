@@ -631,6 +631,17 @@ def gap_bounds(ground, checks):
                + differences("rule", bed.record["gap_dialect"], "a"))
     bed = run(ground, with_gap(lambda t: 300), "--compat", "august", gpus=None, agg=1)
     checks.add("gaps: August's rule", refused(bed, CHANGED, "sample_gap_exceeded"))
+    # 100 W throughout; the last sample before the window is 20 s away from it. Rule d accepts that.
+    package = edge_package(60, 1, 2, "-")
+    package.rows = [row for row in package.rows if float(row[1]) > 1000]
+    package.rows.insert(0, ["1", "980.0", "0", "n", "0", "GPU-n-0", "100.0"])
+    package.changes |= {"started_at_unix": 900.0, "window_validations": [
+        package.validation(package.loads[0]) | {
+            "power_coverage_valid": True, "reason_codes": [],
+            "per_device_max_sample_gap_seconds": {"n/GPU-n-0": 21.0}}]}
+    bed = run(ground, package, "--extended", gpus=None, agg=1)
+    checks.add("gaps: percentiles of a window whose edge is in a long one", has(
+        bed, {"total_gpu_energy_j": 6000.0, "p75_power_w": 100.0, "p90_power_w": 100.0}))
     bed = run(ground, package_p())
     checks.add("gap bound: nothing is missing", differences(
         "bound", bed.record["gap_energy_bound_j"]["total"], 0.0))
