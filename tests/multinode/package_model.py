@@ -690,7 +690,7 @@ def of_devices(judgement, found, names, options):
             for device, energy in found.energies.items()},
         "per_gpu_max_sample_gap_s": {names[device]: gap for device, gap in found.gaps.items()},
         "per_gpu_role": {} if "conflicting_worker_roles" in judgement.codes else {
-            names[device]: role for device, (role, _) in resolved(package).items()},
+            names[device]: role for device, (role, _) in sorted(resolved(package).items())},
         "expected_gpu_count": len(package.devices),
         "observed_gpu_count": len(by_device(package.samples)),
         "producer": {"stored_publication_valid": stored_verdict(package.manifest),
