@@ -32,6 +32,14 @@ struct CpuPower {
   std::vector<std::pair<std::string, double>> max_sample_gap_s;  // of the bracketed ones
   std::vector<std::pair<std::string, double>> energy_j;          // empty if there are reasons
   Metrics metrics;                                               // of a valid run
+
+  // Numbers that could not be written are not valid either.
+  void withhold(const Reasons& unwritten) {
+    if (unwritten.empty()) return;
+    reasons.add(unwritten);
+    energy_j.clear();
+    metrics.clear();
+  }
 };
 
 }  // namespace aggregate_power

@@ -40,10 +40,25 @@ bool any_below(const std::array<std::uint64_t, N>& limbs, int position) {
   return (limbs[static_cast<std::size_t>(position / 64)] & mask) != 0;
 }
 
+template <std::size_t N>
+void negate(std::array<std::uint64_t, N>& limbs) {
+  bool carry = true;
+  for (std::uint64_t& limb : limbs) {
+    limb = ~limb + (carry ? 1 : 0);
+    carry = carry && limb == 0;
+  }
+}
+
 }  // namespace
 
 void ExactMean::add(double value) {
-  assert(std::isfinite(value) && value >= 0);
+  assert(std::isfinite(value));
+  if (std::signbit(value)) {
+    negate(limbs_);
+    add(-value);
+    negate(limbs_);
+    return;
+  }
   ++count_;
   const auto bits = std::bit_cast<std::uint64_t>(value);
   const int biased = static_cast<int>(bits >> 52 & 0x7FF);
@@ -53,7 +68,8 @@ void ExactMean::add(double value) {
   const int position = biased == 0 ? 0 : biased - 1;
 
   Wide carry = static_cast<Wide>(mantissa) << (position % 64);
-  for (auto limb = static_cast<std::size_t>(position / 64); carry != 0; ++limb) {
+  // What leaves the highest limb is the change of sign.
+  for (auto limb = static_cast<std::size_t>(position / 64); carry != 0 && limb < kLimbs; ++limb) {
     const Wide sum = static_cast<Wide>(limbs_[limb]) + static_cast<std::uint64_t>(carry);
     limbs_[limb] = static_cast<std::uint64_t>(sum);
     carry = (carry >> 64) + (sum >> 64);
@@ -62,6 +78,11 @@ void ExactMean::add(double value) {
 
 double ExactMean::mean() const {
   if (count_ == 0) return 0;
+  if (limbs_.back() >> 63 != 0) {
+    ExactMean opposite = *this;
+    negate(opposite.limbs_);
+    return -opposite.mean();
+  }
   std::array<std::uint64_t, kLimbs> quotient{};
   Wide remainder = 0;
   for (std::size_t i = kLimbs; i-- > 0;) {

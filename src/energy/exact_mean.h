@@ -6,8 +6,8 @@
 
 namespace aggregate_power {
 
-// Adds finite numbers >= 0 without any rounding, in a fixed-point number wide enough for all
-// doubles. A sum of doubles rounds at every step; means of two-decimal readings are on rounding
+// Adds finite numbers without any rounding, in a fixed-point number wide enough for all doubles.
+// A sum of doubles rounds at every step; means of two-decimal readings are on rounding
 // ties often enough for that to show in the third decimal (contract.md A.7).
 class ExactMean {
  public:
@@ -17,9 +17,9 @@ class ExactMean {
   double mean() const;
 
  private:
-  // Units of 2^-1074, the smallest double; 64 bits more than the largest double needs.
+  // Units of 2^-1074, the smallest double; 64 bits more than the largest double needs, and a sign.
   static constexpr int kLimbs = 34;
-  std::array<std::uint64_t, kLimbs> limbs_{};  // lowest first
+  std::array<std::uint64_t, kLimbs> limbs_{};  // lowest first; in two's complement
   std::uint64_t count_ = 0;
 };
 

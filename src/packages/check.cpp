@@ -184,13 +184,30 @@ Findings check_topology(const RoleCounts& gpus, const std::vector<ExpectedDevice
   return findings;
 }
 
-// What is wrong with the window of the run itself.
-std::vector<std::string> own_codes(const PackageFacts& facts) {
+// What was found about the window of the run itself. Null: the manifest does not expect that
+// window.
+const WindowFinding* own_window(const PackageFacts& facts) {
   const auto own = std::ranges::find_if(facts.windows, [&](const WindowFinding& window) {
     return window.benchmark_type == facts.window->benchmark_type &&
            window.concurrency == facts.window->concurrency;
   });
-  return own == facts.windows.end() ? std::vector<std::string>() : own->codes;
+  return own == facts.windows.end() ? nullptr : &*own;
+}
+
+bool is_covered(const PackageFacts& facts) {
+  const WindowFinding* const own = own_window(facts);
+  return own != nullptr && own->codes.empty();
+}
+
+// What the GPUs' samples lack does not concern the CPUs. August took any window that was found.
+bool is_usable_for_cpus(const PackageFacts& facts, Contract contract) {
+  constexpr std::string_view kOfGpus[] = {"measurement_window_not_bracketed", "sample_gap_exceeded",
+                                          "sample_loss_exceeded", "gpu_uuid_changed"};
+  if (contract == Contract::august) return true;
+  const WindowFinding* const own = own_window(facts);
+  return own != nullptr && std::ranges::all_of(own->codes, [&](const std::string& code) {
+           return std::ranges::find(kOfGpus, code) != std::end(kOfGpus);
+         });
 }
 
 // CPUs are judged separately: their faults do not affect the GPUs.
@@ -199,14 +216,7 @@ std::optional<CpuPower> measure_cpus(const PackageQuestion& question,
                                      const PackageFacts& facts) {
   CpuPowerRequest request;
   const std::optional<SelectedWindow>& window = facts.window;
-  // What the GPUs' samples lack does not concern the CPUs.
-  constexpr std::string_view kOfGpus[] = {"measurement_window_not_bracketed", "sample_gap_exceeded",
-                                          "sample_loss_exceeded", "gpu_uuid_changed"};
-  const bool is_usable = question.contract == Contract::august || !window ||
-                         std::ranges::all_of(own_codes(facts), [&](const auto& code) {
-                           return std::ranges::find(kOfGpus, code) != std::end(kOfGpus);
-                         });
-  if (window && is_usable) request.window = window->window;
+  if (window && is_usable_for_cpus(facts, question.contract)) request.window = window->window;
   std::set<std::string> hosts;
   for (const ExpectedDevice& device : devices) hosts.insert(device.key.hostname);
   request.expected_hosts.assign(hosts.begin(), hosts.end());
@@ -263,7 +273,7 @@ bool is_measurable(const PackageQuestion& question, const Package& package,
   if (question.contract == Contract::august) return findings.reasons.empty();
   const PackageFacts& facts = *result.package;
   return (facts.is_integral || facts.has_unproven_clocks) && topology.reasons.empty() &&
-         own_codes(facts).empty();
+         is_covered(facts);
 }
 
 // Finds the run's window, and measures it if nothing that concerns it speaks against that.

@@ -49,7 +49,14 @@ void judge_device(const CheckedWindow::Device& device, double window_s,
   };
   if (!device.code.empty()) refuse(device.code, device.what);
   if (device.gaps == nullptr) return;
-  validation.gaps_s.emplace_back(device.name, device.gaps->longest_s);
+  // GPUs with one UUID share a name: the last of them counts.
+  const auto same =
+      std::ranges::find(validation.gaps_s, device.name, &std::pair<std::string, double>::first);
+  if (same == validation.gaps_s.end()) {
+    validation.gaps_s.emplace_back(device.name, device.gaps->longest_s);
+  } else {
+    same->second = device.gaps->longest_s;
+  }
   const GapVerdict verdict = judgement.rule.judge(*device.gaps, window_s, judgement.pace);
   if (verdict.has_long_gap) {
     refuse("sample_gap_exceeded", long_gap_text(*device.gaps, judgement.rule));

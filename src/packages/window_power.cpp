@@ -1,13 +1,18 @@
 // Feeds the samples of a package to the integrators.
 #include "packages/window_power.h"
 
+#include <limits>
+
 #include "packages/package.h"
 
 namespace aggregate_power {
+
 void WindowPower::begin(Window window) {
   window_ = window;
   integrators_.clear();
-  if (with_fleet_) fleet_.emplace(window, kMarginS);
+  outside_.clear();
+  // The window's edges may be in a gap of any length: a gap rule decides, not this.
+  if (with_fleet_) fleet_.emplace(window, std::numeric_limits<double>::infinity());
   if (!extended_) return;
   utilization_.emplace(GpuQuantity::utilization_pct, window, kPackageMaxSampleGapS);
   temperature_.emplace(GpuQuantity::temperature_c, window, kPackageMaxSampleGapS);
@@ -19,9 +24,7 @@ void WindowPower::take(std::span<const PackageSample> samples) {
     integrators_[sample.device].add(sample.unix_s, sample.watts);
   }
   if (with_fleet_) {
-    for (const PackageSample& sample : samples) {
-      fleet_->add(sample.device, {sample.unix_s, sample.watts});
-    }
+    for (const PackageSample& sample : samples) add_to_fleet(sample);
   }
   if (extended_) take_states(samples);
 }
@@ -42,6 +45,25 @@ FleetMeasurement WindowPower::fleet(std::span<const std::string> devices) {
   state(GpuQuantity::utilization_pct) = utilization_->finish(devices);
   state(GpuQuantity::temperature_c) = temperature_->finish(devices);
   return measured;
+}
+
+void WindowPower::add_to_fleet(const PackageSample& sample) {
+  while (sample.device >= outside_.size()) outside_.emplace_back();
+  Outside& outside = outside_[sample.device];
+  if (sample.unix_s < window_.start_unix_s) {
+    if (!outside.before.empty() && outside.before.back().unix_s != sample.unix_s) {
+      outside.before.clear();
+    }
+    outside.before.push_back({sample.unix_s, sample.watts});
+    return;
+  }
+  for (const Sample& before : outside.before) fleet_->add(sample.device, before);
+  outside.before.clear();
+  if (sample.unix_s > window_.end_unix_s) {
+    if (!outside.after_unix_s) outside.after_unix_s = sample.unix_s;
+    if (sample.unix_s != *outside.after_unix_s) return;
+  }
+  fleet_->add(sample.device, {sample.unix_s, sample.watts});
 }
 
 void WindowPower::take_states(std::span<const PackageSample> samples) {

@@ -19,8 +19,7 @@ namespace aggregate_power {
 
 class WindowPower {
  public:
-  // The longest gap that most gap rules accept: the window's edges may be in it. Samples farther
-  // from the window matter only if they are the nearest ones of their device.
+  // Samples farther from the window matter only if they are the nearest ones of their device.
   static constexpr double kMarginS = 10;
 
   // `with_fleet`: the total power of all GPUs at every instant; `extended`: their utilization too.
@@ -37,6 +36,13 @@ class WindowPower {
   FleetMeasurement fleet(std::span<const std::string> devices);
 
  private:
+  // The samples of a device that bracket the window, however far from it they are.
+  struct Outside {
+    std::vector<Sample> before;  // the last one so far; several if they share a stamp
+    std::optional<double> after_unix_s;
+  };
+
+  void add_to_fleet(const PackageSample& sample);
   void take_states(std::span<const PackageSample> samples);
 
   bool with_fleet_;
@@ -44,6 +50,7 @@ class WindowPower {
   Window window_;
   std::vector<DeviceIntegrator> integrators_;  // by device
   std::optional<FleetPowerGatherer> fleet_;
+  std::vector<Outside> outside_;  // by device
   std::optional<StateMean> utilization_;
   std::optional<StateMean> temperature_;
   std::vector<Reading> readings_;

@@ -116,21 +116,21 @@ CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& op
   Delivered written = write(plan, options.dry_run);
   Reasons reasons = delivered->reasons;
   reasons.add(written.reasons);
+  std::optional<CpuPower> cpu = delivered->cpu;
+  const bool is_october = delivered->contract == Contract::october;
+  if (cpu && is_october) cpu->withhold(written.reasons);
   CommandOutput output;
-  const bool lacks_cpus =
-      delivered->requires_cpu && delivered->cpu && !delivered->cpu->reasons.empty();
+  const bool lacks_cpus = delivered->requires_cpu && cpu && !cpu->reasons.empty();
   output.exit_status = options.require_power && (lacks_cpus || !reasons.empty()) ? 1 : 0;
   output.warnings = delivered->warnings;
   std::ranges::move(written.warnings, std::back_inserter(output.warnings));
   output.out = std::move(written.changes);
-  if (delivered->cpu && delivered->contract == Contract::october) {
-    output.out.push_back(cpu_line(*delivered->cpu));
-  }
+  if (cpu && is_october) output.out.push_back(cpu_line(*cpu));
   if (lacks_cpus && options.require_power) {
-    output.err.push_back(fmt::format(
-        "Required CPU power is invalid: {}; the power of the GPUs is {}",
-        delivered->cpu->reasons.text(), reasons.empty() ? "valid" : "not valid either"));
-    add_remedies(delivered->load_generator, delivered->cpu->reasons, output.err);
+    output.err.push_back(
+        fmt::format("Required CPU power is invalid: {}; the power of the GPUs is {}",
+                    cpu->reasons.text(), reasons.empty() ? "valid" : "not valid either"));
+    add_remedies(delivered->load_generator, cpu->reasons, output.err);
   } else if (reasons.empty()) {
     output.out.push_back(success_line(*delivered, plan.aggregate_path));
   }

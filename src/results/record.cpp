@@ -256,7 +256,8 @@ Json metric_intervals(const Written& written) {
 }
 
 Json cpu_power(const Written& written) {
-  const CpuPower& power = *written.result.cpu;
+  CpuPower power = *written.result.cpu;
+  if (written.result.contract == Contract::october) power.withhold(written.aggregate_reasons);
   std::optional<std::string_view> sensor;
   if (power.sensor) sensor = name(*power.sensor);
   return {

@@ -37,6 +37,16 @@ constexpr double kTiny = std::numeric_limits<double>::denorm_min();  // 2^-1074
 constexpr double kHuge = std::numeric_limits<double>::max();
 constexpr double kStep = std::numeric_limits<double>::epsilon();  // from 1 to the next double
 
+TEST(ExactMean, IsThatOfNegativeValuesToo) {
+  expect({{{-5.0, -5.0}, -5.0},
+          {{-1.0, 4.0}, 1.5},
+          {{4.0, -5.0}, -0.5},
+          {{-3.5, 3.5}, 0.0},
+          {{-0.1, -0.2, -0.3}, -0.2},
+          {{-5.3, 0.1, 2.2}, -0.9999999999999999},
+          {{-kHuge, -kHuge, kTiny}, -1.1984620899082105e+308}});
+}
+
 TEST(ExactMean, IsTheMean) {
   expect({{{}, 0},
           {{5}, 5},

@@ -29,6 +29,13 @@ TEST(StateMean, IsThatOfTheTimeThenOfTheGpus) {
   EXPECT_EQ(mean->gpus, 2u);
 }
 
+TEST(StateMean, OfTwoReadingsWithOneStampBelowZero) {
+  const auto mean = mean_of({{0, -5, 0}, {2, -5, 0}, {2, -5, 0}, {4, -5, 0}});
+  ASSERT_TRUE(mean);
+  EXPECT_EQ(mean->mean, -5);
+  EXPECT_EQ(mean->peak, -5);
+}
+
 TEST(StateMean, HasItsPeakInTheWindow) {
   const auto mean = mean_of({{-1, 90, 0}, {1, 50, 0}, {3, 55, 0}, {5, 99, 0}});
   ASSERT_TRUE(mean);

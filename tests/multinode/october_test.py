@@ -6,6 +6,7 @@ usage: tests/multinode/october_test.py [TEST...]   with $AGGREGATE_POWER
 """
 import hashlib
 import json
+import re
 import sys
 
 import package_bed
@@ -214,6 +215,17 @@ def samples(ground, checks):
         return change
 
     void("7.16", one_uuid, CHANGED, "gpu_uuid_changed")
+    # Both GPUs are one member, as in the original's map; what was stored so is not wrong.
+    package = package_p()
+    one_uuid(package)
+    validation = package.validation(package.loads[0])
+    validation["per_device_max_sample_gap_seconds"].pop("node-d/GPU-node-d-1")
+    package.changes = {"window_validations": [validation]}
+    bed = run(ground, package)
+    gaps = re.search(r'"per_device_max_sample_gap_seconds": {(.*?)}', bed.record_path.read_text(), re.S)
+    checks.add("7.16 each member once", differences(
+        "gaps", gaps[1].count('"node-d/GPU-node-d-0"'), 1) + differences(
+            "failures", [text for text in bed.record["failures"] if "window_validations" in text], []))
     void("7.17", swapped, CHANGED, "timestamp_non_monotonic")
     void("7.18", without(lambda row: row[3:5] == ["node-d", "0"] and 20 <= int(row[2]) <= 24),
          CHANGED, "sample_gap_exceeded")
@@ -427,6 +439,24 @@ def cpus(ground, checks):
     bed = run(ground, package)
     checks.add("7.47", differences("reasons", bed.record["cpu"]["reason_codes"],
                                    ["cpu_window_unavailable"]))
+    # The manifest expects no window, so nothing was checked about the one of this result.
+    package = with_cpus()
+    package.changes = {"expected_windows": [], "window_validations": [], "publication_valid": False,
+                       "artifact_errors": [{"path": "windows/results_concurrency_4.json",
+                                            "reason_codes": ["measurement_window_unexpected"]}]}
+    bed = run(ground, package)
+    checks.add("CPUs: a window that nobody expects", differences(
+        "reasons", bed.record["cpu"]["reason_codes"], ["cpu_window_unavailable"])
+        + differences("valid", bed.row["cpu_power_valid"], 0))
+    # As the table of section 2.9 has it: without an aggregate there is no CPU power either.
+    for name, text in (("missing", None), ("unwritable", "[]")):
+        bed = ground.bed(with_cpus())
+        bed.aggregate.unlink() if text is None else bed.aggregate.write_text(text)
+        done = bed.run()
+        checks.add(f"CPUs: the aggregate is {name}", differences("record", [
+            bed.record["cpu"][key] for key in ("cpu_power_valid", "reason_codes", "metrics")],
+            [False, [f"aggregate_result_{name}"], {}]) + differences(
+                "told", done.out.split()[1:2], ["cpu_power_valid=0"]))
     # GPUs that do not cover the window leave the CPUs alone; a clock that is off does not.
     package = with_cpus(siblings(last=1150.0))
     package.rows = [row for row in package.rows
@@ -601,6 +631,17 @@ def gap_bounds(ground, checks):
                + differences("rule", bed.record["gap_dialect"], "a"))
     bed = run(ground, with_gap(lambda t: 300), "--compat", "august", gpus=None, agg=1)
     checks.add("gaps: August's rule", refused(bed, CHANGED, "sample_gap_exceeded"))
+    # 100 W throughout; the last sample before the window is 20 s away from it. Rule d accepts that.
+    package = edge_package(60, 1, 2, "-")
+    package.rows = [row for row in package.rows if float(row[1]) > 1000]
+    package.rows.insert(0, ["1", "980.0", "0", "n", "0", "GPU-n-0", "100.0"])
+    package.changes |= {"started_at_unix": 900.0, "window_validations": [
+        package.validation(package.loads[0]) | {
+            "power_coverage_valid": True, "reason_codes": [],
+            "per_device_max_sample_gap_seconds": {"n/GPU-n-0": 21.0}}]}
+    bed = run(ground, package, "--extended", gpus=None, agg=1)
+    checks.add("gaps: percentiles of a window whose edge is in a long one", has(
+        bed, {"total_gpu_energy_j": 6000.0, "p75_power_w": 100.0, "p90_power_w": 100.0}))
     bed = run(ground, package_p())
     checks.add("gap bound: nothing is missing", differences(
         "bound", bed.record["gap_energy_bound_j"]["total"], 0.0))

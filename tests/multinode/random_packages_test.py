@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Random packages, judged by the program and by the model of the original: both must agree.
+
+usage: tests/multinode/random_packages_test.py [--runs N] [--seed S]   with $AGGREGATE_POWER
+The folder of a failed run stays behind, with its command line and what differed in it. The last
+line is "N passed, N failed".
+"""
+import argparse
+import json
+import math
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+
+import package_model
+from random_packages import RandomPackage
+
+RUNS = 300
+KNOWN_CODES = {
+    "samples_csv_missing", "samples_csv_header_mismatch", "samples_csv_malformed",
+    "duplicate_sample_row", "timestamp_non_monotonic", "expected_device_missing",
+    "unexpected_device", "gpu_uuid_changed", "conflicting_worker_roles", "conflicting_het_groups",
+    "measurement_window_artifact_path_invalid", "measurement_window_malformed",
+    "measurement_window_result_path_invalid", "measurement_window_duplicate",
+    "measurement_window_unexpected", "measurement_window_missing", "measurement_window_incomplete",
+    "measurement_window_result_missing", "measurement_window_result_mismatch",
+    "measurement_window_clock_mismatch", "measurement_window_not_bracketed", "sample_gap_exceeded",
+    "sample_loss_exceeded", "samples_digest_mismatch", "clock_sync_unverified"}
+# Of these only the expected members count.
+PARTS = "record", "cpu", "selected_window", "producer"
+UNMODELLED = ["avg_temp_c", "peak_temp_c", "avg_util_pct", "avg_mem_used_mb"]
+POWER_KEYS = re.compile(r"power_metric_schema_version|(cpu_)?power_valid|joules_per_\w+"
+                        r"|(avg|p75|p90|total|prefill|decode)_\w*(_w|_j|_token)")
+
+
+def compare(differences, what, expected, found):
+    """Of an object only the expected members."""
+    if isinstance(expected, dict) and isinstance(found, dict) and what in PARTS:
+        for key, value in expected.items():
+            name = key if key in PARTS else f"{what}: {key}"
+            compare(differences, name, value, found.get(key, "<missing>"))
+    elif expected != found:
+        differences.append(f"{what}: expected {expected!r}, found {found!r}")
+
+
+def differences_of(run, folder, done, judgement):
+    differences = []
+    record = json.loads((folder / "power_validation_run.json").read_text())
+    if "cpu" in judgement.record and run.options.contract == "august":
+        record["cpu"] = record.get("cpu_power")
+    for metrics in (record["metrics"], (record["selected_window"] or {}).get("metrics", {})):
+        for key in UNMODELLED:
+            metrics.pop(key, None)
+    compare(differences, "record", judgement.record, record)
+    told = {code for line in record["failures"] for code in re.findall(r"[a-z_]+", line)} & KNOWN_CODES
+    if told != judgement.codes:
+        differences.append(f"failures: expected {sorted(judgement.codes)}, found {record['failures']}")
+    if judgement.row:
+        whole = json.loads((folder / "agg_run.json").read_text())
+        row = {key: value for key, value in whole.items() if POWER_KEYS.fullmatch(key)}
+        if list(row.items()) != list(judgement.row.items()):
+            differences.append(f"aggregate: expected {judgement.row}, found {row}")
+        if run.options.extended:
+            compare(differences, "workers", judgement.workers, whole.get("workers"))
+            if run.options.contract == "october":
+                compare(differences, "reasons", judgement.reasons, whole["power_invalid_reasons"])
+    if judgement.gap_bounds is not None:
+        found = record["gap_energy_bound_j"]["per_gpu"]
+        if found.keys() != judgement.gap_bounds.keys() or not all(
+                math.isclose(found[name], joules, rel_tol=1e-9, abs_tol=1e-6)
+                for name, joules in judgement.gap_bounds.items()):
+            differences.append(f"gap bounds: expected {judgement.gap_bounds}, found {found}")
+    if done.returncode != judgement.status:
+        differences.append(f"status: expected {judgement.status}, found {done.returncode}")
+    return differences
+
+
+def judged_by_both(program, seed, contract, folder):
+    run = RandomPackage(seed, contract)
+    run.write(folder)
+    judgement = package_model.judge(folder, run.options)
+    command = [program, *run.arguments()]
+    environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C.UTF-8"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True)
+    try:
+        differences = differences_of(run, folder, done, judgement)
+    except (OSError, ValueError, KeyError) as error:
+        differences = [f"{type(error).__name__}: {error}: {done.stderr.decode(errors='replace')}"]
+    return run, differences, command, judgement
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=RUNS)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--contract", choices=["october", "august"])
+    given = parser.parse_args()
+    built = pathlib.Path(__file__).parents[2] / "build" / "aggregate-power"
+    program = os.path.abspath(os.environ.get("AGGREGATE_POWER") or built)
+    work = pathlib.Path(tempfile.mkdtemp(prefix="aggregate-power-packages-"))
+    failed = valid = 0
+    for seed in range(given.seed, given.seed + given.runs):
+        # Every fourth by the rules of August.
+        contract = given.contract or ("august" if seed % 4 == 0 else "october")
+        folder = work / f"seed-{seed}"
+        folder.mkdir()
+        try:
+            run, differences, command, judgement = judged_by_both(program, seed, contract, folder)
+        except Exception:
+            print(f"the model broke off at seed {seed}, {contract}", flush=True)
+            raise
+        valid += judgement.row.get("power_valid", 0)
+        if differences:
+            failed += 1
+            notes = f"seed {seed}, {contract}: {', '.join(run.notes)}"
+            (folder / "differences.txt").write_text("\n".join([notes, shlex.join(command), *differences]))
+            print(f"FAILED: {folder}: {notes}\n  " + "\n  ".join(differences), flush=True)
+        else:
+            shutil.rmtree(folder)
+    if not failed:
+        shutil.rmtree(work)
+    print(f"{valid} of the packages are valid")
+    print(f"{given.runs - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
