@@ -37,7 +37,8 @@ Take into_count(std::optional<std::int64_t>& count) {
   };
 }
 
-Check good(const std::string& what, const std::function<std::optional<double>(std::string_view)>& read) {
+Check good(const std::string& what,
+           const std::function<std::optional<double>(std::string_view)>& read) {
   return expecting(what, [read](const std::string& text) { return read(text).has_value(); });
 }
 

@@ -16,8 +16,7 @@ BenchmarkWindows read_benchmark_windows(const std::string& path) {
   std::vector<LoadReading> loads = read_loads(load_file(path));
   for (std::size_t i = 0; i < loads.size(); ++i) {
     LoadReading& load = loads[i];
-    std::string name =
-        loads.size() == 1 ? plain_stem(path) : benchmark_label(load, i + 1);
+    std::string name = loads.size() == 1 ? plain_stem(path) : benchmark_label(load, i + 1);
     require_window(load);
     if (load.load && load.defect.empty() && load.window_source == WindowSource::exact) {
       found.windows.push_back({std::move(name), load.load->window});

@@ -53,18 +53,18 @@ double instant_in_file(std::string_view text, const WindowsFileOptions& options)
   if (text.starts_with('+') || text.starts_with('-')) {
     const auto seconds = python_float(text);
     if (seconds && std::isfinite(*seconds)) {
-      return *seconds + (text[0] == '+' ? options.recorded.start_unix_s
-                                        : options.recorded.end_unix_s);
+      return *seconds +
+             (text[0] == '+' ? options.recorded.start_unix_s : options.recorded.end_unix_s);
     }
   }
   const auto unix_s = instant_of(text, options.zone ? &*options.zone : nullptr);
   if (!unix_s) {
     const Zone utc = Zone::fixed(0);
     throw Error(fmt::format(
+        "'{}' {}", printable(text),
         instant_of(text, &utc)
-            ? "'{}' has no offset from UTC: write one, or Z, or name the zone with --timezone"
-            : "'{}' is not a time: expected Unix time, ISO 8601 without blanks, +SECONDS after the recording's start or -SECONDS before its end",
-        printable(text)));
+            ? "has no offset from UTC: write one, or Z, or name the zone with --timezone"
+            : "is not a time: expected Unix time, ISO 8601 without blanks, +SECONDS after the recording's start or -SECONDS before its end"));
   }
   if (*unix_s < kFirstAbsoluteUnixS) {
     throw Error(fmt::format(
@@ -98,8 +98,7 @@ class WindowLines {
       file_.refuse(number, fmt::format("expected 'begin NAME TIME' or 'end NAME TIME', got '{}'",
                                        printable(line)));
     }
-    const std::string_view name =
-        without_blanks(line.substr(after_word, before_time - after_word));
+    const std::string_view name = without_blanks(line.substr(after_word, before_time - after_word));
     if (name.empty()) file_.refuse(number, "expected a name before the time");
     try {
       const double unix_s = instant_in_file(line.substr(before_time + 1), file_.options);
@@ -120,10 +119,10 @@ class WindowLines {
     }
     if (first != nullptr) {
       const Begin& begin = first->front();
-      file_.refuse(begin.line, fmt::format("'{}' begins here and never ends{}",
-                                           printable(windows_[begin.window].name),
-                                           open > 1 ? fmt::format(" (nor do {} others)", open - 1)
-                                                    : ""));
+      file_.refuse(
+          begin.line,
+          fmt::format("'{}' begins here and never ends{}", printable(windows_[begin.window].name),
+                      open > 1 ? fmt::format(" (nor do {} others)", open - 1) : ""));
     }
     return std::move(windows_);
   }
@@ -228,9 +227,9 @@ void take_window_row(const WindowColumns& columns, std::span<const std::string> 
   }
   const std::string_view start = strip(cells[columns.start]);
   const std::string_view end = strip(cells[columns.end]);
-  const Window window = columns.is_zeus ? zeus_window(start, end)
-                                        : Window{instant_in_file(start, options),
-                                                 instant_in_file(end, options)};
+  const Window window =
+      columns.is_zeus ? zeus_window(start, end)
+                      : Window{instant_in_file(start, options), instant_in_file(end, options)};
   add_window(windows, cells[columns.name], window);
 }
 
@@ -252,7 +251,7 @@ std::vector<NamedWindow> read_window_table(const WindowsText& file) {
       const std::string_view bytes = rest.substr(row.begin, row.end - row.begin);
       try {
         if (row.blank || !is_content(without_blanks(bytes))) {
-          // Nothing to read.
+          if (std::ranges::count(bytes, '\n') > 1) throw Error("the comment opens a quote");
         } else if (columns) {
           take_window_row(*columns, row.cells, file.options, windows);
         } else if (columns = window_columns(row.cells); !columns) {
@@ -293,8 +292,8 @@ class WindowVisitor final : public JsonVisitor {
 
  private:
   [[noreturn]] void refuse(const std::string& what) const {
-    throw Error(fmt::format("{}: window {}: {}", printable_path(file_.name), windows_.size() + 1,
-                            what));
+    throw Error(
+        fmt::format("{}: window {}: {}", printable_path(file_.name), windows_.size() + 1, what));
   }
   void add() {
     constexpr std::string_view kNeeds[] = {"name: a text", "start: a time", "end: a time"};
@@ -302,9 +301,9 @@ class WindowVisitor final : public JsonVisitor {
       if (fields_[i].empty()) refuse(fmt::format("expected {}", kNeeds[i]));
     }
     try {
-      add_window(windows_, fields_[0],
-                 {instant_in_file(fields_[1], file_.options),
-                  instant_in_file(fields_[2], file_.options)});
+      add_window(
+          windows_, fields_[0],
+          {instant_in_file(fields_[1], file_.options), instant_in_file(fields_[2], file_.options)});
     } catch (const Error& error) {
       refuse(error.what());
     }
