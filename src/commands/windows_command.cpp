@@ -1,7 +1,9 @@
 // aggregate-power windows: the energy of each window that a script logged.
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <string>
+#include <tuple>
 
 #include "aggregate_power/error.h"
 #include "base/files/file_error.h"
@@ -23,6 +25,7 @@ int print_windows(const WindowsRequest& request) {
     const WindowsOutcome outcome = run_windows(request, [&](const std::string& text) {
       is_table ? print_result(text) : print(stdout, text);
     });
+    std::ignore = std::fflush(stdout);  // the report comes before what is said about it
     for (const std::string& line : outcome.err) {
       const bool is_note = line.starts_with("warning: ") || line.starts_with("note: ");
       is_note ? print_note(line) : print_message(line);
