@@ -11,6 +11,7 @@ TraceCoverage::TraceCoverage(const PowerTrace& trace, double max_sample_gap_s)
     : trace_(trace), max_sample_gap_s_(max_sample_gap_s) {
   if (trace.interpolation() == Interpolation::hold) return;
   const std::span<const Sample> samples = trace.samples();
+  has_zeros_ = std::ranges::find(samples, 0.0, &Sample::watts) != samples.end();
   for (std::size_t i = 1; i < samples.size(); ++i) {
     const Window between{samples[i - 1].unix_s, samples[i].unix_s};
     if (between.duration_s() > max_sample_gap_s) gaps_.push_back(between);
@@ -20,7 +21,7 @@ TraceCoverage::TraceCoverage(const PowerTrace& trace, double max_sample_gap_s)
 // A GPU that is being set up or torn down reports 0 W: such a sample outside the window says
 // nothing about the power at its edge (states_power()).
 std::string TraceCoverage::edge_fault(Window window) const {
-  if (trace_.interpolation() == Interpolation::hold) return {};
+  if (!has_zeros_) return {};
   const std::span<const Sample> samples = trace_.samples();
   const auto first = std::ranges::lower_bound(samples, window.start_unix_s, {}, &Sample::unix_s);
   if (first->unix_s > window.start_unix_s && (first - 1)->watts == 0) {

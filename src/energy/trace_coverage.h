@@ -24,6 +24,7 @@ class TraceCoverage {
 
   const PowerTrace& trace_;
   double max_sample_gap_s_;
+  bool has_zeros_ = false;    // samples of 0 W
   std::vector<Window> gaps_;  // the longer ones, in order of time
 };
 

@@ -117,21 +117,25 @@ class CsvWindows final : public WindowReport {
   void add(const WindowRow& row, std::string& text) override {
     const bool is_measured = row.fault(facts_.gpus).empty();
     const double duration_s = row.window.duration_s();
+    const double energy_j = row.energy_j();
     const auto known = [&](std::optional<double> value, bool is_known) {
       return is_known && value ? json_number(*value) : std::string();
     };
+    const std::string of_window =
+        fmt::format("{},{},{},{},{},{},{},{}", row.number, csv_cell(row.name),
+                    json_number(row.window.start_unix_s), json_number(row.window.end_unix_s),
+                    json_number(duration_s), row.depth,
+                    row.parent == 0 ? "" : std::to_string(row.parent), csv_cell(row.overlaps));
+    const std::string own_s = json_number(row.own_duration_s);
     for (std::size_t i = 0; i < row.gpus.size(); ++i) {
       const GpuWindow& gpu = row.gpus[i];
       const bool has_energy = gpu.fault.empty();
-      fmt::format_to(
-          std::back_inserter(text), "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
-          row.number, csv_cell(row.name), json_number(row.window.start_unix_s),
-          json_number(row.window.end_unix_s), json_number(duration_s), row.depth,
-          row.parent == 0 ? "" : std::to_string(row.parent), csv_cell(row.overlaps),
-          csv_cell(facts_.gpus[i]), gpu.source, known(gpu.energy_j, has_energy),
-          known(ratio(gpu.energy_j, duration_s), has_energy), known(gpu.peak_power_w, has_energy),
-          known(ratio(gpu.energy_j, row.energy_j()), is_measured), json_number(row.own_duration_s),
-          known(gpu.own_energy_j, has_energy), csv_cell(gpu.fault));
+      fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{},{}\n", of_window,
+                     csv_cell(facts_.gpus[i]), gpu.source, known(gpu.energy_j, has_energy),
+                     known(ratio(gpu.energy_j, duration_s), has_energy),
+                     known(gpu.peak_power_w, has_energy),
+                     known(ratio(gpu.energy_j, energy_j), is_measured), own_s,
+                     known(gpu.own_energy_j, has_energy), csv_cell(gpu.fault));
     }
   }
 
