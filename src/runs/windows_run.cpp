@@ -100,8 +100,8 @@ WindowRow row_of(const WindowList& list, const WindowTree& tree, std::size_t i,
   return row;
 }
 
-WindowReportFacts facts_of(const WindowsRequest& request, const Traces& traces,
-                           const WindowList& list, const WindowTree& tree) {
+WindowReportFacts report_facts(const WindowsRequest& request, const Traces& traces,
+                               const WindowList& list, const WindowTree& tree) {
   WindowReportFacts facts;
   for (const PowerTrace& device : traces.devices) facts.gpus.push_back(device.device());
   for (const std::string& path : request.telemetry) facts.telemetry.push_back(printable_path(path));
@@ -155,7 +155,7 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   for (const PowerTrace& device : traces.devices) {
     meters.emplace_back(device, request.max_sample_gap_s);
   }
-  const WindowReportFacts facts = facts_of(request, traces, list, tree);
+  const WindowReportFacts facts = report_facts(request, traces, list, tree);
   WindowsOutcome outcome;
   outcome.err = notes_on(request, traces, facts);
   for (const std::string& why : list.missing) outcome.err.push_back("no exact window: " + why);
