@@ -18,6 +18,7 @@ Command measure_command();
 Command multinode_command();
 Command synthesize_command();
 Command verify_command();
+Command windows_command();
 
 namespace {
 
@@ -51,6 +52,9 @@ constexpr CommandRow kRows[] = {
     {"verify", "--sweep MANIFEST | --receipt FILE [OPTIONS]",
      "Recompute every number that was published of a sweep from its retained files, and check every digest and tolerance; or check a measurement receipt with its archives. Nothing is changed.",
      verify_command},
+    {"windows", "--telemetry FILE... --windows FILE [OPTIONS]",
+     "What each window used that a script logged: time, energy, mean and peak power, GPU by GPU; nested windows also without those inside them. Nothing is changed.",
+     windows_command},
 };
 
 std::string full_name(const CommandRow& row) {

@@ -8,15 +8,11 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "base/text/instant.h"
 #include "base/text/python_number.h"
-#include "base/text/unicode.h"
-#include "base/text/written_time.h"
 
 namespace aggregate_power {
 namespace {
-
-// Seconds since 1970 reach this in the year 5138; anything larger is a smaller unit.
-constexpr double kLargestSeconds = 1e11;
 
 Take into_instant(std::optional<double>& instant) {
   return [&instant](const std::string& text) {
@@ -41,7 +37,8 @@ Take into_count(std::optional<std::int64_t>& count) {
   };
 }
 
-Check good(const std::string& what, std::optional<double> (*read)(std::string_view)) {
+Check good(const std::string& what,
+           const std::function<std::optional<double>(std::string_view)>& read) {
   return expecting(what, [read](const std::string& text) { return read(text).has_value(); });
 }
 
@@ -50,21 +47,6 @@ std::optional<double> end_of(std::string_view text) {
 }
 
 }  // namespace
-
-std::optional<double> instant_of(std::string_view text) {
-  if (const auto number = python_float(text)) {
-    if (!std::isfinite(*number)) return std::nullopt;
-    double unix_s = *number;
-    while (std::abs(unix_s) > kLargestSeconds) unix_s /= 1e3;
-    return unix_s;
-  }
-  std::string iso(strip(text));
-  if (iso.ends_with('Z') || iso.ends_with('z')) iso.replace(iso.size() - 1, 1, "+00:00");
-  const auto time = read_iso(iso);
-  if (!time || !time->offset_us) return std::nullopt;
-  return static_cast<double>(time->clock_s) +
-         static_cast<double>(time->micros - *time->offset_us) / 1e6;
-}
 
 std::optional<double> seconds_of(std::string_view text) {
   constexpr std::pair<std::string_view, double> kUnits[] = {
@@ -104,7 +86,7 @@ void add_given_load(Options& options, GivenLoad& given) {
       .value(
           "--start", "TIME", into_instant(given.start_unix_s),
           "When the load began: ISO 8601 with Z or an offset, or seconds since 1970 (default: what the result says)")
-      .check(good(kInstant, instant_of));
+      .check(good(kInstant, [](std::string_view text) { return instant_of(text); }));
   options
       .value("--end", "TIME", into_end(given),
              "When it ended: a time, or +60s after the start (default: what the result says)")

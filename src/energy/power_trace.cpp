@@ -2,6 +2,7 @@
 #include "energy/power_trace.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -11,7 +12,7 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::size_t kBlock = 256;
+constexpr std::size_t kBlock = 32;
 
 void join_equal_stamps(std::vector<Sample>& samples) {
   std::ranges::stable_sort(samples, {}, &Sample::unix_s);
@@ -54,9 +55,18 @@ PowerTrace::PowerTrace(std::string device, std::vector<Sample> samples, Interpol
                                                   : (more_j - sum_j) + before.high_j;
     energies_[i] = {sum_j, before.low_j + lost_j};
   }
+  highest_w_.emplace_back((samples_.size() + kBlock - 1) / kBlock, 0.0);
   for (std::size_t i = 0; i < samples_.size(); ++i) {
-    if (i % kBlock == 0) highest_w_.push_back(0);
-    highest_w_.back() = std::max(highest_w_.back(), samples_[i].watts);
+    double& block_w = highest_w_[0][i / kBlock];
+    block_w = std::max(block_w, samples_[i].watts);
+  }
+  for (std::size_t blocks = 2; blocks <= highest_w_[0].size(); blocks *= 2) {
+    const std::vector<double>& halves_w = highest_w_.back();
+    std::vector<double> joined_w(highest_w_[0].size() - blocks + 1);
+    for (std::size_t i = 0; i < joined_w.size(); ++i) {
+      joined_w[i] = std::max(halves_w[i], halves_w[i + blocks / 2]);
+    }
+    highest_w_.push_back(std::move(joined_w));
   }
 }
 
@@ -114,14 +124,28 @@ double PowerTrace::peak_w(Window window) const {
     return static_cast<std::size_t>(bound(samples_, unix_s, {}, &Sample::unix_s) -
                                     samples_.begin());
   };
-  double peak_w = std::max(watts_at(start), watts_at(end));
+  const std::size_t first = at(start, std::ranges::lower_bound);
   const std::size_t behind = at(end, std::ranges::upper_bound);
-  for (std::size_t i = at(start, std::ranges::lower_bound); i < behind;) {
-    const bool is_whole_block = i % kBlock == 0 && i + kBlock <= behind;
-    peak_w = std::max(peak_w, is_whole_block ? highest_w_[i / kBlock] : samples_[i].watts);
-    i += is_whole_block ? kBlock : 1;
+  return std::max({watts_at(start), watts_at(end), highest_w(first, behind)});
+}
+
+double PowerTrace::highest_w(std::size_t begin, std::size_t end) const {
+  double highest_w = 0;
+  const auto look_at = [&](std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i) highest_w = std::max(highest_w, samples_[i].watts);
+  };
+  const std::size_t first = (begin + kBlock - 1) / kBlock;
+  const std::size_t behind = end / kBlock;
+  if (first >= behind) {
+    look_at(begin, end);
+    return highest_w;
   }
-  return peak_w;
+  look_at(begin, first * kBlock);
+  look_at(behind * kBlock, end);
+  // Two stretches of a power of two that cover all blocks, possibly some of them twice.
+  const auto level = static_cast<std::size_t>(std::bit_width(behind - first) - 1);
+  const std::vector<double>& stretches_w = highest_w_[level];
+  return std::max({highest_w, stretches_w[first], stretches_w[behind - (std::size_t{1} << level)]});
 }
 
 }  // namespace aggregate_power

@@ -29,7 +29,7 @@ class PowerTrace {
   // rounding however long the recording is. Time grows with the logarithm of the samples.
   double energy_j(Window window) const;
   // The highest power inside the window and between the first and the last sample; 0 if they do not
-  // meet. Time grows with the root of the samples.
+  // meet. Time grows with the logarithm of the samples.
   double peak_w(Window window) const;
   // At an instant between the first and the last sample.
   double watts_at(double unix_s) const;
@@ -42,12 +42,14 @@ class PowerTrace {
   };
   Energy until(double unix_s) const;
   double mean_w(double from, double to) const;
+  double highest_w(std::size_t begin, std::size_t end) const;  // of these samples
 
   std::string device_;
   std::vector<Sample> samples_;
   Interpolation interpolation_;
-  std::vector<Energy> energies_;   // from the first sample to each
-  std::vector<double> highest_w_;  // of each kBlock samples
+  std::vector<Energy> energies_;  // from the first sample to each
+  // Of each kBlock samples, then of each two such blocks in a row, each four, and so on.
+  std::vector<std::vector<double>> highest_w_;
 };
 
 }  // namespace aggregate_power

@@ -22,6 +22,7 @@
 #include "results/run_report.h"
 #include "runs/assess_alone.h"
 #include "runs/one_node.h"
+#include "runs/repeated_recordings.h"
 #include "runs/window.h"
 
 namespace aggregate_power {
@@ -40,19 +41,6 @@ std::vector<std::string> telemetry_of(const MeasureRequest& request) {
     if (is_regular_file(near)) return {std::move(near)};
   }
   return {find_telemetry()};
-}
-
-void refuse_repeated(const std::vector<std::string>& telemetry) {
-  for (std::size_t i = 0; i < telemetry.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      const bool is_same = telemetry[i] == telemetry[j] ||
-                           (is_regular_file(telemetry[i]) &&
-                            file_identity(telemetry[i]) == file_identity(telemetry[j]));
-      if (!is_same) continue;
-      throw Error(fmt::format("{} and {} are one recording: give it once",
-                              printable_path(telemetry[j]), printable_path(telemetry[i])));
-    }
-  }
 }
 
 // Without counts there are no joules per token, but there is an energy.
@@ -243,7 +231,7 @@ void write_new(const MeasureRequest& request, const RunReport& run, MeasureRepor
 MeasureReport measure_run(const MeasureRequest& request) {
   MeasureReport report;
   std::vector<RunReport> runs;
-  refuse_repeated(request.telemetry);
+  refuse_repeated_recordings(request.telemetry);
   try {
     SelectedLoads selected =
         select_loads(benchmarks_of(request), request.select.empty() ? "all" : request.select);

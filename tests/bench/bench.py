@@ -155,3 +155,26 @@ power = ('{"key": "power_begin", "value": "09-08-2026 07:20:30.000", "namespace"
 form("MLPerf log", {"key": "query", "value": 123456, "time_ms": 123456.5, "namespace": "mlperf::logging",
                     "event_type": "POINT_IN_TIME"}, prefix=":::MLLOG ",
      head="".join(f":::MLLOG {line}\n" for line in power))
+
+
+def windows(count):
+    """Windows at random over a day of 8 GPUs, against one window: that is reading the telemetry."""
+    size = synthesize("day", "--gpus", "8", "--phase", "86400:650")
+    generator = random.Random(7)
+    with open(os.path.join(work, "many.csv"), "w", encoding="utf-8") as file:
+        file.write("name,start,end\n")
+        for i in range(count):
+            begin = generator.random() * 82000
+            end = begin + 0.001 + generator.random() * (4000 if i % 100 == 0 else 10)
+            file.write(f"step {i},+{begin:.6f},+{end:.6f}\n")
+    with open(os.path.join(work, "one.csv"), "w", encoding="utf-8") as file:
+        file.write("name,start,end\nall,+0,-0\n")
+    ours = [[program, "windows", "--telemetry", "day.csv", "--windows", f"{name}.csv", "--format", "csv"]
+            for name in ("one", "many")]
+    walls = compare(ours, work, 3)
+    peaks = [peak_mib(command, work) for command in ours]
+    print(f"windows: 1 over {size / 1e6:.1f} MB of telemetry {walls[0] * 1e3:.0f} ms, peak {peaks[0]:.1f} MiB; "
+          f"{count} {walls[1] * 1e3:.0f} ms = {walls[1] / walls[0]:.1f}, peak {peaks[1]:.1f} MiB", flush=True)
+
+
+windows(100_000 if quick else 1_000_000)

@@ -226,7 +226,8 @@ def compare_keys(count, name, folder):
 
 def compare_reports(count, folder):
     """The keys of measure --json and of inspect --json are in some page."""
-    for command in ("measure vllm.json", "measure guidellm.json", "inspect guidellm.json", "inspect vllm_detailed.json"):
+    for command in ("measure vllm.json", "measure guidellm.json", "inspect guidellm.json", "inspect vllm_detailed.json",
+                    "windows --telemetry gpu_metrics.csv --windows windows.txt"):
         shown = subprocess.run([PROGRAM, *command.split(), "--json"], cwd=folder, env=environment(), capture_output=True,
                                check=True)
         keys = keys_of(json.loads(shown.stdout), ("settings",))
@@ -347,7 +348,8 @@ def check_tables(count):
         r"(?m)^  guidellm\n +file: benchmarks\.json, .*\n +window: exact, the measured part$", generators) else [generators]))
     count.check("a variable", *([] if "`GPU_METRICS_CSV`" in help_on("files").stdout else ["missing"]))
     for topic, command in (("run", []), *((name, [name]) for name in
-                                          ("agentic", "backfill", "inspect", "measure", "multinode", "synthesize", "verify"))):
+                                          ("agentic", "backfill", "inspect", "measure", "multinode", "synthesize", "verify",
+                                           "windows"))):
         options = set(re.findall(r"(?m)^  (?:-[hVq],)?(--[a-z-]+)", help_of(*command).split("\nExamples:")[0]))
         shown = set(re.findall(r"(?m)^  `(--[a-z-]+)", help_on(topic).stdout))
         count.same(f"the options on the page {topic}", options, shown)

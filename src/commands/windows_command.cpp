@@ -1,0 +1,92 @@
+// aggregate-power windows: the energy of each window that a script logged.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "aggregate_power/error.h"
+#include "base/files/file_error.h"
+#include "base/files/near_file.h"
+#include "base/files/path.h"
+#include "commands/command.h"
+#include "commands/output.h"
+#include "commands/shared_options.h"
+#include "runs/windows_run.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr const char* kWindowFormats[] = {"table", "csv", "json", "zeus"};
+
+int print_windows(const WindowsRequest& request) {
+  const bool is_table = request.format == WindowFormat::table;
+  try {
+    const WindowsOutcome outcome = run_windows(request, [&](const std::string& text) {
+      is_table ? print_result(text) : print(stdout, text);
+    });
+    std::ignore = std::fflush(stdout);  // the report comes before what is said about it
+    for (const std::string& line : outcome.err) {
+      const bool is_note = line.starts_with("warning: ") || line.starts_with("note: ");
+      is_note ? print_note(line) : print_message(line);
+    }
+    return outcome.exit_status;
+  } catch (const FileError& error) {
+    for (const std::string& path : request.telemetry) {
+      if (const std::string hint = missing_file_hint(path); !hint.empty()) throw Error(hint);
+    }
+    const std::string hint = missing_file_hint(normal_path(request.windows));
+    throw Error(hint.empty() ? error.what() : hint);
+  }
+}
+
+}  // namespace
+
+Command windows_command() {
+  const auto request = std::make_shared<WindowsRequest>();
+  const auto json = std::make_shared<bool>(false);
+  Command command;
+  command.called_here = {{"--csv", "--telemetry"}, {"--bench-result", "--windows bench:FILE"}};
+  Options& options = command.options;
+  options
+      .list(
+          "--telemetry", "FILE", into_paths(request->telemetry),
+          "A recording of the run; may be repeated, as for hosts, or for GPUs in files of their own")
+      .required();
+  options.positionals("TELEMETRY", into_paths(request->telemetry), "More recordings");
+  options
+      .value(
+          "--windows", "FILE", into(request->windows),
+          "Lines 'begin NAME TIME' and 'end NAME TIME', a CSV or JSON with name, start and end, or a CSV of Zeus; bench:FILE takes the windows of a benchmark result")
+      .required()
+      .check(not_empty());
+  const auto take_format = [request](const std::string& text) {
+    const auto found = std::ranges::find(kWindowFormats, text);
+    request->format = static_cast<WindowFormat>(found - std::begin(kWindowFormats));
+    return found != std::end(kWindowFormats);
+  };
+  options
+      .value("--format", "table|csv|json|zeus", take_format,
+             "How to print; zeus: the CSV that Zeus writes (default: table)")
+      .one_of({"table", "csv", "json", "zeus"});
+  options.flag("--json", *json, "The same as --format json").excludes("--format");
+  add_gpus(options, *request).help =
+      "GPUs of the recordings that count, as in 0,2-5 or GPU-5f0c1a2b; rows of others are left out (default: all)";
+  add_max_sample_gap(options, *request).help =
+      "Longest stretch of a window between two samples of a GPU; recorders that write only changes have none (default: 3)";
+  add_recording_options(options, *request);
+  options.at("--timezone").help += "; in a windows file, times without an offset need this option";
+  command.examples =
+      "aggregate-power windows --telemetry gpu_metrics.csv --windows windows.txt\n"
+      "aggregate-power windows --telemetry gpu_metrics.csv --windows steps.csv --gpus 0,2-5 --format csv\n"
+      "aggregate-power windows --telemetry gpu_metrics.csv --windows bench:benchmarks.json --json";
+  command.exit_statuses =
+      "0 all windows were measured; 1 some were not, with the reason; 2 a file cannot be opened or used, or wrong options";
+  command.settle = [request, json](const Options&) {
+    if (*json) request->format = WindowFormat::json;
+  };
+  command.run = [request] { return print_windows(*request); };
+  return command;
+}
+
+}  // namespace aggregate_power

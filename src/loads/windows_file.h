@@ -1,0 +1,40 @@
+// Reads the windows that a script logged: lines of begins and ends, a table, JSON, or what Zeus
+// writes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aggregate_power/sample.h"
+#include "base/text/zone.h"
+
+namespace aggregate_power {
+
+struct NamedWindow {
+  std::string name;
+  Window window;  // it may take no time
+};
+
+struct WindowsFileOptions {
+  Window recorded;                // what relative times are relative to
+  std::optional<Zone> zone = {};  // of times without an offset
+};
+
+// Forms, recognized by the first line that is neither blank nor a comment ("# ..."):
+//   begin NAME TIME, end NAME TIME   an end belongs to the last open begin of its name
+//   name,start,end                   a CSV with these columns, in any order and among others
+//   start_time,window_name,elapsed_time,...   a CSV of Zeus
+//   [{"name": ..., "start": ..., "end": ...}, ...]   JSON
+// TIME is an instant (instant.h), "+12.5" after the recording's start, or "-3" before its end. In
+// the order of the file, lines by their begins; at least one. Throws FileError if the file cannot
+// be opened, and Error, with the line, for what is none of these.
+std::vector<NamedWindow> read_windows_file(const std::string& path,
+                                           const WindowsFileOptions& options);
+
+// The same for a text. `name` is for messages.
+std::vector<NamedWindow> read_windows(std::string_view text, const std::string& name,
+                                      const WindowsFileOptions& options);
+
+}  // namespace aggregate_power

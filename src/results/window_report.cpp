@@ -1,0 +1,215 @@
+// Lays out windows as CSV, as JSON and as Zeus does.
+#include "results/window_report.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files/path.h"
+#include "base/text/ascii.h"
+#include "base/text/json.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr const char* kWindowsSchema = "aggregate-power/windows-1";
+
+std::string quoted_json(std::string_view text) {
+  return nlohmann::json(std::string(text))
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string quoted_json(const std::vector<std::string>& texts) {
+  std::string list;
+  for (const std::string& text : texts) {
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", quoted_json(text));
+  }
+  return fmt::format("[{}]", list);
+}
+
+std::string csv_cell(std::string_view text) {
+  const bool needs_quotes = text.find_first_of(",\"\r\n") != std::string_view::npos ||
+                            text.starts_with(' ') || text.starts_with('\t');
+  if (!needs_quotes) return std::string(text);
+  std::string cell = "\"";
+  for (const char c : text) cell.append(c == '"' ? 2 : 1, c);
+  return cell + '"';
+}
+
+// A mean over no time, or a share of nothing, is not a number.
+std::optional<double> ratio(double numerator, double denominator) {
+  if (!(denominator > 0)) return std::nullopt;
+  return numerator / denominator;
+}
+
+class JsonWindows final : public WindowReport {
+ public:
+  explicit JsonWindows(const WindowReportFacts& facts) : facts_(facts) {
+    for (const std::string& gpu : facts.gpus) gpus_.push_back(quoted_json(gpu));
+  }
+
+  std::string head() override {
+    return fmt::format(
+        "{{\n\"schema\": \"{}\",\n\"telemetry\": {},\n\"windows_file\": {},\n"
+        "\"recorded\": {{\"start_unix_s\": {}, \"end_unix_s\": {}}},\n\"gpus\": {},\n"
+        "\"not_exact\": {},\n\"windows\": [",
+        kWindowsSchema, quoted_json(facts_.telemetry), quoted_json(facts_.windows_file),
+        json_number(facts_.recorded.start_unix_s), json_number(facts_.recorded.end_unix_s),
+        quoted_json(facts_.gpus), quoted_json(facts_.missing));
+  }
+
+  void add(const WindowRow& row, std::string& text) override {
+    const std::string fault = row.fault(facts_.gpus);
+    const bool is_measured = fault.empty();
+    const double duration_s = row.window.duration_s();
+    const double energy_j = row.energy_j();
+    const auto known = [&](std::optional<double> value, bool is_known) {
+      return is_known && value ? json_number(*value) : std::string("null");
+    };
+    auto out = std::back_inserter(text);
+    fmt::format_to(
+        out,
+        "{}\n{{\"number\": {}, \"name\": {}, \"start_unix_s\": {}, \"end_unix_s\": {}, "
+        "\"duration_s\": {}, \"depth\": {}, \"parent\": {}, \"overlaps\": {}, \"measured\": {}, "
+        "\"reason\": {}, \"energy_j\": {}, \"mean_power_w\": {}, \"own_duration_s\": {}, "
+        "\"own_energy_j\": {}, \"gpus\": [",
+        row.number > 1 ? "," : "", row.number, quoted_json(row.name),
+        json_number(row.window.start_unix_s), json_number(row.window.end_unix_s),
+        json_number(duration_s), row.depth, row.parent == 0 ? "null" : std::to_string(row.parent),
+        row.overlaps.empty() ? "null" : quoted_json(row.overlaps), is_measured,
+        is_measured ? "null" : quoted_json(fault), known(energy_j, is_measured),
+        known(ratio(energy_j, duration_s), is_measured), json_number(row.own_duration_s),
+        known(row.own_energy_j(), is_measured));
+    for (std::size_t i = 0; i < row.gpus.size(); ++i) {
+      const GpuWindow& gpu = row.gpus[i];
+      const bool has_energy = gpu.fault.empty();
+      fmt::format_to(
+          out,
+          "{}{{\"gpu\": {}, \"source\": \"{}\", \"energy_j\": {}, \"mean_power_w\": {}, "
+          "\"peak_power_w\": {}, \"share\": {}, \"own_energy_j\": {}, \"reason\": {}}}",
+          i > 0 ? ", " : "", gpus_[i], gpu.source, known(gpu.energy_j, has_energy),
+          known(ratio(gpu.energy_j, duration_s), has_energy), known(gpu.peak_power_w, has_energy),
+          known(ratio(gpu.energy_j, energy_j), is_measured), known(gpu.own_energy_j, has_energy),
+          has_energy ? "null" : quoted_json(gpu.fault));
+    }
+    text += "]}";
+  }
+
+  std::string foot() override { return "\n]\n}\n"; }
+
+ private:
+  const WindowReportFacts& facts_;
+  std::vector<std::string> gpus_;
+};
+
+class CsvWindows final : public WindowReport {
+ public:
+  explicit CsvWindows(const WindowReportFacts& facts) : facts_(facts) {}
+
+  std::string head() override {
+    return "number,name,start_unix_s,end_unix_s,duration_s,depth,parent,overlaps,gpu,source,"
+           "energy_j,mean_power_w,peak_power_w,share,own_duration_s,own_energy_j,reason\n";
+  }
+
+  void add(const WindowRow& row, std::string& text) override {
+    const bool is_measured = row.fault(facts_.gpus).empty();
+    const double duration_s = row.window.duration_s();
+    const double energy_j = row.energy_j();
+    const auto known = [&](std::optional<double> value, bool is_known) {
+      return is_known && value ? json_number(*value) : std::string();
+    };
+    const std::string of_window =
+        fmt::format("{},{},{},{},{},{},{},{}", row.number, csv_cell(row.name),
+                    json_number(row.window.start_unix_s), json_number(row.window.end_unix_s),
+                    json_number(duration_s), row.depth,
+                    row.parent == 0 ? "" : std::to_string(row.parent), csv_cell(row.overlaps));
+    const std::string own_s = json_number(row.own_duration_s);
+    for (std::size_t i = 0; i < row.gpus.size(); ++i) {
+      const GpuWindow& gpu = row.gpus[i];
+      const bool has_energy = gpu.fault.empty();
+      fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{},{}\n", of_window,
+                     csv_cell(facts_.gpus[i]), gpu.source, known(gpu.energy_j, has_energy),
+                     known(ratio(gpu.energy_j, duration_s), has_energy),
+                     known(gpu.peak_power_w, has_energy),
+                     known(ratio(gpu.energy_j, energy_j), is_measured), own_s,
+                     known(gpu.own_energy_j, has_energy), csv_cell(gpu.fault));
+    }
+  }
+
+ private:
+  const WindowReportFacts& facts_;
+};
+
+// The energy of a GPU that was not measured is left empty.
+class ZeusWindows final : public WindowReport {
+ public:
+  explicit ZeusWindows(const WindowReportFacts& facts) : facts_(facts) {}
+
+  std::string head() override {
+    std::string line = "start_time,window_name,elapsed_time";
+    for (const std::string& column : zeus_columns(facts_.gpus)) line += "," + column;
+    return line + "\n";
+  }
+
+  void add(const WindowRow& row, std::string& text) override {
+    text += fmt::format("{},{},{}", json_number(row.window.start_unix_s), csv_cell(row.name),
+                        json_number(row.window.duration_s()));
+    for (const GpuWindow& gpu : row.gpus) {
+      text += ',';
+      if (gpu.fault.empty()) text += json_number(gpu.energy_j);
+    }
+    text += '\n';
+  }
+
+ private:
+  const WindowReportFacts& facts_;
+};
+
+}  // namespace
+
+std::string WindowRow::fault(const std::vector<std::string>& names) const {
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    if (!gpus[i].fault.empty()) return fmt::format("GPU {}: {}", names[i], gpus[i].fault);
+  }
+  return {};
+}
+
+double WindowRow::energy_j() const {
+  double sum_j = 0;
+  for (const GpuWindow& gpu : gpus) sum_j += gpu.energy_j;
+  return sum_j;
+}
+
+double WindowRow::own_energy_j() const {
+  double sum_j = 0;
+  for (const GpuWindow& gpu : gpus) sum_j += gpu.own_energy_j;
+  return sum_j;
+}
+
+std::vector<std::string> zeus_columns(const std::vector<std::string>& gpus) {
+  const bool are_numbers = std::ranges::all_of(gpus, is_ascii_digits);
+  std::vector<std::string> columns;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    columns.push_back(fmt::format("gpu{}_energy", are_numbers ? gpus[i] : std::to_string(i)));
+  }
+  return columns;
+}
+
+std::unique_ptr<WindowReport> window_report(WindowFormat format, const WindowReportFacts& facts) {
+  switch (format) {
+    case WindowFormat::csv:
+      return std::make_unique<CsvWindows>(facts);
+    case WindowFormat::json:
+      return std::make_unique<JsonWindows>(facts);
+    case WindowFormat::zeus:
+      return std::make_unique<ZeusWindows>(facts);
+    case WindowFormat::table:
+      break;
+  }
+  return window_table(facts);
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,69 @@
+// What named windows used, for people and for programs, window by window: there may be millions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aggregate_power/sample.h"
+
+namespace aggregate_power {
+
+enum class WindowFormat { table, csv, json, zeus };
+
+// One GPU in one window. Without a fault its numbers are known.
+struct GpuWindow {
+  std::string fault = {};  // why it was not measured
+  std::string_view source = "power";
+  double energy_j = 0;
+  double own_energy_j = 0;  // outside the windows inside this one
+  double peak_power_w = 0;
+};
+
+struct WindowRow {
+  std::size_t number = 0;  // from 1
+  std::string_view name = {};
+  Window window = {};
+  std::size_t parent = 0;  // its number; 0: none
+  std::uint32_t depth = 0;
+  std::string_view overlaps = {};  // a window's name; empty: none
+  bool has_children = false;
+  double own_duration_s = 0;
+  std::vector<GpuWindow> gpus = {};  // in the order of WindowReportFacts::gpus
+
+  // Why not all GPUs were measured, with the GPU's name; empty: they were.
+  std::string fault(const std::vector<std::string>& names) const;
+  // Of all GPUs, if all were measured.
+  double energy_j() const;
+  double own_energy_j() const;
+};
+
+struct WindowReportFacts {
+  std::vector<std::string> gpus = {};
+  std::vector<std::string> telemetry = {};
+  std::string windows_file = {};
+  Window recorded = {};
+  std::size_t longest_name = 0;           // with its indentation
+  std::vector<std::string> missing = {};  // why a benchmark has no window
+};
+
+// The parts of a report, in this order. Facts outlive it.
+class WindowReport {
+ public:
+  virtual ~WindowReport() = default;
+  virtual std::string head() = 0;
+  virtual void add(const WindowRow& row, std::string& text) = 0;
+  virtual std::string foot() { return {}; }
+};
+
+std::unique_ptr<WindowReport> window_report(WindowFormat format, const WindowReportFacts& facts);
+std::unique_ptr<WindowReport> window_table(const WindowReportFacts& facts);
+
+// The columns of a CSV of Zeus for these GPUs: "gpu3_energy" for a GPU named by its number; if not
+// all are, by its place.
+std::vector<std::string> zeus_columns(const std::vector<std::string>& gpus);
+
+}  // namespace aggregate_power

@@ -1,0 +1,108 @@
+// Lays out windows as a table of at most 80 columns, as long as its numbers are not huge.
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "base/text/unicode.h"
+#include "results/window_report.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t kMostNameColumns = 20;
+constexpr std::size_t kMostGpuColumns = 12;
+constexpr std::size_t kTableColumns = 80;
+
+// At most that many characters.
+std::string shortened(std::string_view text, std::size_t columns) {
+  std::string whole = printable(text, columns);
+  return whole.ends_with("...") ? printable(text, columns - 3) : whole;
+}
+
+class TableWindows final : public WindowReport {
+ public:
+  explicit TableWindows(const WindowReportFacts& facts) : facts_(facts) {
+    name_columns_ =
+        std::clamp(facts.longest_name, std::string_view("window").size(), kMostNameColumns);
+    for (const std::string& gpu : facts.gpus) {
+      gpus_.push_back(shortened(gpu, kMostGpuColumns));
+      gpu_columns_ = std::max(gpu_columns_, gpus_.back().size());
+    }
+  }
+
+  std::string head() override {
+    return fmt::format("{:<{}} {:<{}} {:>9} {:>12} {:>8} {:>8} {:>7}\n", "window", name_columns_,
+                       "GPU", gpu_columns_, "seconds", "joules", "mean W", "peak W", "share %");
+  }
+
+  void add(const WindowRow& row, std::string& text) override {
+    const std::string indent(std::min<std::size_t>(2 * row.depth, 10), ' ');
+    std::string name = indent + shortened(row.name, name_columns_ - indent.size());
+    const bool is_measured = row.fault(facts_.gpus).empty();
+    const double duration_s = row.window.duration_s();
+    if (std::ranges::none_of(row.gpus, [](const GpuWindow& gpu) { return gpu.fault.empty(); })) {
+      add_fault(name, row.gpus.size() == 1 ? gpus_[0] : "all", row.gpus[0].fault, text);
+      return;
+    }
+    if (row.gpus.size() > 1) {
+      is_measured ? add_energy(name, "all", duration_s, row.energy_j(), text)
+                  : add_fault(name, "all", "not all GPUs are", text);
+      if (is_measured) end_line(text);
+      name.clear();
+    }
+    for (std::size_t i = 0; i < row.gpus.size(); ++i) {
+      const GpuWindow& gpu = row.gpus[i];
+      if (!gpu.fault.empty()) {
+        add_fault(name, gpus_[i], gpu.fault, text);
+        continue;
+      }
+      add_energy(name, gpus_[i], duration_s, gpu.energy_j, text);
+      fmt::format_to(std::back_inserter(text), " {:>8.2f}", gpu.peak_power_w);
+      const double all_j = row.energy_j();
+      if (is_measured && all_j > 0) {
+        fmt::format_to(std::back_inserter(text), " {:>7.1f}", 100 * gpu.energy_j / all_j);
+      }
+      end_line(text);
+      name.clear();
+    }
+    if (row.has_children && is_measured) {
+      add_energy(indent + "(own)", row.gpus.size() > 1 ? "all" : gpus_[0], row.own_duration_s,
+                 row.own_energy_j(), text);
+      end_line(text);
+    }
+    if (row.overlaps.empty()) return;
+    constexpr std::string_view kWhat = "(overlaps : their common time is in both)";
+    text += fmt::format("{}(overlaps {}: their common time is in both)\n", indent,
+                        shortened(row.overlaps, kTableColumns - kWhat.size() - indent.size()));
+  }
+
+ private:
+  void add_energy(const std::string& name, const std::string& gpu, double duration_s,
+                  double energy_j, std::string& text) const {
+    fmt::format_to(std::back_inserter(text), "{:<{}} {:<{}} {:>9.3f} {:>12.3f}", name,
+                   name_columns_, gpu, gpu_columns_, duration_s, energy_j);
+    if (duration_s > 0) {
+      fmt::format_to(std::back_inserter(text), " {:>8.2f}", energy_j / duration_s);
+    }
+  }
+  void add_fault(const std::string& name, const std::string& gpu, const std::string& fault,
+                 std::string& text) const {
+    fmt::format_to(std::back_inserter(text), "{:<{}} {:<{}} not measured: {}\n", name,
+                   name_columns_, gpu, gpu_columns_, fault);
+  }
+  static void end_line(std::string& text) { text += '\n'; }
+
+  const WindowReportFacts& facts_;
+  std::vector<std::string> gpus_;
+  std::size_t name_columns_ = 0;
+  std::size_t gpu_columns_ = 3;
+};
+
+}  // namespace
+
+std::unique_ptr<WindowReport> window_table(const WindowReportFacts& facts) {
+  return std::make_unique<TableWindows>(facts);
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,186 @@
+// Reads recordings and windows, and measures one window after the other.
+#include "runs/windows_run.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/path.h"
+#include "base/text/ascii.h"
+#include "base/text/unicode.h"
+#include "energy/plausibility.h"
+#include "energy/trace_coverage.h"
+#include "energy/window_tree.h"
+#include "loads/benchmark_windows.h"
+#include "loads/windows_file.h"
+#include "runs/repeated_recordings.h"
+#include "runs/traces.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::string_view kBenchmarkPrefix = "bench:";
+constexpr std::size_t kPrintedAtOnce = 64 * 1024;
+
+// What says how much energy one GPU used in a window. Its power is the only source so far; a
+// counter of energy belongs here, beside the trace, and goes before it where it covers the window.
+struct WindowMeter {
+  const PowerTrace& power;
+  TraceCoverage coverage;
+
+  WindowMeter(const PowerTrace& trace, double max_sample_gap_s)
+      : power(trace), coverage(trace, max_sample_gap_s) {}
+
+  GpuWindow measure(Window window, const std::vector<Window>& own) const {
+    GpuWindow gpu;
+    gpu.fault = coverage.fault(window);
+    if (!gpu.fault.empty()) return gpu;
+    gpu.energy_j = power.energy_j(window);
+    gpu.peak_power_w = power.peak_w(window);
+    for (const Window& stretch : own) gpu.own_energy_j += power.energy_j(stretch);
+    const double mean_w = gpu.energy_j / window.duration_s();
+    if (!is_impossible(mean_w)) return gpu;
+    GpuWindow refused;
+    refused.fault =
+        fmt::format("a mean of {:.1f} W; see --power-unit if that is another unit", mean_w);
+    return refused;
+  }
+};
+
+struct WindowList {
+  std::vector<NamedWindow> named;
+  std::vector<std::string> missing;
+};
+
+WindowList windows_of(const WindowsRequest& request, Window recorded) {
+  WindowList list;
+  if (request.windows.starts_with(kBenchmarkPrefix)) {
+    BenchmarkWindows found = read_benchmark_windows(
+        normal_path(std::string_view(request.windows).substr(kBenchmarkPrefix.size())));
+    return {std::move(found.windows), std::move(found.missing)};
+  }
+  return {read_windows_file(normal_path(request.windows), {recorded, request.zone}), {}};
+}
+
+// A GPU that is in two recordings would count twice.
+void refuse_repeated_gpus(const std::vector<PowerTrace>& devices) {
+  std::set<std::string_view> seen;
+  for (const PowerTrace& device : devices) {
+    const std::string_view name = device.device();
+    const std::size_t id = name.find("GPU-");
+    if (id == std::string_view::npos || seen.insert(name.substr(id)).second) continue;
+    throw Error(
+        fmt::format("{} is in several recordings: give one of them", printable(name.substr(id))));
+  }
+}
+
+WindowRow row_of(const WindowList& list, const WindowTree& tree, std::size_t i,
+                 const std::vector<WindowMeter>& meters) {
+  WindowRow row;
+  row.number = i + 1;
+  row.name = list.named[i].name;
+  row.window = list.named[i].window;
+  if (tree.parent(i) != WindowTree::kNone) row.parent = tree.parent(i) + std::size_t{1};
+  row.depth = tree.depth(i);
+  if (tree.overlap(i) != WindowTree::kNone) row.overlaps = list.named[tree.overlap(i)].name;
+  row.has_children = tree.has_children(i);
+  const std::vector<Window> own = tree.own(i);
+  for (const Window& stretch : own) row.own_duration_s += stretch.duration_s();
+  row.gpus.reserve(meters.size());
+  for (const WindowMeter& meter : meters) {
+    row.gpus.push_back(meter.measure(row.window, own));
+    if (!row.has_children) row.gpus.back().own_energy_j = row.gpus.back().energy_j;
+  }
+  return row;
+}
+
+WindowReportFacts report_facts(const WindowsRequest& request, const Traces& traces,
+                               const WindowList& list, const WindowTree& tree) {
+  WindowReportFacts facts;
+  for (const PowerTrace& device : traces.devices) facts.gpus.push_back(device.device());
+  for (const std::string& path : request.telemetry) facts.telemetry.push_back(printable_path(path));
+  facts.windows_file = printable_path(request.windows);
+  facts.recorded = {traces.first_unix_s, traces.last_unix_s};
+  facts.missing = list.missing;
+  for (std::size_t i = 0; i < list.named.size(); ++i) {
+    facts.longest_name =
+        std::max(facts.longest_name, list.named[i].name.size() + 2 * tree.depth(i));
+  }
+  return facts;
+}
+
+std::vector<std::string> notes_on(const WindowsRequest& request, const Traces& traces,
+                                  const WindowReportFacts& facts) {
+  std::vector<std::string> notes;
+  for (const TraceFile& file : traces.files) {
+    for (const std::string& warning : file.warnings) {
+      notes.push_back(fmt::format("warning: {}: {}", printable_path(file.path), warning));
+    }
+    for (const auto& [cause, rows] : file.facts.skipped) {
+      if (rows == 0) continue;
+      notes.push_back(fmt::format("warning: {}: {} rows were skipped: {}",
+                                  printable_path(file.path), rows, cause));
+    }
+  }
+  if (request.format == WindowFormat::zeus && !std::ranges::all_of(facts.gpus, is_ascii_digits)) {
+    std::vector<std::string> columns = zeus_columns(facts.gpus);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      columns[i] += fmt::format(" is GPU {}", printable(facts.gpus[i]));
+    }
+    notes.push_back(fmt::format("note: {}", fmt::join(columns, ", ")));
+  }
+  return notes;
+}
+
+}  // namespace
+
+WindowsOutcome run_windows(const WindowsRequest& request,
+                           const std::function<void(const std::string&)>& print) {
+  refuse_repeated_recordings(request.telemetry);
+  const Traces traces = read_traces({request, request.telemetry, request.gpus});
+  refuse_repeated_gpus(traces.devices);
+  const WindowList list = windows_of(request, {traces.first_unix_s, traces.last_unix_s});
+  std::vector<Window> windows;
+  windows.reserve(list.named.size());
+  for (const NamedWindow& named : list.named) windows.push_back(named.window);
+  const WindowTree tree(windows);
+  std::vector<WindowMeter> meters;
+  meters.reserve(traces.devices.size());
+  for (const PowerTrace& device : traces.devices) {
+    meters.emplace_back(device, request.max_sample_gap_s);
+  }
+  const WindowReportFacts facts = report_facts(request, traces, list, tree);
+  WindowsOutcome outcome;
+  outcome.err = notes_on(request, traces, facts);
+  for (const std::string& why : list.missing) outcome.err.push_back("no exact window: " + why);
+
+  const auto report = window_report(request.format, facts);
+  std::string text = report->head();
+  std::size_t unmeasured = 0;
+  std::string first_fault;
+  for (std::size_t i = 0; i < list.named.size(); ++i) {
+    const WindowRow row = row_of(list, tree, i, meters);
+    if (std::string fault = row.fault(facts.gpus); !fault.empty() && unmeasured++ == 0) {
+      first_fault = fmt::format("{}: {}", printable(row.name), fault);
+    }
+    report->add(row, text);
+    if (text.size() < kPrintedAtOnce) continue;
+    print(text);
+    text.clear();
+  }
+  print(text + report->foot());
+  if (unmeasured > 0) {
+    outcome.err.push_back(fmt::format("{} of {} windows not measured; the first is {}", unmeasured,
+                                      list.named.size(), first_fault));
+  }
+  outcome.exit_status = unmeasured > 0 || !list.missing.empty() ? 1 : 0;
+  return outcome;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,461 @@
+#!/usr/bin/env python3
+"""Checks 'aggregate-power windows': the energy of each window that a script logged.
+
+Expected values are sums by hand, those of golden.md, or a trapezoid in this file.
+
+usage: tests/runs/windows_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
+"""
+import csv
+import gzip
+import io
+import json
+import math
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+B200 = ROOT / "testdata" / "runs" / "b200"
+ZEUS = ROOT / "testdata" / "telemetry" / "zeus"
+RESULTS = ROOT / "testdata" / "results"
+START = 1_788_852_000
+ALL_OF_B200 = "begin all 1788852019.279\nend all 1788852021.279\n"
+CSV_HEADER = ("number,name,start_unix_s,end_unix_s,duration_s,depth,parent,overlaps,gpu,source,energy_j,"
+              "mean_power_w,peak_power_w,share,own_duration_s,own_energy_j,reason")
+
+
+class Ran:
+    def __init__(self, folder, *words, limit=60):
+        done = subprocess.run([PROGRAM, "windows", *map(str, words)], cwd=folder, capture_output=True,
+                              env=os.environ | {"TZ": "UTC"}, timeout=limit)
+        self.status, self.out, self.err = done.returncode, done.stdout.decode(), done.stderr.decode()
+        self.lines = self.out.splitlines()
+
+    @property
+    def report(self):
+        return json.loads(self.out)
+
+    @property
+    def windows(self):
+        return {window["name"]: window for window in self.report["windows"]}
+
+    def __repr__(self):
+        return f"status {self.status}\n{self.out}{self.err}"
+
+
+def same(expected, found, what=""):
+    assert expected == found, f"{what}: expected {expected!r}, found {found!r}"
+
+
+def near(expected, found, tolerance=1e-9):
+    assert math.isclose(expected, found, rel_tol=tolerance, abs_tol=1e-9), f"expected {expected!r}, found {found!r}"
+
+
+def write_telemetry(folder, rows, name="power.csv"):
+    """Rows of (seconds after START, GPU, watts)."""
+    lines = ["timestamp,gpu,power_w", *(f"{START + at!r},{gpu},{watts!r}" for at, gpu, watts in rows)]
+    (folder / name).write_text("\n".join(lines) + "\n")
+
+
+def write_ramp(folder):
+    """GPU 0 at 100 W to 10 s, then rising to 300 W at 20 s; GPU 1 at 50 W; a sample each second."""
+    write_telemetry(folder, [(at, gpu, (100 + 20 * max(0, at - 10)) if gpu == 0 else 50)
+                             for at in range(21) for gpu in (0, 1)])
+
+
+def measured(folder, windows, *more, telemetry="power.csv"):
+    (folder / "w.txt").write_text(windows)
+    return Ran(folder, "--telemetry", telemetry, "--windows", "w.txt", *more)
+
+
+def b200(folder, windows, *more):
+    return measured(folder, windows, "--timezone", "UTC", *more, telemetry=B200 / "gpu_metrics.csv")
+
+
+# ---- Golden numbers
+
+def test_golden_b200(folder):
+    done = b200(folder, ALL_OF_B200 + "begin load 1788852019.529\nend load 1788852021.029\n", "--json")
+    same(0, done.status, done)
+    near(5597.900, done.windows["all"]["energy_j"])
+    near(8 * 349.86875, done.windows["all"]["mean_power_w"])
+    near(4165.455, done.windows["load"]["energy_j"])
+    near(8 * 347.12125, done.windows["load"]["mean_power_w"])
+    same(1, done.windows["load"]["parent"])
+    near(0.5, done.windows["all"]["own_duration_s"], 1e-6)
+    near(5597.900 - 4165.455, done.windows["all"]["own_energy_j"], 1e-9)
+    near(1, sum(gpu["share"] for gpu in done.windows["load"]["gpus"]))
+    same(["power"] * 8, [gpu["source"] for gpu in done.windows["all"]["gpus"]])
+
+
+def test_golden_zeus(folder):
+    options = ("--timezone", "UTC", "--power-unit", "mW", "--json")
+    windows = "begin all +0\nend all -0\nbegin without the last row +0\nend without the last row -0.054272\n"
+    done = measured(folder, windows, *options, telemetry=ZEUS / "zeus-monitor-sample.csv")
+    same(0, done.status, done)
+    near(31.00416, done.windows["all"]["energy_j"], 1e-5)
+    near(0.958482, done.windows["all"]["duration_s"], 1e-5)
+    near(29.25102, done.windows["without the last row"]["energy_j"], 1e-5)
+
+
+def test_agrees_with_measure(folder):
+    result = B200 / "run.json"
+    done = Ran(folder, "--telemetry", B200 / "gpu_metrics.csv", "--windows", f"bench:{result}", "--timezone", "UTC",
+               "--json")
+    same(0, done.status, done)
+    near(4165.455, done.windows["run"]["energy_j"])
+
+
+# ---- Numbers
+
+def test_numbers_by_hand(folder):
+    write_ramp(folder)
+    done = measured(folder, "begin a b +5\nend a b +15\n", "--json")
+    same(0, done.status, done)
+    window = done.windows["a b"]
+    # GPU 0: 5 s of 100 W, then 5 s from 100 W to 200 W. GPU 1: 10 s of 50 W.
+    energies = [500 + 750, 500]
+    near(sum(energies), window["energy_j"])
+    for gpu, energy, peak in zip(window["gpus"], energies, (200, 50)):
+        near(energy, gpu["energy_j"])
+        near(energy / 10, gpu["mean_power_w"])
+        near(peak, gpu["peak_power_w"])
+        near(energy / 1750, gpu["share"])
+    same(["0", "1"], [gpu["gpu"] for gpu in window["gpus"]])
+
+
+def test_edges_are_interpolated(folder):
+    write_ramp(folder)
+    done = measured(folder, "begin a +12.25\nend a +12.75\n", "--gpus", "0", "--json")
+    # 145 W to 155 W.
+    near(0.5 * 150, done.windows["a"]["energy_j"])
+    near(155, done.windows["a"]["gpus"][0]["peak_power_w"])
+
+
+def test_times_from_the_end(folder):
+    write_ramp(folder)
+    done = measured(folder, "begin a -8\nend a -0\n", "--gpus", "1", "--json")
+    near(8 * 50, done.windows["a"]["energy_j"])
+    near(START + 12, done.windows["a"]["start_unix_s"])
+
+
+def test_nested_windows(folder):
+    write_ramp(folder)
+    windows = ("begin outer +0\nbegin one +1\nbegin deep +2\nend deep +3\nend one +4\nbegin two +12\nend two +14\n"
+               "end outer +20\n")
+    done = measured(folder, windows, "--json")
+    found = done.windows
+    own = {"outer": 20 - 3 - 2, "one": 3 - 1, "deep": 1, "two": 2}
+    for name, seconds in own.items():
+        near(seconds, found[name]["own_duration_s"])
+    same([0, 1, 2, 1], [window["depth"] for window in done.report["windows"]])
+    same([None, 1, 2, 1], [window["parent"] for window in done.report["windows"]])
+    near(150 * 2, found["one"]["own_energy_j"])
+    near(sum(window["own_energy_j"] for window in found.values()), found["outer"]["energy_j"])
+    assert found["one"]["energy_j"] + found["two"]["energy_j"] <= found["outer"]["energy_j"]
+    for i in (0, 1):
+        near(sum(window["gpus"][i]["own_energy_j"] for window in found.values()), found["outer"]["gpus"][i]["energy_j"])
+
+
+def test_overlaps_count_in_both(folder):
+    write_ramp(folder)
+    done = measured(folder, "begin a +1\nbegin b +3\nend a +5\nend b +9\nbegin c +9\nend c +10\n", "--json")
+    same(0, done.status, done)
+    same(["b", "a", None], [window["overlaps"] for window in done.report["windows"]])
+    near(4 * 150, done.windows["a"]["energy_j"])
+    near(6 * 150, done.windows["b"]["energy_j"])
+    table = measured(folder, "begin a +1\nbegin b +3\nend a +5\nend b +9\n")
+    assert "(overlaps b: their common time is in both)" in table.lines, table
+
+
+def test_conservation_over_random_windows(folder):
+    """Energies against a trapezoid, sample by sample; neighbouring windows add up."""
+    generator = random.Random(20260908)
+    at, rows = 0.0, []
+    while at < 400:
+        rows += [(at, gpu, generator.randint(1, 7000) / 10) for gpu in (0, 1)]
+        at += generator.choice([0.5, 0.75, 1, 2.5])
+    write_telemetry(folder, rows)
+
+    def trapezoid(gpu, begin, end):
+        points = [(t, w) for t, g, w in rows if g == gpu]
+        joules = 0.0
+        for (t0, w0), (t1, w1) in zip(points, points[1:]):
+            left, right = max(t0, begin), min(t1, end)
+            if left < right:
+                power = [w0 + (t - t0) / (t1 - t0) * (w1 - w0) for t in (left, right)]
+                joules += (right - left) * sum(power) / 2
+        return joules
+
+    edges = sorted(generator.randint(0, 400 * 64) / 64 for _ in range(60))
+    edges = [edge for edge in sorted(set(edges)) if edge <= rows[-1][0]]
+    lines = [f"name,start,end\nwhole,+{edges[0]},+{edges[-1]}"]
+    lines += [f"p{i},+{begin},+{end}" for i, (begin, end) in enumerate(zip(edges, edges[1:]))]
+    loose = []
+    for i in range(200):
+        begin, end = sorted(generator.sample(edges, 2))
+        loose.append((f"r{i}", begin, end))
+        lines.append(f"r{i},+{begin},+{end}")
+    done = measured(folder, "\n".join(lines) + "\n", "--json")
+    same(0, done.status, done.err)
+    parts = [window for name, window in done.windows.items() if name.startswith("p")]
+    near(sum(part["energy_j"] for part in parts), done.windows["whole"]["energy_j"])
+    for name, begin, end in loose:
+        for gpu in (0, 1):
+            near(trapezoid(gpu, begin, end), done.windows[name]["gpus"][gpu]["energy_j"], 1e-7)
+            peak = max(w for t, g, w in rows if g == gpu)
+            assert done.windows[name]["gpus"][gpu]["peak_power_w"] <= peak
+
+
+# ---- What is not measured
+
+def test_windows_that_are_not_covered(folder):
+    write_ramp(folder)
+    (folder / "w.txt").write_text("begin early +0\nend early +4\nbegin late +18\nend late +25\n"
+                                  "begin now +3\nend now +3\nbegin before 1788851000\nend before 1788851010\n")
+    done = Ran(folder, "--telemetry", "power.csv", "--windows", "w.txt", "--json")
+    same(1, done.status)
+    same([True, False, False, False], [window["measured"] for window in done.report["windows"]])
+    late = done.windows["late"]
+    same("GPU 0: the window ends 5.000 s after the last reading", late["reason"])
+    for key in ("energy_j", "mean_power_w", "own_energy_j"):
+        same(None, late[key], key)
+        same(None, late["gpus"][0][key], key)
+    same([None, None], [late["gpus"][0][key] for key in ("share", "peak_power_w")])
+    same("GPU 0: the window takes no time", done.windows["now"]["reason"])
+    same("GPU 0: the window ends before the first reading", done.windows["before"]["reason"])
+    same("aggregate-power: 3 of 4 windows not measured; the first is late: GPU 0: the window ends 5.000 s after the "
+         "last reading\n", done.err)
+
+
+def test_one_gpu_that_is_not_covered(folder):
+    write_telemetry(folder, [(at, gpu, 100) for at in range(11) for gpu in (0, 1) if gpu == 0 or at >= 5])
+    done = measured(folder, "begin a +2\nend a +8\n", "--json")
+    same(1, done.status)
+    window = done.windows["a"]
+    same([None, "GPU 1: the window begins 3.000 s before the first reading"], [window["energy_j"], window["reason"]])
+    near(600, window["gpus"][0]["energy_j"])
+    same([None, None], [gpu["share"] for gpu in window["gpus"]])
+    table = measured(folder, "begin a +2\nend a +8\n")
+    same(["window GPU   seconds       joules   mean W   peak W share %",
+          "a      all not measured: not all GPUs are",
+          "       0       6.000      600.000   100.00   100.00",
+          "       1   not measured: the window begins 3.000 s before the first reading"], table.lines)
+
+
+def test_long_gaps(folder):
+    write_telemetry(folder, [(at, 0, 100) for at in (0, 1, 2, 6, 7)])
+    windows = "begin a +0\nend a +2\nbegin b +3\nend b +4\nbegin c +6\nend c +7\n"
+    done = measured(folder, windows, "--json")
+    same([1, [True, False, True]], [done.status, [window["measured"] for window in done.report["windows"]]])
+    same("GPU 0: 4.000 s between two readings, at most 3 s", done.windows["b"]["reason"])
+    done = measured(folder, windows, "--json", "--max-sample-gap", "4")
+    same(0, done.status)
+    near(100, done.windows["b"]["energy_j"])
+
+
+def test_zero_watts_outside(folder):
+    write_telemetry(folder, [(0, 0, 0), (1, 0, 400), (2, 0, 400), (3, 0, 0)])
+    done = measured(folder, "begin a +0.5\nend a +2\nbegin b +1\nend b +2\nbegin c +0\nend c +3\n", "--json")
+    same("GPU 0: the last reading before the window is 0 W", done.windows["a"]["reason"])
+    near(400, done.windows["b"]["energy_j"])
+    near(200 + 400 + 200, done.windows["c"]["energy_j"])
+
+
+def test_power_in_another_unit(folder):
+    done = measured(folder, "begin a +0\nend a -0\n", "--json", "--timezone", "UTC",
+                    telemetry=ZEUS / "zeus-monitor-sample.csv")
+    same([1, None], [done.status, done.windows["a"]["energy_j"]])
+    assert "--power-unit" in done.windows["a"]["reason"], done
+
+
+# ---- Windows files
+
+def test_unbalanced_lines(folder):
+    write_ramp(folder)
+    for text, message in (("begin a +1\n\nend b +2\n", "w.txt:3: 'b' ends here and has not begun"),
+                          ("# x\nbegin a +1\n", "w.txt:2: 'a' begins here and never ends"),
+                          ("begin a +2\nend a +1\n", "w.txt:2: 'a' ends 1 s before it begins on line 1"),
+                          ("begin a 5\nend a +1\n", "w.txt:1: 5 is not Unix time")):
+        done = measured(folder, text)
+        same([2, ""], [done.status, done.out])
+        assert done.err.startswith(f"aggregate-power: error: {message}"), done
+
+
+def test_times(folder):
+    write_ramp(folder)
+    second = 1_788_852_012
+    for begin, end in (("+12", "-6"), (second, second + 2), (second * 1000, (second + 2) * 1000),
+                       (second * 10**9, f"{second + 2}.0"), ("2026-09-08T07:20:12Z", "2026-09-08T09:20:14+02:00")):
+        done = measured(folder, f"begin a {begin}\nend a {end}\n", "--gpus", "0", "--json")
+        same(0, done.status, done)
+        near((140 + 180) / 2 * 2, done.windows["a"]["energy_j"])  # from 140 W to 180 W
+    naive = "begin a 2026-09-08T09:20:12\nend a 2026-09-08T09:20:14\n"
+    same(2, measured(folder, naive).status)
+    near(320, measured(folder, naive, "--timezone", "+02:00", "--gpus", "0", "--json").windows["a"]["energy_j"])
+
+
+def test_forms_agree(folder):
+    write_ramp(folder)
+    lines = "begin a +1\nbegin b c +2\nend b c +3\nend a +15\n"
+    table = "start,name,end\n+1,a,+15\n+2,b c,+3\n"
+    listed = json.dumps([{"name": "a", "start": f"{START + 1}", "end": START + 15},
+                         {"name": "b c", "start": (START + 2) * 1000, "end": "+3"}])
+    wanted = measured(folder, lines, "--json")
+    same(0, wanted.status, wanted)
+    for text in (table, listed, "\ufeff" + lines, lines.replace("\n", "\r\n")):
+        same(wanted.out, measured(folder, text, "--json").out, text)
+    (folder / "w.txt").write_bytes(gzip.compress(table.encode()))
+    same(wanted.report["windows"], Ran(folder, "--telemetry", "power.csv", "--windows", "w.txt", "--json").report["windows"])
+
+
+def test_zeus_round_trip(folder):
+    write_ramp(folder)
+    first = measured(folder, f"begin step, 1 {START + 1.1}\nend step, 1 {START + 7.3}\nbegin b +9\nend b -0\n",
+                     "--format", "zeus")
+    same(0, first.status, first)
+    rows = list(csv.reader(io.StringIO(first.out)))
+    same(["start_time", "window_name", "elapsed_time", "gpu0_energy", "gpu1_energy"], rows[0])
+    same("step, 1", rows[1][1])
+    near(6.2, float(rows[1][2]), 1e-6)
+    near(6.2 * 50, float(rows[1][4]), 1e-6)
+    same(first.out, measured(folder, first.out, "--format", "zeus").out)
+
+
+def test_zeus_columns_are_numbers_of_gpus(folder):
+    write_telemetry(folder, [(at, gpu, 50) for at in range(3) for gpu in (0, 3, 10)])
+    done = measured(folder, "begin a +0\nend a +2\n", "--format", "zeus", "--gpus", "3,10")
+    same("start_time,window_name,elapsed_time,gpu3_energy,gpu10_energy", done.lines[0])
+    write_telemetry(folder, [(at, gpu, 50) for at in range(3) for gpu in ("GPU-aaaaaaaa", "GPU-bbbbbbbb")])
+    done = measured(folder, "begin a +0\nend a +2\n", "--format", "zeus")
+    same("start_time,window_name,elapsed_time,gpu0_energy,gpu1_energy", done.lines[0])
+    assert "note: gpu0_energy is GPU GPU-aaaaaaaa, gpu1_energy is GPU GPU-bbbbbbbb" in done.err, done
+
+
+def test_zeus_monotonic_times(folder):
+    write_ramp(folder)
+    done = Ran(folder, "--telemetry", "power.csv", "--windows", ZEUS / "zeus-energy-windows-4gpu.csv")
+    same([2, ""], [done.status, done.out])
+    assert "csv:2: start_time 13586624.12895549 is of the machine's monotonic clock" in done.err, done
+
+
+def test_benchmarks(folder):
+    done = Ran(folder, "--telemetry", RESULTS / "gpu_metrics.csv", "--windows", f"bench:{RESULTS / 'guidellm.json'}",
+               "--json")
+    same([0, 2], [done.status, len(done.report["windows"])])
+    near(29, done.report["windows"][0]["duration_s"], 1e-6)
+    done = Ran(folder, "--telemetry", RESULTS / "gpu_metrics.csv", "--windows", f"bench:{RESULTS / 'vllm.json'}", "--json")
+    same([1, []], [done.status, done.report["windows"]])
+    assert "vLLM writes only the second in which it ended" in done.report["not_exact"][0], done
+    assert "no exact window: vllm: " in done.err, done
+
+
+# ---- Output and options
+
+def test_csv(folder):
+    write_ramp(folder)
+    done = measured(folder, "begin a, \"b\" +5\nend a, \"b\" +15\nbegin c +19\nend c +30\n", "--format", "csv")
+    same(1, done.status)
+    same(CSV_HEADER, done.lines[0])
+    rows = list(csv.DictReader(io.StringIO(done.out)))
+    same([("1", "0"), ("1", "1"), ("2", "0"), ("2", "1")], [(row["number"], row["gpu"]) for row in rows])
+    same("a, \"b\"", rows[0]["name"])
+    near(1250, float(rows[0]["energy_j"]))
+    same(["", "the window ends 10.000 s after the last reading"], [rows[3]["energy_j"], rows[3]["reason"]])
+
+
+def test_table(folder):
+    write_ramp(folder)
+    done = measured(folder, "begin run +0\nbegin step +5\nend step +15\nend run +20\n")
+    # GPU 0: 1000 + 2000 J; own: 10 s of 150 W in all but the rise from 200 W to 300 W, 500 + 250 + 1250 + 250.
+    same(["window GPU   seconds       joules   mean W   peak W share %",
+          "run    all    20.000     4000.000   200.00",
+          "       0      20.000     3000.000   150.00   300.00    75.0",
+          "       1      20.000     1000.000    50.00    50.00    25.0",
+          "(own)  all    10.000     2250.000   225.00",
+          "  step all    10.000     1750.000   175.00",
+          "       0      10.000     1250.000   125.00   200.00    71.4",
+          "       1      10.000      500.000    50.00    50.00    28.6"], done.lines)
+    same(["", "", 0], [(quiet := measured(folder, "begin run +0\nend run +20\n", "-q")).out, quiet.err, quiet.status])
+
+
+def test_several_recordings(folder):
+    write_telemetry(folder, [(at, 0, 100) for at in range(11)], "a.csv")
+    write_telemetry(folder, [(at, 0, 50) for at in range(11)], "b.csv")
+    (folder / "w.txt").write_text("begin x +1\nend x +9\n")
+    for words in (["--telemetry", "a.csv", "b.csv"], ["--telemetry", "a.csv", "--telemetry", "b.csv"]):
+        done = Ran(folder, *words, "--windows", "w.txt", "--json")
+        same([0, ["a:0", "b:0"]], [done.status, done.report["gpus"]])
+        near(8 * 150, done.windows["x"]["energy_j"])
+    done = Ran(folder, "--telemetry", "a.csv", "./a.csv", "--windows", "w.txt")
+    same([2, ""], [done.status, done.out])
+    for name in ("a.csv", "b.csv"):
+        write_telemetry(folder, [(at, "GPU-aaaaaaaa", 100) for at in range(11)], name)
+    done = Ran(folder, "--telemetry", "a.csv", "b.csv", "--windows", "w.txt")
+    same([2, "aggregate-power: error: GPU-aaaaaaaa is in several recordings: give one of them\n"], [done.status, done.err])
+
+
+def test_wrong_use(folder):
+    write_ramp(folder)
+    (folder / "w.txt").write_text("begin x +1\nend x +9\n")
+    for words in (["--windows", "w.txt"], ["--telemetry", "power.csv"], ["--telemetry", "nothing.csv", "--windows", "w.txt"],
+                  ["--telemetry", "power.csv", "--windows", "nothing.txt"],
+                  ["--telemetry", "power.csv", "--windows", "bench:nothing.json"],
+                  ["--telemetry", "power.csv", "--windows", "w.txt", "--gpus", "7"],
+                  ["--telemetry", "power.csv", "--windows", "w.txt", "--format", "xml"],
+                  ["--telemetry", "power.csv", "--windows", "w.txt", "--format", "csv", "--json"],
+                  ["--telemetry", "w.txt", "--windows", "w.txt"]):
+        done = Ran(folder, *words)
+        same([2, "", 1], [done.status, done.out, len(done.err.splitlines())], f"{words} {done}")
+
+
+# ---- Hostile sizes
+
+def test_many_windows(folder):
+    write_ramp(folder)
+    count = 20_000
+    lines = [f"begin w{i} +{i / count * 10!r}" for i in range(count)]
+    lines += [f"end w{i} +{20 - i / count * 5!r}" for i in reversed(range(count))]
+    done = measured(folder, "\n".join(lines) + "\n", "--json", "--gpus", "1")
+    same(0, done.status, done.err)
+    windows = done.report["windows"]
+    same([count, count - 1], [len(windows), windows[-1]["depth"]])
+    near(20 * 50, sum(window["own_energy_j"] for window in windows), 1e-6)
+
+
+def test_odd_files(folder):
+    write_ramp(folder)
+    for content in (b"\0" * 1000, b"begin " + b"a" * 10_000_000 + b" +1\n", b"[" * 100_000, b"\xff\xfe\xff", b"begin \xff +1\n",
+                    b'name,start,end\n"' + b"a" * 200_000, b"a,b\n" * 50_000, b'[{"name": "' + b"a" * 300_000 + b'"}]'):
+        (folder / "w.txt").write_bytes(content)
+        done = Ran(folder, "--telemetry", "power.csv", "--windows", "w.txt")
+        same([2, "", 1], [done.status, done.out, len(done.err.splitlines())], content[:40])
+        assert len(done.err) < 1000, content[:40]
+    (folder / "w.txt").write_bytes(b"begin \xff\x1b[31m +1\nend \xff\x1b[31m +2\n")
+    words = ("--telemetry", "power.csv", "--windows", "w.txt", "--format")
+    same("\ufffd\x1b[31m", Ran(folder, *words, "json").report["windows"][0]["name"])
+    assert "\x1b" not in Ran(folder, *words, "table").out
+
+
+def main(names):
+    passed = failed = 0
+    for name, test in list(globals().items()):
+        if not name.startswith("test_") or (names and name not in names):
+            continue
+        with tempfile.TemporaryDirectory() as path:
+            try:
+                test(pathlib.Path(path))
+                passed += 1
+            except Exception as error:  # noqa: BLE001  (a test that breaks off has failed)
+                failed += 1
+                print(f"FAILED {name}: {type(error).__name__}: {error}")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
