@@ -33,7 +33,7 @@ std::string gpus_text(const AttributionReport& report) {
 }
 
 std::string sensor_text(const AttributionReport& report) {
-  const std::string period = fmt::format("resolves {:.6g} s", report.sensor_period_s);
+  const std::string period = fmt::format("resolves {:.4g} s", report.sensor_period_s);
   const std::string part = measured_part(report);
   if (part == "nothing") {
     return period +
