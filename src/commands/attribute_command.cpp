@@ -106,7 +106,7 @@ void add_form_options(Options& options, AttributeCall& call) {
              "How many iterations come before the measured ones; the rows have both (default: 0)")
       .check(whole_number_between(0, kMostRows));
   options.value(
-      "--with", "OTHER", into_optional_path(call.other),
+      "--with", "FILE", into_optional_path(call.other),
       "Compare with another attribution, as --format json writes it: the largest changes of energy first");
 }
 

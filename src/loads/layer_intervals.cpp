@@ -45,7 +45,8 @@ double time_of(std::string_view cell, std::string_view column, std::uint64_t row
 }
 
 // Adds a run of a layer to its iteration.
-void add_to_iteration(GpuTrace& trace, std::vector<std::int64_t>& runs, const TraceInterval& layer) {
+void add_to_iteration(GpuTrace& trace, std::vector<std::int64_t>& runs,
+                      const TraceInterval& layer) {
   if (layer.name >= runs.size()) runs.resize(layer.name + 1);
   const Window run{layer.start_s, layer.end_s};
   const auto [known, is_new] = trace.iterations.try_emplace(runs[layer.name]++, run);
@@ -82,7 +83,7 @@ GpuTrace read_layer_intervals(ByteSource& source, const std::string& path) {
       }
       const auto origin_s = static_cast<double>(trace.origin_s);
       const TraceInterval layer{start_unix_s - origin_s, end_unix_s - origin_s,
-                           trace.names.number(strip(row.cells[0])), 0};
+                                trace.names.number(strip(row.cells[0])), 0};
       trace.host_ranges.add(layer);
       add_to_iteration(trace, runs, layer);
     }
