@@ -10,6 +10,7 @@ namespace aggregate_power {
 
 Command aggregate_command();
 Command agentic_command();
+Command attribute_command();
 Command backfill_command();
 Command explain_command();
 Command help_command();
@@ -29,6 +30,9 @@ constexpr CommandRow kRows[] = {
     {"agentic", "--result-dir FOLDER --agg-result FILE [OPTIONS]",
      "Power and energy of an agentic run: on one node, the window and the counts come from AIPerf's profile in the result folder; on several nodes, from the formal result there, and the power from the package that the nodes' recorder wrote.",
      agentic_command},
+    {"attribute", "--telemetry FILE --trace FILE [OPTIONS]",
+     "What the energy of a recording was used for: by kernel, layer, annotation or phase of a profiler's trace. The rows always sum to the integral of the power.",
+     attribute_command},
     {"backfill", "STORE... [OPTIONS]",
      "Bring all finished runs of an archive up to date: find them, compute their energy, patch their aggregates, and report what could not be done and why. It can be interrupted, repeated and run in parallel.",
      backfill_command},

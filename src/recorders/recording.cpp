@@ -252,11 +252,16 @@ std::string Recording::content_hash() const {
 }
 
 std::optional<std::string> zone_hint(const Telemetry& telemetry, Span span, Window window) {
+  if (telemetry.naive_stamps() == 0) return std::nullopt;
+  return zone_hint(telemetry.zone(), span, window);
+}
+
+std::optional<std::string> zone_hint(const Zone& zone, Span span, Window window) {
   constexpr std::int32_t kStepS = 900;
   constexpr std::int32_t kFarthestS = 26 * 3600;  // from one end of the earth's zones to the other
   const bool is_any_time = std::abs(span.first_unix_s) < kFarthestUnixS &&
                            std::abs(window.start_unix_s) < kFarthestUnixS;
-  if (telemetry.naive_stamps() == 0 || !is_any_time) return std::nullopt;
+  if (!is_any_time) return std::nullopt;
   std::vector<std::string> zones;
   if (span.first_unix_s <= window.start_unix_s && span.last_unix_s >= window.end_unix_s) {
     return std::nullopt;
@@ -267,7 +272,7 @@ std::optional<std::string> zone_hint(const Telemetry& telemetry, Span span, Wind
       continue;
     }
     const std::int32_t offset_s =
-        telemetry.zone().offset_at(static_cast<std::int64_t>(span.first_unix_s)) - shift_s;
+        zone.offset_at(static_cast<std::int64_t>(span.first_unix_s)) - shift_s;
     if (std::abs(offset_s) <= 14 * 3600) zones.push_back(offset_text(offset_s));
   }
   if (zones.empty()) return std::nullopt;

@@ -115,6 +115,8 @@ struct Span {
 // recording, moved by a whole multiple of 15 minutes, would cover it. Returns nullopt if it would
 // not, or if the stamps state their zone themselves.
 std::optional<std::string> zone_hint(const Telemetry& telemetry, Span span, Window window);
+// The same for a recording that is no longer open, and whose stamps were read in `zone`.
+std::optional<std::string> zone_hint(const Zone& zone, Span span, Window window);
 // The other explanation, to be put at its end.
 inline constexpr const char* kOrAnotherRun = "; or this recording belongs to another run";
 

@@ -65,6 +65,8 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
   read.file = {path, {}, series.warnings};
   read.file.facts.series = series;
   read.file.facts.skipped = by_cause(telemetry.skipped());
+  read.file.facts.stamps = telemetry.stamps();
+  read.file.facts.naive_stamps = telemetry.naive_stamps();
   read.file.facts.timezone = telemetry.zone().name();
   read.file.facts.timezone_source = recording.zone_source();
   if (const auto* fault = recording.needed_zone_fault(telemetry)) throw Error(fault->text);

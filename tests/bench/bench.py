@@ -178,3 +178,41 @@ def windows(count):
 
 
 windows(100_000 if quick else 1_000_000)
+
+
+def profile(path, megabytes):
+    """A trace as kineto writes it: an operator, a call of the runtime and a kernel, again and again."""
+    generator = random.Random(3)
+    names = [f"void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<c10::Half>, at::detail::Array"
+             f"<char*, 1> >(int, at::native::FillFunctor<c10::Half>, at::detail::Array<char*, {i}>)" for i in range(300)]
+    kernel = {"queued": 0, "device": 0, "context": 1, "stream": 7, "registers per thread": 16, "shared memory": 0,
+              "blocks per SM": 1.185185, "grid": [128, 1, 1], "block": [128, 1, 1], "est. achieved occupancy %": 7}
+    micros, size, number = 0.0, 0, 0
+    with open(path, "w", encoding="utf-8") as file:
+        file.write('{"schemaVersion": 1, "traceEvents": [\n')
+        while size < megabytes * 1000000:
+            number += 1
+            micros += generator.random() * 20 + 8
+            host = {"pid": 9483, "tid": 9483}
+            events = [{"ph": "X", "cat": "cpu_op", "name": "aten::linear", **host, "ts": round(micros - 9, 3), "dur": 20.105,
+                       "args": {"External id": number, "Record function id": 0, "Ev Idx": number}},
+                      {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", **host, "ts": round(micros - 5, 3),
+                       "dur": 4.101, "args": {"External id": number, "cbid": 211, "correlation": number}},
+                      {"ph": "X", "cat": "kernel", "name": generator.choice(names), "pid": 0, "tid": 7,
+                       "ts": round(micros, 3), "dur": round(generator.random() * 14 + 1, 3),
+                       "args": {"External id": number, **kernel}}]
+            size += file.write("".join(json.dumps(event) + ",\n" for event in events))
+        file.write('{"ph": "M", "name": "process_name"}], "baseTimeNanoseconds": 1800000000000000000}\n')
+    return size, micros / 1e6
+
+
+validate = os.path.join(tools, "rapidjson_validate")
+if os.path.exists(validate):
+    size, seconds = profile(os.path.join(work, "trace.json"), 20 if quick else 500)
+    with open(os.path.join(work, "power.csv"), "w", encoding="utf-8") as file:
+        file.write("timestamp,index,power.draw [W]\n" +
+                   "".join(f"{1800000000 + i * 0.1 - 1:.1f},0,{400 + i % 5}\n" for i in range(int(seconds * 10) + 20)))
+    ours = [program, "attribute", "--telemetry", "power.csv", "--trace", "trace.json"]
+    walls = compare([[validate, "trace.json"], ours], work, 5)
+    print(f"attribute              {size / 1e6:8.1f} MB  RapidJSON SAX {walls[0] * 1e3:.0f} ms  ours {walls[1] * 1e3:.0f} ms "
+          f"= {walls[1] / walls[0]:.2f} (at most 1.5)  peak {peak_mib(ours, work):.1f} MiB (at most 64)", flush=True)

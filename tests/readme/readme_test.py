@@ -3,7 +3,7 @@
 
 * Every ```console block is run, line by line, in one fresh folder for each page: a copy of
   testdata/runs/b200, with copies of testdata/store as `artifacts`, and of testdata's folders `nodes`,
-  `agentic`, `agentic_nodes`, `package` and `results`, and of `publication/sweep` as `sweep`: "$ " begins a command, "> " goes on with it, the
+  `agentic`, `agentic_nodes`, `package`, `results` and `traces`, and of `publication/sweep` as `sweep`: "$ " begins a command, "> " goes on with it, the
   rest is what it prints on both streams. "$ cd FOLDER" holds for the rest of its block. A command must end with 0; one that does not ends with
   `; echo "exit status $?"`.
 * The ```sh blocks after "tested with stand-ins" and "tested with a stand-in" are run with stand-ins
@@ -95,7 +95,7 @@ def environment(*folders):
 def run_console(count, folder, name, text):
     shutil.copytree(ROOT / "testdata" / "runs" / "b200", folder, dirs_exist_ok=True)
     shutil.copytree(ROOT / "testdata" / "store", folder / "artifacts")
-    for name in ("nodes", "agentic", "agentic_nodes", "package", "results"):
+    for name in ("nodes", "agentic", "agentic_nodes", "package", "results", "traces"):
         shutil.copytree(ROOT / "testdata" / name, folder / name)
     shutil.copytree(ROOT / "testdata" / "publication" / "sweep", folder / "sweep")
     for where, command, wanted in console_commands(text):

@@ -1,0 +1,152 @@
+// aggregate-power attribute: what the energy of a recording was used for.
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/archive.h"
+#include "base/files/file.h"
+#include "commands/command.h"
+#include "commands/output.h"
+#include "commands/shared_options.h"
+#include "commands/terminal.h"
+#include "results/attribution_change.h"
+#include "runs/attribute_run.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t kTopOfTable = 10;
+
+struct AttributeCall : AttributeRequest {
+  std::uint64_t top = 0;  // 0: all, or as many as a table has
+  std::string format = "table";
+  std::string other;  // normal path; empty: none
+
+  std::optional<std::size_t> most() const {
+    if (top > 0) return top;
+    return format == "table" ? std::optional(kTopOfTable) : std::nullopt;
+  }
+};
+
+std::string compared(const AttributeCall& call, const AttributionReport& report) {
+  const auto source = decompressed(open_source(call.other), call.other);
+  const auto changes = attribution_changes(report, read_all(*source), call.other);
+  if (call.format == "json") return changes_json(report, changes, call.other, call.most());
+  if (call.format == "csv") return changes_csv(changes, call.most());
+  return changes_table(changes, call.most(), text_width());
+}
+
+std::string formatted(const AttributeCall& call, const AttributionReport& report) {
+  if (!call.other.empty()) return compared(call, report);
+  if (call.format == "json") return attribution_json(report, call.most());
+  if (call.format == "csv") return attribution_csv(report, call.most());
+  if (call.format == "gpupp") return attribution_gpupp(report, call.most());
+  return attribution_table(report, call.most(), text_width());
+}
+
+int run_attribute(const AttributeCall& call) {
+  try {
+    const AttributionReport report = attribute_run(call);
+    const std::string text = formatted(call, report);
+    call.format == "table" ? print_result(text) : print(stdout, text);
+    for (const std::string& warning : report.warnings) print_note("warning: " + warning);
+    return 0;
+  } catch (const FileError& error) {
+    print_message(fmt::format("error: {}", error.what()));
+    return 2;
+  } catch (const std::exception& error) {
+    print_message(fmt::format("error: {}", error.what()));
+    return 1;
+  }
+}
+
+Take into_order(AttributionOrder& order) {
+  return [&order](const std::string& text) {
+    using enum AttributionOrder;
+    order = text == "time" ? time : text == "power" ? power : energy;
+    return true;
+  };
+}
+
+void add_form_options(Options& options, AttributeCall& call) {
+  constexpr std::uint64_t kMostRows = 1'000'000'000;
+  options
+      .value(
+          "--by", "kernel|layer|annotation|phase", into(call.by),
+          "What a row is: the name of a kernel or copy, of a layer, of an annotation, or of an outermost annotation (default: kernel; layer for a CSV)")
+      .one_of({"kernel", "layer", "annotation", "phase"});
+  options
+      .value("--top", "N", into(call.top),
+             "Show N rows and the sum of the others (default: 10 in a table, else all)")
+      .check(whole_number_between(1, kMostRows));
+  options
+      .value("--sort", "energy|time|power", into_order(call.order),
+             "What comes first: the most energy, time or mean power (default: energy)")
+      .one_of({"energy", "time", "power"});
+  const auto take_span = [&call](const std::string& text) {
+    call.whole_recording = text == "recording";
+    return true;
+  };
+  options
+      .value(
+          "--span", "events|recording", take_span,
+          "What is shared out: the energy from the first to the last event, or all that was recorded (default: events)")
+      .one_of({"events", "recording"});
+  options
+      .value(
+          "--format", "table|csv|json|gpupp", into(call.format),
+          "gpupp: GPUPP's CSV of each call; with --top, its CSV of the top rows (default: table)")
+      .one_of({"table", "csv", "json", "gpupp"});
+  options
+      .value("--warm-up", "N", into(call.warm_up),
+             "How many iterations come before the measured ones; the rows have both (default: 0)")
+      .check(whole_number_between(0, kMostRows));
+  options.value(
+      "--with", "FILE", into_optional_path(call.other),
+      "Compare with another attribution, as --format json writes it: the largest changes of energy first");
+}
+
+}  // namespace
+
+Command attribute_command() {
+  const auto call = std::make_shared<AttributeCall>();
+  Command command;
+  command.called_here = {{"--csv", "--telemetry"}};
+  Options& options = command.options;
+  options
+      .list("--telemetry", "FILE", into_paths(call->telemetry),
+            "The recording of the power; may be repeated, for several hosts")
+      .required();
+  options
+      .list(
+          "--trace", "FILE", into_paths(call->traces),
+          "A trace of torch.profiler (JSON), also compressed, or a CSV of layers as GPUPP writes; may be repeated, for several ranks")
+      .required();
+  add_form_options(options, *call);
+  add_gpus(options, *call).help =
+      "GPUs of the recording that the devices of the traces are, in their order, as in 0-3,5 or GPU-5f0c1a2b (default: those of the same numbers)";
+  add_max_sample_gap(options, *call).help =
+      "Longest allowed gap between two samples of a GPU (default: 3)";
+  add_recording_options(options, *call);
+  command.examples =
+      "aggregate-power attribute --telemetry gpu_metrics.csv --trace trace.json.gz\n"
+      "aggregate-power attribute --telemetry gpu_metrics.csv --trace trace.json --by phase --format json\n"
+      "aggregate-power attribute --telemetry gpu_metrics.csv --trace layers.csv --format gpupp\n"
+      "aggregate-power attribute --telemetry gpu_metrics.csv --trace trace.json --with before.json";
+  command.exit_statuses =
+      "0 done; 1 the trace or the recording cannot be used, or they do not fit; 2 a file cannot be opened, or wrong options";
+  command.settle = [call](const Options&) {
+    call->lists_calls = call->format == "gpupp";
+    if (call->lists_calls && !call->other.empty()) {
+      throw Error("attribute: --format gpupp has no form for --with");
+    }
+  };
+  command.run = [call] { return run_attribute(*call); };
+  return command;
+}
+
+}  // namespace aggregate_power

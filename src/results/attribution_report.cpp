@@ -1,0 +1,201 @@
+// Rows of an attribution, and the forms for programs.
+#include "results/attribution_report.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "results/json_parts.h"
+
+namespace aggregate_power {
+namespace {
+
+std::optional<double> quotient(double value, double by) {
+  return by > 0 ? std::optional(value / by) : std::nullopt;
+}
+
+Json row_json(const AttributionRow& row) {
+  return {{"name", row.name},
+          {"calls", row.calls},
+          {"time_s", row.time_s},
+          {"mean_time_s", number_or_null(quotient(row.time_s, static_cast<double>(row.calls)))},
+          {"energy_j", row.energy_j},
+          {"power_w", number_or_null(row.power_w)},
+          {"unresolved_calls", row.short_calls}};
+}
+
+Json gpu_json(const AttributionGpu& gpu) {
+  return {{"gpu", gpu.name},
+          {"trace", gpu.trace},
+          {"device", text_or_null(gpu.device)},
+          {"model", text_or_null(gpu.model)},
+          {"event_count", gpu.events},
+          {"busy_s", gpu.busy_s},
+          {"energy_j", gpu.energy_j},
+          {"sensor_period_s", gpu.sensor_period_s}};
+}
+
+Json iteration_json(const AttributionIteration& iteration) {
+  return {{"iteration", iteration.number},
+          {"is_warm_up", iteration.is_warm_up},
+          {"time_s", iteration.time_s},
+          {"energy_j", iteration.energy_j},
+          {"mean_power_w", number_or_null(quotient(iteration.energy_j, iteration.gpu_time_s))}};
+}
+
+std::string csv_number(std::optional<double> value) {
+  return value ? fmt::format("{}", *value) : std::string();
+}
+
+std::string csv_row(const AttributionRow& row) {
+  return fmt::format("{},{},{},{},{},{},{}\n", attribution_cell(row.name), row.calls, row.time_s,
+                     csv_number(quotient(row.time_s, static_cast<double>(row.calls))), row.energy_j,
+                     csv_number(row.power_w), row.short_calls);
+}
+
+// Rounding must not lift a mean above all samples.
+double call_w(const AttributionReport& report, const AttributionCall& call) {
+  return std::min(quotient(call.energy_j, call.duration_s).value_or(call.start_w), report.peak_w);
+}
+
+std::string kernel_calls(const AttributionReport& report) {
+  std::string text = "kernel_name,exec_id,duration_ms,avg_power_w,energy_j\n";
+  for (std::size_t i = 0; i < report.calls.size(); ++i) {
+    const AttributionCall& call = report.calls[i];
+    text += fmt::format("{},{},{},{},{}\n", attribution_cell(report.call_names[call.name]), i,
+                        call.duration_s * 1e3, call_w(report, call), call.energy_j);
+  }
+  return text;
+}
+
+std::string layer_calls(const AttributionReport& report) {
+  std::string text =
+      "layer_name,exec_id,start_time,end_time,duration_ms,start_power_w,end_power_w,avg_power_w,energy_j\n";
+  for (std::size_t i = 0; i < report.calls.size(); ++i) {
+    const AttributionCall& call = report.calls[i];
+    text +=
+        fmt::format("{},{},{},{},{},{},{},{},{}\n", attribution_cell(report.call_names[call.name]),
+                    i, call.start_unix_s, call.end_unix_s, call.duration_s * 1e3, call.start_w,
+                    call.end_w, call_w(report, call), call.energy_j);
+  }
+  return text;
+}
+
+std::string top_kernels(const AttributionReport& report, std::size_t most) {
+  std::vector<AttributionRow> rows = report.rows;
+  sort_rows(rows, AttributionOrder::energy);
+  rows.resize(std::min(rows.size(), most));
+  std::string text = "kernel_name,total_duration_ms,avg_power_w,total_energy_j\n";
+  for (const AttributionRow& row : rows) {
+    text += fmt::format("{},{},{},{}\n", attribution_cell(row.name), row.time_s * 1e3,
+                        csv_number(row.power_w), row.energy_j);
+  }
+  return text;
+}
+
+std::string top_layers(const AttributionReport& report, std::size_t most) {
+  std::vector<std::size_t> order(report.calls.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    return report.calls[a].energy_j > report.calls[b].energy_j;
+  });
+  order.resize(std::min(order.size(), most));
+  std::string text = "layer_name,exec_id,avg_power_w,duration_ms,energy_j\n";
+  for (const std::size_t i : order) {
+    const AttributionCall& call = report.calls[i];
+    text += fmt::format("{},{},{},{},{}\n", attribution_cell(report.call_names[call.name]), i,
+                        call_w(report, call), call.duration_s * 1e3, call.energy_j);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string measured_part(const AttributionReport& report) {
+  if (report.span_s < report.sensor_period_s) return "nothing";
+  const auto is_short = [](const AttributionRow& row) { return row.short_calls > 0; };
+  return std::ranges::any_of(report.rows, is_short) ? "sum" : "rows";
+}
+
+void sort_rows(std::vector<AttributionRow>& rows, AttributionOrder order) {
+  const auto key = [&](const AttributionRow& row) {
+    if (order == AttributionOrder::time) return row.time_s;
+    return order == AttributionOrder::power ? row.power_w.value_or(0) : row.energy_j;
+  };
+  std::ranges::sort(rows, [&](const AttributionRow& a, const AttributionRow& b) {
+    return key(a) != key(b) ? key(a) > key(b) : a.name < b.name;
+  });
+}
+
+std::vector<AttributionRow> top_rows(const AttributionReport& report,
+                                     std::optional<std::size_t> most) {
+  if (!most || report.rows.size() <= *most) return report.rows;
+  const auto shown = static_cast<std::ptrdiff_t>(*most);
+  std::vector<AttributionRow> rows(report.rows.begin(), report.rows.begin() + shown);
+  AttributionRow others{.name = "(others)"};
+  for (auto row = report.rows.begin() + shown; row != report.rows.end(); ++row) {
+    others.calls += row->calls;
+    others.short_calls += row->short_calls;
+    others.time_s += row->time_s;
+    others.energy_j += row->energy_j;
+  }
+  others.power_w = quotient(others.energy_j, others.time_s);
+  if (others.power_w) others.power_w = std::min(*others.power_w, report.peak_w);
+  rows.push_back(std::move(others));
+  return rows;
+}
+
+std::string attribution_json(const AttributionReport& report, std::optional<std::size_t> most) {
+  Json json = {{"schema", "aggregate-power/attribution-1"},
+               {"telemetry", report.telemetry},
+               {"traces", report.traces},
+               {"time_bases", report.time_bases},
+               {"by", report.by},
+               {"span", report.span},
+               {"start_unix", report.start_unix_s},
+               {"end_unix", report.end_unix_s},
+               {"span_s", report.span_s},
+               {"gpu_time_s", report.gpu_time_s},
+               {"event_count", report.events},
+               {"event_sum_s", report.event_sum_s},
+               {"busy_s", report.busy_s},
+               {"energy_j", report.energy_j},
+               {"mean_power_w", report.mean_w()},
+               {"highest_power_w", report.peak_w},
+               {"sensor_period_s", report.sensor_period_s},
+               {"unresolved_events", report.short_events},
+               {"measured", measured_part(report)},
+               {"gpus", Json::array()},
+               {"iterations", Json::array()},
+               {"rows", Json::array()},
+               {"idle", row_json(report.rest)},
+               {"warnings", report.warnings}};
+  for (const AttributionGpu& gpu : report.gpus) json["gpus"].push_back(gpu_json(gpu));
+  for (const auto& iteration : report.iterations) {
+    json["iterations"].push_back(iteration_json(iteration));
+  }
+  for (const AttributionRow& row : top_rows(report, most)) json["rows"].push_back(row_json(row));
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string attribution_csv(const AttributionReport& report, std::optional<std::size_t> most) {
+  std::string text = "name,calls,time_s,mean_time_s,energy_j,power_w,unresolved_calls\n";
+  for (const AttributionRow& row : top_rows(report, most)) text += csv_row(row);
+  return text + csv_row(report.rest);
+}
+
+std::string attribution_gpupp(const AttributionReport& report, std::optional<std::size_t> most) {
+  const bool is_kernels = report.by == "kernel";
+  if (!most) return is_kernels ? kernel_calls(report) : layer_calls(report);
+  return is_kernels ? top_kernels(report, *most) : top_layers(report, *most);
+}
+
+std::string attribution_cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + '"';
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,104 @@
+// What the energy of a recording was used for, by the events of a trace.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace aggregate_power {
+
+enum class AttributionOrder { energy, time, power };
+
+struct AttributionRow {
+  std::string name;
+  std::uint64_t calls = 0;
+  std::uint64_t short_calls = 0;  // shorter than the sensor's period
+  double time_s = 0;              // of all calls and GPUs
+  double energy_j = 0;
+  std::optional<double> power_w = {};  // nullopt: it took no time
+};
+
+struct AttributionGpu {
+  std::string name;    // in the recording
+  std::string device;  // in the trace; empty: a trace of the host alone
+  std::string trace;
+  std::string model;  // empty: unknown
+  std::uint64_t events = 0;
+  double busy_s = 0;  // while at least one event ran
+  double energy_j = 0;
+  double sensor_period_s = 0;
+};
+
+struct AttributionIteration {
+  std::int64_t number = 0;
+  bool is_warm_up = false;
+  double time_s = 0;
+  double gpu_time_s = 0;
+  double energy_j = 0;
+};
+
+// One run of a kernel or a layer.
+struct AttributionCall {
+  std::uint32_t name = 0;
+  double start_unix_s = 0;
+  double end_unix_s = 0;
+  double duration_s = 0;  // more exactly than the difference of the Unix times
+  double start_w = 0;
+  double end_w = 0;
+  double energy_j = 0;
+};
+
+struct AttributionReport {
+  std::vector<std::string> telemetry;
+  std::vector<std::string> traces;
+  std::vector<std::string> time_bases;  // of the traces
+  std::string by;                       // "kernel", "layer", "annotation", "phase"
+  std::string span;                     // "events", "recording"
+  double start_unix_s = 0;
+  double end_unix_s = 0;
+  double span_s = 0;
+  double gpu_time_s = 0;  // the spans of all GPUs
+  std::uint64_t events = 0;
+  std::uint64_t short_events = 0;
+  double event_sum_s = 0;
+  double busy_s = 0;    // of all GPUs
+  double energy_j = 0;  // the integral
+  double peak_w = 0;    // the highest sample or edge of one GPU
+  double sensor_period_s = 0;
+  std::vector<AttributionGpu> gpus;
+  std::vector<AttributionIteration> iterations;
+  std::vector<AttributionRow> rows;    // sorted
+  AttributionRow rest;                 // nothing of these ran
+  std::vector<AttributionCall> calls;  // only if they were asked for; in the order of time
+  std::vector<std::string> call_names;
+  std::vector<std::string> warnings;
+
+  double mean_w() const { return gpu_time_s > 0 ? energy_j / gpu_time_s : 0; }
+};
+
+// What the sensor resolved: "rows": each row's events are all longer than its period; "sum": only
+// the sum of all rows; "nothing": not even that.
+std::string measured_part(const AttributionReport& report);
+
+// Sorts rows; those that are equal by name.
+void sort_rows(std::vector<AttributionRow>& rows, AttributionOrder order);
+
+// The first rows, and one "(others)" with the sum of the rest if there is more than one of them or
+// `most` is reached; nullopt: all.
+std::vector<AttributionRow> top_rows(const AttributionReport& report,
+                                     std::optional<std::size_t> most);
+
+// Text for people; `width` columns if names allow that.
+std::string attribution_table(const AttributionReport& report, std::optional<std::size_t> most,
+                              std::size_t width);
+std::string attribution_json(const AttributionReport& report, std::optional<std::size_t> most);
+std::string attribution_csv(const AttributionReport& report, std::optional<std::size_t> most);
+// In the columns of GPUPP: one row for each call, or its file of the `most` ones by energy.
+std::string attribution_gpupp(const AttributionReport& report, std::optional<std::size_t> most);
+
+// A cell of a CSV, in quotes if it needs them.
+std::string attribution_cell(const std::string& text);
+
+}  // namespace aggregate_power

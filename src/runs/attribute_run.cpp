@@ -1,0 +1,390 @@
+// Places a trace on a recording, and shares the energy out.
+#include "runs/attribute_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/archive.h"
+#include "base/files/file.h"
+#include "base/text/shown_time.h"
+#include "energy/attribution.h"
+#include "energy/plausibility.h"
+#include "energy/sensor_period.h"
+#include "loads/chrome_trace.h"
+#include "loads/layer_intervals.h"
+#include "recorders/recording.h"
+#include "runs/attribution_lanes.h"
+#include "runs/traces.h"
+
+namespace aggregate_power {
+namespace {
+
+// ---- What is read.
+
+TraceRanges ranges_for(const std::string& by) {
+  if (by == "layer") return TraceRanges::layers;
+  return by.empty() || by == "kernel" ? TraceRanges::none : TraceRanges::annotations;
+}
+
+bool is_json(std::string_view head) {
+  const std::size_t first = head.find_first_not_of(" \t\r\n");
+  return first != head.npos && (head[first] == '{' || head[first] == '[');
+}
+
+GpuTrace read_trace(const std::string& path, const std::string& by) {
+  auto bytes = decompressed(open_source(path), path);
+  std::string head = read_up_to(*bytes, kHeadBytes);
+  const bool is_chrome = is_json(head);
+  ResumedSource source(std::move(head), std::move(bytes));
+  if (is_chrome) return read_chrome_trace(source, path, ranges_for(by));
+  if (!by.empty() && by != "layer") {
+    throw Error(fmt::format("{}: a CSV of layers gives only --by layer", path));
+  }
+  return read_layer_intervals(source, path);
+}
+
+std::vector<GpuTrace> read_all_traces(const AttributeRequest& request) {
+  std::vector<GpuTrace> traces;
+  for (const std::string& path : request.traces) traces.push_back(read_trace(path, request.by));
+  const auto is_of_host = [](const GpuTrace& trace) { return trace.devices.empty(); };
+  if (traces.size() > 1 && std::ranges::any_of(traces, is_of_host)) {
+    throw Error("a CSV of layers must be the only trace");
+  }
+  return traces;
+}
+
+// ---- What is counted, and from when to when.
+
+double unix_of(const GpuTrace& trace, double time_s) {
+  return static_cast<double>(trace.origin_s) + (trace.origin_rest_s + time_s);
+}
+
+// From the times of `trace` to those of `first`.
+double shift_between(const GpuTrace& trace, const GpuTrace& first) {
+  return static_cast<double>(trace.origin_s - first.origin_s) +
+         (trace.origin_rest_s - first.origin_rest_s);
+}
+
+IntervalStore& events_of(const AttributionLane& lane) {
+  return lane.device == nullptr ? lane.trace->host_ranges : lane.device->events;
+}
+
+// Ranges that the GPU itself had are better than the host's, which only queued the work.
+IntervalStore& ranges_of(const AttributionLane& lane) {
+  const bool has_own = std::ranges::any_of(
+      lane.trace->devices, [](const auto& device) { return device.second.ranges.size() > 0; });
+  return has_own ? lane.device->ranges : lane.trace->host_ranges;
+}
+
+// From the first to the last event of all GPUs, in the times of the first trace.
+Window span_of_events(const std::vector<AttributionLane>& lanes) {
+  Window span{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+  for (const AttributionLane& lane : lanes) {
+    const double shift_s = shift_between(*lane.trace, *lanes.front().trace);
+    span.start_unix_s = std::min(span.start_unix_s, events_of(lane).first_start_s() + shift_s);
+    span.end_unix_s = std::max(span.end_unix_s, events_of(lane).last_end_s() + shift_s);
+  }
+  return span;
+}
+
+// The same in the times of the lane's own trace.
+Window in_lane(Window span, const AttributionLane& lane, const GpuTrace& first) {
+  const double shift_s = shift_between(*lane.trace, first);
+  return {span.start_unix_s - shift_s, span.end_unix_s - shift_s};
+}
+
+Window recorded(const AttributionLane& lane) {
+  return {lane.power.samples().front().unix_s, lane.power.samples().back().unix_s};
+}
+
+std::string span_text(const GpuTrace& trace, Window window) {
+  return fmt::format("from {} to {}", unix_and_iso(unix_of(trace, window.start_unix_s)),
+                     unix_and_iso(unix_of(trace, window.end_unix_s)));
+}
+
+[[noreturn]] void refuse_uncovered(const AttributeRequest& request, const AttributionLane& lane,
+                                   Window window, const std::optional<Zone>& zone) {
+  const GpuTrace& trace = *lane.trace;
+  const Window recording = recorded(lane);
+  const bool meets =
+      recording.start_unix_s < window.end_unix_s && window.start_unix_s < recording.end_unix_s;
+  std::string text =
+      fmt::format("{}: its events are {}, but GPU {} was recorded {}", trace.path,
+                  span_text(trace, window), lane.power.device(), span_text(trace, recording));
+  const auto hint =
+      zone ? zone_hint(
+                 *zone,
+                 {unix_of(trace, recording.start_unix_s), unix_of(trace, recording.end_unix_s)},
+                 {unix_of(trace, window.start_unix_s), unix_of(trace, window.end_unix_s)})
+           : std::nullopt;
+  if (hint) text += "; " + *hint;
+  if (meets && !request.whole_recording) {
+    text += "; --span recording counts what was recorded of them";
+  }
+  throw Error(text);
+}
+
+// The energy in a long gap is unknown.
+void refuse_gaps(const AttributeRequest& request, const AttributionLane& lane, Window window) {
+  if (lane.power.interpolation() == Interpolation::hold) return;
+  const std::span<const Sample> samples = lane.power.samples();
+  for (std::size_t i = 1; i < samples.size(); ++i) {
+    const double from_s = samples[i - 1].unix_s;
+    const double gap_s = samples[i].unix_s - from_s;
+    if (samples[i].unix_s <= window.start_unix_s || from_s >= window.end_unix_s) continue;
+    if (gap_s <= request.max_sample_gap_s) continue;
+    throw Error(fmt::format(
+        "GPU {} has no sample for {:.3f} s from {}, so that its energy is unknown; the longest gap allowed is {} s (--max-sample-gap)",
+        lane.power.device(), gap_s, unix_and_iso(unix_of(*lane.trace, from_s)),
+        request.max_sample_gap_s));
+  }
+}
+
+// ---- The shares.
+
+class Attributing {
+ public:
+  Attributing(const AttributeRequest& request, std::vector<AttributionLane>& lanes,
+              std::optional<Zone> zone)
+      : request_(request), lanes_(lanes), zone_(std::move(zone)) {
+    const bool has_devices = lanes_.front().device != nullptr;
+    report_.by = !request.by.empty() ? request.by : has_devices ? "kernel" : "layer";
+    report_.span = request.whole_recording ? "recording" : "events";
+    span_ = span_of_events(lanes_);
+    if (span_.duration_s() > 0) return;
+    throw Error(fmt::format("{}: its events have no duration", lanes_.front().trace->path));
+  }
+
+  AttributionReport report() && {
+    for (AttributionLane& lane : lanes_) add_lane(lane);
+    const GpuTrace& first = *lanes_.front().trace;
+    report_.start_unix_s = unix_of(first, counted_.start_unix_s);
+    report_.end_unix_s = unix_of(first, counted_.end_unix_s);
+    report_.span_s = counted_.duration_s();
+    std::map<std::string, EnergyShare> by_name;
+    for (const auto& [name, share] : shares_) by_name[name].add(share);
+    for (const auto& [name, share] : by_name) report_.rows.push_back(row_of(name, share));
+    sort_rows(report_.rows, request_.order);
+    report_.rest = row_of(report_.by == "kernel" ? "(idle)" : "(outside)", rest_);
+    finish_iterations();
+    return std::move(report_);
+  }
+
+ private:
+  Window window_of(const AttributionLane& lane) const {
+    const Window wanted = in_lane(span_, lane, *lanes_.front().trace);
+    const Window recording = recorded(lane);
+    const bool meets =
+        recording.start_unix_s < wanted.end_unix_s && wanted.start_unix_s < recording.end_unix_s;
+    const bool is_good = request_.whole_recording ? meets : lane.power.covers(wanted);
+    if (!is_good) refuse_uncovered(request_, lane, wanted, zone_);
+    return request_.whole_recording ? recording : wanted;
+  }
+
+  void add_lane(AttributionLane& lane) {
+    const Window window = window_of(lane);
+    refuse_gaps(request_, lane, window);
+    const double energy_j = lane.power.energy_j(window);
+    if (is_impossible(energy_j / window.duration_s())) {
+      throw Error(
+          fmt::format("GPU {}: implausible_power: {}", lane.power.device(),
+                      impossible_mean_text(energy_j / window.duration_s(), PowerUnit::Size::watt)));
+    }
+    AttributionRules rules{.window = window,
+                           .sensor_period_s = sensor_period_s(lane.power.samples())};
+    add_gpu(lane, rules, energy_j);
+    add_span(lane, window);
+    const bool is_kernels = report_.by == "kernel";
+    if (!is_kernels) add_ranges(lane, rules);
+    add_iterations(lane, window);
+  }
+
+  void add_span(const AttributionLane& lane, Window window) {
+    const double shift_s = shift_between(*lane.trace, *lanes_.front().trace);
+    const Window common{window.start_unix_s + shift_s, window.end_unix_s + shift_s};
+    const bool is_first = report_.gpus.size() == 1;
+    counted_.start_unix_s =
+        is_first ? common.start_unix_s : std::min(counted_.start_unix_s, common.start_unix_s);
+    counted_.end_unix_s =
+        is_first ? common.end_unix_s : std::max(counted_.end_unix_s, common.end_unix_s);
+    report_.gpu_time_s += window.duration_s();
+    report_.peak_w = std::max(report_.peak_w, lane.power.peak_w(window));
+  }
+
+  // The events of the GPU: how many, how long, and under --by kernel, the shares.
+  void add_gpu(const AttributionLane& lane, AttributionRules& rules, double energy_j) {
+    AttributionGpu gpu;
+    gpu.name = lane.power.device();
+    gpu.trace = lane.trace->path;
+    gpu.energy_j = energy_j;
+    gpu.sensor_period_s = rules.sensor_period_s;
+    report_.energy_j += energy_j;
+    report_.sensor_period_s = std::max(report_.sensor_period_s, rules.sensor_period_s);
+    if (lane.device != nullptr) {
+      gpu.device = std::to_string(lane.number);
+      gpu.model = lane.device->model;
+      const bool is_kernels = report_.by == "kernel";
+      EnergyShares shares = shares_of(
+          lane, lane.device->events, rules, is_kernels, [&](const SharedInterval& shared) {
+            report_.event_sum_s += shared.interval.end_s - shared.interval.start_s;
+          });
+      for (const EnergyShare& share : shares.by_name) {
+        gpu.events += share.calls;
+        report_.short_events += share.short_calls;
+      }
+      gpu.busy_s = rules.window.duration_s() - shares.rest.time_s.value();
+      if (is_kernels) keep(lane, shares);
+    }
+    report_.events += gpu.events;
+    report_.busy_s += gpu.busy_s;
+    report_.gpus.push_back(std::move(gpu));
+  }
+
+  void add_ranges(const AttributionLane& lane, AttributionRules& rules) {
+    IntervalStore& ranges = ranges_of(lane);
+    rules.nesting = report_.by == "phase" ? Nesting::outermost : Nesting::innermost;
+    keep(lane, shares_of(lane, ranges, rules, true, {}));
+  }
+
+  EnergyShares shares_of(const AttributionLane& lane, IntervalStore& intervals,
+                         AttributionRules& rules, bool are_rows,
+                         const std::function<void(const SharedInterval&)>& each) {
+    EnergyShares shares;
+    std::vector<AttributionCall> calls;
+    const bool lists = are_rows && request_.lists_calls;
+    rules.each = [&](const SharedInterval& shared) {
+      if (each) each(shared);
+      if (lists) calls.push_back(call_of(lane, shared));
+    };
+    attribute_energy(lane.power, intervals, rules, shares);
+    rules.each = nullptr;
+    std::ranges::stable_sort(calls, {}, &AttributionCall::start_unix_s);
+    for (AttributionCall& call : calls) {
+      call.name = call_names_.number(lane.trace->names.names()[call.name]);
+      report_.calls.push_back(call);
+    }
+    report_.call_names = call_names_.names();
+    if (are_rows && shares.outside > 0) {
+      report_.warnings.push_back(
+          fmt::format("{}: {} intervals are outside of the span, and not counted", lane.trace->path,
+                      shares.outside));
+    }
+    return shares;
+  }
+
+  static AttributionCall call_of(const AttributionLane& lane, const SharedInterval& shared) {
+    const TraceInterval& interval = shared.interval;
+    return {interval.name,
+            unix_of(*lane.trace, interval.start_s),
+            unix_of(*lane.trace, interval.end_s),
+            interval.end_s - interval.start_s,
+            lane.power.watts_at(interval.start_s),
+            lane.power.watts_at(interval.end_s),
+            shared.energy_j};
+  }
+
+  void keep(const AttributionLane& lane, const EnergyShares& shares) {
+    for (std::size_t i = 0; i < shares.by_name.size(); ++i) {
+      if (shares.by_name[i].calls == 0) continue;
+      shares_[lane.trace->names.names()[i]].add(shares.by_name[i]);
+    }
+    rest_.add(shares.rest);
+  }
+
+  AttributionRow row_of(const std::string& name, const EnergyShare& share) const {
+    AttributionRow row{name, share.calls, share.short_calls, share.time_s.value(),
+                       share.energy_j.value()};
+    // Rounding must not lift a mean above all samples.
+    if (row.time_s > 0) row.power_w = std::min(row.energy_j / row.time_s, report_.peak_w);
+    return row;
+  }
+
+  void add_iterations(const AttributionLane& lane, Window window) {
+    for (const auto& [number, iteration] : lane.trace->iterations) {
+      const Window part{std::max(iteration.start_unix_s, window.start_unix_s),
+                        std::min(iteration.end_unix_s, window.end_unix_s)};
+      if (part.duration_s() <= 0) continue;
+      AttributionIteration& sum = iterations_[number];
+      sum.time_s = std::max(sum.time_s, part.duration_s());
+      sum.gpu_time_s += part.duration_s();
+      sum.energy_j += lane.power.energy_j(part);
+    }
+  }
+
+  void finish_iterations() {
+    std::uint64_t before = 0;
+    for (auto& [number, iteration] : iterations_) {
+      iteration.number = number;
+      iteration.is_warm_up = before++ < request_.warm_up;
+      report_.iterations.push_back(iteration);
+    }
+  }
+
+  const AttributeRequest& request_;
+  std::vector<AttributionLane>& lanes_;
+  std::optional<Zone> zone_;
+  AttributionReport report_;
+  Window span_;     // of the events, in the times of the first trace
+  Window counted_;  // the same, or that of the recording
+  std::map<std::string, EnergyShare> shares_;
+  EnergyShare rest_;
+  std::map<std::int64_t, AttributionIteration> iterations_;
+  NameNumbers call_names_;
+};
+
+void require_ranges(const AttributionReport& report) {
+  if (!report.rows.empty()) return;
+  const std::string& trace = report.traces.front();
+  if (report.by == "layer") {
+    throw Error(fmt::format(
+        "{}: it has no layer (a Python function 'nn.Module: ...') in that span: record with with_stack=True, or name kernels with --by kernel",
+        trace));
+  }
+  throw Error(fmt::format(
+      "{}: it has no annotation in that span: mark ranges with torch.profiler.record_function, or name kernels with --by kernel",
+      trace));
+}
+
+// That of stamps which have none of their own.
+std::optional<Zone> zone_of(const Traces& power) {
+  for (const TraceFile& file : power.files) {
+    if (file.facts.naive_stamps > 0) return Zone::parse(file.facts.timezone);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+AttributionReport attribute_run(const AttributeRequest& request) {
+  std::vector<GpuTrace> traces = read_all_traces(request);
+  const TracesRequest wanted{request, request.telemetry, request.gpus};
+  Traces power = read_traces(wanted);
+  std::vector<std::string> warnings;
+  for (const TraceFile& file : power.files) {
+    for (const std::string& warning : file.warnings) {
+      warnings.push_back(fmt::format("{}: {}", file.path, warning));
+    }
+  }
+  const std::optional<Zone> zone = zone_of(power);
+  std::vector<AttributionLane> lanes = attribution_lanes(traces, std::move(power), request.gpus);
+  AttributionReport report = Attributing(request, lanes, zone).report();
+  report.telemetry = request.telemetry;
+  for (const GpuTrace& trace : traces) {
+    report.traces.push_back(trace.path);
+    report.time_bases.push_back(trace.time_base);
+    if (trace.unusable_events == 0) continue;
+    warnings.push_back(fmt::format("{}: {} events have no usable time and are left out", trace.path,
+                                   trace.unusable_events));
+  }
+  report.warnings.insert(report.warnings.begin(), warnings.begin(), warnings.end());
+  require_ranges(report);
+  return report;
+}
+
+}  // namespace aggregate_power
