@@ -174,7 +174,7 @@ constexpr auto kRows = std::to_array<Row>({
     ROW(power_only_on_change, run,
         "the recorder writes the power only when it changes, so it is that of the last row until the next one; a run draws lines between its rows, which would be wrong on such a recording",
         "a change-only timeline, such as Zeus exports",
-        "'aggregate-power measure' holds the last value, as such a recording means it; for a run, record with aggregate-power-monitor"),
+        "record at a fixed interval, for example with aggregate-power-monitor"),
     ROW(gpu_uuid_repeated, nodes, "two hosts or two ids have the same UUID",
         "the same recording under two hosts' names, or hosts that share one GPU",
         "one GPU was recorded as two: leave out one of the files, or fix its identity file"),

@@ -31,10 +31,20 @@ enum Path {
   kGpuPowerOf2026,
   kGpuAttributable,
   kFirstSensor,
+  kDrawAbsolute = kFirstSensor,
+  kNvidiaPower,
+  kNvidiaAttributable,
+  kIntel,
+  kPsys,
+  kUncore,
+  kTotalCpu,
+  kTotalDram,
+  kRelativeIntel,
+  kAipmPathCount,
 };
 
 // The paths, in the order of Path, and after them those of the sensors.
-constexpr std::array<std::string_view, kFirstSensor + 9> kAipmPaths = {
+constexpr std::array<std::string_view, kAipmPathCount> kAipmPaths = {
     "",
     "date",
     "metrics.cpu.uncore_power[]",
@@ -58,6 +68,13 @@ std::string_view key_of(std::size_t path) {
   return key.substr(key.rfind('.') + 1);
 }
 
+// The path of the sensor with this key; kAipmPathCount: there is none.
+std::size_t path_of_sensor(std::string_view key) {
+  std::size_t path = kFirstSensor;
+  while (path < kAipmPathCount && key_of(path) != key) ++path;
+  return path;
+}
+
 struct OfGpu {
   std::string gpu;
   double watts;
@@ -71,11 +88,11 @@ struct AipmRecord {
   std::array<double, kAipmPaths.size()> watts;
 
   AipmRecord() { watts.fill(kNoSensor); }
-  double of(std::string_view key) const {
-    for (std::size_t path = kFirstSensor; path < kAipmPaths.size(); ++path) {
-      if (key_of(path) == key) return watts[path];
-    }
-    return kNoSensor;
+  void clear() {
+    date.clear();
+    drawn.clear();
+    attributable.clear();
+    watts.fill(kNoSensor);
   }
 };
 
@@ -87,7 +104,7 @@ class AipmWalk : public JsonVisitor {
       : on_record_(std::move(on_record)), on_segment_end_(std::move(on_segment_end)) {}
 
   void begin(std::size_t path) override {
-    if (path == kRecord) record_ = {};
+    if (path == kRecord) record_.clear();
   }
   void end(std::size_t path) override {
     if (path == kRecord) on_record_(record_);
@@ -146,12 +163,12 @@ double first_of(std::initializer_list<double> choices) {
 
 double drawn_w(const AipmRecord& record) {
   return first_of(
-      {record.of("nvidia_draw_absolute"), record.of("nvidia_power"), sum_of(record.drawn, false)});
+      {record.watts[kDrawAbsolute], record.watts[kNvidiaPower], sum_of(record.drawn, false)});
 }
 
 double attributable_w(const AipmRecord& record) {
   return first_of({sum_of(record.attributable, true), sum_of(record.attributable, false),
-                   record.of("nvidia_attributable_power")});
+                   record.watts[kNvidiaAttributable]});
 }
 
 // Whether more is attributed to the experiment than some GPU drew.
@@ -171,11 +188,11 @@ class SensorLog {
     add("gpu", drawn_w(record), unix_s);
     for (const OfGpu& of : record.drawn) add("gpu " + of.gpu, of.watts, unix_s);
     add("attributable", attributable_w(record), unix_s);
-    add("intel", record.of("intel_power"), unix_s);
-    add("psys", record.of("psys_power"), unix_s);
-    add("uncore", record.of("uncore_power"), unix_s);
-    add("cpu", record.of("total_cpu_power"), unix_s);
-    add("dram", record.of("total_dram_power"), unix_s);
+    add("intel", record.watts[kIntel], unix_s);
+    add("psys", record.watts[kPsys], unix_s);
+    add("uncore", record.watts[kUncore], unix_s);
+    add("cpu", record.watts[kTotalCpu], unix_s);
+    add("dram", record.watts[kTotalDram], unix_s);
     if (record.attributable.empty() || record.drawn.empty()) return;
     ++attributed_;
     above_drawn_ += is_above_drawn(record) ? 1 : 0;
@@ -270,12 +287,14 @@ class SensorLog {
 // `power` is a sensor's key; empty: the power of each GPU.
 void read_aipowermeter(ByteSource& source, const std::string& power, ReadingSink& sink) {
   SensorLog log;
+  const std::size_t sensor = path_of_sensor(power);
   AipmWalk walk(
       [&](const AipmRecord& record) {
         if (!sink.start_row(record.date)) return;
         log.take(record, sink.unix_s());
         if (!power.empty()) {
-          if (!std::isnan(record.of(power))) sink.add("0", record.of(power));
+          const bool is_there = sensor < kAipmPathCount && !std::isnan(record.watts[sensor]);
+          if (is_there) sink.add("0", record.watts[sensor]);
           return;
         }
         for (const OfGpu& of : record.drawn) sink.add(of.gpu, of.watts);
@@ -306,7 +325,7 @@ AipmHead first_records(std::string_view head) {
   AipmWalk walk(
       [&](const AipmRecord& record) {
         found.has_gpus = found.has_gpus || !record.drawn.empty();
-        found.is_of_2026 = found.is_of_2026 || !std::isnan(record.of("nvidia_power"));
+        found.is_of_2026 = found.is_of_2026 || !std::isnan(record.watts[kNvidiaPower]);
         for (std::size_t path = kFirstSensor; path < kAipmPaths.size(); ++path) {
           std::string key(key_of(path));
           const bool is_new = std::ranges::find(found.keys, key) == found.keys.end();

@@ -106,11 +106,16 @@ class GpuLineWalk : public JsonVisitor {
     std::string index;
     std::string watts;
     bool has_power = false;
+
+    void clear() {
+      for (std::string* const text : {&uuid, &host, &index, &watts}) text->clear();
+      has_power = false;
+    }
   };
 
   void start_gpu() {
     if (++count_ > gpus_.size()) gpus_.emplace_back();
-    gpus_[count_ - 1] = {};
+    gpus_[count_ - 1].clear();
   }
 
   void add(const Gpu& gpu) {

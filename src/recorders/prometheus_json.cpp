@@ -26,6 +26,28 @@ constexpr std::array<std::string_view, 4> kMatrixPaths = {"data.result[]", "data
 constexpr std::array<std::string_view, 6> kExportPaths = {
     "", "metric.*", "no_pair", "no_pair_item", "values[]", "timestamps[]"};
 
+// Many short texts, one behind the other.
+class Texts {
+ public:
+  void add(std::string_view text) {
+    all_ += text;
+    ends_.push_back(all_.size());
+  }
+  std::size_t size() const { return ends_.size(); }
+  std::string_view operator[](std::size_t i) const {
+    const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
+    return std::string_view(all_).substr(begin, ends_[i] - begin);
+  }
+  void clear() {
+    all_.clear();
+    ends_.clear();
+  }
+
+ private:
+  std::string all_;
+  std::vector<std::size_t> ends_;
+};
+
 // Passes on the samples of the series of power. Those of the first ones are also kept for
 // `inspect`.
 class SeriesWalk : public JsonVisitor {
@@ -47,8 +69,8 @@ class SeriesWalk : public JsonVisitor {
   void scalar(std::size_t path, JsonKind /*kind*/, std::string_view text) override {
     if (path == kLabel) add_label(text);
     if (path == kPairItem && pair_size_++ < 2) pair_[pair_size_ - 1] = text;
-    if (path == kValue) values_.emplace_back(text);
-    if (path == kStamp) stamps_.emplace_back(text);
+    if (path == kValue) values_.add(text);
+    if (path == kStamp) stamps_.add(text);
   }
 
   // Decides about a series that is cut off.
@@ -83,7 +105,7 @@ class SeriesWalk : public JsonVisitor {
       throw TelemetryError(
           fmt::format("a series has {} values and {} timestamps", values_.size(), stamps_.size()));
     }
-    if (!values_.empty() && is_power()) {
+    if (values_.size() > 0 && is_power()) {
       for (std::size_t i = 0; i < values_.size(); ++i) add(stamps_[i], values_[i]);
     }
     values_.clear();
@@ -108,8 +130,8 @@ class SeriesWalk : public JsonVisitor {
   std::string label_;
   std::array<std::string, 2> pair_;
   std::size_t pair_size_ = 0;
-  std::vector<std::string> values_;
-  std::vector<std::string> stamps_;
+  Texts values_;
+  Texts stamps_;
   std::uint64_t all_ = 0;
   std::uint64_t unnamed_ = 0;
 };
