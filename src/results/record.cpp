@@ -372,8 +372,9 @@ void add_package_facts(Json& json, const PackageFacts& package) {
   json["timezone_source"] = "stamps";
   json["source_metric"] = or_null(package.source_metric);
   json["power_scope"] = or_null(package.power_scope);
+  const std::string scope = package.power_scope.value_or("unknown");
   add_sensor(json, {"srt-slurm", package.source_metric.value_or("unknown"),
-                    package.power_scope.value_or("unknown"), "unknown"});
+                    scope.starts_with("gpu") ? "gpu" : scope, "unknown"});
   if (!package.salvage) return;
   Json salvaged = Json::object();
   for (const auto& [name, count] : package.salvaged) salvaged[name] = count;
