@@ -185,15 +185,23 @@ const Readable kReadable[] = {
     {"wrappers/two-nodes-node0.csv", "generic", "timestamp", "power_w", "gpu", 8, 16},
     {"wrappers/x8-iso-z-spaces-in-cells.csv", "generic", "timestamp", "power_W", "gpu_index", 8,
      24},
-    // Milliwatts without a unit anywhere.
+    // Milliwatts without a unit anywhere, known by the recorder.
     {"zeus/zeus-monitor-sample.csv",
-     "generic",
+     "zeus-monitor",
      "Time",
      "Power",
      "",
      1,
      19,
-     {kOneGpu, "mostly_repeated", "implausible_power"}},
+     {kOneGpu, "mostly_repeated"}},
+    {"aipowermeter/two-gpus-psys-sentinel.json",
+     "aipowermeter",
+     "date",
+     "per_gpu_power_draw",
+     "GPU",
+     2,
+     60,
+     {"idle_device"}},
 };
 
 ProgramRun inspect(const std::string& file, const std::vector<std::string>& more = {}) {
@@ -248,6 +256,8 @@ const char* const kNoTime = "timestamp_column_missing";
 const char* const kAnything = nullptr;  // the column is of no account
 
 const Refused kRefused[] = {
+    {"aipowermeter/cpu-only-2021.json", kNoPower, "date"},
+    {"aipowermeter/two-segments-cpu-only.json", kNoPower, "date"},
     {"dcgm/dcgm-exporter-a30-mig-same-power-per-slice.prom", kNoTime, "", kAnything},
     {"intel-power-gadget/ipg-colon-ms-footer.csv", kNoPower, "System Time"},
     {"nvidia-smi/dmon-text-repeated-header.log", kNoPower},

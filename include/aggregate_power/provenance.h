@@ -16,6 +16,16 @@
 
 namespace aggregate_power {
 
+// What measured the power, as far as the recording shows it.
+struct Sensor {
+  std::string collector = "unknown";  // the program or library that asked: "nvidia-smi", "DCGM"
+  std::string name = "unknown";       // the metric or column
+  std::string scope = "unknown";      // "gpu", "package", "module", "rail", "node"
+  std::string averaging = "unknown";  // "instantaneous", "1 s"
+
+  bool operator==(const Sensor&) const = default;
+};
+
 // What the beginning of a recording says about it, in any format.
 struct SeriesFacts {
   std::string schema;                           // "nvidia-smi", ...; empty: not recognised
@@ -27,7 +37,8 @@ struct SeriesFacts {
   bool naive_is_utc = false;  // the recorder writes UTC without saying so
   Interpolation interpolation = Interpolation::linear;
   bool time_of_day = false;  // its times have no date
-  Reasons reasons = {};      // why it cannot be used; the contract's codes first
+  Sensor sensor = {};
+  Reasons reasons = {};  // why it cannot be used; the contract's codes first
   std::vector<std::string> warnings = {};
   std::string foreign = {};  // what the file is instead, and what to do; empty: nothing is known
   std::vector<std::string> first_lines = {};    // for people; none of a binary file

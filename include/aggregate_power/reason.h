@@ -1,8 +1,8 @@
 // Why a measurement cannot be trusted: each code, and what to do about it.
 //
 // The codes are an interface: scripts and dashboards read them. Those up to
-// `power_window_unwritable`, except implausible_power, selected_gpu_missing, benchmark_failed and
-// the two for several hosts, are the original's (contract.md B.2, B.3, B.6, C.3, D, F.4).
+// `power_window_unwritable`, except those of our own and the two for several hosts, are the
+// original's (contract.md B.2, B.3, B.6, C.3, D, F.4).
 #pragma once
 
 #include <optional>
@@ -56,6 +56,7 @@ enum class Reason {
   implausible_power,
   selected_gpu_missing,
   benchmark_failed,
+  power_only_on_change,
   // For recordings of several hosts.
   gpu_uuid_repeated,
   gpu_identity_unreadable,

@@ -26,7 +26,7 @@ Command inspect_command() {
   options
       .positional(
           "FILE", into_path(request->file),
-          "Telemetry CSV, or the result of a load generator; - is telemetry from standard input")
+          "Telemetry, or the result of a load generator; - is telemetry from standard input")
       .required();
   options.value("--bench-result", "FILE", into_optional_path(request->bench_result),
                 "Also show how the telemetry covers this benchmark's window");

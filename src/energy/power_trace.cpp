@@ -42,13 +42,16 @@ double stretch_j(Sample left, Sample right, double to, Interpolation interpolati
 
 }  // namespace
 
-PowerTrace::PowerTrace(std::string device, std::vector<Sample> samples, Interpolation interpolation)
+PowerTrace::PowerTrace(std::string device, std::vector<Sample> samples, Interpolation interpolation,
+                       std::span<const Window> pauses)
     : device_(std::move(device)), samples_(std::move(samples)), interpolation_(interpolation) {
   join_equal_stamps(samples_);
+  for (const Window& pause : pauses) note(pause);
   energies_.resize(samples_.size());
   for (std::size_t i = 1; i < samples_.size(); ++i) {
-    const double more_j =
-        stretch_j(samples_[i - 1], samples_[i], samples_[i].unix_s, interpolation_);
+    const double more_j = is_pause_before(i) ? 0
+                                             : stretch_j(samples_[i - 1], samples_[i],
+                                                         samples_[i].unix_s, interpolation_);
     const Energy& before = energies_[i - 1];
     const double sum_j = before.high_j + more_j;
     const double lost_j = before.high_j >= more_j ? (before.high_j - sum_j) + more_j
@@ -70,9 +73,27 @@ PowerTrace::PowerTrace(std::string device, std::vector<Sample> samples, Interpol
   }
 }
 
+void PowerTrace::note(Window pause) {
+  pauses_.resize(samples_.size());
+  const auto next = std::ranges::upper_bound(samples_, pause.start_unix_s, {}, &Sample::unix_s);
+  for (auto i = static_cast<std::size_t>(next - samples_.begin()); i < samples_.size(); ++i) {
+    if (i == 0) continue;
+    if (samples_[i - 1].unix_s >= pause.end_unix_s) return;
+    pauses_[i] = true;
+  }
+}
+
 bool PowerTrace::covers(Window window) const {
-  return !samples_.empty() && samples_.front().unix_s <= window.start_unix_s &&
-         samples_.back().unix_s >= window.end_unix_s;
+  if (samples_.empty() || samples_.front().unix_s > window.start_unix_s ||
+      samples_.back().unix_s < window.end_unix_s) {
+    return false;
+  }
+  const auto next = std::ranges::upper_bound(samples_, window.start_unix_s, {}, &Sample::unix_s);
+  for (auto i = static_cast<std::size_t>(next - samples_.begin()); i < pauses_.size(); ++i) {
+    if (samples_[i - 1].unix_s >= window.end_unix_s) break;
+    if (pauses_[i]) return false;
+  }
+  return true;
 }
 
 PowerTrace::Energy PowerTrace::until(double unix_s) const {
@@ -80,7 +101,7 @@ PowerTrace::Energy PowerTrace::until(double unix_s) const {
   if (next == samples_.begin()) return {};
   const auto last = static_cast<std::size_t>(next - samples_.begin()) - 1;
   Energy energy = energies_[last];
-  if (next != samples_.end()) {
+  if (next != samples_.end() && !is_pause_before(last + 1)) {
     energy.low_j += stretch_j(samples_[last], *next, unix_s, interpolation_);
   }
   return energy;
@@ -93,7 +114,8 @@ double PowerTrace::energy_j(Window window) const {
   const auto next = std::ranges::upper_bound(samples_, from, {}, &Sample::unix_s);
   // Inside one stretch, which may be much longer than the window.
   if (next == samples_.end() || to <= next->unix_s) {
-    return to <= from ? 0 : (to - from) * mean_w(from, to);
+    const bool is_pause = is_pause_before(static_cast<std::size_t>(next - samples_.begin()));
+    return to <= from || is_pause ? 0 : (to - from) * mean_w(from, to);
   }
   const Energy end = until(window.end_unix_s);
   const Energy start = until(window.start_unix_s);
@@ -110,6 +132,7 @@ double PowerTrace::watts_at(double unix_s) const {
   const auto right = std::ranges::lower_bound(samples_, unix_s, {}, &Sample::unix_s);
   if (right == samples_.end()) return samples_.back().watts;
   if (right == samples_.begin() || right->unix_s == unix_s) return right->watts;
+  if (is_pause_before(static_cast<std::size_t>(right - samples_.begin()))) return 0;
   return interpolation_ == Interpolation::hold
              ? (right - 1)->watts
              : aggregate_power::watts_at(unix_s, *(right - 1), *right);

@@ -14,8 +14,10 @@ namespace aggregate_power {
 
 class PowerTrace {
  public:
-  // `samples` in any order; those with one stamp are averaged.
-  PowerTrace(std::string device, std::vector<Sample> samples, Interpolation interpolation);
+  // `samples` in any order; those with one stamp are averaged. Nothing is known between two samples
+  // with one of `pauses` between them: there the power is taken as 0 W, and nothing is covered.
+  PowerTrace(std::string device, std::vector<Sample> samples, Interpolation interpolation,
+             std::span<const Window> pauses = {});
 
   const std::string& device() const { return device_; }
   void rename(std::string device) { device_ = std::move(device); }
@@ -23,7 +25,8 @@ class PowerTrace {
   // Sorted, without equal stamps.
   std::span<const Sample> samples() const { return samples_; }
 
-  // Whether there are samples at or before its start, and at or after its end.
+  // Whether there are samples at or before its start, and at or after its end, without a pause
+  // inside.
   bool covers(Window window) const;
   // The energy inside the window and between the first and the last sample, in joules. Exact to
   // rounding however long the recording is. Time grows with the logarithm of the samples.
@@ -43,10 +46,15 @@ class PowerTrace {
   Energy until(double unix_s) const;
   double mean_w(double from, double to) const;
   double highest_w(std::size_t begin, std::size_t end) const;  // of these samples
+  void note(Window pause);
+  bool is_pause_before(std::size_t sample) const {
+    return sample < pauses_.size() && pauses_[sample];
+  }
 
   std::string device_;
   std::vector<Sample> samples_;
   Interpolation interpolation_;
+  std::vector<bool> pauses_;      // whether there is one before each sample; empty: nowhere
   std::vector<Energy> energies_;  // from the first sample to each
   // Of each kBlock samples, then of each two such blocks in a row, each four, and so on.
   std::vector<std::vector<double>> highest_w_;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text/encoding.h"
+#include "base/text/pattern.h"
 #include "base/text/unicode.h"
 #include "base/text/written_time.h"
 #include "recorders/foreign_format.h"
@@ -272,7 +273,7 @@ void CsvTelemetry::read_with_states(const TakeStates& take) {
 }
 
 void CsvTelemetry::read_rows(const RowSelection& selection, const TakeStates& take) {
-  if (!columns().device) rows_.devices().add_only_device();
+  if (!columns().device) rows_.devices().add_only_device(only_device_);
   if (uses_threads_ && gains_by_threads() && read_on_threads(selection, take)) return;
   csv_->select(selection.columns, selection.header_cells);
   RowReadings found;
@@ -319,6 +320,27 @@ TelemetryCounts counts_of(const CsvTelemetry& csv) {
           .first_bad_stamp = csv.first_bad_stamp()};
 }
 
+// The number in "run+gpu3.power.csv"; empty: the file has another name.
+std::string gpu_of_zeus_file(std::string_view path) {
+  static const Pattern name = "(.*\\+)?gpu[0-9]+\\.power\\.csv(\\.gz|\\.zst)?";
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  if (!name.matches(file)) return {};
+  const std::size_t begin = file.rfind("gpu") + 3;
+  return std::string(file.substr(begin, file.find('.', begin) - begin));
+}
+
+void name_device_by_file(const std::string& gpu, SeriesFacts& facts) {
+  facts.device_column = "file name";
+  Reasons others;
+  for (const Reasons::Entry& entry : facts.reasons.entries()) {
+    if (entry.reason != Reason::gpu_identity_column_missing) others.add(entry.reason, entry.detail);
+  }
+  facts.reasons = std::move(others);
+  for (SeriesFacts::Line& line : facts.lines) {
+    if (line.what == "device") line = {"device", gpu, "from the file's name"};
+  }
+}
+
 void read_csv(CsvTelemetry& csv, const Telemetry::Wants& wants, const Telemetry::TakeStates& take,
               TelemetryCounts& counts) {
   csv.use_zone(wants.zone);
@@ -349,6 +371,11 @@ Telemetry open_csv(std::unique_ptr<ByteSource> source, const TelemetryOptions& o
                                                     options.columns, options.gpus);
     TelemetryHead head = {series_facts(csv->columns(), options.columns), csv->first_wall_s(),
                           csv->first_offset(), counts_of(*csv)};
+    if (const std::string gpu = gpu_of_zeus_file(options.path);
+        head.facts.schema == "zeus-monitor" && !gpu.empty() && !head.facts.device_column) {
+      csv->use_only_device(gpu);
+      name_device_by_file(gpu, head.facts);
+    }
     head.facts.foreign = csv->foreign();
     head.facts.first_lines = csv->first_lines();
     return Telemetry(std::move(head), csv->zone(),

@@ -50,6 +50,8 @@ class CsvTelemetry {
   // Before read(): lets threads read the rows, if any can be started and that is faster. The thread
   // that calls read() gives out the same readings, in other batches.
   void use_threads() { uses_threads_ = true; }
+  // Before read(): the name of the device in a file without a device column.
+  void use_only_device(std::string name) { only_device_ = std::move(name); }
 
   // Passes all meaningful rows to `take`, in the file's order, in batches. Call it once, and only
   // if columns() has a timestamp and a power column; without a device column every row is of device
@@ -90,6 +92,7 @@ class CsvTelemetry {
   std::vector<std::string> first_lines_;
   std::uint64_t dropped_nuls_ = 0;  // dropped outside csv_: up to the header's end, and by threads
   RowReader rows_;
+  std::string only_device_ = "0";
   bool uses_threads_ = false;
 };
 

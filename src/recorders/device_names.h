@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "aggregate_power/sample.h"
@@ -38,7 +39,7 @@ class DeviceNames {
   std::uint32_t find(std::string_view host, std::string_view cell);
 
   // A file without a device column has one device.
-  void add_only_device() { names_ = {"0"}; }
+  void add_only_device(std::string name = "0") { names_ = {std::move(name)}; }
 
   const std::vector<std::string>& names() const { return names_; }
 

@@ -80,6 +80,11 @@ bool is_prometheus_json(std::string_view head) {
          head.find("\"status\"") != head.npos;
 }
 
+bool is_aiperf_export(std::string_view head) {
+  return is_json(head) && head.find("\"telemetry_data\"") != head.npos &&
+         head.find("\"endpoints_configured\"") != head.npos;
+}
+
 bool is_json_lines(std::string_view head) {
   const auto lines = lines_of(head, 2);
   return is_json(head) && lines.size() == 2 && lines[0].ends_with('}') && lines[1].starts_with('{');
@@ -156,7 +161,10 @@ constexpr ForeignFormat kFormats[] = {
      "this has nothing but blank lines: check that the recorder ran and can see the GPUs"},
     {is_binary, "this is a binary file, not a CSV: record with monitor.sh or " RECORD_NVIDIA, true},
     {is_prometheus_json,
-     "this is the answer to a Prometheus query, not a CSV: write its samples as a CSV with the header timestamp,uuid,power_w"},
+     "this is the answer to a Prometheus query, but not a series: ask query_range, which answers with a matrix"},
+    {is_aiperf_export,
+     "this is an export of AIPerf, which has statistics of its telemetry and no samples: give profile_export_gpu_telemetry.jsonl beside it",
+     false, true},
     {is_json_lines, "these are JSON lines, not a CSV: " EXPORT},
     {is_json,
      "this is JSON, not a CSV: " EXPORT "; amd-smi metric -p -w 1 --csv and " RECORD_NVIDIA
@@ -166,16 +174,16 @@ constexpr ForeignFormat kFormats[] = {
      "this is a web page (HTML), not a CSV: download the file itself, with a login if it needs one"},
     {is_xml, "this is XML, not a CSV: record with " RECORD_NVIDIA},
     {is_nvidia_dmon,
-     "this is the text of nvidia-smi dmon, not a CSV with times: record with " RECORD_NVIDIA},
+     "this is the text of nvidia-smi dmon without dates: record with nvidia-smi dmon -o DT or " RECORD_NVIDIA},
     {is_nvidia_q, "this is the text of nvidia-smi -q, not a CSV: record with " RECORD_NVIDIA},
     {is_nvidia_table, "this is the table of nvidia-smi, not a CSV: record with " RECORD_NVIDIA},
     {is_rocm_text, "this is the text of rocm-smi, not a CSV: record with monitor.sh"},
     {is_dcgmi_dmon,
-     "this is the text of dcgmi dmon, not a CSV with times: record with " RECORD_NVIDIA},
+     "this is the text of dcgmi dmon without times: put the time before each line, or record with " RECORD_NVIDIA},
     {is_tegrastats,
      "this is the text of tegrastats, not a CSV: write its samples as a CSV with the header timestamp,power_mw"},
     {is_exposition,
-     "these are metrics as an exporter prints them for Prometheus, not a CSV with times: record with monitor.sh or " RECORD_NVIDIA},
+     "these are metrics as an exporter prints them for Prometheus, without times: keep each scrape in a file named by its Unix seconds, such as 1777118400.txt, and give the folder; or record with monitor.sh or " RECORD_NVIDIA},
     {has_no_header,
      "row 1 looks like data: the file needs a header; give --columns timestamp,index,power.draw, with a name for each of its columns"},
 };

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -145,6 +146,8 @@ void Recording::find_faults() {
     faults_.add(Reason::telemetry_file_unreadable, FileError(path_, "inspect", errno).what());
   } else if (!is_there) {
     faults_.add(Reason::telemetry_file_missing, path_);
+  } else if (S_ISDIR(status.st_mode) && !(scrapes_ = scrapes_in(path_)).empty()) {
+    for (const Scrape& scrape : scrapes_) bytes_ += scrape.bytes;
   } else if (!S_ISREG(status.st_mode)) {
     faults_.add(Reason::telemetry_file_missing,
                 path_ + (S_ISDIR(status.st_mode) ? " is a folder"
@@ -227,6 +230,7 @@ std::optional<std::string> Recording::zone_doubt(const Telemetry& telemetry) con
 
 std::unique_ptr<ByteSource> Recording::source() const {
   if (path_ == "-") return std::make_unique<PiecesSource>(standard_input_);
+  if (!scrapes_.empty()) return scrapes_source(scrapes_);
   if (!file_) throw unopened_.value_or(FileError(path_, "open", ENOENT));
   return file_->source();
 }
@@ -238,7 +242,7 @@ Telemetry Recording::open() const {
     bytes = std::make_unique<HashingSource>(std::move(bytes), *hash_);
   }
   Telemetry telemetry =
-      open_telemetry(decompressed(std::move(bytes), path_), {zone_, columns_, gpus_});
+      open_telemetry(decompressed(std::move(bytes), path_), {zone_, columns_, gpus_, path_});
   if (suppose_ && !zone_ && !telemetry.facts().naive_is_utc && telemetry.first_wall_s()) {
     telemetry.use_zone(suppose_(*telemetry.first_wall_s()));
   }
@@ -247,6 +251,12 @@ Telemetry Recording::open() const {
 
 std::string Recording::content_hash() const {
   if (hash_ && hash_->bytes() == bytes_) return hash_->hex();
+  if (!scrapes_.empty()) {
+    ContentHash hash;
+    HashingSource bytes(source(), hash);
+    std::ignore = read_all(bytes);
+    return hash.hex();
+  }
   if (!file_) throw unopened_.value_or(FileError(path_, "open", ENOENT));
   return hash_of(*file_);
 }

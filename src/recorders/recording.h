@@ -18,17 +18,19 @@
 #include "base/files/path.h"
 #include "base/text/zone.h"
 #include "recorders/gpu_selection.h"
+#include "recorders/scrape_folder.h"
 #include "recorders/telemetry.h"
 
 namespace aggregate_power {
 
 class Recording {
  public:
-  // `path` is a normal path; "-" is standard input, which is kept in memory, because a file whose
-  // rows are out of order is read more than once. `zone` is the user's choice; if there is none,
-  // `timestamp_timezone` in `<stem>_context.json` beside the file counts; if that file is missing,
-  // the offset in `agentic_power_timezone_offset.txt`; if both are missing, the recorder's habit or
-  // the process's zone. Throws FileError only for standard input.
+  // `path` is a normal path, of a file or of a folder of scrapes; "-" is standard input, which is
+  // kept in memory, because a file whose rows are out of order is read more than once. `zone` is
+  // the user's choice; if there is none, `timestamp_timezone` in `<stem>_context.json` beside the
+  // file counts; if that file is missing, the offset in `agentic_power_timezone_offset.txt`; if
+  // both are missing, the recorder's habit or the process's zone. Throws FileError only for
+  // standard input.
   Recording(std::string path, std::optional<Zone> zone, ColumnNames columns,
             GpuSelection gpus = {});
 
@@ -89,6 +91,7 @@ class Recording {
   std::string path_;
   // In pieces: growing one string would take twice the memory.
   std::vector<std::string> standard_input_;
+  std::vector<Scrape> scrapes_;        // of a folder
   std::unique_ptr<OpenedFile> file_;   // a regular file that is not empty, if it was found by name
   std::optional<FileError> unopened_;  // why it is not open
   std::uint64_t bytes_ = 0;

@@ -25,6 +25,19 @@ GpuState read_state(const CsvRow& row, const GpuStateColumns& cells) {
   return state;
 }
 
+// The seconds in the last three digits of "2022-07-13 02:07:36.708783111", which are cut off as in
+// Python.
+double beyond_microseconds(std::string_view stamp) {
+  const std::size_t point = stamp.rfind('.');
+  if (point == stamp.npos || stamp.size() - point != 10) return 0;
+  double nanoseconds = 0;
+  for (const char digit : stamp.substr(stamp.size() - 3)) {
+    if (digit < '0' || digit > '9') return 0;
+    nanoseconds = nanoseconds * 10 + (digit - '0');
+  }
+  return nanoseconds / 1e9;
+}
+
 }  // namespace
 
 void RowCounts::add(const RowCounts& later) {
@@ -112,6 +125,7 @@ inline bool RowReader::read_row(const CsvRow& row, Reading& reading) {
   ++counts_.stamps;
   counts_.naive_stamps += stamp.naive ? 1 : 0;
   reading.unix_s = stamp.unix_s;
+  if (columns_.has_nanoseconds) reading.unix_s += beyond_microseconds(trimmed(row.cells[0]));
   reading.kind = Reading::Kind::no_power;
   reading.device = columns_.device ? find_device(row) : 0;
   if (row.filled_count > header_cells_) {

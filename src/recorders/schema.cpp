@@ -32,7 +32,21 @@ struct Schema {
   bool has_device = true;
   bool naive_is_utc = false;
   bool power_may_move = false;  // in some rows another one of `power` may hold the number
+  bool has_nanoseconds = false;
+  PowerUnit::Size unit = PowerUnit::Size::watt;  // of numbers without one
+  // Whether the first row is as this recorder writes it, where names do not tell enough.
+  bool (*fits_row)(const std::vector<std::string>& cells) = nullptr;
+  const char* collector = "unknown";  // this and the rest: Sensor's
+  const char* scope = "unknown";
+  const char* averaging = "unknown";
 };
+
+// "2022-07-13 02:07:36.708783111,32402": nanoseconds, and whole milliwatts.
+bool is_zeus_row(const std::vector<std::string>& cells) {
+  static const Pattern time = "\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d\\.\\d{9}";
+  static const Pattern milliwatts = "\\d+";
+  return cells.size() >= 2 && time.matches(strip(cells[0])) && milliwatts.matches(strip(cells[1]));
+}
 
 // Patterns match a whole name in any case, trimmed and without its unit.
 const std::vector<Schema>& schemas() {
@@ -42,14 +56,27 @@ const std::vector<Schema>& schemas() {
        .device_words = "`gpu_uuid`, else host and `gpu_index`",
        .required = {"timestamp_unix", "gpu_index"},
        .power = {"power_w"},
-       .device = {{"gpu_uuid", false}, {"gpu_index", true}}},
+       .device = {{"gpu_uuid", false}, {"gpu_index", true}},
+       .collector = "srt-slurm",
+       .scope = "gpu"},
       {.name = "dcgm-long",
        .power_words =
            "`value` in the rows whose `metric_name` is a power field, averaged before instant",
        .device_words = "`uuid`, else host and `gpu` or `gpu_id`",
        .required = {"metric_name", "timestamp"},
        .power = {"value"},
-       .device = {{"uuid", false}, {"gpu(_id)?", true}}},
+       .device = {{"uuid", false}, {"gpu(_id)?", true}},
+       .collector = "DCGM",
+       .scope = "gpu"},
+      {.name = "grafana-long",
+       .power_words =
+           "`Value` in the rows whose `__name__` is a power field of DCGM, averaged before instant",
+       .device_words = "`UUID`, else host and `gpu`",
+       .required = {"__name__", "time"},
+       .power = {"value( #[a-z])?"},
+       .device = {{"uuid", false}, {"gpu(_id)?", true}},
+       .collector = "DCGM",
+       .scope = "gpu"},
       {.name = "dcgm-wide",
        .power_words = "`DCGM_FI_DEV_POWER_USAGE` or `..._BOARD_POWER_WATTS`, else the instant one",
        .device_words = "`uuid`, else host and `gpu`, `gpu_id`",
@@ -57,20 +84,26 @@ const std::vector<Schema>& schemas() {
        .power =
            {"dcgm_fi_dev_(power_usage|board_power_watts)",
             "dcgm_fi_dev_(power_usage_instant|board_power_watts_instant|board_power_raw_watts)"},
-       .device = {{"uuid", false}, {"gpu|gpu_?id", true}}},
+       .device = {{"uuid", false}, {"gpu|gpu_?id", true}},
+       .collector = "DCGM",
+       .scope = "gpu"},
       {.name = "amd-smi",
        .power_words =
            "`socket_power`, `current_socket_power`, `average_socket_power`, `current_power`",
        .device_words = "`gpu`",
        .required = {"gpu"},
        .power = {"socket_power", "current_socket_power", "average_socket_power", "current_power"},
-       .device = {{"gpu", true}}},
+       .device = {{"gpu", true}},
+       .collector = "amd-smi",
+       .scope = "package"},
       {.name = "amd-smi-monitor",
        .power_words = "`power_usage`",
        .device_words = "`gpu`",
        .required = {"gpu"},
        .power = {"power_usage"},
-       .device = {{"gpu", true}}},
+       .device = {{"gpu", true}},
+       .collector = "amd-smi",
+       .scope = "package"},
       {.name = "rocm-smi",
        .power_words =
            "`Current Socket Graphics Package Power (W)`, `Average Graphics Package Power (W)`, whichever holds a number",
@@ -78,32 +111,55 @@ const std::vector<Schema>& schemas() {
        .required = {"device"},
        .power = {"current socket graphics package power", "average graphics package power"},
        .device = {{"device", true}},
-       .power_may_move = true},
+       .power_may_move = true,
+       .collector = "rocm-smi",
+       .scope = "package"},
       {.name = "xpu-smi",
        .power_words = "`GPU Power (W)` (xpu-smi 1.x)",
        .device_words = "`DeviceId`",
        .required = {"timestamp", "deviceid"},
        .power = {"gpu power"},
-       .device = {{"deviceid", true}}},
+       .device = {{"deviceid", true}},
+       .collector = "xpu-smi",
+       .scope = "gpu"},
       {.name = "xpu-smi-2",
        .power_words = "`power.draw`, `power.draw.gpu`; timestamps are UTC",
        .device_words = "`DeviceId`",
        .required = {"timestamp", "deviceid"},
        .power = {"power\\.draw", "power\\.draw\\.gpu"},
        .device = {{"deviceid", true}},
-       .naive_is_utc = true},
+       .naive_is_utc = true,
+       .collector = "xpu-smi",
+       .scope = "gpu",
+       .averaging = "over the interval before the stamp"},
+      {.name = "zeus-monitor",
+       .power_words = "`Power` of Zeus' monitor, in mW; timestamps are UTC",
+       .device_words = "the file's name, `gpu0.power.csv`",
+       .required = {"time"},
+       .power = {"power"},
+       .has_device = false,
+       .naive_is_utc = true,
+       .has_nanoseconds = true,
+       .unit = PowerUnit::Size::milliwatt,
+       .fits_row = is_zeus_row,
+       .collector = "Zeus",
+       .scope = "gpu"},
       {.name = "nvidia-smi",
        .power_words =
            "`power.draw`, `power.draw.average`, `power.draw.instant`; Habana's `hl-smi` writes the same",
        .device_words = "an index or another id, see below",
        .required = {},
-       .power = {"power\\.draw", "power\\.draw\\.average", "power\\.draw\\.instant"}},
+       .power = {"power\\.draw", "power\\.draw\\.average", "power\\.draw\\.instant"},
+       .collector = "NVML",
+       .scope = "gpu"},
       {.name = "gpu-z",
        .power_words = "`Board Power Draw`, `GPU Power Draw`, `GPU Power`, `GPU Chip Power Draw`",
        .device_words = "one device",
        .required = {"date", "gpu temperature.*"},
        .power = {"board power draw", "gpu power draw", "gpu power", "gpu chip power draw"},
-       .has_device = false},
+       .has_device = false,
+       .collector = "GPU-Z",
+       .scope = "gpu"},
   };
   return table;
 }
@@ -148,10 +204,12 @@ const Pattern kNotAStamp =
     "|.*up_?time.*|.*(start|end)_?time.*|.*gpu_time.*|.*evicted_time.*"
     "|.*clocks_(event|throttle)_reasons.*|total_?time.*|.*lifetime.*|.*time_?out.*";
 
+constexpr const char* kSchemasOwn = "the schema's own column";
+
 // Names that settle a detail.
 const Pattern kOwnTime = "timestamp(_unix)?";
 const Pattern kOwnDate = "date";
-const Pattern kMetricName = "metric_name";
+const Pattern kMetricName = "metric_name|__name__";
 const Pattern kTime = ".*time.*";
 const Pattern kPower = ".*power.*";
 const Pattern kPowerOrShort = ".*(power|pwr).*";
@@ -386,7 +444,7 @@ void choose_loose_timestamp(const Header& header, Columns& columns) {
 void choose_timestamp(const Header& header, Columns& columns) {
   const Found own = header.find(columns.schema == "gpu-z" ? kOwnDate : kOwnTime);
   if (!own.empty()) {
-    columns.timestamp = column(*own[0], "the schema's own column");
+    columns.timestamp = column(*own[0], kSchemasOwn);
     return;
   }
   columns.timestamp = generic_timestamp(header);
@@ -406,7 +464,7 @@ void choose_device(const Header& header, const std::vector<DevicePattern>& patte
   for (const DevicePattern& device : patterns) {
     const Found found = header.find(device.pattern);
     if (found.empty()) continue;
-    columns.device = column(*found[0], "the schema's own column");
+    columns.device = column(*found[0], kSchemasOwn);
     if (device.with_host) columns.host = host_of(header);
     return;
   }
@@ -443,6 +501,7 @@ bool choose_any_device(const Header& header, Columns& columns) {
 
 bool fits(const Header& header, const Schema& schema) {
   const auto has = [&](const Pattern& pattern) { return header.has(pattern); };
+  if (schema.fits_row && (header.rows.empty() || !schema.fits_row(header.rows[0]))) return false;
   return std::ranges::all_of(schema.required, has) && std::ranges::any_of(schema.power, has);
 }
 
@@ -462,6 +521,7 @@ Choice choose_by(const Schema& schema, const Header& header) {
   Columns& columns = choice.columns;
   columns.schema = schema.name;
   columns.naive_is_utc = schema.naive_is_utc;
+  columns.has_nanoseconds = schema.has_nanoseconds;
   for (const Pattern& pattern : schema.power) {
     const Found found = header.find(pattern);
     if (found.empty()) continue;
@@ -470,9 +530,13 @@ Choice choose_by(const Schema& schema, const Header& header) {
       continue;
     }
     if (found.size() > 1) choice.ambiguous = quoted_list(found);
-    set_power(*found[0], "the schema's own column", columns);
+    set_power(*found[0], kSchemasOwn, columns);
   }
-  if (columns.schema == "dcgm-long") {
+  if (schema.unit != PowerUnit::Size::watt && !columns.unit.stated) {
+    columns.unit.size = schema.unit;
+    columns.unit_is_recorders = true;
+  }
+  if (columns.schema == "dcgm-long" || columns.schema == "grafana-long") {
     const Name& metric = *header.find(kMetricName)[0];
     columns.metric_name = column(metric, "says which rows are power");
     columns.metric = power_metric(header.rows, metric.index);
@@ -682,6 +746,30 @@ std::vector<std::string> warnings_of(const Header& header, const Columns& column
   return warnings;
 }
 
+// What the power's column and its recorder show.
+Sensor sensor_of(const Columns& columns) {
+  Sensor sensor;
+  const auto schema = std::ranges::find(schemas(), columns.schema, &Schema::name);
+  if (schema != schemas().end()) sensor.collector = schema->collector;
+  if (!columns.power) return sensor;
+  sensor.name = columns.metric.empty() ? columns.power->name : columns.metric;
+  const std::string name = lower_ascii(sensor.name);
+  const bool is_own = columns.power->why == kSchemasOwn;
+  if (name.starts_with("module.")) {
+    sensor.scope = "module";
+  } else if (is_own && schema != schemas().end()) {
+    sensor.scope = schema->scope;
+  }
+  if (name.find("instant") != name.npos || name.ends_with("raw_watts")) {
+    sensor.averaging = "instantaneous";
+  } else if (name.starts_with("power.draw.average")) {
+    sensor.averaging = "1 s";
+  } else if (is_own && schema != schemas().end()) {
+    sensor.averaging = schema->averaging;
+  }
+  return sensor;
+}
+
 }  // namespace
 
 Columns choose_columns(std::span<const std::string> header, Rows rows,
@@ -692,6 +780,7 @@ Columns choose_columns(std::span<const std::string> header, Rows rows,
   Columns& columns = choice.columns;
   const bool is_a_summary = is_summary(from, choice, wanted);
   if (is_a_summary || choice.is_wide || !choice.ambiguous.empty()) columns.power.reset();
+  columns.sensor = sensor_of(columns);
   columns.time_of_day = columns.timestamp && holds_times_of_day(rows, columns.timestamp->index);
   columns.reasons = reasons_against(from, choice, is_a_summary);
   std::ranges::move(warnings_of(from, columns), std::back_inserter(columns.warnings));
@@ -710,6 +799,7 @@ SeriesFacts series_facts(const Columns& columns, const ColumnNames& wanted) {
                        .names_hosts = columns.host.has_value(),
                        .naive_is_utc = columns.naive_is_utc,
                        .time_of_day = columns.time_of_day,
+                       .sensor = columns.sensor,
                        .reasons = columns.reasons,
                        .warnings = columns.warnings,
                        .given_columns = wanted.all};
@@ -728,9 +818,10 @@ SeriesFacts series_facts(const Columns& columns, const ColumnNames& wanted) {
   add("power", columns.power);
   if (columns.power) {
     facts.lines.push_back({"unit", std::string(unit_symbol(columns.unit.size)),
-                           wanted.power_unit     ? "from --power-unit"
-                           : columns.unit.stated ? "from the column's name"
-                                                 : "the default"});
+                           wanted.power_unit           ? "from --power-unit"
+                           : columns.unit.stated       ? "from the column's name"
+                           : columns.unit_is_recorders ? "what the recorder writes"
+                                                       : "the default"});
   }
   add("device", columns.device);
   if (columns.host) add("host", columns.host);

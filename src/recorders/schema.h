@@ -37,9 +37,12 @@ struct Columns {
   std::string metric;                 // empty: the first power metric in the file
   std::vector<std::size_t> other_power;  // tried in turn if `power` contains no number
   PowerUnit unit;
-  bool naive_is_utc = false;  // the recorder writes UTC without saying so
-  bool time_of_day = false;   // the timestamp column contains times without a date
-  Reasons reasons;            // why the file cannot be used; the contract's codes first
+  bool unit_is_recorders = false;  // it is not stated, but that is what the recorder writes
+  bool naive_is_utc = false;       // the recorder writes UTC without saying so
+  bool has_nanoseconds = false;    // the last three digits of each stamp count, too
+  bool time_of_day = false;        // the timestamp column contains times without a date
+  Sensor sensor;
+  Reasons reasons;  // why the file cannot be used; the contract's codes first
   std::vector<std::string> warnings;
 };
 

@@ -46,6 +46,19 @@ struct OffsetStamp {
   std::int32_t offset_s = 0;
 };
 
+// The energy of one of a recording's sensors, by the trapezoid within each segment.
+struct SensorEnergy {
+  std::string name;
+  std::vector<double> segments_j;
+};
+
+// A sum that a recorder's documentation states of its sensors.
+struct SensorSum {
+  std::string text;  // "intel = psys + uncore + cpu"
+  bool holds = false;
+  std::string detail;  // "317.574 J and 782.220 J"
+};
+
 // Counts and names seen in a recording.
 struct TelemetryCounts {
   std::vector<std::string> devices;  // indexed by Reading::device
@@ -55,6 +68,12 @@ struct TelemetryCounts {
   std::uint64_t naive_stamps = 0;  // read in the zone
   std::uint64_t dropped_nuls = 0;
   std::string first_bad_stamp;  // "'yesterday' in row 3 after the header"; empty: none was bad
+  // Between the last stamp of one segment and the first of the next one the recorder was stopped,
+  // and says so: nothing may be interpolated there.
+  std::vector<Window> pauses = {};
+  // Of a format whose recordings have more sensors than those whose power is read.
+  std::vector<SensorEnergy> sensors = {};
+  std::vector<SensorSum> sums = {};
 };
 
 // What the beginning of a recording says.
@@ -65,6 +84,7 @@ struct TelemetryHead {
   // The stamp in the first row, if it has an offset.
   std::optional<OffsetStamp> first_offset = {};
   TelemetryCounts counts = {};  // up to the first reading
+  bool has_sensors = false;     // reading it tells of sensors, even if it has no power
 };
 
 // One recording, read once from front to back.
@@ -111,6 +131,10 @@ class Telemetry {
   std::uint64_t naive_stamps() const { return head_.counts.naive_stamps; }
   const std::string& first_bad_stamp() const { return head_.counts.first_bad_stamp; }
   std::uint64_t dropped_nuls() const { return head_.counts.dropped_nuls; }
+  bool has_sensors() const { return head_.has_sensors; }
+  const std::vector<SensorEnergy>& sensors() const { return head_.counts.sensors; }
+  const std::vector<SensorSum>& sums() const { return head_.counts.sums; }
+  const std::vector<Window>& pauses() const { return head_.counts.pauses; }
 
  private:
   TelemetryHead head_;

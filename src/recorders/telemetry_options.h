@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "aggregate_power/column_names.h"
@@ -16,6 +17,7 @@ struct TelemetryOptions {
                                   // the process's zone
   ColumnNames columns = {};
   GpuSelection gpus = {};  // rows of others are left out; their devices are still named
+  std::string path = {};   // of the file, for a device that only its name states; may be empty
 };
 
 // A schema as the help page shows it; code in backticks.

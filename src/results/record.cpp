@@ -329,6 +329,13 @@ Json native_producer(const Written& written) {
 // ---- What it was computed from
 
 // Null, and no skipped rows, if the telemetry was not read.
+void add_sensor(Json& json, const Sensor& sensor) {
+  json["collector"] = sensor.collector;
+  json["sensor"] = sensor.name;
+  json["scope"] = sensor.scope;
+  json["averaging"] = sensor.averaging;
+}
+
 void add_telemetry_facts(Json& json, const std::optional<TelemetryFacts>& telemetry) {
   const TelemetryFacts facts = telemetry.value_or(TelemetryFacts{});
   json["schema"] = text_or_null(facts.series.schema);
@@ -344,6 +351,7 @@ void add_telemetry_facts(Json& json, const std::optional<TelemetryFacts>& teleme
   Json skipped = Json::object();
   for (const auto& [cause, count] : facts.skipped) skipped[std::string(cause)] = count;
   json["skipped"] = std::move(skipped);
+  add_sensor(json, facts.series.sensor);
 }
 
 Json read_on(const HostResult& host) {
@@ -366,6 +374,9 @@ void add_package_facts(Json& json, const PackageFacts& package) {
   json["timezone_source"] = "stamps";
   json["source_metric"] = or_null(package.source_metric);
   json["power_scope"] = or_null(package.power_scope);
+  const std::string scope = package.power_scope.value_or("unknown");
+  add_sensor(json, {"srt-slurm", package.source_metric.value_or("unknown"),
+                    scope.starts_with("gpu") ? "gpu" : scope, "unknown"});
   if (!package.salvage) return;
   Json salvaged = Json::object();
   for (const auto& [name, count] : package.salvaged) salvaged[name] = count;

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "base/files/archive.h"
@@ -17,6 +19,7 @@
 #include "energy/plausibility.h"
 #include "energy/survey.h"
 #include "loads/load_generator.h"
+#include "recorders/recorder.h"
 #include "recorders/recording.h"
 #include "runs/inspect_result.h"
 #include "runs/pass.h"
@@ -43,6 +46,8 @@ struct Findings {
   std::string timezone_source;
   std::vector<DeviceSurvey> devices;
   Skipped skipped;
+  std::vector<SensorEnergy> sensors;
+  std::vector<SensorSum> sums;
   std::uint64_t rows = 0;
   std::uint64_t unnamed_readings = 0;
   Reasons reasons;
@@ -124,6 +129,10 @@ void read_recording(const Recording& recording, Findings& findings) {
   findings.timezone_source = recording.zone_source();
   if (!is_usable(findings.series)) {
     findings.reasons = findings.series.reasons;
+    if (telemetry.has_sensors()) telemetry.read([](std::span<const Reading>) {});
+    findings.sensors = telemetry.sensors();
+    findings.sums = telemetry.sums();
+    findings.rows = telemetry.rows();
     findings.skipped = telemetry.skipped();
     return;
   }
@@ -135,6 +144,8 @@ void read_recording(const Recording& recording, Findings& findings) {
   } catch (const TelemetryError& error) {
     fault = fmt::format("{}: {}", recording.path(), error.what());
   }
+  findings.sensors = telemetry.sensors();
+  findings.sums = telemetry.sums();
   findings.skipped = telemetry.skipped();
   findings.rows = telemetry.rows();
   findings.unnamed_readings = surveyor.unnamed_readings();
@@ -166,49 +177,6 @@ void read_recording(const Recording& recording, Findings& findings) {
   }
 }
 
-Json json_of(const Findings& findings) {
-  const SeriesFacts& series = findings.series;
-  const auto name = [](const std::optional<std::string>& column) {
-    return column ? Json(*column) : Json();
-  };
-  const auto number = [](std::optional<double> value) {
-    return value && std::isfinite(*value) ? Json(*value) : Json();
-  };
-  const auto text = [](const std::string& value) { return value.empty() ? Json() : Json(value); };
-  Json devices = Json::array();
-  for (const DeviceSurvey& device : findings.devices) {
-    devices.push_back({{"id", device.id},
-                       {"samples", device.samples},
-                       {"first_unix", device.first_unix_s},
-                       {"last_unix", device.last_unix_s},
-                       {"median_interval_s", number(device.median_interval_s)},
-                       {"max_gap_s", number(device.max_gap_s)},
-                       {"mean_w", device.mean_w},
-                       {"min_w", device.min_w},
-                       {"max_w", device.max_w}});
-  }
-  Json skipped = Json::object();
-  for (const auto& [cause, count] : by_cause(findings.skipped)) skipped[std::string(cause)] = count;
-  Json window;
-  if (findings.load) {
-    window = {{"start_time_unix", findings.load->window.start_unix_s},
-              {"end_time_unix", findings.load->window.end_unix_s}};
-  }
-  return {{"schema", text(series.schema)},
-          {"timestamp_column", name(series.timestamp_column)},
-          {"power_column", name(series.power_column)},
-          {"power_unit", series.has_power() ? Json(unit_symbol(series.unit)) : Json()},
-          {"device_column", name(series.device_column)},
-          {"timezone", text(findings.timezone)},
-          {"timezone_source", text(findings.timezone_source)},
-          {"rows", findings.rows},
-          {"devices", std::move(devices)},
-          {"skipped", std::move(skipped)},
-          {"benchmark_window", std::move(window)},
-          {"reasons", findings.reasons.codes()},
-          {"warnings", findings.warnings}};
-}
-
 std::string or_dash(std::optional<double> value) {
   return value ? fmt::format("{:.3f}", *value) : std::string("-");
 }
@@ -237,6 +205,87 @@ std::string devices_text(const std::vector<DeviceSurvey>& devices) {
                          device.max_w);
   }
   return times + "\n" + watts;
+}
+
+double total_j(const SensorEnergy& sensor) {
+  return std::accumulate(sensor.segments_j.begin(), sensor.segments_j.end(), 0.0);
+}
+
+// What each sensor used, by segments, and the sums that its recorder states of them.
+std::string sensors_text(const Findings& findings) {
+  if (findings.sensors.empty()) return {};
+  std::string text = fmt::format("\n{} {:>12}  {}\n", id_cell("sensor"), "energy J",
+                                 findings.sensors[0].segments_j.size() > 1 ? "by segment" : "");
+  for (const SensorEnergy& sensor : findings.sensors) {
+    text += fmt::format("{} {:>12.3f}", id_cell(printable(sensor.name)), total_j(sensor));
+    if (sensor.segments_j.size() > 1) {
+      text += fmt::format("  {:.3f}", fmt::join(sensor.segments_j, " "));
+    }
+    text += "\n";
+  }
+  for (const SensorSum& sum : findings.sums) {
+    text += fmt::format("sum        {}: {} ({})\n", sum.text, sum.holds ? "holds" : "does not hold",
+                        sum.detail);
+  }
+  return text;
+}
+
+Json sensors_json(const Findings& findings) {
+  Json sensors = Json::array();
+  for (const SensorEnergy& sensor : findings.sensors) {
+    sensors.push_back(
+        {{"name", sensor.name}, {"energy_j", total_j(sensor)}, {"segments_j", sensor.segments_j}});
+  }
+  Json sums = Json::array();
+  for (const SensorSum& sum : findings.sums) {
+    sums.push_back({{"sum", sum.text}, {"holds", sum.holds}, {"detail", sum.detail}});
+  }
+  return {{"energies", std::move(sensors)}, {"sums", std::move(sums)}};
+}
+
+Json json_of(const Findings& findings) {
+  const SeriesFacts& series = findings.series;
+  const auto name = [](const std::optional<std::string>& column) {
+    return column ? Json(*column) : Json();
+  };
+  const auto number = [](std::optional<double> value) {
+    return value && std::isfinite(*value) ? Json(*value) : Json();
+  };
+  const auto text = [](const std::string& value) { return value.empty() ? Json() : Json(value); };
+  Json devices = Json::array();
+  for (const DeviceSurvey& device : findings.devices) {
+    devices.push_back({{"id", device.id},
+                       {"samples", device.samples},
+                       {"first_unix", device.first_unix_s},
+                       {"last_unix", device.last_unix_s},
+                       {"median_interval_s", number(device.median_interval_s)},
+                       {"max_gap_s", number(device.max_gap_s)},
+                       {"mean_w", device.mean_w},
+                       {"min_w", device.min_w},
+                       {"max_w", device.max_w}});
+  }
+  Json skipped = Json::object();
+  for (const auto& [cause, count] : by_cause(findings.skipped)) skipped[std::string(cause)] = count;
+  Json window;
+  if (findings.load) {
+    window = {{"start_time_unix", findings.load->window.start_unix_s},
+              {"end_time_unix", findings.load->window.end_unix_s}};
+  }
+  Json json = {{"schema", text(series.schema)},
+               {"timestamp_column", name(series.timestamp_column)},
+               {"power_column", name(series.power_column)},
+               {"power_unit", series.has_power() ? Json(unit_symbol(series.unit)) : Json()},
+               {"device_column", name(series.device_column)},
+               {"timezone", text(findings.timezone)},
+               {"timezone_source", text(findings.timezone_source)},
+               {"rows", findings.rows},
+               {"devices", std::move(devices)},
+               {"skipped", std::move(skipped)},
+               {"benchmark_window", std::move(window)},
+               {"reasons", findings.reasons.codes()},
+               {"warnings", findings.warnings}};
+  if (!findings.sensors.empty()) json["sensors"] = sensors_json(findings);
+  return json;
 }
 
 // Where the window is relative to what a device recorded.
@@ -284,6 +333,7 @@ std::string text_of(const std::string& file, const Findings& findings) {
   if (!findings.devices.empty()) {
     text += "\n" + devices_text(findings.devices);
   }
+  text += sensors_text(findings);
   if (findings.load) text += "\n" + window_lines(findings);
   if (!findings.reasons.empty() && !series.first_lines.empty()) {
     text += "\nfirst lines\n";
@@ -300,7 +350,9 @@ InspectReport inspect(const InspectRequest& request) {
   InspectReport report;
   std::optional<std::string> other_json;
   try {
-    const bool may_be_result = request.file != "-" && is_regular_file(request.file);
+    const bool may_be_result =
+        request.file != "-" && is_regular_file(request.file) &&
+        !is_known_recording(read_up_to(*load_file(request.file).open(), kHeadBytes));
     if (auto result = may_be_result ? inspect_result(request) : std::nullopt) return *result;
     if (may_be_result) other_json = unrecognized_json(request.file);
   } catch (const FileError&) {  // as telemetry it is reported

@@ -293,6 +293,21 @@ Measurement broken_off(const Question& question, const Recording::ZoneFault& fau
   return found;
 }
 
+// A recorder that was stopped during the load did not measure it.
+void refuse_pauses(const Question& question, const Telemetry& telemetry, Measurement& found) {
+  if (!question.window) return;
+  for (const Window& pause : telemetry.pauses()) {
+    if (pause.start_unix_s >= question.window->end_unix_s ||
+        pause.end_unix_s <= question.window->start_unix_s) {
+      continue;
+    }
+    found.integration.reasons.add(Reason::sampling_gap_exceeded,
+                                  fmt::format("the recorder was stopped from {:.3f} to {:.3f}",
+                                              pause.start_unix_s, pause.end_unix_s));
+    return;
+  }
+}
+
 void check_selection(const Question& question, const Telemetry& telemetry, Measurement& found) {
   const GpuSelection& gpus = question.request.gpus;
   if (!gpus.is_given() || !question.window) return;
@@ -334,7 +349,10 @@ Measurement read(const Question& question, std::optional<Telemetry>& telemetry) 
   std::optional<Recording::ZoneFault> fault;
   try {
     telemetry.emplace(question.recording.open());
-    const Reasons missing = missing_columns(telemetry->facts(), question.request);
+    Reasons missing = missing_columns(telemetry->facts(), question.request);
+    if (question.window && telemetry->facts().interpolation == Interpolation::hold) {
+      missing.add(Reason::power_only_on_change);
+    }
     if (!missing.empty()) return without_columns(question, *telemetry, missing);
     integrator = add_analyses(question, telemetry->facts(), passes, found);
     passes.read(question.recording, *telemetry);
@@ -352,6 +370,7 @@ Measurement read(const Question& question, std::optional<Telemetry>& telemetry) 
   }
   if (fault) return broken_off(question, *fault, integrator, telemetry ? &*telemetry : nullptr);
   passes.conclude(*telemetry);
+  refuse_pauses(question, *telemetry, found);
   check_selection(question, *telemetry, found);
   explain_reasons(question, *telemetry, found);
   return found;

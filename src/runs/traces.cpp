@@ -73,7 +73,7 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
   for (std::uint32_t i = 0; i < keeper.devices().size(); ++i) {
     if (keeper.devices()[i].empty()) continue;
     read.devices.emplace_back(telemetry.devices()[i], std::move(keeper.devices()[i]),
-                              series.interpolation);
+                              series.interpolation, telemetry.pauses());
   }
   if (request.gpus.is_given()) check_selected(request, read, telemetry.devices());
   if (read.devices.empty()) {

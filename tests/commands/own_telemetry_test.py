@@ -88,8 +88,8 @@ def sqlite(folder):
 
 FOREIGN = {
     "a Prometheus query": json.dumps(
-        {"status": "success", "data": {"resultType": "matrix", "result": [
-            {"metric": {"gpu": "0"}, "values": [[START, "100"]]}]}}),
+        {"status": "success", "data": {"resultType": "vector", "result": [
+            {"metric": {"gpu": "0"}, "value": [START, "100"]}]}}),
     "metrics as an exporter prints them": "# HELP DCGM_FI_DEV_GPU_TEMP GPU temperature (in C).\n"
                                           "# TYPE DCGM_FI_DEV_GPU_TEMP gauge\n"
                                           "DCGM_FI_DEV_GPU_TEMP{gpu=\"0\",UUID=\"GPU-1\"} 41\n",
@@ -130,7 +130,7 @@ def test_json_that_is_taken_for_a_header(folder):
 
 
 def test_a_cell_that_is_too_long_does_not_hide_it(folder):
-    folder.run(csv='{"status": "success", "data": {"resultType": "matrix", "result": "' + "x" * 200_000 + '"}}')
+    folder.run(csv='{"status": "success", "data": {"resultType": "vector", "result": "' + "x" * 200_000 + '"}}')
     folder.is_refused(["telemetry_file_unreadable"] if "telemetry_file_unreadable" in folder.err else MISSING,
                       "this is the answer to a Prometheus query")
 
@@ -138,7 +138,7 @@ def test_a_cell_that_is_too_long_does_not_hide_it(folder):
 def test_the_headers_of_the_advice_are_read(folder):
     """What a sentence says to write is read as it is."""
     headers = set(re.findall(r"the header ([a-z_,]+)", (ROOT / "src/recorders/foreign_format.cpp").read_text()))
-    same({"timestamp,gpu,power_w", "timestamp,uuid,power_w", "timestamp,power_mw"}, headers)
+    same({"timestamp,gpu,power_w", "timestamp,power_mw"}, headers)
     for header in headers:
         row = "{time},{id},100\n" if header.count(",") == 2 else "{time},100000\n"
         folder.run("--expected-num-gpus", "1", csv=header + "\n" + rows(row=row))

@@ -384,7 +384,7 @@ TEST(PowerIntegrator, AgreesWithTheSmallestGolden) {
   EXPECT_EQ(result.total_gpu_energy_j, 1000);
 }
 
-// golden.md section 3: a Zeus monitor's file, in milliwatts though nothing in it says so.
+// golden.md section 3: a Zeus monitor's file, in milliwatts and nanoseconds, as that recorder writes.
 TEST(PowerIntegrator, AgreesWithTheGoldenZeusSample) {
   Telemetry telemetry = open_telemetry(
       open_source(test::testdata("telemetry/zeus/zeus-monitor-sample.csv")), {Zone::parse("UTC")});
@@ -395,13 +395,13 @@ TEST(PowerIntegrator, AgreesWithTheGoldenZeusSample) {
   ASSERT_EQ(samples.size(), 19u);
   const auto energy_j = [&] {
     const Window whole = {samples.front().unix_s, samples.back().unix_s};
-    return integrate(samples, whole).energy_j / 1000;
+    return integrate(samples, whole).energy_j;
   };
   EXPECT_NEAR(samples.back().unix_s - samples.front().unix_s, 0.958482, 2e-6);
-  EXPECT_NEAR(energy_j(), 31.00416, 31 * 1e-5);
+  EXPECT_NEAR(energy_j(), 31.00416, 1e-5);
   samples.pop_back();
   EXPECT_NEAR(samples.back().unix_s - samples.front().unix_s, 0.904210, 2e-6);
-  EXPECT_NEAR(energy_j(), 29.25102, 29 * 1e-5);
+  EXPECT_NEAR(energy_j(), 29.25102, 1e-5);
 }
 
 // golden.md section 6.

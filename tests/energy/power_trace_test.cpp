@@ -39,6 +39,33 @@ TEST(PowerTrace, EndsWithItsSamples) {
   EXPECT_FALSE(power.covers({9.9, 30}));
 }
 
+// The recorder was stopped from 20 s to 30 s, where both segments have 300 W.
+TEST(PowerTrace, DoesNotJoinWhatAPauseDivides) {
+  const Window pauses[] = {{20, 30}};
+  const PowerTrace power("0", {{10, 100}, {20, 300}, {30, 300}, {40, 100}}, Interpolation::linear,
+                         pauses);
+  EXPECT_DOUBLE_EQ(power.energy_j({10, 40}), 2000 + 2000);
+  EXPECT_DOUBLE_EQ(power.energy_j({15, 25}), 5 * 250);
+  EXPECT_DOUBLE_EQ(power.energy_j({25, 35}), 5 * 250);
+  EXPECT_DOUBLE_EQ(power.energy_j({22, 28}), 0);
+  EXPECT_EQ(power.watts_at(25), 0);
+  EXPECT_EQ(power.watts_at(20), 300);
+  EXPECT_TRUE(power.covers({10, 20}));
+  EXPECT_TRUE(power.covers({30, 40}));
+  EXPECT_FALSE(power.covers({19, 21}));
+  EXPECT_FALSE(power.covers({22, 28}));
+  EXPECT_FALSE(power.covers({10, 40}));
+}
+
+// A device that lacks the last sample of a segment is not joined across the pause either.
+TEST(PowerTrace, EndsASegmentWithItsOwnLastSample) {
+  const Window pauses[] = {{20, 30}};
+  const PowerTrace power("0", {{10, 100}, {15, 100}, {31, 100}, {40, 100}}, Interpolation::hold,
+                         pauses);
+  EXPECT_DOUBLE_EQ(power.energy_j({10, 40}), 500 + 900);
+  EXPECT_FALSE(power.covers({15, 18}));
+}
+
 // A stretch of 10 us after a year at 700 W.
 TEST(PowerTrace, LosesNothingInALongRecording) {
   std::vector<Sample> samples;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Captures are cut short and scribbled on; the program reads them without a crash or a hang.
 
-Every file of testdata/telemetry, and every one below $CORPUS, is read N times changed: half of them
+Every file of testdata/telemetry and testdata/telemetry-written, and every one below $CORPUS, is read N times changed: half of them
 cut short, half with bytes changed, put in, taken out, repeated or encoded otherwise. Each goes
 through `inspect --json` and through a run of either schema, whose benchmark's window lies within
 the unchanged file and is sometimes scribbled on itself, as are the aggregate, the energy snapshots
@@ -236,7 +236,8 @@ def try_file(path, count, seed, root):
 
 
 def main(count, seed):
-    files = [p for p in sorted((patching.ROOT / "testdata" / "telemetry").rglob("*")) if p.is_file()]
+    files = [p for kind in ("telemetry", "telemetry-written")
+             for p in sorted((patching.ROOT / "testdata" / kind).rglob("*")) if p.is_file()]
     if corpus := os.environ.get("CORPUS"):
         files += [p for p in sorted(pathlib.Path(corpus).rglob("*")) if p.is_file()]
     print(f"{len(files)} files, seed {seed}, {PROGRAM}{'' if SANITIZED else ' (no sanitizers)'}")

@@ -531,9 +531,10 @@ def records(ground, checks):
     origin = record["computed_from"]
     checks.add("record: computed_from", differences("keys", list(origin), [
         "tool_version", "contract", "schema", "samples_version", "producer_rules", "producer_pin", "timezone",
-        "timezone_source", "source_metric", "power_scope"]) + differences("values", list(origin.values())[1:], [
+        "timezone_source", "source_metric", "power_scope", "collector", "sensor", "scope", "averaging"]) + differences("values", list(origin.values())[1:], [
             "october" if is_october() else "august", "srt-slurm samples", 1, "pinned", "option", "UTC",
-            "stamps", "DCGM_FI_DEV_POWER_USAGE", "gpu_device_board_as_reported_by_dcgm"]))
+            "stamps", "DCGM_FI_DEV_POWER_USAGE", "gpu_device_board_as_reported_by_dcgm", "srt-slurm",
+            "DCGM_FI_DEV_POWER_USAGE", "gpu", "unknown"]))
 
     bed = ground.bed()
     bed.manifest.unlink()

@@ -35,6 +35,8 @@ TEST(ForeignFormat, IsNamedByContent) {
        "this is the answer to a Prometheus query"},
       {"{\n  \"data\": {\"result\": [], \"resultType\": \"vector\"},\n  \"status\": \"success\"\n}\n",
        "this is the answer to a Prometheus query"},
+      {"{\n  \"telemetry_data\": {\n    \"summary\": {\n      \"endpoints_configured\": []",
+       "this is an export of AIPerf, which has statistics"},
       {"{\"timestamp\": 1777118400, \"power\": 100}\n{\"timestamp\": 1777118401, \"power\": 101}\n",
        "these are JSON lines"},
       {"[{\"gpu\": 0, \"power\": {\"socket_power\": 100}}]", "this is JSON"},

@@ -40,6 +40,7 @@ Result sound() {
   result.telemetry->series.timestamp_column = "timestamp";
   result.telemetry->series.power_column = "power.draw [W]";
   result.telemetry->series.device_column = "index";
+  result.telemetry->series.sensor = {"NVML", "power.draw [W]", "gpu", "unknown"};
   result.telemetry->skipped = by_cause({1, 2, 0, 0, 0, 0, 0, 1});
   result.telemetry->timezone = "+05:30";
   result.telemetry->timezone_source = "file";
@@ -114,7 +115,11 @@ TEST(RecordText, HoldsTheContractsKeysInOrder) {
       "no_reading": 0,
       "too_many_cells": 0,
       "torn_tail": 1
-    }
+    },
+    "collector": "NVML",
+    "sensor": "power.draw [W]",
+    "scope": "gpu",
+    "averaging": "unknown"
   }
 })");
 }
@@ -189,7 +194,11 @@ TEST(RecordText, HoldsNoMetricsWhenSomethingIsWrong) {
     "timezone": null,
     "timezone_source": null,
     "utc_offset": null,
-    "skipped": {}
+    "skipped": {},
+    "collector": "unknown",
+    "sensor": "unknown",
+    "scope": "unknown",
+    "averaging": "unknown"
   }
 })");
 }

@@ -512,6 +512,7 @@ class Scanner {
     if (same == nullptr) return new_member(node, seen);
     p_ += same->size;
     if (depth_ == 1) same_ = same;
+    if (same->node >= 0) tell_key(same->node, same->key());
     value(same->node, &same->inside);
     return &same->next;
   }
@@ -526,6 +527,7 @@ class Scanner {
     if (is_plain) p_ = end + 1;
     if (depth_ == 1) name_member(key);
     const int child = node < 0 ? kUnwanted : paths_->member(node, key);
+    if (child >= 0) tell_key(child, key);
     colon();
     SeenMember* added = nullptr;
     if (is_plain) {
@@ -541,6 +543,13 @@ class Scanner {
     colon();
     value(kUnwanted, nullptr);
     return seen;
+  }
+
+  void tell_key(int node, std::string_view key) {
+    const int id = path_of(node);
+    if (id >= 0 && paths_->is_any_member(node)) {
+      visitor_->key(static_cast<std::size_t>(id), key.substr(0, kMaxKey));
+    }
   }
 
   // A key that has other than plain characters, or is cut by the buffer's end. Valid until the

@@ -69,6 +69,9 @@ JsonDocument scan_json(ByteSource& source, const std::function<void(const JsonMe
 class JsonVisitor {
  public:
   virtual ~JsonVisitor() = default;
+  // The key of a member that a "*" stands for, before its value; cut off after 256 bytes. For
+  // wanted paths only that end in "*".
+  virtual void key(std::size_t /*path*/, std::string_view /*key*/) {}
   // An object or array that is itself a wanted path.
   virtual void begin(std::size_t path) = 0;
   virtual void end(std::size_t path) = 0;

@@ -17,7 +17,8 @@ JsonPaths::JsonPaths(std::span<const std::string_view> paths) : nodes_(1) {
       }
       if (rest.starts_with('.')) rest.remove_prefix(1);
       const std::size_t end = std::min(rest.find_first_of(".["), rest.size());
-      node = add_member(node, rest.substr(0, end));
+      const std::string_view key = rest.substr(0, end);
+      node = key == "*" ? add_any_member(node) : add_member(node, key);
       rest.remove_prefix(end);
     }
     nodes_[static_cast<std::size_t>(node)].id = id++;
@@ -25,16 +26,18 @@ JsonPaths::JsonPaths(std::span<const std::string_view> paths) : nodes_(1) {
 }
 
 int JsonPaths::member(int node, std::string_view key) const {
-  for (const auto& [name, child] : nodes_[static_cast<std::size_t>(node)].members) {
+  const Node& object = nodes_[static_cast<std::size_t>(node)];
+  for (const auto& [name, child] : object.members) {
     // Most keys differ in their length or their first character.
     if (name.size() != key.size() || name.front() != key.front()) continue;
     if (name == key) return child;
   }
-  return -1;
+  return object.any_member;
 }
 
 int JsonPaths::add_member(int node, std::string_view key) {
-  if (const int known = member(node, key); known >= 0) return known;
+  const int known = member(node, key);
+  if (known >= 0 && !is_any_member(known)) return known;
   const int child = static_cast<int>(nodes_.size());
   nodes_.emplace_back();
   nodes_[static_cast<std::size_t>(node)].members.emplace_back(key, child);
@@ -46,6 +49,13 @@ int JsonPaths::add_element(int node) {
   const int child = static_cast<int>(nodes_.size());
   nodes_.emplace_back();
   return nodes_[static_cast<std::size_t>(node)].element = child;
+}
+
+int JsonPaths::add_any_member(int node) {
+  if (const int known = nodes_[static_cast<std::size_t>(node)].any_member; known >= 0) return known;
+  const int child = static_cast<int>(nodes_.size());
+  nodes_.emplace_back().is_any = true;
+  return nodes_[static_cast<std::size_t>(node)].any_member = child;
 }
 
 }  // namespace aggregate_power

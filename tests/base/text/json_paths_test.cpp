@@ -23,6 +23,9 @@ using Lines = std::vector<std::string>;
 class Diary : public JsonVisitor {
  public:
   explicit Diary(const Paths& paths) : paths_(paths) {}
+  void key(std::size_t path, std::string_view key) override {
+    lines.push_back(name(path) + ":" + std::string(key));
+  }
   void begin(std::size_t path) override { lines.push_back(name(path) + "{"); }
   void end(std::size_t path) override { lines.push_back("}" + name(path)); }
   void scalar(std::size_t path, JsonKind kind, std::string_view text) override {
@@ -90,6 +93,19 @@ TEST(WalkJson, VisitsNestedPathsInTheOrderOfTheText) {
 TEST(WalkJson, VisitsAPathAndWhatIsBelowIt) {
   const Diary diary = walked({"a", "a.b", ""}, R"({"a": {"b": 1}, "c": {}})");
   EXPECT_EQ(diary.lines, (Lines{"{", "a{", "a.b=1", "}a", "}"}));
+}
+
+TEST(WalkJson, TellsTheKeysOfMembersThatNoPathNames) {
+  const Diary diary =
+      walked({"a.*", "a.b", "*[]", "c.*.d"},
+             R"({"a": {"x": 1, "b": 2, "\u0079": {}}, "z": [3], "c": {"q": {"d": 4}}})");
+  EXPECT_EQ(diary.lines,
+            (Lines{"a.*:x", "a.*=1", "a.b=2", "a.*:y", "a.*{", "}a.*", "*[]=3", "c.*.d=4"}));
+  // Where the members of one object were seen before.
+  EXPECT_EQ(walked({"*"}, R"({"k": 1}{"k": 2})", JsonTexts::several).lines,
+            (Lines{"*:k", "*=1", "*:k", "*=2"}));
+  EXPECT_EQ(walked({"*"}, "{\"" + std::string(300, 'k') + "\": 1}").lines[0],
+            "*:" + std::string(256, 'k'));
 }
 
 TEST(WalkJson, VisitsArraysOfArrays) {

@@ -1,0 +1,406 @@
+// Reads AIPowerMeter's records, and integrates each of its sensors.
+#include "recorders/aipowermeter.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text/json.h"
+#include "base/text/python_number.h"
+#include "base/text/unicode.h"
+#include "recorders/stream_telemetry.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::string_view kSegmentEnd = "END OF RECORDING SEGMENT";
+constexpr double kNoSensor = std::numeric_limits<double>::quiet_NaN();
+
+enum Path {
+  kRecord,
+  kDate,
+  kUncoreItem,
+  kGpuPower,  // by GPU, from here on
+  kGpuPowerOf2026,
+  kGpuAttributable,
+  kFirstSensor,
+  kDrawAbsolute = kFirstSensor,
+  kNvidiaPower,
+  kNvidiaAttributable,
+  kIntel,
+  kPsys,
+  kUncore,
+  kTotalCpu,
+  kTotalDram,
+  kRelativeIntel,
+  kAipmPathCount,
+};
+
+// The paths, in the order of Path, and after them those of the sensors.
+constexpr std::array<std::string_view, kAipmPathCount> kAipmPaths = {
+    "",
+    "date",
+    "metrics.cpu.uncore_power[]",
+    "metrics.gpu.per_gpu_power_draw.*",
+    "metrics.gpu.per_gpu_power.*",
+    "metrics.gpu.per_gpu_attributable_power.*",
+    "metrics.gpu.nvidia_draw_absolute",
+    "metrics.gpu.nvidia_power",
+    "metrics.gpu.nvidia_attributable_power",
+    "metrics.cpu.intel_power",
+    "metrics.cpu.psys_power",
+    "metrics.cpu.uncore_power",
+    "metrics.cpu.total_cpu_power",
+    "metrics.cpu.total_dram_power",
+    "metrics.cpu.rel_intel_power",
+};
+
+std::string_view key_of(std::size_t path) {
+  std::string_view key = kAipmPaths[path];
+  if (key.ends_with(".*")) key.remove_suffix(2);
+  return key.substr(key.rfind('.') + 1);
+}
+
+// The path of the sensor with this key; kAipmPathCount: there is none.
+std::size_t path_of_sensor(std::string_view key) {
+  std::size_t path = kFirstSensor;
+  while (path < kAipmPathCount && key_of(path) != key) ++path;
+  return path;
+}
+
+struct OfGpu {
+  std::string gpu;
+  double watts;
+};
+
+// What one line says. NaN: nothing.
+struct AipmRecord {
+  std::string date;
+  std::vector<OfGpu> drawn;
+  std::vector<OfGpu> attributable;
+  std::array<double, kAipmPaths.size()> watts;
+
+  AipmRecord() { watts.fill(kNoSensor); }
+  void clear() {
+    date.clear();
+    drawn.clear();
+    attributable.clear();
+    watts.fill(kNoSensor);
+  }
+};
+
+// Gives out records and the ends of segments.
+class AipmWalk : public JsonVisitor {
+ public:
+  using OnRecord = std::function<void(const AipmRecord&)>;
+  AipmWalk(OnRecord on_record, std::function<void()> on_segment_end)
+      : on_record_(std::move(on_record)), on_segment_end_(std::move(on_segment_end)) {}
+
+  void begin(std::size_t path) override {
+    if (path == kRecord) record_.clear();
+  }
+  void end(std::size_t path) override {
+    if (path == kRecord) on_record_(record_);
+  }
+  void key(std::size_t /*path*/, std::string_view key) override { gpu_ = key; }
+  void scalar(std::size_t path, JsonKind kind, std::string_view text) override {
+    if (path == kRecord && text == kSegmentEnd) on_segment_end_();
+    if (path == kDate) record_.date = text;
+    if (path == kRecord || path == kDate) return;
+    const double watts = watts_in(kind, text);
+    if (std::isnan(watts)) return;
+    if (path == kGpuPower || path == kGpuPowerOf2026) record_.drawn.push_back({gpu_, watts});
+    if (path == kGpuAttributable) record_.attributable.push_back({gpu_, watts});
+    if (path >= kFirstSensor) record_.watts[path] = watts;
+    if (path != kUncoreItem) return;
+    double& uncore_w =
+        record_
+            .watts[std::ranges::find(kAipmPaths, "metrics.cpu.uncore_power") - kAipmPaths.begin()];
+    uncore_w = std::isnan(uncore_w) ? watts : uncore_w + watts;
+  }
+
+ private:
+  // -1 stands for a sensor that is not there.
+  static double watts_in(JsonKind kind, std::string_view text) {
+    if (kind != JsonKind::integer && kind != JsonKind::real) return kNoSensor;
+    const std::optional<double> watts = nearest_double(text);
+    return watts && std::isfinite(*watts) && *watts >= 0 ? *watts : kNoSensor;
+  }
+
+  OnRecord on_record_;
+  std::function<void()> on_segment_end_;
+  AipmRecord record_;
+  std::string gpu_;
+};
+
+void walk_records(ByteSource& source, AipmWalk& walk) {
+  static const JsonPaths paths(kAipmPaths);
+  walk_json(source, paths, walk, JsonTexts::several);
+}
+
+// ---- The sensors
+
+double sum_of(const std::vector<OfGpu>& gpus, bool with_all) {
+  double sum = kNoSensor;
+  for (const OfGpu& of : gpus) {
+    if ((of.gpu == "all") != with_all) continue;
+    sum = std::isnan(sum) ? of.watts : sum + of.watts;
+  }
+  return sum;
+}
+
+double first_of(std::initializer_list<double> choices) {
+  const auto* const found = std::ranges::find_if(choices, [](double w) { return !std::isnan(w); });
+  return found == choices.end() ? kNoSensor : *found;
+}
+
+double drawn_w(const AipmRecord& record) {
+  return first_of(
+      {record.watts[kDrawAbsolute], record.watts[kNvidiaPower], sum_of(record.drawn, false)});
+}
+
+double attributable_w(const AipmRecord& record) {
+  return first_of({sum_of(record.attributable, true), sum_of(record.attributable, false),
+                   record.watts[kNvidiaAttributable]});
+}
+
+// Whether more is attributed to the experiment than some GPU drew.
+bool is_above_drawn(const AipmRecord& record) {
+  return std::ranges::any_of(record.attributable, [&](const OfGpu& part) {
+    const auto whole = std::ranges::find(record.drawn, part.gpu, &OfGpu::gpu);
+    return whole != record.drawn.end() && part.watts > whole->watts;
+  });
+}
+
+// Integrates the sensors over the segments.
+class SensorLog {
+ public:
+  void take(const AipmRecord& record, double unix_s) {
+    if (has_ended_) ++segments_;
+    has_ended_ = false;
+    add("gpu", drawn_w(record), unix_s);
+    for (const OfGpu& of : record.drawn) add("gpu " + of.gpu, of.watts, unix_s);
+    add("attributable", attributable_w(record), unix_s);
+    add("intel", record.watts[kIntel], unix_s);
+    add("psys", record.watts[kPsys], unix_s);
+    add("uncore", record.watts[kUncore], unix_s);
+    add("cpu", record.watts[kTotalCpu], unix_s);
+    add("dram", record.watts[kTotalDram], unix_s);
+    if (record.attributable.empty() || record.drawn.empty()) return;
+    ++attributed_;
+    above_drawn_ += is_above_drawn(record) ? 1 : 0;
+  }
+  void end_segment() { has_ended_ = true; }
+
+  std::vector<SensorEnergy> energies() const {
+    std::vector<SensorEnergy> energies;
+    for (const Sensor& sensor : sensors_) {
+      energies.push_back({sensor.name, sensor.segments_j});
+      energies.back().segments_j.resize(segments_);
+    }
+    return energies;
+  }
+
+  // The sums whose sensors are all there.
+  std::vector<SensorSum> sums() const {
+    std::vector<SensorSum> sums;
+    const auto add_sum = [&](const char* text, const char* whole,
+                             std::initializer_list<const char*> parts) {
+      double sum_j = 0;
+      for (const char* part : parts) {
+        if (!total_j(part)) return;
+        sum_j += *total_j(part);
+      }
+      if (!total_j(whole)) return;
+      const bool holds = std::abs(*total_j(whole) - sum_j) <= 0.01 * *total_j(whole);
+      sums.push_back({text, holds, fmt::format("{:.3f} J and {:.3f} J", *total_j(whole), sum_j)});
+    };
+    add_sum("intel = psys + uncore + cpu", "intel", {"psys", "uncore", "cpu"});
+    if (total_j("psys") && total_j("intel")) {
+      sums.push_back({"psys contains intel", *total_j("psys") >= *total_j("intel"),
+                      fmt::format("{:.3f} J and {:.3f} J", *total_j("psys"), *total_j("intel"))});
+    }
+    if (total_j("gpu")) {
+      double sum_j = 0;
+      for (const Sensor& sensor : sensors_) {
+        if (sensor.name.starts_with("gpu ")) sum_j += *total_j(sensor.name);
+      }
+      sums.push_back({"gpu = sum of its GPUs",
+                      std::abs(*total_j("gpu") - sum_j) <= 0.01 * *total_j("gpu"),
+                      fmt::format("{:.3f} J and {:.3f} J", *total_j("gpu"), sum_j)});
+    }
+    if (attributed_ > 0) {
+      sums.push_back({"attributable is at most what each GPU draws", above_drawn_ == 0,
+                      fmt::format("above it in {} of {} records", above_drawn_, attributed_)});
+    }
+    return sums;
+  }
+
+ private:
+  struct Sensor {
+    std::string name;
+    std::vector<double> segments_j;
+    Sample last;
+    std::size_t last_segment = 0;
+  };
+
+  void add(std::string name, double watts, double unix_s) {
+    if (std::isnan(watts)) return;
+    auto sensor = std::ranges::find(sensors_, name, &Sensor::name);
+    if (sensor == sensors_.end()) {
+      sensors_.push_back({std::move(name), {}, {}, 0});
+      sensor = std::prev(sensors_.end());
+    }
+    sensor->segments_j.resize(segments_);
+    if (sensor->last_segment == segments_) {
+      sensor->segments_j.back() +=
+          (unix_s - sensor->last.unix_s) * (watts + sensor->last.watts) / 2;
+    }
+    sensor->last = {unix_s, watts};
+    sensor->last_segment = segments_;
+  }
+
+  std::optional<double> total_j(std::string_view name) const {
+    const auto sensor = std::ranges::find(sensors_, name, &Sensor::name);
+    if (sensor == sensors_.end()) return std::nullopt;
+    double sum_j = 0;
+    for (const double joules : sensor->segments_j) sum_j += joules;
+    return sum_j;
+  }
+
+  std::vector<Sensor> sensors_;
+  std::size_t segments_ = 0;  // so far, counting the one that is read
+  bool has_ended_ = true;
+  std::uint64_t attributed_ = 0;
+  std::uint64_t above_drawn_ = 0;
+};
+
+// ---- The recording
+
+// `power` is a sensor's key; empty: the power of each GPU.
+void read_aipowermeter(ByteSource& source, const std::string& power, ReadingSink& sink) {
+  SensorLog log;
+  const std::size_t sensor = path_of_sensor(power);
+  AipmWalk walk(
+      [&](const AipmRecord& record) {
+        if (!sink.start_row(record.date)) return;
+        log.take(record, sink.unix_s());
+        if (!power.empty()) {
+          const bool is_there = sensor < kAipmPathCount && !std::isnan(record.watts[sensor]);
+          if (is_there) sink.add("0", record.watts[sensor]);
+          return;
+        }
+        for (const OfGpu& of : record.drawn) sink.add(of.gpu, of.watts);
+      },
+      [&] {
+        sink.end_segment();
+        log.end_segment();
+      });
+  const auto tell = [&] { sink.tell_sensors(log.energies(), log.sums()); };
+  try {
+    walk_records(source, walk);
+  } catch (...) {
+    tell();
+    throw;
+  }
+  tell();
+}
+
+// The sensors of the first records.
+struct AipmHead {
+  bool has_gpus = false;
+  bool is_of_2026 = false;
+  std::vector<std::string> keys;
+};
+
+AipmHead first_records(std::string_view head) {
+  AipmHead found;
+  AipmWalk walk(
+      [&](const AipmRecord& record) {
+        found.has_gpus = found.has_gpus || !record.drawn.empty();
+        found.is_of_2026 = found.is_of_2026 || !std::isnan(record.watts[kNvidiaPower]);
+        for (std::size_t path = kFirstSensor; path < kAipmPaths.size(); ++path) {
+          std::string key(key_of(path));
+          const bool is_new = std::ranges::find(found.keys, key) == found.keys.end();
+          if (!std::isnan(record.watts[path]) && is_new) found.keys.push_back(std::move(key));
+        }
+      },
+      [] {});
+  MemorySource source(head);
+  try {
+    walk_records(source, walk);
+  } catch (const JsonError&) {  // cut off
+  }
+  return found;
+}
+
+std::string aipm_scope(std::string_view power) {
+  if (power.empty() || power.starts_with("nvidia")) return "gpu";
+  if (power == "psys_power") return "node";
+  return power == "intel_power" ? "package" : "rail";
+}
+
+SeriesFacts aipowermeter_facts(std::string_view head, const TelemetryOptions& options) {
+  const AipmHead first = first_records(head);
+  const std::string& wanted = options.columns.power;
+  const bool is_named = !wanted.empty() && wanted != "per_gpu_power_draw";
+  const bool is_there =
+      is_named ? std::ranges::find(first.keys, wanted) != first.keys.end() : first.has_gpus;
+  SeriesNames names = {.schema = "aipowermeter", .timestamp = "date", .power = {}, .device = {}};
+  if (is_there) names.power = is_named ? wanted : "per_gpu_power_draw";
+  if (is_there && !is_named) names.device = "GPU";
+  if (is_named) names.power_why = "named by --power-column";
+  SeriesFacts facts = facts_of_names(names, options);
+  const std::string known =
+      first.keys.empty() ? "none" : fmt::format("{}", fmt::join(first.keys, ", "));
+  if (!is_there && is_named) {
+    facts.reasons.add(
+        Reason::named_column_missing,
+        fmt::format("--power-column: no sensor '{}'; there are {}", printable(wanted), known));
+  } else if (!is_there) {
+    facts.reasons.explain(
+        Reason::power_column_missing,
+        fmt::format("no power of a GPU; --power-column may name a sensor: {}", known));
+  }
+  facts.sensor.collector = "AIPowerMeter";
+  if (is_there) facts.sensor.name = *names.power;
+  if (is_there) facts.sensor.scope = aipm_scope(is_named ? wanted : "");
+  if (is_there && first.is_of_2026) facts.sensor.averaging = "over the period before the stamp";
+  return facts;
+}
+
+}  // namespace
+
+double fits_aipowermeter(std::string_view head) {
+  const std::string_view line = head.substr(0, head.find('\n'));
+  const bool is_end = strip(line) == "\"END OF RECORDING SEGMENT\"";
+  const bool is_record = strip(line).starts_with('{') && line.find("\"date\"") != line.npos &&
+                         line.find("\"metrics\"") != line.npos;
+  return is_end || is_record ? 0.9 : 0;
+}
+
+Telemetry open_aipowermeter(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
+  const std::string& wanted = options.columns.power;
+  const std::string power = wanted == "per_gpu_power_draw" ? "" : wanted;
+  return open_stream(
+      std::move(source), options,
+      [&](std::string_view head) { return aipowermeter_facts(head, options); },
+      [power](ByteSource& bytes, ReadingSink& sink) { read_aipowermeter(bytes, power, sink); },
+      true, true);
+}
+
+std::vector<SchemaRow> aipowermeter_schemas() {
+  return {
+      {"aipowermeter",
+       "`per_gpu_power_draw` in W, in JSON lines; or a sensor named by `--power-column`, such as `intel_power`",
+       "GPU"}};
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,225 @@
+// Reads rows of words below a header of words.
+#include "recorders/dmon.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text/unicode.h"
+#include "recorders/lines.h"
+#include "recorders/stream_telemetry.h"
+
+namespace aggregate_power {
+namespace {
+
+using Words = std::vector<std::string_view>;
+
+Words words_of(std::string_view line) {
+  constexpr std::string_view kBetween = " \t,";
+  Words words;
+  while (true) {
+    line.remove_prefix(std::min(line.find_first_not_of(kBetween), line.size()));
+    if (line.empty()) return words;
+    words.push_back(line.substr(0, line.find_first_of(kBetween)));
+    line.remove_prefix(words.back().size());
+  }
+}
+
+std::optional<std::size_t> place_of(const Words& words, std::string_view word) {
+  const auto found = std::ranges::find_if(
+      words, [&](std::string_view candidate) { return lower_ascii(candidate) == word; });
+  if (found == words.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - words.begin());
+}
+
+// What a line of data says.
+struct DmonRow {
+  std::string stamp;
+  std::string_view gpu;
+  std::string_view watts;
+};
+
+// ---- nvidia-smi dmon -o DT
+//
+//   #Date       Time        gpu    pwr  gtemp
+//   #YYYYMMDD   HH:MM:SS    Idx      W      C
+//    20260425   12:00:00      0    310     52
+
+class NvidiaDmon {
+ public:
+  bool take_header(std::string_view line) {
+    if (!line.starts_with('#')) return false;
+    line.remove_prefix(1);
+    const Words words = words_of(line);
+    const auto gpu = place_of(words, "gpu");
+    if (!gpu || !place_of(words, "date") || !place_of(words, "time")) return true;
+    columns_ = words.size();
+    gpu_ = *gpu;
+    power_ = place_of(words, "pwr");
+    return true;
+  }
+  bool has_times() const { return columns_ > 0; }
+  std::optional<std::string> power() const {
+    return power_ ? std::optional<std::string>("pwr") : std::nullopt;
+  }
+  // nullopt: it says nothing of a GPU.
+  std::optional<DmonRow> row_of(std::string_view line) const {
+    const Words words = words_of(line);
+    if (!power_ || words.size() != columns_ || words[0].size() != 8) return std::nullopt;
+    const std::string_view date = words[0];
+    return DmonRow{
+        fmt::format("{}-{}-{} {}", date.substr(0, 4), date.substr(4, 2), date.substr(6), words[1]),
+        words[gpu_], words[*power_]};
+  }
+
+ private:
+  std::size_t columns_ = 0;
+  std::size_t gpu_ = 0;
+  std::optional<std::size_t> power_;
+};
+
+// ---- dcgmi dmon, each line behind a time
+//
+//   1777118400.10 #Entity   POWER     TOTEC
+//   1777118400.10 ID        W         mJ
+//   1777118400.10 GPU 0     71.033    12345
+//   1777118400.10 GPU-I 3   71.033    12345      an instance: it repeats its GPU's power
+
+class DcgmiDmon {
+ public:
+  bool take_header(std::string_view line) {
+    const Words words = words_of(line);
+    const auto entity = place_of(words, "#entity");
+    if (!entity) return place_of(words, "id").has_value() && !place_of(words, "gpu");
+    fields_ = words.size() - *entity - 1;
+    power_.reset();
+    for (const char* name : {"power", "brdpwr", "powinst", "powins"}) {
+      const auto place = place_of(words, name);
+      if (!place || *place < *entity) continue;
+      power_ = *place - *entity - 1;
+      name_ = words[*place];
+      break;
+    }
+    return true;
+  }
+  bool has_times() const { return true; }
+  std::optional<std::string> power() const { return power_ ? std::optional(name_) : std::nullopt; }
+  std::optional<DmonRow> row_of(std::string_view line) const {
+    const Words words = words_of(line);
+    const auto gpu = place_of(words, "gpu");
+    if (!power_ || !gpu || words.size() != *gpu + 2 + fields_) return std::nullopt;
+    std::string stamp;
+    for (std::size_t i = 0; i < *gpu; ++i) {
+      stamp += (i > 0 ? " " : "") + std::string(words[i]);
+    }
+    std::erase_if(stamp, [](char c) { return c == '[' || c == ']'; });
+    const std::string_view watts = words[*gpu + 2 + *power_];
+    // A value that is too long for its column is cut off, and ends in dots.
+    return DmonRow{std::move(stamp), words[*gpu + 1], watts.ends_with("..") ? "N/A" : watts};
+  }
+
+ private:
+  std::size_t fields_ = 0;
+  std::optional<std::size_t> power_;  // among the fields
+  std::string name_;
+};
+
+// ---- Both
+
+template <typename Table>
+void read_dmon(ByteSource& source, ReadingSink& sink) {
+  Table table;
+  for_each_line(source, [&](std::string_view line, bool is_whole) {
+    line = strip(line);
+    if (line.empty()) return sink.skip(&Skipped::blank);
+    if (table.take_header(line)) return;
+    if (!is_whole) return sink.skip(&Skipped::torn_tail);
+    const std::optional<DmonRow> row = table.row_of(line);
+    if (!row) return;
+    if (sink.start_row(row->stamp)) sink.add(row->gpu, row->watts);
+  });
+}
+
+// Whether some line of the beginning is a row with an absolute time.
+template <typename Table>
+bool has_row_with_time(std::string_view head) {
+  Table table;
+  bool is_found = false;
+  MemorySource source(head);
+  for_each_line(source, [&](std::string_view line, bool) {
+    line = strip(line);
+    if (is_found || table.take_header(line)) return;
+    const std::optional<DmonRow> row = table.row_of(line);
+    const auto stamp = row ? StampParser(Zone::fixed(0)).parse(row->stamp) : std::optional<Stamp>();
+    is_found = stamp && stamp->unix_s >= kFirstAbsoluteUnixS;
+  });
+  return is_found;
+}
+
+template <typename Table>
+SeriesFacts dmon_facts(std::string_view head, SeriesNames names, const char* collector,
+                       const TelemetryOptions& options) {
+  Table table;
+  MemorySource source(head);
+  for_each_line(source, [&](std::string_view line, bool) { table.take_header(strip(line)); });
+  names.power = table.power();
+  SeriesFacts facts = facts_of_names(names, options);
+  facts.sensor.collector = collector;
+  if (names.power) facts.sensor.name = *names.power;
+  facts.sensor.scope = "gpu";
+  const std::string& wanted = options.columns.power;
+  if (!wanted.empty() && wanted != names.power) {
+    facts.reasons.add(Reason::named_column_missing, "--power-column: this format has its own");
+  }
+  return facts;
+}
+
+template <typename Table>
+Telemetry open_dmon(std::unique_ptr<ByteSource> source, const TelemetryOptions& options,
+                    const SeriesNames& names, const char* collector) {
+  return open_stream(
+      std::move(source), options,
+      [&](std::string_view head) { return dmon_facts<Table>(head, names, collector, options); },
+      [](ByteSource& bytes, ReadingSink& sink) { read_dmon<Table>(bytes, sink); }, true);
+}
+
+}  // namespace
+
+double fits_nvidia_dmon(std::string_view head) {
+  const bool may_fit = head.find("Date") != head.npos && head.find("pwr") != head.npos;
+  return may_fit && has_row_with_time<NvidiaDmon>(head) ? 0.9 : 0;
+}
+
+Telemetry open_nvidia_dmon(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
+  return open_dmon<NvidiaDmon>(
+      std::move(source), options,
+      {.schema = "nvidia-smi-dmon", .timestamp = "Date Time", .power = {}, .device = "gpu"},
+      "nvidia-smi");
+}
+
+std::vector<SchemaRow> nvidia_dmon_schemas() {
+  return {{"nvidia-smi-dmon", "`pwr` of `nvidia-smi dmon -o DT`, in whole W", "`gpu`"}};
+}
+
+double fits_dcgmi_dmon(std::string_view head) {
+  const bool may_fit = head.find("#Entity") != head.npos;
+  return may_fit && has_row_with_time<DcgmiDmon>(head) ? 0.9 : 0;
+}
+
+Telemetry open_dcgmi_dmon(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
+  return open_dmon<DcgmiDmon>(
+      std::move(source), options,
+      {.schema = "dcgmi-dmon", .timestamp = "time before the line", .power = {}, .device = "GPU"},
+      "DCGM");
+}
+
+std::vector<SchemaRow> dcgmi_dmon_schemas() {
+  return {{"dcgmi-dmon",
+           "`POWER`, else `POWINST`, of `dcgmi dmon` with a time before each line, in W",
+           "`GPU`; MIG instances (`GPU-I`) are left out"}};
+}
+
+}  // namespace aggregate_power

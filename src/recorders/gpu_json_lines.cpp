@@ -1,0 +1,195 @@
+// Walks the lines, each of which has one GPU or several.
+#include "recorders/gpu_json_lines.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "base/text/json.h"
+#include "base/text/unicode.h"
+#include "recorders/stream_telemetry.h"
+
+namespace aggregate_power {
+namespace {
+
+// The places of a line's parts. A GPU ends with its object, which may be the line itself.
+enum GpuPath {
+  kPathOfLine,
+  kPathOfTime,
+  kPathOfGpu,
+  kPathOfUuid,
+  kPathOfHost,
+  kPathOfIndex,
+  kPathOfPower,
+  kPathOfPowerToo,
+  kPathOfPowerAlso
+};
+using GpuPaths = std::array<std::string_view, 9>;
+
+constexpr GpuPaths kAiperfPaths = {"",
+                                   "timestamp_ns",
+                                   "no_object",
+                                   "gpu_uuid",
+                                   "hostname",
+                                   "gpu_index",
+                                   "telemetry_data.gpu_power_usage",
+                                   "telemetry_data.nvidia_power_usage",
+                                   "telemetry_data.amd_power_usage"};
+constexpr GpuPaths kAllSmiPaths = {"",
+                                   "timestamp",
+                                   "gpus[]",
+                                   "gpus[].uuid",
+                                   "gpus[].hostname",
+                                   "gpus[].index",
+                                   "gpus[].power_consumption",
+                                   "gpus[].no_power",
+                                   "gpus[].no_power_either"};
+
+struct LineFormat {
+  const char* schema;
+  const char* time;
+  const char* power;
+  const char* collector;
+  JsonPaths paths;
+  bool has_gpu_objects;
+};
+
+const LineFormat& aiperf_format() {
+  static const LineFormat format = {"aiperf-gpu-telemetry",  "timestamp_ns",
+                                    "gpu_power_usage",       "AIPerf",
+                                    JsonPaths(kAiperfPaths), false};
+  return format;
+}
+
+const LineFormat& all_smi_format() {
+  static const LineFormat format = {
+      "all-smi", "timestamp", "power_consumption", "all-smi", JsonPaths(kAllSmiPaths), true};
+  return format;
+}
+
+class GpuLineWalk : public JsonVisitor {
+ public:
+  GpuLineWalk(const LineFormat& format, ReadingSink& sink) : format_(format), sink_(sink) {}
+
+  void begin(std::size_t path) override {
+    if (path == kPathOfLine) {
+      time_.clear();
+      count_ = 0;
+    }
+    if (path == (format_.has_gpu_objects ? kPathOfGpu : kPathOfLine)) start_gpu();
+  }
+  // A line's time may come after its GPUs.
+  void end(std::size_t path) override {
+    if (path != kPathOfLine) return;
+    const std::span gpus(gpus_.data(), count_);
+    if (std::ranges::none_of(gpus, &Gpu::has_power) || !sink_.start_row(time_)) return;
+    for (const Gpu& gpu : gpus) add(gpu);
+  }
+  void scalar(std::size_t path, JsonKind kind, std::string_view text) override {
+    if (path == kPathOfTime) time_ = text;
+    if (path <= kPathOfGpu || count_ == 0) return;
+    Gpu& gpu = gpus_[count_ - 1];
+    if (path == kPathOfUuid) gpu.uuid = text;
+    if (path == kPathOfHost) gpu.host = text;
+    if (path == kPathOfIndex) gpu.index = text;
+    if (path < kPathOfPower) return;
+    gpu.has_power = true;
+    if (kind != JsonKind::null) gpu.watts = text;
+  }
+
+ private:
+  struct Gpu {
+    std::string uuid;
+    std::string host;
+    std::string index;
+    std::string watts;
+    bool has_power = false;
+
+    void clear() {
+      for (std::string* const text : {&uuid, &host, &index, &watts}) text->clear();
+      has_power = false;
+    }
+  };
+
+  void start_gpu() {
+    if (++count_ > gpus_.size()) gpus_.emplace_back();
+    gpus_[count_ - 1].clear();
+  }
+
+  void add(const Gpu& gpu) {
+    if (!gpu.has_power) return;
+    if (!gpu.uuid.empty()) return sink_.add(gpu.uuid, gpu.watts);
+    sink_.add(gpu.host, gpu.index, gpu.watts);
+  }
+
+  const LineFormat& format_;
+  ReadingSink& sink_;
+  std::string time_;
+  std::vector<Gpu> gpus_ = std::vector<Gpu>(1);  // the first count_ ones are of this line
+  std::size_t count_ = 0;
+};
+
+SeriesFacts line_facts(const LineFormat& format, const TelemetryOptions& options) {
+  SeriesFacts facts = facts_of_names(
+      {.schema = format.schema, .timestamp = format.time, .power = format.power, .device = "uuid"},
+      options);
+  facts.sensor = {format.collector, format.power, "gpu", "unknown"};
+  if (!options.columns.power.empty() && options.columns.power != format.power) {
+    facts.reasons.add(Reason::named_column_missing, "--power-column: this format has its own");
+  }
+  return facts;
+}
+
+Telemetry open_lines(std::unique_ptr<ByteSource> source, const TelemetryOptions& options,
+                     const LineFormat& format) {
+  return open_stream(
+      std::move(source), options, [&](std::string_view) { return line_facts(format, options); },
+      [&format](ByteSource& bytes, ReadingSink& sink) {
+        GpuLineWalk walk(format, sink);
+        walk_json(bytes, format.paths, walk, JsonTexts::several);
+      },
+      true);
+}
+
+bool first_line_has(std::string_view head, std::initializer_list<std::string_view> texts) {
+  const std::string_view line = strip(head.substr(0, head.find('\n')));
+  return line.starts_with('{') && line.ends_with('}') &&
+         std::ranges::all_of(texts,
+                             [&](std::string_view text) { return line.find(text) != line.npos; });
+}
+
+}  // namespace
+
+double fits_aiperf_telemetry(std::string_view head) {
+  return first_line_has(head, {"\"timestamp_ns\"", "\"telemetry_data\"", "\"gpu_uuid\""}) ? 0.9 : 0;
+}
+
+Telemetry open_aiperf_telemetry(std::unique_ptr<ByteSource> source,
+                                const TelemetryOptions& options) {
+  return open_lines(std::move(source), options, aiperf_format());
+}
+
+std::vector<SchemaRow> aiperf_telemetry_schemas() {
+  return {
+      {"aiperf-gpu-telemetry",
+       "`gpu_power_usage` or `nvidia_power_usage` in the lines of `profile_export_gpu_telemetry.jsonl`, in W",
+       "`gpu_uuid`, else `hostname` and `gpu_index`"}};
+}
+
+double fits_all_smi(std::string_view head) {
+  const bool is_header = first_line_has(head, {"\"schema\"", "\"header\"", "\"all_smi_version\""});
+  const bool is_frame = first_line_has(head, {"\"schema\"", "\"timestamp\"", "\"gpus\""});
+  return is_header || is_frame ? 0.9 : 0;
+}
+
+Telemetry open_all_smi(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
+  return open_lines(std::move(source), options, all_smi_format());
+}
+
+std::vector<SchemaRow> all_smi_schemas() {
+  return {{"all-smi", "`power_consumption` in the frames of `all-smi record`, in W", "`uuid`"}};
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,16 @@
+// Reads text line by line.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "base/files/byte_source.h"
+
+namespace aggregate_power {
+
+// Calls `take` for each line, without its line break. A last line that no line break ends is
+// passed on with `is_whole` false. Throws TelemetryError at a line of more than 1 MiB.
+void for_each_line(ByteSource& source,
+                   const std::function<void(std::string_view line, bool is_whole)>& take);
+
+}  // namespace aggregate_power

@@ -1,0 +1,170 @@
+// The power metrics of known exporters, and their labels.
+#include "recorders/metric_labels.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/text/unicode.h"
+
+namespace aggregate_power {
+namespace {
+
+struct KnownMetric {
+  std::string_view name;
+  std::string_view collector;
+  std::string_view scope;
+  std::string_view averaging;
+};
+
+constexpr KnownMetric kKnownMetrics[] = {
+    {"DCGM_FI_DEV_POWER_USAGE", "DCGM", "gpu", "unknown"},
+    {"DCGM_FI_DEV_BOARD_POWER_WATTS", "DCGM", "gpu", "unknown"},
+    {"DCGM_FI_DEV_POWER_USAGE_INSTANT", "DCGM", "gpu", "instantaneous"},
+    {"DCGM_FI_DEV_BOARD_POWER_RAW_WATTS", "DCGM", "gpu", "instantaneous"},
+    {"nvidia_smi_power_draw_watts", "nvidia-smi", "gpu", "unknown"},
+    {"nvidia_smi_power_draw_average_watts", "nvidia-smi", "gpu", "1 s"},
+    {"nvidia_smi_power_draw_instant_watts", "nvidia-smi", "gpu", "instantaneous"},
+    {"nvidia_gpu_power_usage_watts", "NVML", "gpu", "unknown"},
+    {"gpu_package_power", "AMD device-metrics exporter", "package", "unknown"},
+    {"gpu_average_package_power", "AMD device-metrics exporter", "package", "unknown"},
+    {"gpu_power_usage", "AMD device-metrics exporter", "package", "unknown"},
+    {"amd_gpu_package_power", "AMD device-metrics exporter", "package", "unknown"},
+    {"amd_gpu_average_package_power", "AMD device-metrics exporter", "package", "unknown"},
+    {"amd_gpu_power", "AMD SMI exporter", "package", "unknown"},
+    {"all_smi_gpu_power_consumption_watts", "all-smi", "gpu", "unknown"},
+    {"xpum_power_watts", "XPU Manager", "gpu", "unknown"},
+};
+
+constexpr std::string_view kUuidLabels[] = {"UUID", "gpu_uuid"};
+constexpr std::string_view kIndexLabels[] = {"gpu",          "gpu_id",   "gpu_index",
+                                             "index",        "card",     "device",
+                                             "minor_number", "dev_file", "pci_bus_id"};
+constexpr std::string_view kHostLabels[] = {"Hostname", "host", "node", "instance"};
+
+const KnownMetric* known_metric(std::string_view name) {
+  const auto* const found = std::ranges::find(kKnownMetrics, name, &KnownMetric::name);
+  return found == std::end(kKnownMetrics) ? nullptr : found;
+}
+
+bool is_name_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == ':' || c == '.';
+}
+
+std::string_view take_name(std::string_view& text) {
+  const auto end = std::ranges::find_if_not(text, is_name_char);
+  const std::string_view name(text.begin(), end);
+  text.remove_prefix(name.size());
+  return name;
+}
+
+void skip_blanks(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+}
+
+// After the opening quote; removes the closing one.
+std::optional<std::string> take_quoted(std::string_view& text) {
+  std::string value;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') {
+      text.remove_prefix(i + 1);
+      return value;
+    }
+    if (text[i] == '\\' && ++i == text.size()) break;
+    value += text[i] == 'n' && text[i - 1] == '\\' ? '\n' : text[i];
+  }
+  return std::nullopt;
+}
+
+bool take_char(std::string_view& text, char c) {
+  skip_blanks(text);
+  if (!text.starts_with(c)) return false;
+  text.remove_prefix(1);
+  skip_blanks(text);
+  return true;
+}
+
+// The labels after an opening brace; removes the closing one.
+bool take_labels(std::string_view& text, MetricLabels& into) {
+  while (!take_char(text, '}')) {
+    std::string label(take_name(text));
+    if (label.empty() || !take_char(text, '=') || !take_char(text, '"')) return false;
+    std::optional<std::string> value = take_quoted(text);
+    if (!value) return false;
+    if (label == "__name__") {
+      into.metric = std::move(*value);
+    } else {
+      into.labels.emplace_back(std::move(label), std::move(*value));
+    }
+    take_char(text, ',');
+  }
+  return true;
+}
+
+template <std::size_t N>
+std::string_view first_label(const MetricLabels& series, const std::string_view (&names)[N]) {
+  const auto* const found =
+      std::ranges::find_if(names, [&](std::string_view name) { return !series.of(name).empty(); });
+  return found == std::end(names) ? std::string_view() : *found;
+}
+
+}  // namespace
+
+std::string_view MetricLabels::of(std::string_view label) const {
+  for (const auto& [name, value] : labels) {
+    if (name.size() == label.size() && lower_ascii(name) == lower_ascii(label)) return value;
+  }
+  return {};
+}
+
+std::optional<MetricLabels> take_metric(std::string_view& text) {
+  std::string_view rest = text;
+  MetricLabels series;
+  series.metric = take_name(rest);
+  const bool has_labels = rest.starts_with('{');
+  if (series.metric.empty() && !has_labels) return std::nullopt;
+  if (has_labels) {
+    rest.remove_prefix(1);
+    if (!take_labels(rest, series)) return std::nullopt;
+  }
+  skip_blanks(rest);
+  text = rest;
+  return series;
+}
+
+bool PowerSeries::has(const MetricLabels& series) {
+  if (!wanted_metric_.empty()) {
+    const bool is_wanted =
+        series.metric.empty() ? wanted_metric_ == "value" : series.metric == wanted_metric_;
+    if (is_wanted) metric_ = wanted_metric_;
+    return is_wanted;
+  }
+  if (metric_.empty() && known_metric(series.metric) != nullptr) metric_ = series.metric;
+  return !metric_.empty() && series.metric == metric_;
+}
+
+PowerSeries::Gpu PowerSeries::gpu_of(const MetricLabels& series) {
+  if (!has_chosen_label_) {
+    has_chosen_label_ = true;
+    label_ = wanted_label_.empty() ? first_label(series, kUuidLabels) : wanted_label_;
+    if (label_.empty()) {
+      label_ = first_label(series, kIndexLabels);
+      host_label_ = first_label(series, kHostLabels);
+    }
+  }
+  if (label_.empty()) return {};
+  return {host_label_.empty() ? std::string_view() : series.of(host_label_), series.of(label_)};
+}
+
+Sensor PowerSeries::sensor() const {
+  Sensor sensor;
+  if (!metric_.empty() && metric_ != "value") sensor.name = metric_;
+  if (const KnownMetric* const known = known_metric(metric_)) {
+    sensor.collector = known->collector;
+    sensor.scope = known->scope;
+    sensor.averaging = known->averaging;
+  }
+  return sensor;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,61 @@
+// Series as Prometheus names them: which are a GPU's power, and which label is the GPU.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "aggregate_power/provenance.h"
+
+namespace aggregate_power {
+
+// A metric's name, empty if it has none, and its labels.
+struct MetricLabels {
+  std::string metric;
+  std::vector<std::pair<std::string, std::string>> labels;
+
+  // Empty if there is no such label. Capitals make no difference.
+  std::string_view of(std::string_view label) const;
+};
+
+// Parses NAME{label="value",...} at the front of `text` and removes it, with blanks after it.
+// Returns nullopt, and leaves `text`, if it does not begin so.
+std::optional<MetricLabels> take_metric(std::string_view& text);
+
+// Chooses the series of power among those of a recording, and names their GPUs. The choice is made
+// by the first series of power and holds for all.
+class PowerSeries {
+ public:
+  // Names given by the user; empty: none. The metric "value" is that of series without a name.
+  PowerSeries(std::string metric, std::string label)
+      : wanted_metric_(std::move(metric)), wanted_label_(std::move(label)) {}
+
+  // Whether it is the power of a GPU.
+  bool has(const MetricLabels& series);
+  // The GPU of a series of power; its host is empty if the GPU's name stands alone. An instance of
+  // a divided GPU (MIG) has the name of its GPU: each repeats the power of all of it.
+  struct Gpu {
+    std::string_view host;
+    std::string_view name;
+  };
+  Gpu gpu_of(const MetricLabels& series);
+
+  // Empty if there was none so far.
+  const std::string& metric() const { return metric_; }
+  const std::string& label() const { return label_; }
+  bool names_hosts() const { return !host_label_.empty(); }
+  // What measured it.
+  Sensor sensor() const;
+
+ private:
+  std::string wanted_metric_;
+  std::string wanted_label_;
+  std::string metric_;
+  std::string label_;
+  std::string host_label_;
+  bool has_chosen_label_ = false;
+};
+
+}  // namespace aggregate_power

@@ -1,0 +1,249 @@
+// Walks the series of a matrix or an export.
+#include "recorders/prometheus_json.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text/json.h"
+#include "base/text/pattern.h"
+#include "base/text/unicode.h"
+#include "recorders/metric_labels.h"
+#include "recorders/stream_telemetry.h"
+
+namespace aggregate_power {
+namespace {
+
+enum SeriesPath { kSeries, kLabel, kPair, kPairItem, kValue, kStamp };
+
+constexpr std::array<std::string_view, 4> kMatrixPaths = {"data.result[]", "data.result[].metric.*",
+                                                          "data.result[].values[]",
+                                                          "data.result[].values[][]"};
+// A line has its values and its stamps in two arrays; the two paths without one are for pairs.
+constexpr std::array<std::string_view, 6> kExportPaths = {
+    "", "metric.*", "no_pair", "no_pair_item", "values[]", "timestamps[]"};
+
+// Many short texts, one behind the other.
+class Texts {
+ public:
+  void add(std::string_view text) {
+    all_ += text;
+    ends_.push_back(all_.size());
+  }
+  std::size_t size() const { return ends_.size(); }
+  std::string_view operator[](std::size_t i) const {
+    const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
+    return std::string_view(all_).substr(begin, ends_[i] - begin);
+  }
+  void clear() {
+    all_.clear();
+    ends_.clear();
+  }
+
+ private:
+  std::string all_;
+  std::vector<std::size_t> ends_;
+};
+
+// Passes on the samples of the series of power. Those of the first ones are also kept for
+// `inspect`.
+class SeriesWalk : public JsonVisitor {
+ public:
+  SeriesWalk(PowerSeries& power, ReadingSink* sink) : power_(power), sink_(sink) {}
+
+  void begin(std::size_t path) override {
+    if (path == kSeries) {
+      series_ = {};
+      is_power_.reset();
+    }
+    if (path == kPair) pair_size_ = 0;
+  }
+  void end(std::size_t path) override {
+    if (path == kPair && pair_size_ == 2 && is_power()) add(pair_[0], pair_[1]);
+    if (path == kSeries) end_series();
+  }
+  void key(std::size_t /*path*/, std::string_view key) override { label_ = key; }
+  void scalar(std::size_t path, JsonKind /*kind*/, std::string_view text) override {
+    if (path == kLabel) add_label(text);
+    if (path == kPairItem && pair_size_++ < 2) pair_[pair_size_ - 1] = text;
+    if (path == kValue) values_.add(text);
+    if (path == kStamp) stamps_.add(text);
+  }
+
+  // Decides about a series that is cut off.
+  void settle() {
+    ++all_;
+    unnamed_ += series_.metric.empty() ? 1 : 0;
+    is_power();
+  }
+  std::uint64_t unnamed() const { return unnamed_; }
+  std::uint64_t series() const { return all_; }
+
+ private:
+  void add_label(std::string_view text) {
+    if (is_power_) throw TelemetryError("the labels of a series come after its samples");
+    if (label_ == "__name__") {
+      series_.metric = text;
+    } else {
+      series_.labels.emplace_back(label_, text);
+    }
+  }
+
+  bool is_power() {
+    if (!is_power_) {
+      is_power_ = power_.has(series_);
+      if (*is_power_) gpu_ = power_.gpu_of(series_);
+    }
+    return *is_power_;
+  }
+
+  void end_series() {
+    if (values_.size() != stamps_.size()) {
+      throw TelemetryError(
+          fmt::format("a series has {} values and {} timestamps", values_.size(), stamps_.size()));
+    }
+    if (values_.size() > 0 && is_power()) {
+      for (std::size_t i = 0; i < values_.size(); ++i) add(stamps_[i], values_[i]);
+    }
+    values_.clear();
+    stamps_.clear();
+    settle();
+  }
+
+  void add(std::string_view stamp, std::string_view watts) {
+    if (sink_ == nullptr || !sink_->start_row(stamp)) return;
+    if (gpu_.host.empty()) {
+      sink_->add(power_.label().empty() ? "0" : gpu_.name, watts);
+    } else {
+      sink_->add(gpu_.host, gpu_.name, watts);
+    }
+  }
+
+  PowerSeries& power_;
+  ReadingSink* sink_;
+  MetricLabels series_;
+  std::optional<bool> is_power_;
+  PowerSeries::Gpu gpu_;
+  std::string label_;
+  std::array<std::string, 2> pair_;
+  std::size_t pair_size_ = 0;
+  Texts values_;
+  Texts stamps_;
+  std::uint64_t all_ = 0;
+  std::uint64_t unnamed_ = 0;
+};
+
+struct SeriesFormat {
+  const char* schema;
+  JsonPaths paths;
+  JsonTexts texts;
+};
+
+const SeriesFormat& matrix_format() {
+  static const SeriesFormat format = {"prometheus-matrix", JsonPaths(kMatrixPaths), JsonTexts::one};
+  return format;
+}
+
+const SeriesFormat& export_format() {
+  static const SeriesFormat format = {"victoriametrics-export", JsonPaths(kExportPaths),
+                                      JsonTexts::several};
+  return format;
+}
+
+void walk_series(ByteSource& source, const SeriesFormat& format, const TelemetryOptions& options,
+                 ReadingSink& sink) {
+  PowerSeries power(options.columns.power, options.columns.device);
+  SeriesWalk walk(power, &sink);
+  walk_json(source, format.paths, walk, format.texts);
+}
+
+// Why the series are not known to be power.
+std::string no_power_text(const SeriesWalk& walk) {
+  if (walk.series() > 0 && walk.unnamed() == walk.series()) {
+    return "the series have no name; if their values are watts, pass --power-column value";
+  }
+  return "no series is known as the power of a GPU; name its metric with --power-column";
+}
+
+SeriesFacts series_facts_of(std::string_view head, const SeriesFormat& format,
+                            const TelemetryOptions& options) {
+  PowerSeries power(options.columns.power, options.columns.device);
+  SeriesWalk walk(power, nullptr);
+  MemorySource source(head);
+  bool is_cut_off = false;
+  try {
+    walk_json(source, format.paths, walk, format.texts);
+  } catch (const std::exception&) {
+    is_cut_off = true;
+    walk.settle();
+  }
+  // Where the beginning has other series only, power may come later.
+  const bool may_come = is_cut_off && head.size() >= kHeadBytes && walk.unnamed() < walk.series();
+  SeriesNames names = {
+      .schema = format.schema, .timestamp = "timestamp", .power = {}, .device = {}};
+  if (!power.metric().empty() || may_come) {
+    names.power = power.metric().empty() ? "value" : power.metric();
+  }
+  if (!power.label().empty() || may_come) {
+    names.device = power.label().empty() ? "labels" : power.label();
+  }
+  if (!options.columns.power.empty()) names.power_why = "named by --power-column";
+  TelemetryOptions others = options;
+  if (!power.label().empty()) others.columns.device.clear();
+  SeriesFacts facts = facts_of_names(names, others);
+  facts.names_hosts = power.names_hosts();
+  facts.sensor = power.sensor();
+  if (!names.power) facts.reasons.explain(Reason::power_column_missing, no_power_text(walk));
+  return facts;
+}
+
+Telemetry open_series(std::unique_ptr<ByteSource> source, const TelemetryOptions& options,
+                      const SeriesFormat& format) {
+  return open_stream(
+      std::move(source), options,
+      [&](std::string_view head) { return series_facts_of(head, format, options); },
+      [&format, options](ByteSource& bytes, ReadingSink& sink) {
+        walk_series(bytes, format, options, sink);
+      },
+      format.texts == JsonTexts::several);
+}
+
+}  // namespace
+
+double fits_prometheus_matrix(std::string_view head) {
+  static const Pattern matrix = "\"resultType\"\\s*:\\s*\"matrix\"";
+  return strip(head).starts_with('{') && matrix.is_found_in(head.substr(0, 1024)) ? 0.9 : 0;
+}
+
+Telemetry open_prometheus_matrix(std::unique_ptr<ByteSource> source,
+                                 const TelemetryOptions& options) {
+  return open_series(std::move(source), options, matrix_format());
+}
+
+std::vector<SchemaRow> prometheus_matrix_schemas() {
+  return {
+      {"prometheus-matrix",
+       "the answer to `query_range`: the first metric known as a GPU's power, or that of `--power-column`, in W",
+       "a label: `UUID`, else host and `gpu`, `gpu_id`, `index`, `card` or `device`; or that of `--device-column`"}};
+}
+
+double fits_victoria_export(std::string_view head) {
+  const std::string_view line = strip(head.substr(0, head.find('\n')));
+  return line.starts_with("{\"metric\":{") && head.find("\"values\":[") != head.npos ? 0.9 : 0;
+}
+
+Telemetry open_victoria_export(std::unique_ptr<ByteSource> source,
+                               const TelemetryOptions& options) {
+  return open_series(std::move(source), options, export_format());
+}
+
+std::vector<SchemaRow> victoria_export_schemas() {
+  return {{"victoriametrics-export",
+           "the lines of `/api/v1/export`: a metric as in `prometheus-matrix`, in W",
+           "as in `prometheus-matrix`"}};
+}
+
+}  // namespace aggregate_power

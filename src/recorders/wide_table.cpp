@@ -1,0 +1,183 @@
+// Reads several columns of one row as the power of as many GPUs.
+#include "recorders/wide_table.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/text/csv.h"
+#include "base/text/pattern.h"
+#include "base/text/unicode.h"
+#include "recorders/lines.h"
+#include "recorders/metric_labels.h"
+#include "recorders/stream_telemetry.h"
+
+namespace aggregate_power {
+namespace {
+
+struct WideColumn {
+  std::size_t index;
+  std::string host;  // empty: the GPU's name stands alone
+  std::string gpu;
+};
+
+// What a header says.
+struct WideHeader {
+  std::optional<std::size_t> time;
+  std::vector<WideColumn> columns;
+  std::size_t cells = 0;
+  std::string power;   // how the columns of power are called
+  std::string device;  // what names the GPU
+  Sensor sensor;
+};
+
+using ReadHeader = WideHeader (*)(const std::vector<std::string>& cells,
+                                  const TelemetryOptions& options);
+
+std::vector<std::string> cells_of(std::string_view line) {
+  std::vector<CsvTextRow> rows = split_csv(line, 1, true);
+  return rows.empty() ? std::vector<std::string>() : std::move(rows[0].cells);
+}
+
+WideHeader energibridge_header(const std::vector<std::string>& cells, const TelemetryOptions&) {
+  static const Pattern power("GPU[0-9]+_POWER \\(mWatts\\)");
+  WideHeader header;
+  header.cells = cells.size();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::string_view name = strip(cells[i]);
+    if (name == "Time") header.time = i;
+    if (!power.matches(name)) continue;
+    header.columns.push_back({i, {}, std::string(name.substr(3, name.find('_') - 3))});
+  }
+  header.power = "GPU*_POWER (mWatts)";
+  header.device = "the column";
+  header.sensor = {"EnergiBridge", "nvmlDeviceGetPowerUsage", "gpu", "unknown"};
+  return header;
+}
+
+WideHeader grafana_header(const std::vector<std::string>& cells, const TelemetryOptions& options) {
+  WideHeader header;
+  header.cells = cells.size();
+  if (cells.empty() || lower_ascii(strip(cells[0])) != "time") return header;
+  header.time = 0;
+  PowerSeries power(options.columns.power, options.columns.device);
+  for (std::size_t i = 1; i < cells.size(); ++i) {
+    std::string_view name = strip(cells[i]);
+    const std::optional<MetricLabels> series = take_metric(name);
+    if (!series || series->labels.empty() || !name.empty() || !power.has(*series)) continue;
+    const PowerSeries::Gpu gpu = power.gpu_of(*series);
+    header.columns.push_back({i, std::string(gpu.host), std::string(gpu.name)});
+  }
+  header.power = power.metric();
+  header.device = power.label();
+  header.sensor = power.sensor();
+  return header;
+}
+
+// MIG instances are columns of one GPU, and each repeats its power.
+void read_wide(ByteSource& source, ReadHeader read_header, const TelemetryOptions& options,
+               ReadingSink& sink) {
+  std::optional<WideHeader> header;
+  for_each_line(source, [&](std::string_view line, bool is_whole) {
+    if (strip(line).empty()) return sink.skip(&Skipped::blank);
+    const std::vector<std::string> cells = cells_of(line);
+    if (!header) {
+      if (line.starts_with("sep=")) return;
+      header = read_header(cells, options);
+      return;
+    }
+    if (!is_whole && cells.size() < header->cells) return sink.skip(&Skipped::torn_tail);
+    const std::size_t time = header->time.value_or(0);
+    if (!sink.start_row(time < cells.size() ? std::string_view(cells[time]) : "")) return;
+    for (const WideColumn& column : header->columns) {
+      const std::string_view cell =
+          column.index < cells.size() ? strip(cells[column.index]) : std::string_view();
+      if (cell.empty()) continue;  // another series has a sample at that time
+      if (column.host.empty()) {
+        sink.add(column.gpu, cell);
+      } else {
+        sink.add(column.host, column.gpu, cell);
+      }
+    }
+  });
+}
+
+WideHeader header_in(std::string_view head, ReadHeader read_header,
+                     const TelemetryOptions& options) {
+  if (head.starts_with("sep=")) head.remove_prefix(std::min(head.find('\n') + 1, head.size()));
+  try {
+    return read_header(cells_of(head.substr(0, head.find('\n'))), options);
+  } catch (const CsvError&) {
+    return {};
+  }
+}
+
+SeriesFacts wide_facts(const WideHeader& header, const char* schema, PowerUnit::Size unit,
+                       const TelemetryOptions& options) {
+  SeriesNames names = {.schema = schema, .timestamp = "Time"};
+  names.unit = unit;
+  names.power = header.power;
+  if (!header.device.empty()) names.device = header.device;
+  TelemetryOptions others = options;
+  if (header.device == options.columns.device) others.columns.device.clear();
+  SeriesFacts facts = facts_of_names(names, others);
+  facts.names_hosts = std::ranges::any_of(
+      header.columns, [](const WideColumn& column) { return !column.host.empty(); });
+  facts.sensor = header.sensor;
+  return facts;
+}
+
+Telemetry open_wide(std::unique_ptr<ByteSource> source, const TelemetryOptions& options,
+                    const char* schema, ReadHeader read_header, PowerUnit::Size unit) {
+  return open_stream(
+      std::move(source), options,
+      [&](std::string_view head) {
+        return wide_facts(header_in(head, read_header, options), schema, unit, options);
+      },
+      [options, read_header](ByteSource& bytes, ReadingSink& sink) {
+        try {
+          read_wide(bytes, read_header, options, sink);
+        } catch (const CsvError& error) {
+          throw TelemetryError(error.what());
+        }
+      },
+      true);
+}
+
+bool has_columns(std::string_view head, ReadHeader read_header) {
+  const WideHeader header = header_in(head, read_header, {});
+  return header.time && !header.columns.empty();
+}
+
+}  // namespace
+
+double fits_energibridge(std::string_view head) {
+  return head.starts_with("Delta,Time,") && has_columns(head, energibridge_header) ? 0.9 : 0;
+}
+
+Telemetry open_energibridge(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
+  return open_wide(std::move(source), options, "energibridge", energibridge_header,
+                   PowerUnit::Size::milliwatt);
+}
+
+std::vector<SchemaRow> energibridge_schemas() {
+  return {{"energibridge", "`GPU0_POWER (mWatts)` and so on, in mW", "the column"}};
+}
+
+double fits_grafana_wide(std::string_view head) {
+  return has_columns(head, grafana_header) ? 0.9 : 0;
+}
+
+Telemetry open_grafana_wide(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
+  return open_wide(std::move(source), options, "grafana-wide", grafana_header,
+                   PowerUnit::Size::watt);
+}
+
+std::vector<SchemaRow> grafana_wide_schemas() {
+  return {{"grafana-wide",
+           "columns named `METRIC{labels}`, of a metric as in `prometheus-matrix`, in W",
+           "as in `prometheus-matrix`"}};
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,316 @@
+#!/usr/bin/env python3
+"""Recordings of other recorders, through the built program.
+
+Energies are worked out by hand. Most files of testdata/telemetry-written have two GPUs: one at 100 W,
+300 W and 300 W, 10 s apart, so 2000 J + 3000 J; the other at 50 W, so 1000 J. Those of AIPowerMeter,
+Zeus and the DCGM scrapes were worked out elsewhere, from public files.
+
+usage: tests/recorders/readers_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+READ = ROOT / "testdata" / "telemetry"
+WRITTEN = ROOT / "testdata" / "telemetry-written"
+START = 1777118400  # 2026-04-25T12:00:00Z
+UUIDS = ["GPU-265c9814-6156-355b-e589-ff2064894f16", "GPU-2d20791a-b4a6-ba59-97f1-e95b99fe5b49"]
+
+
+def same(wanted, found, what=""):
+    assert wanted == found, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
+
+
+def near(wanted, found, most=1e-3, what=""):
+    assert abs(wanted - found) <= most, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
+
+
+class Folder:
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+
+    def call(self, *words):
+        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
+                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
+        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+        return self
+
+    def put(self, source, name):
+        shutil.copy(source, self.path / name)
+        return name
+
+    def write(self, name, text):
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return name
+
+    def inspect(self, file, *words):
+        return json.loads(self.call("inspect", file, "--json", "--timezone", "UTC", *words).out)
+
+    def run(self, telemetry, start, end, *words, gpus=2, gap=1000):
+        """A run of schema 2; its record."""
+        self.write("run.json", json.dumps({
+            "benchmark_start_time_unix": start, "benchmark_end_time_unix": end, "duration": end - start,
+            "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000}))
+        self.write("agg_run.json", "{}")
+        self.call("--csv", telemetry, "--bench-result", "run.json", "--agg-result", "agg_run.json",
+                  "--expected-num-gpus", gpus, "--max-sample-gap", gap, "--timezone", "UTC",
+                  "--validation-result", "record.json", *words)
+        return json.loads((self.path / "record.json").read_text())
+
+
+def is_run_of(folder, file, start, energies, schema, sensor, *words):
+    record = folder.run(file, start + 1e-6, start + 20 - 1e-6, *words)
+    same(True, record["power_valid"], f"{file}: {folder.err}")
+    for gpu, joules in energies.items():
+        near(joules, record["per_gpu_energy_j"][gpu], what=f"{file}: {gpu}")
+    same(len(energies), len(record["per_gpu_energy_j"]))
+    facts = record["computed_from"]
+    same(schema, facts["schema"])
+    same(sensor, (facts["collector"], facts["sensor"], facts["scope"], facts["averaging"]), file)
+    same(["collector", "sensor", "scope", "averaging"],
+         [key for key in facts if key in ("collector", "sensor", "scope", "averaging")])
+
+
+def of_uuids(first=5000, second=1000):
+    return dict(zip(UUIDS, (first, second)))
+
+
+DCGM = ("DCGM", "DCGM_FI_DEV_POWER_USAGE", "gpu", "unknown")
+
+
+def test_prometheus_matrix(folder):
+    is_run_of(folder, WRITTEN / "prometheus/query-range-matrix.json", START + 0.5, of_uuids(), "prometheus-matrix", DCGM)
+
+
+def test_victoriametrics_export(folder):
+    is_run_of(folder, WRITTEN / "prometheus/victoriametrics-export.jsonl", START + 0.5, of_uuids(),
+              "victoriametrics-export", DCGM)
+
+
+def test_grafana(folder):
+    is_run_of(folder, WRITTEN / "grafana/labels-to-fields.csv", START, of_uuids(), "grafana-long", DCGM)
+    is_run_of(folder, WRITTEN / "grafana/series-joined-by-time.csv", START, {"node-a/0": 5000, "node-a/1": 1000},
+              "grafana-wide", DCGM)
+
+
+def test_dmon_with_dates(folder):
+    # The second row of GPU 1 has no power.
+    file = WRITTEN / "nvidia-smi/dmon-with-date-and-time.log"
+    same(["invalid_power_sample"], folder.run(file, START, START + 20)["reasons"])
+    whole = folder.write("dmon.log", file.read_text().replace("      1      - ", "      1     50 "))
+    is_run_of(folder, whole, START, {"0": 5000, "1": 1000}, "nvidia-smi-dmon", ("nvidia-smi", "pwr", "gpu", "unknown"))
+    commas = folder.write("dmon.csv", "#Date, Time, gpu, pwr, gtemp\n#YYYYMMDD, HH:MM:SS, Idx, W, C\n" + "".join(
+        f"20260425, 12:00:{second:02d}, 0, {watts}, 52\n" for second, watts in ((0, 100), (10, 300), (20, 300))))
+    near(5000, folder.run(commas, START, START + 20, gpus=1)["per_gpu_energy_j"]["0"])
+
+
+def test_dcgmi_dmon(folder):
+    # 100.5, 300.5 and 300.5 W a second apart; the instance GPU-I 3 is none of the GPUs.
+    record = folder.run(WRITTEN / "dcgm/dmon-with-times.log", START + 0.25, START + 2.25)
+    same(True, record["power_valid"], folder.err)
+    same({"0": 200.5 + 300.5, "1": 101.0}, record["per_gpu_energy_j"])
+    cut = (WRITTEN / "dcgm/dmon-with-times.log").read_text().replace("GPU 1     50.500", "GPU 1     50...")
+    same(["invalid_power_sample", "expected_gpu_count_mismatch"],
+         folder.run(folder.write("cut.log", cut), START + 0.25, START + 2.25)["reasons"])
+    blank = (WRITTEN / "dcgm/dmon-with-times.log").read_text()
+    for second in range(3):
+        blank = blank.replace(f"{START + second}.25 ", f"[2026-04-25 12:00:0{second}.250] ")
+    same({"0": 501.0, "1": 101.0}, folder.run(folder.write("b.log", blank), START + 0.25, START + 2.25)["per_gpu_energy_j"])
+
+
+def test_aiperf_gpu_telemetry(folder):
+    is_run_of(folder, WRITTEN / "aiperf/profile_export_gpu_telemetry.jsonl", START + 0.25, of_uuids(),
+              "aiperf-gpu-telemetry", ("AIPerf", "gpu_power_usage", "gpu", "unknown"))
+    newer = (WRITTEN / "aiperf/profile_export_gpu_telemetry.jsonl").read_text().replace("gpu_power", "nvidia_power")
+    near(5000, folder.run(folder.write("n.jsonl", newer), START + 0.250001, START + 20.249999)["per_gpu_energy_j"][UUIDS[0]])
+
+
+def test_all_smi(folder):
+    is_run_of(folder, WRITTEN / "all-smi/record.ndjson", START, of_uuids(), "all-smi",
+              ("all-smi", "power_consumption", "gpu", "unknown"))
+
+
+def test_energibridge(folder):
+    is_run_of(folder, WRITTEN / "other-meters/energibridge-two-gpus.csv", START, {"0": 5000, "1": 1000},
+              "energibridge", ("EnergiBridge", "nvmlDeviceGetPowerUsage", "gpu", "unknown"))
+
+
+def test_scrapes_count_instances_once(folder):
+    # Instances say 52.636 W twice and 52.746 W twice; 56.121 W twice and 56.127 W twice.
+    file = WRITTEN / "dcgm/scrapes-a30-mig.txt"
+    record = folder.run(file, START, START + 15)
+    same(True, record["power_valid"], folder.err)
+    near(52.691 * 15, record["per_gpu_energy_j"][UUIDS[0]])
+    near(56.124 * 15, record["per_gpu_energy_j"][UUIDS[1]])
+    near(108.815, record["metrics"]["avg_total_gpu_power_w"])
+    text = file.read_text()
+    own = "\n".join(f"{line} {(START + 15 * (i > len(text.splitlines()) // 2)) * 1000}" if "{" in line else ""
+                    for i, line in enumerate(text.splitlines()))
+    near(52.691 * 15, folder.run(folder.write("own.txt", own + "\n"), START, START + 15)["per_gpu_energy_j"][UUIDS[0]])
+
+
+def test_a_folder_of_scrapes(folder):
+    record = folder.run(WRITTEN / "dcgm/scrape-folder", START, START + 15, gpus=4)
+    same(True, record["power_valid"], folder.err)
+    near(688.013, record["metrics"]["avg_total_gpu_power_w"])
+    text = (WRITTEN / "dcgm/scrape-folder" / f"{START}.txt").read_text()
+    for second in (0, 15):
+        name = folder.write(f"by-time/scrape-{second}.txt", text)
+        os.utime(folder.path / name, (START + second, START + second))
+    near(688.013, folder.run("by-time", START, START + 15, gpus=4)["metrics"]["avg_total_gpu_power_w"])
+    folder.write("notes/a.txt", "nothing\n")
+    same(["telemetry_file_missing"], folder.run("notes", START, START + 15)["reasons"])
+
+
+# ---- AIPowerMeter
+
+def sensors(found):
+    return {sensor["name"]: round(sensor["energy_j"], 3) for sensor in found["sensors"]["energies"]}
+
+
+def test_aipowermeter_energies(folder):
+    found = folder.inspect(READ / "aipowermeter/two-gpus-psys-sentinel.json")
+    same(0, folder.status, folder.err)
+    same({"gpu": 1523.43, "gpu 0": 323.783, "gpu 1": 1199.647, "attributable": 1209.681, "intel": 1141.262,
+          "dram": 200.165}, sensors(found))
+    near(0.753, found["devices"][0]["max_gap_s"])
+    sums = {row["sum"]: row for row in found["sensors"]["sums"]}
+    same(True, sums["gpu = sum of its GPUs"]["holds"])
+    same((False, "above it in 2 of 30 records"),
+         tuple(sums["attributable is at most what each GPU draws"][key] for key in ("holds", "detail")))
+
+    found = folder.inspect(READ / "aipowermeter/two-segments-cpu-only.json")
+    same(1, folder.status)
+    known = sensors(found)
+    same((317.574, 491.138, 290.819, 9.632), tuple(known[name] for name in ("intel", "psys", "cpu", "dram")))
+    same([2], list({len(sensor["segments_j"]) for sensor in found["sensors"]["energies"]}))
+    sums = {row["sum"]: row["holds"] for row in found["sensors"]["sums"]}
+    same({"intel = psys + uncore + cpu": False, "psys contains intel": True}, sums)
+
+    known = sensors(folder.inspect(READ / "aipowermeter/cpu-only-2021.json"))
+    same((562.127, 884.957, 493.495), tuple(known[name] for name in ("intel", "psys", "cpu")))
+
+
+def test_aipowermeter_run(folder):
+    # GPU 0 from its 100 W to its 300 W, GPU 1 at 50 W, in the first segment.
+    file = WRITTEN / "aipowermeter/two-segments-2026-keys.json"
+    is_run_of(folder, file, START + 0.5, {"0": 5000, "1": 1000}, "aipowermeter",
+              ("AIPowerMeter", "per_gpu_power_draw", "gpu", "over the period before the stamp"))
+    # The recorder was stopped from 20.5 s to 30.5 s.
+    for start, end in ((10, 40), (21, 29), (30, 31)):
+        record = folder.run(file, START + start, START + end)
+        same(["sampling_gap_exceeded"], record["reasons"])
+        assert "the recorder was stopped from 1777118420.500 to 1777118430.500" in folder.err, folder.err
+    same(True, folder.run(file, START + 30.5, START + 50.5)["power_valid"])
+    record = folder.run(file, START + 0.5, START + 20.5, "--power-column", "intel_power", gpus=1)
+    near(1200, record["metrics"]["total_gpu_energy_j"])
+    same("package", record["computed_from"]["scope"])
+    record = folder.run(file, START + 0.5, START + 20.5, "--power-column", "psys_power", gpus=1)
+    same(False, record["power_valid"])
+
+
+def test_a_record_that_is_cut_off_is_counted(folder):
+    text = (WRITTEN / "aipowermeter/two-segments-2026-keys.json").read_text()
+    third = text.index("\n", text.index("12:00:20")) + 1
+    for cut in (third - 2, third - 40, third - 200):
+        found = folder.inspect(folder.write("cut.json", text[:cut]))
+        same((1, 2), (found["skipped"]["torn_tail"], found["rows"]), cut)
+    broken = text[:third - 40] + text[third:]
+    found = folder.inspect(folder.write("broken.json", broken))
+    same(["telemetry_file_unreadable"], found["reasons"])
+
+
+# ---- Zeus
+
+def test_zeus_monitor(folder):
+    file = folder.put(READ / "zeus/zeus-monitor-sample.csv", "run+gpu3.power.csv")
+    found = folder.inspect(file)
+    same(("zeus-monitor", "mW", "file name", ["3"]),
+         (found["schema"], found["power_unit"], found["device_column"], [gpu["id"] for gpu in found["devices"]]))
+    first, last = found["devices"][0]["first_unix"], found["devices"][0]["last_unix"]
+    near(1657678056.708783, first, 1e-6)
+    record = folder.run(file, first, last, gpus=1)
+    near(31.00416, record["metrics"]["total_gpu_energy_j"], 1e-5)
+    same(("Zeus", "Power", "gpu", "unknown"),
+         tuple(record["computed_from"][key] for key in ("collector", "sensor", "scope", "averaging")))
+    # The stamps are UTC, in whatever zone the file is read.
+    found = json.loads(folder.call("inspect", file, "--json").out)
+    near(1657678056.708783, found["devices"][0]["first_unix"], 1e-6)
+    # A column of these names with watts is not Zeus'.
+    other = folder.write("other.csv", "Time,Power\n2026-04-25 12:00:00,300.5\n2026-04-25 12:00:01,300.5\n")
+    same("generic", folder.inspect(other)["schema"])
+
+
+def test_zeus_files_are_one_recording(folder):
+    for gpu, milliwatts in ((0, 32000), (1, 50000)):
+        folder.write(f"gpu{gpu}.power.csv", "Time,Power\n" + "".join(
+            f"2026-04-25 12:00:{second:02d}.000000000,{milliwatts}\n" for second in range(11)))
+    folder.call("measure", "--start", START, "--end", START + 10, "--telemetry", "gpu0.power.csv",
+                "--telemetry", "gpu1.power.csv", "--output-tokens", 100, "--json")
+    same(0, folder.status, folder.err + folder.out)
+    run = json.loads(folder.out)["runs"][0]
+    near(820, run["total_gpu_energy_j"])
+
+
+def test_a_change_only_timeline_is_not_interpolated(folder):
+    file = WRITTEN / "zeus/power-timelines.json"
+    same(0, folder.call("inspect", file).status)
+    assert "the last value holds" in folder.out, folder.out
+    record = folder.run(file, START, START + 20)
+    same((False, ["power_only_on_change"]), (record["power_valid"], record["reasons"]))
+    same("instantaneous", record["computed_from"]["averaging"])
+    record = folder.run(file, START, START + 20, "--power-column", "device_average", gpus=1)
+    same(["power_only_on_change"], record["reasons"])
+
+
+# ---- What is not a series of power is refused
+
+def test_labels_are_found_or_named(folder):
+    unnamed = folder.write("m.json", json.dumps({"status": "success", "data": {"resultType": "matrix", "result": [
+        {"metric": {"rack": "7"}, "values": [[START, "100"], [START + 10, "100"], [START + 20, "100"]]}]}}))
+    found = folder.inspect(unnamed)
+    same((1, ["power_column_missing", "gpu_identity_column_missing"]), (folder.status, found["reasons"]))
+    assert "pass --power-column value" in folder.err, folder.err
+    record = folder.run(unnamed, START, START + 20, "--power-column", "value", "--device-column", "rack", gpus=1)
+    same({"7": 2000.0}, record["per_gpu_energy_j"])
+    matrix = (WRITTEN / "prometheus/query-range-matrix.json").read_text().replace("DCGM_FI_DEV_POWER_USAGE", "watts_x")
+    named = folder.write("n.json", matrix)
+    same(["power_column_missing", "gpu_identity_column_missing"], folder.inspect(named)["reasons"])
+    record = folder.run(named, START + 0.5, START + 20.5, "--power-column", "watts_x", "--device-column", "gpu")
+    same({"0": 5000.0, "1": 1000.0}, record["per_gpu_energy_j"])
+    instant = folder.write("v.json", json.dumps({"status": "success", "data": {"resultType": "vector", "result": []}}))
+    same(1, folder.call("inspect", instant).status)
+
+
+def test_only_selected_gpus_count(folder):
+    record = folder.run(WRITTEN / "prometheus/query-range-matrix.json", START + 0.5, START + 20.5, "--gpus",
+                        UUIDS[1], gpus=1)
+    same({UUIDS[1]: 1000.0}, record["per_gpu_energy_j"])
+
+
+def main(names):
+    passed = failed = 0
+    for name, test in list(globals().items()):
+        if not name.startswith("test_") or (names and name not in names):
+            continue
+        with tempfile.TemporaryDirectory() as path:
+            try:
+                test(Folder(path))
+                passed += 1
+            except (AssertionError, OSError, ValueError, KeyError) as error:
+                failed += 1
+                print(f"FAILED {name}: {type(error).__name__}: {error}")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
