@@ -267,8 +267,9 @@ def test_zero_watts_outside(folder):
 
 
 def test_power_in_another_unit(folder):
-    done = measured(folder, "begin a +0\nend a -0\n", "--json", "--timezone", "UTC",
-                    telemetry=ZEUS / "zeus-monitor-sample.csv")
+    (folder / "milliwatts.csv").write_text(  # 31 W, written as 31000
+        "timestamp,gpu,power\n" + "".join(f"{1788852000 + t},0,31000\n" for t in range(11)))
+    done = measured(folder, "begin a +0\nend a -0\n", "--json", telemetry="milliwatts.csv")
     same([1, None], [done.status, done.windows["a"]["energy_j"]])
     assert "--power-unit" in done.windows["a"]["reason"], done
 
