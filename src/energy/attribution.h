@@ -8,8 +8,8 @@
 #include <functional>
 #include <vector>
 
+#include "aggregate_power/interval_store.h"
 #include "energy/power_trace.h"
-#include "loads/interval_store.h"
 
 namespace aggregate_power {
 

@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "aggregate_power/interval_store.h"
 #include "aggregate_power/sample.h"
-#include "loads/interval_store.h"
 
 namespace aggregate_power {
 

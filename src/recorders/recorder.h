@@ -25,8 +25,8 @@ struct Recorder {
 
 std::span<const Recorder> recorders();
 
-// Whether a file that begins with `head` is a recording by its format, rather than a CSV or anything
-// else.
+// Whether a file that begins with `head` is a recording by its format, rather than a CSV or
+// anything else.
 bool is_known_recording(std::string_view head);
 
 // Opens the recording in `source` with the row that fits best. Throws what that row's open()

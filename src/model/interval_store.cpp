@@ -1,5 +1,5 @@
 // Sorts chunks of intervals, and merges them.
-#include "loads/interval_store.h"
+#include "aggregate_power/interval_store.h"
 
 #include <algorithm>
 #include <queue>
