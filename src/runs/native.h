@@ -9,6 +9,7 @@
 #include "aggregate_power/load.h"
 #include "aggregate_power/result.h"
 #include "base/files/file.h"
+#include "loads/load_files.h"
 #include "packages/check.h"
 #include "packages/native_place.h"
 

@@ -73,7 +73,7 @@ Window common_window(const Group& group) {
 void read_sorted(const Recording& recording, const Telemetry& first, const Group& group) {
   constexpr std::uint64_t kLeastRoom = 65536;
   // A quarter of the file altogether; the threads of the first reading leave some memory behind.
-  constexpr std::uint64_t kLeftByThreads = 512 * 1024;
+  constexpr std::uint64_t kLeftByThreads = 1024 * 1024;
   const std::uint64_t quarter = recording.bytes() / 4;
   const std::uint64_t room =
       (quarter - std::min(quarter, kLeftByThreads)) / TimeSorter::kBytesPerReading;

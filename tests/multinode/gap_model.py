@@ -39,8 +39,8 @@ def rule_codes(rule, times, start, end, interval, timeout):
     def within(budget):
         return math.isfinite(budget) and longest <= min(10.0, max(budget, 0.005 * length)) and clipped(budget) <= 0.05 * length
 
-    if rule == "d":
-        return []
+    if rule == "d":  # the limit is ours: help packages
+        return [GAP] if clipped(MAX_GAP_S) > 0.25 * length else []
     if rule == "e":
         whole = sum(b - a for a, b in steps if b - a > MAX_GAP_S)
         return [GAP] if longest > 10.0 or whole > 0.005 * length else []
