@@ -12,7 +12,8 @@ int main(int, char** argv) {
   rapidjson::FileReadStream stream(file, buffer.data(), buffer.size());
   rapidjson::BaseReaderHandler<> handler;
   rapidjson::Reader reader;
-  const bool is_valid = !reader.Parse<rapidjson::kParseValidateEncodingFlag>(stream, handler).IsError();
+  const bool is_valid =
+      !reader.Parse<rapidjson::kParseValidateEncodingFlag>(stream, handler).IsError();
   std::fclose(file);
   return is_valid ? 0 : 1;
 }
