@@ -384,7 +384,8 @@ TEST(PowerIntegrator, AgreesWithTheSmallestGolden) {
   EXPECT_EQ(result.total_gpu_energy_j, 1000);
 }
 
-// golden.md section 3: a Zeus monitor's file, in milliwatts and nanoseconds, as that recorder writes.
+// golden.md section 3: a Zeus monitor's file, in milliwatts and nanoseconds, as that recorder
+// writes.
 TEST(PowerIntegrator, AgreesWithTheGoldenZeusSample) {
   Telemetry telemetry = open_telemetry(
       open_source(test::testdata("telemetry/zeus/zeus-monitor-sample.csv")), {Zone::parse("UTC")});
