@@ -168,7 +168,7 @@ PackageFaults digest_faults(const PackagePlace& place, const JsonValue& manifest
 
 // ---- All of it
 
-// What the manifest, the samples and the devices show, in the order in which it is told.
+// The faults of manifest, samples, devices, windows and bytes, in the order of `failures`.
 PackageFaults faults_of(const PackageContent& content, const Package& package,
                         const PackageSamples& samples, const std::optional<PackageWindow>& wanted,
                         const PackageFaults& of_bytes, Contract contract) {

@@ -16,7 +16,7 @@ struct PackageSample {
   double unix_s = 0;
   double watts = 0;
   double gpu_util_pct = 0;   // from version 2 on, if the exporter reported it; else NaN
-  double temperature_c = 0;  // from version 3 on, likewise
+  double temperature_c = 0;  // from version 3 on; NaN if it was not reported
   std::int64_t scrape = 0;
   std::uint32_t device = 0;  // index into PackageSamples::devices
   std::uint32_t uuid = 0;    // equal numbers mean equal UUIDs

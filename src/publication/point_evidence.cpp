@@ -31,7 +31,7 @@ bool has_component(std::string_view path, std::string_view component) {
   return fmt::format("/{}/", path).find(fmt::format("/{}/", component)) != std::string::npos;
 }
 
-// The names by which several records of one artifact are told apart.
+// The names that distinguish several records of one artifact.
 bool is_of_point(const JsonValue& record, const std::string& path, const PointEvidence& found) {
   const std::string& result = record.at("benchmark_result").text;
   std::string_view name = last_name(found.aggregate_path);

@@ -1,4 +1,4 @@
-// Energy of any stretch of a trace; numbers are worked out by hand.
+// Energy of any stretch of a trace. Expected values were computed by hand.
 #include "energy/power_trace.h"
 
 #include <gtest/gtest.h>

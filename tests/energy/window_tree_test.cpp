@@ -1,4 +1,4 @@
-// Nesting, overlaps and what is left of a window; expected values are worked out by hand, or by a
+// Nesting, overlaps and what is left of a window; expected values were computed by hand, or by a
 // slow search of all pairs.
 #include "energy/window_tree.h"
 

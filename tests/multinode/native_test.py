@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs `aggregate-power multinode` on native packages; numbers are worked out by hand.
+"""Runs `aggregate-power multinode` on native packages. Expected values were computed by hand.
 
 Unless a test says otherwise there are two nodes with a GPU each, sampled at the seconds 0 to 4:
 uuid-0 prefills with 100 W, uuid-1 decodes with 300 W. The window is from 1 to 3, so that uuid-0 uses

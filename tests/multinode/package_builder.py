@@ -30,7 +30,7 @@ class Gpu:
     group: object = None
     worker: int = 0
     util_pct: object = 50.0  # from version 2 of the samples on; None: not said
-    temp_c: object = None    # from version 3 on, likewise
+    temp_c: object = None    # from version 3 of the samples on; None: not reported
 
     @property
     def uuid(self):

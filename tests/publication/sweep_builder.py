@@ -190,7 +190,7 @@ class Sweep:
                                    power_metric_schema_version=2, power_valid=1,
                                    **rounded_row(metrics))
         point = Point(name, run, conc, row, aggregate,
-                      record_of(f"/work/{run}.json", window, joules, metrics),
+                      record_of(f"/workspace/{run}.json", window, joules, metrics),
                       (f"bmk_{run}/agg_{run}.json", f"{audit}/power_validation_{run}.json"))
         point.devices = [("node-a", f"GPU-{name}-{index}", "aggregate", str(index))
                          for index in watts]

@@ -21,7 +21,7 @@ class JsonPaths {
   // All return -1 for nothing wanted. `key` is without escapes.
   int member(int node, std::string_view key) const;
   int element(int node) const { return nodes_[static_cast<std::size_t>(node)].element; }
-  // Whether the node is a "*": its key is told to the visitor.
+  // Whether the node is a "*": the visitor gets its key.
   bool is_any_member(int node) const { return nodes_[static_cast<std::size_t>(node)].is_any; }
   int id(int node) const { return nodes_[static_cast<std::size_t>(node)].id; }
 
