@@ -12,8 +12,10 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 import zipfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import run_tests  # noqa: E402  (beside the folders that share it)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("AGGREGATE_POWER") or str(ROOT / "build" / "aggregate-power")
@@ -158,22 +160,5 @@ def test_no_file_of_the_package_changes(path):
     assert before == {file: file.read_bytes() for file in store.native.rglob("*") if file.is_file()}
 
 
-def main():
-    wanted = sys.argv[1:]
-    passed = failed = 0
-    for name, test in list(globals().items()):
-        if not name.startswith("test_") or (wanted and name not in wanted):
-            continue
-        with tempfile.TemporaryDirectory() as path:
-            try:
-                test(path)
-                passed += 1
-            except Exception as error:  # noqa: BLE001 - every failure is reported
-                failed += 1
-                print(f"{name}: {type(error).__name__}: {error}")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(globals(), str))

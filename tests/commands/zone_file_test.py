@@ -14,7 +14,9 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import run_tests  # noqa: E402  (beside the folders that share it)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
@@ -301,21 +303,5 @@ def test_a_backfill_leaves_a_run_whose_zone_file_cannot_be_read(folder):
     same({"tp": 1, "power_valid": 1}, folder.json("store/r/agg_r.json"))
 
 
-def main(names):
-    passed = failed = 0
-    for name, test in list(globals().items()):
-        if not name.startswith("test_") or (names and name not in names):
-            continue
-        with tempfile.TemporaryDirectory() as path:
-            try:
-                test(Folder(path))
-                passed += 1
-            except (AssertionError, OSError, ValueError, KeyError) as error:
-                failed += 1
-                print(f"FAILED {name}: {type(error).__name__}: {error}")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run_tests(globals(), Folder))

@@ -19,6 +19,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "faults"))
 from mutate_test import scribbled  # noqa: E402  (beside the tests that share it)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import run_tests  # noqa: E402  (beside the folders that share it)
 
 PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 BASE = 1_800_000_000  # 2027-01-15 08:00:00 UTC
@@ -581,22 +583,5 @@ def test_options_that_have_no_meaning_are_refused(path):
         assert not (run.path / "power_validation_run.json").exists()
 
 
-def main():
-    wanted = sys.argv[1:]
-    passed = failed = 0
-    for name, test in list(globals().items()):
-        if not name.startswith("test_") or (wanted and name not in wanted):
-            continue
-        with tempfile.TemporaryDirectory() as path:
-            try:
-                test(path)
-                passed += 1
-            except Exception as error:  # noqa: BLE001 - every failure is reported
-                failed += 1
-                print(f"{name}: {type(error).__name__}: {error}")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(globals(), str))

@@ -16,6 +16,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import run_tests  # noqa: E402  (beside the folders that share it)
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
 LOAD = ["--gpus", "4", "--gpu-offset", "1", "--phase", "5:100", "--phase", "60:500", "--phase",
@@ -194,22 +197,5 @@ def test_an_existing_package_is_left_alone(path):
     assert not (path / "LOGS/native_power").exists()
 
 
-def main():
-    wanted = sys.argv[1:]
-    passed = failed = 0
-    for name, test in list(globals().items()):
-        if not name.startswith("test_") or (wanted and name not in wanted):
-            continue
-        with tempfile.TemporaryDirectory() as path:
-            try:
-                test(pathlib.Path(path))
-                passed += 1
-            except Exception as error:  # noqa: BLE001 - every failure is reported
-                failed += 1
-                print(f"{name}: {type(error).__name__}: {error}")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(globals()))

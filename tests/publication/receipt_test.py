@@ -14,11 +14,13 @@ import pathlib
 import stat
 import subprocess
 import sys
-import tempfile
 import warnings
 import zipfile
 
 from verify_test import MIB, Done, contents, fails, holds, only, same
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import run_tests  # noqa: E402  (beside the folders that share it)
 
 warnings.filterwarnings("ignore", "Duplicate name")
 RUN, HEAD, BUNDLE, NATIVE = "987", "cd" * 20, "b1" * 32, "a7" * 32
@@ -620,21 +622,5 @@ def test_other_files(root):
         fails(Done(root, ["verify", "--receipt", "receipt.json"]))
 
 
-def main(names):
-    passed = failed = 0
-    for name, test in list(globals().items()):
-        if not name.startswith("test_") or (names and name not in names):
-            continue
-        with tempfile.TemporaryDirectory() as path:
-            try:
-                test(pathlib.Path(path))
-                passed += 1
-            except Exception as error:  # noqa: BLE001  (a test that breaks off has failed)
-                failed += 1
-                print(f"FAILED {name}: {type(error).__name__}: {error}")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run_tests(globals()))

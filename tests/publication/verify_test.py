@@ -14,9 +14,11 @@ import random
 import shutil
 import subprocess
 import sys
-import tempfile
 
 from sweep_builder import HEAD, START, Sweep, csv_of, digest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import run_tests  # noqa: E402  (beside the folders that share it)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
@@ -1293,23 +1295,11 @@ def test_the_golden_manifest(root):
           "bmk_agentic_golden/agg.json: is missing", "1 point, 5 files: 4 faults"], done.lines)
 
 
-def main(names):
-    passed = failed = 0
-    for name, test in list(globals().items()):
-        if not name.startswith("test_") or (names and name not in names):
-            continue
-        with tempfile.TemporaryDirectory() as path:
-            root = pathlib.Path(path) / "sweep"
-            root.mkdir()
-            try:
-                test(root)
-                passed += 1
-            except Exception as error:  # noqa: BLE001  (a test that breaks off has failed)
-                failed += 1
-                print(f"FAILED {name}: {type(error).__name__}: {error}")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+def sweep_folder(path):
+    root = pathlib.Path(path) / "sweep"
+    root.mkdir()
+    return root
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run_tests(globals(), sweep_folder))

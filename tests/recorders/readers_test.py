@@ -13,7 +13,9 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import run_tests  # noqa: E402  (beside the folders that share it)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
@@ -296,21 +298,5 @@ def test_only_selected_gpus_count(folder):
     same({UUIDS[1]: 1000.0}, record["per_gpu_energy_j"])
 
 
-def main(names):
-    passed = failed = 0
-    for name, test in list(globals().items()):
-        if not name.startswith("test_") or (names and name not in names):
-            continue
-        with tempfile.TemporaryDirectory() as path:
-            try:
-                test(Folder(path))
-                passed += 1
-            except (AssertionError, OSError, ValueError, KeyError) as error:
-                failed += 1
-                print(f"FAILED {name}: {type(error).__name__}: {error}")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run_tests(globals(), Folder))

@@ -15,7 +15,9 @@ import pathlib
 import random
 import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import run_tests  # noqa: E402  (beside the folders that share it)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
@@ -442,21 +444,5 @@ def test_odd_files(folder):
     assert "\x1b" not in Ran(folder, *words, "table").out
 
 
-def main(names):
-    passed = failed = 0
-    for name, test in list(globals().items()):
-        if not name.startswith("test_") or (names and name not in names):
-            continue
-        with tempfile.TemporaryDirectory() as path:
-            try:
-                test(pathlib.Path(path))
-                passed += 1
-            except Exception as error:  # noqa: BLE001  (a test that breaks off has failed)
-                failed += 1
-                print(f"FAILED {name}: {type(error).__name__}: {error}")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run_tests(globals()))
