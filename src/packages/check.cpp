@@ -116,8 +116,14 @@ Findings check_recomputed(const Package& package, PackageFacts& facts) {
   const std::vector<std::string>& failures = findings.failures;
   facts.recomputed_publication_valid = failures.empty();
   if (failures.empty()) return findings;
-  std::string detail = shortened(failures[0]);
-  if (failures.size() > 1) detail += fmt::format("; and {} more", failures.size() - 1);
+  // A window that is not usable is why other things differ, such as the stored rows.
+  const auto cause = std::ranges::find_if(package.faults, [&](const PackageFault& fault) {
+    return fault.is_of_window && !(facts.salvage && fault.is_elsewhere);
+  });
+  std::string detail = shortened(cause == package.faults.end() ? failures[0] : cause->text);
+  if (failures.size() > 1) {
+    detail += fmt::format("; and {} more, in 'failures' of the record", failures.size() - 1);
+  }
   findings.reasons.add(Reason::package_recompute_invalid, std::move(detail));
   return findings;
 }
