@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "base/files/near_file.h"
 #include "base/files/path.h"
+#include "base/files/tree.h"
 #include "base/text/unicode.h"
 #include "energy/plausibility.h"
 #include "recorders/device_names.h"
@@ -40,6 +42,12 @@ struct ReadFile {
 };
 
 [[noreturn]] void refuse(const std::string& path, const Reasons& reasons) {
+  const bool is_there = disk_tree()->has_folder(path) || disk_tree()->find_file(path).has_value();
+  if (reasons.contains(Reason::telemetry_file_missing) && !is_there) {
+    const auto near = near_file(path);
+    throw Error(fmt::format("{}: no such recording{}", path,
+                            near ? fmt::format(": did you mean {}?", *near) : ""));
+  }
   throw Error(fmt::format("{}: {}; see 'aggregate-power inspect {}'", path, reasons.text(), path));
 }
 

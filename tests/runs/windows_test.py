@@ -78,6 +78,16 @@ def b200(folder, windows, *more):
     return measured(folder, windows, "--timezone", "UTC", *more, telemetry=B200 / "gpu_metrics.csv")
 
 
+def test_a_recording_that_is_not_there(folder):
+    write_ramp(folder)
+    (folder / "node").mkdir()
+    for name, message in (("power.cvs", "power.cvs: no such recording: did you mean power.csv?"),
+                          ("other", "other: no such recording"), ("node", "node is a folder")):
+        done = measured(folder, "begin a +1\nend a +2\n", telemetry=name)
+        same([2, ""], [done.status, done.out])
+        assert message in done.err, done.err
+
+
 # ---- Golden numbers
 
 def test_golden_b200(folder):
