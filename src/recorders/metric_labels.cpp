@@ -70,8 +70,9 @@ std::optional<std::string> take_quoted(std::string_view& text) {
       text.remove_prefix(i + 1);
       return value;
     }
-    if (text[i] == '\\' && ++i == text.size()) break;
-    value += text[i] == 'n' && text[i - 1] == '\\' ? '\n' : text[i];
+    const bool is_escaped = text[i] == '\\';
+    if (is_escaped && ++i == text.size()) break;
+    value += is_escaped && text[i] == 'n' ? '\n' : text[i];
   }
   return std::nullopt;
 }
