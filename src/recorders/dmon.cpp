@@ -17,27 +17,32 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-Words words_of(std::string_view line) {
-  constexpr std::string_view kBetween = " \t,";
-  Words words;
+// Into `words`, which is kept from line to line.
+void split_words(std::string_view line, Words& words) {
+  const auto is_between = [](char c) { return c == ' ' || c == '\t' || c == ','; };
+  words.clear();
+  const char* at = line.data();
+  const char* const end = at + line.size();
   while (true) {
-    line.remove_prefix(std::min(line.find_first_not_of(kBetween), line.size()));
-    if (line.empty()) return words;
-    words.push_back(line.substr(0, line.find_first_of(kBetween)));
-    line.remove_prefix(words.back().size());
+    while (at < end && is_between(*at)) ++at;
+    if (at == end) return;
+    const char* const word = at;
+    while (at < end && !is_between(*at)) ++at;
+    words.emplace_back(word, at - word);
   }
 }
 
 std::optional<std::size_t> place_of(const Words& words, std::string_view word) {
-  const auto found = std::ranges::find_if(
-      words, [&](std::string_view candidate) { return lower_ascii(candidate) == word; });
+  const auto found = std::ranges::find_if(words, [&](std::string_view candidate) {
+    return candidate.size() == word.size() && lower_ascii(candidate) == word;
+  });
   if (found == words.end()) return std::nullopt;
   return static_cast<std::size_t>(found - words.begin());
 }
 
-// What a line of data says.
+// What a line of data says, until the next one is read.
 struct DmonRow {
-  std::string stamp;
+  std::string_view stamp;
   std::string_view gpu;
   std::string_view watts;
 };
@@ -50,15 +55,15 @@ struct DmonRow {
 
 class NvidiaDmon {
  public:
-  bool take_header(std::string_view line) {
+  bool take_header(std::string_view line, const Words&) {
     if (!line.starts_with('#')) return false;
-    line.remove_prefix(1);
-    const Words words = words_of(line);
-    const auto gpu = place_of(words, "gpu");
-    if (!gpu || !place_of(words, "date") || !place_of(words, "time")) return true;
-    columns_ = words.size();
+    Words names;
+    split_words(line.substr(1), names);
+    const auto gpu = place_of(names, "gpu");
+    if (!gpu || !place_of(names, "date") || !place_of(names, "time")) return true;
+    columns_ = names.size();
     gpu_ = *gpu;
-    power_ = place_of(words, "pwr");
+    power_ = place_of(names, "pwr");
     return true;
   }
   bool has_times() const { return columns_ > 0; }
@@ -66,16 +71,22 @@ class NvidiaDmon {
     return power_ ? std::optional<std::string>("pwr") : std::nullopt;
   }
   // nullopt: it says nothing of a GPU.
-  std::optional<DmonRow> row_of(std::string_view line) const {
-    const Words words = words_of(line);
-    if (!power_ || words.size() != columns_ || words[0].size() != 8) return std::nullopt;
-    const std::string_view date = words[0];
-    return DmonRow{
-        fmt::format("{}-{}-{} {}", date.substr(0, 4), date.substr(4, 2), date.substr(6), words[1]),
-        words[gpu_], words[*power_]};
+  std::optional<DmonRow> row_of(const Words& words) {
+    if (!power_ || words.size() != columns_ || words[0].size() != kDateSize) return std::nullopt;
+    if (words[0] != date_ || words[1] != time_) {
+      date_ = words[0];
+      time_ = words[1];
+      stamp_ = fmt::format("{}-{}-{} {}", date_.substr(0, 4), date_.substr(4, 2), date_.substr(6),
+                           time_);
+    }
+    return DmonRow{stamp_, words[gpu_], words[*power_]};
   }
 
  private:
+  static constexpr std::size_t kDateSize = 8;
+  std::string date_;  // of the row before, and its time
+  std::string time_;
+  std::string stamp_;
   std::size_t columns_ = 0;
   std::size_t gpu_ = 0;
   std::optional<std::size_t> power_;
@@ -90,8 +101,7 @@ class NvidiaDmon {
 
 class DcgmiDmon {
  public:
-  bool take_header(std::string_view line) {
-    const Words words = words_of(line);
+  bool take_header(std::string_view, const Words& words) {
     const auto entity = place_of(words, "#entity");
     if (!entity) return place_of(words, "id").has_value() && !place_of(words, "gpu");
     fields_ = words.size() - *entity - 1;
@@ -107,21 +117,22 @@ class DcgmiDmon {
   }
   bool has_times() const { return true; }
   std::optional<std::string> power() const { return power_ ? std::optional(name_) : std::nullopt; }
-  std::optional<DmonRow> row_of(std::string_view line) const {
-    const Words words = words_of(line);
+  std::optional<DmonRow> row_of(const Words& words) {
     const auto gpu = place_of(words, "gpu");
     if (!power_ || !gpu || words.size() != *gpu + 2 + fields_) return std::nullopt;
-    std::string stamp;
+    stamp_.clear();
     for (std::size_t i = 0; i < *gpu; ++i) {
-      stamp += (i > 0 ? " " : "") + std::string(words[i]);
+      if (i > 0) stamp_ += ' ';
+      stamp_ += words[i];
     }
-    std::erase_if(stamp, [](char c) { return c == '[' || c == ']'; });
+    std::erase_if(stamp_, [](char c) { return c == '[' || c == ']'; });
     const std::string_view watts = words[*gpu + 2 + *power_];
     // A value that is too long for its column is cut off, and ends in dots.
-    return DmonRow{std::move(stamp), words[*gpu + 1], watts.ends_with("..") ? "N/A" : watts};
+    return DmonRow{stamp_, words[*gpu + 1], watts.ends_with("..") ? "N/A" : watts};
   }
 
  private:
+  std::string stamp_;
   std::size_t fields_ = 0;
   std::optional<std::size_t> power_;  // among the fields
   std::string name_;
@@ -132,12 +143,14 @@ class DcgmiDmon {
 template <typename Table>
 void read_dmon(ByteSource& source, ReadingSink& sink) {
   Table table;
+  Words words;
   for_each_line(source, [&](std::string_view line, bool is_whole) {
     line = strip(line);
     if (line.empty()) return sink.skip(&Skipped::blank);
-    if (table.take_header(line)) return;
+    split_words(line, words);
+    if (table.take_header(line, words)) return;
     if (!is_whole) return sink.skip(&Skipped::torn_tail);
-    const std::optional<DmonRow> row = table.row_of(line);
+    const std::optional<DmonRow> row = table.row_of(words);
     if (!row) return;
     if (sink.start_row(row->stamp)) sink.add(row->gpu, row->watts);
   });
@@ -147,12 +160,14 @@ void read_dmon(ByteSource& source, ReadingSink& sink) {
 template <typename Table>
 bool has_row_with_time(std::string_view head) {
   Table table;
+  Words words;
   bool is_found = false;
   MemorySource source(head);
   for_each_line(source, [&](std::string_view line, bool) {
     line = strip(line);
-    if (is_found || table.take_header(line)) return;
-    const std::optional<DmonRow> row = table.row_of(line);
+    split_words(line, words);
+    if (is_found || table.take_header(line, words)) return;
+    const std::optional<DmonRow> row = table.row_of(words);
     const auto stamp = row ? StampParser(Zone::fixed(0)).parse(row->stamp) : std::optional<Stamp>();
     is_found = stamp && stamp->unix_s >= kFirstAbsoluteUnixS;
   });
@@ -164,7 +179,12 @@ SeriesFacts dmon_facts(std::string_view head, SeriesNames names, const char* col
                        const TelemetryOptions& options) {
   Table table;
   MemorySource source(head);
-  for_each_line(source, [&](std::string_view line, bool) { table.take_header(strip(line)); });
+  Words words;
+  for_each_line(source, [&](std::string_view line, bool) {
+    line = strip(line);
+    split_words(line, words);
+    table.take_header(line, words);
+  });
   names.power = table.power();
   SeriesFacts facts = facts_of_names(names, options);
   facts.sensor.collector = collector;

@@ -18,6 +18,7 @@ namespace {
 // The time in a line of its own: "1777118400", "# 2026-04-25T12:00:00Z", "# timestamp: 1777118400".
 // Empty: it is another line.
 std::string_view time_of_line(std::string_view line) {
+  if (line.find('{') != line.npos) return {};
   if (line.starts_with("# HELP") || line.starts_with("# TYPE")) return {};
   while (line.starts_with('#') || line.starts_with('=') || line.starts_with('-')) {
     line.remove_prefix(1);

@@ -58,6 +58,7 @@ class SeriesWalk : public JsonVisitor {
     if (path == kSeries) {
       series_ = {};
       is_power_.reset();
+      device_.reset();
     }
     if (path == kPair) pair_size_ = 0;
   }
@@ -115,11 +116,13 @@ class SeriesWalk : public JsonVisitor {
 
   void add(std::string_view stamp, std::string_view watts) {
     if (sink_ == nullptr || !sink_->start_row(stamp)) return;
-    if (gpu_.host.empty()) {
-      sink_->add(power_.label().empty() ? "0" : gpu_.name, watts);
-    } else {
-      sink_->add(gpu_.host, gpu_.name, watts);
-    }
+    if (!device_) device_ = number_of_gpu();
+    sink_->add_to(*device_, watts);
+  }
+
+  std::uint32_t number_of_gpu() {
+    if (!gpu_.host.empty()) return sink_->find(gpu_.host, gpu_.name);
+    return sink_->find(power_.label().empty() ? "0" : gpu_.name);
   }
 
   PowerSeries& power_;
@@ -127,6 +130,7 @@ class SeriesWalk : public JsonVisitor {
   MetricLabels series_;
   std::optional<bool> is_power_;
   PowerSeries::Gpu gpu_;
+  std::optional<std::uint32_t> device_;  // the GPU's number, once the series had a sample
   std::string label_;
   std::array<std::string, 2> pair_;
   std::size_t pair_size_ = 0;

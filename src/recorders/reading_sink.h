@@ -34,6 +34,10 @@ class ReadingSink {
     add_to(find(host, device), watts);
   }
   void add(std::string_view device, double watts) { add_to(find(device), watts); }
+  // The same for a device that find() numbered.
+  void add_to(std::uint32_t device, std::string_view watts);
+  std::uint32_t find(std::string_view device);
+  std::uint32_t find(std::string_view host, std::string_view device);
   // Rows before this one and rows after it are of different segments.
   void end_segment() { segment_has_ended_ = true; }
   void skip(std::uint64_t Skipped::*cause) { ++(counts_.skipped.*cause); }
@@ -46,10 +50,7 @@ class ReadingSink {
   const std::optional<Stamp>& first_stamp() const { return first_stamp_; }
 
  private:
-  std::uint32_t find(std::string_view device);
-  std::uint32_t find(std::string_view host, std::string_view device);
   std::uint32_t known(std::uint32_t device);
-  void add_to(std::uint32_t device, std::string_view watts);
   void add_to(std::uint32_t device, double watts);
   void add(Reading reading);
   void note_time(Stamp stamp);

@@ -21,7 +21,7 @@ class LineCounter : public ByteSource {
   explicit LineCounter(ByteSource& source) : source_(source) {}
   std::size_t read(std::span<char> into) override {
     const std::size_t count = source_.read(into);
-    lines_ += static_cast<std::uint64_t>(std::count(into.begin(), into.begin() + count, '\n'));
+    lines_ += line_breaks(into.first(count));
     if (count > 0) ends_in_line_ = into[count - 1] != '\n';
     is_at_end_ = count == 0;
     return count;

@@ -14,7 +14,10 @@ namespace {
 
 // Numbers that tools write for "no reading" (formats.md section 7).
 bool is_sentinel(double number) {
-  if (number < kFirstSentinel) return false;
+  constexpr double kSecondSentinel = 2147483632;
+  if (number < kFirstSentinel || (number > kFirstSentinel && number < kSecondSentinel)) {
+    return false;
+  }
   constexpr double kSentinels[] = {
       65535, 4294967295, 18446744073709551615.0, 2147483632, 2147483633, 2147483634, 2147483635,
       // DCGM's blanks for 64-bit integers (one double represents all eight) and for floating point.
@@ -42,6 +45,11 @@ std::optional<double> checked_watts(double number, std::string_view rest, PowerU
 }  // namespace
 
 std::optional<double> parse_any_watts(std::string_view cell, PowerUnit header) {
+  double plain = 0;
+  const char* const end_of_cell = cell.data() + cell.size();
+  if (!cell.empty() && read_long_decimal(cell.data(), end_of_cell, plain) == end_of_cell) {
+    return checked_watts(plain, {}, header);
+  }
   const std::string digits = ascii_digits(strip(cell));
   std::string_view text = digits;
   if (text.starts_with('+')) text.remove_prefix(1);

@@ -20,6 +20,12 @@ struct WideColumn {
   std::size_t index;
   std::string host;  // empty: the GPU's name stands alone
   std::string gpu;
+  std::optional<std::uint32_t> device = {};  // its number, once it had a sample
+
+  std::uint32_t number(ReadingSink& sink) {
+    if (!device) device = host.empty() ? sink.find(gpu) : sink.find(host, gpu);
+    return *device;
+  }
 };
 
 // What a header says.
@@ -39,6 +45,30 @@ std::vector<std::string> cells_of(std::string_view line) {
   std::vector<CsvTextRow> rows = split_csv(line, 1, true);
   return rows.empty() ? std::vector<std::string>() : std::move(rows[0].cells);
 }
+
+// The cells of one line after another. Where nothing is quoted they are parts of the line.
+class LineCells {
+ public:
+  const std::vector<std::string_view>& of(std::string_view line) {
+    cells_.clear();
+    if (std::ranges::any_of(kOdd, [&](char c) { return line.find(c) != line.npos; })) {
+      odd_ = cells_of(line);
+      cells_.assign(odd_.begin(), odd_.end());
+      return cells_;
+    }
+    while (true) {
+      const std::size_t end = line.find(',');
+      cells_.push_back(line.substr(0, end));
+      if (end == line.npos) return cells_;
+      line.remove_prefix(end + 1);
+    }
+  }
+
+ private:
+  static constexpr std::string_view kOdd{"\"\r\0", 3};
+  std::vector<std::string> odd_;
+  std::vector<std::string_view> cells_;
+};
 
 WideHeader energibridge_header(const std::vector<std::string>& cells, const TelemetryOptions&) {
   static const Pattern power("GPU[0-9]+_POWER \\(mWatts\\)");
@@ -79,26 +109,23 @@ WideHeader grafana_header(const std::vector<std::string>& cells, const Telemetry
 void read_wide(ByteSource& source, ReadHeader read_header, const TelemetryOptions& options,
                ReadingSink& sink) {
   std::optional<WideHeader> header;
+  LineCells split;
   for_each_line(source, [&](std::string_view line, bool is_whole) {
     if (strip(line).empty()) return sink.skip(&Skipped::blank);
-    const std::vector<std::string> cells = cells_of(line);
     if (!header) {
       if (line.starts_with("sep=")) return;
-      header = read_header(cells, options);
+      header = read_header(cells_of(line), options);
       return;
     }
+    const std::vector<std::string_view>& cells = split.of(line);
     if (!is_whole && cells.size() < header->cells) return sink.skip(&Skipped::torn_tail);
     const std::size_t time = header->time.value_or(0);
-    if (!sink.start_row(time < cells.size() ? std::string_view(cells[time]) : "")) return;
-    for (const WideColumn& column : header->columns) {
-      const std::string_view cell =
-          column.index < cells.size() ? strip(cells[column.index]) : std::string_view();
+    if (!sink.start_row(time < cells.size() ? cells[time] : "")) return;
+    for (WideColumn& column : header->columns) {
+      if (column.index >= cells.size()) continue;
+      const std::string_view cell = strip(cells[column.index]);
       if (cell.empty()) continue;  // another series has a sample at that time
-      if (column.host.empty()) {
-        sink.add(column.gpu, cell);
-      } else {
-        sink.add(column.host, column.gpu, cell);
-      }
+      sink.add_to(column.number(sink), cell);
     }
   });
 }

@@ -377,6 +377,10 @@ class Telemetry:
             columns = Columns(row, rows[i + 1 : 64])
             if columns.stamp and columns.power and columns.stamp != columns.power:
                 return i, columns
+        for i, row in enumerate(rows[:64]):  # nvidia-smi's names are known without a time too
+            columns = Columns(row, rows[i + 1 : 64])
+            if columns.power and columns.power.startswith("power.draw") and columns.gpu:
+                return i, columns
         for i, row in enumerate(rows):
             if not is_blank(row) and not row[0].strip().startswith("#"):
                 return i, Columns(row, rows[i + 1 : 64])
