@@ -152,9 +152,8 @@ void Recording::find_faults() {
     faults_.add(Reason::telemetry_file_missing,
                 path_ + (S_ISDIR(status.st_mode) ? " is a folder"
                                                  : " is not a regular file: pass a pipe as '-'"));
-  } else if (status.st_size == 0) {
-    faults_.add(Reason::telemetry_file_empty, path_);
   } else {
+    if (status.st_size == 0) faults_.add(Reason::telemetry_file_empty, path_);
     try {
       file_ = std::make_unique<OpenedFile>(path_);
       bytes_ = file_->size();
@@ -165,7 +164,7 @@ void Recording::find_faults() {
 }
 
 void Recording::note_emptiness() {
-  const bool is_had = path_ == "-" || file_;
+  const bool is_had = path_ == "-" || (file_ && bytes_ > 0);
   if (!is_had || !expands_to_nothing(source(), path_)) return;
   faults_.add(Reason::telemetry_file_empty, path_ == "-" ? "standard input" : path_);
 }

@@ -52,6 +52,16 @@ TEST(Recording, ReadsNoFurtherThanTheFileWentAtFirst) {
   EXPECT_EQ(stamps_of(later), (std::vector<double>{kNoon, kNoon + 1, kNoon + 2, kNoon + 3}));
 }
 
+// It is refused, but the energy counters beside it are compared with what it has: nothing.
+TEST(Recording, OpensAnEmptyFile) {
+  const Folder folder;
+  put(folder / "empty.csv", "");
+  const Recording recording(folder / "empty.csv", Zone::fixed(0), {});
+  EXPECT_EQ(recording.faults().text(),
+            "telemetry_file_empty (" + (folder / "empty.csv").string() + ")");
+  EXPECT_FALSE(recording.open().facts().has_power());
+}
+
 TEST(Recording, StaysWithItsFileWhenAnotherTakesItsName) {
   const Folder folder;
   put(folder / "a.csv", kNaive);
