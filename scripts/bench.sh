@@ -14,9 +14,10 @@ disk=$(mktemp -d ./build/bench.XXXXXX)
 trap 'rm -rf "$work" "$disk"' EXIT
 trap 'exit 130' INT TERM
 for tool in newline_scan empty peak sax_parse; do
-  c++ -std=c++20 -O2 -static -o "$work/$tool" "tests/bench/$tool.cpp"
+  c++ -std=c++20 -O3 -DNDEBUG -static -o "$work/$tool" "tests/bench/$tool.cpp"
 done
 # Only for the comparison with `attribute`; left out where it is not installed (rapidjson-dev).
-c++ -std=c++20 -O2 -static -o "$work/rapidjson_validate" tests/bench/rapidjson_validate.cpp 2>/dev/null || :
+c++ -std=c++20 -O3 -DNDEBUG -static -o "$work/rapidjson_validate" tests/bench/rapidjson_validate.cpp 2>/dev/null || :
 python3 tests/bench/bench.py "$PWD/build/aggregate-power" "$work" "$work" "$PWD/$disk" "$@"
+python3 tests/bench/recorders_bench.py "$PWD/build/aggregate-power" "$work" "$work" "$@"
 python3 tests/bench/verify_bench.py "$PWD/build/aggregate-power" "$work"

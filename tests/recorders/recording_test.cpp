@@ -58,7 +58,7 @@ TEST(Recording, OpensAnEmptyFile) {
   put(folder / "empty.csv", "");
   const Recording recording(folder / "empty.csv", Zone::fixed(0), {});
   EXPECT_EQ(recording.faults().text(),
-            "telemetry_file_empty (" + (folder / "empty.csv").string() + ")");
+            "telemetry_file_empty (" + folder / "empty.csv" + ")");
   EXPECT_FALSE(recording.open().facts().has_power());
 }
 
