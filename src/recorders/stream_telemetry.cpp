@@ -1,7 +1,6 @@
 // Opens a stream: its beginning first, then all of it.
 #include "recorders/stream_telemetry.h"
 
-#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "base/text/json.h"
 #include "base/text/unicode.h"
 #include "recorders/foreign_format.h"
+#include "recorders/lines.h"
 
 namespace aggregate_power {
 namespace {

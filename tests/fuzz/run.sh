@@ -1,7 +1,7 @@
 #!/bin/sh
 # Seeds the fuzz targets from testdata and runs each for a while.
 # usage: tests/fuzz/run.sh [SECONDS [FOLDER]]
-# SECONDS for each of the three (default: 10). FOLDER keeps the corpora, so that a later run goes on
+# SECONDS for each of the four (default: 10). FOLDER keeps the corpora, so that a later run goes on
 # from there (default: a fresh one, removed afterwards). CORPUS names a folder of further telemetry
 # files. What breaks a target is kept as FOLDER/NAME.found-*, and its path shown. Ends with
 # "N passed, N failed", and with status 1 after a finding. The targets are those of build-dev/,
@@ -20,12 +20,12 @@ else
   trap 'exit 143' TERM
 fi
 
-mkdir -p "$folder/csv" "$folder/json" "$folder/stamp"
+mkdir -p "$folder/csv" "$folder/json" "$folder/load" "$folder/stamp"
 python3 "$source/tests/fuzz/seeds.py" "$source/build-dev/aggregate-power" "$folder"
 
 passed=0
 failed=0
-for name in csv json stamp; do
+for name in csv json load stamp; do
   dictionary=$source/tests/fuzz/$name.dict
   if "$source/build-dev/tests/${name}_fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
     -max_len=8192 -dict="$dictionary" -print_final_stats=1 \
