@@ -4,12 +4,14 @@
 A quarter of the telemetry file plus 5 MiB, in whatever order its rows are; the same plus the file
 itself from standard input, which is kept; the whole of it plus 5 MiB for inspect; 16 MiB for any
 benchmark result, and for any profile of an agentic run; where requests failed, 64 bytes more for each of all
-(32, and the room in which they are gathered); 16 KiB for each further host of a run. Nor may the
-numbers depend on the rows' order.
+(32, and the room in which they are gathered); 16 KiB for each further host of a run; 64 MiB for a
+trace of 1 GB; 24 bytes for each sample in memory and 160 for each of a million windows, and 16 MiB.
+Nor may the numbers depend on the rows' order.
 
 usage: tests/memory/memory_test.py   with $AGGREGATE_POWER (default: build/aggregate-power) and
        $PEAK (default: build/tests/peak)
 """
+import gzip
 import json
 import os
 import pathlib
@@ -122,5 +124,29 @@ with tempfile.TemporaryDirectory() as folder:
         room = 16 + (64 * requests / 2**20 if error else 0)
         check(f"profile of {size_mib:.0f} MiB, {what}", peak_mib(
             ["agentic", "--result-dir", "results", "--agg-result", "agg.json", "--require-power"]), room)
+
+    block = "".join(json.dumps(event) + ",\n" for i in range(10000) for event in (
+        {"ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": 1, "tid": 1, "ts": 1e6 * START + 5e6 + 100 * i, "dur": 90.5,
+         "args": {"External id": i, "Record function id": 0, "Sequence number": i, "Fwd thread id": 0, "Ev Idx": i}},
+        {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 1e6 * START + 5e6 + 100 * i + 5,
+         "dur": 4.1, "args": {"External id": i, "cbid": 211, "correlation": i}},
+        {"ph": "X", "cat": "kernel", "name": f"kernel {i % 500}", "pid": 0, "tid": 7, "ts": 1e6 * START + 5e6 + 100 * i + 9,
+         "dur": 80.25, "args": {"device": 0, "stream": 7, "correlation": i}})).encode()
+    blocks = 10**9 // len(block) + 1
+    with open("trace.json.gz", "wb") as file:
+        file.write(gzip.compress(b'{"traceEvents": [\n'))
+        member = gzip.compress(block, 1)
+        for _ in range(blocks):
+            file.write(member)
+        file.write(gzip.compress(b'{"ph": "M"}]}\n'))
+    pathlib.Path("short.csv").write_text("timestamp,gpu,power_w\n" + "".join(
+        f"{START + second},0,{100 + second % 7}\n" for second in range(600)))
+    check(f"trace of {blocks * len(block) / 2**20:.0f} MiB",
+          peak_mib(["attribute", "--telemetry", "short.csv", "--trace", "trace.json.gz"]), 64)
+
+    with open("windows.csv", "w", encoding="utf-8") as file:
+        file.write("name,start,end\n" + "".join(f"w,+{i / 2000:.4f},+{i / 2000 + 0.25:.4f}\n" for i in range(1_000_000)))
+    check("a million windows", peak_mib(["windows", "--telemetry", "short.csv", "--windows", "windows.csv", "--format", "csv"]),
+          16 + 160 * 10**6 / 2**20)
 print(f"{passed} passed, {failed} failed")
 sys.exit(failed > 0)
