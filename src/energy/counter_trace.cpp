@@ -77,6 +77,18 @@ double range_of(const std::vector<CounterSample>& samples, double unit_j) {
 
 }  // namespace
 
+bool contradict(double counter_j, double power_j, double resolution_j) {
+  const double apart_j = std::abs(counter_j - power_j);
+  return apart_j > kCounterTolerance * power_j && apart_j > resolution_j;
+}
+
+std::string why_unbelievable(double counter_j, double power_j, double resolution_j) {
+  const bool is_far_off = counter_j > 2 * power_j || power_j > 2 * counter_j;
+  if (!is_far_off || !contradict(counter_j, power_j, resolution_j)) return {};
+  return fmt::format("its energy counter says {:.3f} J, and its power {:.3f} J", counter_j,
+                     power_j);
+}
+
 CounterTrace::CounterTrace(std::vector<CounterSample> samples, double unit_j,
                            const PowerTrace* power)
     : samples_(std::move(samples)) {

@@ -15,6 +15,16 @@
 
 namespace aggregate_power {
 
+// How far a counter and the power may be apart.
+inline constexpr double kCounterTolerance = 0.05;
+
+// Whether they contradict each other: by more than that, and by more than the counter's steps.
+bool contradict(double counter_j, double power_j, double resolution_j);
+
+// Why a counter that is off by a factor of two or more is not to be believed, for people; empty: it
+// is not so far off. Counters whose unit is not what it should be are known.
+std::string why_unbelievable(double counter_j, double power_j, double resolution_j);
+
 class CounterTrace {
  public:
   // A window with fewer steps of the counter is not resolved by it.
