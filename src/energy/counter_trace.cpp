@@ -216,8 +216,8 @@ std::string CounterTrace::fault(Window window, double max_sample_gap_s) const {
       std::ranges::upper_bound(steps_, window.end_unix_s, {}, &CounterSample::unix_s);
   const auto inside = static_cast<std::size_t>(behind - first);
   if (inside >= kFewestSteps) return {};
-  return fmt::format("the window has {} steps of its energy counter, at least {} are needed",
-                     inside, kFewestSteps);
+  return fmt::format("the window has {} step{} of its energy counter, at least {} are needed",
+                     inside, inside == 1 ? "" : "s", kFewestSteps);
 }
 
 double CounterTrace::energy_until(double unix_s) const {
