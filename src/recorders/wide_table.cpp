@@ -36,6 +36,7 @@ struct WideHeader {
   std::string power;   // how the columns of power are called
   std::string device;  // what names the GPU
   Sensor sensor;
+  std::optional<EnergyCounter> counter;  // of other columns, or of these
 };
 
 using ReadHeader = WideHeader (*)(const std::vector<std::string>& cells,
@@ -91,7 +92,7 @@ WideHeader grafana_header(const std::vector<std::string>& cells, const Telemetry
   header.cells = cells.size();
   if (cells.empty() || lower_ascii(strip(cells[0])) != "time") return header;
   header.time = 0;
-  PowerSeries power(options.columns.power, options.columns.device);
+  PowerSeries power(options);
   for (std::size_t i = 1; i < cells.size(); ++i) {
     std::string_view name = strip(cells[i]);
     const std::optional<MetricLabels> series = take_metric(name);
@@ -102,6 +103,7 @@ WideHeader grafana_header(const std::vector<std::string>& cells, const Telemetry
   header.power = power.metric();
   header.device = power.label();
   header.sensor = power.sensor();
+  if (power.counter() != nullptr) header.counter = *power.counter();
   return header;
 }
 
@@ -115,6 +117,7 @@ void read_wide(ByteSource& source, ReadHeader read_header, const TelemetryOption
     if (!header) {
       if (line.starts_with("sep=")) return;
       header = read_header(cells_of(line), options);
+      if (options.counters && header->counter) sink.count_energy(*header->counter);
       return;
     }
     const std::vector<std::string_view>& cells = split.of(line);
@@ -152,6 +155,7 @@ SeriesFacts wide_facts(const WideHeader& header, const char* schema, PowerUnit::
   facts.names_hosts = std::ranges::any_of(
       header.columns, [](const WideColumn& column) { return !column.host.empty(); });
   facts.sensor = header.sensor;
+  facts.counter = header.counter;
   return facts;
 }
 
