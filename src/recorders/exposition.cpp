@@ -2,9 +2,12 @@
 #include "recorders/exposition.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
@@ -35,21 +38,82 @@ std::string_view time_of_line(std::string_view line) {
   return stamp && stamp->unix_s >= kFirstAbsoluteUnixS ? line : std::string_view();
 }
 
-struct ScrapedSample {
-  MetricLabels series;
+// What follows a series: its value, and perhaps its own stamp.
+struct ScrapedValue {
   std::string_view value;
   std::string_view stamp;  // empty: that of the scrape
 };
 
-std::optional<ScrapedSample> sample_of_line(std::string_view line) {
-  if (line.empty() || line.starts_with('#')) return std::nullopt;
-  std::optional<MetricLabels> series = take_metric(line);
-  if (!series) return std::nullopt;
-  const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
-  const std::string_view value = line.substr(0, end);
-  if (value.empty()) return std::nullopt;
-  return ScrapedSample{std::move(*series), value, strip(line.substr(end))};
+ScrapedValue value_in(std::string_view rest) {
+  const std::size_t end = std::min({rest.find(' '), rest.find('\t'), rest.size()});
+  return {rest.substr(0, end), strip(rest.substr(end))};
 }
+
+// One series, which comes again with each scrape.
+struct ScrapedSeries {
+  std::string text;  // as written
+  bool is_power = false;
+  std::string host;  // of its GPU; empty: the GPU's name stands alone
+  std::string gpu;
+  std::optional<std::uint32_t> device = {};  // the GPU's number, once it had a sample
+
+  std::uint32_t number(ReadingSink& sink) {
+    if (!device) device = host.empty() ? sink.find(gpu) : sink.find(host, gpu);
+    return *device;
+  }
+};
+
+// They come in the same order with each scrape, so the next one is usually known by its text.
+class ScrapedSeriesList {
+ public:
+  using Describe = std::function<ScrapedSeries(std::string_view text, const MetricLabels&)>;
+
+  // The series at the front of `line`, which is removed with the blanks after it; null: it does not
+  // begin with one. `describe` is asked about one that was not there before.
+  ScrapedSeries* take(std::string_view& line, const Describe& describe) {
+    if (line.empty() || line.starts_with('#')) return nullptr;
+    if (next_ < known_.size() && begins_with(line, known_[next_].text)) {
+      line = strip(line.substr(known_[next_].text.size()));
+    } else {
+      std::string_view rest = line;
+      const std::optional<MetricLabels> labels = take_metric(rest);
+      if (!labels) return nullptr;
+      find(strip(line.substr(0, line.size() - rest.size())), *labels, describe);
+      line = rest;
+    }
+    ScrapedSeries& found = known_[next_];
+    next_ = next_ + 1 == known_.size() ? 0 : next_ + 1;
+    return &found;
+  }
+
+ private:
+  // Labels that change with each scrape would fill the memory.
+  static constexpr std::size_t kMost = 65536;
+
+  static bool begins_with(std::string_view line, std::string_view series) {
+    return line.starts_with(series) && line.size() > series.size() &&
+           (line[series.size()] == ' ' || line[series.size()] == '\t');
+  }
+
+  void find(std::string_view text, const MetricLabels& labels, const Describe& describe) {
+    const auto place = places_.find(std::string(text));
+    if (place != places_.end()) {
+      next_ = place->second;
+      return;
+    }
+    if (known_.size() == kMost) {
+      known_.clear();
+      places_.clear();
+    }
+    next_ = known_.size();
+    known_.push_back(describe(text, labels));
+    places_.emplace(text, next_);
+  }
+
+  std::vector<ScrapedSeries> known_;
+  std::unordered_map<std::string, std::size_t> places_;
+  std::size_t next_ = 0;
+};
 
 class ScrapeReader {
  public:
@@ -62,28 +126,36 @@ class ScrapeReader {
       has_times_ = true;
       return;
     }
-    const std::optional<ScrapedSample> sample = sample_of_line(line);
-    if (!sample) return;
-    const bool is_power = power_.has(sample->series);
-    if (sink_ != nullptr) sink_->note_counter(power_);
-    if (!is_power) return;
+    ScrapedSeries* const series =
+        series_.take(line, [this](std::string_view text, const MetricLabels& labels) {
+          return described(text, labels);
+        });
+    if (series == nullptr || !series->is_power || line.empty()) return;
     if (!is_whole && sink_ != nullptr) return sink_->skip(&Skipped::torn_tail);
-    const PowerSeries::Gpu gpu = power_.gpu_of(sample->series);
-    has_times_ = has_times_ || !sample->stamp.empty();
+    const ScrapedValue sample = value_in(line);
+    has_times_ = has_times_ || !sample.stamp.empty();
     if (sink_ == nullptr) return;
-    if (!sink_->start_row(sample->stamp.empty() ? std::string_view(scrape_) : sample->stamp))
-      return;
-    if (gpu.host.empty()) {
-      sink_->add(power_.label().empty() ? "0" : gpu.name, sample->value);
-    } else {
-      sink_->add(gpu.host, gpu.name, sample->value);
-    }
+    if (!sink_->start_row(sample.stamp.empty() ? std::string_view(scrape_) : sample.stamp)) return;
+    sink_->add_to(series->number(*sink_), sample.value);
   }
   bool has_times() const { return has_times_; }
 
  private:
+  ScrapedSeries described(std::string_view text, const MetricLabels& labels) {
+    ScrapedSeries series;
+    series.text = text;
+    series.is_power = power_.has(labels);
+    if (sink_ != nullptr) sink_->note_counter(power_);
+    if (!series.is_power) return series;
+    const PowerSeries::Gpu gpu = power_.gpu_of(labels);
+    series.host = gpu.host;
+    series.gpu = gpu.host.empty() && power_.label().empty() ? "0" : gpu.name;
+    return series;
+  }
+
   PowerSeries& power_;
   ReadingSink* sink_;
+  ScrapedSeriesList series_;
   std::string scrape_;  // its time
   bool has_times_ = false;
 };
@@ -123,11 +195,12 @@ double fits_scrapes(std::string_view head) {
     if (!is_whole || line.empty()) return;
     if (!time_of_line(line).empty()) {
       has_times = true;
-    } else if (const auto sample = sample_of_line(line)) {
-      const bool has_value = nearest_double(sample->value).has_value();
+    } else if (!line.starts_with('#') && take_metric(line) && !line.empty()) {
+      const ScrapedValue sample = value_in(line);
+      const bool has_value = nearest_double(sample.value).has_value();
       samples += has_value ? 1 : 0;
       has_other = has_other || !has_value;
-      has_times = has_times || !sample->stamp.empty();
+      has_times = has_times || !sample.stamp.empty();
     } else if (!line.starts_with('#')) {
       has_other = true;
     }
