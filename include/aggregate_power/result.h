@@ -16,6 +16,7 @@
 #include "aggregate_power/gpu.h"
 #include "aggregate_power/load.h"
 #include "aggregate_power/metric.h"
+#include "aggregate_power/node_witness.h"
 #include "aggregate_power/provenance.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/sample.h"
@@ -209,6 +210,7 @@ struct Result {
   bool requires_cpu = false;        // required power includes that of the CPUs
   std::optional<CounterCheck> counters;
   std::optional<FailedRequests> failed_requests;
+  std::vector<WitnessResult> witnesses;  // compared only: no number and no verdict depends on them
 
   std::optional<TelemetryFacts> telemetry;  // of a single recording; nullopt: it was not read
   std::vector<HostResult> hosts;

@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "aggregate_power/sample.h"
+#include "results/witness_text.h"
 
 namespace aggregate_power {
 
@@ -32,10 +34,13 @@ struct WindowRow {
   std::string_view overlaps = {};  // a window's name; empty: none
   bool has_children = false;
   double own_duration_s = 0;
-  std::vector<GpuWindow> gpus = {};  // in the order of WindowReportFacts::gpus
+  std::vector<GpuWindow> gpus = {};           // in the order of WindowReportFacts::gpus
+  std::vector<WitnessEnergy> witnesses = {};  // in that of WindowReportFacts::witnesses
 
   // Why not all GPUs were measured, with the GPU's name; empty: they were.
   std::string fault(const std::vector<std::string>& names) const;
+  // The energy of all GPUs, if they were all measured.
+  std::optional<double> measured_energy_j() const;
   // Of all GPUs, if all were measured.
   double energy_j() const;
   double own_energy_j() const;
@@ -48,6 +53,7 @@ struct WindowReportFacts {
   Window recorded = {};
   std::size_t longest_name = 0;           // with its indentation
   std::vector<std::string> missing = {};  // why a benchmark has no window
+  std::vector<WitnessFacts> witnesses = {};
 };
 
 // The parts of a report, in this order. Facts outlive it.

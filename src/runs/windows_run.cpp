@@ -21,6 +21,7 @@
 #include "loads/windows_file.h"
 #include "runs/repeated_recordings.h"
 #include "runs/traces.h"
+#include "runs/witnesses.h"
 
 namespace aggregate_power {
 namespace {
@@ -100,6 +101,43 @@ WindowRow row_of(const WindowList& list, const WindowTree& tree, std::size_t i,
   return row;
 }
 
+// What all GPUs used, for a witness.
+WitnessEnergy energy_of_all(const std::vector<WindowMeter>& meters, Window window) {
+  WitnessEnergy all;
+  for (const WindowMeter& meter : meters) {
+    const GpuWindow gpu = meter.measure(window, {});
+    if (!gpu.fault.empty()) {
+      return {fmt::format("GPU {}: {}", printable(meter.power.device()), gpu.fault)};
+    }
+    all.energy_j += gpu.energy_j;
+  }
+  return all;
+}
+
+// The windows in which the GPUs used more than what includes them, which is not possible on one
+// node.
+class WitnessDoubts {
+ public:
+  explicit WitnessDoubts(const Traces& traces)
+      : is_one_node_(traces.files.size() == 1 && !traces.files[0].facts.series.names_hosts) {}
+
+  void look_at(std::string_view name, const WitnessView& view) {
+    const std::string doubt = is_one_node_ ? view.doubt() : std::string();
+    if (doubt.empty() || count_++ > 0) return;
+    first_ = fmt::format("{}: {}", printable(name), doubt);
+  }
+  void tell(std::vector<std::string>& notes) const {
+    if (count_ == 0) return;
+    notes.push_back(fmt::format("warning: {}{}", first_,
+                                count_ > 1 ? fmt::format(" ({} more like this)", count_ - 1) : ""));
+  }
+
+ private:
+  bool is_one_node_;
+  std::size_t count_ = 0;
+  std::string first_;
+};
+
 WindowReportFacts report_facts(const WindowsRequest& request, const Traces& traces,
                                const WindowList& list, const WindowTree& tree) {
   WindowReportFacts facts;
@@ -155,17 +193,35 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   for (const PowerTrace& device : traces.devices) {
     meters.emplace_back(device, request.max_sample_gap_s);
   }
-  const WindowReportFacts facts = report_facts(request, traces, list, tree);
+  Witnesses witnesses(request.witnesses, request.zone);
+  witnesses.compare_totals([&](Window span) { return energy_of_all(meters, span); });
+  WindowReportFacts facts = report_facts(request, traces, list, tree);
+  facts.witnesses = witnesses.facts();
   WindowsOutcome outcome;
   outcome.err = notes_on(request, traces, facts);
+  for (const std::string& warning : witnesses.warnings()) {
+    outcome.err.push_back("warning: " + warning);
+  }
   for (const std::string& why : list.missing) outcome.err.push_back("no exact window: " + why);
 
   const auto report = window_report(request.format, facts);
   std::string text = report->head();
+  WitnessDoubts doubts(traces);
+  for (const WitnessFacts& witness : facts.witnesses) {
+    if (const auto& own = witness.own_span) {
+      doubts.look_at("its own span",
+                     {witness, {{}, own->energy_j}, own->span.duration_s(), own->gpu_energy_j});
+    }
+  }
   std::size_t unmeasured = 0;
   std::string first_fault;
   for (std::size_t i = 0; i < list.named.size(); ++i) {
-    const WindowRow row = row_of(list, tree, i, meters);
+    WindowRow row = row_of(list, tree, i, meters);
+    row.witnesses = witnesses.measure(row.window);
+    for (std::size_t j = 0; j < row.witnesses.size(); ++j) {
+      doubts.look_at(row.name, {facts.witnesses[j], row.witnesses[j], row.window.duration_s(),
+                                row.measured_energy_j()});
+    }
     if (std::string fault = row.fault(facts.gpus); !fault.empty() && unmeasured++ == 0) {
       first_fault = fmt::format("{}: {}", printable(row.name), fault);
     }
@@ -175,6 +231,7 @@ WindowsOutcome run_windows(const WindowsRequest& request,
     text.clear();
   }
   print(text + report->foot());
+  doubts.tell(outcome.err);
   if (unmeasured > 0) {
     outcome.err.push_back(fmt::format("{} of {} windows not measured; the first is {}", unmeasured,
                                       list.named.size(), first_fault));
