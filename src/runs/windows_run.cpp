@@ -114,29 +114,25 @@ WitnessEnergy energy_of_all(const std::vector<WindowMeter>& meters, Window windo
   return all;
 }
 
-// The windows in which the GPUs used more than what includes them, which is not possible on one
-// node.
-class WitnessDoubts {
- public:
-  explicit WitnessDoubts(const Traces& traces)
-      : is_one_node_(traces.files.size() == 1 && !traces.files[0].facts.series.names_hosts) {}
-
-  void look_at(std::string_view name, const WitnessView& view) {
-    const std::string doubt = is_one_node_ ? view.doubt() : std::string();
-    if (doubt.empty() || count_++ > 0) return;
-    first_ = fmt::format("{}: {}", printable(name), doubt);
+void add_witnesses(const Witnesses& witnesses, WindowRow& row, WitnessDoubts& doubts) {
+  row.witnesses = witnesses.measure(row.window);
+  for (std::size_t i = 0; i < row.witnesses.size(); ++i) {
+    doubts.look_at(row.name, {witnesses.facts()[i], row.witnesses[i], row.window.duration_s(),
+                              row.measured_energy_j()});
   }
-  void tell(std::vector<std::string>& notes) const {
-    if (count_ == 0) return;
-    notes.push_back(fmt::format("warning: {}{}", first_,
-                                count_ > 1 ? fmt::format(" ({} more like this)", count_ - 1) : ""));
-  }
+}
 
- private:
-  bool is_one_node_;
-  std::size_t count_ = 0;
-  std::string first_;
-};
+// The GPUs of one recording that names no hosts are those of one node.
+WitnessDoubts doubts_of(const Witnesses& witnesses, const Traces& traces) {
+  WitnessDoubts doubts(traces.files.size() == 1 && !traces.files[0].facts.series.names_hosts);
+  for (const WitnessFacts& witness : witnesses.facts()) {
+    const auto& own = witness.own_span;
+    if (!own) continue;
+    const WitnessEnergy total{{}, own->energy_j};
+    doubts.look_at("its own span", {witness, total, own->span.duration_s(), own->gpu_energy_j});
+  }
+  return doubts;
+}
 
 WindowReportFacts report_facts(const WindowsRequest& request, const Traces& traces,
                                const WindowList& list, const WindowTree& tree) {
@@ -195,6 +191,7 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   }
   Witnesses witnesses(request.witnesses, request.zone);
   witnesses.compare_totals([&](Window span) { return energy_of_all(meters, span); });
+  WitnessDoubts witness_doubts = doubts_of(witnesses, traces);
   WindowReportFacts facts = report_facts(request, traces, list, tree);
   facts.witnesses = witnesses.facts();
   WindowsOutcome outcome;
@@ -206,22 +203,11 @@ WindowsOutcome run_windows(const WindowsRequest& request,
 
   const auto report = window_report(request.format, facts);
   std::string text = report->head();
-  WitnessDoubts doubts(traces);
-  for (const WitnessFacts& witness : facts.witnesses) {
-    if (const auto& own = witness.own_span) {
-      doubts.look_at("its own span",
-                     {witness, {{}, own->energy_j}, own->span.duration_s(), own->gpu_energy_j});
-    }
-  }
   std::size_t unmeasured = 0;
   std::string first_fault;
   for (std::size_t i = 0; i < list.named.size(); ++i) {
     WindowRow row = row_of(list, tree, i, meters);
-    row.witnesses = witnesses.measure(row.window);
-    for (std::size_t j = 0; j < row.witnesses.size(); ++j) {
-      doubts.look_at(row.name, {facts.witnesses[j], row.witnesses[j], row.window.duration_s(),
-                                row.measured_energy_j()});
-    }
+    add_witnesses(witnesses, row, witness_doubts);
     if (std::string fault = row.fault(facts.gpus); !fault.empty() && unmeasured++ == 0) {
       first_fault = fmt::format("{}: {}", printable(row.name), fault);
     }
@@ -231,7 +217,7 @@ WindowsOutcome run_windows(const WindowsRequest& request,
     text.clear();
   }
   print(text + report->foot());
-  doubts.tell(outcome.err);
+  witness_doubts.tell(outcome.err);
   if (unmeasured > 0) {
     outcome.err.push_back(fmt::format("{} of {} windows not measured; the first is {}", unmeasured,
                                       list.named.size(), first_fault));

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "base/files/path.h"
+#include "base/text/unicode.h"
 #include "recorders/node_witnesses.h"
-#include "results/witness_text.h"
 #include "runs/repeated_recordings.h"
 
 namespace aggregate_power {
@@ -71,6 +71,18 @@ void Witnesses::compare_totals(const std::function<WitnessEnergy(Window)>& gpus)
     if (used.fault.empty()) facts.own_span->gpu_energy_j = used.energy_j;
     facts.own_span->gpu_fault = std::move(used.fault);
   }
+}
+
+void WitnessDoubts::look_at(std::string_view window, const WitnessView& view) {
+  const std::string doubt = is_one_node_ ? view.doubt() : std::string();
+  if (doubt.empty() || count_++ > 0) return;
+  first_ = fmt::format("{}: {}", printable(window), doubt);
+}
+
+void WitnessDoubts::tell(std::vector<std::string>& notes) const {
+  if (count_ == 0) return;
+  const std::string others = count_ > 1 ? fmt::format(" ({} more like this)", count_ - 1) : "";
+  notes.push_back(fmt::format("warning: {}{}", first_, others));
 }
 
 void add_witnesses(const RunOptions& request, Result& result) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aggregate_power/node_witness.h"
@@ -12,6 +13,7 @@
 #include "aggregate_power/sample.h"
 #include "base/text/zone.h"
 #include "energy/witness_meter.h"
+#include "results/witness_text.h"
 #include "runs/run_options.h"
 
 namespace aggregate_power {
@@ -38,6 +40,21 @@ class Witnesses {
   std::deque<WitnessMeter> meters_;
   std::vector<WitnessFacts> facts_;
   std::vector<std::string> warnings_;
+};
+
+// The windows in which the GPUs used more than what includes them, which is not possible on one
+// node.
+class WitnessDoubts {
+ public:
+  explicit WitnessDoubts(bool is_one_node) : is_one_node_(is_one_node) {}
+
+  void look_at(std::string_view window, const WitnessView& view);
+  void tell(std::vector<std::string>& notes) const;  // the first, and how many there are
+
+ private:
+  bool is_one_node_;
+  std::size_t count_ = 0;
+  std::string first_;
 };
 
 // Adds what the witnesses of a run on one node saw in its window, or why one could not be read,

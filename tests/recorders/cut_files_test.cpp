@@ -42,10 +42,10 @@ std::vector<fs::path> files_below(const fs::path& folder) {
 
 // Every place in a short file; of a long one some, and all near its end.
 std::vector<std::size_t> places_to_cut(std::size_t bytes) {
-  constexpr std::size_t kShort = 1200;
-  const std::size_t step = std::max<std::size_t>(1, bytes / kShort * 8);
+  constexpr std::size_t kShort = 1000;
+  constexpr std::size_t kEnd = 60;
   std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < bytes; i += bytes < kShort || i + 100 > bytes ? 1 : step) {
+  for (std::size_t i = 0; i < bytes; i += bytes < kShort || i + kEnd > bytes ? 1 : bytes / 97) {
     places.push_back(i);
   }
   return places;
