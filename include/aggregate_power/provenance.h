@@ -26,6 +26,15 @@ struct Sensor {
   bool operator==(const Sensor&) const = default;
 };
 
+// A cumulative counter of each GPU's energy, recorded beside the power.
+struct EnergyCounter {
+  std::string name;   // of the column or metric
+  std::string unit;   // of its numbers: "mJ", "J"
+  double unit_j = 1;  // the same in joules
+
+  bool operator==(const EnergyCounter&) const = default;
+};
+
 // What the beginning of a recording says about it, in any format.
 struct SeriesFacts {
   std::string schema;                           // "nvidia-smi", ...; empty: not recognised
@@ -38,6 +47,7 @@ struct SeriesFacts {
   Interpolation interpolation = Interpolation::linear;
   bool time_of_day = false;  // its times have no date
   Sensor sensor = {};
+  std::optional<EnergyCounter> counter = {};  // nullopt: none, or none is seen so far
   Reasons reasons = {};  // why it cannot be used; the contract's codes first
   std::vector<std::string> warnings = {};
   std::string foreign = {};  // what the file is instead, and what to do; empty: nothing is known

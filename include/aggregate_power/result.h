@@ -60,6 +60,23 @@ struct CounterCheck {
   double stream_span_s = 0;
 };
 
+// One GPU's energy in the window by its recorded counter, and by its power. Only advice.
+struct CounterInWindow {
+  std::string gpu;
+  std::string fault = {};  // why the counter does not measure the window; empty: it does
+  std::optional<double> counter_j = {};
+  std::optional<double> power_j = {};
+  std::optional<double> resolution_j = {};  // of the counter, at both edges of the window together
+  bool differs = false;                     // they contradict each other
+  std::uint64_t readings = 0;               // of the counter, in the window
+};
+
+// The energy counters that a recording has beside the power.
+struct RecordedCounters {
+  EnergyCounter counter;
+  std::vector<CounterInWindow> gpus;
+};
+
 // The failed requests of an agentic run. The run's energy includes all requests, its counts only
 // the requests that succeeded.
 struct FailedRequests {
@@ -209,6 +226,7 @@ struct Result {
   std::optional<CpuPower> cpu;      // nullopt: neither recorded nor requested
   bool requires_cpu = false;        // required power includes that of the CPUs
   std::optional<CounterCheck> counters;
+  std::optional<RecordedCounters> recorded_counters;  // nullopt: the recording has none
   std::optional<FailedRequests> failed_requests;
   std::vector<WitnessResult> witnesses;  // compared only: no number and no verdict depends on them
 

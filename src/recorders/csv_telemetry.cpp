@@ -188,9 +188,10 @@ void give(const RowReadings& found, const RowSelection& selection,
 }  // namespace
 
 CsvTelemetry::CsvTelemetry(std::unique_ptr<ByteSource> source, const std::optional<Zone>& zone,
-                           const ColumnNames& wanted, const GpuSelection& gpus)
+                           const ColumnNames& wanted, const GpuSelection& gpus, bool reads_counters)
     : source_(as_utf8(std::move(source))),
       zone_(zone ? *zone : Zone::local()),
+      reads_counters_(reads_counters),
       rows_(Columns(), zone_, 0) {
   read_head(wanted, gpus);
   if (!zone && columns().naive_is_utc) use_zone(Zone::parse("UTC"));
@@ -219,12 +220,38 @@ void CsvTelemetry::read_head(const ColumnNames& wanted, const GpuSelection& gpus
     note_first_stamp(strip(head.cells[begin.first][timestamp->index]));
   }
   header_ = std::move(begin.header);
+  counter_ = choose_counter_column(header_, begin.columns.schema);
+  if (reads_counters_) count_energy(begin.columns);
   rows_ = RowReader(std::move(begin.columns), zone_, header_.size(), gpus);
   rows_.counts().skipped = begin.skipped;
   dropped_nuls_ = static_cast<std::uint64_t>(
       std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin.end), '\0'));
   text.erase(0, begin.end);
   csv_ = std::make_unique<CsvReader>(*source_, text);
+}
+
+// Puts the counter in the place of the power. In a long table it is in other rows.
+void CsvTelemetry::count_energy(Columns& columns) const {
+  static const EnergyCounter& dcgm = *counter_metric("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION");
+  columns.other_power.clear();
+  if (columns.metric_name) {
+    columns.metric = dcgm.name;
+    columns.counter_unit_j = dcgm.unit_j;
+  } else if (counter_) {
+    columns.power = Column{counter_->index, counter_->counter.name, ""};
+    columns.counter_unit_j = counter_->counter.unit_j;
+    columns.counter_resolution = counter_->resolution;
+  } else {
+    columns.power.reset();
+  }
+}
+
+std::optional<EnergyCounter> CsvTelemetry::counter() const {
+  if (rows_.other_counter() != nullptr) return *rows_.other_counter();
+  if (!counter_ || columns().metric_name) return std::nullopt;
+  EnergyCounter counter = counter_->counter;
+  counter.unit_j *= rows_.resolution();
+  return counter;
 }
 
 // For a file that is not understood, or that the loose rule may have misunderstood.
@@ -317,7 +344,8 @@ TelemetryCounts counts_of(const CsvTelemetry& csv) {
           .stamps = csv.stamps(),
           .naive_stamps = csv.naive_stamps(),
           .dropped_nuls = csv.dropped_nuls(),
-          .first_bad_stamp = csv.first_bad_stamp()};
+          .first_bad_stamp = csv.first_bad_stamp(),
+          .counter = csv.counter()};
 }
 
 // The number in "run+gpu3.power.csv"; empty: the file has another name.
@@ -343,6 +371,7 @@ void name_device_by_file(const std::string& gpu, SeriesFacts& facts) {
 
 void read_csv(CsvTelemetry& csv, const Telemetry::Wants& wants, const Telemetry::TakeStates& take,
               TelemetryCounts& counts) {
+  if (!csv.columns().timestamp || !csv.columns().power) return;  // no counter
   csv.use_zone(wants.zone);
   if (wants.threads) csv.use_threads();
   try {
@@ -367,8 +396,8 @@ double fits_csv(std::string_view) { return 0.1; }
 
 Telemetry open_csv(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
   try {
-    const auto csv = std::make_shared<CsvTelemetry>(std::move(source), options.zone,
-                                                    options.columns, options.gpus);
+    const auto csv = std::make_shared<CsvTelemetry>(
+        std::move(source), options.zone, options.columns, options.gpus, options.counters);
     TelemetryHead head = {series_facts(csv->columns(), options.columns), csv->first_wall_s(),
                           csv->first_offset(), counts_of(*csv)};
     if (const std::string gpu = gpu_of_zeus_file(options.path);
@@ -378,6 +407,7 @@ Telemetry open_csv(std::unique_ptr<ByteSource> source, const TelemetryOptions& o
     }
     head.facts.foreign = csv->foreign();
     head.facts.first_lines = csv->first_lines();
+    head.facts.counter = csv->counter();
     return Telemetry(std::move(head), csv->zone(),
                      [csv](const Telemetry::Wants& wants, const Telemetry::TakeStates& take,
                            TelemetryCounts& counts) { read_csv(*csv, wants, take, counts); });

@@ -13,6 +13,7 @@
 #include "base/files/byte_source.h"
 #include "base/text/csv.h"
 #include "base/text/zone.h"
+#include "recorders/energy_counter.h"
 #include "recorders/gpu_selection.h"
 #include "recorders/gpu_state.h"
 #include "recorders/row_reader.h"
@@ -31,12 +32,16 @@ class CsvTelemetry {
   // `zone`; if that is empty, in the recorder's own zone (UTC for xpu-smi 2), else the process's.
   // Rows of GPUs that `gpus` does not have are left out, except those with more cells than the
   // header, or without a readable time unless they are whole: nobody knows whose they are.
+  // `reads_counters`: TelemetryOptions'.
   // Throws what `source` throws; and if the very first row is faulty, CsvError, or for a file of a
   // foreign format TelemetryError.
   CsvTelemetry(std::unique_ptr<ByteSource> source, const std::optional<Zone>& zone,
-               const ColumnNames& wanted = {}, const GpuSelection& gpus = {});
+               const ColumnNames& wanted = {}, const GpuSelection& gpus = {},
+               bool reads_counters = false);
 
   const Columns& columns() const { return rows_.columns(); }
+  // Complete after read().
+  std::optional<EnergyCounter> counter() const;
   const Zone& zone() const { return zone_; }
   // SeriesFacts'.
   const std::string& foreign() const { return foreign_; }
@@ -78,6 +83,7 @@ class CsvTelemetry {
   void read_head(const ColumnNames& wanted, const GpuSelection& gpus);
   void note_format(std::string_view text, Columns& columns);
   void note_first_stamp(std::string_view text);
+  void count_energy(Columns& columns) const;
   void read_rows(const RowSelection& selection, const TakeStates& take);
   bool gains_by_threads() const;
   bool read_on_threads(const RowSelection& selection, const TakeStates& take);
@@ -90,6 +96,8 @@ class CsvTelemetry {
   std::vector<std::string> header_;
   std::string foreign_;
   std::vector<std::string> first_lines_;
+  std::optional<CounterColumn> counter_;
+  bool reads_counters_;
   std::uint64_t dropped_nuls_ = 0;  // dropped outside csv_: up to the header's end, and by threads
   RowReader rows_;
   std::string only_device_ = "0";

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -50,6 +51,8 @@ struct DmonRow {
 
 class NvidiaDmon {
  public:
+  explicit NvidiaDmon(bool /*reads_counters*/ = false) {}
+
   bool take_header(std::string_view line) {
     if (!line.starts_with('#')) return false;
     line.remove_prefix(1);
@@ -65,6 +68,7 @@ class NvidiaDmon {
   std::optional<std::string> power() const {
     return power_ ? std::optional<std::string>("pwr") : std::nullopt;
   }
+  std::optional<EnergyCounter> counter() const { return std::nullopt; }  // it has none
   // nullopt: it says nothing of a GPU.
   std::optional<DmonRow> row_of(std::string_view line) const {
     const Words words = words_of(line);
@@ -90,13 +94,19 @@ class NvidiaDmon {
 
 class DcgmiDmon {
  public:
+  explicit DcgmiDmon(bool reads_counters = false) : reads_counters_(reads_counters) {}
+
   bool take_header(std::string_view line) {
     const Words words = words_of(line);
     const auto entity = place_of(words, "#entity");
     if (!entity) return place_of(words, "id").has_value() && !place_of(words, "gpu");
     fields_ = words.size() - *entity - 1;
     power_.reset();
-    for (const char* name : {"power", "brdpwr", "powinst", "powins"}) {
+    has_counter_ = place_of(words, kTotalEnergy).has_value();
+    static constexpr std::string_view kPower[] = {"power", "brdpwr", "powinst", "powins"};
+    const std::span<const std::string_view> wanted =
+        reads_counters_ ? std::span(&kTotalEnergy, 1) : std::span(kPower);
+    for (const std::string_view name : wanted) {
       const auto place = place_of(words, name);
       if (!place || *place < *entity) continue;
       power_ = *place - *entity - 1;
@@ -107,6 +117,9 @@ class DcgmiDmon {
   }
   bool has_times() const { return true; }
   std::optional<std::string> power() const { return power_ ? std::optional(name_) : std::nullopt; }
+  std::optional<EnergyCounter> counter() const {
+    return has_counter_ ? std::optional(EnergyCounter{"TOTEC", "mJ", 1e-3}) : std::nullopt;
+  }
   std::optional<DmonRow> row_of(std::string_view line) const {
     const Words words = words_of(line);
     const auto gpu = place_of(words, "gpu");
@@ -122,20 +135,27 @@ class DcgmiDmon {
   }
 
  private:
+  static constexpr std::string_view kTotalEnergy = "totec";
+
+  bool reads_counters_;
+  bool has_counter_ = false;
   std::size_t fields_ = 0;
-  std::optional<std::size_t> power_;  // among the fields
+  std::optional<std::size_t> power_;  // among the fields; of energy, if counters are read
   std::string name_;
 };
 
 // ---- Both
 
 template <typename Table>
-void read_dmon(ByteSource& source, ReadingSink& sink) {
-  Table table;
+void read_dmon(ByteSource& source, bool reads_counters, ReadingSink& sink) {
+  Table table(reads_counters);
   for_each_line(source, [&](std::string_view line, bool is_whole) {
     line = strip(line);
     if (line.empty()) return sink.skip(&Skipped::blank);
-    if (table.take_header(line)) return;
+    if (table.take_header(line)) {
+      if (reads_counters && table.counter()) sink.count_energy(*table.counter());
+      return;
+    }
     if (!is_whole) return sink.skip(&Skipped::torn_tail);
     const std::optional<DmonRow> row = table.row_of(line);
     if (!row) return;
@@ -168,6 +188,7 @@ SeriesFacts dmon_facts(std::string_view head, SeriesNames names, const char* col
   names.power = table.power();
   SeriesFacts facts = facts_of_names(names, options);
   facts.sensor.collector = collector;
+  facts.counter = table.counter();
   if (names.power) facts.sensor.name = *names.power;
   facts.sensor.scope = "gpu";
   const std::string& wanted = options.columns.power;
@@ -183,7 +204,10 @@ Telemetry open_dmon(std::unique_ptr<ByteSource> source, const TelemetryOptions& 
   return open_stream(
       std::move(source), options,
       [&](std::string_view head) { return dmon_facts<Table>(head, names, collector, options); },
-      [](ByteSource& bytes, ReadingSink& sink) { read_dmon<Table>(bytes, sink); }, true);
+      [reads_counters = options.counters](ByteSource& bytes, ReadingSink& sink) {
+        read_dmon<Table>(bytes, reads_counters, sink);
+      },
+      true);
 }
 
 }  // namespace

@@ -44,7 +44,10 @@ class ScrapeReader {
       return;
     }
     const std::optional<ScrapedSample> sample = sample_of_line(line);
-    if (!sample || !power_.has(sample->series)) return;
+    if (!sample) return;
+    const bool is_power = power_.has(sample->series);
+    if (sink_ != nullptr) sink_->note_counter(power_);
+    if (!is_power) return;
     if (!is_whole && sink_ != nullptr) return sink_->skip(&Skipped::torn_tail);
     const PowerSeries::Gpu gpu = power_.gpu_of(sample->series);
     has_times_ = has_times_ || !sample->stamp.empty();
@@ -67,7 +70,7 @@ class ScrapeReader {
 };
 
 SeriesFacts scrape_facts(std::string_view head, const TelemetryOptions& options) {
-  PowerSeries power(options.columns.power, options.columns.device);
+  PowerSeries power(options);
   ScrapeReader reader(power, nullptr);
   MemorySource source(head);
   for_each_line(source, [&](std::string_view line, bool is_whole) { reader.take(line, is_whole); });
@@ -118,7 +121,7 @@ Telemetry open_scrapes(std::unique_ptr<ByteSource> source, const TelemetryOption
       std::move(source), options,
       [&](std::string_view head) { return scrape_facts(head, options); },
       [options](ByteSource& bytes, ReadingSink& sink) {
-        PowerSeries power(options.columns.power, options.columns.device);
+        PowerSeries power(options);
         ScrapeReader reader(power, &sink);
         for_each_line(bytes,
                       [&](std::string_view line, bool is_whole) { reader.take(line, is_whole); });

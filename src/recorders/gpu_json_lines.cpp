@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -37,6 +38,15 @@ constexpr GpuPaths kAiperfPaths = {"",
                                    "telemetry_data.gpu_power_usage",
                                    "telemetry_data.nvidia_power_usage",
                                    "telemetry_data.amd_power_usage"};
+constexpr GpuPaths kAiperfCounterPaths = {"",
+                                          "timestamp_ns",
+                                          "no_object",
+                                          "gpu_uuid",
+                                          "hostname",
+                                          "gpu_index",
+                                          "telemetry_data.energy_consumption",
+                                          "telemetry_data.nvidia_energy_consumption",
+                                          "telemetry_data.amd_energy_consumption"};
 constexpr GpuPaths kAllSmiPaths = {"",
                                    "timestamp",
                                    "gpus[]",
@@ -54,12 +64,25 @@ struct LineFormat {
   const char* collector;
   JsonPaths paths;
   bool has_gpu_objects;
+  std::optional<EnergyCounter> counter = {};  // if its paths are those of a counter
 };
 
 const LineFormat& aiperf_format() {
   static const LineFormat format = {"aiperf-gpu-telemetry",  "timestamp_ns",
                                     "gpu_power_usage",       "AIPerf",
                                     JsonPaths(kAiperfPaths), false};
+  return format;
+}
+
+// AIPerf's unit is the megajoule, whatever the exporter's was.
+const LineFormat& aiperf_counter_format() {
+  static const LineFormat format = {"aiperf-gpu-telemetry",
+                                    "timestamp_ns",
+                                    "energy_consumption",
+                                    "AIPerf",
+                                    JsonPaths(kAiperfCounterPaths),
+                                    false,
+                                    EnergyCounter{"energy_consumption", "MJ", 1e6}};
   return format;
 }
 
@@ -131,11 +154,15 @@ class GpuLineWalk : public JsonVisitor {
   std::size_t count_ = 0;
 };
 
-SeriesFacts line_facts(const LineFormat& format, const TelemetryOptions& options) {
+SeriesFacts line_facts(const LineFormat& format, std::string_view head,
+                       const TelemetryOptions& options) {
   SeriesFacts facts = facts_of_names(
       {.schema = format.schema, .timestamp = format.time, .power = format.power, .device = "uuid"},
       options);
   facts.sensor = {format.collector, format.power, "gpu", "unknown"};
+  if (!format.has_gpu_objects && head.find("energy_consumption\":") != head.npos) {
+    facts.counter = aiperf_counter_format().counter;
+  }
   if (!options.columns.power.empty() && options.columns.power != format.power) {
     facts.reasons.add(Reason::named_column_missing, "--power-column: this format has its own");
   }
@@ -145,8 +172,10 @@ SeriesFacts line_facts(const LineFormat& format, const TelemetryOptions& options
 Telemetry open_lines(std::unique_ptr<ByteSource> source, const TelemetryOptions& options,
                      const LineFormat& format) {
   return open_stream(
-      std::move(source), options, [&](std::string_view) { return line_facts(format, options); },
+      std::move(source), options,
+      [&](std::string_view head) { return line_facts(format, head, options); },
       [&format](ByteSource& bytes, ReadingSink& sink) {
+        if (format.counter) sink.count_energy(*format.counter);
         GpuLineWalk walk(format, sink);
         walk_json(bytes, format.paths, walk, JsonTexts::several);
       },
@@ -168,7 +197,8 @@ double fits_aiperf_telemetry(std::string_view head) {
 
 Telemetry open_aiperf_telemetry(std::unique_ptr<ByteSource> source,
                                 const TelemetryOptions& options) {
-  return open_lines(std::move(source), options, aiperf_format());
+  return open_lines(std::move(source), options,
+                    options.counters ? aiperf_counter_format() : aiperf_format());
 }
 
 std::vector<SchemaRow> aiperf_telemetry_schemas() {

@@ -48,8 +48,8 @@ std::string_view take_last_cell(std::string_view& line) {
 class GrafanaSeries {
  public:
   explicit GrafanaSeries(const TelemetryOptions& options)
-      : takes_any_(lower_ascii(options.columns.power) == "value"),
-        power_(options.columns.power, options.columns.device) {}
+      : takes_any_(!options.counters && lower_ascii(options.columns.power) == "value"),
+        power_(options) {}
 
   // Nullopt: it is not power. A name without labels is the GPU's, if the user says that all series
   // are power.
@@ -73,6 +73,7 @@ class GrafanaSeries {
   }
   bool names_hosts() const { return power_.names_hosts(); }
   Sensor sensor() const { return power_.sensor(); }
+  const PowerSeries& metrics() const { return power_; }
 
  private:
   bool takes_any_;
@@ -90,6 +91,7 @@ void read_grafana_rows(ByteSource& source, GrafanaSeries& series, ReadingSink* s
     if (time.empty() || value.empty() || value == "null") return;  // nothing was sampled
     const std::string name = without_quotes(line);
     const auto gpu = series.gpu_of(name);
+    if (sink != nullptr) sink->note_counter(series.metrics());
     if (!gpu || sink == nullptr || lower_ascii(time) == "time" || !sink->start_row(time)) return;
     gpu->host.empty() ? sink->add(gpu->name, value) : sink->add(gpu->host, gpu->name, value);
   });

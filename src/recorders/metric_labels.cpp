@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/text/unicode.h"
+#include "recorders/energy_counter.h"
 
 namespace aggregate_power {
 namespace {
@@ -134,6 +135,11 @@ std::optional<MetricLabels> take_metric(std::string_view& text) {
 }
 
 bool PowerSeries::has(const MetricLabels& series) {
+  if (counter_ == nullptr) counter_ = counter_metric(series.metric);
+  if (reads_counters_) {
+    if (counter_ != nullptr) metric_ = counter_->name;
+    return counter_ != nullptr && series.metric == metric_;
+  }
   if (!wanted_metric_.empty()) {
     const bool is_wanted =
         series.metric.empty() ? wanted_metric_ == "value" : series.metric == wanted_metric_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aggregate_power/provenance.h"
+#include "recorders/telemetry_options.h"
 
 namespace aggregate_power {
 
@@ -29,10 +30,12 @@ std::optional<MetricLabels> take_metric(std::string_view& text);
 class PowerSeries {
  public:
   // Names given by the user; empty: none. The metric "value" is that of series without a name.
-  PowerSeries(std::string metric, std::string label)
-      : wanted_metric_(std::move(metric)), wanted_label_(std::move(label)) {}
+  explicit PowerSeries(const TelemetryOptions& options)
+      : wanted_metric_(options.counters ? "" : options.columns.power),
+        wanted_label_(options.columns.device),
+        reads_counters_(options.counters) {}
 
-  // Whether it is the power of a GPU.
+  // Whether it is the power of a GPU; or its energy counter, if those are read.
   bool has(const MetricLabels& series);
   // The GPU of a series of power; its host is empty if the GPU's name stands alone. An instance of
   // a divided GPU (MIG) has the name of its GPU: each repeats the power of all of it.
@@ -41,6 +44,10 @@ class PowerSeries {
     std::string_view name;
   };
   Gpu gpu_of(const MetricLabels& series);
+
+  // Null if no series so far was one of an energy counter.
+  const EnergyCounter* counter() const { return counter_; }
+  bool reads_counters() const { return reads_counters_; }
 
   // Empty if there was none so far.
   const std::string& metric() const { return metric_; }
@@ -52,6 +59,8 @@ class PowerSeries {
  private:
   std::string wanted_metric_;
   std::string wanted_label_;
+  bool reads_counters_;
+  const EnergyCounter* counter_ = nullptr;
   std::string metric_;
   std::string label_;
   std::string host_label_;

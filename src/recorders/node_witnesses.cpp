@@ -88,6 +88,12 @@ NodeWitnesses read_node_witnesses(const std::string& path, const std::optional<Z
   return read_node_witnesses(witness_text(path), path, zone);
 }
 
+bool is_sensor_log(std::string_view head) {
+  return std::ranges::any_of(kWitnessForms, [&](const WitnessForm* form) {
+    return form != &kSensorTableForm && form->fits(head);
+  });
+}
+
 // ---- What the forms share
 
 WitnessTimes::WitnessTimes(const WitnessText& file)

@@ -30,4 +30,8 @@ NodeWitnesses read_node_witnesses(const std::string& path, const std::optional<Z
 NodeWitnesses read_node_witnesses(std::string_view text, const std::string& path,
                                   const std::optional<Zone>& zone);
 
+// Whether a file that begins with `head` is one of these forms, except for a table, which may be
+// anything.
+bool is_sensor_log(std::string_view head);
+
 }  // namespace aggregate_power

@@ -95,6 +95,7 @@ class SeriesWalk : public JsonVisitor {
   bool is_power() {
     if (!is_power_) {
       is_power_ = power_.has(series_);
+      if (sink_ != nullptr) sink_->note_counter(power_);
       if (*is_power_) gpu_ = power_.gpu_of(series_);
     }
     return *is_power_;
@@ -155,7 +156,7 @@ const SeriesFormat& export_format() {
 
 void walk_series(ByteSource& source, const SeriesFormat& format, const TelemetryOptions& options,
                  ReadingSink& sink) {
-  PowerSeries power(options.columns.power, options.columns.device);
+  PowerSeries power(options);
   SeriesWalk walk(power, &sink);
   walk_json(source, format.paths, walk, format.texts);
 }
@@ -170,7 +171,7 @@ std::string no_power_text(const SeriesWalk& walk) {
 
 SeriesFacts series_facts_of(std::string_view head, const SeriesFormat& format,
                             const TelemetryOptions& options) {
-  PowerSeries power(options.columns.power, options.columns.device);
+  PowerSeries power(options);
   SeriesWalk walk(power, nullptr);
   MemorySource source(head);
   bool is_cut_off = false;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text/unicode.h"
+#include "recorders/energy_counter.h"
 #include "recorders/watts.h"
 
 namespace aggregate_power {
@@ -78,7 +79,8 @@ std::uint32_t ReadingSink::known(std::uint32_t device) {
 }
 
 void ReadingSink::add_to(std::uint32_t device, std::string_view watts) {
-  const auto value = parse_watts(strip(watts), {unit_, false});
+  const auto value = counter_unit_j_ > 0 ? parse_counter(strip(watts), counter_unit_j_)
+                                         : parse_watts(strip(watts), {unit_, false});
   add_to(device, value.value_or(std::numeric_limits<double>::quiet_NaN()));
 }
 
@@ -98,6 +100,17 @@ void ReadingSink::add_to(std::uint32_t device, double watts) {
 void ReadingSink::add(Reading reading) {
   batch_.push_back(reading);
   if (batch_.size() == kBatch) finish();
+}
+
+void ReadingSink::count_energy(const EnergyCounter& counter) {
+  counter_unit_j_ = counter.unit_j;
+  counts_.counter = counter;
+}
+
+void ReadingSink::note_counter(const PowerSeries& series) {
+  if (series.counter() == nullptr || counts_.counter) return;
+  counts_.counter = *series.counter();
+  if (series.reads_counters()) count_energy(*series.counter());
 }
 
 void ReadingSink::tell_sensors(std::vector<SensorEnergy> sensors, std::vector<SensorSum> sums) {

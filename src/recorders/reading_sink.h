@@ -13,6 +13,7 @@
 #include "base/text/zone.h"
 #include "recorders/device_names.h"
 #include "recorders/gpu_selection.h"
+#include "recorders/metric_labels.h"
 #include "recorders/telemetry.h"
 
 namespace aggregate_power {
@@ -36,6 +37,10 @@ class ReadingSink {
   void add(std::string_view device, double watts) { add_to(find(device), watts); }
   // Rows before this one and rows after it are of different segments.
   void end_segment() { segment_has_ended_ = true; }
+  // From here on what is added as text is an energy counter's number, in its unit.
+  void count_energy(const EnergyCounter& counter);
+  // Notes the counter that `series` has seen, and counts its energy if that is what it reads.
+  void note_counter(const PowerSeries& series);
   void skip(std::uint64_t Skipped::*cause) { ++(counts_.skipped.*cause); }
   void tell_sensors(std::vector<SensorEnergy> sensors, std::vector<SensorSum> sums);
   // Passes on what is left.
@@ -58,6 +63,7 @@ class ReadingSink {
   GpuSelection gpus_;
   bool names_hosts_;
   PowerUnit::Size unit_;
+  double counter_unit_j_ = 0;  // 0: power is read
   const Telemetry::TakeStates& take_;
   TelemetryCounts& counts_;
   DeviceNames devices_;

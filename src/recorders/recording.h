@@ -69,7 +69,9 @@ class Recording {
 
   // Reads from the start, each time the same bytes, even if the recorder is still writing or the
   // file was replaced. This object must outlive the result. Throws FileError and TelemetryError.
-  Telemetry open() const;
+  Telemetry open() const { return open_to_read(false); }
+  // The same, but what is read is the energy counters (TelemetryOptions::counters).
+  Telemetry open_counters() const { return open_to_read(true); }
   std::uint64_t bytes() const { return bytes_; }
   // The hash of its bytes as stored. It is usually computed while they are first read. Throws
   // FileError.
@@ -82,6 +84,7 @@ class Recording {
 
  private:
   std::unique_ptr<ByteSource> source() const;
+  Telemetry open_to_read(bool counters) const;
   void find_faults();
   void note_emptiness();
   void find_zone_file();

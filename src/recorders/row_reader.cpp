@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/text/unicode.h"
+#include "recorders/energy_counter.h"
 #include "recorders/watts.h"
 
 namespace aggregate_power {
@@ -77,6 +78,7 @@ bool RowReader::is_repeated_header(const CsvRow& row) const {
 }
 
 bool RowReader::is_wanted_metric(std::string_view name) {
+  if (other_counter_ == nullptr) other_counter_ = counter_metric(name);
   // If the file's beginning does not show which power metric it has, it is the first one seen.
   if (columns_.metric.empty() && is_power_metric(name)) columns_.metric = name;
   return !columns_.metric.empty() && name == columns_.metric;
@@ -100,6 +102,16 @@ inline double RowReader::find_watts(const CsvRow& row) const {
     watts = parse_watts(trimmed(row.cells[5 + i]), columns_.unit);
   }
   return watts.value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
+// The same for a counter of energy.
+double RowReader::find_joules(const CsvRow& row) {
+  if (columns_.counter_resolution) {
+    resolution_ = parse_counter(trimmed(row.cells[5]), 1).value_or(0);
+    if (resolution_ <= 0) return std::numeric_limits<double>::quiet_NaN();
+  }
+  return parse_counter(trimmed(row.cells[1]), columns_.counter_unit_j * resolution_)
+      .value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
 // Returns false if the row says nothing.
@@ -132,7 +144,7 @@ inline bool RowReader::read_row(const CsvRow& row, Reading& reading) {
     ++counts_.skipped.too_many_cells;
     return true;
   }
-  const double watts = find_watts(row);
+  const double watts = columns_.counter_unit_j > 0 ? find_joules(row) : find_watts(row);
   if (std::isnan(watts)) {
     ++counts_.skipped.no_reading;
     return true;
@@ -174,6 +186,10 @@ std::vector<std::size_t> RowReader::columns_to_select() const {
   selected.push_back(index_or_timestamp(columns_.device));
   selected.push_back(index_or_timestamp(columns_.host));
   selected.push_back(index_or_timestamp(columns_.metric_name));
+  if (columns_.counter_resolution) {
+    selected.push_back(*columns_.counter_resolution);
+    return selected;
+  }
   if (!columns_.host && !columns_.metric_name && columns_.other_power.empty()) selected.resize(3);
   for (const std::size_t index : columns_.other_power) {
     if (selected.size() < kMaxWantedColumns) selected.push_back(index);

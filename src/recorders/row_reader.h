@@ -48,6 +48,10 @@ class RowReader {
   // The file's columns; its rows may determine which metric is the power.
   const Columns& columns() const { return columns_; }
   const GpuSelection& gpus() const { return gpus_; }
+  // The counter in other rows of a long table; null: none was seen so far.
+  const EnergyCounter* other_counter() const { return other_counter_; }
+  // The last number in the column of `counter_resolution`; 1 if there is none.
+  double resolution() const { return resolution_; }
   void use_zone(const Zone& zone) { stamps_ = StampParser(zone); }
 
   // The columns whose cells are needed to read a row, in this order.
@@ -71,6 +75,7 @@ class RowReader {
   std::uint32_t find_device(const CsvRow& row);
   bool is_left_out(const CsvRow& row);
   double find_watts(const CsvRow& row) const;
+  double find_joules(const CsvRow& row);
 
   Columns columns_;
   StampParser stamps_;
@@ -79,6 +84,8 @@ class RowReader {
   GpuSelection gpus_;
   std::vector<bool> selected_;  // by device, as far as it was asked
   RowCounts counts_;
+  const EnergyCounter* other_counter_ = nullptr;
+  double resolution_ = 1;
 };
 
 }  // namespace aggregate_power

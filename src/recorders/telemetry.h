@@ -74,6 +74,7 @@ struct TelemetryCounts {
   // Of a format whose recordings have more sensors than those whose power is read.
   std::vector<SensorEnergy> sensors = {};
   std::vector<SensorSum> sums = {};
+  std::optional<EnergyCounter> counter = {};  // if it was seen after the beginning
 };
 
 // What the beginning of a recording says.
@@ -131,6 +132,10 @@ class Telemetry {
   std::uint64_t naive_stamps() const { return head_.counts.naive_stamps; }
   const std::string& first_bad_stamp() const { return head_.counts.first_bad_stamp; }
   std::uint64_t dropped_nuls() const { return head_.counts.dropped_nuls; }
+  // Complete after read().
+  const std::optional<EnergyCounter>& counter() const {
+    return head_.counts.counter ? head_.counts.counter : head_.facts.counter;
+  }
   bool has_sensors() const { return head_.has_sensors; }
   const std::vector<SensorEnergy>& sensors() const { return head_.counts.sensors; }
   const std::vector<SensorSum>& sums() const { return head_.counts.sums; }

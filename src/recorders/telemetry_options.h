@@ -18,6 +18,9 @@ struct TelemetryOptions {
   ColumnNames columns = {};
   GpuSelection gpus = {};  // rows of others are left out; their devices are still named
   std::string path = {};   // of the file, for a device that only its name states; may be empty
+  // Reads the energy counters of the GPUs instead of their power: the watts of each reading are
+  // joules, if Telemetry::counter() says in the end that there is one; else they mean nothing.
+  bool counters = false;
 };
 
 // A schema as the help page shows it; code in backticks.

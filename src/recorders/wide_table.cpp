@@ -30,6 +30,7 @@ struct WideHeader {
   std::string power;   // how the columns of power are called
   std::string device;  // what names the GPU
   Sensor sensor;
+  std::optional<EnergyCounter> counter;  // of other columns, or of these
 };
 
 using ReadHeader = WideHeader (*)(const std::vector<std::string>& cells,
@@ -61,7 +62,7 @@ WideHeader grafana_header(const std::vector<std::string>& cells, const Telemetry
   header.cells = cells.size();
   if (cells.empty() || lower_ascii(strip(cells[0])) != "time") return header;
   header.time = 0;
-  PowerSeries power(options.columns.power, options.columns.device);
+  PowerSeries power(options);
   for (std::size_t i = 1; i < cells.size(); ++i) {
     std::string_view name = strip(cells[i]);
     const std::optional<MetricLabels> series = take_metric(name);
@@ -72,6 +73,7 @@ WideHeader grafana_header(const std::vector<std::string>& cells, const Telemetry
   header.power = power.metric();
   header.device = power.label();
   header.sensor = power.sensor();
+  if (power.counter() != nullptr) header.counter = *power.counter();
   return header;
 }
 
@@ -85,6 +87,7 @@ void read_wide(ByteSource& source, ReadHeader read_header, const TelemetryOption
     if (!header) {
       if (line.starts_with("sep=")) return;
       header = read_header(cells, options);
+      if (options.counters && header->counter) sink.count_energy(*header->counter);
       return;
     }
     if (!is_whole && cells.size() < header->cells) return sink.skip(&Skipped::torn_tail);
@@ -125,6 +128,7 @@ SeriesFacts wide_facts(const WideHeader& header, const char* schema, PowerUnit::
   facts.names_hosts = std::ranges::any_of(
       header.columns, [](const WideColumn& column) { return !column.host.empty(); });
   facts.sensor = header.sensor;
+  facts.counter = header.counter;
   return facts;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/files/path.h"
 #include "base/text/unicode.h"
+#include "energy/counter_trace.h"
 #include "energy/cpu_power.h"
 #include "results/json_parts.h"
 #include "results/zone_evidence_json.h"
@@ -199,6 +200,28 @@ Json counter_check(const Written& written) {
           {"unmatched_gpus", check->unmatched_gpus},
           {"negative_delta_gpus", check->negative_delta_gpus},
           {"stream_span_s", check->stream_span_s}};
+}
+
+// Only GPUs whose power was integrated.
+Json recorded_counters(const Written& written) {
+  const RecordedCounters& recorded = *written.result.recorded_counters;
+  JsonObject gpus;
+  for (const CounterInWindow& gpu : recorded.gpus) {
+    const std::optional<double> ratio = gpu.counter_j && gpu.power_j && *gpu.power_j > 0
+                                            ? std::optional(*gpu.counter_j / *gpu.power_j)
+                                            : std::nullopt;
+    gpus.set(gpu.gpu, {{"counter_energy_j", number_or_null(gpu.counter_j)},
+                       {"integrated_energy_j", number_or_null(gpu.power_j)},
+                       {"ratio", number_or_null(ratio)},
+                       {"resolution_j", number_or_null(gpu.resolution_j)},
+                       {"within_tolerance", ratio ? Json(!gpu.differs) : Json()},
+                       {"readings", gpu.readings},
+                       {"fault", text_or_null(gpu.fault)}});
+  }
+  return {{"counter", recorded.counter.name},
+          {"unit", recorded.counter.unit},
+          {"tolerance", kCounterTolerance},
+          {"per_gpu", std::move(gpus).take()}};
 }
 
 // ---- By host. The names are unique, and searching for each among the others would be quadratic.
@@ -532,6 +555,8 @@ constexpr Member kMembers[] = {
     {"device_issues", kOneRecording | kHosts, issues},
     {"boundary_degenerate_rows", kOneRecording | kHosts, boundary_rows},
     {"accumulator_check", kOneRecording, counter_check},
+    {"counter_check", kOneRecording, recorded_counters,
+     [](const Written& w) { return w.result.recorded_counters.has_value(); }},
     {"hosts", kHosts, [](const Written& w) { return by_host(w, found_on); }},
     {"clock_offset_estimates", kHosts, [](const Written& w) { return by_host(w, clock_estimate); }},
     {"power_percentile_method", kHosts | kPackage, percentile_method, has_late_fleet},

@@ -45,6 +45,11 @@ std::optional<double> ratio(double numerator, double denominator) {
   return numerator / denominator;
 }
 
+std::optional<double> counter_to_power(const GpuWindow& gpu) {
+  if (!gpu.counter_energy_j || !gpu.power_energy_j) return std::nullopt;
+  return ratio(*gpu.counter_energy_j, *gpu.power_energy_j);
+}
+
 class JsonWindows final : public WindowReport {
  public:
   explicit JsonWindows(const WindowReportFacts& facts) : facts_(facts) {
@@ -92,11 +97,13 @@ class JsonWindows final : public WindowReport {
       fmt::format_to(
           out,
           "{}{{\"gpu\": {}, \"source\": \"{}\", \"energy_j\": {}, \"mean_power_w\": {}, "
-          "\"peak_power_w\": {}, \"share\": {}, \"own_energy_j\": {}, \"reason\": {}}}",
+          "\"peak_power_w\": {}, \"share\": {}, \"own_energy_j\": {}, \"reason\": {}",
           i > 0 ? ", " : "", gpus_[i], gpu.source, known(gpu.energy_j, has_energy),
           known(ratio(gpu.energy_j, duration_s), has_energy), known(gpu.peak_power_w, has_energy),
           known(ratio(gpu.energy_j, energy_j), is_measured), known(gpu.own_energy_j, has_energy),
           has_energy ? "null" : quoted_json(gpu.fault));
+      if (facts_.has_counters) add_sources(gpu, text);
+      text += '}';
     }
     text += ']';
     add_witnesses(row, text);
@@ -116,6 +123,17 @@ class JsonWindows final : public WindowReport {
     }
     text += ']';
   }
+  static void add_sources(const GpuWindow& gpu, std::string& text) {
+    const auto number = [](std::optional<double> value) {
+      return value ? json_number(*value) : std::string("null");
+    };
+    fmt::format_to(std::back_inserter(text),
+                   ", \"power_energy_j\": {}, \"counter_energy_j\": {}, \"counter_to_power\": {}, "
+                   "\"counter_resolution_j\": {}, \"counter_reason\": {}",
+                   number(gpu.power_energy_j), number(gpu.counter_energy_j),
+                   number(counter_to_power(gpu)), number(gpu.counter_resolution_j),
+                   gpu.counter_fault.empty() ? "null" : quoted_json(gpu.counter_fault));
+  }
 
   const WindowReportFacts& facts_;
   std::vector<std::string> gpus_;
@@ -126,8 +144,14 @@ class CsvWindows final : public WindowReport {
   explicit CsvWindows(const WindowReportFacts& facts) : facts_(facts) {}
 
   std::string head() override {
-    return "number,name,start_unix_s,end_unix_s,duration_s,depth,parent,overlaps,gpu,source,"
-           "energy_j,mean_power_w,peak_power_w,share,own_duration_s,own_energy_j,reason\n";
+    std::string names =
+        "number,name,start_unix_s,end_unix_s,duration_s,depth,parent,overlaps,gpu,source,"
+        "energy_j,mean_power_w,peak_power_w,share,own_duration_s,own_energy_j,reason";
+    if (facts_.has_counters) {
+      names +=
+          ",power_energy_j,counter_energy_j,counter_to_power,counter_resolution_j,counter_reason";
+    }
+    return names + "\n";
   }
 
   void add(const WindowRow& row, std::string& text) override {
@@ -146,12 +170,18 @@ class CsvWindows final : public WindowReport {
     for (std::size_t i = 0; i < row.gpus.size(); ++i) {
       const GpuWindow& gpu = row.gpus[i];
       const bool has_energy = gpu.fault.empty();
-      fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{},{}\n", of_window,
+      fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{},{}", of_window,
                      csv_cell(facts_.gpus[i]), gpu.source, known(gpu.energy_j, has_energy),
                      known(ratio(gpu.energy_j, duration_s), has_energy),
                      known(gpu.peak_power_w, has_energy),
                      known(ratio(gpu.energy_j, energy_j), is_measured), own_s,
                      known(gpu.own_energy_j, has_energy), csv_cell(gpu.fault));
+      if (facts_.has_counters) {
+        fmt::format_to(std::back_inserter(text), ",{},{},{},{},{}", known(gpu.power_energy_j, true),
+                       known(gpu.counter_energy_j, true), known(counter_to_power(gpu), true),
+                       known(gpu.counter_resolution_j, true), csv_cell(gpu.counter_fault));
+      }
+      text += '\n';
     }
   }
 

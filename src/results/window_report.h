@@ -21,8 +21,14 @@ struct GpuWindow {
   std::string fault = {};  // why it was not measured
   std::string_view source = "power";
   double energy_j = 0;
-  double own_energy_j = 0;  // outside the windows inside this one
-  double peak_power_w = 0;
+  double own_energy_j = 0;                  // outside the windows inside this one
+  std::optional<double> peak_power_w = {};  // nullopt: the power does not cover the window
+
+  // Of a GPU with an energy counter: what each source says.
+  std::optional<double> power_energy_j = {};
+  std::optional<double> counter_energy_j = {};
+  std::optional<double> counter_resolution_j = {};  // at both edges together
+  std::string counter_fault = {};                   // why it is not the counter's energy
 };
 
 struct WindowRow {
@@ -54,6 +60,7 @@ struct WindowReportFacts {
   std::size_t longest_name = 0;           // with its indentation
   std::vector<std::string> missing = {};  // why a benchmark has no window
   std::vector<WitnessFacts> witnesses = {};
+  bool has_counters = false;  // some GPU has an energy counter
 };
 
 // The parts of a report, in this order. Facts outlive it.

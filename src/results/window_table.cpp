@@ -34,8 +34,9 @@ class TableWindows final : public WindowReport {
   }
 
   std::string head() override {
-    return fmt::format("{:<{}} {:<{}} {:>9} {:>12} {:>8} {:>8} {:>7}\n", "window", name_columns_,
-                       "GPU", gpu_columns_, "seconds", "joules", "mean W", "peak W", "share %");
+    return fmt::format("{:<{}} {:<{}} {:>9} {:>12} {:>8} {:>8} {:>7}{}\n", "window", name_columns_,
+                       "GPU", gpu_columns_, "seconds", "joules", "mean W", "peak W", "share %",
+                       facts_.has_counters ? " source" : "");
   }
 
   void add(const WindowRow& row, std::string& text) override {
@@ -61,10 +62,15 @@ class TableWindows final : public WindowReport {
         continue;
       }
       add_energy(name, gpus_[i], duration_s, gpu.energy_j, text);
-      fmt::format_to(std::back_inserter(text), " {:>8.2f}", gpu.peak_power_w);
       const double all_j = row.energy_j();
-      if (is_measured && all_j > 0) {
-        fmt::format_to(std::back_inserter(text), " {:>7.1f}", 100 * gpu.energy_j / all_j);
+      const std::string peak = gpu.peak_power_w ? fmt::format("{:.2f}", *gpu.peak_power_w) : "";
+      const std::string share = is_measured && all_j > 0
+                                    ? fmt::format(" {:>7.1f}", 100 * gpu.energy_j / all_j)
+                                    : std::string();
+      if (facts_.has_counters) {
+        fmt::format_to(std::back_inserter(text), " {:>8}{:>8} {}", peak, share, gpu.source);
+      } else {
+        fmt::format_to(std::back_inserter(text), " {:>8}{}", peak, share);
       }
       end_line(text);
       name.clear();

@@ -8,6 +8,7 @@
 
 #include "energy/metrics.h"
 #include "energy/plausibility.h"
+#include "runs/counters.h"
 
 namespace aggregate_power {
 namespace {
@@ -123,6 +124,12 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
     }
   }
   if (request.extended) result.fleet = std::move(measurement.fleet);
+  if (result.telemetry && result.telemetry->series.counter && reading.load &&
+      !integration.gpus.empty()) {
+    result.recorded_counters =
+        counters_in(recording, reading.load->window, integration, request.max_sample_gap_s);
+    if (result.recorded_counters) warn(doubts_about(*result.recorded_counters));
+  }
   return result;
 }
 

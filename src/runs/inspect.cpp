@@ -144,6 +144,7 @@ void read_recording(const Recording& recording, Findings& findings) {
   } catch (const TelemetryError& error) {
     fault = fmt::format("{}: {}", recording.path(), error.what());
   }
+  findings.series.counter = telemetry.counter();
   findings.sensors = telemetry.sensors();
   findings.sums = telemetry.sums();
   findings.skipped = telemetry.skipped();
@@ -285,6 +286,10 @@ Json json_of(const Findings& findings) {
                {"reasons", findings.reasons.codes()},
                {"warnings", findings.warnings}};
   if (!findings.sensors.empty()) json["sensors"] = sensors_json(findings);
+  if (series.counter) {
+    json["counter_column"] = series.counter->name;
+    json["counter_unit"] = series.counter->unit;
+  }
   return json;
 }
 
@@ -317,6 +322,10 @@ std::string text_of(const std::string& file, const Findings& findings) {
   for (const SeriesFacts::Line& line : series.lines) {
     text += fmt::format("{:<11}{}{}\n", line.what, line.value,
                         line.why.empty() ? "" : fmt::format(" ({})", line.why));
+  }
+  if (series.counter) {
+    text += fmt::format("counter    '{}' of energy, in {}\n", printable(series.counter->name),
+                        series.counter->unit);
   }
   if (!findings.timezone.empty()) {
     text +=

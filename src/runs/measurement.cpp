@@ -96,6 +96,7 @@ bool is_readable(const Recording& recording) {
 TelemetryFacts facts_of(const Telemetry& telemetry, const Question& question) {
   TelemetryFacts facts;
   facts.series = telemetry.facts();
+  facts.series.counter = telemetry.counter();
   facts.skipped = by_cause(telemetry.skipped());
   facts.timezone = telemetry.zone().name();
   facts.timezone_source = question.recording.zone_source();

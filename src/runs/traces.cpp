@@ -2,7 +2,9 @@
 #include "runs/traces.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -39,6 +41,15 @@ class SampleKeeper final : public Analysis {
 struct ReadFile {
   TraceFile file;
   std::vector<PowerTrace> devices;
+  std::vector<DeviceCounter> counters;
+
+  // Each once.
+  std::set<std::string> names() const {
+    std::set<std::string> names;
+    for (const PowerTrace& device : devices) names.insert(device.device());
+    for (const DeviceCounter& device : counters) names.insert(device.device);
+    return names;
+  }
 };
 
 [[noreturn]] void refuse(const std::string& path, const Reasons& reasons) {
@@ -53,8 +64,8 @@ struct ReadFile {
 
 void check_selected(const TracesRequest& request, const ReadFile& read,
                     const std::vector<std::string>& recorded) {
-  std::vector<std::string> names;
-  for (const PowerTrace& device : read.devices) names.push_back(device.device());
+  const std::set<std::string> found = read.names();
+  const std::vector<std::string> names(found.begin(), found.end());
   const std::string fault =
       selection_fault(request.gpus, recorded, names, read.file.facts.series.names_hosts);
   if (!fault.empty()) throw Error(fmt::format("{}: {}", read.file.path, fault));
@@ -65,11 +76,19 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
   if (!recording.faults().empty()) refuse(path, recording.faults());
   Telemetry telemetry = recording.open();
   const SeriesFacts& series = telemetry.facts();
-  if (!series.has_times() || !series.has_power()) refuse(path, series.reasons);
+  ReadFile read;
+  if (!series.has_power() && series.has_times() && request.with_counters) {
+    read.counters = read_counters(recording);
+  }
+  if (!series.has_times() || (!series.has_power() && read.counters.empty())) {
+    refuse(path, series.reasons);
+  }
   Passes passes(true);
   SampleKeeper& keeper = passes.add(SampleKeeper());
-  passes.read(recording, telemetry);
-  ReadFile read;
+  if (series.has_power()) passes.read(recording, telemetry);
+  if (series.has_power() && telemetry.counter() && request.with_counters) {
+    read.counters = read_counters(recording);
+  }
   read.file = {path, {}, series.warnings};
   read.file.facts.series = series;
   read.file.facts.skipped = by_cause(telemetry.skipped());
@@ -84,7 +103,7 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
                               series.interpolation, telemetry.pauses());
   }
   if (request.gpus.is_given()) check_selected(request, read, telemetry.devices());
-  if (read.devices.empty()) {
+  if (read.devices.empty() && read.counters.empty()) {
     throw Error(fmt::format("{}: it has no reading of power; see 'aggregate-power inspect {}'",
                             path, path));
   }
@@ -98,25 +117,33 @@ Traces read_traces(const TracesRequest& request) {
   std::map<std::string, std::size_t> uses;  // of a device's name
   for (const std::string& path : request.files) {
     files.push_back(read_file(request, path));
-    for (const PowerTrace& device : files.back().devices) ++uses[device.device()];
+    for (const std::string& name : files.back().names()) ++uses[name];
   }
   Traces traces;
   for (ReadFile& read : files) {
+    const auto name_of = [&](const std::string& device) {
+      if (uses[device] <= 1) return device;
+      return fmt::format("{}:{}", plain_stem(read.file.path), device);
+    };
     for (PowerTrace& device : read.devices) {
-      if (uses[device.device()] > 1) {
-        device.rename(fmt::format("{}:{}", plain_stem(read.file.path), device.device()));
-      }
+      device.rename(name_of(device.device()));
       traces.devices.push_back(std::move(device));
+    }
+    for (DeviceCounter& device : read.counters) {
+      device.device = name_of(device.device);
+      traces.counters.push_back(std::move(device));
     }
     traces.files.push_back(std::move(read.file));
   }
   std::ranges::stable_sort(traces.devices, device_name_less, &PowerTrace::device);
-  traces.first_unix_s = traces.devices.front().samples().front().unix_s;
-  traces.last_unix_s = traces.devices.front().samples().back().unix_s;
-  for (const PowerTrace& device : traces.devices) {
-    traces.first_unix_s = std::min(traces.first_unix_s, device.samples().front().unix_s);
-    traces.last_unix_s = std::max(traces.last_unix_s, device.samples().back().unix_s);
-  }
+  traces.first_unix_s = std::numeric_limits<double>::infinity();
+  traces.last_unix_s = -traces.first_unix_s;
+  const auto note = [&](const auto& samples) {
+    traces.first_unix_s = std::min(traces.first_unix_s, samples.front().unix_s);
+    traces.last_unix_s = std::max(traces.last_unix_s, samples.back().unix_s);
+  };
+  for (const PowerTrace& device : traces.devices) note(device.samples());
+  for (const DeviceCounter& device : traces.counters) note(device.samples);
   return traces;
 }
 

@@ -6,6 +6,7 @@
 
 #include "energy/power_trace.h"
 #include "recorders/gpu_selection.h"
+#include "runs/counters.h"
 #include "runs/run_options.h"
 
 namespace aggregate_power {
@@ -13,6 +14,7 @@ namespace aggregate_power {
 struct TracesRequest : RecordingOptions {
   std::vector<std::string> files;  // normal paths
   GpuSelection gpus = {};          // those that count
+  bool with_counters = false;      // energy counters, too, where a recording has them
 };
 
 // One file as it was read.
@@ -23,15 +25,16 @@ struct TraceFile {
 };
 
 struct Traces {
-  std::vector<PowerTrace> devices;  // in the order of their names
+  std::vector<PowerTrace> devices;      // in the order of their names
+  std::vector<DeviceCounter> counters;  // also of devices without power
   std::vector<TraceFile> files;
   double first_unix_s = 0;  // of all devices
   double last_unix_s = 0;
 };
 
 // Devices of one name in several files are named "FILE:DEVICE", by the stems of the files. Throws
-// FileError if a file cannot be opened, and Error if one cannot be read, has no power, or lacks a
-// GPU that was selected.
+// FileError if a file cannot be opened, and Error if one cannot be read, has no power and no energy
+// counter that is requested, or lacks a GPU that was selected.
 Traces read_traces(const TracesRequest& request);
 
 }  // namespace aggregate_power

@@ -2,7 +2,7 @@
 #include "runs/windows_run.h"
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <utility>
@@ -14,13 +14,14 @@
 #include "base/files/path.h"
 #include "base/text/ascii.h"
 #include "base/text/unicode.h"
-#include "energy/plausibility.h"
-#include "energy/trace_coverage.h"
+#include "energy/counter_trace.h"
 #include "energy/window_tree.h"
 #include "loads/benchmark_windows.h"
 #include "loads/windows_file.h"
+#include "recorders/device_names.h"
 #include "runs/repeated_recordings.h"
 #include "runs/traces.h"
+#include "runs/window_meter.h"
 #include "runs/witnesses.h"
 
 namespace aggregate_power {
@@ -28,31 +29,6 @@ namespace {
 
 constexpr std::string_view kBenchmarkPrefix = "bench:";
 constexpr std::size_t kPrintedAtOnce = 64 * 1024;
-
-// What says how much energy one GPU used in a window. Its power is the only source so far; a
-// counter of energy belongs here, beside the trace, and goes before it where it covers the window.
-struct WindowMeter {
-  const PowerTrace& power;
-  TraceCoverage coverage;
-
-  WindowMeter(const PowerTrace& trace, double max_sample_gap_s)
-      : power(trace), coverage(trace, max_sample_gap_s) {}
-
-  GpuWindow measure(Window window, const std::vector<Window>& own) const {
-    GpuWindow gpu;
-    gpu.fault = coverage.fault(window);
-    if (!gpu.fault.empty()) return gpu;
-    gpu.energy_j = power.energy_j(window);
-    gpu.peak_power_w = power.peak_w(window);
-    for (const Window& stretch : own) gpu.own_energy_j += power.energy_j(stretch);
-    const double mean_w = gpu.energy_j / window.duration_s();
-    if (!is_impossible(mean_w)) return gpu;
-    GpuWindow refused;
-    refused.fault =
-        fmt::format("a mean of {:.1f} W; see --power-unit if that is another unit", mean_w);
-    return refused;
-  }
-};
 
 struct WindowList {
   std::vector<NamedWindow> named;
@@ -69,11 +45,48 @@ WindowList windows_of(const WindowsRequest& request, Window recorded) {
   return {read_windows_file(normal_path(request.windows), {recorded, request.zone}), {}};
 }
 
+// What was recorded of a GPU; null: it was not.
+struct GpuSources {
+  std::string name;
+  const PowerTrace* power = nullptr;
+  DeviceCounter* counter = nullptr;
+};
+
+// In the order of their names.
+std::vector<GpuSources> sources_of(Traces& traces) {
+  std::vector<GpuSources> gpus;
+  for (const PowerTrace& device : traces.devices) gpus.push_back({device.device(), &device});
+  for (DeviceCounter& device : traces.counters) {
+    const auto gpu = std::ranges::find_if(gpus, [&](const GpuSources& each) {
+      return each.name == device.device && each.counter == nullptr;
+    });
+    if (gpu != gpus.end()) {
+      gpu->counter = &device;
+    } else {
+      gpus.push_back({device.device, nullptr, &device});
+    }
+  }
+  std::ranges::stable_sort(gpus, device_name_less, &GpuSources::name);
+  return gpus;
+}
+
+std::vector<WindowMeter> meters_of(Traces& traces, double max_sample_gap_s) {
+  std::vector<WindowMeter> meters;
+  for (const GpuSources& gpu : sources_of(traces)) {
+    std::optional<CounterTrace> counter;
+    if (gpu.counter != nullptr) {
+      counter.emplace(std::move(gpu.counter->samples), gpu.counter->unit_j, gpu.power);
+    }
+    meters.emplace_back(gpu.name, gpu.power, std::move(counter), max_sample_gap_s);
+  }
+  return meters;
+}
+
 // A GPU that is in two recordings would count twice.
-void refuse_repeated_gpus(const std::vector<PowerTrace>& devices) {
+void refuse_repeated_gpus(const std::vector<WindowMeter>& meters) {
   std::set<std::string_view> seen;
-  for (const PowerTrace& device : devices) {
-    const std::string_view name = device.device();
+  for (const WindowMeter& meter : meters) {
+    const std::string_view name = meter.gpu();
     const std::size_t id = name.find("GPU-");
     if (id == std::string_view::npos || seen.insert(name.substr(id)).second) continue;
     throw Error(
@@ -107,7 +120,7 @@ WitnessEnergy energy_of_all(const std::vector<WindowMeter>& meters, Window windo
   for (const WindowMeter& meter : meters) {
     const GpuWindow gpu = meter.measure(window, {});
     if (!gpu.fault.empty()) {
-      return {fmt::format("GPU {}: {}", printable(meter.power.device()), gpu.fault)};
+      return {fmt::format("GPU {}: {}", printable(meter.gpu()), gpu.fault)};
     }
     all.energy_j += gpu.energy_j;
   }
@@ -123,7 +136,7 @@ void add_witnesses(const Witnesses& witnesses, WindowRow& row, WitnessDoubts& do
 }
 
 // The GPUs of one recording that names no hosts are those of one node.
-WitnessDoubts doubts_of(const Witnesses& witnesses, const Traces& traces) {
+WitnessDoubts witness_doubts_of(const Witnesses& witnesses, const Traces& traces) {
   WitnessDoubts doubts(traces.files.size() == 1 && !traces.files[0].facts.series.names_hosts);
   for (const WitnessFacts& witness : witnesses.facts()) {
     const auto& own = witness.own_span;
@@ -135,9 +148,11 @@ WitnessDoubts doubts_of(const Witnesses& witnesses, const Traces& traces) {
 }
 
 WindowReportFacts report_facts(const WindowsRequest& request, const Traces& traces,
-                               const WindowList& list, const WindowTree& tree) {
+                               const std::vector<WindowMeter>& meters, const WindowList& list,
+                               const WindowTree& tree) {
   WindowReportFacts facts;
-  for (const PowerTrace& device : traces.devices) facts.gpus.push_back(device.device());
+  for (const WindowMeter& meter : meters) facts.gpus.push_back(meter.gpu());
+  facts.has_counters = !traces.counters.empty();
   for (const std::string& path : request.telemetry) facts.telemetry.push_back(printable_path(path));
   facts.windows_file = printable_path(request.windows);
   facts.recorded = {traces.first_unix_s, traces.last_unix_s};
@@ -172,27 +187,67 @@ std::vector<std::string> notes_on(const WindowsRequest& request, const Traces& t
   return notes;
 }
 
+// The windows in which counter and power differ most, by GPU.
+class CounterDoubts {
+ public:
+  explicit CounterDoubts(const std::vector<WindowMeter>& meters)
+      : meters_(meters), worst_(meters.size()) {}
+
+  void note(const WindowRow& row) {
+    for (std::size_t i = 0; i < row.gpus.size(); ++i) {
+      const GpuWindow& gpu = row.gpus[i];
+      if (!gpu.counter_energy_j || !gpu.power_energy_j) continue;
+      const double apart = std::abs(*gpu.counter_energy_j / *gpu.power_energy_j - 1);
+      if (!contradict(*gpu.counter_energy_j, *gpu.power_energy_j, *gpu.counter_resolution_j) ||
+          apart <= worst_[i].apart) {
+        continue;
+      }
+      worst_[i] = {apart,
+                   fmt::format("note: GPU {}: in window {} its energy counter says {:.3f} J, "
+                               "its power {:.3f} J; the counter is used",
+                               printable(meters_[i].gpu()), printable(row.name),
+                               *gpu.counter_energy_j, *gpu.power_energy_j)};
+    }
+  }
+
+  std::vector<std::string> notes() const {
+    std::vector<std::string> notes;
+    for (std::size_t i = 0; i < meters_.size(); ++i) {
+      if (const std::string fault = meters_[i].counter_fault(); !fault.empty()) {
+        notes.push_back(
+            fmt::format("note: GPU {}: its power is used: {}", printable(meters_[i].gpu()), fault));
+      }
+      if (!worst_[i].text.empty()) notes.push_back(worst_[i].text);
+    }
+    return notes;
+  }
+
+ private:
+  struct Worst {
+    double apart = 0;  // as a share of the power's energy
+    std::string text;
+  };
+  const std::vector<WindowMeter>& meters_;
+  std::vector<Worst> worst_;
+};
+
 }  // namespace
 
 WindowsOutcome run_windows(const WindowsRequest& request,
                            const std::function<void(const std::string&)>& print) {
   refuse_repeated_recordings(request.telemetry);
-  const Traces traces = read_traces({request, request.telemetry, request.gpus});
-  refuse_repeated_gpus(traces.devices);
+  Traces traces = read_traces({request, request.telemetry, request.gpus, true});
+  const std::vector<WindowMeter> meters = meters_of(traces, request.max_sample_gap_s);
+  refuse_repeated_gpus(meters);
   const WindowList list = windows_of(request, {traces.first_unix_s, traces.last_unix_s});
   std::vector<Window> windows;
   windows.reserve(list.named.size());
   for (const NamedWindow& named : list.named) windows.push_back(named.window);
   const WindowTree tree(windows);
-  std::vector<WindowMeter> meters;
-  meters.reserve(traces.devices.size());
-  for (const PowerTrace& device : traces.devices) {
-    meters.emplace_back(device, request.max_sample_gap_s);
-  }
   Witnesses witnesses(request.witnesses, request.zone);
   witnesses.compare_totals([&](Window span) { return energy_of_all(meters, span); });
-  WitnessDoubts witness_doubts = doubts_of(witnesses, traces);
-  WindowReportFacts facts = report_facts(request, traces, list, tree);
+  WitnessDoubts witness_doubts = witness_doubts_of(witnesses, traces);
+  WindowReportFacts facts = report_facts(request, traces, meters, list, tree);
   facts.witnesses = witnesses.facts();
   WindowsOutcome outcome;
   outcome.err = notes_on(request, traces, facts);
@@ -205,12 +260,14 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   std::string text = report->head();
   std::size_t unmeasured = 0;
   std::string first_fault;
+  CounterDoubts doubts(meters);
   for (std::size_t i = 0; i < list.named.size(); ++i) {
     WindowRow row = row_of(list, tree, i, meters);
     add_witnesses(witnesses, row, witness_doubts);
     if (std::string fault = row.fault(facts.gpus); !fault.empty() && unmeasured++ == 0) {
       first_fault = fmt::format("{}: {}", printable(row.name), fault);
     }
+    doubts.note(row);
     report->add(row, text);
     if (text.size() < kPrintedAtOnce) continue;
     print(text);
@@ -218,6 +275,7 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   }
   print(text + report->foot());
   witness_doubts.tell(outcome.err);
+  for (std::string& doubt : doubts.notes()) outcome.err.push_back(std::move(doubt));
   if (unmeasured > 0) {
     outcome.err.push_back(fmt::format("{} of {} windows not measured; the first is {}", unmeasured,
                                       list.named.size(), first_fault));

@@ -252,6 +252,12 @@ def test_what_is_refused(folder):
     assert "give it once" in folder.err, folder.err
 
 
+def test_inspect_says_what_they_are(folder):
+    for name in ("pm_counters.log", "sacct.txt", "sensors.txt", "dcmi.txt"):
+        same(1, folder.call("inspect", FILES / name).status)
+        assert "these are readings of a node's sensors, not of GPUs" in folder.err + folder.out, folder.err
+
+
 def test_the_record_has_witnesses_and_the_rest_stays(folder):
     plain = folder.run("--timezone", "UTC")
     aggregate = (folder.path / "agg_run.json").read_text()

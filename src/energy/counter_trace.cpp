@@ -1,0 +1,257 @@
+// Makes a counter's readings one rising line, and finds where it cannot be trusted.
+#include "energy/counter_trace.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "energy/plausibility.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr double kCounts32 = 4294967296.0;
+constexpr double kMillijoule = 1e-3;
+// A counter that stands still for so many of its usual steps is stuck.
+constexpr double kStuckSteps = 10;
+// More falls than these are not resets: it is another quantity.
+constexpr std::size_t kMostFalls = 3;
+constexpr std::size_t kReadingsPerFall = 50;
+
+void join_equal_times(std::vector<CounterSample>& samples) {
+  std::ranges::stable_sort(samples, {}, &CounterSample::unix_s);
+  std::size_t kept = 0;
+  for (const CounterSample& sample : samples) {
+    if (kept > 0 && samples[kept - 1].unix_s == sample.unix_s) {
+      samples[kept - 1].joules = std::max(samples[kept - 1].joules, sample.joules);
+    } else {
+      samples[kept++] = sample;
+    }
+  }
+  samples.resize(kept);
+}
+
+// Of the values that are at least 0; 0 if there are none.
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+struct Differences {
+  std::vector<double> seconds;
+  std::vector<double> joules;
+
+  explicit Differences(const std::vector<CounterSample>& samples) {
+    for (std::size_t i = 1; i < samples.size(); ++i) {
+      seconds.push_back(samples[i].unix_s - samples[i - 1].unix_s);
+      joules.push_back(samples[i].joules - samples[i - 1].joules);
+    }
+  }
+};
+
+// The highest plausible power between two readings. Readings that follow each other quickly may
+// have a step of a longer time between them.
+double highest_w(const Differences& between) {
+  const double usual_s = median(between.seconds);
+  double highest_w = 0;
+  for (std::size_t i = 0; i < between.seconds.size(); ++i) {
+    const double mean_w = between.joules[i] / std::max(between.seconds[i], usual_s);
+    if (!is_impossible(mean_w)) highest_w = std::max(highest_w, mean_w);
+  }
+  return highest_w;
+}
+
+// The energy at which the register may begin again: 2^32 mJ, which is what drivers count in, or
+// 2^32 of a smaller unit. 0: the readings are beyond each of them.
+double range_of(const std::vector<CounterSample>& samples, double unit_j) {
+  const double highest_j = std::ranges::max(samples, {}, &CounterSample::joules).joules;
+  for (const double count_j : {std::min(unit_j, kMillijoule), kMillijoule}) {
+    if (highest_j < kCounts32 * count_j) return kCounts32 * count_j;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool contradict(double counter_j, double power_j, double resolution_j) {
+  const double apart_j = std::abs(counter_j - power_j);
+  return apart_j > kCounterTolerance * power_j && apart_j > resolution_j;
+}
+
+std::string why_unbelievable(double counter_j, double power_j, double resolution_j) {
+  const bool is_far_off = counter_j > 2 * power_j || power_j > 2 * counter_j;
+  if (!is_far_off || !contradict(counter_j, power_j, resolution_j)) return {};
+  return fmt::format("its energy counter says {:.3f} J, and its power {:.3f} J", counter_j,
+                     power_j);
+}
+
+CounterTrace::CounterTrace(std::vector<CounterSample> samples, double unit_j,
+                           const PowerTrace* power)
+    : samples_(std::move(samples)) {
+  join_equal_times(samples_);
+  if (samples_.size() < 2) {
+    fault_ = "its energy counter was read less than twice";
+    return;
+  }
+  const double first_j = samples_[0].joules;
+  if (std::ranges::all_of(samples_,
+                          [&](const CounterSample& each) { return each.joules == first_j; })) {
+    fault_ = first_j == 0 ? "its energy counter is always 0, as of a GPU that has none"
+                          : fmt::format("its energy counter always stays at {:.3f} J", first_j);
+    return;
+  }
+  unwrap(unit_j);
+  find_steps();
+  if (fault_.empty()) find_faults(power);
+}
+
+// Adds the range after each wrap. A fall that is none is a reset, over which the difference is
+// lost.
+void CounterTrace::unwrap(double unit_j) {
+  const Differences between(samples_);
+  const double most_w = 2 * highest_w(between);
+  const double range_j = range_of(samples_, unit_j);
+  const double first_j = samples_[0].joules;
+  std::size_t falls = 0;
+  double added_j = 0;
+  for (std::size_t i = 1; i < samples_.size(); ++i) {
+    const CounterSample& before = samples_[i - 1];
+    CounterSample& after = samples_[i];
+    const double rise_j = between.joules[i - 1];
+    const double likely_j = between.seconds[i - 1] * most_w;  // at most
+    const double wrapped_j = rise_j + range_j;
+    if (rise_j < 0 && range_j > 0 && wrapped_j >= 0 &&
+        wrapped_j <= std::min(likely_j, range_j / 8)) {
+      added_j += range_j;
+    } else if (rise_j < 0) {
+      ++falls;
+      holes_.push_back(
+          {{before.unix_s, after.unix_s},
+           fmt::format("its energy counter fell by {:.3f} J, as by a reset", -rise_j)});
+      added_j -= rise_j;
+    } else if (range_j > 0 && likely_j >= range_j) {
+      holes_.push_back(
+          {{before.unix_s, after.unix_s},
+           fmt::format("its energy counter may have begun again in {:.3f} s without a reading",
+                       between.seconds[i - 1])});
+    }
+    after.joules += added_j;
+  }
+  for (CounterSample& sample : samples_) sample.joules -= first_j;
+  if (falls > kMostFalls && falls * kReadingsPerFall > samples_.size()) {
+    fault_ = fmt::format("its energy counter falls {} times: it is not a sum", falls);
+  }
+}
+
+void CounterTrace::find_steps() {
+  for (const CounterSample& sample : samples_) {
+    if (steps_.empty() || sample.joules != steps_.back().joules) steps_.push_back(sample);
+  }
+}
+
+// Stretches in which it is stuck, or goes up as no GPU can.
+void CounterTrace::find_faults(const PowerTrace* power) {
+  const Differences between(steps_);
+  const double usual_s = median(between.seconds);
+  const double usual_j = median(between.joules);
+  const auto is_stuck = [&](Window stretch, std::size_t readings) {
+    if (power != nullptr) return power->energy_j(stretch) > kStuckSteps * usual_j;
+    return stretch.duration_s() > kStuckSteps * usual_s &&
+           static_cast<double>(readings) > kStuckSteps;
+  };
+  std::size_t next = 0;  // the first sample that is not before a step
+  for (std::size_t i = 1; i <= steps_.size(); ++i) {
+    const std::size_t first = next;
+    while (next < samples_.size() &&
+           (i == steps_.size() || samples_[next].unix_s < steps_[i].unix_s)) {
+      ++next;
+    }
+    const Window flat = {steps_[i - 1].unix_s, samples_[next - 1].unix_s};
+    if (flat.start_unix_s < flat.end_unix_s && is_stuck(flat, next - first)) {
+      holes_.push_back(
+          {{flat.start_unix_s, i < steps_.size() ? steps_[i].unix_s : flat.end_unix_s},
+           fmt::format("its energy counter stands still for {:.3f} s", flat.duration_s())});
+    }
+    if (i == steps_.size()) break;
+    if (is_impossible(between.joules[i - 1] / std::max(between.seconds[i - 1], usual_s))) {
+      holes_.push_back({{steps_[i - 1].unix_s, steps_[i].unix_s},
+                        fmt::format("its energy counter rises by {:.3f} J in {:.3f} s",
+                                    between.joules[i - 1], between.seconds[i - 1])});
+    }
+  }
+  std::ranges::stable_sort(holes_, {}, [](const Hole& hole) { return hole.between.end_unix_s; });
+}
+
+std::string CounterTrace::edge_fault(double unix_s, double max_sample_gap_s) const {
+  const auto after = std::ranges::lower_bound(samples_, unix_s, {}, &CounterSample::unix_s);
+  if (after == samples_.end() || after->unix_s == unix_s || after == samples_.begin()) return {};
+  const double gap_s = after->unix_s - (after - 1)->unix_s;
+  if (gap_s <= max_sample_gap_s) return {};
+  return fmt::format("{:.3f} s between the readings of its energy counter at the window's edge",
+                     gap_s);
+}
+
+std::string CounterTrace::fault(Window window, double max_sample_gap_s) const {
+  if (!fault_.empty()) return fault_;
+  if (!(window.start_unix_s < window.end_unix_s)) return "the window takes no time";
+  if (window.start_unix_s < samples_.front().unix_s || window.end_unix_s > samples_.back().unix_s) {
+    return "its energy counter was not read before and after the window";
+  }
+  const auto hole = std::ranges::upper_bound(
+      holes_, window.start_unix_s, {}, [](const Hole& each) { return each.between.end_unix_s; });
+  if (hole != holes_.end() && hole->between.start_unix_s < window.end_unix_s) return hole->why;
+  if (window.end_unix_s > steps_.back().unix_s) {
+    return "its energy counter has no step after the window";
+  }
+  for (const double edge : {window.start_unix_s, window.end_unix_s}) {
+    if (std::string fault = edge_fault(edge, max_sample_gap_s); !fault.empty()) return fault;
+  }
+  const auto first =
+      std::ranges::upper_bound(steps_, window.start_unix_s, {}, &CounterSample::unix_s);
+  const auto behind =
+      std::ranges::upper_bound(steps_, window.end_unix_s, {}, &CounterSample::unix_s);
+  const auto inside = static_cast<std::size_t>(behind - first);
+  if (inside >= kFewestSteps) return {};
+  return fmt::format("the window has {} step{} of its energy counter, at least {} are needed",
+                     inside, inside == 1 ? "" : "s", kFewestSteps);
+}
+
+double CounterTrace::energy_until(double unix_s) const {
+  const auto after = std::ranges::lower_bound(steps_, unix_s, {}, &CounterSample::unix_s);
+  if (after == steps_.end()) return steps_.back().joules;
+  if (after->unix_s == unix_s || after == steps_.begin()) return after->joules;
+  const CounterSample& before = *(after - 1);
+  return before.joules + (unix_s - before.unix_s) / (after->unix_s - before.unix_s) *
+                             (after->joules - before.joules);
+}
+
+double CounterTrace::energy_j(Window window) const {
+  return energy_until(window.end_unix_s) - energy_until(window.start_unix_s);
+}
+
+// The height of the step that an instant is in.
+double CounterTrace::step_at(double unix_s) const {
+  if (steps_.size() < 2) return 0;
+  const auto after = std::ranges::upper_bound(steps_, unix_s, {}, &CounterSample::unix_s);
+  const auto number = static_cast<std::size_t>(after - steps_.begin());
+  const std::size_t next = std::clamp(number, std::size_t{1}, steps_.size() - 1);
+  return steps_[next].joules - steps_[next - 1].joules;
+}
+
+double CounterTrace::resolution_j(Window window) const {
+  return step_at(window.start_unix_s) + step_at(window.end_unix_s);
+}
+
+std::size_t CounterTrace::readings(Window window) const {
+  const auto first =
+      std::ranges::lower_bound(samples_, window.start_unix_s, {}, &CounterSample::unix_s);
+  const auto behind =
+      std::ranges::upper_bound(samples_, window.end_unix_s, {}, &CounterSample::unix_s);
+  return static_cast<std::size_t>(behind - first);
+}
+
+}  // namespace aggregate_power

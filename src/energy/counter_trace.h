@@ -1,0 +1,72 @@
+// The energy counter of one device over a recording, for the energy of any stretch of it. Pure
+// arithmetic: no files, no clock, no printing.
+//
+// A counter goes up in steps: every 100 ms on an H100, at each reading of a recorder that is
+// slower. Between two steps the energy is on the straight line between them.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aggregate_power/sample.h"
+#include "energy/power_trace.h"
+
+namespace aggregate_power {
+
+// How far a counter and the power may be apart.
+inline constexpr double kCounterTolerance = 0.05;
+
+// Whether they contradict each other: by more than that, and by more than the counter's steps.
+bool contradict(double counter_j, double power_j, double resolution_j);
+
+// Why a counter that is off by a factor of two or more is not to be believed, for people; empty: it
+// is not so far off. Counters whose unit is not what it should be are known.
+std::string why_unbelievable(double counter_j, double power_j, double resolution_j);
+
+class CounterTrace {
+ public:
+  // A window with fewer steps of the counter is not resolved by it.
+  static constexpr std::size_t kFewestSteps = 10;
+
+  // `samples` in any order; of those with one stamp the highest counts, since the instances of a
+  // divided GPU repeat its counter. `unit_j` is the energy of one count: a register of 32 bits
+  // begins again after 2^32 of them. `power` is that of the same device, null if it is unknown: a
+  // counter may stand still only where little power is drawn. It is not kept.
+  CounterTrace(std::vector<CounterSample> samples, double unit_j, const PowerTrace* power);
+
+  // Why the counter is never used, for people; empty: it may be.
+  const std::string& fault() const { return fault_; }
+  // Why the window is not measured by it, for people; empty: it is. `max_sample_gap_s` is the
+  // longest time between the readings around an edge of the window; between others it may be
+  // longer, because a counter misses nothing. Time grows with the logarithm of the samples.
+  std::string fault(Window window, double max_sample_gap_s) const;
+  // The energy inside the window, in joules, if it is between the first and the last step.
+  double energy_j(Window window) const;
+  // By how much the steps in which the window's edges are may put that off.
+  double resolution_j(Window window) const;
+  // The number of readings inside the window.
+  std::size_t readings(Window window) const;
+
+ private:
+  // A stretch in which the counter says nothing.
+  struct Hole {
+    Window between;
+    std::string why;
+  };
+
+  void unwrap(double unit_j);
+  void find_steps();
+  void find_faults(const PowerTrace* power);
+  double energy_until(double unix_s) const;
+  double step_at(double unix_s) const;
+  std::string edge_fault(double unix_s, double max_sample_gap_s) const;
+
+  std::vector<CounterSample> samples_;  // sorted, without equal stamps, not falling
+  std::vector<CounterSample> steps_;    // the first sample, and each with another energy
+  std::vector<Hole> holes_;             // in order of time
+  std::string fault_;
+};
+
+}  // namespace aggregate_power

@@ -1,0 +1,144 @@
+// The names of energy counters, and their units.
+#include "recorders/energy_counter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <vector>
+
+#include "base/text/pattern.h"
+#include "base/text/python_number.h"
+#include "base/text/unicode.h"
+
+namespace aggregate_power {
+namespace {
+
+// all-smi's all_smi_energy_consumed_joules_total is missing: it is an integral of the same power.
+const EnergyCounter kCounterMetrics[] = {
+    {"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "mJ", 1e-3},
+    {"nvidia_smi_energy_joules_total", "J", 1},
+    {"gpu_energy_consumed", "uJ", 1e-6},
+    {"xpum_energy_joules", "J", 1},
+};
+
+struct EnergyUnit {
+  std::string_view name;
+  double joules;
+};
+
+constexpr EnergyUnit kEnergyUnits[] = {
+    {"J", 1},          {"j", 1},          {"joule", 1},          {"joules", 1},
+    {"mJ", 1e-3},      {"mj", 1e-3},      {"uJ", 1e-6},          {"uj", 1e-6},
+    {"\u00B5J", 1e-6}, {"\u03BCJ", 1e-6}, {"millijoules", 1e-3}, {"kJ", 1e3},
+    {"kj", 1e3},       {"MJ", 1e6},
+};
+
+struct CounterName {
+  std::size_t index;
+  std::string full;
+  std::string plain;  // in lower case, without its unit
+  std::optional<EnergyUnit> unit;
+};
+
+// Capitals tell mJ from MJ, unless all letters of the name are capitals.
+std::optional<EnergyUnit> energy_unit(std::string_view text, std::string_view name) {
+  std::string unit(text);
+  if (lower_ascii(unit).starts_with("joule")) unit = lower_ascii(unit);
+  const auto* const found = std::ranges::find(kEnergyUnits, unit, &EnergyUnit::name);
+  if (found == std::end(kEnergyUnits)) return std::nullopt;
+  const bool has_small_letters =
+      std::ranges::any_of(name, [](char c) { return c >= 'a' && c <= 'z'; });
+  if (unit == "MJ" && !has_small_letters) return std::nullopt;
+  return *found;
+}
+
+CounterName read_counter_name(std::size_t index, std::string_view text) {
+  CounterName name{index, std::string(strip(text)), {}, {}};
+  std::string_view plain = name.full;
+  const char open = plain.ends_with(']') ? '[' : '(';
+  const bool has_brackets = plain.ends_with(']') || plain.ends_with(')');
+  const std::size_t at = has_brackets ? plain.rfind(open) : plain.find_last_of(" ._-");
+  if (at != plain.npos) {
+    const std::string_view before = strip(plain.substr(0, at));
+    const std::string_view last = plain.substr(at + 1);
+    name.unit = energy_unit(strip(has_brackets ? last.substr(0, last.size() - 1) : last), before);
+    if (name.unit) plain = before;
+  }
+  name.plain = lower_ascii(plain);
+  return name;
+}
+
+// Each name once; the last column of a name counts.
+std::vector<CounterName> read_counter_names(std::span<const std::string> header) {
+  std::vector<CounterName> names;
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    CounterName name = read_counter_name(i, replace_invalid_utf8(header[i]));
+    std::erase_if(names, [&](const CounterName& other) { return other.full == name.full; });
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+// The only one that fits; null if there is none or if there are several.
+template <typename Fits>
+const CounterName* only_one(const std::vector<CounterName>& names, const Fits& fits) {
+  const auto found = std::ranges::find_if(names, fits);
+  if (found == names.end() || std::any_of(found + 1, names.end(), fits)) return nullptr;
+  return &*found;
+}
+
+CounterColumn counter_column(const CounterName& name, const EnergyUnit& unit) {
+  return {{name.full, std::string(unit.name), unit.joules}, name.index};
+}
+
+}  // namespace
+
+const EnergyCounter* counter_metric(std::string_view metric) {
+  const auto* const found = std::ranges::find(kCounterMetrics, metric, &EnergyCounter::name);
+  return found == std::end(kCounterMetrics) ? nullptr : found;
+}
+
+std::optional<CounterColumn> choose_counter_column(std::span<const std::string> header,
+                                                   std::string_view schema) {
+  static const Pattern by_unit =
+      "(gpu[ ._-]?)?((total|accumulated|cumulative)[ ._-]?)?energy"
+      "([ ._-]?(counter|total|consumption|consumed|used|accumulated))*";
+  static const Pattern resolution = "(energy_)?(accumulator|counter)_resolution|energy_resolution";
+  const std::vector<CounterName> names = read_counter_names(header);
+  for (const CounterName& name : names) {
+    if (const EnergyCounter* const metric = counter_metric(name.full)) {
+      return CounterColumn{*metric, name.index};
+    }
+  }
+  const bool is_amd_smi = schema == "amd-smi" || schema == "amd-smi-monitor";
+  const auto fits = [&](const CounterName& name) {
+    return name.unit ? by_unit.matches(name.plain)
+                     : is_amd_smi && name.plain == "total_energy_consumption";
+  };
+  if (const CounterName* const name = only_one(names, fits)) {
+    return counter_column(*name, name->unit.value_or(EnergyUnit{"J", 1}));
+  }
+  const auto* const accumulator =
+      only_one(names, [](const CounterName& name) { return name.plain == "energy_accumulator"; });
+  const auto* const factor =
+      only_one(names, [&](const CounterName& name) { return resolution.matches(name.plain); });
+  if (accumulator == nullptr || factor == nullptr) return std::nullopt;
+  CounterColumn column = counter_column(*accumulator, {"resolution in uJ", 1e-6});
+  column.resolution = factor->index;
+  return column;
+}
+
+std::optional<double> parse_counter(std::string_view text, double unit_j) {
+  constexpr double kNone[] = {2147483632.0,      2147483633.0,      2147483634.0,
+                              2147483635.0,      4294967295.0,      140737488355328.0,
+                              140737488355329.0, 140737488355330.0, 140737488355331.0};
+  constexpr double kFirstBlank64 = 9223372036854775792.0;
+  const std::optional<double> count = nearest_double(text);
+  if (!count || !std::isfinite(*count) || *count < 0 || *count >= kFirstBlank64) {
+    return std::nullopt;
+  }
+  if (std::ranges::find(kNone, *count) != std::end(kNone)) return std::nullopt;
+  return *count * unit_j;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,36 @@
+// Finds the cumulative energy counters of GPUs in recordings, and parses their numbers.
+//
+// A counter is used only if its unit is certain: it is stated beside its name, or the recorder's
+// documentation states it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "aggregate_power/provenance.h"
+
+namespace aggregate_power {
+
+// The counter of a metric of DCGM and other exporters; null: it is another metric.
+const EnergyCounter* counter_metric(std::string_view metric);
+
+// The counter in a CSV.
+struct CounterColumn {
+  EnergyCounter counter;
+  std::size_t index = 0;
+  std::optional<std::size_t> resolution = {};  // a column whose number multiplies the counter's
+};
+
+// The column of `header` that is a counter, by its name and by the schema (Columns::schema).
+// Returns nullopt if there is none, or if several fit.
+std::optional<CounterColumn> choose_counter_column(std::span<const std::string> header,
+                                                   std::string_view schema);
+
+// The joules of a counter's number. Returns nullopt for any other text, for negative numbers, and
+// for those by which tools mean "none" (formats.md section 7).
+std::optional<double> parse_counter(std::string_view text, double unit_j);
+
+}  // namespace aggregate_power

@@ -1,0 +1,107 @@
+// Reads energy counters, and compares them with integrated power.
+#include "runs/counters.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text/unicode.h"
+#include "energy/counter_trace.h"
+
+namespace aggregate_power {
+namespace {
+
+// What is before and after the window shows the counter's usual steps.
+constexpr double kAroundS = 60;
+
+struct CountersRead {
+  std::optional<EnergyCounter> counter;
+  std::vector<DeviceCounter> devices;
+};
+
+CountersRead read_all_counters(const Recording& recording, Window within) {
+  Telemetry telemetry = recording.open_counters();
+  if (!telemetry.facts().has_times()) return {};
+  std::vector<std::vector<CounterSample>> samples;  // by Reading::device
+  telemetry.read([&](std::span<const Reading> readings) {
+    for (const Reading& reading : readings) {
+      if (reading.kind != Reading::Kind::power || !within.contains(reading.unix_s)) continue;
+      if (reading.device >= samples.size()) samples.resize(reading.device + 1);
+      samples[reading.device].push_back({reading.unix_s, reading.watts});
+    }
+  });
+  CountersRead read;
+  read.counter = telemetry.counter();
+  if (!read.counter) return {};
+  if (const auto* const fault = recording.needed_zone_fault(telemetry)) {
+    throw TelemetryError(fault->text);
+  }
+  for (std::uint32_t i = 0; i < samples.size(); ++i) {
+    if (samples[i].empty()) continue;
+    std::ranges::stable_sort(samples[i], {}, &CounterSample::unix_s);
+    read.devices.push_back({telemetry.devices()[i], read.counter->unit_j, std::move(samples[i])});
+  }
+  return read;
+}
+
+CounterInWindow compared(const std::string& gpu, const CounterTrace& trace, Window window,
+                         std::optional<double> power_j, double max_sample_gap_s) {
+  CounterInWindow found{.gpu = gpu, .fault = trace.fault(window, max_sample_gap_s)};
+  found.power_j = power_j;
+  if (!trace.fault().empty()) return found;
+  found.readings = trace.readings(window);
+  if (!found.fault.empty()) return found;
+  found.counter_j = trace.energy_j(window);
+  found.resolution_j = trace.resolution_j(window);
+  found.differs = power_j && contradict(*found.counter_j, *power_j, *found.resolution_j);
+  return found;
+}
+
+}  // namespace
+
+std::vector<DeviceCounter> read_counters(const Recording& recording, Window within) {
+  return read_all_counters(recording, within).devices;
+}
+
+std::optional<RecordedCounters> counters_in(const Recording& recording, Window window,
+                                            const Integration& integration,
+                                            double max_sample_gap_s) {
+  CountersRead read;
+  try {
+    read = read_all_counters(recording,
+                             {window.start_unix_s - kAroundS, window.end_unix_s + kAroundS});
+  } catch (const std::exception&) {  // it changed, or its end is broken: the run's record says so
+    return std::nullopt;
+  }
+  if (read.devices.empty()) return std::nullopt;
+  RecordedCounters recorded{*read.counter, {}};
+  for (std::size_t i = 0; i < integration.gpu_ids.size(); ++i) {
+    const std::string& gpu = integration.gpu_ids[i];
+    const auto device = std::ranges::find(read.devices, gpu, &DeviceCounter::device);
+    if (device == read.devices.end()) {
+      recorded.gpus.push_back({.gpu = gpu, .fault = "its energy counter was not read"});
+      continue;
+    }
+    const CounterTrace trace(std::move(device->samples), device->unit_j, nullptr);
+    const auto power_j =
+        integration.issues[i] ? std::nullopt : std::optional(integration.gpus[i].energy_j);
+    recorded.gpus.push_back(compared(gpu, trace, window, power_j, max_sample_gap_s));
+  }
+  return recorded;
+}
+
+std::vector<std::string> doubts_about(const RecordedCounters& counters) {
+  std::vector<std::string> doubts;
+  for (const CounterInWindow& gpu : counters.gpus) {
+    if (!gpu.differs) continue;
+    doubts.push_back(fmt::format(
+        "counter_differs: GPU {}: in the window its energy counter says {:.3f} J, its power {:.3f} J ({:+.1f} %)",
+        printable(gpu.gpu), *gpu.counter_j, *gpu.power_j,
+        100 * (*gpu.counter_j / *gpu.power_j - 1)));
+  }
+  return doubts;
+}
+
+}  // namespace aggregate_power

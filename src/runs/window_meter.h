@@ -1,0 +1,37 @@
+// What says how much energy one GPU used in a window: its counter if it can, else its power.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "energy/counter_trace.h"
+#include "energy/trace_coverage.h"
+#include "results/window_report.h"
+
+namespace aggregate_power {
+
+class WindowMeter {
+ public:
+  // `power` is null if only the counter was recorded; it must outlive this object.
+  WindowMeter(std::string gpu, const PowerTrace* power, std::optional<CounterTrace> counter,
+              double max_sample_gap_s);
+
+  const std::string& gpu() const { return gpu_; }
+  // `own` is the window without those inside it.
+  GpuWindow measure(Window window, const std::vector<Window>& own) const;
+  // Why the counter is never used; empty: it may be, or there is none.
+  std::string counter_fault() const { return counter_ ? counter_->fault() : std::string(); }
+
+ private:
+  GpuWindow by_power(Window window, const std::vector<Window>& own) const;
+  std::string counter_fault(Window window, const GpuWindow& gpu) const;
+
+  std::string gpu_;
+  const PowerTrace* power_;
+  std::optional<TraceCoverage> coverage_;  // nullopt: no power
+  std::optional<CounterTrace> counter_;
+  double max_sample_gap_s_;
+};
+
+}  // namespace aggregate_power

@@ -1,0 +1,51 @@
+// Names and numbers of energy counters.
+#include "recorders/energy_counter.h"
+
+#include <gtest/gtest.h>
+
+namespace aggregate_power {
+namespace {
+
+// "NAME in UNIT", with " times N" for a resolution in column N; empty: none.
+std::string chosen(const std::vector<std::string>& header, const char* schema = "generic") {
+  const auto found = choose_counter_column(header, schema);
+  if (!found) return {};
+  EXPECT_EQ(found->index, 1U);
+  return found->counter.name + " in " + found->counter.unit +
+         (found->resolution ? " times " + std::to_string(*found->resolution) : "");
+}
+
+TEST(EnergyCounter, IsFoundByItsNameAndUnit) {
+  EXPECT_EQ(chosen({"t", "energy_mj"}), "energy_mj in mj");
+  EXPECT_EQ(chosen({"t", "total_energy_consumption [mJ]"}), "total_energy_consumption [mJ] in mJ");
+  EXPECT_EQ(chosen({"Timestamp", " GPU Energy Consumed (J)"}, "xpu-smi"),
+            "GPU Energy Consumed (J) in J");
+  EXPECT_EQ(chosen({"t", "Accumulated Energy (uJ)"}, "rocm-smi"), "Accumulated Energy (uJ) in uJ");
+  EXPECT_EQ(chosen({"t", "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"}),
+            "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION in mJ");
+  EXPECT_EQ(chosen({"t", "total_energy_consumption"}, "amd-smi"), "total_energy_consumption in J");
+  EXPECT_EQ(chosen({"t", "energy_accumulator", "counter_resolution"}),
+            "energy_accumulator in resolution in uJ times 2");
+}
+
+TEST(EnergyCounter, IsNotGuessed) {
+  EXPECT_EQ(chosen({"t", "total_energy_consumption"}), "");       // of what unit?
+  EXPECT_EQ(chosen({"t", "energy_accumulator"}, "amd-smi"), "");  // of what resolution?
+  EXPECT_EQ(chosen({"t", "ENERGY_MJ"}), "");                      // milli or mega?
+  EXPECT_EQ(chosen({"t", "cpu_energy_j"}), "");
+  EXPECT_EQ(chosen({"t", "gpu_energy_kwh"}), "");
+  EXPECT_EQ(chosen({"t", "energy_per_token_j"}), "");
+  EXPECT_EQ(chosen({"t", "energy_j", "gpu_energy_mj"}), "");  // which?
+}
+
+TEST(EnergyCounter, HasJoules) {
+  EXPECT_DOUBLE_EQ(parse_counter("238749445947", 1e-3).value(), 238749445.947);
+  EXPECT_DOUBLE_EQ(parse_counter("0.000001", 1e6).value(), 1);
+  for (const char* none : {"", "N/A", "-1", "nan", "inf", "12 J", "18446744073709551615",
+                           "9223372036854775794", "2147483632"}) {
+    EXPECT_FALSE(parse_counter(none, 1e-3)) << none;
+  }
+}
+
+}  // namespace
+}  // namespace aggregate_power
