@@ -48,7 +48,7 @@ struct SeriesFacts {
   bool time_of_day = false;  // its times have no date
   Sensor sensor = {};
   std::optional<EnergyCounter> counter = {};  // nullopt: none, or none is seen so far
-  Reasons reasons = {};  // why it cannot be used; the contract's codes first
+  Reasons reasons = {};                       // why it cannot be used; the contract's codes first
   std::vector<std::string> warnings = {};
   std::string foreign = {};  // what the file is instead, and what to do; empty: nothing is known
   std::vector<std::string> first_lines = {};    // for people; none of a binary file

@@ -147,9 +147,15 @@ void CounterTrace::unwrap(double unit_j) {
   }
 }
 
+// What comes after a hole has nothing to do with what was before it.
 void CounterTrace::find_steps() {
+  auto hole = holes_.begin();
   for (const CounterSample& sample : samples_) {
-    if (steps_.empty() || sample.joules != steps_.back().joules) steps_.push_back(sample);
+    const bool ends_hole = hole != holes_.end() && hole->between.end_unix_s == sample.unix_s;
+    if (ends_hole) ++hole;
+    if (steps_.empty() || ends_hole || sample.joules != steps_.back().joules) {
+      steps_.push_back(sample);
+    }
   }
 }
 

@@ -64,8 +64,9 @@ class CounterTrace {
   std::string edge_fault(double unix_s, double max_sample_gap_s) const;
 
   std::vector<CounterSample> samples_;  // sorted, without equal stamps, not falling
-  std::vector<CounterSample> steps_;    // the first sample, and each with another energy
-  std::vector<Hole> holes_;             // in order of time
+  // The first sample, each with another energy, and each at the end of a hole.
+  std::vector<CounterSample> steps_;
+  std::vector<Hole> holes_;  // in order of time
   std::string fault_;
 };
 
