@@ -16,6 +16,7 @@
 #include "aggregate_power/gpu.h"
 #include "aggregate_power/load.h"
 #include "aggregate_power/metric.h"
+#include "aggregate_power/node_witness.h"
 #include "aggregate_power/provenance.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/sample.h"
@@ -227,6 +228,7 @@ struct Result {
   std::optional<CounterCheck> counters;
   std::optional<RecordedCounters> recorded_counters;  // nullopt: the recording has none
   std::optional<FailedRequests> failed_requests;
+  std::vector<WitnessResult> witnesses;  // compared only: no number and no verdict depends on them
 
   std::optional<TelemetryFacts> telemetry;  // of a single recording; nullopt: it was not read
   std::vector<HostResult> hosts;

@@ -39,8 +39,8 @@ std::string handed_package(const AggregateRequest& request, const Options& optio
 void refuse_options_of_recordings(const Options& options) {
   for (const char* const name :
        {"--columns", "--timestamp-column", "--power-column", "--device-column", "--power-unit",
-        "--timezone", "--max-sample-gap", "--gpus", "--select", "--window", "--start", "--end",
-        "--duration", "--requests", "--input-tokens", "--output-tokens"}) {
+        "--timezone", "--witness", "--max-sample-gap", "--gpus", "--select", "--window", "--start",
+        "--end", "--duration", "--requests", "--input-tokens", "--output-tokens"}) {
     if (!options.is_given(name)) continue;
     throw Error(fmt::format(
         "{}: is for a recording, and $POWER_ARTIFACT_DIR names a package: give --csv, or unset the variable",
@@ -126,6 +126,7 @@ Command aggregate_command() {
   add_validation_result(
       options, *request,
       "power_validation_STEM.json beside the benchmark result with schema 2, none with schema 1");
+  add_witness(options, *request);
   add_max_sample_gap(options, *request);
   add_outcome_options(
       options, *request,

@@ -160,6 +160,12 @@ Option& add_schema_version(Options& options, RunOptions& run, const std::string&
       .one_of({"1", "2"});
 }
 
+Option& add_witness(Options& options, RunOptions& run) {
+  return options.list(
+      "--witness", "FILE", into_paths(run.witnesses),
+      "What a sensor beside the GPUs recorded: sacct -P, logs of /sys/cray/pm_counters, of RAPL, of power meters or of ipmitool dcmi; its energy is shown beside that of the GPUs, never summed with it; may be repeated");
+}
+
 Option& add_max_sample_gap(Options& options, RunOptions& run) {
   const auto take = [&run](const std::string& text) {
     run.max_sample_gap_s = python_float(text).value_or(run.max_sample_gap_s);

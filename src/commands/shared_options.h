@@ -27,6 +27,8 @@ Option& add_expected_num_gpus(Options& options, RunOptions& run, const std::stri
 Option& accept_auto_count(Option& gpus, RunOptions& run);
 Option& add_gpus(Options& options, RunOptions& run);
 Option& add_schema_version(Options& options, RunOptions& run, const std::string& otherwise);
+// Sensors beside the GPUs.
+Option& add_witness(Options& options, RunOptions& run);
 Option& add_max_sample_gap(Options& options, RunOptions& run);
 
 // Which version of the original judges.

@@ -35,6 +35,9 @@ int print_windows(const WindowsRequest& request) {
     for (const std::string& path : request.telemetry) {
       if (const std::string hint = missing_file_hint(path); !hint.empty()) throw Error(hint);
     }
+    for (const std::string& path : request.witnesses) {
+      if (const std::string hint = missing_file_hint(path); !hint.empty()) throw Error(hint);
+    }
     const std::string hint = missing_file_hint(normal_path(request.windows));
     throw Error(hint.empty() ? error.what() : hint);
   }
@@ -70,6 +73,7 @@ Command windows_command() {
              "How to print; zeus: the CSV that Zeus writes (default: table)")
       .one_of({"table", "csv", "json", "zeus"});
   options.flag("--json", *json, "The same as --format json").excludes("--format");
+  add_witness(options, *request);
   add_gpus(options, *request).help =
       "GPUs of the recordings that count, as in 0,2-5 or GPU-5f0c1a2b; rows of others are left out (default: all)";
   add_max_sample_gap(options, *request).help =
@@ -84,6 +88,12 @@ Command windows_command() {
       "0 all windows were measured; 1 some were not, with the reason; 2 a file cannot be opened or used, or wrong options";
   command.settle = [request, json](const Options&) {
     if (*json) request->format = WindowFormat::json;
+    const bool has_rows_of_gpus =
+        request->format == WindowFormat::csv || request->format == WindowFormat::zeus;
+    if (!request->witnesses.empty() && has_rows_of_gpus) {
+      throw Error(
+          "--witness: the formats csv and zeus have rows of GPUs alone, which programs sum: use --format table or json");
+    }
   };
   command.run = [request] { return print_windows(*request); };
   return command;

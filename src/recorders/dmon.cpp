@@ -34,8 +34,11 @@ void split_words(std::string_view line, Words& words) {
 }
 
 std::optional<std::size_t> place_of(const Words& words, std::string_view word) {
+  const auto is_same = [](char c, char lower) {
+    return c == lower || (c >= 'A' && c <= 'Z' && c - 'A' + 'a' == lower);
+  };
   const auto found = std::ranges::find_if(words, [&](std::string_view candidate) {
-    return candidate.size() == word.size() && lower_ascii(candidate) == word;
+    return std::ranges::equal(candidate, word, is_same);
   });
   if (found == words.end()) return std::nullopt;
   return static_cast<std::size_t>(found - words.begin());

@@ -14,29 +14,10 @@
 #include "recorders/lines.h"
 #include "recorders/metric_labels.h"
 #include "recorders/stream_telemetry.h"
+#include "recorders/time_line.h"
 
 namespace aggregate_power {
 namespace {
-
-// The time in a line of its own: "1777118400", "# 2026-04-25T12:00:00Z", "# timestamp: 1777118400".
-// Empty: it is another line.
-std::string_view time_of_line(std::string_view line) {
-  if (line.find('{') != line.npos) return {};
-  if (line.starts_with("# HELP") || line.starts_with("# TYPE")) return {};
-  while (line.starts_with('#') || line.starts_with('=') || line.starts_with('-')) {
-    line.remove_prefix(1);
-  }
-  line = strip(line);
-  for (const std::string_view word : {"timestamp", "scrape", "time", "date"}) {
-    if (!lower_ascii(line.substr(0, word.size())).starts_with(word)) continue;
-    line.remove_prefix(word.size());
-    line = strip(line);
-    while (line.starts_with(':') || line.starts_with('=')) line.remove_prefix(1);
-    line = strip(line);
-  }
-  const auto stamp = StampParser(Zone::fixed(0)).parse(line);
-  return stamp && stamp->unix_s >= kFirstAbsoluteUnixS ? line : std::string_view();
-}
 
 // What follows a series: its value, and perhaps its own stamp.
 struct ScrapedValue {

@@ -9,6 +9,7 @@
 #include "base/text/pattern.h"
 #include "base/text/stamp.h"
 #include "base/text/unicode.h"
+#include "recorders/node_witnesses.h"
 
 namespace aggregate_power {
 namespace {
@@ -182,6 +183,8 @@ constexpr ForeignFormat kFormats[] = {
      "this is the text of dcgmi dmon without times: put the time before each line, or record with " RECORD_NVIDIA},
     {is_tegrastats,
      "this is the text of tegrastats, not a CSV: write its samples as a CSV with the header timestamp,power_mw"},
+    {is_sensor_log,
+     "these are readings of a node's sensors, not of GPUs: give them to 'aggregate-power windows' with --witness, beside a recording of the GPUs"},
     {is_exposition,
      "these are metrics as an exporter prints them for Prometheus, without times: keep each scrape in a file named by its Unix seconds, such as 1777118400.txt, and give the folder; or record with monitor.sh or " RECORD_NVIDIA},
     {has_no_header,

@@ -11,7 +11,9 @@
 #include "recorders/dmon.h"
 #include "recorders/exposition.h"
 #include "recorders/gpu_json_lines.h"
+#include "recorders/grafana_rows.h"
 #include "recorders/prometheus_json.h"
+#include "recorders/rocm_smi_loop.h"
 #include "recorders/wide_table.h"
 #include "recorders/zeus_timeline.h"
 
@@ -41,6 +43,10 @@ constexpr Recorder kRecorders[] = {
      .fits = fits_grafana_wide,
      .open = open_grafana_wide,
      .schemas = grafana_wide_schemas},
+    {.name = "Grafana, a row for each sample",
+     .fits = fits_grafana_rows,
+     .open = open_grafana_rows,
+     .schemas = grafana_rows_schemas},
     {.name = "exporter scrapes",
      .fits = fits_scrapes,
      .open = open_scrapes,
@@ -53,6 +59,10 @@ constexpr Recorder kRecorders[] = {
      .fits = fits_nvidia_dmon,
      .open = open_nvidia_dmon,
      .schemas = nvidia_dmon_schemas},
+    {.name = "rocm-smi in a loop",
+     .fits = fits_rocm_smi_loop,
+     .open = open_rocm_smi_loop,
+     .schemas = rocm_smi_loop_schemas},
     {.name = "AIPerf GPU telemetry",
      .fits = fits_aiperf_telemetry,
      .open = open_aiperf_telemetry,

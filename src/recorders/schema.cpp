@@ -48,6 +48,14 @@ bool is_zeus_row(const std::vector<std::string>& cells) {
   return cells.size() >= 2 && time.matches(strip(cells[0])) && milliwatts.matches(strip(cells[1]));
 }
 
+// xpu-smi 2.x takes the queries of nvidia-smi; the UUIDs that it writes have no "GPU-" before them.
+bool is_intel_row(const std::vector<std::string>& cells) {
+  static const Pattern intel =
+      "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|Intel(\\(R\\))? .*(GPU|Graphics|Arc|Flex).*";
+  return std::ranges::any_of(cells,
+                             [](const std::string& cell) { return intel.matches(strip(cell)); });
+}
+
 // Patterns match a whole name in any case, trimmed and without its unit.
 const std::vector<Schema>& schemas() {
   static const std::vector<Schema> table = {
@@ -144,6 +152,18 @@ const std::vector<Schema>& schemas() {
        .fits_row = is_zeus_row,
        .collector = "Zeus",
        .scope = "gpu"},
+      {.name = "xpu-smi-query",
+       .power_words =
+           "`power.draw`, `power.draw.gpu` of `xpu-smi --query-gpu`, known by a UUID without `GPU-` before it or the name of a GPU of Intel; timestamps are UTC",
+       .device_words = "`index`, else `uuid`",
+       .required = {"timestamp"},
+       .power = {"power\\.draw", "power\\.draw\\.gpu"},
+       .device = {{"(gpu_)?index", true}, {"(gpu_)?uuid", false}, {"(pci\\.|gpu_)bus_id", true}},
+       .naive_is_utc = true,
+       .fits_row = is_intel_row,
+       .collector = "xpu-smi",
+       .scope = "gpu",
+       .averaging = "over the interval before the stamp"},
       {.name = "nvidia-smi",
        .power_words =
            "`power.draw`, `power.draw.average`, `power.draw.instant`; Habana's `hl-smi` writes the same",

@@ -312,6 +312,28 @@ Json failed_requests(const Written& written) {
           {"method", "power_shared_equally_by_requests_in_flight"}};
 }
 
+Json witnesses(const Written& written) {
+  const double duration_s = written.result.load->window.duration_s();
+  Json list = Json::array();
+  for (const WitnessResult& witness : written.result.witnesses) {
+    const bool is_known = witness.seen.fault.empty();
+    const auto known = [&](double number) {
+      return is_known ? number_or_null(rounded(number, kAuditDecimals)) : Json();
+    };
+    list.push_back({{"witness", witness.facts.name},
+                    {"source", witness.facts.source},
+                    {"scope", witness.facts.scope},
+                    {"file", witness.facts.file},
+                    {"energy_j", known(witness.seen.energy_j)},
+                    {"mean_power_w", known(witness.seen.energy_j / duration_s)},
+                    {"gpu_ratio", written.is_valid() && witness.gpu_ratio
+                                      ? number_or_null(rounded(*witness.gpu_ratio, kAuditDecimals))
+                                      : Json()},
+                    {"reason", text_or_null(witness.seen.fault)}});
+  }
+  return list;
+}
+
 // ---- A native package
 
 Json native_nodes(const Written& written) {
@@ -549,6 +571,8 @@ constexpr Member kMembers[] = {
     {"gap_energy_bound_j", kOneRecording | kPackage, gap_energy_bound,
      [](const Written& w) { return is_october(w) && (w.result.package || w.result.gap_bound); }},
     {"failed_requests", kOneRecording | kPackage, failed_requests, has_failed_requests},
+    {"witnesses", kOneRecording, witnesses,
+     [](const Written& w) { return !w.result.witnesses.empty(); }},
     {"window_source", kOneRecording | kPackage,
      [](const Written& w) { return Json(w.result.window_source); }, says_window_source},
     {"computed_from", kAll, computed_from},

@@ -60,10 +60,13 @@ class JsonWindows final : public WindowReport {
     return fmt::format(
         "{{\n\"schema\": \"{}\",\n\"telemetry\": {},\n\"windows_file\": {},\n"
         "\"recorded\": {{\"start_unix_s\": {}, \"end_unix_s\": {}}},\n\"gpus\": {},\n"
-        "\"not_exact\": {},\n\"windows\": [",
+        "\"not_exact\": {},\n{}\"windows\": [",
         kWindowsSchema, quoted_json(facts_.telemetry), quoted_json(facts_.windows_file),
         json_number(facts_.recorded.start_unix_s), json_number(facts_.recorded.end_unix_s),
-        quoted_json(facts_.gpus), quoted_json(facts_.missing));
+        quoted_json(facts_.gpus), quoted_json(facts_.missing),
+        facts_.witnesses.empty()
+            ? std::string()
+            : fmt::format("\"witnesses\": {},\n", witnesses_json(facts_.witnesses)));
   }
 
   void add(const WindowRow& row, std::string& text) override {
@@ -102,12 +105,24 @@ class JsonWindows final : public WindowReport {
       if (facts_.has_counters) add_sources(gpu, text);
       text += '}';
     }
-    text += "]}";
+    text += ']';
+    add_witnesses(row, text);
+    text += '}';
   }
 
   std::string foot() override { return "\n]\n}\n"; }
 
  private:
+  void add_witnesses(const WindowRow& row, std::string& text) const {
+    if (facts_.witnesses.empty()) return;
+    text += ", \"witnesses\": [";
+    for (std::size_t i = 0; i < row.witnesses.size(); ++i) {
+      if (i > 0) text += ", ";
+      text += witness_json({facts_.witnesses[i], row.witnesses[i], row.window.duration_s(),
+                            row.measured_energy_j()});
+    }
+    text += ']';
+  }
   static void add_sources(const GpuWindow& gpu, std::string& text) {
     const auto number = [](std::optional<double> value) {
       return value ? json_number(*value) : std::string("null");
@@ -206,6 +221,12 @@ std::string WindowRow::fault(const std::vector<std::string>& names) const {
     if (!gpus[i].fault.empty()) return fmt::format("GPU {}: {}", names[i], gpus[i].fault);
   }
   return {};
+}
+
+std::optional<double> WindowRow::measured_energy_j() const {
+  const bool is_measured =
+      std::ranges::all_of(gpus, [](const GpuWindow& gpu) { return gpu.fault.empty(); });
+  return is_measured ? std::optional(energy_j()) : std::nullopt;
 }
 
 double WindowRow::energy_j() const {

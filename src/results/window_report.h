@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "aggregate_power/sample.h"
+#include "results/witness_text.h"
 
 namespace aggregate_power {
 
@@ -39,10 +40,13 @@ struct WindowRow {
   std::string_view overlaps = {};  // a window's name; empty: none
   bool has_children = false;
   double own_duration_s = 0;
-  std::vector<GpuWindow> gpus = {};  // in the order of WindowReportFacts::gpus
+  std::vector<GpuWindow> gpus = {};           // in the order of WindowReportFacts::gpus
+  std::vector<WitnessEnergy> witnesses = {};  // in that of WindowReportFacts::witnesses
 
   // Why not all GPUs were measured, with the GPU's name; empty: they were.
   std::string fault(const std::vector<std::string>& names) const;
+  // The energy of all GPUs, if they were all measured.
+  std::optional<double> measured_energy_j() const;
   // Of all GPUs, if all were measured.
   double energy_j() const;
   double own_energy_j() const;
@@ -55,7 +59,8 @@ struct WindowReportFacts {
   Window recorded = {};
   std::size_t longest_name = 0;           // with its indentation
   std::vector<std::string> missing = {};  // why a benchmark has no window
-  bool has_counters = false;              // some GPU has an energy counter
+  std::vector<WitnessFacts> witnesses = {};
+  bool has_counters = false;  // some GPU has an energy counter
 };
 
 // The parts of a report, in this order. Facts outlive it.

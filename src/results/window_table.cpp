@@ -1,6 +1,7 @@
 // Lays out windows as a table of at most 80 columns, as long as its numbers are not huge.
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -29,6 +30,7 @@ class TableWindows final : public WindowReport {
       gpus_.push_back(shortened(gpu, kMostGpuColumns));
       gpu_columns_ = std::max(gpu_columns_, gpus_.back().size());
     }
+    witnesses_.emplace(facts.witnesses, name_columns_);
   }
 
   std::string head() override {
@@ -40,6 +42,7 @@ class TableWindows final : public WindowReport {
   void add(const WindowRow& row, std::string& text) override {
     const std::string indent(std::min<std::size_t>(2 * row.depth, 10), ' ');
     std::string name = indent + shortened(row.name, name_columns_ - indent.size());
+    witnesses_->add(name, row.window.duration_s(), row.measured_energy_j(), row.witnesses);
     const bool is_measured = row.fault(facts_.gpus).empty();
     const double duration_s = row.window.duration_s();
     if (std::ranges::none_of(row.gpus, [](const GpuWindow& gpu) { return gpu.fault.empty(); })) {
@@ -83,6 +86,8 @@ class TableWindows final : public WindowReport {
                         shortened(row.overlaps, kTableColumns - kWhat.size() - indent.size()));
   }
 
+  std::string foot() override { return witnesses_->text(); }
+
  private:
   void add_energy(const std::string& name, const std::string& gpu, double duration_s,
                   double energy_j, std::string& text) const {
@@ -103,6 +108,7 @@ class TableWindows final : public WindowReport {
   std::vector<std::string> gpus_;
   std::size_t name_columns_ = 0;
   std::size_t gpu_columns_ = 3;
+  std::optional<WitnessBlock> witnesses_;
 };
 
 }  // namespace

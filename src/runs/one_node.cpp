@@ -15,6 +15,7 @@
 #include "runs/assess.h"
 #include "runs/assess_alone.h"
 #include "runs/window.h"
+#include "runs/witnesses.h"
 
 namespace aggregate_power {
 namespace {
@@ -68,6 +69,7 @@ WritePlan target_of_node(const AggregateRequest& request, const std::string& tel
   target.make_record_folder = !request.validation_result.empty();
   target.inputs = with_side_files(telemetry);
   target.inputs.insert(target.inputs.end(), {request.bench_result, request.agg_result});
+  target.inputs.insert(target.inputs.end(), request.witnesses.begin(), request.witnesses.end());
   target.record_advice = kOtherValidationResult;
   return target;
 }
@@ -89,6 +91,7 @@ CommandOutput aggregate(const AggregateRequest& request) {
   Result result = measured_node(request, telemetry);
   result.telemetry_source = telemetry;
   result.benchmark_result = request.bench_result;
+  add_witnesses(request, result);
   return deliver(std::move(result), target_of_node(request, telemetry),
                  {request.require_power, request.dry_run, request.json});
 }

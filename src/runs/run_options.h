@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "aggregate_power/column_names.h"
 #include "aggregate_power/contract.h"
@@ -51,6 +52,8 @@ struct RunOptions : RecordingOptions {
   // A window that is not exact and is used nevertheless.
   enum class Accepted { exact, estimated, wrapped };
   Accepted accepted_window = Accepted::exact;
+  // Normal paths of what sensors beside the GPUs recorded: never summed with the GPUs.
+  std::vector<std::string> witnesses = {};
 };
 
 // Which dcgm-power packages are accepted.

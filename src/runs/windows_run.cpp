@@ -22,6 +22,7 @@
 #include "runs/repeated_recordings.h"
 #include "runs/traces.h"
 #include "runs/window_meter.h"
+#include "runs/witnesses.h"
 
 namespace aggregate_power {
 namespace {
@@ -111,6 +112,39 @@ WindowRow row_of(const WindowList& list, const WindowTree& tree, std::size_t i,
     if (!row.has_children) row.gpus.back().own_energy_j = row.gpus.back().energy_j;
   }
   return row;
+}
+
+// What all GPUs used, for a witness.
+WitnessEnergy energy_of_all(const std::vector<WindowMeter>& meters, Window window) {
+  WitnessEnergy all;
+  for (const WindowMeter& meter : meters) {
+    const GpuWindow gpu = meter.measure(window, {});
+    if (!gpu.fault.empty()) {
+      return {fmt::format("GPU {}: {}", printable(meter.gpu()), gpu.fault)};
+    }
+    all.energy_j += gpu.energy_j;
+  }
+  return all;
+}
+
+void add_witnesses(const Witnesses& witnesses, WindowRow& row, WitnessDoubts& doubts) {
+  row.witnesses = witnesses.measure(row.window);
+  for (std::size_t i = 0; i < row.witnesses.size(); ++i) {
+    doubts.look_at(row.name, {witnesses.facts()[i], row.witnesses[i], row.window.duration_s(),
+                              row.measured_energy_j()});
+  }
+}
+
+// The GPUs of one recording that names no hosts are those of one node.
+WitnessDoubts witness_doubts_of(const Witnesses& witnesses, const Traces& traces) {
+  WitnessDoubts doubts(traces.files.size() == 1 && !traces.files[0].facts.series.names_hosts);
+  for (const WitnessFacts& witness : witnesses.facts()) {
+    const auto& own = witness.own_span;
+    if (!own) continue;
+    const WitnessEnergy total{{}, own->energy_j};
+    doubts.look_at("its own span", {witness, total, own->span.duration_s(), own->gpu_energy_j});
+  }
+  return doubts;
 }
 
 WindowReportFacts report_facts(const WindowsRequest& request, const Traces& traces,
@@ -210,9 +244,16 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   windows.reserve(list.named.size());
   for (const NamedWindow& named : list.named) windows.push_back(named.window);
   const WindowTree tree(windows);
-  const WindowReportFacts facts = report_facts(request, traces, meters, list, tree);
+  Witnesses witnesses(request.witnesses, request.zone);
+  witnesses.compare_totals([&](Window span) { return energy_of_all(meters, span); });
+  WitnessDoubts witness_doubts = witness_doubts_of(witnesses, traces);
+  WindowReportFacts facts = report_facts(request, traces, meters, list, tree);
+  facts.witnesses = witnesses.facts();
   WindowsOutcome outcome;
   outcome.err = notes_on(request, traces, facts);
+  for (const std::string& warning : witnesses.warnings()) {
+    outcome.err.push_back("warning: " + warning);
+  }
   for (const std::string& why : list.missing) outcome.err.push_back("no exact window: " + why);
 
   const auto report = window_report(request.format, facts);
@@ -221,7 +262,8 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   std::string first_fault;
   CounterDoubts doubts(meters);
   for (std::size_t i = 0; i < list.named.size(); ++i) {
-    const WindowRow row = row_of(list, tree, i, meters);
+    WindowRow row = row_of(list, tree, i, meters);
+    add_witnesses(witnesses, row, witness_doubts);
     if (std::string fault = row.fault(facts.gpus); !fault.empty() && unmeasured++ == 0) {
       first_fault = fmt::format("{}: {}", printable(row.name), fault);
     }
@@ -232,6 +274,7 @@ WindowsOutcome run_windows(const WindowsRequest& request,
     text.clear();
   }
   print(text + report->foot());
+  witness_doubts.tell(outcome.err);
   for (std::string& doubt : doubts.notes()) outcome.err.push_back(std::move(doubt));
   if (unmeasured > 0) {
     outcome.err.push_back(fmt::format("{} of {} windows not measured; the first is {}", unmeasured,

@@ -97,6 +97,7 @@ def run_console(count, folder, name, text):
     shutil.copytree(ROOT / "testdata" / "store", folder / "artifacts")
     for name in ("nodes", "agentic", "agentic_nodes", "package", "results", "traces"):
         shutil.copytree(ROOT / "testdata" / name, folder / name)
+    shutil.copytree(ROOT / "testdata" / "telemetry-written" / "node-witnesses", folder / "node-witnesses")
     shutil.copytree(ROOT / "testdata" / "publication" / "sweep", folder / "sweep")
     for where, command, wanted in console_commands(text):
         result = subprocess.run(["sh", "-c", command], cwd=folder / where, env=environment(PROGRAM.parent),

@@ -172,6 +172,78 @@ def test_a_folder_of_scrapes(folder):
     same(["telemetry_file_missing"], folder.run("notes", START, START + 15)["reasons"])
 
 
+ROCM = ("rocm-smi", "Average Graphics Package Power (W)", "package", "unknown")
+
+
+def test_rocm_smi_in_a_loop(folder):
+    # A time before each line, header included; a line with the time before each round, of GPUs of two kinds;
+    # and a header of the script's own.
+    is_run_of(folder, WRITTEN / "rocm-smi/loop-time-before-lines.csv", START, {"card0": 5000, "card1": 1000},
+              "rocm-smi-loop", ROCM)
+    is_run_of(folder, WRITTEN / "rocm-smi/loop-time-lines.txt", START, {"card0": 5000, "card1": 1000}, "rocm-smi-loop",
+              ("rocm-smi", "Current Socket Graphics Package Power (W)", "package", "unknown"))
+    is_run_of(folder, WRITTEN / "rocm-smi/loop-epoch-column.csv", START, {"card0": 5000, "card1": 1000},
+              "rocm-smi-loop", ROCM)
+    text = (WRITTEN / "rocm-smi/loop-time-lines.txt").read_text()
+    second_die = folder.write("die.txt", text.replace("card1,50.0,N/A", "card1,N/A (Secondary die),N/A"))
+    same(False, folder.run(second_die, START, START + 20)["power_valid"])
+    near(5000, folder.run(second_die, START, START + 20, "--gpus", "card0", gpus=1)["per_gpu_energy_j"]["card0"])
+    # A last number that is cut off is none.
+    cut = folder.write("cut.txt", text.rstrip()[:-len("0.0,N/A")])
+    same(1, folder.inspect(cut)["skipped"]["torn_tail"])
+    # Without any time it is what it was: a table without times.
+    bare = folder.write("bare.csv", "device,Average Graphics Package Power (W)\ncard0,100.0\n")
+    same(["timestamp_column_missing"], folder.inspect(bare)["reasons"])
+
+
+def test_xpu_smi_query_is_utc(folder):
+    file = WRITTEN / "xpu-smi/query-gpu.csv"
+    is_run_of(folder, file, START, {"0": 5000, "1": 1000}, "xpu-smi-query",
+              ("xpu-smi", "power.draw [W]", "gpu", "over the interval before the stamp"))
+    # In whatever zone it is read; nvidia-smi writes the same with its own UUIDs, in local time.
+    found = json.loads(folder.call("inspect", file, "--json").out)
+    same((START, "xpu-smi-query"), (found["devices"][0]["first_unix"], found["schema"]))
+    nvidia = folder.write("nvidia.csv", file.read_text().replace("00000000-0000", "GPU-00000000-0000"))
+    same("nvidia-smi", folder.inspect(nvidia)["schema"])
+    named = folder.write("named.csv", "timestamp, index, name, power.draw [W]\n2026/04/25 12:00:00.000, 0, "
+                                      "Intel(R) Data Center GPU Max 1550, 100.00 W\n")
+    same("xpu-smi-query", folder.inspect(named)["schema"])
+    host = folder.write("host.csv", "timestamp, index, cpu, power.draw [W]\n2026/04/25 12:00:00.000, 0, "
+                                    "Intel(R) Xeon(R) Platinum 8480C, 100.00 W\n")
+    same("nvidia-smi", folder.inspect(host)["schema"])
+
+
+def test_grafana_rows(folder):
+    file = WRITTEN / "grafana/series-time-value.csv"
+    is_run_of(folder, file, START, of_uuids(), "grafana-rows", DCGM)
+    named = folder.write("named.csv", "Series;Time;Value\n" + "".join(
+        f"GPU {gpu};2026-04-25T12:00:{second:02}.000Z;{watts}\n"
+        for gpu, at in ((0, (100, 300, 300)), (1, (50, 50, 50))) for second, watts in zip((0, 10, 20), at)))
+    same(["power_column_missing", "gpu_identity_column_missing"], folder.inspect(named)["reasons"])
+    assert "pass --power-column Value" in folder.err, folder.err
+    record = folder.run(named, START, START + 20, "--power-column", "Value")
+    same({"GPU 0": 5000.0, "GPU 1": 1000.0}, record["per_gpu_energy_j"])
+
+
+def test_srt_slurm_samples_of_each_version(folder):
+    for version in ("v1", "v3"):
+        is_run_of(folder, WRITTEN / f"srt-slurm/samples-{version}.csv", START + 0.5, of_uuids(), "srt-slurm",
+                  ("srt-slurm", "power_w", "gpu", "unknown"))
+    # Version 2 is real: 241 W in both rows of GPU 0 of its first host, 1.000038 s apart.
+    rows = [line.split(",") for line in (READ / "wrappers/srt-slurm-samples-v2.csv").read_text().splitlines()[1:]]
+    same((["241"] * 2, ["100000000001"] * 2), ([row[6] for row in rows[:2]], [row[5] for row in rows[:2]]))
+    start, end = (float(row[1]) for row in rows[:2])
+    folder.write("w.txt", f"begin w {start!r}\nend w {end!r}\n")
+    folder.call("windows", "--telemetry", READ / "wrappers/srt-slurm-samples-v2.csv", "--windows", "w.txt", "--gpus",
+                "100000000001", "--json")
+    near(241 * (end - start), json.loads(folder.out)["windows"][0]["energy_j"])
+
+
+def test_dcgm_tables(folder):
+    is_run_of(folder, WRITTEN / "dcgm/wide.csv", START, of_uuids(), "dcgm-wide", DCGM)
+    is_run_of(folder, WRITTEN / "prometheus/long.csv", START, of_uuids(), "dcgm-long", DCGM)
+
+
 # ---- AIPowerMeter
 
 def sensors(found):

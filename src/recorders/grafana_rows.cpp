@@ -1,0 +1,153 @@
+// Reads rows from their end, since the series' name may contain anything.
+#include "recorders/grafana_rows.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/text/unicode.h"
+#include "recorders/lines.h"
+#include "recorders/metric_labels.h"
+#include "recorders/stream_telemetry.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::string_view kRowsHeader = "series;time;value";
+
+struct GrafanaRow {
+  std::string series;
+  std::string_view time;
+  std::string_view value;
+};
+
+// Newer versions put quotes around cells.
+std::string without_quotes(std::string_view cell) {
+  cell = strip(cell);
+  if (cell.size() < 2 || cell.front() != '"' || cell.back() != '"') return std::string(cell);
+  std::string text(cell.substr(1, cell.size() - 2));
+  for (std::size_t i = text.find("\"\""); i != text.npos; i = text.find("\"\"", i + 1)) {
+    text.erase(i, 1);
+  }
+  return text;
+}
+
+std::string_view take_last_cell(std::string_view& line) {
+  const std::size_t separator = line.rfind(';');
+  if (separator == line.npos) return {};
+  std::string_view cell = strip(line.substr(separator + 1));
+  line = line.substr(0, separator);
+  if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"') {
+    cell = cell.substr(1, cell.size() - 2);
+  }
+  return cell;
+}
+
+// Which rows are power, and of which GPU.
+class GrafanaSeries {
+ public:
+  explicit GrafanaSeries(const TelemetryOptions& options)
+      : takes_any_(!options.counters && lower_ascii(options.columns.power) == "value"),
+        power_(options) {}
+
+  // Nullopt: it is not power. A name without labels is the GPU's, if the user says that all series
+  // are power.
+  std::optional<PowerSeries::Gpu> gpu_of(std::string_view series) {
+    std::string_view rest = series;
+    labels_ = take_metric(rest);
+    if (labels_ && rest.empty() && !labels_->labels.empty() && power_.has(*labels_)) {
+      return power_.gpu_of(*labels_);
+    }
+    if (!takes_any_) return std::nullopt;
+    takes_names_ = true;
+    return PowerSeries::Gpu{{}, series};
+  }
+  std::optional<std::string> power() const {
+    if (takes_names_) return "Value";
+    return power_.metric().empty() ? std::nullopt : std::optional(power_.metric());
+  }
+  std::optional<std::string> device() const {
+    if (takes_names_) return "Series";
+    return power_.label().empty() ? std::nullopt : std::optional(power_.label());
+  }
+  bool names_hosts() const { return power_.names_hosts(); }
+  Sensor sensor() const { return power_.sensor(); }
+  const PowerSeries& metrics() const { return power_; }
+
+ private:
+  bool takes_any_;
+  bool takes_names_ = false;
+  PowerSeries power_;
+  std::optional<MetricLabels> labels_;  // the GPU's name is in it
+};
+
+void read_grafana_rows(ByteSource& source, GrafanaSeries& series, ReadingSink* sink) {
+  for_each_line(source, [&](std::string_view line, bool is_whole) {
+    if (!is_whole && sink != nullptr) return sink->skip(&Skipped::torn_tail);
+    line = strip(line);
+    const std::string_view value = take_last_cell(line);
+    const std::string_view time = take_last_cell(line);
+    if (time.empty() || value.empty() || value == "null") return;  // nothing was sampled
+    const std::string name = without_quotes(line);
+    const auto gpu = series.gpu_of(name);
+    if (sink != nullptr) sink->note_counter(series.metrics());
+    if (!gpu || sink == nullptr || lower_ascii(time) == "time" || !sink->start_row(time)) return;
+    gpu->host.empty() ? sink->add(gpu->name, value) : sink->add(gpu->host, gpu->name, value);
+  });
+}
+
+SeriesFacts grafana_rows_facts(std::string_view head, const TelemetryOptions& options) {
+  GrafanaSeries series(options);
+  MemorySource source(head);
+  read_grafana_rows(source, series, nullptr);
+  SeriesNames names = {.schema = "grafana-rows", .timestamp = "Time"};
+  names.power = series.power();
+  names.device = series.device();
+  if (!options.columns.power.empty()) names.power_why = "named by --power-column";
+  TelemetryOptions others = options;
+  if (names.device) others.columns.device.clear();
+  SeriesFacts facts = facts_of_names(names, others);
+  facts.names_hosts = series.names_hosts();
+  facts.sensor = series.sensor();
+  if (!names.power) {
+    facts.reasons.explain(
+        Reason::power_column_missing,
+        "no series is named as the power of a GPU; if all are, pass --power-column Value");
+  }
+  return facts;
+}
+
+// After a line "sep=;", which is for spreadsheets.
+std::string_view first_row(std::string_view head) {
+  if (head.starts_with("sep=")) head.remove_prefix(std::min(head.find('\n'), head.size() - 1) + 1);
+  return strip(head.substr(0, head.find('\n')));
+}
+
+}  // namespace
+
+double fits_grafana_rows(std::string_view head) {
+  std::string header = lower_ascii(first_row(head));
+  std::erase(header, '"');
+  return header == kRowsHeader ? 0.95 : 0;
+}
+
+Telemetry open_grafana_rows(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
+  return open_stream(
+      std::move(source), options,
+      [&](std::string_view head) { return grafana_rows_facts(head, options); },
+      [options](ByteSource& bytes, ReadingSink& sink) {
+        GrafanaSeries series(options);
+        read_grafana_rows(bytes, series, &sink);
+      },
+      true);
+}
+
+std::vector<SchemaRow> grafana_rows_schemas() {
+  return {
+      {"grafana-rows",
+       "`Value` of `Series;Time;Value`, as older versions of Grafana export it, in W: a series named as in `prometheus-matrix`, or all with `--power-column Value`",
+       "as in `prometheus-matrix`; with `--power-column Value` the series"}};
+}
+
+}  // namespace aggregate_power

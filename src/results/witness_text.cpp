@@ -1,0 +1,128 @@
+// Lays out witnesses.
+#include "results/witness_text.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text/json.h"
+#include "base/text/shown_time.h"
+#include "base/text/unicode.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t kWitnessColumns = 20;
+
+std::string json_text(std::string_view text) {
+  return nlohmann::json(std::string(text))
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string json_or_null(std::optional<double> number) {
+  return number ? json_number(*number) : "null";
+}
+
+std::optional<double> ratio_of(double energy_j, std::optional<double> gpu_energy_j) {
+  if (!gpu_energy_j || !(energy_j > 0)) return std::nullopt;
+  return *gpu_energy_j / energy_j;
+}
+
+}  // namespace
+
+std::optional<double> WitnessView::gpu_ratio() const {
+  if (!facts.includes_gpus || !seen.fault.empty()) return std::nullopt;
+  return ratio_of(seen.energy_j, gpu_energy_j);
+}
+
+std::string WitnessView::doubt() const {
+  if (const auto ratio = gpu_ratio(); !ratio || *ratio <= 1) return {};
+  return fmt::format(
+      "the GPUs' {:.1f} J are more than the {:.1f} J of {}, which should include them: the unit, the clock or what it measures is not as assumed",
+      *gpu_energy_j, seen.energy_j, printable(facts.name));
+}
+
+std::string witness_json(const WitnessView& view) {
+  const bool is_known = view.seen.fault.empty();
+  const auto known = [&](std::optional<double> number) {
+    return is_known ? json_or_null(number) : "null";
+  };
+  std::optional<double> mean_w;
+  if (view.duration_s > 0) mean_w = view.seen.energy_j / view.duration_s;
+  return fmt::format(
+      "{{\"witness\": {}, \"energy_j\": {}, \"mean_power_w\": {}, \"gpu_ratio\": {}, \"reason\": {}}}",
+      json_text(view.facts.name), known(view.seen.energy_j), known(mean_w),
+      json_or_null(view.gpu_ratio()), is_known ? "null" : json_text(view.seen.fault));
+}
+
+std::string witnesses_json(const std::vector<WitnessFacts>& facts) {
+  std::string list;
+  for (const WitnessFacts& witness : facts) {
+    fmt::format_to(std::back_inserter(list),
+                   "{}{{\"witness\": {}, \"source\": {}, \"scope\": {}, \"file\": {}",
+                   list.empty() ? "" : ", ", json_text(witness.name), json_text(witness.source),
+                   json_text(witness.scope), json_text(witness.file));
+    if (const auto& own = witness.own_span) {
+      fmt::format_to(
+          std::back_inserter(list),
+          ", \"start_unix_s\": {}, \"end_unix_s\": {}, \"energy_j\": {}, \"gpu_energy_j\": {}, "
+          "\"gpu_ratio\": {}, \"reason\": {}",
+          json_number(own->span.start_unix_s), json_number(own->span.end_unix_s),
+          json_number(own->energy_j), json_or_null(own->gpu_energy_j),
+          json_or_null(ratio_of(own->energy_j, own->gpu_energy_j)),
+          own->gpu_energy_j ? "null" : json_text(own->gpu_fault));
+    }
+    list += '}';
+  }
+  return fmt::format("[{}]", list);
+}
+
+void WitnessBlock::add_row(std::string_view name, const WitnessView& view,
+                           std::string& text) const {
+  const std::string witness = printable(view.facts.name, kWitnessColumns - 3);
+  auto out = std::back_inserter(text);
+  fmt::format_to(out, "{:<{}} {:<{}} {:<7} ", name, name_columns_, witness, kWitnessColumns,
+                 view.facts.scope);
+  if (!view.seen.fault.empty()) {
+    fmt::format_to(out, "not known: {}\n", view.seen.fault);
+    return;
+  }
+  fmt::format_to(out, "{:>12.3f}", view.seen.energy_j);
+  if (view.duration_s > 0) {
+    fmt::format_to(out, " {:>9.2f}", view.seen.energy_j / view.duration_s);
+  }
+  if (const auto ratio = view.gpu_ratio()) fmt::format_to(out, " {:>7.1f}", 100 * *ratio);
+  text += '\n';
+}
+
+void WitnessBlock::add(std::string_view name, double duration_s, std::optional<double> gpu_energy_j,
+                       const std::vector<WitnessEnergy>& seen) {
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (facts_[i].own_span && !seen[i].fault.empty()) continue;
+    add_row(name, {facts_[i], seen[i], duration_s, gpu_energy_j}, rows_);
+    name = {};
+  }
+}
+
+std::string WitnessBlock::text() const {
+  if (facts_.empty()) return {};
+  std::string text = fmt::format(
+      "\nwitnesses, never summed with the GPUs\n{:<{}} {:<{}} {:<7} {:>12} {:>9} {:>7}\n{}",
+      "window", name_columns_, "witness", kWitnessColumns, "scope", "joules", "mean W", "GPUs %",
+      rows_);
+  for (const WitnessFacts& witness : facts_) {
+    const auto& own = witness.own_span;
+    if (!own) continue;
+    add_row("(span)", {witness, {{}, own->energy_j}, own->span.duration_s(), own->gpu_energy_j},
+            text);
+    fmt::format_to(
+        std::back_inserter(text), "(from {}\n to {}{}{})\n", unix_and_iso(own->span.start_unix_s),
+        unix_and_iso(own->span.end_unix_s),
+        own->gpu_energy_j ? "" : ";\n the GPUs were not measured there: ", own->gpu_fault);
+  }
+  return text;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,50 @@
+// What sensors beside the GPUs saw, in JSON and in the table of windows.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aggregate_power/node_witness.h"
+
+namespace aggregate_power {
+
+// One witness in one window. The GPUs' share is known if it includes the GPUs.
+struct WitnessView {
+  const WitnessFacts& facts;
+  const WitnessEnergy& seen;
+  double duration_s = 0;
+  std::optional<double> gpu_energy_j = {};
+
+  std::optional<double> gpu_ratio() const;
+  // The GPUs cannot use more than what includes them. Empty: they do not.
+  std::string doubt() const;
+};
+
+// {"witness": "energy", "energy_j": 1.5, ...}
+std::string witness_json(const WitnessView& view);
+// The list of all witnesses: what they are, and what totals are in their own span.
+std::string witnesses_json(const std::vector<WitnessFacts>& facts);
+
+// A block below a table of windows.
+class WitnessBlock {
+ public:
+  WitnessBlock(const std::vector<WitnessFacts>& facts, std::size_t name_columns)
+      : facts_(facts), name_columns_(name_columns) {}
+
+  // `name` as the table has it. Totals of other spans are left out here.
+  void add(std::string_view name, double duration_s, std::optional<double> gpu_energy_j,
+           const std::vector<WitnessEnergy>& seen);
+  std::string text() const;
+
+ private:
+  void add_row(std::string_view name, const WitnessView& view, std::string& text) const;
+
+  const std::vector<WitnessFacts>& facts_;
+  std::size_t name_columns_;
+  std::string rows_;
+};
+
+}  // namespace aggregate_power

@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+"""Sensors beside the GPUs: their energy in windows and runs, through the built program.
+
+The files are those of testdata/telemetry-written/node-witnesses, from 12:00:00 to 12:01:00: two GPUs at
+300 W and 100 W, a node at 800 W, an accelerator at 310 W, a package at 150 W. A CPU's counter begins
+anew at 12:00:20, and the package's wraps at 12:00:21. Energies are watts times seconds.
+
+usage: tests/runs/witnesses_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import run_tests  # noqa: E402  (beside the folders that share it)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+FILES = ROOT / "testdata" / "telemetry-written" / "node-witnesses"
+BMC = ROOT / "testdata" / "telemetry" / "wrappers" / "bmc-system-power-crlf.csv"
+START = 1777118400
+LOAD = (10, 40)  # in it the GPUs use 400 W, 12,000 J
+
+
+def same(wanted, found, what=""):
+    assert wanted == found, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
+
+
+def near(wanted, found, what=""):
+    assert abs(wanted - found) < 1e-6, f"{what}\n    expected {wanted!r}\n    got      {found!r}"
+
+
+class Folder:
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+        shutil.copy(FILES / "gpus.csv", self.path / "gpus.csv")
+
+    def call(self, *words):
+        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
+                              env={"PATH": os.environ["PATH"], "TZ": "Asia/Kolkata"})
+        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+        return self
+
+    def write(self, name, text):
+        (self.path / name).write_text(text)
+        return name
+
+    def edited(self, name, old, new):
+        text = (FILES / name).read_text()
+        assert old in text, old
+        return self.write(name, text.replace(old, new))
+
+    def windows(self, window, *witnesses, more=("--timezone", "UTC")):
+        self.write("w.txt", f"begin load {START + window[0]}\nend load {START + window[1]}\n")
+        words = [word for witness in witnesses for word in ("--witness", witness)]
+        return self.call("windows", "--telemetry", "gpus.csv", "--windows", "w.txt", *words, *more)
+
+    def seen(self, window, *witnesses, more=("--timezone", "UTC")):
+        """The JSON of each witness in the window, by its name."""
+        self.windows(window, *witnesses, more=("--json", *more))
+        assert self.out, self.err
+        self.report = json.loads(self.out)
+        return {each["witness"]: each for each in self.report["windows"][0]["witnesses"]}
+
+    def run(self, *words, window=LOAD):
+        self.write("run.json", json.dumps({
+            "benchmark_start_time_unix": START + window[0], "benchmark_end_time_unix": START + window[1],
+            "duration": window[1] - window[0], "completed": 5, "total_input_tokens": 8000,
+            "total_output_tokens": 1000}))
+        self.write("agg_run.json", "{}")
+        self.call("--csv", "gpus.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
+                  "--expected-num-gpus", 2, *words)
+        return json.loads((self.path / "power_validation_run.json").read_text())
+
+
+def energies(seen):
+    return {name: each["energy_j"] for name, each in seen.items()}
+
+
+def test_counters_are_differences_and_power_is_integrated(folder):
+    seen = folder.seen(LOAD, FILES / "pm_counters.log")
+    same({"accel0_energy": 310 * 30, "cpu_energy": None, "energy": 800 * 30, "power": 800 * 30}, energies(seen))
+    same({"accel0_energy": None, "cpu_energy": None, "energy": 0.5, "power": 0.5},
+         {name: each["gpu_ratio"] for name, each in seen.items()})
+    same(800, seen["energy"]["mean_power_w"])
+    assert "was set back at 1777118420" in seen["cpu_energy"]["reason"], seen["cpu_energy"]
+    same(0, folder.status, folder.err)
+    same({"accel0_energy": "module", "cpu_energy": "cpu", "energy": "node", "power": "node"},
+         {each["witness"]: each["scope"] for each in folder.report["witnesses"]})
+    same(12000, folder.report["windows"][0]["energy_j"])
+    # Readings are 5 s apart: interpolated at the edges. Before and after the reset the counter is known.
+    near(800 * 25, folder.seen((12.5, 37.5), FILES / "pm_counters.log")["energy"]["energy_j"])
+    near(120 * 8, folder.seen((6, 14), FILES / "pm_counters.log")["cpu_energy"]["energy_j"])
+    near(120 * 19, folder.seen((21, 40), FILES / "pm_counters.log")["cpu_energy"]["energy_j"])
+
+
+def test_a_folder_of_counters(folder):
+    same({"energy": 24000, "memory_energy": 1200}, energies(folder.seen(LOAD, FILES / "pm_counters")))
+    both = folder.seen(LOAD, FILES / "pm_counters", FILES / "pm_counters.log")
+    same(2, len([name for name in both if name.endswith("pm_counters:energy") or
+                 name.endswith("pm_counters.log:pm_counters:energy")]), both.keys())
+    (folder.path / "none").mkdir()
+    folder.windows(LOAD, "none")
+    same((2, ""), (folder.status, folder.out))
+    assert "no file in it has readings of /sys/cray/pm_counters" in folder.err, folder.err
+
+
+def test_a_total_is_compared_in_its_own_span(folder):
+    seen = folder.seen(LOAD, FILES / "sacct.txt")
+    same(["job 38113"], list(seen))  # no steps, no job without an energy, none that has not ended
+    same((24000, 0.5, None), tuple(seen["job 38113"][key] for key in ("energy_j", "gpu_ratio", "reason")))
+    other = folder.seen((20, 30), FILES / "sacct.txt")["job 38113"]
+    same(None, other["energy_j"])
+    assert other["reason"].startswith("it is one total, from 1777118410"), other
+    own = folder.report["witnesses"][0]
+    same((START + 10, START + 40, 24000, 12000, 0.5, None), tuple(own[key] for key in (
+        "start_unix_s", "end_unix_s", "energy_j", "gpu_energy_j", "gpu_ratio", "reason")))
+    # In -02:00 the job was two hours later, where no GPU was recorded.
+    folder.seen((20, 30), FILES / "sacct.txt", more=("--timezone", "-02:00"))
+    own = folder.report["witnesses"][0]
+    same((START + 7210, None, None), (own["start_unix_s"], own["gpu_energy_j"], own["gpu_ratio"]))
+    assert "after the last reading" in own["reason"], own
+
+
+def test_slurm_forms(folder):
+    head = "JobID|Start|End|ConsumedEnergy|\n"
+    span = "2026-04-25T12:00:10|2026-04-25T12:00:40"
+    for text, wanted in ((f"7|{span}|24.00K|\n", {"job 7": 24000}),
+                         (f"7|{span}||\n7.batch|{span}|23.5K|\n7.0|{span}|20K|\n",
+                          {"job 7.batch": 23500, "job 7.0": 20000}),
+                         (f"7_3|{span}|1.5M|\n8|{span}|4294967294|\n9|{span}|0|\n", {"job 7_3": 1.5e6})):
+        same(wanted, energies(folder.seen(LOAD, folder.write("s.txt", head + text))), text)
+    for text, why in ((head + f"7|{span}|0|\n", "no job in it has ended and has an energy"),
+                      (head + f"7|{span}|24000|", "no job in it has ended and has an energy"),  # cut off
+                      ("JobID|ConsumedEnergyRaw\n7|5\n", "expected the columns JobID, Start, End")):
+        folder.windows(LOAD, folder.write("s.txt", text))
+        same(2, folder.status)
+        assert why in folder.err, folder.err
+    folder.windows(LOAD, FILES / "sacct.txt", more=())
+    same((2, ""), (folder.status, folder.out))
+    assert "has no offset from UTC: name the zone with --timezone" in folder.err, folder.err
+
+
+def test_rapl_wraps(folder):
+    same({"package-0": 150 * 30, "dram-0": 30 * 30}, energies(folder.seen(LOAD, FILES / "rapl.csv")))
+    # A fall from far below the counter's end is none: 90 kJ, then 150 J.
+    rows = "".join(f"{START + second},{joules}000000\n" for second, joules in
+                   ((0, 89700), (10, 90000), (20, 150), (30, 450), (40, 750)))
+    table = folder.write("t.csv", "timestamp,package-0\n" + rows)
+    assert "was set back" in folder.seen((5, 35), table)["package-0"]["reason"]
+    near(300, folder.seen((25, 35), table)["package-0"]["energy_j"])
+    # With the range beside it, it is one: 90,100 J hold 100 J more, then 150 J.
+    stated = "timestamp,domain,energy_uj,max_energy_range_uj\n" + "".join(
+        f"{row.split(',')[0]},package-0,{row.split(',')[1]},90100000000\n" for row in rows.splitlines())
+    near(300 + 250 + 300, folder.seen((0, 30), folder.write("s.csv", stated))["package-0"]["energy_j"])
+    # Readings so far apart may have a wrap between them that nothing shows.
+    far = folder.write("f.csv", f"timestamp,package-0\n{START},5000000\n{START + 300},6000000\n")
+    assert "may have wrapped unseen" in folder.seen((10, 40), far)["package-0"]["reason"]
+    watts = folder.write("p.csv", f"timestamp,package-0\n{START},150.5\n{START + 60},150.5\n")
+    folder.windows(LOAD, watts)
+    same(2, folder.status)
+    assert "not a whole number of microjoules" in folder.err, folder.err
+    named = folder.write("n.csv", f"timestamp,package-0_w\n" + "".join(f"{START + s},150.5\n" for s in range(0, 61, 10)))
+    near(150.5 * 30, folder.seen(LOAD, named)["package-0_w"]["energy_j"])
+
+
+def test_powercap_and_hwmon_files(folder):
+    # The package wraps at 65,532.61 J, which the file states. The module is at 500 W until 12:00:25 and at
+    # 600 W from 12:00:30.
+    seen = folder.seen(LOAD, FILES / "sensors.txt")
+    same({"package-0": 3000, "Module Power Socket 0": 500 * 15 + 550 * 5 + 600 * 10}, energies(seen))
+    same(["cpu", "module"], [each["scope"] for each in folder.report["witnesses"]])
+    late = folder.write("late.txt", "/sys/class/hwmon/hwmon3/power1_average:500000000\n"
+                        + (FILES / "sensors.txt").read_text())
+    folder.windows(LOAD, late)
+    same(0, folder.status)
+    assert "1 readings are before the first line with a time" in folder.err, folder.err
+
+
+def test_dcmi(folder):
+    # 900 W, rising by 1 W each second.
+    near(925 * 30, folder.seen(LOAD, FILES / "dcmi.txt")["DCMI"]["energy_j"])
+    seen = folder.seen(LOAD, folder.edited("dcmi.txt", "Sat Apr 25 12:00:20 2026", "Thu Jan  1 00:00:00 1970"))
+    assert seen["DCMI"]["reason"].startswith("20.000 s between two readings, at most 10.000 s"), seen
+    assert "1 readings have no time that can be read" in folder.err, folder.err
+    off = folder.edited("dcmi.txt", "is:                   activated", "is:                   deactivated")
+    same(2, folder.windows(LOAD, off).status)
+    assert "it has no reading with a time" in folder.err, folder.err
+    # The time that a script wrote goes before that of the management controller.
+    text = "".join(f"{START + s}\n  Instantaneous power reading:  910 Watts\n  IPMI timestamp:  Thu Jan  1 00:00:00 1970\n"
+                   for s in range(0, 61, 10))
+    near(910 * 30, folder.seen(LOAD, folder.write("own.txt", text), more=())["DCMI"]["energy_j"])
+    american = folder.write("us.txt", "".join(
+        f"Instantaneous power reading : 700 Watts\nIPMI timestamp : 04/25/2026 12:00:{s:02} UTC\n" for s in range(0, 60, 5)))
+    near(700 * 30, folder.seen(LOAD, american, more=())["DCMI"]["energy_j"])
+
+
+def test_a_table_of_a_nodes_power(folder):
+    # 2250 W and 2625 W are 2.001 s apart in a real log of a management controller.
+    lines = BMC.read_text().splitlines()
+    same(["2250", "2625"], [line.split(",")[2] for line in lines[1:3]])
+    first = 1775333004.330
+    folder.write("gpus.csv", "timestamp,index,power.draw [W]\n" + "".join(
+        f"{first + s},0,100.00 W\n" for s in range(4)))
+    folder.write("w.txt", f"begin load {first}\nend load {first + 2.001}\n")
+    folder.call("windows", "--telemetry", "gpus.csv", "--windows", "w.txt", "--witness", BMC, "--json")
+    [seen] = json.loads(folder.out)["windows"][0]["witnesses"]
+    assert abs(seen["energy_j"] - (2250 + 2625) / 2 * 2.001) < 1e-3, seen
+    same("sys_power_w", seen["witness"])
+
+
+def test_gpus_cannot_use_more_than_their_node(folder):
+    folder.seen(LOAD, FILES / "pm_counters.log")
+    same("", folder.err)
+    low = folder.write("low.log", "".join(f"energy: {300 * s} J {(START + s) * 1000000} us\n" for s in range(0, 61, 5)))
+    same(9000, folder.seen(LOAD, low)["energy"]["energy_j"])
+    same(0, folder.status)
+    assert ("warning: load: the GPUs' 12000.0 J are more than the 9000.0 J of energy, which should include them"
+            in folder.err), folder.err
+    record = folder.run("--witness", low)
+    same(True, record["power_valid"])
+    assert "the GPUs' 12000.0 J are more than the 9000.0 J" in folder.err, folder.err
+
+
+def test_the_table(folder):
+    plain = folder.windows(LOAD).out
+    folder.windows(LOAD, FILES / "pm_counters.log", FILES / "sacct.txt")
+    same(plain, folder.out[:len(plain)])
+    block = folder.out[len(plain):].splitlines()
+    same("witnesses, never summed with the GPUs", block[1])
+    same(["load", "accel0_energy", "module", "9300.000", "310.00"], block[3].split())
+    same(["energy", "node", "24000.000", "800.00", "50.0"], block[5].split())
+    same(["(span)", "job", "38113", "job", "24000.000", "800.00", "50.0"], block[8].split())
+    for words in (("--format", "csv"), ("--format", "zeus")):
+        folder.windows(LOAD, FILES / "pm_counters.log", more=words)
+        same((2, ""), (folder.status, folder.out))
+        assert "rows of GPUs alone" in folder.err, folder.err
+
+
+def test_what_is_refused(folder):
+    for witness, why in ((FILES / "gpus.csv", "no form of a node's sensors that is known"),
+                         ("none.log", "no such file"),
+                         (folder.write("empty", ""), "no form of a node's sensors that is known")):
+        folder.windows(LOAD, witness)
+        same((2, ""), (folder.status, folder.out))
+        assert why in folder.err.lower() or why in folder.err, folder.err
+    folder.windows(LOAD, FILES / "rapl.csv", FILES / "rapl.csv")
+    same(2, folder.status)
+    assert "give it once" in folder.err, folder.err
+
+
+def test_inspect_says_what_they_are(folder):
+    for name in ("pm_counters.log", "sacct.txt", "sensors.txt", "dcmi.txt"):
+        same(1, folder.call("inspect", FILES / name).status)
+        assert "these are readings of a node's sensors, not of GPUs" in folder.err + folder.out, folder.err
+
+
+def test_the_record_has_witnesses_and_the_rest_stays(folder):
+    plain = folder.run("--timezone", "UTC")
+    aggregate = (folder.path / "agg_run.json").read_text()
+    same(12000, plain["metrics"]["total_gpu_energy_j"])
+    assert "witnesses" not in plain
+    record = folder.run("--timezone", "UTC", "--witness", FILES / "pm_counters.log", "--witness", FILES / "sacct.txt",
+                        "--witness", FILES / "dcmi.txt")
+    same(aggregate, (folder.path / "agg_run.json").read_text())
+    seen = {each["witness"]: each for each in record.pop("witnesses")}
+    same(plain, record)
+    same({"accel0_energy": 9300, "cpu_energy": None, "energy": 24000, "power": 24000, "job 38113": 24000,
+          "DCMI": 27750}, energies(seen))
+    same({"witness": "energy", "source": "pm_counters", "scope": "node", "file": str(FILES / "pm_counters.log"),
+          "energy_j": 24000, "mean_power_w": 800, "gpu_ratio": 0.5, "reason": None}, seen["energy"])
+    # One that cannot be read changes nothing but its own entry.
+    record = folder.run("--timezone", "UTC", "--witness", "none.log")
+    [seen] = record.pop("witnesses")
+    same((plain, 0), (record, folder.status))
+    assert "none.log" in seen["reason"] and seen["energy_j"] is None, seen
+    # No file that is read is written.
+    folder.write("low.log", "energy: 5 J 1777118400000000 us\n")
+    folder.run("--timezone", "UTC", "--witness", "low.log", "--validation-result", "low.log")
+    same("energy: 5 J 1777118400000000 us\n", (folder.path / "low.log").read_text())
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(globals(), Folder))
