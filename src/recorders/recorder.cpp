@@ -11,6 +11,7 @@
 #include "recorders/dmon.h"
 #include "recorders/exposition.h"
 #include "recorders/gpu_json_lines.h"
+#include "recorders/omegawatt.h"
 #include "recorders/prometheus_json.h"
 #include "recorders/wide_table.h"
 #include "recorders/zeus_timeline.h"
@@ -61,6 +62,10 @@ constexpr Recorder kRecorders[] = {
      .fits = fits_energibridge,
      .open = open_energibridge,
      .schemas = energibridge_schemas},
+    {.name = "OmegaWatt",
+     .fits = fits_omegawatt,
+     .open = open_omegawatt,
+     .schemas = omegawatt_schemas},
     {.name = "all-smi", .fits = fits_all_smi, .open = open_all_smi, .schemas = all_smi_schemas},
 };
 

@@ -19,6 +19,7 @@
 #include "energy/window_tree.h"
 #include "loads/benchmark_windows.h"
 #include "loads/windows_file.h"
+#include "runs/processes_run.h"
 #include "runs/repeated_recordings.h"
 #include "runs/traces.h"
 
@@ -159,6 +160,11 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   WindowsOutcome outcome;
   outcome.err = notes_on(request, traces, facts);
   for (const std::string& why : list.missing) outcome.err.push_back("no exact window: " + why);
+  if (request.per_process) {
+    outcome.exit_status = list.missing.empty() ? 0 : 1;
+    print_processes(request, traces, list.named, facts, print, outcome);
+    return outcome;
+  }
 
   const auto report = window_report(request.format, facts);
   std::string text = report->head();
