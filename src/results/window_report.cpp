@@ -89,10 +89,13 @@ class JsonWindows final : public WindowReport {
       fmt::format_to(
           out,
           "{}{{\"gpu\": {}, \"source\": \"{}\", \"energy_j\": {}, \"mean_power_w\": {}, "
-          "\"peak_power_w\": {}, \"share\": {}, \"own_energy_j\": {}, \"reason\": {}}}",
+          "\"peak_power_w\": {}, \"share\": {}, \"own_energy_j\": {}, {}\"reason\": {}}}",
           i > 0 ? ", " : "", gpus_[i], gpu.source, known(gpu.energy_j, has_energy),
           known(ratio(gpu.energy_j, duration_s), has_energy), known(gpu.peak_power_w, has_energy),
           known(ratio(gpu.energy_j, energy_j), is_measured), known(gpu.own_energy_j, has_energy),
+          facts_.has_logged
+              ? fmt::format("\"logged_energy_j\": {}, ", known(gpu.logged_energy_j, true))
+              : "",
           has_energy ? "null" : quoted_json(gpu.fault));
     }
     text += "]}";
@@ -110,8 +113,10 @@ class CsvWindows final : public WindowReport {
   explicit CsvWindows(const WindowReportFacts& facts) : facts_(facts) {}
 
   std::string head() override {
-    return "number,name,start_unix_s,end_unix_s,duration_s,depth,parent,overlaps,gpu,source,"
-           "energy_j,mean_power_w,peak_power_w,share,own_duration_s,own_energy_j,reason\n";
+    return fmt::format(
+        "number,name,start_unix_s,end_unix_s,duration_s,depth,parent,overlaps,gpu,source,"
+        "energy_j,mean_power_w,peak_power_w,share,own_duration_s,own_energy_j,{}reason\n",
+        facts_.has_logged ? "logged_energy_j," : "");
   }
 
   void add(const WindowRow& row, std::string& text) override {
@@ -130,12 +135,13 @@ class CsvWindows final : public WindowReport {
     for (std::size_t i = 0; i < row.gpus.size(); ++i) {
       const GpuWindow& gpu = row.gpus[i];
       const bool has_energy = gpu.fault.empty();
-      fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{},{}\n", of_window,
-                     csv_cell(facts_.gpus[i]), gpu.source, known(gpu.energy_j, has_energy),
-                     known(ratio(gpu.energy_j, duration_s), has_energy),
-                     known(gpu.peak_power_w, has_energy),
-                     known(ratio(gpu.energy_j, energy_j), is_measured), own_s,
-                     known(gpu.own_energy_j, has_energy), csv_cell(gpu.fault));
+      fmt::format_to(
+          std::back_inserter(text), "{},{},{},{},{},{},{},{},{}{},{}\n", of_window,
+          csv_cell(facts_.gpus[i]), gpu.source, known(gpu.energy_j, has_energy),
+          known(ratio(gpu.energy_j, duration_s), has_energy), known(gpu.peak_power_w, has_energy),
+          known(ratio(gpu.energy_j, energy_j), is_measured), own_s,
+          known(gpu.own_energy_j, has_energy),
+          facts_.has_logged ? "," + known(gpu.logged_energy_j, true) : "", csv_cell(gpu.fault));
     }
   }
 

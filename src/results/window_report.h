@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@ struct GpuWindow {
   double energy_j = 0;
   double own_energy_j = 0;  // outside the windows inside this one
   double peak_power_w = 0;
+  std::optional<double> logged_energy_j = {};  // what the windows file states
 };
 
 struct WindowRow {
@@ -48,6 +50,7 @@ struct WindowReportFacts {
   Window recorded = {};
   std::size_t longest_name = 0;           // with its indentation
   std::vector<std::string> missing = {};  // why a benchmark has no window
+  bool has_logged = false;                // some window of the file states energies
 };
 
 // The parts of a report, in this order. Facts outlive it.

@@ -111,6 +111,7 @@ void warn_of_readings(const Surveyor& surveyor, const Telemetry& telemetry, Find
 }
 
 void warn_of_idle_devices(Findings& findings) {
+  if (findings.series.sensor.scope == "wall") return;  // its devices are no GPUs
   std::vector<std::string> names;
   std::vector<double> means_w;
   for (const DeviceSurvey& device : findings.devices) {

@@ -122,7 +122,7 @@ void add_model(const std::string& path, const std::optional<Latencies>& latencie
     if (!value.is_finite_number() || value.as_double() < 0) return std::nullopt;
     return value.as_double();
   };
-  const auto parameters = number("total_params");
+  const auto parameters = summary.at("total_params").as_integer();
   const auto macs = number("total_mult_adds");
   if (!macs || *macs == 0) throw Error("it has no number of operations, 'total_mult_adds'");
   std::optional<double> per_gmac_j;
@@ -131,10 +131,10 @@ void add_model(const std::string& path, const std::optional<Latencies>& latencie
   }
   report.text +=
       fmt::format("model      {} parameters, {:.6f} GMAC in each inference: {}\n",
-                  parameters ? fmt::format("{:.0f}", *parameters) : "unknown", *macs / kMacsPerGmac,
+                  parameters ? std::to_string(*parameters) : "unknown", *macs / kMacsPerGmac,
                   per_gmac_j ? fmt::format("{:.6f} J per GMAC", *per_gmac_j)
                              : "J per GMAC needs latency.csv, which says how many there were");
-  report.json["model"] = {{"parameters", number_or_null(parameters)},
+  report.json["model"] = {{"parameters", or_null(parameters)},
                           {"macs", *macs},
                           {"joules_per_gmac", number_or_null(per_gmac_j)}};
 }

@@ -19,6 +19,7 @@
 #include "energy/window_tree.h"
 #include "loads/benchmark_windows.h"
 #include "loads/windows_file.h"
+#include "runs/logged_energies.h"
 #include "runs/processes_run.h"
 #include "runs/repeated_recordings.h"
 #include "runs/traces.h"
@@ -81,6 +82,12 @@ void refuse_repeated_gpus(const std::vector<PowerTrace>& devices) {
   }
 }
 
+// What the windows file states of a GPU that is named by its number.
+std::optional<double> logged_j(const NamedWindow& named, const std::string& gpu) {
+  const auto found = std::ranges::find(named.logged_j, gpu, &std::pair<std::string, double>::first);
+  return found == named.logged_j.end() ? std::nullopt : std::optional(found->second);
+}
+
 WindowRow row_of(const WindowList& list, const WindowTree& tree, std::size_t i,
                  const std::vector<WindowMeter>& meters) {
   WindowRow row;
@@ -97,6 +104,7 @@ WindowRow row_of(const WindowList& list, const WindowTree& tree, std::size_t i,
   for (const WindowMeter& meter : meters) {
     row.gpus.push_back(meter.measure(row.window, own));
     if (!row.has_children) row.gpus.back().own_energy_j = row.gpus.back().energy_j;
+    row.gpus.back().logged_energy_j = logged_j(list.named[i], meter.power.device());
   }
   return row;
 }
@@ -112,6 +120,7 @@ WindowReportFacts report_facts(const WindowsRequest& request, const Traces& trac
   for (std::size_t i = 0; i < list.named.size(); ++i) {
     facts.longest_name =
         std::max(facts.longest_name, list.named[i].name.size() + 2 * tree.depth(i));
+    facts.has_logged = facts.has_logged || !list.named[i].logged_j.empty();
   }
   return facts;
 }
@@ -170,17 +179,20 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   std::string text = report->head();
   std::size_t unmeasured = 0;
   std::string first_fault;
+  LoggedEnergies logged;
   for (std::size_t i = 0; i < list.named.size(); ++i) {
     const WindowRow row = row_of(list, tree, i, meters);
     if (std::string fault = row.fault(facts.gpus); !fault.empty() && unmeasured++ == 0) {
       first_fault = fmt::format("{}: {}", printable(row.name), fault);
     }
+    logged.take(row, facts.gpus);
     report->add(row, text);
     if (text.size() < kPrintedAtOnce) continue;
     print(text);
     text.clear();
   }
   print(text + report->foot());
+  logged.tell(facts, list.named.size(), outcome.err);
   if (unmeasured > 0) {
     outcome.err.push_back(fmt::format("{} of {} windows not measured; the first is {}", unmeasured,
                                       list.named.size(), first_fault));
