@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "aggregate_power/process_use.h"
 #include "aggregate_power/sample.h"
 #include "energy/power_trace.h"
-#include "recorders/process_shares.h"
 
 namespace aggregate_power {
 

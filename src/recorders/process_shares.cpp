@@ -25,7 +25,9 @@ class ShareKeeper {
     for (const AipmOfGpu& of : record.drawn) {
       const auto found = std::ranges::find(record.processes, of.gpu, &AipmProcesses::gpu);
       const bool is_known = found != record.processes.end();
-      ShareRecord& kept = gpu(of.gpu).records.emplace_back(stamp->unix_s, is_known);
+      ShareRecord& kept = gpu(of.gpu).records.emplace_back();
+      kept.unix_s = stamp->unix_s;
+      kept.is_known = is_known;
       if (!is_known) continue;
       shares_.has_processes = true;
       for (const AipmUse& use : found->uses) {
@@ -45,7 +47,8 @@ class ShareKeeper {
   ProcessShares::Gpu& gpu(const std::string& name) {
     const auto found = std::ranges::find(shares_.gpus, name, &ProcessShares::Gpu::name);
     if (found != shares_.gpus.end()) return *found;
-    return shares_.gpus.emplace_back(name);
+    shares_.gpus.push_back({name, {}});
+    return shares_.gpus.back();
   }
   std::size_t number_of(const std::string& process) {
     const auto [place, is_new] = numbers_.try_emplace(process, shares_.processes.size());

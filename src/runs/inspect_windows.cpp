@@ -11,6 +11,7 @@
 
 #include "aggregate_power/error.h"
 #include "base/files/archive.h"
+#include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/text/encoding.h"
 #include "base/text/unicode.h"
