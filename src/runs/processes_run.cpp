@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/error.h"
 #include "base/files/archive.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
@@ -33,6 +34,9 @@ struct SharedFile {
 SharedFile shared_file(const WindowsRequest& request, const TraceFile& file) {
   SharedFile shared{file.path, {}};
   const SeriesFacts& series = file.facts.series;
+  if (file.path == "-") {
+    throw Error("--per-process reads the recording twice: give a file instead of standard input");
+  }
   if (series.schema != "aipowermeter" || series.power_column != "per_gpu_power_draw") return shared;
   const Zone zone = Recording(file.path, request.zone, request.columns).open().zone();
   const auto source = as_utf8(decompressed(open_source(file.path), file.path));

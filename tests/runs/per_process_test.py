@@ -134,6 +134,14 @@ def test_without_processes(folder):
     same([1, None], [done.status, json.loads(done.out)["windows"][0]["gpus"][0]["processes"]])
 
 
+def test_standard_input(folder):
+    (folder / "w.txt").write_text(WHOLE)
+    done = subprocess.run([PROGRAM, "windows", "--telemetry", "-", "--windows", "w.txt", "--per-process"], cwd=folder,
+                          input=EXAMPLE.read_text(), capture_output=True, text=True)
+    same([2, "", "aggregate-power: error: --per-process reads the recording twice: give a file instead of standard input\n"],
+         [done.returncode, done.stdout, done.stderr])
+
+
 def test_what_is_not_covered(folder):
     done = Ran(folder, EXAMPLE, "begin a +9\nend a +11\nbegin b +1\nend b +2\n", "--format", "csv", "--gpus", "0")
     rows = list(csv.DictReader(io.StringIO(done.out)))
