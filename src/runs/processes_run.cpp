@@ -117,7 +117,7 @@ void note_shares(const std::vector<SharedFile>& files, WindowsOutcome& outcome) 
 }  // namespace
 
 void print_processes(const WindowsRequest& request, const Traces& traces,
-                     const std::vector<NamedWindow>& windows, const WindowReportFacts& facts,
+                     const std::vector<NamedWindow>& windows, WindowReportFacts facts,
                      const std::function<void(const std::string&)>& print,
                      WindowsOutcome& outcome) {
   std::vector<SharedFile> files;
@@ -125,7 +125,9 @@ void print_processes(const WindowsRequest& request, const Traces& traces,
   std::vector<ProcessMeter> meters;
   meters.reserve(traces.devices.size());
   std::vector<double> idle_w;
+  facts.gpus.clear();
   for (const PowerTrace& device : traces.devices) {
+    facts.gpus.push_back(device.device());
     idle_w.push_back(meters.emplace_back(device, files, request).idle_w());
   }
   note_shares(files, outcome);
