@@ -120,10 +120,12 @@ class SensorLog {
     auto sensor = std::ranges::find(sensors_, name, &Sensor::name);
     if (sensor == sensors_.end()) {
       sensors_.emplace_back().found.name = name;
+      sensors_.back().found.first_unix_s = unix_s;
       sensor = std::prev(sensors_.end());
     }
     SensorEnergy& found = sensor->found;
     found.segments_j.resize(segments_);
+    found.last_unix_s = unix_s;
     found.max_w = std::max(found.max_w, watts);
     if (sensor->last_segment == segments_) {
       const double period_s = unix_s - sensor->last.unix_s;

@@ -53,7 +53,9 @@ struct SensorEnergy {
   // With each reading held back over the period before it, of which it is the mean. The first
   // reading of a segment has no such period.
   double held_back_j = 0;
-  double duration_s = 0;
+  double first_unix_s = 0;
+  double last_unix_s = 0;
+  double duration_s = 0;  // of the segments together
   double max_w = 0;
 };
 

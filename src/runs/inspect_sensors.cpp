@@ -58,6 +58,8 @@ Json sensors_json(const std::vector<SensorEnergy>& sensors, const std::vector<Se
                         {"segments_j", sensor.segments_j},
                         {"held_back_j", sensor.held_back_j},
                         {"energy_kwh", total_j(sensor) / kJoulesPerKwh},
+                        {"first_unix", sensor.first_unix_s},
+                        {"last_unix", sensor.last_unix_s},
                         {"duration_s", sensor.duration_s},
                         {"mean_w", mean ? Json(*mean) : Json()},
                         {"max_w", sensor.max_w}});

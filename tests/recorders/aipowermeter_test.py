@@ -120,6 +120,7 @@ def test_held_back_by_hand(folder):
     near(6300, found["energy_j"])
     near(10 * 300 + 20 * 100 + 5 * 80, found["held_back_j"])
     near(35, found["duration_s"])
+    same([START, START + 55], [found["first_unix"], found["last_unix"]])
     near(180, found["mean_w"])
     near(999, found["max_w"])
     text = Ran(folder, "inspect", "power_metrics.json", "--timezone", "UTC").out
