@@ -292,7 +292,6 @@ const Refused kRefused[] = {
      "DeviceId"},
     {"xpu-smi/doc-tile-empty-power-cell.csv", "no_usable_power_samples", "Timestamp",
      "GPU Power (W)", "DeviceId"},
-    {"zeus/zeus-energy-windows-4gpu.csv", kNoPower},
 };
 
 TEST(Corpus, IsRefusedWhereItHoldsNone) {
@@ -328,6 +327,7 @@ TEST(Corpus, IsAllTested) {
   std::set<std::string> tested;
   for (const Readable& c : kReadable) tested.insert(c.file);
   for (const Refused& c : kRefused) tested.insert(c.file);
+  tested.insert("zeus/zeus-energy-windows-4gpu.csv");  // by recorders/readers_test.py
   std::set<std::string> there;
   const fs::path root = test::testdata("telemetry");
   for (const auto& entry : fs::recursive_directory_iterator(root)) {

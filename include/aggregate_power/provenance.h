@@ -20,7 +20,7 @@ namespace aggregate_power {
 struct Sensor {
   std::string collector = "unknown";  // the program or library that asked: "nvidia-smi", "DCGM"
   std::string name = "unknown";       // the metric or column
-  std::string scope = "unknown";      // "gpu", "package", "module", "rail", "node"
+  std::string scope = "unknown";      // "gpu", "package", "module", "rail", "node", "wall"
   std::string averaging = "unknown";  // "instantaneous", "1 s"
 
   bool operator==(const Sensor&) const = default;

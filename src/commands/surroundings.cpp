@@ -32,6 +32,8 @@ constexpr Surrounding kFiles[] = {
      "read if it is beside the telemetry and the file above is missing: the UTC offset of timestamps without one, such as +0900; agentic uses it for the profile's times too"},
     {"STEM_energy_start.csv, STEM_energy_end.csv",
      "read if they are beside the telemetry STEM.csv and an audit record is written: the energy counters to compare with"},
+    {"latency.csv, model_summary.json, omegawatt.csv",
+     "read by inspect if they are beside a recording of AIPowerMeter: the seconds of each inference, the size of the model, and the power at the wall"},
     {"STEM_identity.csv, STEM_devices.json, STEM_identity.json",
      "read by multinode, the first that is beside the telemetry STEM.csv: the GPUs' UUIDs"},
     {"NODES/HOST/gpu_metrics.csv",

@@ -1,5 +1,6 @@
 // aggregate-power windows: the energy of each window that a script logged.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 #include "base/files/file_error.h"
 #include "base/files/near_file.h"
 #include "base/files/path.h"
+#include "base/text/python_number.h"
 #include "commands/command.h"
 #include "commands/output.h"
 #include "commands/shared_options.h"
@@ -18,6 +20,11 @@ namespace aggregate_power {
 namespace {
 
 constexpr const char* kWindowFormats[] = {"table", "csv", "json", "zeus"};
+
+bool is_power(const std::string& text) {
+  const auto watts = python_float(text);
+  return watts && std::isfinite(*watts) && *watts >= 0;
+}
 
 int print_windows(const WindowsRequest& request) {
   const bool is_table = request.format == WindowFormat::table;
@@ -73,6 +80,19 @@ Command windows_command() {
              "How to print; zeus: the CSV that Zeus writes (default: table)")
       .one_of({"table", "csv", "json", "zeus"});
   options.flag("--json", *json, "The same as --format json").excludes("--format");
+  options.flag("--per-process", request->per_process,
+               "Divide the energy of each GPU among the processes that used it; recordings of "
+               "AIPowerMeter only");
+  const auto take_idle_power = [request](const std::string& text) {
+    request->idle_power_w = python_float(text);
+    return true;
+  };
+  options
+      .value("--idle-power", "WATTS", take_idle_power,
+             "What a GPU draws when it is idle, shared equally by the processes that use it "
+             "(default: the least that it drew in the recording)")
+      .check(expecting("a number of watts from 0", is_power))
+      .needs("--per-process");
   add_witness(options, *request);
   add_gpus(options, *request).help =
       "GPUs of the recordings that count, as in 0,2-5 or GPU-5f0c1a2b; rows of others are left out (default: all)";
@@ -83,7 +103,8 @@ Command windows_command() {
   command.examples =
       "aggregate-power windows --telemetry gpu_metrics.csv --windows windows.txt\n"
       "aggregate-power windows --telemetry gpu_metrics.csv --windows steps.csv --gpus 0,2-5 --format csv\n"
-      "aggregate-power windows --telemetry gpu_metrics.csv --windows bench:benchmarks.json --json";
+      "aggregate-power windows --telemetry gpu_metrics.csv --windows bench:benchmarks.json --json\n"
+      "aggregate-power windows --telemetry power_metrics.json --windows windows.txt --per-process";
   command.exit_statuses =
       "0 all windows were measured; 1 some were not, with the reason; 2 a file cannot be opened or used, or wrong options";
   command.settle = [request, json](const Options&) {
@@ -93,6 +114,12 @@ Command windows_command() {
     if (!request->witnesses.empty() && has_rows_of_gpus) {
       throw Error(
           "--witness: the formats csv and zeus have rows of GPUs alone, which programs sum: use --format table or json");
+    }
+    if (request->per_process && request->format == WindowFormat::zeus) {
+      throw Error("--per-process: --format zeus has no form for it");
+    }
+    if (request->per_process && !request->witnesses.empty()) {
+      throw Error("--per-process: --witness is for the energy of whole GPUs: ask for one of them");
     }
   };
   command.run = [request] { return print_windows(*request); };

@@ -54,6 +54,7 @@ std::string TraceCoverage::fault(Window window) const {
     return fmt::format("{:.3f} s between two readings, at most {} s", gap->duration_s(),
                        max_sample_gap_s_);
   }
+  if (!trace_.covers(window)) return "the recorder was stopped for a while inside the window";
   return edge_fault(window);
 }
 

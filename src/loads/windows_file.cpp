@@ -16,6 +16,7 @@
 #include "base/files/archive.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
+#include "base/text/ascii.h"
 #include "base/text/csv.h"
 #include "base/text/encoding.h"
 #include "base/text/instant.h"
@@ -182,7 +183,18 @@ struct WindowColumns {
   std::size_t start = 0;
   std::size_t end = 0;  // of Zeus the duration
   bool is_zeus = false;
+  std::vector<std::pair<std::size_t, std::string>> energies = {};  // of Zeus: by the GPU's number
 };
+
+// The number of the GPU of a column such as gpu3_energy; empty: it is another column.
+std::string_view gpu_of_energy(std::string_view column) {
+  constexpr std::string_view kBegin = "gpu";
+  constexpr std::string_view kEnd = "_energy";
+  if (!column.starts_with(kBegin) || !column.ends_with(kEnd)) return {};
+  column.remove_prefix(kBegin.size());
+  column.remove_suffix(kEnd.size());
+  return is_ascii_digits(column) ? column : std::string_view();
+}
 
 std::optional<WindowColumns> window_columns(std::span<const std::string> header) {
   const auto place = [&](std::string_view wanted) -> std::optional<std::size_t> {
@@ -199,11 +211,18 @@ std::optional<WindowColumns> window_columns(std::span<const std::string> header)
     if (!names || !starts || !ends) return std::nullopt;
     return WindowColumns{*names, *starts, *ends, is_zeus};
   };
-  const auto zeus = columns("window_name", "start_time", "elapsed_time", true);
-  return zeus ? zeus : columns("name", "start", "end", false);
+  auto zeus = columns("window_name", "start_time", "elapsed_time", true);
+  if (!zeus) return columns("name", "start", "end", false);
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    const std::string column = lower_ascii(strip(header[i]));
+    if (const std::string_view gpu = gpu_of_energy(column); !gpu.empty()) {
+      zeus->energies.emplace_back(i, gpu);
+    }
+  }
+  return zeus;
 }
 
-Window zeus_window(std::string_view start, std::string_view elapsed) {
+Window zeus_window(std::string_view start, std::string_view elapsed, bool any_clock) {
   const auto start_s = python_float(start);
   const auto elapsed_s = python_float(elapsed);
   if (!start_s || !std::isfinite(*start_s)) {
@@ -212,7 +231,7 @@ Window zeus_window(std::string_view start, std::string_view elapsed) {
   if (!elapsed_s || !std::isfinite(*elapsed_s)) {
     throw Error(fmt::format("elapsed_time '{}' is not a number", printable(elapsed)));
   }
-  if (*start_s < kFirstAbsoluteUnixS) {
+  if (*start_s < kFirstAbsoluteUnixS && !any_clock) {
     throw Error(fmt::format(
         "start_time {} is of the machine's monotonic clock, as some versions of Zeus write it: it does not say when the window was; log begins and ends in Unix time",
         printable(start)));
@@ -228,9 +247,13 @@ void take_window_row(const WindowColumns& columns, std::span<const std::string> 
   const std::string_view start = strip(cells[columns.start]);
   const std::string_view end = strip(cells[columns.end]);
   const Window window =
-      columns.is_zeus ? zeus_window(start, end)
+      columns.is_zeus ? zeus_window(start, end, options.any_clock)
                       : Window{instant_in_file(start, options), instant_in_file(end, options)};
   add_window(windows, cells[columns.name], window);
+  for (const auto& [index, gpu] : columns.energies) {
+    const auto joules = index < cells.size() ? python_float(strip(cells[index])) : std::nullopt;
+    if (joules && std::isfinite(*joules)) windows.back().logged_j.emplace_back(gpu, *joules);
+  }
 }
 
 std::vector<NamedWindow> read_window_table(const WindowsText& file) {
@@ -354,6 +377,16 @@ std::vector<NamedWindow> read_windows(std::string_view text, const std::string& 
         printable_path(name)));
   }
   return windows;
+}
+
+bool is_zeus_log(std::string_view head) {
+  try {
+    const auto rows = split_csv(first_content(head), 1, true);
+    const auto columns = rows.empty() ? std::nullopt : window_columns(rows[0].cells);
+    return columns && columns->is_zeus;
+  } catch (const CsvError&) {
+    return false;
+  }
 }
 
 std::vector<NamedWindow> read_windows_file(const std::string& path,

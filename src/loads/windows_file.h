@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "aggregate_power/sample.h"
@@ -15,11 +16,14 @@ namespace aggregate_power {
 struct NamedWindow {
   std::string name;
   Window window;  // it may take no time
+  // What the log itself says, in joules, by the number of the GPU: of a CSV of Zeus only.
+  std::vector<std::pair<std::string, double>> logged_j = {};
 };
 
 struct WindowsFileOptions {
   Window recorded;                // what relative times are relative to
   std::optional<Zone> zone = {};  // of times without an offset
+  bool any_clock = false;         // of a CSV of Zeus: times may be those of a monotonic clock
 };
 
 // Forms, recognized by the first line that is neither blank nor a comment ("# ..."):
@@ -36,5 +40,8 @@ std::vector<NamedWindow> read_windows_file(const std::string& path,
 // The same for a text. `name` is for messages.
 std::vector<NamedWindow> read_windows(std::string_view text, const std::string& name,
                                       const WindowsFileOptions& options);
+
+// Whether a text begins as a CSV of Zeus does: a log of windows, with energies and no samples.
+bool is_zeus_log(std::string_view head);
 
 }  // namespace aggregate_power

@@ -2,9 +2,7 @@
 #include "recorders/aipowermeter.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,144 +10,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/text/json.h"
-#include "base/text/python_number.h"
 #include "base/text/unicode.h"
+#include "recorders/aipowermeter_records.h"
 #include "recorders/stream_telemetry.h"
 
 namespace aggregate_power {
 namespace {
 
-constexpr std::string_view kSegmentEnd = "END OF RECORDING SEGMENT";
-constexpr double kNoSensor = std::numeric_limits<double>::quiet_NaN();
-
-enum Path {
-  kRecord,
-  kDate,
-  kUncoreItem,
-  kGpuPower,  // by GPU, from here on
-  kGpuPowerOf2026,
-  kGpuAttributable,
-  kFirstSensor,
-  kDrawAbsolute = kFirstSensor,
-  kNvidiaPower,
-  kNvidiaAttributable,
-  kIntel,
-  kPsys,
-  kUncore,
-  kTotalCpu,
-  kTotalDram,
-  kRelativeIntel,
-  kAipmPathCount,
-};
-
-// The paths, in the order of Path, and after them those of the sensors.
-constexpr std::array<std::string_view, kAipmPathCount> kAipmPaths = {
-    "",
-    "date",
-    "metrics.cpu.uncore_power[]",
-    "metrics.gpu.per_gpu_power_draw.*",
-    "metrics.gpu.per_gpu_power.*",
-    "metrics.gpu.per_gpu_attributable_power.*",
-    "metrics.gpu.nvidia_draw_absolute",
-    "metrics.gpu.nvidia_power",
-    "metrics.gpu.nvidia_attributable_power",
-    "metrics.cpu.intel_power",
-    "metrics.cpu.psys_power",
-    "metrics.cpu.uncore_power",
-    "metrics.cpu.total_cpu_power",
-    "metrics.cpu.total_dram_power",
-    "metrics.cpu.rel_intel_power",
-};
-
-std::string_view key_of(std::size_t path) {
-  std::string_view key = kAipmPaths[path];
-  if (key.ends_with(".*")) key.remove_suffix(2);
-  return key.substr(key.rfind('.') + 1);
-}
-
-// The path of the sensor with this key; kAipmPathCount: there is none.
-std::size_t path_of_sensor(std::string_view key) {
-  std::size_t path = kFirstSensor;
-  while (path < kAipmPathCount && key_of(path) != key) ++path;
-  return path;
-}
-
-struct OfGpu {
-  std::string gpu;
-  double watts;
-};
-
-// What one line says. NaN: nothing.
-struct AipmRecord {
-  std::string date;
-  std::vector<OfGpu> drawn;
-  std::vector<OfGpu> attributable;
-  std::array<double, kAipmPaths.size()> watts;
-
-  AipmRecord() { watts.fill(kNoSensor); }
-  void clear() {
-    date.clear();
-    drawn.clear();
-    attributable.clear();
-    watts.fill(kNoSensor);
-  }
-};
-
-// Gives out records and the ends of segments.
-class AipmWalk : public JsonVisitor {
- public:
-  using OnRecord = std::function<void(const AipmRecord&)>;
-  AipmWalk(OnRecord on_record, std::function<void()> on_segment_end)
-      : on_record_(std::move(on_record)), on_segment_end_(std::move(on_segment_end)) {}
-
-  void begin(std::size_t path) override {
-    if (path == kRecord) record_.clear();
-  }
-  void end(std::size_t path) override {
-    if (path == kRecord) on_record_(record_);
-  }
-  void key(std::size_t /*path*/, std::string_view key) override { gpu_ = key; }
-  void scalar(std::size_t path, JsonKind kind, std::string_view text) override {
-    if (path == kRecord && text == kSegmentEnd) on_segment_end_();
-    if (path == kDate) record_.date = text;
-    if (path == kRecord || path == kDate) return;
-    const double watts = watts_in(kind, text);
-    if (std::isnan(watts)) return;
-    if (path == kGpuPower || path == kGpuPowerOf2026) record_.drawn.push_back({gpu_, watts});
-    if (path == kGpuAttributable) record_.attributable.push_back({gpu_, watts});
-    if (path >= kFirstSensor) record_.watts[path] = watts;
-    if (path != kUncoreItem) return;
-    double& uncore_w =
-        record_
-            .watts[std::ranges::find(kAipmPaths, "metrics.cpu.uncore_power") - kAipmPaths.begin()];
-    uncore_w = std::isnan(uncore_w) ? watts : uncore_w + watts;
-  }
-
- private:
-  // -1 stands for a sensor that is not there.
-  static double watts_in(JsonKind kind, std::string_view text) {
-    if (kind != JsonKind::integer && kind != JsonKind::real) return kNoSensor;
-    const std::optional<double> watts = nearest_double(text);
-    return watts && std::isfinite(*watts) && *watts >= 0 ? *watts : kNoSensor;
-  }
-
-  OnRecord on_record_;
-  std::function<void()> on_segment_end_;
-  AipmRecord record_;
-  std::string gpu_;
-};
-
-void walk_records(ByteSource& source, AipmWalk& walk) {
-  static const JsonPaths paths(kAipmPaths);
-  walk_json(source, paths, walk, JsonTexts::several);
-}
-
 // ---- The sensors
 
-double sum_of(const std::vector<OfGpu>& gpus, bool with_all) {
-  double sum = kNoSensor;
-  for (const OfGpu& of : gpus) {
+double sum_of(const std::vector<AipmOfGpu>& gpus, bool with_all) {
+  double sum = kNoAipmSensor;
+  for (const AipmOfGpu& of : gpus) {
     if ((of.gpu == "all") != with_all) continue;
     sum = std::isnan(sum) ? of.watts : sum + of.watts;
   }
@@ -158,25 +30,17 @@ double sum_of(const std::vector<OfGpu>& gpus, bool with_all) {
 
 double first_of(std::initializer_list<double> choices) {
   const auto* const found = std::ranges::find_if(choices, [](double w) { return !std::isnan(w); });
-  return found == choices.end() ? kNoSensor : *found;
+  return found == choices.end() ? kNoAipmSensor : *found;
 }
 
 double drawn_w(const AipmRecord& record) {
-  return first_of(
-      {record.watts[kDrawAbsolute], record.watts[kNvidiaPower], sum_of(record.drawn, false)});
+  return first_of({record.watts[kAipmDrawAbsolute], record.watts[kAipmNvidiaPower],
+                   sum_of(record.drawn, false)});
 }
 
 double attributable_w(const AipmRecord& record) {
   return first_of({sum_of(record.attributable, true), sum_of(record.attributable, false),
-                   record.watts[kNvidiaAttributable]});
-}
-
-// Whether more is attributed to the experiment than some GPU drew.
-bool is_above_drawn(const AipmRecord& record) {
-  return std::ranges::any_of(record.attributable, [&](const OfGpu& part) {
-    const auto whole = std::ranges::find(record.drawn, part.gpu, &OfGpu::gpu);
-    return whole != record.drawn.end() && part.watts > whole->watts;
-  });
+                   record.watts[kAipmNvidiaAttributable]});
 }
 
 // Integrates the sensors over the segments.
@@ -186,23 +50,23 @@ class SensorLog {
     if (has_ended_) ++segments_;
     has_ended_ = false;
     add("gpu", drawn_w(record), unix_s);
-    for (const OfGpu& of : record.drawn) add("gpu " + of.gpu, of.watts, unix_s);
+    for (const AipmOfGpu& of : record.drawn) add("gpu " + of.gpu, of.watts, unix_s);
     add("attributable", attributable_w(record), unix_s);
-    add("intel", record.watts[kIntel], unix_s);
-    add("psys", record.watts[kPsys], unix_s);
-    add("uncore", record.watts[kUncore], unix_s);
-    add("cpu", record.watts[kTotalCpu], unix_s);
-    add("dram", record.watts[kTotalDram], unix_s);
+    add("intel", record.watts[kAipmIntel], unix_s);
+    add("psys", record.watts[kAipmPsys], unix_s);
+    add("uncore", record.watts[kAipmUncore], unix_s);
+    add("cpu", record.watts[kAipmTotalCpu], unix_s);
+    add("dram", record.watts[kAipmTotalDram], unix_s);
     if (record.attributable.empty() || record.drawn.empty()) return;
     ++attributed_;
-    above_drawn_ += is_above_drawn(record) ? 1 : 0;
+    above_drawn_ += record.is_above_drawn() ? 1 : 0;
   }
   void end_segment() { has_ended_ = true; }
 
   std::vector<SensorEnergy> energies() const {
     std::vector<SensorEnergy> energies;
     for (const Sensor& sensor : sensors_) {
-      energies.push_back({sensor.name, sensor.segments_j});
+      energies.push_back(sensor.found);
       energies.back().segments_j.resize(segments_);
     }
     return energies;
@@ -230,7 +94,7 @@ class SensorLog {
     if (total_j("gpu")) {
       double sum_j = 0;
       for (const Sensor& sensor : sensors_) {
-        if (sensor.name.starts_with("gpu ")) sum_j += *total_j(sensor.name);
+        if (sensor.found.name.starts_with("gpu ")) sum_j += *total_j(sensor.found.name);
       }
       sums.push_back({"gpu = sum of its GPUs",
                       std::abs(*total_j("gpu") - sum_j) <= 0.01 * *total_j("gpu"),
@@ -245,23 +109,29 @@ class SensorLog {
 
  private:
   struct Sensor {
-    std::string name;
-    std::vector<double> segments_j;
+    SensorEnergy found;
     Sample last;
     std::size_t last_segment = 0;
+    const std::string& name() const { return found.name; }
   };
 
-  void add(std::string name, double watts, double unix_s) {
+  void add(std::string_view name, double watts, double unix_s) {
     if (std::isnan(watts)) return;
     auto sensor = std::ranges::find(sensors_, name, &Sensor::name);
     if (sensor == sensors_.end()) {
-      sensors_.push_back({std::move(name), {}, {}, 0});
+      sensors_.emplace_back().found.name = name;
+      sensors_.back().found.first_unix_s = unix_s;
       sensor = std::prev(sensors_.end());
     }
-    sensor->segments_j.resize(segments_);
+    SensorEnergy& found = sensor->found;
+    found.segments_j.resize(segments_);
+    found.last_unix_s = unix_s;
+    found.max_w = std::max(found.max_w, watts);
     if (sensor->last_segment == segments_) {
-      sensor->segments_j.back() +=
-          (unix_s - sensor->last.unix_s) * (watts + sensor->last.watts) / 2;
+      const double period_s = unix_s - sensor->last.unix_s;
+      found.segments_j.back() += period_s * (watts + sensor->last.watts) / 2;
+      found.held_back_j += period_s * watts;
+      found.duration_s += period_s;
     }
     sensor->last = {unix_s, watts};
     sensor->last_segment = segments_;
@@ -271,7 +141,7 @@ class SensorLog {
     const auto sensor = std::ranges::find(sensors_, name, &Sensor::name);
     if (sensor == sensors_.end()) return std::nullopt;
     double sum_j = 0;
-    for (const double joules : sensor->segments_j) sum_j += joules;
+    for (const double joules : sensor->found.segments_j) sum_j += joules;
     return sum_j;
   }
 
@@ -287,7 +157,7 @@ class SensorLog {
 // `power` is a sensor's key; empty: the power of each GPU.
 void read_aipowermeter(ByteSource& source, const std::string& power, ReadingSink& sink) {
   SensorLog log;
-  const std::size_t sensor = path_of_sensor(power);
+  const std::size_t sensor = aipm_path_of(power);
   AipmWalk walk(
       [&](const AipmRecord& record) {
         if (!sink.start_row(record.date)) return;
@@ -297,7 +167,7 @@ void read_aipowermeter(ByteSource& source, const std::string& power, ReadingSink
           if (is_there) sink.add("0", record.watts[sensor]);
           return;
         }
-        for (const OfGpu& of : record.drawn) sink.add(of.gpu, of.watts);
+        for (const AipmOfGpu& of : record.drawn) sink.add(of.gpu, of.watts);
       },
       [&] {
         sink.end_segment();
@@ -305,7 +175,7 @@ void read_aipowermeter(ByteSource& source, const std::string& power, ReadingSink
       });
   const auto tell = [&] { sink.tell_sensors(log.energies(), log.sums()); };
   try {
-    walk_records(source, walk);
+    walk_aipm_records(source, walk);
   } catch (...) {
     tell();
     throw;
@@ -325,9 +195,9 @@ AipmHead first_records(std::string_view head) {
   AipmWalk walk(
       [&](const AipmRecord& record) {
         found.has_gpus = found.has_gpus || !record.drawn.empty();
-        found.is_of_2026 = found.is_of_2026 || !std::isnan(record.watts[kNvidiaPower]);
-        for (std::size_t path = kFirstSensor; path < kAipmPaths.size(); ++path) {
-          std::string key(key_of(path));
+        found.is_of_2026 = found.is_of_2026 || !std::isnan(record.watts[kAipmNvidiaPower]);
+        for (std::size_t path = kFirstAipmSensor; path < kAipmPathCount; ++path) {
+          std::string key(aipm_key_of(path));
           const bool is_new = std::ranges::find(found.keys, key) == found.keys.end();
           if (!std::isnan(record.watts[path]) && is_new) found.keys.push_back(std::move(key));
         }
@@ -335,7 +205,7 @@ AipmHead first_records(std::string_view head) {
       [] {});
   MemorySource source(head);
   try {
-    walk_records(source, walk);
+    walk_aipm_records(source, walk);
   } catch (const JsonError&) {  // cut off
   }
   return found;

@@ -134,6 +134,11 @@ bool is_tegrastats(std::string_view head) {
   return has_line(head, line);
 }
 
+bool is_zeus_windows(std::string_view head) {
+  static const Pattern line = "(.*,)?start_time,(.*,)?window_name,(.*,)?elapsed_time(,.*)?";
+  return has_line(head, line);
+}
+
 bool has_only_blanks(std::string_view head) {
   constexpr std::string_view kBlanks("\0 \t\r\n", 5);
   return head.find_first_not_of(kBlanks) == head.npos;
@@ -187,6 +192,8 @@ constexpr ForeignFormat kFormats[] = {
      "these are readings of a node's sensors, not of GPUs: give them to 'aggregate-power windows' with --witness, beside a recording of the GPUs"},
     {is_exposition,
      "these are metrics as an exporter prints them for Prometheus, without times: keep each scrape in a file named by its Unix seconds, such as 1777118400.txt, and give the folder; or record with monitor.sh or " RECORD_NVIDIA},
+    {is_zeus_windows,
+     "this is a log of Zeus' windows, which has their energies and no samples: give it as --windows to 'aggregate-power windows', with a recording of the power as --telemetry"},
     {has_no_header,
      "row 1 looks like data: the file needs a header; give --columns timestamp,index,power.draw, with a name for each of its columns"},
 };

@@ -12,6 +12,7 @@
 #include "recorders/exposition.h"
 #include "recorders/gpu_json_lines.h"
 #include "recorders/grafana_rows.h"
+#include "recorders/omegawatt.h"
 #include "recorders/prometheus_json.h"
 #include "recorders/rocm_smi_loop.h"
 #include "recorders/wide_table.h"
@@ -71,6 +72,10 @@ constexpr Recorder kRecorders[] = {
      .fits = fits_energibridge,
      .open = open_energibridge,
      .schemas = energibridge_schemas},
+    {.name = "OmegaWatt",
+     .fits = fits_omegawatt,
+     .open = open_omegawatt,
+     .schemas = omegawatt_schemas},
     {.name = "all-smi", .fits = fits_all_smi, .open = open_all_smi, .schemas = all_smi_schemas},
 };
 

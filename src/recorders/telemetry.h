@@ -46,10 +46,17 @@ struct OffsetStamp {
   std::int32_t offset_s = 0;
 };
 
-// The energy of one of a recording's sensors, by the trapezoid within each segment.
+// One of a recording's sensors, from its first to its last reading within each segment.
 struct SensorEnergy {
   std::string name;
-  std::vector<double> segments_j;
+  std::vector<double> segments_j;  // by the trapezoid
+  // With each reading held back over the period before it, of which it is the mean. The first
+  // reading of a segment has no such period.
+  double held_back_j = 0;
+  double first_unix_s = 0;
+  double last_unix_s = 0;
+  double duration_s = 0;  // of the segments together
+  double max_w = 0;
 };
 
 // A sum that a recorder's documentation states of its sensors.

@@ -97,10 +97,13 @@ class JsonWindows final : public WindowReport {
       fmt::format_to(
           out,
           "{}{{\"gpu\": {}, \"source\": \"{}\", \"energy_j\": {}, \"mean_power_w\": {}, "
-          "\"peak_power_w\": {}, \"share\": {}, \"own_energy_j\": {}, \"reason\": {}",
+          "\"peak_power_w\": {}, \"share\": {}, \"own_energy_j\": {}, {}\"reason\": {}",
           i > 0 ? ", " : "", gpus_[i], gpu.source, known(gpu.energy_j, has_energy),
           known(ratio(gpu.energy_j, duration_s), has_energy), known(gpu.peak_power_w, has_energy),
           known(ratio(gpu.energy_j, energy_j), is_measured), known(gpu.own_energy_j, has_energy),
+          facts_.has_logged
+              ? fmt::format("\"logged_energy_j\": {}, ", known(gpu.logged_energy_j, true))
+              : "",
           has_energy ? "null" : quoted_json(gpu.fault));
       if (facts_.has_counters) add_sources(gpu, text);
       text += '}';
@@ -151,6 +154,7 @@ class CsvWindows final : public WindowReport {
       names +=
           ",power_energy_j,counter_energy_j,counter_to_power,counter_resolution_j,counter_reason";
     }
+    if (facts_.has_logged) names += ",logged_energy_j";
     return names + "\n";
   }
 
@@ -181,6 +185,7 @@ class CsvWindows final : public WindowReport {
                        known(gpu.counter_energy_j, true), known(counter_to_power(gpu), true),
                        known(gpu.counter_resolution_j, true), csv_cell(gpu.counter_fault));
       }
+      if (facts_.has_logged) text += "," + known(gpu.logged_energy_j, true);
       text += '\n';
     }
   }

@@ -29,6 +29,7 @@ struct GpuWindow {
   std::optional<double> counter_energy_j = {};
   std::optional<double> counter_resolution_j = {};  // at both edges together
   std::string counter_fault = {};                   // why it is not the counter's energy
+  std::optional<double> logged_energy_j = {};       // what the windows file states
 };
 
 struct WindowRow {
@@ -61,6 +62,7 @@ struct WindowReportFacts {
   std::vector<std::string> missing = {};  // why a benchmark has no window
   std::vector<WitnessFacts> witnesses = {};
   bool has_counters = false;  // some GPU has an energy counter
+  bool has_logged = false;    // some window of the file states energies
 };
 
 // The parts of a report, in this order. Facts outlive it.

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "base/files/archive.h"
@@ -21,7 +19,10 @@
 #include "loads/load_generator.h"
 #include "recorders/recorder.h"
 #include "recorders/recording.h"
+#include "runs/inspect_beside.h"
 #include "runs/inspect_result.h"
+#include "runs/inspect_sensors.h"
+#include "runs/inspect_windows.h"
 #include "runs/pass.h"
 
 namespace aggregate_power {
@@ -48,6 +49,7 @@ struct Findings {
   Skipped skipped;
   std::vector<SensorEnergy> sensors;
   std::vector<SensorSum> sums;
+  std::optional<BesideReport> beside;
   std::uint64_t rows = 0;
   std::uint64_t unnamed_readings = 0;
   Reasons reasons;
@@ -109,6 +111,7 @@ void warn_of_readings(const Surveyor& surveyor, const Telemetry& telemetry, Find
 }
 
 void warn_of_idle_devices(Findings& findings) {
+  if (findings.series.sensor.scope == "wall") return;  // its devices are no GPUs
   std::vector<std::string> names;
   std::vector<double> means_w;
   for (const DeviceSurvey& device : findings.devices) {
@@ -208,42 +211,6 @@ std::string devices_text(const std::vector<DeviceSurvey>& devices) {
   return times + "\n" + watts;
 }
 
-double total_j(const SensorEnergy& sensor) {
-  return std::accumulate(sensor.segments_j.begin(), sensor.segments_j.end(), 0.0);
-}
-
-// What each sensor used, by segments, and the sums that its recorder states of them.
-std::string sensors_text(const Findings& findings) {
-  if (findings.sensors.empty()) return {};
-  std::string text = fmt::format("\n{} {:>12}  {}\n", id_cell("sensor"), "energy J",
-                                 findings.sensors[0].segments_j.size() > 1 ? "by segment" : "");
-  for (const SensorEnergy& sensor : findings.sensors) {
-    text += fmt::format("{} {:>12.3f}", id_cell(printable(sensor.name)), total_j(sensor));
-    if (sensor.segments_j.size() > 1) {
-      text += fmt::format("  {:.3f}", fmt::join(sensor.segments_j, " "));
-    }
-    text += "\n";
-  }
-  for (const SensorSum& sum : findings.sums) {
-    text += fmt::format("sum        {}: {} ({})\n", sum.text, sum.holds ? "holds" : "does not hold",
-                        sum.detail);
-  }
-  return text;
-}
-
-Json sensors_json(const Findings& findings) {
-  Json sensors = Json::array();
-  for (const SensorEnergy& sensor : findings.sensors) {
-    sensors.push_back(
-        {{"name", sensor.name}, {"energy_j", total_j(sensor)}, {"segments_j", sensor.segments_j}});
-  }
-  Json sums = Json::array();
-  for (const SensorSum& sum : findings.sums) {
-    sums.push_back({{"sum", sum.text}, {"holds", sum.holds}, {"detail", sum.detail}});
-  }
-  return {{"energies", std::move(sensors)}, {"sums", std::move(sums)}};
-}
-
 Json json_of(const Findings& findings) {
   const SeriesFacts& series = findings.series;
   const auto name = [](const std::optional<std::string>& column) {
@@ -285,7 +252,8 @@ Json json_of(const Findings& findings) {
                {"benchmark_window", std::move(window)},
                {"reasons", findings.reasons.codes()},
                {"warnings", findings.warnings}};
-  if (!findings.sensors.empty()) json["sensors"] = sensors_json(findings);
+  if (!findings.sensors.empty()) json["sensors"] = sensors_json(findings.sensors, findings.sums);
+  if (findings.beside) json["beside"] = findings.beside->json;
   if (series.counter) {
     json["counter_column"] = series.counter->name;
     json["counter_unit"] = series.counter->unit;
@@ -342,7 +310,8 @@ std::string text_of(const std::string& file, const Findings& findings) {
   if (!findings.devices.empty()) {
     text += "\n" + devices_text(findings.devices);
   }
-  text += sensors_text(findings);
+  text += sensors_text(findings.sensors, findings.sums);
+  if (findings.beside) text += findings.beside->text;
   if (findings.load) text += "\n" + window_lines(findings);
   if (!findings.reasons.empty() && !series.first_lines.empty()) {
     text += "\nfirst lines\n";
@@ -363,6 +332,7 @@ InspectReport inspect(const InspectRequest& request) {
         request.file != "-" && is_regular_file(request.file) &&
         !is_known_recording(read_up_to(*load_file(request.file).open(), kHeadBytes));
     if (auto result = may_be_result ? inspect_result(request) : std::nullopt) return *result;
+    if (auto log = may_be_result ? inspect_windows_log(request) : std::nullopt) return *log;
     if (may_be_result) other_json = unrecognized_json(request.file);
   } catch (const FileError&) {  // as telemetry it is reported
   }
@@ -384,6 +354,7 @@ InspectReport inspect(const InspectRequest& request) {
       if (recording.faults().contains(Reason::telemetry_file_missing)) report.exit_status = 2;
     } else {
       read_recording(recording, findings);
+      if (!findings.sensors.empty()) findings.beside = inspect_beside(request, findings.sensors);
     }
   } catch (const TelemetryError& error) {
     findings.reasons.add(Reason::telemetry_file_unreadable, error.what());

@@ -354,6 +354,10 @@ Measurement read(const Question& question, std::optional<Telemetry>& telemetry) 
     if (question.window && telemetry->facts().interpolation == Interpolation::hold) {
       missing.add(Reason::power_only_on_change);
     }
+    if (question.window && telemetry->facts().sensor.scope == "wall") {
+      missing.add(Reason::power_column_missing,
+                  "it is the power of whole machines at the wall, and of no GPU");
+    }
     if (!missing.empty()) return without_columns(question, *telemetry, missing);
     integrator = add_analyses(question, telemetry->facts(), passes, found);
     passes.read(question.recording, *telemetry);

@@ -71,6 +71,27 @@ void check_selected(const TracesRequest& request, const ReadFile& read,
   if (!fault.empty()) throw Error(fmt::format("{}: {}", read.file.path, fault));
 }
 
+// A socket of a wall meter with nothing in it.
+bool is_unused(const SeriesFacts& series, const std::vector<Sample>& samples) {
+  return series.sensor.scope == "wall" &&
+         std::ranges::all_of(samples, [](const Sample& sample) { return sample.watts == 0; });
+}
+
+// The power of a GPU is part of its module's, its node's and that at the wall.
+void refuse_different_scopes(const std::vector<ReadFile>& files) {
+  const TraceFile* first = nullptr;
+  for (const ReadFile& read : files) {
+    const std::string& scope = read.file.facts.series.sensor.scope;
+    if (scope == "unknown") continue;
+    if (first == nullptr) first = &read.file;
+    const std::string& other = first->facts.series.sensor.scope;
+    if (scope == other) continue;
+    throw Error(fmt::format(
+        "{} has power of the scope '{}' and {} of the scope '{}': they are never added; measure each alone",
+        printable_path(first->path), other, printable_path(read.file.path), scope));
+  }
+}
+
 ReadFile read_file(const TracesRequest& request, const std::string& path) {
   const Recording recording(path, request.zone, request.columns, request.gpus);
   if (!recording.faults().empty()) refuse(path, recording.faults());
@@ -99,6 +120,10 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
   if (const auto* fault = recording.needed_zone_fault(telemetry)) throw Error(fault->text);
   for (std::uint32_t i = 0; i < keeper.devices().size(); ++i) {
     if (keeper.devices()[i].empty()) continue;
+    if (is_unused(series, keeper.devices()[i])) {
+      read.file.warnings.push_back(telemetry.devices()[i] + " reads 0 W throughout: left out");
+      continue;
+    }
     read.devices.emplace_back(telemetry.devices()[i], std::move(keeper.devices()[i]),
                               series.interpolation, telemetry.pauses());
   }
@@ -119,6 +144,7 @@ Traces read_traces(const TracesRequest& request) {
     files.push_back(read_file(request, path));
     for (const std::string& name : files.back().names()) ++uses[name];
   }
+  refuse_different_scopes(files);
   Traces traces;
   for (ReadFile& read : files) {
     const auto name_of = [&](const std::string& device) {

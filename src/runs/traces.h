@@ -34,7 +34,8 @@ struct Traces {
 
 // Devices of one name in several files are named "FILE:DEVICE", by the stems of the files. Throws
 // FileError if a file cannot be opened, and Error if one cannot be read, has no power and no energy
-// counter that is requested, or lacks a GPU that was selected.
+// counter that is requested, or lacks a GPU that was selected, or if their scopes differ: power of
+// different scopes is never added.
 Traces read_traces(const TracesRequest& request);
 
 }  // namespace aggregate_power

@@ -19,6 +19,8 @@
 #include "loads/benchmark_windows.h"
 #include "loads/windows_file.h"
 #include "recorders/device_names.h"
+#include "runs/logged_energies.h"
+#include "runs/processes_run.h"
 #include "runs/repeated_recordings.h"
 #include "runs/traces.h"
 #include "runs/window_meter.h"
@@ -94,6 +96,12 @@ void refuse_repeated_gpus(const std::vector<WindowMeter>& meters) {
   }
 }
 
+// What the windows file states of a GPU that is named by its number.
+std::optional<double> logged_j(const NamedWindow& named, const std::string& gpu) {
+  const auto found = std::ranges::find(named.logged_j, gpu, &std::pair<std::string, double>::first);
+  return found == named.logged_j.end() ? std::nullopt : std::optional(found->second);
+}
+
 WindowRow row_of(const WindowList& list, const WindowTree& tree, std::size_t i,
                  const std::vector<WindowMeter>& meters) {
   WindowRow row;
@@ -110,6 +118,7 @@ WindowRow row_of(const WindowList& list, const WindowTree& tree, std::size_t i,
   for (const WindowMeter& meter : meters) {
     row.gpus.push_back(meter.measure(row.window, own));
     if (!row.has_children) row.gpus.back().own_energy_j = row.gpus.back().energy_j;
+    row.gpus.back().logged_energy_j = logged_j(list.named[i], meter.gpu());
   }
   return row;
 }
@@ -160,6 +169,7 @@ WindowReportFacts report_facts(const WindowsRequest& request, const Traces& trac
   for (std::size_t i = 0; i < list.named.size(); ++i) {
     facts.longest_name =
         std::max(facts.longest_name, list.named[i].name.size() + 2 * tree.depth(i));
+    facts.has_logged = facts.has_logged || !list.named[i].logged_j.empty();
   }
   return facts;
 }
@@ -255,12 +265,18 @@ WindowsOutcome run_windows(const WindowsRequest& request,
     outcome.err.push_back("warning: " + warning);
   }
   for (const std::string& why : list.missing) outcome.err.push_back("no exact window: " + why);
+  if (request.per_process) {
+    outcome.exit_status = list.missing.empty() ? 0 : 1;
+    print_processes(request, traces, list.named, facts, print, outcome);
+    return outcome;
+  }
 
   const auto report = window_report(request.format, facts);
   std::string text = report->head();
   std::size_t unmeasured = 0;
   std::string first_fault;
   CounterDoubts doubts(meters);
+  LoggedEnergies logged;
   for (std::size_t i = 0; i < list.named.size(); ++i) {
     WindowRow row = row_of(list, tree, i, meters);
     add_witnesses(witnesses, row, witness_doubts);
@@ -268,12 +284,14 @@ WindowsOutcome run_windows(const WindowsRequest& request,
       first_fault = fmt::format("{}: {}", printable(row.name), fault);
     }
     doubts.note(row);
+    logged.take(row, facts.gpus);
     report->add(row, text);
     if (text.size() < kPrintedAtOnce) continue;
     print(text);
     text.clear();
   }
   print(text + report->foot());
+  logged.tell(facts, list.named.size(), outcome.err);
   witness_doubts.tell(outcome.err);
   for (std::string& doubt : doubts.notes()) outcome.err.push_back(std::move(doubt));
   if (unmeasured > 0) {

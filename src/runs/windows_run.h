@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ struct WindowsRequest : RunOptions {
   std::vector<std::string> telemetry;  // normal paths
   std::string windows;                 // a path, or "bench:" and that of a benchmark result
   WindowFormat format = WindowFormat::table;
+  bool per_process = false;                 // divide the energy of each GPU among processes
+  std::optional<double> idle_power_w = {};  // then: of each GPU; nullopt: the least it drew
 };
 
 struct WindowsOutcome {

@@ -3,7 +3,8 @@
 
 * Every ```console block is run, line by line, in one fresh folder for each page: a copy of
   testdata/runs/b200, with copies of testdata/store as `artifacts`, and of testdata's folders `nodes`,
-  `agentic`, `agentic_nodes`, `package`, `results` and `traces`, and of `publication/sweep` as `sweep`: "$ " begins a command, "> " goes on with it, the
+  `agentic`, `agentic_nodes`, `package`, `results` and `traces`, of `publication/sweep` as `sweep`, and of recordings of Zeus
+  (`zeus`) and AIPowerMeter (`aipowermeter`, `inference`): "$ " begins a command, "> " goes on with it, the
   rest is what it prints on both streams. "$ cd FOLDER" holds for the rest of its block. A command must end with 0; one that does not ends with
   `; echo "exit status $?"`.
 * The ```sh blocks after "tested with stand-ins" and "tested with a stand-in" are run with stand-ins
@@ -99,6 +100,9 @@ def run_console(count, folder, name, text):
         shutil.copytree(ROOT / "testdata" / name, folder / name)
     shutil.copytree(ROOT / "testdata" / "telemetry-written" / "node-witnesses", folder / "node-witnesses")
     shutil.copytree(ROOT / "testdata" / "publication" / "sweep", folder / "sweep")
+    for name in ("zeus", "aipowermeter"):
+        shutil.copytree(ROOT / "testdata" / "telemetry" / name, folder / name)
+    shutil.copytree(ROOT / "testdata" / "telemetry-written" / "aipowermeter" / "inference", folder / "inference")
     for where, command, wanted in console_commands(text):
         result = subprocess.run(["sh", "-c", command], cwd=folder / where, env=environment(PROGRAM.parent),
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -345,6 +345,23 @@ def test_a_change_only_timeline_is_not_interpolated(folder):
     same(["power_only_on_change"], record["reasons"])
 
 
+def test_a_log_of_windows_is_shown(folder):
+    found = json.loads(folder.call("inspect", READ / "zeus/zeus-energy-windows-4gpu.csv", "--json").out)
+    same((0, "Zeus", "monotonic", 9), (folder.status, found["log_of"], found["clock"], len(found["windows"])))
+    first = found["windows"][0]
+    same(("__GlobalPowerLimitOptimizer_300", 13586624.12895549), (first["name"], first["start"]))
+    near(33.27751154080033, first["duration_s"], 1e-6)
+    near(3991.397 + 4170.070 + 4255.888 + 4102.666, first["energy_j"], 1e-3)
+    same(["0", "1", "2", "3"], [gpu["gpu"] for gpu in first["gpus"]])
+    near(4255.888, first["gpus"][2]["energy_j"], 1e-3)
+    log = folder.write("log.csv", f"start_time,window_name,elapsed_time,gpu4_energy\n{START},\"a, b\",10,500\n")
+    assert "clock      Unix time\n" in folder.call("inspect", log).out, folder.out
+    assert folder.out.endswith("a, b                             4        10.000      500.000     50.00\n"), folder.out
+    folder.write("log.csv", "start_time,window_name,elapsed_time,gpu4_energy\nyesterday,a,10,500\n")
+    same((1, "aggregate-power: log.csv:2: start_time 'yesterday' is not a number\n"),
+         (folder.call("inspect", log).status, folder.err))
+
+
 # ---- What is not a series of power is refused
 
 def test_labels_are_found_or_named(folder):

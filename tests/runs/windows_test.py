@@ -6,6 +6,7 @@ Expected values are sums by hand, those of golden.md, or a trapezoid in this fil
 usage: tests/runs/windows_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
 """
 import csv
+import datetime
 import gzip
 import io
 import json
@@ -112,6 +113,68 @@ def test_golden_zeus(folder):
     near(31.00416, done.windows["all"]["energy_j"], 1e-5)
     near(0.958482, done.windows["all"]["duration_s"], 1e-5)
     near(29.25102, done.windows["without the last row"]["energy_j"], 1e-5)
+
+
+def zeus_sample():
+    """(Unix seconds, watts) of the golden sample."""
+    rows = []
+    for row in csv.DictReader((ZEUS / "zeus-monitor-sample.csv").open()):
+        whole, part = row["Time"].split(".")
+        at = datetime.datetime.fromisoformat(whole + "+00:00").timestamp() + float("0." + part)
+        rows.append((at, float(row["Power"]) / 1000))
+    return rows
+
+
+def trapezoid(rows):
+    return sum((right[0] - left[0]) * (left[1] + right[1]) / 2 for left, right in zip(rows, rows[1:]))
+
+
+def samples_of_zeus(rows, start, end):
+    """Those that `analyze.energy` uses: it drops the last line, and all outside the window."""
+    rows = rows[:-1]
+    begin = rows[0 if start >= 0 else -1][0] + start
+    stop = rows[0 if end >= 0 else -1][0] + end
+    return [row for row in rows if begin <= row[0] <= stop]
+
+
+def at_line(rows, at):
+    left, right = next(pair for pair in zip(rows, rows[1:]) if pair[0][0] <= at <= pair[1][0])
+    return at, left[1] + (at - left[0]) / (right[0] - left[0]) * (right[1] - left[1])
+
+
+def test_the_rule_of_zeus_and_the_difference(folder):
+    rows = zeus_sample()
+    near(29.25102, trapezoid(samples_of_zeus(rows, 0, 1e9)), 1e-5)
+    first, last = rows[0][0], rows[-1][0]
+    # On the stamps of samples both rules give the same; its negative times count from the last line but one.
+    on_stamps = (rows[3][0] - first, rows[15][0] - first), (rows[5][0] - first, -(last - rows[16][0]))
+    between = (0.2, 0.7), (0.3, -0.1)
+    lines = [f"begin {n} {'+' if start >= 0 else ''}{start:.9f}\nend {n} {'+' if end >= 0 else ''}{end:.9f}\n"
+             for n, (start, end) in enumerate(on_stamps + between)]
+    done = measured(folder, "".join(lines), "--json", telemetry=ZEUS / "zeus-monitor-sample.csv")
+    same(0, done.status, done)
+    for n, (start, end) in enumerate(on_stamps + between):
+        found = done.windows[str(n)]["energy_j"]
+        from_s, to_s = first + start, (first if end >= 0 else last) + end
+        end_of_zeus = end if end >= 0 else to_s - rows[-2][0]
+        # A microsecond wider, for what the stamps were rounded to.
+        kept = samples_of_zeus(rows, start - 1e-6, end_of_zeus + 1e-6)
+        edges_j = (trapezoid([at_line(rows, from_s), kept[0]]) if from_s < kept[0][0] else 0) + (
+            trapezoid([kept[-1], at_line(rows, to_s)]) if kept[-1][0] < to_s else 0)
+        near(trapezoid(kept) + edges_j, found, 1e-5)
+        assert (edges_j < 1e-3) == (n < 2), (n, edges_j)
+    # What the page says of 0.2 s to 0.7 s.
+    near(15.5435, trapezoid(samples_of_zeus(rows, 0.2, 0.7)), 1e-5)
+    near(16.1736, done.windows["2"]["energy_j"], 1e-5)
+
+
+def test_plateaus_of_a_timeline_hold(folder):
+    # 100 W for 100 s, then 300 W for 1 s: 10,300 J. Lines between the changes would give 20,000 J + 300 J.
+    (folder / "t.json").write_text(json.dumps({"device_instant": {"0": [[START, 100], [START + 100, 300], [START + 101, 301]]}}))
+    done = measured(folder, "begin all +0\nend all -0\nbegin flat +99\nend flat +100\nbegin both +99.5\nend both +100.5\n",
+                    "--json", telemetry="t.json")
+    same(0, done.status, done)
+    same([10300.0, 100.0, 200.0], [window["energy_j"] for window in done.report["windows"]])
 
 
 def test_agrees_with_measure(folder):
@@ -354,6 +417,38 @@ def test_zeus_monotonic_times(folder):
     done = Ran(folder, "--telemetry", "power.csv", "--windows", ZEUS / "zeus-energy-windows-4gpu.csv")
     same([2, ""], [done.status, done.out])
     assert "csv:2: start_time 13586624.12895549 is of the machine's monotonic clock" in done.err, done
+
+
+def test_energies_that_a_log_states(folder):
+    write_ramp(folder)
+    # GPU 0: 1000 J in the first 10 s; 100 J in the last but one second, from 260 to 280 W: 270 J. GPU 1: 50 W.
+    log = ("start_time,window_name,elapsed_time,gpu1_energy,gpu0_energy,gpu7_energy\n"
+           f"{START},a,10,524.9,1000,1\n{START + 18},b,1,,100,1\n{START + 19},c,9,1,1,1\n")
+    done = measured(folder, log, "--format", "csv")
+    same(CSV_HEADER + ",logged_energy_j", done.lines[0])
+    rows = list(csv.DictReader(io.StringIO(done.out)))
+    same([("1000.0", "1000.0"), ("500.0", "524.9"), ("270.0", "100.0"), ("50.0", ""), ("", "1.0"), ("", "1.0")],
+         [(row["energy_j"], row["logged_energy_j"]) for row in rows])
+    assert ("note: w.txt: the energies in it differ by more than 5 % from those of the recording in 1 of 3 windows; "
+            "the first is b: GPU 0: 100.000 J logged, 270.000 J here\n") in done.err, done
+    gpus = measured(folder, log, "--json").windows["b"]["gpus"]
+    same([100.0, None], [gpu["logged_energy_j"] for gpu in gpus])
+    same(["own_energy_j", "logged_energy_j", "reason"], list(gpus[0])[-3:])
+    assert "logged" not in measured(folder, "begin a +1\nend a +2\n", "--json").out
+    # 525.1 J are more than 5 % above 500 J.
+    assert "in 2 of 3 windows; the first is a: GPU 1" in measured(folder, log.replace("524.9", "525.1"), "--json").err
+    write_telemetry(folder, [(at, "GPU-aaaaaaaa", 50) for at in range(21)])
+    done = measured(folder, log, "--json")
+    assert "note: w.txt: its energies are not compared" in done.err, done
+
+
+def test_a_log_of_windows_is_no_recording(folder):
+    for log in (ZEUS / "zeus-energy-windows-4gpu.csv", "log.csv"):
+        (folder / "log.csv").write_text(f"start_time,window_name,elapsed_time,gpu0_energy\n{START},a,10,5\n")
+        done = measured(folder, "begin a +0\nend a -0\n", telemetry=log)
+        same([2, ""], [done.status, done.out])
+        assert ("this is a log of Zeus' windows, which has their energies and no samples: give it as --windows to "
+                "'aggregate-power windows', with a recording of the power as --telemetry") in done.err, done
 
 
 def test_benchmarks(folder):

@@ -1,0 +1,74 @@
+// Lays out the sensors as a table, and as JSON.
+#include "runs/inspect_sensors.h"
+
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text/unicode.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr double kJoulesPerKwh = 3.6e6;
+
+std::optional<double> mean_w(const SensorEnergy& sensor) {
+  if (!(sensor.duration_s > 0)) return std::nullopt;
+  return total_j(sensor) / sensor.duration_s;
+}
+
+}  // namespace
+
+double total_j(const SensorEnergy& sensor) {
+  return std::accumulate(sensor.segments_j.begin(), sensor.segments_j.end(), 0.0);
+}
+
+std::string sensors_text(const std::vector<SensorEnergy>& sensors,
+                         const std::vector<SensorSum>& sums) {
+  if (sensors.empty()) return {};
+  std::string text = fmt::format("\n{:<13}{:>13}{:>13}{:>11}{:>10}{:>9}{:>9}\n", "sensor",
+                                 "energy J", "held back J", "kWh", "seconds", "mean W", "max W");
+  std::string segments = fmt::format("\n{:<13}{:>13}\n", "sensor", "J by segment");
+  for (const SensorEnergy& sensor : sensors) {
+    const std::string name = printable(sensor.name);
+    text += fmt::format(
+        "{:<13}{:>13.3f}{:>13.3f}{:>11.6f}{:>10.3f}{:>9}{:>9.2f}\n", name, total_j(sensor),
+        sensor.held_back_j, total_j(sensor) / kJoulesPerKwh, sensor.duration_s,
+        mean_w(sensor) ? fmt::format("{:.2f}", *mean_w(sensor)) : "-", sensor.max_w);
+    segments += fmt::format("{:<13}{:>13.3f}\n", name, fmt::join(sensor.segments_j, " "));
+  }
+  if (sensors[0].segments_j.size() > 1) text += segments;
+  text += "\n";
+  for (const SensorSum& sum : sums) {
+    text += fmt::format("sum        {}: {} ({})\n", sum.text, sum.holds ? "holds" : "does not hold",
+                        sum.detail);
+  }
+  return text;
+}
+
+Json sensors_json(const std::vector<SensorEnergy>& sensors, const std::vector<SensorSum>& sums) {
+  Json energies = Json::array();
+  for (const SensorEnergy& sensor : sensors) {
+    const std::optional<double> mean = mean_w(sensor);
+    energies.push_back({{"name", sensor.name},
+                        {"energy_j", total_j(sensor)},
+                        {"segments_j", sensor.segments_j},
+                        {"held_back_j", sensor.held_back_j},
+                        {"energy_kwh", total_j(sensor) / kJoulesPerKwh},
+                        {"first_unix", sensor.first_unix_s},
+                        {"last_unix", sensor.last_unix_s},
+                        {"duration_s", sensor.duration_s},
+                        {"mean_w", mean ? Json(*mean) : Json()},
+                        {"max_w", sensor.max_w}});
+  }
+  Json stated = Json::array();
+  for (const SensorSum& sum : sums) {
+    stated.push_back({{"sum", sum.text}, {"holds", sum.holds}, {"detail", sum.detail}});
+  }
+  return {{"energies", std::move(energies)}, {"sums", std::move(stated)}};
+}
+
+}  // namespace aggregate_power

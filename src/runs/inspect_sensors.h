@@ -1,0 +1,21 @@
+// What each sensor of a recording used, and the sums that its recorder states of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "recorders/telemetry.h"
+#include "results/json_parts.h"
+
+namespace aggregate_power {
+
+// Of all segments.
+double total_j(const SensorEnergy& sensor);
+
+// Total, mean and highest; the energy by segments, if there are several; and the sums. Empty
+// without sensors.
+std::string sensors_text(const std::vector<SensorEnergy>& sensors,
+                         const std::vector<SensorSum>& sums);
+Json sensors_json(const std::vector<SensorEnergy>& sensors, const std::vector<SensorSum>& sums);
+
+}  // namespace aggregate_power

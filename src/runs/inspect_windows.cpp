@@ -1,0 +1,97 @@
+// Shows the windows of a CSV of Zeus, with the energies that it states.
+#include "runs/inspect_windows.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/archive.h"
+#include "base/files/file.h"
+#include "base/files/path.h"
+#include "base/text/encoding.h"
+#include "base/text/unicode.h"
+#include "loads/windows_file.h"
+#include "results/json_parts.h"
+
+namespace aggregate_power {
+namespace {
+
+bool is_monotonic(const std::vector<NamedWindow>& windows) {
+  return std::ranges::any_of(windows, [](const NamedWindow& named) {
+    return named.window.start_unix_s < kFirstAbsoluteUnixS;
+  });
+}
+
+double logged_sum_j(const NamedWindow& named) {
+  double sum_j = 0;
+  for (const auto& [gpu, joules] : named.logged_j) sum_j += joules;
+  return sum_j;
+}
+
+std::string log_text(const std::string& file, const std::vector<NamedWindow>& windows) {
+  constexpr std::size_t kNameColumns = 32;
+  std::string text = fmt::format(
+      "file       {}\nlog        of Zeus: windows and their energies, no samples\nclock      {}\n"
+      "windows    {}\n\n{:<{}} {:<4} {:>10} {:>12} {:>9}\n",
+      printable_path(file),
+      is_monotonic(windows) ? "monotonic: the times do not say when the windows were" : "Unix time",
+      windows.size(), "window", kNameColumns, "GPU", "seconds", "joules", "mean W");
+  for (const NamedWindow& named : windows) {
+    std::string name = printable(named.name, kNameColumns - 3);
+    const double duration_s = named.window.duration_s();
+    const auto line = [&](const std::string& gpu, double joules) {
+      fmt::format_to(std::back_inserter(text), "{:<{}} {:<4} {:>10.3f} {:>12.3f} {:>9}\n", name,
+                     kNameColumns, gpu, duration_s, joules,
+                     duration_s > 0 ? fmt::format("{:.2f}", joules / duration_s) : "-");
+      name.clear();
+    };
+    if (named.logged_j.size() != 1) line("all", logged_sum_j(named));
+    for (const auto& [gpu, joules] : named.logged_j) line(gpu, joules);
+  }
+  return text;
+}
+
+Json log_json(const std::vector<NamedWindow>& windows) {
+  Json rows = Json::array();
+  for (const NamedWindow& named : windows) {
+    Json gpus = Json::array();
+    for (const auto& [gpu, joules] : named.logged_j) {
+      gpus.push_back({{"gpu", gpu}, {"energy_j", joules}});
+    }
+    rows.push_back({{"name", named.name},
+                    {"start", named.window.start_unix_s},
+                    {"duration_s", named.window.duration_s()},
+                    {"energy_j", logged_sum_j(named)},
+                    {"gpus", std::move(gpus)}});
+  }
+  return {{"log_of", "Zeus"},
+          {"clock", is_monotonic(windows) ? "monotonic" : "unix"},
+          {"windows", std::move(rows)}};
+}
+
+}  // namespace
+
+std::optional<InspectReport> inspect_windows_log(const InspectRequest& request) {
+  const auto source = as_utf8(decompressed(open_source(request.file), request.file));
+  if (!is_zeus_log(read_up_to(*source, kHeadBytes))) return std::nullopt;
+  InspectReport report;
+  try {
+    WindowsFileOptions options;
+    options.any_clock = true;
+    const auto windows = read_windows_file(request.file, options);
+    report.out = request.json
+                     ? log_json(windows).dump(2, ' ', true, Json::error_handler_t::replace) + "\n"
+                     : log_text(request.file, windows);
+  } catch (const Error& error) {
+    report.exit_status = 1;
+    report.err.push_back(error.what());
+  }
+  return report;
+}
+
+}  // namespace aggregate_power
