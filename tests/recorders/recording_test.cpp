@@ -57,8 +57,7 @@ TEST(Recording, OpensAnEmptyFile) {
   const Folder folder;
   put(folder / "empty.csv", "");
   const Recording recording(folder / "empty.csv", Zone::fixed(0), {});
-  EXPECT_EQ(recording.faults().text(),
-            "telemetry_file_empty (" + folder / "empty.csv" + ")");
+  EXPECT_EQ(recording.faults().text(), "telemetry_file_empty (" + folder / "empty.csv" + ")");
   EXPECT_FALSE(recording.open().facts().has_power());
 }
 
