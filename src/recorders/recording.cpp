@@ -164,8 +164,9 @@ void Recording::find_faults() {
 }
 
 void Recording::note_emptiness() {
-  const bool is_had = path_ == "-" || (file_ && bytes_ > 0);
-  if (!is_had || !expands_to_nothing(source(), path_)) return;
+  const bool is_had = path_ == "-" || file_;
+  const bool is_told = faults_.contains(Reason::telemetry_file_empty);
+  if (!is_had || is_told || !expands_to_nothing(source(), path_)) return;
   faults_.add(Reason::telemetry_file_empty, path_ == "-" ? "standard input" : path_);
 }
 

@@ -90,6 +90,12 @@ std::optional<InspectReport> inspect_windows_log(const InspectRequest& request) 
   } catch (const Error& error) {
     report.exit_status = 1;
     report.err.push_back(error.what());
+    if (!request.json) return report;
+    const Json broken = {{"log_of", "Zeus"},
+                         {"clock", nullptr},
+                         {"windows", Json::array()},
+                         {"fault", error.what()}};
+    report.out = broken.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
   }
   return report;
 }

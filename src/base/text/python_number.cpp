@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/text/ascii.h"
+#include "base/text/decimal.h"
 #include "base/text/unicode.h"
 
 namespace aggregate_power {
@@ -44,6 +45,9 @@ std::optional<Number> read(const std::string& plain) {
 }  // namespace
 
 std::optional<double> nearest_double(std::string_view numeral) {
+  double plain = 0;
+  const char* const end = numeral.data() + numeral.size();
+  if (!numeral.empty() && read_long_decimal(numeral.data(), end, plain) == end) return plain;
   if (numeral.find_first_not_of("0123456789.eE+-") != std::string_view::npos) return std::nullopt;
   return read<double>(std::string(numeral));
 }
