@@ -14,6 +14,9 @@ namespace {
 
 constexpr double kCounts32 = 4294967296.0;
 constexpr double kMillijoule = 1e-3;
+// Few boards draw more: a counter whose range they use up between two readings may have begun
+// again.
+constexpr double kStrongBoardW = 1500;
 // A counter that stands still for so many of its usual steps is stuck.
 constexpr double kStuckSteps = 10;
 // More falls than these are not resets: it is another quantity.
@@ -133,7 +136,8 @@ void CounterTrace::unwrap(double unit_j) {
           {{before.unix_s, after.unix_s},
            fmt::format("its energy counter fell by {:.3f} J, as by a reset", -rise_j)});
       added_j -= rise_j;
-    } else if (range_j > 0 && likely_j >= range_j) {
+    } else if (range_j > 0 &&
+               std::max(likely_j, between.seconds[i - 1] * kStrongBoardW) >= range_j) {
       holes_.push_back(
           {{before.unix_s, after.unix_s},
            fmt::format("its energy counter may have begun again in {:.3f} s without a reading",

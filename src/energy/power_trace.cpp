@@ -14,7 +14,13 @@ namespace {
 
 constexpr std::size_t kBlock = 32;
 
-void join_equal_stamps(std::vector<Sample>& samples) {
+// Of readings with one stamp. Instances of one GPU, and readings within a stamp's resolution, are
+// closer.
+constexpr double kFarApart = 0.1;
+
+// Returns how many stamps have samples that are far apart.
+std::uint64_t join_equal_stamps(std::vector<Sample>& samples) {
+  std::uint64_t disagreeing = 0;
   std::ranges::stable_sort(samples, {}, &Sample::unix_s);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < samples.size();) {
@@ -25,11 +31,17 @@ void join_equal_stamps(std::vector<Sample>& samples) {
       ExactMean mean;
       for (std::size_t j = i; j < end; ++j) mean.add(samples[j].watts);
       watts = mean.mean();
+      const auto [low, high] =
+          std::minmax_element(samples.begin() + static_cast<std::ptrdiff_t>(i),
+                              samples.begin() + static_cast<std::ptrdiff_t>(end),
+                              [](const Sample& a, const Sample& b) { return a.watts < b.watts; });
+      if (high->watts - low->watts > kFarApart * watts) ++disagreeing;
     }
     samples[kept++] = {samples[i].unix_s, watts};
     i = end;
   }
   samples.resize(kept);
+  return disagreeing;
 }
 
 // The energy from a sample to an instant before the next one, or at it.
@@ -45,7 +57,7 @@ double stretch_j(Sample left, Sample right, double to, Interpolation interpolati
 PowerTrace::PowerTrace(std::string device, std::vector<Sample> samples, Interpolation interpolation,
                        std::span<const Window> pauses)
     : device_(std::move(device)), samples_(std::move(samples)), interpolation_(interpolation) {
-  join_equal_stamps(samples_);
+  disagreeing_ = join_equal_stamps(samples_);
   for (const Window& pause : pauses) note(pause);
   energies_.resize(samples_.size());
   for (std::size_t i = 1; i < samples_.size(); ++i) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -24,6 +25,8 @@ class PowerTrace {
   Interpolation interpolation() const { return interpolation_; }
   // Sorted, without equal stamps.
   std::span<const Sample> samples() const { return samples_; }
+  // The number of stamps whose samples were more than 10 % of their mean apart.
+  std::uint64_t disagreeing() const { return disagreeing_; }
 
   // Whether there are samples at or before its start, and at or after its end, without a pause
   // inside.
@@ -53,6 +56,7 @@ class PowerTrace {
 
   std::string device_;
   std::vector<Sample> samples_;
+  std::uint64_t disagreeing_ = 0;
   Interpolation interpolation_;
   std::vector<bool> pauses_;      // whether there is one before each sample; empty: nowhere
   std::vector<Energy> energies_;  // from the first sample to each

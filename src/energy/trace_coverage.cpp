@@ -37,9 +37,13 @@ std::string TraceCoverage::edge_fault(Window window) const {
 std::string TraceCoverage::fault(Window window) const {
   const std::span<const Sample> samples = trace_.samples();
   if (!(window.start_unix_s < window.end_unix_s)) return "the window takes no time";
-  if (window.end_unix_s < samples.front().unix_s) return "the window ends before the first reading";
+  if (window.end_unix_s < samples.front().unix_s) {
+    return fmt::format("the window ends {:.3f} s before the first reading",
+                       samples.front().unix_s - window.end_unix_s);
+  }
   if (window.start_unix_s > samples.back().unix_s) {
-    return "the window begins after the last reading";
+    return fmt::format("the window begins {:.3f} s after the last reading",
+                       window.start_unix_s - samples.back().unix_s);
   }
   if (window.start_unix_s < samples.front().unix_s) {
     return fmt::format("the window begins {:.3f} s before the first reading",

@@ -13,6 +13,7 @@
 #include "base/text/unicode.h"
 #include "recorders/lines.h"
 #include "recorders/metric_labels.h"
+#include "recorders/series_overlap.h"
 #include "recorders/stream_telemetry.h"
 #include "recorders/time_line.h"
 
@@ -37,6 +38,7 @@ struct ScrapedSeries {
   std::string host;  // of its GPU; empty: the GPU's name stands alone
   std::string gpu;
   std::optional<std::uint32_t> device = {};  // the GPU's number, once it had a sample
+  std::size_t overlap = 0;                   // its number in SeriesOverlap
 
   std::uint32_t number(ReadingSink& sink) {
     if (!device) device = host.empty() ? sink.find(gpu) : sink.find(host, gpu);
@@ -117,8 +119,11 @@ class ScrapeReader {
     has_times_ = has_times_ || !sample.stamp.empty();
     if (sink_ == nullptr) return;
     if (!sink_->start_row(sample.stamp.empty() ? std::string_view(scrape_) : sample.stamp)) return;
-    sink_->add_to(series->number(*sink_), sample.value);
+    const std::uint32_t device = series->number(*sink_);
+    sink_->add_to(device, sample.value);
+    overlap_.note(series->overlap, device, sink_->unix_s());
   }
+  void check() const { overlap_.check(); }
   bool has_times() const { return has_times_; }
 
  private:
@@ -128,6 +133,7 @@ class ScrapeReader {
     series.is_power = power_.has(labels);
     if (sink_ != nullptr) sink_->note_counter(power_);
     if (!series.is_power) return series;
+    series.overlap = overlap_.add(labels);
     const PowerSeries::Gpu gpu = power_.gpu_of(labels);
     series.host = gpu.host;
     series.gpu = gpu.host.empty() && power_.label().empty() ? "0" : gpu.name;
@@ -137,6 +143,7 @@ class ScrapeReader {
   PowerSeries& power_;
   ReadingSink* sink_;
   ScrapedSeriesList series_;
+  SeriesOverlap overlap_;
   std::string scrape_;  // its time
   bool has_times_ = false;
 };
@@ -198,6 +205,7 @@ Telemetry open_scrapes(std::unique_ptr<ByteSource> source, const TelemetryOption
         ScrapeReader reader(power, &sink);
         for_each_line(bytes,
                       [&](std::string_view line, bool is_whole) { reader.take(line, is_whole); });
+        reader.check();
       },
       true);
 }

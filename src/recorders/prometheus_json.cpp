@@ -12,6 +12,7 @@
 #include "base/text/pattern.h"
 #include "base/text/unicode.h"
 #include "recorders/metric_labels.h"
+#include "recorders/series_overlap.h"
 #include "recorders/stream_telemetry.h"
 
 namespace aggregate_power {
@@ -80,6 +81,7 @@ class SeriesWalk : public JsonVisitor {
     unnamed_ += series_.metric.empty() ? 1 : 0;
     is_power();
   }
+  void check() const { overlap_.check(); }
   std::uint64_t unnamed() const { return unnamed_; }
   std::uint64_t series() const { return all_; }
 
@@ -117,8 +119,12 @@ class SeriesWalk : public JsonVisitor {
 
   void add(std::string_view stamp, std::string_view watts) {
     if (sink_ == nullptr || !sink_->start_row(stamp)) return;
-    if (!device_) device_ = number_of_gpu();
+    if (!device_) {
+      device_ = number_of_gpu();
+      number_ = overlap_.add(series_);
+    }
     sink_->add_to(*device_, watts);
+    overlap_.note(number_, *device_, sink_->unix_s());
   }
 
   std::uint32_t number_of_gpu() {
@@ -132,6 +138,8 @@ class SeriesWalk : public JsonVisitor {
   std::optional<bool> is_power_;
   PowerSeries::Gpu gpu_;
   std::optional<std::uint32_t> device_;  // the GPU's number, once the series had a sample
+  std::size_t number_ = 0;               // of the series, among those with samples
+  SeriesOverlap overlap_;
   std::string label_;
   std::array<std::string, 2> pair_;
   std::size_t pair_size_ = 0;
@@ -163,6 +171,7 @@ void walk_series(ByteSource& source, const SeriesFormat& format, const Telemetry
   PowerSeries power(options);
   SeriesWalk walk(power, &sink);
   walk_json(source, format.paths, walk, format.texts);
+  walk.check();
 }
 
 // Why the series are not known to be power.
@@ -213,7 +222,7 @@ Telemetry open_series(std::unique_ptr<ByteSource> source, const TelemetryOptions
       [&format, options](ByteSource& bytes, ReadingSink& sink) {
         walk_series(bytes, format, options, sink);
       },
-      format.texts == JsonTexts::several);
+      false);  // a last line that is cut off is the loss of a whole series
 }
 
 }  // namespace

@@ -11,15 +11,17 @@
 #include "base/text/unicode.h"
 #include "recorders/lines.h"
 #include "recorders/metric_labels.h"
+#include "recorders/series_overlap.h"
 #include "recorders/stream_telemetry.h"
 
 namespace aggregate_power {
 namespace {
 
 struct WideColumn {
-  std::size_t index;
-  std::string host;  // empty: the GPU's name stands alone
-  std::string gpu;
+  std::size_t index = 0;
+  std::string host = {};  // empty: the GPU's name stands alone
+  std::string gpu = {};
+  std::size_t overlap = 0;                   // its number in SeriesOverlap
   std::optional<std::uint32_t> device = {};  // its number, once it had a sample
 
   std::uint32_t number(ReadingSink& sink) {
@@ -32,6 +34,7 @@ struct WideColumn {
 struct WideHeader {
   std::optional<std::size_t> time;
   std::vector<WideColumn> columns;
+  SeriesOverlap overlap;
   std::size_t cells = 0;
   std::string power;   // how the columns of power are called
   std::string device;  // what names the GPU
@@ -79,7 +82,9 @@ WideHeader energibridge_header(const std::vector<std::string>& cells, const Tele
     const std::string_view name = strip(cells[i]);
     if (name == "Time") header.time = i;
     if (!power.matches(name)) continue;
-    header.columns.push_back({i, {}, std::string(name.substr(3, name.find('_') - 3))});
+    const std::string gpu(name.substr(3, name.find('_') - 3));
+    header.columns.push_back(
+        {.index = i, .gpu = gpu, .overlap = header.overlap.add({std::string(name), {}})});
   }
   header.power = "GPU*_POWER (mWatts)";
   header.device = "the column";
@@ -98,7 +103,10 @@ WideHeader grafana_header(const std::vector<std::string>& cells, const Telemetry
     const std::optional<MetricLabels> series = take_metric(name);
     if (!series || series->labels.empty() || !name.empty() || !power.has(*series)) continue;
     const PowerSeries::Gpu gpu = power.gpu_of(*series);
-    header.columns.push_back({i, std::string(gpu.host), std::string(gpu.name)});
+    header.columns.push_back({.index = i,
+                              .host = std::string(gpu.host),
+                              .gpu = std::string(gpu.name),
+                              .overlap = header.overlap.add(*series)});
   }
   header.power = power.metric();
   header.device = power.label();
@@ -129,8 +137,10 @@ void read_wide(ByteSource& source, ReadHeader read_header, const TelemetryOption
       const std::string_view cell = strip(cells[column.index]);
       if (cell.empty()) continue;  // another series has a sample at that time
       sink.add_to(column.number(sink), cell);
+      header->overlap.note(column.overlap, *column.device, sink.unix_s());
     }
   });
+  if (header) header->overlap.check();
 }
 
 WideHeader header_in(std::string_view head, ReadHeader read_header,

@@ -62,7 +62,9 @@ void add_recording(Result& sum, Result other) {
   sum.reasons.add(other.reasons);
   for (const std::string& id : other.observed_gpu_ids) {
     const bool is_known = std::ranges::find(sum.observed_gpu_ids, id) != sum.observed_gpu_ids.end();
-    if (is_known && id.starts_with("GPU-")) sum.reasons.add(Reason::gpu_uuid_repeated, id);
+    // A host's name and a number are as good as a UUID; a number alone may be that of another node.
+    const bool is_unique = id.starts_with("GPU-") || id.find('/') != std::string::npos;
+    if (is_known && is_unique) sum.reasons.add(Reason::gpu_uuid_repeated, id);
   }
   sum.observed_gpus += other.observed_gpus;
   const std::size_t gpus = sum.metric_gpus + other.metric_gpus;

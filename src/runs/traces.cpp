@@ -18,30 +18,54 @@
 #include "recorders/device_names.h"
 #include "recorders/recording.h"
 #include "runs/pass.h"
+#include "runs/repeated_recordings.h"
 
 namespace aggregate_power {
 namespace {
+
+// Rows of one time are written a little apart, and not always in their order.
+constexpr double kJitterS = 1;
+// So many times with several readings are an accident.
+constexpr std::uint64_t kFewTimes = 3;
 
 // Keeps the samples of each device.
 class SampleKeeper final : public Analysis {
  public:
   void take(std::span<const Reading> readings) override {
     for (const Reading& reading : readings) {
-      if (reading.kind != Reading::Kind::power) continue;
+      if (reading.kind == Reading::Kind::no_device) ++unnamed_;
+      if (reading.device == kNoDevice) continue;
       if (reading.device >= devices_.size()) devices_.resize(reading.device + 1);
-      devices_[reading.device].push_back({reading.unix_s, reading.watts});
+      Device& device = devices_[reading.device];
+      device.is_seen = true;
+      if (reading.kind != Reading::Kind::power) continue;
+      std::vector<Sample>& samples = device.samples;
+      if (!samples.empty()) {
+        device.furthest_back_s =
+            std::max(device.furthest_back_s, samples.back().unix_s - reading.unix_s);
+      }
+      samples.push_back({reading.unix_s, reading.watts});
     }
   }
-  std::vector<std::vector<Sample>>& devices() { return devices_; }
+
+  struct Device {
+    std::vector<Sample> samples = {};
+    bool is_seen = false;        // also without a reading
+    double furthest_back_s = 0;  // from a row to the next one
+  };
+  std::vector<Device>& devices() { return devices_; }
+  std::uint64_t unnamed() const { return unnamed_; }
 
  private:
-  std::vector<std::vector<Sample>> devices_;  // by number
+  std::vector<Device> devices_;  // by number
+  std::uint64_t unnamed_ = 0;    // rows with a power of no device
 };
 
 struct ReadFile {
   TraceFile file;
   std::vector<PowerTrace> devices;
   std::vector<DeviceCounter> counters;
+  std::vector<std::string> silent;  // devices without a reading of power
 
   // Each once.
   std::set<std::string> names() const {
@@ -92,6 +116,44 @@ void refuse_different_scopes(const std::vector<ReadFile>& files) {
   }
 }
 
+[[noreturn]] void refuse_unnamed(const std::string& path, std::uint64_t rows) {
+  throw Error(fmt::format(
+      "{}: {} rows have a power and name no GPU: name another column with --device-column, or correct them",
+      printable_path(path), rows));
+}
+
+void keep_device(const Telemetry& telemetry, std::uint32_t number, SampleKeeper::Device& device,
+                 ReadFile& read) {
+  const std::string& name = telemetry.devices()[number];
+  if (!device.is_seen) return;
+  if (device.samples.empty()) {
+    read.silent.push_back(name);
+    return;
+  }
+  if (is_unused(telemetry.facts(), device.samples)) {
+    read.file.warnings.push_back(name + " reads 0 W throughout: left out");
+    return;
+  }
+  if (device.furthest_back_s > kJitterS) {
+    read.file.warnings.push_back(fmt::format(
+        "out_of_order: GPU {}: a row is {:.3f} s before the one above it; rows are read by their times",
+        printable(name), device.furthest_back_s));
+  }
+  const PowerTrace& trace = read.devices.emplace_back(
+      name, std::move(device.samples), telemetry.facts().interpolation, telemetry.pauses());
+  const Window whole = {trace.samples().front().unix_s, trace.samples().back().unix_s};
+  const std::string& scope = telemetry.facts().sensor.scope;
+  if (whole.duration_s() > 0 && (scope == "gpu" || scope == "unknown")) {
+    const auto doubt = doubt_about(trace.energy_j(whole) / whole.duration_s());
+    if (doubt) read.file.warnings.push_back(fmt::format("GPU {}: {}", printable(name), *doubt));
+  }
+  if (const std::uint64_t disagreeing = trace.disagreeing(); disagreeing > kFewTimes) {
+    read.file.warnings.push_back(fmt::format(
+        "GPU {}: {} times have several readings that differ, and their mean counts; if they are of several GPUs, name what tells these apart with --device-column",
+        printable(name), disagreeing));
+  }
+}
+
 ReadFile read_file(const TracesRequest& request, const std::string& path) {
   const Recording recording(path, request.zone, request.columns, request.gpus);
   if (!recording.faults().empty()) refuse(path, recording.faults());
@@ -106,7 +168,11 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
   }
   Passes passes(true);
   SampleKeeper& keeper = passes.add(SampleKeeper());
-  if (series.has_power()) passes.read(recording, telemetry);
+  try {
+    if (series.has_power()) passes.read(recording, telemetry);
+  } catch (const TelemetryError& error) {
+    throw Error(fmt::format("{}: {}", printable_path(path), error.what()));
+  }
   if (series.has_power() && telemetry.counter() && request.with_counters) {
     read.counters = read_counters(recording);
   }
@@ -118,14 +184,9 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
   read.file.facts.timezone = telemetry.zone().name();
   read.file.facts.timezone_source = recording.zone_source();
   if (const auto* fault = recording.needed_zone_fault(telemetry)) throw Error(fault->text);
+  if (keeper.unnamed() > 0) refuse_unnamed(path, keeper.unnamed());
   for (std::uint32_t i = 0; i < keeper.devices().size(); ++i) {
-    if (keeper.devices()[i].empty()) continue;
-    if (is_unused(series, keeper.devices()[i])) {
-      read.file.warnings.push_back(telemetry.devices()[i] + " reads 0 W throughout: left out");
-      continue;
-    }
-    read.devices.emplace_back(telemetry.devices()[i], std::move(keeper.devices()[i]),
-                              series.interpolation, telemetry.pauses());
+    keep_device(telemetry, i, keeper.devices()[i], read);
   }
   if (request.gpus.is_given()) check_selected(request, read, telemetry.devices());
   if (read.devices.empty() && read.counters.empty()) {
@@ -133,6 +194,16 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
                             path, path));
   }
   return read;
+}
+
+std::vector<RecordedDevice> recorded_devices(const std::vector<ReadFile>& files) {
+  std::vector<RecordedDevice> devices;
+  for (const ReadFile& read : files) {
+    for (const PowerTrace& device : read.devices) {
+      devices.push_back({read.file.path, read.file.facts.series.names_hosts, &device});
+    }
+  }
+  return devices;
 }
 
 }  // namespace
@@ -145,6 +216,7 @@ Traces read_traces(const TracesRequest& request) {
     for (const std::string& name : files.back().names()) ++uses[name];
   }
   refuse_different_scopes(files);
+  refuse_repeated_devices(recorded_devices(files));
   Traces traces;
   for (ReadFile& read : files) {
     const auto name_of = [&](const std::string& device) {
@@ -159,6 +231,7 @@ Traces read_traces(const TracesRequest& request) {
       device.device = name_of(device.device);
       traces.counters.push_back(std::move(device));
     }
+    std::ranges::move(read.silent, std::back_inserter(traces.silent));
     traces.files.push_back(std::move(read.file));
   }
   std::ranges::stable_sort(traces.devices, device_name_less, &PowerTrace::device);

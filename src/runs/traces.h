@@ -27,6 +27,7 @@ struct TraceFile {
 struct Traces {
   std::vector<PowerTrace> devices;      // in the order of their names
   std::vector<DeviceCounter> counters;  // also of devices without power
+  std::vector<std::string> silent;      // devices whose rows have no reading of power at all
   std::vector<TraceFile> files;
   double first_unix_s = 0;  // of all devices
   double last_unix_s = 0;

@@ -33,22 +33,23 @@ GpuWindow WindowMeter::by_power(Window window, const std::vector<Window>& own) c
   return refused;
 }
 
-// Why the window is not measured by the counter; `gpu` is what its power says.
-std::string WindowMeter::counter_fault(Window window, const GpuWindow& gpu) const {
+// Why the window is not measured by the counter.
+std::string WindowMeter::counter_fault(Window window) const {
   std::string fault = counter_->fault(window, max_sample_gap_s_);
   if (!fault.empty()) return fault;
   const double energy_j = counter_->energy_j(window);
   const double mean_w = energy_j / window.duration_s();
   if (is_impossible(mean_w)) return fmt::format("its energy counter says {:.1f} W", mean_w);
-  if (!gpu.power_energy_j) return {};
-  return why_unbelievable(energy_j, *gpu.power_energy_j, counter_->resolution_j(window));
+  // Readings of power that are too far apart to be measured by are good enough for this.
+  if (power_ == nullptr || !power_->covers(window)) return {};
+  return why_unbelievable(energy_j, power_->energy_j(window), counter_->resolution_j(window));
 }
 
 GpuWindow WindowMeter::measure(Window window, const std::vector<Window>& own) const {
   GpuWindow gpu = by_power(window, own);
-  if (!counter_) return gpu;
   if (gpu.fault.empty()) gpu.power_energy_j = gpu.energy_j;
-  gpu.counter_fault = counter_fault(window, gpu);
+  if (!counter_) return gpu;
+  gpu.counter_fault = counter_fault(window);
   if (!gpu.counter_fault.empty()) {
     if (!gpu.fault.empty()) gpu.fault += "; " + gpu.counter_fault;
     return gpu;

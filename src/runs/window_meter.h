@@ -20,12 +20,10 @@ class WindowMeter {
   const std::string& gpu() const { return gpu_; }
   // `own` is the window without those inside it.
   GpuWindow measure(Window window, const std::vector<Window>& own) const;
-  // Why the counter is never used; empty: it may be, or there is none.
-  std::string counter_fault() const { return counter_ ? counter_->fault() : std::string(); }
 
  private:
   GpuWindow by_power(Window window, const std::vector<Window>& own) const;
-  std::string counter_fault(Window window, const GpuWindow& gpu) const;
+  std::string counter_fault(Window window) const;
 
   std::string gpu_;
   const PowerTrace* power_;

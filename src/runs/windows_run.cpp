@@ -68,6 +68,9 @@ std::vector<GpuSources> sources_of(Traces& traces) {
       gpus.push_back({device.device, nullptr, &device});
     }
   }
+  for (const std::string& silent : traces.silent) {
+    if (std::ranges::find(gpus, silent, &GpuSources::name) == gpus.end()) gpus.push_back({silent});
+  }
   std::ranges::stable_sort(gpus, device_name_less, &GpuSources::name);
   return gpus;
 }
@@ -197,15 +200,19 @@ std::vector<std::string> notes_on(const WindowsRequest& request, const Traces& t
   return notes;
 }
 
-// The windows in which counter and power differ most, by GPU.
+// The windows in which counter and power differ most, and those that a counter did not measure, by
+// GPU.
 class CounterDoubts {
  public:
   explicit CounterDoubts(const std::vector<WindowMeter>& meters)
-      : meters_(meters), worst_(meters.size()) {}
+      : meters_(meters), worst_(meters.size()), unused_(meters.size()) {}
 
   void note(const WindowRow& row) {
     for (std::size_t i = 0; i < row.gpus.size(); ++i) {
       const GpuWindow& gpu = row.gpus[i];
+      if (!gpu.counter_fault.empty() && gpu.fault.empty() && unused_[i].windows++ == 0) {
+        unused_[i].first = fmt::format("{}: {}", printable(row.name), gpu.counter_fault);
+      }
       if (!gpu.counter_energy_j || !gpu.power_energy_j) continue;
       const double apart = std::abs(*gpu.counter_energy_j / *gpu.power_energy_j - 1);
       if (!contradict(*gpu.counter_energy_j, *gpu.power_energy_j, *gpu.counter_resolution_j) ||
@@ -223,9 +230,11 @@ class CounterDoubts {
   std::vector<std::string> notes() const {
     std::vector<std::string> notes;
     for (std::size_t i = 0; i < meters_.size(); ++i) {
-      if (const std::string fault = meters_[i].counter_fault(); !fault.empty()) {
+      if (unused_[i].windows > 0) {
         notes.push_back(
-            fmt::format("note: GPU {}: its power is used: {}", printable(meters_[i].gpu()), fault));
+            fmt::format("note: GPU {}: its power is used in {} window{}; the first is {}",
+                        printable(meters_[i].gpu()), unused_[i].windows,
+                        unused_[i].windows == 1 ? "" : "s", unused_[i].first));
       }
       if (!worst_[i].text.empty()) notes.push_back(worst_[i].text);
     }
@@ -237,8 +246,14 @@ class CounterDoubts {
     double apart = 0;  // as a share of the power's energy
     std::string text;
   };
+  // Windows that its power measured although there is a counter.
+  struct Unused {
+    std::size_t windows = 0;
+    std::string first;
+  };
   const std::vector<WindowMeter>& meters_;
   std::vector<Worst> worst_;
+  std::vector<Unused> unused_;
 };
 
 }  // namespace

@@ -381,6 +381,41 @@ def test_labels_are_found_or_named(folder):
     same(1, folder.call("inspect", instant).status)
 
 
+def series(values, **labels):
+    return {"metric": {"__name__": "DCGM_FI_DEV_POWER_USAGE", **labels},
+            "values": [[START + 10 * i, str(value)] for i, value in values]}
+
+
+def matrix(folder, *all_series):
+    return folder.write("m.json", json.dumps({"status": "success", "data": {"resultType": "matrix", "result": all_series}}))
+
+
+def test_series_that_labels_do_not_tell_apart_are_refused(folder):
+    both = [(i, 300) for i in range(3)], [(i, 500) for i in range(3)]
+    file = matrix(folder, series(both[0], Hostname="localhost", gpu="0", instance="a:9400"),
+                  series(both[1], Hostname="localhost", gpu="0", instance="b:9400"))
+    same(["telemetry_file_unreadable"], folder.run(file, START, START + 20, gpus=1)["reasons"])
+    assert "are of one GPU at the same time: name the label that tells GPUs apart with --device-column" in folder.err, folder.err
+    near(16000, sum(folder.run(file, START, START + 20, "--device-column", "instance")["per_gpu_energy_j"].values()))
+    # One after the other, as when a pod ends.
+    file = matrix(folder, series([(0, 300), (1, 300)], gpu="0", pod="a"), series([(2, 300)], gpu="0", pod="b"))
+    near(6000, folder.run(file, START, START + 20, gpus=1)["per_gpu_energy_j"]["0"])
+    line = 'DCGM_FI_DEV_POWER_USAGE{{Hostname="h",gpu="0",slot="{}"}} {}\n'
+    scrapes = "".join(f"# {START + 10 * i}\n" + line.format(0, 300) + line.format(1, 500) for i in range(3))
+    same(["telemetry_file_unreadable"], folder.run(folder.write("s.txt", scrapes), START, START + 20, gpus=1)["reasons"])
+    wide = 'Time,"DCGM_FI_DEV_POWER_USAGE{gpu=""0"", slot=""0""}","DCGM_FI_DEV_POWER_USAGE{gpu=""0"", slot=""1""}"\n' + "".join(
+        f"{(START + 10 * i) * 1000},300,500\n" for i in range(3))
+    same(["telemetry_file_unreadable"], folder.run(folder.write("w.csv", wide), START, START + 20, gpus=1)["reasons"])
+
+
+def test_a_series_that_is_cut_off_is_no_whole_recording(folder):
+    text = (WRITTEN / "prometheus/victoriametrics-export.jsonl").read_text()
+    file = folder.write("v.jsonl", text[:text.rindex('{"metric"') + 200])
+    same(["telemetry_file_unreadable"], folder.run(file, START + 0.5, START + 20.5, gpus=1)["reasons"])
+    folder.call("windows", "--telemetry", file, "--windows", folder.write("w.txt", "begin a +0\nend a -0\n"))
+    same((2, True), (folder.status, folder.err.startswith("aggregate-power: error: v.jsonl: ")), folder.err)
+
+
 def test_only_selected_gpus_count(folder):
     record = folder.run(WRITTEN / "prometheus/query-range-matrix.json", START + 0.5, START + 20.5, "--gpus",
                         UUIDS[1], gpus=1)

@@ -307,12 +307,41 @@ def test_a_counter_off_by_a_factor_is_not_used(folder):
     near(4000, gpu["energy_j"])
 
 
+def test_scrapes_that_are_far_apart_judge_a_counter_too(folder):
+    # 400 W every 15 s; the counter says joules where millijoules belong.
+    rows = [f"{START + at},0,400,{400 * at}" for at in range(0, 301, 15)]
+    folder.write("p.csv", "\n".join(["timestamp,gpu,power_w,energy_mj", *rows]) + "\n")
+    gpu = folder.windows("p.csv", "begin w +15\nend w +285\n")["0"]
+    same("its energy counter says 108.000 J, and its power 108000.000 J", gpu["counter_reason"])
+    same(1, folder.status)
+    right = folder.windows("p.csv", "begin w +15\nend w +285\n", "--max-sample-gap", 20)["0"]
+    near(108000, right["energy_j"])
+
+
+def test_a_register_that_is_used_up_between_readings(folder):
+    # 400 W for 12 s are 4800 J, more than the 4294.967296 J that 32 bits of microjoules hold.
+    rows = [f"{START + at},0,{400 * at * 10**6 % 2**32}" for at in range(0, 301, 12)]
+    folder.write("p.csv", "\n".join(["timestamp,gpu,energy_uj", *rows]) + "\n")
+    gpu = folder.windows("p.csv", "begin w +12\nend w +288\n", "--max-sample-gap", 20)["0"]
+    same(None, gpu["energy_j"])
+    assert "may have begun again in 12.000 s without a reading" in gpu["reason"], gpu
+
+
+def test_power_is_stated_without_a_counter_too(folder):
+    rows = [f"{START + at},{gpu},100,{100000 * at if gpu == 0 else ''}" for at in range(61) for gpu in (0, 1)]
+    folder.write("p.csv", "\n".join(["timestamp,gpu,power_w,energy_mj", *rows]) + "\n")
+    gpus = folder.windows("p.csv")
+    same(["counter", "power"], [gpus[gpu]["source"] for gpu in "01"])
+    near(4000, gpus["1"]["power_energy_j"])
+    same(None, gpus["1"]["counter_energy_j"])
+
+
 def test_dead_and_stuck_counters_are_not_used(folder):
     for value, why in ((0, "its energy counter is always 0, as of a GPU that has none"),
                        (7, "its energy counter always stays at 7.000 J")):
         gpus = folder.windows(folder.write("p.csv", plain(counter=lambda at, gpu: value)))
         same({"power"}, {gpu["source"] for gpu in gpus.values()})
-        same(2, folder.err.count(f"its power is used: {why}"), folder.err)
+        same(2, folder.err.count(f"its power is used in 1 window; the first is w: {why}"), folder.err)
     stuck = plain(counter=lambda at, gpu: joules(at if at < 15 else max(15, at - 25), gpu))
     gpu = folder.windows(folder.write("p.csv", stuck))["0"]
     same("power", gpu["source"])

@@ -302,9 +302,56 @@ def test_windows_that_are_not_covered(folder):
         same(None, late["gpus"][0][key], key)
     same([None, None], [late["gpus"][0][key] for key in ("share", "peak_power_w")])
     same("GPU 0: the window takes no time", done.windows["now"]["reason"])
-    same("GPU 0: the window ends before the first reading", done.windows["before"]["reason"])
+    same("GPU 0: the window ends 990.000 s before the first reading", done.windows["before"]["reason"])
     same("aggregate-power: 3 of 4 windows not measured; the first is late: GPU 0: the window ends 5.000 s after the "
          "last reading\n", done.err)
+
+
+def test_a_copy_of_a_recording_counts_once(folder):
+    write_ramp(folder)
+    text = (folder / "power.csv").read_text()
+    (folder / "copy.csv.gz").write_bytes(gzip.compress(text.encode()))
+    (folder / "w.txt").write_text("begin w +0\nend w +20\n")
+    done = Ran(folder, "--telemetry", "power.csv", "copy.csv.gz", "--windows", "w.txt")
+    same((2, ""), (done.status, done.out))
+    same("aggregate-power: error: GPU 0 of power.csv and GPU 0 of copy.csv.gz have the same readings at the same times: "
+         "one is a copy of the other; give one of them\n", done.err)
+
+
+def test_the_gpu_of_a_host_counts_once(folder):
+    for name, watts in (("a.csv", 100), ("b.csv", 300)):
+        rows = [f"{START + at},n1,0,{watts + at}" for at in range(10)]
+        (folder / name).write_text("\n".join(["timestamp,hostname,gpu,power_w", *rows]) + "\n")
+    (folder / "w.txt").write_text("begin w +0\nend w +9\n")
+    done = Ran(folder, "--telemetry", "a.csv", "b.csv", "--windows", "w.txt")
+    same((2, "aggregate-power: error: GPU n1/0 is in a.csv and in b.csv: give one of them\n"), (done.status, done.err))
+
+
+def test_gpus_without_readings_and_rows_without_gpus(folder):
+    (folder / "na.csv").write_text("timestamp,gpu,power_w\n" + "".join(
+        f"{START + at},0,N/A\n{START + at},1,300\n" for at in range(10)))
+    done = measured(folder, "begin w +0\nend w +9\n", "--json", telemetry="na.csv")
+    same((1, False, None), (done.status, done.windows["w"]["measured"], done.windows["w"]["energy_j"]))
+    same(["it has no reading of power", None], [gpu["reason"] for gpu in done.windows["w"]["gpus"]])
+    done = measured(folder, "begin w +0\nend w +9\n", "--json", "--gpus", "1", telemetry="na.csv")
+    same((0, 2700), (done.status, done.windows["w"]["energy_j"]))
+    (folder / "unnamed.csv").write_text("timestamp,gpu,power_w\n" + "".join(
+        f"{START + at},,200\n{START + at},1,300\n" for at in range(10)))
+    done = measured(folder, "begin w +0\nend w +9\n", telemetry="unnamed.csv")
+    same((2, True), (done.status, "unnamed.csv: 10 rows have a power and name no GPU" in done.err), done.err)
+
+
+def test_doubtful_recordings_are_told(folder):
+    (folder / "p.csv").write_text("timestamp,gpu,power_w\n" + "".join(
+        f"{START + at},0,300\n{START + at},0,100\n" for at in range(10)))
+    done = measured(folder, "begin w +0\nend w +9\n", "--json", telemetry="p.csv")
+    same((1800, True), (done.windows["w"]["energy_j"], "GPU 0: 10 times have several readings that differ" in done.err), done)
+    (folder / "p.csv").write_text("timestamp,gpu,power_w\n" + "".join(
+        f"{START + (at if at < 10 else at - 5)},0,{300 + at / 8}\n" for at in range(20)))
+    assert "out_of_order: GPU 0: a row is 4.000 s before the one above it" in measured(
+        folder, "begin w +0\nend w +9\n", telemetry="p.csv").err
+    (folder / "p.csv").write_text("timestamp,gpu,power_w\n" + "".join(f"{START + at},0,0.3\n" for at in range(20)))
+    assert "implausible_watts" in measured(folder, "begin w +0\nend w +9\n", telemetry="p.csv").err
 
 
 def test_one_gpu_that_is_not_covered(folder):
