@@ -128,7 +128,7 @@ Command attribute_command() {
       .required();
   add_form_options(options, *call);
   add_gpus(options, *call).help =
-      "GPUs of the recording that the devices of the traces are, in their order, as in 0-3,5 or GPU-5f0c1a2b (default: those of the same numbers)";
+      "GPUs of the recording that the devices of the traces are, in their order, as in 0-3,5 or GPU-5f0c1a2b (default: those of the same numbers); for a CSV of layers, those that ran each layer (default: the only one recorded)";
   add_max_sample_gap(options, *call).help =
       "Longest allowed gap between two samples of a GPU (default: 3)";
   add_recording_options(options, *call);

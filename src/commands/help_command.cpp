@@ -32,12 +32,14 @@ std::string plain_name(std::string_view name) {
 }
 
 // The page on what `word` names: a load generator is on the page of all, if `word` is its name or
-// how its name begins.
+// how its name begins. A tool that people come from has a page of its own.
 std::string topic_of(const std::string& word) {
   constexpr std::size_t kLeast = 4;
   const std::vector<std::string> topics = help_topics();
   const std::string plain = plain_name(word);
   if (std::ranges::find(topics, word) != topics.end() || plain.size() < kLeast) return word;
+  const std::string coming_from = "coming-from-" + plain;
+  if (std::ranges::find(topics, coming_from) != topics.end()) return coming_from;
   const bool is_generator =
       plain.starts_with("inferencex") ||
       std::ranges::any_of(load_generators(), [&](const LoadGenerator& generator) {
@@ -68,7 +70,7 @@ Command help_command() {
   command.options
       .positional(
           "TOPIC", into(request->topic),
-          "The page to print; a load generator's name prints that of all generators (default: a list of all pages)")
+          "The page to print; a load generator's name prints that of all generators, and 'zeus' that on coming from Zeus (default: a list of all pages)")
       .offer(help_topics());
   command.options.flag("--json", request->json,
                        "Print the topics as one JSON array, or the page as one JSON object");

@@ -73,7 +73,7 @@ Option& add_power_unit(Options& options, RecordingOptions& recording) {
   return options
       .value(
           "--power-unit", "mW|W|kW", take,
-          "Unit of bare numbers in the power column: mW, W or kW; a cell that states its own unit keeps it (default: the unit in the column's name, else W)")
+          "Unit of bare numbers in the power column: mW, W or kW; then a cell that states another unit keeps it (default: the unit in the column's name, where a cell with another unit is no reading; else W)")
       .one_of({"mW", "W", "kW"});
 }
 

@@ -100,7 +100,8 @@ class TraceReader final : public JsonVisitor {
     if (path == kEvent || path == kEventFields) {
       has_events_ = true;
       event_.kind = EventKind::other;
-      event_.has_category = event_.is_complete = false;
+      event_.has_category = event_.is_complete = event_.is_beginning = false;
+      event_.name = "(no name)";
       event_.device.reset();
       event_.process.clear();
       event_.thread.clear();
@@ -113,6 +114,7 @@ class TraceReader final : public JsonVisitor {
     if (path == kProperty && property_.id) models_[*property_.id] = property_.name;
     const bool is_event = path == kEvent || path == kEventFields;
     if (is_event && event_.is_complete && event_.kind != EventKind::other) add_event();
+    if (is_event && event_.is_beginning && event_.kind == EventKind::gpu) ++trace_.paired_events;
   }
 
   void scalar(std::size_t path, JsonKind kind, std::string_view text) override {
@@ -127,6 +129,11 @@ class TraceReader final : public JsonVisitor {
     if (!has_events_) {
       throw Error(
           fmt::format("{}: it is not a trace of torch.profiler: it has no 'traceEvents'", path));
+    }
+    if (trace_.devices.empty() && trace_.paired_events > 0) {
+      throw Error(fmt::format(
+          "{}: its {} events of GPUs are pairs of a beginning and an end (\"ph\": \"B\" and \"E\"), which are not read: write complete events (\"ph\": \"X\")",
+          path, trace_.paired_events));
     }
     if (trace_.devices.empty()) {
       throw Error(fmt::format(
@@ -148,6 +155,7 @@ class TraceReader final : public JsonVisitor {
     EventKind kind = EventKind::other;
     bool has_category = false;
     bool is_complete = false;
+    bool is_beginning = false;  // its end is another event
     std::string name;
     std::string process;
     std::string thread;
@@ -178,6 +186,7 @@ class TraceReader final : public JsonVisitor {
     switch (field) {
       case kEventPhase:
         event_.is_complete = text == "X";
+        event_.is_beginning = text == "B";
         break;
       case kEventCategory:
         event_.has_category = true;
@@ -185,7 +194,8 @@ class TraceReader final : public JsonVisitor {
         is_layer_ = text == "python_function";
         break;
       case kEventName:
-        event_.name = text;
+        if (!text.empty()) event_.name = text;
+        if (text.data() == nullptr) event_.name = "(a name of more than 5000 bytes)";
         break;
       case kEventProcess:
         event_.process = text;
@@ -218,7 +228,7 @@ class TraceReader final : public JsonVisitor {
     TraceInterval interval{static_cast<double>(start_ns) / 1e9,
                            static_cast<double>(start_ns + *lasted_ns) / 1e9, 0, 0};
     if (event_.kind == EventKind::gpu) {
-      interval.name = trace_.names.number(shown_name());
+      interval.name = trace_.names.number(event_.name);
       gpu().events.add(interval);
     } else {
       add_range(interval);
@@ -234,14 +244,10 @@ class TraceReader final : public JsonVisitor {
     return trace_.devices[*event_.device];
   }
 
-  std::string_view shown_name() const {
-    return event_.name.empty() ? std::string_view("(a name of more than 5000 bytes)") : event_.name;
-  }
-
   void add_range(TraceInterval interval) {
     constexpr std::string_view kStep = "ProfilerStep#";
     constexpr std::string_view kModule = "nn.Module: ";
-    std::string_view text = shown_name();
+    std::string_view text = event_.name;
     const bool is_gpu = event_.kind == EventKind::gpu_range;
     if (!is_layer_ && text.starts_with(kStep)) {
       if (const auto number = whole_number_of(text.substr(kStep.size()))) {

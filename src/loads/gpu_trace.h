@@ -59,6 +59,7 @@ struct GpuTrace {
   IntervalStore host_ranges = {};                    // of the processors: for all devices
   std::map<std::int64_t, Window> iterations = {};    // by number; seconds from the origin
   std::uint64_t unusable_events = 0;                 // without a time or with a negative duration
+  std::uint64_t paired_events = 0;  // of GPUs, as a beginning and an end: they are not read
 };
 
 }  // namespace aggregate_power

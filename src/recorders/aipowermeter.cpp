@@ -235,9 +235,13 @@ SeriesFacts aipowermeter_facts(std::string_view head, const TelemetryOptions& op
         Reason::named_column_missing,
         fmt::format("--power-column: no sensor '{}'; there are {}", printable(wanted), known));
   } else if (!is_there) {
-    facts.reasons.explain(
-        Reason::power_column_missing,
-        fmt::format("no power of a GPU; --power-column may name a sensor: {}", known));
+    const bool has_cpu = std::ranges::find(first.keys, "intel_power") != first.keys.end();
+    facts.reasons.explain(Reason::power_column_missing,
+                          fmt::format("no power of a GPU; {}; the sensors: {}",
+                                      has_cpu ? "to count the CPU, pass --power-column intel_power"
+                                              : "--power-column may name a sensor",
+                                      known));
+    facts.reasons.remove(Reason::gpu_identity_column_missing);  // no option would name one
   }
   facts.sensor.collector = "AIPowerMeter";
   if (is_there) facts.sensor.name = *names.power;

@@ -208,8 +208,8 @@ void CsvTelemetry::read_head(const ColumnNames& wanted, const GpuSelection& gpus
   try {
     head = split_head(text, text.size() < kHeadBytes);
   } catch (const CsvError& error) {
-    const ForeignFormat* const foreign = foreign_format(text);
-    if (foreign == nullptr) throw;
+    const std::optional<ForeignFormat> foreign = foreign_format(text);
+    if (!foreign) throw;
     throw TelemetryError(fmt::format("{}; {}", error.what(), foreign->sentence));
   }
   Beginning begin = begin_of(head, wanted);
@@ -258,8 +258,8 @@ std::optional<EnergyCounter> CsvTelemetry::counter() const {
 void CsvTelemetry::note_format(std::string_view text, Columns& columns) {
   first_lines_ = aggregate_power::first_lines(text);
   if (columns.timestamp && columns.power && columns.schema != "loose") return;
-  const ForeignFormat* const foreign = foreign_format(text);
-  if (foreign == nullptr || columns.reasons.contains(Reason::columns_do_not_fit)) return;
+  const std::optional<ForeignFormat> foreign = foreign_format(text);
+  if (!foreign || columns.reasons.contains(Reason::columns_do_not_fit)) return;
   foreign_ = foreign->sentence;
   if (foreign->is_binary) first_lines_.clear();
   columns.reasons = with_cause(columns.reasons, foreign_);

@@ -22,15 +22,26 @@ const EnergyCounter kCounterMetrics[] = {
 };
 
 struct EnergyUnit {
-  std::string_view name;
+  std::string_view name;    // in a column's name
+  std::string_view symbol;  // as it is shown
   double joules;
 };
 
 constexpr EnergyUnit kEnergyUnits[] = {
-    {"J", 1},          {"j", 1},          {"joule", 1},          {"joules", 1},
-    {"mJ", 1e-3},      {"mj", 1e-3},      {"uJ", 1e-6},          {"uj", 1e-6},
-    {"\u00B5J", 1e-6}, {"\u03BCJ", 1e-6}, {"millijoules", 1e-3}, {"kJ", 1e3},
-    {"kj", 1e3},       {"MJ", 1e6},
+    {"J", "J", 1},
+    {"j", "J", 1},
+    {"joule", "joule", 1},
+    {"joules", "joules", 1},
+    {"mJ", "mJ", 1e-3},
+    {"mj", "mJ", 1e-3},
+    {"uJ", "uJ", 1e-6},
+    {"uj", "uJ", 1e-6},
+    {"\u00B5J", "\u00B5J", 1e-6},
+    {"\u03BCJ", "\u03BCJ", 1e-6},
+    {"millijoules", "millijoules", 1e-3},
+    {"kJ", "kJ", 1e3},
+    {"kj", "kJ", 1e3},
+    {"MJ", "MJ", 1e6},
 };
 
 struct CounterName {
@@ -88,7 +99,7 @@ const CounterName* only_one(const std::vector<CounterName>& names, const Fits& f
 }
 
 CounterColumn counter_column(const CounterName& name, const EnergyUnit& unit) {
-  return {{name.full, std::string(unit.name), unit.joules}, name.index};
+  return {{name.full, std::string(unit.symbol), unit.joules}, name.index};
 }
 
 }  // namespace
@@ -116,14 +127,14 @@ std::optional<CounterColumn> choose_counter_column(std::span<const std::string> 
                      : is_amd_smi && name.plain == "total_energy_consumption";
   };
   if (const CounterName* const name = only_one(names, fits)) {
-    return counter_column(*name, name->unit.value_or(EnergyUnit{"J", 1}));
+    return counter_column(*name, name->unit.value_or(EnergyUnit{"J", "J", 1}));
   }
   const auto* const accumulator =
       only_one(names, [](const CounterName& name) { return name.plain == "energy_accumulator"; });
   const auto* const factor =
       only_one(names, [&](const CounterName& name) { return resolution.matches(name.plain); });
   if (accumulator == nullptr || factor == nullptr) return std::nullopt;
-  CounterColumn column = counter_column(*accumulator, {"resolution in uJ", 1e-6});
+  CounterColumn column = counter_column(*accumulator, {"", "resolution in uJ", 1e-6});
   column.resolution = factor->index;
   return column;
 }

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
+#include <utility>
 
 #include "aggregate_power/sample.h"
 #include "base/text/csv.h"
+#include "base/text/json_value.h"
 #include "base/text/pattern.h"
 #include "base/text/stamp.h"
 #include "base/text/unicode.h"
@@ -81,6 +84,31 @@ bool is_prometheus_json(std::string_view head) {
          head.find("\"status\"") != head.npos;
 }
 
+// {"status": "error", "errorType": "bad_data", "error": "..."}
+bool is_prometheus_error(std::string_view head) {
+  static const Pattern status = "\"status\"\\s*:\\s*\"error\"";
+  return is_json(head) && head.find("\"errorType\"") != head.npos && status.is_found_in(head);
+}
+
+std::string prometheus_error(std::string_view head) {
+  constexpr std::size_t kMostCharacters = 200;
+  try {
+    const JsonValue error = parse_json(head).at("error");
+    if (error.is_string()) return printable(error.text, kMostCharacters);
+  } catch (const std::exception&) {  // cut off
+  }
+  return "unknown";
+}
+
+// As torch.profiler and other profilers write it for Chrome.
+bool is_profilers_trace(std::string_view head) {
+  static const Pattern events = "\"traceEvents\"\\s*:";
+  static const Pattern event = "\\{[^{}]*\"ph\"\\s*:\\s*\"[A-Za-z]\"";
+  if (!is_json(head)) return false;
+  const bool is_list = without_blanks_before(head).starts_with('[');
+  return is_list ? event.is_found_in(head.substr(0, kMostLineBytes)) : events.is_found_in(head);
+}
+
 bool is_aiperf_export(std::string_view head) {
   return is_json(head) && head.find("\"telemetry_data\"") != head.npos &&
          head.find("\"endpoints_configured\"") != head.npos;
@@ -105,7 +133,7 @@ bool is_exposition(std::string_view head) {
 }
 
 bool is_nvidia_dmon(std::string_view head) {
-  static const Pattern line = "#\\s*(Date[\\s,]+Time[\\s,]+)?gpu[\\s,].*";
+  static const Pattern line = "#\\s*((Date|Time)[\\s,]+)*gpu[\\s,].*";
   return has_line(head, line);
 }
 
@@ -139,6 +167,16 @@ bool is_zeus_windows(std::string_view head) {
   return has_line(head, line);
 }
 
+bool has_layers(std::string_view head) {
+  static const Pattern line = "layer_name,(.*,)?start_time,(.*,)?end_time(,.*)?";
+  return has_line(head, line);
+}
+
+bool has_kernels(std::string_view head) {
+  static const Pattern line = "kernel_name,(.*,)?(total_)?duration_ms(,.*)?";
+  return has_line(head, line);
+}
+
 bool has_only_blanks(std::string_view head) {
   constexpr std::string_view kBlanks("\0 \t\r\n", 5);
   return head.find_first_not_of(kBlanks) == head.npos;
@@ -156,8 +194,15 @@ bool has_no_header(std::string_view head) {
 #define RECORD_NVIDIA "nvidia-smi --query-gpu=timestamp,index,power.draw --format=csv -l 1"
 #define EXPORT "write its samples as a CSV with the header timestamp,gpu,power_w"
 
-// The first that fits counts.
-constexpr ForeignFormat kFormats[] = {
+struct KnownFormat {
+  bool (*fits)(std::string_view head);
+  std::string_view sentence;
+  bool is_binary = false;
+  bool may_be_result = false;
+};
+
+// The first that fits counts. "{}" is Prometheus' own message.
+constexpr KnownFormat kFormats[] = {
     {is_sqlite, "this is an SQLite database, not a CSV: " EXPORT, true},
     {is_parquet, "this is a Parquet file, not a CSV: " EXPORT, true},
     {is_compressed_otherwise,
@@ -168,6 +213,10 @@ constexpr ForeignFormat kFormats[] = {
     {is_binary, "this is a binary file, not a CSV: record with monitor.sh or " RECORD_NVIDIA, true},
     {is_prometheus_json,
      "this is the answer to a Prometheus query, but not a series: ask query_range, which answers with a matrix"},
+    {is_prometheus_error,
+     "this is an error of Prometheus and has no samples: '{}'; correct the query and ask again"},
+    {is_profilers_trace,
+     "this is a profiler's trace, not a recording of power: give it to 'aggregate-power attribute' with --trace, beside a recording of the GPUs"},
     {is_aiperf_export,
      "this is an export of AIPerf, which has statistics of its telemetry and no samples: give profile_export_gpu_telemetry.jsonl beside it",
      false, true},
@@ -190,6 +239,12 @@ constexpr ForeignFormat kFormats[] = {
      "this is the text of tegrastats, not a CSV: write its samples as a CSV with the header timestamp,power_mw"},
     {is_sensor_log,
      "these are readings of a node's sensors, not of GPUs: give them to 'aggregate-power windows' with --witness, beside a recording of the GPUs"},
+    {is_rapl_table,
+     "these are energy counters of processors (RAPL), not of GPUs: give them to 'aggregate-power windows' with --witness, beside a recording of the GPUs"},
+    {has_layers,
+     "these are the layers of a profile (GPUPP), not a recording of power: give them to 'aggregate-power attribute' with --trace, beside a recording of the GPUs"},
+    {has_kernels,
+     "these are the kernels of a profile (GPUPP), without times: give the trace that they came from to 'aggregate-power attribute' with --trace, beside a recording of the GPUs"},
     {is_exposition,
      "these are metrics as an exporter prints them for Prometheus, without times: keep each scrape in a file named by its Unix seconds, such as 1777118400.txt, and give the folder; or record with monitor.sh or " RECORD_NVIDIA},
     {is_zeus_windows,
@@ -203,10 +258,15 @@ constexpr ForeignFormat kFormats[] = {
 
 }  // namespace
 
-const ForeignFormat* foreign_format(std::string_view head) {
+std::optional<ForeignFormat> foreign_format(std::string_view head) {
   const auto format = std::ranges::find_if(
-      kFormats, [&](const ForeignFormat& candidate) { return candidate.fits(head); });
-  return format == std::end(kFormats) ? nullptr : &*format;
+      kFormats, [&](const KnownFormat& candidate) { return candidate.fits(head); });
+  if (format == std::end(kFormats)) return std::nullopt;
+  std::string sentence(format->sentence);
+  if (const std::size_t place = sentence.find("{}"); place != sentence.npos) {
+    sentence.replace(place, 2, prometheus_error(head));
+  }
+  return ForeignFormat{std::move(sentence), format->is_binary, format->may_be_result};
 }
 
 bool looks_like_data(std::span<const std::string> cells) {

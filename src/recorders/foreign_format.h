@@ -1,6 +1,7 @@
 // Names files that are not telemetry CSVs, by their content, and says what to do instead.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,15 +10,14 @@
 namespace aggregate_power {
 
 struct ForeignFormat {
-  bool (*fits)(std::string_view head);
-  std::string_view sentence;  // what it is, and what to do: "this is JSON: ..."; lower case
+  std::string sentence;  // what it is, and what to do: "this is JSON: ..."; lower case
   bool is_binary = false;
   bool may_be_result = false;  // rather a load generator's result than telemetry
 };
 
-// The format of a file that begins with `head` (UTF-8, at most 64 KiB); nullptr: none of those
+// The format of a file that begins with `head` (UTF-8, at most 64 KiB); nullopt: none of those
 // known. A file that can be read may have one too: ask only for a file that cannot.
-const ForeignFormat* foreign_format(std::string_view head);
+std::optional<ForeignFormat> foreign_format(std::string_view head);
 
 // Whether the first row of a file is one of values: some cell is a time or a number such as 28.44.
 // "0" and "1" may name columns.

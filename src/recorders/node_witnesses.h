@@ -34,4 +34,7 @@ NodeWitnesses read_node_witnesses(std::string_view text, const std::string& path
 // anything.
 bool is_sensor_log(std::string_view head);
 
+// Whether it is a table with a counter of a RAPL domain, such as package-0.
+bool is_rapl_table(std::string_view head);
+
 }  // namespace aggregate_power

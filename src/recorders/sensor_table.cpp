@@ -98,6 +98,14 @@ bool is_usable(const SensorTable& table) {
   return table.time != std::string::npos && !table.sensors.empty();
 }
 
+// A name such as "energy_j" may be that of a GPU's counter.
+bool is_rapl_counter(const SensorColumn& column) {
+  const std::string name = lower_ascii(column.name);
+  const bool is_named =
+      column.scope != "unknown" || name == "energy_uj" || name.starts_with("intel-rapl");
+  return column.source == "rapl" && column.kind == NodeWitness::Kind::counter && is_named;
+}
+
 class SensorRows {
  public:
   SensorRows(const WitnessText& file, const SensorTable& table, NodeWitnesses& found)
@@ -170,6 +178,17 @@ void read_sensor_table(const WitnessText& file, NodeWitnesses& found) {
 }
 
 }  // namespace
+
+bool is_rapl_table(std::string_view head) {
+  try {
+    const auto rows = split_csv(head, 1, true);
+    if (rows.empty()) return false;
+    const SensorTable table = sensor_table(rows[0].cells);
+    return is_usable(table) && std::ranges::any_of(table.sensors, is_rapl_counter);
+  } catch (const CsvError&) {
+    return false;
+  }
+}
 
 const WitnessForm kSensorTableForm = {fits_sensor_table, read_sensor_table};
 

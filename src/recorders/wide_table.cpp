@@ -36,8 +36,10 @@ struct WideHeader {
   std::vector<WideColumn> columns;
   SeriesOverlap overlap;
   std::size_t cells = 0;
-  std::string power;   // how the columns of power are called
-  std::string device;  // what names the GPU
+  std::size_t other_series = 0;  // columns of series that are not known as power
+  std::size_t unnamed = 0;       // those of them without a name
+  std::string power;             // how the columns of power are called
+  std::string device;            // what names the GPU
   Sensor sensor;
   std::optional<EnergyCounter> counter;  // of other columns, or of these
 };
@@ -101,7 +103,12 @@ WideHeader grafana_header(const std::vector<std::string>& cells, const Telemetry
   for (std::size_t i = 1; i < cells.size(); ++i) {
     std::string_view name = strip(cells[i]);
     const std::optional<MetricLabels> series = take_metric(name);
-    if (!series || series->labels.empty() || !name.empty() || !power.has(*series)) continue;
+    if (!series || series->labels.empty() || !name.empty()) continue;
+    if (!power.has(*series)) {
+      ++header.other_series;
+      header.unnamed += series->metric.empty() ? 1 : 0;
+      continue;
+    }
     const PowerSeries::Gpu gpu = power.gpu_of(*series);
     header.columns.push_back({.index = i,
                               .host = std::string(gpu.host),
@@ -157,7 +164,10 @@ SeriesFacts wide_facts(const WideHeader& header, const char* schema, PowerUnit::
                        const TelemetryOptions& options) {
   SeriesNames names = {.schema = schema, .timestamp = "Time"};
   names.unit = unit;
-  names.power = header.power;
+  if (!header.power.empty()) names.power = header.power;
+  if (!header.power.empty() && header.power == options.columns.power) {
+    names.power_why = "named by --power-column";
+  }
   if (!header.device.empty()) names.device = header.device;
   TelemetryOptions others = options;
   if (header.device == options.columns.device) others.columns.device.clear();
@@ -166,6 +176,13 @@ SeriesFacts wide_facts(const WideHeader& header, const char* schema, PowerUnit::
       header.columns, [](const WideColumn& column) { return !column.host.empty(); });
   facts.sensor = header.sensor;
   facts.counter = header.counter;
+  if (!names.power) {
+    facts.reasons.explain(
+        Reason::power_column_missing,
+        header.unnamed == header.other_series
+            ? "the series have no name; if their values are watts, pass --power-column value"
+            : "no series is known as the power of a GPU; name its metric with --power-column");
+  }
   return facts;
 }
 
@@ -188,7 +205,7 @@ Telemetry open_wide(std::unique_ptr<ByteSource> source, const TelemetryOptions& 
 
 bool has_columns(std::string_view head, ReadHeader read_header) {
   const WideHeader header = header_in(head, read_header, {});
-  return header.time && !header.columns.empty();
+  return header.time && (!header.columns.empty() || header.unnamed > 0);
 }
 
 }  // namespace
@@ -216,9 +233,10 @@ Telemetry open_grafana_wide(std::unique_ptr<ByteSource> source, const TelemetryO
 }
 
 std::vector<SchemaRow> grafana_wide_schemas() {
-  return {{"grafana-wide",
-           "columns named `METRIC{labels}`, of a metric as in `prometheus-matrix`, in W",
-           "as in `prometheus-matrix`"}};
+  return {
+      {"grafana-wide",
+       "columns named `METRIC{labels}`, of a metric as in `prometheus-matrix`, in W; `{labels}` alone with `--power-column value`",
+       "as in `prometheus-matrix`"}};
 }
 
 }  // namespace aggregate_power

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text/unicode.h"
+#include "results/short_names.h"
 #include "results/window_report.h"
 
 namespace aggregate_power {
@@ -15,21 +15,13 @@ constexpr std::size_t kMostNameColumns = 20;
 constexpr std::size_t kMostGpuColumns = 12;
 constexpr std::size_t kTableColumns = 80;
 
-// At most that many characters.
-std::string shortened(std::string_view text, std::size_t columns) {
-  std::string whole = printable(text, columns);
-  return whole.ends_with("...") ? printable(text, columns - 3) : whole;
-}
-
 class TableWindows final : public WindowReport {
  public:
   explicit TableWindows(const WindowReportFacts& facts) : facts_(facts) {
     name_columns_ =
         std::clamp(facts.longest_name, std::string_view("window").size(), kMostNameColumns);
-    for (const std::string& gpu : facts.gpus) {
-      gpus_.push_back(shortened(gpu, kMostGpuColumns));
-      gpu_columns_ = std::max(gpu_columns_, gpus_.back().size());
-    }
+    gpus_ = shortened_apart(facts.gpus, kMostGpuColumns);
+    for (const std::string& gpu : gpus_) gpu_columns_ = std::max(gpu_columns_, gpu.size());
     witnesses_.emplace(facts.witnesses, name_columns_);
   }
 

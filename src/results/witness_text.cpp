@@ -10,6 +10,7 @@
 #include "base/text/json.h"
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
+#include "results/short_names.h"
 
 namespace aggregate_power {
 namespace {
@@ -79,12 +80,21 @@ std::string witnesses_json(const std::vector<WitnessFacts>& facts) {
   return fmt::format("[{}]", list);
 }
 
-void WitnessBlock::add_row(std::string_view name, const WitnessView& view,
+WitnessBlock::WitnessBlock(const std::vector<WitnessFacts>& facts, std::size_t name_columns)
+    : facts_(facts), name_columns_(name_columns), witness_columns_(kWitnessColumns) {
+  std::vector<std::string> names;
+  for (const WitnessFacts& witness : facts) names.push_back(witness.name);
+  shown_names_ = shortened_apart(names, kWitnessColumns);
+  for (const std::string& name : shown_names_) {
+    witness_columns_ = std::max(witness_columns_, name.size());
+  }
+}
+
+void WitnessBlock::add_row(std::string_view name, std::size_t witness, const WitnessView& view,
                            std::string& text) const {
-  const std::string witness = printable(view.facts.name, kWitnessColumns - 3);
   auto out = std::back_inserter(text);
-  fmt::format_to(out, "{:<{}} {:<{}} {:<7} ", name, name_columns_, witness, kWitnessColumns,
-                 view.facts.scope);
+  fmt::format_to(out, "{:<{}} {:<{}} {:<7} ", name, name_columns_, shown_names_[witness],
+                 witness_columns_, view.facts.scope);
   if (!view.seen.fault.empty()) {
     fmt::format_to(out, "not known: {}\n", view.seen.fault);
     return;
@@ -101,7 +111,7 @@ void WitnessBlock::add(std::string_view name, double duration_s, std::optional<d
                        const std::vector<WitnessEnergy>& seen) {
   for (std::size_t i = 0; i < seen.size(); ++i) {
     if (facts_[i].own_span && !seen[i].fault.empty()) continue;
-    add_row(name, {facts_[i], seen[i], duration_s, gpu_energy_j}, rows_);
+    add_row(name, i, {facts_[i], seen[i], duration_s, gpu_energy_j}, rows_);
     name = {};
   }
 }
@@ -110,13 +120,13 @@ std::string WitnessBlock::text() const {
   if (facts_.empty()) return {};
   std::string text = fmt::format(
       "\nwitnesses, never summed with the GPUs\n{:<{}} {:<{}} {:<7} {:>12} {:>9} {:>7}\n{}",
-      "window", name_columns_, "witness", kWitnessColumns, "scope", "joules", "mean W", "GPUs %",
+      "window", name_columns_, "witness", witness_columns_, "scope", "joules", "mean W", "GPUs %",
       rows_);
-  for (const WitnessFacts& witness : facts_) {
-    const auto& own = witness.own_span;
+  for (std::size_t i = 0; i < facts_.size(); ++i) {
+    const auto& own = facts_[i].own_span;
     if (!own) continue;
-    add_row("(span)", {witness, {{}, own->energy_j}, own->span.duration_s(), own->gpu_energy_j},
-            text);
+    add_row("(span)", i,
+            {facts_[i], {{}, own->energy_j}, own->span.duration_s(), own->gpu_energy_j}, text);
     fmt::format_to(
         std::back_inserter(text), "(from {}\n to {}{}{})\n", unix_and_iso(own->span.start_unix_s),
         unix_and_iso(own->span.end_unix_s),

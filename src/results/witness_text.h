@@ -31,8 +31,7 @@ std::string witnesses_json(const std::vector<WitnessFacts>& facts);
 // A block below a table of windows.
 class WitnessBlock {
  public:
-  WitnessBlock(const std::vector<WitnessFacts>& facts, std::size_t name_columns)
-      : facts_(facts), name_columns_(name_columns) {}
+  WitnessBlock(const std::vector<WitnessFacts>& facts, std::size_t name_columns);
 
   // `name` as the table has it. Totals of other spans are left out here.
   void add(std::string_view name, double duration_s, std::optional<double> gpu_energy_j,
@@ -40,10 +39,13 @@ class WitnessBlock {
   std::string text() const;
 
  private:
-  void add_row(std::string_view name, const WitnessView& view, std::string& text) const;
+  void add_row(std::string_view name, std::size_t witness, const WitnessView& view,
+               std::string& text) const;
 
   const std::vector<WitnessFacts>& facts_;
   std::size_t name_columns_;
+  std::vector<std::string> shown_names_;
+  std::size_t witness_columns_;
   std::string rows_;
 };
 

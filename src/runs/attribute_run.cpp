@@ -378,6 +378,11 @@ AttributionReport attribute_run(const AttributeRequest& request) {
   for (const GpuTrace& trace : traces) {
     report.traces.push_back(trace.path);
     report.time_bases.push_back(trace.time_base);
+    if (trace.paired_events > 0) {
+      warnings.push_back(fmt::format(
+          "{}: {} events of GPUs are pairs of a beginning and an end (\"ph\": \"B\" and \"E\") and are left out: only complete events (\"ph\": \"X\") are read",
+          trace.path, trace.paired_events));
+    }
     if (trace.unusable_events == 0) continue;
     warnings.push_back(fmt::format("{}: {} events have no usable time and are left out", trace.path,
                                    trace.unusable_events));

@@ -87,6 +87,11 @@ std::vector<AttributionLane> attribution_lanes(std::vector<GpuTrace>& traces, Tr
   std::vector<AttributionLane> lanes;
   const std::vector<DevicePlace> places = places_of(traces);
   if (places.empty()) {
+    if (power.devices.size() > 1 && !gpus.is_given()) {
+      throw Error(fmt::format(
+          "{}: its layers do not say on which GPU they ran, and {} GPUs were recorded ({}): name those that count with --gpus",
+          traces.front().path, power.devices.size(), fmt::join(recorded_names(power), ", ")));
+    }
     for (const PowerTrace& device : power.devices) {
       lanes.push_back({&traces.front(), 0, nullptr, from_origin(device, traces.front())});
     }

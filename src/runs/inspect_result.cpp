@@ -107,8 +107,8 @@ Json load_json(const LoadReading& load, std::size_t number) {
 std::optional<std::string> unrecognized_json(const std::string& path) {
   constexpr std::size_t kMostShown = 12;
   const std::string text = read_up_to(*load_file(path).open(), kHeadBytes);
-  const ForeignFormat* const format = foreign_format(text);
-  if (format == nullptr || !format->may_be_result) return std::nullopt;
+  const std::optional<ForeignFormat> format = foreign_format(text);
+  if (!format || !format->may_be_result) return std::nullopt;
   std::vector<std::string> keys;
   const ResultHead head = result_head(text);
   for (std::string_view key : head.keys) {

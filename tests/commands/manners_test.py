@@ -134,6 +134,9 @@ def other_words(folder):
     page = run("help", "generators")
     for name in ("vllm", "SGLang", "aiperf", "guidellm", "mlperf", "trtllm-bench", "genai-perf", "lm-eval", "InferenceX"):
         same(f"help {name}", page, run("help", name))
+    for name in ("zeus", "AIPowerMeter", "gpupp"):
+        page = run("help", f"coming-from-{name.lower()}")
+        same(f"help {name}", (page, 0), (run("help", name), page[0]))
 
 
 def other_json(folder):

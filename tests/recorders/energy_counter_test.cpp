@@ -16,7 +16,7 @@ std::string chosen(const std::vector<std::string>& header, const char* schema = 
 }
 
 TEST(EnergyCounter, IsFoundByItsNameAndUnit) {
-  EXPECT_EQ(chosen({"t", "energy_mj"}), "energy_mj in mj");
+  EXPECT_EQ(chosen({"t", "energy_mj"}), "energy_mj in mJ");
   EXPECT_EQ(chosen({"t", "total_energy_consumption [mJ]"}), "total_energy_consumption [mJ] in mJ");
   EXPECT_EQ(chosen({"Timestamp", " GPU Energy Consumed (J)"}, "xpu-smi"),
             "GPU Energy Consumed (J) in J");

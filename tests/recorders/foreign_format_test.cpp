@@ -62,6 +62,21 @@ TEST(ForeignFormat, IsNamedByContent) {
       {"RAM 936/3964MB (lfb 366x4MB) SWAP 0/4096MB (cached 0MB)\n",
        "this is the text of tegrastats"},
       {"10-01-2025 20:05:55 RAM 936/3964MB (lfb 366x4MB)\n", "this is the text of tegrastats"},
+      {"#Time        gpu    pwr  gtemp\n#HH:MM:SS    Idx      W      C\n",
+       "this is the text of nvidia-smi dmon without dates: record with nvidia-smi dmon -o DT"},
+      {"{\n  \"schemaVersion\": 1,\n  \"traceEvents\": [\n", "this is a profiler's trace"},
+      {"[{\"name\": \"k\", \"ph\": \"X\", \"ts\": 1}]", "this is a profiler's trace"},
+      {"layer_name,exec_id,start_time,end_time,duration_ms\n0,0,1763508239.3,1763508239.4,0.1\n",
+       "these are the layers of a profile (GPUPP)"},
+      {"kernel_name,exec_id,duration_ms,avg_power_w,energy_j\n",
+       "these are the kernels of a profile (GPUPP)"},
+      {"kernel_name,total_duration_ms,avg_power_w,total_energy_j\n",
+       "these are the kernels of a profile (GPUPP)"},
+      {"timestamp,energy_uj,domain\n1777118400,2000000000,package-0\n",
+       "these are energy counters of processors (RAPL)"},
+      {"timestamp,package-0,package-1,dram-0,psys\n1777118400,0,0,0,0\n",
+       "these are energy counters of processors (RAPL)"},
+      {"timestamp,core\n1777118400,1\n", "these are energy counters of processors (RAPL)"},
       {"# HELP DCGM_FI_DEV_POWER_USAGE Power draw (in W).\n# TYPE DCGM_FI_DEV_POWER_USAGE gauge\n"
        "DCGM_FI_DEV_POWER_USAGE{gpu=\"0\"} 52.636\n",
        "these are metrics as an exporter prints them for Prometheus"},
@@ -73,12 +88,12 @@ TEST(ForeignFormat, IsNamedByContent) {
       {"", "this has nothing but blank lines"},
   };
   for (const Case& c : cases) {
-    const ForeignFormat* const format = foreign_format(c.head);
+    const std::optional<ForeignFormat> format = foreign_format(c.head);
     if (*c.sentence == '\0') {
-      EXPECT_EQ(format, nullptr) << c.head;
+      EXPECT_FALSE(format) << c.head;
       continue;
     }
-    ASSERT_NE(format, nullptr) << c.head;
+    ASSERT_TRUE(format) << c.head;
     EXPECT_TRUE(format->sentence.starts_with(c.sentence)) << format->sentence;
     EXPECT_EQ(format->is_binary, c.is_binary) << c.head;
   }
@@ -88,10 +103,22 @@ TEST(ForeignFormat, IsNoneForCsvs) {
   for (const std::string_view head :
        {"timestamp, index, power.draw [W]\n2026/04/25 12:00:00.000, 0, 100 W\n",
         "second,power_w\n0,9.73\n", "timestamp,GPU0,GPU1\n1763638585.215,199.975,256.513\n",
+        "timestamp,energy_j,utilization\n1,2,3\n", "timestamp,core_clock\n1,2\n",
         "[04-03-2021 @ 13:32:39] >  Temp: 58C  Power: 1/250 W\n", "Found 1 device\nPower: 42.8W\n",
         "\xFF\xE4\xF6,temp\n1,2\n"}) {
-    EXPECT_EQ(foreign_format(head), nullptr) << head;
+    EXPECT_FALSE(foreign_format(head)) << head;
   }
+}
+
+TEST(ForeignFormat, ShowsTheErrorOfPrometheus) {
+  const std::string begin = R"({"status":"error","errorType":"bad_data","error":)";
+  EXPECT_EQ(foreign_format(begin + R"("parse error\u001b[31m"})")->sentence,
+            "this is an error of Prometheus and has no samples: 'parse error?[31m'; correct the "
+            "query and ask again");
+  const std::string long_one =
+      foreign_format(begin + '"' + std::string(300, 'x') + "\"}")->sentence;
+  EXPECT_NE(long_one.find("'" + std::string(200, 'x') + "...'"), long_one.npos) << long_one;
+  EXPECT_NE(foreign_format(begin + "\"cut")->sentence.find("'unknown'"), std::string::npos);
 }
 
 TEST(ForeignFormat, ShowsTheFirstLinesForATerminal) {

@@ -97,6 +97,24 @@ def test_victoriametrics_export(folder):
               "victoriametrics-export", DCGM)
 
 
+def test_victoriametrics_export_with_blanks(folder):
+    lines = (WRITTEN / "prometheus/victoriametrics-export.jsonl").read_text().splitlines()
+    blanks = "\n".join(json.dumps(json.loads(line), separators=(" , ", " : ")) for line in lines)
+    is_run_of(folder, folder.write("v.jsonl", blanks + "\n"), START + 0.5, of_uuids(), "victoriametrics-export", DCGM)
+
+
+def test_grafana_series_without_a_name(folder):
+    text = '"Time","{gpu=""0"", instance=""n1""}","{gpu=""1"", instance=""n1""}"\n' + "".join(
+        f"{(START + second) * 1000},{watts},50\n" for second, watts in ((0, 100), (10, 300), (20, 300)))
+    file = folder.write("g.csv", text)
+    found = folder.inspect(file)
+    same(("grafana-wide", ["power_column_missing", "gpu_identity_column_missing"]), (found["schema"], found["reasons"]))
+    assert "the series have no name; if their values are watts, pass --power-column value" in folder.err, folder.err
+    record = folder.run(file, START, START + 20, "--power-column", "value")
+    same((True, {"n1/0": 5000.0, "n1/1": 1000.0}), (record["power_valid"], record["per_gpu_energy_j"]))
+    same(["power_column_missing", "gpu_identity_column_missing"], folder.inspect(file, "--power-column", "watts")["reasons"])
+
+
 def test_grafana(folder):
     is_run_of(folder, WRITTEN / "grafana/labels-to-fields.csv", START, of_uuids(), "grafana-long", DCGM)
     is_run_of(folder, WRITTEN / "grafana/series-joined-by-time.csv", START, {"node-a/0": 5000, "node-a/1": 1000},
@@ -270,6 +288,8 @@ def test_aipowermeter_energies(folder):
     same({"intel = psys + uncore + cpu": False, "psys contains intel": True}, sums)
 
     known = sensors(folder.inspect(READ / "aipowermeter/cpu-only-2021.json"))
+    assert "to count the CPU, pass --power-column intel_power" in folder.err, folder.err
+    assert "--device-column" not in folder.err, folder.err
     same((562.127, 884.957, 493.495), tuple(known[name] for name in ("intel", "psys", "cpu")))
 
 

@@ -374,6 +374,44 @@ def test_traces_that_cannot_be_used(folder):
     assert "its events have no duration" in folder.fault()
 
 
+def begins_and_ends(name, start, duration, category="kernel"):
+    whole = event(name, start, duration, category)
+    del whole["dur"]
+    return {**whole, "ph": "B"}, {**whole, "ph": "E", "ts": whole["ts"] + round(duration * 1e6)}
+
+
+def test_pairs_of_events_are_told(folder):
+    folder.write("p.csv", power(T0, 10, lambda gpu, t: 100))
+    pairs = [*begins_and_ends("a", 1, 2), *begins_and_ends("b", 4, 2), *begins_and_ends("c", 4, 2, "cpu_op")]
+    folder.trace("t.json", *pairs)
+    assert "its 2 events of GPUs are pairs of a beginning and an end" in folder.fault(), folder.err
+    folder.trace("t.json", *pairs, event("d", 1, 2))
+    close({"d": 200, "idle": 0}, joules(folder.json()))
+    assert "warning: t.json: 2 events of GPUs are pairs of a beginning and an end" in folder.call().err, folder.err
+
+
+def test_events_without_a_name(folder):
+    folder.write("p.csv", power(T0, 10, lambda gpu, t: 100))
+    unnamed = event("", 6, 1)
+    del unnamed["name"]
+    folder.trace("t.json", event("a", 1, 2), event("", 4, 1), unnamed, event("k" * 6000, 8, 1))
+    close({"a": 200, "(no name)": 200, "(a name of more than 5000 bytes)": 100, "idle": 300}, joules(folder.json()))
+
+
+def test_layers_and_several_gpus(folder):
+    layers = str(TRACES / "layers.csv")
+    folder.write("p.csv", power(1763508235, 10, lambda gpu, t: 30.207, gpus=3))
+    same(f"aggregate-power: error: {layers}: its layers do not say on which GPU they ran, and 3 GPUs were recorded "
+         "(0, 1, 2): name those that count with --gpus\n", folder.fault(trace=layers))
+    one = folder.json("--gpus", "1", trace=layers)
+    same(3, sum(row["calls"] for row in one["rows"]))
+    both = folder.json("--gpus", "0,2", trace=layers)
+    same((6, ["0", "2"]), (sum(row["calls"] for row in both["rows"]), [gpu["gpu"] for gpu in both["gpus"]]))
+    near(2 * one["energy_j"], both["energy_j"])
+    rows = folder.call("--gpus", "0,2", "--format", "gpupp", trace=layers).out.splitlines()
+    same(7, len(rows))
+
+
 def test_two_attributions(folder):
     folder.write("p.csv", power(T0, 20, lambda gpu, t: 100))
     folder.trace("t.json", event("gemm", 0, 8), event("copy", 9, 1), event("old", 12, 1))

@@ -388,7 +388,7 @@ def test_the_record_compares_inside_the_window(folder):
     record = folder.record(folder.write("p.csv", plain()), START + 10, START + 50)
     same(True, record["power_valid"])
     check = record["counter_check"]
-    same(["energy_mj", "mj", 0.05], [check["counter"], check["unit"], check["tolerance"]])
+    same(["energy_mj", "mJ", 0.05], [check["counter"], check["unit"], check["tolerance"]])
     same(["0", "1"], list(check["per_gpu"]))
     gpu = check["per_gpu"]["1"]
     near(12000, gpu["counter_energy_j"])
@@ -429,9 +429,9 @@ def test_the_record_says_why_a_counter_is_not_compared(folder):
 
 def test_inspect_names_the_counter(folder):
     folder.write("p.csv", plain())
-    assert "counter    'energy_mj' of energy, in mj\n" in folder.call("inspect", "p.csv").out
+    assert "counter    'energy_mj' of energy, in mJ\n" in folder.call("inspect", "p.csv").out
     found = json.loads(folder.call("inspect", "p.csv", "--json").out)
-    same(["energy_mj", "mj"], [found["counter_column"], found["counter_unit"]])
+    same(["energy_mj", "mJ"], [found["counter_column"], found["counter_unit"]])
 
 
 if __name__ == "__main__":

@@ -538,6 +538,21 @@ def test_table(folder):
     same(["", "", 0], [(quiet := measured(folder, "begin run +0\nend run +20\n", "-q")).out, quiet.err, quiet.status])
 
 
+def test_long_names_stay_apart(folder):
+    """They are cut at the end, in the middle, at the beginning or not at all: the first that tells them apart."""
+    def shown(*names):
+        for name in names:
+            write_telemetry(folder, [(at, 0, 100) for at in range(11)], name + ".csv")
+        (folder / "w.txt").write_text(f"begin a {START}\nend a {START + 10}\n")
+        done = Ran(folder, "--telemetry", *(name + ".csv" for name in names), "--windows", "w.txt")
+        same((0, len(names) + 2), (done.status, len(done.lines)), done)
+        return [line.split()[0] for line in done.lines[2:]]
+    same(["a_long_na...", "b_long_na..."], shown("a_long_name", "b_long_name"))
+    same(["gpu_m..._a:0", "gpu_m..._b:0"], shown("gpu_metrics_a", "gpu_metrics_b"))
+    same(["...1_abcde:0", "...2_abcde:0"], shown("recording_in_1_abcde", "recording_in_2_abcde"))
+    same(["long_name_1_of_one:0", "long_name_2_of_one:0"], shown("long_name_1_of_one", "long_name_2_of_one"))
+
+
 def test_several_recordings(folder):
     write_telemetry(folder, [(at, 0, 100) for at in range(11)], "a.csv")
     write_telemetry(folder, [(at, 0, 50) for at in range(11)], "b.csv")

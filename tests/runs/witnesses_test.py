@@ -283,5 +283,13 @@ def test_the_record_has_witnesses_and_the_rest_stays(folder):
     same("energy: 5 J 1777118400000000 us\n", (folder.path / "low.log").read_text())
 
 
+def test_long_names_stay_apart_in_the_table(folder):
+    folder.write("rack.csv", "timestamp,node_power_of_the_rack_a_w,node_power_of_the_rack_b_w\n" + "".join(
+        f"{START + second},500,600\n" for second in range(61)))
+    table = folder.windows(LOAD, "rack.csv").out
+    assert "node_powe...rack_a_w node       15000.000" in table, table
+    assert "node_powe...rack_b_w node       18000.000" in table, table
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(globals(), Folder))

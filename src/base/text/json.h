@@ -75,8 +75,8 @@ class JsonVisitor {
   // An object or array that is itself a wanted path.
   virtual void begin(std::size_t path) = 0;
   virtual void end(std::size_t path) = 0;
-  // `text` is a string's meaning, or the spelling of a number, true, false or null; empty if that
-  // has more than 5000 bytes.
+  // `text` is a string's meaning, or the spelling of a number, true, false or null; empty, with a
+  // null data(), if that has more than 5000 bytes.
   virtual void scalar(std::size_t path, JsonKind kind, std::string_view text) = 0;
 };
 
