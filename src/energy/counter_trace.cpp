@@ -19,6 +19,8 @@ constexpr double kMillijoule = 1e-3;
 constexpr double kStrongBoardW = 1500;
 // A counter that stands still for so many of its usual steps is stuck.
 constexpr double kStuckSteps = 10;
+// So is one that stands still for so many of them and does not make up for it.
+constexpr double kFlatSteps = 3;
 // More falls than these are not resets: it is another quantity.
 constexpr std::size_t kMostFalls = 3;
 constexpr std::size_t kReadingsPerFall = 50;
@@ -34,6 +36,36 @@ void join_equal_times(std::vector<CounterSample>& samples) {
     }
   }
   samples.resize(kept);
+}
+
+// A reading that falls and one that is soon back where it was are no reset: what is between them is
+// wrong. The same holds for a reading above the next one, which is not below the one before. Returns
+// how often it fell so.
+std::size_t drop_glitches(std::vector<CounterSample>& samples) {
+  constexpr std::size_t kMostInARow = 5;
+  std::size_t falls = 0;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const double before_j = kept > 0 ? samples[kept - 1].joules : samples[i].joules;
+    std::size_t back = i;
+    while (back < samples.size() && back - i <= kMostInARow && samples[back].joules < before_j) {
+      ++back;
+    }
+    if (back > i && back < samples.size() && back - i <= kMostInARow) {
+      i = back;
+      ++falls;
+    }
+    const bool is_spike = kept > 0 && i + 1 < samples.size() &&
+                          samples[i + 1].joules < samples[i].joules &&
+                          samples[i + 1].joules >= samples[kept - 1].joules;
+    if (is_spike) {
+      ++falls;
+    } else {
+      samples[kept++] = samples[i];
+    }
+  }
+  samples.resize(kept);
+  return falls;
 }
 
 // Of the values that are at least 0; 0 if there are none.
@@ -107,19 +139,19 @@ CounterTrace::CounterTrace(std::vector<CounterSample> samples, double unit_j,
                           : fmt::format("its energy counter always stays at {:.3f} J", first_j);
     return;
   }
-  unwrap(unit_j);
+  const std::size_t glitches = drop_glitches(samples_);
+  unwrap(unit_j, glitches);
   find_steps();
   if (fault_.empty()) find_faults(power);
 }
 
 // Adds the range after each wrap. A fall that is none is a reset, over which the difference is
 // lost.
-void CounterTrace::unwrap(double unit_j) {
+void CounterTrace::unwrap(double unit_j, std::size_t falls) {
   const Differences between(samples_);
   const double most_w = 2 * highest_w(between);
   const double range_j = range_of(samples_, unit_j);
   const double first_j = samples_[0].joules;
-  std::size_t falls = 0;
   double added_j = 0;
   for (std::size_t i = 1; i < samples_.size(); ++i) {
     const CounterSample& before = samples_[i - 1];
@@ -168,8 +200,14 @@ void CounterTrace::find_faults(const PowerTrace* power) {
   const Differences between(steps_);
   const double usual_s = median(between.seconds);
   const double usual_j = median(between.joules);
-  const auto is_stuck = [&](Window stretch, std::size_t readings) {
-    if (power != nullptr) return power->energy_j(stretch) > kStuckSteps * usual_j;
+  usual_step_j_ = usual_j;
+  // `made_up_j` is the step after the stretch.
+  const auto is_stuck = [&](Window stretch, std::size_t readings, double made_up_j) {
+    if (power != nullptr) {
+      const double power_j = power->energy_j(stretch);
+      return power_j > kStuckSteps * usual_j ||
+             (power_j > kFlatSteps * usual_j && made_up_j < power_j / 2);
+    }
     return stretch.duration_s() > kStuckSteps * usual_s &&
            static_cast<double>(readings) > kStuckSteps;
   };
@@ -181,7 +219,8 @@ void CounterTrace::find_faults(const PowerTrace* power) {
       ++next;
     }
     const Window flat = {steps_[i - 1].unix_s, samples_[next - 1].unix_s};
-    if (flat.start_unix_s < flat.end_unix_s && is_stuck(flat, next - first)) {
+    const double made_up_j = i < steps_.size() ? between.joules[i - 1] : 0;
+    if (flat.start_unix_s < flat.end_unix_s && is_stuck(flat, next - first, made_up_j)) {
       holes_.push_back(
           {{flat.start_unix_s, i < steps_.size() ? steps_[i].unix_s : flat.end_unix_s},
            fmt::format("its energy counter stands still for {:.3f} s", flat.duration_s())});
@@ -249,7 +288,8 @@ double CounterTrace::step_at(double unix_s) const {
   const auto after = std::ranges::upper_bound(steps_, unix_s, {}, &CounterSample::unix_s);
   const auto number = static_cast<std::size_t>(after - steps_.begin());
   const std::size_t next = std::clamp(number, std::size_t{1}, steps_.size() - 1);
-  return steps_[next].joules - steps_[next - 1].joules;
+  const double step_j = steps_[next].joules - steps_[next - 1].joules;
+  return usual_step_j_ > 0 ? std::min(step_j, kStuckSteps * usual_step_j_) : step_j;
 }
 
 double CounterTrace::resolution_j(Window window) const {

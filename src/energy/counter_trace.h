@@ -56,7 +56,7 @@ class CounterTrace {
     std::string why;
   };
 
-  void unwrap(double unit_j);
+  void unwrap(double unit_j, std::size_t falls);
   void find_steps();
   void find_faults(const PowerTrace* power);
   double energy_until(double unix_s) const;
@@ -68,6 +68,7 @@ class CounterTrace {
   std::vector<CounterSample> steps_;
   std::vector<Hole> holes_;  // in order of time
   std::string fault_;
+  double usual_step_j_ = 0;
 };
 
 }  // namespace aggregate_power

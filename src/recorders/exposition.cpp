@@ -123,7 +123,10 @@ class ScrapeReader {
     sink_->add_to(device, sample.value);
     overlap_.note(series->overlap, device, sink_->unix_s());
   }
-  void check() const { overlap_.check(); }
+  void check() const {
+    power_.check();
+    overlap_.check();
+  }
   bool has_times() const { return has_times_; }
 
  private:

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <iterator>
 
+#include <fmt/format.h>
+
 #include "base/text/unicode.h"
 #include "recorders/energy_counter.h"
+#include "recorders/telemetry.h"
 
 namespace aggregate_power {
 namespace {
@@ -146,8 +149,19 @@ bool PowerSeries::has(const MetricLabels& series) {
     if (is_wanted) metric_ = wanted_metric_;
     return is_wanted;
   }
-  if (metric_.empty() && known_metric(series.metric) != nullptr) metric_ = series.metric;
+  const KnownMetric* const known = known_metric(series.metric);
+  if (metric_.empty() && known != nullptr) metric_ = series.metric;
+  if (known != nullptr && known->collector != known_metric(metric_)->collector) {
+    other_metric_ = series.metric;
+  }
   return !metric_.empty() && series.metric == metric_;
+}
+
+void PowerSeries::check() const {
+  if (other_metric_.empty()) return;
+  throw TelemetryError(fmt::format(
+      "the power of GPUs is in {} and in {}, which may be of other GPUs: name one of them with --power-column",
+      metric_, other_metric_));
 }
 
 PowerSeries::Gpu PowerSeries::gpu_of(const MetricLabels& series) {

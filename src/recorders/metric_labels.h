@@ -49,6 +49,9 @@ class PowerSeries {
   const EnergyCounter* counter() const { return counter_; }
   bool reads_counters() const { return reads_counters_; }
 
+  // Throws TelemetryError if there was power of two recorders, so that GPUs might be left out.
+  void check() const;
+
   // Empty if there was none so far.
   const std::string& metric() const { return metric_; }
   const std::string& label() const { return label_; }
@@ -62,6 +65,7 @@ class PowerSeries {
   bool reads_counters_;
   const EnergyCounter* counter_ = nullptr;
   std::string metric_;
+  std::string other_metric_;  // of another recorder
   std::string label_;
   std::string host_label_;
   bool has_chosen_label_ = false;

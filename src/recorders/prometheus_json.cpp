@@ -81,7 +81,10 @@ class SeriesWalk : public JsonVisitor {
     unnamed_ += series_.metric.empty() ? 1 : 0;
     is_power();
   }
-  void check() const { overlap_.check(); }
+  void check() const {
+    power_.check();
+    overlap_.check();
+  }
   std::uint64_t unnamed() const { return unnamed_; }
   std::uint64_t series() const { return all_; }
 

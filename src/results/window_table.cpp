@@ -47,6 +47,7 @@ class TableWindows final : public WindowReport {
       if (is_measured) end_line(text);
       name.clear();
     }
+    const double all_j = row.energy_j();
     for (std::size_t i = 0; i < row.gpus.size(); ++i) {
       const GpuWindow& gpu = row.gpus[i];
       if (!gpu.fault.empty()) {
@@ -54,7 +55,6 @@ class TableWindows final : public WindowReport {
         continue;
       }
       add_energy(name, gpus_[i], duration_s, gpu.energy_j, text);
-      const double all_j = row.energy_j();
       const std::string peak = gpu.peak_power_w ? fmt::format("{:.2f}", *gpu.peak_power_w) : "";
       const std::string share = is_measured && all_j > 0
                                     ? fmt::format(" {:>7.1f}", 100 * gpu.energy_j / all_j)

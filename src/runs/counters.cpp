@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -76,15 +77,18 @@ std::optional<RecordedCounters> counters_in(const Recording& recording, Window w
     return std::nullopt;
   }
   if (read.devices.empty()) return std::nullopt;
+  std::map<std::string_view, DeviceCounter*> by_name;
+  for (DeviceCounter& device : read.devices) by_name[device.device] = &device;
   RecordedCounters recorded{*read.counter, {}};
   for (std::size_t i = 0; i < integration.gpu_ids.size(); ++i) {
     const std::string& gpu = integration.gpu_ids[i];
-    const auto device = std::ranges::find(read.devices, gpu, &DeviceCounter::device);
-    if (device == read.devices.end()) {
+    const auto found = by_name.find(gpu);
+    if (found == by_name.end()) {
       recorded.gpus.push_back({.gpu = gpu, .fault = "its energy counter was not read"});
       continue;
     }
-    const CounterTrace trace(std::move(device->samples), device->unit_j, nullptr);
+    DeviceCounter& device = *found->second;
+    const CounterTrace trace(std::move(device.samples), device.unit_j, nullptr);
     const auto power_j =
         integration.issues[i] ? std::nullopt : std::optional(integration.gpus[i].energy_j);
     recorded.gpus.push_back(compared(gpu, trace, window, power_j, max_sample_gap_s));

@@ -154,6 +154,20 @@ void keep_device(const Telemetry& telemetry, std::uint32_t number, SampleKeeper:
   }
 }
 
+// Power and counter may be labelled differently: one GPU would then be two.
+void drop_unnamed_counters(ReadFile& read) {
+  std::set<std::string> names(read.silent.begin(), read.silent.end());
+  for (const PowerTrace& device : read.devices) names.insert(device.device());
+  const auto is_unnamed = [&](const DeviceCounter& counter) {
+    return !names.contains(counter.device);
+  };
+  const auto first = std::ranges::find_if(read.counters, is_unnamed);
+  if (first == read.counters.end()) return;
+  read.file.warnings.push_back(fmt::format(
+      "an energy counter is not used: its power names no GPU {}", printable(first->device)));
+  std::erase_if(read.counters, is_unnamed);
+}
+
 ReadFile read_file(const TracesRequest& request, const std::string& path) {
   const Recording recording(path, request.zone, request.columns, request.gpus);
   if (!recording.faults().empty()) refuse(path, recording.faults());
@@ -188,6 +202,7 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
   for (std::uint32_t i = 0; i < keeper.devices().size(); ++i) {
     keep_device(telemetry, i, keeper.devices()[i], read);
   }
+  if (series.has_power()) drop_unnamed_counters(read);
   if (request.gpus.is_given()) check_selected(request, read, telemetry.devices());
   if (read.devices.empty() && read.counters.empty()) {
     throw Error(fmt::format("{}: it has no reading of power; see 'aggregate-power inspect {}'",

@@ -1,13 +1,34 @@
 // Chooses between a GPU's counter and its power, window by window.
 #include "runs/window_meter.h"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "energy/plausibility.h"
+#include "recorders/device_names.h"
 
 namespace aggregate_power {
+namespace {
+
+// What was recorded of a GPU; null: it was not.
+struct GpuSources {
+  const PowerTrace* power = nullptr;
+  DeviceCounter* counter = nullptr;
+};
+
+// By name.
+std::map<std::string, GpuSources> sources_of(Traces& traces) {
+  std::map<std::string, GpuSources> gpus;
+  for (const std::string& silent : traces.silent) gpus[silent];
+  for (const PowerTrace& device : traces.devices) gpus[device.device()].power = &device;
+  for (DeviceCounter& device : traces.counters) gpus[device.device].counter = &device;
+  return gpus;
+}
+
+}  // namespace
 
 WindowMeter::WindowMeter(std::string gpu, const PowerTrace* power,
                          std::optional<CounterTrace> counter, double max_sample_gap_s)
@@ -33,13 +54,19 @@ GpuWindow WindowMeter::by_power(Window window, const std::vector<Window>& own) c
   return refused;
 }
 
-// Why the window is not measured by the counter.
-std::string WindowMeter::counter_fault(Window window) const {
+// Why the window is not measured by the counter; `gpu` is what its power says.
+std::string WindowMeter::counter_fault(Window window, const GpuWindow& gpu) const {
   std::string fault = counter_->fault(window, max_sample_gap_s_);
   if (!fault.empty()) return fault;
   const double energy_j = counter_->energy_j(window);
   const double mean_w = energy_j / window.duration_s();
   if (is_impossible(mean_w)) return fmt::format("its energy counter says {:.1f} W", mean_w);
+  if (gpu.fault.empty() && mean_w > (1 + kCounterTolerance) * *gpu.peak_power_w &&
+      contradict(energy_j, gpu.energy_j, counter_->resolution_j(window))) {
+    return fmt::format(
+        "its energy counter says {:.2f} W, more than its highest power: it may be of a whole module",
+        mean_w);
+  }
   // Readings of power that are too far apart to be measured by are good enough for this.
   if (power_ == nullptr || !power_->covers(window)) return {};
   return why_unbelievable(energy_j, power_->energy_j(window), counter_->resolution_j(window));
@@ -49,7 +76,7 @@ GpuWindow WindowMeter::measure(Window window, const std::vector<Window>& own) co
   GpuWindow gpu = by_power(window, own);
   if (gpu.fault.empty()) gpu.power_energy_j = gpu.energy_j;
   if (!counter_) return gpu;
-  gpu.counter_fault = counter_fault(window);
+  gpu.counter_fault = counter_fault(window, gpu);
   if (!gpu.counter_fault.empty()) {
     if (!gpu.fault.empty()) gpu.fault += "; " + gpu.counter_fault;
     return gpu;
@@ -62,6 +89,24 @@ GpuWindow WindowMeter::measure(Window window, const std::vector<Window>& own) co
   gpu.own_energy_j = 0;
   for (const Window& stretch : own) gpu.own_energy_j += counter_->energy_j(stretch);
   return gpu;
+}
+
+std::vector<WindowMeter> meters_of(Traces& traces, double max_sample_gap_s) {
+  std::map<std::string, GpuSources> sources = sources_of(traces);
+  std::vector<std::string> names;
+  for (const auto& [name, gpu] : sources) names.push_back(name);
+  std::ranges::stable_sort(names, device_name_less);
+  std::vector<WindowMeter> meters;
+  meters.reserve(names.size());
+  for (const std::string& name : names) {
+    const GpuSources& gpu = sources[name];
+    std::optional<CounterTrace> counter;
+    if (gpu.counter != nullptr) {
+      counter.emplace(std::move(gpu.counter->samples), gpu.counter->unit_j, gpu.power);
+    }
+    meters.emplace_back(name, gpu.power, std::move(counter), max_sample_gap_s);
+  }
+  return meters;
 }
 
 }  // namespace aggregate_power

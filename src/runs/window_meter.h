@@ -8,6 +8,7 @@
 #include "energy/counter_trace.h"
 #include "energy/trace_coverage.h"
 #include "results/window_report.h"
+#include "runs/traces.h"
 
 namespace aggregate_power {
 
@@ -23,7 +24,7 @@ class WindowMeter {
 
  private:
   GpuWindow by_power(Window window, const std::vector<Window>& own) const;
-  std::string counter_fault(Window window) const;
+  std::string counter_fault(Window window, const GpuWindow& gpu) const;
 
   std::string gpu_;
   const PowerTrace* power_;
@@ -31,5 +32,9 @@ class WindowMeter {
   std::optional<CounterTrace> counter_;
   double max_sample_gap_s_;
 };
+
+// One for each GPU of the recordings, in the order of their names. The counters are moved from. The
+// traces must outlive them.
+std::vector<WindowMeter> meters_of(Traces& traces, double max_sample_gap_s);
 
 }  // namespace aggregate_power

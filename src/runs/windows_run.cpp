@@ -2,8 +2,6 @@
 #include "runs/windows_run.h"
 
 #include <algorithm>
-#include <cmath>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -14,11 +12,10 @@
 #include "base/files/path.h"
 #include "base/text/ascii.h"
 #include "base/text/unicode.h"
-#include "energy/counter_trace.h"
 #include "energy/window_tree.h"
 #include "loads/benchmark_windows.h"
 #include "loads/windows_file.h"
-#include "recorders/device_names.h"
+#include "runs/counter_doubts.h"
 #include "runs/logged_energies.h"
 #include "runs/processes_run.h"
 #include "runs/repeated_recordings.h"
@@ -45,46 +42,6 @@ WindowList windows_of(const WindowsRequest& request, Window recorded) {
     return {std::move(found.windows), std::move(found.missing)};
   }
   return {read_windows_file(normal_path(request.windows), {recorded, request.zone}), {}};
-}
-
-// What was recorded of a GPU; null: it was not.
-struct GpuSources {
-  std::string name;
-  const PowerTrace* power = nullptr;
-  DeviceCounter* counter = nullptr;
-};
-
-// In the order of their names.
-std::vector<GpuSources> sources_of(Traces& traces) {
-  std::vector<GpuSources> gpus;
-  for (const PowerTrace& device : traces.devices) gpus.push_back({device.device(), &device});
-  for (DeviceCounter& device : traces.counters) {
-    const auto gpu = std::ranges::find_if(gpus, [&](const GpuSources& each) {
-      return each.name == device.device && each.counter == nullptr;
-    });
-    if (gpu != gpus.end()) {
-      gpu->counter = &device;
-    } else {
-      gpus.push_back({device.device, nullptr, &device});
-    }
-  }
-  for (const std::string& silent : traces.silent) {
-    if (std::ranges::find(gpus, silent, &GpuSources::name) == gpus.end()) gpus.push_back({silent});
-  }
-  std::ranges::stable_sort(gpus, device_name_less, &GpuSources::name);
-  return gpus;
-}
-
-std::vector<WindowMeter> meters_of(Traces& traces, double max_sample_gap_s) {
-  std::vector<WindowMeter> meters;
-  for (const GpuSources& gpu : sources_of(traces)) {
-    std::optional<CounterTrace> counter;
-    if (gpu.counter != nullptr) {
-      counter.emplace(std::move(gpu.counter->samples), gpu.counter->unit_j, gpu.power);
-    }
-    meters.emplace_back(gpu.name, gpu.power, std::move(counter), max_sample_gap_s);
-  }
-  return meters;
 }
 
 // A GPU that is in two recordings would count twice.
@@ -200,62 +157,6 @@ std::vector<std::string> notes_on(const WindowsRequest& request, const Traces& t
   return notes;
 }
 
-// The windows in which counter and power differ most, and those that a counter did not measure, by
-// GPU.
-class CounterDoubts {
- public:
-  explicit CounterDoubts(const std::vector<WindowMeter>& meters)
-      : meters_(meters), worst_(meters.size()), unused_(meters.size()) {}
-
-  void note(const WindowRow& row) {
-    for (std::size_t i = 0; i < row.gpus.size(); ++i) {
-      const GpuWindow& gpu = row.gpus[i];
-      if (!gpu.counter_fault.empty() && gpu.fault.empty() && unused_[i].windows++ == 0) {
-        unused_[i].first = fmt::format("{}: {}", printable(row.name), gpu.counter_fault);
-      }
-      if (!gpu.counter_energy_j || !gpu.power_energy_j) continue;
-      const double apart = std::abs(*gpu.counter_energy_j / *gpu.power_energy_j - 1);
-      if (!contradict(*gpu.counter_energy_j, *gpu.power_energy_j, *gpu.counter_resolution_j) ||
-          apart <= worst_[i].apart) {
-        continue;
-      }
-      worst_[i] = {apart,
-                   fmt::format("note: GPU {}: in window {} its energy counter says {:.3f} J, "
-                               "its power {:.3f} J; the counter is used",
-                               printable(meters_[i].gpu()), printable(row.name),
-                               *gpu.counter_energy_j, *gpu.power_energy_j)};
-    }
-  }
-
-  std::vector<std::string> notes() const {
-    std::vector<std::string> notes;
-    for (std::size_t i = 0; i < meters_.size(); ++i) {
-      if (unused_[i].windows > 0) {
-        notes.push_back(
-            fmt::format("note: GPU {}: its power is used in {} window{}; the first is {}",
-                        printable(meters_[i].gpu()), unused_[i].windows,
-                        unused_[i].windows == 1 ? "" : "s", unused_[i].first));
-      }
-      if (!worst_[i].text.empty()) notes.push_back(worst_[i].text);
-    }
-    return notes;
-  }
-
- private:
-  struct Worst {
-    double apart = 0;  // as a share of the power's energy
-    std::string text;
-  };
-  // Windows that its power measured although there is a counter.
-  struct Unused {
-    std::size_t windows = 0;
-    std::string first;
-  };
-  const std::vector<WindowMeter>& meters_;
-  std::vector<Worst> worst_;
-  std::vector<Unused> unused_;
-};
-
 }  // namespace
 
 WindowsOutcome run_windows(const WindowsRequest& request,
@@ -290,7 +191,7 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   std::string text = report->head();
   std::size_t unmeasured = 0;
   std::string first_fault;
-  CounterDoubts doubts(meters);
+  CounterDoubts doubts(facts.gpus);
   LoggedEnergies logged;
   for (std::size_t i = 0; i < list.named.size(); ++i) {
     WindowRow row = row_of(list, tree, i, meters);

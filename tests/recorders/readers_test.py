@@ -428,6 +428,14 @@ def test_series_that_labels_do_not_tell_apart_are_refused(folder):
     same(["telemetry_file_unreadable"], folder.run(folder.write("w.csv", wide), START, START + 20, gpus=1)["reasons"])
 
 
+def test_power_of_two_recorders_is_not_mixed(folder):
+    line = 'DCGM_FI_DEV_POWER_USAGE{{gpu="0",Hostname="h1"}} 300\ngpu_package_power{{gpu_id="0",hostname="h2"}} 700\n'
+    file = folder.write("s.txt", "".join(f"# {START + 10 * i}\n{line.format()}" for i in range(3)))
+    same(["telemetry_file_unreadable"], folder.run(file, START, START + 20, gpus=1)["reasons"])
+    assert "name one of them with --power-column" in folder.err, folder.err
+    near(14000, folder.run(file, START, START + 20, "--power-column", "gpu_package_power", gpus=1)["per_gpu_energy_j"]["h2/0"])
+
+
 def test_a_series_that_is_cut_off_is_no_whole_recording(folder):
     text = (WRITTEN / "prometheus/victoriametrics-export.jsonl").read_text()
     file = folder.write("v.jsonl", text[:text.rindex('{"metric"') + 200])

@@ -290,13 +290,52 @@ def test_a_gap_inside_the_window_is_counted(folder):
 
 
 def test_a_counter_that_disagrees_is_noted(folder):
-    file = folder.write("p.csv", plain(counter=lambda at, gpu: BASE_J + at * (WATTS[gpu] if gpu else 120)))
+    file = folder.write("p.csv", plain(counter=lambda at, gpu: BASE_J + at * (WATTS[gpu] if gpu else 80)))
     gpus = folder.windows(file, "begin a +10\nend a +50\nbegin b +20\nend b +40\n")
-    near(1.2, gpus["0"]["counter_to_power"])
-    near(4800, gpus["0"]["energy_j"])
+    near(0.8, gpus["0"]["counter_to_power"])
+    near(3200, gpus["0"]["energy_j"])
     same(1, folder.err.count("note:"), folder.err)
-    assert "note: GPU 0: in window a its energy counter says 4800.000 J, its power 4000.000 J; the counter is used" \
+    assert "note: GPU 0: in window a its energy counter says 3200.000 J, its power 4000.000 J; the counter is used" \
         in folder.err, folder.err
+
+
+def test_a_counter_above_the_highest_power_is_of_something_else(folder):
+    # That of a GH200 is its module's: 150 W, while the GPU never draws more than 100 W.
+    file = folder.write("p.csv", plain(counter=lambda at, gpu: BASE_J + at * (WATTS[gpu] if gpu else 150)))
+    gpus = folder.windows(file)
+    same(["power", "counter"], [gpus[gpu]["source"] for gpu in "01"])
+    near(4000, gpus["0"]["energy_j"])
+    same("its energy counter says 150.00 W, more than its highest power: it may be of a whole module",
+         gpus["0"]["counter_reason"])
+
+
+def test_counters_that_are_labelled_otherwise_are_no_other_gpus(folder):
+    lines = [f"# {START + at}\nnvidia_gpu_power_usage_watts{{minor_number=\"{gpu}\"}} 300\n"
+             f"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{{UUID=\"{UUIDS[gpu]}\"}} {10**6 + 300000 * at}\n"
+             for at in TIMES for gpu in (0, 1)]
+    gpus = folder.windows(folder.write("mixed.txt", "".join(lines)))
+    same(["0", "1"], sorted(gpus))
+    near(24000, folder.report["windows"][0]["energy_j"])
+    assert "an energy counter is not used: its power names no GPU" in folder.err, folder.err
+
+
+def test_one_wrong_reading_of_a_counter(folder):
+    # 300 W; one 0 among 5000 J and more.
+    for wrong in (0, 10**9):
+        rows = [f"{START + at},0,300,{wrong if at == 15 else 5000000 + 300000 * at}" for at in range(61)]
+        gpu = folder.windows(folder.write("p.csv", "\n".join(["timestamp,gpu,power_w,energy_mj", *rows]) + "\n"),
+                             "begin w +15\nend w +35\n")["0"]
+        same("counter", gpu["source"])
+        near(6000, gpu["energy_j"])
+
+
+def test_a_counter_that_stands_still_for_a_while(folder):
+    # 300 W; the counter stands still from 20 s to 29 s and does not make up for it.
+    rows = [f"{START + at},0,300,{5000000 + 300000 * (at if at < 20 else max(20, at - 9))}" for at in range(61)]
+    gpu = folder.windows(folder.write("p.csv", "\n".join(["timestamp,gpu,power_w,energy_mj", *rows]) + "\n"),
+                         "begin w +15\nend w +35\n")["0"]
+    same("power", gpu["source"])
+    near(6000, gpu["energy_j"])
 
 
 def test_a_counter_off_by_a_factor_is_not_used(folder):
