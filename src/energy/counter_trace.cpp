@@ -39,8 +39,8 @@ void join_equal_times(std::vector<CounterSample>& samples) {
 }
 
 // A reading that falls and one that is soon back where it was are no reset: what is between them is
-// wrong. The same holds for a reading above the next one, which is not below the one before. Returns
-// how often it fell so.
+// wrong. The same holds for a reading above the next one, which is not below the one before.
+// Returns how often it fell so.
 std::size_t drop_glitches(std::vector<CounterSample>& samples) {
   constexpr std::size_t kMostInARow = 5;
   std::size_t falls = 0;
