@@ -494,7 +494,7 @@ def test_other_columns_of_tables_with_a_column_for_each_gpu(folder):
                                       f"#timestamp,#frame_is_ok,#activepow2,#activepow1\n{START + 1},True,100,300\n")
     found = folder.inspect(meter)
     same([("socket1", 300.0, 300.0), ("socket2", 100.0, 100.0)],
-         [(device["gpu"], device["min_w"], device["max_w"]) for device in found["devices"]])
+         [(device["id"], device["min_w"], device["max_w"]) for device in found["devices"]])
     same(1, found["skipped"]["blank"])
 
 
