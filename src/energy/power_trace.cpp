@@ -59,6 +59,7 @@ PowerTrace::PowerTrace(std::string device, std::vector<Sample> samples, Interpol
     : device_(std::move(device)), samples_(std::move(samples)), interpolation_(interpolation) {
   disagreeing_ = join_equal_stamps(samples_);
   for (const Window& pause : pauses) note(pause);
+  std::ranges::sort(behind_pauses_);
   energies_.resize(samples_.size());
   for (std::size_t i = 1; i < samples_.size(); ++i) {
     const double more_j = is_pause_before(i) ? 0
@@ -86,12 +87,11 @@ PowerTrace::PowerTrace(std::string device, std::vector<Sample> samples, Interpol
 }
 
 void PowerTrace::note(Window pause) {
-  pauses_.resize(samples_.size());
   const auto next = std::ranges::upper_bound(samples_, pause.start_unix_s, {}, &Sample::unix_s);
   for (auto i = static_cast<std::size_t>(next - samples_.begin()); i < samples_.size(); ++i) {
     if (i == 0) continue;
     if (samples_[i - 1].unix_s >= pause.end_unix_s) return;
-    pauses_[i] = true;
+    behind_pauses_.push_back(i);
   }
 }
 
@@ -101,11 +101,9 @@ bool PowerTrace::covers(Window window) const {
     return false;
   }
   const auto next = std::ranges::upper_bound(samples_, window.start_unix_s, {}, &Sample::unix_s);
-  for (auto i = static_cast<std::size_t>(next - samples_.begin()); i < pauses_.size(); ++i) {
-    if (samples_[i - 1].unix_s >= window.end_unix_s) break;
-    if (pauses_[i]) return false;
-  }
-  return true;
+  const auto paused =
+      std::ranges::lower_bound(behind_pauses_, static_cast<std::size_t>(next - samples_.begin()));
+  return paused == behind_pauses_.end() || samples_[*paused - 1].unix_s >= window.end_unix_s;
 }
 
 PowerTrace::Energy PowerTrace::until(double unix_s) const {

@@ -2,6 +2,7 @@
 // no files, no clock, no printing.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -29,7 +30,7 @@ class PowerTrace {
   std::uint64_t disagreeing() const { return disagreeing_; }
 
   // Whether there are samples at or before its start, and at or after its end, without a pause
-  // inside.
+  // inside. Time grows with the logarithm of the samples.
   bool covers(Window window) const;
   // The energy inside the window and between the first and the last sample, in joules. Exact to
   // rounding however long the recording is. Time grows with the logarithm of the samples.
@@ -51,15 +52,15 @@ class PowerTrace {
   double highest_w(std::size_t begin, std::size_t end) const;  // of these samples
   void note(Window pause);
   bool is_pause_before(std::size_t sample) const {
-    return sample < pauses_.size() && pauses_[sample];
+    return std::ranges::binary_search(behind_pauses_, sample);
   }
 
   std::string device_;
   std::vector<Sample> samples_;
   std::uint64_t disagreeing_ = 0;
   Interpolation interpolation_;
-  std::vector<bool> pauses_;      // whether there is one before each sample; empty: nowhere
-  std::vector<Energy> energies_;  // from the first sample to each
+  std::vector<std::size_t> behind_pauses_;  // the samples with a pause before them, sorted
+  std::vector<Energy> energies_;            // from the first sample to each
   // Of each kBlock samples, then of each two such blocks in a row, each four, and so on.
   std::vector<std::vector<double>> highest_w_;
 };

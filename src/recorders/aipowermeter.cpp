@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,9 +45,14 @@ double attributable_w(const AipmRecord& record) {
                    record.watts[kAipmNvidiaAttributable]});
 }
 
+// No machine has more sensors, and no one reads more numbers.
+constexpr std::size_t kMostSensors = 4096;
+constexpr std::size_t kMostSegmentEnergies = 1'000'000;
+
 // Integrates the sensors over the segments.
 class SensorLog {
  public:
+  // Throws TelemetryError if there are too many sensors.
   void take(const AipmRecord& record, double unix_s) {
     if (has_ended_) ++segments_;
     has_ended_ = false;
@@ -66,8 +73,13 @@ class SensorLog {
   std::vector<SensorEnergy> energies() const {
     std::vector<SensorEnergy> energies;
     for (const Sensor& sensor : sensors_) {
-      energies.push_back(sensor.found);
-      energies.back().segments_j.resize(segments_);
+      SensorEnergy& energy = energies.emplace_back(sensor.found);
+      energy.total_j = sensor.total_j();
+      if (sensors_.size() * segments_ > kMostSegmentEnergies) continue;
+      energy.segments_j.resize(segments_);
+      for (const auto& [segment, joules] : sensor.segments_j) {
+        energy.segments_j[segment - 1] = joules;
+      }
     }
     return energies;
   }
@@ -94,7 +106,7 @@ class SensorLog {
     if (total_j("gpu")) {
       double sum_j = 0;
       for (const Sensor& sensor : sensors_) {
-        if (sensor.found.name.starts_with("gpu ")) sum_j += *total_j(sensor.found.name);
+        if (sensor.found.name.starts_with("gpu ")) sum_j += sensor.total_j();
       }
       sums.push_back({"gpu = sum of its GPUs",
                       std::abs(*total_j("gpu") - sum_j) <= 0.01 * *total_j("gpu"),
@@ -109,43 +121,56 @@ class SensorLog {
 
  private:
   struct Sensor {
-    SensorEnergy found;
+    SensorEnergy found;  // without its energies
     Sample last;
-    std::size_t last_segment = 0;
-    const std::string& name() const { return found.name; }
+    std::vector<std::pair<std::size_t, double>> segments_j;  // those that it has a reading of
+
+    double total_j() const {
+      double sum_j = 0;
+      for (const auto& [segment, joules] : segments_j) sum_j += joules;
+      return sum_j;
+    }
   };
 
   void add(std::string_view name, double watts, double unix_s) {
     if (std::isnan(watts)) return;
-    auto sensor = std::ranges::find(sensors_, name, &Sensor::name);
-    if (sensor == sensors_.end()) {
-      sensors_.emplace_back().found.name = name;
-      sensors_.back().found.first_unix_s = unix_s;
-      sensor = std::prev(sensors_.end());
-    }
-    SensorEnergy& found = sensor->found;
-    found.segments_j.resize(segments_);
+    Sensor& sensor = find(name, unix_s);
+    SensorEnergy& found = sensor.found;
     found.last_unix_s = unix_s;
     found.max_w = std::max(found.max_w, watts);
-    if (sensor->last_segment == segments_) {
-      const double period_s = unix_s - sensor->last.unix_s;
-      found.segments_j.back() += period_s * (watts + sensor->last.watts) / 2;
+    if (!sensor.segments_j.empty() && sensor.segments_j.back().first == segments_) {
+      const double period_s = unix_s - sensor.last.unix_s;
+      sensor.segments_j.back().second += period_s * (watts + sensor.last.watts) / 2;
       found.held_back_j += period_s * watts;
       found.duration_s += period_s;
+    } else {
+      sensor.segments_j.emplace_back(segments_, 0.0);
     }
-    sensor->last = {unix_s, watts};
-    sensor->last_segment = segments_;
+    sensor.last = {unix_s, watts};
+  }
+
+  Sensor& find(std::string_view name, double unix_s) {
+    const auto known = numbers_.find(name);
+    if (known != numbers_.end()) return sensors_[known->second];
+    if (sensors_.size() == kMostSensors) {
+      throw TelemetryError(
+          fmt::format("more than {} sensors: no machine has so many GPUs", kMostSensors));
+    }
+    numbers_.emplace(name, sensors_.size());
+    Sensor& sensor = sensors_.emplace_back();
+    sensor.found.name = name;
+    sensor.found.first_unix_s = unix_s;
+    return sensor;
   }
 
   std::optional<double> total_j(std::string_view name) const {
-    const auto sensor = std::ranges::find(sensors_, name, &Sensor::name);
-    if (sensor == sensors_.end()) return std::nullopt;
-    double sum_j = 0;
-    for (const double joules : sensor->found.segments_j) sum_j += joules;
-    return sum_j;
+    const auto known = numbers_.find(name);
+    if (known == numbers_.end()) return std::nullopt;
+    return sensors_[known->second].total_j();
   }
 
   std::vector<Sensor> sensors_;
+  std::map<std::string, std::size_t, std::less<>> numbers_;  // of the sensors, by name
   std::size_t segments_ = 0;  // so far, counting the one that is read
   bool has_ended_ = true;
   std::uint64_t attributed_ = 0;

@@ -299,7 +299,22 @@ void CsvTelemetry::read_with_states(const TakeStates& take) {
   read_rows(selection, take);
 }
 
+std::vector<std::string> CsvTelemetry::names_of(const RowSelection& selection) const {
+  std::vector<std::string> names;
+  for (const std::size_t column : selection.columns) names.push_back(header_[column]);
+  return names;
+}
+
+void CsvTelemetry::fail_at_other_header() const {
+  const std::uint64_t row = rows_.counts().other_header_row;
+  if (row == 0) return;
+  throw TelemetryError(fmt::format(
+      "row {} after the header is a header with other columns: split the recording before it",
+      row));
+}
+
 void CsvTelemetry::read_rows(const RowSelection& selection, const TakeStates& take) {
+  rows_.use_names(names_of(selection));
   if (!columns().device) rows_.devices().add_only_device(only_device_);
   if (uses_threads_ && gains_by_threads() && read_on_threads(selection, take)) return;
   csv_->select(selection.columns, selection.header_cells);
@@ -310,6 +325,7 @@ void CsvTelemetry::read_rows(const RowSelection& selection, const TakeStates& ta
     found.count = 0;
     rows_.read(rows, selection.states, found);
     give(found, selection, take);
+    fail_at_other_header();
   }
 }
 
@@ -331,6 +347,7 @@ bool CsvTelemetry::read_on_threads(const RowSelection& selection, const TakeStat
     rows_.counts().add(piece->counts);
     dropped_nuls_ += piece->dropped_nuls;
     give(piece->found, selection, take);
+    fail_at_other_header();
   }
   return true;
 }

@@ -84,6 +84,9 @@ class CsvTelemetry {
   void note_format(std::string_view text, Columns& columns);
   void note_first_stamp(std::string_view text);
   void count_energy(Columns& columns) const;
+  std::vector<std::string> names_of(const RowSelection& selection) const;
+  // Throws TelemetryError if the last row that was read is a header with other columns.
+  void fail_at_other_header() const;
   void read_rows(const RowSelection& selection, const TakeStates& take);
   bool gains_by_threads() const;
   bool read_on_threads(const RowSelection& selection, const TakeStates& take);

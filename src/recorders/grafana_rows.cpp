@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "base/text/unicode.h"
 #include "recorders/lines.h"
 #include "recorders/metric_labels.h"
+#include "recorders/series_overlap.h"
 #include "recorders/stream_telemetry.h"
 
 namespace aggregate_power {
@@ -51,24 +53,27 @@ class GrafanaSeries {
       : takes_any_(!options.counters && lower_ascii(options.columns.power) == "value"),
         power_(options) {}
 
-  // Nullopt: it is not power. A name without labels is the GPU's, if the user says that all series
-  // are power.
+  // Nullopt: it is not power. If the user says that all series are power, a name whose labels name
+  // no GPU is the GPU's.
   std::optional<PowerSeries::Gpu> gpu_of(std::string_view series) {
     std::string_view rest = series;
     labels_ = take_metric(rest);
-    if (labels_ && rest.empty() && !labels_->labels.empty() && power_.has(*labels_)) {
-      return power_.gpu_of(*labels_);
+    if (!rest.empty() || (labels_ && labels_->labels.empty())) labels_.reset();
+    if (labels_ && (power_.has(*labels_) || takes_any_)) {
+      const PowerSeries::Gpu gpu = power_.gpu_of(*labels_);
+      if (!takes_any_ || !power_.label().empty()) return gpu;
     }
     if (!takes_any_) return std::nullopt;
-    takes_names_ = true;
     return PowerSeries::Gpu{{}, series};
   }
+  // The labels of the series that gpu_of() was last asked for; nullopt: it has none.
+  const std::optional<MetricLabels>& labels() const { return labels_; }
   std::optional<std::string> power() const {
-    if (takes_names_) return "Value";
+    if (takes_any_) return "Value";
     return power_.metric().empty() ? std::nullopt : std::optional(power_.metric());
   }
   std::optional<std::string> device() const {
-    if (takes_names_) return "Series";
+    if (takes_any_ && power_.label().empty()) return "Series";
     return power_.label().empty() ? std::nullopt : std::optional(power_.label());
   }
   bool names_hosts() const { return power_.names_hosts(); }
@@ -77,24 +82,46 @@ class GrafanaSeries {
 
  private:
   bool takes_any_;
-  bool takes_names_ = false;
   PowerSeries power_;
   std::optional<MetricLabels> labels_;  // the GPU's name is in it
 };
 
+// Series by their text.
+class NumberedSeries {
+ public:
+  void note(const std::string& text, const MetricLabels& series, std::uint32_t device,
+            double unix_s) {
+    const auto [place, is_new] = numbers_.try_emplace(text);
+    if (is_new) place->second = overlap_.add(series);
+    overlap_.note(place->second, device, unix_s);
+  }
+  void check() const { overlap_.check(); }
+
+ private:
+  std::unordered_map<std::string, std::size_t> numbers_;
+  SeriesOverlap overlap_;
+};
+
+// MIG instances are series of one GPU, and each repeats its power.
 void read_grafana_rows(ByteSource& source, GrafanaSeries& series, ReadingSink* sink) {
+  NumberedSeries noted;
   for_each_line(source, [&](std::string_view line, bool is_whole) {
     if (!is_whole && sink != nullptr) return sink->skip(&Skipped::torn_tail);
     line = strip(line);
     const std::string_view value = take_last_cell(line);
     const std::string_view time = take_last_cell(line);
     if (time.empty() || value.empty() || value == "null") return;  // nothing was sampled
+    if (lower_ascii(time) == "time") return;                       // the header
     const std::string name = without_quotes(line);
     const auto gpu = series.gpu_of(name);
     if (sink != nullptr) sink->note_counter(series.metrics());
-    if (!gpu || sink == nullptr || lower_ascii(time) == "time" || !sink->start_row(time)) return;
-    gpu->host.empty() ? sink->add(gpu->name, value) : sink->add(gpu->host, gpu->name, value);
+    if (!gpu || sink == nullptr || !sink->start_row(time)) return;
+    const std::uint32_t device =
+        gpu->host.empty() ? sink->find(gpu->name) : sink->find(gpu->host, gpu->name);
+    sink->add_to(device, value);
+    if (series.labels()) noted.note(name, *series.labels(), device, sink->unix_s());
   });
+  noted.check();
 }
 
 SeriesFacts grafana_rows_facts(std::string_view head, const TelemetryOptions& options) {
@@ -147,7 +174,7 @@ std::vector<SchemaRow> grafana_rows_schemas() {
   return {
       {"grafana-rows",
        "`Value` of `Series;Time;Value`, as older versions of Grafana export it, in W: a series named as in `prometheus-matrix`, or all with `--power-column Value`",
-       "as in `prometheus-matrix`; with `--power-column Value` the series"}};
+       "as in `prometheus-matrix`; with `--power-column Value` the series where it has no such labels"}};
 }
 
 }  // namespace aggregate_power

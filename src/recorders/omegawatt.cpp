@@ -28,15 +28,10 @@ struct FrameColumns {
   std::size_t cells = 0;
 };
 
-std::vector<std::string> frame_cells(std::string_view line) {
-  std::vector<CsvTextRow> rows = split_csv(line, 1, true);
-  return rows.empty() ? std::vector<std::string>() : std::move(rows[0].cells);
-}
-
 FrameColumns frame_columns(std::string_view header) {
   static const Pattern power("#activepow[0-9]+");
   FrameColumns columns;
-  const std::vector<std::string> cells = frame_cells(header);
+  const std::vector<std::string> cells = cells_of_line(header);
   columns.cells = cells.size();
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const std::string_view name = strip(cells[i]);
@@ -63,13 +58,15 @@ void read_frames(ByteSource& source, ReadingSink& sink) {
   for_each_line(source, [&](std::string_view line, bool is_whole) {
     if (strip(line).empty()) return sink.skip(&Skipped::blank);
     if (line.starts_with(kHeaderStart)) {
-      if (columns) return sink.skip(&Skipped::repeated_header);
+      if (columns) sink.skip(&Skipped::repeated_header);  // its sockets may be others
       columns = frame_columns(line);
       return;
     }
     if (!columns) return sink.skip(&Skipped::preamble);
     if (!is_whole) return sink.skip(&Skipped::torn_tail);
-    take_frame(*columns, frame_cells(line), sink);
+    const std::vector<std::string> cells = cells_of_line(line);
+    if (cells.empty()) return sink.skip(&Skipped::blank);  // NUL bytes
+    take_frame(*columns, cells, sink);
   });
 }
 

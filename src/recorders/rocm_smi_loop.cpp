@@ -17,10 +17,10 @@
 namespace aggregate_power {
 namespace {
 
+// A line that is no row of a table has none.
 std::vector<std::string> rocm_cells(std::string_view line) {
   try {
-    std::vector<CsvTextRow> rows = split_csv(line, 1, true);
-    return rows.empty() ? std::vector<std::string>() : std::move(rows[0].cells);
+    return cells_of_line(line);
   } catch (const CsvError&) {
     return {};
   }

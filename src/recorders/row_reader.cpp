@@ -39,12 +39,23 @@ double beyond_microseconds(std::string_view stamp) {
   return nanoseconds / 1e9;
 }
 
+// A file that was joined from several may have a byte-order mark before a header in its middle.
+std::string name_in(std::string_view cell) {
+  if (cell.starts_with("\xEF\xBB\xBF")) cell.remove_prefix(3);
+  return std::string(strip(replace_invalid_utf8(cell)));
+}
+
+bool is_name(std::string_view cell, std::string_view name) { return name_in(cell) == name; }
+
 }  // namespace
 
 void RowCounts::add(const RowCounts& later) {
   if (first_bad_row == 0 && later.first_bad_row > 0) {
     first_bad_row = rows + later.first_bad_row;
     first_bad_stamp = later.first_bad_stamp;
+  }
+  if (other_header_row == 0 && later.other_header_row > 0) {
+    other_header_row = rows + later.other_header_row;
   }
   rows += later.rows;
   stamps += later.stamps;
@@ -62,19 +73,30 @@ RowReader::RowReader(Columns columns, const Zone& zone, std::size_t header_cells
       header_cells_(header_cells),
       gpus_(std::move(gpus)) {}
 
+void RowReader::use_names(std::vector<std::string> names) {
+  names_ = std::move(names);
+  for (std::string& name : names_) name = name_in(name);
+}
+
 void RowReader::note_bad_stamp(std::string_view text) {
   counts_.first_bad_stamp = printable(strip(text));
   counts_.first_bad_row = counts_.rows;
 }
 
 bool RowReader::is_repeated_header(const CsvRow& row) const {
-  // A file that was joined from several may have a byte-order mark before a header in its middle.
-  const auto is_name = [](std::string_view cell, const std::string& name) {
-    if (cell.starts_with("\xEF\xBB\xBF")) cell.remove_prefix(3);
-    return strip(replace_invalid_utf8(cell)) == name;
-  };
   return row.cell_count == header_cells_ && is_name(row.cells[0], columns_.timestamp->name) &&
          is_name(row.cells[1], columns_.power->name);
+}
+
+// A row that has the time column's name, and another name than the header's in a cell that is read.
+// A recorder that was started again with other columns writes one. An unfinished row is none.
+bool RowReader::is_other_header(const CsvRow& row) const {
+  if (names_.empty() || names_[0].empty() || !row.terminated) return false;
+  if (!is_name(row.cells[0], names_[0]) || !std::isnan(find_watts(row))) return false;
+  for (std::size_t i = 1; i < names_.size(); ++i) {
+    if (!strip(row.cells[i]).empty() && !is_name(row.cells[i], names_[i])) return true;
+  }
+  return false;
 }
 
 bool RowReader::is_wanted_metric(std::string_view name) {
@@ -121,11 +143,15 @@ inline bool RowReader::read_row(const CsvRow& row, Reading& reading) {
     return false;
   }
   if (columns_.metric_name && row.cell_count > 1 && !is_repeated_header(row) &&
-      !is_wanted_metric(trimmed(row.cells[4]))) {
+      !is_other_header(row) && !is_wanted_metric(trimmed(row.cells[4]))) {
     return false;
   }
   Stamp stamp{};
   if (!stamps_.read(trimmed(row.cells[0]), stamp)) {
+    if (is_other_header(row)) {
+      counts_.other_header_row = counts_.rows;
+      return false;
+    }
     if (row.blank || is_repeated_header(row)) {
       ++(row.blank ? counts_.skipped.blank : counts_.skipped.repeated_header);
       return false;
@@ -165,7 +191,7 @@ inline bool RowReader::read_row(const CsvRow& row, Reading& reading) {
 bool RowReader::is_left_out(const CsvRow& row) {
   const bool is_short = row.cell_count < header_cells_;
   if (row.blank || row.filled_count > header_cells_ || (is_short && !row.terminated)) return false;
-  if (is_repeated_header(row)) return false;
+  if (is_repeated_header(row) || is_other_header(row)) return false;
   if (columns_.metric_name && !is_wanted_metric(trimmed(row.cells[4]))) return false;
   Stamp stamp{};
   if (is_short && !stamps_.read(trimmed(row.cells[0]), stamp)) return false;
@@ -210,6 +236,7 @@ void RowReader::read(std::span<const CsvRow> rows, const GpuStateColumns* states
     const bool is_reading = read_row(row, into.readings[count]);
     if (states != nullptr && is_reading) into.states[count] = read_state(row, *states);
     count += is_reading ? 1 : 0;
+    if (counts_.other_header_row > 0) break;
   }
   into.count = count;
 }

@@ -28,6 +28,8 @@ struct RowCounts {
   Skipped skipped;
   std::string first_bad_stamp;
   std::uint64_t first_bad_row = 0;  // counted from 1 among these rows; 0: no stamp was bad
+  // The last of these rows, if it is a header with other columns than the file's; 0: none is.
+  std::uint64_t other_header_row = 0;
 
   // Adds the counts of rows that follow these.
   void add(const RowCounts& later);
@@ -53,11 +55,16 @@ class RowReader {
   // The last number in the column of `counter_resolution`; 1 if there is none.
   double resolution() const { return resolution_; }
   void use_zone(const Zone& zone) { stamps_ = StampParser(zone); }
+  // The names of the selected columns, in the order of the cells; then a header with other names
+  // is found among the rows.
+  void use_names(std::vector<std::string> names);
+  const std::vector<std::string>& names() const { return names_; }
 
   // The columns whose cells are needed to read a row, in this order.
   std::vector<std::size_t> columns_to_select() const;
   // Adds the readings of those of `rows` that mean something. `states` says which of the cells
-  // contain the GPU's states; if it is null, none is read.
+  // contain the GPU's states; if it is null, none is read. Ends at a header with other columns:
+  // what is below it is not in the places that are read.
   void read(std::span<const CsvRow> rows, const GpuStateColumns* states, RowReadings& into);
 
   // Indexed by Reading::device. Without a device column it is empty, and each reading is of device
@@ -71,6 +78,7 @@ class RowReader {
   bool read_row(const CsvRow& row, Reading& reading);
   void note_bad_stamp(std::string_view text);
   bool is_repeated_header(const CsvRow& row) const;
+  bool is_other_header(const CsvRow& row) const;
   bool is_wanted_metric(std::string_view name);
   std::uint32_t find_device(const CsvRow& row);
   bool is_left_out(const CsvRow& row);
@@ -81,6 +89,7 @@ class RowReader {
   StampParser stamps_;
   DeviceNames devices_;
   std::size_t header_cells_ = 0;
+  std::vector<std::string> names_;
   GpuSelection gpus_;
   std::vector<bool> selected_;  // by device, as far as it was asked
   RowCounts counts_;

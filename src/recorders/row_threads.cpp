@@ -84,6 +84,7 @@ class RowThreads::Lane : private ByteSource {
         csv_(*this, ""),
         reader_(like.columns(), zone, selection.header_cells, like.gpus()),
         states_(selection.states) {
+    reader_.use_names(like.names());
     csv_.select(selection.columns, selection.header_cells);
     pieces_.emplace(room_for_pieces(states_ != nullptr),
                     [this](RowPiece& piece) { return fill(piece); });
@@ -123,6 +124,7 @@ class RowThreads::Lane : private ByteSource {
       const std::span<const CsvRow> rows = csv_.next_batch();
       if (rows.empty()) return;
       reader_.read(rows, states_, piece.found);
+      if (reader_.counts().other_header_row > 0) return;
       piece.ends_block = is_whole_block_ && csv_.ahead().empty();
     }
   }

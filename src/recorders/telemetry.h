@@ -49,7 +49,9 @@ struct OffsetStamp {
 // One of a recording's sensors, from its first to its last reading within each segment.
 struct SensorEnergy {
   std::string name;
-  std::vector<double> segments_j;  // by the trapezoid
+  double total_j = 0;  // by the trapezoid
+  // The same of each segment; empty if the sensors have too many segments to tell.
+  std::vector<double> segments_j = {};
   // With each reading held back over the period before it, of which it is the mean. The first
   // reading of a segment has no such period.
   double held_back_j = 0;

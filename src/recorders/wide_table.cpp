@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/text/csv.h"
 #include "base/text/pattern.h"
 #include "base/text/unicode.h"
@@ -36,10 +38,11 @@ struct WideHeader {
   std::vector<WideColumn> columns;
   SeriesOverlap overlap;
   std::size_t cells = 0;
-  std::size_t other_series = 0;  // columns of series that are not known as power
-  std::size_t unnamed = 0;       // those of them without a name
-  std::string power;             // how the columns of power are called
-  std::string device;            // what names the GPU
+  std::vector<std::string> names;  // of all columns
+  std::size_t other_series = 0;    // columns of series that are not known as power
+  std::size_t unnamed = 0;         // those of them without a name
+  std::string power;               // how the columns of power are called
+  std::string device;              // what names the GPU
   Sensor sensor;
   std::optional<EnergyCounter> counter;  // of other columns, or of these
 };
@@ -47,18 +50,13 @@ struct WideHeader {
 using ReadHeader = WideHeader (*)(const std::vector<std::string>& cells,
                                   const TelemetryOptions& options);
 
-std::vector<std::string> cells_of(std::string_view line) {
-  std::vector<CsvTextRow> rows = split_csv(line, 1, true);
-  return rows.empty() ? std::vector<std::string>() : std::move(rows[0].cells);
-}
-
 // The cells of one line after another. Where nothing is quoted they are parts of the line.
 class LineCells {
  public:
   const std::vector<std::string_view>& of(std::string_view line) {
     cells_.clear();
     if (std::ranges::any_of(kOdd, [&](char c) { return line.find(c) != line.npos; })) {
-      odd_ = cells_of(line);
+      odd_ = cells_of_line(line);
       cells_.assign(odd_.begin(), odd_.end());
       return cells_;
     }
@@ -122,21 +120,39 @@ WideHeader grafana_header(const std::vector<std::string>& cells, const Telemetry
   return header;
 }
 
+// Whether a row has the time column's name, but not the names of the other columns.
+bool is_other_header(const WideHeader& header, const std::vector<std::string_view>& cells) {
+  const std::size_t time = header.time.value_or(0);
+  const auto are_same = [](std::string_view a, std::string_view b) { return strip(a) == strip(b); };
+  return time < cells.size() && time < header.names.size() &&
+         are_same(cells[time], header.names[time]) &&
+         !std::ranges::equal(cells, header.names, are_same);
+}
+
 // MIG instances are columns of one GPU, and each repeats its power.
 void read_wide(ByteSource& source, ReadHeader read_header, const TelemetryOptions& options,
                ReadingSink& sink) {
   std::optional<WideHeader> header;
   LineCells split;
+  std::uint64_t line_number = 0;
   for_each_line(source, [&](std::string_view line, bool is_whole) {
+    ++line_number;
     if (strip(line).empty()) return sink.skip(&Skipped::blank);
     if (!header) {
       if (line.starts_with("sep=")) return;
-      header = read_header(cells_of(line), options);
+      const std::vector<std::string> names = cells_of_line(line);
+      header = read_header(names, options);
+      header->names = names;
       if (options.counters && header->counter) sink.count_energy(*header->counter);
       return;
     }
     const std::vector<std::string_view>& cells = split.of(line);
+    if (cells.empty()) return sink.skip(&Skipped::blank);  // NUL bytes
     if (!is_whole && cells.size() < header->cells) return sink.skip(&Skipped::torn_tail);
+    if (is_other_header(*header, cells)) {
+      throw TelemetryError(fmt::format(
+          "line {} is a header with other columns: split the recording before it", line_number));
+    }
     const std::size_t time = header->time.value_or(0);
     if (!sink.start_row(time < cells.size() ? cells[time] : "")) return;
     for (WideColumn& column : header->columns) {
@@ -154,7 +170,7 @@ WideHeader header_in(std::string_view head, ReadHeader read_header,
                      const TelemetryOptions& options) {
   if (head.starts_with("sep=")) head.remove_prefix(std::min(head.find('\n') + 1, head.size()));
   try {
-    return read_header(cells_of(head.substr(0, head.find('\n'))), options);
+    return read_header(cells_of_line(head.substr(0, head.find('\n'))), options);
   } catch (const CsvError&) {
     return {};
   }

@@ -29,7 +29,7 @@ constexpr double kMacsPerGmac = 1e9;
 
 std::optional<double> sensor_j(const std::vector<SensorEnergy>& sensors, const char* name) {
   const auto found = std::ranges::find(sensors, name, &SensorEnergy::name);
-  return found == sensors.end() ? std::nullopt : std::optional(total_j(*found));
+  return found == sensors.end() ? std::nullopt : std::optional(found->total_j);
 }
 
 std::unique_ptr<ByteSource> side_source(const std::string& path) {

@@ -1,7 +1,6 @@
 // Lays out the sensors as a table, and as JSON.
 #include "runs/inspect_sensors.h"
 
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -17,14 +16,10 @@ constexpr double kJoulesPerKwh = 3.6e6;
 
 std::optional<double> mean_w(const SensorEnergy& sensor) {
   if (!(sensor.duration_s > 0)) return std::nullopt;
-  return total_j(sensor) / sensor.duration_s;
+  return sensor.total_j / sensor.duration_s;
 }
 
 }  // namespace
-
-double total_j(const SensorEnergy& sensor) {
-  return std::accumulate(sensor.segments_j.begin(), sensor.segments_j.end(), 0.0);
-}
 
 std::string sensors_text(const std::vector<SensorEnergy>& sensors,
                          const std::vector<SensorSum>& sums) {
@@ -35,12 +30,13 @@ std::string sensors_text(const std::vector<SensorEnergy>& sensors,
   for (const SensorEnergy& sensor : sensors) {
     const std::string name = printable(sensor.name);
     text += fmt::format(
-        "{:<13}{:>13.3f}{:>13.3f}{:>11.6f}{:>10.3f}{:>9}{:>9.2f}\n", name, total_j(sensor),
-        sensor.held_back_j, total_j(sensor) / kJoulesPerKwh, sensor.duration_s,
+        "{:<13}{:>13.3f}{:>13.3f}{:>11.6f}{:>10.3f}{:>9}{:>9.2f}\n", name, sensor.total_j,
+        sensor.held_back_j, sensor.total_j / kJoulesPerKwh, sensor.duration_s,
         mean_w(sensor) ? fmt::format("{:.2f}", *mean_w(sensor)) : "-", sensor.max_w);
     segments += fmt::format("{:<13}{:>13.3f}\n", name, fmt::join(sensor.segments_j, " "));
   }
   if (sensors[0].segments_j.size() > 1) text += segments;
+  if (sensors[0].segments_j.empty()) text += "\ntoo many segments to show the energy of each\n";
   text += "\n";
   for (const SensorSum& sum : sums) {
     text += fmt::format("sum        {}: {} ({})\n", sum.text, sum.holds ? "holds" : "does not hold",
@@ -54,10 +50,10 @@ Json sensors_json(const std::vector<SensorEnergy>& sensors, const std::vector<Se
   for (const SensorEnergy& sensor : sensors) {
     const std::optional<double> mean = mean_w(sensor);
     energies.push_back({{"name", sensor.name},
-                        {"energy_j", total_j(sensor)},
+                        {"energy_j", sensor.total_j},
                         {"segments_j", sensor.segments_j},
                         {"held_back_j", sensor.held_back_j},
-                        {"energy_kwh", total_j(sensor) / kJoulesPerKwh},
+                        {"energy_kwh", sensor.total_j / kJoulesPerKwh},
                         {"first_unix", sensor.first_unix_s},
                         {"last_unix", sensor.last_unix_s},
                         {"duration_s", sensor.duration_s},

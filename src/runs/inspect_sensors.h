@@ -10,7 +10,6 @@
 namespace aggregate_power {
 
 // Of all segments.
-double total_j(const SensorEnergy& sensor);
 
 // Total, mean and highest; the energy by segments, if there are several; and the sums. Empty
 // without sensors.

@@ -1,6 +1,9 @@
 // Energy of any stretch of a trace. Expected values were computed by hand.
 #include "energy/power_trace.h"
 
+#include <algorithm>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
@@ -55,6 +58,23 @@ TEST(PowerTrace, DoesNotJoinWhatAPauseDivides) {
   EXPECT_FALSE(power.covers({19, 21}));
   EXPECT_FALSE(power.covers({22, 28}));
   EXPECT_FALSE(power.covers({10, 40}));
+}
+
+// 100 W throughout, a sample each second, and a pause from 10 k to 10 k + 1 for each k.
+TEST(PowerTrace, FindsEachOfManyPauses) {
+  std::vector<Sample> samples;
+  std::vector<Window> pauses;
+  for (int second = 0; second <= 100; ++second) samples.push_back({1.0 * second, 100});
+  for (int start = 90; start >= 10; start -= 10) pauses.push_back({1.0 * start, start + 1.0});
+  const PowerTrace power("0", samples, Interpolation::linear, pauses);
+  for (int start = 0; start < 100; ++start) {
+    for (int end = start + 1; end <= 100; ++end) {
+      // A pause inside begins at a multiple of ten from `start` to before `end`, and after 0.
+      const int first = std::max(10, (start + 9) / 10 * 10);
+      EXPECT_EQ(power.covers({1.0 * start, 1.0 * end}), first >= end) << start << " to " << end;
+    }
+  }
+  EXPECT_DOUBLE_EQ(power.energy_j({0, 100}), 100 * (100 - 9));
 }
 
 // A device that lacks the last sample of a segment is not joined across the pause either.

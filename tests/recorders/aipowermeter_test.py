@@ -256,6 +256,27 @@ def test_sockets_are_not_gpus(folder):
         assert "avg_power_w" not in (folder / "agg.json").read_text(), words
 
 
+# ---- Limits
+
+def test_many_segments_and_sensors(folder):
+    # In segment i GPU i alone: 100 W for 10 s, so 1000 J each; 1200 segments of 1201 sensors are too many to show.
+    def segments(count):
+        return [line for i in range(count)
+                for line in (record(20 * i, {str(i): 100}), record(20 * i + 10, {str(i): 100}), END)]
+    write(folder, *segments(1200))
+    found = inspected(folder, "power_metrics.json").report["sensors"]["energies"]
+    same({"gpu": 1200 * 1000.0, **{f"gpu {i}": 1000.0 for i in range(1200)}},
+         {sensor["name"]: sensor["energy_j"] for sensor in found if not sensor["name"].startswith("attr")})
+    same([[]] * len(found), [sensor["segments_j"] for sensor in found])
+    write(folder, *segments(3))
+    found = inspected(folder, "power_metrics.json").report["sensors"]["energies"]
+    same([[1000.0] * 3, [1000.0, 0.0, 0.0], [0.0, 1000.0, 0.0], [0.0, 0.0, 1000.0]],
+         [sensor["segments_j"] for sensor in found if not sensor["name"].startswith("attr")])
+    write(folder, *segments(4100))
+    done = Ran(folder, "inspect", "power_metrics.json", "--timezone", "UTC")
+    assert "more than 4096 sensors: no machine has so many GPUs" in str(done), done
+
+
 # ---- Windows
 
 def test_a_short_pause_is_not_covered(folder):

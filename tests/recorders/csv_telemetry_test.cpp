@@ -181,7 +181,7 @@ TEST(CsvTelemetry, SkipsRowsThatSayNothing) {
       {"quoted", "\"timestamp\",\"gpu\",\"power_w\"\n", {{"repeated_header", 1}}},
       {"NULs alone", std::string(20, '\0') + "\n", {{"blank", 1}}},
       {"a shorter header is none", "timestamp,gpu\n", {{"bad_timestamp", 1}}},
-      {"another header is none", "timestamp,gpu,power.limit\n", {{"bad_timestamp", 1}}},
+      {"numbers are no header", "timestamp,0,5\n", {{"bad_timestamp", 1}}},
   };
   for (const auto& c : cases) {
     const Result result =
@@ -191,6 +191,34 @@ TEST(CsvTelemetry, SkipsRowsThatSayNothing) {
     EXPECT_EQ(result.readings, expected) << c.what;
     EXPECT_EQ(result.skipped, c.skipped) << c.what;
   }
+}
+
+// What is below it would be read from the places of other columns: here °C as W.
+TEST(CsvTelemetry, EndsAtAHeaderWithOtherColumns) {
+  const std::string before = "timestamp,gpu,power_w,temp\n1777118400,0,300,50\n\n";
+  const char* const headers[] = {"timestamp,gpu,temp,power_w\n", "timestamp,gpu,power.limit,temp\n",
+                                 "timestamp,uuid,power_w,temp\n",
+                                 "\xEF\xBB\xBFtimestamp, uuid ,\"power_w\"\r\n"};
+  for (const std::string header : headers) {
+    CsvTelemetry telemetry(
+        std::make_unique<test::StutterSource>(before + header + "1777118401,0,50,300\n", kWhole),
+        Zone::fixed(0), {});
+    std::vector<Reading> readings;
+    try {
+      telemetry.read([&](std::span<const Reading> more) {
+        readings.insert(readings.end(), more.begin(), more.end());
+      });
+      ADD_FAILURE() << header;
+    } catch (const TelemetryError& error) {
+      EXPECT_STREQ(error.what(),
+                   "row 3 after the header is a header with other columns: split the recording "
+                   "before it");
+    }
+    EXPECT_EQ(readings, (Readings{power(kNoon, 300)})) << header;
+  }
+  // Nothing is below a last line that was cut off.
+  EXPECT_EQ(read(before + "timestamp,gpu,power_w,te").skipped.at("repeated_header"), 1U);
+  EXPECT_EQ(read(before + "timestamp,gpu,powe,temp").skipped.at("bad_timestamp"), 1U);
 }
 
 // Contract.md part 0 row 5: torn is a last row without an end and with fewer cells than the header.

@@ -243,6 +243,27 @@ def test_grafana_rows(folder):
     same({"GPU 0": 5000.0, "GPU 1": 1000.0}, record["per_gpu_energy_j"])
 
 
+def test_grafana_rows_of_instances(folder):
+    # Three instances of one GPU, each of which repeats its 300 W: 9000 J in 30 s. Whatever names the metric.
+    def rows(*labels, metric="DCGM_FI_DEV_POWER_USAGE"):
+        return "Series;Time;Value\n" + "".join(
+            f"{metric}{{{given}}};2026-04-25T12:00:{second:02}.000Z;300\n" for second in (0, 10, 20, 30) for given in labels)
+    instances = ['gpu="0", GPU_I_ID="%d"' % i for i in range(3)]
+    for metric in ("DCGM_FI_DEV_POWER_USAGE", "my_power"):
+        file = folder.write("mig.csv", rows(*instances, metric=metric))
+        record = folder.run(file, START, START + 30, "--power-column", "Value", gpus=1)
+        same({"0": 9000.0}, record["per_gpu_energy_j"], metric)
+    # Nothing says that pods repeat the power of a GPU.
+    file = folder.write("pods.csv", rows('gpu="0", pod="a"', 'gpu="0", pod="b"'))
+    for words in ((), ("--power-column", "Value")):
+        same(1, folder.call("inspect", file, *words).status)
+        assert "are of one GPU at the same time" in folder.err + folder.out, folder.err
+    # Labels that name no GPU: the series does.
+    file = folder.write("own.csv", rows('rack="7"', 'rack="8"', metric="watts"))
+    same({'watts{rack="7"}': 9000.0, 'watts{rack="8"}': 9000.0},
+         folder.run(file, START, START + 30, "--power-column", "Value")["per_gpu_energy_j"])
+
+
 def test_srt_slurm_samples_of_each_version(folder):
     for version in ("v1", "v3"):
         is_run_of(folder, WRITTEN / f"srt-slurm/samples-{version}.csv", START + 0.5, of_uuids(), "srt-slurm",
@@ -442,6 +463,57 @@ def test_a_series_that_is_cut_off_is_no_whole_recording(folder):
     same(["telemetry_file_unreadable"], folder.run(file, START + 0.5, START + 20.5, gpus=1)["reasons"])
     folder.call("windows", "--telemetry", file, "--windows", folder.write("w.txt", "begin a +0\nend a -0\n"))
     same((2, True), (folder.status, folder.err.startswith("aggregate-power: error: v.jsonl: ")), folder.err)
+
+
+# ---- Headers in the middle
+
+def test_a_header_with_other_columns_ends_a_recording(folder):
+    # 300 W at 50 degrees; from 12:00:10 on the two columns are in the other order.
+    first, other = "timestamp, index, power.draw [W], temperature.gpu", "timestamp, index, temperature.gpu, power.draw [W]"
+    def rows(seconds, watts_first):
+        return "".join(f"2026/04/25 12:00:{at:02}.000, 0, {'300.00 W, 50' if watts_first else '50, 300.00 W'}\n"
+                       for at in seconds)
+    text = first + "\n" + rows(range(10), True)
+    joined = folder.write("joined.csv", text + other + "\n" + rows(range(10, 20), False))
+    record = folder.run(joined, START, START + 19, gpus=1)
+    same(False, record["power_valid"])
+    assert "avg_power_w" not in (folder.path / "agg_run.json").read_text()
+    folder.call("inspect", joined, "--timezone", "UTC")
+    assert "row 11 after the header is a header with other columns: split the recording before it" in folder.out + folder.err
+    # The same header again changes nothing: 19 s at 300 W.
+    again = folder.write("again.csv", text + first + "\n" + rows(range(10, 20), True))
+    same({"0": 5700.0}, folder.run(again, START, START + 19, gpus=1)["per_gpu_energy_j"])
+
+
+def test_other_columns_of_tables_with_a_column_for_each_gpu(folder):
+    at = [(START + 10 * i) * 1000 for i in range(3)]
+    header = "Delta,Time,CPU_USAGE_0,GPU0_POWER (mWatts)\n"
+    wide = folder.write("wide.csv", header + f"0,{at[0]},7,300000\n" + header.replace("CPU_USAGE_0,GPU0_POWER (mWatts)",
+                                                            "GPU0_POWER (mWatts),CPU_USAGE_0") + f"0,{at[1]},300000,7\n")
+    same(1, folder.call("inspect", wide).status)
+    assert "line 3 is a header with other columns: split the recording before it" in folder.out + folder.err, folder.err
+    series = '"DCGM_FI_DEV_POWER_USAGE{{gpu=""{}""}}"'.format
+    wide = folder.write("grafana.csv", f"Time,{series(0)},{series(1)}\n{at[0]},300,100\n"
+                                       f"Time,{series(1)},{series(0)}\n{at[1]},100,300\n")
+    folder.call("inspect", wide)
+    assert "line 3 is a header with other columns: split the recording before it" in folder.out + folder.err, folder.err
+    # OmegaWatt's sockets have numbers: each header says where they are. A line of NULs says nothing.
+    meter = folder.write("meter.csv", f"#timestamp,#frame_is_ok,#activepow1,#activepow2\n{START},True,300,100\n\0\n"
+                                      f"#timestamp,#frame_is_ok,#activepow2,#activepow1\n{START + 1},True,100,300\n")
+    found = folder.inspect(meter)
+    same([("socket1", 300.0, 300.0), ("socket2", 100.0, 100.0)],
+         [(device["id"], device["min_w"], device["max_w"]) for device in found["devices"]])
+    same(1, found["skipped"]["blank"])
+
+
+def test_a_line_of_nuls_says_nothing(folder):
+    text = 'Time,"DCGM_FI_DEV_POWER_USAGE{gpu=""0""}"\n' + f"{START}000,300\n\0\n{START + 1}000,300\n"
+    found = folder.inspect(folder.write("wide.csv", text))
+    same((1, 0, 2), (found["skipped"]["blank"], found["skipped"]["bad_timestamp"], found["devices"][0]["samples"]))
+    loop = (WRITTEN / "rocm-smi/loop-time-lines.txt").read_text()
+    assert "\n" in loop
+    found = folder.inspect(folder.write("loop.txt", loop.replace("\n", "\n\0\n")))
+    same([3, 3], [device["samples"] for device in found["devices"]])
 
 
 def test_only_selected_gpus_count(folder):

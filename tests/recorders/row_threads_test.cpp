@@ -97,6 +97,8 @@ Found read(const std::string& text, const Options& options) {
     found.fault = error.what();
   } catch (const FileError& error) {
     found.fault = error.what();
+  } catch (const TelemetryError& error) {
+    found.fault = error.what();
   }
   found.devices = telemetry.devices();
   found.skipped = by_cause(telemetry.skipped());
@@ -246,6 +248,24 @@ TEST(RowThreads, GiveTheRowsBeforeAFault) {
   }
   EXPECT_EQ(read(text, {.threads = true, .good_bytes = 500'000}).fault,
             FileError("a.csv", "read", EIO).what());
+}
+
+TEST(RowThreads, EndAtAHeaderWithOtherColumns) {
+  for (const std::size_t before : {1000, 262'100, 262'144, 500'000}) {
+    const std::string rows = plain_rows(before);
+    const std::string text = kHeader + rows +
+                             "timestamp, index, power.draw [W], utilization.memory [%]\n" +
+                             plain_rows();
+    expect_same(text, fmt::format("after {} bytes", before), {.states = true});
+    // Row by row: the rows before it, and itself.
+    EXPECT_EQ(read(text, {.threads = true, .states = true}).fault,
+              fmt::format("row {} after the header is a header with other columns: split the "
+                          "recording before it",
+                          std::ranges::count(rows, '\n') + 1));
+    // Without the states nothing is read of that column.
+    expect_same(text, fmt::format("after {} bytes, power alone", before));
+    EXPECT_EQ(read(text, {.threads = true}).fault, "");
+  }
 }
 
 TEST(RowThreads, EndWhenTakingThrows) {

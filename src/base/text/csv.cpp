@@ -199,6 +199,11 @@ std::vector<CsvTextRow> split_csv(std::string_view text, std::size_t max_rows, b
   return rows;
 }
 
+std::vector<std::string> cells_of_line(std::string_view line) {
+  std::vector<CsvTextRow> rows = split_csv(line, 1, true);
+  return rows.empty() ? std::vector<std::string>() : std::move(rows[0].cells);
+}
+
 CsvReader::CsvReader(ByteSource& source, std::string_view head, CsvBlanks blanks)
     : source_(source), skips_blanks_(blanks == CsvBlanks::skipped) {
   const std::size_t capacity = std::max(kBufferBytes, head.size());

@@ -52,6 +52,8 @@ std::vector<CsvTextRow> split_csv(std::string_view text, std::size_t max_rows, b
 // The same into `rows`, which contains the rows before the fault if it throws.
 void split_csv(std::string_view text, std::size_t max_rows, bool at_end,
                std::vector<CsvTextRow>& rows);
+// The cells of a line. A line of NUL bytes alone has none. Throws CsvError.
+std::vector<std::string> cells_of_line(std::string_view line);
 
 // What happens to blanks after a comma and at a row's start: they are skipped, or kept as part of
 // the cell, and then a quote after them does not open a quoted cell (the plain excel dialect).
