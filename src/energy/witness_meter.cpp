@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -21,8 +22,10 @@ constexpr double kMaxWitnessGapS = 10;
 constexpr double kMaxGapOfWindow = 0.1;
 // More than a part with a counter that wraps draws.
 constexpr double kMostCounterW = 1000;
-// A counter that wraps at an energy that is only assumed must have been this near to it.
+// A counter that wraps at an energy that is only assumed must have been this near to it, and its
+// power at most so many times that beside it, or that many times less.
 constexpr double kNearWrap = 0.9;
+constexpr double kMostPowerRatio = 3;
 
 using WitnessReading = NodeWitness::Reading;
 
@@ -38,9 +41,28 @@ std::vector<WitnessReading> ordered(std::vector<WitnessReading> readings) {
   return readings;
 }
 
-// The energy between two readings of a counter. Returns nullopt if `why` it is not known.
-std::optional<double> difference_j(const NodeWitness& witness, WitnessReading from,
-                                   WitnessReading to, std::string& why) {
+// The mean power in the intervals before and after that which begins at `i`, of those in which the
+// counter did not fall.
+std::optional<double> power_beside(const std::vector<WitnessReading>& readings, std::size_t i) {
+  double joules = 0;
+  double seconds = 0;
+  const auto add = [&](const WitnessReading& from, const WitnessReading& to) {
+    if (to.value < from.value) return;
+    joules += to.value - from.value;
+    seconds += to.unix_s - from.unix_s;
+  };
+  if (i > 0) add(readings[i - 1], readings[i]);
+  if (i + 2 < readings.size()) add(readings[i + 1], readings[i + 2]);
+  return seconds > 0 ? std::optional(joules / seconds) : std::nullopt;
+}
+
+// The energy between the counter's reading `i` and the next. Returns nullopt if `why` it is not
+// known.
+std::optional<double> difference_j(const NodeWitness& witness,
+                                   const std::vector<WitnessReading>& readings, std::size_t i,
+                                   std::string& why) {
+  const WitnessReading& from = readings[i];
+  const WitnessReading& to = readings[i + 1];
   const double seconds = to.unix_s - from.unix_s;
   if (!witness.wraps_j.empty() && seconds > witness.wraps_j.front() / kMostCounterW) {
     why = fmt::format("{:.3f} s between two readings, in which the counter may have wrapped unseen",
@@ -48,10 +70,13 @@ std::optional<double> difference_j(const NodeWitness& witness, WitnessReading fr
     return std::nullopt;
   }
   if (to.value >= from.value) return to.value - from.value;
+  const auto beside_w = witness.states_wrap ? std::nullopt : power_beside(readings, i);
   for (const double wrap_j : witness.wraps_j) {
     const double joules = wrap_j - from.value + to.value;
-    const bool is_near = witness.states_wrap || from.value > kNearWrap * wrap_j;
-    if (from.value <= wrap_j && is_near && joules <= seconds * kMostCounterW) return joules;
+    const bool is_like_beside = beside_w && joules <= kMostPowerRatio * *beside_w * seconds &&
+                                *beside_w * seconds <= kMostPowerRatio * joules;
+    const bool is_wrap = witness.states_wrap || (from.value > kNearWrap * wrap_j && is_like_beside);
+    if (from.value <= wrap_j && is_wrap && joules <= seconds * kMostCounterW) return joules;
   }
   why = fmt::format("the counter was set back at {}", unix_and_iso(to.unix_s));
   return std::nullopt;
@@ -80,7 +105,7 @@ PowerTrace WitnessMeter::trace_of_counter() {
     samples.push_back({readings[i].unix_s, 0});
     if (i + 1 == readings.size()) break;
     std::string why;
-    const auto joules = difference_j(witness_, readings[i], readings[i + 1], why);
+    const auto joules = difference_j(witness_, readings, i, why);
     const Window between{readings[i].unix_s, readings[i + 1].unix_s};
     if (joules) {
       samples.back().watts = *joules / between.duration_s();
@@ -106,16 +131,22 @@ std::string WitnessMeter::gap_fault(Window window) const {
   const auto after_start = [&](Window between) {
     return between.end_unix_s <= window.start_unix_s;
   };
-  for (auto gap = std::ranges::partition_point(gaps_, after_start);
-       gap != gaps_.end() && gap->start_unix_s < window.end_unix_s; ++gap) {
+  const auto before_end = [&](Window between) { return between.start_unix_s < window.end_unix_s; };
+  const auto first = std::ranges::partition_point(gaps_, after_start);
+  const auto end = std::partition_point(first, gaps_.end(), before_end);
+  const bool is_power = witness_.kind == NodeWitness::Kind::power;
+  const auto misses = [&](Window gap) {
     const bool has_edge =
-        gap->start_unix_s < window.start_unix_s || window.end_unix_s < gap->end_unix_s;
-    const bool misses = witness_.kind == NodeWitness::Kind::power || has_edge;
-    if (!misses || gap->duration_s() <= most_s) continue;
-    return fmt::format("{:.3f} s between two readings, at most {:.3f} s", gap->duration_s(),
-                       most_s);
+        gap.start_unix_s < window.start_unix_s || window.end_unix_s < gap.end_unix_s;
+    return gap.duration_s() > most_s && (is_power || has_edge);
+  };
+  auto gap = is_power ? std::find_if(first, end, misses) : first;
+  // Of a counter's gaps only the first and the last can have an edge.
+  if (!is_power && first != end && !misses(*first)) {
+    gap = misses(*std::prev(end)) ? std::prev(end) : end;
   }
-  return {};
+  if (gap == end) return {};
+  return fmt::format("{:.3f} s between two readings, at most {:.3f} s", gap->duration_s(), most_s);
 }
 
 WitnessEnergy WitnessMeter::measure(Window window) const {

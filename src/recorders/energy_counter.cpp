@@ -21,12 +21,6 @@ const EnergyCounter kCounterMetrics[] = {
     {"xpum_energy_joules", "J", 1},
 };
 
-struct EnergyUnit {
-  std::string_view name;    // in a column's name
-  std::string_view symbol;  // as it is shown
-  double joules;
-};
-
 constexpr EnergyUnit kEnergyUnits[] = {
     {"J", "J", 1},
     {"j", "J", 1},
@@ -50,18 +44,6 @@ struct CounterName {
   std::string plain;  // in lower case, without its unit
   std::optional<EnergyUnit> unit;
 };
-
-// Capitals tell mJ from MJ, unless all letters of the name are capitals.
-std::optional<EnergyUnit> energy_unit(std::string_view text, std::string_view name) {
-  std::string unit(text);
-  if (lower_ascii(unit).starts_with("joule")) unit = lower_ascii(unit);
-  const auto* const found = std::ranges::find(kEnergyUnits, unit, &EnergyUnit::name);
-  if (found == std::end(kEnergyUnits)) return std::nullopt;
-  const bool has_small_letters =
-      std::ranges::any_of(name, [](char c) { return c >= 'a' && c <= 'z'; });
-  if (unit == "MJ" && !has_small_letters) return std::nullopt;
-  return *found;
-}
 
 CounterName read_counter_name(std::size_t index, std::string_view text) {
   CounterName name{index, std::string(strip(text)), {}, {}};
@@ -103,6 +85,17 @@ CounterColumn counter_column(const CounterName& name, const EnergyUnit& unit) {
 }
 
 }  // namespace
+
+std::optional<EnergyUnit> energy_unit(std::string_view text, std::string_view name) {
+  std::string unit(text);
+  if (lower_ascii(unit).starts_with("joule")) unit = lower_ascii(unit);
+  const auto* const found = std::ranges::find(kEnergyUnits, unit, &EnergyUnit::name);
+  if (found == std::end(kEnergyUnits)) return std::nullopt;
+  const bool has_small_letters =
+      std::ranges::any_of(name, [](char c) { return c >= 'a' && c <= 'z'; });
+  if (unit == "MJ" && !has_small_letters) return std::nullopt;
+  return *found;
+}
 
 const EnergyCounter* counter_metric(std::string_view metric) {
   const auto* const found = std::ranges::find(kCounterMetrics, metric, &EnergyCounter::name);

@@ -17,6 +17,16 @@ namespace aggregate_power {
 // The counter of a metric of DCGM and other exporters; null: it is another metric.
 const EnergyCounter* counter_metric(std::string_view metric);
 
+struct EnergyUnit {
+  std::string_view name;    // in a column's name
+  std::string_view symbol;  // as it is shown
+  double joules;
+};
+
+// The unit `text` of a column with this name. Capitals tell mJ from MJ, unless all letters of the
+// name are capitals: then MJ is no unit.
+std::optional<EnergyUnit> energy_unit(std::string_view text, std::string_view name);
+
 // The counter in a CSV.
 struct CounterColumn {
   EnergyCounter counter;

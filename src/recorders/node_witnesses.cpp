@@ -69,11 +69,12 @@ NodeWitnesses read_node_witnesses(std::string_view text, const std::string& path
       kWitnessForms, [&](const WitnessForm* candidate) { return candidate->fits(head); });
   if (form == kWitnessForms.end()) {
     throw Error(fmt::format(
-        "{}: it has no form of a node's sensors that is known: see 'aggregate-power help windows'",
-        printable_path(path)));
+        "{}: it has no form of a node's sensors that is known: see 'aggregate-power help windows'{}",
+        printable_path(path), what_a_table_needs(head)));
   }
   NodeWitnesses found;
   (*form)->read({text, path, zone}, found);
+  found.places = {};  // witnesses may have other names now
   std::erase_if(found.witnesses, [](const NodeWitness& witness) {
     return witness.kind != NodeWitness::Kind::total && witness.readings.empty();
   });
@@ -126,13 +127,14 @@ void for_each_witness_line(
 
 NodeWitness& witness_named(NodeWitnesses& found, std::string_view name, NodeWitness::Kind kind) {
   constexpr std::size_t kMostWitnesses = 4096;
-  const auto known = std::ranges::find_if(found.witnesses, [&](const NodeWitness& witness) {
-    return witness.name == name && witness.kind == kind;
-  });
-  if (known != found.witnesses.end()) return *known;
+  auto& places = found.places[static_cast<std::size_t>(kind)];
+  if (const auto known = places.find(name); known != places.end()) {
+    return found.witnesses[known->second];
+  }
   if (found.witnesses.size() == kMostWitnesses) {
     throw Error(fmt::format("more than {} sensors in one file", kMostWitnesses));
   }
+  places.emplace(name, found.witnesses.size());
   found.witnesses.push_back({.name = std::string(name), .kind = kind});
   return found.witnesses.back();
 }

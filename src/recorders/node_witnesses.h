@@ -1,6 +1,9 @@
 // Reads what sensors beside the GPUs recorded of a node, in any of the forms below.
 #pragma once
 
+#include <array>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +17,9 @@ namespace aggregate_power {
 struct NodeWitnesses {
   std::vector<NodeWitness> witnesses;  // at least one; no two have the same name
   std::vector<std::string> warnings;
+  bool has_several_hosts = false;  // which of them has the GPUs is not known
+  // While the file is read, the places of the witnesses of each kind, by name.
+  std::array<std::map<std::string, std::size_t, std::less<>>, 3> places = {};
 };
 
 // Forms, recognized by the content:

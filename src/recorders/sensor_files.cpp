@@ -75,14 +75,7 @@ class SensorFiles {
 
   void finish(const std::string& path) {
     for (NodeWitness& witness : found_.witnesses) describe(witness);
-    for (NodeWitness& witness : found_.witnesses) {
-      std::size_t uses = 0;
-      for (const NodeWitness& other : found_.witnesses) uses += other.name == witness.name;
-      if (uses > 1) repeated_.push_back(&witness);
-    }
-    for (NodeWitness* const witness : repeated_) {
-      witness->name += fmt::format(" ({})", last_name(folders_[witness]));
-    }
+    tell_apart();
     if (without_time_ == 0) return;
     found_.warnings.push_back(fmt::format(
         "{}: {} readings are before the first line with a time: write one before each round, as from date '+# %s'",
@@ -90,6 +83,26 @@ class SensorFiles {
   }
 
  private:
+  // Names that several have get their folder, the whole of it if that of two has the same name, as
+  // on two hosts.
+  void tell_apart() {
+    const auto short_name = [&](const NodeWitness& witness) {
+      return fmt::format("{} ({})", witness.name, last_name(folders_[&witness]));
+    };
+    std::map<std::string, std::size_t> uses;
+    std::map<std::string, std::size_t> short_uses;
+    for (const NodeWitness& witness : found_.witnesses) {
+      ++uses[witness.name];
+      ++short_uses[short_name(witness)];
+    }
+    for (NodeWitness& witness : found_.witnesses) {
+      if (uses[witness.name] == 1) continue;
+      witness.name = short_uses[short_name(witness)] == 1
+                         ? short_name(witness)
+                         : fmt::format("{} ({})", witness.name, folders_[&witness]);
+    }
+  }
+
   std::string text_of(const std::string& folder, const std::string& name) const {
     const auto text = texts_.find({folder, name});
     return text == texts_.end() ? std::string() : text->second;
@@ -139,7 +152,6 @@ class SensorFiles {
   std::optional<double> unix_s_;
   std::size_t without_time_ = 0;
   std::map<const NodeWitness*, std::string> folders_;
-  std::vector<NodeWitness*> repeated_;
 };
 
 bool fits_sensor_files(std::string_view head) {

@@ -31,6 +31,10 @@ extern const WitnessForm kPmCountersForm;
 extern const WitnessForm kSensorFilesForm;
 extern const WitnessForm kSensorTableForm;
 
+// What a table that begins with `head` has, and what it needs to be kSensorTableForm, to follow a
+// message. Empty: it is no table.
+std::string what_a_table_needs(std::string_view head);
+
 // Reads the times of one file.
 class WitnessTimes {
  public:

@@ -52,7 +52,8 @@ std::optional<double> counter_to_power(const GpuWindow& gpu) {
 
 class JsonWindows final : public WindowReport {
  public:
-  explicit JsonWindows(const WindowReportFacts& facts) : facts_(facts) {
+  explicit JsonWindows(const WindowReportFacts& facts)
+      : facts_(facts), is_one_node_(are_of_one_node(facts.gpus, facts.telemetry.size())) {
     for (const std::string& gpu : facts.gpus) gpus_.push_back(quoted_json(gpu));
   }
 
@@ -66,7 +67,7 @@ class JsonWindows final : public WindowReport {
         quoted_json(facts_.gpus), quoted_json(facts_.missing),
         facts_.witnesses.empty()
             ? std::string()
-            : fmt::format("\"witnesses\": {},\n", witnesses_json(facts_.witnesses)));
+            : fmt::format("\"witnesses\": {},\n", witnesses_json(facts_.witnesses, is_one_node_)));
   }
 
   void add(const WindowRow& row, std::string& text) override {
@@ -122,7 +123,7 @@ class JsonWindows final : public WindowReport {
     for (std::size_t i = 0; i < row.witnesses.size(); ++i) {
       if (i > 0) text += ", ";
       text += witness_json({facts_.witnesses[i], row.witnesses[i], row.window.duration_s(),
-                            row.measured_energy_j()});
+                            is_one_node_ ? row.measured_energy_j() : std::nullopt});
     }
     text += ']';
   }
@@ -139,6 +140,7 @@ class JsonWindows final : public WindowReport {
   }
 
   const WindowReportFacts& facts_;
+  bool is_one_node_;
   std::vector<std::string> gpus_;
 };
 

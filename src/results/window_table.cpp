@@ -22,7 +22,8 @@ class TableWindows final : public WindowReport {
         std::clamp(facts.longest_name, std::string_view("window").size(), kMostNameColumns);
     gpus_ = shortened_apart(facts.gpus, kMostGpuColumns);
     for (const std::string& gpu : gpus_) gpu_columns_ = std::max(gpu_columns_, gpu.size());
-    witnesses_.emplace(facts.witnesses, name_columns_);
+    witnesses_.emplace(facts.witnesses, are_of_one_node(facts.gpus, facts.telemetry.size()),
+                       name_columns_);
   }
 
   std::string head() override {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -33,6 +34,15 @@ std::optional<double> ratio_of(double energy_j, std::optional<double> gpu_energy
 
 }  // namespace
 
+bool are_of_one_node(const std::vector<std::string>& gpus, std::size_t recordings) {
+  std::set<std::string> hosts;
+  for (const std::string& gpu : gpus) {
+    const std::size_t slash = gpu.rfind('/');
+    hosts.insert(slash == gpu.npos ? std::string() : gpu.substr(0, slash));
+  }
+  return hosts.size() == 1 && (recordings == 1 || !hosts.begin()->empty());
+}
+
 std::optional<double> WitnessView::gpu_ratio() const {
   if (!facts.includes_gpus || !seen.fault.empty()) return std::nullopt;
   return ratio_of(seen.energy_j, gpu_energy_j);
@@ -58,7 +68,7 @@ std::string witness_json(const WitnessView& view) {
       json_or_null(view.gpu_ratio()), is_known ? "null" : json_text(view.seen.fault));
 }
 
-std::string witnesses_json(const std::vector<WitnessFacts>& facts) {
+std::string witnesses_json(const std::vector<WitnessFacts>& facts, bool is_one_node) {
   std::string list;
   for (const WitnessFacts& witness : facts) {
     fmt::format_to(std::back_inserter(list),
@@ -72,7 +82,7 @@ std::string witnesses_json(const std::vector<WitnessFacts>& facts) {
           "\"gpu_ratio\": {}, \"reason\": {}",
           json_number(own->span.start_unix_s), json_number(own->span.end_unix_s),
           json_number(own->energy_j), json_or_null(own->gpu_energy_j),
-          json_or_null(ratio_of(own->energy_j, own->gpu_energy_j)),
+          json_or_null(is_one_node ? ratio_of(own->energy_j, own->gpu_energy_j) : std::nullopt),
           own->gpu_energy_j ? "null" : json_text(own->gpu_fault));
     }
     list += '}';
@@ -80,8 +90,12 @@ std::string witnesses_json(const std::vector<WitnessFacts>& facts) {
   return fmt::format("[{}]", list);
 }
 
-WitnessBlock::WitnessBlock(const std::vector<WitnessFacts>& facts, std::size_t name_columns)
-    : facts_(facts), name_columns_(name_columns), witness_columns_(kWitnessColumns) {
+WitnessBlock::WitnessBlock(const std::vector<WitnessFacts>& facts, bool is_one_node,
+                           std::size_t name_columns)
+    : facts_(facts),
+      is_one_node_(is_one_node),
+      name_columns_(name_columns),
+      witness_columns_(kWitnessColumns) {
   std::vector<std::string> names;
   for (const WitnessFacts& witness : facts) names.push_back(witness.name);
   shown_names_ = shortened_apart(names, kWitnessColumns);
@@ -103,7 +117,8 @@ void WitnessBlock::add_row(std::string_view name, std::size_t witness, const Wit
   if (view.duration_s > 0) {
     fmt::format_to(out, " {:>9.2f}", view.seen.energy_j / view.duration_s);
   }
-  if (const auto ratio = view.gpu_ratio()) fmt::format_to(out, " {:>7.1f}", 100 * *ratio);
+  if (const auto ratio = view.gpu_ratio(); ratio && is_one_node_)
+    fmt::format_to(out, " {:>7.1f}", 100 * *ratio);
   text += '\n';
 }
 

@@ -11,6 +11,10 @@
 
 namespace aggregate_power {
 
+// Whether all of these GPUs, of so many recordings, are those of one node: of one host, or of one
+// recording that names none.
+bool are_of_one_node(const std::vector<std::string>& gpus, std::size_t recordings);
+
 // One witness in one window. The GPUs' share is known if it includes the GPUs.
 struct WitnessView {
   const WitnessFacts& facts;
@@ -25,13 +29,14 @@ struct WitnessView {
 
 // {"witness": "energy", "energy_j": 1.5, ...}
 std::string witness_json(const WitnessView& view);
-// The list of all witnesses: what they are, and what totals are in their own span.
-std::string witnesses_json(const std::vector<WitnessFacts>& facts);
+// The list of all witnesses: what they are, and what totals are in their own span, and whether the
+// GPUs are compared with them.
+std::string witnesses_json(const std::vector<WitnessFacts>& facts, bool is_one_node);
 
 // A block below a table of windows.
 class WitnessBlock {
  public:
-  WitnessBlock(const std::vector<WitnessFacts>& facts, std::size_t name_columns);
+  WitnessBlock(const std::vector<WitnessFacts>& facts, bool is_one_node, std::size_t name_columns);
 
   // `name` as the table has it. Totals of other spans are left out here.
   void add(std::string_view name, double duration_s, std::optional<double> gpu_energy_j,
@@ -43,6 +48,7 @@ class WitnessBlock {
                std::string& text) const;
 
   const std::vector<WitnessFacts>& facts_;
+  bool is_one_node_;
   std::size_t name_columns_;
   std::vector<std::string> shown_names_;
   std::size_t witness_columns_;

@@ -34,7 +34,7 @@ Witnesses::Witnesses(const std::vector<std::string>& paths, const std::optional<
                         witness.source,
                         witness.scope,
                         printable_path(path),
-                        witness.includes_gpus(),
+                        witness.includes_gpus() && !found.has_several_hosts,
                         {}});
       if (witness.kind == NodeWitness::Kind::total) {
         facts_.back().own_span = {witness.span, witness.total_j, {}, {}};
@@ -89,6 +89,9 @@ void add_witnesses(const RunOptions& request, Result& result) {
   if (request.witnesses.empty() || !result.load) return;
   const Window window = result.load->window;
   const std::optional<double> gpu_energy_j = energy_of_gpus(result);
+  std::vector<std::string> gpus;
+  for (const GpuResult& gpu : result.gpus) gpus.push_back(gpu.name);
+  const bool is_one_node = are_of_one_node(gpus, 1);
   const bool names_hosts = result.telemetry && result.telemetry->series.names_hosts;
   try {
     const Witnesses witnesses(request.witnesses, request.zone);
@@ -97,7 +100,8 @@ void add_witnesses(const RunOptions& request, Result& result) {
       const WitnessView view{witnesses.facts()[i], seen[i], window.duration_s(), gpu_energy_j};
       const std::string doubt = names_hosts ? std::string() : view.doubt();
       if (!doubt.empty()) result.warnings.push_back(doubt);
-      result.witnesses.push_back({witnesses.facts()[i], seen[i], view.gpu_ratio()});
+      result.witnesses.push_back(
+          {witnesses.facts()[i], seen[i], is_one_node ? view.gpu_ratio() : std::nullopt});
     }
     result.warnings.insert(result.warnings.end(), witnesses.warnings().begin(),
                            witnesses.warnings().end());

@@ -291,5 +291,144 @@ def test_long_names_stay_apart_in_the_table(folder):
     assert "node_powe...rack_b_w node       18000.000" in table, table
 
 
+def every_second(header, rows):
+    """A table with these rows, "T" for the time, each second for a minute."""
+    return header + "\n" + "".join(row.replace("T", str(START + s)) + "\n" for s in range(61) for row in rows)
+
+
+def test_sensors_of_a_table_are_told_apart(folder):
+    # Watts times 30 s, each sensor for itself.
+    for header, rows, wanted in (
+            ("timestamp,host,node_power_w", ("T,n0,1000", "T,n1,3000"),
+             {"n0:node_power_w": 30000, "n1:node_power_w": 90000}),
+            ("timestamp,socket,package_w", ("T,0,200", "T,1,100"),
+             {"socket 0 package_w": 6000, "socket 1 package_w": 3000}),
+            ("timestamp_unix,hostname,source,sensor,socket_id,power_w,dram_w", (
+                "T,n0,acpi,Grace,0,100,20", "T,n0,acpi,Grace,1,110,30"),
+             {"socket 0 Grace power_w": 3000, "socket 0 Grace dram_w": 600,
+              "socket 1 Grace power_w": 3300, "socket 1 Grace dram_w": 900}),
+            ("timestamp,host,node_power_w", ("T,n0,1000",), {"node_power_w": 30000})):
+        same(wanted, energies(folder.seen(LOAD, folder.write("t.csv", every_second(header, rows)))), header)
+    # Counters that rise by 200 J and by 50 J each second.
+    uj = folder.write("uj.csv", "timestamp,socket,package_uj\n" + "".join(
+        f"{START + s},0,{1000000000 + 200000000 * s}\n{START + s},1,{5000000000 + 50000000 * s}\n" for s in range(61)))
+    same({"socket 0 package_uj": 6000, "socket 1 package_uj": 1500}, energies(folder.seen(LOAD, uj)))
+    # Without a column that is known to tell them apart, wherever the second value stands.
+    for text, row, other in ((every_second("timestamp,slot,node_power_w", ("T,a,1000", "T,b,3000")), 3, 2),
+                             ("timestamp,slot,node_power_w\n" + "".join(
+                                 f"{START + s},{slot},{watts}\n" for slot, watts in (("a", 1000), ("b", 3000))
+                                 for s in range(61)), 63, 2)):
+        folder.windows(LOAD, folder.write("slots.csv", text))
+        same((2, ""), (folder.status, folder.out))
+        assert f"slots.csv: row {row}: 'node_power_w' has another value than in row {other} at the same time" \
+            in folder.err, folder.err
+    # The same reading twice is one.
+    twice = folder.write("twice.csv", every_second("timestamp,node_power_w", ("T,1000", "T,1000")))
+    same({"node_power_w": 30000}, energies(folder.seen(LOAD, twice)))
+
+
+def test_units_of_a_tables_columns(folder):
+    # Energies rise by 1000 J each second, and power is 1000 W.
+    for name, size in (("energy_MJ", 1e6), ("energy_kJ", 1e3), ("energy_J", 1), ("energy_mJ", 1e-3), ("energy_mj", 1e-3),
+                       ("package-0 (joules)", 1), ("energy_uj", 1e-6), ("PACKAGE_UJ", 1e-6)):
+        rows = "".join(f"{START + s},{round(1000 * (s + 1) / size, 6):.15g}\n" for s in range(61))
+        near(30000, folder.seen(LOAD, folder.write("e.csv", f"timestamp,{name}\n{rows}"))[name]["energy_j"], name)
+    for name, size in (("node_power_kw", 1e3), ("node_power_kW", 1e3), ("Node Power [W]", 1), ("sys_power_mW", 1e-3),
+                       ("sys_power_MW", 1e6), ("power (kW)", 1e3), ("node_power_watts", 1)):
+        table = folder.write("p.csv", every_second(f"timestamp,{name}", (f"T,{1000 / size:.15g}",)))
+        near(30000, folder.seen(LOAD, table)[name]["energy_j"], name)
+    # Capitals alone do not tell MJ from mJ.
+    for name in ("ENERGY_MJ", "NODE_POWER_MW", "node_power_dbm"):
+        folder.windows(LOAD, folder.write("u.csv", every_second(f"timestamp,{name}", ("T,1000",))))
+        same((2, ""), (folder.status, folder.out))
+        assert f"Its columns are 'timestamp', '{name}'. A table needs a time" in folder.err, folder.err
+        assert "node_power_w, sys_power_kw" in folder.err, folder.err
+
+
+def test_another_header_within_a_table(folder):
+    first = "timestamp,node_power_w,package-0_w\n" + "".join(f"{START + s},1000,200\n" for s in range(20))
+    turned = "timestamp,package-0_w,inlet,node_power_w\n" + "".join(f"{START + s},200,25,1000\n" for s in range(20, 61))
+    same({"node_power_w": 30000, "package-0_w": 6000},
+         energies(folder.seen(LOAD, folder.write("t.csv", first + turned))))
+    other = first + "timestamp,inlet,outlet\n" + "".join(f"{START + s},25,30\n" for s in range(20, 61))
+    folder.windows(LOAD, folder.write("o.csv", other))
+    same((2, ""), (folder.status, folder.out))
+    assert "o.csv: row 22: it is another header" in folder.err, folder.err
+    # Longer than what is read at once: 5000 rows of 1 s before the window.
+    long = "timestamp,node_power_w\n" + "".join(f"{START + s},1000\n" for s in range(-5000, 61))
+    same({"node_power_w": 30000}, energies(folder.seen(LOAD, folder.write("l.csv", long))))
+
+
+def test_a_reset_is_no_wrap(folder):
+    # 10 W, set back at 61,500 J of a counter that may wrap at 65,532 J: 4,032 J in 10 s would be 403 W.
+    def table(before, after):
+        return folder.write("t.csv", "timestamp,package-0\n" + "".join(
+            f"{START + 10 * i},{round(joules * 1e6)}\n" for i, joules in enumerate(before + after)))
+    reset = table([61300, 61400, 61500], [0, 100, 200, 300])
+    assert "was set back at 1777118430" in folder.seen(LOAD, reset)["package-0"]["reason"]
+    near(300, folder.seen((30, 60), reset)["package-0"]["energy_j"])
+    # 10 W: 65,500 J, then 32.610987 J to the wrap and 67.389013 J after it.
+    wrap = table([65300, 65400, 65500], [67.389013, 167.389013, 267.389013, 367.389013])
+    near(300, folder.seen(LOAD, wrap)["package-0"]["energy_j"])
+    # Nothing beside it says what the power was.
+    alone = table([65500], [67.389013])
+    assert "was set back" in folder.seen((2, 8), alone)["package-0"]["reason"]
+
+
+def test_gpus_of_several_nodes_are_not_compared_with_one(folder):
+    def ratio():
+        report = json.loads(folder.out)
+        seen = {each["witness"]: each for each in report["windows"][0]["witnesses"]}
+        same(24000, seen["energy"]["energy_j"])
+        same(24000, report["witnesses"][-1]["energy_j"])
+        return seen["energy"]["gpu_ratio"], report["witnesses"][-1]["gpu_ratio"]
+
+    def rows(hosts, gpu=0):
+        return "timestamp,hostname,index,power.draw [W]\n" + "".join(
+            f"{START + s},{host},{gpu},300\n" for s in range(61) for host in hosts)
+
+    def compare(*recordings):
+        folder.write("w.txt", f"begin load {START + 10}\nend load {START + 40}\n")
+        words = [word for each in recordings for word in ("--telemetry", each)]
+        words += ["--windows", "w.txt", "--witness", FILES / "pm_counters.log", "--witness", FILES / "sacct.txt",
+                  "--timezone", "UTC"]
+        shares = [line.split()[-1] for line in folder.call("windows", *words).out.splitlines() if " node " in line]
+        folder.call("windows", *words, "--json")
+        return (*ratio(), shares)
+    folder.write("one.csv", rows(["n0"]))
+    folder.write("one1.csv", rows(["n0"], 1))
+    folder.write("two.csv", rows(["n0", "n1"]))
+    folder.write("plain.csv", (folder.path / "gpus.csv").read_text().replace("300.00", "310.00"))
+    same((9000 / 24000, 9000 / 24000, ["37.5", "37.5"]), compare("one.csv"))
+    same((18000 / 24000, 18000 / 24000, ["75.0", "75.0"]), compare("one.csv", "one1.csv"))
+    same((None, None, ["800.00", "800.00"]), compare("two.csv"))
+    same((None, None, ["800.00", "800.00"]), compare("gpus.csv", "plain.csv"))
+    # Nor one node's with the meters of two.
+    meters = folder.write("m.csv", every_second("timestamp,host,node_power_w", ("T,n0,1000", "T,n1,3000")))
+    same({None}, {each["gpu_ratio"] for each in folder.seen(LOAD, meters).values()})
+
+
+def test_sensor_files_of_two_hosts(folder):
+    # 10 W and 20 W.
+    text = "".join(f"{START + s}\n" + "".join(
+        f"{host}:/sys/class/powercap/intel-rapl:0/{name}:{value}\n" for host, watts in (("n0", 10), ("n1", 20))
+        for name, value in (("name", "package-0"), ("energy_uj", watts * 1000000 * (s + 1)))) for s in range(61))
+    same({"package-0 (n0:/sys/class/powercap/intel-rapl:0)": 300, "package-0 (n1:/sys/class/powercap/intel-rapl:0)": 600},
+         energies(folder.seen(LOAD, folder.write("s.txt", text))))
+    # On one host the folder's own name is enough.
+    text = text.replace("n0:", "").replace("n1:/sys/class/powercap/intel-rapl:0", "/sys/class/powercap/intel-rapl:1")
+    same({"package-0 (intel-rapl:0)": 300, "package-0 (intel-rapl:1)": 600},
+         energies(folder.seen(LOAD, folder.write("s.txt", text))))
+
+
+def test_gaps_of_a_counter_count_at_edges_alone(folder):
+    # 100 W; readings 20 s apart, but for 10 s around 12:00:20.
+    log = folder.write("e.log", "".join(f"energy: {100 * s} J {(START + s) * 1000000} us\n" for s in (0, 15, 25, 45, 65)))
+    near(1000, folder.seen((15, 25), log)["energy"]["energy_j"])
+    near(4500, folder.seen((0, 45), log)["energy"]["energy_j"])
+    assert "20.000 s between two readings" in folder.seen((18, 40), log)["energy"]["reason"]
+    assert "15.000 s between two readings" in folder.seen((10, 40), log)["energy"]["reason"]
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(globals(), Folder))
