@@ -17,6 +17,12 @@ struct Sample {
   double watts = 0;
 };
 
+// An energy counter of one device at one instant.
+struct CounterSample {
+  double unix_s = 0;
+  double joules = 0;
+};
+
 // What the power was between two samples.
 enum class Interpolation {
   linear,  // on the straight line between them

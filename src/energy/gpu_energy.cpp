@@ -1,0 +1,166 @@
+// Brings the sources of one GPU's energy together.
+#include "energy/gpu_energy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "energy/counter_steps.h"
+#include "energy/energy_interval.h"
+#include "energy/sensor_energy.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr double kCounterAgreement = 0.015;
+constexpr double kCounterSigmas = 4;
+// Whether counters integrate all the time is not known.
+constexpr double kCounterConstruction = 0.0015;
+
+// The energies of a stretch under every sensor that is possible, and their weights.
+struct Sensors {
+  std::vector<SensorEnergy> energies;
+  std::vector<double> weights;
+};
+
+void weigh(Sensors& sensors) {
+  const bool all_known = std::ranges::all_of(
+      sensors.energies, [](const SensorEnergy& one) { return one.log_evidence.has_value(); });
+  double best = 0;
+  if (all_known) {
+    best = *std::ranges::max(sensors.energies, {}, [](const SensorEnergy& one) {
+              return *one.log_evidence;
+            }).log_evidence;
+  }
+  double sum = 0;
+  for (const SensorEnergy& one : sensors.energies) {
+    // Models are crude: their evidence counts, but does not settle it alone.
+    const double weight = all_known ? std::exp(std::max(-7.0, (*one.log_evidence - best) / 4)) : 1;
+    sensors.weights.push_back(weight);
+    sum += weight;
+  }
+  for (double& weight : sensors.weights) weight /= sum;
+}
+
+struct StretchEnergy {
+  Sensors sensors;
+  double joules = 0;
+
+  double root_mean_square(double SensorEnergy::*part) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < sensors.energies.size(); ++i) {
+      sum += sensors.weights[i] * sensors.energies[i].*part * (sensors.energies[i].*part);
+    }
+    return std::sqrt(sum);
+  }
+  double mean(double SensorEnergy::*part) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < sensors.energies.size(); ++i) {
+      sum += sensors.weights[i] * sensors.energies[i].*part;
+    }
+    return sum;
+  }
+  double spread() const {
+    double sum = 0;
+    for (std::size_t i = 0; i < sensors.energies.size(); ++i) {
+      sum += sensors.weights[i] * std::pow(sensors.energies[i].joules - joules, 2);
+    }
+    return std::sqrt(sum);
+  }
+};
+
+StretchEnergy stretch_energy(const GpuEnergyQuestion& question, Window stretch) {
+  StretchEnergy result;
+  for (const SensorModel& sensor : question.gpu.sensors) {
+    result.sensors.energies.push_back(
+        sensor_energy({question.sound.samples, sensor, stretch, question.clock_uncertainty_s}));
+  }
+  weigh(result.sensors);
+  result.joules = result.mean(&SensorEnergy::joules);
+  return result;
+}
+
+void add_part(Estimate& estimate, const char* name, double joules) {
+  if (joules > 0) estimate.components.push_back(component(name, joules));
+}
+
+Estimate estimate_of(const GpuEnergyQuestion& question, const StretchEnergy& stretch) {
+  Estimate estimate;
+  estimate.joules = stretch.joules;
+  const double rate_w = stretch.root_mean_square(&SensorEnergy::rate_w);
+  add_part(estimate, "sampling_and_edges", stretch.root_mean_square(&SensorEnergy::sampling_j));
+  add_part(estimate, "moments_for_means", stretch.root_mean_square(&SensorEnergy::moments_j));
+  add_part(estimate, "time_not_seen", stretch.root_mean_square(&SensorEnergy::not_seen_j));
+  add_part(estimate, "window_known", stretch.root_mean_square(&SensorEnergy::window_known_j));
+  add_part(estimate, "sensor_window_unknown", stretch.spread());
+  add_part(estimate, "timing", stretch.root_mean_square(&SensorEnergy::timing_j));
+  add_part(estimate, "stamp_cut", rate_w * question.stamp_uncertainty_s);
+  add_part(estimate, "clock_offset", rate_w * question.shift_uncertainty_s);
+  return estimate;
+}
+
+// The counter's energy between its steps, and the readings' of what remains.
+void use_counter(const GpuEnergyQuestion& question, GpuEnergy& result) {
+  if (question.gpu.counter.empty()) return;
+  result.counter.emplace();
+  const double refresh_s = std::max(0.02, question.gpu.sensors.front().refresh_s);
+  const std::optional<CounterSpan> span =
+      counter_span(question.gpu.counter, question.window, refresh_s);
+  if (!span) return;
+  if (span->runs_backwards) {
+    result.is_counter_rejected = true;
+    result.counter_fault = "the counter runs backwards";
+    return;
+  }
+  const Window between = {span->between.start_unix_s - span->age_s / 2,
+                          span->between.end_unix_s - span->age_s / 2};
+  const Estimate inside = estimate_of(question, stretch_energy(question, between));
+  CounterUse& use = *result.counter;
+  use.energy_j = span->energy_j;
+  use.disagreement = span->energy_j / inside.joules - 1;
+  const double step_j = inside.joules / between.duration_s() *
+                        std::hypot(span->age_s, question.stamp_uncertainty_s) / std::sqrt(6);
+  const double doubt_j = std::hypot(inside.repeatability_j(), step_j);
+  const double off_j = std::abs(span->energy_j - inside.joules);
+  if (off_j > kCounterAgreement * inside.joules && off_j > kCounterSigmas * doubt_j) {
+    result.is_counter_rejected = true;
+    result.counter_fault =
+        fmt::format("the counter is {:+.1f} % off the readings", 100 * use.disagreement);
+    return;
+  }
+  use.used = true;
+  // The readings' error in what remains is theirs in the window, without that in between: as if
+  // both were independent, but never more than the whole.
+  Estimate& energy = result.energy;
+  const double remaining_j = energy.joules - inside.joules;
+  result.counter_j = span->energy_j + remaining_j - energy.joules;
+  energy.joules += result.counter_j;
+  const double share =
+      std::sqrt(1 - std::min(1.0, between.duration_s() / question.window.duration_s()));
+  for (Component& part : energy.components) {
+    if (part.name == "sampling_and_edges") part.joules = std::hypot(part.joules * share, step_j);
+    if (part.name == "moments_for_means" || part.name == "time_not_seen" ||
+        part.name == "sensor_window_unknown") {
+      part.joules *= share;
+    }
+  }
+  add_part(energy, "counter_construction", kCounterConstruction * span->energy_j);
+}
+
+}  // namespace
+
+GpuEnergy gpu_energy(const GpuEnergyQuestion& question) {
+  const StretchEnergy whole = stretch_energy(question, question.window);
+  GpuEnergy result;
+  result.energy = estimate_of(question, whole);
+  result.shift_j = whole.mean(&SensorEnergy::shift_j);
+  result.edges_j = whole.mean(&SensorEnergy::edges_j);
+  result.assumes_load_in_window = std::ranges::any_of(
+      whole.sensors.energies, [](const SensorEnergy& one) { return one.assumes_load_in_window; });
+  use_counter(question, result);
+  return result;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,122 @@
+// Recognizes faulty readings.
+#include "energy/reading_faults.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace aggregate_power {
+namespace {
+
+constexpr double kPoweredW = 15;
+constexpr double kShortestStuck_s = 4;
+constexpr std::size_t kFewestStuck = 6;
+
+double quantile_of(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  const auto place = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::ranges::nth_element(values, values.begin() + place);
+  return values[static_cast<std::size_t>(place)];
+}
+
+bool is_lone_zero(std::span<const Sample> samples, std::size_t i) {
+  if (samples[i].watts != 0) return false;
+  std::size_t first = i;
+  std::size_t last = i;
+  while (first > 0 && samples[first].watts == 0) --first;
+  while (last + 1 < samples.size() && samples[last].watts == 0) ++last;
+  return last - first <= 3 && samples[first].watts > kPoweredW && samples[last].watts > kPoweredW;
+}
+
+bool is_lone_peak(std::span<const Sample> samples, std::size_t i) {
+  const double left_w = i > 0 ? samples[i - 1].watts : 0;
+  const double right_w = i + 1 < samples.size() ? samples[i + 1].watts : 0;
+  return samples[i].watts > 2 * std::max(left_w, right_w);
+}
+
+std::vector<Sample> without_implausible(std::span<const Sample> samples,
+                                        std::optional<double> limit_w) {
+  std::vector<double> others;
+  std::size_t peaks = 0;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const bool is_peak = is_lone_peak(samples, i);
+    peaks += is_peak;
+    if (!is_peak) others.push_back(samples[i].watts);
+  }
+  // Where lone peaks are common they are the load.
+  const bool peaks_are_faults = peaks * 5 < samples.size();
+  const double highest_w = 2 * quantile_of(others, 0.99);
+  std::vector<Sample> kept;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const bool is_spike =
+        (peaks_are_faults && is_lone_peak(samples, i) && samples[i].watts > highest_w) ||
+        (limit_w && samples[i].watts > std::max(2 * *limit_w, highest_w));
+    if (!is_spike && !is_lone_zero(samples, i)) kept.push_back(samples[i]);
+  }
+  return kept;
+}
+
+// Consecutive readings of one value.
+struct Repeat {
+  std::size_t first;
+  std::size_t end;
+  double seconds;
+};
+
+std::vector<Repeat> repeats_of(std::span<const Sample> samples) {
+  std::vector<Repeat> repeats;
+  for (std::size_t i = 0; i < samples.size();) {
+    std::size_t end = i + 1;
+    while (end < samples.size() && samples[end].watts == samples[i].watts) ++end;
+    repeats.push_back({i, end, samples[end - 1].unix_s - samples[i].unix_s});
+    i = end;
+  }
+  return repeats;
+}
+
+std::vector<Repeat> stuck_repeats(std::span<const Sample> samples) {
+  std::vector<double> watts;
+  for (const Sample& sample : samples) watts.push_back(sample.watts);
+  const double load_w = 0.4 * quantile_of(watts, 0.95);
+  const std::vector<Repeat> repeats = repeats_of(samples);
+  std::vector<double> lengths_s;
+  std::vector<double> moves;
+  for (std::size_t i = 0; i < repeats.size(); ++i) {
+    lengths_s.push_back(repeats[i].seconds);
+    if (i == 0) continue;
+    const double before_w = samples[repeats[i - 1].first].watts;
+    const double after_w = samples[repeats[i].first].watts;
+    if (std::min(before_w, after_w) > load_w) moves.push_back(std::abs(after_w / before_w - 1));
+  }
+  std::vector<Repeat> stuck;
+  // Sampled ten times as often as an average changes, the values move by a tenth.
+  if (quantile_of(moves, 0.5) <= 0.0004) return stuck;
+  const double usual_s = quantile_of(lengths_s, 0.98);
+  for (const Repeat& repeat : repeats) {
+    const double others_s = repeat.seconds >= usual_s && usual_s > kShortestStuck_s
+                                ? quantile_of(lengths_s, 0.9)
+                                : usual_s;
+    if (repeat.seconds >= kShortestStuck_s && repeat.end - repeat.first >= kFewestStuck &&
+        samples[repeat.first].watts > load_w && repeat.seconds > 5 * others_s) {
+      stuck.push_back(repeat);
+    }
+  }
+  return stuck;
+}
+
+}  // namespace
+
+SoundReadings sound_readings(std::span<const Sample> samples, std::optional<double> limit_w) {
+  SoundReadings sound;
+  const std::vector<Sample> plausible = without_implausible(samples, limit_w);
+  sound.implausible = samples.size() - plausible.size();
+  std::size_t next = 0;
+  for (const Repeat& repeat : stuck_repeats(plausible)) {
+    for (; next <= repeat.first; ++next) sound.samples.push_back(plausible[next]);
+    sound.stuck.push_back({plausible[repeat.first].unix_s, plausible[repeat.end - 1].unix_s});
+    next = repeat.end;
+  }
+  for (; next < plausible.size(); ++next) sound.samples.push_back(plausible[next]);
+  return sound;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,28 @@
+// Readings that are not power: zeros and spikes on their own, and values that a sensor was stuck
+// at. Pure arithmetic.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "aggregate_power/sample.h"
+
+namespace aggregate_power {
+
+struct SoundReadings {
+  std::vector<Sample> samples;  // without faults, in time order
+  std::size_t implausible = 0;  // zeros and spikes that were left out
+  std::vector<Window> stuck;    // stretches of one value under load; only its first reading is kept
+};
+
+// Left out are
+// * one or two zeros between readings above 15 W;
+// * single readings above twice the 99th percentile of the others, or above 1.5 times the limit;
+// * all but the first of a stretch >= 4 s and >= 6 readings of one value under load (above 40 % of
+//   the 95th percentile), five times longer than any but 2 % of the other repeats, if readings
+//   under load otherwise move by more than 0.4 %.
+SoundReadings sound_readings(std::span<const Sample> samples, std::optional<double> limit_w);
+
+}  // namespace aggregate_power

@@ -1,0 +1,48 @@
+// The energy of one GPU in a window under one sensor model, in the sensor's own frame. Pure
+// arithmetic.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "aggregate_power/sample.h"
+#include "energy/sensor_model.h"
+
+namespace aggregate_power {
+
+struct SensorEnergyQuestion {
+  std::span<const Sample> samples;  // in time order, without faults; at least two
+  SensorModel sensor;
+  Window window;
+  double timing_s = 0;  // standard uncertainty of the readings' place in time, beyond delay_s
+};
+
+// Standard uncertainties in joules.
+struct SensorEnergy {
+  double joules = 0;
+  double sampling_j = 0;      // readings do not see all
+  double timing_j = 0;        // delay and clocks
+  double window_known_j = 0;  // length of the sensor's window
+  double moments_j = 0;       // moments stand for means
+  double not_seen_j = 0;      // a load in step with a sensor that looks a part of the time
+  double shift_j = 0;         // correction: readings are older than their stamps
+  double edges_j = 0;         // correction: what averages blur at the edges
+  bool assumes_load_in_window = false;
+  std::optional<double> log_evidence;  // of the sensor model; nullopt: unknown
+  double rate_w = 0;                   // change of the energy if the readings were a second later
+};
+
+// By the posterior of the power.
+SensorEnergy averaged_energy(const SensorEnergyQuestion& question);
+
+// By straight lines between readings, which lose least if they are moments.
+SensorEnergy moment_energy(const SensorEnergyQuestion& question);
+
+// By whichever of the two suits the sensor and the recorder.
+SensorEnergy sensor_energy(const SensorEnergyQuestion& question);
+
+// The energy under straight lines between samples, which are in time order; level beyond both
+// ends. Samples with one stamp count once, as their mean.
+double line_energy_j(std::span<const Sample> samples, Window window);
+
+}  // namespace aggregate_power
