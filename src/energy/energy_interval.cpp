@@ -28,6 +28,7 @@ constexpr Source kSources[] = {
     {"sampling_and_edges", false, Sharing::sampling, 'A', false},
     {"moments_for_means", false, Sharing::sampling, 'A', false},
     {"time_not_seen", true, Sharing::each, 'B', false},
+    {"time_between_windows", true, Sharing::sampling, 'B', false},
     {"window_known", true, Sharing::all, 'B', false},
     {"sensor_window_unknown", true, Sharing::all, 'B', false},
     {"counter_construction", true, Sharing::each, 'B', false},

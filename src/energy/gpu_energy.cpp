@@ -93,6 +93,8 @@ Estimate estimate_of(const GpuEnergyQuestion& question, const StretchEnergy& str
   add_part(estimate, "sampling_and_edges", stretch.root_mean_square(&SensorEnergy::sampling_j));
   add_part(estimate, "moments_for_means", stretch.root_mean_square(&SensorEnergy::moments_j));
   add_part(estimate, "time_not_seen", stretch.root_mean_square(&SensorEnergy::not_seen_j));
+  add_part(estimate, "time_between_windows",
+           stretch.root_mean_square(&SensorEnergy::between_windows_j));
   add_part(estimate, "window_known", stretch.root_mean_square(&SensorEnergy::window_known_j));
   add_part(estimate, "sensor_window_unknown", stretch.spread());
   add_part(estimate, "timing", stretch.root_mean_square(&SensorEnergy::timing_j));
@@ -142,6 +144,7 @@ void use_counter(const GpuEnergyQuestion& question, GpuEnergy& result) {
   for (Component& part : energy.components) {
     if (part.name == "sampling_and_edges") part.joules = std::hypot(part.joules * share, step_j);
     if (part.name == "moments_for_means" || part.name == "time_not_seen" ||
+        part.name == "time_between_windows" ||
         part.name == "sensor_window_unknown") {
       part.joules *= share;
     }

@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 namespace aggregate_power {
 namespace {
+
+// Of readings that show a jump.
+constexpr double kCommonShare = 0.06;
 
 // Readings that are next to each other in a regular recording.
 struct Lag {
@@ -95,10 +99,17 @@ PaceFinding find_pace(std::span<const PlacedReading> readings, double window_s) 
   for (const PlacedReading& reading : readings) level_w += reading.watts;
   level_w /= static_cast<double>(std::max<std::size_t>(1, readings.size()));
 
-  const double limit = std::max(jump_limit(near), 0.03 * level_w);
+  double limit = std::max(jump_limit(near), 0.03 * level_w);
+  PaceFinding finding;
+  finding.jumps = find_jumps(readings, lag.readings, limit);
+  // Where jumps are common they are the pace.
+  const double jumping = static_cast<double>(finding.jumps.size() * lag.readings);
+  if (finding.jumps.size() > 3 && jumping > kCommonShare * static_cast<double>(near.size())) {
+    finding.jumps.clear();
+    limit = std::numeric_limits<double>::infinity();
+  }
   const double near_w2 = half_mean_square(near, limit);
   const double far_w2 = std::max(near_w2, half_mean_square(far, limit * std::sqrt(2.0)));
-  PaceFinding finding;
   const double lag_s = std::max(lag.seconds, 1e-3);
   double walk = 2 * (far_w2 - near_w2) / lag_s;
   // Never quite still: a walk of 0.3 % of the level in a second.
@@ -107,7 +118,6 @@ PaceFinding find_pace(std::span<const PlacedReading> readings, double window_s) 
   // Averages hide what is fast: 2 % of the level over a tenth of a second at least.
   const double hidden = std::pow(0.02 * level_w, 2) * 0.1;
   finding.pace = {walk, std::max(hidden, window_s * (near_w2 - walked_w2))};
-  finding.jumps = find_jumps(readings, lag.readings, limit);
   return finding;
 }
 

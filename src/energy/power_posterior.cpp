@@ -73,9 +73,19 @@ std::vector<PowerPosterior::Weight> PowerPosterior::share_of(const PlacedReading
   return sum;
 }
 
+bool PowerPosterior::is_active(const Question& question, std::size_t cell) const {
+  const double middle_unix_s = first_unix_s_ + (static_cast<double>(cell) + 0.5) * cell_s_;
+  return question.active.contains(middle_unix_s);
+}
+
 // Of the change of the slow part from each cell to the next.
 std::vector<double> PowerPosterior::walk_variances(const Question& question) const {
-  std::vector<double> variances(cells_, question.pace.walk_w2_per_s * cell_s_);
+  std::vector<double> variances(cells_);
+  for (std::size_t cell = 0; cell < cells_; ++cell) {
+    const bool active = is_active(question, cell) && is_active(question, cell + 1);
+    const PowerPace& pace = active ? question.pace : question.still;
+    variances[cell] = std::max(pace.walk_w2_per_s * cell_s_, 1e-6);
+  }
   for (const PowerJump& jump : question.jumps) {
     // From the cell's middle to the next one's, so that a jump can be at an edge of cells.
     const double from = (jump.from_unix_s - first_unix_s_) / cell_s_ - 1;
@@ -91,12 +101,25 @@ std::vector<double> PowerPosterior::walk_variances(const Question& question) con
   return variances;
 }
 
+// Of the fast part in each cell.
+std::vector<double> PowerPosterior::fast_variances(const Question& question) const {
+  std::vector<double> variances(cells_);
+  for (std::size_t cell = 0; cell < cells_; ++cell) {
+    const PowerPace& pace = is_active(question, cell) ? question.pace : question.still;
+    variances[cell] = std::max(pace.fast_w2_s / cell_s_, 1e-4);
+  }
+  return variances;
+}
+
 // Of each reading: digits, and the unknown age where power changes.
 std::vector<double> PowerPosterior::noise_variances(const Question& question) const {
   std::vector<double> variances;
   for (std::size_t i = 0; i < question.readings.size(); ++i) {
     const PlacedReading& reading = question.readings[i];
-    const double age_w = slope_w_per_s(question.readings, i) * reading.age_s / std::sqrt(12.0);
+    // A window that is longer than known takes in power from elsewhere, about as a later one does.
+    const double unknown_s = std::hypot(reading.age_s / std::sqrt(12.0),
+                                        question.window_uncertainty * question.window_s);
+    const double age_w = slope_w_per_s(question.readings, i) * unknown_s;
     const double floor_w = 0.01 + 2e-4 * reading.watts;
     // The fast part differs between the stretch and its neighbours.
     const double fast_w2 = question.pace.fast_w2_s * std::min(reading.age_s, question.window_s) /
@@ -109,7 +132,7 @@ std::vector<double> PowerPosterior::noise_variances(const Question& question) co
 void PowerPosterior::solve(const Question& question) {
   const std::vector<double> walk = walk_variances(question);
   const std::vector<double> noise = noise_variances(question);
-  const double fast_w2 = std::max(question.pace.fast_w2_s / cell_s_, 1e-4);
+  const std::vector<double> fast = fast_variances(question);
   std::vector<std::vector<Weight>> rows;
   std::size_t reach = 1;  // in cells
   for (const PlacedReading& reading : question.readings) {
@@ -125,14 +148,14 @@ void PowerPosterior::solve(const Question& question) {
   double log_variances = 0;
   matrix_.at(0, 0) += 1 / kVagueVariance_w2;
   for (std::size_t cell = 0; cell < cells_; ++cell) {
-    matrix_.at(2 * cell + 1, 2 * cell + 1) += 1 / fast_w2;
+    matrix_.at(2 * cell + 1, 2 * cell + 1) += 1 / fast[cell];
+    log_variances += std::log(fast[cell]);
     if (cell + 1 == cells_) continue;
     matrix_.at(2 * cell, 2 * cell) += 1 / walk[cell];
     matrix_.at(2 * cell + 2, 2 * cell + 2) += 1 / walk[cell];
     matrix_.at(2 * cell + 2, 2 * cell) -= 1 / walk[cell];
     log_variances += std::log(walk[cell]);
   }
-  log_variances += static_cast<double>(cells_) * std::log(fast_w2);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (const Weight& one : rows[i]) {
       for (std::size_t part = 0; part < 2; ++part) {
@@ -160,7 +183,7 @@ void PowerPosterior::solve(const Question& question) {
     worst_residual_ = std::max(worst_residual_, std::abs(left_w) / std::sqrt(noise[i]));
   }
   for (std::size_t cell = 0; cell < cells_; ++cell) {
-    misfit += std::pow(solution_[2 * cell + 1], 2) / fast_w2;
+    misfit += std::pow(solution_[2 * cell + 1], 2) / fast[cell];
     if (cell + 1 < cells_) {
       misfit += std::pow(solution_[2 * cell + 2] - solution_[2 * cell], 2) / walk[cell];
     }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -26,6 +27,11 @@ class PowerPosterior {
     PowerPace pace;
     std::span<const PowerJump> jumps;
     Window window;  // its edges are edges of cells
+    // Power moves at its pace in this stretch only, and hardly outside of it.
+    Window active = {-std::numeric_limits<double>::infinity(),
+                     std::numeric_limits<double>::infinity()};
+    PowerPace still = {};
+    double window_uncertainty = 0;  // of window_s, relative
   };
   explicit PowerPosterior(const Question& question);
 
@@ -50,7 +56,9 @@ class PowerPosterior {
   void lay_grid(const Question& question);
   std::vector<Weight> share_of(double from_unix_s, double to_unix_s) const;
   std::vector<Weight> share_of(const PlacedReading& reading, double window_s) const;
+  bool is_active(const Question& question, std::size_t cell) const;
   std::vector<double> walk_variances(const Question& question) const;
+  std::vector<double> fast_variances(const Question& question) const;
   std::vector<double> noise_variances(const Question& question) const;
   void solve(const Question& question);
 

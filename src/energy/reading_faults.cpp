@@ -8,6 +8,8 @@ namespace aggregate_power {
 namespace {
 
 constexpr double kPoweredW = 15;
+constexpr double kAboveLimit = 1.6;
+constexpr std::size_t kMostZeros = 3;
 constexpr double kShortestStuck_s = 4;
 constexpr std::size_t kFewestStuck = 6;
 
@@ -24,32 +26,36 @@ bool is_lone_zero(std::span<const Sample> samples, std::size_t i) {
   std::size_t last = i;
   while (first > 0 && samples[first].watts == 0) --first;
   while (last + 1 < samples.size() && samples[last].watts == 0) ++last;
-  return last - first <= 3 && samples[first].watts > kPoweredW && samples[last].watts > kPoweredW;
+  return last - first <= kMostZeros + 1 && samples[first].watts > kPoweredW && samples[last].watts > kPoweredW;
 }
 
+// Higher than twice what is usual among the readings around it.
 bool is_lone_peak(std::span<const Sample> samples, std::size_t i) {
-  const double left_w = i > 0 ? samples[i - 1].watts : 0;
-  const double right_w = i + 1 < samples.size() ? samples[i + 1].watts : 0;
-  return samples[i].watts > 2 * std::max(left_w, right_w);
+  constexpr std::size_t kAround = 3;
+  std::vector<double> around;
+  for (std::size_t k = i - std::min(i, kAround); k <= std::min(i + kAround, samples.size() - 1);
+       ++k) {
+    if (k != i) around.push_back(samples[k].watts);
+  }
+  return samples[i].watts > 2 * quantile_of(around, 0.6);
 }
 
 std::vector<Sample> without_implausible(std::span<const Sample> samples,
                                         std::optional<double> limit_w) {
   std::vector<double> others;
-  std::size_t peaks = 0;
+  std::vector<bool> is_peak(samples.size());
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    const bool is_peak = is_lone_peak(samples, i);
-    peaks += is_peak;
-    if (!is_peak) others.push_back(samples[i].watts);
+    is_peak[i] = is_lone_peak(samples, i);
+    if (!is_peak[i]) others.push_back(samples[i].watts);
   }
   // Where lone peaks are common they are the load.
-  const bool peaks_are_faults = peaks * 5 < samples.size();
+  const bool peaks_are_faults = others.size() * 4 > samples.size() * 3;
   const double highest_w = 2 * quantile_of(others, 0.99);
   std::vector<Sample> kept;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const bool is_spike =
-        (peaks_are_faults && is_lone_peak(samples, i) && samples[i].watts > highest_w) ||
-        (limit_w && samples[i].watts > std::max(2 * *limit_w, highest_w));
+        (peaks_are_faults && is_peak[i] && samples[i].watts > highest_w) ||
+        (limit_w && samples[i].watts > kAboveLimit * *limit_w);
     if (!is_spike && !is_lone_zero(samples, i)) kept.push_back(samples[i]);
   }
   return kept;
@@ -88,8 +94,9 @@ std::vector<Repeat> stuck_repeats(std::span<const Sample> samples) {
     if (std::min(before_w, after_w) > load_w) moves.push_back(std::abs(after_w / before_w - 1));
   }
   std::vector<Repeat> stuck;
-  // Sampled ten times as often as an average changes, the values move by a tenth.
-  if (quantile_of(moves, 0.5) <= 0.0004) return stuck;
+  // Sampled ten times as often as an average changes, the values move by a tenth of what they move
+  // in a second; a step of that size is still many digits.
+  if (quantile_of(moves, 0.5) <= 0.0001) return stuck;
   const double usual_s = quantile_of(lengths_s, 0.98);
   for (const Repeat& repeat : repeats) {
     const double others_s = repeat.seconds >= usual_s && usual_s > kShortestStuck_s

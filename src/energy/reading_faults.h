@@ -18,11 +18,11 @@ struct SoundReadings {
 };
 
 // Left out are
-// * one or two zeros between readings above 15 W;
-// * single readings above twice the 99th percentile of the others, or above 1.5 times the limit;
+// * up to three zeros between readings above 15 W;
+// * single readings above twice the 99th percentile of the others, and any above 1.6 times the limit;
 // * all but the first of a stretch >= 4 s and >= 6 readings of one value under load (above 40 % of
 //   the 95th percentile), five times longer than any but 2 % of the other repeats, if readings
-//   under load otherwise move by more than 0.4 %.
+//   under load otherwise move, by more than 0.01 % from one to the next.
 SoundReadings sound_readings(std::span<const Sample> samples, std::optional<double> limit_w);
 
 }  // namespace aggregate_power

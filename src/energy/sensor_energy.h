@@ -23,6 +23,7 @@ struct SensorEnergy {
   double sampling_j = 0;      // readings do not see all
   double timing_j = 0;        // delay and clocks
   double window_known_j = 0;  // length of the sensor's window
+  double between_windows_j = 0;  // of averages, of which some time is missing or counted twice
   double moments_j = 0;       // moments stand for means
   double not_seen_j = 0;      // a load in step with a sensor that looks a part of the time
   double shift_j = 0;         // correction: readings are older than their stamps

@@ -49,7 +49,7 @@ std::vector<double> serving(const Work& work, Random& random) {
 std::vector<double> training(const Work& work, Random& random) {
   const double step_s = std::exp(random.uniform(std::log(0.25), std::log(4.0)));
   const double busy = random.uniform(0.6, 0.9);
-  const double high = random.uniform(0.75, 1.0);
+  const double high = random.uniform(0.7, 0.86);
   const double low = random.uniform(0.35, 0.7) * high;
   std::vector<double> share(work.cells);
   double begin_s = work.first_s;
@@ -100,7 +100,7 @@ std::vector<double> throttling(const Work& work, double duration_s, Random& rand
   std::vector<double> share(work.cells);
   for (std::size_t i = 0; i < work.cells; ++i) {
     const double since_s = std::max(0.0, work.at(i) - after_s);
-    share[i] = 0.95 * (1 - fall * (1 - std::exp(-since_s / memory_s)));
+    share[i] = 0.88 * (1 - fall * (1 - std::exp(-since_s / memory_s)));
   }
   return share;
 }
@@ -138,12 +138,12 @@ std::vector<double> draw(Shape shape, const Work& work, double duration_s, doubl
         case 1:
           return training(work, random);
         default:
-          return std::vector(work.cells, random.uniform(0.6, 0.95));
+          return std::vector(work.cells, random.uniform(0.55, 0.86));
       }
     case Shape::steady:
       break;
   }
-  return std::vector(work.cells, random.uniform(0.6, 0.95));
+  return std::vector(work.cells, random.uniform(0.55, 0.86));
 }
 
 }  // namespace

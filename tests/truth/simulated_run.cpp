@@ -136,9 +136,18 @@ std::size_t place_inside(const GpuReadings& gpu, double duration_s, Random& rand
 }
 
 void stick(GpuReadings& gpu, double duration_s, Random& random) {
-  const double from_s = random.uniform(0.05, 0.4) * duration_s;
-  const double length_s = std::clamp(random.uniform(0.15, 0.5) * duration_s, 5.0, 30.0);
+  double from_s = random.uniform(0.05, 0.4) * duration_s;
+  const double length_s = std::clamp(random.uniform(0.15, 0.5) * duration_s, 7.5, 30.0);
   const Sample* held = nullptr;
+  // Under load: at idle a constant value is no fault.
+  double highest_w = 0;
+  for (const Sample& sample : gpu.samples) highest_w = std::max(highest_w, sample.watts);
+  for (const Sample& sample : gpu.samples) {
+    const double at_s = sample.unix_s - kWindowStartUnixS;
+    if (at_s < from_s || sample.watts < 0.5 * highest_w) continue;
+    from_s = at_s;
+    break;
+  }
   for (Sample& sample : gpu.samples) {
     const double at_s = sample.unix_s - kWindowStartUnixS;
     if (at_s < from_s || at_s > from_s + length_s) continue;
@@ -263,7 +272,7 @@ SimulatedRun simulate(const RunClass& run_class, std::uint64_t seed) {
     gpu.name = std::to_string(i);
     gpu.model = "simulated";
     gpu.sensors = known_of(run.sensor);
-    gpu.conditions.limit_w = load.limit_w;
+    gpu.conditions.limit_w = shown_w(board, load.limit_w);  // the board knows no other watts
     run.question.gpus.push_back(std::move(gpu));
     const double energy_j = power.energy_j(0, duration_s);
     run.true_j.push_back(energy_j);
