@@ -22,6 +22,7 @@ constexpr double kHiddenShare = 0.006;
 constexpr double kPartTimeShare = 0.01;
 // How much power may swing inside averages without any trace in them, as a share.
 constexpr double kHiddenSwing = 0.03;
+constexpr double kMostSwing = 0.08;
 
 // The power under one of the assumptions about the load's edges.
 struct Possibility {
@@ -189,9 +190,9 @@ SensorEnergy averaged_energy(const SensorEnergyQuestion& question) {
   if (2 * period_s > sensor.window_s) {
     const double apart = std::abs(period_s - sensor.window_s) / sensor.window_s;
     const double fast_w = std::sqrt(evidence.found.pace.fast_w2_s / sensor.window_s);
-    const double swing_w = std::max(kHiddenSwing * mean_w, 2 * fast_w);
+    const double swing_w = std::clamp(2 * fast_w, kHiddenSwing * mean_w, kMostSwing * mean_w);
     const double share = std::hypot(apart, evidence.window_uncertainty);
-    result.between_windows_j = std::min(0.5, share) * swing_w * window.duration_s();
+    result.between_windows_j = std::min(1.0, share) * swing_w * window.duration_s();
   }
   if (sensor.is_part_time()) result.not_seen_j = kPartTimeShare * mixture.joules;
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "energy/counter_steps.h"
@@ -18,6 +20,10 @@ constexpr double kCounterAgreement = 0.015;
 constexpr double kCounterSigmas = 4;
 // Whether counters integrate all the time is not known.
 constexpr double kCounterConstruction = 0.0015;
+
+// Components that vanish where the counter measures.
+constexpr std::string_view kOfReadings[] = {"moments_for_means", "time_not_seen",
+                                            "time_between_windows", "sensor_window_unknown"};
 
 // The energies of a stretch under every sensor that is possible, and their weights.
 struct Sensors {
@@ -132,24 +138,21 @@ void use_counter(const GpuEnergyQuestion& question, GpuEnergy& result) {
         fmt::format("the counter is {:+.1f} % off the readings", 100 * use.disagreement);
     return;
   }
-  use.used = true;
-  // The readings' error in what remains is theirs in the window, without that in between: as if
-  // both were independent, but never more than the whole.
-  Estimate& energy = result.energy;
-  const double remaining_j = energy.joules - inside.joules;
-  result.counter_j = span->energy_j + remaining_j - energy.joules;
-  energy.joules += result.counter_j;
+  // The readings' error in what remains is theirs in the window, without that in between.
+  Estimate counted = result.energy;
+  counted.joules += span->energy_j - inside.joules;
   const double share =
       std::sqrt(1 - std::min(1.0, between.duration_s() / question.window.duration_s()));
-  for (Component& part : energy.components) {
+  for (Component& part : counted.components) {
     if (part.name == "sampling_and_edges") part.joules = std::hypot(part.joules * share, step_j);
-    if (part.name == "moments_for_means" || part.name == "time_not_seen" ||
-        part.name == "time_between_windows" ||
-        part.name == "sensor_window_unknown") {
-      part.joules *= share;
-    }
+    if (std::ranges::count(kOfReadings, part.name)) part.joules *= share;
   }
-  add_part(energy, "counter_construction", kCounterConstruction * span->energy_j);
+  add_part(counted, "counter_construction", kCounterConstruction * span->energy_j);
+  // Readings of a steady load may be better than a counter whose stamps are poor.
+  if (counted.repeatability_j() > result.energy.repeatability_j()) return;
+  use.used = true;
+  result.counter_j = counted.joules - result.energy.joules;
+  result.energy = std::move(counted);
 }
 
 }  // namespace

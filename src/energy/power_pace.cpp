@@ -89,6 +89,18 @@ std::vector<PowerJump> find_jumps(std::span<const PlacedReading> readings, std::
   return jumps;
 }
 
+// The fast part from neighbours whose windows overlap: a load in step with the window shows only
+// there. Half their mean squared difference is fast * L / W^2 + walk * L^2 / (2 W).
+double overlapping_fast_w2_s(std::span<const PlacedReading> readings, double window_s,
+                             double walk_w2_per_s) {
+  const std::vector<double> changes = differences(readings, 1);
+  const double half_w2 = half_mean_square(changes, jump_limit(changes));
+  const double lag_s = (readings.back().end_unix_s - readings.front().end_unix_s) /
+                       static_cast<double>(changes.size());
+  const double walked_w2 = walk_w2_per_s * lag_s * lag_s / (2 * window_s);
+  return window_s * window_s / lag_s * std::max(0.0, half_w2 - walked_w2);
+}
+
 }  // namespace
 
 PaceFinding find_pace(std::span<const PlacedReading> readings, double window_s) {
@@ -118,6 +130,10 @@ PaceFinding find_pace(std::span<const PlacedReading> readings, double window_s) 
   // Averages hide what is fast: 2 % of the level over a tenth of a second at least.
   const double hidden = std::pow(0.02 * level_w, 2) * 0.1;
   finding.pace = {walk, std::max(hidden, window_s * (near_w2 - walked_w2))};
+  if (lag.readings > 1) {
+    finding.pace.fast_w2_s =
+        std::max(finding.pace.fast_w2_s, overlapping_fast_w2_s(readings, window_s, walk));
+  }
   return finding;
 }
 

@@ -8,7 +8,7 @@ namespace aggregate_power {
 namespace {
 
 constexpr double kPoweredW = 15;
-constexpr double kAboveLimit = 1.6;
+constexpr double kAboveLimit = 1.5;
 constexpr std::size_t kMostZeros = 3;
 constexpr double kShortestStuck_s = 4;
 constexpr std::size_t kFewestStuck = 6;
@@ -48,14 +48,14 @@ std::vector<Sample> without_implausible(std::span<const Sample> samples,
     is_peak[i] = is_lone_peak(samples, i);
     if (!is_peak[i]) others.push_back(samples[i].watts);
   }
-  // Where lone peaks are common they are the load.
-  const bool peaks_are_faults = others.size() * 4 > samples.size() * 3;
-  const double highest_w = 2 * quantile_of(others, 0.99);
+  // Where lone peaks are common they are the load; below the board's limit they may be.
+  const bool peaks_are_faults = others.size() * 10 >= samples.size() * 9 || limit_w;
+  const double highest_w =
+      limit_w ? kAboveLimit * *limit_w : std::max(1.0, 2 * quantile_of(others, 0.99));
   std::vector<Sample> kept;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const bool is_spike =
-        (peaks_are_faults && is_peak[i] && samples[i].watts > highest_w) ||
-        (limit_w && samples[i].watts > kAboveLimit * *limit_w);
+        peaks_are_faults && samples[i].watts > highest_w && (is_peak[i] || limit_w);
     if (!is_spike && !is_lone_zero(samples, i)) kept.push_back(samples[i]);
   }
   return kept;
@@ -87,11 +87,11 @@ std::vector<Repeat> stuck_repeats(std::span<const Sample> samples) {
   std::vector<double> lengths_s;
   std::vector<double> moves;
   for (std::size_t i = 0; i < repeats.size(); ++i) {
+    const double own_w = samples[repeats[i].first].watts;
+    if (own_w <= load_w) continue;
     lengths_s.push_back(repeats[i].seconds);
-    if (i == 0) continue;
-    const double before_w = samples[repeats[i - 1].first].watts;
-    const double after_w = samples[repeats[i].first].watts;
-    if (std::min(before_w, after_w) > load_w) moves.push_back(std::abs(after_w / before_w - 1));
+    const double before_w = i > 0 ? samples[repeats[i - 1].first].watts : 0;
+    if (before_w > load_w) moves.push_back(std::abs(own_w / before_w - 1));
   }
   std::vector<Repeat> stuck;
   // Sampled ten times as often as an average changes, the values move by a tenth of what they move

@@ -3,35 +3,85 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace aggregate_power {
 namespace {
 
 constexpr double kShortestRound_s = 0.985;
 constexpr double kLongestRound_s = 1.05;
-constexpr double kRoundStep_s = 0.0005;
-constexpr double kLateShare = 0.05;  // of rounds that may be late by seconds that they skip
+constexpr double kPlaceStep_s = 0.02;
+constexpr double kUsuallyLate_s = 0.005;
+constexpr double kLateShare = 0.03;   // of rounds that are late by more
+constexpr double kMostLate_s = 0.5;
+constexpr double kImpossible = 1e-4;  // early all the same
+// Loops drift: longer recordings are fitted in pieces.
+constexpr std::size_t kLongestPiece = 150;
 
-// Begins of the loop that fit all stamps but some that are late.
-struct Fit {
-  double low_s = 0;
-  double high_s = 0;
-  double width() const { return high_s - low_s; }
+// How probable a stamp is if the loop was due so long after the stamp's second began.
+double probability_of(double after_s) {
+  if (after_s >= 1) return kImpossible;
+  if (after_s >= 0) return 1;
+  return kImpossible + (1 - kLateShare) * std::exp(after_s / kUsuallyLate_s) +
+         kLateShare * std::max(0.0, 1 + after_s / kMostLate_s);
+}
+
+double log_probability(std::span<const double> stamps, std::span<const double> rounds,
+                       double middle, double round_s, double place_s) {
+  double sum = 0;
+  for (std::size_t i = 0; i < stamps.size(); ++i) {
+    const double after_s = place_s + (rounds[i] - middle) * round_s - stamps[i];
+    if (after_s < 0 || after_s >= 1) sum += std::log(probability_of(after_s));
+  }
+  return sum;
+}
+
+// The mean of all loops that may have written the stamps, weighed by their probability.
+struct Loop {
+  double round_s = 0;
+  double place_s = 0;  // of the middle round
+  double uncertainty_s = 0;
+  double worst = 0;  // logarithm of the best loop's probability
 };
 
-Fit fit_of(std::span<const double> stamps, std::span<const double> rounds, double round_s) {
-  Fit fit = {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
-  std::vector<double> earliest;
-  for (std::size_t i = 0; i < stamps.size(); ++i) {
-    const double begin_s = stamps[i] - stamps[0] - rounds[i] * round_s;
-    fit.high_s = std::min(fit.high_s, begin_s + 1);  // never early
-    earliest.push_back(begin_s);
+Loop loop_of(std::span<const double> stamps, std::span<const double> rounds, double middle) {
+  const double half = std::max(1.0, (rounds.back() - rounds.front()) / 2);
+  const double round_step_s = kPlaceStep_s / half;
+  const double at_s = stamps[stamps.size() / 2];
+  double weight = 0;
+  double rounds_sum = 0;
+  double places_sum = 0;
+  double squares_sum = 0;
+  double ends_sum = 0;
+  double ends_squares = 0;
+  double best = -1e300;
+  for (double round_s = kShortestRound_s; round_s <= kLongestRound_s; round_s += round_step_s) {
+    for (double place_s = -kMostLate_s; place_s < 1; place_s += kPlaceStep_s) {
+      const double log_p = log_probability(stamps, rounds, middle, round_s, at_s + place_s);
+      if (log_p < best - 30) continue;
+      if (log_p > best) {
+        const double less = std::exp(best - log_p);
+        for (double* const sum :
+             {&weight, &rounds_sum, &places_sum, &squares_sum, &ends_sum, &ends_squares}) {
+          *sum *= less;
+        }
+        best = log_p;
+      }
+      const double p = std::exp(log_p - best);
+      const double end_s = place_s + half * (round_s - 1);
+      weight += p;
+      rounds_sum += p * round_s;
+      places_sum += p * place_s;
+      squares_sum += p * place_s * place_s;
+      ends_sum += p * end_s;
+      ends_squares += p * end_s * end_s;
+    }
   }
-  const auto late = static_cast<std::ptrdiff_t>(kLateShare * static_cast<double>(stamps.size()));
-  std::ranges::nth_element(earliest, earliest.end() - 1 - late);
-  fit.low_s = *(earliest.end() - 1 - late);
-  return fit;
+  const double place_s = places_sum / weight;
+  const double end_s = ends_sum / weight;
+  const double variance = std::max(squares_sum / weight - place_s * place_s,
+                                   ends_squares / weight - end_s * end_s);
+  return {rounds_sum / weight, at_s + place_s,
+          std::sqrt(std::max(variance, kPlaceStep_s * kPlaceStep_s)), best};
 }
 
 }  // namespace
@@ -44,32 +94,24 @@ std::optional<RegularLoop> regular_loop(std::span<const double> stamps) {
     const double step_s = stamps[i] - stamps[i - 1];
     rounds.push_back(rounds.back() + (step_s > 2 ? std::round(step_s / 1.01) : 1));
   }
-  double weight = 0;
-  double round_sum = 0;
-  double begin_sum = 0;
-  double begin_squares = 0;
-  const double middle = rounds[rounds.size() / 2];
-  for (double round_s = kShortestRound_s; round_s <= kLongestRound_s; round_s += kRoundStep_s) {
-    const Fit fit = fit_of(stamps, rounds, round_s);
-    if (!(fit.width() > 0)) continue;
-    // All begins that fit are equally probable. What counts is the place of the middle.
-    const double centre_s = (fit.low_s + fit.high_s) / 2 + middle * round_s;
-    weight += fit.width();
-    round_sum += fit.width() * round_s;
-    begin_sum += fit.width() * centre_s;
-    begin_squares += fit.width() * (centre_s * centre_s + fit.width() * fit.width() / 12);
+  RegularLoop found;
+  const std::size_t pieces = (stamps.size() + kLongestPiece - 1) / kLongestPiece;
+  for (std::size_t piece = 0; piece < pieces; ++piece) {
+    const std::size_t first = stamps.size() * piece / pieces;
+    const std::size_t count = stamps.size() * (piece + 1) / pieces - first;
+    const double middle = rounds[first + count / 2];
+    const Loop loop = loop_of(stamps.subspan(first, count),
+                              std::span(rounds).subspan(first, count), middle);
+    // One round in ten may be impossible, not more.
+    if (loop.worst < std::log(kImpossible) * 0.1 * static_cast<double>(count)) return std::nullopt;
+    found.uncertainty_s = std::max(found.uncertainty_s, loop.uncertainty_s);
+    for (std::size_t i = first; i < first + count; ++i) {
+      // A late round is where its stamp says.
+      found.unix_s.push_back(
+          std::max(loop.place_s + (rounds[i] - middle) * loop.round_s, stamps[i]));
+    }
   }
-  if (!(weight > 0)) return std::nullopt;
-  const double round_s = round_sum / weight;
-  const double centre_s = begin_sum / weight;
-  RegularLoop loop;
-  loop.uncertainty_s = std::sqrt(std::max(0.0, begin_squares / weight - centre_s * centre_s));
-  for (std::size_t i = 0; i < stamps.size(); ++i) {
-    const double at_s = stamps[0] + centre_s + (rounds[i] - middle) * round_s;
-    // A late round is where its stamp says.
-    loop.unix_s.push_back(std::max(at_s, stamps[i]));
-  }
-  return loop;
+  return found;
 }
 
 }  // namespace aggregate_power
