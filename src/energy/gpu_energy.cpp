@@ -128,8 +128,9 @@ void use_counter(const GpuEnergyQuestion& question, GpuEnergy& result) {
   CounterUse& use = *result.counter;
   use.energy_j = span->energy_j;
   use.disagreement = span->energy_j / inside.joules - 1;
-  const double step_j = inside.joules / between.duration_s() *
-                        std::hypot(span->age_s, question.stamp_uncertainty_s) / std::sqrt(6);
+  // Of a loop through cut stamps both ends err, away from each other.
+  const double steps_s = std::hypot(span->age_s / std::sqrt(6), 2 * question.stamp_uncertainty_s);
+  const double step_j = inside.joules / between.duration_s() * steps_s;
   const double doubt_j = std::hypot(inside.repeatability_j(), step_j);
   const double off_j = std::abs(span->energy_j - inside.joules);
   if (off_j > kCounterAgreement * inside.joules && off_j > kCounterSigmas * doubt_j) {
