@@ -177,8 +177,13 @@ TrueLoad make_load(Shape shape, double duration_s, std::size_t gpus, double lead
                      static_cast<std::size_t>((duration_s + 2 * lead_s) / TruePower::kStep_s)};
   const double idle_w = random.uniform(55, 120);
   const double limit_w = random.uniform(300, 750);
-  const double rise_s = random.uniform(0.01, 0.08);
+  const double rise_s = random.chance(0.2) ? random.uniform(0.1, 0.4) : random.uniform(0.01, 0.08);
   const double fall_s = random.uniform(0.02, 0.15);
+  // Idle power moves on most boards, and stays higher for a while after a load on some.
+  const double idle_share = random.chance(0.3) ? 0 : random.uniform(0.002, 0.03);
+  const double idle_memory_s = random.uniform(0.1, 5);
+  const double warm_share = random.chance(0.5) ? 0 : random.uniform(0, 0.4);
+  const double warm_memory_s = random.uniform(2, 10);
   // The other loads began before the window and go on after it, for some seconds.
   double start_s = -random.uniform(2, lead_s + 4);
   double end_s = duration_s + random.uniform(2, lead_s + 4);
@@ -205,11 +210,15 @@ TrueLoad make_load(Shape shape, double duration_s, std::size_t gpus, double lead
     const std::vector<double> fast = slow_noise(work, 0.02, random);
     const double own_share = drift_share * random.uniform(0.3, 1);
     std::vector<double> watts(work.cells);
-    const double idle = idle_w * (1 + random.normal(0.03));
+    const double cold = idle_w * (1 + random.normal(0.03));
+    const std::vector<double> idle_noise = slow_noise(work, idle_memory_s, random);
     for (std::size_t i = 0; i < work.cells; ++i) {
-      const double busy = share[i] * level * (limit_w - idle);
+      const double since_s = work.at(i) - end_s;
+      const double warm = since_s > 0 ? warm_share * std::exp(-since_s / warm_memory_s) : 0;
+      const double idle = cold * (1 + warm + idle_share * idle_noise[i]);
+      const double busy = share[i] * level * (limit_w - cold);
       const double noise = drift_share * drift[i] + own_share * own[i] + fast_share * fast[i];
-      watts[i] = std::max(0.3 * idle, idle + busy * (1 + noise));
+      watts[i] = std::max(0.3 * cold, idle + busy * (1 + noise));
       // A cap holds the mean just below the limit.
       if (shape == Shape::cap && share[i] > 0.9) {
         watts[i] = limit_w * (0.985 + 0.3 * fast_share * fast[i] + 0.002 * own[i]);

@@ -25,11 +25,23 @@ struct Board {
   double gain;
   double offset_w;
   double quantum_w;
+  double jitter_s;  // of its refreshes
 };
+
+// The last refresh until `at_s`.
+double refresh_before(const Board& board, double at_s) {
+  for (double count = std::floor((at_s - board.phase_s) / board.refresh_s) + 1;; --count) {
+    // The same jitter whenever this refresh is asked for.
+    const double jitter_s = board.jitter_s * std::sin(count * 12.9898 + board.phase_s * 78.233);
+    const double tick_s = board.phase_s + board.refresh_s * count + jitter_s;
+    if (tick_s <= at_s) return tick_s;
+  }
+}
 
 // True figures, drawn around those that are known in public.
 Board draw_board(Sensor sensor, Random& random) {
-  Board board = {1.0, 0.1, std::max(0.0, 0.015 + random.normal(0.012)), 0, 0, 0, 0.01};
+  Board board = {1.0, 0.1, std::max(0.0, 0.015 + random.normal(0.012)), 0, 0, 0, 0.01, 0};
+  const double jitter_share = random.chance(0.5) ? random.uniform(0, 0.07) : 0;
   switch (sensor) {
     case Sensor::average_1s:
       board.window_s = std::clamp(1.02 + random.normal(0.035), 0.95, 1.12);
@@ -53,6 +65,7 @@ Board draw_board(Sensor sensor, Random& random) {
       board.window_s = random.chance(0.5) ? 1.0 : 0.1;
       break;
   }
+  board.jitter_s = jitter_share * board.refresh_s;
   return board;
 }
 
@@ -78,13 +91,16 @@ double shown_w(const Board& board, double true_w) {
   return true_w + board.gain * (true_w - 88) + board.offset_w;
 }
 
-// When the recorder asks, from the window's start on: a regular loop that is late now and then.
+// When the recorder asks, from the window's start on: a loop that is late now and then. Some loops
+// sleep for the rest of their period, others for all of it after work of varying length.
 std::vector<double> asking_times(double duration_s, double period_s, bool gaps, Random& random) {
-  const double loop_s = period_s * random.uniform(0.985, 1.05);
+  const bool regular = random.chance(0.5);
+  double loop_s = period_s * random.uniform(0.985, 1.05);
   std::vector<double> times;
   double gap_until_s = -1e9;
   for (double at_s = -kLead_s + 2.5 + random.uniform() * loop_s; at_s < duration_s + kLead_s - 2.5;
        at_s += loop_s) {
+    if (!regular) loop_s = period_s * random.uniform(0.985, 1.05);
     double late_s = random.exponential(0.003);
     if (random.chance(0.02)) late_s += random.uniform(0.02, 0.3) * period_s;
     const double asked_s = at_s + std::min(late_s, 0.9 * loop_s);
@@ -102,8 +118,7 @@ GpuReadings read_board(const Board& board, const TruePower& power, const std::ve
   for (const double asked_s : times) {
     const double at_s = asked_s + random.uniform(0, 0.002);
     // The value shown last.
-    const double tick_s =
-        board.phase_s + board.refresh_s * std::floor((at_s - board.phase_s) / board.refresh_s);
+    const double tick_s = refresh_before(board, at_s);
     const double end_s = tick_s - board.delay_s;
     const double watts = shown_w(board, power.mean_w(end_s - board.window_s, end_s));
     const double rounded_w = std::round(watts / board.quantum_w) * board.quantum_w;
