@@ -18,7 +18,7 @@ namespace {
 // How much more probable it is beforehand that a load begins and ends with the benchmark.
 constexpr double kLogPriorOfEdge = 3;
 // What averages hide at the window's edges: loads that alternate within them.
-constexpr double kHiddenShare = 0.006;
+constexpr double kHiddenShare = 0.015;
 constexpr double kPartTimeShare = 0.01;
 // How much power may swing inside averages without any trace in them, as a share.
 constexpr double kHiddenSwing = 0.03;

@@ -27,7 +27,7 @@ constexpr Source kSources[] = {
     {"sensor_offset", true, Sharing::each, 'B', true},
     {"sampling_and_edges", false, Sharing::sampling, 'A', false},
     {"moments_for_means", false, Sharing::sampling, 'A', false},
-    {"time_not_seen", true, Sharing::each, 'B', false},
+    {"time_not_seen", true, Sharing::sampling, 'B', false},
     {"time_between_windows", true, Sharing::sampling, 'B', false},
     {"window_known", true, Sharing::all, 'B', false},
     {"sensor_window_unknown", true, Sharing::all, 'B', false},

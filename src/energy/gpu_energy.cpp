@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -31,22 +32,30 @@ struct Sensors {
   std::vector<double> weights;
 };
 
-void weigh(Sensors& sensors) {
+// Models are crude, so their evidence counts, but never settles it alone. Power that moves faster
+// than a mean over a long window can is evidence against that window; power that moves slowly is
+// hardly evidence against a short one.
+double weight_of(const SensorEnergy& one, double window_s, const SensorEnergy& best,
+                 double best_window_s) {
+  const double least = window_s < best_window_s ? -1.2 : -7;
+  return std::exp(std::max(least, (*one.log_evidence - *best.log_evidence) / 4));
+}
+
+void weigh(std::span<const SensorModel> models, Sensors& sensors) {
   const bool all_known = std::ranges::all_of(
       sensors.energies, [](const SensorEnergy& one) { return one.log_evidence.has_value(); });
-  double best = 0;
+  sensors.weights.assign(models.size(), 1);
   if (all_known) {
-    best = *std::ranges::max(sensors.energies, {}, [](const SensorEnergy& one) {
-              return *one.log_evidence;
-            }).log_evidence;
+    const auto best = std::ranges::max_element(
+        sensors.energies, {}, [](const SensorEnergy& one) { return *one.log_evidence; });
+    const double best_window_s = models[best - sensors.energies.begin()].window_s;
+    for (std::size_t i = 0; i < models.size(); ++i) {
+      sensors.weights[i] =
+          weight_of(sensors.energies[i], models[i].window_s, *best, best_window_s);
+    }
   }
   double sum = 0;
-  for (const SensorEnergy& one : sensors.energies) {
-    // Models are crude: their evidence counts, but does not settle it alone.
-    const double weight = all_known ? std::exp(std::max(-7.0, (*one.log_evidence - best) / 4)) : 1;
-    sensors.weights.push_back(weight);
-    sum += weight;
-  }
+  for (const double weight : sensors.weights) sum += weight;
   for (double& weight : sensors.weights) weight /= sum;
 }
 
@@ -83,7 +92,7 @@ StretchEnergy stretch_energy(const GpuEnergyQuestion& question, Window stretch) 
     result.sensors.energies.push_back(
         sensor_energy({question.sound.samples, sensor, stretch, question.clock_uncertainty_s}));
   }
-  weigh(result.sensors);
+  weigh(question.gpu.sensors, result.sensors);
   result.joules = result.mean(&SensorEnergy::joules);
   return result;
 }

@@ -10,6 +10,12 @@
 namespace aggregate_power {
 namespace {
 
+// Straight lines follow a part of what readings have in common with their neighbours.
+constexpr double kDrawShare = 0.75;
+// A load in step with the recorder shows one of its moments only: standard uncertainty, from
+// nowhere in the readings.
+constexpr double kInStepShare = 0.015;
+
 double watts_on_line(std::span<const Sample> samples, double unix_s) {
   const auto after = std::ranges::lower_bound(samples, unix_s, {}, &Sample::unix_s);
   if (after == samples.begin()) return samples.front().watts;
@@ -128,7 +134,7 @@ SensorEnergy moment_energy(const SensorEnergyQuestion& question) {
   const Scatter scatter = scatter_of(inside);
   const double count = std::max(1.0, static_cast<double>(scatter.readings));
   const double unseen = std::max(0.0, 1 - sensor.window_s / std::max(period_s, 1e-3));
-  const double draw_w = std::sqrt(unseen * scatter.variance_w2 * scatter.alike / count);
+  const double draw_w = kDrawShare * std::sqrt(unseen * scatter.variance_w2 * scatter.alike / count);
   result.moments_j = draw_w * window.duration_s();
 
   const double timing_s =
@@ -142,7 +148,7 @@ SensorEnergy moment_energy(const SensorEnergyQuestion& question) {
   const double last_w = watts_on_line(line, window.end_unix_s);
   const double step_w = std::sqrt(std::max(found.pace.walk_w2_per_s * period_s, 0.0));
   result.sampling_j = std::hypot(step_w * period_s, 0.002 * (first_w + last_w) * period_s);
-  if (sensor.is_part_time()) result.not_seen_j = 0.01 * result.joules;
+  result.not_seen_j = kInStepShare * unseen * result.joules;
   result.shift_j = line_energy_j(samples, window) - line_energy_j(question.samples, window);
   result.edges_j = result.joules - line_energy_j(samples, window);
   return result;
