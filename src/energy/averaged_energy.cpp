@@ -174,7 +174,7 @@ SensorEnergy averaged_energy(const SensorEnergyQuestion& question) {
   const double hidden_j = kHiddenShare * mean_w * std::min(1.0, sensor.window_s);
   result.sampling_j = std::hypot(std::sqrt(mixture.variance_j2), hidden_j * std::sqrt(2.0));
 
-  const double timing_s = std::hypot(question.timing_s, sensor.delay_uncertainty_s);
+  const double timing_s = std::max(1e-3, std::hypot(question.timing_s, sensor.delay_uncertainty_s));
   Evidence later = evidence;
   for (PlacedReading& reading : later.readings) reading.end_unix_s += timing_s;
   result.timing_j = change_j(later, mixture.best, base_j);

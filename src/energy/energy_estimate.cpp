@@ -34,18 +34,30 @@ struct Placed {
   double shift_s = 0;
 };
 
-// Moves stamps that are cut to whole seconds to the instants of asking.
-double place_stamps(GpuReadings& gpu) {
-  std::vector<double> stamps;
-  for (const Sample& sample : gpu.samples) stamps.push_back(sample.unix_s);
-  const std::optional<RegularLoop> loop = regular_loop(stamps);
-  const bool counts_along = gpu.counter.size() == gpu.samples.size();
-  for (std::size_t i = 0; i < gpu.samples.size(); ++i) {
-    gpu.samples[i].unix_s = loop ? loop->unix_s[i] : gpu.samples[i].unix_s + kCutMiddle_s;
-    if (counts_along) gpu.counter[i].unix_s = gpu.samples[i].unix_s;
+// The instants of asking behind stamps that are cut to whole seconds. A recorder asks all GPUs in
+// one round, so most have the same stamps.
+class UncutStamps {
+ public:
+  // Returns the standard uncertainty of the new stamps.
+  double place(GpuReadings& gpu) {
+    std::vector<double> stamps;
+    for (const Sample& sample : gpu.samples) stamps.push_back(sample.unix_s);
+    if (stamps != stamps_) {
+      loop_ = regular_loop(stamps);
+      stamps_ = std::move(stamps);
+    }
+    const bool counts_along = gpu.counter.size() == gpu.samples.size();
+    for (std::size_t i = 0; i < gpu.samples.size(); ++i) {
+      gpu.samples[i].unix_s = loop_ ? loop_->unix_s[i] : gpu.samples[i].unix_s + kCutMiddle_s;
+      if (counts_along) gpu.counter[i].unix_s = gpu.samples[i].unix_s;
+    }
+    return loop_ ? loop_->uncertainty_s : kCutUncertainty_s;
   }
-  return loop ? loop->uncertainty_s : kCutUncertainty_s;
-}
+
+ private:
+  std::vector<double> stamps_;
+  std::optional<RegularLoop> loop_;
+};
 
 void add_verdict(EnergyEstimate& estimate, const std::string& code, std::size_t gpu,
                  const std::string& detail = {}) {
@@ -64,9 +76,10 @@ Placed place(const EstimateQuestion& question) {
   placed.gpus = question.gpus;
   placed.window = question.window;
   std::vector<LoadSpan> spans;
+  UncutStamps uncut;
   for (GpuReadings& gpu : placed.gpus) {
     if (question.stamps == Stamps::whole_seconds) {
-      placed.stamp_uncertainty_s = std::max(placed.stamp_uncertainty_s, place_stamps(gpu));
+      placed.stamp_uncertainty_s = std::max(placed.stamp_uncertainty_s, uncut.place(gpu));
     }
     placed.sound.push_back(sound_readings(gpu.samples, gpu.conditions.limit_w));
     const std::optional<LoadSpan> span =
@@ -94,7 +107,6 @@ std::string refusal(const Placed& placed) {
       return placed.window.contains(sample.unix_s);
     });
     if (static_cast<std::size_t>(inside) < kFewestReadings) return "too_few_readings";
-    if (placed.gpus[i].sensors.empty()) return "sensor_scope_unknown";
   }
   return {};
 }
@@ -230,6 +242,11 @@ void add_up(const EstimateQuestion& question, const Placed& placed,
 
 EnergyEstimate estimate_energy(const EstimateQuestion& question) {
   EnergyEstimate estimate;
+  for (const GpuReadings& gpu : question.gpus) {
+    if (!gpu.sensors.empty()) continue;
+    estimate.reasons = {"sensor_scope_unknown"};
+    return estimate;
+  }
   const Placed placed = place(question);
   if (const std::string reason = refusal(placed); !reason.empty()) {
     estimate.reasons.push_back(reason);

@@ -28,7 +28,8 @@ struct GpuReadings {
   std::string model;                   // GPUs of one model share a part of their gain's error
   std::vector<Sample> samples;         // in time order
   std::vector<CounterSample> counter;  // in time order; empty: none
-  // What the readings are means of: one, or each that is possible.
+  // What the readings are means of: one, or each that is possible. Empty: nobody knows what they
+  // measure, such as a module or a slice of a GPU.
   std::vector<SensorModel> sensors = {};
   GpuConditions conditions = {};
 };

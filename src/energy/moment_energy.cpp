@@ -12,6 +12,7 @@ namespace {
 
 // Straight lines follow a part of what readings have in common with their neighbours.
 constexpr double kDrawShare = 0.75;
+constexpr std::size_t kMostLags = 300;
 // A load in step with the recorder shows one of its moments only: standard uncertainty, from
 // nowhere in the readings.
 constexpr double kInStepShare = 0.015;
@@ -64,7 +65,7 @@ Scatter scatter_of(std::span<const double> watts) {
   };
   scatter.variance_w2 = product(0) / (count - 1);
   if (!(scatter.variance_w2 > 0)) return scatter;
-  for (std::size_t lag = 1; lag < watts.size() / 4; ++lag) {
+  for (std::size_t lag = 1; lag < std::min(watts.size() / 4, kMostLags); ++lag) {
     const double correlation = product(lag) / product(0);
     if (correlation < 0.05) break;
     scatter.alike += 2 * correlation;

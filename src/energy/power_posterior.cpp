@@ -11,7 +11,7 @@ namespace {
 constexpr int kAges = 4;
 // Nothing is known about the power before the first cell.
 constexpr double kVagueVariance_w2 = 1e8;
-constexpr std::size_t kMostCells = 60000;
+constexpr std::size_t kMostCells = 20000;
 
 // How much a reading would differ if its stretch were a second later, from its neighbours.
 double slope_w_per_s(std::span<const PlacedReading> readings, std::size_t i) {

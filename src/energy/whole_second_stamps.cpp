@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <limits>
 
 namespace aggregate_power {
 namespace {
@@ -40,48 +42,60 @@ struct Loop {
   double round_s = 0;
   double place_s = 0;  // of the middle round
   double uncertainty_s = 0;
-  double worst = 0;  // logarithm of the best loop's probability
+  double log_probability = 0;  // of the best
+};
+
+// Mean and spread of something that differs from loop to loop.
+struct Weighed {
+  double sum = 0;
+  double squares = 0;
+
+  void add(double value, double weight) {
+    sum += weight * value;
+    squares += weight * value * value;
+  }
+  void scale(double factor) {
+    sum *= factor;
+    squares *= factor;
+  }
+  double mean(double weights) const { return sum / weights; }
+  double variance(double weights) const {
+    return std::max(0.0, squares / weights - std::pow(sum / weights, 2));
+  }
 };
 
 Loop loop_of(std::span<const double> stamps, std::span<const double> rounds, double middle) {
   const double half = std::max(1.0, (rounds.back() - rounds.front()) / 2);
   const double round_step_s = kPlaceStep_s / half;
   const double at_s = stamps[stamps.size() / 2];
-  double weight = 0;
-  double rounds_sum = 0;
-  double places_sum = 0;
-  double squares_sum = 0;
-  double ends_sum = 0;
-  double ends_squares = 0;
-  double best = -1e300;
+  double weights = 0;
+  Weighed round;
+  Weighed begin;
+  Weighed place;
+  Weighed end;
+  double best = -std::numeric_limits<double>::max();
   for (double round_s = kShortestRound_s; round_s <= kLongestRound_s; round_s += round_step_s) {
     for (double place_s = -kMostLate_s; place_s < 1; place_s += kPlaceStep_s) {
       const double log_p = log_probability(stamps, rounds, middle, round_s, at_s + place_s);
       if (log_p < best - 30) continue;
       if (log_p > best) {
         const double less = std::exp(best - log_p);
-        for (double* const sum :
-             {&weight, &rounds_sum, &places_sum, &squares_sum, &ends_sum, &ends_squares}) {
-          *sum *= less;
-        }
+        weights *= less;
+        for (Weighed* const one : {&round, &begin, &place, &end}) one->scale(less);
         best = log_p;
       }
-      const double p = std::exp(log_p - best);
-      const double end_s = place_s + half * (round_s - 1);
-      weight += p;
-      rounds_sum += p * round_s;
-      places_sum += p * place_s;
-      squares_sum += p * place_s * place_s;
-      ends_sum += p * end_s;
-      ends_squares += p * end_s * end_s;
+      const double weight = std::exp(log_p - best);
+      weights += weight;
+      round.add(round_s, weight);
+      begin.add(place_s - half * (round_s - 1), weight);
+      place.add(place_s, weight);
+      end.add(place_s + half * (round_s - 1), weight);
     }
   }
-  const double place_s = places_sum / weight;
-  const double end_s = ends_sum / weight;
-  const double variance = std::max(squares_sum / weight - place_s * place_s,
-                                   ends_squares / weight - end_s * end_s);
-  return {rounds_sum / weight, at_s + place_s,
-          std::sqrt(std::max(variance, kPlaceStep_s * kPlaceStep_s)), best};
+  const double variance =
+      std::max({begin.variance(weights), place.variance(weights), end.variance(weights)});
+  return {round.mean(weights), at_s + place.mean(weights),
+          std::max(std::sqrt(variance), kPlaceStep_s), best};
 }
 
 }  // namespace
@@ -103,7 +117,7 @@ std::optional<RegularLoop> regular_loop(std::span<const double> stamps) {
     const Loop loop = loop_of(stamps.subspan(first, count),
                               std::span(rounds).subspan(first, count), middle);
     // One round in ten may be impossible, not more.
-    if (loop.worst < std::log(kImpossible) * 0.1 * static_cast<double>(count)) return std::nullopt;
+    if (loop.log_probability < std::log(kImpossible) * 0.1 * static_cast<double>(count)) return std::nullopt;
     found.uncertainty_s = std::max(found.uncertainty_s, loop.uncertainty_s);
     for (std::size_t i = first; i < first + count; ++i) {
       // A late round is where its stamp says.
