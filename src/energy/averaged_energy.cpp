@@ -53,7 +53,8 @@ PowerPosterior posterior_of(const Evidence& evidence, const Possibility& possibi
 std::vector<Possibility> possibilities(const Evidence& evidence) {
   constexpr double kEver = std::numeric_limits<double>::infinity();
   std::vector<Possibility> all = {{evidence.found.jumps, {-kEver, kEver}}};
-  const auto branch = [&](const PowerJump& free, const std::optional<PowerJump>& inside, auto limit) {
+  const auto branch = [&](const PowerJump& free, const std::optional<PowerJump>& inside,
+                          auto limit) {
     std::vector<Possibility> next;
     for (const Possibility& one : all) {
       next.push_back(one);

@@ -29,7 +29,7 @@ constexpr double kCutUncertainty_s = 0.29;
 struct Placed {
   std::vector<GpuReadings> gpus;
   std::vector<SoundReadings> sound;
-  double stamp_uncertainty_s = 0;
+  StampUncertainty stamps;
   Window window;
   double shift_s = 0;
 };
@@ -38,8 +38,7 @@ struct Placed {
 // one round, so most have the same stamps.
 class UncutStamps {
  public:
-  // Returns the standard uncertainty of the new stamps.
-  double place(GpuReadings& gpu) {
+  StampUncertainty place(GpuReadings& gpu) {
     std::vector<double> stamps;
     for (const Sample& sample : gpu.samples) stamps.push_back(sample.unix_s);
     if (stamps != stamps_) {
@@ -51,7 +50,8 @@ class UncutStamps {
       gpu.samples[i].unix_s = loop_ ? loop_->unix_s[i] : gpu.samples[i].unix_s + kCutMiddle_s;
       if (counts_along) gpu.counter[i].unix_s = gpu.samples[i].unix_s;
     }
-    return loop_ ? loop_->uncertainty_s : kCutUncertainty_s;
+    if (loop_) return {loop_->uncertainty_s, loop_->span_uncertainty_s};
+    return {kCutUncertainty_s, std::sqrt(2.0) * kCutUncertainty_s};
   }
 
  private:
@@ -79,14 +79,16 @@ Placed place(const EstimateQuestion& question) {
   UncutStamps uncut;
   for (GpuReadings& gpu : placed.gpus) {
     if (question.stamps == Stamps::whole_seconds) {
-      placed.stamp_uncertainty_s = std::max(placed.stamp_uncertainty_s, uncut.place(gpu));
+      const StampUncertainty stamps = uncut.place(gpu);
+      placed.stamps.place_s = std::max(placed.stamps.place_s, stamps.place_s);
+      placed.stamps.span_s = std::max(placed.stamps.span_s, stamps.span_s);
     }
     placed.sound.push_back(sound_readings(gpu.samples, gpu.conditions.limit_w));
     const std::optional<LoadSpan> span =
         load_span(placed.sound.back().samples, gpu.sensors.front(), question.window);
     if (span) spans.push_back(*span);
   }
-  if (2 * spans.size() > placed.gpus.size() && placed.stamp_uncertainty_s == 0) {
+  if (2 * spans.size() > placed.gpus.size() && placed.stamps.place_s == 0) {
     placed.shift_s = clock_shift_s(spans, question.window).value_or(0);
   }
   placed.window.start_unix_s += placed.shift_s;
@@ -260,9 +262,9 @@ EnergyEstimate estimate_energy(const EstimateQuestion& question) {
   for (std::size_t i = 0; i < placed.gpus.size(); ++i) {
     const GpuReadings& gpu = placed.gpus[i];
     const bool is_shifted = placed.shift_s != 0;
-    energies.push_back(gpu_energy(
-        {gpu, placed.sound[i], placed.window, is_shifted ? 0 : question.clock_uncertainty_s,
-         placed.stamp_uncertainty_s, is_shifted ? kShiftUncertainty_s : 0}));
+    energies.push_back(gpu_energy({gpu, placed.sound[i], placed.window,
+                                   is_shifted ? 0 : question.clock_uncertainty_s, placed.stamps,
+                                   is_shifted ? kShiftUncertainty_s : 0}));
     GpuEstimate own;
     own.name = gpu.name;
     own.published_j = line_energy_j(question.gpus[i].samples, question.window);

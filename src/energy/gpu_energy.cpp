@@ -23,8 +23,9 @@ constexpr double kCounterSigmas = 4;
 constexpr double kCounterConstruction = 0.0015;
 
 // Components that vanish where the counter measures.
-constexpr std::string_view kOfReadings[] = {"moments_for_means", "time_not_seen",
-                                            "time_between_windows", "sensor_window_unknown"};
+constexpr std::string_view kOfReadings[] = {"sampling_and_edges", "moments_for_means",
+                                            "time_not_seen", "time_between_windows",
+                                            "sensor_window_unknown"};
 
 // The energies of a stretch under every sensor that is possible, and their weights.
 struct Sensors {
@@ -50,8 +51,7 @@ void weigh(std::span<const SensorModel> models, Sensors& sensors) {
         sensors.energies, {}, [](const SensorEnergy& one) { return *one.log_evidence; });
     const double best_window_s = models[best - sensors.energies.begin()].window_s;
     for (std::size_t i = 0; i < models.size(); ++i) {
-      sensors.weights[i] =
-          weight_of(sensors.energies[i], models[i].window_s, *best, best_window_s);
+      sensors.weights[i] = weight_of(sensors.energies[i], models[i].window_s, *best, best_window_s);
     }
   }
   double sum = 0;
@@ -113,12 +113,59 @@ Estimate estimate_of(const GpuEnergyQuestion& question, const StretchEnergy& str
   add_part(estimate, "window_known", stretch.root_mean_square(&SensorEnergy::window_known_j));
   add_part(estimate, "sensor_window_unknown", stretch.spread());
   add_part(estimate, "timing", stretch.root_mean_square(&SensorEnergy::timing_j));
-  add_part(estimate, "stamp_cut", rate_w * question.stamp_uncertainty_s);
+  add_part(estimate, "stamp_cut", rate_w * question.stamps.place_s);
   add_part(estimate, "clock_offset", rate_w * question.shift_uncertainty_s);
   return estimate;
 }
 
-// The counter's energy between its steps, and the readings' of what remains.
+// Adds to a component in quadrature.
+void widen(Estimate& estimate, const char* name, double joules) {
+  const auto found = std::ranges::find(estimate.components, name, &Component::name);
+  if (found == estimate.components.end()) return add_part(estimate, name, joules);
+  found->joules = std::hypot(found->joules, joules);
+}
+
+double root_of(const Estimate& estimate, bool of_readings) {
+  double sum = 0;
+  for (const Component& part : estimate.components) {
+    const bool is_theirs = std::ranges::count(kOfReadings, part.name) > 0;
+    if (is_theirs == of_readings) sum += part.joules * part.joules;
+  }
+  return std::sqrt(sum);
+}
+
+// The counter's energy between its steps, the readings' of what remains, and its uncertainty
+// without what the readings have, too.
+struct CountedEnergy {
+  double joules = 0;
+  double steps_j = 0;         // when its first and last step were, between readings
+  double stamps_j = 0;        // when those readings were
+  double construction_j = 0;  // what it is made of
+  double remaining = 0;       // share of the readings' own error that is left
+};
+
+// The mean of both, each weighed by its variance. A counter with poor stamps adds little to the
+// readings of a steady load.
+void mix_in(const CountedEnergy& counted, GpuEnergy& result) {
+  Estimate& energy = result.energy;
+  const double readings_j = root_of(energy, true);
+  const double counter_j = std::hypot(std::hypot(counted.steps_j, counted.stamps_j),
+                                      counted.construction_j, counted.remaining * readings_j);
+  const double variances = readings_j * readings_j + counter_j * counter_j;
+  const double weight = variances > 0 ? readings_j * readings_j / variances : 0;
+  result.counter->used = weight > 0.5;
+  result.counter_j = weight * (counted.joules - energy.joules);
+  energy.joules += result.counter_j;
+  for (Component& part : energy.components) {
+    if (std::ranges::count(kOfReadings, part.name)) {
+      part.joules *= std::hypot(1 - weight, weight * counted.remaining);
+    }
+  }
+  widen(energy, "sampling_and_edges", weight * counted.steps_j);
+  widen(energy, "stamp_cut", weight * counted.stamps_j);
+  add_part(energy, "counter_construction", weight * counted.construction_j);
+}
+
 void use_counter(const GpuEnergyQuestion& question, GpuEnergy& result) {
   if (question.gpu.counter.empty()) return;
   result.counter.emplace();
@@ -134,35 +181,26 @@ void use_counter(const GpuEnergyQuestion& question, GpuEnergy& result) {
   const Window between = {span->between.start_unix_s - span->age_s / 2,
                           span->between.end_unix_s - span->age_s / 2};
   const Estimate inside = estimate_of(question, stretch_energy(question, between));
-  CounterUse& use = *result.counter;
-  use.energy_j = span->energy_j;
-  use.disagreement = span->energy_j / inside.joules - 1;
-  // Of a loop through cut stamps both ends err, away from each other.
-  const double steps_s = std::hypot(span->age_s / std::sqrt(6), 2 * question.stamp_uncertainty_s);
-  const double step_j = inside.joules / between.duration_s() * steps_s;
-  const double doubt_j = std::hypot(inside.repeatability_j(), step_j);
+  result.counter->energy_j = span->energy_j;
+  result.counter->disagreement = span->energy_j / inside.joules - 1;
+  CountedEnergy counted;
+  counted.joules = result.energy.joules + span->energy_j - inside.joules;
+  const double mean_w = inside.joules / between.duration_s();
+  counted.steps_j = mean_w * span->age_s / std::sqrt(6);  // T / sqrt(12) at either end
+  counted.stamps_j = mean_w * question.stamps.span_s;
+  counted.construction_j = kCounterConstruction * span->energy_j;
+  // The readings' error in what remains is theirs in the window, without that in between.
+  counted.remaining =
+      std::sqrt(1 - std::min(1.0, between.duration_s() / question.window.duration_s()));
+  const double doubt_j = std::hypot(inside.repeatability_j(), counted.steps_j, counted.stamps_j);
   const double off_j = std::abs(span->energy_j - inside.joules);
   if (off_j > kCounterAgreement * inside.joules && off_j > kCounterSigmas * doubt_j) {
     result.is_counter_rejected = true;
-    result.counter_fault =
-        fmt::format("the counter is {:+.1f} % off the readings", 100 * use.disagreement);
+    result.counter_fault = fmt::format("the counter is {:+.1f} % off the readings",
+                                       100 * result.counter->disagreement);
     return;
   }
-  // The readings' error in what remains is theirs in the window, without that in between.
-  Estimate counted = result.energy;
-  counted.joules += span->energy_j - inside.joules;
-  const double share =
-      std::sqrt(1 - std::min(1.0, between.duration_s() / question.window.duration_s()));
-  for (Component& part : counted.components) {
-    if (part.name == "sampling_and_edges") part.joules = std::hypot(part.joules * share, step_j);
-    if (std::ranges::count(kOfReadings, part.name)) part.joules *= share;
-  }
-  add_part(counted, "counter_construction", kCounterConstruction * span->energy_j);
-  // Readings of a steady load may be better than a counter whose stamps are poor.
-  if (counted.repeatability_j() > result.energy.repeatability_j()) return;
-  use.used = true;
-  result.counter_j = counted.joules - result.energy.joules;
-  result.energy = std::move(counted);
+  mix_in(counted, result);
 }
 
 }  // namespace

@@ -10,12 +10,18 @@
 
 namespace aggregate_power {
 
+// Of stamps of asking; standard.
+struct StampUncertainty {
+  double place_s = 0;  // of all of them together
+  double span_s = 0;   // of the time between the first and the last
+};
+
 struct GpuEnergyQuestion {
   const GpuReadings& gpu;      // stamps are those of asking
   const SoundReadings& sound;  // of its samples
   Window window;               // on the recorder's clock
   double clock_uncertainty_s = 0;
-  double stamp_uncertainty_s = 0;  // of the stamps of asking
+  StampUncertainty stamps = {};
   double shift_uncertainty_s = 0;  // of a window that was moved to the load
 };
 

@@ -135,7 +135,8 @@ SensorEnergy moment_energy(const SensorEnergyQuestion& question) {
   const Scatter scatter = scatter_of(inside);
   const double count = std::max(1.0, static_cast<double>(scatter.readings));
   const double unseen = std::max(0.0, 1 - sensor.window_s / std::max(period_s, 1e-3));
-  const double draw_w = kDrawShare * std::sqrt(unseen * scatter.variance_w2 * scatter.alike / count);
+  const double draw_w =
+      kDrawShare * std::sqrt(unseen * scatter.variance_w2 * scatter.alike / count);
   result.moments_j = draw_w * window.duration_s();
 
   const double timing_s =

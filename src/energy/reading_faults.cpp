@@ -26,7 +26,8 @@ bool is_lone_zero(std::span<const Sample> samples, std::size_t i) {
   std::size_t last = i;
   while (first > 0 && samples[first].watts == 0) --first;
   while (last + 1 < samples.size() && samples[last].watts == 0) ++last;
-  return last - first <= kMostZeros + 1 && samples[first].watts > kPoweredW && samples[last].watts > kPoweredW;
+  return last - first <= kMostZeros + 1 && samples[first].watts > kPoweredW &&
+         samples[last].watts > kPoweredW;
 }
 
 // Higher than twice what is usual among the readings around it.

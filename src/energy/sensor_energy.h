@@ -20,14 +20,14 @@ struct SensorEnergyQuestion {
 // Standard uncertainties in joules.
 struct SensorEnergy {
   double joules = 0;
-  double sampling_j = 0;      // readings do not see all
-  double timing_j = 0;        // delay and clocks
-  double window_known_j = 0;  // length of the sensor's window
+  double sampling_j = 0;         // readings do not see all
+  double timing_j = 0;           // delay and clocks
+  double window_known_j = 0;     // length of the sensor's window
   double between_windows_j = 0;  // of averages, of which some time is missing or counted twice
-  double moments_j = 0;       // moments stand for means
-  double not_seen_j = 0;      // a load in step with a sensor that looks a part of the time
-  double shift_j = 0;         // correction: readings are older than their stamps
-  double edges_j = 0;         // correction: what averages blur at the edges
+  double moments_j = 0;          // moments stand for means
+  double not_seen_j = 0;         // a load in step with a sensor that looks a part of the time
+  double shift_j = 0;            // correction: readings are older than their stamps
+  double edges_j = 0;            // correction: what averages blur at the edges
   bool assumes_load_in_window = false;
   std::optional<double> log_evidence;  // of the sensor model; nullopt: unknown
   double rate_w = 0;                   // change of the energy if the readings were a second later

@@ -13,7 +13,7 @@ constexpr double kShortestRound_s = 0.985;
 constexpr double kLongestRound_s = 1.05;
 constexpr double kPlaceStep_s = 0.02;
 constexpr double kUsuallyLate_s = 0.005;
-constexpr double kLateShare = 0.03;   // of rounds that are late by more
+constexpr double kLateShare = 0.03;  // of rounds that are late by more
 constexpr double kMostLate_s = 0.5;
 constexpr double kImpossible = 1e-4;  // early all the same
 // Loops drift: longer recordings are fitted in pieces.
@@ -42,6 +42,7 @@ struct Loop {
   double round_s = 0;
   double place_s = 0;  // of the middle round
   double uncertainty_s = 0;
+  double span_uncertainty_s = 0;
   double log_probability = 0;  // of the best
 };
 
@@ -95,7 +96,8 @@ Loop loop_of(std::span<const double> stamps, std::span<const double> rounds, dou
   const double variance =
       std::max({begin.variance(weights), place.variance(weights), end.variance(weights)});
   return {round.mean(weights), at_s + place.mean(weights),
-          std::max(std::sqrt(variance), kPlaceStep_s), best};
+          std::max(std::sqrt(variance), kPlaceStep_s),
+          2 * half * std::max(std::sqrt(round.variance(weights)), round_step_s), best};
 }
 
 }  // namespace
@@ -114,11 +116,15 @@ std::optional<RegularLoop> regular_loop(std::span<const double> stamps) {
     const std::size_t first = stamps.size() * piece / pieces;
     const std::size_t count = stamps.size() * (piece + 1) / pieces - first;
     const double middle = rounds[first + count / 2];
-    const Loop loop = loop_of(stamps.subspan(first, count),
-                              std::span(rounds).subspan(first, count), middle);
+    const Loop loop =
+        loop_of(stamps.subspan(first, count), std::span(rounds).subspan(first, count), middle);
     // One round in ten may be impossible, not more.
-    if (loop.log_probability < std::log(kImpossible) * 0.1 * static_cast<double>(count)) return std::nullopt;
+    if (loop.log_probability < std::log(kImpossible) * 0.1 * static_cast<double>(count))
+      return std::nullopt;
     found.uncertainty_s = std::max(found.uncertainty_s, loop.uncertainty_s);
+    // Of several pieces, each is placed on its own.
+    found.span_uncertainty_s =
+        pieces > 1 ? std::sqrt(2.0) * found.uncertainty_s : loop.span_uncertainty_s;
     for (std::size_t i = first; i < first + count; ++i) {
       // A late round is where its stamp says.
       found.unix_s.push_back(

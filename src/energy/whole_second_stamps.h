@@ -8,8 +8,9 @@
 namespace aggregate_power {
 
 struct RegularLoop {
-  std::vector<double> unix_s;  // of each stamp
-  double uncertainty_s = 0;    // standard, shared by all
+  std::vector<double> unix_s;     // of each stamp
+  double uncertainty_s = 0;       // standard, shared by all
+  double span_uncertainty_s = 0;  // standard, of the time from the first to the last
 };
 
 // `stamps` are in time order, one for each round of the loop. Rounds take 0.985 to 1.05 s; one may

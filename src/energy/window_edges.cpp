@@ -9,11 +9,11 @@
 namespace aggregate_power {
 namespace {
 
-constexpr double kReachOfEdge_s = 2;      // beyond that the load does not begin with the window
-constexpr double kIdleOfLoad = 0.6;       // idle is below this share of the load's power
-constexpr double kStillShare = 0.08;      // of the step; idle moves by less
-constexpr double kTolerance_s = 0.03;     // of delay and clock
-constexpr double kLongestFall_s = 0.35;   // from the first request that ends to the last one
+constexpr double kReachOfEdge_s = 2;     // beyond that the load does not begin with the window
+constexpr double kIdleOfLoad = 0.6;      // idle is below this share of the load's power
+constexpr double kStillShare = 0.08;     // of the step; idle moves by less
+constexpr double kTolerance_s = 0.03;    // of delay and clock
+constexpr double kLongestFall_s = 0.35;  // from the first request that ends to the last one
 constexpr double kLongestRise_s = 0.2;
 
 double middle_of(std::vector<double> values) {

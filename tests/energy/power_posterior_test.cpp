@@ -57,7 +57,8 @@ TEST(PowerPosterior, TakesAnEdgeAtTheWindowExactly) {
 
 TEST(PowerPosterior, IsLessCertainInAGap) {
   std::vector<PlacedReading> readings = constant(400, -3, 63, 1);
-  const double whole = PowerPosterior({readings, 1, kPace, {}, {0, 60}}).energy({0, 60}).variance_j2;
+  const double whole =
+      PowerPosterior({readings, 1, kPace, {}, {0, 60}}).energy({0, 60}).variance_j2;
   std::erase_if(readings, [](const PlacedReading& one) {
     return one.end_unix_s > 30.5 && one.end_unix_s < 40.5;
   });
