@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "energy/quantile.h"
+
 namespace aggregate_power {
 
 std::vector<PlacedReading> place_readings(std::span<const Sample> samples,
@@ -30,9 +32,7 @@ double median_period_s(std::span<const Sample> samples) {
   for (std::size_t i = 1; i < samples.size(); ++i) {
     gaps_s.push_back(samples[i].unix_s - samples[i - 1].unix_s);
   }
-  const auto middle = gaps_s.begin() + static_cast<std::ptrdiff_t>(gaps_s.size() / 2);
-  std::ranges::nth_element(gaps_s, middle);
-  return *middle;
+  return quantile_of(gaps_s, 0.5);
 }
 
 }  // namespace aggregate_power

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <limits>
 
+#include "energy/quantile.h"
+
 namespace aggregate_power {
 namespace {
 
@@ -18,20 +20,13 @@ struct Lag {
   double seconds = 0;
 };
 
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 // The shortest lag at which two readings share no time.
 Lag lag_of(std::span<const PlacedReading> readings, double window_s) {
   std::vector<double> gaps_s;
   for (std::size_t i = 1; i < readings.size(); ++i) {
     gaps_s.push_back(readings[i].end_unix_s - readings[i - 1].end_unix_s);
   }
-  const double period_s = median_of(gaps_s);
+  const double period_s = quantile_of(gaps_s, 0.5);
   if (!(period_s > 0)) return {};
   const double count = std::max(1.0, std::round(window_s / period_s));
   return {static_cast<std::size_t>(count), count * period_s};
@@ -62,7 +57,7 @@ double jump_limit(const std::vector<double>& values) {
   std::vector<double> sizes;
   for (const double value : values) sizes.push_back(std::abs(value));
   constexpr double kMedianOfNormal = 0.6745;
-  double limit = kJumpSigmas * median_of(sizes) / kMedianOfNormal;
+  double limit = kJumpSigmas * quantile_of(sizes, 0.5) / kMedianOfNormal;
   for (int pass = 0; pass < 3; ++pass) {
     limit = kJumpSigmas * std::sqrt(2 * half_mean_square(values, limit));
   }

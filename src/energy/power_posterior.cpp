@@ -129,66 +129,74 @@ std::vector<double> PowerPosterior::noise_variances(const Question& question) co
   return variances;
 }
 
-void PowerPosterior::solve(const Question& question) {
-  const std::vector<double> walk = walk_variances(question);
-  const std::vector<double> noise = noise_variances(question);
-  const std::vector<double> fast = fast_variances(question);
+// The shares of the cells in each reading.
+std::vector<std::vector<PowerPosterior::Weight>> PowerPosterior::shares(
+    const Question& question) const {
   std::vector<std::vector<Weight>> rows;
-  std::size_t reach = 1;  // in cells
   for (const PlacedReading& reading : question.readings) {
     rows.push_back(share_of(reading, question.window_s));
     std::ranges::sort(rows.back(), {}, &Weight::cell);
-    if (!rows.back().empty()) {
-      reach = std::max(reach, rows.back().back().cell - rows.back().front().cell);
-    }
   }
-  // Unknowns of a cell: 2 * cell is the slow part, 2 * cell + 1 the fast part.
-  matrix_ = BandMatrix(2 * cells_, 2 * reach + 1);
-  solution_.assign(2 * cells_, 0);
-  double log_variances = 0;
-  matrix_.at(0, 0) += 1 / kVagueVariance_w2;
-  for (std::size_t cell = 0; cell < cells_; ++cell) {
-    matrix_.at(2 * cell + 1, 2 * cell + 1) += 1 / fast[cell];
-    log_variances += std::log(fast[cell]);
-    if (cell + 1 == cells_) continue;
-    matrix_.at(2 * cell, 2 * cell) += 1 / walk[cell];
-    matrix_.at(2 * cell + 2, 2 * cell + 2) += 1 / walk[cell];
-    matrix_.at(2 * cell + 2, 2 * cell) -= 1 / walk[cell];
-    log_variances += std::log(walk[cell]);
-  }
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (const Weight& one : rows[i]) {
-      for (std::size_t part = 0; part < 2; ++part) {
-        const std::size_t row = 2 * one.cell + part;
-        solution_[row] += one.weight * question.readings[i].watts / noise[i];
-        for (const Weight& other : rows[i]) {
-          for (std::size_t column = 2 * other.cell; column <= 2 * other.cell + 1; ++column) {
-            if (column <= row) matrix_.at(row, column) += one.weight * other.weight / noise[i];
-          }
+  return rows;
+}
+
+// Unknowns of a cell: 2 * cell is the slow part, 2 * cell + 1 the fast part.
+void PowerPosterior::add_reading(std::span<const Weight> row, double watts, double variance) {
+  for (const Weight& one : row) {
+    for (const std::size_t at : {2 * one.cell, 2 * one.cell + 1}) {
+      solution_[at] += one.weight * watts / variance;
+      for (const Weight& other : row) {
+        for (const std::size_t column : {2 * other.cell, 2 * other.cell + 1}) {
+          if (column <= at) matrix_.at(at, column) += one.weight * other.weight / variance;
         }
       }
     }
-    log_variances += std::log(noise[i]);
+  }
+}
+
+void PowerPosterior::solve(const Question& question) {
+  const std::vector<double> walk = walk_variances(question);
+  const std::vector<double> fast = fast_variances(question);
+  const std::vector<double> noise = noise_variances(question);
+  const std::vector<std::vector<Weight>> rows = shares(question);
+  std::size_t reach = 1;  // in cells
+  for (const std::vector<Weight>& row : rows) {
+    if (!row.empty()) reach = std::max(reach, row.back().cell - row.front().cell);
+  }
+  matrix_ = BandMatrix(2 * cells_, 2 * reach + 1);
+  solution_.assign(2 * cells_, 0);
+  matrix_.at(0, 0) += 1 / kVagueVariance_w2;
+  for (std::size_t cell = 0; cell < cells_; ++cell) {
+    matrix_.at(2 * cell + 1, 2 * cell + 1) += 1 / fast[cell];
+    if (cell + 1 == cells_) break;
+    matrix_.at(2 * cell, 2 * cell) += 1 / walk[cell];
+    matrix_.at(2 * cell + 2, 2 * cell + 2) += 1 / walk[cell];
+    matrix_.at(2 * cell + 2, 2 * cell) -= 1 / walk[cell];
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    add_reading(rows[i], question.readings[i].watts, noise[i]);
   }
   matrix_.factor();
   matrix_.solve(solution_);
 
-  double misfit = 0;
+  // Squares of all that had to be assumed, each over its variance.
+  double misfit = matrix_.log_determinant();
+  const auto add = [&](double deviation, double variance) {
+    misfit += deviation * deviation / variance + std::log(variance);
+  };
+  for (std::size_t cell = 0; cell < cells_; ++cell) {
+    add(solution_[2 * cell + 1], fast[cell]);
+    if (cell + 1 < cells_) add(solution_[2 * cell + 2] - solution_[2 * cell], walk[cell]);
+  }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     double left_w = question.readings[i].watts;
     for (const Weight& weight : rows[i]) {
       left_w -= weight.weight * (solution_[2 * weight.cell] + solution_[2 * weight.cell + 1]);
     }
-    misfit += left_w * left_w / noise[i];
+    add(left_w, noise[i]);
     worst_residual_ = std::max(worst_residual_, std::abs(left_w) / std::sqrt(noise[i]));
   }
-  for (std::size_t cell = 0; cell < cells_; ++cell) {
-    misfit += std::pow(solution_[2 * cell + 1], 2) / fast[cell];
-    if (cell + 1 < cells_) {
-      misfit += std::pow(solution_[2 * cell + 2] - solution_[2 * cell], 2) / walk[cell];
-    }
-  }
-  log_evidence_ = -(misfit + log_variances + matrix_.log_determinant()) / 2;
+  log_evidence_ = -misfit / 2;
 }
 
 PowerPosterior::Energy PowerPosterior::energy(Window stretch) const {

@@ -60,6 +60,8 @@ class PowerPosterior {
   std::vector<double> walk_variances(const Question& question) const;
   std::vector<double> fast_variances(const Question& question) const;
   std::vector<double> noise_variances(const Question& question) const;
+  std::vector<std::vector<Weight>> shares(const Question& question) const;
+  void add_reading(std::span<const Weight> row, double watts, double variance);
   void solve(const Question& question);
 
   double first_unix_s_ = 0;

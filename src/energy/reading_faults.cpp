@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "energy/quantile.h"
+
 namespace aggregate_power {
 namespace {
 
@@ -12,13 +14,6 @@ constexpr double kAboveLimit = 1.5;
 constexpr std::size_t kMostZeros = 3;
 constexpr double kShortestStuck_s = 4;
 constexpr std::size_t kFewestStuck = 6;
-
-double quantile_of(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  const auto place = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
-  std::ranges::nth_element(values, values.begin() + place);
-  return values[static_cast<std::size_t>(place)];
-}
 
 bool is_lone_zero(std::span<const Sample> samples, std::size_t i) {
   if (samples[i].watts != 0) return false;

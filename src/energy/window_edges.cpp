@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "energy/quantile.h"
+
 namespace aggregate_power {
 namespace {
 
@@ -16,24 +18,19 @@ constexpr double kTolerance_s = 0.03;    // of delay and clock
 constexpr double kLongestFall_s = 0.35;  // from the first request that ends to the last one
 constexpr double kLongestRise_s = 0.2;
 
-double middle_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 // Idle and load on one side of the window.
-struct Step {
+struct LoadStep {
   double idle_w = 0;
   double height_w = 0;
   double threshold_w = 0;  // a reading this far from idle shows the load
 };
 
-std::optional<Step> step_of(const std::vector<double>& outside, const std::vector<double>& inside) {
+std::optional<LoadStep> step_of(const std::vector<double>& outside,
+                                const std::vector<double>& inside) {
   if (outside.size() < 2 || inside.size() < 2) return std::nullopt;
-  Step step;
-  step.idle_w = middle_of(outside);
-  const double load_w = middle_of(inside);
+  LoadStep step;
+  step.idle_w = quantile_of(outside, 0.5);
+  const double load_w = quantile_of(inside, 0.5);
   step.height_w = load_w - step.idle_w;
   double moves_w = 0;
   for (const double watts : outside) moves_w = std::max(moves_w, std::abs(watts - step.idle_w));
@@ -61,7 +58,7 @@ WindowEdges window_edges(std::span<const PlacedReading> readings, double window_
     }
   }
   WindowEdges edges;
-  if (const std::optional<Step> step = step_of(before, inside)) {
+  if (const std::optional<LoadStep> step = step_of(before, inside)) {
     for (std::size_t i = before.size(); i < readings.size(); ++i) {
       if (readings[i].watts - step->idle_w <= step->threshold_w) continue;
       const PlacedReading& idle = readings[i - 1];
@@ -71,7 +68,7 @@ WindowEdges window_edges(std::span<const PlacedReading> readings, double window_
       break;
     }
   }
-  if (const std::optional<Step> step = step_of(after, inside)) {
+  if (const std::optional<LoadStep> step = step_of(after, inside)) {
     for (std::size_t i = readings.size() - after.size(); i-- > 0;) {
       if (readings[i].watts - step->idle_w <= step->threshold_w) continue;
       const double from_unix_s = readings[i].end_unix_s - readings[i].age_s - window_s;
