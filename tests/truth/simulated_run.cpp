@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 namespace truth {
 namespace {
@@ -299,19 +298,6 @@ SimulatedRun simulate(const RunClass& run_class, std::uint64_t seed) {
   run.is_under_sampled = typical.window_s < run.period_s / 5 && !run_class.counter &&
                          variation(load.gpus[0], duration_s) > 0.08;
   return run;
-}
-
-std::string as_csv(const SimulatedRun& run) {
-  std::string csv = "timestamp, index, name, power.draw.average [W], power.limit [W]\n";
-  for (const GpuReadings& gpu : run.question.gpus) {
-    for (const Sample& sample : gpu.samples) {
-      char line[160];
-      std::snprintf(line, sizeof line, "%.6f, %s, NVIDIA H100 80GB HBM3, %.2f W, %.2f W\n",
-                    sample.unix_s, gpu.name.c_str(), sample.watts, *gpu.conditions.limit_w);
-      csv += line;
-    }
-  }
-  return csv;
 }
 
 }  // namespace truth

@@ -49,7 +49,4 @@ struct SimulatedRun {
 
 SimulatedRun simulate(const RunClass& run_class, std::uint64_t seed);
 
-// As nvidia-smi writes it, with a name, a limit and, if there is one, a counter.
-std::string as_csv(const SimulatedRun& run);
-
 }  // namespace truth

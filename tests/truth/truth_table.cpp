@@ -104,7 +104,7 @@ TruthTable make_truth_table(std::size_t runs, std::uint64_t first_seed, const st
     if ((run_class.group + " " + run_class.name).find(filter) == std::string::npos) continue;
     std::vector<Judged> judged;
     for (std::size_t i = 0; i < runs; ++i) {
-      const std::uint64_t seed = first_seed + 100000 * c + i;
+      const std::uint64_t seed = seed_of(first_seed, c, i);
       const SimulatedRun run = simulate(run_class, seed);
       const EnergyEstimate estimate = estimate_energy(run.question);
       judged.push_back(judge(run, estimate));

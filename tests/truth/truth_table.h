@@ -67,8 +67,12 @@ struct TruthTable {
   const VerdictFigures& verdict(const std::string& code) const;
 };
 
-// `runs` of each class whose name contains `filter`. The seed of run i of class c is
-// first_seed + 100000 * c + i.
+// Of run i of class c.
+inline std::uint64_t seed_of(std::uint64_t first_seed, std::size_t c, std::size_t i) {
+  return first_seed + 100000 * c + i;
+}
+
+// `runs` of each class whose name contains `filter`; shown if `verbose`.
 TruthTable make_truth_table(std::size_t runs, std::uint64_t first_seed,
                             const std::string& filter = {}, bool verbose = false);
 

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "truth/run_files.h"
 #include "truth/truth_table.h"
 
 namespace truth {
