@@ -17,10 +17,10 @@ namespace aggregate_power {
 
 // What a recording says about a GPU besides power. Nullopt: it does not.
 struct GpuConditions {
-  std::optional<double> limit_w;                // the power limit in force
-  std::optional<double> throttled_share;        // of the window, for heat or by hardware
-  std::optional<double> capped_share;           // of the window, for the power limit
-  std::optional<double> least_utilization_pct;  // inside the window
+  std::optional<double> limit_w = {};                // the power limit in force
+  std::optional<double> throttled_share = {};        // of the window, for heat or by hardware
+  std::optional<double> capped_share = {};           // of the window, for the power limit
+  std::optional<double> least_utilization_pct = {};  // inside the window
 };
 
 struct GpuReadings {
