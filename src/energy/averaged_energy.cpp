@@ -129,7 +129,7 @@ std::vector<PlacedReading> near_window(std::vector<PlacedReading> readings, doub
   return readings;
 }
 
-Evidence gather(const SensorEnergyQuestion& question) {
+Evidence gather(const SensedEnergyQuestion& question) {
   const SensorModel& sensor = question.sensor;
   Evidence evidence;
   evidence.window = question.window;
@@ -160,14 +160,14 @@ double change_j(const Evidence& evidence, const Possibility& possibility, double
 
 }  // namespace
 
-SensorEnergy averaged_energy(const SensorEnergyQuestion& question) {
+SensedEnergy averaged_energy(const SensedEnergyQuestion& question) {
   const SensorModel& sensor = question.sensor;
   const Window window = question.window;
   const Evidence evidence = gather(question);
   const Mixture mixture = mix(evidence);
   const double base_j = posterior_of(evidence, mixture.best).energy(window).joules;
 
-  SensorEnergy result;
+  SensedEnergy result;
   result.joules = mixture.joules;
   result.log_evidence = mixture.log_evidence;
   result.assumes_load_in_window = mixture.best.assumes_edge;
@@ -206,7 +206,7 @@ SensorEnergy averaged_energy(const SensorEnergyQuestion& question) {
   return result;
 }
 
-SensorEnergy sensor_energy(const SensorEnergyQuestion& question) {
+SensedEnergy sensor_energy(const SensedEnergyQuestion& question) {
   return question.sensor.sees_moments(median_period_s(question.samples))
              ? moment_energy(question)
              : averaged_energy(question);

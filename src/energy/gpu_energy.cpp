@@ -33,14 +33,14 @@ constexpr std::string_view kOfReadings[] = {"sampling_and_edges", "moments_for_m
 
 // The energies of a stretch under every sensor that is possible, and their weights.
 struct Sensors {
-  std::vector<SensorEnergy> energies;
+  std::vector<SensedEnergy> energies;
   std::vector<double> weights;
 };
 
 // Models are crude, so their evidence counts, but never settles it alone. Power that moves faster
 // than a mean over a long window can is evidence against that window; power that moves slowly is
 // hardly evidence against a short one.
-double weight_of(const SensorEnergy& one, double window_s, const SensorEnergy& best,
+double weight_of(const SensedEnergy& one, double window_s, const SensedEnergy& best,
                  double best_window_s) {
   const double least = window_s < best_window_s ? -1.2 : -7;
   return std::exp(std::max(least, (*one.log_evidence - *best.log_evidence) / 4));
@@ -48,11 +48,11 @@ double weight_of(const SensorEnergy& one, double window_s, const SensorEnergy& b
 
 void weigh(std::span<const SensorModel> models, Sensors& sensors) {
   const bool all_known = std::ranges::all_of(
-      sensors.energies, [](const SensorEnergy& one) { return one.log_evidence.has_value(); });
+      sensors.energies, [](const SensedEnergy& one) { return one.log_evidence.has_value(); });
   sensors.weights.assign(models.size(), 1);
   if (all_known) {
     const auto best = std::ranges::max_element(
-        sensors.energies, {}, [](const SensorEnergy& one) { return *one.log_evidence; });
+        sensors.energies, {}, [](const SensedEnergy& one) { return *one.log_evidence; });
     const double best_window_s = models[best - sensors.energies.begin()].window_s;
     for (std::size_t i = 0; i < models.size(); ++i) {
       sensors.weights[i] = weight_of(sensors.energies[i], models[i].window_s, *best, best_window_s);
@@ -67,14 +67,14 @@ struct StretchEnergy {
   Sensors sensors;
   double joules = 0;
 
-  double root_mean_square(double SensorEnergy::*part) const {
+  double root_mean_square(double SensedEnergy::*part) const {
     double sum = 0;
     for (std::size_t i = 0; i < sensors.energies.size(); ++i) {
       sum += sensors.weights[i] * sensors.energies[i].*part * (sensors.energies[i].*part);
     }
     return std::sqrt(sum);
   }
-  double mean(double SensorEnergy::*part) const {
+  double mean(double SensedEnergy::*part) const {
     double sum = 0;
     for (std::size_t i = 0; i < sensors.energies.size(); ++i) {
       sum += sensors.weights[i] * sensors.energies[i].*part;
@@ -97,7 +97,7 @@ StretchEnergy stretch_energy(const GpuEnergyQuestion& question, Window stretch) 
         sensor_energy({question.sound.samples, sensor, stretch, question.clock_uncertainty_s}));
   }
   weigh(question.gpu.sensors, result.sensors);
-  result.joules = result.mean(&SensorEnergy::joules);
+  result.joules = result.mean(&SensedEnergy::joules);
   return result;
 }
 
@@ -108,15 +108,15 @@ void add_part(Estimate& estimate, const char* name, double joules) {
 Estimate estimate_of(const GpuEnergyQuestion& question, const StretchEnergy& stretch) {
   Estimate estimate;
   estimate.joules = stretch.joules;
-  const double rate_w = stretch.root_mean_square(&SensorEnergy::rate_w);
-  add_part(estimate, "sampling_and_edges", stretch.root_mean_square(&SensorEnergy::sampling_j));
-  add_part(estimate, "moments_for_means", stretch.root_mean_square(&SensorEnergy::moments_j));
-  add_part(estimate, "time_not_seen", stretch.root_mean_square(&SensorEnergy::not_seen_j));
+  const double rate_w = stretch.root_mean_square(&SensedEnergy::rate_w);
+  add_part(estimate, "sampling_and_edges", stretch.root_mean_square(&SensedEnergy::sampling_j));
+  add_part(estimate, "moments_for_means", stretch.root_mean_square(&SensedEnergy::moments_j));
+  add_part(estimate, "time_not_seen", stretch.root_mean_square(&SensedEnergy::not_seen_j));
   add_part(estimate, "time_between_windows",
-           stretch.root_mean_square(&SensorEnergy::between_windows_j));
-  add_part(estimate, "window_known", stretch.root_mean_square(&SensorEnergy::window_known_j));
+           stretch.root_mean_square(&SensedEnergy::between_windows_j));
+  add_part(estimate, "window_known", stretch.root_mean_square(&SensedEnergy::window_known_j));
   add_part(estimate, "sensor_window_unknown", stretch.spread());
-  add_part(estimate, "timing", stretch.root_mean_square(&SensorEnergy::timing_j));
+  add_part(estimate, "timing", stretch.root_mean_square(&SensedEnergy::timing_j));
   add_part(estimate, "stamp_cut", rate_w * question.stamps.place_s);
   add_part(estimate, "clock_offset", rate_w * question.shift_uncertainty_s);
   return estimate;
@@ -220,10 +220,10 @@ GpuEnergy gpu_energy(const GpuEnergyQuestion& question) {
   const StretchEnergy whole = stretch_energy(question, question.window);
   GpuEnergy result;
   result.energy = estimate_of(question, whole);
-  result.shift_j = whole.mean(&SensorEnergy::shift_j);
-  result.edges_j = whole.mean(&SensorEnergy::edges_j);
+  result.shift_j = whole.mean(&SensedEnergy::shift_j);
+  result.edges_j = whole.mean(&SensedEnergy::edges_j);
   result.assumes_load_in_window = std::ranges::any_of(
-      whole.sensors.energies, [](const SensorEnergy& one) { return one.assumes_load_in_window; });
+      whole.sensors.energies, [](const SensedEnergy& one) { return one.assumes_load_in_window; });
   use_counter(question, result);
   return result;
 }

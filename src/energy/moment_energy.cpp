@@ -112,7 +112,7 @@ double line_energy_j(std::span<const Sample> samples, Window window) {
   return joules;
 }
 
-SensorEnergy moment_energy(const SensorEnergyQuestion& question) {
+SensedEnergy moment_energy(const SensedEnergyQuestion& question) {
   const SensorModel& sensor = question.sensor;
   const Window window = question.window;
   const double age_s = sensor.delay_s + (sensor.refresh_s + sensor.window_s) / 2;
@@ -127,7 +127,7 @@ SensorEnergy moment_energy(const SensorEnergyQuestion& question) {
   }
   const double period_s = median_period_s(samples);
   const PaceFinding found = find_pace(readings, 0);
-  SensorEnergy result;
+  SensedEnergy result;
   const std::vector<Sample> line =
       cut_at_edges(samples, window, found.jumps, result.assumes_load_in_window);
   result.joules = line_energy_j(line, window);

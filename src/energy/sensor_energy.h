@@ -10,7 +10,7 @@
 
 namespace aggregate_power {
 
-struct SensorEnergyQuestion {
+struct SensedEnergyQuestion {
   std::span<const Sample> samples;  // in time order, without faults; at least two
   SensorModel sensor;
   Window window;
@@ -18,7 +18,7 @@ struct SensorEnergyQuestion {
 };
 
 // Standard uncertainties in joules.
-struct SensorEnergy {
+struct SensedEnergy {
   double joules = 0;
   double sampling_j = 0;         // readings do not see all
   double timing_j = 0;           // delay and clocks
@@ -34,13 +34,13 @@ struct SensorEnergy {
 };
 
 // By the posterior of the power.
-SensorEnergy averaged_energy(const SensorEnergyQuestion& question);
+SensedEnergy averaged_energy(const SensedEnergyQuestion& question);
 
 // By straight lines between readings, which lose least if they are moments.
-SensorEnergy moment_energy(const SensorEnergyQuestion& question);
+SensedEnergy moment_energy(const SensedEnergyQuestion& question);
 
 // By whichever of the two suits the sensor and the recorder.
-SensorEnergy sensor_energy(const SensorEnergyQuestion& question);
+SensedEnergy sensor_energy(const SensedEnergyQuestion& question);
 
 // The energy under straight lines between samples, which are in time order; level beyond both
 // ends. Samples with one stamp count once, as their mean.

@@ -25,11 +25,11 @@ TEST(LineEnergy, TakesTheMeanOfReadingsWithOneStamp) {
   EXPECT_DOUBLE_EQ(line_energy_j(samples, {0, 2}), 150 * 1 + 150 * 1);
 }
 
-TEST(SensorEnergy, OfConstantPowerIsExact) {
+TEST(SensedEnergy, OfConstantPowerIsExact) {
   std::vector<Sample> samples;
   for (double at = 995; at < 1025; at += 1) samples.push_back({at, 400});
   for (const SensorModel& sensor : {kAverage, kMoment}) {
-    const SensorEnergy energy = sensor_energy({samples, sensor, kWindow});
+    const SensedEnergy energy = sensor_energy({samples, sensor, kWindow});
     EXPECT_NEAR(energy.joules, 400 * 20, 1);
     EXPECT_NEAR(energy.timing_j, 0, 0.1);
     EXPECT_NEAR(energy.moments_j, 0, 1e-9);
@@ -46,10 +46,10 @@ std::vector<Sample> load_in_window(double period) {
   return samples;
 }
 
-TEST(SensorEnergy, UndoesTheBlurOfALoadThatIsTheWindow) {
+TEST(SensedEnergy, UndoesTheBlurOfALoadThatIsTheWindow) {
   for (const double period : {0.1, 1.0}) {
     const std::vector<Sample> samples = load_in_window(period);
-    const SensorEnergy energy = sensor_energy({samples, kAverage, kWindow});
+    const SensedEnergy energy = sensor_energy({samples, kAverage, kWindow});
     EXPECT_TRUE(energy.assumes_load_in_window);
     // The readings are 50 ms older than taken: of 420 W, at either edge.
     EXPECT_NEAR(energy.joules, 500 * 20, 420 * 0.06);
@@ -58,11 +58,11 @@ TEST(SensorEnergy, UndoesTheBlurOfALoadThatIsTheWindow) {
   }
 }
 
-TEST(SensorEnergy, KnowsHowLittleMomentsSee) {
+TEST(SensedEnergy, KnowsHowLittleMomentsSee) {
   // 200 and 400 W in turn: the variance of 21 draws is 10000 * 21 / 20 W^2 about their mean.
   std::vector<Sample> samples;
   for (int i = -5; i < 26; ++i) samples.push_back({1000.02 + i, i % 2 ? 200.0 : 400.0});
-  const SensorEnergy energy = sensor_energy({samples, kMoment, kWindow});
+  const SensedEnergy energy = sensor_energy({samples, kMoment, kWindow});
   EXPECT_NEAR(energy.joules, 300 * 20, 15);
   EXPECT_GT(energy.moments_j, 0.5 * 100 / std::sqrt(20) * 20);
   EXPECT_LT(energy.moments_j, 1.1 * 100 / std::sqrt(20) * 20);
