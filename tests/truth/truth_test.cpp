@@ -11,7 +11,7 @@
 namespace truth {
 namespace {
 
-constexpr std::size_t kRuns = 12;
+constexpr std::size_t kRuns = 8;
 constexpr std::uint64_t kSeed = 1;
 
 // Computed once for all tests.
