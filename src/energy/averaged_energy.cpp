@@ -1,0 +1,215 @@
+// Undoes averaging and delay by the posterior of the power.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "energy/placed_readings.h"
+#include "energy/power_pace.h"
+#include "energy/power_posterior.h"
+#include "energy/sensor_energy.h"
+#include "energy/window_edges.h"
+
+namespace aggregate_power {
+namespace {
+
+// How much more probable it is beforehand that a load begins and ends with the benchmark.
+constexpr double kLogPriorOfEdge = 3;
+// What averages hide at the window's edges: loads that alternate within them.
+constexpr double kHiddenShare = 0.015;
+constexpr double kPartTimeShare = 0.01;
+// How much power may swing inside averages without any trace in them, as a share.
+constexpr double kHiddenSwing = 0.03;
+constexpr double kMostSwing = 0.08;
+
+// The power under one of the assumptions about the load's edges.
+struct Possibility {
+  std::vector<PowerJump> jumps;
+  Window active;
+  double log_prior = 0;
+  bool assumes_edge = false;
+};
+
+// What is known of the readings, whatever is assumed about edges.
+struct Evidence {
+  std::vector<PlacedReading> readings;
+  PaceFinding found;
+  WindowEdges edges;
+  PowerPace still;  // outside of the load
+  Window window;
+  double sensor_window_s = 1;
+  double window_uncertainty = 0;
+};
+
+PowerPosterior posterior_of(const Evidence& evidence, const Possibility& possibility) {
+  return PowerPosterior({evidence.readings, evidence.sensor_window_s, evidence.found.pace,
+                         possibility.jumps, evidence.window, possibility.active, evidence.still,
+                         evidence.window_uncertainty});
+}
+
+// Each edge that was found, where the readings allow it and where the window does.
+std::vector<Possibility> possibilities(const Evidence& evidence) {
+  constexpr double kEver = std::numeric_limits<double>::infinity();
+  std::vector<Possibility> all = {{evidence.found.jumps, {-kEver, kEver}}};
+  const auto branch = [&](const PowerJump& free, const std::optional<PowerJump>& inside,
+                          auto limit) {
+    std::vector<Possibility> next;
+    for (const Possibility& one : all) {
+      next.push_back(one);
+      next.back().jumps.push_back(free);
+      limit(next.back().active, free);
+      if (!inside) continue;
+      next.push_back(one);
+      next.back().jumps.push_back(*inside);
+      next.back().log_prior += kLogPriorOfEdge;
+      next.back().assumes_edge = true;
+      limit(next.back().active, *inside);
+    }
+    all = std::move(next);
+  };
+  if (const auto& rise = evidence.edges.rise) {
+    branch(*rise, rise_inside(*rise, evidence.window),
+           [](Window& active, const PowerJump& jump) { active.start_unix_s = jump.from_unix_s; });
+  }
+  if (const auto& fall = evidence.edges.fall) {
+    branch(*fall, fall_inside(*fall, evidence.window),
+           [](Window& active, const PowerJump& jump) { active.end_unix_s = jump.to_unix_s; });
+  }
+  return all;
+}
+
+// Energy of a mixture of possibilities.
+struct Mixture {
+  double joules = 0;
+  double variance_j2 = 0;
+  double log_evidence = 0;
+  Possibility best;
+};
+
+Mixture mix(const Evidence& evidence) {
+  struct Member {
+    PowerPosterior::Energy energy;
+    double log_weight;
+  };
+  std::vector<Member> members;
+  Mixture mixture;
+  double best = 0;
+  for (Possibility& possibility : possibilities(evidence)) {
+    const PowerPosterior posterior = posterior_of(evidence, possibility);
+    const double log_weight = posterior.log_evidence() + possibility.log_prior;
+    members.push_back({posterior.energy(evidence.window), log_weight});
+    if (members.size() == 1 || log_weight > best) {
+      best = log_weight;
+      mixture.best = std::move(possibility);
+    }
+  }
+  double sum = 0;
+  for (Member& member : members) sum += member.log_weight = std::exp(member.log_weight - best);
+  for (const Member& member : members) {
+    mixture.joules += member.log_weight / sum * member.energy.joules;
+  }
+  for (const Member& member : members) {
+    const double off_j = member.energy.joules - mixture.joules;
+    mixture.variance_j2 += member.log_weight / sum * (member.energy.variance_j2 + off_j * off_j);
+  }
+  mixture.log_evidence = best + std::log(sum);
+  return mixture;
+}
+
+// The readings that bear on the window, and some around it for the pace.
+std::vector<PlacedReading> near_window(std::vector<PlacedReading> readings, double window_s,
+                                       Window window) {
+  const double margin_s = 6 + 2 * window_s;
+  std::erase_if(readings, [&](const PlacedReading& reading) {
+    return reading.end_unix_s < window.start_unix_s - margin_s ||
+           reading.end_unix_s > window.end_unix_s + margin_s;
+  });
+  return readings;
+}
+
+Evidence gather(const SensedEnergyQuestion& question) {
+  const SensorModel& sensor = question.sensor;
+  Evidence evidence;
+  evidence.window = question.window;
+  evidence.sensor_window_s = sensor.window_s;
+  evidence.window_uncertainty = sensor.is_averaged() ? sensor.window_uncertainty : 0;
+  evidence.readings =
+      near_window(place_readings(question.samples, sensor), sensor.window_s, question.window);
+  evidence.edges = window_edges(evidence.readings, sensor.window_s, question.window);
+  // The pace is that of the load.
+  std::vector<PlacedReading> loaded;
+  const double begin = evidence.edges.rise ? evidence.edges.rise->to_unix_s : -HUGE_VAL;
+  const double end = evidence.edges.fall ? evidence.edges.fall->from_unix_s : HUGE_VAL;
+  for (const PlacedReading& reading : evidence.readings) {
+    const double start_unix_s = reading.end_unix_s - reading.age_s - sensor.window_s;
+    if (start_unix_s >= begin - 0.1 && reading.end_unix_s <= end + 0.1) loaded.push_back(reading);
+  }
+  const bool enough = loaded.size() >= 6;
+  evidence.found = find_pace(enough ? loaded : evidence.readings, sensor.window_s);
+  const double idle_w = std::ranges::min(evidence.readings, {}, &PlacedReading::watts).watts;
+  evidence.still = {std::pow(0.01 * idle_w, 2), std::pow(0.02 * idle_w, 2) * 0.1};
+  return evidence;
+}
+
+// By how much the energy changes with one thing that is not known exactly.
+double change_j(const Evidence& evidence, const Possibility& possibility, double joules) {
+  return std::abs(posterior_of(evidence, possibility).energy(evidence.window).joules - joules);
+}
+
+}  // namespace
+
+SensedEnergy averaged_energy(const SensedEnergyQuestion& question) {
+  const SensorModel& sensor = question.sensor;
+  const Window window = question.window;
+  const Evidence evidence = gather(question);
+  const Mixture mixture = mix(evidence);
+  const double base_j = posterior_of(evidence, mixture.best).energy(window).joules;
+
+  SensedEnergy result;
+  result.joules = mixture.joules;
+  result.log_evidence = mixture.log_evidence;
+  result.assumes_load_in_window = mixture.best.assumes_edge;
+  const double mean_w = mixture.joules / window.duration_s();
+  const double hidden_j = kHiddenShare * mean_w * std::min(1.0, sensor.window_s);
+  result.sampling_j = std::hypot(std::sqrt(mixture.variance_j2), hidden_j * std::sqrt(2.0));
+
+  const double timing_s = std::max(1e-3, std::hypot(question.timing_s, sensor.delay_uncertainty_s));
+  Evidence later = evidence;
+  for (PlacedReading& reading : later.readings) reading.end_unix_s += timing_s;
+  result.timing_j = change_j(later, mixture.best, base_j);
+  result.rate_w = result.timing_j / timing_s;
+  if (sensor.is_averaged()) {
+    Evidence longer = evidence;
+    longer.sensor_window_s *= 1 + sensor.window_uncertainty;
+    result.window_known_j = change_j(longer, mixture.best, base_j);
+  }
+  // A period that is not the window's leaves out some time, or counts some twice; a load in step
+  // with the recorder is then misread.
+  const double period_s = median_period_s(question.samples);
+  if (2 * period_s > sensor.window_s) {
+    const double apart = std::abs(period_s - sensor.window_s) / sensor.window_s;
+    const double fast_w = std::sqrt(evidence.found.pace.fast_w2_s / sensor.window_s);
+    const double swing_w = std::clamp(2 * fast_w, kHiddenSwing * mean_w, kMostSwing * mean_w);
+    const double share = std::hypot(apart, evidence.window_uncertainty);
+    result.between_windows_j = std::min(1.0, share) * swing_w * window.duration_s();
+  }
+  if (sensor.is_part_time()) result.not_seen_j = kPartTimeShare * mixture.joules;
+
+  std::vector<Sample> shifted(question.samples.begin(), question.samples.end());
+  const double age_s = sensor.delay_s + (sensor.refresh_s + sensor.window_s) / 2;
+  for (Sample& sample : shifted) sample.unix_s -= age_s;
+  const double shifted_j = line_energy_j(shifted, window);
+  result.shift_j = shifted_j - line_energy_j(question.samples, window);
+  result.edges_j = result.joules - shifted_j;
+  return result;
+}
+
+SensedEnergy sensor_energy(const SensedEnergyQuestion& question) {
+  return question.sensor.sees_moments(median_period_s(question.samples))
+             ? moment_energy(question)
+             : averaged_energy(question);
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,96 @@
+// Finds a load's edges and compares them with the window's.
+#include "energy/clock_shift.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "energy/quantile.h"
+#include "energy/sensor_energy.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr double kEdgeReach_s = 5;    // an edge of the load this near to the window's is its edge
+constexpr double kEdgeBlur_s = 1.3;   // averages and slow ramps around an edge
+constexpr double kEdgeSide_s = 2.5;   // the levels on both sides of it are means over this long
+constexpr double kIdleOfLevel = 0.6;  // of the load's power: more is another load
+
+// Where the line between two samples crosses a level.
+std::vector<double> crossings(std::span<const Sample> samples, double level_w, bool up) {
+  std::vector<double> found;
+  for (std::size_t i = 1; i < samples.size(); ++i) {
+    const Sample& a = samples[i - 1];
+    const Sample& b = samples[i];
+    if ((a.watts < level_w) == (b.watts < level_w) || (b.watts >= level_w) != up) continue;
+    found.push_back(a.unix_s + (level_w - a.watts) / (b.watts - a.watts) * (b.unix_s - a.unix_s));
+  }
+  return found;
+}
+
+// The instant of a sharp edge with the same energy.
+std::optional<double> sharp_edge(std::span<const Sample> samples, double near_unix_s) {
+  const Window before = {near_unix_s - kEdgeBlur_s - kEdgeSide_s, near_unix_s - kEdgeBlur_s};
+  const Window after = {near_unix_s + kEdgeBlur_s, near_unix_s + kEdgeBlur_s + kEdgeSide_s};
+  if (samples.front().unix_s > before.end_unix_s - 1 ||
+      samples.back().unix_s < after.start_unix_s + 1) {
+    return std::nullopt;
+  }
+  const double before_w = line_energy_j(samples, before) / kEdgeSide_s;
+  const double after_w = line_energy_j(samples, after) / kEdgeSide_s;
+  const double lower_w = std::min(before_w, after_w);
+  if (lower_w > kIdleOfLevel * std::max(before_w, after_w)) return std::nullopt;
+  const Window around = {before.end_unix_s, after.start_unix_s};
+  const double above_j = line_energy_j(samples, around) - before_w * around.duration_s();
+  return around.end_unix_s - above_j / (after_w - before_w);
+}
+
+}  // namespace
+
+std::optional<LoadSpan> load_span(std::span<const Sample> samples, const SensorModel& sensor,
+                                  Window window) {
+  std::vector<Sample> placed(samples.begin(), samples.end());
+  const double age_s = sensor.delay_s + (sensor.refresh_s + sensor.window_s) / 2;
+  std::vector<double> watts;
+  for (Sample& sample : placed) {
+    sample.unix_s -= age_s;
+    watts.push_back(sample.watts);
+  }
+  if (placed.size() < 8) return std::nullopt;
+  const double high_w = quantile_of(watts, 0.75);
+  const double low_w = *std::ranges::min_element(watts);
+  if (low_w > kIdleOfLevel * high_w) return std::nullopt;
+  const double level_w = (high_w + low_w) / 2;
+  const std::vector<double> rises = crossings(placed, level_w, true);
+  const std::vector<double> falls = crossings(placed, level_w, false);
+  if (rises.size() != 1 || falls.size() != 1) return std::nullopt;
+  if (std::abs(rises[0] - window.start_unix_s) > kEdgeReach_s ||
+      std::abs(falls[0] - window.end_unix_s) > kEdgeReach_s) {
+    return std::nullopt;
+  }
+  const std::optional<double> rise = sharp_edge(placed, rises[0]);
+  const std::optional<double> fall = sharp_edge(placed, falls[0]);
+  if (!rise || !fall) return std::nullopt;
+  return LoadSpan{*rise, *fall};
+}
+
+std::optional<double> clock_shift_s(std::span<const LoadSpan> gpus, Window window) {
+  if (gpus.empty()) return std::nullopt;
+  std::vector<double> rises;
+  std::vector<double> falls;
+  for (const LoadSpan& gpu : gpus) {
+    rises.push_back(gpu.rise_unix_s - window.start_unix_s);
+    falls.push_back(gpu.fall_unix_s - window.end_unix_s);
+  }
+  const double rise_s = quantile_of(rises, 0.5);
+  const double fall_s = quantile_of(falls, 0.5);
+  const bool is_impossible = rise_s < -0.2 || fall_s > 0.4;
+  const double offset_s = (rise_s + fall_s) / 2;
+  if (!is_impossible || rise_s * fall_s < 0 || std::abs(rise_s - fall_s) > 0.6 ||
+      std::abs(offset_s) <= 0.3) {
+    return std::nullopt;
+  }
+  return offset_s;
+}
+
+}  // namespace aggregate_power

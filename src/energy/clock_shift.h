@@ -1,0 +1,31 @@
+// Whether the clock of a window and that of a recording differ, by a load that begins and ends with
+// the window. Pure arithmetic.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "aggregate_power/sample.h"
+#include "energy/sensor_model.h"
+
+namespace aggregate_power {
+
+// When a load began and ended that rose once and fell once.
+struct LoadSpan {
+  double rise_unix_s = 0;
+  double fall_unix_s = 0;
+};
+
+// Nullopt: power does not rise once near the window's start and fall once near its end. Edges are
+// placed so that the energy above the level before them is that of a sharp edge, which averaging
+// does not change.
+std::optional<LoadSpan> load_span(std::span<const Sample> samples, const SensorModel& sensor,
+                                  Window window);
+
+// What must be added to the window's times, from the median GPU: nullopt unless the load is where
+// it cannot be (up more than 0.2 s before the window, or more than 0.4 s after it) and both edges
+// agree on an offset above 0.3 s.
+std::optional<double> clock_shift_s(std::span<const LoadSpan> gpus, Window window);
+
+}  // namespace aggregate_power

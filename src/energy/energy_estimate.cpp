@@ -1,0 +1,285 @@
+// Puts readings in their place in time, estimates each GPU, adds them up and judges the load.
+#include "energy/energy_estimate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "energy/clock_shift.h"
+#include "energy/energy_interval.h"
+#include "energy/gpu_energy.h"
+#include "energy/load_verdicts.h"
+#include "energy/placed_readings.h"
+#include "energy/reading_faults.h"
+#include "energy/sensor_energy.h"
+#include "energy/whole_second_stamps.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t kFewestReadings = 3;
+constexpr double kShiftUncertainty_s = 0.15;
+
+// Where whole-second stamps cannot be fitted to a loop: half a second late, give or take.
+constexpr double kCutMiddle_s = 0.5;
+constexpr double kCutUncertainty_s = 0.29;
+
+struct Placed {
+  std::vector<GpuReadings> gpus;
+  std::vector<SoundReadings> sound;
+  StampUncertainty stamps;
+  Window window;
+  double shift_s = 0;
+};
+
+// The instants of asking behind stamps that are cut to whole seconds. A recorder asks all GPUs in
+// one round, so most have the same stamps.
+class UncutStamps {
+ public:
+  StampUncertainty place(GpuReadings& gpu) {
+    std::vector<double> stamps;
+    for (const Sample& sample : gpu.samples) stamps.push_back(sample.unix_s);
+    if (stamps != stamps_) {
+      loop_ = regular_loop(stamps);
+      stamps_ = std::move(stamps);
+    }
+    const bool counts_along = gpu.counter.size() == gpu.samples.size();
+    for (std::size_t i = 0; i < gpu.samples.size(); ++i) {
+      gpu.samples[i].unix_s = loop_ ? loop_->unix_s[i] : gpu.samples[i].unix_s + kCutMiddle_s;
+      if (counts_along) gpu.counter[i].unix_s = gpu.samples[i].unix_s;
+    }
+    if (loop_) return {loop_->uncertainty_s, loop_->span_uncertainty_s};
+    return {kCutUncertainty_s, std::sqrt(2.0) * kCutUncertainty_s};
+  }
+
+ private:
+  std::vector<double> stamps_;
+  std::optional<RegularLoop> loop_;
+};
+
+void add_verdict(EnergyEstimate& estimate, const std::string& code, std::size_t gpu,
+                 const std::string& detail = {}) {
+  GpuEstimate& own = estimate.gpus[gpu];
+  own.verdicts.push_back(code);
+  const auto found = std::ranges::find(estimate.verdicts, code, &Verdict::code);
+  if (found != estimate.verdicts.end()) {
+    found->gpus.push_back(own.name);
+  } else {
+    estimate.verdicts.push_back({code, {own.name}, detail});
+  }
+}
+
+Placed place(const EstimateQuestion& question) {
+  Placed placed;
+  placed.gpus = question.gpus;
+  placed.window = question.window;
+  std::vector<LoadSpan> spans;
+  UncutStamps uncut;
+  for (GpuReadings& gpu : placed.gpus) {
+    if (question.stamps == Stamps::whole_seconds) {
+      const StampUncertainty stamps = uncut.place(gpu);
+      placed.stamps.place_s = std::max(placed.stamps.place_s, stamps.place_s);
+      placed.stamps.span_s = std::max(placed.stamps.span_s, stamps.span_s);
+    }
+    placed.sound.push_back(sound_readings(gpu.samples, gpu.conditions.limit_w));
+    const std::optional<LoadSpan> span =
+        load_span(placed.sound.back().samples, gpu.sensors.front(), question.window);
+    if (span) spans.push_back(*span);
+  }
+  if (2 * spans.size() > placed.gpus.size() && placed.stamps.place_s == 0) {
+    placed.shift_s = clock_shift_s(spans, question.window).value_or(0);
+  }
+  placed.window.start_unix_s += placed.shift_s;
+  placed.window.end_unix_s += placed.shift_s;
+  return placed;
+}
+
+// Why there is no honest interval; empty: there is one.
+std::string refusal(const Placed& placed) {
+  for (std::size_t i = 0; i < placed.gpus.size(); ++i) {
+    double stuck_s = 0;
+    for (const Window& stuck : placed.sound[i].stuck) {
+      stuck_s += std::max(0.0, std::min(stuck.end_unix_s, placed.window.end_unix_s) -
+                                   std::max(stuck.start_unix_s, placed.window.start_unix_s));
+    }
+    if (stuck_s > 0.9 * placed.window.duration_s()) return "stuck_all_window";
+    const auto inside = std::ranges::count_if(placed.sound[i].samples, [&](const Sample& sample) {
+      return placed.window.contains(sample.unix_s);
+    });
+    if (static_cast<std::size_t>(inside) < kFewestReadings) return "too_few_readings";
+  }
+  return {};
+}
+
+void observe_refresh(const GpuReadings& gpu, Window window, GpuEstimate& estimate) {
+  std::size_t inside = 0;
+  std::size_t stale = 0;
+  std::vector<Sample> changes;
+  for (std::size_t i = 1; i < gpu.samples.size(); ++i) {
+    if (!window.contains(gpu.samples[i].unix_s)) continue;
+    ++inside;
+    if (gpu.samples[i].watts == gpu.samples[i - 1].watts) {
+      ++stale;
+    } else {
+      changes.push_back(gpu.samples[i]);
+    }
+  }
+  if (inside > 0) estimate.stale_share = static_cast<double>(stale) / static_cast<double>(inside);
+  // Only a recorder that asks faster sees how often the sensor refreshes.
+  if (estimate.stale_share > 0.2 && changes.size() > 2) {
+    estimate.refresh_observed_s = median_period_s(changes);
+  }
+}
+
+void judge_gpu(const Placed& placed, std::size_t i, const GpuEnergy& energy,
+               EnergyEstimate& estimate) {
+  const GpuReadings& gpu = placed.gpus[i];
+  const SoundReadings& sound = placed.sound[i];
+  const SensorModel& sensor = gpu.sensors.front();
+  const Window window = placed.window;
+  const double period_s = median_period_s(gpu.samples);
+  if (gpu.sensors.size() > 1) {
+    add_verdict(estimate, "sensor_unknown", i, "the readings may be means over several windows");
+  } else {
+    if (sensor.is_averaged()) {
+      add_verdict(estimate, "averaged_sensor", i,
+                  fmt::format("a reading is a mean over {} s", sensor.window_s));
+    }
+    if (sensor.is_part_time()) {
+      add_verdict(
+          estimate, "part_time_sensor", i,
+          fmt::format("the sensor looks at {} ms of every {} ms",
+                      std::round(1000 * sensor.window_s), std::round(1000 * sensor.refresh_s)));
+    }
+    if (!(energy.counter && energy.counter->used) &&
+        is_under_sampled(sound.samples, sensor, window)) {
+      add_verdict(estimate, "under_sampled_window", i, "readings are moments of a varying power");
+    }
+  }
+  if (!sound.stuck.empty()) add_verdict(estimate, "stuck_sensor", i, "one value under load");
+  if (sound.implausible > 0) {
+    add_verdict(estimate, "implausible_readings", i, "zeros or spikes were left out");
+  }
+  if (energy.is_counter_rejected) {
+    add_verdict(estimate, "counter_rejected", i, energy.counter_fault);
+  }
+  if (is_power_capped(sound.samples, gpu.conditions, window)) {
+    add_verdict(estimate, "power_capped", i, "at least half of the window above 94 % of the limit");
+  }
+  if (const auto code = throttling(sound.samples, gpu.conditions, window)) {
+    add_verdict(estimate, *code, i);
+  }
+  if (window.duration_s() < 10 * std::max(period_s, sensor.window_s)) {
+    add_verdict(estimate, "window_too_short", i, "shorter than ten readings");
+  }
+}
+
+void judge_total(const EstimateQuestion& question, const Placed& placed, EnergyEstimate& estimate) {
+  std::vector<std::span<const Sample>> samples;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < placed.gpus.size(); ++i) {
+    samples.emplace_back(placed.sound[i].samples);
+    names.push_back(placed.gpus[i].name);
+  }
+  Verdict steady = steadiness(samples, placed.window);
+  steady.gpus = names;
+  estimate.verdicts.push_back(std::move(steady));
+  if (placed.shift_s != 0) {
+    estimate.verdicts.push_back(
+        {"clock_offset_suspected", names,
+         fmt::format("the load is {:+.2f} s from the window", placed.shift_s)});
+  }
+  const Estimate& total = estimate.total;
+  if (estimate.published_j < total.low_j() || estimate.published_j > total.high_j()) {
+    estimate.verdicts.push_back({"published_outside_interval", names, {}});
+  }
+  if (estimate.published_j < total.repeatability_low_j() ||
+      estimate.published_j > total.repeatability_high_j()) {
+    estimate.verdicts.push_back({"published_biased", names, {}});
+  }
+  if (question.stamps == Stamps::whole_seconds) {
+    estimate.assumptions.push_back("regular_recorder_loop");
+  }
+}
+
+void add_correction(EnergyEstimate& estimate, const char* name, double joules) {
+  if (joules != 0) estimate.corrections.push_back({name, joules});
+}
+
+void add_up(const EstimateQuestion& question, const Placed& placed,
+            const std::vector<GpuEnergy>& energies, EnergyEstimate& estimate) {
+  std::vector<CombinedGpu> gpus;
+  std::vector<std::span<const Sample>> samples;
+  double shift_j = 0;
+  double edges_j = 0;
+  double counter_j = 0;
+  double clock_j = 0;
+  bool assumes_load_in_window = false;
+  for (std::size_t i = 0; i < energies.size(); ++i) {
+    gpus.push_back({&estimate.gpus[i].energy, placed.gpus[i].model});
+    samples.emplace_back(placed.sound[i].samples);
+    shift_j += energies[i].shift_j;
+    edges_j += energies[i].edges_j;
+    counter_j += energies[i].counter_j;
+    clock_j += line_energy_j(placed.gpus[i].samples, placed.window) -
+               line_energy_j(placed.gpus[i].samples, question.window);
+    assumes_load_in_window |= energies[i].assumes_load_in_window;
+  }
+  estimate.total = combine(gpus, change_correlation(samples, placed.window));
+  add_correction(estimate, "half_window_shift", shift_j);
+  add_correction(estimate, "edges_deconvolved", edges_j);
+  add_correction(estimate, "counter", counter_j);
+  if (placed.shift_s != 0) add_correction(estimate, "window_moved_to_load", clock_j);
+  // What remains is due to readings that were left out and stamps that were cut.
+  add_correction(estimate, "readings_cleaned",
+                 estimate.total.joules - estimate.published_j - shift_j - edges_j - counter_j -
+                     (placed.shift_s != 0 ? clock_j : 0));
+  estimate.assumptions = {"one_clock", "gain_prior_of_19_boards"};
+  if (assumes_load_in_window) estimate.assumptions.push_back("load_starts_in_window");
+}
+
+}  // namespace
+
+EnergyEstimate estimate_energy(const EstimateQuestion& question) {
+  EnergyEstimate estimate;
+  for (const GpuReadings& gpu : question.gpus) {
+    if (!gpu.sensors.empty()) continue;
+    estimate.reasons = {"sensor_scope_unknown"};
+    return estimate;
+  }
+  const Placed placed = place(question);
+  if (const std::string reason = refusal(placed); !reason.empty()) {
+    estimate.reasons.push_back(reason);
+    return estimate;
+  }
+  const bool all_moments = std::ranges::all_of(placed.gpus, [](const GpuReadings& gpu) {
+    return gpu.sensors.front().sees_moments(median_period_s(gpu.samples));
+  });
+  estimate.method = all_moments ? "lines_between_moments" : "random_walk_posterior";
+  std::vector<GpuEnergy> energies;
+  for (std::size_t i = 0; i < placed.gpus.size(); ++i) {
+    const GpuReadings& gpu = placed.gpus[i];
+    const bool is_shifted = placed.shift_s != 0;
+    energies.push_back(gpu_energy({gpu, placed.sound[i], placed.window,
+                                   is_shifted ? 0 : question.clock_uncertainty_s, placed.stamps,
+                                   is_shifted ? kShiftUncertainty_s : 0}));
+    GpuEstimate own;
+    own.name = gpu.name;
+    own.published_j = line_energy_j(question.gpus[i].samples, question.window);
+    own.energy = energies.back().energy;
+    own.counter = energies.back().counter;
+    for (const SensorModel& sensor : gpu.sensors) own.windows_s.push_back(sensor.window_s);
+    add_accuracy(own.energy, question.accuracy, placed.window.duration_s());
+    observe_refresh(gpu, placed.window, own);
+    estimate.published_j += own.published_j;
+    estimate.gpus.push_back(std::move(own));
+    judge_gpu(placed, i, energies.back(), estimate);
+  }
+  add_up(question, placed, energies, estimate);
+  judge_total(question, placed, estimate);
+  return estimate;
+}
+
+}  // namespace aggregate_power

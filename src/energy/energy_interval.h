@@ -1,0 +1,35 @@
+// The interval of an energy from its sources of error, of one GPU and of several. Pure arithmetic;
+// JCGM 100 ("GUM"), clause 5.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "energy/energy_estimate.h"
+#include "energy/sensor_model.h"
+
+namespace aggregate_power {
+
+// The component of a known name: its kind is that of the source. Names are those of the audit
+// record.
+Component component(const std::string& name, double joules);
+
+// Adds the components of the sensor's accuracy to an energy of one GPU that was read over
+// `duration_s`.
+void add_accuracy(Estimate& estimate, const SensorAccuracy& accuracy, double duration_s);
+
+struct CombinedGpu {
+  const Estimate* energy = nullptr;
+  std::string model;
+};
+
+// The sum of GPUs. Shared components add linearly (the gain's among the GPUs of a model), others in
+// quadrature. `correlation` is that of the GPUs' sampling errors, from 0 to 1.
+Estimate combine(std::span<const CombinedGpu> gpus, double correlation);
+
+// Mean correlation of the changes that GPUs' samples show at the same time, inside the window; 0
+// for one GPU, and if it is negative.
+double change_correlation(std::span<const std::span<const Sample>> gpus, Window window);
+
+}  // namespace aggregate_power

@@ -1,0 +1,109 @@
+// Judges loads.
+#include "energy/load_verdicts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "energy/placed_readings.h"
+#include "energy/sensor_energy.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr int kParts = 10;
+constexpr double kSteadyShare = 0.03;
+
+double mean_on_line_w(std::span<const Sample> samples, Window window) {
+  return line_energy_j(samples, window) / window.duration_s();
+}
+
+}  // namespace
+
+Verdict steadiness(std::span<const std::span<const Sample>> gpus, Window window) {
+  const double part_s = window.duration_s() / kParts;
+  const double settled_unix_s = window.start_unix_s + std::min(5.0, part_s);
+  std::vector<std::pair<double, double>> means;  // middle in seconds, watts
+  for (double from = settled_unix_s; from + 0.999 * part_s <= window.end_unix_s; from += part_s) {
+    double watts = 0;
+    for (const std::span<const Sample> samples : gpus) {
+      watts += mean_on_line_w(samples, {from, from + part_s});
+    }
+    means.emplace_back(from + part_s / 2 - window.start_unix_s, watts);
+  }
+  double mean_w = 0;
+  double mean_s = 0;
+  for (const auto& [at_s, watts] : means) {
+    mean_w += watts / static_cast<double>(means.size());
+    mean_s += at_s / static_cast<double>(means.size());
+  }
+  double largest = 0;
+  double product = 0;
+  double squares = 0;
+  for (const auto& [at_s, watts] : means) {
+    const double off = mean_w > 0 ? watts / mean_w - 1 : 0;
+    if (std::abs(off) > std::abs(largest)) largest = off;
+    product += (at_s - mean_s) * off;
+    squares += (at_s - mean_s) * (at_s - mean_s);
+  }
+  if (std::abs(largest) <= kSteadyShare) return {"steady_state", {}, {}};
+  const double trend = squares > 0 ? product / squares * 60 : 0;
+  return {"not_steady",
+          {},
+          fmt::format("a tenth of the window is {:+.1f} % off the mean; trend {:+.1f} % per minute",
+                      100 * largest, 100 * trend)};
+}
+
+bool is_power_capped(std::span<const Sample> samples, const GpuConditions& conditions,
+                     Window window) {
+  if (conditions.capped_share && *conditions.capped_share >= 0.5) return true;
+  if (!conditions.limit_w) return false;
+  double above_s = 0;
+  double seen_s = 0;
+  for (std::size_t i = 1; i < samples.size(); ++i) {
+    const double from = std::max(samples[i - 1].unix_s, window.start_unix_s);
+    const double to = std::min(samples[i].unix_s, window.end_unix_s);
+    if (from >= to) continue;
+    seen_s += to - from;
+    if (samples[i].watts > 0.94 * *conditions.limit_w) above_s += to - from;
+  }
+  return seen_s > 0 && above_s >= 0.5 * seen_s;
+}
+
+std::optional<std::string> throttling(std::span<const Sample> samples,
+                                      const GpuConditions& conditions, Window window) {
+  if (conditions.throttled_share) {
+    if (*conditions.throttled_share >= 0.01) return "throttled";
+    return std::nullopt;
+  }
+  if (conditions.least_utilization_pct.value_or(0) < 95) return std::nullopt;
+  const double third_s = window.duration_s() / 3;
+  const double first_w =
+      mean_on_line_w(samples, {window.start_unix_s, window.start_unix_s + third_s});
+  const double last_w = mean_on_line_w(samples, {window.end_unix_s - third_s, window.end_unix_s});
+  if (last_w <= 0.92 * first_w) return "throttling_suspected";
+  return std::nullopt;
+}
+
+double variation(std::span<const Sample> samples, Window window) {
+  double sum = 0;
+  double squares = 0;
+  double count = 0;
+  for (const Sample& sample : samples) {
+    if (!window.contains(sample.unix_s)) continue;
+    sum += sample.watts;
+    squares += sample.watts * sample.watts;
+    ++count;
+  }
+  if (!(sum > 0)) return 0;
+  const double mean = sum / count;
+  return std::sqrt(std::max(0.0, squares / count - mean * mean)) / mean;
+}
+
+bool is_under_sampled(std::span<const Sample> samples, const SensorModel& sensor, Window window) {
+  return sensor.sees_moments(median_period_s(samples)) && variation(samples, window) > 0.08;
+}
+
+}  // namespace aggregate_power

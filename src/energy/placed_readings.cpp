@@ -1,0 +1,38 @@
+// Finds the new readings.
+#include "energy/placed_readings.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "energy/quantile.h"
+
+namespace aggregate_power {
+
+std::vector<PlacedReading> place_readings(std::span<const Sample> samples,
+                                          const SensorModel& sensor) {
+  std::vector<PlacedReading> placed;
+  double newest_unix_s = 0;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    double age_s = sensor.refresh_s;
+    if (i > 0) {
+      const bool is_change = samples[i].watts != samples[i - 1].watts;
+      if (!is_change && samples[i].unix_s - newest_unix_s < sensor.refresh_s) continue;
+      // A value that was not there before is younger than the reading before.
+      if (is_change) age_s = std::min(age_s, samples[i].unix_s - samples[i - 1].unix_s);
+    }
+    newest_unix_s = samples[i].unix_s;
+    placed.push_back({samples[i].watts, samples[i].unix_s - sensor.delay_s, age_s});
+  }
+  return placed;
+}
+
+double median_period_s(std::span<const Sample> samples) {
+  if (samples.size() < 2) return 0;
+  std::vector<double> gaps_s;
+  for (std::size_t i = 1; i < samples.size(); ++i) {
+    gaps_s.push_back(samples[i].unix_s - samples[i - 1].unix_s);
+  }
+  return quantile_of(gaps_s, 0.5);
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,29 @@
+// Readings that are not power: zeros and spikes on their own, and values that a sensor was stuck
+// at. Pure arithmetic.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "aggregate_power/sample.h"
+
+namespace aggregate_power {
+
+struct SoundReadings {
+  std::vector<Sample> samples;  // without faults, in time order
+  std::size_t implausible = 0;  // zeros and spikes that were left out
+  std::vector<Window> stuck;    // stretches of one value under load; only its first reading is kept
+};
+
+// Left out are
+// * up to three zeros between readings above 15 W;
+// * readings above 1.5 times the board's limit; where none is known, readings above twice what is
+//   usual around them and twice the 99th percentile of the others, if at most a tenth are such;
+// * all but the first of a stretch >= 4 s and >= 6 readings of one value under load (above 40 % of
+//   the 95th percentile), five times longer than any but 2 % of the other repeats under load, if
+//   readings under load otherwise move, by more than 0.01 % from one to the next.
+SoundReadings sound_readings(std::span<const Sample> samples, std::optional<double> limit_w);
+
+}  // namespace aggregate_power

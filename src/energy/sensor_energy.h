@@ -1,0 +1,49 @@
+// The energy of one GPU in a window under one sensor model, in the sensor's own frame. Pure
+// arithmetic.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "aggregate_power/sample.h"
+#include "energy/sensor_model.h"
+
+namespace aggregate_power {
+
+struct SensedEnergyQuestion {
+  std::span<const Sample> samples;  // in time order, without faults; at least two
+  SensorModel sensor;
+  Window window;
+  double timing_s = 0;  // standard uncertainty of the readings' place in time, beyond delay_s
+};
+
+// Standard uncertainties in joules.
+struct SensedEnergy {
+  double joules = 0;
+  double sampling_j = 0;         // readings do not see all
+  double timing_j = 0;           // delay and clocks
+  double window_known_j = 0;     // length of the sensor's window
+  double between_windows_j = 0;  // of averages, of which some time is missing or counted twice
+  double moments_j = 0;          // moments stand for means
+  double not_seen_j = 0;         // a load in step with a sensor that looks a part of the time
+  double shift_j = 0;            // correction: readings are older than their stamps
+  double edges_j = 0;            // correction: what averages blur at the edges
+  bool assumes_load_in_window = false;
+  std::optional<double> log_evidence;  // of the sensor model; nullopt: unknown
+  double rate_w = 0;                   // change of the energy if the readings were a second later
+};
+
+// By the posterior of the power.
+SensedEnergy averaged_energy(const SensedEnergyQuestion& question);
+
+// By straight lines between readings, which lose least if they are moments.
+SensedEnergy moment_energy(const SensedEnergyQuestion& question);
+
+// By whichever of the two suits the sensor and the recorder.
+SensedEnergy sensor_energy(const SensedEnergyQuestion& question);
+
+// The energy under straight lines between samples, which are in time order; level beyond both
+// ends. Samples with one stamp count once, as their mean.
+double line_energy_j(std::span<const Sample> samples, Window window);
+
+}  // namespace aggregate_power

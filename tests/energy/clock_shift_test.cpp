@@ -1,0 +1,53 @@
+#include "energy/clock_shift.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace aggregate_power {
+namespace {
+
+constexpr Window kWindow = {1000, 1030};
+const SensorModel kSensor = {.window_s = 1, .refresh_s = 0, .delay_s = 0};
+
+std::vector<Sample> load_between(double rise, double fall) {
+  std::vector<Sample> samples;
+  for (double end = 990.3; end < 1040; end += 0.7) {
+    const double on = std::max(0.0, std::min(end, fall) - std::max(end - 1, rise));
+    samples.push_back({end, 100 + 400 * on});
+  }
+  return samples;
+}
+
+TEST(LoadSpan, IsWhereASharpLoadWouldBe) {
+  const auto span = load_span(load_between(1001.2, 1030.7), kSensor, kWindow);
+  ASSERT_TRUE(span);
+  EXPECT_NEAR(span->rise_unix_s, 1001.2, 0.1);
+  EXPECT_NEAR(span->fall_unix_s, 1030.7, 0.1);
+}
+
+TEST(LoadSpan, IsUnknownIfTheLoadIsElsewhereOrEverywhere) {
+  EXPECT_FALSE(load_span(load_between(1008, 1030), kSensor, kWindow));
+  EXPECT_FALSE(load_span(load_between(0, 3000), kSensor, kWindow));
+}
+
+TEST(ClockShift, IsWhatBothEdgesAgreeOn) {
+  const LoadSpan early[] = {{999, 1028.8}, {999.1, 1028.9}, {990, 1050}};
+  EXPECT_NEAR(clock_shift_s(early, kWindow).value(), (-1.0 - 1.1) / 2, 1e-9);
+  const LoadSpan late[] = {{1000.9, 1030.7}};
+  EXPECT_NEAR(clock_shift_s(late, kWindow).value(), 0.8, 1e-9);
+}
+
+TEST(ClockShift, IsNoneForALoadThatIsWhereItMayBe) {
+  const LoadSpan inside[] = {{1000.5, 1029}};  // it began late and ended early
+  EXPECT_FALSE(clock_shift_s(inside, kWindow));
+  const LoadSpan around[] = {{998, 1032}};  // it goes beyond the window
+  EXPECT_FALSE(clock_shift_s(around, kWindow));
+  const LoadSpan later[] = {{1001, 1030.3}};  // the end may be a tail
+  EXPECT_FALSE(clock_shift_s(later, kWindow));
+  EXPECT_FALSE(clock_shift_s({}, kWindow));
+}
+
+}  // namespace
+}  // namespace aggregate_power

@@ -1,0 +1,155 @@
+#include "energy/energy_estimate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+namespace aggregate_power {
+namespace {
+
+bool has(const EnergyEstimate& estimate, const std::string& code) {
+  return std::ranges::count(estimate.verdicts, code, &Verdict::code) > 0;
+}
+
+// `gpus` boards at 400 W for a minute, a reading a second.
+EstimateQuestion level_question(int gpus) {
+  EstimateQuestion question;
+  question.window = {1788852000, 1788852060};
+  for (int i = 0; i < gpus; ++i) {
+    GpuReadings gpu;
+    gpu.name = std::to_string(i);
+    gpu.model = "H100";
+    gpu.sensors = {SensorModel{}};
+    for (double at = -5.3; at < 66; at += 1) {
+      gpu.samples.push_back({question.window.start_unix_s + at, 400});
+    }
+    question.gpus.push_back(gpu);
+  }
+  return question;
+}
+
+TEST(EnergyEstimate, OfConstantPowerIsExact) {
+  const EnergyEstimate estimate = estimate_energy(level_question(2));
+  ASSERT_TRUE(estimate.is_available());
+  EXPECT_EQ(estimate.method, "random_walk_posterior");
+  EXPECT_NEAR(estimate.published_j, 2 * 400 * 60, 1e-6);
+  EXPECT_NEAR(estimate.total.joules, 2 * 400 * 60, 2);
+  EXPECT_NEAR(estimate.gpus[1].energy.joules, 400 * 60, 1);
+  // Gain: 312 W above the pivot; shared in the sum, each board's own in quadrature.
+  const double gain = 312 * 60;
+  const double accuracy = std::sqrt(std::pow(2 * 0.022 * gain, 2) + 2 * std::pow(0.029 * gain, 2) +
+                                    2 * std::pow(4.9 * 60, 2));
+  const double repeatability = estimate.total.repeatability_j();
+  EXPECT_NEAR(estimate.total.standard_uncertainty_j(), std::hypot(accuracy, repeatability), 1);
+  EXPECT_LT(repeatability, 0.003 * estimate.total.joules);
+  EXPECT_TRUE(has(estimate, "steady_state"));
+  EXPECT_TRUE(has(estimate, "averaged_sensor"));
+  EXPECT_FALSE(has(estimate, "stuck_sensor"));
+  EXPECT_FALSE(has(estimate, "published_biased"));
+}
+
+TEST(EnergyEstimate, AccountsForEachJouleOfItsCorrections) {
+  EstimateQuestion question = level_question(2);
+  for (std::size_t i = 0; i < question.gpus[0].samples.size(); ++i) {
+    question.gpus[0].samples[i].watts += 3 * static_cast<double>(i % 7);
+  }
+  question.gpus[0].samples[20].watts = 0;
+  const EnergyEstimate estimate = estimate_energy(question);
+  double joules = estimate.published_j;
+  for (const Correction& one : estimate.corrections) joules += one.joules;
+  EXPECT_NEAR(joules, estimate.total.joules, 1e-6);
+  EXPECT_TRUE(has(estimate, "implausible_readings"));
+  EXPECT_TRUE(has(estimate, "published_biased"));
+}
+
+TEST(EnergyEstimate, TakesACounterThatAgrees) {
+  EstimateQuestion question = level_question(1);
+  GpuReadings& gpu = question.gpus[0];
+  // Moments of a load that varies by half; the counter misses nothing and counts 410 W.
+  gpu.sensors = {SensorModel{.window_s = 0.025}};
+  for (std::size_t i = 0; i < gpu.samples.size(); ++i) {
+    Sample& sample = gpu.samples[i];
+    sample.watts = i * 7 % 5 < 2 ? 600 : 267;
+    gpu.counter.push_back({sample.unix_s, 410 * (sample.unix_s - 1788850000)});
+  }
+  const EnergyEstimate estimate = estimate_energy(question);
+  ASSERT_TRUE(estimate.gpus[0].counter);
+  EXPECT_TRUE(estimate.gpus[0].counter->used);
+  EXPECT_NEAR(estimate.gpus[0].counter->energy_j, 59 * 410, 1e-3);
+  // The counter tells 59 s, a moment or two the rest.
+  EXPECT_NEAR(estimate.total.joules, 60 * 410, 250);
+  EXPECT_NEAR(estimate.gpus[0].counter->disagreement, 410.0 / 400 - 1, 0.02);
+}
+
+TEST(EnergyEstimate, BelievesACounterMoreThanMomentsInStepWithALoad) {
+  EstimateQuestion question = level_question(1);
+  GpuReadings& gpu = question.gpus[0];
+  gpu.sensors = {SensorModel{.window_s = 0.025}};  // every reading meets 400 W, of 320 W on average
+  for (const Sample& sample : gpu.samples) {
+    gpu.counter.push_back({sample.unix_s, 320 * (sample.unix_s - 1788850000)});
+  }
+  const EnergyEstimate estimate = estimate_energy(question);
+  EXPECT_FALSE(has(estimate, "counter_rejected"));
+  EXPECT_TRUE(estimate.gpus[0].counter->used);
+  // 59 s of the counter, 1 s of the readings.
+  EXPECT_NEAR(estimate.total.joules, 59 * 320 + 400, 10);
+}
+
+TEST(EnergyEstimate, RejectsACounterThatDoesNot) {
+  EstimateQuestion question = level_question(1);
+  GpuReadings& gpu = question.gpus[0];
+  for (const Sample& sample : gpu.samples) {
+    gpu.counter.push_back({sample.unix_s, 440 * (sample.unix_s - 1788850000)});
+  }
+  const EnergyEstimate estimate = estimate_energy(question);
+  EXPECT_TRUE(has(estimate, "counter_rejected"));
+  EXPECT_FALSE(estimate.gpus[0].counter->used);
+  EXPECT_NEAR(estimate.total.joules, 400 * 60, 1);
+}
+
+TEST(EnergyEstimate, GivesReasonsInsteadOfNumbers) {
+  EstimateQuestion question = level_question(2);
+  question.gpus[1].sensors.clear();
+  EXPECT_EQ(estimate_energy(question).reasons, std::vector<std::string>{"sensor_scope_unknown"});
+  question = level_question(2);
+  question.gpus[1].samples.resize(7);
+  EXPECT_EQ(estimate_energy(question).reasons, std::vector<std::string>{"too_few_readings"});
+}
+
+TEST(EnergyEstimate, IsFiniteWhateverTheReadings) {
+  std::mt19937 random(3);
+  const auto draw = [&](double most) { return most * static_cast<double>(random() % 10001) / 1e4; };
+  for (int run = 0; run < 300; ++run) {
+    EstimateQuestion question;
+    question.window = {1788852000, 1788852000 + 0.5 + draw(40)};
+    question.stamps = random() % 2 ? Stamps::query_time : Stamps::whole_seconds;
+    for (std::size_t i = 0; i <= random() % 2; ++i) {
+      GpuReadings gpu;
+      gpu.name = std::to_string(i);
+      gpu.sensors = {
+          SensorModel{.window_s = random() % 2 ? 1 : 0.001 + draw(0.3), .refresh_s = draw(1)}};
+      if (random() % 3 == 0) gpu.sensors.push_back(SensorModel{.window_s = 0.1});
+      const double longest_s = random() % 2 ? 0.1 : 3;
+      double at = question.window.start_unix_s - draw(5);
+      while (at < question.window.end_unix_s + draw(5)) {
+        const double watts = random() % 5 == 0 ? 0 : random() % 2 ? 300 : draw(1e5);
+        const bool cut = question.stamps == Stamps::whole_seconds;
+        gpu.samples.push_back({cut ? std::floor(at) : at, watts});
+        if (random() % 2) gpu.counter.push_back({gpu.samples.back().unix_s, draw(1e6)});
+        if (random() % 4 != 0) at += draw(longest_s);
+      }
+      question.gpus.push_back(std::move(gpu));
+    }
+    const EnergyEstimate estimate = estimate_energy(question);
+    if (!estimate.is_available()) continue;
+    EXPECT_TRUE(std::isfinite(estimate.total.joules)) << run;
+    EXPECT_TRUE(std::isfinite(estimate.total.standard_uncertainty_j())) << run;
+    EXPECT_LE(estimate.total.low_j(), estimate.total.repeatability_low_j()) << run;
+  }
+}
+
+}  // namespace
+}  // namespace aggregate_power

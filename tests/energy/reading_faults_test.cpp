@@ -1,0 +1,76 @@
+#include "energy/reading_faults.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace aggregate_power {
+namespace {
+
+// A reading a second, which moves by 1 %.
+std::vector<Sample> moving(int count) {
+  std::vector<Sample> samples;
+  for (int i = 0; i < count; ++i) samples.push_back({i * 1.0, 400 + 4.0 * (i % 3)});
+  return samples;
+}
+
+TEST(ReadingFaults, AreNotSeenInSoundReadings) {
+  const SoundReadings sound = sound_readings(moving(60), 700);
+  EXPECT_EQ(sound.samples.size(), 60);
+  EXPECT_EQ(sound.implausible, 0);
+  EXPECT_TRUE(sound.stuck.empty());
+}
+
+TEST(ReadingFaults, IncludeLoneZeros) {
+  std::vector<Sample> samples = moving(60);
+  samples[10].watts = samples[20].watts = samples[21].watts = 0;
+  EXPECT_EQ(sound_readings(samples, {}).implausible, 3);
+}
+
+TEST(ReadingFaults, DoNotIncludeAGpuThatIsOff) {
+  std::vector<Sample> samples = moving(60);
+  for (std::size_t i = 20; i < 30; ++i) samples[i].watts = 0;
+  EXPECT_EQ(sound_readings(samples, {}).implausible, 0);
+}
+
+TEST(ReadingFaults, IncludeSpikes) {
+  std::vector<Sample> samples = moving(60);
+  samples[30].watts = 1300;
+  EXPECT_EQ(sound_readings(samples, {}).implausible, 1);    // twice the others
+  EXPECT_EQ(sound_readings(samples, 700).implausible, 1);   // above 1.5 * 700
+  EXPECT_EQ(sound_readings(samples, 1000).implausible, 0);  // a board of 1000 W may
+}
+
+TEST(ReadingFaults, DoNotIncludeBursts) {
+  std::vector<Sample> samples = moving(60);
+  for (std::size_t i = 0; i < 60; ++i) samples[i].watts = i % 5 == 0 ? 600 : 80;
+  EXPECT_EQ(sound_readings(samples, {}).implausible, 0);
+  EXPECT_EQ(sound_readings(samples, 700).implausible, 0);
+}
+
+TEST(ReadingFaults, IncludeAStuckStretch) {
+  std::vector<Sample> samples = moving(60);
+  for (std::size_t i = 20; i < 30; ++i) samples[i].watts = 405;
+  const SoundReadings sound = sound_readings(samples, {});
+  ASSERT_EQ(sound.stuck.size(), 1);
+  EXPECT_EQ(sound.stuck[0].start_unix_s, 20);
+  EXPECT_EQ(sound.stuck[0].end_unix_s, 29);
+  EXPECT_EQ(sound.samples.size(), 60 - 9);  // the first one was new
+}
+
+TEST(ReadingFaults, DoNotIncludeAConstantIdle) {
+  std::vector<Sample> samples = moving(60);
+  for (std::size_t i = 20; i < 30; ++i) samples[i].watts = 90;
+  EXPECT_TRUE(sound_readings(samples, {}).stuck.empty());
+}
+
+TEST(ReadingFaults, DoNotIncludeAConstantLoad) {
+  std::vector<Sample> samples = moving(60);
+  for (Sample& sample : samples) sample.watts = 400;
+  EXPECT_TRUE(sound_readings(samples, {}).stuck.empty());
+}
+
+TEST(ReadingFaults, OfNothingAreNone) { EXPECT_TRUE(sound_readings({}, {}).samples.empty()); }
+
+}  // namespace
+}  // namespace aggregate_power

@@ -1,0 +1,52 @@
+// Recordings of loads of known energy, as sensors and recorders make them, with their faults.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "energy/energy_estimate.h"
+#include "truth/load_shapes.h"
+
+namespace truth {
+
+// The sensors are those of the public measurements that sensor_model.h names.
+enum class Sensor {
+  average_1s,  // 1.0 to 1.1 s, every 100 ms
+  full_100ms,  // 100 ms of every 100 ms
+  a100,        // 25 ms of every 100 ms
+  v100,        // 10 ms of every 20 ms
+  amd,         // some ms, always new
+  unknown,     // one of the first two; the file does not say which
+};
+
+enum class Fault { none, stuck, zeros, spikes, gaps, duplicates, reset, clock };
+
+struct RunClass {
+  std::string group;
+  std::string name;
+  std::vector<Shape> shapes;
+  std::vector<Sensor> sensors;
+  std::vector<double> periods_s;  // of the recorder
+  bool counter = false;
+  Fault fault = Fault::none;
+};
+std::vector<RunClass> run_classes();
+
+// A recording, and what it hides.
+struct SimulatedRun {
+  aggregate_power::EstimateQuestion question;
+  Shape shape = Shape::steady;
+  Sensor sensor = Sensor::average_1s;
+  double period_s = 0;
+  std::vector<double> true_j;    // by GPU: the energy that flowed
+  std::vector<double> sensor_j;  // what the same sensor would show with perfect time resolution
+  bool is_stuck = false;
+  bool is_capped = false;
+  bool is_clock_off = false;
+  bool is_under_sampled = false;  // moments of a load that varies
+};
+
+SimulatedRun simulate(const RunClass& run_class, std::uint64_t seed);
+
+}  // namespace truth

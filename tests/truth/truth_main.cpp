@@ -1,0 +1,42 @@
+// Prints how well estimates of energy meet known truths.
+// usage: energy_truth [RUNS [FIRST_SEED [CLASS]]]
+//        energy_truth --write FOLDER [RUNS [FIRST_SEED]]
+// RUNS of each class (default: 40). With CLASS, a part of its name, each run is shown as well. With
+// --write, the runs are written as files instead, one folder for each.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "truth/run_files.h"
+#include "truth/truth_table.h"
+
+namespace {
+
+std::uint64_t number(int argc, char** argv, int place, std::uint64_t otherwise) {
+  return argc > place ? std::strtoull(argv[place], nullptr, 10) : otherwise;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 2 && std::string_view(argv[1]) == "--write") {
+    const std::uint64_t runs = number(argc, argv, 3, 40);
+    const std::vector<truth::RunClass> classes = truth::run_classes();
+    for (std::size_t i = 0; i < classes.size() * runs; ++i) {
+      const std::size_t c = i / runs;
+      const std::uint64_t seed = truth::seed_of(number(argc, argv, 4, 1), c, i % runs);
+      truth::write_files(
+          truth::simulate(classes[c], seed),
+          fmt::format("{}/{}/{} {}", argv[2], classes[c].group, classes[c].name, seed));
+    }
+    return 0;
+  }
+  const std::uint64_t seed = number(argc, argv, 2, 1);
+  const bool one_class = argc > 3;
+  fmt::print("seeds from {}\n", seed);
+  const truth::TruthTable table =
+      truth::make_truth_table(number(argc, argv, 1, 40), seed, one_class ? argv[3] : "", one_class);
+  fmt::print("{}", truth::as_text(table));
+}
