@@ -47,6 +47,15 @@ std::string name_in(std::string_view cell) {
 
 bool is_name(std::string_view cell, std::string_view name) { return name_in(cell) == name; }
 
+bool has_long_number(std::string_view text) {
+  constexpr int kLong = 5;
+  int digits = 0;
+  return std::ranges::any_of(text, [&](char c) {
+    digits = c >= '0' && c <= '9' ? digits + 1 : 0;
+    return digits == kLong;
+  });
+}
+
 }  // namespace
 
 void RowCounts::add(const RowCounts& later) {
@@ -76,6 +85,8 @@ RowReader::RowReader(Columns columns, const Zone& zone, std::size_t header_cells
 void RowReader::use_names(std::vector<std::string> names) {
   names_ = std::move(names);
   for (std::string& name : names_) name = name_in(name);
+  // "time_ms: 1745514104000" is a value with its name, as in every row of a log: that is no header.
+  if (!names_.empty() && has_long_number(names_[0])) names_.clear();
 }
 
 void RowReader::note_bad_stamp(std::string_view text) {
