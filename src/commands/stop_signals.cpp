@@ -20,10 +20,11 @@ StopSignals::StopSignals() {
   struct sigaction action {};
   action.sa_handler = on_stop_signal;
   action.sa_flags = SA_RESTART;
-  for (std::size_t i = 0; i < kStopSignals.size(); ++i) {
-    std::ignore = ::sigaction(kStopSignals[i], nullptr, &before_[i]);
-    if (before_[i].sa_handler == SIG_IGN) continue;
-    std::ignore = ::sigaction(kStopSignals[i], &action, nullptr);
+  for (const int signal : kStopSignals) {
+    struct sigaction before {};
+    std::ignore = ::sigaction(signal, nullptr, &before);
+    if (before.sa_handler == SIG_IGN) continue;
+    std::ignore = ::sigaction(signal, &action, nullptr);
   }
   action = {};
   action.sa_handler = SIG_IGN;
@@ -35,12 +36,6 @@ void StopSignals::let_pipes_end() {
   std::ignore = ::sigaction(SIGPIPE, &pipe_before_, nullptr);
 }
 
-StopSignals::~StopSignals() {
-  let_pipes_end();
-  if (interrupting_signal() != 0) return;
-  for (std::size_t i = 0; i < kStopSignals.size(); ++i) {
-    std::ignore = ::sigaction(kStopSignals[i], &before_[i], nullptr);
-  }
-}
+StopSignals::~StopSignals() { let_pipes_end(); }
 
 }  // namespace aggregate_power

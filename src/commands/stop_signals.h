@@ -9,11 +9,11 @@ namespace aggregate_power {
 
 inline constexpr std::array kStopSignals = {SIGINT, SIGTERM};
 
-// While this object lives, the first of these signals sets the flag of base/interruption.h; the
-// next one ends the process as usual. A signal that was ignored stays ignored, as in a shell's
-// background jobs. A closed pipe does not end the process either, until let_pipes_end() or after
-// such a signal: Ctrl-C also ends the program that reads our lines. Without a signal, everything is
-// finally as it was before.
+// From then on, the first of these signals sets the flag of base/interruption.h, and the next one
+// ends the process as usual. It stays so when this object is gone: a signal in the process's last
+// moment does not make finished work look killed. A signal that was ignored stays ignored, as in a
+// shell's background jobs. While this object lives, a closed pipe does not end the process either,
+// until let_pipes_end() or after such a signal: Ctrl-C also ends the program that reads our lines.
 class StopSignals {
  public:
   StopSignals();
@@ -25,7 +25,6 @@ class StopSignals {
   void let_pipes_end();
 
  private:
-  std::array<struct sigaction, kStopSignals.size()> before_{};
   struct sigaction pipe_before_ {};
 };
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks what the program's peak resident memory may be, mapped pages counted.
 
-A quarter of the telemetry file plus 5 MiB, in whatever order its rows are; the same plus the file
-itself from standard input, which is kept; the whole of it plus 5 MiB for inspect; 16 MiB for any
+A quarter of the telemetry file plus 6 MiB, in whatever order its rows are; the same plus the file
+itself from standard input, which is kept; the whole of it plus 6 MiB for inspect; 16 MiB for any
 benchmark result, and for any profile of an agentic run; where requests failed, 64 bytes more for each of all
 (32, and the room in which they are gathered); 16 KiB for each further host of a run; 64 MiB for a
 trace of 1 GB; 24 bytes for each sample in memory and 160 for each of a million windows, and 16 MiB.
@@ -72,7 +72,7 @@ with tempfile.TemporaryDirectory() as folder:
     for order, lines in telemetry_files().items():
         pathlib.Path("t.csv").write_text("timestamp,gpu,power_w\n" + "".join(lines))
         size_mib = os.path.getsize("t.csv") / 2**20
-        quarter, whole = size_mib / 4 + 5, size_mib + 5
+        quarter, whole = size_mib / 4 + 6, size_mib + 6
         for schema, options in (1, []), (2, ["--expected-num-gpus", str(GPUS)]):
             pathlib.Path("agg.json").write_text("{}")
             peak = peak_mib(["--csv", "t.csv", *run, *options])
