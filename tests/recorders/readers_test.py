@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Recordings of other recorders, through the built program.
 
-Energies are worked out by hand. Most files of testdata/telemetry-written have two GPUs: one at 100 W,
+Energies are calculated by hand. Most files of testdata/telemetry-written have two GPUs: one at 100 W,
 300 W and 300 W, 10 s apart, so 2000 J + 3000 J; the other at 50 W, so 1000 J. Those of AIPowerMeter,
-Zeus and the DCGM scrapes were worked out elsewhere, from public files.
+Zeus and the DCGM scrapes were calculated elsewhere, from public files.
 
 usage: tests/recorders/readers_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
 """
