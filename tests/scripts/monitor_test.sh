@@ -71,9 +71,8 @@ run() {  # monitor.sh with these arguments; leaves $status, $out and $err
   err=$(cat "$dir.err")
 }
 
-eventually() {  # SECONDS COMMAND...: whether it comes to hold
-  until_s=$(($(date +%s) + $1))
-  shift
+eventually() {  # COMMAND...: whether it comes to hold; a busy machine may take its time
+  until_s=$(($(date +%s) + 30))
   until "$@" 2>/dev/null; do
     [ "$(date +%s)" -le "$until_s" ] || return 1
     sleep 0.1
@@ -85,10 +84,12 @@ began() { equal "$status:$out:$err" "0:GPU_METRICS_CSV='$csv':"; }
 says() { case $err in *"$1"*) ;; *) return 1 ;; esac; }
 files() { (cd "$dir" && find . ! -type d | LC_ALL=C sort | tr '\n' ' '); }
 rows() { grep -c '^[0-9]' "$csv"; }
-ticks_within() {  # SECONDS: between two of the first ticks, where their stamps have a fraction
-  awk -F, -v most="$1" '
-    /card0/ && NR <= 12 { if (last && (!gap || $1 - last < gap)) gap = $1 - last; last = $1 }
-    END { exit gap > most && last ~ /[.]/ }' "$csv"
+ticks_within() {  # GPU SECONDS: between some two of its ticks, where their stamps have a fraction
+  awk -F', *' -v gpu="$1" -v most="$2" '
+    $2 == gpu { n = split($1, part, ":"); now = part[n]; passed = now - last
+                if (last != "" && passed > 0 && (!gap || passed < gap)) gap = passed
+                last = now }
+    END { exit (!gap || gap > most) && last ~ /[.]/ }' "$csv"
 }
 rows_from() { test "$(rows)" -ge "$1"; }
 lines() { wc -l <"$csv" | tr -d ' '; }
@@ -108,7 +109,7 @@ inspected() {  # with a built tool only
   [ -z "${AGGREGATE_POWER-}" ] || check "inspect reads the CSV" "$AGGREGATE_POWER" inspect "$csv"
 }
 nothing_lives() { test -z "$(live_in "$dir")"; }
-nothing_runs() { eventually 1 nothing_lives; }  # what was killed may take a moment
+nothing_runs() { eventually nothing_lives; }  # what was killed may take a moment
 local_now() {  # without a fraction where date knows none (busybox): as text still before that second's stamps
   stamp=$(date '+%Y/%m/%d %H:%M:%S.%N')
   case $stamp in *.?????????) echo "${stamp%??????}" ;; *) echo "${stamp%.*}" ;; esac
@@ -124,7 +125,8 @@ nvidia_steady() {
   run start --output "$csv" --interval 0.2
   check "start prints the path alone" began
   check "the first sample is there when start returns" test "$(rows)" -ge 1
-  check "it samples every 0.2 s" eventually 2 rows_from $(($(rows) + 8 * 5))
+  check "it goes on" eventually rows_from $(($(rows) + 8 * 5))
+  check "it samples every 0.2 s, not every second" ticks_within 0 0.7
   stopped=$(local_now)
   run stop --output "$csv"
   check "stop is quiet" quiet
@@ -172,9 +174,9 @@ nvidia_fails() {
 
 nvidia_dies() {
   csv=$dir/gpu_metrics.csv
-  run start --interval 0.1
+  run start --interval 0.5
   check "start prints the path alone" began
-  check "the tool is gone" eventually 3 nothing_lives
+  check "the tool is gone" eventually nothing_lives
   check "the tail is torn" not is_whole "$nvidia_header"
   zone=$(date +%z)
   written="$(date -r "$csv" +%Y-%m-%dT%H:%M:%S)${zone%??}:${zone#???} (Unix time $(date -r "$csv" +%s))"
@@ -209,7 +211,7 @@ nvidia_silent() {
 nvidia_interrupted() {
   in_dir sh "$monitor" start >"$dir.out" 2>"$dir.err" &
   starter=$!
-  check "the tool runs" eventually 4 grep -q '^tool' "$dir/gpu_metrics_monitor.pid"
+  check "the tool runs" eventually grep -q '^tool' "$dir/gpu_metrics_monitor.pid"
   kill -TERM "$starter"
   status=0
   wait "$starter" || status=$?
@@ -251,7 +253,7 @@ nvidia_twice() {
   check "the first recording is as it was" equal "$(head -n 9 "$csv")" "$before"
   run stop --output y.csv
   check "stopping one is quiet" quiet
-  check "the other goes on" eventually 3 rows_from $(($(rows) + 9))
+  check "the other goes on" eventually rows_from $(($(rows) + 9))
   run stop --output x.csv
   check "stopping the other is quiet" quiet
   run stop --output x.csv
@@ -264,11 +266,11 @@ nvidia_outlives() {
   csv=$dir/gpu_metrics.csv
   in_dir setsid sh -c "sh '$monitor' start --interval 0.2 && sleep 60" >"$dir.out" 2>"$dir.err" &
   caller=$!
-  eventually 5 test -f "$dir/gpu_metrics_identity.csv" || :
+  eventually test -f "$dir/gpu_metrics_identity.csv" || :
   sleep 0.3
   for signal in HUP TERM; do kill -s "$signal" -- "-$caller" 2>/dev/null || :; done
   wait "$caller" || :
-  check "the recording outlives its caller" eventually 3 rows_from $(($(rows) + 9))
+  check "the recording outlives its caller" eventually rows_from $(($(rows) + 9))
   run stop
   check "stop is quiet" quiet
   check "the CSV is whole" is_whole "$nvidia_header"
@@ -280,7 +282,7 @@ nvidia_stop_interrupted() {
   run start
   in_dir sh "$monitor" stop >"$dir.out" 2>"$dir.err" &  # its last sample hangs
   stopper=$!
-  check "stop ends the recording" eventually 4 grep -q '^stopping' "$dir/gpu_metrics_monitor.pid"
+  check "stop ends the recording" eventually grep -q '^stopping' "$dir/gpu_metrics_monitor.pid"
   sleep 0.5
   kill -TERM "$stopper"
   status=0
@@ -336,7 +338,7 @@ amd_steady() {
     (in_dir sh "$monitor" start --output results/gpu_metrics.csv) 2>&1 | cat >"$dir.out"
     : >"$dir.done"
   } &
-  check "start leaves its caller's pipe" eventually 8 test -f "$dir.done"
+  check "start leaves its caller's pipe" eventually test -f "$dir.done"
   check "start prints the path alone, and makes the folder" equal "$(cat "$dir.out")" "GPU_METRICS_CSV='$csv'"
   check "the first sample is there when start returns" test "$(rows)" -ge 1
   sleep 1.2
@@ -375,7 +377,7 @@ amd_dies() {
   csv=$dir/gpu_metrics.csv
   run start
   check "start prints the path alone" began
-  check "the tool is gone" eventually 5 nothing_lives
+  check "the tool is gone" eventually nothing_lives
   run stop
   check "stop says no" equal "$status:$out" 1:
   check "it tells that the tool had died, and what it said" says "amd-smi had ended before the stop"
@@ -454,7 +456,7 @@ rocm_steady() {
   csv=$dir/gpu_metrics.csv
   run start --interval 0.3
   check "start prints the path alone" began
-  check "it samples every 0.3 s" eventually 2 rows_from 15
+  check "it goes on" eventually rows_from 15
   stopped=$(date +%s.%N)
   run stop
   check "stop is quiet" quiet
@@ -463,7 +465,7 @@ rocm_steady() {
   check "a row is time, device, watts" equal "$(tail -n 1 "$csv" | sed "s/^[0-9]\{10\}$fraction,/T,/")" \
     "T,card2,230.0"
   check "each device has a sample from after the stop" each_gpu_later_than 3 "$stopped"
-  check "the 0.2 s that the tool itself takes are not added to them" ticks_within 0.45
+  check "the 0.2 s that the tool itself takes are not added to the 0.3 s" ticks_within card0 0.45
   check "no other file stays" equal "$(files)" "./gpu_metrics.csv ./gpu_metrics_context.json "
   check "nothing runs on" nothing_runs
   inspected
@@ -493,7 +495,7 @@ command_line() {
   check "the script can be called by itself" "$monitor" --help
 }
 
-# ---- All at once: most of their time is waiting.
+# ---- Half of them at once: most of their time is waiting, yet start waits five seconds only for a sample.
 
 scenario() {  # NAME VENDOR [MODE]
   name=$1 vendor=$2 mode=${3-} dir=$work/run/$1
@@ -515,6 +517,7 @@ scenario nvidia_twice nvidia-smi
 scenario nvidia_outlives nvidia-smi
 scenario nvidia_stop_interrupted nvidia-smi hangs
 scenario stale_state nvidia-smi
+wait
 scenario amd_steady amd-smi
 scenario amd_torn amd-smi torn
 scenario amd_dies amd-smi dies

@@ -11,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 echo 'echo "2 passed, 0 failed"' >"$work/good.sh"
 printf '%s\n' 'import sys' 'print(f"{sys.argv[1]} passed, 0 failed")' >"$work/counts.py"
-printf '%s\n' 'echo "why it failed"' 'echo "1 passed, 2 failed"' 'exit 1' >"$work/bad.sh"
+printf '%s\n' 'echo "why it failed"' 'echo "not ok - this one"' 'echo "1 passed, 2 failed"' 'exit 1' >"$work/bad.sh"
 printf '%s\n' 'echo "1 passed, 1 failed"' >"$work/bad_with_status_0.sh"
 : >"$work/silent.sh"
 printf '%s\n' 'echo "5 passed, 0 failed"' 'exit 3' >"$work/breaks_off.sh"
@@ -28,7 +28,10 @@ run() {
 same "programs that pass" "0 15 passed, 0 failed" \
   "$(run "$work/good.sh" "$work/counts.py 9" "$work/googletest")"
 same "one that fails" "1 3 passed, 2 failed" "$(run "$work/good.sh" "$work/bad.sh")"
-same "its output" "1 1" "$(grep -c '^why it failed$' "$work/out") $(grep -c '^1 passed, 2 failed: ' "$work/out")"
+same "its output" "1 2" "$(grep -c '^why it failed$' "$work/out") $(grep -c '^1 passed, 2 failed: ' "$work/out")"
+same "what failed stands at the end" "1 passed, 2 failed: $work/bad.sh
+not ok - this one
+3 passed, 2 failed" "$(tail -n 3 "$work/out")"
 same "one that fails with status 0" "1 1 passed, 1 failed" "$(run "$work/bad_with_status_0.sh")"
 same "one that counts nothing" "1 2 passed, 1 failed" "$(run "$work/silent.sh" "$work/good.sh")"
 same "one that breaks off" "1 5 passed, 1 failed" "$(run "$work/breaks_off.sh")"
