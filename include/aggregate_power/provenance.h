@@ -47,6 +47,8 @@ struct SeriesFacts {
   Interpolation interpolation = Interpolation::linear;
   bool time_of_day = false;  // its times have no date
   Sensor sensor = {};
+  std::vector<std::string> gpu_models = {};  // that its beginning names, each once
+  bool has_average_power = false;            // it has a column power.draw.average
   std::optional<EnergyCounter> counter = {};  // nullopt: none, or none is seen so far
   Reasons reasons = {};                       // why it cannot be used; the contract's codes first
   std::vector<std::string> warnings = {};

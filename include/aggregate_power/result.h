@@ -12,6 +12,7 @@
 
 #include "aggregate_power/contract.h"
 #include "aggregate_power/cpu_power.h"
+#include "aggregate_power/energy_estimate.h"
 #include "aggregate_power/fleet_power.h"
 #include "aggregate_power/gpu.h"
 #include "aggregate_power/load.h"
@@ -42,7 +43,7 @@ struct GpuResult {
 struct FleetMeasurement {
   std::optional<FleetPower> power;  // if every GPU covers the window
   std::uint64_t samples_in_window = 0;
-  std::array<std::optional<StateSummary>, kGpuQuantities> states;  // by quantity
+  std::array<std::optional<StateSummary>, kReportedQuantities> states;  // by quantity
 };
 
 // The GPUs' own energy counters compared with the integral of their samples: a check of the sensor.
@@ -198,6 +199,24 @@ struct NativeFacts {
   }
 };
 
+// What was understood of the sensor behind a GPU's readings.
+struct UnderstoodSensor {
+  std::string model;       // of the GPU, as it was named; empty: unknown
+  std::string known_from;  // what named it: "name_column", "option", "identity_file", "aggregate"
+  std::string column;      // that was read
+  std::vector<double> windows_s;  // each that is possible
+  double refresh_s = 0;
+  std::string stamps;  // "query_time", "whole_seconds"
+};
+
+// How far a valid run's energy may be off.
+struct Uncertainty {
+  EnergyEstimate energy;
+  std::vector<UnderstoodSensor> sensors;      // in the order of energy.gpus
+  std::optional<std::string> counter_column;  // nullopt: there is none
+  std::vector<std::string> advice;            // why there is no interval, and what to do
+};
+
 struct Result {
   Way way = Way::one_node;
   Contract contract = Contract::october;
@@ -228,6 +247,7 @@ struct Result {
   std::optional<CounterCheck> counters;
   std::optional<RecordedCounters> recorded_counters;  // nullopt: the recording has none
   std::optional<FailedRequests> failed_requests;
+  std::optional<Uncertainty> uncertainty;  // nullopt: not requested
   std::vector<WitnessResult> witnesses;  // compared only: no number and no verdict depends on them
 
   std::optional<TelemetryFacts> telemetry;  // of a single recording; nullopt: it was not read

@@ -69,16 +69,34 @@ inline bool states_power(const Reading& reading, const Window& window) {
 }
 
 // What a recorder may report about a GPU besides its power.
-enum class GpuQuantity { temperature_c, utilization_pct, memory_used_mb };
-inline constexpr std::size_t kGpuQuantities = 3;
+enum class GpuQuantity {
+  temperature_c,
+  utilization_pct,
+  memory_used_mb,
+  // The others say what held the GPU back; results do not report them.
+  power_limit_w,
+  clock_reasons,  // NVML's bit mask of clocks event reasons
+  power_capped,   // from here on 1: the clocks are held back by this; 0: they are not
+  hw_slowdown,
+  hw_thermal_slowdown,
+  sw_thermal_slowdown,
+  hw_power_brake,
+};
+inline constexpr std::size_t kReportedQuantities = 3;  // the first ones
+inline constexpr std::size_t kGpuQuantities = 10;
 
 // What one row says about these quantities; NaN where it says nothing.
 struct GpuState {
-  std::array<double, kGpuQuantities> values = {std::numeric_limits<double>::quiet_NaN(),
-                                               std::numeric_limits<double>::quiet_NaN(),
-                                               std::numeric_limits<double>::quiet_NaN()};
+  std::array<double, kGpuQuantities> values = unknown();
+
   double operator[](GpuQuantity quantity) const {
     return values[static_cast<std::size_t>(quantity)];
+  }
+
+  static constexpr std::array<double, kGpuQuantities> unknown() {
+    std::array<double, kGpuQuantities> values = {};
+    values.fill(std::numeric_limits<double>::quiet_NaN());
+    return values;
   }
 };
 

@@ -84,6 +84,9 @@ void settle_recording(AggregateRequest& request, const Options& options) {
   if (request.extended && request.schema_version != 2) {
     throw Error("--extended: expected schema 2; give --expected-num-gpus or --schema-version 2");
   }
+  if (request.uncertainty.is_wanted && request.schema_version != 2) {
+    throw Error("--uncertainty: expected schema 2; give --expected-num-gpus or --schema-version 2");
+  }
   settle_given_load(options, request.given);
 }
 
@@ -133,6 +136,7 @@ Command aggregate_command() {
       "Also set the percentiles of the power of all GPUs together, their mean temperature, utilization and memory, power_audit and power_invalid_reasons; needs schema 2");
   add_recording_options(options, *request);
   add_given_load(options, request->given);
+  add_uncertainty_options(options, *request);
   accept_evidence(options.at("--timezone"), *request).help =
       "Time zone of timestamps without an offset: auto, evidence, local, UTC, +HH:MM, -HH:MM or Area/City; auto: the one in a zone file beside the file, else the one on which the load's edges and the file's time agree; evidence: one of these two is enough (default: timestamp_timezone of STEM_context.json beside the file, else local)";
   command.examples =

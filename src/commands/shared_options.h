@@ -29,6 +29,8 @@ Option& add_gpus(Options& options, RunOptions& run);
 Option& add_schema_version(Options& options, RunOptions& run, const std::string& otherwise);
 // Sensors beside the GPUs.
 Option& add_witness(Options& options, RunOptions& run);
+// --uncertainty and what it takes.
+void add_uncertainty_options(Options& options, RunOptions& run);
 Option& add_max_sample_gap(Options& options, RunOptions& run);
 
 // Which version of the original judges.

@@ -205,7 +205,9 @@ void judge_total(const EstimateQuestion& question, const Placed& placed, EnergyE
 }
 
 void add_correction(EnergyEstimate& estimate, const char* name, double joules) {
-  if (joules != 0) estimate.corrections.push_back({name, joules});
+  // Below that it is a rounding error of sums.
+  if (std::abs(joules) > 1e-9 * estimate.total.joules)
+    estimate.corrections.push_back({name, joules});
 }
 
 void add_up(const EstimateQuestion& question, const Placed& placed,
@@ -267,7 +269,8 @@ EnergyEstimate estimate_energy(const EstimateQuestion& question) {
                                    is_shifted ? kShiftUncertainty_s : 0}));
     GpuEstimate own;
     own.name = gpu.name;
-    own.published_j = line_energy_j(question.gpus[i].samples, question.window);
+    own.published_j =
+        gpu.published_j.value_or(line_energy_j(question.gpus[i].samples, question.window));
     own.energy = energies.back().energy;
     own.counter = energies.back().counter;
     for (const SensorModel& sensor : gpu.sensors) own.windows_s.push_back(sensor.window_s);

@@ -6,10 +6,10 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "aggregate_power/energy_estimate.h"
 #include "aggregate_power/sample.h"
 #include "energy/sensor_model.h"
 
@@ -32,6 +32,8 @@ struct GpuReadings {
   // measure, such as a module or a slice of a GPU.
   std::vector<SensorModel> sensors = {};
   GpuConditions conditions = {};
+  // What others published of it; nullopt: the trapezoid rule over the readings as they are.
+  std::optional<double> published_j = {};
 };
 
 struct EstimateQuestion {
@@ -41,74 +43,6 @@ struct EstimateQuestion {
   SensorAccuracy accuracy = {};
   // Between the recorder's clock and that of the window; standard.
   double clock_uncertainty_s = 0.01;
-};
-
-// A source of error of an energy. Over all components of an estimate the squares of `joules` sum
-// to the square of its standard uncertainty.
-struct Component {
-  std::string name;
-  double joules = 0;        // standard uncertainty
-  bool systematic = false;  // more readings do not make it smaller
-  bool shared = false;      // by all GPUs, so that it adds up linearly
-  char evaluation = 'A';    // A: from the readings; B: from elsewhere
-  // Of the sensor itself: not part of the repeatability.
-  bool is_accuracy = false;
-};
-
-struct Estimate {
-  double joules = 0;
-  std::vector<Component> components;  // without those that are zero
-
-  double standard_uncertainty_j() const;
-  double repeatability_j() const;  // the same without the accuracy of the sensors
-  double low_j() const;
-  double high_j() const;
-  double repeatability_low_j() const;
-  double repeatability_high_j() const;
-};
-
-// 95 % of a normal distribution.
-inline constexpr double kCoverageFactor = 1.96;
-
-struct Verdict {
-  std::string code;
-  std::vector<std::string> gpus;  // which it concerns
-  std::string detail;             // for people
-};
-
-struct Correction {
-  std::string name;
-  double joules = 0;
-};
-
-struct CounterUse {
-  bool used = false;
-  double energy_j = 0;      // between its first and its last step in the window
-  double disagreement = 0;  // of the counter and the power there, relative
-};
-
-struct GpuEstimate {
-  std::string name;
-  double published_j = 0;  // the trapezoid rule over the readings as they are
-  Estimate energy;
-  std::optional<CounterUse> counter;  // nullopt: there is none
-  std::vector<double> windows_s;      // that the sensor may have
-  std::optional<double> refresh_observed_s;
-  double stale_share = 0;  // of the readings in the window that repeat a value
-  std::vector<std::string> verdicts;
-};
-
-struct EnergyEstimate {
-  std::vector<std::string> reasons;  // why there is no estimate; if set, there are no numbers
-  std::string method;
-  double published_j = 0;
-  Estimate total;
-  std::vector<GpuEstimate> gpus;  // in the question's order
-  std::vector<Correction> corrections;
-  std::vector<Verdict> verdicts;
-  std::vector<std::string> assumptions;
-
-  bool is_available() const { return reasons.empty(); }
 };
 
 EnergyEstimate estimate_energy(const EstimateQuestion& question);

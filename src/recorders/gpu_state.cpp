@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
 
 #include "base/text/unicode.h"
@@ -16,16 +17,42 @@ namespace {
 struct Names {
   std::string_view schema;
   GpuQuantity quantity;
-  std::array<std::string_view, 2> names;  // the first that is found counts
+  std::array<std::string_view, 3> names;  // the first that is found counts
 };
 
 constexpr Names kNames[] = {
     {"nvidia-smi", GpuQuantity::temperature_c, {"temperature.gpu"}},
     {"nvidia-smi", GpuQuantity::utilization_pct, {"utilization.gpu"}},
     {"nvidia-smi", GpuQuantity::memory_used_mb, {"memory.used"}},
+    {"nvidia-smi",
+     GpuQuantity::power_limit_w,
+     {"enforced.power.limit", "power.limit", "power.default_limit"}},
+    {"nvidia-smi",
+     GpuQuantity::clock_reasons,
+     {"clocks_event_reasons.active", "clocks_throttle_reasons.active"}},
+    {"nvidia-smi",
+     GpuQuantity::power_capped,
+     {"clocks_event_reasons.sw_power_cap", "clocks_throttle_reasons.sw_power_cap"}},
+    {"nvidia-smi",
+     GpuQuantity::hw_slowdown,
+     {"clocks_event_reasons.hw_slowdown", "clocks_throttle_reasons.hw_slowdown"}},
+    {"nvidia-smi",
+     GpuQuantity::hw_thermal_slowdown,
+     {"clocks_event_reasons.hw_thermal_slowdown", "clocks_throttle_reasons.hw_thermal_slowdown"}},
+    {"nvidia-smi",
+     GpuQuantity::sw_thermal_slowdown,
+     {"clocks_event_reasons.sw_thermal_slowdown", "clocks_throttle_reasons.sw_thermal_slowdown"}},
+    {"nvidia-smi",
+     GpuQuantity::hw_power_brake,
+     {"clocks_event_reasons.hw_power_brake_slowdown",
+      "clocks_throttle_reasons.hw_power_brake_slowdown"}},
     {"amd-smi", GpuQuantity::temperature_c, {"hotspot", "edge"}},
     {"amd-smi", GpuQuantity::utilization_pct, {"gfx_activity"}},
     {"amd-smi", GpuQuantity::memory_used_mb, {"used_vram"}},
+    {"amd-smi",
+     GpuQuantity::power_limit_w,
+     {"power_cap", "current_power_cap", "socket_power_limit"}},
+    {"amd-smi-monitor", GpuQuantity::power_limit_w, {"power_cap", "max_power"}},
     {"rocm-smi",
      GpuQuantity::temperature_c,
      {"temperature (sensor junction)", "temperature (sensor edge)"}},
@@ -33,6 +60,12 @@ constexpr Names kNames[] = {
     {"dcgm-wide", GpuQuantity::temperature_c, {"dcgm_fi_dev_gpu_temp"}},
     {"dcgm-wide", GpuQuantity::utilization_pct, {"dcgm_fi_dev_gpu_util"}},
     {"dcgm-wide", GpuQuantity::memory_used_mb, {"dcgm_fi_dev_fb_used"}},
+    {"dcgm-wide",
+     GpuQuantity::power_limit_w,
+     {"dcgm_fi_dev_enforced_power_limit", "dcgm_fi_dev_power_mgmt_limit"}},
+    {"dcgm-wide",
+     GpuQuantity::clock_reasons,
+     {"dcgm_fi_dev_clocks_event_reasons", "dcgm_fi_dev_clock_throttle_reasons"}},
     {"srt-slurm", GpuQuantity::utilization_pct, {"gpu_util_pct"}},
     {"xpu-smi", GpuQuantity::utilization_pct, {"gpu utilization"}},
 };
@@ -44,6 +77,15 @@ std::string plain_name(std::string_view text) {
   const std::size_t at = has_unit ? name.rfind(open) : std::string::npos;
   if (at != std::string::npos) name = strip(std::string_view(name).substr(0, at));
   return name;
+}
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+double parse_mask(std::string_view digits) {
+  std::uint64_t mask = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, mask, 16);
+  return error == std::errc() && stop == end ? static_cast<double>(mask) : kNone;
 }
 
 }  // namespace
@@ -68,9 +110,11 @@ GpuStateColumns choose_state_columns(std::span<const std::string> header, std::s
 }
 
 double parse_state(std::string_view cell) {
-  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  constexpr std::string_view kUnits[] = {"", "%", "C", "\u00B0C", "MiB", "MB"};
+  constexpr std::string_view kUnits[] = {"", "%", "C", "\u00B0C", "MiB", "MB", "W"};
   const std::string_view text = strip(cell);
+  if (text == "Active") return 1;
+  if (text == "Not Active") return 0;
+  if (text.starts_with("0x")) return parse_mask(text.substr(2));
   double value = 0;
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);

@@ -21,8 +21,9 @@ using GpuStateColumns = std::array<std::optional<std::size_t>, kGpuQuantities>;
 // (Columns::schema) gives them. Duplicate names mean the last column of that name.
 GpuStateColumns choose_state_columns(std::span<const std::string> header, std::string_view schema);
 
-// Parses "45", "45.5 %", "1234 MiB", "61 C": a finite number >= 0 with the unit of one of the
-// three. Returns NaN for any other text.
+// Parses "45", "45.5 %", "1234 MiB", "61 C", "700.00 W": a finite number >= 0 with the unit of one
+// of the quantities; "Active" and "Not Active" are 1 and 0, and "0x4" is a number, too. Returns NaN
+// for any other text.
 double parse_state(std::string_view cell);
 
 }  // namespace aggregate_power

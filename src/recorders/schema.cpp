@@ -10,6 +10,7 @@
 
 #include "base/text/pattern.h"
 #include "base/text/unicode.h"
+#include "recorders/gpu_models.h"
 
 namespace aggregate_power {
 namespace {
@@ -188,6 +189,8 @@ const std::vector<Schema>& schemas() {
 constexpr const char* kPowerMetrics[] = {"DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_BOARD_POWER_WATTS",
                                          "DCGM_FI_DEV_POWER_USAGE_INSTANT",
                                          "DCGM_FI_DEV_BOARD_POWER_RAW_WATTS"};
+
+const Pattern kAveragePower = "power\\.draw\\.average";
 
 // formats.md section 9 rows 11 and 12.
 const Pattern kGenericPower =
@@ -373,16 +376,13 @@ bool varies(Rows rows, std::size_t index) {
   return false;
 }
 
-// "NVIDIA H100 80GB HBM3", "MI300X": the kind of a GPU, not its identity.
+// The kind of a GPU, not its identity.
 bool holds_model_names(Rows rows, std::size_t index) {
-  static const Pattern model =
-      "(nvidia|amd|intel|tesla|geforce|quadro|radeon|instinct|titan|rtx|gtx) .*"
-      "|(a|h|b|l|v|p|t|k|gh|gb|mi|rtx|gtx)[0-9]{2,4}[a-z]{0,2}([ -].*)?|(t4|l4|a2)";
   for (const auto& row : rows) {
     const std::string_view text = cell(row, index);
     if (text.empty()) continue;
     if (text.find_first_not_of("0123456789") == std::string_view::npos) return false;
-    return matches(text, model);
+    return is_model_name(text);
   }
   return false;
 }
@@ -766,6 +766,20 @@ std::vector<std::string> warnings_of(const Header& header, const Columns& column
   return warnings;
 }
 
+// The models that a column of the first rows names.
+std::vector<std::string> models_in(const Header& header) {
+  static const Pattern model = "name|(gpu_?|product_?|card_?|device[_ ]?)?(model_?)?name|model";
+  std::vector<std::string> models;
+  for (const Name* const name : header.find(model)) {
+    for (const auto& row : header.rows) {
+      const std::string_view text = cell(row, name->index);
+      if (is_model_name(text)) note_model(text, models);
+    }
+    if (!models.empty()) break;
+  }
+  return models;
+}
+
 // What the power's column and its recorder show.
 Sensor sensor_of(const Columns& columns) {
   Sensor sensor;
@@ -801,6 +815,8 @@ Columns choose_columns(std::span<const std::string> header, Rows rows,
   const bool is_a_summary = is_summary(from, choice, wanted);
   if (is_a_summary || choice.is_wide || !choice.ambiguous.empty()) columns.power.reset();
   columns.sensor = sensor_of(columns);
+  columns.gpu_models = models_in(from);
+  columns.has_average_power = from.has(kAveragePower);
   columns.time_of_day = columns.timestamp && holds_times_of_day(rows, columns.timestamp->index);
   columns.reasons = reasons_against(from, choice, is_a_summary);
   std::ranges::move(warnings_of(from, columns), std::back_inserter(columns.warnings));
@@ -820,6 +836,8 @@ SeriesFacts series_facts(const Columns& columns, const ColumnNames& wanted) {
                        .naive_is_utc = columns.naive_is_utc,
                        .time_of_day = columns.time_of_day,
                        .sensor = columns.sensor,
+                       .gpu_models = columns.gpu_models,
+                       .has_average_power = columns.has_average_power,
                        .reasons = columns.reasons,
                        .warnings = columns.warnings,
                        .given_columns = wanted.all};

@@ -44,6 +44,8 @@ struct Columns {
   bool has_nanoseconds = false;    // the last three digits of each stamp count, too
   bool time_of_day = false;        // the timestamp column contains times without a date
   Sensor sensor;
+  std::vector<std::string> gpu_models;  // that the first rows name, each once
+  bool has_average_power = false;       // there is a column power.draw.average
   Reasons reasons;  // why the file cannot be used; the contract's codes first
   std::vector<std::string> warnings;
 };

@@ -10,6 +10,7 @@
 #include "base/text/json.h"
 #include "base/text/unicode.h"
 #include "recorders/foreign_format.h"
+#include "recorders/gpu_models.h"
 #include "recorders/lines.h"
 
 namespace aggregate_power {
@@ -92,6 +93,7 @@ Telemetry open_stream(std::unique_ptr<ByteSource> source, const TelemetryOptions
   TelemetryHead known;
   known.facts = facts_of(head);
   known.facts.first_lines = first_lines(head);
+  known.facts.gpu_models = gpu_models_in(head);
   known.has_sensors = has_sensors;
   const std::optional<Stamp> stamp = first_stamp_in(head, read);
   if (stamp && stamp->naive) known.first_wall_s = stamp->unix_s;

@@ -12,6 +12,7 @@
 
 #include "base/text/json.h"
 #include "energy/metrics.h"
+#include "results/uncertainty_json.h"
 
 namespace aggregate_power {
 namespace {
@@ -207,12 +208,14 @@ void add_dashboard_keys(std::vector<JsonEdit>& edits, const Result& result,
     for (const Worker& worker : result.workers) workers.push_back(worker_json(worker));
     set("workers", workers);
   }
+  std::ranges::move(uncertainty_edits(result), std::back_inserter(edits));
 }
 
 std::vector<std::string_view> dashboard_keys() {
   std::vector<std::string_view> keys = dashboard_metric_keys();
   keys.insert(keys.end(), {"power_audit", "workers", "cpu_power_valid"});
   std::ranges::copy(kCpuMetrics, std::back_inserter(keys));
+  std::ranges::copy(uncertainty_keys(), std::back_inserter(keys));
   return keys;
 }
 

@@ -11,6 +11,7 @@
 #include "energy/counter_trace.h"
 #include "energy/cpu_power.h"
 #include "results/json_parts.h"
+#include "results/uncertainty_json.h"
 #include "results/zone_evidence_json.h"
 
 namespace aggregate_power {
@@ -334,6 +335,10 @@ Json witnesses(const Written& written) {
   return list;
 }
 
+Json uncertainty(const Written& written) {
+  return uncertainty_json(written.result, written.is_valid());
+}
+
 // ---- A native package
 
 Json native_nodes(const Written& written) {
@@ -509,6 +514,8 @@ bool has_failed_requests(const Written& written) {
   return written.result.failed_requests.has_value();
 }
 
+bool has_uncertainty(const Written& written) { return written.result.uncertainty.has_value(); }
+
 // As in the original, only a run without a window names the source of its window (contract.md D).
 bool says_window_source(const Written& written) {
   const Result& result = written.result;
@@ -575,6 +582,7 @@ constexpr Member kMembers[] = {
      [](const Written& w) { return !w.result.witnesses.empty(); }},
     {"window_source", kOneRecording | kPackage,
      [](const Written& w) { return Json(w.result.window_source); }, says_window_source},
+    {"uncertainty", kAll, uncertainty, has_uncertainty},
     {"computed_from", kAll, computed_from},
 };
 
@@ -604,6 +612,7 @@ constexpr Member kNativeMembers[] = {
     {"integration_method", kNative, integration_method},
     {"power_percentile_method", kNative, percentile_method, has_curve},
     {"metrics", kNative, metrics},
+    {"uncertainty", kNative, uncertainty, has_uncertainty},
     {"computed_from", kNative, computed_from},
 };
 

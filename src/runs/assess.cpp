@@ -9,6 +9,7 @@
 #include "energy/metrics.h"
 #include "energy/plausibility.h"
 #include "runs/counters.h"
+#include "runs/uncertainty.h"
 
 namespace aggregate_power {
 namespace {
@@ -129,6 +130,15 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
     result.recorded_counters =
         counters_in(recording, reading.load->window, integration, request.max_sample_gap_s);
     if (result.recorded_counters) warn(doubts_about(*result.recorded_counters));
+  }
+  if (request.uncertainty.is_wanted) {
+    std::vector<SensorReadings> readings;
+    if (result.is_valid() && result.load) {
+      readings.push_back(sensor_readings(recording, result.load->window,
+                                         std::move(measurement.gathered),
+                                         result.telemetry->series));
+    }
+    add_uncertainty(request.uncertainty, std::move(readings), request.hardware, result);
   }
   return result;
 }

@@ -70,6 +70,17 @@ Result assess_in_found_zone(const MeasurementRequest& request, Recording& record
   return std::move(zoned.result);
 }
 
+// What the aggregate calls the GPUs; empty: it cannot be read, or does not say.
+std::string hardware_in(const std::string& aggregate) {
+  try {
+    return hardware_of(read_file(aggregate));
+  } catch (const FileError&) {
+    return {};
+  } catch (const JsonError&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 std::optional<std::int64_t> gpus_in_aggregate(const std::string& aggregate) {
@@ -89,6 +100,7 @@ Result assess_alone(MeasurementRequest request, Recording& recording, const Load
     source = find_gpus(request, reading, files);
     if (source.empty()) return unmeasured(request, reading.load, no_count(reading, files));
   }
+  if (request.uncertainty.is_wanted) request.hardware = hardware_in(files.aggregate);
   Result result = request.finds_zone ? assess_in_found_zone(request, recording, reading, files)
                                      : assess(request, recording, reading);
   result.expected_gpus_source = std::move(source);

@@ -200,7 +200,7 @@ void add_fleet(const Question& question, Passes& passes, FleetMeasurement& found
                found.power = gatherer.finish();
                found.samples_in_window = gatherer.samples_in_window();
              });
-  for (std::size_t i = 0; i < kGpuQuantities; ++i) {
+  for (std::size_t i = 0; i < kReportedQuantities; ++i) {
     passes.add(StateMean(static_cast<GpuQuantity>(i), window, max_gap_s),
                [&state = found.states[i]](StateMean& mean, const Telemetry& telemetry) {
                  state = mean.finish(telemetry.devices());
@@ -247,6 +247,12 @@ const PowerIntegrator* add_analyses(const Question& question, const SeriesFacts&
     passes.add(GapBound(*question.window), [&](GapBound& gaps, const Telemetry& telemetry) {
       found.gap_bound = bound_of(gaps, telemetry.devices());
     });
+  }
+  if (request.uncertainty.is_wanted) {
+    passes.add(ReadingGatherer(*question.window),
+               [&](ReadingGatherer& gatherer, const Telemetry& telemetry) {
+                 found.gathered = gatherer.finish(telemetry.devices());
+               });
   }
   if (is_of_only_gpu(facts, request)) {
     passes.add(SingleSeries(), [&](SingleSeries& series, const Telemetry&) {

@@ -16,6 +16,7 @@
 #include "energy/fleet_power.h"
 #include "energy/integrate.h"
 #include "energy/mean_power.h"
+#include "energy/reading_gatherer.h"
 #include "energy/state_mean.h"
 #include "recorders/recording.h"
 #include "results/record.h"
@@ -25,6 +26,7 @@ namespace aggregate_power {
 
 // `extended` requests the total power of all GPUs, and their states.
 struct MeasurementRequest : RunOptions {
+  std::string hardware = {};     // what the aggregate calls the GPUs; empty: nothing
   bool with_snapshots = false;   // compare with the energy snapshots beside the recording
   bool explains = true;          // reads the recording once more if its reasons need explaining
   bool may_use_threads = false;  // for Passes; only if no other recording is read meanwhile
@@ -36,6 +38,7 @@ struct Measurement {
   Integration integration;              // schema 2; in schema 1 only the reasons and GPUs
   std::optional<MeanPower> mean_power;  // schema 1
   std::optional<CounterCheck> counter_check;
+  std::vector<GatheredReadings> gathered;  // if an uncertainty is wanted
   FleetMeasurement fleet;
   std::optional<GapEnergyBound> gap_bound;  // if longer gaps than usual are accepted
   Reasons column_faults;                    // why columns are missing, beyond the contract's codes

@@ -34,6 +34,14 @@ struct GivenLoad {
   bool operator==(const GivenLoad&) const = default;
 };
 
+// What is asked of the interval of an energy, and what is known of its sensors.
+struct UncertaintyOptions {
+  bool is_wanted = false;
+  std::string gpu = {};                        // model of the GPUs; empty: as the files say
+  std::optional<double> sensor_accuracy = {};  // relative, standard; nullopt: as the table says
+  double clock_uncertainty_s = 0.01;           // standard
+};
+
 struct RunOptions : RecordingOptions {
   Contract contract = Contract::october;
   int schema_version = 2;
@@ -43,6 +51,7 @@ struct RunOptions : RecordingOptions {
   bool one_witness = false;  // one witness is enough for that
   GpuSelection gpus = {};    // for a run on one node
   double max_sample_gap_s = kDefaultMaxSampleGapS;
+  UncertaintyOptions uncertainty = {};
   bool extended = false;       // schema 2: write the dashboard's keys too
   bool require_power = false;  // exit with status 1 if a run is not valid
   bool dry_run = false;        // report what would change; write nothing

@@ -73,12 +73,15 @@ std::string nvidia_csv(const SimulatedRun& run) {
 }
 
 std::string amd_csv(const SimulatedRun& run) {
-  std::string csv = "timestamp,gpu,socket_power\n";
   const auto& gpus = run.question.gpus;
+  const bool counted = !gpus[0].counter.empty();
+  std::string csv = fmt::format("timestamp,gpu,socket_power{}\n", counted ? ",energy_j" : "");
   for (std::size_t row = 0; row < gpus[0].samples.size(); ++row) {
     for (const GpuReadings& gpu : gpus) {
-      csv += fmt::format("{:.0f},{},{:.0f}\n", gpu.samples[row].unix_s, gpu.name,
+      csv += fmt::format("{:.0f},{},{:.0f}", gpu.samples[row].unix_s, gpu.name,
                          gpu.samples[row].watts);
+      if (counted) csv += fmt::format(",{:.6f}", gpu.counter[row].joules);
+      csv += '\n';
     }
   }
   return csv;

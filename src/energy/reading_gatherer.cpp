@@ -1,0 +1,98 @@
+// Gathers readings by device, in the file's order, and sorts them at the end.
+#include "energy/reading_gatherer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace aggregate_power {
+namespace {
+
+// NVML's nvmlClocksEventReason bits.
+constexpr std::uint64_t kSwPowerCap = 0x4;
+// Hardware slowdown, software thermal, hardware thermal, hardware power brake.
+constexpr std::uint64_t kSlowdowns = 0x8 | 0x20 | 0x40 | 0x80;
+
+constexpr GpuQuantity kSlowdownColumns[] = {
+    GpuQuantity::hw_slowdown, GpuQuantity::hw_thermal_slowdown, GpuQuantity::sw_thermal_slowdown,
+    GpuQuantity::hw_power_brake};
+
+std::uint64_t reasons_of(const GpuState& state) {
+  const double mask = state[GpuQuantity::clock_reasons];
+  std::uint64_t reasons = mask >= 0 && mask < 0x1p53 ? static_cast<std::uint64_t>(mask) : 0;
+  if (state[GpuQuantity::power_capped] > 0) reasons |= kSwPowerCap;
+  for (const GpuQuantity slowdown : kSlowdownColumns) {
+    if (state[slowdown] > 0) reasons |= kSlowdowns;
+  }
+  return reasons;
+}
+
+bool states_reasons(const GpuState& state) {
+  return !std::isnan(state[GpuQuantity::clock_reasons]) ||
+         !std::isnan(state[GpuQuantity::power_capped]) ||
+         std::ranges::any_of(kSlowdownColumns,
+                             [&](GpuQuantity slowdown) { return !std::isnan(state[slowdown]); });
+}
+
+}  // namespace
+
+void ReadingGatherer::note(const GpuState& state, Device& device) const {
+  const double limit_w = state[GpuQuantity::power_limit_w];
+  // Two are enough to know that it changed.
+  if (limit_w > 0 && device.limits_w.size() < 2 &&
+      std::ranges::count(device.limits_w, limit_w) == 0) {
+    device.limits_w.push_back(limit_w);
+  }
+  if (states_reasons(state)) {
+    const std::uint64_t reasons = reasons_of(state);
+    ++device.reasoned;
+    if ((reasons & kSwPowerCap) != 0) ++device.capped;
+    if ((reasons & kSlowdowns) != 0) ++device.throttled;
+  }
+  const double utilization_pct = state[GpuQuantity::utilization_pct];
+  if (std::isnan(utilization_pct)) return;
+  device.least_utilization_pct = device.states_utilization
+                                     ? std::min(device.least_utilization_pct, utilization_pct)
+                                     : utilization_pct;
+  device.states_utilization = true;
+}
+
+std::span<const Reading> ReadingGatherer::select(const Batch& batch) {
+  for (std::size_t i = 0; i < batch.readings.size(); ++i) {
+    const Reading& reading = batch.readings[i];
+    const bool is_near = reading.unix_s >= window_.start_unix_s - kAroundS &&
+                         reading.unix_s <= window_.end_unix_s + kAroundS;
+    if (reading.kind != Reading::Kind::power || !is_near) continue;
+    if (reading.device >= devices_.size()) devices_.resize(reading.device + 1);
+    Device& device = devices_[reading.device];
+    device.samples.push_back({reading.unix_s, reading.watts});
+    if (!batch.states.empty() && window_.contains(reading.unix_s)) note(batch.states[i], device);
+  }
+  return {};
+}
+
+std::vector<GatheredReadings> ReadingGatherer::finish(std::span<const std::string> devices) {
+  std::vector<GatheredReadings> gathered;
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    Device& device = devices_[i];
+    if (device.samples.empty()) continue;
+    std::ranges::stable_sort(device.samples, {}, &Sample::unix_s);
+    GatheredReadings gpu{devices[i], std::move(device.samples), {}};
+    // A limit that was changed in the window is none of it.
+    if (device.limits_w.size() == 1) gpu.conditions.limit_w = device.limits_w[0];
+    if (device.reasoned > 0) {
+      const auto share = [&](std::uint64_t rows) {
+        return static_cast<double>(rows) / static_cast<double>(device.reasoned);
+      };
+      gpu.conditions.capped_share = share(device.capped);
+      gpu.conditions.throttled_share = share(device.throttled);
+    }
+    if (device.states_utilization) {
+      gpu.conditions.least_utilization_pct = device.least_utilization_pct;
+    }
+    gathered.push_back(std::move(gpu));
+  }
+  return gathered;
+}
+
+}  // namespace aggregate_power

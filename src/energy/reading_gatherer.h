@@ -1,0 +1,54 @@
+// Keeps the readings of a window and its surroundings, and what was said of the GPUs meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "aggregate_power/sample.h"
+#include "energy/analysis.h"
+#include "energy/energy_estimate.h"
+
+namespace aggregate_power {
+
+// One GPU's, in time order.
+struct GatheredReadings {
+  std::string gpu;
+  std::vector<Sample> samples;
+  GpuConditions conditions;  // inside the window
+};
+
+// Keeps 16 bytes a reading.
+class ReadingGatherer final : public Analysis {
+ public:
+  // What is before and after the window shows the load's edges.
+  static constexpr double kAroundS = 60;
+
+  explicit ReadingGatherer(Window window) : window_(window) {}
+
+  Wants wants() const override { return {.states = true}; }
+  std::span<const Reading> select(const Batch& batch) override;
+  void take(std::span<const Reading>) override {}
+
+  // Of the GPUs that have readings, in the order of `devices`, their names by Reading::device.
+  std::vector<GatheredReadings> finish(std::span<const std::string> devices);
+
+ private:
+  // Counts of rows inside the window.
+  struct Device {
+    std::vector<Sample> samples;
+    std::vector<double> limits_w;  // each once
+    std::uint64_t reasoned = 0;    // that state why clocks are held back
+    std::uint64_t capped = 0;
+    std::uint64_t throttled = 0;
+    double least_utilization_pct = 0;
+    bool states_utilization = false;
+  };
+  void note(const GpuState& state, Device& device) const;
+
+  Window window_;
+  std::vector<Device> devices_;
+};
+
+}  // namespace aggregate_power

@@ -1,0 +1,51 @@
+// Knows GPUs' models by the words that makers use.
+#include "recorders/gpu_models.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "base/text/pattern.h"
+#include "base/text/unicode.h"
+
+namespace aggregate_power {
+namespace {
+
+// Keys, as they end.
+constexpr std::string_view kModelKeys[] = {"modelName",  "model_name",   "market_name",
+                                           "gpu_name",   "product_name", "card_series",
+                                           "card_model", "\"name\"",     "Device Name"};
+
+// The value behind a key: ="NVIDIA H100", ": "AMD Instinct MI300X".
+std::string_view quoted_value(std::string_view text) {
+  const std::size_t open = text.find_first_not_of("\"=: \t");
+  if (open == text.npos || open == 0 || text[open - 1] != '"') return {};
+  const std::size_t close = text.find('"', open);
+  return close == text.npos ? std::string_view() : text.substr(open, close - open);
+}
+
+}  // namespace
+
+bool is_model_name(std::string_view text) {
+  static const Pattern model = {
+      "(nvidia|amd|intel|tesla|geforce|quadro|radeon|instinct|titan|rtx|gtx) .*"
+      "|(a|h|b|l|v|p|t|k|gh|gb|mi|rtx|gtx)[0-9]{2,4}[a-z]{0,2}([ -].*)?|(t4|l4|a2)",
+      Pattern::Case::either};
+  return model.matches(text);
+}
+
+std::vector<std::string> gpu_models_in(std::string_view text) {
+  std::vector<std::string> models;
+  for (const std::string_view key : kModelKeys) {
+    for (std::size_t at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {
+      const std::string_view value = strip(quoted_value(text.substr(at + key.size())));
+      if (is_model_name(value)) note_model(value, models);
+    }
+  }
+  return models;
+}
+
+void note_model(std::string_view model, std::vector<std::string>& models) {
+  if (std::ranges::find(models, model) == models.end()) models.emplace_back(model);
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,21 @@
+// The interval of a run's energy as JSON: the record's object, and keys of the aggregate.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "aggregate_power/result.h"
+#include "base/text/json_patch.h"
+#include "results/json_parts.h"
+
+namespace aggregate_power {
+
+// Numbers are not rounded: an interval must not become narrower. `is_valid` takes faults of the
+// aggregate into account.
+Json uncertainty_json(const Result& result, bool is_valid);
+
+// The keys of --extended, rounded outwards.
+std::vector<JsonEdit> uncertainty_edits(const Result& result);
+std::vector<std::string_view> uncertainty_keys();
+
+}  // namespace aggregate_power

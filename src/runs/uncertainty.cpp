@@ -1,0 +1,204 @@
+// Finds the sensor of each GPU, and asks for the estimate.
+#include "runs/uncertainty.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text/unicode.h"
+#include "energy/energy_estimate.h"
+#include "energy/gpu_sensors.h"
+#include "energy/placed_readings.h"
+
+namespace aggregate_power {
+namespace {
+
+// Their stamps are instants on a grid, or of a scrape, and not cut.
+constexpr std::string_view kExactStamps[] = {"prometheus", "victoriametrics", "grafana",
+                                             "exporter-scrapes", "zeus-timeline"};
+
+struct Model {
+  std::string name;  // empty: unknown
+  std::string known_from;
+};
+
+// What is being put together.
+struct Building {
+  const UncertaintyOptions& options;
+  const std::string& hardware;
+  Result& result;
+  EstimateQuestion question;
+  Uncertainty uncertainty;
+  std::vector<std::string> assumptions;
+  std::vector<Verdict> verdicts;
+
+  void refuse(const std::string& advice) {
+    uncertainty.energy.reasons = {"sensor_scope_unknown"};
+    if (std::ranges::count(uncertainty.advice, advice) == 0) {
+      uncertainty.advice.push_back(advice);
+    }
+  }
+};
+
+Model model_of(const SensorReadings& recording, Building& building) {
+  const std::string& given = building.options.gpu;
+  if (recording.models.size() == 1) {
+    const std::string& named = recording.models[0];
+    if (!given.empty() && !can_be_one_model(given, named)) {
+      building.refuse(fmt::format("--gpu: '{}' contradicts the recording, whose GPUs are '{}'",
+                                  printable(given), printable(named)));
+    }
+    return {named, recording.models_from};
+  }
+  if (!given.empty()) return {given, "option"};
+  // Several kinds: which GPU is of which is not known.
+  if (recording.models.empty() && !building.hardware.empty()) {
+    return {building.hardware, "aggregate"};
+  }
+  return {};
+}
+
+bool is_whole(const Sample& sample) { return sample.unix_s == std::floor(sample.unix_s); }
+
+bool are_cut(const SensorReadings& recording) {
+  const bool are_exact = std::ranges::any_of(kExactStamps, [&](std::string_view schema) {
+    return recording.series.schema.starts_with(schema);
+  });
+  return !are_exact && std::ranges::all_of(recording.gpus, [](const GatheredReadings& gpu) {
+    return gpu.samples.size() > 2 && std::ranges::all_of(gpu.samples, is_whole);
+  });
+}
+
+bool reads_nothing(const GatheredReadings& gpu) {
+  return std::ranges::all_of(gpu.samples, [](const Sample& sample) { return sample.watts == 0; });
+}
+
+const DeviceEnergy* published_energy(const Result& result, const std::string& gpu) {
+  const auto found = std::ranges::find(result.gpus, gpu, &GpuResult::name);
+  return found == result.gpus.end() ? nullptr : &found->energy;
+}
+
+std::vector<CounterSample> counter_of(const SensorReadings& recording, const std::string& gpu) {
+  const auto found = std::ranges::find(recording.counters, gpu, &DeviceCounter::device);
+  return found == recording.counters.end() ? std::vector<CounterSample>() : found->samples;
+}
+
+void note_once(const std::vector<std::string>& codes, std::vector<std::string>& into) {
+  for (const std::string& code : codes) {
+    if (std::ranges::count(into, code) == 0) into.push_back(code);
+  }
+}
+
+// Of a GPU that reads 0 W throughout: whether its energy is in another GPU's.
+bool is_second_die(const KnownSensor& known, const GatheredReadings& gpu) {
+  return known.has_second_dies && reads_nothing(gpu);
+}
+
+void add_gpu(const SensorReadings& recording, const Model& model, const KnownSensor& known,
+             GatheredReadings& gpu, Building& building) {
+  const DeviceEnergy* const published = published_energy(building.result, gpu.gpu);
+  if (published == nullptr) return;  // not one of those that were selected
+  if (is_second_die(known, gpu)) {
+    building.verdicts.push_back(
+        {"second_die", {gpu.gpu}, "0 W throughout: the other die's sensor counts both"});
+    return;
+  }
+  if (gpu.gpu.starts_with("MIG-")) {
+    building.refuse("a MIG instance repeats the power of its whole GPU; record the GPU itself");
+  } else if (reads_nothing(gpu)) {
+    building.refuse(fmt::format(
+        "GPU {} reads 0 W throughout: a second die of an MI250X, or a sensor that is off; name the model with --gpu, or leave the GPU out with --gpus",
+        printable(gpu.gpu)));
+  } else if (!known.unresolved.empty()) {
+    building.refuse(fmt::format("GPU {}: {}", printable(gpu.gpu), known.unresolved));
+  }
+  UnderstoodSensor understood{
+      model.name,
+      model.known_from,
+      recording.series.sensor.name,
+      {},
+      0,
+      building.question.stamps == Stamps::whole_seconds ? "whole_seconds" : "query_time"};
+  for (const SensorModel& sensor : known.models) understood.windows_s.push_back(sensor.window_s);
+  if (!known.models.empty()) understood.refresh_s = known.models.front().refresh_s;
+  GpuReadings readings{gpu.gpu,
+                       model.name.empty() ? known.name : model.name,
+                       {},
+                       {},
+                       known.models,
+                       gpu.conditions,
+                       published->energy_j};
+  readings.samples = std::move(gpu.samples);
+  if (!known.counts_module) readings.counter = counter_of(recording, gpu.gpu);
+  building.question.gpus.push_back(std::move(readings));
+  building.uncertainty.sensors.push_back(std::move(understood));
+  note_once(known.assumptions, building.assumptions);
+}
+
+void add_recording(SensorReadings& recording, Building& building) {
+  const Model model = model_of(recording, building);
+  SensorQuestion question{recording.series.sensor, model.name, recording.series.has_average_power,
+                          1};
+  for (const GatheredReadings& gpu : recording.gpus) {
+    if (gpu.samples.size() > 2) question.period_s = median_period_s(gpu.samples);
+  }
+  const KnownSensor known = known_sensor(question);
+  if (recording.series.counter) {
+    building.uncertainty.counter_column = recording.series.counter->name;
+    if (known.counts_module) note_once({"counter_of_module_not_used"}, building.assumptions);
+  }
+  for (GatheredReadings& gpu : recording.gpus) add_gpu(recording, model, known, gpu, building);
+}
+
+SensorAccuracy accuracy_of(const UncertaintyOptions& options) {
+  SensorAccuracy accuracy;
+  if (options.sensor_accuracy) {
+    accuracy.shared_gain = *options.sensor_accuracy;
+    accuracy.each_gain = 0;
+  }
+  return accuracy;
+}
+
+std::vector<SensorReadings> in_time(std::vector<SensorReadings> recordings) {
+  std::erase_if(recordings, [](const SensorReadings& each) { return each.gpus.empty(); });
+  return recordings;
+}
+
+}  // namespace
+
+void add_uncertainty(const UncertaintyOptions& options, std::vector<SensorReadings> recordings,
+                     const std::string& hardware, Result& result) {
+  result.uncertainty.emplace();
+  if (!result.is_valid() || !result.load) {
+    result.uncertainty->energy.reasons = {"power_not_valid"};
+    return;
+  }
+  Building building{options, hardware, result, {}, {}, {}, {}};
+  building.question.window = result.load->window;
+  building.question.accuracy = accuracy_of(options);
+  building.question.clock_uncertainty_s = options.clock_uncertainty_s;
+  recordings = in_time(std::move(recordings));
+  if (std::ranges::any_of(recordings, are_cut)) {
+    building.question.stamps = Stamps::whole_seconds;
+  }
+  for (SensorReadings& recording : recordings) add_recording(recording, building);
+  Uncertainty& uncertainty = building.uncertainty;
+  if (uncertainty.energy.is_available() && building.question.gpus.empty()) {
+    uncertainty.energy.reasons = {"too_few_readings"};
+  }
+  if (uncertainty.energy.is_available()) uncertainty.energy = estimate_energy(building.question);
+  note_once(building.assumptions, uncertainty.energy.assumptions);
+  std::ranges::move(building.verdicts, std::back_inserter(uncertainty.energy.verdicts));
+  for (const std::string& advice : uncertainty.advice) {
+    result.warnings.push_back(fmt::format("no interval: {}", advice));
+  }
+  result.uncertainty = std::move(uncertainty);
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,18 @@
+// Puts an interval on a run's energy: which sensors its readings are of, and what they leave open.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "aggregate_power/result.h"
+#include "runs/run_options.h"
+#include "runs/sensor_readings.h"
+
+namespace aggregate_power {
+
+// Sets Result::uncertainty. The recordings' GPUs have the names of Result::gpus. `hardware` is what
+// the aggregate calls the GPUs; empty: nothing.
+void add_uncertainty(const UncertaintyOptions& options, std::vector<SensorReadings> recordings,
+                     const std::string& hardware, Result& result);
+
+}  // namespace aggregate_power
