@@ -116,23 +116,20 @@ void add_uncertainty_options(Options& options, RunOptions& run) {
       .check(not_empty())
       .needs("--uncertainty")
       .in_group(kGroup);
-  const auto take_accuracy = [&wanted](const std::string& text) {
-    double accuracy = 0;
-    if (!into(accuracy)(text)) return false;
-    wanted.sensor_accuracy = accuracy;
-    return true;
+  const auto take_number = [](std::optional<double>& number) {
+    return [&number](const std::string& text) { return into(number.emplace())(text); };
   };
   options
       .value(
-          "--sensor-accuracy", "R", take_accuracy,
+          "--sensor-accuracy", "R", take_number(wanted.sensor_accuracy),
           "Relative standard uncertainty of the gain of calibrated sensors, such as 0.01 (default: 0.022 for the boards of one model together and 0.029 for each)")
       .check(number_between(0, 1))
       .needs("--uncertainty")
       .in_group(kGroup);
   options
       .value(
-          "--clock-uncertainty", "SECONDS", into(wanted.clock_uncertainty_s),
-          "Standard uncertainty between the clocks of recorder and load generator; 0.05 for two hosts under NTP (default: 0.01)")
+          "--clock-uncertainty", "SECONDS", take_number(wanted.clock_uncertainty_s),
+          "Standard uncertainty between the clocks of recorder and load generator (default: 0.01; for several hosts 0.05, as under NTP)")
       .check(number_between(0, 3600))
       .needs("--uncertainty")
       .in_group(kGroup);

@@ -29,7 +29,7 @@ constexpr double kCutUncertainty_s = 0.29;
 struct Placed {
   std::vector<GpuReadings> gpus;
   std::vector<SoundReadings> sound;
-  StampUncertainty stamps;
+  StampUncertainty cut;  // of the stamps that are cut
   Window window;
   double shift_s = 0;
 };
@@ -71,6 +71,11 @@ void add_verdict(EnergyEstimate& estimate, const std::string& code, std::size_t 
   }
 }
 
+bool has_cut_stamps(const EstimateQuestion& question) {
+  return std::ranges::any_of(
+      question.gpus, [](const GpuReadings& gpu) { return gpu.stamps == Stamps::whole_seconds; });
+}
+
 Placed place(const EstimateQuestion& question) {
   Placed placed;
   placed.gpus = question.gpus;
@@ -78,17 +83,17 @@ Placed place(const EstimateQuestion& question) {
   std::vector<LoadSpan> spans;
   UncutStamps uncut;
   for (GpuReadings& gpu : placed.gpus) {
-    if (question.stamps == Stamps::whole_seconds) {
+    if (gpu.stamps == Stamps::whole_seconds) {
       const StampUncertainty stamps = uncut.place(gpu);
-      placed.stamps.place_s = std::max(placed.stamps.place_s, stamps.place_s);
-      placed.stamps.span_s = std::max(placed.stamps.span_s, stamps.span_s);
+      placed.cut.place_s = std::max(placed.cut.place_s, stamps.place_s);
+      placed.cut.span_s = std::max(placed.cut.span_s, stamps.span_s);
     }
     placed.sound.push_back(sound_readings(gpu.samples, gpu.conditions.limit_w));
     const std::optional<LoadSpan> span =
         load_span(placed.sound.back().samples, gpu.sensors.front(), question.window);
     if (span) spans.push_back(*span);
   }
-  if (2 * spans.size() > placed.gpus.size() && placed.stamps.place_s == 0) {
+  if (2 * spans.size() > placed.gpus.size() && placed.cut.place_s == 0) {
     placed.shift_s = clock_shift_s(spans, question.window).value_or(0);
   }
   placed.window.start_unix_s += placed.shift_s;
@@ -199,7 +204,7 @@ void judge_total(const EstimateQuestion& question, const Placed& placed, EnergyE
       estimate.published_j > total.repeatability_high_j()) {
     estimate.verdicts.push_back({"published_biased", names, {}});
   }
-  if (question.stamps == Stamps::whole_seconds) {
+  if (has_cut_stamps(question)) {
     estimate.assumptions.push_back("regular_recorder_loop");
   }
 }
@@ -264,9 +269,10 @@ EnergyEstimate estimate_energy(const EstimateQuestion& question) {
   for (std::size_t i = 0; i < placed.gpus.size(); ++i) {
     const GpuReadings& gpu = placed.gpus[i];
     const bool is_shifted = placed.shift_s != 0;
-    energies.push_back(gpu_energy({gpu, placed.sound[i], placed.window,
-                                   is_shifted ? 0 : question.clock_uncertainty_s, placed.stamps,
-                                   is_shifted ? kShiftUncertainty_s : 0}));
+    const bool is_cut = gpu.stamps == Stamps::whole_seconds;
+    energies.push_back(gpu_energy(
+        {gpu, placed.sound[i], placed.window, is_shifted ? 0 : question.clock_uncertainty_s,
+         is_cut ? placed.cut : StampUncertainty(), is_shifted ? kShiftUncertainty_s : 0}));
     GpuEstimate own;
     own.name = gpu.name;
     own.published_j =

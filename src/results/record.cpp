@@ -479,6 +479,7 @@ Json computed_from(const Written& written) {
   if (!result.window_source.empty()) json["window_source"] = result.window_source;
   if (result.zone_evidence) json["timezone_evidence"] = zone_evidence_json(*result.zone_evidence);
   if (result.origin) add_origin(json, *result.origin, written.patched);
+  if (result.uncertainty) add_uncertainty_options(result.uncertainty->options, json["options"]);
   return json;
 }
 

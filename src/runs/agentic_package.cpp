@@ -112,6 +112,7 @@ CommandOutput aggregate_agentic_nodes(const AgenticRequest& request) {
   if (request.contract != Contract::august) {
     run.audit_source = audit_source(request, target.record_path);
   }
+  run.uncertainty = request.uncertainty;
   run.delivery = {request.require_power, request.dry_run, request.json};
   return deliver_package(std::move(run));
 }

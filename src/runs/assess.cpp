@@ -9,6 +9,7 @@
 #include "energy/metrics.h"
 #include "energy/plausibility.h"
 #include "runs/counters.h"
+#include "runs/sensor_readings.h"
 #include "runs/uncertainty.h"
 
 namespace aggregate_power {
@@ -85,6 +86,7 @@ Result unmeasured(const MeasurementRequest& request, const std::optional<Load>& 
   result.contract = request.contract;
   result.extended = request.extended;
   if (request.extended) result.fleet.emplace();
+  refuse_uncertainty(request.uncertainty, result);
   return result;
 }
 
@@ -131,14 +133,13 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
         counters_in(recording, reading.load->window, integration, request.max_sample_gap_s);
     if (result.recorded_counters) warn(doubts_about(*result.recorded_counters));
   }
-  if (request.uncertainty.is_wanted) {
-    std::vector<SensorReadings> readings;
-    if (result.is_valid() && result.load) {
-      readings.push_back(sensor_readings(recording, result.load->window,
-                                         std::move(measurement.gathered),
-                                         result.telemetry->series));
+  if (request.readings != nullptr) {
+    *request.readings = {};
+    if (request.uncertainty.is_wanted && result.is_valid() && result.load) {
+      *request.readings =
+          sensor_readings(recording, result.load->window, std::move(measurement.gathered),
+                          integration, result.telemetry->series);
     }
-    add_uncertainty(request.uncertainty, std::move(readings), request.hardware, result);
   }
   return result;
 }

@@ -24,14 +24,17 @@
 
 namespace aggregate_power {
 
+struct SensorReadings;
+
 // `extended` requests the total power of all GPUs, and their states.
 struct MeasurementRequest : RunOptions {
-  std::string hardware = {};     // what the aggregate calls the GPUs; empty: nothing
   bool with_snapshots = false;   // compare with the energy snapshots beside the recording
   bool explains = true;          // reads the recording once more if its reasons need explaining
   bool may_use_threads = false;  // for Passes; only if no other recording is read meanwhile
   // Also receives all readings, in the file's order.
   std::function<void(std::span<const Reading>)> also = {};
+  // If an uncertainty is wanted: receives what assess() learned of the sensors of a valid run.
+  SensorReadings* readings = nullptr;
 };
 
 struct Measurement {

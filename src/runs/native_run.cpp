@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "results/record.h"
+#include "runs/assess_alone.h"
 #include "runs/native.h"
+#include "runs/uncertainty.h"
 
 namespace aggregate_power {
 namespace {
@@ -20,6 +22,7 @@ Result checked_native(const NativeQuestion& question) {
     result.telemetry_source = question.place.power_dir;
     result.benchmark_result = question.result_name;
     result.reasons.add(Reason::native_node_invalid, error.what());
+    refuse_uncertainty(question.uncertainty, result);
     return result;
   }
 }
@@ -47,6 +50,8 @@ CommandOutput multinode_native(const MultinodeRequest& request) {
   question.gpus = request.gpus;
   question.contract = request.contract;
   question.extended = request.extended;
+  question.uncertainty = request.uncertainty;
+  if (request.uncertainty.is_wanted) question.hardware = hardware_in(request.agg_result);
   try {
     question.result = question.place.tree->open(question.result_name);
   } catch (const FileError& error) {

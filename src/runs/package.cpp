@@ -30,6 +30,7 @@ CommandOutput multinode(const MultinodeRequest& request) {
   target.record_path = request.validation_result.empty() ? record_beside(request.bench_result)
                                                          : request.validation_result;
   target.record_advice = kOtherValidationResult;
+  run.uncertainty = request.uncertainty;
   run.delivery = {request.require_power, request.dry_run, request.json};
   return deliver_package(std::move(run));
 }

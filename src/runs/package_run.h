@@ -19,6 +19,7 @@ struct PackageRun {
   std::string audit_source;                              // for power_audit; empty: the record
   // Where the two files go, and inputs other than the package and the result.
   WritePlan target;
+  UncertaintyOptions uncertainty;
   std::vector<std::string> warnings;
   DeliveryOptions delivery;
 };

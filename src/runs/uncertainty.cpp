@@ -19,9 +19,9 @@
 namespace aggregate_power {
 namespace {
 
-// Their stamps are instants on a grid, or of a scrape, and not cut.
-constexpr std::string_view kExactStamps[] = {"prometheus", "victoriametrics", "grafana",
-                                             "exporter-scrapes", "zeus-timeline"};
+// Between the clocks of recorder and load generator; standard.
+constexpr double kOneHostClock_s = 0.01;
+constexpr double kSeveralHostsClock_s = 0.05;  // under NTP
 
 struct Model {
   std::string name;  // empty: unknown
@@ -32,7 +32,6 @@ struct Model {
 struct Building {
   const UncertaintyOptions& options;
   const std::string& hardware;
-  Result& result;
   EstimateQuestion question;
   Uncertainty uncertainty;
   std::vector<std::string> assumptions;
@@ -64,24 +63,8 @@ Model model_of(const SensorReadings& recording, Building& building) {
   return {};
 }
 
-bool is_whole(const Sample& sample) { return sample.unix_s == std::floor(sample.unix_s); }
-
-bool are_cut(const SensorReadings& recording) {
-  const bool are_exact = std::ranges::any_of(kExactStamps, [&](std::string_view schema) {
-    return recording.series.schema.starts_with(schema);
-  });
-  return !are_exact && std::ranges::all_of(recording.gpus, [](const GatheredReadings& gpu) {
-    return gpu.samples.size() > 2 && std::ranges::all_of(gpu.samples, is_whole);
-  });
-}
-
 bool reads_nothing(const GatheredReadings& gpu) {
   return std::ranges::all_of(gpu.samples, [](const Sample& sample) { return sample.watts == 0; });
-}
-
-const DeviceEnergy* published_energy(const Result& result, const std::string& gpu) {
-  const auto found = std::ranges::find(result.gpus, gpu, &GpuResult::name);
-  return found == result.gpus.end() ? nullptr : &found->energy;
 }
 
 std::vector<CounterSample> counter_of(const SensorReadings& recording, const std::string& gpu) {
@@ -102,14 +85,14 @@ bool is_second_die(const KnownSensor& known, const GatheredReadings& gpu) {
 
 void add_gpu(const SensorReadings& recording, const Model& model, const KnownSensor& known,
              GatheredReadings& gpu, Building& building) {
-  const DeviceEnergy* const published = published_energy(building.result, gpu.gpu);
-  if (published == nullptr) return;  // not one of those that were selected
+  const auto published = recording.published_j.find(gpu.gpu);
+  if (published == recording.published_j.end()) return;  // not one of those that were selected
   if (is_second_die(known, gpu)) {
     building.verdicts.push_back(
         {"second_die", {gpu.gpu}, "0 W throughout: the other die's sensor counts both"});
     return;
   }
-  if (gpu.gpu.starts_with("MIG-")) {
+  if (gpu.gpu.substr(gpu.gpu.rfind('/') + 1).starts_with("MIG-")) {
     building.refuse("a MIG instance repeats the power of its whole GPU; record the GPU itself");
   } else if (reads_nothing(gpu)) {
     building.refuse(fmt::format(
@@ -124,8 +107,10 @@ void add_gpu(const SensorReadings& recording, const Model& model, const KnownSen
       recording.series.sensor.name,
       {},
       0,
-      building.question.stamps == Stamps::whole_seconds ? "whole_seconds" : "query_time"};
+      recording.stamps == Stamps::whole_seconds ? "whole_seconds" : "query_time",
+      {}};
   for (const SensorModel& sensor : known.models) understood.windows_s.push_back(sensor.window_s);
+  if (recording.series.counter) understood.counter_column = recording.series.counter->name;
   if (!known.models.empty()) understood.refresh_s = known.models.front().refresh_s;
   GpuReadings readings{gpu.gpu,
                        model.name.empty() ? known.name : model.name,
@@ -133,7 +118,8 @@ void add_gpu(const SensorReadings& recording, const Model& model, const KnownSen
                        {},
                        known.models,
                        gpu.conditions,
-                       published->energy_j};
+                       recording.stamps,
+                       published->second};
   readings.samples = std::move(gpu.samples);
   if (!known.counts_module) readings.counter = counter_of(recording, gpu.gpu);
   building.question.gpus.push_back(std::move(readings));
@@ -149,9 +135,13 @@ void add_recording(SensorReadings& recording, Building& building) {
     if (gpu.samples.size() > 2) question.period_s = median_period_s(gpu.samples);
   }
   const KnownSensor known = known_sensor(question);
-  if (recording.series.counter) {
-    building.uncertainty.counter_column = recording.series.counter->name;
-    if (known.counts_module) note_once({"counter_of_module_not_used"}, building.assumptions);
+  if (recording.series.counter && known.counts_module) {
+    note_once({"counter_of_module_not_used"}, building.assumptions);
+  }
+  for (const auto& [gpu, joules] : recording.published_j) {
+    const bool is_gathered =
+        std::ranges::find(recording.gpus, gpu, &GatheredReadings::gpu) != recording.gpus.end();
+    if (!is_gathered) building.uncertainty.energy.reasons = {"too_few_readings"};
   }
   for (GatheredReadings& gpu : recording.gpus) add_gpu(recording, model, known, gpu, building);
 }
@@ -165,28 +155,31 @@ SensorAccuracy accuracy_of(const UncertaintyOptions& options) {
   return accuracy;
 }
 
-std::vector<SensorReadings> in_time(std::vector<SensorReadings> recordings) {
-  std::erase_if(recordings, [](const SensorReadings& each) { return each.gpus.empty(); });
-  return recordings;
+double clock_uncertainty_s(const UncertaintyOptions& options,
+                           const std::vector<SensorReadings>& recordings) {
+  std::size_t hosts = 0;
+  for (const SensorReadings& recording : recordings) hosts += recording.hosts;
+  return options.clock_uncertainty_s.value_or(hosts > 1 ? kSeveralHostsClock_s : kOneHostClock_s);
 }
 
 }  // namespace
 
+void refuse_uncertainty(const UncertaintyOptions& options, Result& result) {
+  if (!options.is_wanted) return;
+  result.uncertainty.emplace();
+  result.uncertainty->options = options;
+  result.uncertainty->energy.reasons = {"power_not_valid"};
+}
+
 void add_uncertainty(const UncertaintyOptions& options, std::vector<SensorReadings> recordings,
                      const std::string& hardware, Result& result) {
-  result.uncertainty.emplace();
-  if (!result.is_valid() || !result.load) {
-    result.uncertainty->energy.reasons = {"power_not_valid"};
-    return;
-  }
-  Building building{options, hardware, result, {}, {}, {}, {}};
+  refuse_uncertainty(options, result);
+  if (!options.is_wanted || !result.is_valid() || !result.load) return;
+  Building building{options, hardware, {}, {}, {}, {}};
+  building.uncertainty.options = options;
   building.question.window = result.load->window;
   building.question.accuracy = accuracy_of(options);
-  building.question.clock_uncertainty_s = options.clock_uncertainty_s;
-  recordings = in_time(std::move(recordings));
-  if (std::ranges::any_of(recordings, are_cut)) {
-    building.question.stamps = Stamps::whole_seconds;
-  }
+  building.question.clock_uncertainty_s = clock_uncertainty_s(options, recordings);
   for (SensorReadings& recording : recordings) add_recording(recording, building);
   Uncertainty& uncertainty = building.uncertainty;
   if (uncertainty.energy.is_available() && building.question.gpus.empty()) {

@@ -15,6 +15,8 @@
 #include "runs/assess.h"
 #include "runs/assess_by_evidence.h"
 #include "runs/failed_requests.h"
+#include "runs/sensor_readings.h"
+#include "runs/uncertainty.h"
 #include "runs/window.h"
 #include "store/pair_inputs.h"
 #include "store/stored_load.h"
@@ -70,13 +72,22 @@ std::string only_host(const Result& result) {
 ZonedResult assess_pair(const PairRequest& request, const LoadReading& reading,
                         Recording& recording, PairInputs& inputs) {
   MeasurementRequest wanted{request.options};
+  SensorReadings readings;
+  wanted.uncertainty.is_wanted = request.hardware.has_value();
+  if (request.hardware) wanted.readings = &readings;
   wanted.expected_num_gpus = request.expected_num_gpus;
   wanted.with_snapshots = true;
   const auto window = reading.load ? std::optional(reading.load->window) : std::nullopt;
   const auto assess_now = [&](const MeasurementRequest& now) {
     return assess_readable(now, recording, reading, inputs);
   };
-  return assess_zoned(wanted, window, recording, assess_now, request.witnesses);
+  ZonedResult zoned = assess_zoned(wanted, window, recording, assess_now, request.witnesses);
+  if (request.hardware && zoned.has_zone) {
+    std::vector<SensorReadings> recordings;
+    recordings.push_back(std::move(readings));
+    add_uncertainty(wanted.uncertainty, std::move(recordings), *request.hardware, zoned.result);
+  }
+  return zoned;
 }
 
 }  // namespace
