@@ -20,8 +20,6 @@ constexpr std::string_view kExactStamps[] = {"prometheus",       "victoriametric
 
 bool is_whole_second(const Sample& sample) { return sample.unix_s == std::floor(sample.unix_s); }
 
-constexpr const char* kFilesBeside[] = {"_identity.csv", "_identity.json", "_devices.json"};
-
 // Of a table without quotes, as nvidia-smi writes it.
 void add_models_of_cells(std::string_view text, std::vector<std::string>& models) {
   while (!text.empty()) {
@@ -34,9 +32,9 @@ void add_models_of_cells(std::string_view text, std::vector<std::string>& models
 
 std::vector<std::string> models_beside(const Recording& recording) {
   std::vector<std::string> models;
-  for (const char* const end : kFilesBeside) {
+  for (const ModelFile& file : kModelFiles) {
     try {
-      const auto source = recording.beside(end);
+      const auto source = recording.beside(file.end);
       if (!source) continue;
       const std::string text = read_up_to(*source, kHeadBytes);
       models = gpu_models_in(text);

@@ -17,6 +17,15 @@
 
 namespace aggregate_power {
 
+// Files beside a recording that may name its GPUs' model; the first that does counts.
+struct ModelFile {
+  const char* role;
+  const char* end;  // after the recording's stem
+};
+inline constexpr ModelFile kModelFiles[] = {{"gpu_identity_csv", "_identity.csv"},
+                                            {"gpu_identity", "_identity.json"},
+                                            {"gpu_devices", "_devices.json"}};
+
 struct SensorReadings {
   std::vector<GatheredReadings> gpus;
   std::map<std::string, double> published_j;  // by name; of the GPUs that count

@@ -69,6 +69,18 @@ std::string only_host(const Result& result) {
   return hosts.size() == 1 ? *hosts.begin() : std::string();
 }
 
+// Notes what an interval depends on. One that cannot be read is not noted, so that it is tried
+// again each time.
+void note_model_files(const StorePath& telemetry, PairInputs& inputs) {
+  for (const ModelFile& file : kModelFiles) {
+    try {
+      const auto place = find_beside(telemetry, plain_stem(telemetry.path) + file.end);
+      if (place) inputs.open_and_hash(*place, file.role);
+    } catch (const FileError&) {
+    }
+  }
+}
+
 ZonedResult assess_pair(const PairRequest& request, const LoadReading& reading,
                         Recording& recording, PairInputs& inputs) {
   MeasurementRequest wanted{request.options};
@@ -126,6 +138,7 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
       pairing.result.failed_requests =
           failed_requests(*load.failed_requests, recording, pairing.result);
     }
+    if (request.hardware) note_model_files(telemetry, inputs);
     inputs.files.insert(inputs.files.begin(),
                         {"telemetry", recording.bytes(), recording.content_hash()});
   } else {
