@@ -169,7 +169,11 @@ void PackageMeter::take(std::span<const PackageSample> samples) {
     gaps_.add(sample.device, {sample.unix_s, sample.watts});
   }
   stale_.take(samples);
-  if (gatherer_) gather(samples);
+  constexpr std::size_t kAtOnce = 1024;  // one call may bring a whole file
+  for (; gatherer_ && !samples.empty();
+       samples = samples.subspan(std::min(kAtOnce, samples.size()))) {
+    gather(samples.first(std::min(kAtOnce, samples.size())));
+  }
 }
 
 void PackageMeter::gather(std::span<const PackageSample> samples) {

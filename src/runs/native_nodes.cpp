@@ -103,14 +103,27 @@ void add_warnings(const Measurement& measured, NativeReading& reading) {
   if (const auto doubt = doubt_about(*mean_w)) add(*doubt);
 }
 
-void add_sensors(const Recording& recording, Window window, Measurement& measured,
-                 NativeReading& reading) {
+// The node's identity file may name them; it was read before.
+std::vector<std::string> models_of(const NativePlace& place, const NativeNode& node) {
+  try {
+    return models_in(read_all(*place.tree->open(node.identity_file).source()));
+  } catch (const FileError&) {
+    return {};
+  }
+}
+
+void add_sensors(const NativePlace& place, const Recording& recording, Window window,
+                 Measurement& measured, NativeReading& reading) {
   std::map<std::string, std::string> uuids;
   for (const std::string& gpu : measured.integration.gpu_ids) {
     if (auto uuid = uuid_of(reading.node, gpu, measured)) uuids[gpu] = std::move(*uuid);
   }
   reading.sensors = sensor_readings(recording, window, std::move(measured.gathered),
                                     measured.integration, measured.telemetry->series);
+  if (reading.sensors.models.empty()) {
+    reading.sensors.models = models_of(place, reading.node);
+    if (!reading.sensors.models.empty()) reading.sensors.models_from = "identity_file";
+  }
   rename_gpus(uuids, reading.sensors);
 }
 
@@ -148,7 +161,8 @@ void measure_node(const NativePlace& place, const Load& load, NativeReadingOptio
   add_warnings(measured, reading);
   reading.fleet = std::move(measured.fleet);
   const bool is_valid = reading.power_faults.empty() && reading.recording_faults.empty();
-  if (options.with_sensors && is_valid) add_sensors(recording, load.window, measured, reading);
+  if (options.with_sensors && is_valid)
+    add_sensors(place, recording, load.window, measured, reading);
 }
 
 NativeReading read_node(const NativePlace& place, const std::string& folder,

@@ -36,9 +36,7 @@ std::vector<std::string> models_beside(const Recording& recording) {
     try {
       const auto source = recording.beside(file.end);
       if (!source) continue;
-      const std::string text = read_up_to(*source, kHeadBytes);
-      models = gpu_models_in(text);
-      if (models.empty()) add_models_of_cells(text, models);
+      models = models_in(read_up_to(*source, kHeadBytes));
     } catch (const std::exception&) {  // whoever needs that file says what is wrong with it
     }
     if (!models.empty()) break;
@@ -56,6 +54,12 @@ std::vector<DeviceCounter> counters_around(const Recording& recording, Window wi
 }
 
 }  // namespace
+
+std::vector<std::string> models_in(const std::string& text) {
+  std::vector<std::string> models = gpu_models_in(text);
+  if (models.empty()) add_models_of_cells(text, models);
+  return models;
+}
 
 Stamps stamps_of(std::span<const GatheredReadings> gpus, const SeriesFacts& series) {
   const bool are_exact = std::ranges::any_of(

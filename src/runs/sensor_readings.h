@@ -42,6 +42,9 @@ SensorReadings sensor_readings(const Recording& recording, Window window,
                                std::vector<GatheredReadings> gathered,
                                const Integration& integration, const SeriesFacts& series);
 
+// The models that a file beside a recording names.
+std::vector<std::string> models_in(const std::string& text);
+
 // Whether all stamps are cut to whole seconds.
 Stamps stamps_of(std::span<const GatheredReadings> gpus, const SeriesFacts& series);
 

@@ -280,12 +280,12 @@ def test_agents(folder):
 
 # ---- Packages
 
-def nodes(folder, path="LOGS/native_power", model=H100):
+def nodes(folder, path="LOGS/native_power", model=H100, identity="index, uuid\n0, uuid-{0}-0\n1, uuid-{0}-1\n"):
     for rank in (0, 1):
         node = Node(rank, "prefill" if rank == 0 else "decode", 0)
         node.manifest |= {"selected_gpu_indices": [0, 1], "collection_start_unix": START - 20,
                           "collection_end_unix": START + LENGTH + 20}
-        node.before = node.after = f"index, uuid\n0, uuid-{rank}-0\n1, uuid-{rank}-1\n"
+        node.before = node.after = identity.format(rank)
         node.csv = rows([2 * rank, 2 * rank + 1], first=2 * rank, model=model, stamp=utc)
         for name, text in node.files().items():
             folder.write(f"{path}/{node.folder}/{name}", text)
@@ -300,6 +300,9 @@ def test_native_package(folder):
     found = adds_only_the_object(folder, patch, *CLOCK)
     same(found, alone, dict(zip("0123", ["uuid-0-0", "uuid-0-1", "uuid-1-0", "uuid-1-1"])))
     is_refused(folder.patch("multinode", *gpus, "3", "--uncertainty"))
+    nodes(folder, model=None, identity=f"index, uuid, name\n0, uuid-{{0}}-0, {H100}\n1, uuid-{{0}}-1, {H100}\n")
+    sensor = patch("--uncertainty", *CLOCK)["uncertainty"]["per_gpu"]["uuid-1-0"]["sensor"]
+    assert (sensor["name"], sensor["known_from"]) == (H100, "identity_file"), sensor
 
 
 def package(load, watts, **options):
