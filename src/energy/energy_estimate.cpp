@@ -176,6 +176,20 @@ void judge_gpu(const Placed& placed, std::size_t i, const GpuEnergy& energy,
   }
 }
 
+// GPUs that another one's load left alone.
+void judge_idle(const Placed& placed, EnergyEstimate& estimate) {
+  constexpr double kIdleShare = 0.4;
+  constexpr double kIdleVariation = 0.05;
+  double busiest_j = 0;
+  for (const GpuEstimate& gpu : estimate.gpus) busiest_j = std::max(busiest_j, gpu.energy.joules);
+  for (std::size_t i = 0; i < estimate.gpus.size(); ++i) {
+    if (estimate.gpus[i].energy.joules < kIdleShare * busiest_j &&
+        variation(placed.sound[i].samples, placed.window) < kIdleVariation) {
+      add_verdict(estimate, "idle_gpu", i, "it draws little and hardly varies");
+    }
+  }
+}
+
 void judge_total(const EstimateQuestion& question, const Placed& placed, EnergyEstimate& estimate) {
   std::vector<std::span<const Sample>> samples;
   std::vector<std::string> names;
@@ -281,6 +295,7 @@ EnergyEstimate estimate_energy(const EstimateQuestion& question) {
     judge_gpu(placed, i, energies.back(), estimate);
   }
   add_up(question, placed, energies, estimate);
+  judge_idle(placed, estimate);
   judge_total(question, placed, estimate);
   return estimate;
 }

@@ -2,11 +2,7 @@
 #include "runs/uncertainty.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
-#include <map>
-#include <optional>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,19 +10,10 @@
 #include "base/text/unicode.h"
 #include "energy/energy_estimate.h"
 #include "energy/gpu_sensors.h"
-#include "energy/placed_readings.h"
+#include "runs/understood_sensor.h"
 
 namespace aggregate_power {
 namespace {
-
-// Their stamps are instants on a grid, or of a scrape, and not cut.
-constexpr std::string_view kExactStamps[] = {"prometheus", "victoriametrics", "grafana",
-                                             "exporter-scrapes", "zeus-timeline"};
-
-struct Model {
-  std::string name;  // empty: unknown
-  std::string known_from;
-};
 
 // What is being put together.
 struct Building {
@@ -45,35 +32,6 @@ struct Building {
     }
   }
 };
-
-Model model_of(const SensorReadings& recording, Building& building) {
-  const std::string& given = building.options.gpu;
-  if (recording.models.size() == 1) {
-    const std::string& named = recording.models[0];
-    if (!given.empty() && !can_be_one_model(given, named)) {
-      building.refuse(fmt::format("--gpu: '{}' contradicts the recording, whose GPUs are '{}'",
-                                  printable(given), printable(named)));
-    }
-    return {named, recording.models_from};
-  }
-  if (!given.empty()) return {given, "option"};
-  // Several kinds: which GPU is of which is not known.
-  if (recording.models.empty() && !building.hardware.empty()) {
-    return {building.hardware, "aggregate"};
-  }
-  return {};
-}
-
-bool is_whole(const Sample& sample) { return sample.unix_s == std::floor(sample.unix_s); }
-
-bool are_cut(const SensorReadings& recording) {
-  const bool are_exact = std::ranges::any_of(kExactStamps, [&](std::string_view schema) {
-    return recording.series.schema.starts_with(schema);
-  });
-  return !are_exact && std::ranges::all_of(recording.gpus, [](const GatheredReadings& gpu) {
-    return gpu.samples.size() > 2 && std::ranges::all_of(gpu.samples, is_whole);
-  });
-}
 
 bool reads_nothing(const GatheredReadings& gpu) {
   return std::ranges::all_of(gpu.samples, [](const Sample& sample) { return sample.watts == 0; });
@@ -100,7 +58,7 @@ bool is_second_die(const KnownSensor& known, const GatheredReadings& gpu) {
   return known.has_second_dies && reads_nothing(gpu);
 }
 
-void add_gpu(const SensorReadings& recording, const Model& model, const KnownSensor& known,
+void add_gpu(const SensorReadings& recording, const GpuModel& model, const KnownSensor& known,
              GatheredReadings& gpu, Building& building) {
   const DeviceEnergy* const published = published_energy(building.result, gpu.gpu);
   if (published == nullptr) return;  // not one of those that were selected
@@ -142,13 +100,9 @@ void add_gpu(const SensorReadings& recording, const Model& model, const KnownSen
 }
 
 void add_recording(SensorReadings& recording, Building& building) {
-  const Model model = model_of(recording, building);
-  SensorQuestion question{recording.series.sensor, model.name, recording.series.has_average_power,
-                          1};
-  for (const GatheredReadings& gpu : recording.gpus) {
-    if (gpu.samples.size() > 2) question.period_s = median_period_s(gpu.samples);
-  }
-  const KnownSensor known = known_sensor(question);
+  const GpuModel model = gpu_model(recording, building.options.gpu, building.hardware);
+  if (!model.contradiction.empty()) building.refuse(model.contradiction);
+  const KnownSensor known = understood_sensor(recording, model);
   if (recording.series.counter) {
     building.uncertainty.counter_column = recording.series.counter->name;
     if (known.counts_module) note_once({"counter_of_module_not_used"}, building.assumptions);
@@ -184,7 +138,7 @@ void add_uncertainty(const UncertaintyOptions& options, std::vector<SensorReadin
   building.question.accuracy = accuracy_of(options);
   building.question.clock_uncertainty_s = options.clock_uncertainty_s;
   recordings = in_time(std::move(recordings));
-  if (std::ranges::any_of(recordings, are_cut)) {
+  if (std::ranges::any_of(recordings, has_cut_stamps)) {
     building.question.stamps = Stamps::whole_seconds;
   }
   for (SensorReadings& recording : recordings) add_recording(recording, building);
