@@ -38,25 +38,31 @@ struct Placed {
 // one round, so most have the same stamps.
 class UncutStamps {
  public:
+  explicit UncutStamps(Window window) : window_(window) {}
+
   StampUncertainty place(GpuReadings& gpu) {
     std::vector<double> stamps;
     for (const Sample& sample : gpu.samples) stamps.push_back(sample.unix_s);
     if (stamps != stamps_) {
-      loop_ = regular_loop(stamps);
+      auto loop = regular_loop_near(stamps, window_.start_unix_s, window_.end_unix_s);
+      has_loop_ = loop.has_value();
+      if (loop) loop_ = std::move(*loop);
       stamps_ = std::move(stamps);
     }
     const bool counts_along = gpu.counter.size() == gpu.samples.size();
     for (std::size_t i = 0; i < gpu.samples.size(); ++i) {
-      gpu.samples[i].unix_s = loop_ ? loop_->unix_s[i] : gpu.samples[i].unix_s + kCutMiddle_s;
+      gpu.samples[i].unix_s = has_loop_ ? loop_.unix_s[i] : gpu.samples[i].unix_s + kCutMiddle_s;
       if (counts_along) gpu.counter[i].unix_s = gpu.samples[i].unix_s;
     }
-    if (loop_) return {loop_->uncertainty_s, loop_->span_uncertainty_s};
+    if (has_loop_) return {loop_.uncertainty_s, loop_.span_uncertainty_s};
     return {kCutUncertainty_s, std::sqrt(2.0) * kCutUncertainty_s};
   }
 
  private:
+  Window window_;
   std::vector<double> stamps_;
-  std::optional<RegularLoop> loop_;
+  RegularLoop loop_;
+  bool has_loop_ = false;
 };
 
 void add_verdict(EnergyEstimate& estimate, const std::string& code, std::size_t gpu,
@@ -71,12 +77,13 @@ void add_verdict(EnergyEstimate& estimate, const std::string& code, std::size_t 
   }
 }
 
-Placed place(const EstimateQuestion& question) {
+// Moves the readings.
+Placed place(EstimateQuestion& question) {
   Placed placed;
-  placed.gpus = question.gpus;
+  placed.gpus = std::move(question.gpus);
   placed.window = question.window;
   std::vector<LoadSpan> spans;
-  UncutStamps uncut;
+  UncutStamps uncut(question.window);
   for (GpuReadings& gpu : placed.gpus) {
     if (question.stamps == Stamps::whole_seconds) {
       const StampUncertainty stamps = uncut.place(gpu);
@@ -258,12 +265,14 @@ void add_up(const EstimateQuestion& question, const Placed& placed,
 
 }  // namespace
 
-EnergyEstimate estimate_energy(const EstimateQuestion& question) {
+EnergyEstimate estimate_energy(EstimateQuestion question) {
   EnergyEstimate estimate;
-  for (const GpuReadings& gpu : question.gpus) {
-    if (!gpu.sensors.empty()) continue;
-    estimate.reasons = {"sensor_scope_unknown"};
-    return estimate;
+  for (GpuReadings& gpu : question.gpus) {
+    if (gpu.sensors.empty()) {
+      estimate.reasons = {"sensor_scope_unknown"};
+      return estimate;
+    }
+    if (!gpu.published_j) gpu.published_j = line_energy_j(gpu.samples, question.window);
   }
   const Placed placed = place(question);
   if (const std::string reason = refusal(placed); !reason.empty()) {
@@ -283,8 +292,7 @@ EnergyEstimate estimate_energy(const EstimateQuestion& question) {
                                    is_shifted ? kShiftUncertainty_s : 0}));
     GpuEstimate own;
     own.name = gpu.name;
-    own.published_j =
-        gpu.published_j.value_or(line_energy_j(question.gpus[i].samples, question.window));
+    own.published_j = *gpu.published_j;
     own.energy = energies.back().energy;
     own.counter = energies.back().counter;
     for (const SensorModel& sensor : gpu.sensors) own.windows_s.push_back(sensor.window_s);

@@ -2,6 +2,7 @@
 #include "energy/reading_faults.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "energy/quantile.h"
@@ -28,12 +29,17 @@ bool is_lone_zero(std::span<const Sample> samples, std::size_t i) {
 // Higher than twice what is usual among the readings around it.
 bool is_lone_peak(std::span<const Sample> samples, std::size_t i) {
   constexpr std::size_t kAround = 3;
-  std::vector<double> around;
+  std::array<double, 2 * kAround> around;
+  std::size_t count = 0;
+  std::size_t lower = 0;
   for (std::size_t k = i - std::min(i, kAround); k <= std::min(i + kAround, samples.size() - 1);
        ++k) {
-    if (k != i) around.push_back(samples[k].watts);
+    if (k == i) continue;
+    around[count++] = samples[k].watts;
+    if (2 * samples[k].watts < samples[i].watts) ++lower;
   }
-  return samples[i].watts > 2 * quantile_of(around, 0.6);
+  if (2 * lower < count) return false;
+  return samples[i].watts > 2 * quantile_of({around.begin(), around.begin() + count}, 0.6);
 }
 
 std::vector<Sample> without_implausible(std::span<const Sample> samples,
