@@ -43,7 +43,7 @@ constexpr VerdictWord kWords[] = {
      "a GPU of an MI250X reads 0 W throughout: the sensor of its other die counts both",
      "nothing: the energy is counted once"},
     {"stuck_sensor",
-     "a stretch of at least 4 s and 6 readings shows one value under load (above 40 % of the 95th percentile), five times longer than all but 2 % of the other repeats, while readings under load otherwise move; constant values at idle are no fault",
+     "a stretch of at least 4 s and 6 readings shows one value under load (above 40 % of the 95th percentile), five times longer than all but 2 % of the other repeats, while readings under load otherwise move by more than 0.01 % and their last digit; constant values at idle are no fault",
      "measure again; the stretch is bridged, and the interval is wider for it"},
     {"implausible_readings",
      "up to three zeros stand between readings above 15 W, or single readings are above 1.5 times the power limit (without a limit: twice the 99th percentile)",

@@ -133,7 +133,7 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
   }
   if (request.uncertainty.is_wanted) {
     std::vector<SensorReadings> readings;
-    if (result.is_valid() && result.load) {
+    if (result.telemetry && result.load) {
       readings.push_back(sensor_readings(recording, result.load->window,
                                          std::move(measurement.gathered),
                                          result.telemetry->series));

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text/unicode.h"
 #include "energy/energy_estimate.h"
@@ -119,6 +121,21 @@ SensorAccuracy accuracy_of(const UncertaintyOptions& options) {
   return accuracy;
 }
 
+// Why a run may be refused that has GPUs without a sensor of their own.
+std::vector<std::string> advice_on_zeros(std::span<const SensorReadings> recordings) {
+  std::vector<std::string> zeros;
+  std::vector<std::string> others;
+  for (const SensorReadings& recording : recordings) {
+    for (const GatheredReadings& gpu : recording.gpus) {
+      (reads_nothing(gpu) ? zeros : others).push_back(printable(gpu.gpu));
+    }
+  }
+  if (zeros.empty() || others.empty()) return {};
+  return {fmt::format(
+      "GPUs {} read 0 W throughout, as the second dies of an MI250X do, whose first dies report both: leave them out with --gpus {}",
+      fmt::join(zeros, ", "), fmt::join(others, ","))};
+}
+
 std::vector<SensorReadings> in_time(std::vector<SensorReadings> recordings) {
   std::erase_if(recordings, [](const SensorReadings& each) { return each.gpus.empty(); });
   return recordings;
@@ -131,6 +148,8 @@ void add_uncertainty(const UncertaintyOptions& options, std::vector<SensorReadin
   result.uncertainty.emplace();
   if (!result.is_valid() || !result.load) {
     result.uncertainty->energy.reasons = {"power_not_valid"};
+    result.uncertainty->advice = advice_on_zeros(recordings);
+    for (const std::string& advice : result.uncertainty->advice) result.hints.push_back(advice);
     return;
   }
   Building building{options, hardware, result, {}, {}, {}, {}};
