@@ -119,7 +119,7 @@ class ReadingSink {
   }
 
   static constexpr std::uint32_t kLeftOut = kNoDevice - 1;  // a device that was not selected
-  static constexpr std::size_t kBatch = 1024;
+  static constexpr std::size_t kBatch = 4096;
 
   StampParser stamps_;
   GpuSelection gpus_;
