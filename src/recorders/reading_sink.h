@@ -34,14 +34,14 @@ class ReadingSink {
   // time: then nothing may be added, unless to count it.
   [[gnu::always_inline]] bool start_row(std::string_view stamp) {
     Stamp time{};
-    if (!stamps_.read(strip(stamp), time)) return start_bad_row(strip(stamp));
-    ++counts_.rows;
-    note_time(time);
+    if (!read_stamp(stamp, time)) return start_bad_row(strip(stamp));
+    start_row(time);
     return true;
   }
-  void start_row(double unix_s) {
+  void start_row(double unix_s) { start_row(Stamp{unix_s, false}); }
+  [[gnu::always_inline]] void start_row(Stamp stamp) {
     ++counts_.rows;
-    note_time({unix_s, false});
+    note_time(stamp);
   }
   // The power of a device, as written or as a number; a text that is not a power is counted. A
   // blank name is that of no device.
@@ -50,8 +50,26 @@ class ReadingSink {
     add_to(find(host, device), watts);
   }
   void add(std::string_view device, double watts) { add_to(find(device), watts); }
+  // The two parts of which adding a row of text consists: its time, and its number in watts or, for
+  // a counter, in joules; NaN if it is none.
+  [[gnu::always_inline]] bool read_stamp(std::string_view text, Stamp& stamp) {
+    return stamps_.read(strip(text), stamp);
+  }
+  [[gnu::always_inline]] double number(std::string_view text) const {
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    text = strip(text);
+    if (counter_unit_j_ > 0) return parse_counter(text, counter_unit_j_).value_or(kNone);
+    const double watts = plain_watts(text, unit_);
+    return std::isnan(watts) ? parse_watts(text, {unit_, false}).value_or(kNone) : watts;
+  }
   // The same for a device that find() numbered.
   [[gnu::always_inline]] void add_to(std::uint32_t device, std::string_view watts) { add_to(device, number(watts)); }
+  [[gnu::always_inline]] void add_to(std::uint32_t device, double watts) {
+    if (device == kLeftOut) return;
+    const bool is_power = watts >= 0 && watts < std::numeric_limits<double>::infinity();
+    if (!is_power || device == kNoDevice) return add_odd(device, watts);
+    add(unix_s_, watts, device, Reading::Kind::power);
+  }
   std::uint32_t find(std::string_view device) { return known(devices_.find(strip(device))); }
   std::uint32_t find(std::string_view host, std::string_view device);
   // Rows before this one and rows after it are of different segments.
@@ -73,7 +91,7 @@ class ReadingSink {
   // ---- Once or several times a row: inlined into the loops of the formats.
 
   bool start_bad_row(std::string_view stamp);
-  void note_time(Stamp stamp) {
+  [[gnu::always_inline]] void note_time(Stamp stamp) {
     ++counts_.stamps;
     counts_.naive_stamps += stamp.naive ? 1 : 0;
     unix_s_ = stamp.unix_s;
@@ -89,21 +107,6 @@ class ReadingSink {
   }
   void select_up_to(std::uint32_t device);
 
-  // NaN: it is none.
-  [[gnu::always_inline]] double number(std::string_view text) const {
-    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-    text = strip(text);
-    if (counter_unit_j_ > 0) return parse_counter(text, counter_unit_j_).value_or(kNone);
-    const double watts = plain_watts(text, unit_);
-    return std::isnan(watts) ? parse_watts(text, {unit_, false}).value_or(kNone) : watts;
-  }
-
-  [[gnu::always_inline]] void add_to(std::uint32_t device, double watts) {
-    if (device == kLeftOut) return;
-    const bool is_power = watts >= 0 && watts < std::numeric_limits<double>::infinity();
-    if (!is_power || device == kNoDevice) return add_odd(device, watts);
-    add(unix_s_, watts, device, Reading::Kind::power);
-  }
   void add_odd(std::uint32_t device, double watts);
 
   // Member by member: a reading that is made elsewhere and copied at once would wait until the

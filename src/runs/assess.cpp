@@ -127,7 +127,8 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
   if (result.telemetry && result.telemetry->series.counter && reading.load &&
       !integration.gpus.empty()) {
     result.recorded_counters =
-        counters_in(recording, reading.load->window, integration, request.max_sample_gap_s);
+        counters_in(recording, reading.load->window, integration, request.max_sample_gap_s,
+                    request.may_use_threads);
     if (result.recorded_counters) warn(doubts_about(*result.recorded_counters));
   }
   return result;

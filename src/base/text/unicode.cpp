@@ -76,9 +76,6 @@ bool all_characters(std::string_view text, const auto& take) {
 }  // namespace
 
 std::string_view strip_any(std::string_view text) {
-  const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
   while (!text.empty()) {
     const Utf8Character character = first_character(text);
     if (!character.code || !is_space(*character.code)) break;
