@@ -32,8 +32,10 @@ class Relay {
   }
   // Hands on the piece that free_piece() returned.
   void give() {
-    const std::lock_guard guard(mutex_);
-    ++full_;
+    {
+      const std::lock_guard guard(mutex_);
+      ++full_;
+    }
     has_full_.notify_one();
   }
   // No more will come: next() throws `fault`, if it is not null, after the pieces before.

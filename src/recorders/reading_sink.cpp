@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-
 namespace aggregate_power {
 ReadingSink::ReadingSink(const Zone& zone, GpuSelection gpus, bool names_hosts,
                          PowerUnit::Size unit, const Telemetry::TakeStates& take,

@@ -63,7 +63,9 @@ class ReadingSink {
     return std::isnan(watts) ? parse_watts(text, {unit_, false}).value_or(kNone) : watts;
   }
   // The same for a device that find() numbered.
-  [[gnu::always_inline]] void add_to(std::uint32_t device, std::string_view watts) { add_to(device, number(watts)); }
+  [[gnu::always_inline]] void add_to(std::uint32_t device, std::string_view watts) {
+    add_to(device, number(watts));
+  }
   [[gnu::always_inline]] void add_to(std::uint32_t device, double watts) {
     if (device == kLeftOut) return;
     const bool is_power = watts >= 0 && watts < std::numeric_limits<double>::infinity();
@@ -122,7 +124,7 @@ class ReadingSink {
   }
 
   static constexpr std::uint32_t kLeftOut = kNoDevice - 1;  // a device that was not selected
-  static constexpr std::size_t kBatch = 4096;
+  static constexpr std::size_t kBatch = 1024;
 
   StampParser stamps_;
   GpuSelection gpus_;

@@ -65,11 +65,18 @@ struct Unwanted {};
 bool read_on_thread(const std::function<void(const Telemetry::TakeStates&)>& read,
                     const Telemetry::TakeStates& take) {
   constexpr std::size_t kPiecesAhead = 4;
+  constexpr std::size_t kPieceReadings = 8192;  // waking the other thread takes time
   Relay<std::vector<Reading>> relay{std::vector<std::vector<Reading>>(kPiecesAhead)};
+  std::vector<Reading>* piece = nullptr;  // that is being filled
   const auto hand_on = [&](std::span<const Reading> readings, std::span<const GpuState>) {
-    std::vector<Reading>* const piece = relay.free_piece();
-    if (piece == nullptr) throw Unwanted();
-    piece->assign(readings.begin(), readings.end());
+    if (piece == nullptr) {
+      piece = relay.free_piece();
+      if (piece == nullptr) throw Unwanted();
+      piece->clear();
+    }
+    piece->insert(piece->end(), readings.begin(), readings.end());
+    if (piece->size() < kPieceReadings) return;
+    piece = nullptr;
     relay.give();
   };
   const auto work = [&] {
@@ -80,6 +87,7 @@ bool read_on_thread(const std::function<void(const Telemetry::TakeStates&)>& rea
     } catch (...) {
       fault = std::current_exception();
     }
+    if (piece != nullptr) relay.give();
     relay.end(std::move(fault));
   };
   std::jthread thread;
@@ -89,7 +97,7 @@ bool read_on_thread(const std::function<void(const Telemetry::TakeStates&)>& rea
     return false;
   }
   try {
-    while (const std::vector<Reading>* const piece = relay.next()) take(*piece, {});
+    while (const std::vector<Reading>* const readings = relay.next()) take(*readings, {});
   } catch (...) {
     relay.stop();
     throw;

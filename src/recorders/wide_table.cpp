@@ -2,6 +2,7 @@
 #include "recorders/wide_table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -167,9 +168,10 @@ void read_wide(ByteSource& source, ReadHeader read_header, const TelemetryOption
     if (!sink.start_row(time < cells.size() ? cells[time] : "")) return;
     for (WideColumn& column : header->columns) {
       if (column.index >= cells.size()) continue;
-      const std::string_view cell = strip(cells[column.index]);
-      if (cell.empty()) continue;  // another series has a sample at that time
-      sink.add_to(column.number(sink), cell);
+      const std::string_view cell = cells[column.index];
+      const double watts = sink.number(cell);
+      if (std::isnan(watts) && strip(cell).empty()) continue;  // another series has a sample then
+      sink.add_to(column.number(sink), watts);
       header->overlap.note(column.overlap, *column.device, sink.unix_s());
     }
   });

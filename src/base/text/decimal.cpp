@@ -39,8 +39,8 @@ std::uint64_t without_point(std::uint64_t values, std::size_t point) {
 }  // namespace
 
 bool read_sixteen_characters(std::string_view text, double& value) {
-  static constexpr std::array<double, 15> kPowersOfTen = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6, 1e7,
-                                                          1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14};
+  static constexpr std::array<double, 15> kPowersOfTen = {
+      1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14};
   constexpr std::size_t kEight = 8;
   const std::size_t first_size = text.size() - kEight;  // what is before the last eight
   std::uint64_t first = (load_eight(text.data()) ^ kDigitZeros) & low_bytes(first_size);
@@ -62,7 +62,8 @@ bool read_sixteen_characters(std::string_view text, double& value) {
     if (is_in_last) scale = 10'000'000;
   }
   first <<= 8 * (kEight - first_size) % 64;
-  const std::int64_t number = (first_size == 0 ? 0 : eight_digits(first) * scale) + eight_digits(last);
+  const std::int64_t number =
+      (first_size == 0 ? 0 : eight_digits(first) * scale) + eight_digits(last);
   // Up to 15 digits are exact, so their quotient is the nearest double; without a point there is
   // one rounding.
   value = static_cast<double>(number) / kPowersOfTen[places];

@@ -22,8 +22,7 @@ std::uint64_t separators_in(const char* block) {
 #if defined(__SSE2__)
   for (int part = 0; part < 4; ++part) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block) + part);
-    const __m128i equal =
-        (... | _mm_cmpeq_epi8(bytes, _mm_set1_epi8(kSeparators)));
+    const __m128i equal = (... | _mm_cmpeq_epi8(bytes, _mm_set1_epi8(kSeparators)));
     found |= static_cast<std::uint64_t>(static_cast<std::uint32_t>(_mm_movemask_epi8(equal)))
              << (16 * part);
   }
@@ -54,7 +53,8 @@ class LineWords {
       std::uint64_t edges = between ^ (between << 1 | is_between);
       is_between = between >> 63;
       for (; edges != 0; edges &= edges - 1) {
-        *edge++ = static_cast<std::uint32_t>(at) + static_cast<std::uint32_t>(std::countr_zero(edges));
+        *edge++ =
+            static_cast<std::uint32_t>(at) + static_cast<std::uint32_t>(std::countr_zero(edges));
       }
     }
     size_ = static_cast<std::size_t>(edge - edges_.data()) / 2;
@@ -87,7 +87,8 @@ class LineCells {
       const std::size_t left = line.size() - at;
       if (left < 64) found &= ~(~std::uint64_t{0} << left);
       for (; found != 0; found &= found - 1) {
-        *end++ = static_cast<std::uint32_t>(at) + static_cast<std::uint32_t>(std::countr_zero(found)) + 1;
+        *end++ = static_cast<std::uint32_t>(at) +
+                 static_cast<std::uint32_t>(std::countr_zero(found)) + 1;
       }
     }
     *end = static_cast<std::uint32_t>(line.size()) + 1;

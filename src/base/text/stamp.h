@@ -131,8 +131,8 @@ inline bool StampParser::Minute::read(std::string_view text, Stamp& stamp) {
   return true;
 }
 
-// Whole seconds or smaller units of up to 19 digits, or up to 15 with a point: the number is rounded
-// once, as if the text had been read as a whole.
+// Whole seconds or smaller units of up to 19 digits, or up to 15 with a point: the number is
+// rounded once, as if the text had been read as a whole.
 inline bool StampParser::read_short_epoch(std::string_view text, Stamp& stamp) {
   double value = 0;
   if (!read_whole_decimal(text, value) && !read_nineteen_digits(text, value)) return false;
