@@ -19,6 +19,16 @@ std::optional<PowerUnit::Size> power_unit(std::string_view text);
 // "W", "mW", "kW"; and "watts", "milliwatts", "kilowatts".
 std::string_view unit_symbol(PowerUnit::Size size);
 std::string_view unit_word(PowerUnit::Size size);
-double in_watts(double number, PowerUnit::Size size);
+inline double in_watts(double number, PowerUnit::Size size) {
+  switch (size) {
+    case PowerUnit::Size::watt:
+      return number;
+    case PowerUnit::Size::milliwatt:
+      return number / 1000;
+    case PowerUnit::Size::kilowatt:
+      return number * 1000;
+  }
+  return number;
+}
 
 }  // namespace aggregate_power

@@ -9,8 +9,10 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/reason.h"
+#include "aggregate_power/verdict.h"
 #include "commands/commands.h"
 #include "commands/surroundings.h"
+#include "energy/gpu_sensors.h"
 #include "energy/metrics.h"
 #include "loads/load_generator.h"
 #include "recorders/recorder.h"
@@ -59,6 +61,23 @@ Table reasons_table(std::string_view wanted) {
       table.rows.push_back({code_span(code(reason)), std::string(meaning(reason)),
                             std::string(causes(reason)), std::string(remedy(reason))});
     }
+  }
+  return table;
+}
+
+Table verdicts_table(std::string_view) {
+  Table table{{"word", "when", "what to do"}, {}};
+  for (const VerdictWord& verdict : verdict_words()) {
+    table.rows.push_back(
+        {code_span(verdict.code), std::string(verdict.rule), std::string(verdict.remedy)});
+  }
+  return table;
+}
+
+Table sensors_table(std::string_view) {
+  Table table{{"boards", "`power.draw`, or the only power", "average", "instant"}, {}};
+  for (const GpuSensorRow& row : gpu_sensor_rows()) {
+    table.rows.push_back({row.boards, row.usage, row.average, row.instant});
   }
   return table;
 }
@@ -120,6 +139,7 @@ constexpr Source kSources[] = {
     {"options", options_table},       {"reasons", reasons_table},
     {"metrics", metrics_table},       {"schemas", schemas_table},
     {"generators", generators_table}, {"environment", environment_table},
+    {"verdicts", verdicts_table},     {"sensors", sensors_table},
     {"files", files_table},           {"exit-statuses", exit_statuses_table},
 };
 

@@ -31,11 +31,20 @@ Command inspect_command() {
   options.value("--bench-result", "FILE", into_optional_path(request->bench_result),
                 "Also show how the telemetry covers this benchmark's window");
   options.flag("--json", request->json, "Print one JSON object");
+  options.flag(
+      "--sensor", request->with_sensors,
+      "Also show what is understood of the power sensors, and what the file shows of them");
+  options
+      .value("--gpu", "NAME", into(request->gpu),
+             "Model of the GPUs, such as H100 or MI300X, where no file names it")
+      .check(not_empty())
+      .needs("--sensor");
   add_recording_options(options, *request);
   command.examples =
       "aggregate-power inspect gpu_metrics.csv\n"
       "aggregate-power inspect gpu_metrics.csv --json --timezone +05:30\n"
-      "aggregate-power inspect gpu_metrics.csv --bench-result run.json";
+      "aggregate-power inspect gpu_metrics.csv --bench-result run.json\n"
+      "aggregate-power inspect gpu_metrics.csv --sensor --gpu H100";
   command.exit_statuses =
       "0 a usable power series was read; 1 none was, with the reason and what to do; 2 the file cannot be opened, or wrong options";
   command.run = [request] { return run_inspect(*request); };

@@ -19,10 +19,11 @@ namespace {
 constexpr double kLogPriorOfEdge = 3;
 // What averages hide at the window's edges: loads that alternate within them.
 constexpr double kHiddenShare = 0.015;
-constexpr double kPartTimeShare = 0.01;
 // How much power may swing inside averages without any trace in them, as a share.
 constexpr double kHiddenSwing = 0.03;
 constexpr double kMostSwing = 0.08;
+// The work grows with the window.
+constexpr double kLongWindow_s = 300;
 
 // The power under one of the assumptions about the load's edges.
 struct Possibility {
@@ -138,6 +139,8 @@ Evidence gather(const SensedEnergyQuestion& question) {
   evidence.readings =
       near_window(place_readings(question.samples, sensor), sensor.window_s, question.window);
   evidence.edges = window_edges(evidence.readings, sensor.window_s, question.window);
+  if (!question.may_begin) evidence.edges.rise.reset();
+  if (!question.may_end) evidence.edges.fall.reset();
   // The pace is that of the load.
   std::vector<PlacedReading> loaded;
   const double begin = evidence.edges.rise ? evidence.edges.rise->to_unix_s : -HUGE_VAL;
@@ -155,7 +158,7 @@ Evidence gather(const SensedEnergyQuestion& question) {
 
 // By how much the energy changes with one thing that is not known exactly.
 double change_j(const Evidence& evidence, const Possibility& possibility, double joules) {
-  return std::abs(posterior_of(evidence, possibility).energy(evidence.window).joules - joules);
+  return posterior_of(evidence, possibility).energy(evidence.window).joules - joules;
 }
 
 }  // namespace
@@ -178,12 +181,12 @@ SensedEnergy averaged_energy(const SensedEnergyQuestion& question) {
   const double timing_s = std::max(1e-3, std::hypot(question.timing_s, sensor.delay_uncertainty_s));
   Evidence later = evidence;
   for (PlacedReading& reading : later.readings) reading.end_unix_s += timing_s;
-  result.timing_j = change_j(later, mixture.best, base_j);
-  result.rate_w = result.timing_j / timing_s;
+  result.rate_w = change_j(later, mixture.best, base_j) / timing_s;
+  result.timing_j = std::abs(result.rate_w) * timing_s;
   if (sensor.is_averaged()) {
     Evidence longer = evidence;
     longer.sensor_window_s *= 1 + sensor.window_uncertainty;
-    result.window_known_j = change_j(longer, mixture.best, base_j);
+    result.window_known_j = std::abs(change_j(longer, mixture.best, base_j));
   }
   // A period that is not the window's leaves out some time, or counts some twice; a load in step
   // with the recorder is then misread.
@@ -207,9 +210,11 @@ SensedEnergy averaged_energy(const SensedEnergyQuestion& question) {
 }
 
 SensedEnergy sensor_energy(const SensedEnergyQuestion& question) {
-  return question.sensor.sees_moments(median_period_s(question.samples))
-             ? moment_energy(question)
-             : averaged_energy(question);
+  if (question.sensor.sees_moments(median_period_s(question.samples))) {
+    return moment_energy(question);
+  }
+  return question.window.duration_s() > kLongWindow_s ? long_averaged_energy(question)
+                                                      : averaged_energy(question);
 }
 
 }  // namespace aggregate_power

@@ -26,7 +26,9 @@ constexpr std::size_t kMostFalls = 3;
 constexpr std::size_t kReadingsPerFall = 50;
 
 void join_equal_times(std::vector<CounterSample>& samples) {
-  std::ranges::stable_sort(samples, {}, &CounterSample::unix_s);
+  if (!std::ranges::is_sorted(samples, {}, &CounterSample::unix_s)) {
+    std::ranges::stable_sort(samples, {}, &CounterSample::unix_s);
+  }
   std::size_t kept = 0;
   for (const CounterSample& sample : samples) {
     if (kept > 0 && samples[kept - 1].unix_s == sample.unix_s) {

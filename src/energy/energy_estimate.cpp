@@ -38,25 +38,31 @@ struct Placed {
 // one round, so most have the same stamps.
 class UncutStamps {
  public:
+  explicit UncutStamps(Window window) : window_(window) {}
+
   StampUncertainty place(GpuReadings& gpu) {
     std::vector<double> stamps;
     for (const Sample& sample : gpu.samples) stamps.push_back(sample.unix_s);
     if (stamps != stamps_) {
-      loop_ = regular_loop(stamps);
+      auto loop = regular_loop_near(stamps, window_.start_unix_s, window_.end_unix_s);
+      has_loop_ = loop.has_value();
+      if (loop) loop_ = std::move(*loop);
       stamps_ = std::move(stamps);
     }
     const bool counts_along = gpu.counter.size() == gpu.samples.size();
     for (std::size_t i = 0; i < gpu.samples.size(); ++i) {
-      gpu.samples[i].unix_s = loop_ ? loop_->unix_s[i] : gpu.samples[i].unix_s + kCutMiddle_s;
+      gpu.samples[i].unix_s = has_loop_ ? loop_.unix_s[i] : gpu.samples[i].unix_s + kCutMiddle_s;
       if (counts_along) gpu.counter[i].unix_s = gpu.samples[i].unix_s;
     }
-    if (loop_) return {loop_->uncertainty_s, loop_->span_uncertainty_s};
+    if (has_loop_) return {loop_.uncertainty_s, loop_.span_uncertainty_s};
     return {kCutUncertainty_s, std::sqrt(2.0) * kCutUncertainty_s};
   }
 
  private:
+  Window window_;
   std::vector<double> stamps_;
-  std::optional<RegularLoop> loop_;
+  RegularLoop loop_;
+  bool has_loop_ = false;
 };
 
 void add_verdict(EnergyEstimate& estimate, const std::string& code, std::size_t gpu,
@@ -71,19 +77,17 @@ void add_verdict(EnergyEstimate& estimate, const std::string& code, std::size_t 
   }
 }
 
-bool has_cut_stamps(const EstimateQuestion& question) {
-  return std::ranges::any_of(
-      question.gpus, [](const GpuReadings& gpu) { return gpu.stamps == Stamps::whole_seconds; });
-}
+bool is_cut(const GpuReadings& gpu) { return gpu.stamps == Stamps::whole_seconds; }
 
-Placed place(const EstimateQuestion& question) {
+// Moves the readings.
+Placed place(EstimateQuestion& question) {
   Placed placed;
-  placed.gpus = question.gpus;
+  placed.gpus = std::move(question.gpus);
   placed.window = question.window;
   std::vector<LoadSpan> spans;
-  UncutStamps uncut;
+  UncutStamps uncut(question.window);
   for (GpuReadings& gpu : placed.gpus) {
-    if (gpu.stamps == Stamps::whole_seconds) {
+    if (is_cut(gpu)) {
       const StampUncertainty stamps = uncut.place(gpu);
       placed.cut.place_s = std::max(placed.cut.place_s, stamps.place_s);
       placed.cut.span_s = std::max(placed.cut.span_s, stamps.span_s);
@@ -181,7 +185,21 @@ void judge_gpu(const Placed& placed, std::size_t i, const GpuEnergy& energy,
   }
 }
 
-void judge_total(const EstimateQuestion& question, const Placed& placed, EnergyEstimate& estimate) {
+// GPUs that another one's load left alone.
+void judge_idle(const Placed& placed, EnergyEstimate& estimate) {
+  constexpr double kIdleShare = 0.4;
+  constexpr double kIdleVariation = 0.05;
+  double busiest_j = 0;
+  for (const GpuEstimate& gpu : estimate.gpus) busiest_j = std::max(busiest_j, gpu.energy.joules);
+  for (std::size_t i = 0; i < estimate.gpus.size(); ++i) {
+    if (estimate.gpus[i].energy.joules < kIdleShare * busiest_j &&
+        variation(placed.sound[i].samples, placed.window) < kIdleVariation) {
+      add_verdict(estimate, "idle_gpu", i, "it draws little and hardly varies");
+    }
+  }
+}
+
+void judge_total(const Placed& placed, EnergyEstimate& estimate) {
   std::vector<std::span<const Sample>> samples;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < placed.gpus.size(); ++i) {
@@ -204,7 +222,7 @@ void judge_total(const EstimateQuestion& question, const Placed& placed, EnergyE
       estimate.published_j > total.repeatability_high_j()) {
     estimate.verdicts.push_back({"published_biased", names, {}});
   }
-  if (has_cut_stamps(question)) {
+  if (std::ranges::any_of(placed.gpus, is_cut)) {
     estimate.assumptions.push_back("regular_recorder_loop");
   }
 }
@@ -249,12 +267,14 @@ void add_up(const EstimateQuestion& question, const Placed& placed,
 
 }  // namespace
 
-EnergyEstimate estimate_energy(const EstimateQuestion& question) {
+EnergyEstimate estimate_energy(EstimateQuestion question) {
   EnergyEstimate estimate;
-  for (const GpuReadings& gpu : question.gpus) {
-    if (!gpu.sensors.empty()) continue;
-    estimate.reasons = {"sensor_scope_unknown"};
-    return estimate;
+  for (GpuReadings& gpu : question.gpus) {
+    if (gpu.sensors.empty()) {
+      estimate.reasons = {"sensor_scope_unknown"};
+      return estimate;
+    }
+    if (!gpu.published_j) gpu.published_j = line_energy_j(gpu.samples, question.window);
   }
   const Placed placed = place(question);
   if (const std::string reason = refusal(placed); !reason.empty()) {
@@ -269,14 +289,12 @@ EnergyEstimate estimate_energy(const EstimateQuestion& question) {
   for (std::size_t i = 0; i < placed.gpus.size(); ++i) {
     const GpuReadings& gpu = placed.gpus[i];
     const bool is_shifted = placed.shift_s != 0;
-    const bool is_cut = gpu.stamps == Stamps::whole_seconds;
     energies.push_back(gpu_energy(
         {gpu, placed.sound[i], placed.window, is_shifted ? 0 : question.clock_uncertainty_s,
-         is_cut ? placed.cut : StampUncertainty(), is_shifted ? kShiftUncertainty_s : 0}));
+         is_cut(gpu) ? placed.cut : StampUncertainty(), is_shifted ? kShiftUncertainty_s : 0}));
     GpuEstimate own;
     own.name = gpu.name;
-    own.published_j =
-        gpu.published_j.value_or(line_energy_j(question.gpus[i].samples, question.window));
+    own.published_j = *gpu.published_j;
     own.energy = energies.back().energy;
     own.counter = energies.back().counter;
     for (const SensorModel& sensor : gpu.sensors) own.windows_s.push_back(sensor.window_s);
@@ -287,7 +305,8 @@ EnergyEstimate estimate_energy(const EstimateQuestion& question) {
     judge_gpu(placed, i, energies.back(), estimate);
   }
   add_up(question, placed, energies, estimate);
-  judge_total(question, placed, estimate);
+  judge_idle(placed, estimate);
+  judge_total(placed, estimate);
   return estimate;
 }
 

@@ -45,6 +45,6 @@ struct EstimateQuestion {
   double clock_uncertainty_s = 0.01;
 };
 
-EnergyEstimate estimate_energy(const EstimateQuestion& question);
+EnergyEstimate estimate_energy(EstimateQuestion question);
 
 }  // namespace aggregate_power

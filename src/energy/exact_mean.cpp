@@ -86,6 +86,7 @@ double ExactMean::mean() const {
   std::array<std::uint64_t, kLimbs> quotient{};
   Wide remainder = 0;
   for (std::size_t i = kLimbs; i-- > 0;) {
+    if (remainder == 0 && limbs_[i] == 0) continue;  // dividing takes time, and most are 0
     const Wide part = remainder << 64 | limbs_[i];
     quotient[i] = static_cast<std::uint64_t>(part / count_);
     remainder = part % count_;

@@ -288,6 +288,7 @@ KnownSensor known_sensor(const SensorQuestion& question) {
         question.sensor.name);
   }
   if (row.assumption != nullptr) known.assumptions.emplace_back(row.assumption);
+  if (row.has_second_dies) known.assumptions.emplace_back("first_dies_report_both");
   if (question.sensor.collector.find("DCGM") != std::string::npos ||
       question.sensor.collector == "srt-slurm") {
     serve_last(question.period_s, known.models);

@@ -95,10 +95,28 @@ std::vector<Sample> cut_at_edges(std::vector<Sample> samples, Window window,
   return samples;
 }
 
+// Without those that no line to the window's inside begins or ends at.
+std::span<const Sample> bearing_on(std::span<const Sample> samples, Window window) {
+  auto first = std::ranges::lower_bound(samples, window.start_unix_s, {}, &Sample::unix_s);
+  auto end = std::ranges::upper_bound(samples, window.end_unix_s, {}, &Sample::unix_s);
+  if (first != samples.begin()) {
+    first = std::ranges::lower_bound(samples, (first - 1)->unix_s, {}, &Sample::unix_s);
+  }
+  if (end != samples.end()) {
+    end = std::ranges::upper_bound(samples, end->unix_s, {}, &Sample::unix_s);
+  }
+  return {first, end};
+}
+
 }  // namespace
 
 double line_energy_j(std::span<const Sample> samples, Window window) {
-  const std::vector<Sample> line = merged(samples);
+  std::span<const Sample> line = bearing_on(samples, window);
+  std::vector<Sample> means;
+  if (std::ranges::adjacent_find(line, {}, &Sample::unix_s) != line.end()) {
+    means = merged(line);
+    line = means;
+  }
   double joules = 0;
   Sample left = {window.start_unix_s, watts_on_line(line, window.start_unix_s)};
   const auto add = [&](Sample right) {
@@ -143,8 +161,8 @@ SensedEnergy moment_energy(const SensedEnergyQuestion& question) {
       std::hypot(question.timing_s, sensor.delay_uncertainty_s, sensor.refresh_s / std::sqrt(12));
   std::vector<Sample> later = line;
   for (Sample& sample : later) sample.unix_s += timing_s;
-  result.timing_j = std::abs(line_energy_j(later, window) - result.joules);
-  result.rate_w = result.timing_j / timing_s;
+  result.rate_w = (line_energy_j(later, window) - result.joules) / timing_s;
+  result.timing_j = std::abs(result.rate_w) * timing_s;
   // Where each edge is between two readings.
   const double first_w = watts_on_line(line, window.start_unix_s);
   const double last_w = watts_on_line(line, window.end_unix_s);

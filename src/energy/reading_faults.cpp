@@ -2,6 +2,7 @@
 #include "energy/reading_faults.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "energy/quantile.h"
@@ -28,12 +29,17 @@ bool is_lone_zero(std::span<const Sample> samples, std::size_t i) {
 // Higher than twice what is usual among the readings around it.
 bool is_lone_peak(std::span<const Sample> samples, std::size_t i) {
   constexpr std::size_t kAround = 3;
-  std::vector<double> around;
+  std::array<double, 2 * kAround> around;
+  std::size_t count = 0;
+  std::size_t lower = 0;
   for (std::size_t k = i - std::min(i, kAround); k <= std::min(i + kAround, samples.size() - 1);
        ++k) {
-    if (k != i) around.push_back(samples[k].watts);
+    if (k == i) continue;
+    around[count++] = samples[k].watts;
+    if (2 * samples[k].watts < samples[i].watts) ++lower;
   }
-  return samples[i].watts > 2 * quantile_of(around, 0.6);
+  if (2 * lower < count) return false;
+  return samples[i].watts > 2 * quantile_of({around.begin(), around.begin() + count}, 0.6);
 }
 
 std::vector<Sample> without_implausible(std::span<const Sample> samples,
@@ -82,17 +88,25 @@ std::vector<Repeat> stuck_repeats(std::span<const Sample> samples) {
   const std::vector<Repeat> repeats = repeats_of(samples);
   std::vector<double> lengths_s;
   std::vector<double> moves;
+  double least_move_w = HUGE_VAL;
   for (std::size_t i = 0; i < repeats.size(); ++i) {
     const double own_w = samples[repeats[i].first].watts;
     if (own_w <= load_w) continue;
     lengths_s.push_back(repeats[i].seconds);
     const double before_w = i > 0 ? samples[repeats[i - 1].first].watts : 0;
-    if (before_w > load_w) moves.push_back(std::abs(own_w / before_w - 1));
+    if (before_w <= load_w) continue;
+    moves.push_back(std::abs(own_w / before_w - 1));
+    least_move_w = std::min(least_move_w, std::abs(own_w - before_w));
   }
   std::vector<Repeat> stuck;
   // Sampled ten times as often as an average changes, the values move by a tenth of what they move
   // in a second; a step of that size is still many digits.
-  if (quantile_of(moves, 0.5) <= 0.0001) return stuck;
+  const double usual_move = quantile_of(moves, 0.5);
+  if (usual_move <= 0.0001) return stuck;
+  // Power that is as good as constant repeats one value, and moves by its last digit only.
+  constexpr double kLastDigit = 1.5;
+  const double level_w = load_w / 0.4;
+  if (usual_move * level_w <= kLastDigit * least_move_w) return stuck;
   const double usual_s = quantile_of(lengths_s, 0.98);
   for (const Repeat& repeat : repeats) {
     const double others_s = repeat.seconds >= usual_s && usual_s > kShortestStuck_s

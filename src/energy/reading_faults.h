@@ -23,7 +23,8 @@ struct SoundReadings {
 //   usual around them and twice the 99th percentile of the others, if at most a tenth are such;
 // * all but the first of a stretch >= 4 s and >= 6 readings of one value under load (above 40 % of
 //   the 95th percentile), five times longer than any but 2 % of the other repeats under load, if
-//   readings under load otherwise move, by more than 0.01 % from one to the next.
+//   readings under load otherwise move from one to the next, by more than 0.01 % and by more than
+//   their last digit.
 SoundReadings sound_readings(std::span<const Sample> samples, std::optional<double> limit_w);
 
 }  // namespace aggregate_power

@@ -76,7 +76,9 @@ std::vector<GatheredReadings> ReadingGatherer::finish(std::span<const std::strin
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     Device& device = devices_[i];
     if (device.samples.empty()) continue;
-    std::ranges::stable_sort(device.samples, {}, &Sample::unix_s);
+    if (!std::ranges::is_sorted(device.samples, {}, &Sample::unix_s)) {
+      std::ranges::stable_sort(device.samples, {}, &Sample::unix_s);
+    }
     GatheredReadings gpu{devices[i], std::move(device.samples), {}};
     // A limit that was changed in the window is none of it.
     if (device.limits_w.size() == 1) gpu.conditions.limit_w = device.limits_w[0];

@@ -18,6 +18,9 @@ constexpr double kMostLate_s = 0.5;
 constexpr double kImpossible = 1e-4;  // early all the same
 // Loops drift: longer recordings are fitted in pieces.
 constexpr std::size_t kLongestPiece = 150;
+constexpr double kHopeless = 30;  // a logarithm: such a loop adds nothing
+constexpr std::size_t kManyStamps = 900;
+constexpr double kNearEdge_s = 150;
 
 // How probable a stamp is if the loop was due so long after the stamp's second began.
 double probability_of(double after_s) {
@@ -27,10 +30,11 @@ double probability_of(double after_s) {
          kLateShare * std::max(0.0, 1 + after_s / kMostLate_s);
 }
 
+// Stops below `least`, which it only ever falls further from.
 double log_probability(std::span<const double> stamps, std::span<const double> rounds,
-                       double middle, double round_s, double place_s) {
+                       double middle, double round_s, double place_s, double least) {
   double sum = 0;
-  for (std::size_t i = 0; i < stamps.size(); ++i) {
+  for (std::size_t i = 0; i < stamps.size() && sum >= least; ++i) {
     const double after_s = place_s + (rounds[i] - middle) * round_s - stamps[i];
     if (after_s < 0 || after_s >= 1) sum += std::log(probability_of(after_s));
   }
@@ -77,8 +81,9 @@ Loop loop_of(std::span<const double> stamps, std::span<const double> rounds, dou
   double best = -std::numeric_limits<double>::max();
   for (double round_s = kShortestRound_s; round_s <= kLongestRound_s; round_s += round_step_s) {
     for (double place_s = -kMostLate_s; place_s < 1; place_s += kPlaceStep_s) {
-      const double log_p = log_probability(stamps, rounds, middle, round_s, at_s + place_s);
-      if (log_p < best - 30) continue;
+      const double log_p =
+          log_probability(stamps, rounds, middle, round_s, at_s + place_s, best - kHopeless);
+      if (log_p < best - kHopeless) continue;
       if (log_p > best) {
         const double less = std::exp(best - log_p);
         weights *= less;
@@ -131,6 +136,27 @@ std::optional<RegularLoop> regular_loop(std::span<const double> stamps) {
           std::max(loop.place_s + (rounds[i] - middle) * loop.round_s, stamps[i]));
     }
   }
+  return found;
+}
+
+std::optional<RegularLoop> regular_loop_near(std::span<const double> stamps, double first_unix_s,
+                                             double last_unix_s) {
+  if (stamps.size() < kManyStamps || last_unix_s - first_unix_s < 3 * kNearEdge_s) {
+    return regular_loop(stamps);
+  }
+  RegularLoop found;
+  for (const double stamp : stamps) found.unix_s.push_back(stamp + 0.5);
+  for (const double edge : {first_unix_s, last_unix_s}) {
+    const auto first = std::ranges::lower_bound(stamps, edge - kNearEdge_s) - stamps.begin();
+    const auto end = std::ranges::upper_bound(stamps, edge + kNearEdge_s) - stamps.begin();
+    const auto near = regular_loop(
+        stamps.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(end - first)));
+    if (!near) return std::nullopt;
+    std::ranges::copy(near->unix_s, found.unix_s.begin() + first);
+    found.uncertainty_s = std::max(found.uncertainty_s, near->uncertainty_s);
+  }
+  // Each is placed on its own.
+  found.span_uncertainty_s = std::sqrt(2.0) * found.uncertainty_s;
   return found;
 }
 

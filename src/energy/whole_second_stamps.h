@@ -17,4 +17,9 @@ struct RegularLoop {
 // be late, but none is early. Nullopt: no such loop wrote these stamps.
 std::optional<RegularLoop> regular_loop(std::span<const double> stamps);
 
+// The same if the loop matters near two instants only, such as a window's edges: of a long
+// recording, the other stamps are placed in the middle of their seconds.
+std::optional<RegularLoop> regular_loop_near(std::span<const double> stamps, double first_unix_s,
+                                             double last_unix_s);
+
 }  // namespace aggregate_power

@@ -36,16 +36,4 @@ std::string_view unit_word(PowerUnit::Size size) {
   return {};
 }
 
-double in_watts(double number, PowerUnit::Size size) {
-  switch (size) {
-    case PowerUnit::Size::watt:
-      return number;
-    case PowerUnit::Size::milliwatt:
-      return number / 1000;
-    case PowerUnit::Size::kilowatt:
-      return number * 1000;
-  }
-  return number;
-}
-
 }  // namespace aggregate_power

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/line_parts.h"
 #include "base/text/unicode.h"
 #include "recorders/lines.h"
 #include "recorders/stream_telemetry.h"
@@ -16,32 +17,19 @@
 namespace aggregate_power {
 namespace {
 
-using Words = std::vector<std::string_view>;
+using Words = LineWords<' ', '\t', ','>;
 
-// Into `words`, which is kept from line to line.
-void split_words(std::string_view line, Words& words) {
-  const auto is_between = [](char c) { return c == ' ' || c == '\t' || c == ','; };
-  words.clear();
-  const char* at = line.data();
-  const char* const end = at + line.size();
-  while (true) {
-    while (at < end && is_between(*at)) ++at;
-    if (at == end) return;
-    const char* const word = at;
-    while (at < end && !is_between(*at)) ++at;
-    words.emplace_back(word, at - word);
-  }
-}
-
+// Of the first such word, whatever its capitals are; `word` has none.
 std::optional<std::size_t> place_of(const Words& words, std::string_view word) {
   const auto is_same = [](char c, char lower) {
     return c == lower || (c >= 'A' && c <= 'Z' && c - 'A' + 'a' == lower);
   };
-  const auto found = std::ranges::find_if(words, [&](std::string_view candidate) {
-    return std::ranges::equal(candidate, word, is_same);
-  });
-  if (found == words.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - words.begin());
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view candidate = words[i];
+    if (candidate.size() != word.size()) continue;
+    if (std::ranges::equal(candidate, word, is_same)) return i;
+  }
+  return std::nullopt;
 }
 
 // What a line of data says, until the next one is read.
@@ -64,7 +52,7 @@ class NvidiaDmon {
   bool take_header(std::string_view line, const Words&) {
     if (!line.starts_with('#')) return false;
     Words names;
-    split_words(line.substr(1), names);
+    names.split(line.substr(1));
     const auto gpu = place_of(names, "gpu");
     if (!gpu || !place_of(names, "date") || !place_of(names, "time")) return true;
     columns_ = names.size();
@@ -80,20 +68,19 @@ class NvidiaDmon {
   // nullopt: it says nothing of a GPU.
   std::optional<DmonRow> row_of(const Words& words) {
     if (!power_ || words.size() != columns_ || words[0].size() != kDateSize) return std::nullopt;
-    if (words[0] != date_ || words[1] != time_) {
-      date_ = words[0];
-      time_ = words[1];
-      stamp_ = fmt::format("{}-{}-{} {}", date_.substr(0, 4), date_.substr(4, 2), date_.substr(6),
-                           time_);
+    if (const std::string_view written = words.from_to(0, 1); written != written_) {
+      written_ = written;
+      const std::string_view date = words[0];
+      stamp_ = fmt::format("{}-{}-{} {}", date.substr(0, 4), date.substr(4, 2), date.substr(6),
+                           words[1]);
     }
     return DmonRow{stamp_, words[gpu_], words[*power_]};
   }
 
  private:
   static constexpr std::size_t kDateSize = 8;
-  std::string date_;  // of the row before, and its time
-  std::string time_;
-  std::string stamp_;
+  std::string written_;  // date and time of the row before
+  std::string stamp_;    // the same in another form
   std::size_t columns_ = 0;
   std::size_t gpu_ = 0;
   std::optional<std::size_t> power_;
@@ -110,9 +97,9 @@ class DcgmiDmon {
  public:
   explicit DcgmiDmon(bool reads_counters = false) : reads_counters_(reads_counters) {}
 
-  bool take_header(std::string_view, const Words& words) {
-    const auto entity = place_of(words, "#entity");
-    if (!entity) return place_of(words, "id").has_value() && !place_of(words, "gpu");
+  bool take_header(std::string_view line, const Words& words) {
+    const auto entity = line.find('#') == line.npos ? std::nullopt : place_of(words, "#entity");
+    if (!entity) return !place_of(words, "gpu") && place_of(words, "id");
     fields_ = words.size() - *entity - 1;
     power_.reset();
     has_counter_ = place_of(words, kTotalEnergy).has_value();
@@ -136,12 +123,7 @@ class DcgmiDmon {
   std::optional<DmonRow> row_of(const Words& words) {
     const auto gpu = place_of(words, "gpu");
     if (!power_ || !gpu || words.size() != *gpu + 2 + fields_) return std::nullopt;
-    stamp_.clear();
-    for (std::size_t i = 0; i < *gpu; ++i) {
-      if (i > 0) stamp_ += ' ';
-      stamp_ += words[i];
-    }
-    std::erase_if(stamp_, [](char c) { return c == '[' || c == ']'; });
+    note_stamp(words, *gpu);
     const std::string_view watts = words[*gpu + 2 + *power_];
     // A value that is too long for its column is cut off, and ends in dots.
     return DmonRow{stamp_, words[*gpu + 1], watts.ends_with("..") ? "N/A" : watts};
@@ -150,9 +132,23 @@ class DcgmiDmon {
  private:
   static constexpr std::string_view kTotalEnergy = "totec";
 
+  // The first `count` words.
+  void note_stamp(const Words& words, std::size_t count) {
+    const std::string_view written = count > 0 ? words.from_to(0, count - 1) : "";
+    if (written == written_) return;
+    written_ = written;
+    stamp_.clear();
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i > 0) stamp_ += ' ';
+      stamp_ += words[i];
+    }
+    std::erase_if(stamp_, [](char c) { return c == '[' || c == ']'; });
+  }
+
   bool reads_counters_;
   bool has_counter_ = false;
-  std::string stamp_;
+  std::string written_;  // as the row before has its time
+  std::string stamp_;    // without brackets
   std::size_t fields_ = 0;
   std::optional<std::size_t> power_;  // among the fields; of energy, if counters are read
   std::string name_;
@@ -167,7 +163,7 @@ void read_dmon(ByteSource& source, bool reads_counters, ReadingSink& sink) {
   for_each_line(source, [&](std::string_view line, bool is_whole) {
     line = strip(line);
     if (line.empty()) return sink.skip(&Skipped::blank);
-    split_words(line, words);
+    words.split(line);
     if (table.take_header(line, words)) {
       if (reads_counters && table.counter()) sink.count_energy(*table.counter());
       return;
@@ -188,7 +184,7 @@ bool has_row_with_time(std::string_view head) {
   MemorySource source(head);
   for_each_line(source, [&](std::string_view line, bool) {
     line = strip(line);
-    split_words(line, words);
+    words.split(line);
     if (is_found || table.take_header(line, words)) return;
     const std::optional<DmonRow> row = table.row_of(words);
     const auto stamp = row ? StampParser(Zone::fixed(0)).parse(row->stamp) : std::optional<Stamp>();
@@ -205,7 +201,7 @@ SeriesFacts dmon_facts(std::string_view head, SeriesNames names, const char* col
   Words words;
   for_each_line(source, [&](std::string_view line, bool) {
     line = strip(line);
-    split_words(line, words);
+    words.split(line);
     table.take_header(line, words);
   });
   names.power = table.power();

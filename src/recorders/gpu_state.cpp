@@ -81,6 +81,19 @@ std::string plain_name(std::string_view text) {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
+// "97 %", " 60": most cells.
+std::optional<double> parse_whole(std::string_view cell) {
+  std::size_t at = cell.starts_with(' ') ? 1 : 0;
+  const std::size_t first = at;
+  double value = 0;
+  for (; at < cell.size() && cell[at] >= '0' && cell[at] <= '9'; ++at) {
+    value = value * 10 + (cell[at] - '0');
+  }
+  if (at == first || at - first > 9) return std::nullopt;
+  const std::string_view unit = cell.substr(at);
+  return unit.empty() || unit == " %" ? std::optional(value) : std::nullopt;
+}
+
 double parse_mask(std::string_view digits) {
   std::uint64_t mask = 0;
   const char* const end = digits.data() + digits.size();
@@ -111,6 +124,7 @@ GpuStateColumns choose_state_columns(std::span<const std::string> header, std::s
 
 double parse_state(std::string_view cell) {
   constexpr std::string_view kUnits[] = {"", "%", "C", "\u00B0C", "MiB", "MB", "W"};
+  if (const auto whole = parse_whole(cell)) return *whole;
   const std::string_view text = strip(cell);
   if (text == "Active") return 1;
   if (text == "Not Active") return 0;

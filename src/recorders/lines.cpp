@@ -2,9 +2,10 @@
 #include "recorders/lines.h"
 
 #include <algorithm>
-#include <array>
-#include <string>
+#include <cstring>
+#include <vector>
 
+#include "base/text/line_parts.h"
 #include "recorders/telemetry.h"
 
 namespace aggregate_power {
@@ -26,20 +27,24 @@ std::uint64_t line_breaks(std::span<const char> text) {
 void for_each_line(ByteSource& source,
                    const std::function<void(std::string_view line, bool is_whole)>& take) {
   constexpr std::size_t kMostBytes = 1 << 20;
-  std::array<char, 1 << 16> piece;
-  std::string begun;  // of a line that earlier pieces did not end
-  while (const std::size_t count = source.read(piece)) {
-    std::string_view rest(piece.data(), count);
-    for (std::size_t end; (end = rest.find('\n')) != rest.npos; rest.remove_prefix(end + 1)) {
-      std::string_view line = rest.substr(0, end);
-      if (!begun.empty()) line = begun.append(line);
+  constexpr std::size_t kPieceBytes = 1 << 16;
+  std::vector<char> buffer(kPieceBytes + kLineSlack);
+  std::size_t begun = 0;  // bytes of a line that is not ended yet
+  while (true) {
+    if (buffer.size() < begun + kPieceBytes + kLineSlack) buffer.resize(2 * buffer.size());
+    const std::size_t count = source.read(std::span(buffer).subspan(begun, kPieceBytes));
+    if (count == 0) break;
+    std::string_view rest(buffer.data(), begun + count);
+    for (std::size_t end = rest.find('\n', begun); end != rest.npos; end = rest.find('\n')) {
+      const std::string_view line = rest.substr(0, end);
       take(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line, true);
-      begun.clear();
+      rest.remove_prefix(end + 1);
     }
-    begun += rest;
-    if (begun.size() > kMostBytes) throw TelemetryError("a line of more than 1048576 bytes");
+    begun = rest.size();
+    std::memmove(buffer.data(), rest.data(), begun);
+    if (begun > kMostBytes) throw TelemetryError("a line of more than 1048576 bytes");
   }
-  if (!begun.empty()) take(begun, false);
+  if (begun > 0) take({buffer.data(), begun}, false);
 }
 
 }  // namespace aggregate_power

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -64,13 +65,13 @@ class SeriesWalk : public JsonVisitor {
     if (path == kPair) pair_size_ = 0;
   }
   void end(std::size_t path) override {
-    if (path == kPair && pair_size_ == 2 && is_power()) add(pair_[0], pair_[1]);
+    if (path == kPair && pair_size_ == 2) end_pair();
     if (path == kSeries) end_series();
   }
   void key(std::size_t /*path*/, std::string_view key) override { label_ = key; }
   void scalar(std::size_t path, JsonKind /*kind*/, std::string_view text) override {
     if (path == kLabel) add_label(text);
-    if (path == kPairItem && pair_size_++ < 2) pair_[pair_size_ - 1] = text;
+    if (path == kPairItem) add_to_pair(text);
     if (path == kValue) values_.add(text);
     if (path == kStamp) stamps_.add(text);
   }
@@ -105,6 +106,32 @@ class SeriesWalk : public JsonVisitor {
       if (*is_power_) gpu_ = power_.gpu_of(series_);
     }
     return *is_power_;
+  }
+
+  // Once it is known what the series is, the texts are read at once instead of kept.
+  void add_to_pair(std::string_view text) {
+    const std::size_t place = pair_size_++;
+    if (place >= 2 || (is_power_ && !*is_power_)) return;
+    if (!device_) {
+      pair_[place] = text;
+    } else if (place == 0) {
+      has_stamp_ = sink_->read_stamp(text, stamp_);
+      if (!has_stamp_) pair_[0] = text;
+    } else {
+      watts_ = sink_->number(text);
+    }
+  }
+
+  void end_pair() {
+    if (!device_) {
+      if (is_power()) add(pair_[0], pair_[1]);
+    } else if (has_stamp_) {
+      sink_->start_row(stamp_);
+      sink_->add_to(*device_, watts_);
+      overlap_.note(number_, *device_, sink_->unix_s());
+    } else {
+      std::ignore = sink_->start_row(pair_[0]);
+    }
   }
 
   void end_series() {
@@ -144,7 +171,10 @@ class SeriesWalk : public JsonVisitor {
   std::size_t number_ = 0;               // of the series, among those with samples
   SeriesOverlap overlap_;
   std::string label_;
-  std::array<std::string, 2> pair_;
+  std::array<std::string, 2> pair_;  // of a series that had no sample yet
+  Stamp stamp_{};                    // of the pair, if its series had one
+  bool has_stamp_ = false;           // pair_[0] is no time otherwise
+  double watts_ = 0;
   std::size_t pair_size_ = 0;
   Texts values_;
   Texts stamps_;

@@ -1,7 +1,10 @@
 // Takes what a format's rows say, and passes readings on in batches.
 #pragma once
 
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,11 +13,14 @@
 #include "aggregate_power/power_unit.h"
 #include "aggregate_power/sample.h"
 #include "base/text/stamp.h"
+#include "base/text/unicode.h"
 #include "base/text/zone.h"
 #include "recorders/device_names.h"
+#include "recorders/energy_counter.h"
 #include "recorders/gpu_selection.h"
 #include "recorders/metric_labels.h"
 #include "recorders/telemetry.h"
+#include "recorders/watts.h"
 
 namespace aggregate_power {
 
@@ -26,8 +32,17 @@ class ReadingSink {
 
   // A row begins, and what is added next was measured at its time. Returns false if it is not a
   // time: then nothing may be added, unless to count it.
-  bool start_row(std::string_view stamp);
-  void start_row(double unix_s);
+  [[gnu::always_inline]] bool start_row(std::string_view stamp) {
+    Stamp time{};
+    if (!read_stamp(stamp, time)) return start_bad_row(strip(stamp));
+    start_row(time);
+    return true;
+  }
+  void start_row(double unix_s) { start_row(Stamp{unix_s, false}); }
+  [[gnu::always_inline]] void start_row(Stamp stamp) {
+    ++counts_.rows;
+    note_time(stamp);
+  }
   // The power of a device, as written or as a number; a text that is not a power is counted. A
   // blank name is that of no device.
   void add(std::string_view device, std::string_view watts) { add_to(find(device), watts); }
@@ -35,9 +50,29 @@ class ReadingSink {
     add_to(find(host, device), watts);
   }
   void add(std::string_view device, double watts) { add_to(find(device), watts); }
+  // The two parts of which adding a row of text consists: its time, and its number in watts or, for
+  // a counter, in joules; NaN if it is none.
+  [[gnu::always_inline]] bool read_stamp(std::string_view text, Stamp& stamp) {
+    return stamps_.read(strip(text), stamp);
+  }
+  [[gnu::always_inline]] double number(std::string_view text) const {
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    text = strip(text);
+    if (counter_unit_j_ > 0) return parse_counter(text, counter_unit_j_).value_or(kNone);
+    const double watts = plain_watts(text, unit_);
+    return std::isnan(watts) ? parse_watts(text, {unit_, false}).value_or(kNone) : watts;
+  }
   // The same for a device that find() numbered.
-  void add_to(std::uint32_t device, std::string_view watts);
-  std::uint32_t find(std::string_view device);
+  [[gnu::always_inline]] void add_to(std::uint32_t device, std::string_view watts) {
+    add_to(device, number(watts));
+  }
+  [[gnu::always_inline]] void add_to(std::uint32_t device, double watts) {
+    if (device == kLeftOut) return;
+    const bool is_power = watts >= 0 && watts < std::numeric_limits<double>::infinity();
+    if (!is_power || device == kNoDevice) return add_odd(device, watts);
+    add(unix_s_, watts, device, Reading::Kind::power);
+  }
+  std::uint32_t find(std::string_view device) { return known(devices_.find(strip(device))); }
   std::uint32_t find(std::string_view host, std::string_view device);
   // Rows before this one and rows after it are of different segments.
   void end_segment() { segment_has_ended_ = true; }
@@ -55,10 +90,41 @@ class ReadingSink {
   const std::optional<Stamp>& first_stamp() const { return first_stamp_; }
 
  private:
-  std::uint32_t known(std::uint32_t device);
-  void add_to(std::uint32_t device, double watts);
-  void add(Reading reading);
-  void note_time(Stamp stamp);
+  // ---- Once or several times a row: inlined into the loops of the formats.
+
+  bool start_bad_row(std::string_view stamp);
+  [[gnu::always_inline]] void note_time(Stamp stamp) {
+    ++counts_.stamps;
+    counts_.naive_stamps += stamp.naive ? 1 : 0;
+    unix_s_ = stamp.unix_s;
+    if (segment_has_ended_ || !first_stamp_) begin_segment(stamp);
+    last_unix_s_ = unix_s_;
+  }
+  void begin_segment(Stamp stamp);
+
+  std::uint32_t known(std::uint32_t device) {
+    if (device == kNoDevice) return device;
+    if (selected_.size() <= device) select_up_to(device);
+    return selected_[device] ? device : kLeftOut;
+  }
+  void select_up_to(std::uint32_t device);
+
+  void add_odd(std::uint32_t device, double watts);
+
+  // Member by member: a reading that is made elsewhere and copied at once would wait until the
+  // processor has it whole.
+  [[gnu::always_inline]] void add(double unix_s, double watts, std::uint32_t device,
+                                  Reading::Kind kind) {
+    Reading& reading = batch_[count_];
+    reading.unix_s = unix_s;
+    reading.watts = watts;
+    reading.device = device;
+    reading.kind = kind;
+    if (++count_ == kBatch) finish();
+  }
+
+  static constexpr std::uint32_t kLeftOut = kNoDevice - 1;  // a device that was not selected
+  static constexpr std::size_t kBatch = 1024;
 
   StampParser stamps_;
   GpuSelection gpus_;
@@ -69,7 +135,8 @@ class ReadingSink {
   TelemetryCounts& counts_;
   DeviceNames devices_;
   std::vector<bool> selected_;  // by device
-  std::vector<Reading> batch_;
+  std::vector<Reading> batch_ = std::vector<Reading>(kBatch);
+  std::size_t count_ = 0;  // of readings in the batch
   std::optional<Stamp> first_stamp_;
   double unix_s_ = 0;
   double last_unix_s_ = 0;  // of the segment

@@ -768,7 +768,7 @@ std::vector<std::string> warnings_of(const Header& header, const Columns& column
 
 // The models that a column of the first rows names.
 std::vector<std::string> models_in(const Header& header) {
-  static const Pattern model = "name|(gpu_?|product_?|card_?|device[_ ]?)?(model_?)?name|model";
+  static const Pattern model = "(gpu_?|product_?|card_?|device[_ ]?)?(model_?)?name|(gpu_?)?model";
   std::vector<std::string> models;
   for (const Name* const name : header.find(model)) {
     for (const auto& row : header.rows) {

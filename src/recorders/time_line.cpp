@@ -21,7 +21,8 @@ std::string_view time_of_line(std::string_view line) {
     while (line.starts_with(':') || line.starts_with('=')) line.remove_prefix(1);
     line = strip(line);
   }
-  const auto stamp = StampParser(Zone::fixed(0)).parse(line);
+  static const Zone utc = Zone::fixed(0);
+  const auto stamp = StampParser(utc).parse(line);
   return stamp && stamp->unix_s >= kFirstAbsoluteUnixS ? line : std::string_view();
 }
 

@@ -14,10 +14,7 @@ namespace {
 
 // Numbers that tools write for "no reading" (formats.md section 7).
 bool is_sentinel(double number) {
-  constexpr double kSecondSentinel = 2147483632;
-  if (number < kFirstSentinel || (number > kFirstSentinel && number < kSecondSentinel)) {
-    return false;
-  }
+  if (!may_be_sentinel(number)) return false;
   constexpr double kSentinels[] = {
       65535, 4294967295, 18446744073709551615.0, 2147483632, 2147483633, 2147483634, 2147483635,
       // DCGM's blanks for 64-bit integers (one double represents all eight) and for floating point.

@@ -1,10 +1,7 @@
 // Parses power cells.
 #pragma once
 
-#include <bit>
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -22,30 +19,16 @@ std::optional<double> parse_watts(std::string_view cell, PowerUnit header);
 
 // ---- The implementation, which is here so that it can be inlined into the loop over rows.
 
-// The smallest number by which a tool means "none".
+// The smallest number by which a tool means "none", and the next one.
 inline constexpr double kFirstSentinel = 65535;
+inline constexpr double kSecondSentinel = 2147483632;
+
+inline bool may_be_sentinel(double number) {
+  return !(number < kFirstSentinel || (number > kFirstSentinel && number < kSecondSentinel));
+}
 
 // parse_watts() for cells of any form.
 std::optional<double> parse_any_watts(std::string_view cell, PowerUnit header);
-
-// The first eight characters of a cell, the first one lowest; zeros after its end.
-inline std::uint64_t first_eight(std::string_view cell) {
-  static_assert(std::endian::native == std::endian::little);
-  const auto load = [](const char* from, auto bytes) {
-    std::memcpy(&bytes, from, sizeof bytes);
-    return static_cast<std::uint64_t>(bytes);
-  };
-  const std::size_t size = cell.size();
-  const char* const at = cell.data();
-  if (size >= 8) return load(at, std::uint64_t{});
-  // Two loads that overlap meet in the middle.
-  if (size >= 4) {
-    return load(at, std::uint32_t{}) | load(at + size - 4, std::uint32_t{}) << (8 * (size - 4));
-  }
-  if (size == 0) return 0;
-  return load(at, std::uint8_t{}) | load(at + size / 2, std::uint8_t{}) << (8 * (size / 2)) |
-         load(at + size - 1, std::uint8_t{}) << (8 * (size - 1));
-}
 
 // "613.84 W", "95.2", "238": a decimal of up to eight characters, then nothing or " W". NaN for any
 // other cell, which may still be a number.
@@ -56,6 +39,14 @@ inline double common_watts(std::string_view cell) {
       number.size > 0 &&
       (rest == 0 || (rest == 2 && cell[number.size] == ' ' && cell[number.size + 1] == 'W'));
   return is_common ? number.value : std::numeric_limits<double>::quiet_NaN();
+}
+
+// The watts of a decimal without a unit. NaN for any other cell, which may still be a number, and
+// for those that may mean "none".
+[[gnu::always_inline]] inline double plain_watts(std::string_view cell, PowerUnit::Size unit) {
+  double number = 0;
+  const bool is_plain = read_whole_decimal(cell, number) && !may_be_sentinel(number);
+  return is_plain ? in_watts(number, unit) : std::numeric_limits<double>::quiet_NaN();
 }
 
 inline std::optional<double> parse_watts(std::string_view cell, PowerUnit header) {

@@ -2,6 +2,7 @@
 #include "recorders/wide_table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/text/csv.h"
+#include "base/text/line_parts.h"
 #include "base/text/pattern.h"
 #include "base/text/unicode.h"
 #include "recorders/lines.h"
@@ -51,27 +53,33 @@ using ReadHeader = WideHeader (*)(const std::vector<std::string>& cells,
                                   const TelemetryOptions& options);
 
 // The cells of one line after another. Where nothing is quoted they are parts of the line.
-class LineCells {
+class WideCells {
  public:
-  const std::vector<std::string_view>& of(std::string_view line) {
-    cells_.clear();
-    if (std::ranges::any_of(kOdd, [&](char c) { return line.find(c) != line.npos; })) {
+  void split(std::string_view line) {
+    is_odd_ = has_odd(line);
+    if (is_odd_) {
       odd_ = cells_of_line(line);
-      cells_.assign(odd_.begin(), odd_.end());
-      return cells_;
-    }
-    while (true) {
-      const std::size_t end = line.find(',');
-      cells_.push_back(line.substr(0, end));
-      if (end == line.npos) return cells_;
-      line.remove_prefix(end + 1);
+    } else {
+      plain_.split(line);
     }
   }
+  std::size_t size() const { return is_odd_ ? odd_.size() : plain_.size(); }
+  std::string_view operator[](std::size_t i) const { return is_odd_ ? odd_[i] : plain_[i]; }
 
  private:
-  static constexpr std::string_view kOdd{"\"\r\0", 3};
+  static bool has_odd(std::string_view line) {
+    for (std::size_t at = 0; at < line.size(); at += 64) {
+      std::uint64_t odd = separators_in<'"', '\r', '\0'>(line.data() + at);
+      const std::size_t left = line.size() - at;
+      if (left < 64) odd &= ~(~std::uint64_t{0} << left);
+      if (odd != 0) return true;
+    }
+    return false;
+  }
+
+  bool is_odd_ = false;
   std::vector<std::string> odd_;
-  std::vector<std::string_view> cells_;
+  LineCells<','> plain_;
 };
 
 WideHeader energibridge_header(const std::vector<std::string>& cells, const TelemetryOptions&) {
@@ -121,19 +129,22 @@ WideHeader grafana_header(const std::vector<std::string>& cells, const Telemetry
 }
 
 // Whether a row has the time column's name, but not the names of the other columns.
-bool is_other_header(const WideHeader& header, const std::vector<std::string_view>& cells) {
+bool is_other_header(const WideHeader& header, const WideCells& cells) {
   const std::size_t time = header.time.value_or(0);
-  const auto are_same = [](std::string_view a, std::string_view b) { return strip(a) == strip(b); };
-  return time < cells.size() && time < header.names.size() &&
-         are_same(cells[time], header.names[time]) &&
-         !std::ranges::equal(cells, header.names, are_same);
+  const auto is_same = [&](std::size_t i) { return strip(cells[i]) == strip(header.names[i]); };
+  if (time >= cells.size() || time >= header.names.size() || !is_same(time)) return false;
+  if (cells.size() != header.names.size()) return true;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (!is_same(i)) return true;
+  }
+  return false;
 }
 
 // MIG instances are columns of one GPU, and each repeats its power.
 void read_wide(ByteSource& source, ReadHeader read_header, const TelemetryOptions& options,
                ReadingSink& sink) {
   std::optional<WideHeader> header;
-  LineCells split;
+  WideCells cells;
   std::uint64_t line_number = 0;
   for_each_line(source, [&](std::string_view line, bool is_whole) {
     ++line_number;
@@ -146,8 +157,8 @@ void read_wide(ByteSource& source, ReadHeader read_header, const TelemetryOption
       if (options.counters && header->counter) sink.count_energy(*header->counter);
       return;
     }
-    const std::vector<std::string_view>& cells = split.of(line);
-    if (cells.empty()) return sink.skip(&Skipped::blank);  // NUL bytes
+    cells.split(line);
+    if (cells.size() == 0) return sink.skip(&Skipped::blank);  // NUL bytes
     if (!is_whole && cells.size() < header->cells) return sink.skip(&Skipped::torn_tail);
     if (is_other_header(*header, cells)) {
       throw TelemetryError(fmt::format(
@@ -157,9 +168,10 @@ void read_wide(ByteSource& source, ReadHeader read_header, const TelemetryOption
     if (!sink.start_row(time < cells.size() ? cells[time] : "")) return;
     for (WideColumn& column : header->columns) {
       if (column.index >= cells.size()) continue;
-      const std::string_view cell = strip(cells[column.index]);
-      if (cell.empty()) continue;  // another series has a sample at that time
-      sink.add_to(column.number(sink), cell);
+      const std::string_view cell = cells[column.index];
+      const double watts = sink.number(cell);
+      if (std::isnan(watts) && strip(cell).empty()) continue;  // another series has a sample then
+      sink.add_to(column.number(sink), watts);
       header->overlap.note(column.overlap, *column.device, sink.unix_s());
     }
   });

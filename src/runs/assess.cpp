@@ -129,13 +129,13 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
   if (request.extended) result.fleet = std::move(measurement.fleet);
   if (result.telemetry && result.telemetry->series.counter && reading.load &&
       !integration.gpus.empty()) {
-    result.recorded_counters =
-        counters_in(recording, reading.load->window, integration, request.max_sample_gap_s);
+    result.recorded_counters = counters_in(recording, reading.load->window, integration,
+                                           request.max_sample_gap_s, request.may_use_threads);
     if (result.recorded_counters) warn(doubts_about(*result.recorded_counters));
   }
   if (request.readings != nullptr) {
     *request.readings = {};
-    if (request.uncertainty.is_wanted && result.is_valid() && result.load) {
+    if (request.uncertainty.is_wanted && result.telemetry && result.load) {
       *request.readings =
           sensor_readings(recording, result.load->window, std::move(measurement.gathered),
                           integration, result.telemetry->series);

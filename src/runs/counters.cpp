@@ -10,6 +10,7 @@
 
 #include "base/text/unicode.h"
 #include "energy/counter_trace.h"
+#include "runs/pass.h"
 
 namespace aggregate_power {
 namespace {
@@ -22,9 +23,10 @@ struct CountersRead {
   std::vector<DeviceCounter> devices;
 };
 
-CountersRead read_all_counters(const Recording& recording, Window within) {
+CountersRead read_all_counters(const Recording& recording, Window within, bool may_use_threads) {
   Telemetry telemetry = recording.open_counters();
   if (!telemetry.facts().has_times()) return {};
+  if (may_use_threads && gains_by_threads(recording)) telemetry.use_threads();
   std::vector<std::vector<CounterSample>> samples;  // by Reading::device
   telemetry.read([&](std::span<const Reading> readings) {
     for (const Reading& reading : readings) {
@@ -41,7 +43,9 @@ CountersRead read_all_counters(const Recording& recording, Window within) {
   }
   for (std::uint32_t i = 0; i < samples.size(); ++i) {
     if (samples[i].empty()) continue;
-    std::ranges::stable_sort(samples[i], {}, &CounterSample::unix_s);
+    if (!std::ranges::is_sorted(samples[i], {}, &CounterSample::unix_s)) {
+      std::ranges::stable_sort(samples[i], {}, &CounterSample::unix_s);
+    }
     read.devices.push_back({telemetry.devices()[i], read.counter->unit_j, std::move(samples[i])});
   }
   return read;
@@ -63,16 +67,16 @@ CounterInWindow compared(const std::string& gpu, const CounterTrace& trace, Wind
 }  // namespace
 
 std::vector<DeviceCounter> read_counters(const Recording& recording, Window within) {
-  return read_all_counters(recording, within).devices;
+  return read_all_counters(recording, within, false).devices;
 }
 
 std::optional<RecordedCounters> counters_in(const Recording& recording, Window window,
-                                            const Integration& integration,
-                                            double max_sample_gap_s) {
+                                            const Integration& integration, double max_sample_gap_s,
+                                            bool may_use_threads) {
   CountersRead read;
   try {
-    read = read_all_counters(recording,
-                             {window.start_unix_s - kAroundS, window.end_unix_s + kAroundS});
+    read = read_all_counters(
+        recording, {window.start_unix_s - kAroundS, window.end_unix_s + kAroundS}, may_use_threads);
   } catch (const std::exception&) {  // it changed, or its end is broken: the run's record says so
     return std::nullopt;
   }

@@ -26,10 +26,10 @@ std::vector<DeviceCounter> read_counters(const Recording& recording,
                                          Window within = Analysis::kAlways);
 
 // The counters of the GPUs of `integration` inside the window. Returns nullopt if there are none;
-// never throws because of the recording.
+// never throws because of the recording. `may_use_threads` as for Passes.
 std::optional<RecordedCounters> counters_in(const Recording& recording, Window window,
-                                            const Integration& integration,
-                                            double max_sample_gap_s);
+                                            const Integration& integration, double max_sample_gap_s,
+                                            bool may_use_threads);
 
 // What speaks against the power, or against the counters, for people.
 std::vector<std::string> doubts_about(const RecordedCounters& counters);

@@ -20,6 +20,7 @@
 #include "recorders/recorder.h"
 #include "recorders/recording.h"
 #include "runs/inspect_beside.h"
+#include "runs/inspect_gpu_sensors.h"
 #include "runs/inspect_result.h"
 #include "runs/inspect_sensors.h"
 #include "runs/inspect_windows.h"
@@ -50,6 +51,7 @@ struct Findings {
   std::vector<SensorEnergy> sensors;
   std::vector<SensorSum> sums;
   std::optional<BesideReport> beside;
+  std::optional<GpuSensorsReport> gpu_sensors;
   std::uint64_t rows = 0;
   std::uint64_t unnamed_readings = 0;
   Reasons reasons;
@@ -254,6 +256,7 @@ Json json_of(const Findings& findings) {
                {"warnings", findings.warnings}};
   if (!findings.sensors.empty()) json["sensors"] = sensors_json(findings.sensors, findings.sums);
   if (findings.beside) json["beside"] = findings.beside->json;
+  if (findings.gpu_sensors) json["gpu_sensors"] = findings.gpu_sensors->json;
   if (series.counter) {
     json["counter_column"] = series.counter->name;
     json["counter_unit"] = series.counter->unit;
@@ -310,6 +313,7 @@ std::string text_of(const std::string& file, const Findings& findings) {
   if (!findings.devices.empty()) {
     text += "\n" + devices_text(findings.devices);
   }
+  if (findings.gpu_sensors) text += findings.gpu_sensors->text;
   text += sensors_text(findings.sensors, findings.sums);
   if (findings.beside) text += findings.beside->text;
   if (findings.load) text += "\n" + window_lines(findings);
@@ -354,6 +358,9 @@ InspectReport inspect(const InspectRequest& request) {
       if (recording.faults().contains(Reason::telemetry_file_missing)) report.exit_status = 2;
     } else {
       read_recording(recording, findings);
+      if (request.with_sensors && !findings.devices.empty()) {
+        findings.gpu_sensors = inspect_gpu_sensors(recording, request.gpu);
+      }
       if (!findings.sensors.empty()) findings.beside = inspect_beside(request, findings.sensors);
     }
   } catch (const TelemetryError& error) {

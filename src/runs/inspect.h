@@ -12,6 +12,8 @@ struct InspectRequest : RecordingOptions {
   std::string file;          // normal path; "-": standard input
   std::string bench_result;  // empty: no window to show
   bool json = false;
+  bool with_sensors = false;  // also what is understood of the GPUs' sensors
+  std::string gpu = {};       // their model; empty: as the files say
 };
 
 struct InspectReport {

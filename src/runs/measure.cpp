@@ -178,7 +178,7 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
     add_recording(run.result, measured_recording(request, paths[i], load, other, readings[i]));
   }
   if (paths.size() > 1) check_count(request, load, run.result);
-  name_recordings(paths, readings);
+  if (run.result.is_valid()) name_recordings(paths, readings);
   add_uncertainty(request.uncertainty, std::move(readings), {}, run.result);
   if (paths.size() > 1) placed.placement.reset();
   const auto counted = static_cast<std::int64_t>(run.result.observed_gpus);

@@ -98,14 +98,16 @@ void read_sorted(const Recording& recording, const Telemetry& first, const Group
 
 }  // namespace
 
+bool gains_by_threads(const Recording& recording) {
+  return recording.bytes() > kManyBytes && usable_processors() > 1;
+}
+
 void Passes::read(const Recording& recording, Telemetry& telemetry) const {
   Group analyses;
   for (const Planned& planned : planned_) analyses.push_back(planned.analysis.get());
   const bool with_states =
       std::ranges::any_of(analyses, [](const Analysis* each) { return each->wants().states; });
-  if (may_use_threads_ && recording.bytes() > kManyBytes && usable_processors() > 1) {
-    telemetry.use_threads();
-  }
+  if (may_use_threads_ && gains_by_threads(recording)) telemetry.use_threads();
   read_batches(telemetry, with_states, [&](const Batch& batch) {
     for (Analysis* const analysis : analyses) analysis->take(analysis->select(batch));
   });

@@ -12,6 +12,9 @@
 
 namespace aggregate_power {
 
+// Whether several threads read the recording faster than one.
+bool gains_by_threads(const Recording& recording);
+
 // The analyses of one recording:
 //
 //   Passes passes(may_use_threads);

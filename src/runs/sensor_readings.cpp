@@ -15,8 +15,8 @@ namespace aggregate_power {
 namespace {
 
 // Their stamps are instants on a grid, or of a scrape, and not cut.
-constexpr std::string_view kExactStamps[] = {"prometheus",       "victoriametrics", "grafana",
-                                             "exporter-scrapes", "zeus-timeline",   "srt-slurm"};
+constexpr std::string_view kExactStamps[] = {"prometheus", "victoriametrics", "grafana",
+                                             "exporter-scrapes", "zeus-timeline"};
 
 bool is_whole_second(const Sample& sample) { return sample.unix_s == std::floor(sample.unix_s); }
 

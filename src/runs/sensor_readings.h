@@ -45,7 +45,7 @@ SensorReadings sensor_readings(const Recording& recording, Window window,
 // The models that a file beside a recording names.
 std::vector<std::string> models_in(const std::string& text);
 
-// Whether all stamps are cut to whole seconds.
+// Whether all stamps are cut to whole seconds. Those of scrapes and queries are exact.
 Stamps stamps_of(std::span<const GatheredReadings> gpus, const SeriesFacts& series);
 
 // Gives each GPU the name that the run has for it. Those without one are left out.

@@ -2,19 +2,17 @@
 #include "runs/uncertainty.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
-#include <map>
-#include <optional>
-#include <string_view>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text/unicode.h"
 #include "energy/energy_estimate.h"
 #include "energy/gpu_sensors.h"
-#include "energy/placed_readings.h"
+#include "runs/understood_sensor.h"
 
 namespace aggregate_power {
 namespace {
@@ -22,11 +20,6 @@ namespace {
 // Between the clocks of recorder and load generator; standard.
 constexpr double kOneHostClock_s = 0.01;
 constexpr double kSeveralHostsClock_s = 0.05;  // under NTP
-
-struct Model {
-  std::string name;  // empty: unknown
-  std::string known_from;
-};
 
 // What is being put together.
 struct Building {
@@ -44,24 +37,6 @@ struct Building {
     }
   }
 };
-
-Model model_of(const SensorReadings& recording, Building& building) {
-  const std::string& given = building.options.gpu;
-  if (recording.models.size() == 1) {
-    const std::string& named = recording.models[0];
-    if (!given.empty() && !can_be_one_model(given, named)) {
-      building.refuse(fmt::format("--gpu: '{}' contradicts the recording, whose GPUs are '{}'",
-                                  printable(given), printable(named)));
-    }
-    return {named, recording.models_from};
-  }
-  if (!given.empty()) return {given, "option"};
-  // Several kinds: which GPU is of which is not known.
-  if (recording.models.empty() && !building.hardware.empty()) {
-    return {building.hardware, "aggregate"};
-  }
-  return {};
-}
 
 bool reads_nothing(const GatheredReadings& gpu) {
   return std::ranges::all_of(gpu.samples, [](const Sample& sample) { return sample.watts == 0; });
@@ -83,7 +58,7 @@ bool is_second_die(const KnownSensor& known, const GatheredReadings& gpu) {
   return known.has_second_dies && reads_nothing(gpu);
 }
 
-void add_gpu(const SensorReadings& recording, const Model& model, const KnownSensor& known,
+void add_gpu(const SensorReadings& recording, const GpuModel& model, const KnownSensor& known,
              GatheredReadings& gpu, Building& building) {
   const auto published = recording.published_j.find(gpu.gpu);
   if (published == recording.published_j.end()) return;  // not one of those that were selected
@@ -128,13 +103,9 @@ void add_gpu(const SensorReadings& recording, const Model& model, const KnownSen
 }
 
 void add_recording(SensorReadings& recording, Building& building) {
-  const Model model = model_of(recording, building);
-  SensorQuestion question{recording.series.sensor, model.name, recording.series.has_average_power,
-                          1};
-  for (const GatheredReadings& gpu : recording.gpus) {
-    if (gpu.samples.size() > 2) question.period_s = median_period_s(gpu.samples);
-  }
-  const KnownSensor known = known_sensor(question);
+  const GpuModel model = gpu_model(recording, building.options.gpu, building.hardware);
+  if (!model.contradiction.empty()) building.refuse(model.contradiction);
+  const KnownSensor known = understood_sensor(recording, model);
   if (recording.series.counter && known.counts_module) {
     note_once({"counter_of_module_not_used"}, building.assumptions);
   }
@@ -162,6 +133,21 @@ double clock_uncertainty_s(const UncertaintyOptions& options,
   return options.clock_uncertainty_s.value_or(hosts > 1 ? kSeveralHostsClock_s : kOneHostClock_s);
 }
 
+// Why a run may be refused that has GPUs without a sensor of their own.
+std::vector<std::string> advice_on_zeros(std::span<const SensorReadings> recordings) {
+  std::vector<std::string> zeros;
+  std::vector<std::string> others;
+  for (const SensorReadings& recording : recordings) {
+    for (const GatheredReadings& gpu : recording.gpus) {
+      (reads_nothing(gpu) ? zeros : others).push_back(printable(gpu.gpu));
+    }
+  }
+  if (zeros.empty() || others.empty()) return {};
+  return {fmt::format(
+      "GPUs {} read 0 W throughout, as the second dies of an MI250X do, whose first dies report both: leave them out with --gpus {}",
+      fmt::join(zeros, ", "), fmt::join(others, ","))};
+}
+
 }  // namespace
 
 void refuse_uncertainty(const UncertaintyOptions& options, Result& result) {
@@ -173,8 +159,13 @@ void refuse_uncertainty(const UncertaintyOptions& options, Result& result) {
 
 void add_uncertainty(const UncertaintyOptions& options, std::vector<SensorReadings> recordings,
                      const std::string& hardware, Result& result) {
+  if (!options.is_wanted) return;
   refuse_uncertainty(options, result);
-  if (!options.is_wanted || !result.is_valid() || !result.load) return;
+  if (!result.is_valid() || !result.load) {
+    result.uncertainty->advice = advice_on_zeros(recordings);
+    for (const std::string& advice : result.uncertainty->advice) result.hints.push_back(advice);
+    return;
+  }
   Building building{options, hardware, {}, {}, {}, {}};
   building.uncertainty.options = options;
   building.question.window = result.load->window;

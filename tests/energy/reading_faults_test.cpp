@@ -48,6 +48,16 @@ TEST(ReadingFaults, DoNotIncludeBursts) {
   EXPECT_EQ(sound_readings(samples, 700).implausible, 0);
 }
 
+// An H100 that loads a model: 121 W, which one decimal hardly shows to move.
+TEST(ReadingFaults, DoNotIncludeAPowerThatIsAsGoodAsConstant) {
+  std::vector<Sample> samples;
+  for (int i = 0; i < 200; ++i) {
+    const bool is_long = i >= 100 && i < 145;
+    samples.push_back({i * 0.1, is_long || i % 10 < 7 ? 121.0 : 121.1});
+  }
+  EXPECT_TRUE(sound_readings(samples, {}).stuck.empty());
+}
+
 TEST(ReadingFaults, IncludeAStuckStretch) {
   std::vector<Sample> samples = moving(60);
   for (std::size_t i = 20; i < 30; ++i) samples[i].watts = 405;

@@ -19,7 +19,72 @@ double unix_seconds(std::int64_t whole, std::int64_t fraction, std::int64_t scal
   return static_cast<double>((((whole << 31) | quotient) << 1) | rest) * 0x1p-32;
 }
 
+constexpr std::uint64_t kDigitZeros = 0x3030303030303030U;
+
+std::uint64_t low_bytes(std::size_t count) {
+  return count == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * count)) - 1;
+}
+
+std::uint64_t load_eight(const char* from) {
+  std::uint64_t characters = 0;
+  std::memcpy(&characters, from, sizeof(characters));
+  return characters;
+}
+
+// Takes out the point at `point`: the digits before it come to its place, after a zero.
+std::uint64_t without_point(std::uint64_t values, std::size_t point) {
+  return (values & low_bytes(point)) << 8 | (values & ~low_bytes(point + 1));
+}
+
 }  // namespace
+
+bool read_sixteen_characters(std::string_view text, double& value) {
+  static constexpr std::array<double, 15> kPowersOfTen = {
+      1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14};
+  constexpr std::size_t kEight = 8;
+  const std::size_t first_size = text.size() - kEight;  // what is before the last eight
+  std::uint64_t first = (load_eight(text.data()) ^ kDigitZeros) & low_bytes(first_size);
+  std::uint64_t last = load_eight(text.data() + first_size) ^ kDigitZeros;
+  const std::uint64_t no_first = no_digits(first);
+  const std::uint64_t no_last = no_digits(last);
+  std::size_t places = 0;
+  std::int64_t scale = 100'000'000;
+  if ((no_first | no_last) != 0) {
+    const bool is_in_last = no_first == 0;
+    const std::uint64_t others = is_in_last ? no_last : no_first;
+    const auto point = static_cast<std::size_t>(std::countr_zero(others)) / 8;
+    std::uint64_t& part = is_in_last ? last : first;
+    const bool is_point = (others & (others - 1)) == 0 && (is_in_last || no_last == 0) &&
+                          ((part >> (8 * point)) & 0xFF) == ('.' ^ '0');
+    places = text.size() - 1 - (is_in_last ? first_size : 0) - point;
+    if (!is_point || places == 0 || places + 1 == text.size()) return false;
+    part = without_point(part, point);
+    if (is_in_last) scale = 10'000'000;
+  }
+  first <<= 8 * (kEight - first_size) % 64;
+  const std::int64_t number =
+      (first_size == 0 ? 0 : eight_digits(first) * scale) + eight_digits(last);
+  // Up to 15 digits are exact, so their quotient is the nearest double; without a point there is
+  // one rounding.
+  value = static_cast<double>(number) / kPowersOfTen[places];
+  return true;
+}
+
+bool read_nineteen_digits(std::string_view text, double& value) {
+  constexpr std::size_t kSixteen = 16;
+  if (text.size() <= kSixteen || text.size() > 19) return false;
+  const std::uint64_t first = load_eight(text.data()) ^ kDigitZeros;
+  const std::uint64_t second = load_eight(text.data() + 8) ^ kDigitZeros;
+  if ((no_digits(first) | no_digits(second)) != 0) return false;
+  auto number =
+      static_cast<std::uint64_t>(eight_digits(first) * 100'000'000 + eight_digits(second));
+  for (const char c : text.substr(kSixteen)) {
+    if (!is_ascii_digit(c)) return false;
+    number = number * 10 + static_cast<std::uint64_t>(c - '0');
+  }
+  value = static_cast<double>(number);
+  return true;
+}
 
 const char* read_digits(const char* at, const char* end, std::int64_t& value) {
   const char* const begin = at;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 #include "base/text/ascii.h"
 
@@ -36,7 +37,7 @@ inline std::int64_t eight_digits(std::uint64_t values) {
 // Reads the decimal at the front of eight characters, the first of them lowest in memory order; the
 // caller checks what follows the eighth. Left to others: eight digits, and a point without a digit
 // on either side. There is no loop, because lengths vary from cell to cell.
-inline ShortDecimal short_decimal(std::uint64_t characters) {
+[[gnu::always_inline]] inline ShortDecimal short_decimal(std::uint64_t characters) {
   static_assert(std::endian::native == std::endian::little);
   static constexpr std::array<double, 8> kPowersOfTen = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};
   const auto low_bytes = [](std::size_t count) { return (std::uint64_t{1} << (8 * count)) - 1; };
@@ -59,6 +60,41 @@ inline ShortDecimal short_decimal(std::uint64_t characters) {
   // Both are exact, so their quotient is the nearest double.
   return {static_cast<double>(number) / kPowersOfTen[places], size};
 }
+
+// The first eight characters of a text, the first one lowest; zeros after its end.
+[[gnu::always_inline]] inline std::uint64_t first_eight(std::string_view text) {
+  static_assert(std::endian::native == std::endian::little);
+  const auto load = [](const char* from, auto bytes) {
+    std::memcpy(&bytes, from, sizeof bytes);
+    return static_cast<std::uint64_t>(bytes);
+  };
+  const std::size_t size = text.size();
+  const char* const at = text.data();
+  if (size >= 8) return load(at, std::uint64_t{});
+  // Two loads that overlap meet in the middle.
+  if (size >= 4) {
+    return load(at, std::uint32_t{}) | load(at + size - 4, std::uint32_t{}) << (8 * (size - 4));
+  }
+  if (size == 0) return 0;
+  return load(at, std::uint8_t{}) | load(at + size / 2, std::uint8_t{}) << (8 * (size / 2)) |
+         load(at + size - 1, std::uint8_t{}) << (8 * (size - 1));
+}
+
+// The nearest double of a text that is a decimal and nothing else: up to 16 digits, or up to 15 and
+// a point. Returns false, and leaves `value`, if it is something else or a form that is left to
+// others: a longer one, and a point without a digit on either side.
+bool read_sixteen_characters(std::string_view text, double& value);
+[[gnu::always_inline]] inline bool read_whole_decimal(std::string_view text, double& value) {
+  const std::size_t size = text.size();
+  if (size >= 8) return size <= 16 && read_sixteen_characters(text, value);
+  const ShortDecimal found = short_decimal(first_eight(text));
+  if (found.size == 0 || found.size != size) return false;
+  value = found.value;
+  return true;
+}
+
+// The same of 17 to 19 digits.
+bool read_nineteen_digits(std::string_view text, double& value);
 
 // These read at `at` and return the position after what they read. They return nullptr if it is
 // something else, or a form that is left to others.

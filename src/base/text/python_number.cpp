@@ -46,6 +46,7 @@ std::optional<Number> read(const std::string& plain) {
 
 std::optional<double> nearest_double(std::string_view numeral) {
   double plain = 0;
+  if (read_whole_decimal(numeral, plain)) return plain;
   const char* const end = numeral.data() + numeral.size();
   if (!numeral.empty() && read_long_decimal(numeral.data(), end, plain) == end) return plain;
   if (numeral.find_first_not_of("0123456789.eE+-") != std::string_view::npos) return std::nullopt;

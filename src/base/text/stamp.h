@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/text/decimal.h"
 #include "base/text/zone.h"
 
 namespace aggregate_power {
@@ -130,29 +131,12 @@ inline bool StampParser::Minute::read(std::string_view text, Stamp& stamp) {
   return true;
 }
 
-// At most 15 digits if there is a point: they and the power of ten that divides them are exact in a
-// double, so the quotient is rounded once, as if the text had been read as a whole. At most 19 if
-// there is none: they are an integer, and it is rounded once.
+// Whole seconds or smaller units of up to 19 digits, or up to 15 with a point: the number is
+// rounded once, as if the text had been read as a whole.
 inline bool StampParser::read_short_epoch(std::string_view text, Stamp& stamp) {
-  static constexpr double kPowers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6, 1e7,
-                                       1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14};
-  if (text.empty() || text.size() > 19) return false;
-  std::uint64_t value = 0;
-  std::size_t point = text.size();
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto digit = static_cast<unsigned>(text[i] - '0');
-    if (digit <= 9) {
-      value = value * 10 + digit;
-    } else if (text[i] == '.' && point == text.size()) {
-      point = i;
-    } else {
-      return false;
-    }
-  }
-  const bool whole = point == text.size();
-  const std::size_t decimals = whole ? 0 : text.size() - point - 1;
-  if (point == 0 || (!whole && (decimals == 0 || text.size() > 16))) return false;
-  stamp = {epoch_seconds(static_cast<double>(value) / kPowers[decimals]), false};
+  double value = 0;
+  if (!read_whole_decimal(text, value) && !read_nineteen_digits(text, value)) return false;
+  stamp = {epoch_seconds(value), false};
   return true;
 }
 

@@ -75,10 +75,7 @@ bool all_characters(std::string_view text, const auto& take) {
 
 }  // namespace
 
-std::string_view strip(std::string_view text) {
-  const auto is_plain = [](char c) { return c > ' ' && c <= '~'; };
-  if (!text.empty() && is_plain(text.front()) && is_plain(text.back())) return text;
-
+std::string_view strip_any(std::string_view text) {
   while (!text.empty()) {
     const Utf8Character character = first_character(text);
     if (!character.code || !is_space(*character.code)) break;

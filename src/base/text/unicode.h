@@ -10,7 +10,14 @@ namespace aggregate_power {
 
 // str.strip(): removes Unicode white space, including \x1c-\x1f, \x85 and no-break spaces, from
 // both ends.
-std::string_view strip(std::string_view text);
+std::string_view strip_any(std::string_view text);
+[[gnu::always_inline]] inline std::string_view strip(std::string_view text) {
+  const auto is_plain = [](char c) { return c > ' ' && c <= '~'; };
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  if (text.empty() || (is_plain(text.front()) && is_plain(text.back()))) return text;
+  return strip_any(text);
+}
 
 // Bytes that are not UTF-8 become U+FFFD, as in decoding with errors="replace".
 std::string replace_invalid_utf8(std::string_view bytes);

@@ -1,12 +1,15 @@
 // Plain decimals in place: the nearest double, or left to others.
 #include "base/text/decimal.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <random>
 #include <string>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "test_util.h"
 
 namespace aggregate_power {
 namespace {
@@ -51,6 +54,32 @@ TEST(Decimal, IsTheNearestDouble) {
       ASSERT_EQ(found.value, std::strtod(text.c_str(), nullptr)) << text;
       ASSERT_EQ(found.rest, behind) << text;
     }
+  }
+}
+
+// Digits and at most one point, and what is neither.
+TEST(WholeDecimal, IsTheNearestDoubleOrLeftToOthers) {
+  const std::uint64_t seed = test::fresh_seed();
+  test::Dice dice(seed);
+  for (int i = 0; i < 500'000; ++i) {
+    std::string text(dice.below(21), '0');
+    for (char& c : text) c = static_cast<char>('0' + dice.below(dice.one_in(3) ? 1 : 10));
+    if (!text.empty() && dice.one_in(2)) text[dice.below(text.size())] = '.';
+    if (!text.empty() && dice.one_in(8))
+      text[dice.below(text.size())] = "./:-+eE \x00\xB0"[dice.below(10)];
+    const bool has_point = std::ranges::count(text, '.') == 1;
+    const bool is_decimal =
+        std::ranges::all_of(text, [](char c) { return is_ascii_digit(c) || c == '.'; }) &&
+        std::ranges::count(text, '.') <= 1 && !text.starts_with('.') && !text.ends_with('.');
+    double value = -1;
+    const bool is_short = !text.empty() && text.size() <= 16;
+    ASSERT_EQ(read_whole_decimal(text, value), is_short && is_decimal)
+        << text << ", TEST_SEED=" << seed;
+    const bool is_long = text.size() > 16 && text.size() <= 19 && is_decimal && !has_point;
+    ASSERT_EQ(read_nineteen_digits(text, value), is_long) << text << ", TEST_SEED=" << seed;
+    const bool is_read = (is_short && is_decimal) || is_long;
+    ASSERT_EQ(value, is_read ? std::strtod(text.c_str(), nullptr) : -1)
+        << text << ", TEST_SEED=" << seed;
   }
 }
 

@@ -1,0 +1,108 @@
+// Splits lines at single characters, 64 bytes at a time.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace aggregate_power {
+
+// How many bytes after the end of a line may be read.
+inline constexpr std::size_t kLineSlack = 64;
+
+// Which of the 64 bytes at `block` are one of the separators: bit i stands for byte i.
+template <char... kSeparators>
+std::uint64_t separators_in(const char* block) {
+  std::uint64_t found = 0;
+#if defined(__SSE2__)
+  for (int part = 0; part < 4; ++part) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block) + part);
+    const __m128i equal = (... | _mm_cmpeq_epi8(bytes, _mm_set1_epi8(kSeparators)));
+    found |= static_cast<std::uint64_t>(static_cast<std::uint32_t>(_mm_movemask_epi8(equal)))
+             << (16 * part);
+  }
+#else
+  for (int i = 0; i < 64; ++i) {
+    found |= static_cast<std::uint64_t>((... || (block[i] == kSeparators))) << i;
+  }
+#endif
+  return found;
+}
+
+// The parts of one line after another, which is kept from split() to split(). kLineSlack bytes
+// after each line must be readable.
+
+// Its words: what is between separators, of which there may be several in a row.
+template <char... kSeparators>
+class LineWords {
+ public:
+  void split(std::string_view line) {
+    line_ = line.data();
+    if (edges_.size() < line.size() + 2) edges_.resize(line.size() + 2);
+    std::uint32_t* edge = edges_.data();
+    std::uint64_t is_between = 1;  // the byte before is not in a word
+    for (std::size_t at = 0; at <= line.size(); at += 64) {
+      std::uint64_t between = separators_in<kSeparators...>(line.data() + at);
+      const std::size_t left = line.size() - at;
+      if (left < 64) between |= ~std::uint64_t{0} << left;
+      std::uint64_t edges = between ^ (between << 1 | is_between);
+      is_between = between >> 63;
+      for (; edges != 0; edges &= edges - 1) {
+        *edge++ =
+            static_cast<std::uint32_t>(at) + static_cast<std::uint32_t>(std::countr_zero(edges));
+      }
+    }
+    size_ = static_cast<std::size_t>(edge - edges_.data()) / 2;
+  }
+  std::size_t size() const { return size_; }
+  std::string_view operator[](std::size_t i) const {
+    return {line_ + edges_[2 * i], edges_[2 * i + 1] - edges_[2 * i]};
+  }
+  // From the first to the last of these words, with what is between them.
+  std::string_view from_to(std::size_t first, std::size_t last) const {
+    return {line_ + edges_[2 * first], edges_[2 * last + 1] - edges_[2 * first]};
+  }
+
+ private:
+  const char* line_ = nullptr;
+  std::vector<std::uint32_t> edges_;  // where each word begins and ends
+  std::size_t size_ = 0;
+};
+
+// Its cells: what is between two separators, or a separator and an end of the line.
+template <char kSeparator>
+class LineCells {
+ public:
+  void split(std::string_view line) {
+    line_ = line.data();
+    if (ends_.size() < line.size() + 2) ends_.resize(line.size() + 2);
+    std::uint32_t* end = ends_.data() + 1;
+    for (std::size_t at = 0; at < line.size(); at += 64) {
+      std::uint64_t found = separators_in<kSeparator>(line.data() + at);
+      const std::size_t left = line.size() - at;
+      if (left < 64) found &= ~(~std::uint64_t{0} << left);
+      for (; found != 0; found &= found - 1) {
+        *end++ = static_cast<std::uint32_t>(at) +
+                 static_cast<std::uint32_t>(std::countr_zero(found)) + 1;
+      }
+    }
+    *end = static_cast<std::uint32_t>(line.size()) + 1;
+    size_ = static_cast<std::size_t>(end - ends_.data());
+  }
+  std::size_t size() const { return size_; }
+  std::string_view operator[](std::size_t i) const {
+    return {line_ + ends_[i], ends_[i + 1] - ends_[i] - 1};
+  }
+
+ private:
+  const char* line_ = nullptr;
+  std::vector<std::uint32_t> ends_ = {0};  // where each cell begins, and where one more would
+  std::size_t size_ = 0;
+};
+
+}  // namespace aggregate_power

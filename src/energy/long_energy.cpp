@@ -1,0 +1,104 @@
+// Bounds the work for a long window: the posterior is computed where it matters.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "energy/sensor_energy.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr double kEdgeStretch_s = 60;
+constexpr double kBlock_s = 30;
+constexpr int kBlocks = 4;
+constexpr double kMargin_s = 20;
+
+std::span<const Sample> samples_around(std::span<const Sample> samples, Window window) {
+  const auto first =
+      std::ranges::lower_bound(samples, window.start_unix_s - kMargin_s, {}, &Sample::unix_s);
+  const auto end =
+      std::ranges::upper_bound(samples, window.end_unix_s + kMargin_s, {}, &Sample::unix_s);
+  return {first, end};
+}
+
+SensedEnergy energy_in(const SensedEnergyQuestion& question, Window window, bool may_begin,
+                       bool may_end) {
+  SensedEnergyQuestion part = question;
+  part.samples = samples_around(question.samples, window);
+  part.window = window;
+  part.may_begin = may_begin;
+  part.may_end = may_end;
+  return averaged_energy(part);
+}
+
+// The energy under straight lines, if the readings are `later_s` older than their stamps.
+double line_energy_later_j(const SensedEnergyQuestion& question, Window window, double later_s) {
+  return line_energy_j(question.samples,
+                       {window.start_unix_s + later_s, window.end_unix_s + later_s});
+}
+
+// Stretches that stand for `middle`.
+std::vector<SensedEnergy> blocks_in(const SensedEnergyQuestion& question, Window middle) {
+  std::vector<SensedEnergy> blocks;
+  const double free_s = middle.duration_s() - kBlocks * kBlock_s;
+  for (int i = 0; i < kBlocks; ++i) {
+    const double start =
+        middle.start_unix_s + free_s * (i + 0.5) / kBlocks + static_cast<double>(i) * kBlock_s;
+    const Window block = {start, start + kBlock_s};
+    // A pause of the recorder says nothing of the rest.
+    if (samples_around(question.samples, block).size() < 10) continue;
+    blocks.push_back(energy_in(question, block, false, false));
+  }
+  return blocks;
+}
+
+}  // namespace
+
+SensedEnergy long_averaged_energy(const SensedEnergyQuestion& question) {
+  const SensorModel& sensor = question.sensor;
+  const Window window = question.window;
+  const Window middle = {window.start_unix_s + kEdgeStretch_s, window.end_unix_s - kEdgeStretch_s};
+  const SensedEnergy head =
+      energy_in(question, {window.start_unix_s, middle.start_unix_s}, question.may_begin, false);
+  const SensedEnergy tail =
+      energy_in(question, {middle.end_unix_s, window.end_unix_s}, false, question.may_end);
+  const double age_s = sensor.delay_s + (sensor.refresh_s + sensor.window_s) / 2;
+  const double middle_j = line_energy_later_j(question, middle, age_s);
+
+  SensedEnergy result;
+  result.joules = head.joules + middle_j + tail.joules;
+  result.assumes_load_in_window = head.assumes_load_in_window || tail.assumes_load_in_window;
+  double block_variance_j2 = 0;
+  double block_between_j = 0;
+  const std::vector<SensedEnergy> blocks = blocks_in(question, middle);
+  double log_evidence = *head.log_evidence + *tail.log_evidence;
+  for (const SensedEnergy& block : blocks) {
+    const auto count = static_cast<double>(blocks.size());
+    block_variance_j2 += block.sampling_j * block.sampling_j / count;
+    block_between_j += block.between_windows_j / count;
+    log_evidence += *block.log_evidence;
+  }
+  const double times = middle.duration_s() / kBlock_s;
+  result.log_evidence = log_evidence;
+  result.sampling_j = std::sqrt(head.sampling_j * head.sampling_j +
+                                tail.sampling_j * tail.sampling_j + block_variance_j2 * times);
+  result.between_windows_j =
+      head.between_windows_j + tail.between_windows_j + block_between_j * times;
+  result.window_known_j = head.window_known_j + tail.window_known_j;
+  if (sensor.is_part_time()) {
+    result.not_seen_j = kPartTimeShare * result.joules;
+  }
+  // What leaves the edges' stretches enters the middle.
+  constexpr double kLater_s = 0.1;
+  const double middle_rate_w =
+      (line_energy_later_j(question, middle, age_s - kLater_s) - middle_j) / kLater_s;
+  result.rate_w = head.rate_w + middle_rate_w + tail.rate_w;
+  result.timing_j = std::abs(result.rate_w) *
+                    std::max(1e-3, std::hypot(question.timing_s, sensor.delay_uncertainty_s));
+  const double shifted_j = line_energy_later_j(question, window, age_s);
+  result.shift_j = shifted_j - line_energy_j(question.samples, window);
+  result.edges_j = result.joules - shifted_j;
+  return result;
+}
+
+}  // namespace aggregate_power
