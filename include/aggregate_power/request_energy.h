@@ -20,17 +20,18 @@ std::string_view name(RequestShare share);
 // Joules within the window of a run.
 struct RequestEnergy {
   RequestShare share = RequestShare::equal;
-  std::string source;                    // the file with the requests
-  std::size_t requests = 0;              // that were in flight in the window, with failed ones
-  std::size_t without_times = 0;         // of which nothing is known
-  std::size_t without_bounds = 0;        // shorter than the sensor's window
-  std::optional<double> unattributed_j;  // while nothing was in flight; nullopt: nothing is shared
+  std::string source;              // the file with the requests
+  std::size_t requests = 0;        // that were in flight in the window, with failed ones
+  std::size_t without_times = 0;   // of which nothing is known
+  std::size_t without_bounds = 0;  // shorter than the sensor's window
+  std::optional<double> unattributed_j =
+      {};  // while nothing was in flight; nullopt: nothing is shared
   double mean_j = 0;
   double p50_j = 0;
   double p95_j = 0;
   double failed_j = 0;
-  std::vector<std::string> assumptions;
-  std::vector<std::string> refused;  // why the power is not shared; then there are no numbers
+  std::vector<std::string> assumptions = {};
+  std::vector<std::string> refused = {};  // why the power is not shared; then there are no numbers
 };
 
 enum class PhaseModel {
@@ -48,21 +49,22 @@ struct PhasePower {
 };
 
 struct PhaseEnergy {
-  std::vector<std::string> refused;  // if set, nothing below is
+  std::vector<std::string> refused = {};  // if set, nothing below is
   PhaseModel model = PhaseModel::counts;
   double r2 = 0;
   double condition = 0;  // of the correlations of what the power is explained by
   double sensor_window_s = 0;
-  std::optional<PhasePower> idle;  // nullopt: the server never was
+  std::optional<PhasePower> idle = {};  // nullopt: the server never was
   // Counts: of each request in the phase. States: of the server; the energy of decode includes
   // that of further requests.
-  PhasePower prefill;
-  PhasePower decode;
-  std::optional<PhasePower> further_decode;  // states: of each but the first, in the state decode
-  std::optional<double> joules_per_input_token;
-  std::optional<double> joules_per_output_token;
+  PhasePower prefill = {};
+  PhasePower decode = {};
+  std::optional<PhasePower> further_decode =
+      {};  // states: of each but the first, in the state decode
+  std::optional<double> joules_per_input_token = {};
+  std::optional<double> joules_per_output_token = {};
   double unexplained_j = 0;
-  std::vector<std::string> assumptions;
+  std::vector<std::string> assumptions = {};
 };
 
 }  // namespace aggregate_power

@@ -15,7 +15,7 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::size_t kAges = 6;
+constexpr std::size_t kMeanOfAges = 6;
 constexpr std::size_t kLeastReadings = 20;
 constexpr std::size_t kMostRows = 20000;  // more are joined, which loses next to nothing
 constexpr double kLeastSpread = 0.02;     // over the mean
@@ -38,7 +38,7 @@ double median_of(std::vector<double> values) {
   return *middle;
 }
 
-double median_period_s(std::span<const Sample> readings) {
+double ticks_period_s(std::span<const Sample> readings) {
   std::vector<double> steps;
   for (std::size_t i = 1; i < readings.size(); ++i) {
     steps.push_back(readings[i].unix_s - readings[i - 1].unix_s);
@@ -85,19 +85,19 @@ std::vector<Sample> readings_inside(const PhaseQuestion& question) {
 Explained explained_by(const PhaseQuestion& question, const PhaseActivity& activity,
                        const SensorModel& sensor) {
   Explained rows{sensor};
-  rows.period_s = median_period_s(question.readings);
+  rows.period_s = ticks_period_s(question.readings);
   const double ages_s = sensor.refresh_s + question.stamp_cut_s;
-  std::array<PhaseActivity::Place, kAges> starts;
-  std::array<PhaseActivity::Place, kAges> ends;
+  std::array<PhaseActivity::Place, kMeanOfAges> starts;
+  std::array<PhaseActivity::Place, kMeanOfAges> ends;
   for (const Sample& reading : question.readings) {
     Activity sum;
-    for (std::size_t age = 0; age < kAges; ++age) {
-      const double aged_s = ages_s * (static_cast<double>(age) + 0.5) / kAges;
+    for (std::size_t age = 0; age < kMeanOfAges; ++age) {
+      const double aged_s = ages_s * (static_cast<double>(age) + 0.5) / kMeanOfAges;
       const double end_s = reading.unix_s + question.stamp_cut_s - sensor.delay_s - aged_s;
       sum +=
           activity.until(end_s, ends[age]) - activity.until(end_s - sensor.window_s, starts[age]);
     }
-    rows.activities.push_back(sum / (kAges * sensor.window_s));
+    rows.activities.push_back(sum / (kMeanOfAges * sensor.window_s));
     rows.watts.push_back(reading.watts);
   }
   const std::size_t count = (rows.watts.size() + kMostRows - 1) / kMostRows;
@@ -525,7 +525,7 @@ PhaseAnswer phase_energy(PhaseQuestion question) {
 std::vector<Sample> readings_together(std::span<const std::vector<Sample>> gpus) {
   const auto fewest = std::ranges::min_element(gpus, {}, &std::vector<Sample>::size);
   if (fewest == gpus.end()) return {};
-  const double most_apart_s = median_period_s(*fewest) / 2;
+  const double most_apart_s = ticks_period_s(*fewest) / 2;
   std::vector<std::size_t> places(gpus.size());
   std::vector<Sample> together;
   for (const Sample& tick : *fewest) {

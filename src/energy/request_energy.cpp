@@ -74,9 +74,9 @@ class CurveWalk {
 
 // Energy per weight since the window's start. A request has gained its weight times what was added
 // while it had it.
-class Sharing {
+class ShareLedger {
  public:
-  explicit Sharing(std::span<const SharingRequest> requests)
+  explicit ShareLedger(std::span<const SharingRequest> requests)
       : requests_(requests), shares_(requests.size()), energy_{.joules = {}} {
     energy_.joules.resize(requests.size());
   }
@@ -149,15 +149,15 @@ std::string_view name(RequestShare share) {
 
 SharedEnergy share_energy(const FleetPower& power, std::span<const SharingRequest> requests) {
   const auto knots = power.knots();
-  Sharing sharing(requests);
+  ShareLedger ledger(requests);
   CurveWalk walk(knots);
   for (const WeightChange& change :
        changes_of(requests, {knots.front().unix_s, knots.back().unix_s})) {
-    sharing.spend(walk.joules_until(change.unix_s));
-    sharing.take(change);
+    ledger.spend(walk.joules_until(change.unix_s));
+    ledger.take(change);
   }
-  sharing.spend(walk.joules_until(knots.back().unix_s));
-  return sharing.finish();
+  ledger.spend(walk.joules_until(knots.back().unix_s));
+  return ledger.finish();
 }
 
 }  // namespace aggregate_power
