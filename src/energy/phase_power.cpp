@@ -75,7 +75,7 @@ std::vector<Sample> readings_inside(const PhaseQuestion& question) {
   std::vector<Sample> inside;
   for (const Sample& reading : question.readings) {
     if (reading.unix_s - oldest_s >= question.window.start_unix_s &&
-        reading.unix_s + question.stamp_cut_s <= question.window.end_unix_s) {
+        reading.unix_s <= question.window.end_unix_s) {
       inside.push_back(reading);
     }
   }
@@ -86,14 +86,13 @@ Explained explained_by(const PhaseQuestion& question, const PhaseActivity& activ
                        const SensorModel& sensor) {
   Explained rows{sensor};
   rows.period_s = ticks_period_s(question.readings);
-  const double ages_s = sensor.refresh_s + question.stamp_cut_s;
   std::array<PhaseActivity::Place, kMeanOfAges> starts;
   std::array<PhaseActivity::Place, kMeanOfAges> ends;
   for (const Sample& reading : question.readings) {
     Activity sum;
     for (std::size_t age = 0; age < kMeanOfAges; ++age) {
-      const double aged_s = ages_s * (static_cast<double>(age) + 0.5) / kMeanOfAges;
-      const double end_s = reading.unix_s + question.stamp_cut_s - sensor.delay_s - aged_s;
+      const double aged_s = sensor.refresh_s * (static_cast<double>(age) + 0.5) / kMeanOfAges;
+      const double end_s = reading.unix_s - sensor.delay_s - aged_s;
       sum +=
           activity.until(end_s, ends[age]) - activity.until(end_s - sensor.window_s, starts[age]);
     }
@@ -251,11 +250,18 @@ bool lacks_first_tokens(const PhaseQuestion& question) {
   });
 }
 
+// Such stamps are cut by an unknown part of a second, which may be the same for all.
+bool has_whole_seconds(std::span<const Sample> readings) {
+  return std::ranges::all_of(
+      readings, [](const Sample& reading) { return reading.unix_s == std::floor(reading.unix_s); });
+}
+
 // What no model can explain.
 std::vector<std::string> refused_at_once(const PhaseQuestion& question, const Explained& rows) {
   std::vector<std::string> refused;
   if (lacks_first_tokens(question)) refused.emplace_back("first_tokens_unknown");
   if (rows.watts.size() < kLeastReadings) refused.emplace_back("too_few_readings");
+  if (has_whole_seconds(question.readings)) refused.emplace_back("stamps_of_whole_seconds");
   if (!refused.empty()) return refused;
   if (never_varies(rows)) refused.emplace_back("phase_never_varies");
   if (is_shorter_than_refresh(question, rows.sensor.refresh_s)) {

@@ -22,7 +22,6 @@ struct PhaseQuestion {
   // What a reading may be a mean of: at least one. The one that explains the readings best counts;
   // its delay, and the length of its window if it is long, are found along with the watts.
   std::vector<SensorModel> sensors;
-  double stamp_cut_s = 0;  // stamps are cut by up to this: 1 if they are whole seconds
 };
 
 struct PhaseAnswer {

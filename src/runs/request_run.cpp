@@ -13,7 +13,6 @@
 #include "base/files/path.h"
 #include "energy/fleet_power.h"
 #include "energy/phase_power.h"
-#include "energy/quantile.h"
 #include "energy/request_energy.h"
 #include "loads/request_file.h"
 #include "results/request_json.h"
@@ -58,7 +57,6 @@ bool is_in_window(const RequestTimes& request, Window window) {
 struct SeenPower {
   std::optional<FleetPower> curve;
   std::vector<Sample> readings;  // of all GPUs together, inside the window
-  double stamp_cut_s = 0;
 };
 
 SeenPower look_again(const Recording& recording, Window window, double max_sample_gap_s) {
@@ -76,14 +74,10 @@ SeenPower look_again(const Recording& recording, Window window, double max_sampl
     }
   });
   std::erase_if(gpus, [](const std::vector<Sample>& samples) { return samples.empty(); });
-  bool is_whole = true;
   for (std::vector<Sample>& samples : gpus) {
     std::ranges::stable_sort(samples, {}, &Sample::unix_s);
-    is_whole = is_whole && std::ranges::all_of(samples, [](const Sample& sample) {
-                 return sample.unix_s == std::floor(sample.unix_s);
-               });
   }
-  return {gatherer.finish(), readings_together(gpus), is_whole ? 1.0 : 0.0};
+  return {gatherer.finish(), readings_together(gpus)};
 }
 
 // By what the recording says of its sensor; of one that is unknown, each that is common.
@@ -147,6 +141,15 @@ std::vector<SharingRequest> sharing_of(PlacedRequests& placed, RequestShare shar
 
 // ---- Results
 
+// Linear between the two nearest values, as in NumPy.
+double percentile_of(const std::vector<double>& sorted, double share) {
+  if (sorted.empty()) return 0;
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const double above = sorted[std::min(below + 1, sorted.size() - 1)];
+  return sorted[below] + (place - std::floor(place)) * (above - sorted[below]);
+}
+
 void sum_up(const PlacedRequests& placed, const SharedEnergy& shared, Window window,
             RequestEnergy& energy) {
   energy.unattributed_j = shared.unattributed_j;
@@ -158,8 +161,9 @@ void sum_up(const PlacedRequests& placed, const SharedEnergy& shared, Window win
     if (placed.requests[i].failed) energy.failed_j += shared.joules[i];
   }
   if (!joules.empty()) energy.mean_j /= static_cast<double>(joules.size());
-  energy.p50_j = quantile_of(joules, 0.5);
-  energy.p95_j = quantile_of(std::move(joules), 0.95);
+  std::ranges::sort(joules);
+  energy.p50_j = percentile_of(joules, 0.5);
+  energy.p95_j = percentile_of(joules, 0.95);
 }
 
 // No interval is honest for what is shorter than the sensor's window.
@@ -203,8 +207,7 @@ PhaseAnswer phases_of(const PlacedRequests& placed, const SeenPower& power,
                                      .energy_j = energy_j,
                                      .readings = power.readings,
                                      .requests = placed.requests,
-                                     .sensors = sensors,
-                                     .stamp_cut_s = power.stamp_cut_s});
+                                     .sensors = sensors});
   answer.energy.assumptions = placed.assumptions;
   if (sensors.size() > 1) answer.energy.assumptions.emplace_back("sensor_by_best_fit");
   return answer;
@@ -244,8 +247,9 @@ void check_request_files(const RequestRun& run) {
 void refuse_request_energy(const RequestOptions& options, Result& result) {
   if (!options.is_asked()) return;
   const std::vector<std::string> refused = {"power_not_valid"};
-  result.request_energy = RequestEnergy{.share = options.share, .refused = refused};
-  if (options.phases) result.phase_energy = PhaseEnergy{.refused = refused};
+  result.request_energy.emplace().share = options.share;
+  result.request_energy->refused = refused;
+  if (options.phases) result.phase_energy.emplace().refused = refused;
 }
 
 void add_request_energy(const RequestRun& run, const Recording& recording, Result& result) {
@@ -270,7 +274,8 @@ void add_request_energy(const RequestRun& run, const Recording& recording, Resul
   }
   if (phases && shares_by_phase) energy.refused = phases->weights_refused;
   if (run.options.phases) {
-    result.phase_energy = phases ? phases->energy : PhaseEnergy{.refused = energy.refused};
+    result.phase_energy = phases ? phases->energy : PhaseEnergy();
+    if (!phases) result.phase_energy->refused = energy.refused;
   }
   std::string lines;
   if (energy.refused.empty()) {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <cmath>
 
 #include "energy/non_negative_fit.h"
 #include "energy/phase_activity.h"
@@ -91,7 +91,7 @@ PhaseQuestion clean_question(std::size_t seconds, double apart_s) {
     const Activity in = activity.in(window);
     return 100 * window.duration_s() + 200 * in.prefills + 20 * in.decodes;
   };
-  for (double at_s = 0; at_s <= end_s; at_s += 1) {
+  for (double at_s = 0.25; at_s <= end_s; at_s += 1) {
     question.readings.push_back({at_s, joules({at_s - 1, at_s})});
   }
   question.energy_j = joules(question.window);
@@ -136,6 +136,9 @@ TEST(PhasePower, IsRefusedWhereNothingCanBeTold) {
   question = clean_question(200, 1.5);
   question.requests[5].first_token_s = RequestTimes::kUnknown;
   EXPECT_EQ(phase_energy(question).energy.refused, Texts{"first_tokens_unknown"});
+  question = clean_question(200, 1.5);
+  for (Sample& reading : question.readings) reading.unix_s = std::floor(reading.unix_s);
+  EXPECT_EQ(phase_energy(question).energy.refused, Texts{"stamps_of_whole_seconds"});
   question = clean_question(200, 1.5);
   truth::Random random(5);
   for (Sample& reading : question.readings) reading.watts = random.uniform(100, 900);
