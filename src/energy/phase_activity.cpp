@@ -75,9 +75,18 @@ Activity PhaseActivity::of(const Stretch& stretch, double seconds) {
 }
 
 Activity PhaseActivity::until(double unix_s, Place& place) const {
-  while (place.next < stretches_.size() && stretches_[place.next].start_unix_s <= unix_s) {
-    ++place.next;
+  // In steps that grow, then between the last two.
+  std::size_t step = 1;
+  while (place.next + step < stretches_.size() &&
+         stretches_[place.next + step].start_unix_s <= unix_s) {
+    place.next += step;
+    step *= 2;
   }
+  const auto from = stretches_.begin() + static_cast<std::ptrdiff_t>(place.next);
+  const auto to = stretches_.begin() +
+                  static_cast<std::ptrdiff_t>(std::min(place.next + step, stretches_.size()));
+  place.next = static_cast<std::size_t>(
+      std::ranges::upper_bound(from, to, unix_s, {}, &Stretch::start_unix_s) - stretches_.begin());
   if (place.next == 0) {
     return {.idle_s = unix_s - stretches_.front().start_unix_s};  // negative, before the first
   }

@@ -37,8 +37,8 @@ class PhaseActivity {
   struct Place {
     std::size_t next = 0;
   };
-  // From a fixed instant on. All instants of one place are in time order, so that many of them take
-  // time that grows with instants + requests.
+  // From a fixed instant on. All instants of one place are in time order; then each takes time that
+  // grows with the logarithm of the starts and ends since the one before.
   Activity until(double unix_s, Place& place) const;
   Activity in(Window window) const {
     Place place;
