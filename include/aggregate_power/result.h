@@ -20,6 +20,7 @@
 #include "aggregate_power/node_witness.h"
 #include "aggregate_power/provenance.h"
 #include "aggregate_power/reason.h"
+#include "aggregate_power/request_energy.h"
 #include "aggregate_power/sample.h"
 
 namespace aggregate_power {
@@ -248,6 +249,8 @@ struct Result {
   std::optional<RecordedCounters> recorded_counters;  // nullopt: the recording has none
   std::optional<FailedRequests> failed_requests;
   std::optional<Uncertainty> uncertainty;  // nullopt: not requested
+  std::optional<RequestEnergy> request_energy;  // nullopt: not requested
+  std::optional<PhaseEnergy> phase_energy;      // nullopt: not requested
   std::vector<WitnessResult> witnesses;  // compared only: no number and no verdict depends on them
 
   std::optional<TelemetryFacts> telemetry;  // of a single recording; nullopt: it was not read

@@ -11,6 +11,7 @@
 #include "energy/counter_trace.h"
 #include "energy/cpu_power.h"
 #include "results/json_parts.h"
+#include "results/request_json.h"
 #include "results/uncertainty_json.h"
 #include "results/zone_evidence_json.h"
 
@@ -580,6 +581,12 @@ constexpr Member kMembers[] = {
     {"failed_requests", kOneRecording | kPackage, failed_requests, has_failed_requests},
     {"witnesses", kOneRecording, witnesses,
      [](const Written& w) { return !w.result.witnesses.empty(); }},
+    {"request_energy", kOneRecording,
+     [](const Written& w) { return request_energy_json(*w.result.request_energy, w.is_valid()); },
+     [](const Written& w) { return w.result.request_energy.has_value(); }},
+    {"phase_energy", kOneRecording,
+     [](const Written& w) { return phase_energy_json(*w.result.phase_energy, w.is_valid()); },
+     [](const Written& w) { return w.result.phase_energy.has_value(); }},
     {"window_source", kOneRecording | kPackage,
      [](const Written& w) { return Json(w.result.window_source); }, says_window_source},
     {"uncertainty", kAll, uncertainty, has_uncertainty},

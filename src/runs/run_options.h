@@ -8,6 +8,7 @@
 
 #include "aggregate_power/column_names.h"
 #include "aggregate_power/contract.h"
+#include "aggregate_power/request_energy.h"
 #include "base/text/zone.h"
 #include "energy/integrate.h"
 #include "recorders/gpu_selection.h"
@@ -42,6 +43,16 @@ struct UncertaintyOptions {
   double clock_uncertainty_s = 0.01;           // standard
 };
 
+// What is asked about the requests of a load.
+struct RequestOptions {
+  std::string file = {};         // normal path of a result that lists them; empty: the load's own
+  std::string per_request = {};  // normal path of a new file with a line for each; empty: none
+  RequestShare share = RequestShare::equal;
+  bool phases = false;
+
+  bool is_asked() const { return !file.empty() || !per_request.empty() || phases; }
+};
+
 struct RunOptions : RecordingOptions {
   Contract contract = Contract::october;
   int schema_version = 2;
@@ -63,6 +74,7 @@ struct RunOptions : RecordingOptions {
   Accepted accepted_window = Accepted::exact;
   // Normal paths of what sensors beside the GPUs recorded: never summed with the GPUs.
   std::vector<std::string> witnesses = {};
+  RequestOptions requests = {};  // of a run on one node, under schema 2
 };
 
 // Which dcgm-power packages are accepted.
