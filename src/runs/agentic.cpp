@@ -20,6 +20,7 @@
 #include "runs/assess.h"
 #include "runs/assess_alone.h"
 #include "runs/failed_requests.h"
+#include "runs/run_sources.h"
 
 namespace aggregate_power {
 namespace {
@@ -210,6 +211,13 @@ Result measured_agents(const MeasurementRequest& wanted, const AgenticRequest& r
   return result;
 }
 
+NamedOptions options_of_agents(const AgenticRequest& request) {
+  NamedOptions options = unrecorded_options(request);
+  if (!request.artifact_dir.empty()) options.emplace_back("artifact_dir", request.artifact_dir);
+  if (request.profile_zone) options.emplace_back("profile_timezone", request.profile_zone->name());
+  return options;
+}
+
 WritePlan target_of_agents(const AgenticRequest& request, const Files& files) {
   WritePlan target;
   target.aggregate_path = request.agg_result;
@@ -237,10 +245,11 @@ CommandOutput aggregate_agentic(const AgenticRequest& request) {
   result.telemetry_source = files.telemetry;
   result.benchmark_result = files.window;
   result.window_source = kProfileWindowSource;
+  result.sources.options = options_of_agents(request);
   result.warnings.insert(result.warnings.begin(), files.profile.warnings.begin(),
                          files.profile.warnings.end());
   CommandOutput output = deliver(std::move(result), target_of_agents(request, files),
-                                 {request.require_power, request.dry_run, request.json});
+                                 request.delivery());
   output.out.insert(output.out.begin(), window.changes.begin(), window.changes.end());
   return output;
 }

@@ -14,6 +14,7 @@
 #include "results/record.h"
 #include "runs/assess.h"
 #include "runs/assess_alone.h"
+#include "runs/run_sources.h"
 #include "runs/window.h"
 #include "runs/witnesses.h"
 
@@ -91,9 +92,10 @@ CommandOutput aggregate(const AggregateRequest& request) {
   Result result = measured_node(request, telemetry);
   result.telemetry_source = telemetry;
   result.benchmark_result = request.bench_result;
+  result.sources.options = unrecorded_options(request);
   add_witnesses(request, result);
   return deliver(std::move(result), target_of_node(request, telemetry),
-                 {request.require_power, request.dry_run, request.json});
+                 request.delivery());
 }
 
 }  // namespace aggregate_power

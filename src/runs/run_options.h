@@ -11,6 +11,7 @@
 #include "base/text/zone.h"
 #include "energy/integrate.h"
 #include "recorders/gpu_selection.h"
+#include "results/deliver.h"
 
 namespace aggregate_power {
 
@@ -54,6 +55,9 @@ struct RunOptions : RecordingOptions {
   Accepted accepted_window = Accepted::exact;
   // Normal paths of what sensors beside the GPUs recorded: never summed with the GPUs.
   std::vector<std::string> witnesses = {};
+  TakePlan take_plan = {};  // empty: the run is written
+
+  DeliveryOptions delivery() const { return {require_power, dry_run, json, take_plan}; }
 };
 
 // Which dcgm-power packages are accepted.
