@@ -65,7 +65,7 @@ class RunCheck {
       found_.could_not_open = true;
       found_.faults.push_back({.where = name(), .what = error.what()});
     } catch (const std::exception& error) {
-      fault(kChanged, name(), error.what());
+      fault(kTampered, name(), error.what());
     }
     return {std::move(found_), std::move(aggregate_)};
   }
@@ -103,15 +103,29 @@ class RunCheck {
     if (aggregate_ && aggregate_->facts) {
       ++found_.files;
       aggregate_text_ = read_all(*aggregate_->tree->open(aggregate_->path).source());
-    } else {
-      aggregate_.reset();
+    } else if (!says("aggregate_result_missing")) {
       fault(kMissing, name(), aggregate_name());
     }
     check_inputs();
-    if (!aggregate_) return;
+    if (aggregate_text_.empty() || !is_aggregate_good()) return;
     if (is_intact_) compare_rerun();
     if (!is_aggregate_compared_) compare_with_record();
     check_others();
+  }
+
+  bool says(std::string_view reason) const {
+    return std::ranges::find(record_.content.at("reasons").items, reason, &JsonValue::text) !=
+           record_.content.at("reasons").items.end();
+  }
+
+  bool is_aggregate_good() {
+    try {
+      std::ignore = json_object_of(aggregate_text_, aggregate_->display);
+      return true;
+    } catch (const Error& error) {
+      if (!says("aggregate_result_unwritable")) fault(kTampered, aggregate_->display, error.what());
+      return false;
+    }
   }
 
   std::string aggregate_name() const {
@@ -131,6 +145,7 @@ class RunCheck {
       check_input(input, record_.is_of_store() ? places[input.name]
                                                : record_.find(input.name, input.hash));
     }
+    if (record_.telemetry() == "-") lose("standard input");
     if (has_hashes_) return;
     for (const std::string& named : {record_.telemetry(), record_.benchmark()}) {
       if (!record_.find(named)) lose(named);

@@ -12,6 +12,9 @@
 namespace aggregate_power {
 namespace {
 
+// The results of agents are this far below what their aggregate is in.
+constexpr int kMostLevelsUp = 3;
+
 Folder disk_root() { return std::make_shared<const StorePath>(StorePath{disk_tree(), "/", "/", "", nullptr}); }
 
 std::string current_folder() { return std::filesystem::current_path().string(); }
@@ -83,7 +86,11 @@ std::optional<StorePath> RunRecord::find(const std::string& name, const std::str
     if (!found.back() && !artifacts.empty()) found.push_back(place_on_disk(artifacts + "/" + name));
   } else {
     if (name.find('/') != name.npos) found.push_back(place_on_disk(name));
-    for (const std::string& ending : endings(name)) found.push_back(below(folder, ending));
+    const StorePath* around = &folder;
+    for (int levels = 0; around != nullptr && levels <= kMostLevelsUp; ++levels) {
+      for (const std::string& ending : endings(name)) found.push_back(below(*around, ending));
+      around = around->folder.get();
+    }
     found.push_back(place_on_disk(name));
     if (!artifacts.empty()) {
       for (const std::string& ending : endings(name)) {

@@ -36,9 +36,9 @@ struct RunRecord {
   std::string telemetry() const;
   std::string benchmark() const { return content.at("benchmark_result").text; }
 
-  // The file or folder that the record calls `name`: below the folder of the record or, for a run
-  // that is not in a store, the current one; if it was moved, as much of its path as is found
-  // there. A file with `hash` takes precedence. Nullopt: there is none. May throw FileError.
+  // The file or folder that the record calls `name`: relative to the folder of the record or, for
+  // a run that is not in a store, to the current one; if it was moved, as much of its path as is
+  // found in the folder of the record or in one around it. A file with `hash` takes precedence. Nullopt: there is none. May throw FileError.
   std::optional<StorePath> find(const std::string& name, const std::string& hash = {}) const;
   // Its aggregate.
   std::optional<StorePath> find_aggregate() const;

@@ -17,6 +17,8 @@
 namespace aggregate_power {
 namespace {
 
+constexpr int kNearLevels = 5;
+
 bool is_run_record_name(std::string_view name) {
   return name.starts_with("power_validation") && name.ends_with(".json");
 }
@@ -90,7 +92,9 @@ class Runs {
     walk_folder(*place, kMostLevels, files);
     for (StorePath& file : files) {
       if (is_run_record_name(last_name(file.path))) {
-        add_record(std::move(file));
+        // A run whose results are elsewhere has its files at the same place in its store.
+        std::string_view below = std::string_view(file.folder->path).substr(place->path.size());
+        add_record(std::move(file), request_.artifacts.empty() ? "" : request_.artifacts + std::string(below));
       } else {
         aggregates_.push_back(std::move(file));
       }
@@ -99,20 +103,22 @@ class Runs {
 
   void add_file(const StorePath& file) {
     if (is_run_record(read_json_object(file.tree->open(file.path)))) {
-      add_record(file);
-      return;
+      add_record(file, request_.artifacts);
+    } else if (!add_records_of(file, 0) && !add_records_of(file, kNearLevels)) {
+      ++found_.points;
+      found_.faults.push_back(lacking(file));
     }
-    bool has_record = false;
+  }
+
+  // The record is beside the aggregate; that of agents, in their results, which may be below.
+  bool add_records_of(const StorePath& aggregate, int levels) {
     std::vector<StorePath> files;
-    walk_folder(*file.folder, 0, files);
-    for (const StorePath& other : files) {
-      if (!is_run_record_name(last_name(other.path)) || !is_record_of(other, file)) continue;
-      add_record(other);
-      has_record = true;
-    }
-    if (has_record) return;
-    ++found_.points;
-    found_.faults.push_back(lacking(file));
+    walk_folder(*aggregate.folder, levels, files);
+    std::erase_if(files, [&](const StorePath& file) {
+      return !is_run_record_name(last_name(file.path)) || !is_record_of(file, aggregate);
+    });
+    for (const StorePath& record : files) add_record(record, request_.artifacts);
+    return !files.empty();
   }
 
   static bool is_record_of(const StorePath& record, const StorePath& aggregate) {
@@ -125,14 +131,15 @@ class Runs {
     }
   }
 
-  void add_record(StorePath record) {
-    if (known_.insert(identity_of(record)).second) records_.push_back(std::move(record));
+  void add_record(StorePath record, std::string artifacts) {
+    const bool is_new = known_.insert(identity_of(record)).second;
+    if (is_new) records_.emplace_back(std::move(record), std::move(artifacts));
   }
 
   void verify_records() {
     std::vector<RunVerification> all(records_.size());
     in_parallel(all.size(), request_.most_threads,
-                [&](std::size_t i) { all[i] = verify_run(records_[i], request_.artifacts); });
+                [&](std::size_t i) { all[i] = verify_run(records_[i].first, records_[i].second); });
     for (RunVerification& one : all) {
       ++found_.points;
       found_.files += one.found.files;
@@ -143,7 +150,7 @@ class Runs {
 
   const RunsRequest& request_;
   Verification found_;
-  std::vector<StorePath> records_;
+  std::vector<std::pair<StorePath, std::string>> records_;  // with where else their files may be
   std::vector<StorePath> aggregates_;  // in folders
   std::set<std::string> known_;        // records
   std::set<std::string> verified_;     // aggregates
