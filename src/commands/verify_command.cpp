@@ -98,7 +98,7 @@ Command verify_command() {
   options
       .positionals(
           "STORE|AGGREGATE", into_paths(request->runs.places),
-          "Verify runs by their audit records: all in a folder at any depth, or that of an aggregate; an audit record, a sweep manifest and a receipt may be named too")
+          "Verify runs by their audit records: all in a folder at any depth, that of an aggregate, or an audit record itself")
       .check(not_empty())
       .excludes("--sweep")
       .excludes("--receipt");
