@@ -119,7 +119,8 @@ Command verify_command() {
       .excludes("--receipt");
   add_expected_run(options, request->sweep.expected);
   options.flag("--json", request->json, "Print one JSON object");
-  command.forms = {"STORE|AGGREGATE... [OPTIONS]", "--sweep MANIFEST [OPTIONS]", "--receipt FILE [--json]"};
+  command.forms = {"STORE|AGGREGATE... [OPTIONS]", "--sweep MANIFEST [OPTIONS]",
+                   "--receipt FILE [--json]"};
   command.examples =
       "aggregate-power verify artifacts\n"
       "aggregate-power verify --sweep artifacts/sweep_manifest.json\n"

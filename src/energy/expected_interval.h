@@ -28,8 +28,8 @@ struct ExpectedComponent {
 struct ExpectedInterval {
   std::vector<ExpectedComponent> components;
 
-  double standard() const;     // the root of the sum of their squares
-  double half_width() const;   // 95 %: 1.96 times that
+  double standard() const;    // the root of the sum of their squares
+  double half_width() const;  // 95 %: 1.96 times that
 };
 
 // With n GPUs at P watts each, of which I without a load, N = n * window / period readings, and

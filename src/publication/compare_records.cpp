@@ -31,7 +31,8 @@ bool is_ignored(std::string_view key) {
   if (std::ranges::find(kIgnored, key) != std::end(kIgnored)) return true;
   if (key.starts_with("witnesses[")) return key.ends_with(".file");
   return key.starts_with("computed_from.") &&
-         std::ranges::any_of(kIgnoredEnds, [&](std::string_view end) { return key.ends_with(end); });
+         std::ranges::any_of(kIgnoredEnds,
+                             [&](std::string_view end) { return key.ends_with(end); });
 }
 
 // The zone of another machine, or one that only people can read, is given again as an offset.

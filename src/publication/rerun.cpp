@@ -95,7 +95,8 @@ Rerun taken(Request request, CommandOutput (*run)(const Request&)) {
 
 // ---- Runs that are not in a store
 
-Rerun rerun_one_node(const RunRecord& record, const StorePath& aggregate, const JsonValue& content) {
+Rerun rerun_one_node(const RunRecord& record, const StorePath& aggregate,
+                     const JsonValue& content) {
   AggregateRequest request;
   set_run_options(record, content, request);
   request.csv = found_path(record, record.telemetry());
@@ -287,15 +288,15 @@ std::optional<RecordedPackage> recorded_package(const RunRecord& record) {
 
 Rerun rerun(const RunRecord& record, const StorePath& aggregate) {
   if (record.is_of_store()) return rerun_stored(record, aggregate);
-  const JsonValue content = json_object_of(
-      read_all(*aggregate.tree->open(aggregate.path).source()), aggregate.display);
+  const JsonValue content =
+      json_object_of(read_all(*aggregate.tree->open(aggregate.path).source()), aggregate.display);
   const bool is_package = record.content.find("telemetry_kind") != nullptr ||
                           record.content.find("selected_window") != nullptr;
-  const auto run = is_package && is_of_agents(record)          ? rerun_agentic_package
-                   : is_package                                ? rerun_package
-                   : record.from().find("hosts") != nullptr    ? rerun_hosts
-                   : is_of_agents(record)                      ? rerun_agentic
-                                                               : rerun_one_node;
+  const auto run = is_package && is_of_agents(record)       ? rerun_agentic_package
+                   : is_package                             ? rerun_package
+                   : record.from().find("hosts") != nullptr ? rerun_hosts
+                   : is_of_agents(record)                   ? rerun_agentic
+                                                            : rerun_one_node;
   return run(record, aggregate, content);
 }
 

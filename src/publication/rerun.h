@@ -13,8 +13,8 @@
 namespace aggregate_power {
 
 struct Rerun {
-  std::string fault = {};  // why it could not be done; empty: it was
-  JsonValue record = {};   // as it would be written now
+  std::string fault = {};            // why it could not be done; empty: it was
+  JsonValue record = {};             // as it would be written now
   std::vector<JsonEdit> edits = {};  // of the aggregate
 };
 

@@ -142,8 +142,8 @@ class RunCheck {
     if (record_.is_of_store()) places = inputs_in_store(record_);
     for (const RecordedInput& input : inputs) {
       if (record_.is_of_store() && is_listing(input.name)) continue;
-      check_input(input, record_.is_of_store() ? places[input.name]
-                                               : record_.find(input.name, input.hash));
+      check_input(
+          input, record_.is_of_store() ? places[input.name] : record_.find(input.name, input.hash));
     }
     if (record_.telemetry() == "-") lose("standard input");
     if (has_hashes_) return;
@@ -212,8 +212,8 @@ class RunCheck {
       return;
     }
     if (!is_of_this_version()) {
-      found_.warnings.push_back(
-          fmt::format("{}: written by version {}; this one gives the same values", name(), version));
+      found_.warnings.push_back(fmt::format(
+          "{}: written by version {}; this one gives the same values", name(), version));
     }
     constexpr std::size_t kMost = 8;
     for (std::size_t i = 0; i < std::min(differences.size(), kMost); ++i) {
@@ -241,8 +241,8 @@ class RunCheck {
                       const std::optional<JsonValue>& expected) {
     const JsonValue* const found = aggregate.find(key);
     if (!expected && found == nullptr) return;
-    const std::vector<RecordDifference> differences = compare_values(
-        expected ? &*expected : nullptr, found, key);
+    const std::vector<RecordDifference> differences =
+        compare_values(expected ? &*expected : nullptr, found, key);
     for (const RecordDifference& difference : differences) {
       fault(kTampered, aggregate_->display, fmt::format("'{}'", difference.key),
             difference.expected, difference.found);

@@ -15,7 +15,9 @@ namespace {
 // The results of agents are this far below what their aggregate is in.
 constexpr int kMostLevelsUp = 3;
 
-Folder disk_root() { return std::make_shared<const StorePath>(StorePath{disk_tree(), "/", "/", "", nullptr}); }
+Folder disk_root() {
+  return std::make_shared<const StorePath>(StorePath{disk_tree(), "/", "/", "", nullptr});
+}
 
 std::string current_folder() { return std::filesystem::current_path().string(); }
 

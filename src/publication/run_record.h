@@ -38,7 +38,8 @@ struct RunRecord {
 
   // The file or folder that the record calls `name`: relative to the folder of the record or, for
   // a run that is not in a store, to the current one; if it was moved, as much of its path as is
-  // found in the folder of the record or in one around it. A file with `hash` takes precedence. Nullopt: there is none. May throw FileError.
+  // found in the folder of the record or in one around it. A file with `hash` takes precedence.
+  // Nullopt: there is none. May throw FileError.
   std::optional<StorePath> find(const std::string& name, const std::string& hash = {}) const;
   // Its aggregate.
   std::optional<StorePath> find_aggregate() const;

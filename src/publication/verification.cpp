@@ -20,10 +20,10 @@ std::string counted(std::size_t count, const char* what) {
 Json fault_json(const PublicationFault& fault) {
   const auto text = [](const std::string& value) { return text_or_null(printable_path(value)); };
   Json json = {{"check", fault.check == 0 ? Json() : Json(fault.check)},
-          {"where", text(fault.where)},
-          {"what", text(fault.what)},
-          {"expected", text(fault.expected)},
-          {"found", text(fault.found)}};
+               {"where", text(fault.where)},
+               {"what", text(fault.what)},
+               {"expected", text(fault.expected)},
+               {"found", text(fault.found)}};
   if (!fault.verdict.empty()) json["verdict"] = fault.verdict;
   return json;
 }
@@ -45,7 +45,8 @@ void Verification::add(Verification other) {
 std::string verification_text(const Verification& found) {
   std::string text;
   for (const PublicationFault& fault : found.faults) text += fault.text() + "\n";
-  return text + fmt::format("{}, {}: {}\n", counted(found.points, found.kind == "runs" ? "run" : "point"),
+  return text + fmt::format("{}, {}: {}\n",
+                            counted(found.points, found.kind == "runs" ? "run" : "point"),
                             counted(found.files, "file"),
                             found.holds() ? "all holds" : counted(found.faults.size(), "fault"));
 }

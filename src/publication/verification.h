@@ -16,14 +16,15 @@ struct PublicationFault {
   std::string found = {};
   std::string verdict = {};  // of a run: "changed", "missing", ...
 
-  std::string text() const;  // "POINT: what, expected X, found Y"; of a run "FILE: changed: what ..."
+  std::string text()
+      const;  // "POINT: what, expected X, found Y"; of a run "FILE: changed: what ..."
 };
 
 struct Verification {
   // "sweep-manifest", "source-measurement-receipt", "publication-record", "runs"
   std::string kind;
   std::size_t points = 0;  // or runs
-  std::size_t files = 0;  // that were read
+  std::size_t files = 0;   // that were read
   std::vector<PublicationFault> faults;
   std::vector<std::string> warnings;  // what could not be checked, and what barely holds
   bool could_not_open = false;        // a file is there, or was named, and cannot be opened

@@ -94,7 +94,8 @@ class Runs {
       if (is_run_record_name(last_name(file.path))) {
         // A run whose results are elsewhere has its files at the same place in its store.
         std::string_view below = std::string_view(file.folder->path).substr(place->path.size());
-        add_record(std::move(file), request_.artifacts.empty() ? "" : request_.artifacts + std::string(below));
+        add_record(std::move(file),
+                   request_.artifacts.empty() ? "" : request_.artifacts + std::string(below));
       } else {
         aggregates_.push_back(std::move(file));
       }
@@ -123,8 +124,8 @@ class Runs {
 
   static bool is_record_of(const StorePath& record, const StorePath& aggregate) {
     try {
-      const auto its = RunRecord{record, read_json_object(record.tree->open(record.path)), {}}
-                           .find_aggregate();
+      const auto its =
+          RunRecord{record, read_json_object(record.tree->open(record.path)), {}}.find_aggregate();
       return its && identity_of(*its) == identity_of(aggregate);
     } catch (const std::exception&) {  // not a record that can be read
       return false;
@@ -151,9 +152,9 @@ class Runs {
   const RunsRequest& request_;
   Verification found_;
   std::vector<std::pair<StorePath, std::string>> records_;  // with where else their files may be
-  std::vector<StorePath> aggregates_;  // in folders
-  std::set<std::string> known_;        // records
-  std::set<std::string> verified_;     // aggregates
+  std::vector<StorePath> aggregates_;                       // in folders
+  std::set<std::string> known_;                             // records
+  std::set<std::string> verified_;                          // aggregates
 };
 
 }  // namespace

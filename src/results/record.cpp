@@ -460,7 +460,8 @@ void add_origin(Json& json, const Origin& origin, const InputFile& patched) {
 void add_sources(Json& json, const Sources& sources) {
   json["aggregate"] = printable_path(sources.aggregate);
   JsonObject inputs;
-  for (const InputFile& input : sources.inputs) inputs.set(printable_path(input.role), file_json(input));
+  for (const InputFile& input : sources.inputs)
+    inputs.set(printable_path(input.role), file_json(input));
   json["inputs"] = std::move(inputs).take();
   for (const auto& [name, value] : sources.options) json["options"][name] = value;
 }

@@ -248,8 +248,8 @@ CommandOutput aggregate_agentic(const AgenticRequest& request) {
   result.sources.options = options_of_agents(request);
   result.warnings.insert(result.warnings.begin(), files.profile.warnings.begin(),
                          files.profile.warnings.end());
-  CommandOutput output = deliver(std::move(result), target_of_agents(request, files),
-                                 request.delivery());
+  CommandOutput output =
+      deliver(std::move(result), target_of_agents(request, files), request.delivery());
   output.out.insert(output.out.begin(), window.changes.begin(), window.changes.end());
   return output;
 }

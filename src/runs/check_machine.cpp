@@ -68,14 +68,15 @@ std::string gpus_with(const std::vector<std::vector<std::string>>& rows, const H
 }
 
 void check_nvidia(const std::vector<std::vector<std::string>>& rows, Checkup& checkup) {
-  checkup.push_back({"GPUs", ok,
-                     fmt::format("{} x {}, driver {}", rows.size(), rows[0][1], rows[0][2])});
+  checkup.push_back(
+      {"GPUs", ok, fmt::format("{} x {}, driver {}", rows.size(), rows[0][1], rows[0][2])});
   const std::string sleepy = gpus_with(rows, [](const auto& row) { return row[3] == "Disabled"; });
   if (sleepy.empty()) {
     checkup.push_back({"persistence mode", ok, rows[0][3]});
   } else {
-    checkup.push_back({"persistence mode", advice, "off on GPU " + sleepy,
-                       "nvidia-smi -pm 1: otherwise the driver unloads between runs, and idle power is not that of a loaded driver"});
+    checkup.push_back(
+        {"persistence mode", advice, "off on GPU " + sleepy,
+         "nvidia-smi -pm 1: otherwise the driver unloads between runs, and idle power is not that of a loaded driver"});
   }
   const std::string capped = gpus_with(rows, [](const auto& row) {
     const auto limit = python_float(row[4]);
@@ -134,8 +135,9 @@ CheckupItem check_clock() {
 CheckupItem check_local_zone() {
   const std::int32_t offset_s = Zone::local().offset_at(std::time(nullptr));
   if (offset_s == 0) return {"zone", ok, "UTC"};
-  return {"zone", advice, fmt::format("{} east of UTC", Zone::fixed(offset_s).name()),
-          "nvidia-smi writes local times without an offset: aggregate-power-monitor notes the zone"};
+  return {
+      "zone", advice, fmt::format("{} east of UTC", Zone::fixed(offset_s).name()),
+      "nvidia-smi writes local times without an offset: aggregate-power-monitor notes the zone"};
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ class CheckupSamples final : public Analysis {
  public:
   void take(std::span<const Reading> readings) override {
     for (const Reading& reading : readings) {
-      if (reading.kind != Reading::Kind::power && reading.kind != Reading::Kind::no_device) continue;
+      if (reading.kind != Reading::Kind::power && reading.kind != Reading::Kind::no_device)
+        continue;
       std::vector<Sample>& samples = devices[reading.device];
       if (samples.size() < kMost) samples.push_back({reading.unix_s, reading.watts});
     }
@@ -86,7 +87,7 @@ Seen see(const CheckupRequest& request) {
   return seen;
 }
 
-double most(const std::vector<DeviceSurvey>& devices, std::optional<double> DeviceSurvey::* what) {
+double most(const std::vector<DeviceSurvey>& devices, std::optional<double> DeviceSurvey::*what) {
   double most = 0;
   for (const DeviceSurvey& device : devices) most = std::max(most, (device.*what).value_or(0));
   return most;
@@ -114,8 +115,9 @@ CheckupItem check_refresh(const Seen& seen, double period_s) {
   }
   const std::string found = fmt::format("a new value every {:.3f} s", refresh_s);
   if (refresh_s > 1.5 * period_s) {
-    return {"refresh", advice, found,
-            "readings repeat: sampling faster than the sensor shows nothing more; if the GPUs were idle, record them under load"};
+    return {
+        "refresh", advice, found,
+        "readings repeat: sampling faster than the sensor shows nothing more; if the GPUs were idle, record them under load"};
   }
   return {"refresh", ok, found};
 }
@@ -128,9 +130,10 @@ CheckupItem check_averaging(const Seen& seen, const CheckupRequest& request) {
   }
   const std::string found = fmt::format("{} ({} s)", seen.series.sensor.averaging, model->window_s);
   if (request.shortest_phase_s && *request.shortest_phase_s < 2 * model->window_s) {
-    return {"averaging", advice, found,
-            fmt::format("phases of {} s are blurred: record power.draw.instant, or an energy counter",
-                        *request.shortest_phase_s)};
+    return {
+        "averaging", advice, found,
+        fmt::format("phases of {} s are blurred: record power.draw.instant, or an energy counter",
+                    *request.shortest_phase_s)};
   }
   return {"averaging", ok, found};
 }
@@ -139,8 +142,9 @@ CheckupItem check_zone(const Seen& seen) {
   if (!seen.is_naive) return {"clock and zone", ok, "the stamps state their offset"};
   const std::string found = fmt::format("{}, from {}", seen.zone, seen.zone_source);
   if (seen.zone_source != "default") return {"clock and zone", ok, found};
-  return {"clock and zone", advice, found,
-          "nothing states the zone of the stamps: record with aggregate-power-monitor, or give --timezone"};
+  return {
+      "clock and zone", advice, found,
+      "nothing states the zone of the stamps: record with aggregate-power-monitor, or give --timezone"};
 }
 
 CheckupItem check_counter(const Seen& seen) {
@@ -179,7 +183,8 @@ Levels levels_of(const Seen& seen) {
   levels.idle_w = levels.has_both ? mean_of(idle) : 0;
   double squares = 0;
   for (const double watts : load) squares += (watts - levels.load_w) * (watts - levels.load_w);
-  if (load.size() > 1) levels.deviation_w = std::sqrt(squares / static_cast<double>(load.size() - 1));
+  if (load.size() > 1)
+    levels.deviation_w = std::sqrt(squares / static_cast<double>(load.size() - 1));
   return levels;
 }
 
@@ -206,9 +211,8 @@ CheckupItem check_interval(const CheckupRequest& request, const Seen& seen, cons
   const ExpectedInterval interval = expected_interval(run, model);
   const auto& widest =
       *std::ranges::max_element(interval.components, {}, &ExpectedComponent::relative);
-  const std::string found =
-      fmt::format("95 %: energy of {:g} s +- {:.1f} %, mostly {}", request.window_s,
-                  100 * interval.half_width(), widest.name);
+  const std::string found = fmt::format("95 %: energy of {:g} s +- {:.1f} %, mostly {}",
+                                        request.window_s, 100 * interval.half_width(), widest.name);
   if (widest.name != "edges" && widest.name != "sampling") return {"expected interval", ok, found};
   return {"expected interval", advice, found, "measure for longer, or sample faster"};
 }

@@ -10,8 +10,8 @@
 namespace aggregate_power {
 
 struct CheckupRequest : RecordingOptions {
-  std::string telemetry;  // normal path; empty: this machine is checked
-  double window_s = 60;   // of the runs to come
+  std::string telemetry;                        // normal path; empty: this machine is checked
+  double window_s = 60;                         // of the runs to come
   std::optional<double> shortest_phase_s = {};  // that is to be told apart
 };
 

@@ -320,8 +320,7 @@ WritePlan target_of_hosts(const HostsRequest& request) {
 }  // namespace
 
 CommandOutput aggregate_hosts(const HostsRequest& request) {
-  return deliver(measured_hosts(request), target_of_hosts(request),
-                 request.delivery());
+  return deliver(measured_hosts(request), target_of_hosts(request), request.delivery());
 }
 
 }  // namespace aggregate_power

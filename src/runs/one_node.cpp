@@ -94,8 +94,7 @@ CommandOutput aggregate(const AggregateRequest& request) {
   result.benchmark_result = request.bench_result;
   result.sources.options = unrecorded_options(request);
   add_witnesses(request, result);
-  return deliver(std::move(result), target_of_node(request, telemetry),
-                 request.delivery());
+  return deliver(std::move(result), target_of_node(request, telemetry), request.delivery());
 }
 
 }  // namespace aggregate_power

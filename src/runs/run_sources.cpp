@@ -25,17 +25,18 @@ struct UnrecordedOption {
 
 Text not_empty_text(const std::string& text) { return text.empty() ? Text() : Text(text); }
 
-template <std::optional<double> GivenLoad::* kMember>
+template <std::optional<double> GivenLoad::*kMember>
 constexpr UnrecordedOption given_seconds(const char* name) {
-  return {name,
-          [](const RunOptions& run) {
-            const auto& value = run.given.*kMember;
-            return value ? Text(json_number(*value)) : Text();
-          },
-          [](const std::string& text, RunOptions& run) { run.given.*kMember = python_float(text); }};
+  return {
+      name,
+      [](const RunOptions& run) {
+        const auto& value = run.given.*kMember;
+        return value ? Text(json_number(*value)) : Text();
+      },
+      [](const std::string& text, RunOptions& run) { run.given.*kMember = python_float(text); }};
 }
 
-template <std::optional<std::int64_t> GivenLoad::* kMember>
+template <std::optional<std::int64_t> GivenLoad::*kMember>
 constexpr UnrecordedOption given_count(const char* name) {
   return {name,
           [](const RunOptions& run) {
@@ -55,7 +56,8 @@ constexpr UnrecordedOption kUnrecorded[] = {
      [](const std::string& text, RunOptions& run) {
        if (const auto gap_s = python_float(text)) run.max_sample_gap_s = *gap_s;
      }},
-    {"timestamp_column", [](const RunOptions& run) { return not_empty_text(run.columns.timestamp); },
+    {"timestamp_column",
+     [](const RunOptions& run) { return not_empty_text(run.columns.timestamp); },
      [](const std::string& text, RunOptions& run) { run.columns.timestamp = text; }},
     {"power_column", [](const RunOptions& run) { return not_empty_text(run.columns.power); },
      [](const std::string& text, RunOptions& run) { run.columns.power = text; }},
@@ -77,9 +79,12 @@ constexpr UnrecordedOption kUnrecorded[] = {
     {"window",
      [](const RunOptions& run) {
        switch (run.accepted_window) {
-         case Accepted::exact: return Text();
-         case Accepted::estimated: return Text("estimated");
-         case Accepted::wrapped: return Text("wrapped");
+         case Accepted::exact:
+           return Text();
+         case Accepted::estimated:
+           return Text("estimated");
+         case Accepted::wrapped:
+           return Text("wrapped");
        }
        return Text();
      },
@@ -97,7 +102,7 @@ constexpr UnrecordedOption kUnrecorded[] = {
 
 struct NamedCount {
   const char* name;
-  std::int64_t RoleCounts::* gpus;
+  std::int64_t RoleCounts::*gpus;
 };
 constexpr NamedCount kCounts[] = {{"prefill_gpus", &RoleCounts::prefill},
                                   {"decode_gpus", &RoleCounts::decode},

@@ -17,9 +17,9 @@ TEST(ExpectedInterval, IsTheSumOfItsComponentsByHand) {
   const double above = 400.0 / 488.0;
   ASSERT_EQ(found.components.size(), 5U);
   EXPECT_DOUBLE_EQ(found.components[0].relative, 0.02 * above);
-  EXPECT_DOUBLE_EQ(found.components[1].relative, 0.02 * above);       // 4 % / sqrt(4)
-  EXPECT_DOUBLE_EQ(found.components[2].relative, 0.01);               // 9.76 / 488 / 2
-  EXPECT_DOUBLE_EQ(found.components[3].relative, 0.1 / 20);           // 400 readings
+  EXPECT_DOUBLE_EQ(found.components[1].relative, 0.02 * above);  // 4 % / sqrt(4)
+  EXPECT_DOUBLE_EQ(found.components[2].relative, 0.01);          // 9.76 / 488 / 2
+  EXPECT_DOUBLE_EQ(found.components[3].relative, 0.1 / 20);      // 400 readings
   EXPECT_DOUBLE_EQ(found.components[4].relative, above * 0.01 / std::sqrt(6.0));
   // 0.016393^2 * 2 + 0.01^2 + 0.005^2 + 0.003346^2 = 0.00067369
   EXPECT_NEAR(found.standard(), 0.025956, 1e-6);
