@@ -259,6 +259,7 @@ struct Result {
   std::optional<NativeFacts> native;
   std::optional<ZoneEvidenceRecord> zone_evidence;
   std::optional<Origin> origin;  // of a run in a store
+  Sources sources;               // of any other run
   std::string telemetry_source;  // as named in the record
   std::string benchmark_result;
   std::string audit_source = {};              // of power_audit; empty: the record's name

@@ -462,6 +462,16 @@ void add_origin(Json& json, const Origin& origin, const InputFile& patched) {
   json["patched"] = file_json(patched);
 }
 
+// A run that is not in a store is the caller's: what others do to its aggregate is their business.
+void add_sources(Json& json, const Sources& sources) {
+  json["aggregate"] = printable_path(sources.aggregate);
+  JsonObject inputs;
+  for (const InputFile& input : sources.inputs)
+    inputs.set(printable_path(input.role), file_json(input));
+  json["inputs"] = std::move(inputs).take();
+  for (const auto& [name, value] : sources.options) json["options"][name] = value;
+}
+
 Json computed_from(const Written& written) {
   const Result& result = written.result;
   Json json = {{"tool_version", AGGREGATE_POWER_VERSION}, {"contract", name(result.contract)}};
@@ -479,7 +489,11 @@ Json computed_from(const Written& written) {
   }
   if (!result.window_source.empty()) json["window_source"] = result.window_source;
   if (result.zone_evidence) json["timezone_evidence"] = zone_evidence_json(*result.zone_evidence);
-  if (result.origin) add_origin(json, *result.origin, written.patched);
+  if (result.origin) {
+    add_origin(json, *result.origin, written.patched);
+  } else {
+    add_sources(json, result.sources);
+  }
   return json;
 }
 

@@ -25,6 +25,7 @@
 #include "runs/assess_alone.h"
 #include "runs/failed_requests.h"
 #include "runs/request_run.h"
+#include "runs/run_sources.h"
 
 namespace aggregate_power {
 namespace {
@@ -223,6 +224,13 @@ Result measured_agents(const MeasurementRequest& wanted, const AgenticRequest& r
   return result;
 }
 
+NamedOptions options_of_agents(const AgenticRequest& request) {
+  NamedOptions options = unrecorded_options(request);
+  if (!request.artifact_dir.empty()) options.emplace_back("artifact_dir", request.artifact_dir);
+  if (request.profile_zone) options.emplace_back("profile_timezone", request.profile_zone->name());
+  return options;
+}
+
 WritePlan target_of_agents(const AgenticRequest& request, const Files& files) {
   WritePlan target;
   target.aggregate_path = request.agg_result;
@@ -252,12 +260,13 @@ CommandOutput aggregate_agentic(const AgenticRequest& request) {
   result.telemetry_source = files.telemetry;
   result.benchmark_result = files.window;
   result.window_source = kProfileWindowSource;
+  result.sources.options = options_of_agents(request);
   result.warnings.insert(result.warnings.begin(), files.profile.warnings.begin(),
                          files.profile.warnings.end());
   if (!faults.empty()) refuse_request_energy(request.requests, result);
   std::vector<std::string> lines = request_texts(result);
-  CommandOutput output = deliver(std::move(result), target_of_agents(request, files),
-                                 {request.require_power, request.dry_run, request.json});
+  CommandOutput output =
+      deliver(std::move(result), target_of_agents(request, files), request.delivery());
   if (!request.json) std::ranges::move(lines, std::back_inserter(output.out));
   output.out.insert(output.out.begin(), window.changes.begin(), window.changes.end());
   return output;

@@ -19,6 +19,7 @@
 #include "results/record.h"
 #include "runs/host.h"
 #include "runs/node_fleets.h"
+#include "runs/run_sources.h"
 
 namespace aggregate_power {
 namespace {
@@ -277,6 +278,7 @@ Result measured_hosts(const HostsRequest& request) {
   result.extended = request.extended;
   result.telemetry_source = request.telemetry_source;
   result.benchmark_result = request.bench_result;
+  result.sources.options = unrecorded_options(request);
   if (request.extended) result.fleet.emplace();
   if (!result.load || !is_request_good(request, result.reasons)) return result;
   Hosts hosts;
@@ -318,8 +320,7 @@ WritePlan target_of_hosts(const HostsRequest& request) {
 }  // namespace
 
 CommandOutput aggregate_hosts(const HostsRequest& request) {
-  return deliver(measured_hosts(request), target_of_hosts(request),
-                 {request.require_power, request.dry_run, request.json});
+  return deliver(measured_hosts(request), target_of_hosts(request), request.delivery());
 }
 
 }  // namespace aggregate_power

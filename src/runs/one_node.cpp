@@ -19,6 +19,7 @@
 #include "runs/assess.h"
 #include "runs/assess_alone.h"
 #include "runs/request_run.h"
+#include "runs/run_sources.h"
 #include "runs/window.h"
 #include "runs/witnesses.h"
 
@@ -107,10 +108,11 @@ CommandOutput aggregate(const AggregateRequest& request) {
   Result result = measured_node(request, telemetry);
   result.telemetry_source = telemetry;
   result.benchmark_result = request.bench_result;
+  result.sources.options = unrecorded_options(request);
   add_witnesses(request, result);
   std::vector<std::string> lines = request_texts(result);
-  CommandOutput output = deliver(std::move(result), target_of_node(request, telemetry),
-                                 {request.require_power, request.dry_run, request.json});
+  CommandOutput output =
+      deliver(std::move(result), target_of_node(request, telemetry), request.delivery());
   if (!request.json) std::ranges::move(lines, std::back_inserter(output.out));
   return output;
 }

@@ -12,6 +12,7 @@
 #include "base/text/zone.h"
 #include "energy/integrate.h"
 #include "recorders/gpu_selection.h"
+#include "results/deliver.h"
 
 namespace aggregate_power {
 
@@ -75,6 +76,9 @@ struct RunOptions : RecordingOptions {
   // Normal paths of what sensors beside the GPUs recorded: never summed with the GPUs.
   std::vector<std::string> witnesses = {};
   RequestOptions requests = {};  // of a run on one node, under schema 2
+  TakePlan take_plan = {};  // empty: the run is written
+
+  DeliveryOptions delivery() const { return {require_power, dry_run, json, take_plan}; }
 };
 
 // Which dcgm-power packages are accepted.
