@@ -120,6 +120,13 @@ struct Origin {
   UncertaintyOptions uncertainty;
 };
 
+// The same of a run that is not in a store; only options that its record does not say elsewhere.
+struct Sources {
+  std::string aggregate;          // the path that was given, as of the inputs
+  std::vector<InputFile> inputs;  // except the aggregate
+  std::vector<std::pair<std::string, std::string>> options;  // "select": "last"
+};
+
 // How the zone of a run in a store was found.
 struct ZoneEvidenceRecord {
   ZoneReport report;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 
 namespace aggregate_power {
 
@@ -16,6 +17,8 @@ struct RequestTimes {
   std::int64_t input_tokens = -1;  // -1: unknown
   std::int64_t output_tokens = -1;
   bool failed = false;
+  bool is_warm_up = false;
+  std::string id = {};  // empty: the file has none
 
   bool has_times() const { return end_s >= start_s; }  // false if one is unknown
 };

@@ -20,6 +20,7 @@
 #include "aggregate_power/node_witness.h"
 #include "aggregate_power/provenance.h"
 #include "aggregate_power/reason.h"
+#include "aggregate_power/request_energy.h"
 #include "aggregate_power/sample.h"
 
 namespace aggregate_power {
@@ -249,6 +250,8 @@ struct Result {
   std::optional<RecordedCounters> recorded_counters;  // nullopt: the recording has none
   std::optional<FailedRequests> failed_requests;
   std::optional<Uncertainty> uncertainty;  // nullopt: not requested
+  std::optional<RequestEnergy> request_energy;  // nullopt: not requested
+  std::optional<PhaseEnergy> phase_energy;      // nullopt: not requested
   std::vector<WitnessResult> witnesses;  // compared only: no number and no verdict depends on them
 
   std::optional<TelemetryFacts> telemetry;  // of a single recording; nullopt: it was not read
@@ -257,6 +260,7 @@ struct Result {
   std::optional<NativeFacts> native;
   std::optional<ZoneEvidenceRecord> zone_evidence;
   std::optional<Origin> origin;  // of a run in a store
+  Sources sources;               // of any other run
   std::string telemetry_source;  // as named in the record
   std::string benchmark_result;
   std::string audit_source = {};              // of power_audit; empty: the record's name

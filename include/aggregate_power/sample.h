@@ -76,14 +76,9 @@ enum class GpuQuantity {
   // The others say what held the GPU back; results do not report them.
   power_limit_w,
   clock_reasons,  // NVML's bit mask of clocks event reasons
-  power_capped,   // from here on 1: the clocks are held back by this; 0: they are not
-  hw_slowdown,
-  hw_thermal_slowdown,
-  sw_thermal_slowdown,
-  hw_power_brake,
 };
 inline constexpr std::size_t kReportedQuantities = 3;  // the first ones
-inline constexpr std::size_t kGpuQuantities = 10;
+inline constexpr std::size_t kGpuQuantities = 5;
 
 // What one row says about these quantities; NaN where it says nothing.
 struct GpuState {

@@ -42,7 +42,8 @@ void group_by_way(Options& options) {
   }
   for (const char* const of_node :
        {"--artifact-dir", "--gpus", "--max-sample-gap", "--columns", "--timestamp-column",
-        "--power-column", "--device-column", "--power-unit", "--timezone", "--profile-timezone"}) {
+        "--power-column", "--device-column", "--power-unit", "--timezone", "--profile-timezone",
+        "--requests", "--per-request", "--share", "--phases"}) {
     options.at(of_node).excludes("--power-dir").in_group("On one node");
   }
 }
@@ -97,6 +98,7 @@ Command agentic_command() {
       "Time zone of the telemetry's timestamps without an offset: auto, evidence, local, UTC, +HH:MM, -HH:MM or Area/City; auto: the one in a zone file, else the one on which the load's edges and the file's time agree; evidence: one of these two is enough (default: gpu_metrics_context.json, else agentic_power_timezone_offset.txt in the folder, else local)";
   add_profile_timezone(options, *request);
   add_uncertainty_options(options, *request);
+  add_request_options(options, *request, "profile_export.jsonl");
   group_by_way(options);
   command.examples =
       "aggregate-power agentic --result-dir results --agg-result run.json --expected-num-gpus 8\n"

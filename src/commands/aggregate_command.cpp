@@ -38,9 +38,11 @@ std::string handed_package(const AggregateRequest& request, const Options& optio
 
 void refuse_options_of_recordings(const Options& options) {
   for (const char* const name :
-       {"--columns", "--timestamp-column", "--power-column", "--device-column", "--power-unit",
-        "--timezone", "--witness", "--max-sample-gap", "--gpus", "--select", "--window", "--start",
-        "--end", "--duration", "--requests", "--input-tokens", "--output-tokens"}) {
+       {"--columns",       "--timestamp-column", "--power-column", "--device-column",
+        "--power-unit",    "--timezone",         "--witness",      "--max-sample-gap",
+        "--gpus",          "--select",           "--window",       "--start",
+        "--end",           "--duration",         "--requests",     "--input-tokens",
+        "--output-tokens", "--per-request",      "--share",        "--phases"}) {
     if (!options.is_given(name)) continue;
     throw Error(fmt::format(
         "{}: is for a recording, and $POWER_ARTIFACT_DIR names a package: give --csv, or unset the variable",
@@ -86,6 +88,12 @@ void settle_recording(AggregateRequest& request, const Options& options) {
   }
   if (request.uncertainty.is_wanted && request.schema_version != 2) {
     throw Error("--uncertainty: expected schema 2; give --expected-num-gpus or --schema-version 2");
+  }
+  if (request.requests.is_asked() && request.schema_version != 2) {
+    throw Error(fmt::format("{}: expected schema 2; give --expected-num-gpus or --schema-version 2",
+                            request.requests.phases         ? "--phases"
+                            : request.requests.file.empty() ? "--per-request"
+                                                            : "--requests"));
   }
   settle_given_load(options, request.given);
 }
@@ -137,6 +145,7 @@ Command aggregate_command() {
   add_recording_options(options, *request);
   add_given_load(options, request->given);
   add_uncertainty_options(options, *request);
+  add_request_options(options, *request, "the benchmark result itself");
   accept_evidence(options.at("--timezone"), *request).help =
       "Time zone of timestamps without an offset: auto, evidence, local, UTC, +HH:MM, -HH:MM or Area/City; auto: the one in a zone file beside the file, else the one on which the load's edges and the file's time agree; evidence: one of these two is enough (default: timestamp_timezone of STEM_context.json beside the file, else local)";
   command.examples =

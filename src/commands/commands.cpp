@@ -12,6 +12,7 @@ Command aggregate_command();
 Command agentic_command();
 Command attribute_command();
 Command backfill_command();
+Command doctor_command();
 Command explain_command();
 Command help_command();
 Command inspect_command();
@@ -36,6 +37,9 @@ constexpr CommandRow kRows[] = {
     {"backfill", "STORE... [OPTIONS]",
      "Bring all finished runs of an archive up to date: find them, compute their energy, patch their aggregates, and report what could not be done and why. It can be interrupted, repeated and run in parallel.",
      backfill_command},
+    {"doctor", "[TELEMETRY] [OPTIONS]",
+     "What to change before a campaign of measurements: checks this machine's tools, GPUs and clock, or a short recording, and says how wide the interval of an energy will be.",
+     doctor_command},
     {"explain", "[CODE...]",
      "Say what a reason code means, what usually causes it, and what to do; without a code, list all.",
      explain_command},
@@ -53,8 +57,8 @@ constexpr CommandRow kRows[] = {
     {"synthesize", "--phase SECONDS:WATTS --out FILE [OPTIONS]",
      "Write synthetic telemetry of known power, with faults on request, and a benchmark result and aggregate to go with it. The same options give the same bytes.",
      synthesize_command},
-    {"verify", "--sweep MANIFEST | --receipt FILE [OPTIONS]",
-     "Recompute every number that was published of a sweep from its retained files, and check every digest and tolerance; or check a measurement receipt with its archives. Nothing is changed.",
+    {"verify", "STORE|AGGREGATE... | --sweep MANIFEST | --receipt FILE [OPTIONS]",
+     "Recompute every number that was published of runs or of a sweep from their files, and check every digest and tolerance; or check a measurement receipt with its archives. Nothing is changed.",
      verify_command},
     {"windows", "--telemetry FILE... --windows FILE [OPTIONS]",
      "What each window used that a script logged: time, energy, mean and peak power, GPU by GPU; nested windows also without those inside them. Nothing is changed.",

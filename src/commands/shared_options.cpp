@@ -199,6 +199,45 @@ Option& add_witness(Options& options, RunOptions& run) {
       "What a sensor beside the GPUs recorded: sacct -P, logs of /sys/cray/pm_counters, of RAPL, of power meters or of ipmitool dcmi; its energy is shown beside that of the GPUs, never summed with it; may be repeated");
 }
 
+void add_request_options(Options& options, RunOptions& run, const std::string& otherwise) {
+  const std::string help = fmt::format(
+      "result that lists the requests with their times, of any generator that writes them (default: {})",
+      otherwise);
+  const auto is_there = std::ranges::find(options.all(), "--requests", &Option::name);
+  if (is_there == options.all().end()) {
+    options.value("--requests", "FILE", into_path(run.requests.file), "The " + help)
+        .check(not_empty());
+  } else {
+    Option& count = options.at("--requests");
+    const Check check = count.checks.front();
+    count.checks = {[check](const std::string& text) {
+      return text.empty() || python_int(text) ? check(text) : std::string();
+    }};
+    count.take = [&run, take = count.take](const std::string& text) {
+      return python_int(text) ? take(text) : into_path(run.requests.file)(text);
+    };
+    count.value_name = "N|FILE";
+    count.help += "; or the " + help;
+  }
+  options
+      .value("--per-request", "FILE", into_path(run.requests.per_request),
+             "Write the energy of each request there, one JSON object a line")
+      .check(not_empty());
+  const auto take_share = [&run](const std::string& text) {
+    run.requests.share = text == "tokens"  ? RequestShare::tokens
+                         : text == "phase" ? RequestShare::phase
+                                           : RequestShare::equal;
+    return true;
+  };
+  options
+      .value(
+          "--share", "equal|tokens|phase", take_share,
+          "How the power is shared among the requests in flight: equally, by output tokens over lifetime, or by the watts of prefill and decode (default: equal)")
+      .one_of({"equal", "tokens", "phase"});
+  options.flag("--phases", run.requests.phases,
+               "Find the power of prefill and of decode from the readings and the requests' times");
+}
+
 Option& add_max_sample_gap(Options& options, RunOptions& run) {
   const auto take = [&run](const std::string& text) {
     run.max_sample_gap_s = python_float(text).value_or(run.max_sample_gap_s);

@@ -33,6 +33,10 @@ Option& add_witness(Options& options, RunOptions& run);
 void add_uncertainty_options(Options& options, RunOptions& run);
 Option& add_max_sample_gap(Options& options, RunOptions& run);
 
+// The energy of each request, and of prefill and decode. A command that takes the number of
+// requests by --requests takes a file as well.
+void add_request_options(Options& options, RunOptions& run, const std::string& otherwise);
+
 // Which version of the original judges.
 Option& add_compat(Options& options, RunOptions& run);
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
@@ -13,28 +14,46 @@
 #include "commands/output.h"
 #include "publication/receipt.h"
 #include "publication/sweep_check.h"
+#include "publication/verify_runs.h"
 
 namespace aggregate_power {
 namespace {
 
 struct VerifyRequest {
   SweepRequest sweep;
-  std::string receipt;  // normal path; empty: the sweep is verified
+  std::string receipt;  // normal path
+  RunsRequest runs;
   bool json = false;
 };
 
+Verification verified(const VerifyRequest& request) {
+  if (!request.receipt.empty()) {
+    return verify_receipt(request.receipt, request.sweep.most_threads);
+  }
+  if (!request.sweep.manifest.empty()) return verify_sweep(request.sweep);
+  RunsRequest runs = request.runs;
+  runs.artifacts = request.sweep.artifacts;
+  runs.most_threads = request.sweep.most_threads;
+  return verify_runs(runs);
+}
+
+// What was verified, as the caller named it.
+std::string subject(const VerifyRequest& request) {
+  if (!request.receipt.empty()) return request.receipt;
+  if (!request.sweep.manifest.empty()) return request.sweep.manifest;
+  return fmt::format("{}", fmt::join(request.runs.places, " "));
+}
+
 int run_verify(const VerifyRequest& request) {
-  const bool is_sweep = request.receipt.empty();
   Verification found;
   try {
-    found = is_sweep ? verify_sweep(request.sweep)
-                     : verify_receipt(request.receipt, request.sweep.most_threads);
+    found = verified(request);
   } catch (const FileError& error) {
     print_message(fmt::format("error: {}", error.what()));
     return 2;
   }
   if (request.json) {
-    print(stdout, verification_json(found, is_sweep ? request.sweep.manifest : request.receipt));
+    print(stdout, verification_json(found, subject(request)));
   } else {
     print_result(verification_text(found));
     for (const PublicationFault& fault : found.faults) {
@@ -77,6 +96,13 @@ Command verify_command() {
   Command command;
   Options& options = command.options;
   options
+      .positionals(
+          "STORE|AGGREGATE", into_paths(request->runs.places),
+          "Verify runs by their audit records: all in a folder at any depth, that of an aggregate, or an audit record itself")
+      .check(not_empty())
+      .excludes("--sweep")
+      .excludes("--receipt");
+  options
       .value("--sweep", "MANIFEST", into_path(request->sweep.manifest),
              "Verify the points of a sweep manifest against the retained artifacts")
       .check(not_empty());
@@ -88,22 +114,26 @@ Command verify_command() {
   options
       .value(
           "--artifacts", "FOLDER", into_path(request->sweep.artifacts),
-          "What the manifest's paths are relative to (default: the manifest's folder, or the one above if that is required-power-sweep-manifest)")
+          "What the manifest's paths are relative to (default: the manifest's folder, or the one above if that is required-power-sweep-manifest); of runs, where else their files may be")
       .check(not_empty())
-      .needs("--sweep");
+      .excludes("--receipt");
   add_expected_run(options, request->sweep.expected);
   options.flag("--json", request->json, "Print one JSON object");
-  command.forms = {"--sweep MANIFEST [OPTIONS]", "--receipt FILE [--json]"};
+  command.forms = {"STORE|AGGREGATE... [OPTIONS]", "--sweep MANIFEST [OPTIONS]",
+                   "--receipt FILE [--json]"};
   command.examples =
+      "aggregate-power verify artifacts\n"
       "aggregate-power verify --sweep artifacts/sweep_manifest.json\n"
       "aggregate-power verify --sweep artifacts/sweep_manifest.json --expected-run-id 123 --json\n"
       "aggregate-power verify --receipt receipts/receipt.json";
   command.exit_statuses =
       "0 all holds; 1 something does not, one line for each; 2 a file cannot be opened, or wrong options";
   command.settle = [](const Options& parsed) {
-    if (parsed.is_given("--sweep") || parsed.is_given("--receipt")) return;
+    for (const char* const name : {"STORE|AGGREGATE", "--sweep", "--receipt"}) {
+      if (parsed.is_given(name)) return;
+    }
     throw Error(
-        "verify: expected --sweep MANIFEST or --receipt FILE; see 'aggregate-power verify --help'");
+        "verify: expected STORE or AGGREGATE, --sweep MANIFEST or --receipt FILE; see 'aggregate-power verify --help'");
   };
   command.run = [request] { return run_verify(*request); };
   return command;

@@ -13,27 +13,6 @@ constexpr std::uint64_t kSwPowerCap = 0x4;
 // Hardware slowdown, software thermal, hardware thermal, hardware power brake.
 constexpr std::uint64_t kSlowdowns = 0x8 | 0x20 | 0x40 | 0x80;
 
-constexpr GpuQuantity kSlowdownColumns[] = {
-    GpuQuantity::hw_slowdown, GpuQuantity::hw_thermal_slowdown, GpuQuantity::sw_thermal_slowdown,
-    GpuQuantity::hw_power_brake};
-
-std::uint64_t reasons_of(const GpuState& state) {
-  const double mask = state[GpuQuantity::clock_reasons];
-  std::uint64_t reasons = mask >= 0 && mask < 0x1p53 ? static_cast<std::uint64_t>(mask) : 0;
-  if (state[GpuQuantity::power_capped] > 0) reasons |= kSwPowerCap;
-  for (const GpuQuantity slowdown : kSlowdownColumns) {
-    if (state[slowdown] > 0) reasons |= kSlowdowns;
-  }
-  return reasons;
-}
-
-bool states_reasons(const GpuState& state) {
-  return !std::isnan(state[GpuQuantity::clock_reasons]) ||
-         !std::isnan(state[GpuQuantity::power_capped]) ||
-         std::ranges::any_of(kSlowdownColumns,
-                             [&](GpuQuantity slowdown) { return !std::isnan(state[slowdown]); });
-}
-
 }  // namespace
 
 void ReadingGatherer::note(const GpuState& state, Device& device) const {
@@ -43,8 +22,9 @@ void ReadingGatherer::note(const GpuState& state, Device& device) const {
       std::ranges::count(device.limits_w, limit_w) == 0) {
     device.limits_w.push_back(limit_w);
   }
-  if (states_reasons(state)) {
-    const std::uint64_t reasons = reasons_of(state);
+  const double mask = state[GpuQuantity::clock_reasons];
+  if (mask >= 0 && mask < 0x1p53) {
+    const auto reasons = static_cast<std::uint64_t>(mask);
     ++device.reasoned;
     if ((reasons & kSwPowerCap) != 0) ++device.capped;
     if ((reasons & kSlowdowns) != 0) ++device.throttled;

@@ -79,6 +79,7 @@ constexpr std::string_view kAiperfLineMarks[] = {"metadata.request_start_ns",
 constexpr std::string_view kAiperfLineFields[] = {"metadata.request_start_ns",
                                                   "metadata.request_end_ns",
                                                   "metadata.benchmark_phase",
+                                                  "metadata.x_request_id",
                                                   "metadata.was_cancelled",
                                                   "metrics.input_sequence_length.value",
                                                   "metrics.output_sequence_length.value",
@@ -88,7 +89,6 @@ constexpr std::string_view kAiperfLineFields[] = {"metadata.request_start_ns",
 
 std::optional<RequestTimes> aiperf_request(const ResultValues& values) {
   const std::string phase = values.text("metadata.benchmark_phase");
-  if (!phase.empty() && phase != "profiling") return std::nullopt;
   const auto seconds = [&](std::string_view field) {
     const auto ns = values.number(field);
     return ns ? *ns / kNanosInSecond : RequestTimes::kUnknown;
@@ -102,6 +102,8 @@ std::optional<RequestTimes> aiperf_request(const ResultValues& values) {
   request.input_tokens = values.count("metrics.input_sequence_length.value").value_or(-1);
   request.output_tokens = values.count("metrics.output_sequence_length.value").value_or(-1);
   request.failed = values.has("error");
+  request.is_warm_up = !phase.empty() && phase != "profiling";
+  request.id = values.text("metadata.x_request_id");
   return request;
 }
 

@@ -18,9 +18,9 @@ constexpr std::string_view kGuidellmFields[] = {"start_time",
                                                 "config.strategy.type_",
                                                 "config.strategy.rate",
                                                 "config.strategy.streams"};
-constexpr std::string_view kGuidellmRequestFields[] = {"request_start_time", "request_end_time",
+constexpr std::string_view kGuidellmRequestFields[] = {"request_start_time",     "request_end_time",
                                                        "time_to_first_token_ms", "prompt_tokens",
-                                                       "output_tokens"};
+                                                       "output_tokens",          "request_id"};
 
 std::optional<RequestTimes> guidellm_request(const ResultValues& values) {
   RequestTimes request;
@@ -31,6 +31,7 @@ std::optional<RequestTimes> guidellm_request(const ResultValues& values) {
   }
   request.input_tokens = values.count("prompt_tokens").value_or(-1);
   request.output_tokens = values.count("output_tokens").value_or(-1);
+  request.id = values.text("request_id");
   return request;
 }
 

@@ -50,6 +50,7 @@ struct LoadFiles {
   // Receives the requests of the load, as far as its files list them with their times, in any
   // order. If this is empty, lists that only it needs are skipped.
   std::function<void(const RequestTimes&)> request = {};
+  bool with_warm_up = false;  // `request` also receives those before the load, which count nowhere
 };
 
 // A stamp of the wall clock.

@@ -124,8 +124,8 @@ class ResultWalk : public JsonVisitor {
 
   void take_request() {
     const std::optional<RequestTimes> request = format_.request_of(request_values_);
-    if (!request) return;
-    requests_.take(*request);
+    if (!request || (request->is_warm_up && !files_.with_warm_up)) return;
+    if (!request->is_warm_up) requests_.take(*request);
     if (files_.request) files_.request(*request);
   }
 

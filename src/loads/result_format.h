@@ -41,7 +41,7 @@ struct ResultFormat {
   // Where a request is, below the top; for a format that lists them one by one.
   std::optional<std::string_view> request = {};
   std::span<const std::string_view> request_fields = {};
-  // Returns nullopt for what is no request of the load, such as a warm-up.
+  // Returns nullopt for what is no request of the load.
   std::optional<RequestTimes> (*request_of)(const ResultValues& request) = nullptr;
 
   // Faults are reasons, never exceptions.

@@ -69,18 +69,21 @@ LoadReading conclude_trt_report(const ResultScope& scope) {
 
 constexpr std::string_view kRequestMarks[] = {"[].start_timestamp", "[].end_timestamp",
                                               "[].num_input_tokens"};
-constexpr std::string_view kRequestFields[] = {"start_timestamp", "first_token_timestamp",
-                                               "end_timestamp", "num_input_tokens",
-                                               "num_output_tokens"};
+constexpr std::string_view kRequestFields[] = {"start_timestamp",   "first_token_timestamp",
+                                               "end_timestamp",     "num_input_tokens",
+                                               "num_output_tokens", "id"};
 
 std::optional<RequestTimes> trt_request(const ResultValues& values) {
   const auto seconds = [&](std::string_view field) {
     const auto ns = values.number(field);
     return ns && *ns > 0 ? *ns / kNanosInSecond : RequestTimes::kUnknown;  // -1: not streaming
   };
-  return RequestTimes{seconds("start_timestamp"), seconds("first_token_timestamp"),
-                      seconds("end_timestamp"), values.count("num_input_tokens").value_or(-1),
-                      values.count("num_output_tokens").value_or(-1)};
+  return RequestTimes{.start_s = seconds("start_timestamp"),
+                      .first_token_s = seconds("first_token_timestamp"),
+                      .end_s = seconds("end_timestamp"),
+                      .input_tokens = values.count("num_input_tokens").value_or(-1),
+                      .output_tokens = values.count("num_output_tokens").value_or(-1),
+                      .id = values.text("id")};
 }
 
 LoadReading conclude_trt_requests(const ResultScope& scope) {

@@ -1,44 +1,14 @@
 // Compares intervals value by value.
 #include "publication/recompute_uncertainty.h"
 
-#include <algorithm>
-#include <string>
+#include <optional>
 
 #include <fmt/format.h>
 
-#include "base/text/unicode.h"
+#include "publication/compare_records.h"
 #include "results/uncertainty_json.h"
 
 namespace aggregate_power {
-namespace {
-
-void compare_members(const JsonValue& computed, const JsonValue& recorded, const std::string& place,
-                     RecomputedPoint& result) {
-  const JsonValue nothing;
-  if (equal_in_python(computed, recorded)) return;
-  if (computed.is_object() && recorded.is_object()) {
-    for (const auto& [key, value] : computed.members) {
-      const JsonValue* const said = recorded.find(key);
-      compare_members(value, said == nullptr ? nothing : *said,
-                      fmt::format("{}.{}", place, printable(key)), result);
-    }
-    for (const auto& [key, value] : recorded.members) {
-      if (computed.find(key) != nullptr) continue;
-      compare_members(nothing, value, fmt::format("{}.{}", place, printable(key)), result);
-    }
-  } else if (computed.is_array() && recorded.is_array() &&
-             computed.items.size() == recorded.items.size()) {
-    for (std::size_t i = 0; i < computed.items.size(); ++i) {
-      compare_members(computed.items[i], recorded.items[i], fmt::format("{}[{}]", place, i),
-                      result);
-    }
-  } else {
-    result.faults.push_back({fmt::format("'{}' of the audit record, against its telemetry", place),
-                             computed.shown(), recorded.shown()});
-  }
-}
-
-}  // namespace
 
 UncertaintyOptions recorded_uncertainty(const JsonValue& record) {
   const JsonValue& options = record.at("computed_from").at("options");
@@ -51,9 +21,14 @@ UncertaintyOptions recorded_uncertainty(const JsonValue& record) {
 }
 
 void compare_uncertainty(const Result& run, const JsonValue& record, RecomputedPoint& result) {
-  if (!run.uncertainty || !run.is_valid()) return;  // that is a fault of its own
-  compare_members(parse_json(uncertainty_json(run, true).dump()), record.at("uncertainty"),
-                  "uncertainty", result);
+  if (!run.uncertainty || !run.is_valid()) return;  // not valid: that is a fault of its own
+  const JsonValue computed = parse_json(uncertainty_json(run, true).dump());
+  for (const RecordDifference& difference :
+       compare_values(&computed, record.find("uncertainty"), "uncertainty")) {
+    result.faults.push_back(
+        {fmt::format("'{}' of the audit record, against its telemetry", difference.key),
+         difference.expected, difference.found});
+  }
 }
 
 }  // namespace aggregate_power

@@ -19,17 +19,19 @@ std::string counted(std::size_t count, const char* what) {
 
 Json fault_json(const PublicationFault& fault) {
   const auto text = [](const std::string& value) { return text_or_null(printable_path(value)); };
-  return {{"check", fault.check == 0 ? Json() : Json(fault.check)},
-          {"where", text(fault.where)},
-          {"what", text(fault.what)},
-          {"expected", text(fault.expected)},
-          {"found", text(fault.found)}};
+  Json json = {{"check", fault.check == 0 ? Json() : Json(fault.check)},
+               {"where", text(fault.where)},
+               {"what", text(fault.what)},
+               {"expected", text(fault.expected)},
+               {"found", text(fault.found)}};
+  if (!fault.verdict.empty()) json["verdict"] = fault.verdict;
+  return json;
 }
 
 }  // namespace
 
 std::string PublicationFault::text() const {
-  std::string line = fmt::format("{}: {}", where, what);
+  std::string line = fmt::format("{}: {}{}{}", where, verdict, verdict.empty() ? "" : ": ", what);
   if (!expected.empty()) line += fmt::format(", expected {}, found {}", expected, found);
   return one_line(line);
 }
@@ -43,7 +45,8 @@ void Verification::add(Verification other) {
 std::string verification_text(const Verification& found) {
   std::string text;
   for (const PublicationFault& fault : found.faults) text += fault.text() + "\n";
-  return text + fmt::format("{}, {}: {}\n", counted(found.points, "point"),
+  return text + fmt::format("{}, {}: {}\n",
+                            counted(found.points, found.kind == "runs" ? "run" : "point"),
                             counted(found.files, "file"),
                             found.holds() ? "all holds" : counted(found.faults.size(), "fault"));
 }

@@ -14,14 +14,17 @@ struct PublicationFault {
   std::string what;
   std::string expected = {};  // empty: nothing to compare
   std::string found = {};
+  std::string verdict = {};  // of a run: "changed", "missing", ...
 
-  std::string text() const;  // "POINT: what, expected X, found Y"
+  std::string text()
+      const;  // "POINT: what, expected X, found Y"; of a run "FILE: changed: what ..."
 };
 
 struct Verification {
-  std::string kind;  // "sweep-manifest", "source-measurement-receipt", "publication-record"
-  std::size_t points = 0;
-  std::size_t files = 0;  // that were read
+  // "sweep-manifest", "source-measurement-receipt", "publication-record", "runs"
+  std::string kind;
+  std::size_t points = 0;  // or runs
+  std::size_t files = 0;   // that were read
   std::vector<PublicationFault> faults;
   std::vector<std::string> warnings;  // what could not be checked, and what barely holds
   bool could_not_open = false;        // a file is there, or was named, and cannot be opened

@@ -290,11 +290,14 @@ void CsvTelemetry::read_with_states(const TakeStates& take) {
   RowSelection selection = {rows_.columns_to_select(), header_.size(), nullptr};
   GpuStateColumns cells;  // the positions in a row, as selected
   const GpuStateColumns found = choose_state_columns(header_, columns().schema);
-  for (std::size_t i = 0; i < kGpuQuantities; ++i) {
-    if (!found[i] || selection.columns.size() == kMaxWantedColumns) continue;
-    cells[i] = selection.columns.size();
-    selection.columns.push_back(*found[i]);
-  }
+  const auto select = [&](const std::optional<std::size_t>& column) -> std::optional<std::size_t> {
+    if (!column || selection.columns.size() == kMaxWantedColumns) return std::nullopt;
+    selection.columns.push_back(*column);
+    return selection.columns.size() - 1;
+  };
+  for (std::size_t i = 0; i < kGpuQuantities; ++i)
+    cells.quantities[i] = select(found.quantities[i]);
+  for (std::size_t i = 0; i < kReasonColumns; ++i) cells.reasons[i] = select(found.reasons[i]);
   selection.states = &cells;
   read_rows(selection, take);
 }

@@ -30,22 +30,6 @@ constexpr Names kNames[] = {
     {"nvidia-smi",
      GpuQuantity::clock_reasons,
      {"clocks_event_reasons.active", "clocks_throttle_reasons.active"}},
-    {"nvidia-smi",
-     GpuQuantity::power_capped,
-     {"clocks_event_reasons.sw_power_cap", "clocks_throttle_reasons.sw_power_cap"}},
-    {"nvidia-smi",
-     GpuQuantity::hw_slowdown,
-     {"clocks_event_reasons.hw_slowdown", "clocks_throttle_reasons.hw_slowdown"}},
-    {"nvidia-smi",
-     GpuQuantity::hw_thermal_slowdown,
-     {"clocks_event_reasons.hw_thermal_slowdown", "clocks_throttle_reasons.hw_thermal_slowdown"}},
-    {"nvidia-smi",
-     GpuQuantity::sw_thermal_slowdown,
-     {"clocks_event_reasons.sw_thermal_slowdown", "clocks_throttle_reasons.sw_thermal_slowdown"}},
-    {"nvidia-smi",
-     GpuQuantity::hw_power_brake,
-     {"clocks_event_reasons.hw_power_brake_slowdown",
-      "clocks_throttle_reasons.hw_power_brake_slowdown"}},
     {"amd-smi", GpuQuantity::temperature_c, {"hotspot", "edge"}},
     {"amd-smi", GpuQuantity::utilization_pct, {"gfx_activity"}},
     {"amd-smi", GpuQuantity::memory_used_mb, {"used_vram"}},
@@ -69,6 +53,32 @@ constexpr Names kNames[] = {
     {"srt-slurm", GpuQuantity::utilization_pct, {"gpu_util_pct"}},
     {"xpu-smi", GpuQuantity::utilization_pct, {"gpu utilization"}},
 };
+
+// Of nvidia-smi, which named them differently before driver 535.
+struct ReasonName {
+  std::string_view name;  // behind "clocks_event_reasons."
+  std::uint64_t bit;      // nvmlClocksEventReason
+};
+constexpr ReasonName kReasonNames[kReasonColumns] = {{"sw_power_cap", 0x4},
+                                                     {"hw_slowdown", 0x8},
+                                                     {"sw_thermal_slowdown", 0x20},
+                                                     {"hw_thermal_slowdown", 0x40},
+                                                     {"hw_power_brake_slowdown", 0x80}};
+
+std::optional<std::size_t> last_column(std::span<const std::string> names, std::string_view name) {
+  const auto last = std::ranges::find(names.rbegin(), names.rend(), name);
+  if (last == names.rend()) return std::nullopt;
+  return static_cast<std::size_t>(std::distance(last, names.rend())) - 1;
+}
+
+void choose_reasons(std::span<const std::string> plain, GpuStateColumns& columns) {
+  for (std::size_t i = 0; i < kReasonColumns; ++i) {
+    for (const char* const group : {"clocks_event_reasons.", "clocks_throttle_reasons."}) {
+      if (columns.reasons[i]) continue;
+      columns.reasons[i] = last_column(plain, group + std::string(kReasonNames[i].name));
+    }
+  }
+}
 
 std::string plain_name(std::string_view text) {
   std::string name = lower_ascii(strip(text));
@@ -110,17 +120,16 @@ GpuStateColumns choose_state_columns(std::span<const std::string> header, std::s
   GpuStateColumns columns;
   for (const Names& row : kNames) {
     if (row.schema != schema) continue;
-    std::optional<std::size_t>& column = columns[static_cast<std::size_t>(row.quantity)];
+    auto& column = columns.quantities[static_cast<std::size_t>(row.quantity)];
     for (const std::string_view name : row.names) {
-      if (name.empty() || column) continue;
-      const auto last = std::ranges::find(plain.rbegin(), plain.rend(), name);
-      if (last != plain.rend()) {
-        column = static_cast<std::size_t>(std::distance(last, plain.rend())) - 1;
-      }
+      if (!name.empty() && !column) column = last_column(plain, name);
     }
   }
+  if (schema == "nvidia-smi") choose_reasons(plain, columns);
   return columns;
 }
+
+std::uint64_t clock_reason(std::size_t reason_column) { return kReasonNames[reason_column].bit; }
 
 double parse_state(std::string_view cell) {
   constexpr std::string_view kUnits[] = {"", "%", "C", "\u00B0C", "MiB", "MB", "W"};

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
@@ -14,8 +15,15 @@
 
 namespace aggregate_power {
 
-// By quantity.
-using GpuStateColumns = std::array<std::optional<std::size_t>, kGpuQuantities>;
+// A column that says "Active" or "Not Active" of one of NVML's clocks event reasons.
+inline constexpr std::size_t kReasonColumns = 5;
+
+struct GpuStateColumns {
+  std::array<std::optional<std::size_t>, kGpuQuantities> quantities = {};
+  std::array<std::optional<std::size_t>, kReasonColumns> reasons = {};
+
+  bool operator==(const GpuStateColumns&) const = default;
+};
 
 // The columns of `header` that contain the quantities, by the names that the recorder of `schema`
 // (Columns::schema) gives them. Duplicate names mean the last column of that name.
@@ -25,5 +33,8 @@ GpuStateColumns choose_state_columns(std::span<const std::string> header, std::s
 // of the quantities; "Active" and "Not Active" are 1 and 0, and "0x4" is a number, too. Returns NaN
 // for any other text.
 double parse_state(std::string_view cell);
+
+// NVML's bit of a reason column.
+std::uint64_t clock_reason(std::size_t reason_column);
 
 }  // namespace aggregate_power

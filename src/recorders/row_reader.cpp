@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "base/text/unicode.h"
@@ -21,7 +22,16 @@ std::string_view trimmed(std::string_view cell) {
 GpuState read_state(const CsvRow& row, const GpuStateColumns& cells) {
   GpuState state;
   for (std::size_t i = 0; i < kGpuQuantities; ++i) {
-    if (cells[i]) state.values[i] = parse_state(row.cells[*cells[i]]);
+    if (cells.quantities[i]) state.values[i] = parse_state(row.cells[*cells.quantities[i]]);
+  }
+  double& mask = state.values[static_cast<std::size_t>(GpuQuantity::clock_reasons)];
+  for (std::size_t i = 0; i < kReasonColumns; ++i) {
+    if (!cells.reasons[i]) continue;
+    const double active = parse_state(row.cells[*cells.reasons[i]]);
+    if (active == 0 || active == 1) {
+      const auto others = std::isnan(mask) ? 0 : static_cast<std::uint64_t>(mask);
+      mask = static_cast<double>(others | (active == 1 ? clock_reason(i) : 0));
+    }
   }
   return state;
 }

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "base/files/file.h"
+#include "base/files/hash.h"
 #include "base/files/near_file.h"
 #include "base/files/tree.h"
 #include "base/text/json.h"
@@ -32,6 +33,22 @@ void judge_benchmark(const std::string& aggregate_path, Result& result) {
   } catch (const FileError&) {
   } catch (const JsonError&) {
   }
+}
+
+// The files that the result is from, as they are now. One that cannot be read was not read either.
+std::vector<InputFile> hashed_inputs(const WritePlan& target) {
+  std::vector<InputFile> inputs;
+  for (const std::string& path : target.inputs) {
+    const bool is_known = std::ranges::find(inputs, path, &InputFile::role) != inputs.end();
+    if (is_known || path == target.aggregate_path || !is_regular_file(path)) continue;
+    try {
+      const OpenedFile file(path);
+      inputs.push_back({path, file.size(), hash_of(file)});
+    } catch (const FileError&) {
+    }
+  }
+  std::ranges::sort(inputs, {}, &InputFile::role);
+  return inputs;
 }
 
 // What happened to the two files, or in a dry run would happen.
@@ -111,8 +128,15 @@ void tell_in_json(Result result, const Reasons& reasons, CommandOutput& output) 
 
 CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& options) {
   judge_benchmark(target.aggregate_path, result);
+  const bool has_record = !target.record_path.empty();
+  result.sources.aggregate = target.aggregate_path;
+  if (has_record && !options.take) result.sources.inputs = hashed_inputs(target);
   const auto delivered = std::make_shared<const Result>(std::move(result));
   const WritePlan plan = aggregate_power::plan(delivered, std::move(target));
+  if (options.take) {
+    options.take(plan);
+    return {};
+  }
   Delivered written = write(plan, options.dry_run);
   Reasons reasons = delivered->reasons;
   reasons.add(written.reasons);
@@ -135,9 +159,9 @@ CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& op
     output.out.push_back(success_line(*delivered, plan.aggregate_path));
   }
   if (!reasons.empty()) {
-    const bool has_record =
+    const bool is_recorded =
         !options.dry_run && !reasons.contains(Reason::validation_result_unwritable);
-    std::ranges::move(refusal(*delivered, reasons, has_record ? plan.record_path : ""),
+    std::ranges::move(refusal(*delivered, reasons, is_recorded ? plan.record_path : ""),
                       std::back_inserter(output.err));
     add_near_files(*delivered, reasons, plan.aggregate_path, output.err);
     if (!written.removed.empty()) {

@@ -1,6 +1,7 @@
 // Writes a result to its files and reports it to the caller.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,10 +19,14 @@ struct CommandOutput {
   std::vector<std::string> err;
 };
 
+// Receives what a run would write. Nothing is written or reported then.
+using TakePlan = std::function<void(const WritePlan& plan)>;
+
 struct DeliveryOptions {
   bool require_power = false;  // exit with status 1 if the run is not valid
   bool dry_run = false;        // report what would change; write nothing
   bool json = false;           // report the run as one JSON object instead
+  TakePlan take = {};          // empty: the result is written
 };
 
 // Writes `result` to the files that `target` names. The rest of the plan is built from the result.

@@ -11,6 +11,7 @@
 #include "energy/counter_trace.h"
 #include "energy/cpu_power.h"
 #include "results/json_parts.h"
+#include "results/request_json.h"
 #include "results/uncertainty_json.h"
 #include "results/zone_evidence_json.h"
 
@@ -461,6 +462,16 @@ void add_origin(Json& json, const Origin& origin, const InputFile& patched) {
   json["patched"] = file_json(patched);
 }
 
+// A run that is not in a store is the caller's: what others do to its aggregate is their business.
+void add_sources(Json& json, const Sources& sources) {
+  json["aggregate"] = printable_path(sources.aggregate);
+  JsonObject inputs;
+  for (const InputFile& input : sources.inputs)
+    inputs.set(printable_path(input.role), file_json(input));
+  json["inputs"] = std::move(inputs).take();
+  for (const auto& [name, value] : sources.options) json["options"][name] = value;
+}
+
 Json computed_from(const Written& written) {
   const Result& result = written.result;
   Json json = {{"tool_version", AGGREGATE_POWER_VERSION}, {"contract", name(result.contract)}};
@@ -478,7 +489,11 @@ Json computed_from(const Written& written) {
   }
   if (!result.window_source.empty()) json["window_source"] = result.window_source;
   if (result.zone_evidence) json["timezone_evidence"] = zone_evidence_json(*result.zone_evidence);
-  if (result.origin) add_origin(json, *result.origin, written.patched);
+  if (result.origin) {
+    add_origin(json, *result.origin, written.patched);
+  } else {
+    add_sources(json, result.sources);
+  }
   if (result.uncertainty) add_uncertainty_options(result.uncertainty->options, json["options"]);
   return json;
 }
@@ -581,6 +596,12 @@ constexpr Member kMembers[] = {
     {"failed_requests", kOneRecording | kPackage, failed_requests, has_failed_requests},
     {"witnesses", kOneRecording, witnesses,
      [](const Written& w) { return !w.result.witnesses.empty(); }},
+    {"request_energy", kOneRecording,
+     [](const Written& w) { return request_energy_json(*w.result.request_energy, w.is_valid()); },
+     [](const Written& w) { return w.result.request_energy.has_value(); }},
+    {"phase_energy", kOneRecording,
+     [](const Written& w) { return phase_energy_json(*w.result.phase_energy, w.is_valid()); },
+     [](const Written& w) { return w.result.phase_energy.has_value(); }},
     {"window_source", kOneRecording | kPackage,
      [](const Written& w) { return Json(w.result.window_source); }, says_window_source},
     {"uncertainty", kAll, uncertainty, has_uncertainty},

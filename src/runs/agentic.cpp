@@ -1,6 +1,8 @@
 // Finds, checks and measures one agentic run on one node.
 #include "runs/agentic.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -14,12 +16,17 @@
 #include "loads/aiperf.h"
 #include "loads/aiperf_folder.h"
 #include "loads/load_generator.h"
+#include "loads/request_file.h"
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
 #include "results/record.h"
+#include "results/request_json.h"
 #include "runs/assess.h"
 #include "runs/assess_alone.h"
 #include "runs/failed_requests.h"
+#include "runs/request_run.h"
+#include "runs/run_sources.h"
+#include "runs/sensor_readings.h"
 
 namespace aggregate_power {
 namespace {
@@ -196,6 +203,13 @@ WrittenWindow write_window(const AgenticRequest& request, const Files& files, co
   return written;
 }
 
+RequestRun requests_of_agents(const AgenticRequest& request, const Files& files) {
+  RequestRun run{request.requests, files.records, request.max_sample_gap_s, request.dry_run,
+                 inputs_of(files, request.agg_result)};
+  run.others = {files.window, path_below(request.result_dir, "power_validation.json")};
+  return run;
+}
+
 Result measured_agents(const MeasurementRequest& wanted, const AgenticRequest& request,
                        const Files& files, const LoadReading& reading) {
   Recording recording(files.telemetry, request.zone, request.columns, request.gpus);
@@ -206,8 +220,16 @@ Result measured_agents(const MeasurementRequest& wanted, const AgenticRequest& r
   failed.max_sample_gap_s = request.max_sample_gap_s;
   failed.records = [&] { return expanded(files.records); };
   result.failed_requests = failed_requests(failed, recording, result);
+  add_request_energy(requests_of_agents(request, files), recording, result);
   if (!reading.doubt.empty()) result.warnings.push_back(reading.doubt);
   return result;
+}
+
+NamedOptions options_of_agents(const AgenticRequest& request) {
+  NamedOptions options = unrecorded_options(request);
+  if (!request.artifact_dir.empty()) options.emplace_back("artifact_dir", request.artifact_dir);
+  if (request.profile_zone) options.emplace_back("profile_timezone", request.profile_zone->name());
+  return options;
 }
 
 WritePlan target_of_agents(const AgenticRequest& request, const Files& files) {
@@ -216,6 +238,10 @@ WritePlan target_of_agents(const AgenticRequest& request, const Files& files) {
   target.record_path = path_below(request.result_dir, "power_validation.json");
   target.inputs = inputs_of(files, request.agg_result);
   target.inputs.push_back(files.window);
+  if (request.uncertainty.is_wanted) {
+    std::ranges::move(model_files_beside(files.telemetry), std::back_inserter(target.inputs));
+  }
+  if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));
   target.record_advice = kNameIsTaken;
   return target;
 }
@@ -227,6 +253,7 @@ CommandOutput aggregate_agentic(const AgenticRequest& request) {
   MeasurementRequest wanted{request};
   wanted.with_snapshots = true;
   wanted.may_use_threads = true;
+  check_request_files(requests_of_agents(request, files));
   const LoadReading reading = read_profile_of(request, files);
   WrittenWindow window;
   if (reading.reasons.empty()) window = write_window(request, files, *reading.load);
@@ -237,10 +264,14 @@ CommandOutput aggregate_agentic(const AgenticRequest& request) {
   result.telemetry_source = files.telemetry;
   result.benchmark_result = files.window;
   result.window_source = kProfileWindowSource;
+  result.sources.options = options_of_agents(request);
   result.warnings.insert(result.warnings.begin(), files.profile.warnings.begin(),
                          files.profile.warnings.end());
-  CommandOutput output = deliver(std::move(result), target_of_agents(request, files),
-                                 {request.require_power, request.dry_run, request.json});
+  if (!faults.empty()) refuse_request_energy(request.requests, result);
+  std::vector<std::string> lines = request_texts(result);
+  CommandOutput output =
+      deliver(std::move(result), target_of_agents(request, files), request.delivery());
+  if (!request.json) std::ranges::move(lines, std::back_inserter(output.out));
   output.out.insert(output.out.begin(), window.changes.begin(), window.changes.end());
   return output;
 }

@@ -104,6 +104,12 @@ CommandOutput aggregate_agentic_nodes(const AgenticRequest& request) {
   question.extended = request.extended;
   if (checks.reasons.empty()) count_failed_requests(request.result_dir, run);
   run.window_source = kFormalWindowSource;
+  run.options = unrecorded_options(request, {});
+  if (request.expected_num_gpus) {
+    run.options.emplace_back("expected_num_gpus", std::to_string(*request.expected_num_gpus));
+  } else if (request.finds_gpus) {
+    run.options.emplace_back("expected_num_gpus", "auto");
+  }
   WritePlan& target = run.target;
   target.aggregate_path = request.agg_result;
   target.record_path = path_below(request.result_dir, "power_validation.json");
@@ -113,7 +119,7 @@ CommandOutput aggregate_agentic_nodes(const AgenticRequest& request) {
     run.audit_source = audit_source(request, target.record_path);
   }
   run.uncertainty = request.uncertainty;
-  run.delivery = {request.require_power, request.dry_run, request.json};
+  run.delivery = request.delivery();
   return deliver_package(std::move(run));
 }
 

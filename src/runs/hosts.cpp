@@ -20,6 +20,7 @@
 #include "runs/assess_alone.h"
 #include "runs/host.h"
 #include "runs/node_fleets.h"
+#include "runs/run_sources.h"
 #include "runs/uncertainty.h"
 
 namespace aggregate_power {
@@ -292,6 +293,7 @@ Result measured_hosts(const HostsRequest& request) {
   result.extended = request.extended;
   result.telemetry_source = request.telemetry_source;
   result.benchmark_result = request.bench_result;
+  result.sources.options = unrecorded_options(request);
   if (request.extended) result.fleet.emplace();
   refuse_uncertainty(request.uncertainty, result);
   if (!result.load || !is_request_good(request, result.reasons)) return result;
@@ -335,8 +337,7 @@ WritePlan target_of_hosts(const HostsRequest& request) {
 }  // namespace
 
 CommandOutput aggregate_hosts(const HostsRequest& request) {
-  return deliver(measured_hosts(request), target_of_hosts(request),
-                 {request.require_power, request.dry_run, request.json});
+  return deliver(measured_hosts(request), target_of_hosts(request), request.delivery());
 }
 
 }  // namespace aggregate_power

@@ -234,6 +234,11 @@ void write_new(const MeasureRequest& request, const RunReport& run, MeasureRepor
   target.record_path = record_beside(request.out);
   target.inputs = telemetry_of(request);
   if (!request.result.empty()) target.inputs.push_back(request.result);
+  if (request.uncertainty.is_wanted) {
+    for (const std::string& telemetry : telemetry_of(request)) {
+      std::ranges::move(model_files_beside(telemetry), std::back_inserter(target.inputs));
+    }
+  }
   Result result = run.result;
   if (std::string why = why_not_published(request, run); !why.empty()) {
     result.reasons.add(Reason::window_not_exact, std::move(why));

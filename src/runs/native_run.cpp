@@ -7,6 +7,7 @@
 #include "results/record.h"
 #include "runs/assess_alone.h"
 #include "runs/native.h"
+#include "runs/run_sources.h"
 #include "runs/uncertainty.h"
 
 namespace aggregate_power {
@@ -57,8 +58,9 @@ CommandOutput multinode_native(const MultinodeRequest& request) {
   } catch (const FileError& error) {
     question.result_fault = error.what();
   }
-  return deliver(checked_native(question), target_of_native(request, question.place),
-                 {request.require_power, request.dry_run, request.json});
+  Result result = checked_native(question);
+  result.sources.options = unrecorded_options(request, request.gpus);
+  return deliver(std::move(result), target_of_native(request, question.place), request.delivery());
 }
 
 }  // namespace aggregate_power

@@ -3,17 +3,24 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "loads/load_generator.h"
+#include "loads/request_file.h"
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
 #include "results/record.h"
+#include "results/request_json.h"
 #include "runs/assess.h"
 #include "runs/assess_alone.h"
+#include "runs/request_run.h"
+#include "runs/run_sources.h"
+#include "runs/sensor_readings.h"
 #include "runs/window.h"
 #include "runs/witnesses.h"
 
@@ -41,6 +48,29 @@ PlacedLoad placed_load(const AggregateRequest& request, const Recording& recordi
   return {std::move(reading), {}, {}};
 }
 
+WritePlan target_of_node(const AggregateRequest& request, const std::string& telemetry) {
+  WritePlan target;
+  target.aggregate_path = request.agg_result;
+  target.record_path = record_path(request);
+  target.make_record_folder = !request.validation_result.empty();
+  target.inputs = with_side_files(telemetry);
+  target.inputs.insert(target.inputs.end(), {request.bench_result, request.agg_result});
+  target.inputs.insert(target.inputs.end(), request.witnesses.begin(), request.witnesses.end());
+  if (request.uncertainty.is_wanted) {
+    std::ranges::move(model_files_beside(telemetry), std::back_inserter(target.inputs));
+  }
+  if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));
+  target.record_advice = kOtherValidationResult;
+  return target;
+}
+
+RequestRun requests_of_node(const AggregateRequest& request, const std::string& telemetry) {
+  RequestRun run{request.requests, request.bench_result, request.max_sample_gap_s, request.dry_run,
+                 target_of_node(request, telemetry).inputs};
+  run.others.push_back(record_path(request));
+  return run;
+}
+
 Result measured_node(const AggregateRequest& request, const std::string& telemetry) {
   MeasurementRequest wanted{request};
   wanted.with_snapshots = !record_path(request).empty();
@@ -53,6 +83,8 @@ Result measured_node(const AggregateRequest& request, const std::string& telemet
     Result result =
         assess_alone(wanted, recording, reading, {request.bench_result, request.agg_result});
     add_window_facts(placed, reading, result);
+    result.benchmark_result = request.bench_result;
+    add_request_energy(requests_of_node(request, telemetry), recording, result);
     return result;
   } catch (const FileError& error) {
     Reasons reasons = reading.reasons;
@@ -60,18 +92,6 @@ Result measured_node(const AggregateRequest& request, const std::string& telemet
     wanted.expected_num_gpus.reset();
     return unmeasured(wanted, reading.load, reasons);
   }
-}
-
-WritePlan target_of_node(const AggregateRequest& request, const std::string& telemetry) {
-  WritePlan target;
-  target.aggregate_path = request.agg_result;
-  target.record_path = record_path(request);
-  target.make_record_folder = !request.validation_result.empty();
-  target.inputs = with_side_files(telemetry);
-  target.inputs.insert(target.inputs.end(), {request.bench_result, request.agg_result});
-  target.inputs.insert(target.inputs.end(), request.witnesses.begin(), request.witnesses.end());
-  target.record_advice = kOtherValidationResult;
-  return target;
 }
 
 }  // namespace
@@ -88,12 +108,17 @@ std::string find_telemetry() {
 
 CommandOutput aggregate(const AggregateRequest& request) {
   const std::string telemetry = request.csv.empty() ? find_telemetry() : request.csv;
+  check_request_files(requests_of_node(request, telemetry));
   Result result = measured_node(request, telemetry);
   result.telemetry_source = telemetry;
   result.benchmark_result = request.bench_result;
+  result.sources.options = unrecorded_options(request);
   add_witnesses(request, result);
-  return deliver(std::move(result), target_of_node(request, telemetry),
-                 {request.require_power, request.dry_run, request.json});
+  std::vector<std::string> lines = request_texts(result);
+  CommandOutput output =
+      deliver(std::move(result), target_of_node(request, telemetry), request.delivery());
+  if (!request.json) std::ranges::move(lines, std::back_inserter(output.out));
+  return output;
 }
 
 }  // namespace aggregate_power

@@ -24,6 +24,7 @@ CommandOutput multinode(const MultinodeRequest& request) {
   question.consumer_gaps = request.consumer_gaps;
   question.contract = request.contract;
   question.extended = request.extended;
+  run.options = unrecorded_options(request, question.gpus);
   WritePlan& target = run.target;
   target.aggregate_path = request.agg_result;
   target.make_record_folder = !request.validation_result.empty();
@@ -31,7 +32,7 @@ CommandOutput multinode(const MultinodeRequest& request) {
                                                          : request.validation_result;
   target.record_advice = kOtherValidationResult;
   run.uncertainty = request.uncertainty;
-  run.delivery = {request.require_power, request.dry_run, request.json};
+  run.delivery = request.delivery();
   return deliver_package(std::move(run));
 }
 

@@ -74,6 +74,7 @@ CommandOutput deliver_package(PackageRun run) {
   result.benchmark_result = question.result_name;
   result.window_source = run.window_source;
   result.audit_source = run.audit_source;
+  result.sources.options = std::move(run.options);
   if (run.failed_requests) {
     result.failed_requests = failed_requests(*run.failed_requests, result);
   }

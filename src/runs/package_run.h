@@ -8,6 +8,7 @@
 #include "packages/check.h"
 #include "results/deliver.h"
 #include "runs/failed_requests.h"
+#include "runs/run_sources.h"
 
 namespace aggregate_power {
 
@@ -19,6 +20,7 @@ struct PackageRun {
   std::string audit_source;                              // for power_audit; empty: the record
   // Where the two files go, and inputs other than the package and the result.
   WritePlan target;
+  NamedOptions options;  // unrecorded_options()
   UncertaintyOptions uncertainty;
   std::vector<std::string> warnings;
   DeliveryOptions delivery;

@@ -9,9 +9,11 @@
 #include "aggregate_power/column_names.h"
 #include "aggregate_power/contract.h"
 #include "aggregate_power/provenance.h"
+#include "aggregate_power/request_energy.h"
 #include "base/text/zone.h"
 #include "energy/integrate.h"
 #include "recorders/gpu_selection.h"
+#include "results/deliver.h"
 
 namespace aggregate_power {
 
@@ -35,6 +37,16 @@ struct GivenLoad {
   bool operator==(const GivenLoad&) const = default;
 };
 
+// What is asked about the requests of a load.
+struct RequestOptions {
+  std::string file = {};         // normal path of a result that lists them; empty: the load's own
+  std::string per_request = {};  // normal path of a new file with a line for each; empty: none
+  RequestShare share = RequestShare::equal;
+  bool phases = false;
+
+  bool is_asked() const { return !file.empty() || !per_request.empty() || phases; }
+};
+
 struct RunOptions : RecordingOptions {
   Contract contract = Contract::october;
   int schema_version = 2;
@@ -56,6 +68,10 @@ struct RunOptions : RecordingOptions {
   Accepted accepted_window = Accepted::exact;
   // Normal paths of what sensors beside the GPUs recorded: never summed with the GPUs.
   std::vector<std::string> witnesses = {};
+  RequestOptions requests = {};  // of a run on one node, under schema 2
+  TakePlan take_plan = {};       // empty: the run is written
+
+  DeliveryOptions delivery() const { return {require_power, dry_run, json, take_plan}; }
 };
 
 // Which dcgm-power packages are accepted.

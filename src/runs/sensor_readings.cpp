@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/files/byte_source.h"
+#include "base/files/path.h"
 #include "base/text/unicode.h"
 #include "recorders/gpu_models.h"
 
@@ -54,6 +55,14 @@ std::vector<DeviceCounter> counters_around(const Recording& recording, Window wi
 }
 
 }  // namespace
+
+std::vector<std::string> model_files_beside(const std::string& recording) {
+  std::vector<std::string> files;
+  for (const ModelFile& file : kModelFiles) {
+    files.push_back(beside(recording, plain_stem(recording) + file.end));
+  }
+  return files;
+}
 
 std::vector<std::string> models_in(const std::string& text) {
   std::vector<std::string> models = gpu_models_in(text);

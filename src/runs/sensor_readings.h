@@ -26,6 +26,8 @@ inline constexpr ModelFile kModelFiles[] = {{"gpu_identity_csv", "_identity.csv"
                                             {"gpu_identity", "_identity.json"},
                                             {"gpu_devices", "_devices.json"}};
 
+std::vector<std::string> model_files_beside(const std::string& recording);
+
 struct SensorReadings {
   std::vector<GatheredReadings> gpus;
   std::map<std::string, double> published_j;  // by name; of the GPUs that count

@@ -38,8 +38,10 @@ struct Building {
   }
 };
 
-bool reads_nothing(const GatheredReadings& gpu) {
-  return std::ranges::all_of(gpu.samples, [](const Sample& sample) { return sample.watts == 0; });
+bool reads_nothing(const GatheredReadings& gpu, Window window) {
+  return std::ranges::all_of(gpu.samples, [&](const Sample& sample) {
+    return sample.watts == 0 || !window.contains(sample.unix_s);
+  });
 }
 
 std::vector<CounterSample> counter_of(const SensorReadings& recording, const std::string& gpu) {
@@ -54,22 +56,22 @@ void note_once(const std::vector<std::string>& codes, std::vector<std::string>& 
 }
 
 // Of a GPU that reads 0 W throughout: whether its energy is in another GPU's.
-bool is_second_die(const KnownSensor& known, const GatheredReadings& gpu) {
-  return known.has_second_dies && reads_nothing(gpu);
+bool is_second_die(const KnownSensor& known, const GatheredReadings& gpu, Window window) {
+  return known.has_second_dies && reads_nothing(gpu, window);
 }
 
 void add_gpu(const SensorReadings& recording, const GpuModel& model, const KnownSensor& known,
              GatheredReadings& gpu, Building& building) {
   const auto published = recording.published_j.find(gpu.gpu);
   if (published == recording.published_j.end()) return;  // not one of those that were selected
-  if (is_second_die(known, gpu)) {
+  if (is_second_die(known, gpu, building.question.window)) {
     building.verdicts.push_back(
         {"second_die", {gpu.gpu}, "0 W throughout: the other die's sensor counts both"});
     return;
   }
   if (gpu.gpu.substr(gpu.gpu.rfind('/') + 1).starts_with("MIG-")) {
     building.refuse("a MIG instance repeats the power of its whole GPU; record the GPU itself");
-  } else if (reads_nothing(gpu)) {
+  } else if (reads_nothing(gpu, building.question.window)) {
     building.refuse(fmt::format(
         "GPU {} reads 0 W throughout: a second die of an MI250X, or a sensor that is off; name the model with --gpu, or leave the GPU out with --gpus",
         printable(gpu.gpu)));
@@ -134,12 +136,13 @@ double clock_uncertainty_s(const UncertaintyOptions& options,
 }
 
 // Why a run may be refused that has GPUs without a sensor of their own.
-std::vector<std::string> advice_on_zeros(std::span<const SensorReadings> recordings) {
+std::vector<std::string> advice_on_zeros(std::span<const SensorReadings> recordings,
+                                         Window window) {
   std::vector<std::string> zeros;
   std::vector<std::string> others;
   for (const SensorReadings& recording : recordings) {
     for (const GatheredReadings& gpu : recording.gpus) {
-      (reads_nothing(gpu) ? zeros : others).push_back(printable(gpu.gpu));
+      (reads_nothing(gpu, window) ? zeros : others).push_back(printable(gpu.gpu));
     }
   }
   if (zeros.empty() || others.empty()) return {};
@@ -162,7 +165,8 @@ void add_uncertainty(const UncertaintyOptions& options, std::vector<SensorReadin
   if (!options.is_wanted) return;
   refuse_uncertainty(options, result);
   if (!result.is_valid() || !result.load) {
-    result.uncertainty->advice = advice_on_zeros(recordings);
+    result.uncertainty->advice =
+        result.load ? advice_on_zeros(recordings, result.load->window) : std::vector<std::string>();
     for (const std::string& advice : result.uncertainty->advice) result.hints.push_back(advice);
     return;
   }

@@ -200,7 +200,7 @@ def keys_of(value, but=()):
 
 BY_GPU = ("per_gpu_sample_counts", "per_gpu_max_sample_gap_s", "per_gpu_energy_j", "per_gpu_delta_j",
           "device_issues", "boundary_degenerate_rows", "per_gpu_role", "gpu_uuids",
-          "per_series_max_sample_gap_s", "per_series_energy_j", "per_gpu", "per_device_max_sample_gap_seconds", "metrics")
+          "per_series_max_sample_gap_s", "per_series_energy_j", "per_gpu", "per_device_max_sample_gap_seconds", "metrics", "inputs")
 
 # What the commands of a page leave behind: the audit record and, with how it was before, the aggregate.
 LEFT_BEHIND = {

@@ -44,7 +44,7 @@ class BreakingSource : public ByteSource {
 
 // All that can be known of a file.
 struct Found {
-  std::vector<std::array<double, 7>> readings;
+  std::vector<std::array<double, 4 + kGpuQuantities>> readings;
   std::vector<std::string> devices;
   std::vector<std::pair<std::string_view, std::uint64_t>> skipped;
   std::uint64_t rows = 0;
@@ -58,8 +58,8 @@ struct Found {
 };
 
 // Without what is meaningless in it.
-std::array<double, 7> numbers_of(const Reading& reading, const GpuState* state) {
-  std::array<double, 7> numbers = {static_cast<double>(reading.kind)};
+std::array<double, 4 + kGpuQuantities> numbers_of(const Reading& reading, const GpuState* state) {
+  std::array<double, 4 + kGpuQuantities> numbers = {static_cast<double>(reading.kind)};
   if (reading.kind == Kind::bad_timestamp) return numbers;
   numbers[1] = reading.unix_s;
   numbers[2] = reading.kind == Kind::no_power ? 0 : reading.watts;

@@ -119,7 +119,9 @@ TEST(RecordText, HoldsTheContractsKeysInOrder) {
     "collector": "NVML",
     "sensor": "power.draw [W]",
     "scope": "gpu",
-    "averaging": "unknown"
+    "averaging": "unknown",
+    "aggregate": "",
+    "inputs": {}
   }
 })");
 }
@@ -198,7 +200,9 @@ TEST(RecordText, HoldsNoMetricsWhenSomethingIsWrong) {
     "collector": "unknown",
     "sensor": "unknown",
     "scope": "unknown",
-    "averaging": "unknown"
+    "averaging": "unknown",
+    "aggregate": "",
+    "inputs": {}
   }
 })");
 }

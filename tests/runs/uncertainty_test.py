@@ -120,6 +120,7 @@ def test_a_real_recording_with_a_counter(folder):
     folder.call(*words, "--uncertainty")
     record = json.loads((folder.path / "power_validation_run.json").read_text())
     uncertainty = record.pop("uncertainty")
+    same({"uncertainty": True}, record["computed_from"].pop("options"))
     same(plain, record, "the contract's numbers")
     same(aggregate, (folder.path / "agg_run.json").read_bytes(), "the aggregate")
 

@@ -135,18 +135,18 @@ def without(record):
     """The record but for what --uncertainty adds."""
     record = json.loads(json.dumps(record))
     asked = record.pop("uncertainty", None)
-    options = record.get("computed_from", {}).get("options", {})
+    options = record["computed_from"].get("options", {})
     for key in ("uncertainty", "gpu", "sensor_accuracy", "clock_uncertainty_s"):
         options.pop(key, None)
     if not options:
-        record.get("computed_from", {}).pop("options", None)
+        record["computed_from"].pop("options", None)
     return asked, record
 
 
 def adds_only_the_object(folder, patch, *more):
     """`patch` with and without the option: all else stays, to the byte in the aggregate."""
     plain = patch()
-    assert "uncertainty" not in plain and "options" not in plain["computed_from"]
+    assert "uncertainty" not in plain and "uncertainty" not in plain["computed_from"].get("options", {})
     patched = (folder.path / "agg.json").read_bytes()
     asked, rest = without(patch("--uncertainty", *more))
     assert json.dumps(rest) == json.dumps(plain)
@@ -478,7 +478,54 @@ def test_backfill_of_packages(folder):
 
 # ---- Published runs
 
-def test_verify(folder):
+def is_guarded(folder, record):
+    """What was computed is found again, and a digit of the interval that was changed by hand is found."""
+    assert "all holds" in folder.call("verify", record)
+    sound = (folder.path / record).read_text()
+    changed = json.loads(sound)
+    changed["uncertainty"]["total_gpu_energy_j"]["low"] += 0.001
+    folder.write(record, json.dumps(changed, indent=2))
+    assert "'uncertainty.total_gpu_energy_j.low'" in folder.call("verify", record, status=1)
+    folder.write(record, sound)
+
+
+def test_verify_runs(folder):
+    asked = ["--uncertainty", "--gpu", "H100", "--sensor-accuracy", "0.015", *CLOCK]
+    folder.alone(*asked)
+    is_guarded(folder, "record.json")
+    folder.hosts(*asked)
+    is_guarded(folder, "record.json")
+    nodes(folder)
+    folder.patch("multinode", "--power-dir", "LOGS/native_power", "--prefill-gpus", "2", "--decode-gpus", "2", *asked)
+    is_guarded(folder, "record.json")
+    profile(folder)
+    agents(folder, "--expected-num-gpus", "4", *asked)
+    is_guarded(folder, "results/power_validation.json")
+    stored(folder)
+    backfill(folder, *asked)
+    is_guarded(folder, "store/run/power_validation_x.json")
+
+
+def test_verify_a_package(folder):
+    package(Load(4, float(START), float(START + LENGTH)), lambda gpu: 400.0).write(folder.path)
+    shutil.copy(folder.path / "agg_run.json", folder.path / "agg.json")
+    package_patch(folder)("--uncertainty", "--gpu", "H100")
+    is_guarded(folder, "record.json")
+
+
+def test_verify_names_the_file_with_the_model(folder):
+    """It is an input of the interval: its change is no fault of the record."""
+    folder.write("all.csv", rows(range(4), model=None))
+    identity = "index,uuid,name\n" + "".join(f"{gpu},GPU-{gpu},{H100}\n" for gpu in range(4))
+    folder.write("all_identity.csv", identity)
+    folder.patch("--csv", "all.csv", "--expected-num-gpus", "4", "--uncertainty")
+    is_guarded(folder, "record.json")
+    folder.write("all_identity.csv", identity.replace("H100", "A100"))
+    found = folder.call("verify", "record.json", status=1)
+    assert "all_identity.csv: changed" in found and "tampered" not in found, found
+
+
+def test_verify_a_sweep(folder):
     """A digit of the interval that was changed by hand is found, whoever signs the file."""
     shutil.copytree(ROOT / "testdata/publication/sweep", folder.path / "sweep")
     audit = "sweep/power_audit_solo_conc8"

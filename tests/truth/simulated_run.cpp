@@ -68,24 +68,6 @@ Board draw_board(Sensor sensor, Random& random) {
   return board;
 }
 
-std::vector<SensorModel> known_of(Sensor sensor) {
-  switch (sensor) {
-    case Sensor::average_1s:
-      return {SensorModel{}};
-    case Sensor::full_100ms:
-      return {SensorModel{.window_s = 0.1}};
-    case Sensor::a100:
-      return {SensorModel{.window_s = 0.025}};
-    case Sensor::v100:
-      return {SensorModel{.window_s = 0.01, .refresh_s = 0.02}};
-    case Sensor::amd:
-      return {SensorModel{.window_s = 0.02, .refresh_s = 0.001}};
-    case Sensor::unknown:
-      break;
-  }
-  return {SensorModel{}, SensorModel{.window_s = 0.1}};
-}
-
 double shown_w(const Board& board, double true_w) {
   return true_w + board.gain * (true_w - 88) + board.offset_w;
 }
@@ -252,6 +234,24 @@ std::vector<RunClass> run_classes() {
   return classes;
 }
 
+std::vector<SensorModel> known_of(Sensor sensor) {
+  switch (sensor) {
+    case Sensor::average_1s:
+      return {SensorModel{}};
+    case Sensor::full_100ms:
+      return {SensorModel{.window_s = 0.1}};
+    case Sensor::a100:
+      return {SensorModel{.window_s = 0.025}};
+    case Sensor::v100:
+      return {SensorModel{.window_s = 0.01, .refresh_s = 0.02}};
+    case Sensor::amd:
+      return {SensorModel{.window_s = 0.02, .refresh_s = 0.001}};
+    case Sensor::unknown:
+      break;
+  }
+  return {SensorModel{}, SensorModel{.window_s = 0.1}};
+}
+
 SimulatedRun simulate(const RunClass& run_class, std::uint64_t seed) {
   Random random(seed);
   SimulatedRun run;
@@ -300,6 +300,16 @@ SimulatedRun simulate(const RunClass& run_class, std::uint64_t seed) {
   run.is_under_sampled = typical.window_s < run.period_s / 5 && !run_class.counter &&
                          variation(load.gpus[0], duration_s) > 0.08;
   return run;
+}
+
+std::vector<Sample> readings_of(Sensor sensor, const TruePower& power, double start_unix_s,
+                                double duration_s, double period_s, Random& random) {
+  const std::vector<double> times = asking_times(duration_s, period_s, false, random);
+  Board board = draw_board(sensor, random);
+  board.phase_s = random.uniform(0, board.refresh_s);
+  std::vector<Sample> samples = read_board(board, power, times, false, random).samples;
+  for (Sample& sample : samples) sample.unix_s += start_unix_s - kWindowStartUnixS;
+  return samples;
 }
 
 }  // namespace truth

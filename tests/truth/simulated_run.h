@@ -49,4 +49,12 @@ struct SimulatedRun {
 
 SimulatedRun simulate(const RunClass& run_class, std::uint64_t seed);
 
+// What is known in public of such a sensor: one model, or each that is possible.
+std::vector<aggregate_power::SensorModel> known_of(Sensor sensor);
+// What a board without errors of gain and offset shows of a power, around a window that starts at
+// `start_unix_s`.
+std::vector<aggregate_power::Sample> readings_of(Sensor sensor, const TruePower& power,
+                                                 double start_unix_s, double duration_s,
+                                                 double period_s, Random& random);
+
 }  // namespace truth

@@ -1,0 +1,66 @@
+// aggregate-power doctor: what to change before a campaign of measurements.
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/files/file.h"
+#include "commands/command.h"
+#include "commands/output.h"
+#include "commands/shared_options.h"
+#include "runs/checkup.h"
+
+namespace aggregate_power {
+namespace {
+
+struct DoctorRequest : CheckupRequest {
+  bool json = false;
+};
+
+int run_doctor(const DoctorRequest& request) {
+  Checkup checkup;
+  try {
+    checkup = request.telemetry.empty() ? check_machine() : check_recording(request);
+  } catch (const FileError& error) {
+    print_message(fmt::format("error: {}", error.what()));
+    return 2;
+  }
+  request.json ? print(stdout, checkup_json(checkup)) : print_result(checkup_text(checkup));
+  return has_problem(checkup) ? 1 : 0;
+}
+
+}  // namespace
+
+Command doctor_command() {
+  const auto request = std::make_shared<DoctorRequest>();
+  Command command;
+  Options& options = command.options;
+  options.positional("TELEMETRY", into_path(request->telemetry),
+                     "A short recording; without one, this machine is checked");
+  options
+      .value("--window-s", "N", into(request->window_s),
+             "Length of the window whose expected interval is shown (default: 60)")
+      .check(number_between(0.001, 1e9));
+  const auto take_phase = [request](const std::string& text) {
+    double seconds = 0;
+    if (!into(seconds)(text)) return false;
+    request->shortest_phase_s = seconds;
+    return true;
+  };
+  options
+      .value("--shortest-phase", "SECONDS", take_phase,
+             "Shortest phase of the load that is to be told apart from others")
+      .check(number_between(1e-6, 1e9));
+  options.flag("--json", request->json, "Print one JSON object");
+  add_recording_options(options, *request);
+  command.examples =
+      "aggregate-power doctor\n"
+      "aggregate-power doctor gpu_metrics.csv --window-s 300\n"
+      "aggregate-power doctor gpu_metrics.csv --shortest-phase 0.5 --json";
+  command.exit_statuses =
+      "0 no problem, though there may be advice; 1 a problem; 2 the file cannot be opened, or wrong options";
+  command.run = [request] { return run_doctor(*request); };
+  return command;
+}
+
+}  // namespace aggregate_power

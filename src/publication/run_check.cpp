@@ -1,0 +1,288 @@
+// Compares a run's files with its record, and the record with the run computed again.
+#include "publication/run_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "aggregate_power/metric.h"
+#include "base/files/hash.h"
+#include "base/files/path.h"
+#include "loads/aiperf.h"
+#include "publication/compare_records.h"
+#include "publication/evidence.h"
+#include "publication/rerun.h"
+#include "publication/run_record.h"
+#include "recorders/side_files.h"
+#include "results/aggregate_json.h"
+#include "runs/sensor_readings.h"
+#include "store/package_files.h"
+#include "store/pieces.h"
+
+namespace aggregate_power {
+namespace {
+
+// A run's inputs, by the names that its record has for them.
+using InputPlaces = std::map<std::string, std::optional<StorePath>>;
+
+InputPlaces inputs_in_store(const RunRecord& record) {
+  InputPlaces places;
+  if (const auto package = recorded_package(record)) {
+    for (const auto& [role, place] : package_files(package->logs, package->benchmark)) {
+      places[role] = place;
+    }
+    return places;
+  }
+  const auto telemetry = record.find(record.telemetry());
+  const auto benchmark = record.find(record.benchmark());
+  places["telemetry"] = telemetry;
+  places["benchmark_result"] = benchmark;
+  if (telemetry) {
+    for (const SideFile& side : kSideFiles) {
+      places[side.role] = find_beside(*telemetry, side_name(side, telemetry->path));
+    }
+    for (const ModelFile& file : kModelFiles) {
+      places[file.role] = find_beside(*telemetry, plain_stem(telemetry->path) + file.end);
+    }
+  }
+  if (const auto profile = benchmark ? profile_files(*benchmark) : std::nullopt) {
+    places[std::string(kProfileSummaryRole)] = profile->summary;
+    places["profile_timezone_offset"] = profile->captured_zone;
+  }
+  return places;
+}
+
+class RunCheck {
+ public:
+  RunCheck(const StorePath& record, const std::string& artifacts)
+      : record_{record, {}, artifacts} {}
+
+  RunVerification verified() {
+    ++found_.files;  // the record
+    try {
+      if (read_record()) check_all();
+    } catch (const FileError& error) {
+      found_.could_not_open = true;
+      found_.faults.push_back({.where = name(), .what = error.what()});
+    } catch (const std::exception& error) {
+      fault(kTampered, name(), error.what());
+    }
+    return {std::move(found_), std::move(aggregate_)};
+  }
+
+ private:
+  std::string name() const { return record_.place.display; }
+
+  void fault(const char* verdict, std::string where, std::string what, std::string expected = {},
+             std::string was = {}) {
+    found_.faults.push_back({.where = std::move(where),
+                             .what = std::move(what),
+                             .expected = std::move(expected),
+                             .found = std::move(was),
+                             .verdict = verdict});
+  }
+
+  bool read_record() {
+    try {
+      record_.content = read_json_object(record_.place.tree->open(record_.place.path));
+      if (is_run_record(record_.content)) return true;
+      fault(kTampered, name(), "it is not an audit record");
+    } catch (const Error& error) {
+      fault(kTampered, name(), error.what());
+    }
+    return false;
+  }
+
+  void check_all() {
+    if (record_.from().is_null()) {
+      found_.warnings.push_back(
+          name() + ": it does not say what it was computed from, so nothing can be computed again");
+      return;
+    }
+    aggregate_ = record_.find_aggregate();
+    if (aggregate_ && aggregate_->facts) {
+      ++found_.files;
+      aggregate_text_ = read_all(*aggregate_->tree->open(aggregate_->path).source());
+    } else if (!says("aggregate_result_missing")) {
+      fault(kMissing, name(), aggregate_name());
+    }
+    check_inputs();
+    if (aggregate_text_.empty() || !is_aggregate_good()) return;
+    if (is_intact_) compare_rerun();
+    if (!is_aggregate_compared_) compare_with_record();
+    check_others();
+  }
+
+  bool says(std::string_view reason) const {
+    return std::ranges::find(record_.content.at("reasons").items, reason, &JsonValue::text) !=
+           record_.content.at("reasons").items.end();
+  }
+
+  bool is_aggregate_good() {
+    try {
+      std::ignore = json_object_of(aggregate_text_, aggregate_->display);
+      return true;
+    } catch (const Error& error) {
+      if (!says("aggregate_result_unwritable")) fault(kTampered, aggregate_->display, error.what());
+      return false;
+    }
+  }
+
+  std::string aggregate_name() const {
+    const JsonValue& named = record_.from().at("aggregate");
+    return named.is_string() ? "its aggregate, " + named.text : "its aggregate";
+  }
+
+  // ---- The files
+
+  void check_inputs() {
+    const std::vector<RecordedInput> inputs = record_.inputs();
+    has_hashes_ = !inputs.empty();
+    InputPlaces places;
+    if (record_.is_of_store()) places = inputs_in_store(record_);
+    for (const RecordedInput& input : inputs) {
+      if (record_.is_of_store() && is_listing(input.name)) continue;
+      check_input(
+          input, record_.is_of_store() ? places[input.name] : record_.find(input.name, input.hash));
+    }
+    if (record_.telemetry() == "-") lose("standard input");
+    if (has_hashes_) return;
+    for (const std::string& named : {record_.telemetry(), record_.benchmark()}) {
+      if (!record_.find(named)) lose(named);
+    }
+  }
+
+  // What is not a file; the aggregate is compared for itself.
+  static bool is_listing(const std::string& role) {
+    return role == "windows" || role == "links" || role == "aggregate_result";
+  }
+
+  void lose(const std::string& input) {
+    is_intact_ = false;
+    fault(kMissing, input, "named by " + name());
+  }
+
+  void check_input(const RecordedInput& input, const std::optional<StorePath>& place) {
+    if (!place || !place->facts) {
+      lose(input.name);
+      return;
+    }
+    ++found_.files;
+    const OpenedFile file = place->tree->open(place->path);
+    const std::string hash = hash_of(file);
+    if (file.size() == input.bytes && hash == input.hash) return;
+    is_intact_ = false;
+    fault(kChanged, place->display, "its content, against " + name(),
+          fmt::format("{} bytes, XXH3 {}", input.bytes, input.hash),
+          fmt::format("{} bytes, XXH3 {}", file.size(), hash));
+  }
+
+  // Members of a stored aggregate that are not ours, but that the record knows.
+  void check_others() {
+    if (!record_.is_of_store()) return;
+    for (const RecordedInput& input : record_.inputs()) {
+      if (input.name != "aggregate_result") continue;
+      const std::string hash = hashed_others(aggregate_text_).hash;
+      if (hash == input.hash) return;
+      fault(kChanged, aggregate_->display, "members that do not tell of power, against " + name(),
+            "XXH3 " + input.hash, "XXH3 " + hash);
+    }
+  }
+
+  // ---- The numbers
+
+  bool is_of_this_version() const {
+    return record_.from().at("tool_version").text == AGGREGATE_POWER_VERSION;
+  }
+
+  void compare_rerun() {
+    const Rerun now = rerun(record_, *aggregate_);
+    if (!now.fault.empty()) {
+      fault(is_of_this_version() ? kChanged : kNotReproducible, name(), now.fault);
+      return;
+    }
+    const std::vector<RecordDifference> differences = compare_records(now.record, record_.content);
+    const std::string version = record_.from().at("tool_version").text;
+    if (!differences.empty() && !is_of_this_version()) {
+      const RecordDifference& first = differences.front();
+      fault(kNotReproducible, name(),
+            fmt::format("written by version {}, read by {}: {} of its values, the first is '{}'",
+                        version, AGGREGATE_POWER_VERSION, differences.size(), first.key),
+            first.expected, first.found);
+      return;
+    }
+    if (!is_of_this_version()) {
+      found_.warnings.push_back(fmt::format(
+          "{}: written by version {}; this one gives the same values", name(), version));
+    }
+    constexpr std::size_t kMost = 8;
+    for (std::size_t i = 0; i < std::min(differences.size(), kMost); ++i) {
+      const RecordDifference& difference = differences[i];
+      fault(has_hashes_ ? kTampered : kChanged, name(),
+            has_hashes_ ? fmt::format("'{}'", difference.key)
+                        : fmt::format("'{}', or a file that it was computed from: it has no hashes",
+                                      difference.key),
+            difference.expected, difference.found);
+    }
+    if (differences.size() > kMost) {
+      fault(has_hashes_ ? kTampered : kChanged, name(),
+            fmt::format("{} values more", differences.size() - kMost));
+    }
+    if (!has_hashes_ && !differences.empty()) return;
+    is_aggregate_compared_ = true;
+    const JsonValue aggregate = json_object_of(aggregate_text_, aggregate_->display);
+    for (const JsonEdit& edit : now.edits) {
+      compare_member(aggregate, edit.key,
+                     edit.value.empty() ? std::nullopt : std::optional(parse_json(edit.value)));
+    }
+  }
+
+  void compare_member(const JsonValue& aggregate, const std::string& key,
+                      const std::optional<JsonValue>& expected) {
+    const JsonValue* const found = aggregate.find(key);
+    if (!expected && found == nullptr) return;
+    const std::vector<RecordDifference> differences =
+        compare_values(expected ? &*expected : nullptr, found, key);
+    for (const RecordDifference& difference : differences) {
+      fault(kTampered, aggregate_->display, fmt::format("'{}'", difference.key),
+            difference.expected, difference.found);
+    }
+  }
+
+  // The aggregate against a record that could not be computed again.
+  void compare_with_record() {
+    const JsonValue aggregate = json_object_of(aggregate_text_, aggregate_->display);
+    const JsonValue& content = record_.content;
+    for (const JsonValue& from : {content, content.at("cpu"), content.at("cpu_power")}) {
+      for (const auto& [key, value] : from.at("metrics").members) {
+        if (!value.is_finite_number()) continue;
+        const int decimals = key.find("joules_per_") == std::string::npos ? 3 : 6;
+        compare_member(aggregate, key, JsonValue::real(rounded(value.as_double(), decimals)));
+      }
+    }
+    const bool is_mean = record_.content.at("integration_method").text == "mean_of_sample_buckets";
+    if (!is_mean) {
+      compare_member(aggregate, "power_valid", JsonValue::integer(record_.is_valid() ? 1 : 0));
+    }
+  }
+
+  RunRecord record_;
+  Verification found_;
+  std::optional<StorePath> aggregate_;
+  std::string aggregate_text_;
+  bool has_hashes_ = false;
+  bool is_intact_ = true;  // no input is changed or missing
+  bool is_aggregate_compared_ = false;
+};
+
+}  // namespace
+
+RunVerification verify_run(const StorePath& record, const std::string& artifacts) {
+  return RunCheck(record, artifacts).verified();
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,127 @@
+// Writes the energy of requests and phases.
+#include "results/request_json.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/files/path.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr const char* kNotValid = "power_not_valid";
+
+// What is known to be a number.
+Json known_or_null(double value) { return number_or_null(value); }
+
+Json tokens_or_null(std::int64_t tokens) { return tokens < 0 ? Json() : Json(tokens); }
+
+Json phase_json(const PhasePower& power, const char* watts) {
+  return {{watts, known_or_null(power.watts)},
+          {"standard_error", known_or_null(power.standard_error_w)},
+          {"energy_j", known_or_null(power.energy_j)},
+          {"energy_standard_error_j", known_or_null(power.energy_standard_error_j)}};
+}
+
+std::string shown_power(const PhasePower& power) {
+  return fmt::format("{:.1f} W ± {:.1f} W", power.watts, 1.96 * power.standard_error_w);
+}
+
+std::string phase_text(const PhaseEnergy& phases) {
+  const bool is_counts = phases.model == PhaseModel::counts;
+  const auto per_token = [](const std::optional<double>& joules, const char* which) {
+    return joules ? fmt::format(", {:.6g} J per {} token", *joules, which) : std::string();
+  };
+  return fmt::format("prefill {}{}{}; decode {}{}{}; model {}, r2 {:.3f}",
+                     shown_power(phases.prefill), is_counts ? " each" : "",
+                     per_token(phases.joules_per_input_token, "input"), shown_power(phases.decode),
+                     is_counts ? " each" : "", per_token(phases.joules_per_output_token, "output"),
+                     name(phases.model), phases.r2);
+}
+
+}  // namespace
+
+Json request_energy_json(const RequestEnergy& energy, bool is_valid) {
+  std::vector<std::string> refused = energy.refused;
+  if (!is_valid && refused.empty()) refused.emplace_back(kNotValid);
+  Json json = {{"method", name(energy.share)},
+               {"source", printable_path(energy.source)},
+               {"requests", energy.requests}};
+  if (refused.empty()) {
+    json["unattributed_j"] = number_or_null(energy.unattributed_j);
+    json["mean_j"] = known_or_null(energy.mean_j);
+    json["p50_j"] = known_or_null(energy.p50_j);
+    json["p95_j"] = known_or_null(energy.p95_j);
+    json["failed_j"] = known_or_null(energy.failed_j);
+    json["requests_without_times"] = energy.without_times;
+    json["requests_without_interval"] = energy.without_bounds;
+    json["assumptions"] = energy.assumptions;
+  }
+  json["refused"] = std::move(refused);
+  return json;
+}
+
+Json phase_energy_json(const PhaseEnergy& energy, bool is_valid) {
+  if (!energy.refused.empty()) return {{"refused", energy.refused}};
+  if (!is_valid) return {{"refused", {kNotValid}}};
+  const bool is_counts = energy.model == PhaseModel::counts;
+  const char* const watts = is_counts ? "watts_each" : "watts";
+  Json prefill = phase_json(energy.prefill, watts);
+  prefill["joules_per_input_token"] = number_or_null(energy.joules_per_input_token);
+  Json decode = phase_json(energy.decode, watts);
+  if (energy.further_decode) {
+    decode["watts_per_further_request"] = known_or_null(energy.further_decode->watts);
+    decode["further_standard_error"] = known_or_null(energy.further_decode->standard_error_w);
+  }
+  decode["joules_per_output_token"] = number_or_null(energy.joules_per_output_token);
+  return {{"model", name(energy.model)},
+          {"r2", known_or_null(energy.r2)},
+          {"condition", known_or_null(energy.condition)},
+          {"sensor_window_s", known_or_null(energy.sensor_window_s)},
+          {"idle", energy.idle ? phase_json(*energy.idle, "watts") : Json()},
+          {"prefill", std::move(prefill)},
+          {"decode", std::move(decode)},
+          {"unexplained_j", known_or_null(energy.unexplained_j)},
+          {"assumptions", energy.assumptions},
+          {"refused", Json::array()}};
+}
+
+std::string request_line(const RequestLine& line) {
+  const RequestTimes& request = line.request;
+  Json json = {{"id", request.id.empty() ? Json(line.number) : Json(request.id)},
+               {"start_unix", known_or_null(request.start_s)},
+               {"first_token_unix", known_or_null(request.first_token_s)},
+               {"end_unix", known_or_null(request.end_s)},
+               {"ok", !request.failed},
+               {"input_tokens", tokens_or_null(request.input_tokens)},
+               {"output_tokens", tokens_or_null(request.output_tokens)},
+               {"energy_j", number_or_null(line.energy_j)},
+               {"energy_j_low", number_or_null(line.low_j)},
+               {"energy_j_high", number_or_null(line.high_j)},
+               {"share", name(line.share)}};
+  if (request.is_warm_up) json["warm_up"] = true;
+  return json.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
+}
+
+std::vector<std::string> request_texts(const Result& result) {
+  std::vector<std::string> texts;
+  if (const auto& energy = result.request_energy) {
+    texts.push_back(
+        energy->refused.empty()
+            ? fmt::format(
+                  "{} requests: mean {:.2f} J, median {:.2f} J, 95 % up to {:.2f} J; {:.2f} J while none was in flight",
+                  energy->requests, energy->mean_j, energy->p50_j, energy->p95_j,
+                  energy->unattributed_j.value_or(0))
+            : fmt::format("no energy of requests: {}", fmt::join(energy->refused, ", ")));
+  }
+  if (const auto& phases = result.phase_energy) {
+    texts.push_back(phases->refused.empty() ? phase_text(*phases)
+                                            : fmt::format("no power of prefill and decode: {}",
+                                                          fmt::join(phases->refused, ", ")));
+  }
+  return texts;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,295 @@
+// Reads requests and recording, and shares the energy.
+#include "runs/request_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/file.h"
+#include "base/files/path.h"
+#include "energy/fleet_power.h"
+#include "energy/phase_power.h"
+#include "energy/request_energy.h"
+#include "loads/request_file.h"
+#include "results/request_json.h"
+
+namespace aggregate_power {
+namespace {
+
+// The requests on the Unix clock.
+struct PlacedRequests {
+  std::string source;
+  std::vector<RequestTimes> requests;
+  std::vector<std::string> assumptions;
+};
+
+// The times of a monotonic clock: by that of the load's window if it was tied to this window, else
+// the first request starts with the window.
+PlacedRequests place_requests(RequestFile file, Window window, bool is_tied) {
+  PlacedRequests placed;
+  placed.requests = std::move(file.requests);
+  if (!file.is_monotonic) return placed;
+  double first_s = std::numeric_limits<double>::infinity();
+  for (const RequestTimes& request : placed.requests) {
+    if (request.has_times()) first_s = std::min(first_s, request.start_s);
+  }
+  is_tied = is_tied && file.monotonic_window.has_value();
+  if (is_tied) first_s = file.monotonic_window->start_unix_s;
+  for (RequestTimes& request : placed.requests) {
+    for (double* const time : {&request.start_s, &request.first_token_s, &request.end_s}) {
+      *time = window.start_unix_s + (*time - first_s);
+    }
+  }
+  if (!is_tied) placed.assumptions.emplace_back("first_request_starts_with_window");
+  return placed;
+}
+
+bool is_in_window(const RequestTimes& request, Window window) {
+  return request.has_times() && request.end_s > window.start_unix_s &&
+         request.start_s < window.end_unix_s;
+}
+
+// What a second look at the recording gives.
+struct SeenPower {
+  std::optional<FleetPower> curve;
+  std::vector<Sample> readings;  // of all GPUs together, inside the window
+};
+
+SeenPower look_again(const Recording& recording, Window window, double max_sample_gap_s) {
+  FleetPowerGatherer gatherer(window, max_sample_gap_s);
+  std::vector<std::vector<Sample>> gpus;
+  recording.open().read([&](std::span<const Reading> readings) {
+    for (Reading reading : readings) {
+      // Rows without a name are those of the only GPU.
+      if (reading.kind == Reading::Kind::no_device) reading.device = 0;
+      if (!states_power(reading, window)) continue;
+      gatherer.add(reading.device, {reading.unix_s, reading.watts});
+      if (!window.contains(reading.unix_s)) continue;
+      if (reading.device >= gpus.size()) gpus.resize(reading.device + 1);
+      gpus[reading.device].push_back({reading.unix_s, reading.watts});
+    }
+  });
+  std::erase_if(gpus, [](const std::vector<Sample>& samples) { return samples.empty(); });
+  for (std::vector<Sample>& samples : gpus) {
+    std::ranges::stable_sort(samples, {}, &Sample::unix_s);
+  }
+  return {gatherer.finish(), readings_together(gpus)};
+}
+
+// By what the recording says of its sensor; of one that is unknown, each that is common.
+std::vector<SensorModel> sensors_of(const std::optional<TelemetryFacts>& telemetry) {
+  constexpr SensorModel kMean{};
+  constexpr SensorModel kTenth{.window_s = 0.1};
+  constexpr SensorModel kMoment{.window_s = 0.025};
+  const std::string averaging = telemetry ? telemetry->series.sensor.averaging : "unknown";
+  if (averaging == "1 s") return {kMean};
+  if (averaging == "instantaneous") return {kMoment, kTenth};
+  return {kMean, kTenth, kMoment};
+}
+
+// ---- Shares
+
+// Output tokens over lifetime; where they are unknown, the mean of the others.
+std::vector<double> token_rates(PlacedRequests& placed) {
+  std::vector<double> rates;
+  double sum = 0;
+  double known = 0;
+  for (const RequestTimes& request : placed.requests) {
+    const double length_s = request.has_times() ? request.end_s - request.start_s : 0;
+    rates.push_back(RequestTimes::kUnknown);
+    if (request.output_tokens < 0 || !(length_s > 0)) continue;
+    rates.back() = static_cast<double>(request.output_tokens) / length_s;
+    sum += rates.back();
+    ++known;
+  }
+  if (known == 0) {
+    throw Error(fmt::format("--share tokens: {} has no numbers of output tokens",
+                            printable_path(placed.source)));
+  }
+  bool is_assumed = false;
+  for (double& rate : rates) {
+    if (!std::isnan(rate)) continue;
+    rate = sum / known;
+    is_assumed = true;
+  }
+  if (is_assumed) placed.assumptions.emplace_back("mean_token_rate_where_unknown");
+  return rates;
+}
+
+std::vector<SharingRequest> sharing_of(PlacedRequests& placed, RequestShare share,
+                                       const std::optional<PhaseAnswer::Weights>& weights) {
+  std::vector<double> rates;
+  if (share == RequestShare::tokens) rates = token_rates(placed);
+  std::vector<SharingRequest> sharing;
+  for (std::size_t i = 0; i < placed.requests.size(); ++i) {
+    const RequestTimes& request = placed.requests[i];
+    SharingRequest& one = sharing.emplace_back();
+    if (!request.has_times()) continue;
+    one.in_flight = {request.start_s, request.end_s};
+    if (share == RequestShare::tokens) one.weight_before = rates[i];
+    if (share != RequestShare::phase) continue;
+    one.first_token_s = request.first_token_s;
+    one.weight_before = weights->prefill_w;
+    one.weight_after = weights->decode_w;
+  }
+  return sharing;
+}
+
+// ---- Results
+
+// Linear between the two nearest values, as in NumPy.
+double percentile_of(const std::vector<double>& sorted, double share) {
+  if (sorted.empty()) return 0;
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const double above = sorted[std::min(below + 1, sorted.size() - 1)];
+  return sorted[below] + (place - std::floor(place)) * (above - sorted[below]);
+}
+
+void sum_up(const PlacedRequests& placed, const SharedEnergy& shared, Window window,
+            RequestEnergy& energy) {
+  energy.unattributed_j = shared.unattributed_j;
+  std::vector<double> joules;
+  for (std::size_t i = 0; i < placed.requests.size(); ++i) {
+    if (!is_in_window(placed.requests[i], window)) continue;
+    joules.push_back(shared.joules[i]);
+    energy.mean_j += shared.joules[i];
+    if (placed.requests[i].failed) energy.failed_j += shared.joules[i];
+  }
+  if (!joules.empty()) energy.mean_j /= static_cast<double>(joules.size());
+  std::ranges::sort(joules);
+  energy.p50_j = percentile_of(joules, 0.5);
+  energy.p95_j = percentile_of(joules, 0.95);
+}
+
+// No interval is honest for what is shorter than the sensor's window.
+bool has_bounds(const RequestTimes& request, double sensor_window_s) {
+  return request.has_times() && request.end_s - request.start_s >= sensor_window_s;
+}
+
+std::string lines_of(const RequestRun& run, const PlacedRequests& placed,
+                     const SharedEnergy& shared, double sensor_window_s) {
+  std::string text;
+  for (std::size_t i = 0; i < placed.requests.size(); ++i) {
+    const RequestTimes& request = placed.requests[i];
+    RequestLine line{.request = request, .number = i + 1, .share = run.options.share};
+    if (request.has_times()) line.energy_j = shared.joules[i];
+    if (run.bounds && has_bounds(request, sensor_window_s)) {
+      line.low_j = shared.joules[i] * run.bounds->low;
+      line.high_j = shared.joules[i] * run.bounds->high;
+    }
+    text += request_line(line);
+  }
+  return text;
+}
+
+void write_lines(const RequestRun& run, const std::string& text) {
+  if (run.options.per_request.empty() || run.dry_run) return;
+  replace_file(run.options.per_request, text);
+}
+
+PlacedRequests placed_requests(const RequestRun& run, const Result& result) {
+  const std::string& path = run.options.file.empty() ? run.load_file : run.options.file;
+  const bool is_tied = result.window_source == window_source_name(WindowSource::tied) &&
+                       is_same_file(path, run.load_file);
+  PlacedRequests placed = place_requests(read_requests(path), result.load->window, is_tied);
+  placed.source = requests_path(path);
+  return placed;
+}
+
+PhaseAnswer phases_of(const PlacedRequests& placed, const SeenPower& power,
+                      const std::vector<SensorModel>& sensors, Window window, double energy_j) {
+  PhaseAnswer answer = phase_energy({.window = window,
+                                     .energy_j = energy_j,
+                                     .readings = power.readings,
+                                     .requests = placed.requests,
+                                     .sensors = sensors});
+  answer.energy.assumptions = placed.assumptions;
+  if (sensors.size() > 1) answer.energy.assumptions.emplace_back("sensor_by_best_fit");
+  return answer;
+}
+
+RequestEnergy counted(const RequestRun& run, const PlacedRequests& placed, Window window,
+                      double sensor_window_s) {
+  RequestEnergy energy;
+  energy.share = run.options.share;
+  energy.source = placed.source;
+  for (const RequestTimes& request : placed.requests) {
+    energy.without_times += !request.has_times();
+    if (!is_in_window(request, window)) continue;
+    ++energy.requests;
+    energy.without_bounds += !has_bounds(request, sensor_window_s);
+  }
+  if (energy.requests == 0) energy.refused.emplace_back("no_request_in_window");
+  return energy;
+}
+
+}  // namespace
+
+void check_request_files(const RequestRun& run) {
+  const std::string& out = run.options.per_request;
+  if (out.empty()) return;
+  const auto refuse = [&](const std::string& path) {
+    if (path.empty() || !(path == out || is_same_file(path, out))) return;
+    throw Error(fmt::format("--per-request {}: would overwrite {}: give another file",
+                            printable_path(out), printable_path(path)));
+  };
+  for (const std::string& path : run.inputs) refuse(path);
+  for (const std::string& path : run.others) refuse(path);
+  refuse(run.load_file);
+  if (!run.options.file.empty()) refuse(run.options.file);
+}
+
+void refuse_request_energy(const RequestOptions& options, Result& result) {
+  if (!options.is_asked()) return;
+  const std::vector<std::string> refused = {"power_not_valid"};
+  result.request_energy.emplace().share = options.share;
+  result.request_energy->refused = refused;
+  if (options.phases) result.phase_energy.emplace().refused = refused;
+}
+
+void add_request_energy(const RequestRun& run, const Recording& recording, Result& result) {
+  if (!run.options.is_asked()) return;
+  const auto energy_j = value_of(result.metrics, "total_gpu_energy_j");
+  if (!result.is_valid() || !energy_j) {
+    refuse_request_energy(run.options, result);
+    return write_lines(run, "");
+  }
+  const Window window = result.load->window;
+  PlacedRequests placed = placed_requests(run, result);
+  const SeenPower power = look_again(recording, window, run.max_sample_gap_s);
+  const std::vector<SensorModel> sensors =
+      run.sensors.empty() ? sensors_of(result.telemetry) : run.sensors;
+  const double sensor_window_s = sensors.front().window_s;
+  RequestEnergy energy = counted(run, placed, window, sensor_window_s);
+  if (!power.curve) energy.refused.emplace_back("power_not_valid");
+  std::optional<PhaseAnswer> phases;
+  const bool shares_by_phase = run.options.share == RequestShare::phase;
+  if (energy.refused.empty() && (run.options.phases || shares_by_phase)) {
+    phases = phases_of(placed, power, sensors, window, *energy_j);
+  }
+  if (phases && shares_by_phase) energy.refused = phases->weights_refused;
+  if (run.options.phases) {
+    result.phase_energy = phases ? phases->energy : PhaseEnergy();
+    if (!phases) result.phase_energy->refused = energy.refused;
+  }
+  std::string lines;
+  if (energy.refused.empty()) {
+    const SharedEnergy shared = share_energy(
+        *power.curve,
+        sharing_of(placed, run.options.share, phases ? phases->weights : std::nullopt));
+    sum_up(placed, shared, window, energy);
+    if (!run.options.per_request.empty()) {
+      lines = lines_of(run, placed, shared, sensor_window_s);
+    }
+  }
+  energy.assumptions = placed.assumptions;
+  result.request_energy = std::move(energy);
+  write_lines(run, lines);
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+"""Checks 'aggregate-power verify STORE|AGGREGATE' on every kind of run that writes an audit record.
+
+Each run is made by the program from testdata, and holds. Then one digit of one of its files is
+changed by hand, and verify must find it and say whose fault it is: an input is 'changed', an
+aggregate or a record is 'tampered'.
+
+usage: tests/publication/verify_runs_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
+"""
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import run_tests  # noqa: E402  (beside the folders that share it)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DATA = ROOT / "testdata"
+PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+TRIES = 6  # digits of each file
+
+
+def program(folder, *words, status=0):
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("POWER_")}
+    done = subprocess.run([PROGRAM, *map(str, words)], cwd=folder, capture_output=True, text=True,
+                          env=environment | {"TZ": "UTC"}, timeout=120)
+    assert done.returncode == status, f"{words}: status {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+class Run:
+    """A kind of run: how it is made, and its files."""
+
+    def __init__(self, source, words, aggregate, record, inputs):
+        self.source, self.words, self.inputs = source, words, inputs
+        self.aggregate, self.record = aggregate, record
+
+    def make(self, folder):
+        shutil.copytree(DATA / self.source, folder / "run", symlinks=True)
+        words = [word.read_text().strip() if isinstance(word, pathlib.Path) else word for word in self.words]
+        program(folder, *words)
+        return folder / "run"
+
+
+SHA = DATA / "package" / "LOGS" / "power" / "power-producer-sha.txt"
+AGENTS_SHA = DATA / "agentic_nodes" / "LOGS" / "power" / "power-producer-sha.txt"
+ONE_NODE = ["--csv", "run/gpu_metrics.csv", "--bench-result", "run/run.json", "--agg-result", "run/agg_run.json"]
+RUNS = {
+    "one_node": Run("runs/b200", [*ONE_NODE, "--expected-num-gpus", "8", "--extended"],
+                    "agg_run.json", "power_validation_run.json", ["gpu_metrics.csv", "run.json"]),
+    "schema_1": Run("runs/b200", [*ONE_NODE, "--validation-result", "run/power_validation_run.json"],
+                    "agg_run.json", "power_validation_run.json", ["gpu_metrics.csv", "run.json"]),
+    "agentic": Run("agentic", ["agentic", "--result-dir", "run/results", "--agg-result",
+                               "run/coding_tp2_conc2.json", "--expected-num-gpus", "2"],
+                   "coding_tp2_conc2.json", "results/power_validation.json",
+                   ["results/gpu_metrics.csv", "results/aiperf_artifacts/profile_export.jsonl",
+                    "results/agentic_power_window.json"]),
+    "agentic_nodes": Run("agentic_nodes",
+                         ["agentic", "--result-dir", "run/LOGS/agentic/conc_4", "--agg-result",
+                          "run/coding_conc4.json", "--power-dir", "run/LOGS/power", "--logs-root", "run/LOGS",
+                          "--expected-producer-sha", AGENTS_SHA],
+                         "coding_conc4.json", "LOGS/agentic/conc_4/power_validation.json",
+                         ["LOGS/power/samples.csv", "LOGS/power/manifest.json",
+                          "LOGS/agentic/conc_4/agentic_power_concurrency_4.json"]),
+    "hosts": Run("nodes", ["multinode", "--nodes", "run", "--role", "prefill=node0", "--role",
+                           "decode=node1", "--bench-result", "run/run.json", "--agg-result", "run/agg_run.json"],
+                 "agg_run.json", "power_validation_run.json", ["node1/gpu_metrics.csv", "run.json"]),
+    "package": Run("package",
+                   ["multinode", "--power-dir", "run/LOGS/power", "--logs-root", "run/LOGS",
+                    "--prefill-gpus", "2", "--decode-gpus", "2", "--expected-producer-sha", SHA,
+                    "--bench-result", "run/run.json", "--agg-result", "run/agg_run.json"],
+                   "agg_run.json", "power_validation_run.json",
+                   ["LOGS/power/samples.csv", "LOGS/power/cpu/samples.csv", "run.json"]),
+    "stored": Run("store/power_audit_llama_tp2_conc8", ["backfill", "run"], "agg_llama_tp2_conc8.json",
+                  "power_validation_llama_tp2_conc8.json", ["gpu_metrics.csv", "llama_tp2_conc8.json"]),
+}
+
+
+class Made:
+    """A run in a folder of its own."""
+
+    def __init__(self, run):
+        self.run = run
+
+    def __enter__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.place = self.run.make(self.folder)
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder)
+
+    def verify(self, *words, status=0):
+        before = {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
+        text = program(self.folder, "verify", *(words or ["run"]), status=status)
+        assert before == {path: path.read_bytes() for path in self.folder.rglob("*")
+                          if path.is_file()}, "a file was changed"
+        return text
+
+    def verdicts(self, *words, status=1):
+        return json.loads(self.verify(*(words or ["run"]), "--json", status=status))["faults"]
+
+
+def change_digit(path, numbers, wanted):
+    """Changes one digit of a file, where `wanted(match)`; returns how to undo it."""
+    text = path.read_bytes()
+    places = [match.start() for match in re.finditer(rb"[0-9]", text) if wanted(text, match.start())]
+    at = numbers.choice(places)
+    digit = numbers.choice([d for d in b"0123456789" if d != text[at]])
+    path.write_bytes(text[:at] + bytes([digit]) + text[at + 1:])
+    return text, f"{path.name}: byte {at}"
+
+
+def any_digit(_text, _at):
+    return True
+
+
+def in_power_keys(text, at):
+    """The value of a member that the program set."""
+    line = text[text.rfind(b"\n", 0, at) + 1:at]
+    return re.search(rb'"[^"]*(power|joules|energy)[^"]*":', line) is not None
+
+
+def in_checked_part(text, at):
+    """Not what asks for the run or names files: an option or a version that is changed may give the same run."""
+    line = text[text.rfind(b"\n", 0, at) + 1:text.find(b"\n", at)]
+    options = text.find(b'"options": {')
+    if options >= 0 and options < at < text.find(b"}", options):
+        return False
+    key_end = line.find(b'": ')
+    if key_end >= 0 and at - text.rfind(b"\n", 0, at) - 1 < key_end:
+        return False  # a key
+    names = rb'"(tool_version|telemetry_source|benchmark_result|aggregate|telemetry|patched|identity)"'
+    patched = text.find(b'"patched": {')
+    if re.search(names, line) or (0 <= patched < at) or b"/" in line:
+        return False
+    return not re.search(rb'"(rivals|recorder)"', line)
+
+
+def test_every_kind_holds(_):
+    for name, run in RUNS.items():
+        with Made(run) as made:
+            text = made.verify()
+            assert text.startswith("1 run, ") and text.endswith(": all holds\n"), f"{name}: {text}"
+            for place in (run.aggregate, run.record):
+                assert made.verify(f"run/{place}").endswith(": all holds\n") or name == "agentic", name
+
+
+def test_a_digit_of_an_input_is_found(_):
+    numbers = random.Random(1)
+    for name, run in RUNS.items():
+        with Made(run) as made:
+            for file in run.inputs:
+                for _ in range(TRIES):
+                    path = made.place / file
+                    text, what = change_digit(path, numbers, any_digit)
+                    faults = made.verdicts()
+                    assert any(fault["verdict"] == "changed" and fault["where"].endswith(file)
+                               for fault in faults), f"{name}: {what}: {faults}"
+                    assert all(fault["verdict"] == "changed" for fault in faults), f"{name}: {what}: {faults}"
+                    path.write_bytes(text)
+
+
+def test_a_digit_of_an_aggregate_is_found(_):
+    numbers = random.Random(2)
+    for name, run in RUNS.items():
+        with Made(run) as made:
+            path = made.place / run.aggregate
+            for _ in range(TRIES):
+                text, what = change_digit(path, numbers, in_power_keys)
+                faults = made.verdicts()
+                assert {fault["verdict"] for fault in faults} == {"tampered"}, f"{name}: {what}: {faults}"
+                assert faults[0]["where"].endswith(run.aggregate), f"{name}: {what}: {faults}"
+                path.write_bytes(text)
+
+
+def test_a_digit_of_a_record_is_found(_):
+    numbers = random.Random(3)
+    for name, run in RUNS.items():
+        with Made(run) as made:
+            path = made.place / run.record
+            for _ in range(4 * TRIES):
+                text, what = change_digit(path, numbers, in_checked_part)
+                faults = made.verdicts()
+                # A hash in the record that is not the file's says that the file is another.
+                at = int(what.split()[-1])
+                of_hash = re.search(rb'"(xxh3_128|bytes)"', text[text.rfind(b"\n", 0, at):at])
+                word = "changed" if of_hash else "tampered"
+                line = text[text.rfind(b"\n", 0, at):text.find(b"\n", at)].decode()
+                assert any(fault["verdict"] in (word, "missing") for fault in faults), f"{name}: {line}: {faults}"
+                path.write_bytes(text)
+
+
+def test_a_file_that_is_gone_is_missing(_):
+    for name, run in RUNS.items():
+        for file in [run.inputs[0], run.inputs[-1]]:
+            with Made(run) as made:
+                (made.place / file).unlink()
+                faults = made.verdicts()
+                assert {fault["verdict"] for fault in faults} == {"missing"}, f"{name}: {file}: {faults}"
+
+
+def test_an_aggregate_without_its_record_is_found(_):
+    with Made(RUNS["one_node"]) as made:
+        (made.place / "power_validation_run.json").unlink()
+        for words in ("run", "run/agg_run.json"):
+            faults = made.verdicts(words)
+            assert [fault["verdict"] for fault in faults] == ["missing"], faults
+            assert faults[0]["where"] == "run/agg_run.json", faults
+
+
+def test_a_record_without_its_aggregate_is_found(_):
+    with Made(RUNS["one_node"]) as made:
+        (made.place / "agg_run.json").unlink()
+        faults = made.verdicts()
+        assert [(fault["verdict"], fault["what"]) for fault in faults] == [
+            ("missing", "its aggregate, run/agg_run.json")], faults
+
+
+def test_another_version_gives_other_digits(_):
+    """Its files are as it read them, so nobody has changed them."""
+    for name, run in RUNS.items():
+        with Made(run) as made:
+            path = made.place / run.record
+            record = json.loads(path.read_text())
+            record["computed_from"]["tool_version"] = "0.0.1"
+            path.write_text(json.dumps(record, indent=2))
+            made.verify()
+            record["metrics"]["avg_power_w"] += 0.25
+            path.write_text(json.dumps(record, indent=2))
+            faults = made.verdicts()
+            assert faults[0]["verdict"] == "not reproducible by this version", f"{name}: {faults}"
+            assert "0.0.1" in faults[0]["what"], faults
+
+
+def test_a_record_without_hashes_does_not_say_whose_fault_it_is(_):
+    """Records of the first versions."""
+    with Made(RUNS["one_node"]) as made:
+        path = made.place / "power_validation_run.json"
+        record = json.loads(path.read_text())
+        for key in ("aggregate", "inputs"):
+            del record["computed_from"][key]
+        path.write_text(json.dumps(record, indent=2))
+        made.verify()
+        telemetry = made.place / "gpu_metrics.csv"
+        lines = telemetry.read_text().splitlines()
+        cells = lines[9].split(", ")
+        power = next(i for i, cell in enumerate(lines[0].split(", ")) if "power" in cell)
+        cells[power] = "999.00 W"
+        telemetry.write_text("\n".join([*lines[:9], ", ".join(cells), *lines[10:]]) + "\n")
+        faults = made.verdicts()
+        assert {fault["verdict"] for fault in faults} == {"changed"}, faults
+
+
+def test_a_run_that_was_moved_is_found(_):
+    for name, run in RUNS.items():
+        with Made(run) as made:
+            (made.folder / "elsewhere").mkdir()
+            made.place.rename(made.folder / "elsewhere" / "moved")
+            text = made.verify("elsewhere/moved")
+            assert text.endswith(": all holds\n"), f"{name}: {text}"
+
+
+def test_options_that_change_the_run_are_known(_):
+    with Made(RUNS["one_node"]) as made:
+        shutil.copy(DATA / "runs" / "b200" / "agg_run.json", made.place)
+        program(made.folder, *ONE_NODE, "--expected-num-gpus", "2", "--gpus", "0-1", "--max-sample-gap", "7.5",
+                "--start", "1788852019.6", "--duration", "1.2", "--output-tokens", "77")
+        record = json.loads((made.place / "power_validation_run.json").read_text())
+        assert record["computed_from"]["options"] == {
+            "max_sample_gap_s": "7.5", "start": "1788852019.6", "duration": "1.2", "output_tokens": "77"}
+        made.verify()
+
+
+def test_a_run_that_is_not_valid_holds(_):
+    with Made(RUNS["one_node"]) as made:
+        program(made.folder, *ONE_NODE, "--expected-num-gpus", "9")
+        made.verify()
+        aggregate = made.place / "agg_run.json"
+        content = json.loads(aggregate.read_text())
+        content["total_gpu_energy_j"] = 4165.455
+        aggregate.write_text(json.dumps(content))
+        faults = made.verdicts()
+        assert [(fault["verdict"], fault["what"]) for fault in faults] == [
+            ("tampered", "'total_gpu_energy_j'")], faults
+
+
+def test_a_store_of_several_runs_is_verified_at_once(folder):
+    shutil.copytree(DATA / "store", folder / "store")
+    program(folder, "backfill", "store")
+    program(folder, "backfill", "store", "--output", "out")
+    assert program(folder, "verify", "store").startswith("3 runs, ")
+    assert program(folder, "verify", "out", "--artifacts", "store").endswith(": all holds\n")
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(globals()))
