@@ -111,10 +111,10 @@ void add_uncertainty_options(Options& options, RunOptions& run) {
           "Put an interval on the energy: adds 'uncertainty' to the audit record, and with --extended the bounds to the aggregate; needs schema 2; see 'help uncertainty'")
       .in_group(kGroup);
   options
-      .value("--gpu", "NAME", into(wanted.gpu),
-             "Model of the GPUs, such as H100 or MI300X, where no file names it")
+      .value(
+          "--gpu", "NAME", into(wanted.gpu),
+          "Model of the GPUs, such as H100 or MI300X, where no file names it; for --uncertainty and --phases")
       .check(not_empty())
-      .needs("--uncertainty")
       .in_group(kGroup);
   const auto take_accuracy = [&wanted](const std::string& text) {
     double accuracy = 0;

@@ -206,6 +206,9 @@ RequestRun requests_of_agents(const AgenticRequest& request, const Files& files)
   RequestRun run{request.requests, files.records, request.max_sample_gap_s, request.dry_run,
                  inputs_of(files, request.agg_result)};
   run.others = {files.window, path_below(request.result_dir, "power_validation.json")};
+  run.dry_run |= static_cast<bool>(request.take_plan);
+  run.gpu = request.uncertainty.gpu;
+  if (request.requests.is_asked()) run.hardware = hardware_in(request.agg_result);
   return run;
 }
 

@@ -70,17 +70,6 @@ Result assess_in_found_zone(const MeasurementRequest& request, Recording& record
   return std::move(zoned.result);
 }
 
-// What the aggregate calls the GPUs; empty: it cannot be read, or does not say.
-std::string hardware_in(const std::string& aggregate) {
-  try {
-    return hardware_of(read_file(aggregate));
-  } catch (const FileError&) {
-    return {};
-  } catch (const JsonError&) {
-    return {};
-  }
-}
-
 }  // namespace
 
 std::optional<std::int64_t> gpus_in_aggregate(const std::string& aggregate) {
@@ -90,6 +79,16 @@ std::optional<std::int64_t> gpus_in_aggregate(const std::string& aggregate) {
     return std::nullopt;
   } catch (const JsonError&) {
     return std::nullopt;
+  }
+}
+
+std::string hardware_in(const std::string& aggregate) {
+  try {
+    return hardware_of(read_file(aggregate));
+  } catch (const FileError&) {
+    return {};
+  } catch (const JsonError&) {
+    return {};
   }
 }
 

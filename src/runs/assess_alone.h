@@ -19,6 +19,9 @@ struct FilesBeside {
 // which is reported when it is patched.
 std::optional<std::int64_t> gpus_in_aggregate(const std::string& aggregate);
 
+// What the aggregate calls the GPUs; empty: it cannot be read, or does not say.
+std::string hardware_in(const std::string& aggregate);
+
 // As assess(), but finds the number of GPUs and the zone first, if the request says so.
 Result assess_alone(MeasurementRequest request, Recording& recording, const LoadReading& reading,
                     const FilesBeside& files);

@@ -64,6 +64,9 @@ RequestRun requests_of_node(const AggregateRequest& request, const std::string& 
   RequestRun run{request.requests, request.bench_result, request.max_sample_gap_s, request.dry_run,
                  target_of_node(request, telemetry).inputs};
   run.others.push_back(record_path(request));
+  run.dry_run |= static_cast<bool>(request.take_plan);
+  run.gpu = request.uncertainty.gpu;
+  if (request.requests.is_asked()) run.hardware = hardware_in(request.agg_result);
   return run;
 }
 

@@ -76,7 +76,7 @@ struct RunOptions : RecordingOptions {
   // Normal paths of what sensors beside the GPUs recorded: never summed with the GPUs.
   std::vector<std::string> witnesses = {};
   RequestOptions requests = {};  // of a run on one node, under schema 2
-  TakePlan take_plan = {};  // empty: the run is written
+  TakePlan take_plan = {};       // empty: the run is written
 
   DeliveryOptions delivery() const { return {require_power, dry_run, json, take_plan}; }
 };

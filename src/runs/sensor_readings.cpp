@@ -52,18 +52,22 @@ std::vector<DeviceCounter> counters_around(const Recording& recording, Window wi
 
 }  // namespace
 
+void find_models(const Recording& recording, SensorReadings& readings) {
+  readings.models = readings.series.gpu_models;
+  if (!readings.models.empty()) {
+    readings.models_from = "name_column";
+    return;
+  }
+  readings.models = models_beside(recording);
+  if (!readings.models.empty()) readings.models_from = "identity_file";
+}
+
 SensorReadings sensor_readings(const Recording& recording, Window window,
                                std::vector<GatheredReadings> gathered, const SeriesFacts& series) {
   SensorReadings readings;
   readings.gpus = std::move(gathered);
   readings.series = series;
-  readings.models = series.gpu_models;
-  if (!readings.models.empty()) {
-    readings.models_from = "name_column";
-  } else {
-    readings.models = models_beside(recording);
-    if (!readings.models.empty()) readings.models_from = "identity_file";
-  }
+  find_models(recording, readings);
   if (series.counter) readings.counters = counters_around(recording, window);
   return readings;
 }

@@ -21,6 +21,10 @@ struct SensorReadings {
   std::string models_from;          // "name_column", "label", "identity_file"; empty: nothing
 };
 
+// Sets which models the series, or a file beside the recording, names. Never throws because of what
+// is beside it.
+void find_models(const Recording& recording, SensorReadings& readings);
+
 // `gathered` is from the recording. Never throws because of what is beside it.
 SensorReadings sensor_readings(const Recording& recording, Window window,
                                std::vector<GatheredReadings> gathered, const SeriesFacts& series);

@@ -45,6 +45,16 @@ KnownSensor understood_sensor(const SensorReadings& recording, const GpuModel& m
   return known_sensor(question);
 }
 
+std::vector<SensorModel> sensor_models(const Recording& recording, const SeriesFacts& series,
+                                       const std::string& given, const std::string& hardware,
+                                       double period_s) {
+  SensorReadings readings;
+  readings.series = series;
+  find_models(recording, readings);
+  const GpuModel model = gpu_model(readings, given, hardware);
+  return known_sensor({series.sensor, model.name, series.has_average_power, period_s}).models;
+}
+
 bool has_cut_stamps(const SensorReadings& recording) {
   const bool are_exact = std::ranges::any_of(kExactStamps, [&](std::string_view schema) {
     return recording.series.schema.starts_with(schema);
