@@ -213,7 +213,6 @@ struct UnderstoodSensor {
 
 // How far a valid run's energy may be off.
 struct Uncertainty {
-  UncertaintyOptions options;
   EnergyEstimate energy;
   std::vector<UnderstoodSensor> sensors;  // in the order of energy.gpus
   std::vector<std::string> advice;        // why there is no interval, and what to do

@@ -236,6 +236,7 @@ void add_rarer_run_options(Options& options, RecomputeOptions& recompute) {
       "Faults in other windows of a package do not invalidate a run's own window";
   add_compat(options, recompute);
   add_uncertainty_options(options, recompute);
+  tie_gpu_to_uncertainty(options);
   add_require_power(options, recompute).help =
       "End with status 1 if a run ends without valid power (also: REQUIRE_POWER=1, true or yes)";
 }

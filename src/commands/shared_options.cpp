@@ -111,10 +111,10 @@ void add_uncertainty_options(Options& options, RunOptions& run) {
           "Put an interval on the energy: adds 'uncertainty' to the audit record, and with --extended the bounds to the aggregate; needs schema 2; see 'help uncertainty'")
       .in_group(kGroup);
   options
-      .value("--gpu", "NAME", into(wanted.gpu),
-             "Model of the GPUs, such as H100 or MI300X, where no file names it")
+      .value(
+          "--gpu", "NAME", into(wanted.gpu),
+          "Model of the GPUs, such as H100 or MI300X, where no file names it; for --uncertainty and --phases")
       .check(not_empty())
-      .needs("--uncertainty")
       .in_group(kGroup);
   const auto take_number = [](std::optional<double>& number) {
     return [&number](const std::string& text) { return into(number.emplace())(text); };
@@ -133,6 +133,11 @@ void add_uncertainty_options(Options& options, RunOptions& run) {
       .check(number_between(0, 3600))
       .needs("--uncertainty")
       .in_group(kGroup);
+}
+
+void tie_gpu_to_uncertainty(Options& options) {
+  options.at("--gpu").needs("--uncertainty").help =
+      "Model of the GPUs, such as H100 or MI300X, where no file names it";
 }
 
 void add_outcome_options(Options& options, RunOptions& run, const std::string& extended) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/python_number.h"
 #include "publication/compare_records.h"
 #include "results/uncertainty_json.h"
 
@@ -12,10 +13,7 @@ namespace aggregate_power {
 
 UncertaintyOptions recorded_uncertainty(const JsonValue& record) {
   const JsonValue& options = record.at("computed_from").at("options");
-  const auto number = [&](const char* key) {
-    const JsonValue& value = options.at(key);
-    return value.is_finite_number() ? std::optional(value.as_double()) : std::nullopt;
-  };
+  const auto number = [&](const char* key) { return python_float(options.at(key).text); };
   return {record.find("uncertainty") != nullptr, options.at("gpu").text, number("sensor_accuracy"),
           number("clock_uncertainty_s")};
 }

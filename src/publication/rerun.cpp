@@ -10,7 +10,6 @@
 #include "base/files/path.h"
 #include "base/text/python_number.h"
 #include "publication/evidence.h"
-#include "publication/recompute_uncertainty.h"
 #include "results/record.h"
 #include "runs/agentic_package.h"
 #include "runs/hosts.h"
@@ -78,7 +77,6 @@ void set_run_options(const RunRecord& record, const JsonValue& aggregate, RunOpt
     run.witnesses.push_back(found_path(record, witness.at("file").text));
   }
   set_unrecorded_options(recorded_options(record), run);
-  run.uncertainty = recorded_uncertainty(content);
 }
 
 // What a command would have written.

@@ -207,6 +207,9 @@ RequestRun requests_of_agents(const AgenticRequest& request, const Files& files)
   RequestRun run{request.requests, files.records, request.max_sample_gap_s, request.dry_run,
                  inputs_of(files, request.agg_result)};
   run.others = {files.window, path_below(request.result_dir, "power_validation.json")};
+  run.dry_run |= static_cast<bool>(request.take_plan);
+  run.gpu = request.uncertainty.gpu;
+  if (request.requests.is_asked()) run.hardware = hardware_in(request.agg_result);
   return run;
 }
 
@@ -238,7 +241,7 @@ WritePlan target_of_agents(const AgenticRequest& request, const Files& files) {
   target.record_path = path_below(request.result_dir, "power_validation.json");
   target.inputs = inputs_of(files, request.agg_result);
   target.inputs.push_back(files.window);
-  if (request.uncertainty.is_wanted) {
+  if (request.uncertainty.is_wanted || request.requests.is_asked()) {
     std::ranges::move(model_files_beside(files.telemetry), std::back_inserter(target.inputs));
   }
   if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));

@@ -7,11 +7,13 @@
 
 #include "base/text/unicode.h"
 #include "energy/expected_interval.h"
+#include "energy/placed_readings.h"
 #include "energy/sensor_period.h"
 #include "energy/survey.h"
 #include "recorders/recording.h"
 #include "runs/checkup.h"
 #include "runs/pass.h"
+#include "runs/understood_sensor.h"
 
 namespace aggregate_power {
 namespace {
@@ -35,13 +37,6 @@ class CheckupSamples final : public Analysis {
   static constexpr std::size_t kMost = 1 << 20;
 };
 
-// What the sensor's readings are means of; nullopt: nobody knows.
-std::optional<SensorModel> model_of(const Sensor& sensor) {
-  if (sensor.averaging == "1 s") return SensorModel{};
-  if (sensor.averaging == "instantaneous") return SensorModel{.window_s = 0.025, .refresh_s = 0.1};
-  return std::nullopt;
-}
-
 struct Seen {
   SeriesFacts series;
   std::vector<DeviceSurvey> devices;
@@ -50,6 +45,7 @@ struct Seen {
   std::string zone_source;
   bool is_naive = false;
   std::string fault;
+  std::vector<SensorModel> sensors;  // each that is possible; empty: nobody knows
 };
 
 Seen see(const CheckupRequest& request) {
@@ -83,6 +79,10 @@ Seen see(const CheckupRequest& request) {
   seen.zone = telemetry.zone().name();
   seen.zone_source = recording.zone_source();
   seen.is_naive = telemetry.naive_stamps() > 0;
+  if (!seen.samples.empty()) {
+    seen.sensors = sensor_models(recording, seen.series, request.gpu, {},
+                                 median_period_s(seen.samples.front()));
+  }
   if (seen.devices.empty()) seen.fault = "it has no usable power samples";
   return seen;
 }
@@ -123,12 +123,12 @@ CheckupItem check_refresh(const Seen& seen, double period_s) {
 }
 
 CheckupItem check_averaging(const Seen& seen, const CheckupRequest& request) {
-  const auto model = model_of(seen.series.sensor);
-  if (!model) {
-    return {"averaging", advice, "unknown",
-            "name the column: power.draw.average is a mean of 1 s, power.draw.instant is not"};
+  if (seen.sensors.size() != 1) {
+    return {"averaging", advice, "the sensor's window is unknown",
+            "record the GPUs' name and power.draw.average, too, or name the model with --gpu"};
   }
-  const std::string found = fmt::format("{} ({} s)", seen.series.sensor.averaging, model->window_s);
+  const SensorModel* const model = seen.sensors.data();
+  const std::string found = fmt::format("a reading is a mean over {:g} s", model->window_s);
   if (request.shortest_phase_s && *request.shortest_phase_s < 2 * model->window_s) {
     return {
         "averaging", advice, found,
@@ -207,7 +207,7 @@ CheckupItem check_interval(const CheckupRequest& request, const Seen& seen, cons
   run.deviation_w = levels.deviation_w;
   run.period_s = period_s > 0 ? period_s : 1;
   if (!(run.load_w > 0)) return {"expected interval", problem, "the readings are 0 W", {}};
-  const SensorModel model = model_of(seen.series.sensor).value_or(SensorModel{});
+  const SensorModel model = seen.sensors.empty() ? SensorModel{} : seen.sensors.front();
   const ExpectedInterval interval = expected_interval(run, model);
   const auto& widest =
       *std::ranges::max_element(interval.components, {}, &ExpectedComponent::relative);

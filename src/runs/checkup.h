@@ -13,6 +13,7 @@ struct CheckupRequest : RecordingOptions {
   std::string telemetry;                        // normal path; empty: this machine is checked
   double window_s = 60;                         // of the runs to come
   std::optional<double> shortest_phase_s = {};  // that is to be told apart
+  std::string gpu = {};                         // model of the GPUs; empty: as the files say
 };
 
 struct CheckupItem {

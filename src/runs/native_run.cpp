@@ -59,7 +59,7 @@ CommandOutput multinode_native(const MultinodeRequest& request) {
     question.result_fault = error.what();
   }
   Result result = checked_native(question);
-  result.sources.options = unrecorded_options(request, request.gpus);
+  result.sources.options = unrecorded_options(request, request, request.gpus);
   return deliver(std::move(result), target_of_native(request, question.place), request.delivery());
 }
 

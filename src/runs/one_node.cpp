@@ -56,7 +56,7 @@ WritePlan target_of_node(const AggregateRequest& request, const std::string& tel
   target.inputs = with_side_files(telemetry);
   target.inputs.insert(target.inputs.end(), {request.bench_result, request.agg_result});
   target.inputs.insert(target.inputs.end(), request.witnesses.begin(), request.witnesses.end());
-  if (request.uncertainty.is_wanted) {
+  if (request.uncertainty.is_wanted || request.requests.is_asked()) {
     std::ranges::move(model_files_beside(telemetry), std::back_inserter(target.inputs));
   }
   if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));
@@ -68,6 +68,9 @@ RequestRun requests_of_node(const AggregateRequest& request, const std::string& 
   RequestRun run{request.requests, request.bench_result, request.max_sample_gap_s, request.dry_run,
                  target_of_node(request, telemetry).inputs};
   run.others.push_back(record_path(request));
+  run.dry_run |= static_cast<bool>(request.take_plan);
+  run.gpu = request.uncertainty.gpu;
+  if (request.requests.is_asked()) run.hardware = hardware_in(request.agg_result);
   return run;
 }
 

@@ -24,7 +24,7 @@ CommandOutput multinode(const MultinodeRequest& request) {
   question.consumer_gaps = request.consumer_gaps;
   question.contract = request.contract;
   question.extended = request.extended;
-  run.options = unrecorded_options(request, question.gpus);
+  run.options = unrecorded_options(request, request, question.gpus);
   WritePlan& target = run.target;
   target.aggregate_path = request.agg_result;
   target.make_record_folder = !request.validation_result.empty();

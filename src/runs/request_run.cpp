@@ -13,9 +13,11 @@
 #include "base/files/path.h"
 #include "energy/fleet_power.h"
 #include "energy/phase_power.h"
+#include "energy/placed_readings.h"
 #include "energy/request_energy.h"
 #include "loads/request_file.h"
 #include "results/request_json.h"
+#include "runs/understood_sensor.h"
 
 namespace aggregate_power {
 namespace {
@@ -80,15 +82,18 @@ SeenPower look_again(const Recording& recording, Window window, double max_sampl
   return {gatherer.finish(), readings_together(gpus)};
 }
 
-// By what the recording says of its sensor; of one that is unknown, each that is common.
-std::vector<SensorModel> sensors_of(const std::optional<TelemetryFacts>& telemetry) {
-  constexpr SensorModel kMean{};
-  constexpr SensorModel kTenth{.window_s = 0.1};
-  constexpr SensorModel kMoment{.window_s = 0.025};
-  const std::string averaging = telemetry ? telemetry->series.sensor.averaging : "unknown";
-  if (averaging == "1 s") return {kMean};
-  if (averaging == "instantaneous") return {kMoment, kTenth};
-  return {kMean, kTenth, kMoment};
+// The bounds of an energy over that energy.
+struct RelativeBounds {
+  double low = 1;
+  double high = 1;
+};
+
+// Of the run's energy; nullopt: no interval was asked for, or there is none.
+std::optional<RelativeBounds> bounds_of(const Result& result) {
+  if (!result.uncertainty || !result.uncertainty->energy.is_available()) return std::nullopt;
+  const EnergyEstimate& energy = result.uncertainty->energy;
+  return RelativeBounds{energy.total.low_j() / energy.published_j,
+                        energy.total.high_j() / energy.published_j};
 }
 
 // ---- Shares
@@ -171,16 +176,17 @@ bool has_bounds(const RequestTimes& request, double sensor_window_s) {
   return request.has_times() && request.end_s - request.start_s >= sensor_window_s;
 }
 
-std::string lines_of(const RequestRun& run, const PlacedRequests& placed,
-                     const SharedEnergy& shared, double sensor_window_s) {
+std::string lines_of(const PlacedRequests& placed, const SharedEnergy& shared,
+                     const std::optional<RelativeBounds>& bounds, RequestShare share,
+                     double sensor_window_s) {
   std::string text;
   for (std::size_t i = 0; i < placed.requests.size(); ++i) {
     const RequestTimes& request = placed.requests[i];
-    RequestLine line{.request = request, .number = i + 1, .share = run.options.share};
+    RequestLine line{.request = request, .number = i + 1, .share = share};
     if (request.has_times()) line.energy_j = shared.joules[i];
-    if (run.bounds && has_bounds(request, sensor_window_s)) {
-      line.low_j = shared.joules[i] * run.bounds->low;
-      line.high_j = shared.joules[i] * run.bounds->high;
+    if (bounds && has_bounds(request, sensor_window_s)) {
+      line.low_j = shared.joules[i] * bounds->low;
+      line.high_j = shared.joules[i] * bounds->high;
     }
     text += request_line(line);
   }
@@ -262,8 +268,12 @@ void add_request_energy(const RequestRun& run, const Recording& recording, Resul
   const Window window = result.load->window;
   PlacedRequests placed = placed_requests(run, result);
   const SeenPower power = look_again(recording, window, run.max_sample_gap_s);
-  const std::vector<SensorModel> sensors =
-      run.sensors.empty() ? sensors_of(result.telemetry) : run.sensors;
+  const std::vector<SensorModel> sensors = sensor_models(
+      recording, result.telemetry->series, run.gpu, run.hardware, median_period_s(power.readings));
+  if (sensors.empty()) {
+    throw Error(
+        "--requests: what the power sensors measure is unknown: 'inspect --sensor' says why");
+  }
   const double sensor_window_s = sensors.front().window_s;
   RequestEnergy energy = counted(run, placed, window, sensor_window_s);
   if (!power.curve) energy.refused.emplace_back("power_not_valid");
@@ -277,6 +287,7 @@ void add_request_energy(const RequestRun& run, const Recording& recording, Resul
     result.phase_energy = phases ? phases->energy : PhaseEnergy();
     if (!phases) result.phase_energy->refused = energy.refused;
   }
+  const std::optional<RelativeBounds> bounds = bounds_of(result);
   std::string lines;
   if (energy.refused.empty()) {
     const SharedEnergy shared = share_energy(
@@ -284,7 +295,7 @@ void add_request_energy(const RequestRun& run, const Recording& recording, Resul
         sharing_of(placed, run.options.share, phases ? phases->weights : std::nullopt));
     sum_up(placed, shared, window, energy);
     if (!run.options.per_request.empty()) {
-      lines = lines_of(run, placed, shared, sensor_window_s);
+      lines = lines_of(placed, shared, bounds, run.options.share, sensor_window_s);
     }
   }
   energy.assumptions = placed.assumptions;

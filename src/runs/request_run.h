@@ -1,22 +1,14 @@
 // What the requests of a run used, and what prefill and decode did.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "aggregate_power/result.h"
-#include "energy/sensor_model.h"
 #include "recorders/recording.h"
 #include "runs/run_options.h"
 
 namespace aggregate_power {
-
-// The bounds of an energy over that energy.
-struct RelativeBounds {
-  double low = 1;
-  double high = 1;
-};
 
 struct RequestRun {
   RequestOptions options;
@@ -25,9 +17,8 @@ struct RequestRun {
   bool dry_run = false;
   std::vector<std::string> inputs = {};  // files that were read; none is overwritten
   std::vector<std::string> others = {};  // files that the run writes itself
-  // What the sensors' readings may be a mean of; empty: as the recording says.
-  std::vector<SensorModel> sensors = {};
-  std::optional<RelativeBounds> bounds = {};  // of the run's energy; nullopt: unknown
+  std::string gpu = {};                  // model of the GPUs by the user; empty: as files say
+  std::string hardware = {};             // what the aggregate calls them; empty: nothing
 };
 
 // Throws Error if the new file is one of the others, which must be known before any is written.

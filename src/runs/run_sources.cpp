@@ -92,6 +92,45 @@ constexpr UnrecordedOption kUnrecorded[] = {
        if (text == "estimated") run.accepted_window = Accepted::estimated;
        if (text == "wrapped") run.accepted_window = Accepted::wrapped;
      }},
+    {"uncertainty",
+     [](const RunOptions& run) { return run.uncertainty.is_wanted ? Text("true") : Text(); },
+     [](const std::string& text, RunOptions& run) { run.uncertainty.is_wanted = text == "true"; }},
+    {"gpu", [](const RunOptions& run) { return not_empty_text(run.uncertainty.gpu); },
+     [](const std::string& text, RunOptions& run) { run.uncertainty.gpu = text; }},
+    {"sensor_accuracy",
+     [](const RunOptions& run) {
+       const auto& accuracy = run.uncertainty.sensor_accuracy;
+       return accuracy ? Text(json_number(*accuracy)) : Text();
+     },
+     [](const std::string& text, RunOptions& run) {
+       run.uncertainty.sensor_accuracy = python_float(text);
+     }},
+    {"clock_uncertainty_s",
+     [](const RunOptions& run) {
+       const auto& seconds = run.uncertainty.clock_uncertainty_s;
+       return seconds ? Text(json_number(*seconds)) : Text();
+     },
+     [](const std::string& text, RunOptions& run) {
+       run.uncertainty.clock_uncertainty_s = python_float(text);
+     }},
+    {"requests_file", [](const RunOptions& run) { return not_empty_text(run.requests.file); },
+     [](const std::string& text, RunOptions& run) { run.requests.file = text; }},
+    {"per_request", [](const RunOptions& run) { return not_empty_text(run.requests.per_request); },
+     [](const std::string& text, RunOptions& run) { run.requests.per_request = text; }},
+    {"share",
+     [](const RunOptions& run) {
+       return run.requests.share == RequestShare::equal
+                  ? Text()
+                  : Text(std::string(name(run.requests.share)));
+     },
+     [](const std::string& text, RunOptions& run) {
+       for (const RequestShare share :
+            {RequestShare::equal, RequestShare::tokens, RequestShare::phase}) {
+         if (name(share) == text) run.requests.share = share;
+       }
+     }},
+    {"phases", [](const RunOptions& run) { return run.requests.phases ? Text("true") : Text(); },
+     [](const std::string& text, RunOptions& run) { run.requests.phases = text == "true"; }},
     given_seconds<&GivenLoad::start_unix_s>("start"),
     given_seconds<&GivenLoad::end_unix_s>("end"),
     given_seconds<&GivenLoad::duration_s>("duration"),
@@ -127,8 +166,10 @@ void set_unrecorded_options(const NamedOptions& options, RunOptions& run) {
   }
 }
 
-NamedOptions unrecorded_options(const PackageOptions& package, const RoleCounts& gpus) {
-  NamedOptions options = {{"logs_root", package.logs_root}};
+NamedOptions unrecorded_options(const RunOptions& run, const PackageOptions& package,
+                                const RoleCounts& gpus) {
+  NamedOptions options = unrecorded_options(run);
+  options.emplace_back("logs_root", package.logs_root);
   for (const NamedCount& count : kCounts) {
     if (gpus.*count.gpus != 0) options.emplace_back(count.name, std::to_string(gpus.*count.gpus));
   }

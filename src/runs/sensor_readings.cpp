@@ -79,6 +79,16 @@ Stamps stamps_of(std::span<const GatheredReadings> gpus, const SeriesFacts& seri
   return are_cut ? Stamps::whole_seconds : Stamps::query_time;
 }
 
+void find_models(const Recording& recording, SensorReadings& readings) {
+  readings.models = readings.series.gpu_models;
+  if (!readings.models.empty()) {
+    readings.models_from = "name_column";
+    return;
+  }
+  readings.models = models_beside(recording);
+  if (!readings.models.empty()) readings.models_from = "identity_file";
+}
+
 SensorReadings sensor_readings(const Recording& recording, Window window,
                                std::vector<GatheredReadings> gathered,
                                const Integration& integration, const SeriesFacts& series) {
@@ -89,13 +99,7 @@ SensorReadings sensor_readings(const Recording& recording, Window window,
   }
   readings.stamps = stamps_of(readings.gpus, series);
   readings.series = series;
-  readings.models = series.gpu_models;
-  if (!readings.models.empty()) {
-    readings.models_from = "name_column";
-  } else {
-    readings.models = models_beside(recording);
-    if (!readings.models.empty()) readings.models_from = "identity_file";
-  }
+  find_models(recording, readings);
   if (series.counter) readings.counters = counters_around(recording, window);
   return readings;
 }

@@ -39,6 +39,10 @@ struct SensorReadings {
   std::size_t hosts = 1;            // that these GPUs are on
 };
 
+// Sets which models the series, or a file beside the recording, names. Never throws because of what
+// is beside it.
+void find_models(const Recording& recording, SensorReadings& readings);
+
 // `gathered` and `integration` are of the recording. Never throws because of what is beside it.
 SensorReadings sensor_readings(const Recording& recording, Window window,
                                std::vector<GatheredReadings> gathered,

@@ -156,7 +156,6 @@ std::vector<std::string> advice_on_zeros(std::span<const SensorReadings> recordi
 void refuse_uncertainty(const UncertaintyOptions& options, Result& result) {
   if (!options.is_wanted) return;
   result.uncertainty.emplace();
-  result.uncertainty->options = options;
   result.uncertainty->energy.reasons = {"power_not_valid"};
 }
 
@@ -171,7 +170,6 @@ void add_uncertainty(const UncertaintyOptions& options, std::vector<SensorReadin
     return;
   }
   Building building{options, hardware, {}, {}, {}, {}};
-  building.uncertainty.options = options;
   building.question.window = result.load->window;
   building.question.accuracy = accuracy_of(options);
   building.question.clock_uncertainty_s = clock_uncertainty_s(options, recordings);

@@ -33,4 +33,14 @@ KnownSensor understood_sensor(const SensorReadings& recording, const GpuModel& m
   return known_sensor(question);
 }
 
+std::vector<SensorModel> sensor_models(const Recording& recording, const SeriesFacts& series,
+                                       const std::string& given, const std::string& hardware,
+                                       double period_s) {
+  SensorReadings readings;
+  readings.series = series;
+  find_models(recording, readings);
+  const GpuModel model = gpu_model(readings, given, hardware);
+  return known_sensor({series.sensor, model.name, series.has_average_power, period_s}).models;
+}
+
 }  // namespace aggregate_power

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "energy/gpu_sensors.h"
 #include "runs/sensor_readings.h"
@@ -20,5 +21,10 @@ GpuModel gpu_model(const SensorReadings& recording, const std::string& given,
                    const std::string& hardware);
 
 KnownSensor understood_sensor(const SensorReadings& recording, const GpuModel& model);
+
+// The same of a recording that is not gathered: by what its beginning and the files beside it say.
+std::vector<SensorModel> sensor_models(const Recording& recording, const SeriesFacts& series,
+                                       const std::string& given, const std::string& hardware,
+                                       double period_s);
 
 }  // namespace aggregate_power

@@ -169,7 +169,7 @@ def test_one_recording(folder):
     is_refused(folder.alone("--uncertainty", "--expected-num-gpus", "3"))
     options = folder.alone("--uncertainty", "--gpu", "H100", "--sensor-accuracy", "0.01", *CLOCK)
     assert options["computed_from"]["options"] == {
-        "uncertainty": True, "gpu": "H100", "sensor_accuracy": 0.01, "clock_uncertainty_s": 0.02}
+        "uncertainty": "true", "gpu": "H100", "sensor_accuracy": "0.01", "clock_uncertainty_s": "0.02"}
 
 
 def test_hosts(folder):
