@@ -248,7 +248,7 @@ struct Result {
   std::optional<CounterCheck> counters;
   std::optional<RecordedCounters> recorded_counters;  // nullopt: the recording has none
   std::optional<FailedRequests> failed_requests;
-  std::optional<Uncertainty> uncertainty;  // nullopt: not requested
+  std::optional<Uncertainty> uncertainty;       // nullopt: not requested
   std::optional<RequestEnergy> request_energy;  // nullopt: not requested
   std::optional<PhaseEnergy> phase_energy;      // nullopt: not requested
   std::vector<WitnessResult> witnesses;  // compared only: no number and no verdict depends on them
