@@ -104,7 +104,7 @@ void add_gpu(const SensorReadings& recording, const GpuModel& model, const Known
   note_once(known.assumptions, building.assumptions);
 }
 
-void add_recording(SensorReadings& recording, Building& building) {
+void add_sensors_of(SensorReadings& recording, Building& building) {
   const GpuModel model = gpu_model(recording, building.options.gpu, building.hardware);
   if (!model.contradiction.empty()) building.refuse(model.contradiction);
   const KnownSensor known = understood_sensor(recording, model);
@@ -173,7 +173,7 @@ void add_uncertainty(const UncertaintyOptions& options, std::vector<SensorReadin
   building.question.window = result.load->window;
   building.question.accuracy = accuracy_of(options);
   building.question.clock_uncertainty_s = clock_uncertainty_s(options, recordings);
-  for (SensorReadings& recording : recordings) add_recording(recording, building);
+  for (SensorReadings& recording : recordings) add_sensors_of(recording, building);
   Uncertainty& uncertainty = building.uncertainty;
   if (uncertainty.energy.is_available() && building.question.gpus.empty()) {
     uncertainty.energy.reasons = {"too_few_readings"};
