@@ -78,6 +78,9 @@ class ReadingSink {
   void end_segment() { segment_has_ended_ = true; }
   // From here on what is added as text is an energy counter's number, in its unit.
   void count_energy(const EnergyCounter& counter);
+  // Where energy counters go that are read along with the power; nullptr: nobody wants them.
+  ReadingSink* counters() const { return counters_; }
+  void set_counters(ReadingSink& counters) { counters_ = &counters; }
   // Notes the counter that `series` has seen, and counts its energy if that is what it reads.
   void note_counter(const PowerSeries& series);
   void skip(std::uint64_t Skipped::*cause) { ++(counts_.skipped.*cause); }
@@ -131,6 +134,7 @@ class ReadingSink {
   bool names_hosts_;
   PowerUnit::Size unit_;
   double counter_unit_j_ = 0;  // 0: power is read
+  ReadingSink* counters_ = nullptr;
   const Telemetry::TakeStates& take_;
   TelemetryCounts& counts_;
   DeviceNames devices_;

@@ -107,7 +107,16 @@ Telemetry open_stream(std::unique_ptr<ByteSource> source, const TelemetryOptions
       [=, gpus = options.gpus](const Telemetry::Wants& wants, const Telemetry::TakeStates& take,
                                TelemetryCounts& counts) {
         ReadingSink sink(wants.zone, gpus, names_hosts, unit, take, counts);
+        if (wants.counters == nullptr) return read_stream(*all, read, has_lines, sink);
+        const Telemetry::TakeStates take_counters = [&](std::span<const Reading> readings,
+                                                        std::span<const GpuState>) {
+          wants.counters->take(readings);
+        };
+        ReadingSink counters(wants.zone, gpus, names_hosts, unit, take_counters,
+                             wants.counters->counts);
+        sink.set_counters(counters);
         read_stream(*all, read, has_lines, sink);
+        counters.finish();
       });
 }
 
