@@ -62,6 +62,10 @@ class ReadingSink {
     const double watts = plain_watts(text, unit_);
     return std::isnan(watts) ? parse_watts(text, {unit_, false}).value_or(kNone) : watts;
   }
+  // The same of a decimal below kFirstSentinel, as read_whole_decimal() reads it.
+  [[gnu::always_inline]] double number(double decimal) const {
+    return counter_unit_j_ > 0 ? decimal * counter_unit_j_ : in_watts(decimal, unit_);
+  }
   // The same for a device that find() numbered.
   [[gnu::always_inline]] void add_to(std::uint32_t device, std::string_view watts) {
     add_to(device, number(watts));
