@@ -129,8 +129,9 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
   if (request.extended) result.fleet = std::move(measurement.fleet);
   if (result.telemetry && result.telemetry->series.counter && reading.load &&
       !integration.gpus.empty()) {
-    result.recorded_counters = counters_in(recording, reading.load->window, integration,
-                                           request.max_sample_gap_s, request.may_use_threads);
+    result.recorded_counters =
+        counters_in(recording, reading.load->window, integration, request.max_sample_gap_s,
+                    request.may_use_threads, std::move(measurement.counters));
     if (result.recorded_counters) warn(doubts_about(*result.recorded_counters));
   }
   if (request.readings != nullptr) {

@@ -20,6 +20,7 @@
 #include "energy/state_mean.h"
 #include "recorders/recording.h"
 #include "results/record.h"
+#include "runs/counters.h"
 #include "runs/run_options.h"
 
 namespace aggregate_power {
@@ -42,6 +43,7 @@ struct Measurement {
   std::optional<MeanPower> mean_power;  // schema 1
   std::optional<CounterCheck> counter_check;
   std::vector<GatheredReadings> gathered;  // if an uncertainty is wanted
+  std::optional<CountersRead> counters;    // if they could be read along with the power
   FleetMeasurement fleet;
   std::optional<GapEnergyBound> gap_bound;  // if longer gaps than usual are accepted
   Reasons column_faults;                    // why columns are missing, beyond the contract's codes
