@@ -49,9 +49,10 @@ struct Correction {
 };
 
 struct CounterUse {
-  bool used = false;
-  double energy_j = 0;      // between its first and its last step in the window
-  double disagreement = 0;  // of the counter and the power there, relative
+  bool used = false;  // it weighs more than the power
+  // Between its first and its last step in the window; nullopt: there is no such stretch.
+  std::optional<double> energy_j = {};
+  std::optional<double> disagreement = {};  // of the counter and the power there, relative
 };
 
 struct GpuEstimate {

@@ -49,16 +49,20 @@ class UncutStamps {
       if (loop) loop_ = std::move(*loop);
       stamps_ = std::move(stamps);
     }
-    const bool counts_along = gpu.counter.size() == gpu.samples.size();
-    for (std::size_t i = 0; i < gpu.samples.size(); ++i) {
-      gpu.samples[i].unix_s = has_loop_ ? loop_.unix_s[i] : gpu.samples[i].unix_s + kCutMiddle_s;
-      if (counts_along) gpu.counter[i].unix_s = gpu.samples[i].unix_s;
-    }
+    for (CounterSample& sample : gpu.counter) sample.unix_s = placed(sample.unix_s);
+    for (Sample& sample : gpu.samples) sample.unix_s = placed(sample.unix_s);
     if (has_loop_) return {loop_.uncertainty_s, loop_.span_uncertainty_s};
     return {kCutUncertainty_s, std::sqrt(2.0) * kCutUncertainty_s};
   }
 
  private:
+  double placed(double stamp) const {
+    const auto found = std::ranges::lower_bound(stamps_, stamp);
+    const bool is_of_loop = has_loop_ && found != stamps_.end() && *found == stamp;
+    return is_of_loop ? loop_.unix_s[static_cast<std::size_t>(found - stamps_.begin())]
+                      : stamp + kCutMiddle_s;
+  }
+
   Window window_;
   std::vector<double> stamps_;
   RegularLoop loop_;
@@ -79,12 +83,38 @@ void add_verdict(EnergyEstimate& estimate, const std::string& code, std::size_t 
 
 bool is_cut(const GpuReadings& gpu) { return gpu.stamps == Stamps::whole_seconds; }
 
+// What the window must be moved by under one of the sensors that are possible; 0: nothing.
+double shift_under(const Placed& placed, std::size_t sensor) {
+  std::vector<LoadSpan> spans;
+  for (std::size_t i = 0; i < placed.gpus.size(); ++i) {
+    const std::vector<SensorModel>& sensors = placed.gpus[i].sensors;
+    const auto span = load_span(placed.sound[i].samples,
+                                sensors[std::min(sensor, sensors.size() - 1)], placed.window);
+    if (span) spans.push_back(*span);
+  }
+  if (2 * spans.size() <= placed.gpus.size()) return 0;
+  return clock_shift_s(spans, placed.window).value_or(0);
+}
+
+// The smallest, and nothing unless every sensor demands it: a sensor's own delay looks like a clock
+// that is off.
+double shift_of(const Placed& placed) {
+  std::size_t most = 1;
+  for (const GpuReadings& gpu : placed.gpus) most = std::max(most, gpu.sensors.size());
+  double shift_s = shift_under(placed, 0);
+  for (std::size_t sensor = 1; sensor < most; ++sensor) {
+    const double other_s = shift_under(placed, sensor);
+    if (other_s * shift_s <= 0) return 0;
+    if (std::abs(other_s) < std::abs(shift_s)) shift_s = other_s;
+  }
+  return shift_s;
+}
+
 // Moves the readings.
 Placed place(EstimateQuestion& question) {
   Placed placed;
   placed.gpus = std::move(question.gpus);
   placed.window = question.window;
-  std::vector<LoadSpan> spans;
   UncutStamps uncut(question.window);
   for (GpuReadings& gpu : placed.gpus) {
     if (is_cut(gpu)) {
@@ -93,16 +123,25 @@ Placed place(EstimateQuestion& question) {
       placed.cut.span_s = std::max(placed.cut.span_s, stamps.span_s);
     }
     placed.sound.push_back(sound_readings(gpu.samples, gpu.conditions.limit_w));
-    const std::optional<LoadSpan> span =
-        load_span(placed.sound.back().samples, gpu.sensors.front(), question.window);
-    if (span) spans.push_back(*span);
   }
-  if (2 * spans.size() > placed.gpus.size() && placed.cut.place_s == 0) {
-    placed.shift_s = clock_shift_s(spans, question.window).value_or(0);
-  }
+  if (placed.cut.place_s == 0) placed.shift_s = shift_of(placed);
   placed.window.start_unix_s += placed.shift_s;
   placed.window.end_unix_s += placed.shift_s;
   return placed;
+}
+
+// One value throughout, for longer than idle GPUs show one, and no counter that says that it is
+// drawn. A value without fractions is that of a recording that somebody made.
+bool is_frozen(const GpuReadings& gpu, Window window) {
+  constexpr double kLongest_s = 10;
+  std::vector<Sample> inside;
+  for (const Sample& sample : gpu.samples) {
+    if (window.contains(sample.unix_s)) inside.push_back(sample);
+  }
+  if (inside.size() < 6 || inside.back().unix_s - inside.front().unix_s < kLongest_s) return false;
+  const double watts = inside.front().watts;
+  if (watts == std::round(watts) || !gpu.counter.empty()) return false;
+  return std::ranges::all_of(inside, [&](const Sample& sample) { return sample.watts == watts; });
 }
 
 // Why there is no honest interval; empty: there is one.
@@ -113,7 +152,9 @@ std::string refusal(const Placed& placed) {
       stuck_s += std::max(0.0, std::min(stuck.end_unix_s, placed.window.end_unix_s) -
                                    std::max(stuck.start_unix_s, placed.window.start_unix_s));
     }
-    if (stuck_s > 0.9 * placed.window.duration_s()) return "stuck_all_window";
+    if (stuck_s > 0.9 * placed.window.duration_s() || is_frozen(placed.gpus[i], placed.window)) {
+      return "stuck_all_window";
+    }
     const auto inside = std::ranges::count_if(placed.sound[i].samples, [&](const Sample& sample) {
       return placed.window.contains(sample.unix_s);
     });
@@ -233,6 +274,21 @@ void add_correction(EnergyEstimate& estimate, const char* name, double joules) {
     estimate.corrections.push_back({name, joules});
 }
 
+// A window whose place is an estimate.
+void add_place(const EstimateQuestion& question, std::span<const Sample> samples,
+               Estimate& estimate) {
+  const double half_s = question.place_half_width_s;
+  if (half_s <= 0) return;
+  const Window window = question.window;
+  const double here_j = line_energy_j(samples, window);
+  double most_j = 0;
+  for (const double by_s : {-half_s, half_s}) {
+    const Window moved = {window.start_unix_s + by_s, window.end_unix_s + by_s};
+    most_j = std::max(most_j, std::abs(line_energy_j(samples, moved) - here_j));
+  }
+  if (most_j > 0) estimate.components.push_back(component("window_place", most_j / std::sqrt(3)));
+}
+
 void add_up(const EstimateQuestion& question, const Placed& placed,
             const std::vector<GpuEnergy>& energies, EnergyEstimate& estimate) {
   std::vector<CombinedGpu> gpus;
@@ -298,6 +354,7 @@ EnergyEstimate estimate_energy(EstimateQuestion question) {
     own.energy = energies.back().energy;
     own.counter = energies.back().counter;
     for (const SensorModel& sensor : gpu.sensors) own.windows_s.push_back(sensor.window_s);
+    add_place(question, placed.gpus[i].samples, own.energy);
     add_accuracy(own.energy, question.accuracy, placed.window.duration_s());
     observe_refresh(gpu, placed.window, own);
     estimate.published_j += own.published_j;

@@ -43,6 +43,8 @@ struct EstimateQuestion {
   SensorAccuracy accuracy = {};
   // Between the recorder's clock and that of the window; standard.
   double clock_uncertainty_s = 0.01;
+  // The window may be so much earlier or later; rectangular. 0: its place is known.
+  double place_half_width_s = 0;
 };
 
 EnergyEstimate estimate_energy(EstimateQuestion question);

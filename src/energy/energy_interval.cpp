@@ -35,6 +35,7 @@ constexpr Source kSources[] = {
     {"stamp_cut", true, Sharing::all, 'B', false},
     {"timing", true, Sharing::all, 'B', false},
     {"clock_offset", true, Sharing::all, 'B', false},
+    {"window_place", true, Sharing::all, 'B', false},
 };
 
 const Source& source_of(const std::string& name) {
@@ -124,10 +125,12 @@ Component component(const std::string& name, double joules) {
 
 double Estimate::standard_uncertainty_j() const { return root_of_squares(*this, true); }
 double Estimate::repeatability_j() const { return root_of_squares(*this, false); }
-double Estimate::low_j() const { return joules - kCoverageFactor * standard_uncertainty_j(); }
+double Estimate::low_j() const {
+  return std::max(0.0, joules - kCoverageFactor * standard_uncertainty_j());
+}
 double Estimate::high_j() const { return joules + kCoverageFactor * standard_uncertainty_j(); }
 double Estimate::repeatability_low_j() const {
-  return joules - kCoverageFactor * repeatability_j();
+  return std::max(0.0, joules - kCoverageFactor * repeatability_j());
 }
 double Estimate::repeatability_high_j() const {
   return joules + kCoverageFactor * repeatability_j();

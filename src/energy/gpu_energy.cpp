@@ -22,7 +22,7 @@ constexpr double kCounterAgreement = 0.015;
 constexpr double kCounterSigmas = 4;
 // Readings that are moments of a load in step with them may be off by far more than they show (13 %
 // on a real board): only a counter that is off by several times that is at fault.
-constexpr double kMomentsDoubt = 0.1;
+constexpr double kMomentsDoubt = 0.04;
 // Whether counters integrate all the time is not known.
 constexpr double kCounterConstruction = 0.0015;
 
@@ -172,13 +172,31 @@ void mix_in(const CountedEnergy& counted, GpuEnergy& result) {
   add_part(energy, "counter_construction", weight * counted.construction_j);
 }
 
+bool stands_still(std::span<const CounterSample> counter, Window window) {
+  constexpr std::size_t kEnough = 6;
+  std::size_t inside = 0;
+  double first_j = 0;
+  for (const CounterSample& sample : counter) {
+    if (!window.contains(sample.unix_s)) continue;
+    if (inside++ == 0) first_j = sample.joules;
+    if (sample.joules != first_j) return false;
+  }
+  return inside >= kEnough;
+}
+
 void use_counter(const GpuEnergyQuestion& question, GpuEnergy& result) {
   if (question.gpu.counter.empty()) return;
   result.counter.emplace();
   const double refresh_s = std::max(0.02, question.gpu.sensors.front().refresh_s);
   const std::optional<CounterSpan> span =
       counter_span(question.gpu.counter, question.window, refresh_s);
-  if (!span) return;
+  if (!span) {
+    if (stands_still(question.gpu.counter, question.window) && result.energy.joules > 0) {
+      result.is_counter_rejected = true;
+      result.counter_fault = "the counter does not move";
+    }
+    return;
+  }
   if (span->runs_backwards) {
     result.is_counter_rejected = true;
     result.counter_fault = "the counter runs backwards";
@@ -208,7 +226,7 @@ void use_counter(const GpuEnergyQuestion& question, GpuEnergy& result) {
   if (off_j > kCounterAgreement * inside.joules && off_j > kCounterSigmas * doubt_j) {
     result.is_counter_rejected = true;
     result.counter_fault = fmt::format("the counter is {:+.1f} % off the readings",
-                                       100 * result.counter->disagreement);
+                                       100 * *result.counter->disagreement);
     return;
   }
   mix_in(counted, result);

@@ -203,6 +203,16 @@ Vendor vendor_of(const Sensor& sensor) {
   return Vendor::unknown;
 }
 
+Vendor vendor_of_model(std::string_view model) {
+  static const Pattern nvidia = any_case(".*(nvidia|geforce|quadro|tesla).*");
+  static const Pattern amd = any_case(".*(amd|radeon|instinct).*");
+  static const Pattern intel = any_case(".*(intel|arc|flex).*");
+  if (const BoardFamily* const family = family_of(model)) return family->vendor;
+  if (amd.matches(model)) return Vendor::amd;
+  if (intel.matches(model)) return Vendor::intel;
+  return nvidia.matches(model) ? Vendor::nvidia : Vendor::unknown;
+}
+
 Field field_of(const Sensor& sensor) {
   static const Pattern average = any_case(".*power.draw.average.*|device_average");
   if (sensor.averaging == "instantaneous") return Field::instant;
@@ -245,15 +255,29 @@ std::string window_texts(const std::vector<SensorModel>& models) {
   return texts.empty() ? "unknown" : fmt::format("{}", fmt::join(texts, " or "));
 }
 
-// Letters and digits in lower case.
-std::string squeezed(std::string_view name) {
-  std::string squeezed;
+// The words of a name in lower case: letters and digits.
+std::vector<std::string> name_words(std::string_view name) {
+  std::vector<std::string> words(1);
   for (const char c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
-      squeezed += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      words.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else if (!words.back().empty()) {
+      words.emplace_back();
     }
   }
-  return squeezed;
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+// Each word of `part` is one of `whole`, or two of them together: "RTX4090" of "GeForce RTX 4090".
+bool are_words_of(const std::vector<std::string>& part, const std::vector<std::string>& whole) {
+  return !part.empty() && std::ranges::all_of(part, [&](const std::string& word) {
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      if (whole[i] == word) return true;
+      if (i + 1 < whole.size() && whole[i] + whole[i + 1] == word) return true;
+    }
+    return false;
+  });
 }
 
 }  // namespace
@@ -273,7 +297,9 @@ KnownSensor known_sensor(const SensorQuestion& question) {
     return known;
   }
   const BoardFamily* const named = family_of(question.model);
-  const BoardFamily& row = named ? *named : family_of(vendor_of(question.sensor));
+  const Vendor board = vendor_of_model(question.model);
+  const BoardFamily& row =
+      named ? *named : family_of(board != Vendor::unknown ? board : vendor_of(question.sensor));
   const Field field = field_of(question.sensor);
   known.name = row.name;
   known.counts_module = row.counts_module;
@@ -297,9 +323,13 @@ KnownSensor known_sensor(const SensorQuestion& question) {
 }
 
 bool can_be_one_model(std::string_view a, std::string_view b) {
-  const std::string one = squeezed(a);
-  const std::string other = squeezed(b);
-  return one.find(other) != std::string::npos || other.find(one) != std::string::npos;
+  return are_words_of(name_words(a), name_words(b)) || are_words_of(name_words(b), name_words(a));
+}
+
+bool can_measure(const Sensor& sensor, std::string_view model) {
+  const Vendor recorder = vendor_of(sensor);
+  const Vendor board = vendor_of_model(model);
+  return recorder == Vendor::unknown || board == Vendor::unknown || recorder == board;
 }
 
 std::vector<GpuSensorRow> gpu_sensor_rows() {

@@ -38,6 +38,9 @@ KnownSensor known_sensor(const SensorQuestion& question);
 // Whether two names can mean one GPU: "H100" and "NVIDIA H100 80GB HBM3".
 bool can_be_one_model(std::string_view a, std::string_view b);
 
+// Whether a recorder can be one of that maker's boards; true if either maker is unknown.
+bool can_measure(const Sensor& sensor, std::string_view model);
+
 // A row of the table, for people.
 struct GpuSensorRow {
   std::string boards;

@@ -20,8 +20,9 @@ bool is_lone_zero(std::span<const Sample> samples, std::size_t i) {
   if (samples[i].watts != 0) return false;
   std::size_t first = i;
   std::size_t last = i;
-  while (first > 0 && samples[first].watts == 0) --first;
-  while (last + 1 < samples.size() && samples[last].watts == 0) ++last;
+  // A few steps are enough: more zeros are no lone ones.
+  while (first > 0 && samples[first].watts == 0 && i - first <= kMostZeros) --first;
+  while (last + 1 < samples.size() && samples[last].watts == 0 && last - i <= kMostZeros) ++last;
   return last - first <= kMostZeros + 1 && samples[first].watts > kPoweredW &&
          samples[last].watts > kPoweredW;
 }
@@ -56,8 +57,7 @@ std::vector<Sample> without_implausible(std::span<const Sample> samples,
       limit_w ? kAboveLimit * *limit_w : std::max(1.0, 2 * quantile_of(others, 0.99));
   std::vector<Sample> kept;
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    const bool is_spike =
-        peaks_are_faults && samples[i].watts > highest_w && (is_peak[i] || limit_w);
+    const bool is_spike = peaks_are_faults && samples[i].watts > highest_w && is_peak[i];
     if (!is_spike && !is_lone_zero(samples, i)) kept.push_back(samples[i]);
   }
   return kept;

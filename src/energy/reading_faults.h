@@ -19,7 +19,8 @@ struct SoundReadings {
 
 // Left out are
 // * up to three zeros between readings above 15 W;
-// * readings above 1.5 times the board's limit; where none is known, readings above twice what is
+// * single readings above 1.5 times the board's limit; where none is known, readings above twice
+// what is
 //   usual around them and twice the 99th percentile of the others, if at most a tenth are such;
 // * all but the first of a stretch >= 4 s and >= 6 readings of one value under load (above 40 % of
 //   the 95th percentile), five times longer than any but 2 % of the other repeats under load, if

@@ -74,6 +74,15 @@ RequestRun requests_of_node(const AggregateRequest& request, const std::string& 
   return run;
 }
 
+// What is wrong with the list of requests is no fault of the telemetry.
+void add_optional_requests(const RequestRun& run, const Recording& recording, Result& result) {
+  try {
+    add_request_energy(run, recording, result);
+  } catch (const FileError& error) {
+    throw Error(fmt::format("--requests, --per-request: {}; nothing is written", error.what()));
+  }
+}
+
 Result measured_node(const AggregateRequest& request, const std::string& telemetry) {
   MeasurementRequest wanted{request};
   wanted.with_snapshots = !record_path(request).empty();
@@ -87,7 +96,7 @@ Result measured_node(const AggregateRequest& request, const std::string& telemet
         assess_alone(wanted, recording, reading, {request.bench_result, request.agg_result});
     add_window_facts(placed, reading, result);
     result.benchmark_result = request.bench_result;
-    add_request_energy(requests_of_node(request, telemetry), recording, result);
+    add_optional_requests(requests_of_node(request, telemetry), recording, result);
     return result;
   } catch (const FileError& error) {
     Reasons reasons = reading.reasons;

@@ -184,7 +184,7 @@ std::string lines_of(const PlacedRequests& placed, const SharedEnergy& shared,
     const RequestTimes& request = placed.requests[i];
     RequestLine line{.request = request, .number = i + 1, .share = share};
     if (request.has_times()) line.energy_j = shared.joules[i];
-    if (bounds && has_bounds(request, sensor_window_s)) {
+    if (bounds && has_bounds(request, sensor_window_s) && shared.joules[i] > 0) {
       line.low_j = shared.joules[i] * bounds->low;
       line.high_j = shared.joules[i] * bounds->high;
     }
@@ -274,7 +274,11 @@ void add_request_energy(const RequestRun& run, const Recording& recording, Resul
     throw Error(
         "--requests: what the power sensors measure is unknown: 'inspect --sensor' says why");
   }
-  const double sensor_window_s = sensors.front().window_s;
+  // What the readings can tell apart.
+  double sensor_window_s = median_period_s(power.readings);
+  for (const SensorModel& sensor : sensors) {
+    sensor_window_s = std::max(sensor_window_s, sensor.window_s);
+  }
   RequestEnergy energy = counted(run, placed, window, sensor_window_s);
   if (!power.curve) energy.refused.emplace_back("power_not_valid");
   std::optional<PhaseAnswer> phases;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text/pattern.h"
 #include "base/text/unicode.h"
 #include "energy/energy_estimate.h"
 #include "energy/gpu_sensors.h"
@@ -39,9 +40,21 @@ struct Building {
 };
 
 bool reads_nothing(const GatheredReadings& gpu, Window window) {
-  return std::ranges::all_of(gpu.samples, [&](const Sample& sample) {
-    return sample.watts == 0 || !window.contains(sample.unix_s);
-  });
+  bool reads_zero = false;
+  for (const Sample& sample : gpu.samples) {
+    if (!window.contains(sample.unix_s)) continue;
+    if (sample.watts > 0) return false;
+    reads_zero = true;
+  }
+  return reads_zero;
+}
+
+// An odd die of a package of two that reads power, which the first die's sensor should hold.
+bool contradicts_second_dies(const KnownSensor& known, const GatheredReadings& gpu, Window window) {
+  const std::string id = gpu.gpu.substr(gpu.gpu.rfind('/') + 1);
+  const bool is_odd =
+      !id.empty() && id.find_first_not_of("0123456789") == id.npos && (id.back() - '0') % 2 == 1;
+  return known.has_second_dies && is_odd && !reads_nothing(gpu, window);
 }
 
 std::vector<CounterSample> counter_of(const SensorReadings& recording, const std::string& gpu) {
@@ -69,7 +82,13 @@ void add_gpu(const SensorReadings& recording, const GpuModel& model, const Known
         {"second_die", {gpu.gpu}, "0 W throughout: the other die's sensor counts both"});
     return;
   }
-  if (gpu.gpu.substr(gpu.gpu.rfind('/') + 1).starts_with("MIG-")) {
+  static const Pattern mig = {R"(.*\bMIG\b.*)", Pattern::Case::either};
+  if (contradicts_second_dies(known, gpu, building.question.window)) {
+    building.refuse(fmt::format(
+        "GPU {} is the second die of an MI250X and reads power: whether that is its own is not known; record rocm-smi's or amd-smi's power of the first dies",
+        printable(gpu.gpu)));
+  } else if (mig.matches(model.name) ||
+             gpu.gpu.substr(gpu.gpu.rfind('/') + 1).starts_with("MIG-")) {
     building.refuse("a MIG instance repeats the power of its whole GPU; record the GPU itself");
   } else if (reads_nothing(gpu, building.question.window)) {
     building.refuse(fmt::format(
@@ -172,6 +191,7 @@ void add_uncertainty(const UncertaintyOptions& options, std::vector<SensorReadin
   Building building{options, hardware, {}, {}, {}, {}};
   building.question.window = result.load->window;
   building.question.accuracy = accuracy_of(options);
+  building.question.place_half_width_s = result.window_half_width_s.value_or(0);
   building.question.clock_uncertainty_s = clock_uncertainty_s(options, recordings);
   for (SensorReadings& recording : recordings) add_sensors_of(recording, building);
   Uncertainty& uncertainty = building.uncertainty;
@@ -181,6 +201,10 @@ void add_uncertainty(const UncertaintyOptions& options, std::vector<SensorReadin
   if (uncertainty.energy.is_available()) uncertainty.energy = estimate_energy(building.question);
   note_once(building.assumptions, uncertainty.energy.assumptions);
   std::ranges::move(building.verdicts, std::back_inserter(uncertainty.energy.verdicts));
+  if (uncertainty.advice.empty() && !uncertainty.energy.is_available()) {
+    result.warnings.push_back(
+        fmt::format("no interval: {}", fmt::join(uncertainty.energy.reasons, ", ")));
+  }
   for (const std::string& advice : uncertainty.advice) {
     result.warnings.push_back(fmt::format("no interval: {}", advice));
   }

@@ -10,19 +10,29 @@ namespace aggregate_power {
 
 GpuModel gpu_model(const SensorReadings& recording, const std::string& given,
                    const std::string& hardware) {
-  if (recording.models.size() == 1) {
-    GpuModel model{recording.models[0], recording.models_from};
-    if (!given.empty() && !can_be_one_model(given, model.name)) {
+  GpuModel model;
+  const Sensor& sensor = recording.series.sensor;
+  if (!given.empty()) {
+    model = {given, "option"};
+    for (const std::string& named : recording.models) {
+      if (can_be_one_model(given, named)) continue;
       model.contradiction =
           fmt::format("--gpu: '{}' contradicts the recording, whose GPUs are '{}'",
-                      printable(given), printable(model.name));
+                      printable(given), printable(named));
     }
-    return model;
+    if (!can_measure(sensor, given)) {
+      model.contradiction = fmt::format("--gpu: '{}' is no GPU that {} can read", printable(given),
+                                        printable(sensor.collector));
+    }
   }
-  if (!given.empty()) return {given, "option"};
-  // Several kinds: which GPU is of which is not known.
-  if (recording.models.empty() && !hardware.empty()) return {hardware, "aggregate"};
-  return {};
+  if (recording.models.size() == 1) {
+    model.name = recording.models[0];
+    model.known_from = recording.models_from;
+  } else if (given.empty() && recording.models.empty() && can_measure(sensor, hardware)) {
+    // Of several kinds, which GPU is of which is not known.
+    if (!hardware.empty()) model = {hardware, "aggregate"};
+  }
+  return model;
 }
 
 KnownSensor understood_sensor(const SensorReadings& recording, const GpuModel& model) {
