@@ -512,10 +512,11 @@ TEST(PlainElements, AreNotNestedDeeperThanOthers) {
     open += "[";
     close += "]";
   }
-  const Paths paths = {path, path + "[]"};
+  const std::string item = path + "[]";
+  const Paths paths = {path, item};
   const Walk walk = walk_in_pieces(paths, open + "[1,2],[3,4],5" + close, kWhole);
   EXPECT_EQ(walk.fault, "1:1001: nested more than 1000 levels deep");
-  EXPECT_EQ(walk.lines, Lines());
+  EXPECT_EQ(walk.lines, Lines{path + "{"});  // the element begins, and its bracket is one too many
 }
 
 }  // namespace
