@@ -56,8 +56,12 @@ class SensorLog {
   void take(const AipmRecord& record, double unix_s) {
     if (has_ended_) ++segments_;
     has_ended_ = false;
+    next_ = 0;
     add("gpu", drawn_w(record), unix_s);
-    for (const AipmOfGpu& of : record.drawn) add("gpu " + of.gpu, of.watts, unix_s);
+    for (const AipmOfGpu& of : record.drawn) {
+      name_.assign("gpu ").append(of.gpu);
+      add(name_, of.watts, unix_s);
+    }
     add("attributable", attributable_w(record), unix_s);
     add("intel", record.watts[kAipmIntel], unix_s);
     add("psys", record.watts[kAipmPsys], unix_s);
@@ -150,8 +154,12 @@ class SensorLog {
   }
 
   Sensor& find(std::string_view name, double unix_s) {
+    if (next_ < sensors_.size() && sensors_[next_].found.name == name) return sensors_[next_++];
     const auto known = numbers_.find(name);
-    if (known != numbers_.end()) return sensors_[known->second];
+    if (known != numbers_.end()) {
+      next_ = known->second + 1;
+      return sensors_[known->second];
+    }
     if (sensors_.size() == kMostSensors) {
       throw TelemetryError(
           fmt::format("more than {} sensors: no machine has so many GPUs", kMostSensors));
@@ -171,6 +179,8 @@ class SensorLog {
 
   std::vector<Sensor> sensors_;
   std::map<std::string, std::size_t, std::less<>> numbers_;  // of the sensors, by name
+  std::string name_;
+  std::size_t next_ = 0;      // the sensor that is probably next: records are alike
   std::size_t segments_ = 0;  // so far, counting the one that is read
   bool has_ended_ = true;
   std::uint64_t attributed_ = 0;

@@ -159,14 +159,17 @@ class SeriesWalk : public JsonVisitor {
     } else if (has_stamp_) {
       add_known(stamp_, watts_);
     } else {
-      std::ignore = sink_->start_row(pair_[0]);
+      note_bad(pair_[0]);
     }
   }
+
+  // A stamp that is not a time.
+  void note_bad(std::string_view stamp) { std::ignore = sink_->start_row(stamp); }
 
   // A sample of a series that has a device.
   void add_known(std::string_view stamp, std::string_view watts) {
     Stamp time{};
-    if (!sink_->read_stamp(stamp, time)) return std::ignore = sink_->start_row(stamp), void();
+    if (!sink_->read_stamp(stamp, time)) return note_bad(stamp);
     add_known(time, sink_->number(watts));
   }
   void add_known(const Stamp& stamp, double watts) {
@@ -192,7 +195,7 @@ class SeriesWalk : public JsonVisitor {
     Stamp stamp{epoch_seconds(stamps_[i]), false};
     if (std::isnan(stamp.unix_s)) {
       const std::string_view text = stamps_.text(i);
-      if (!sink_->read_stamp(text, stamp)) return std::ignore = sink_->start_row(text), void();
+      if (!sink_->read_stamp(text, stamp)) return note_bad(text);
     }
     if (!device_) know_device();
     add_known(stamp,
@@ -202,7 +205,7 @@ class SeriesWalk : public JsonVisitor {
   void add(std::string_view stamp, std::string_view watts) {
     Stamp time{};
     if (sink_ == nullptr) return;
-    if (!sink_->read_stamp(stamp, time)) return std::ignore = sink_->start_row(stamp), void();
+    if (!sink_->read_stamp(stamp, time)) return note_bad(stamp);
     know_device();
     add_known(time, sink_->number(watts));
   }

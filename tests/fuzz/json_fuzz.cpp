@@ -55,6 +55,42 @@ Found scan(std::string_view text) {
   return scan(source);
 }
 
+// Writes down what is visited.
+class Visits : public JsonVisitor {
+ public:
+  void key(std::size_t path, std::string_view key) override { note('k', path, key); }
+  void begin(std::size_t path) override { note('b', path, {}); }
+  void end(std::size_t path) override { note('e', path, {}); }
+  void scalar(std::size_t path, JsonKind kind, std::string_view text) override {
+    note(static_cast<char>('0' + static_cast<int>(kind)), path, text);
+  }
+  std::string all;
+
+ private:
+  void note(char what, std::size_t path, std::string_view text) {
+    all.append(1, what).append(std::to_string(path)).append(text).append(1, '\n');
+  }
+};
+
+std::string walk(ByteSource& source) {
+  static constexpr std::string_view kPaths[] = {"a", "[]", "[][]", "v[]", "v[][]", "*.*", "[].a"};
+  static const JsonPaths paths(kPaths);
+  Visits visits;
+  try {
+    walk_json(source, paths, visits, JsonTexts::several);
+  } catch (const JsonError& error) {
+    visits.all += error.what();
+  }
+  return visits.all;
+}
+
+// Elements of arrays are found ahead, unless there is one byte at a time.
+void walk_both_ways(std::string_view text) {
+  MemorySource whole(text);
+  DripSource drip(text);
+  require(walk(whole) == walk(drip));
+}
+
 void patch(std::string_view text) {
   const std::vector<JsonEdit> edits = {
       {"a", "1"}, {"b", ""}, {"power_valid", "[true, {}]"}, {"\"\\\n", "\"x\""}};
@@ -75,6 +111,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const Found found = scan(text);
   DripSource drip(text);
   require(scan(drip) == found);
+  walk_both_ways(text);
   if (!found.fault.empty() || found.kind != JsonKind::object) return 0;
 
   require(patch_json(text, {}) == text);

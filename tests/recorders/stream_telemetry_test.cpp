@@ -98,6 +98,103 @@ TEST(StreamTelemetry, GivesTheReadingsBeforeAFault) {
   }
 }
 
+// ---- Counters that are read along with the power
+
+using Counted = std::vector<std::array<double, 3>>;  // time, joules, device
+
+struct Counters {
+  Counted readings;
+  std::vector<std::string> devices;
+  std::string counter;
+  std::string fault;
+  bool operator==(const Counters&) const = default;
+};
+
+// In a reading of the power if `beside`, otherwise alone.
+Counters counters_of(const std::string& text, bool beside) {
+  Counters found;
+  const auto take = [&](std::span<const Reading> readings) {
+    for (const Reading& reading : readings) {
+      if (reading.kind != Reading::Kind::power) continue;
+      found.readings.push_back(
+          {reading.unix_s, reading.watts, static_cast<double>(reading.device)});
+    }
+  };
+  CounterStream stream{take};
+  Telemetry telemetry =
+      open_telemetry(std::make_unique<EndingSource>(text, text.size()),
+                     {.zone = Zone::fixed(0), .path = "a.txt", .counters = !beside});
+  if (beside) telemetry.read_counters_too(stream);
+  try {
+    if (beside) {
+      telemetry.read([](std::span<const Reading>) {});
+    } else {
+      telemetry.read(take);
+    }
+  } catch (const std::exception& error) {
+    found.fault = error.what();
+  }
+  found.devices = beside ? stream.counts.devices : telemetry.devices();
+  const auto& counter = beside ? stream.counts.counter : telemetry.counter();
+  if (counter) found.counter = counter->name;
+  return found;
+}
+
+std::string aiperf_line(int i, int gpu, const std::string& telemetry_data) {
+  return fmt::format(
+      "{{\"timestamp_ns\":{}000000000,\"gpu_index\":{},\"gpu_uuid\":\"GPU-{}\",\"hostname\":\"a\",\"telemetry_data\":{{{}}}}}\n",
+      1777118400 + i, gpu, gpu, telemetry_data);
+}
+
+TEST(CountersBesidePower, AreThoseOfTheRows) {
+  const std::string dcgmi =
+      "1777118400 #Entity   POWER     TOTEC\n1777118400 ID        W         mJ\n"
+      "1777118400 GPU 0     310.5     2000\n1777118400 GPU 1     N/A       4000\n"
+      "1777118401 GPU 0     311.5     N/A\n1777118401 GPU 1     312.5     5000\n";
+  const Counters of_dcgmi = counters_of(dcgmi, true);
+  EXPECT_EQ(of_dcgmi.readings,
+            (Counted{{1777118400, 2, 0}, {1777118400, 4, 1}, {1777118401, 5, 1}}));
+  EXPECT_EQ(of_dcgmi.counter, "TOTEC");
+  // Lines without power have counters too, and the other way round.
+  const std::string aiperf = aiperf_line(0, 3, R"("gpu_power_usage":310.5)") +
+                             aiperf_line(0, 4, R"("energy_consumption":0.25)") +
+                             aiperf_line(1, 3, R"("gpu_power_usage":1,"energy_consumption":0.5)");
+  const Counters of_aiperf = counters_of(aiperf, true);
+  EXPECT_EQ(of_aiperf.readings, (Counted{{1777118400, 250'000, 0}, {1777118401, 500'000, 1}}));
+  EXPECT_EQ(of_aiperf.devices, (std::vector<std::string>{"GPU-4", "GPU-3"}));
+  EXPECT_EQ(of_aiperf.counter, "energy_consumption");
+}
+
+TEST(CountersBesidePower, AreAsIfReadAlone) {
+  std::string dcgmi;
+  std::string aiperf;
+  for (int i = 0; i < 2'000; ++i) {
+    if (i % 20 == 0) {
+      dcgmi += i % 300 == 0 ? "1777118400 #Entity   TOTEC     POWER\n"
+                            : "1777118400 #Entity   POWER     TOTEC\n";
+    }
+    for (int gpu = 0; gpu < 4; ++gpu) {
+      const std::string watts = (i + gpu) % 97 == 0 ? "N/A" : fmt::format("{}", 300 + i % 7);
+      const std::string count = (i + gpu) % 89 == 0 ? "123.." : fmt::format("{}", 1'000 * i);
+      dcgmi += fmt::format("{} GPU {}   {}   {}\n", 1777118400 + i, gpu, watts, count);
+      const bool has_power = (i + gpu) % 53 != 0;
+      aiperf += aiperf_line(
+          i, gpu,
+          fmt::format("\"{}\":{},\"{}\":{}", has_power ? "gpu_power_usage" : "other", 300 + i % 7,
+                      (i + gpu) % 59 == 0 ? "other_too" : "nvidia_energy_consumption",
+                      (i + gpu) % 61 == 0 ? "null" : fmt::format("{}", 0.25 * i)));
+    }
+  }
+  for (const std::string& text : {dcgmi, aiperf}) {
+    for (const std::size_t size :
+         {text.size(), text.size() - 1, text.size() - 7, text.size() / 2}) {
+      const Counters alone = counters_of(text.substr(0, size), false);
+      EXPECT_GT(alone.readings.size(), 3'000U);
+      EXPECT_TRUE(counters_of(text.substr(0, size), true) == alone) << size;
+    }
+  }
+}
+
 // ---- Pairs, of which all but the first of a series are read as they come.
 
 using Pairs = std::vector<std::array<double, 3>>;  // kind, time, watts

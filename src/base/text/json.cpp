@@ -481,11 +481,7 @@ class Scanner {
     const int id = path_of(child);
     const int item = id < 0 ? kUnwanted : path_of(paths_->element(child));
     do {
-      if (item >= 0) {
-        plain_pairs(static_cast<std::size_t>(id), static_cast<std::size_t>(item));
-      } else if (id >= 0) {
-        plain_scalars(static_cast<std::size_t>(id));
-      }
+      if (id >= 0 && next() != '{') plain_elements(id, item);
       value(child, seen);
     } while (another("',' or ']'", ']'));
     close();
@@ -493,6 +489,11 @@ class Scanner {
 
   // ---- Elements of arrays that are plain and that a comma follows. The commas are found first, 64
   // bytes at a time, because then the processor reads several elements at once.
+
+  void plain_elements(int id, int item) {
+    const auto path = static_cast<std::size_t>(id);
+    item < 0 ? plain_scalars(path) : plain_pairs(path, static_cast<std::size_t>(item));
+  }
 
   void plain_scalars(std::size_t path) {
     std::array<JsonScalar, kMostAtOnce> some;

@@ -2,6 +2,9 @@
 #include "base/text/json_paths.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -363,6 +366,157 @@ TEST(WalkJson, RemembersMembersAcrossBuffers) {
       ASSERT_EQ(diary.lines[i], i % 2 == 0 ? "a=12.5" : "b[].c=null") << shift;
     }
   }
+}
+
+// ---- Elements that are handed over in pieces
+
+TEST(PlainElements, AreAllVisitedInOrder) {
+  std::string numbers;
+  std::string pairs;
+  Lines wanted;
+  Lines wanted_pairs;
+  for (int i = 0; i < 200; ++i) {
+    const std::string number = std::to_string(i) + (i % 3 == 0 ? ".25" : "");
+    numbers += (i == 0 ? "" : i % 2 == 0 ? "," : ", ") + number;
+    wanted.push_back("v[]=" + number);
+    pairs += (i == 0 ? "" : ",") + ("[" + number + ",\"" + number + " W\"]");
+    wanted_pairs.insert(wanted_pairs.end(),
+                        {"p[]{", "p[][]=" + number, "p[][]=" + number + " W", "}p[]"});
+  }
+  wanted.insert(wanted.end(), wanted_pairs.begin(), wanted_pairs.end());
+  const std::string text = "{\"v\":[" + numbers + "],\"p\":[" + pairs + "]}";
+  EXPECT_EQ(walked({"v[]", "p[]", "p[][]"}, text).lines, wanted);
+}
+
+struct Walk {
+  Lines lines;
+  std::vector<JsonKind> kinds;
+  std::string fault;
+  bool operator==(const Walk&) const = default;
+};
+
+Walk walk_in_pieces(const Paths& paths, const std::string& text, std::size_t piece) {
+  Diary diary(paths);
+  std::string fault;
+  try {
+    StutterSource source(text, piece);
+    walk_json(source, JsonPaths(paths), diary, JsonTexts::several);
+  } catch (const JsonError& error) {
+    fault = error.what();
+  }
+  return {diary.lines, diary.kinds, fault};
+}
+
+// With one byte at a time no comma is ever found ahead.
+TEST(PlainElements, AreReadAsOneByOne) {
+  const std::string_view elements[] = {"0",
+                                       "1",
+                                       "-2",
+                                       "3.5",
+                                       "1777118400.5",
+                                       "-0",
+                                       "-0.0",
+                                       "1e3",
+                                       "01",
+                                       "1.",
+                                       ".5",
+                                       "-",
+                                       "+1",
+                                       "1.2.3",
+                                       "12345678901234567890123456789012",
+                                       "1234567890123456789012345678901.5",
+                                       "\"\"",
+                                       "\"1.5\"",
+                                       "\"a,b\"",
+                                       "\"a]\"",
+                                       "\"\\n\"",
+                                       "\"\xC3\xA9\"",
+                                       "\"\xFF\"",
+                                       "\"",
+                                       "\"\t\"",
+                                       "null",
+                                       "true",
+                                       "NaN",
+                                       "Infinity",
+                                       "",
+                                       " ",
+                                       "  7",
+                                       "7 ",
+                                       "\n8",
+                                       "[]",
+                                       "[1]",
+                                       "[1,2]",
+                                       "[1, \"2\"]",
+                                       "[1 ,2]",
+                                       "[ 1,2]",
+                                       "[1,2 ]",
+                                       "[1,2,3]",
+                                       "[1,[2]]",
+                                       "[[1],2]",
+                                       "[1,]",
+                                       "[,1]",
+                                       "[1,2",
+                                       "1,2]",
+                                       "[1777118400.25,\"310.5\"]",
+                                       "[\"a\",\"b\"]",
+                                       "{}",
+                                       "{\"a\":1}",
+                                       "[{\"a\":1},2]",
+                                       "[1,\"a,b\"]",
+                                       "[1,\"\\u0041\"]"};
+  const Paths choices[] = {
+      {"v[]"}, {"v[]", "v[][]"}, {"v[][]"}, {"v[]", "v[].a"}, {"v", "v[][][]"}};
+  std::minstd_rand random(20260425);
+  const auto below = [&](std::size_t n) { return random() % n; };
+  int valid = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string usual(elements[std::array{3, 17, 36, 48}[below(4)]]);
+    std::string text = "{\"v\":[";
+    const std::size_t count = 1 + below(i % 10 == 0 ? 150 : 8);
+    for (std::size_t j = 0; j < count; ++j) {
+      const bool is_odd = below(count) == 0;
+      text += (j == 0          ? ""
+               : below(4) == 0 ? ", "
+                               : ",") +
+              (is_odd ? std::string(elements[below(std::size(elements))]) : usual);
+    }
+    text += "]}\n";
+    if (below(4) == 0) text.resize(below(text.size()));
+    if (below(4) == 0 && !text.empty()) text[below(text.size())] = "\0,]\"[ 1"[below(7)];
+    const Paths& paths = choices[below(std::size(choices))];
+    const Walk slow = walk_in_pieces(paths, text, 1);
+    ASSERT_EQ(walk_in_pieces(paths, text, kWhole), slow) << text;
+    ASSERT_EQ(walk_in_pieces(paths, text, 1 + below(100)), slow) << text;
+    valid += slow.fault.empty() ? 1 : 0;
+  }
+  EXPECT_GT(valid, 5'000);
+}
+
+// Texts of more than 5000 bytes are not kept, wherever they are.
+TEST(PlainElements, AreNotKeptIfTheyAreLong) {
+  const std::string most(4998, 'a');
+  const std::string over(4999, 'a');
+  const std::string text = "[\"" + most + "\",\"" + over + "\",1,2]";
+  EXPECT_EQ(walked({"[]"}, text).lines, (Lines{"[]=" + most, "[]=", "[]=1", "[]=2"}));
+  const std::string pair = "[[1,\"" + over + "\"],[1,\"" + most + "\"],3]";
+  EXPECT_EQ(walked({"[]", "[][]"}, pair).lines, (Lines{"[]{", "[][]=1", "[][]=", "}[]", "[]{",
+                                                       "[][]=1", "[][]=" + most, "}[]", "[]=3"}));
+}
+
+TEST(PlainElements, AreNotNestedDeeperThanOthers) {
+  std::string path;
+  std::string open;
+  std::string close;
+  for (int i = 0; i < kMaxJsonDepth; ++i) {
+    path += "[]";
+    open += "[";
+    close += "]";
+  }
+  const std::string item = path + "[]";
+  const Paths paths = {path, item};
+  const Walk walk = walk_in_pieces(paths, open + "[1,2],[3,4],5" + close, kWhole);
+  EXPECT_EQ(walk.fault, "1:1001: nested more than 1000 levels deep");
+  EXPECT_EQ(walk.lines, Lines{path + "{"});  // the element begins, and its bracket is one too many
 }
 
 }  // namespace
