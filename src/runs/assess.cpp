@@ -9,6 +9,7 @@
 #include "energy/metrics.h"
 #include "energy/plausibility.h"
 #include "runs/counters.h"
+#include "runs/idle.h"
 #include "runs/uncertainty.h"
 
 namespace aggregate_power {
@@ -131,6 +132,7 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
                                            request.max_sample_gap_s, request.may_use_threads);
     if (result.recorded_counters) warn(doubts_about(*result.recorded_counters));
   }
+  if (!request.idle.empty()) add_idle(request, recording, measurement.gathered, result);
   if (request.uncertainty.is_wanted) {
     std::vector<SensorReadings> readings;
     if (result.telemetry && result.load) {
