@@ -47,8 +47,8 @@ struct SeriesFacts {
   Interpolation interpolation = Interpolation::linear;
   bool time_of_day = false;  // its times have no date
   Sensor sensor = {};
-  std::vector<std::string> gpu_models = {};  // that its beginning names, each once
-  bool has_average_power = false;            // it has a column power.draw.average
+  std::vector<std::string> gpu_models = {};   // that its beginning names, each once
+  bool has_average_power = false;             // it has a column power.draw.average
   std::optional<EnergyCounter> counter = {};  // nullopt: none, or none is seen so far
   Reasons reasons = {};                       // why it cannot be used; the contract's codes first
   std::vector<std::string> warnings = {};
@@ -91,6 +91,17 @@ struct InputFile {
 // Longest gap allowed between two samples of a GPU, unless the user gives another.
 inline constexpr double kDefaultMaxSampleGapS = 3.0;
 
+// What is asked of the interval of an energy, and what is known of its sensors.
+struct UncertaintyOptions {
+  bool is_wanted = false;
+  std::string gpu = {};                        // model of the GPUs; empty: as the files say
+  std::optional<double> sensor_accuracy = {};  // relative, standard; nullopt: as the table says
+  // Between the clocks of recorder and load generator, standard; nullopt: by the number of hosts.
+  std::optional<double> clock_uncertainty_s = {};
+
+  bool operator==(const UncertaintyOptions&) const = default;
+};
+
 // Files and options of a run in a store.
 struct Origin {
   std::vector<InputFile> inputs;
@@ -106,6 +117,7 @@ struct Origin {
   std::string columns;                // "timestamp,,power"; empty: none were given
   std::string select;                 // "last"; empty: none was given
   std::string window;                 // "estimated"; empty: only exact ones
+  UncertaintyOptions uncertainty;
 };
 
 // The same of a run that is not in a store; only options that its record does not say elsewhere.

@@ -208,15 +208,15 @@ struct UnderstoodSensor {
   std::string column;      // that was read
   std::vector<double> windows_s;  // each that is possible
   double refresh_s = 0;
-  std::string stamps;  // "query_time", "whole_seconds"
+  std::string stamps;                         // "query_time", "whole_seconds"
+  std::optional<std::string> counter_column;  // nullopt: there is none
 };
 
 // How far a valid run's energy may be off.
 struct Uncertainty {
   EnergyEstimate energy;
-  std::vector<UnderstoodSensor> sensors;      // in the order of energy.gpus
-  std::optional<std::string> counter_column;  // nullopt: there is none
-  std::vector<std::string> advice;            // why there is no interval, and what to do
+  std::vector<UnderstoodSensor> sensors;  // in the order of energy.gpus
+  std::vector<std::string> advice;        // why there is no interval, and what to do
 };
 
 struct Result {

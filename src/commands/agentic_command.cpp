@@ -97,6 +97,7 @@ Command agentic_command() {
   accept_evidence(options.at("--timezone"), *request).help =
       "Time zone of the telemetry's timestamps without an offset: auto, evidence, local, UTC, +HH:MM, -HH:MM or Area/City; auto: the one in a zone file, else the one on which the load's edges and the file's time agree; evidence: one of these two is enough (default: gpu_metrics_context.json, else agentic_power_timezone_offset.txt in the folder, else local)";
   add_profile_timezone(options, *request);
+  add_uncertainty_options(options, *request);
   add_request_options(options, *request, "profile_export.jsonl");
   group_by_way(options);
   command.examples =

@@ -73,6 +73,9 @@ Check outcomes_check() {
 
 void settle_backfill(BackfillRequest& request, const Options& options) {
   if (!options.is_given("--jobs")) request.jobs = usable_processors();
+  if (request.recompute.uncertainty.is_wanted && request.recompute.schema_version != 2) {
+    throw Error("--uncertainty: expected schema 2; leave --schema-version out");
+  }
   request.recompute.stores = request.stores;
 }
 
@@ -232,6 +235,8 @@ void add_rarer_run_options(Options& options, RecomputeOptions& recompute) {
   add_salvage(options, recompute).help =
       "Faults in other windows of a package do not invalidate a run's own window";
   add_compat(options, recompute);
+  add_uncertainty_options(options, recompute);
+  tie_gpu_to_uncertainty(options);
   add_require_power(options, recompute).help =
       "End with status 1 if a run ends without valid power (also: REQUIRE_POWER=1, true or yes)";
 }

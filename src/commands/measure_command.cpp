@@ -87,6 +87,8 @@ Command measure_command() {
   add_max_sample_gap(options, *request);
   add_recording_options(options, *request);
   add_compat(options, *request);
+  add_uncertainty_options(options, *request);
+  tie_gpu_to_uncertainty(options);
   accept_evidence(options.at("--timezone"), *request).help =
       "Time zone of timestamps without an offset: auto, evidence, local, UTC, +HH:MM, -HH:MM or Area/City; auto and evidence: see 'aggregate-power help time-zones' (default: timestamp_timezone of STEM_context.json beside the file, else local)";
   command.examples =

@@ -250,6 +250,8 @@ Command multinode_command() {
   add_outcome_options(
       options, request,
       "Also set the percentiles of power, the audit summary and the workers that today's dashboard reads");
+  add_uncertainty_options(options, request);
+  tie_gpu_to_uncertainty(options);
   command.examples =
       "aggregate-power multinode --power-dir LOGS/power --logs-root LOGS --prefill-gpus 8 --decode-gpus 16 --expected-producer-sha SHA --bench-result run.json --agg-result agg_run.json\n"
       "aggregate-power multinode --host node0=node0.csv --host node1=node1.csv --role prefill=node0 --role decode=node1 --bench-result run.json --agg-result agg_run.json\n"

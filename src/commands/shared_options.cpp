@@ -103,39 +103,35 @@ Option& accept_evidence(Option& timezone, RunOptions& run) {
 }
 
 void add_uncertainty_options(Options& options, RunOptions& run) {
-  constexpr const char* kGroup = "Uncertainty";
   UncertaintyOptions& wanted = run.uncertainty;
-  options
-      .flag(
-          "--uncertainty", wanted.is_wanted,
-          "Put an interval on the energy: adds 'uncertainty' to the audit record, and with --extended the bounds to the aggregate; needs schema 2; see 'help uncertainty'")
-      .in_group(kGroup);
+  options.flag(
+      "--uncertainty", wanted.is_wanted,
+      "Put an interval on the energy: adds 'uncertainty' to the audit record, and with --extended the bounds to the aggregate; needs schema 2; see 'help uncertainty'");
   options
       .value(
           "--gpu", "NAME", into(wanted.gpu),
           "Model of the GPUs, such as H100 or MI300X, where no file names it; for --uncertainty and --phases")
-      .check(not_empty())
-      .in_group(kGroup);
-  const auto take_accuracy = [&wanted](const std::string& text) {
-    double accuracy = 0;
-    if (!into(accuracy)(text)) return false;
-    wanted.sensor_accuracy = accuracy;
-    return true;
+      .check(not_empty());
+  const auto take_number = [](std::optional<double>& number) {
+    return [&number](const std::string& text) { return into(number.emplace())(text); };
   };
   options
       .value(
-          "--sensor-accuracy", "R", take_accuracy,
+          "--sensor-accuracy", "R", take_number(wanted.sensor_accuracy),
           "Relative standard uncertainty of the gain of calibrated sensors, such as 0.01 (default: 0.022 for the boards of one model together and 0.029 for each)")
       .check(number_between(0, 1))
-      .needs("--uncertainty")
-      .in_group(kGroup);
+      .needs("--uncertainty");
   options
       .value(
-          "--clock-uncertainty", "SECONDS", into(wanted.clock_uncertainty_s),
-          "Standard uncertainty between the clocks of recorder and load generator; 0.05 for two hosts under NTP (default: 0.01)")
+          "--clock-uncertainty", "SECONDS", take_number(wanted.clock_uncertainty_s),
+          "Standard uncertainty between the clocks of recorder and load generator (default: 0.01; for several hosts 0.05, as under NTP)")
       .check(number_between(0, 3600))
-      .needs("--uncertainty")
-      .in_group(kGroup);
+      .needs("--uncertainty");
+}
+
+void tie_gpu_to_uncertainty(Options& options) {
+  options.at("--gpu").needs("--uncertainty").help =
+      "Model of the GPUs, such as H100 or MI300X, where no file names it";
 }
 
 void add_outcome_options(Options& options, RunOptions& run, const std::string& extended) {

@@ -31,6 +31,8 @@ Option& add_schema_version(Options& options, RunOptions& run, const std::string&
 Option& add_witness(Options& options, RunOptions& run);
 // --uncertainty and what it takes.
 void add_uncertainty_options(Options& options, RunOptions& run);
+// For commands without --phases.
+void tie_gpu_to_uncertainty(Options& options);
 Option& add_max_sample_gap(Options& options, RunOptions& run);
 
 // The energy of each request, and of prefill and decode. A command that takes the number of

@@ -29,7 +29,7 @@ constexpr double kCutUncertainty_s = 0.29;
 struct Placed {
   std::vector<GpuReadings> gpus;
   std::vector<SoundReadings> sound;
-  StampUncertainty stamps;
+  StampUncertainty cut;  // of the stamps that are cut
   Window window;
   double shift_s = 0;
 };
@@ -77,6 +77,8 @@ void add_verdict(EnergyEstimate& estimate, const std::string& code, std::size_t 
   }
 }
 
+bool is_cut(const GpuReadings& gpu) { return gpu.stamps == Stamps::whole_seconds; }
+
 // Moves the readings.
 Placed place(EstimateQuestion& question) {
   Placed placed;
@@ -85,17 +87,17 @@ Placed place(EstimateQuestion& question) {
   std::vector<LoadSpan> spans;
   UncutStamps uncut(question.window);
   for (GpuReadings& gpu : placed.gpus) {
-    if (question.stamps == Stamps::whole_seconds) {
+    if (is_cut(gpu)) {
       const StampUncertainty stamps = uncut.place(gpu);
-      placed.stamps.place_s = std::max(placed.stamps.place_s, stamps.place_s);
-      placed.stamps.span_s = std::max(placed.stamps.span_s, stamps.span_s);
+      placed.cut.place_s = std::max(placed.cut.place_s, stamps.place_s);
+      placed.cut.span_s = std::max(placed.cut.span_s, stamps.span_s);
     }
     placed.sound.push_back(sound_readings(gpu.samples, gpu.conditions.limit_w));
     const std::optional<LoadSpan> span =
         load_span(placed.sound.back().samples, gpu.sensors.front(), question.window);
     if (span) spans.push_back(*span);
   }
-  if (2 * spans.size() > placed.gpus.size() && placed.stamps.place_s == 0) {
+  if (2 * spans.size() > placed.gpus.size() && placed.cut.place_s == 0) {
     placed.shift_s = clock_shift_s(spans, question.window).value_or(0);
   }
   placed.window.start_unix_s += placed.shift_s;
@@ -197,7 +199,7 @@ void judge_idle(const Placed& placed, EnergyEstimate& estimate) {
   }
 }
 
-void judge_total(const EstimateQuestion& question, const Placed& placed, EnergyEstimate& estimate) {
+void judge_total(const Placed& placed, EnergyEstimate& estimate) {
   std::vector<std::span<const Sample>> samples;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < placed.gpus.size(); ++i) {
@@ -220,7 +222,7 @@ void judge_total(const EstimateQuestion& question, const Placed& placed, EnergyE
       estimate.published_j > total.repeatability_high_j()) {
     estimate.verdicts.push_back({"published_biased", names, {}});
   }
-  if (question.stamps == Stamps::whole_seconds) {
+  if (std::ranges::any_of(placed.gpus, is_cut)) {
     estimate.assumptions.push_back("regular_recorder_loop");
   }
 }
@@ -287,9 +289,9 @@ EnergyEstimate estimate_energy(EstimateQuestion question) {
   for (std::size_t i = 0; i < placed.gpus.size(); ++i) {
     const GpuReadings& gpu = placed.gpus[i];
     const bool is_shifted = placed.shift_s != 0;
-    energies.push_back(gpu_energy({gpu, placed.sound[i], placed.window,
-                                   is_shifted ? 0 : question.clock_uncertainty_s, placed.stamps,
-                                   is_shifted ? kShiftUncertainty_s : 0}));
+    energies.push_back(gpu_energy(
+        {gpu, placed.sound[i], placed.window, is_shifted ? 0 : question.clock_uncertainty_s,
+         is_cut(gpu) ? placed.cut : StampUncertainty(), is_shifted ? kShiftUncertainty_s : 0}));
     GpuEstimate own;
     own.name = gpu.name;
     own.published_j = *gpu.published_j;
@@ -304,7 +306,7 @@ EnergyEstimate estimate_energy(EstimateQuestion question) {
   }
   add_up(question, placed, energies, estimate);
   judge_idle(placed, estimate);
-  judge_total(question, placed, estimate);
+  judge_total(placed, estimate);
   return estimate;
 }
 

@@ -32,6 +32,7 @@ struct GpuReadings {
   // measure, such as a module or a slice of a GPU.
   std::vector<SensorModel> sensors = {};
   GpuConditions conditions = {};
+  Stamps stamps = Stamps::query_time;
   // What others published of it; nullopt: the trapezoid rule over the readings as they are.
   std::optional<double> published_j = {};
 };
@@ -39,7 +40,6 @@ struct GpuReadings {
 struct EstimateQuestion {
   Window window;
   std::vector<GpuReadings> gpus;
-  Stamps stamps = Stamps::query_time;
   SensorAccuracy accuracy = {};
   // Between the recorder's clock and that of the window; standard.
   double clock_uncertainty_s = 0.01;

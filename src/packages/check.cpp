@@ -305,6 +305,7 @@ void measure_window(const PackageQuestion& question, const LoadReading& reading,
     const Findings faults = meter.integrate(content, package, asked,
                                             question.extended ? fleet : FleetMeasurement(), result);
     findings.add(faults);
+    if (question.readings != nullptr) *question.readings = meter.readings(content, package);
     facts.window->power_valid = faults.reasons.empty() && facts.is_integral;
     facts.window->metrics = result.metrics;
   }
@@ -334,7 +335,9 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
     findings.add(Reason::manifest_malformed, fmt::format("manifest.json: {}", error.what()));
     return findings;
   }
-  PackageMeter meter(question.extended || question.with_power, question.extended);
+  PackageMeter meter({.fleet = question.extended || question.with_power,
+                      .states = question.extended,
+                      .readings = question.readings != nullptr});
   PackageRequest request;
   request.concurrency = reading.max_concurrency;
   request.contract = question.contract;
@@ -342,7 +345,7 @@ Findings check_content(const PackageQuestion& question, const LoadReading& readi
   request.consumer_gaps = question.consumer_gaps;
   request.begin = [&](Window window) { meter.begin(window); };
   request.take = [&](std::span<const PackageSample> samples) { meter.take(samples); };
-  request.shared = question.shared_samples;
+  if (question.readings == nullptr) request.shared = question.shared_samples;
   request.extended = question.extended;
   request.measured = [&](WindowPower measured) { meter.use(std::move(measured)); };
   request.samples_sha256 = question.samples_sha256;

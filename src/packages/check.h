@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "aggregate_power/contract.h"
 #include "aggregate_power/result.h"
 #include "base/files/file.h"
+#include "energy/reading_gatherer.h"
 #include "packages/shared_samples.h"
 #include "packages/topology.h"
 #include "packages/windows.h"
@@ -36,6 +38,9 @@ struct PackageQuestion {
   // far gaps may put the energy off, and whether readings are stale, is not computed.
   SharedSamples* shared_samples = nullptr;
   std::optional<std::string> samples_sha256 = {};  // of samples.csv, if that is known already
+  // Receives the samples of a measured run, by the record's names of its GPUs. They are gathered
+  // only then, and samples are not shared.
+  std::vector<GatheredReadings>* readings = nullptr;
 };
 
 // Checks the package. Never throws because of the files.

@@ -160,6 +160,7 @@ void PackageMeter::begin(Window window) {
   power_.begin(window);
   gaps_ = GapBound(window);
   stale_.begin(window);
+  if (wants_.readings) gatherer_.emplace(window);
 }
 
 void PackageMeter::take(std::span<const PackageSample> samples) {
@@ -168,6 +169,39 @@ void PackageMeter::take(std::span<const PackageSample> samples) {
     gaps_.add(sample.device, {sample.unix_s, sample.watts});
   }
   stale_.take(samples);
+  constexpr std::size_t kAtOnce = 1024;  // one call may bring a whole file
+  for (; gatherer_ && !samples.empty();
+       samples = samples.subspan(std::min(kAtOnce, samples.size()))) {
+    gather(samples.first(std::min(kAtOnce, samples.size())));
+  }
+}
+
+void PackageMeter::gather(std::span<const PackageSample> samples) {
+  std::vector<Reading> readings;
+  std::vector<GpuState> states;
+  for (const PackageSample& sample : samples) {
+    readings.push_back({sample.unix_s, sample.watts, sample.device});
+    states.emplace_back().values[static_cast<std::size_t>(GpuQuantity::utilization_pct)] =
+        sample.gpu_util_pct;
+  }
+  gatherer_->take(gatherer_->select({readings, states}));
+}
+
+std::vector<GatheredReadings> PackageMeter::readings(const PackageContent& content,
+                                                     const Package& package) {
+  if (!gatherer_) return {};
+  const Labels labels = labels_of(package.observed);
+  std::map<std::string, std::string> names;  // of the GPUs that count
+  for (const ExpectedDevice& device : content.devices) {
+    names[device.key.text()] = label_of(device.key, labels);
+  }
+  std::vector<std::string> devices;
+  for (const SeenDevice& device : package.samples.devices) devices.push_back(device.key.text());
+  std::vector<GatheredReadings> gathered = gatherer_->finish(devices);
+  gatherer_.reset();
+  std::erase_if(gathered, [&](const GatheredReadings& gpu) { return !names.contains(gpu.gpu); });
+  for (GatheredReadings& gpu : gathered) gpu.gpu = names.at(gpu.gpu);
+  return gathered;
 }
 
 void PackageMeter::use(WindowPower measured) {

@@ -10,6 +10,7 @@
 
 #include "aggregate_power/result.h"
 #include "energy/gap_bound.h"
+#include "energy/reading_gatherer.h"
 #include "packages/findings.h"
 #include "packages/package.h"
 #include "packages/stale_readings.h"
@@ -26,8 +27,12 @@ std::string label_of(const DeviceKey& key, const Labels& labels);
 // Sees each sample of a package once.
 class PackageMeter {
  public:
-  // `with_fleet`: the total power of all GPUs at every instant; `extended`: their states too.
-  PackageMeter(bool with_fleet, bool extended) : power_(with_fleet, extended) {}
+  struct Wants {
+    bool fleet = false;     // the total power of all GPUs at every instant
+    bool states = false;    // their states, too
+    bool readings = false;  // the samples themselves
+  };
+  explicit PackageMeter(Wants wants) : wants_(wants), power_(wants.fleet, wants.states) {}
 
   // Starts, or starts over, with this window.
   void begin(Window window);
@@ -42,12 +47,19 @@ class PackageMeter {
   // the bound of `result`, and the metrics if they are numbers; returns what speaks against them.
   Findings integrate(const PackageContent& content, const Package& package, const RoleCounts& asked,
                      const FleetMeasurement& fleet, Result& result);
+  // The samples around the window, by the names of the record, if they are wanted; to be called at
+  // most once.
+  std::vector<GatheredReadings> readings(const PackageContent& content, const Package& package);
   // What is odd about the readings of a GPU, for people.
   std::optional<std::string> doubt(const Package& package,
                                    const std::optional<std::string>& source_metric) const;
 
  private:
+  void gather(std::span<const PackageSample> samples);
+
+  Wants wants_;
   WindowPower power_;
+  std::optional<ReadingGatherer> gatherer_;
   GapBound gaps_{{}};
   StaleReadings stale_;
   bool has_samples_ = true;

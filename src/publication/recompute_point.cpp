@@ -13,9 +13,13 @@
 #include "packages/check.h"
 #include "packages/package.h"
 #include "packages/window_power.h"
+#include "publication/recompute_uncertainty.h"
 #include "recorders/recording.h"
 #include "runs/assess.h"
 #include "runs/native.h"
+#include "runs/package_uncertainty.h"
+#include "runs/sensor_readings.h"
+#include "runs/uncertainty.h"
 
 namespace aggregate_power {
 namespace {
@@ -123,6 +127,12 @@ bool has_dashboard_metrics(const JsonValue& record) {
   });
 }
 
+// What the aggregate calls the GPUs; empty: nothing.
+std::string hardware_of(const PointEvidence& found) {
+  const JsonValue& hardware = found.aggregate.at("hw");
+  return hardware.is_string() ? hardware.text : std::string();
+}
+
 void take_result(const Result& run, RecomputedPoint& result) {
   if (!run.is_valid()) {
     result.refusal = run.reasons.text();
@@ -158,8 +168,14 @@ void recompute_one_node(const Evidence& evidence, const PointEvidence& found,
   request.extended = has_dashboard_metrics(record);
   const JsonValue& gap = record.at("computed_from").at("options").at("max_sample_gap_s");
   if (is_positive(gap)) request.max_sample_gap_s = gap.as_double();
+  request.uncertainty = recorded_uncertainty(record);
+  std::vector<SensorReadings> readings(1);
+  request.readings = readings.data();
   const LoadReading reading = load_of(evidence, found, result);
-  take_result(assess(request, recording, reading), result);
+  Result run = assess(request, recording, reading);
+  add_uncertainty(request.uncertainty, std::move(readings), hardware_of(found), run);
+  compare_uncertainty(run, record, result);
+  take_result(run, result);
 }
 
 RoleCounts roles_of(const RequiredPoint& required, const PointEvidence& found) {
@@ -208,7 +224,10 @@ void recompute_native(const Evidence& evidence, const RequiredPoint& required,
   question.gpus = roles_of(required, found);
   question.contract = recorded_contract(found.record);
   question.extended = has_dashboard_metrics(found.record);
+  question.uncertainty = recorded_uncertainty(found.record);
+  question.hardware = hardware_of(found);
   const Result run = check_native(question);
+  compare_uncertainty(run, found.record, result);
   take_result(run, result);
   compare_nodes(*run.native, found.record, result);
 }
@@ -244,7 +263,9 @@ void recompute_whole_package(const Evidence& evidence, const RequiredPoint& requ
   question.window_file = record.at("selected_window").at("window_file").text;
   question.shared_samples = &shared;
   question.samples_sha256 = evidence.sha256(join_path(found.place, "samples.csv"));
-  const Result run = check_package(question);
+  const Result run =
+      check_package_with(recorded_uncertainty(record), hardware_of(found), std::move(question));
+  compare_uncertainty(run, record, result);
   if (run.load) compare_load(*run.load, recorded_load(record), result);
   take_result(run, result);
   if (!run.is_valid() && !run.failures.empty()) result.refusal += ": " + run.failures.front();
@@ -290,6 +311,10 @@ std::optional<MeasuredPackage> measure_package(const Evidence& evidence, const P
 void recompute_samples(const Evidence& evidence, const PointEvidence& found, SharedSamples& shared,
                        RecomputedPoint& result) {
   result.lacks_cpus = true;
+  if (recorded_uncertainty(found.record).is_wanted) {
+    result.notes.push_back(
+        fmt::format("{}: 'uncertainty' could not be computed again", found.record_path));
+  }
   const Load load = recorded_load(found.record);
   auto measured = measure_package(evidence, found, shared, load.window);
   if (!measured) {

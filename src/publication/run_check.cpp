@@ -19,6 +19,7 @@
 #include "publication/run_record.h"
 #include "recorders/side_files.h"
 #include "results/aggregate_json.h"
+#include "runs/sensor_readings.h"
 #include "store/package_files.h"
 #include "store/pieces.h"
 
@@ -43,6 +44,9 @@ InputPlaces inputs_in_store(const RunRecord& record) {
   if (telemetry) {
     for (const SideFile& side : kSideFiles) {
       places[side.role] = find_beside(*telemetry, side_name(side, telemetry->path));
+    }
+    for (const ModelFile& file : kModelFiles) {
+      places[file.role] = find_beside(*telemetry, plain_stem(telemetry->path) + file.end);
     }
   }
   if (const auto profile = benchmark ? profile_files(*benchmark) : std::nullopt) {

@@ -36,7 +36,8 @@ std::optional<std::size_t> place_of(const Words& words, std::string_view word) {
 struct DmonRow {
   std::string_view stamp;
   std::string_view gpu;
-  std::string_view watts;
+  std::optional<std::string_view> watts;       // or joules, if only counters are read
+  std::optional<std::string_view> count = {};  // of an energy counter beside the power
 };
 
 // ---- nvidia-smi dmon -o DT
@@ -102,7 +103,10 @@ class DcgmiDmon {
     if (!entity) return !place_of(words, "gpu") && place_of(words, "id");
     fields_ = words.size() - *entity - 1;
     power_.reset();
-    has_counter_ = place_of(words, kTotalEnergy).has_value();
+    counter_.reset();
+    const auto counter = place_of(words, kTotalEnergy);
+    has_counter_ = counter.has_value();
+    if (counter && *counter >= *entity) counter_ = *counter - *entity - 1;
     static constexpr std::string_view kPower[] = {"power", "brdpwr", "powinst", "powins"};
     const std::span<const std::string_view> wanted =
         reads_counters_ ? std::span(&kTotalEnergy, 1) : std::span(kPower);
@@ -122,11 +126,15 @@ class DcgmiDmon {
   }
   std::optional<DmonRow> row_of(const Words& words) {
     const auto gpu = place_of(words, "gpu");
-    if (!power_ || !gpu || words.size() != *gpu + 2 + fields_) return std::nullopt;
+    if (!(power_ || counter_) || !gpu || words.size() != *gpu + 2 + fields_) return std::nullopt;
     note_stamp(words, *gpu);
-    const std::string_view watts = words[*gpu + 2 + *power_];
-    // A value that is too long for its column is cut off, and ends in dots.
-    return DmonRow{stamp_, words[*gpu + 1], watts.ends_with("..") ? "N/A" : watts};
+    const auto field = [&](std::optional<std::size_t> place) -> std::optional<std::string_view> {
+      if (!place) return std::nullopt;
+      const std::string_view text = words[*gpu + 2 + *place];
+      // A value that is too long for its column is cut off, and ends in dots.
+      return text.ends_with("..") ? "N/A" : text;
+    };
+    return DmonRow{stamp_, words[*gpu + 1], field(power_), field(counter_)};
   }
 
  private:
@@ -150,7 +158,8 @@ class DcgmiDmon {
   std::string written_;  // as the row before has its time
   std::string stamp_;    // without brackets
   std::size_t fields_ = 0;
-  std::optional<std::size_t> power_;  // among the fields; of energy, if counters are read
+  std::optional<std::size_t> power_;  // among the fields; of energy, if only counters are read
+  std::optional<std::size_t> counter_;
   std::string name_;
 };
 
@@ -165,13 +174,17 @@ void read_dmon(ByteSource& source, bool reads_counters, ReadingSink& sink) {
     if (line.empty()) return sink.skip(&Skipped::blank);
     words.split(line);
     if (table.take_header(line, words)) {
-      if (reads_counters && table.counter()) sink.count_energy(*table.counter());
+      ReadingSink* const counters = reads_counters ? &sink : sink.counters();
+      if (counters != nullptr && table.counter()) counters->count_energy(*table.counter());
       return;
     }
     if (!is_whole) return sink.skip(&Skipped::torn_tail);
     const std::optional<DmonRow> row = table.row_of(words);
     if (!row) return;
-    if (sink.start_row(row->stamp)) sink.add(row->gpu, row->watts);
+    if (row->watts && sink.start_row(row->stamp)) sink.add(row->gpu, *row->watts);
+    if (row->count && sink.counters() != nullptr && sink.counters()->start_row(row->stamp)) {
+      sink.counters()->add(row->gpu, *row->count);
+    }
   });
 }
 
@@ -187,7 +200,8 @@ bool has_row_with_time(std::string_view head) {
     words.split(line);
     if (is_found || table.take_header(line, words)) return;
     const std::optional<DmonRow> row = table.row_of(words);
-    const auto stamp = row ? StampParser(Zone::fixed(0)).parse(row->stamp) : std::optional<Stamp>();
+    const auto stamp =
+        row && row->watts ? StampParser(Zone::fixed(0)).parse(row->stamp) : std::optional<Stamp>();
     is_found = stamp && stamp->unix_s >= kFirstAbsoluteUnixS;
   });
   return is_found;

@@ -25,7 +25,8 @@ enum GpuPath {
   kPathOfIndex,
   kPathOfPower,
   kPathOfPowerToo,
-  kPathOfPowerAlso
+  kPathOfPowerAlso,
+  kPathOfCounter  // and those after it, if both are read
 };
 using GpuPaths = std::array<std::string_view, 9>;
 
@@ -47,6 +48,14 @@ constexpr GpuPaths kAiperfCounterPaths = {"",
                                           "telemetry_data.energy_consumption",
                                           "telemetry_data.nvidia_energy_consumption",
                                           "telemetry_data.amd_energy_consumption"};
+// Both at once.
+constexpr std::array<std::string_view, 12> kAiperfAllPaths = [] {
+  std::array<std::string_view, 12> paths{};
+  std::ranges::copy(kAiperfPaths, paths.begin());
+  std::ranges::copy(kAiperfCounterPaths.begin() + kPathOfPower, kAiperfCounterPaths.end(),
+                    paths.begin() + kPathOfCounter);
+  return paths;
+}();
 constexpr GpuPaths kAllSmiPaths = {"",
                                    "timestamp",
                                    "gpus[]",
@@ -72,6 +81,11 @@ const LineFormat& aiperf_format() {
                                     "gpu_power_usage",       "AIPerf",
                                     JsonPaths(kAiperfPaths), false};
   return format;
+}
+
+const JsonPaths& aiperf_paths_of_both() {
+  static const JsonPaths paths(kAiperfAllPaths);
+  return paths;
 }
 
 // AIPerf's unit is the megajoule, whatever the exporter's was.
@@ -106,9 +120,8 @@ class GpuLineWalk : public JsonVisitor {
   // A line's time may come after its GPUs.
   void end(std::size_t path) override {
     if (path != kPathOfLine) return;
-    const std::span gpus(gpus_.data(), count_);
-    if (std::ranges::none_of(gpus, &Gpu::has_power) || !sink_.start_row(time_)) return;
-    for (const Gpu& gpu : gpus) add(gpu);
+    add_all(sink_, &Gpu::watts);
+    if (sink_.counters() != nullptr) add_all(*sink_.counters(), &Gpu::count);
   }
   void scalar(std::size_t path, JsonKind kind, std::string_view text) override {
     if (path == kPathOfTime) time_ = text;
@@ -118,8 +131,9 @@ class GpuLineWalk : public JsonVisitor {
     if (path == kPathOfHost) gpu.host = text;
     if (path == kPathOfIndex) gpu.index = text;
     if (path < kPathOfPower) return;
-    gpu.has_power = true;
-    if (kind != JsonKind::null) gpu.watts = text;
+    Gpu::Value& value = path < kPathOfCounter ? gpu.watts : gpu.count;
+    value.is_there = true;
+    if (kind != JsonKind::null) value.text = text;
   }
 
  private:
@@ -127,12 +141,18 @@ class GpuLineWalk : public JsonVisitor {
     std::string uuid;
     std::string host;
     std::string index;
-    std::string watts;
-    bool has_power = false;
+    struct Value {
+      std::string text;
+      bool is_there = false;
+    };
+    Value watts;  // or the counter's, if the format's paths are those of a counter
+    Value count;  // of a counter that is read beside the power
 
     void clear() {
-      for (std::string* const text : {&uuid, &host, &index, &watts}) text->clear();
-      has_power = false;
+      for (std::string* const text : {&uuid, &host, &index, &watts.text, &count.text}) {
+        text->clear();
+      }
+      watts.is_there = count.is_there = false;
     }
   };
 
@@ -141,10 +161,18 @@ class GpuLineWalk : public JsonVisitor {
     gpus_[count_ - 1].clear();
   }
 
-  void add(const Gpu& gpu) {
-    if (!gpu.has_power) return;
-    if (!gpu.uuid.empty()) return sink_.add(gpu.uuid, gpu.watts);
-    sink_.add(gpu.host, gpu.index, gpu.watts);
+  void add_all(ReadingSink& sink, Gpu::Value Gpu::*value) {
+    const std::span gpus(gpus_.data(), count_);
+    const auto is_there = [&](const Gpu& gpu) { return (gpu.*value).is_there; };
+    if (std::ranges::none_of(gpus, is_there) || !sink.start_row(time_)) return;
+    for (const Gpu& gpu : gpus) {
+      if (!is_there(gpu)) continue;
+      if (!gpu.uuid.empty()) {
+        sink.add(gpu.uuid, (gpu.*value).text);
+      } else {
+        sink.add(gpu.host, gpu.index, (gpu.*value).text);
+      }
+    }
   }
 
   const LineFormat& format_;
@@ -176,8 +204,11 @@ Telemetry open_lines(std::unique_ptr<ByteSource> source, const TelemetryOptions&
       [&](std::string_view head) { return line_facts(format, head, options); },
       [&format](ByteSource& bytes, ReadingSink& sink) {
         if (format.counter) sink.count_energy(*format.counter);
+        const bool reads_both = &format == &aiperf_format() && sink.counters() != nullptr;
+        if (reads_both) sink.counters()->count_energy(*aiperf_counter_format().counter);
         GpuLineWalk walk(format, sink);
-        walk_json(bytes, format.paths, walk, JsonTexts::several);
+        walk_json(bytes, reads_both ? aiperf_paths_of_both() : format.paths, walk,
+                  JsonTexts::several);
       },
       true);
 }

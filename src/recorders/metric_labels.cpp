@@ -177,10 +177,12 @@ PowerSeries::Gpu PowerSeries::gpu_of(const MetricLabels& series) {
   return {host_label_.empty() ? std::string_view() : series.of(host_label_), series.of(label_)};
 }
 
-Sensor PowerSeries::sensor() const {
+Sensor PowerSeries::sensor() const { return sensor_of_metric(metric_); }
+
+Sensor sensor_of_metric(const std::string& metric) {
   Sensor sensor;
-  if (!metric_.empty() && metric_ != "value") sensor.name = metric_;
-  if (const KnownMetric* const known = known_metric(metric_)) {
+  if (!metric.empty() && metric != "value") sensor.name = metric;
+  if (const KnownMetric* const known = known_metric(metric)) {
     sensor.collector = known->collector;
     sensor.scope = known->scope;
     sensor.averaging = known->averaging;

@@ -71,4 +71,7 @@ class PowerSeries {
   bool has_chosen_label_ = false;
 };
 
+// What a metric of an exporter measures.
+Sensor sensor_of_metric(const std::string& metric);
+
 }  // namespace aggregate_power

@@ -2,19 +2,26 @@
 #include "recorders/prometheus_json.h"
 
 #include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "base/text/decimal.h"
 #include "base/text/json.h"
 #include "base/text/pattern.h"
 #include "base/text/unicode.h"
 #include "recorders/metric_labels.h"
 #include "recorders/series_overlap.h"
 #include "recorders/stream_telemetry.h"
+#include "recorders/watts.h"
 
 namespace aggregate_power {
 namespace {
@@ -28,26 +35,37 @@ constexpr std::array<std::string_view, 4> kMatrixPaths = {"data.result[]", "data
 constexpr std::array<std::string_view, 6> kExportPaths = {
     "", "metric.*", "no_pair", "no_pair_item", "values[]", "timestamps[]"};
 
-// Many short texts, one behind the other.
-class Texts {
+// Numbers as written. Most are decimals, of which the value is enough.
+class Numbers {
  public:
+  // Decimals from `most` on are kept as written.
+  explicit Numbers(double most) : most_(most) {}
   void add(std::string_view text) {
-    all_ += text;
-    ends_.push_back(all_.size());
+    double value = 0;
+    if (!read_whole_decimal(text, value) || !(value < most_)) {
+      value = std::numeric_limits<double>::quiet_NaN();
+      odd_.emplace_back(values_.size(), text);
+    }
+    values_.push_back(value);
   }
-  std::size_t size() const { return ends_.size(); }
-  std::string_view operator[](std::size_t i) const {
-    const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
-    return std::string_view(all_).substr(begin, ends_[i] - begin);
+  std::size_t size() const { return values_.size(); }
+  double operator[](std::size_t i) const { return values_[i]; }  // NaN: only its text is known
+  // Of numbers of which only that is known, and in their order.
+  std::string_view text(std::size_t i) {
+    while (odd_[next_].first != i) ++next_;
+    return odd_[next_].second;
   }
   void clear() {
-    all_.clear();
-    ends_.clear();
+    values_.clear();
+    odd_.clear();
+    next_ = 0;
   }
 
  private:
-  std::string all_;
-  std::vector<std::size_t> ends_;
+  double most_;
+  std::vector<double> values_;
+  std::vector<std::pair<std::size_t, std::string>> odd_;
+  std::size_t next_ = 0;
 };
 
 // Passes on the samples of the series of power. Those of the first ones are also kept for
@@ -74,6 +92,19 @@ class SeriesWalk : public JsonVisitor {
     if (path == kPairItem) add_to_pair(text);
     if (path == kValue) values_.add(text);
     if (path == kStamp) stamps_.add(text);
+  }
+  void scalars(std::size_t path, std::span<const JsonScalar> some) override {
+    if (path != kValue && path != kStamp) return JsonVisitor::scalars(path, some);
+    Numbers& numbers = path == kValue ? values_ : stamps_;
+    for (const JsonScalar& one : some) numbers.add(one.text);
+  }
+  void pairs(std::size_t path, std::size_t item, std::span<const JsonPair> some) override {
+    while (!some.empty() && !device_) {
+      if (is_power_ && !*is_power_) return;
+      JsonVisitor::pairs(path, item, some.first(1));
+      some = some.subspan(1);
+    }
+    for (const auto& [stamp, watts] : some) add_known(stamp.text, watts.text);
   }
 
   // Decides about a series that is cut off.
@@ -126,12 +157,22 @@ class SeriesWalk : public JsonVisitor {
     if (!device_) {
       if (is_power()) add(pair_[0], pair_[1]);
     } else if (has_stamp_) {
-      sink_->start_row(stamp_);
-      sink_->add_to(*device_, watts_);
-      overlap_.note(number_, *device_, sink_->unix_s());
+      add_known(stamp_, watts_);
     } else {
       std::ignore = sink_->start_row(pair_[0]);
     }
+  }
+
+  // A sample of a series that has a device.
+  void add_known(std::string_view stamp, std::string_view watts) {
+    Stamp time{};
+    if (!sink_->read_stamp(stamp, time)) return std::ignore = sink_->start_row(stamp), void();
+    add_known(time, sink_->number(watts));
+  }
+  void add_known(const Stamp& stamp, double watts) {
+    sink_->start_row(stamp);
+    sink_->add_to(*device_, watts);
+    overlap_.note(number_, *device_, sink_->unix_s());
   }
 
   void end_series() {
@@ -140,21 +181,35 @@ class SeriesWalk : public JsonVisitor {
           fmt::format("a series has {} values and {} timestamps", values_.size(), stamps_.size()));
     }
     if (values_.size() > 0 && is_power()) {
-      for (std::size_t i = 0; i < values_.size(); ++i) add(stamps_[i], values_[i]);
+      for (std::size_t i = 0; i < values_.size() && sink_ != nullptr; ++i) add_sample(i);
     }
     values_.clear();
     stamps_.clear();
     settle();
   }
 
-  void add(std::string_view stamp, std::string_view watts) {
-    if (sink_ == nullptr || !sink_->start_row(stamp)) return;
-    if (!device_) {
-      device_ = number_of_gpu();
-      number_ = overlap_.add(series_);
+  void add_sample(std::size_t i) {
+    Stamp stamp{epoch_seconds(stamps_[i]), false};
+    if (std::isnan(stamp.unix_s)) {
+      const std::string_view text = stamps_.text(i);
+      if (!sink_->read_stamp(text, stamp)) return std::ignore = sink_->start_row(text), void();
     }
-    sink_->add_to(*device_, watts);
-    overlap_.note(number_, *device_, sink_->unix_s());
+    if (!device_) know_device();
+    add_known(stamp,
+              std::isnan(values_[i]) ? sink_->number(values_.text(i)) : sink_->number(values_[i]));
+  }
+
+  void add(std::string_view stamp, std::string_view watts) {
+    Stamp time{};
+    if (sink_ == nullptr) return;
+    if (!sink_->read_stamp(stamp, time)) return std::ignore = sink_->start_row(stamp), void();
+    know_device();
+    add_known(time, sink_->number(watts));
+  }
+
+  void know_device() {
+    device_ = number_of_gpu();
+    number_ = overlap_.add(series_);
   }
 
   std::uint32_t number_of_gpu() {
@@ -176,8 +231,8 @@ class SeriesWalk : public JsonVisitor {
   bool has_stamp_ = false;           // pair_[0] is no time otherwise
   double watts_ = 0;
   std::size_t pair_size_ = 0;
-  Texts values_;
-  Texts stamps_;
+  Numbers values_{kFirstSentinel};
+  Numbers stamps_{std::numeric_limits<double>::infinity()};
   std::uint64_t all_ = 0;
   std::uint64_t unnamed_ = 0;
 };

@@ -62,6 +62,10 @@ class ReadingSink {
     const double watts = plain_watts(text, unit_);
     return std::isnan(watts) ? parse_watts(text, {unit_, false}).value_or(kNone) : watts;
   }
+  // The same of a decimal below kFirstSentinel, as read_whole_decimal() reads it.
+  [[gnu::always_inline]] double number(double decimal) const {
+    return counter_unit_j_ > 0 ? decimal * counter_unit_j_ : in_watts(decimal, unit_);
+  }
   // The same for a device that find() numbered.
   [[gnu::always_inline]] void add_to(std::uint32_t device, std::string_view watts) {
     add_to(device, number(watts));
@@ -78,6 +82,9 @@ class ReadingSink {
   void end_segment() { segment_has_ended_ = true; }
   // From here on what is added as text is an energy counter's number, in its unit.
   void count_energy(const EnergyCounter& counter);
+  // Where energy counters go that are read along with the power; nullptr: nobody wants them.
+  ReadingSink* counters() const { return counters_; }
+  void set_counters(ReadingSink& counters) { counters_ = &counters; }
   // Notes the counter that `series` has seen, and counts its energy if that is what it reads.
   void note_counter(const PowerSeries& series);
   void skip(std::uint64_t Skipped::*cause) { ++(counts_.skipped.*cause); }
@@ -131,6 +138,7 @@ class ReadingSink {
   bool names_hosts_;
   PowerUnit::Size unit_;
   double counter_unit_j_ = 0;  // 0: power is read
+  ReadingSink* counters_ = nullptr;
   const Telemetry::TakeStates& take_;
   TelemetryCounts& counts_;
   DeviceNames devices_;

@@ -2,14 +2,10 @@
 #include "recorders/stream_telemetry.h"
 
 #include <exception>
-#include <system_error>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include "base/relay.h"
 #include "base/text/encoding.h"
 #include "base/text/json.h"
 #include "base/text/unicode.h"
@@ -56,54 +52,6 @@ void read_stream(ByteSource& source, const ReadInto& read, bool has_lines, Readi
     throw;
   }
   sink.finish();
-}
-
-// Thrown through a format's function to end it.
-struct Unwanted {};
-
-// Calls `read` on a thread of its own, and `take` on this one. Returns false if no thread can be
-// started: nothing was read.
-bool read_on_thread(const std::function<void(const Telemetry::TakeStates&)>& read,
-                    const Telemetry::TakeStates& take) {
-  constexpr std::size_t kPiecesAhead = 4;
-  constexpr std::size_t kPieceReadings = 8192;  // waking the other thread takes time
-  Relay<std::vector<Reading>> relay{std::vector<std::vector<Reading>>(kPiecesAhead)};
-  std::vector<Reading>* piece = nullptr;  // that is being filled
-  const auto hand_on = [&](std::span<const Reading> readings, std::span<const GpuState>) {
-    if (piece == nullptr) {
-      piece = relay.free_piece();
-      if (piece == nullptr) throw Unwanted();
-      piece->clear();
-    }
-    piece->insert(piece->end(), readings.begin(), readings.end());
-    if (piece->size() < kPieceReadings) return;
-    piece = nullptr;
-    relay.give();
-  };
-  const auto work = [&] {
-    std::exception_ptr fault;
-    try {
-      read(hand_on);
-    } catch (const Unwanted&) {
-    } catch (...) {
-      fault = std::current_exception();
-    }
-    if (piece != nullptr) relay.give();
-    relay.end(std::move(fault));
-  };
-  std::jthread thread;
-  try {
-    thread = std::jthread(work);
-  } catch (const std::system_error&) {
-    return false;
-  }
-  try {
-    while (const std::vector<Reading>* const readings = relay.next()) take(*readings, {});
-  } catch (...) {
-    relay.stop();
-    throw;
-  }
-  return true;
 }
 
 // The stamp of the first row in the beginning, as it would be in UTC.
@@ -158,11 +106,17 @@ Telemetry open_stream(std::unique_ptr<ByteSource> source, const TelemetryOptions
       std::move(known), options.zone.value_or(by_habit),
       [=, gpus = options.gpus](const Telemetry::Wants& wants, const Telemetry::TakeStates& take,
                                TelemetryCounts& counts) {
-        const auto read_into = [&](const Telemetry::TakeStates& take_each) {
-          ReadingSink sink(wants.zone, gpus, names_hosts, unit, take_each, counts);
-          read_stream(*all, read, has_lines, sink);
+        ReadingSink sink(wants.zone, gpus, names_hosts, unit, take, counts);
+        if (wants.counters == nullptr) return read_stream(*all, read, has_lines, sink);
+        const Telemetry::TakeStates take_counters = [&](std::span<const Reading> readings,
+                                                        std::span<const GpuState>) {
+          wants.counters->take(readings);
         };
-        if (!wants.threads || !read_on_thread(read_into, take)) read_into(take);
+        ReadingSink counters(wants.zone, gpus, names_hosts, unit, take_counters,
+                             wants.counters->counts);
+        sink.set_counters(counters);
+        read_stream(*all, read, has_lines, sink);
+        counters.finish();
       });
 }
 

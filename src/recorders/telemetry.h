@@ -97,6 +97,13 @@ struct TelemetryHead {
   bool has_sensors = false;     // reading it tells of sensors, even if it has no power
 };
 
+// The energy counters of a recording, read along with its power.
+struct CounterStream {
+  std::function<void(std::span<const Reading>)> take;  // joules, as Recording::open_counters() has
+  // Of the rows with a counter. Without `counter` the format cannot read both at once.
+  TelemetryCounts counts = {};
+};
+
 // One recording, read once from front to back.
 class Telemetry {
  public:
@@ -106,6 +113,7 @@ class Telemetry {
     Zone zone;  // for stamps without an offset
     bool states = false;
     bool threads = false;  // the format may use its own threads; take() is called by this one
+    CounterStream* counters = nullptr;  // to be read too, if the format can
   };
   // What a format implements: passes all readings to `take` in batches, in the file's order, with
   // as many states or with none, and updates `counts` up to the end or to the exception it throws:
@@ -124,6 +132,9 @@ class Telemetry {
   // Before read(): lets threads read the rows, if any can be started. The thread that calls read()
   // gives out the same readings, in other batches.
   void use_threads() { uses_threads_ = true; }
+  // Before read(): reads the energy counters too, if the format can. `counters` must outlive
+  // read().
+  void read_counters_too(CounterStream& counters) { counters_ = &counters; }
 
   // Passes all meaningful rows to `take`, in the file's order, in batches. Call it once, and only
   // if facts() has times and power; without devices every row is of device 0, named "0". Throws
@@ -155,6 +166,7 @@ class Telemetry {
   Zone zone_;
   Read read_;
   bool uses_threads_ = false;
+  CounterStream* counters_ = nullptr;
 };
 
 }  // namespace aggregate_power

@@ -8,6 +8,7 @@
 #include "base/files/byte_source.h"
 #include "base/text/json.h"
 #include "results/json_parts.h"
+#include "results/uncertainty_json.h"
 #include "results/zone_evidence_json.h"
 
 namespace aggregate_power {
@@ -56,6 +57,7 @@ std::optional<PastRecord> parse_record(std::string_view text) {
     past.origin.columns = options.value("columns", "");
     past.origin.select = options.value("select", "");
     past.origin.window = options.value("window", "");
+    past.origin.uncertainty = uncertainty_options_in(options);
     return past;
   } catch (const std::exception&) {  // JsonError, Json::exception, std::out_of_range
     return std::nullopt;

@@ -460,6 +460,7 @@ void add_origin(Json& json, const Origin& origin, const InputFile& patched) {
   if (!origin.columns.empty()) json["options"]["columns"] = origin.columns;
   if (!origin.select.empty()) json["options"]["select"] = origin.select;
   if (!origin.window.empty()) json["options"]["window"] = origin.window;
+  add_uncertainty_options(origin.uncertainty, json["options"]);
   json["patched"] = file_json(patched);
 }
 

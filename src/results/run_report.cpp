@@ -7,16 +7,15 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "base/files/path.h"
 #include "base/text/unicode.h"
 #include "base/text/zone.h"
+#include "results/json_parts.h"
+#include "results/uncertainty_json.h"
 
 namespace aggregate_power {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double kJoulesInWattHour = 3600;
 
@@ -83,6 +82,7 @@ Json run_json(const RunReport& run) {
     if (run.failed_requests > 0) json["failed_requests"] = run.failed_requests;
     if (run.has_approximate_counts) json["counts_are_approximate"] = true;
   }
+  if (result.uncertainty) json["uncertainty"] = uncertainty_json(result, result.is_valid());
   json["telemetry"] = printable_path(result.telemetry_source);
   json["reasons"] = result.reasons.codes();
   json["details"] = result.reasons.text();
@@ -181,6 +181,23 @@ void add_energy(const RunReport& run, Table& table) {
   }
 }
 
+void add_interval(const Result& result, Table& table) {
+  if (!result.uncertainty || !result.is_valid()) return;
+  const EnergyEstimate& energy = result.uncertainty->energy;
+  if (!energy.is_available()) {
+    table.row("95 % interval", fmt::format("none: {}", fmt::join(energy.reasons, ", ")));
+    return;
+  }
+  const Estimate& total = energy.total;
+  table.row("95 % interval", fmt::format("{:.1f} J to {:.1f} J, around {:.1f} J", total.low_j(),
+                                         total.high_j(), total.joules));
+  table.row("", fmt::format("{:.1f} J to {:.1f} J between runs on the same GPUs",
+                            total.repeatability_low_j(), total.repeatability_high_j()));
+  std::vector<std::string> codes;
+  for (const Verdict& verdict : energy.verdicts) codes.push_back(verdict.code);
+  if (!codes.empty()) table.row("verdicts", fmt::format("{}", fmt::join(codes, ", ")));
+}
+
 void add_load(const RunReport& run, Table& table) {
   const Load& load = *run.result.load;
   table.row("window", fmt::format("{} to {}", shown_time(load.window.start_unix_s),
@@ -216,6 +233,7 @@ std::string run_text(const RunReport& run) {
                     printable(fmt::format("{}", fmt::join(result.observed_gpu_ids, ", ")), 200)));
   }
   add_energy(run, table);
+  add_interval(result, table);
   table.row("valid", result.is_valid() ? "yes" : fmt::format("no: {}", result.reasons.text()));
   for (const std::string& remedy : remedies(result)) table.row("  what to do", remedy);
   for (const std::string& hint : result.hints) table.row("  hint", hint);

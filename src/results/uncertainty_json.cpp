@@ -78,10 +78,10 @@ Json sensor_json(const UnderstoodSensor& sensor, const GpuEstimate& gpu) {
           {"stamps", sensor.stamps}};
 }
 
-Json counter_json(const GpuEstimate& gpu, const std::optional<std::string>& column) {
+Json counter_json(const UnderstoodSensor& sensor, const GpuEstimate& gpu) {
   if (!gpu.counter) return nullptr;
   return {{"used", gpu.counter->used},
-          {"column", or_null(column)},
+          {"column", or_null(sensor.counter_column)},
           {"energy_j", number_or_null(gpu.counter->energy_j)},
           {"disagreement", number_or_null(gpu.counter->disagreement)}};
 }
@@ -92,7 +92,7 @@ Json gpus_json(const Uncertainty& uncertainty) {
     const GpuEstimate& gpu = uncertainty.energy.gpus[i];
     gpus.set(gpu.name, {{"energy_j", energy_json(gpu.published_j, gpu.energy)},
                         {"sensor", sensor_json(uncertainty.sensors[i], gpu)},
-                        {"counter", counter_json(gpu, uncertainty.counter_column)},
+                        {"counter", counter_json(uncertainty.sensors[i], gpu)},
                         {"verdicts", gpu.verdicts}});
   }
   return std::move(gpus).take();
@@ -128,7 +128,8 @@ void add_numbers(const Result& result, Json& json) {
   json["level"] = kLevel;
   json["coverage_factor"] = kCoverageFactor;
   json["boundary"] = "gpu_boards_as_reported";
-  json[kEnergyKey] = energy_json(energy.published_j, energy.total);
+  json[kEnergyKey] =
+      energy_json(value_of(result.metrics, kEnergyKey).value_or(energy.published_j), energy.total);
   for (const std::string_view key : kDividedKeys) {
     const std::optional<double> factor = unit_per_joule(result, key);
     if (!factor) continue;
@@ -167,6 +168,23 @@ Json uncertainty_json(const Result& result, bool is_valid) {
     json["advice"] = uncertainty.advice;
   }
   return json;
+}
+
+void add_uncertainty_options(const UncertaintyOptions& asked, Json& options) {
+  if (!asked.is_wanted) return;
+  options["uncertainty"] = true;
+  if (!asked.gpu.empty()) options["gpu"] = asked.gpu;
+  if (asked.sensor_accuracy) options["sensor_accuracy"] = *asked.sensor_accuracy;
+  if (asked.clock_uncertainty_s) options["clock_uncertainty_s"] = *asked.clock_uncertainty_s;
+}
+
+UncertaintyOptions uncertainty_options_in(const Json& options) {
+  const auto number = [&](const char* key) {
+    const auto found = options.find(key);
+    return found == options.end() ? std::nullopt : std::optional(found->get<double>());
+  };
+  return {options.value("uncertainty", false), options.value("gpu", ""), number("sensor_accuracy"),
+          number("clock_uncertainty_s")};
 }
 
 std::vector<JsonEdit> uncertainty_edits(const Result& result) {

@@ -14,6 +14,10 @@ namespace aggregate_power {
 // aggregate into account.
 Json uncertainty_json(const Result& result, bool is_valid);
 
+// What was asked, as members of `options`; and back.
+void add_uncertainty_options(const UncertaintyOptions& asked, Json& options);
+UncertaintyOptions uncertainty_options_in(const Json& options);
+
 // The keys of --extended, rounded outwards.
 std::vector<JsonEdit> uncertainty_edits(const Result& result);
 std::vector<std::string_view> uncertainty_keys();

@@ -26,6 +26,7 @@
 #include "runs/failed_requests.h"
 #include "runs/request_run.h"
 #include "runs/run_sources.h"
+#include "runs/sensor_readings.h"
 
 namespace aggregate_power {
 namespace {
@@ -240,6 +241,9 @@ WritePlan target_of_agents(const AgenticRequest& request, const Files& files) {
   target.record_path = path_below(request.result_dir, "power_validation.json");
   target.inputs = inputs_of(files, request.agg_result);
   target.inputs.push_back(files.window);
+  if (request.uncertainty.is_wanted || request.requests.is_asked()) {
+    std::ranges::move(model_files_beside(files.telemetry), std::back_inserter(target.inputs));
+  }
   if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));
   target.record_advice = kNameIsTaken;
   return target;

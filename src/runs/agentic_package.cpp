@@ -104,7 +104,7 @@ CommandOutput aggregate_agentic_nodes(const AgenticRequest& request) {
   question.extended = request.extended;
   if (checks.reasons.empty()) count_failed_requests(request.result_dir, run);
   run.window_source = kFormalWindowSource;
-  run.options = unrecorded_options(request, {});
+  run.options = unrecorded_options(request, request, {});
   if (request.expected_num_gpus) {
     run.options.emplace_back("expected_num_gpus", std::to_string(*request.expected_num_gpus));
   } else if (request.finds_gpus) {
@@ -118,6 +118,7 @@ CommandOutput aggregate_agentic_nodes(const AgenticRequest& request) {
   if (request.contract != Contract::august) {
     run.audit_source = audit_source(request, target.record_path);
   }
+  run.uncertainty = request.uncertainty;
   run.delivery = request.delivery();
   return deliver_package(std::move(run));
 }

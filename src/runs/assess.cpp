@@ -10,6 +10,7 @@
 #include "energy/plausibility.h"
 #include "runs/counters.h"
 #include "runs/idle.h"
+#include "runs/sensor_readings.h"
 #include "runs/uncertainty.h"
 
 namespace aggregate_power {
@@ -86,6 +87,7 @@ Result unmeasured(const MeasurementRequest& request, const std::optional<Load>& 
   result.contract = request.contract;
   result.extended = request.extended;
   if (request.extended) result.fleet.emplace();
+  refuse_uncertainty(request.uncertainty, result);
   return result;
 }
 
@@ -128,19 +130,19 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
   if (request.extended) result.fleet = std::move(measurement.fleet);
   if (result.telemetry && result.telemetry->series.counter && reading.load &&
       !integration.gpus.empty()) {
-    result.recorded_counters = counters_in(recording, reading.load->window, integration,
-                                           request.max_sample_gap_s, request.may_use_threads);
+    result.recorded_counters =
+        counters_in(recording, reading.load->window, integration, request.max_sample_gap_s,
+                    request.may_use_threads, std::move(measurement.counters));
     if (result.recorded_counters) warn(doubts_about(*result.recorded_counters));
   }
   if (!request.idle.empty()) add_idle(request, recording, measurement.gathered, result);
-  if (request.uncertainty.is_wanted) {
-    std::vector<SensorReadings> readings;
-    if (result.telemetry && result.load) {
-      readings.push_back(sensor_readings(recording, result.load->window,
-                                         std::move(measurement.gathered),
-                                         result.telemetry->series));
+  if (request.readings != nullptr) {
+    *request.readings = {};
+    if (request.uncertainty.is_wanted && result.telemetry && result.load) {
+      *request.readings =
+          sensor_readings(recording, result.load->window, std::move(measurement.gathered),
+                          integration, result.telemetry->series);
     }
-    add_uncertainty(request.uncertainty, std::move(readings), request.hardware, result);
   }
   return result;
 }

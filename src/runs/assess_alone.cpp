@@ -11,6 +11,8 @@
 #include "results/aggregate_json.h"
 #include "runs/assess.h"
 #include "runs/assess_by_evidence.h"
+#include "runs/sensor_readings.h"
+#include "runs/uncertainty.h"
 
 namespace aggregate_power {
 namespace {
@@ -99,10 +101,18 @@ Result assess_alone(MeasurementRequest request, Recording& recording, const Load
     source = find_gpus(request, reading, files);
     if (source.empty()) return unmeasured(request, reading.load, no_count(reading, files));
   }
-  if (request.uncertainty.is_wanted) request.hardware = hardware_in(files.aggregate);
+  SensorReadings readings;
+  const bool estimates = request.uncertainty.is_wanted && request.readings == nullptr;
+  if (estimates) request.readings = &readings;
   Result result = request.finds_zone ? assess_in_found_zone(request, recording, reading, files)
                                      : assess(request, recording, reading);
   result.expected_gpus_source = std::move(source);
+  if (estimates) {
+    std::vector<SensorReadings> recordings;
+    recordings.push_back(std::move(readings));
+    add_uncertainty(request.uncertainty, std::move(recordings), hardware_in(files.aggregate),
+                    result);
+  }
   return result;
 }
 

@@ -18,37 +18,45 @@ namespace {
 // What is before and after the window shows the counter's usual steps.
 constexpr double kAroundS = 60;
 
-struct CountersRead {
-  std::optional<EnergyCounter> counter;
-  std::vector<DeviceCounter> devices;
-};
+Window around(Window window) {
+  return {window.start_unix_s - kAroundS, window.end_unix_s + kAroundS};
+}
 
-CountersRead read_all_counters(const Recording& recording, Window within, bool may_use_threads) {
-  Telemetry telemetry = recording.open_counters();
-  if (!telemetry.facts().has_times()) return {};
-  if (may_use_threads && gains_by_threads(recording)) telemetry.use_threads();
-  std::vector<std::vector<CounterSample>> samples;  // by Reading::device
-  telemetry.read([&](std::span<const Reading> readings) {
-    for (const Reading& reading : readings) {
-      if (reading.kind != Reading::Kind::power || !within.contains(reading.unix_s)) continue;
-      if (reading.device >= samples.size()) samples.resize(reading.device + 1);
-      samples[reading.device].push_back({reading.unix_s, reading.watts});
-    }
-  });
-  CountersRead read;
-  read.counter = telemetry.counter();
-  if (!read.counter) return {};
-  if (const auto* const fault = recording.needed_zone_fault(telemetry)) {
-    throw TelemetryError(fault->text);
+using SamplesOfDevices = std::vector<std::vector<CounterSample>>;  // by Reading::device
+
+void take_counters(std::span<const Reading> readings, Window within, SamplesOfDevices& samples) {
+  for (const Reading& reading : readings) {
+    if (reading.kind != Reading::Kind::power || !within.contains(reading.unix_s)) continue;
+    if (reading.device >= samples.size()) samples.resize(reading.device + 1);
+    samples[reading.device].push_back({reading.unix_s, reading.watts});
   }
+}
+
+CountersRead counters_of(const EnergyCounter& counter, std::span<const std::string> devices,
+                         SamplesOfDevices samples) {
+  CountersRead read{counter, {}};
   for (std::uint32_t i = 0; i < samples.size(); ++i) {
     if (samples[i].empty()) continue;
     if (!std::ranges::is_sorted(samples[i], {}, &CounterSample::unix_s)) {
       std::ranges::stable_sort(samples[i], {}, &CounterSample::unix_s);
     }
-    read.devices.push_back({telemetry.devices()[i], read.counter->unit_j, std::move(samples[i])});
+    read.devices.push_back({devices[i], counter.unit_j, std::move(samples[i])});
   }
   return read;
+}
+
+CountersRead read_all_counters(const Recording& recording, Window within, bool may_use_threads) {
+  Telemetry telemetry = recording.open_counters();
+  if (!telemetry.facts().has_times()) return {};
+  if (may_use_threads && gains_by_threads(recording)) telemetry.use_threads();
+  SamplesOfDevices samples;
+  telemetry.read(
+      [&](std::span<const Reading> readings) { take_counters(readings, within, samples); });
+  if (!telemetry.counter()) return {};
+  if (const auto* const fault = recording.needed_zone_fault(telemetry)) {
+    throw TelemetryError(fault->text);
+  }
+  return counters_of(*telemetry.counter(), telemetry.devices(), std::move(samples));
 }
 
 CounterInWindow compared(const std::string& gpu, const CounterTrace& trace, Window window,
@@ -70,20 +78,31 @@ std::vector<DeviceCounter> read_counters(const Recording& recording, Window with
   return read_all_counters(recording, within, false).devices;
 }
 
+CounterGatherer::CounterGatherer(Window window)
+    : within_(around(window)), stream_{[this](std::span<const Reading> readings) {
+        take_counters(readings, within_, samples_);
+      }} {}
+
+std::optional<CountersRead> CounterGatherer::finish() {
+  const TelemetryCounts& counts = stream_.counts;
+  // The zone of stamps without an offset is checked where the counters are read alone.
+  if (!counts.counter || counts.naive_stamps > 0) return std::nullopt;
+  return counters_of(*counts.counter, counts.devices, std::move(samples_));
+}
+
 std::optional<RecordedCounters> counters_in(const Recording& recording, Window window,
                                             const Integration& integration, double max_sample_gap_s,
-                                            bool may_use_threads) {
-  CountersRead read;
+                                            bool may_use_threads,
+                                            std::optional<CountersRead> read) {
   try {
-    read = read_all_counters(
-        recording, {window.start_unix_s - kAroundS, window.end_unix_s + kAroundS}, may_use_threads);
+    if (!read) read = read_all_counters(recording, around(window), may_use_threads);
   } catch (const std::exception&) {  // it changed, or its end is broken: the run's record says so
     return std::nullopt;
   }
-  if (read.devices.empty()) return std::nullopt;
+  if (read->devices.empty()) return std::nullopt;
   std::map<std::string_view, DeviceCounter*> by_name;
-  for (DeviceCounter& device : read.devices) by_name[device.device] = &device;
-  RecordedCounters recorded{*read.counter, {}};
+  for (DeviceCounter& device : read->devices) by_name[device.device] = &device;
+  RecordedCounters recorded{*read->counter, {}};
   for (std::size_t i = 0; i < integration.gpu_ids.size(); ++i) {
     const std::string& gpu = integration.gpu_ids[i];
     const auto found = by_name.find(gpu);

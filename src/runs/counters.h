@@ -25,11 +25,37 @@ struct DeviceCounter {
 std::vector<DeviceCounter> read_counters(const Recording& recording,
                                          Window within = Analysis::kAlways);
 
-// The counters of the GPUs of `integration` inside the window. Returns nullopt if there are none;
-// never throws because of the recording. `may_use_threads` as for Passes.
+// All counters of a recording.
+struct CountersRead {
+  std::optional<EnergyCounter> counter;
+  std::vector<DeviceCounter> devices;
+};
+
+// Gathers the counters of a load while the power is read, if the format can read both at once.
+class CounterGatherer {
+ public:
+  explicit CounterGatherer(Window window);
+  CounterGatherer(const CounterGatherer&) = delete;  // telemetry has its address
+  CounterGatherer& operator=(const CounterGatherer&) = delete;
+
+  // For Telemetry::read_counters_too().
+  CounterStream& stream() { return stream_; }
+  // After all was read without a fault. nullopt: the recording must be read once more.
+  std::optional<CountersRead> finish();
+
+ private:
+  Window within_;
+  std::vector<std::vector<CounterSample>> samples_;  // by Reading::device
+  CounterStream stream_;
+};
+
+// The counters of the GPUs of `integration` inside the window: those in `read`, or else those of
+// the recording. Returns nullopt if there are none; never throws because of the recording.
+// `may_use_threads` as for Passes.
 std::optional<RecordedCounters> counters_in(const Recording& recording, Window window,
                                             const Integration& integration, double max_sample_gap_s,
-                                            bool may_use_threads);
+                                            bool may_use_threads,
+                                            std::optional<CountersRead> read = {});
 
 // What speaks against the power, or against the counters, for people.
 std::vector<std::string> doubts_about(const RecordedCounters& counters);

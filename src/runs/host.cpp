@@ -152,6 +152,11 @@ void measure_host(const Recording& recording, const Load& load, const HostReadin
   HostResult& host = reading.host;
   host.reasons = measurement.integration.reasons;
   host.telemetry = std::move(measurement.telemetry);
+  if (options.uncertainty.is_wanted && host.reasons.empty()) {
+    reading.sensors = sensor_readings(recording, moved.window, std::move(measurement.gathered),
+                                      measurement.integration, host.telemetry->series);
+    add_clock_offset(options.clock_offset_s, reading.sensors);
+  }
   reading.integration = std::move(measurement.integration);
   reading.fleet = std::move(measurement.fleet);
   reading.column_faults = std::move(measurement.column_faults);

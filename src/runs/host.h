@@ -14,6 +14,7 @@
 #include "energy/integrate.h"
 #include "runs/host_folders.h"
 #include "runs/run_options.h"
+#include "runs/sensor_readings.h"
 
 namespace aggregate_power {
 
@@ -31,6 +32,7 @@ struct HostReading {
   Reasons identity_faults;  // not yet among the host's reasons
   Reasons column_faults;    // Measurement's
   LoadEdges edges;          // on the host's corrected clock
+  SensorReadings sensors;   // if an uncertainty is wanted; on the corrected clock, too
   std::vector<std::string> hints;
   std::vector<std::string> warnings;
 };

@@ -17,9 +17,11 @@
 #include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
 #include "results/record.h"
+#include "runs/assess_alone.h"
 #include "runs/host.h"
 #include "runs/node_fleets.h"
 #include "runs/run_sources.h"
+#include "runs/uncertainty.h"
 
 namespace aggregate_power {
 namespace {
@@ -253,6 +255,19 @@ void add_gpus(const Hosts& hosts, Result& result) {
   result.observed_gpus = result.gpus.size();
 }
 
+std::vector<SensorReadings> sensors_of(Hosts& hosts) {
+  std::vector<SensorReadings> all;
+  for (HostReading& reading : hosts.readings) {
+    std::map<std::string, std::string> names;
+    for (std::size_t i = 0; i < reading.host.gpus.size(); ++i) {
+      names[reading.integration.gpu_ids[i]] = record_name(reading.host.gpus[i], true);
+    }
+    rename_gpus(names, reading.sensors);
+    all.push_back(std::move(reading.sensors));
+  }
+  return all;
+}
+
 void add_metrics(const Hosts& hosts, Result& result) {
   const Load& load = *result.load;
   result.metric_gpus = hosts.roles.size();
@@ -280,6 +295,7 @@ Result measured_hosts(const HostsRequest& request) {
   result.benchmark_result = request.bench_result;
   result.sources.options = unrecorded_options(request);
   if (request.extended) result.fleet.emplace();
+  refuse_uncertainty(request.uncertainty, result);
   if (!result.load || !is_request_good(request, result.reasons)) return result;
   Hosts hosts;
   hosts.readings = read_hosts(request, *result.load, result.reasons);
@@ -299,6 +315,7 @@ Result measured_hosts(const HostsRequest& request) {
   }
   if (result.is_valid()) add_metrics(hosts, result);
   add_gpus(hosts, result);
+  add_uncertainty(request.uncertainty, sensors_of(hosts), hardware_in(request.agg_result), result);
   for (HostReading& host : hosts.readings) result.hosts.push_back(std::move(host.host));
   return result;
 }

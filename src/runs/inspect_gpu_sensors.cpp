@@ -99,7 +99,7 @@ SensorReadings read_all(const Recording& recording) {
   SeriesFacts series = telemetry.facts();
   series.counter = telemetry.counter();
   return sensor_readings(recording, Analysis::kAlways, gatherer.finish(telemetry.devices()),
-                         series);
+                         Integration(), series);
 }
 
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
@@ -144,7 +144,8 @@ GpuSensorsReport inspect_gpu_sensors(const Recording& recording, const std::stri
   const SensorReadings readings = read_all(recording);
   const GpuModel model = gpu_model(readings, gpu, {});
   const KnownSensor known = understood_sensor(readings, model);
-  const char* const stamps = has_cut_stamps(readings) ? "whole_seconds" : "query_time";
+  const char* const stamps =
+      readings.stamps == Stamps::whole_seconds ? "whole_seconds" : "query_time";
   GpuSensorsReport report;
   report.text = fmt::format("\nmodel      {}\nsensor     {}\nstamps     {}\n", model_text(model),
                             window_text(known),

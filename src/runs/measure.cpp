@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,6 +24,8 @@
 #include "runs/assess_alone.h"
 #include "runs/one_node.h"
 #include "runs/repeated_recordings.h"
+#include "runs/sensor_readings.h"
+#include "runs/uncertainty.h"
 #include "runs/window.h"
 
 namespace aggregate_power {
@@ -109,9 +112,11 @@ bool names_gpus(const MeasureRequest& request) {
 }
 
 Result measured_recording(const MeasureRequest& request, const std::string& path,
-                          const LoadReading& reading, Recording& recording) {
+                          const LoadReading& reading, Recording& recording,
+                          SensorReadings& readings) {
   MeasurementRequest wanted{request};
   wanted.may_use_threads = true;
+  if (request.uncertainty.is_wanted) wanted.readings = &readings;
   if (request.telemetry.size() > 1) {  // the number is that of all recordings
     wanted.expected_num_gpus.reset();
     wanted.finds_gpus = false;
@@ -121,6 +126,19 @@ Result measured_recording(const MeasureRequest& request, const std::string& path
   result.telemetry_source = path;
   result.benchmark_result = request.result;
   return result;
+}
+
+// GPUs of several recordings may have the same names.
+void name_recordings(const std::vector<std::string>& paths,
+                     std::vector<SensorReadings>& recordings) {
+  if (paths.size() == 1) return;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    std::map<std::string, std::string> names;
+    for (const auto& [gpu, joules] : recordings[i].published_j) {
+      names[gpu] = printable_path(paths[i]) + "/" + gpu;
+    }
+    rename_gpus(names, recordings[i]);
+  }
 }
 
 RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading) {
@@ -148,7 +166,8 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   if (!load.load && load.reasons.empty()) {
     placed.reading.reasons.add(Reason::invalid_benchmark_window, load.no_window);
   }
-  run.result = measured_recording(request, paths[0], load, recording);
+  std::vector<SensorReadings> readings(paths.size());
+  run.result = measured_recording(request, paths[0], load, recording, readings[0]);
   for (std::size_t i = 1; i < paths.size(); ++i) {
     Recording other(paths[i], request.zone, request.columns, request.gpus);
     if (other.faults().empty() && recording.faults().empty() &&
@@ -156,9 +175,11 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
       throw Error(fmt::format("{} is a copy of {}: give it once", printable_path(paths[i]),
                               printable_path(paths[0])));
     }
-    add_recording(run.result, measured_recording(request, paths[i], load, other));
+    add_recording(run.result, measured_recording(request, paths[i], load, other, readings[i]));
   }
   if (paths.size() > 1) check_count(request, load, run.result);
+  if (run.result.is_valid()) name_recordings(paths, readings);
+  add_uncertainty(request.uncertainty, std::move(readings), {}, run.result);
   if (paths.size() > 1) placed.placement.reset();
   const auto counted = static_cast<std::int64_t>(run.result.observed_gpus);
   if (load.gpus && counted > 0 && *load.gpus != counted && !names_gpus(request)) {
@@ -213,6 +234,11 @@ void write_new(const MeasureRequest& request, const RunReport& run, MeasureRepor
   target.record_path = record_beside(request.out);
   target.inputs = telemetry_of(request);
   if (!request.result.empty()) target.inputs.push_back(request.result);
+  if (request.uncertainty.is_wanted) {
+    for (const std::string& telemetry : telemetry_of(request)) {
+      std::ranges::move(model_files_beside(telemetry), std::back_inserter(target.inputs));
+    }
+  }
   Result result = run.result;
   if (std::string why = why_not_published(request, run); !why.empty()) {
     result.reasons.add(Reason::window_not_exact, std::move(why));

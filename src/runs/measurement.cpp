@@ -353,6 +353,7 @@ Measurement read(const Question& question, std::optional<Telemetry>& telemetry) 
   Measurement found;
   Passes passes(question.request.may_use_threads);
   const PowerIntegrator* integrator = nullptr;
+  std::optional<CounterGatherer> counters;
   std::optional<Recording::ZoneFault> fault;
   try {
     telemetry.emplace(question.recording.open());
@@ -366,6 +367,9 @@ Measurement read(const Question& question, std::optional<Telemetry>& telemetry) 
     }
     if (!missing.empty()) return without_columns(question, *telemetry, missing);
     integrator = add_analyses(question, telemetry->facts(), passes, found);
+    if (integrator != nullptr && telemetry->facts().counter) {
+      telemetry->read_counters_too(counters.emplace(*question.window).stream());
+    }
     passes.read(question.recording, *telemetry);
   } catch (const TelemetryError& error) {
     fault = {fmt::format("{}: {}", question.recording.path(), error.what()), false};
@@ -381,6 +385,7 @@ Measurement read(const Question& question, std::optional<Telemetry>& telemetry) 
   }
   if (fault) return broken_off(question, *fault, integrator, telemetry ? &*telemetry : nullptr);
   passes.conclude(*telemetry);
+  if (counters) found.counters = counters->finish();
   refuse_pauses(question, *telemetry, found);
   check_selection(question, *telemetry, found);
   explain_reasons(question, *telemetry, found);

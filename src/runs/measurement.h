@@ -20,18 +20,22 @@
 #include "energy/state_mean.h"
 #include "recorders/recording.h"
 #include "results/record.h"
+#include "runs/counters.h"
 #include "runs/run_options.h"
 
 namespace aggregate_power {
 
+struct SensorReadings;
+
 // `extended` requests the total power of all GPUs, and their states.
 struct MeasurementRequest : RunOptions {
-  std::string hardware = {};     // what the aggregate calls the GPUs; empty: nothing
   bool with_snapshots = false;   // compare with the energy snapshots beside the recording
   bool explains = true;          // reads the recording once more if its reasons need explaining
   bool may_use_threads = false;  // for Passes; only if no other recording is read meanwhile
   // Also receives all readings, in the file's order.
   std::function<void(std::span<const Reading>)> also = {};
+  // If an uncertainty is wanted: receives what assess() learned of the sensors of a valid run.
+  SensorReadings* readings = nullptr;
 };
 
 struct Measurement {
@@ -39,6 +43,7 @@ struct Measurement {
   std::optional<MeanPower> mean_power;  // schema 1
   std::optional<CounterCheck> counter_check;
   std::vector<GatheredReadings> gathered;  // if an uncertainty or idle power is wanted
+  std::optional<CountersRead> counters;    // if they could be read along with the power
   FleetMeasurement fleet;
   std::optional<GapEnergyBound> gap_bound;  // if longer gaps than usual are accepted
   Reasons column_faults;                    // why columns are missing, beyond the contract's codes

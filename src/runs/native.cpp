@@ -18,6 +18,7 @@
 #include "packages/native_topology.h"
 #include "runs/native_nodes.h"
 #include "runs/node_fleets.h"
+#include "runs/uncertainty.h"
 
 namespace aggregate_power {
 namespace {
@@ -216,7 +217,8 @@ Result check_native(const NativeQuestion& question) {
   result.load = load.load;
   result.reasons = load.reasons;
 
-  NativeReadings readings = read_native_nodes(question.place, result.load, question.extended);
+  NativeReadings readings = read_native_nodes(question.place, result.load,
+                                              {question.extended, question.uncertainty.is_wanted});
   std::vector<NativeNode> nodes;
   for (const NativeReading& reading : readings) nodes.push_back(reading.node);
   const RoleCounts gpus = with_role(question.gpus, readings);
@@ -229,6 +231,9 @@ Result check_native(const NativeQuestion& question) {
   if (result.load && question.extended) add_native_fleet(readings, result);
   if (result.is_valid()) add_native_metrics(measured, result);
   add_native_gpus(readings, measured, result);
+  std::vector<SensorReadings> sensors;
+  for (NativeReading& reading : readings) sensors.push_back(std::move(reading.sensors));
+  add_uncertainty(question.uncertainty, std::move(sensors), question.hardware, result);
   add_node_facts(readings, result);
   return result;
 }

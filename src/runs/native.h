@@ -24,6 +24,8 @@ struct NativeQuestion {
   RoleCounts gpus;
   Contract contract = Contract::october;  // for the record
   bool extended = false;                  // compute everything for --extended
+  UncertaintyOptions uncertainty = {};
+  std::string hardware = {};  // what the aggregate calls the GPUs; empty: nothing
 };
 
 // Nothing stops the checks: all that is wrong is a reason. Never throws because of the files.

@@ -2,6 +2,7 @@
 #include "runs/native_nodes.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -102,7 +103,31 @@ void add_warnings(const Measurement& measured, NativeReading& reading) {
   if (const auto doubt = doubt_about(*mean_w)) add(*doubt);
 }
 
-void measure_node(const NativePlace& place, const Load& load, bool extended,
+// The node's identity file may name them; it was read before.
+std::vector<std::string> models_of(const NativePlace& place, const NativeNode& node) {
+  try {
+    return models_in(read_all(*place.tree->open(node.identity_file).source()));
+  } catch (const FileError&) {
+    return {};
+  }
+}
+
+void add_sensors(const NativePlace& place, const Recording& recording, Window window,
+                 Measurement& measured, NativeReading& reading) {
+  std::map<std::string, std::string> uuids;
+  for (const std::string& gpu : measured.integration.gpu_ids) {
+    if (auto uuid = uuid_of(reading.node, gpu, measured)) uuids[gpu] = std::move(*uuid);
+  }
+  reading.sensors = sensor_readings(recording, window, std::move(measured.gathered),
+                                    measured.integration, measured.telemetry->series);
+  if (reading.sensors.models.empty()) {
+    reading.sensors.models = models_of(place, reading.node);
+    if (!reading.sensors.models.empty()) reading.sensors.models_from = "identity_file";
+  }
+  rename_gpus(uuids, reading.sensors);
+}
+
+void measure_node(const NativePlace& place, const Load& load, NativeReadingOptions options,
                   NativeReading& reading) {
   NativeNode& node = reading.node;
   auto file = std::make_unique<OpenedFile>(place.tree->open(reading.host.csv));
@@ -118,7 +143,8 @@ void measure_node(const NativePlace& place, const Load& load, bool extended,
   recording.use_zone(utc, "native");
   bool has_nameless_rows = false;
   MeasurementRequest wanted;
-  wanted.extended = extended;
+  wanted.extended = options.extended;
+  wanted.uncertainty.is_wanted = options.with_sensors;
   wanted.explains = false;
   wanted.also = [&](std::span<const Reading> rows) {
     has_nameless_rows |= std::ranges::any_of(rows, [](const Reading& row) {
@@ -134,10 +160,13 @@ void measure_node(const NativePlace& place, const Load& load, bool extended,
   add_measured_gpus(measured, reading);
   add_warnings(measured, reading);
   reading.fleet = std::move(measured.fleet);
+  const bool is_valid = reading.power_faults.empty() && reading.recording_faults.empty();
+  if (options.with_sensors && is_valid)
+    add_sensors(place, recording, load.window, measured, reading);
 }
 
 NativeReading read_node(const NativePlace& place, const std::string& folder,
-                        const std::optional<Load>& load, bool extended) {
+                        const std::optional<Load>& load, NativeReadingOptions options) {
   NativeReading reading;
   reading.node = read_native_node(place, folder, load ? std::optional(load->window) : std::nullopt);
   reading.host.host = folder;
@@ -145,7 +174,7 @@ NativeReading read_node(const NativePlace& place, const std::string& folder,
   reading.host.identity_file = reading.node.identity_file;
   if (!load || reading.node.error) return reading;
   try {
-    measure_node(place, *load, extended, reading);
+    measure_node(place, *load, options, reading);
   } catch (const FileError& error) {
     const bool is_missing = error.code() == std::errc::no_such_file_or_directory;
     reading.recording_faults =
@@ -157,11 +186,12 @@ NativeReading read_node(const NativePlace& place, const std::string& folder,
 }  // namespace
 
 std::vector<NativeReading> read_native_nodes(const NativePlace& place,
-                                             const std::optional<Load>& load, bool extended) {
+                                             const std::optional<Load>& load,
+                                             NativeReadingOptions options) {
   const std::vector<std::string> folders = native_nodes(place);
   std::vector<NativeReading> readings(folders.size());
   in_parallel(folders.size(), kMostNodesAtOnce,
-              [&](std::size_t i) { readings[i] = read_node(place, folders[i], load, extended); });
+              [&](std::size_t i) { readings[i] = read_node(place, folders[i], load, options); });
   return readings;
 }
 

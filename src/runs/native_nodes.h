@@ -12,6 +12,7 @@
 #include "aggregate_power/reason.h"
 #include "aggregate_power/result.h"
 #include "packages/native_node.h"
+#include "runs/sensor_readings.h"
 
 namespace aggregate_power {
 
@@ -28,14 +29,20 @@ struct NativeReading {
   std::vector<NativeGpuReading> gpus;
   std::vector<std::pair<std::string, std::uint64_t>> boundary_degenerate_rows;  // by UUID
   FleetMeasurement fleet;
+  SensorReadings sensors;    // if they are wanted, by UUID
   Reasons recording_faults;  // rows of unknown GPUs, or why the recording could not be used
   Reasons power_faults;      // of rows and GPUs, as for any recording
   std::vector<std::string> warnings;
 };
 
-// Without a load only the manifests and identities are read. `extended` also asks for the total
-// power and the states of the GPUs. Never throws because of the files.
+struct NativeReadingOptions {
+  bool extended = false;      // the total power and the states of the GPUs, too
+  bool with_sensors = false;  // NativeReading::sensors, too
+};
+
+// Without a load only the manifests and identities are read. Never throws because of the files.
 std::vector<NativeReading> read_native_nodes(const NativePlace& place,
-                                             const std::optional<Load>& load, bool extended);
+                                             const std::optional<Load>& load,
+                                             NativeReadingOptions options);
 
 }  // namespace aggregate_power

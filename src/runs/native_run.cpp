@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "results/record.h"
+#include "runs/assess_alone.h"
 #include "runs/native.h"
 #include "runs/run_sources.h"
+#include "runs/uncertainty.h"
 
 namespace aggregate_power {
 namespace {
@@ -21,6 +23,7 @@ Result checked_native(const NativeQuestion& question) {
     result.telemetry_source = question.place.power_dir;
     result.benchmark_result = question.result_name;
     result.reasons.add(Reason::native_node_invalid, error.what());
+    refuse_uncertainty(question.uncertainty, result);
     return result;
   }
 }
@@ -48,13 +51,15 @@ CommandOutput multinode_native(const MultinodeRequest& request) {
   question.gpus = request.gpus;
   question.contract = request.contract;
   question.extended = request.extended;
+  question.uncertainty = request.uncertainty;
+  if (request.uncertainty.is_wanted) question.hardware = hardware_in(request.agg_result);
   try {
     question.result = question.place.tree->open(question.result_name);
   } catch (const FileError& error) {
     question.result_fault = error.what();
   }
   Result result = checked_native(question);
-  result.sources.options = unrecorded_options(request, request.gpus);
+  result.sources.options = unrecorded_options(request, request, request.gpus);
   return deliver(std::move(result), target_of_native(request, question.place), request.delivery());
 }
 

@@ -21,6 +21,7 @@
 #include "runs/assess_alone.h"
 #include "runs/request_run.h"
 #include "runs/run_sources.h"
+#include "runs/sensor_readings.h"
 #include "runs/window.h"
 #include "runs/witnesses.h"
 
@@ -56,6 +57,9 @@ WritePlan target_of_node(const AggregateRequest& request, const std::string& tel
   target.inputs = with_side_files(telemetry);
   target.inputs.insert(target.inputs.end(), {request.bench_result, request.agg_result});
   target.inputs.insert(target.inputs.end(), request.witnesses.begin(), request.witnesses.end());
+  if (request.uncertainty.is_wanted || request.requests.is_asked()) {
+    std::ranges::move(model_files_beside(telemetry), std::back_inserter(target.inputs));
+  }
   if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));
   target.record_advice = kOtherValidationResult;
   return target;

@@ -24,13 +24,14 @@ CommandOutput multinode(const MultinodeRequest& request) {
   question.consumer_gaps = request.consumer_gaps;
   question.contract = request.contract;
   question.extended = request.extended;
-  run.options = unrecorded_options(request, question.gpus);
+  run.options = unrecorded_options(request, request, question.gpus);
   WritePlan& target = run.target;
   target.aggregate_path = request.agg_result;
   target.make_record_folder = !request.validation_result.empty();
   target.record_path = request.validation_result.empty() ? record_beside(request.bench_result)
                                                          : request.validation_result;
   target.record_advice = kOtherValidationResult;
+  run.uncertainty = request.uncertainty;
   run.delivery = request.delivery();
   return deliver_package(std::move(run));
 }

@@ -9,13 +9,19 @@
 
 #include "energy/plausibility.h"
 #include "packages/inputs.h"
+#include "runs/assess_alone.h"
+#include "runs/package_uncertainty.h"
+#include "runs/uncertainty.h"
 
 namespace aggregate_power {
 namespace {
 
-Result checked(const PackageQuestion& question) {
+Result checked(const PackageRun& run) {
+  const PackageQuestion& question = run.question;
   try {
-    return check_package(question);
+    const bool is_wanted = run.uncertainty.is_wanted;
+    return check_package_with(run.uncertainty,
+                              is_wanted ? hardware_in(run.target.aggregate_path) : "", question);
   } catch (const std::exception& error) {  // out of memory: an old claim must not stay
     Result result;
     result.way = Way::package;
@@ -25,6 +31,7 @@ Result checked(const PackageQuestion& question) {
     facts.salvage = question.salvage;
     result.reasons.add(Reason::package_recompute_invalid, error.what());
     result.failures.emplace_back(error.what());
+    refuse_uncertainty(run.uncertainty, result);
     return result;
   }
 }
@@ -62,7 +69,7 @@ CommandOutput deliver_package(PackageRun run) {
     question.result_fault = error.what();
   }
   question.with_power = run.failed_requests && run.failed_requests->count > 0;
-  Result result = checked(question);
+  Result result = checked(run);
   result.telemetry_source = question.place.power_dir;
   result.benchmark_result = question.result_name;
   result.window_source = run.window_source;

@@ -21,6 +21,7 @@ struct PackageRun {
   // Where the two files go, and inputs other than the package and the result.
   WritePlan target;
   NamedOptions options;  // unrecorded_options()
+  UncertaintyOptions uncertainty;
   std::vector<std::string> warnings;
   DeliveryOptions delivery;
 };

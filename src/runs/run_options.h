@@ -8,6 +8,7 @@
 
 #include "aggregate_power/column_names.h"
 #include "aggregate_power/contract.h"
+#include "aggregate_power/provenance.h"
 #include "aggregate_power/request_energy.h"
 #include "base/text/zone.h"
 #include "energy/integrate.h"
@@ -34,14 +35,6 @@ struct GivenLoad {
 
   bool has_window() const { return start_unix_s || end_unix_s; }
   bool operator==(const GivenLoad&) const = default;
-};
-
-// What is asked of the interval of an energy, and what is known of its sensors.
-struct UncertaintyOptions {
-  bool is_wanted = false;
-  std::string gpu = {};                        // model of the GPUs; empty: as the files say
-  std::optional<double> sensor_accuracy = {};  // relative, standard; nullopt: as the table says
-  double clock_uncertainty_s = 0.01;           // standard
 };
 
 // What is asked about the requests of a load.

@@ -109,12 +109,11 @@ constexpr UnrecordedOption kUnrecorded[] = {
      }},
     {"clock_uncertainty_s",
      [](const RunOptions& run) {
-       const double seconds = run.uncertainty.clock_uncertainty_s;
-       return seconds == UncertaintyOptions().clock_uncertainty_s ? Text()
-                                                                  : Text(json_number(seconds));
+       const auto& seconds = run.uncertainty.clock_uncertainty_s;
+       return seconds ? Text(json_number(*seconds)) : Text();
      },
      [](const std::string& text, RunOptions& run) {
-       if (const auto seconds = python_float(text)) run.uncertainty.clock_uncertainty_s = *seconds;
+       run.uncertainty.clock_uncertainty_s = python_float(text);
      }},
     {"requests_file", [](const RunOptions& run) { return not_empty_text(run.requests.file); },
      [](const std::string& text, RunOptions& run) { run.requests.file = text; }},
@@ -169,8 +168,10 @@ void set_unrecorded_options(const NamedOptions& options, RunOptions& run) {
   }
 }
 
-NamedOptions unrecorded_options(const PackageOptions& package, const RoleCounts& gpus) {
-  NamedOptions options = {{"logs_root", package.logs_root}};
+NamedOptions unrecorded_options(const RunOptions& run, const PackageOptions& package,
+                                const RoleCounts& gpus) {
+  NamedOptions options = unrecorded_options(run);
+  options.emplace_back("logs_root", package.logs_root);
   for (const NamedCount& count : kCounts) {
     if (gpus.*count.gpus != 0) options.emplace_back(count.name, std::to_string(gpus.*count.gpus));
   }

@@ -18,8 +18,10 @@ NamedOptions unrecorded_options(const RunOptions& run);
 // Sets what unrecorded_options() gave. A name or value that it does not know is left out.
 void set_unrecorded_options(const NamedOptions& options, RunOptions& run);
 
-// The same of a package: where its results are, what was expected of it, and the GPUs by role.
-NamedOptions unrecorded_options(const PackageOptions& package, const RoleCounts& gpus);
+// The same of a run with a package: also where its results are, what was expected of it, and the
+// GPUs by role.
+NamedOptions unrecorded_options(const RunOptions& run, const PackageOptions& package,
+                                const RoleCounts& gpus);
 void set_unrecorded_options(const NamedOptions& options, PackageOptions& package, RoleCounts& gpus);
 
 }  // namespace aggregate_power

@@ -2,18 +2,24 @@
 #include "runs/sensor_readings.h"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <string_view>
 #include <utility>
 
 #include "base/files/byte_source.h"
+#include "base/files/path.h"
 #include "base/text/unicode.h"
 #include "recorders/gpu_models.h"
 
 namespace aggregate_power {
 namespace {
 
-constexpr const char* kFilesBeside[] = {"_identity.csv", "_identity.json", "_devices.json"};
+// Their stamps are instants on a grid, or of a scrape, and not cut.
+constexpr std::string_view kExactStamps[] = {"prometheus", "victoriametrics", "grafana",
+                                             "exporter-scrapes", "zeus-timeline"};
+
+bool is_whole_second(const Sample& sample) { return sample.unix_s == std::floor(sample.unix_s); }
 
 // Of a table without quotes, as nvidia-smi writes it.
 void add_models_of_cells(std::string_view text, std::vector<std::string>& models) {
@@ -27,13 +33,11 @@ void add_models_of_cells(std::string_view text, std::vector<std::string>& models
 
 std::vector<std::string> models_beside(const Recording& recording) {
   std::vector<std::string> models;
-  for (const char* const end : kFilesBeside) {
+  for (const ModelFile& file : kModelFiles) {
     try {
-      const auto source = recording.beside(end);
+      const auto source = recording.beside(file.end);
       if (!source) continue;
-      const std::string text = read_up_to(*source, kHeadBytes);
-      models = gpu_models_in(text);
-      if (models.empty()) add_models_of_cells(text, models);
+      models = models_in(read_up_to(*source, kHeadBytes));
     } catch (const std::exception&) {  // whoever needs that file says what is wrong with it
     }
     if (!models.empty()) break;
@@ -52,6 +56,29 @@ std::vector<DeviceCounter> counters_around(const Recording& recording, Window wi
 
 }  // namespace
 
+std::vector<std::string> model_files_beside(const std::string& recording) {
+  std::vector<std::string> files;
+  for (const ModelFile& file : kModelFiles) {
+    files.push_back(beside(recording, plain_stem(recording) + file.end));
+  }
+  return files;
+}
+
+std::vector<std::string> models_in(const std::string& text) {
+  std::vector<std::string> models = gpu_models_in(text);
+  if (models.empty()) add_models_of_cells(text, models);
+  return models;
+}
+
+Stamps stamps_of(std::span<const GatheredReadings> gpus, const SeriesFacts& series) {
+  const bool are_exact = std::ranges::any_of(
+      kExactStamps, [&](std::string_view schema) { return series.schema.starts_with(schema); });
+  const bool are_cut = !are_exact && std::ranges::all_of(gpus, [](const GatheredReadings& gpu) {
+    return gpu.samples.size() > 2 && std::ranges::all_of(gpu.samples, is_whole_second);
+  });
+  return are_cut ? Stamps::whole_seconds : Stamps::query_time;
+}
+
 void find_models(const Recording& recording, SensorReadings& readings) {
   readings.models = readings.series.gpu_models;
   if (!readings.models.empty()) {
@@ -63,13 +90,40 @@ void find_models(const Recording& recording, SensorReadings& readings) {
 }
 
 SensorReadings sensor_readings(const Recording& recording, Window window,
-                               std::vector<GatheredReadings> gathered, const SeriesFacts& series) {
+                               std::vector<GatheredReadings> gathered,
+                               const Integration& integration, const SeriesFacts& series) {
   SensorReadings readings;
   readings.gpus = std::move(gathered);
+  for (std::size_t i = 0; i < integration.gpus.size(); ++i) {
+    readings.published_j[integration.gpu_ids[i]] = integration.gpus[i].energy_j;
+  }
+  readings.stamps = stamps_of(readings.gpus, series);
   readings.series = series;
   find_models(recording, readings);
   if (series.counter) readings.counters = counters_around(recording, window);
   return readings;
+}
+
+void rename_gpus(const std::map<std::string, std::string>& names, SensorReadings& readings) {
+  std::erase_if(readings.gpus, [&](auto& gpu) { return !names.contains(gpu.gpu); });
+  for (GatheredReadings& gpu : readings.gpus) gpu.gpu = names.at(gpu.gpu);
+  std::erase_if(readings.counters, [&](auto& counter) { return !names.contains(counter.device); });
+  for (DeviceCounter& counter : readings.counters) counter.device = names.at(counter.device);
+  std::map<std::string, double> published_j;
+  for (const auto& [gpu, joules] : readings.published_j) {
+    if (const auto name = names.find(gpu); name != names.end()) published_j[name->second] = joules;
+  }
+  readings.published_j = std::move(published_j);
+}
+
+void add_clock_offset(double offset_s, SensorReadings& readings) {
+  if (offset_s == 0) return;
+  for (GatheredReadings& gpu : readings.gpus) {
+    for (Sample& sample : gpu.samples) sample.unix_s += offset_s;
+  }
+  for (DeviceCounter& counter : readings.counters) {
+    for (CounterSample& sample : counter.samples) sample.unix_s += offset_s;
+  }
 }
 
 }  // namespace aggregate_power

@@ -17,11 +17,14 @@
 namespace aggregate_power {
 namespace {
 
+// Between the clocks of recorder and load generator; standard.
+constexpr double kOneHostClock_s = 0.01;
+constexpr double kSeveralHostsClock_s = 0.05;  // under NTP
+
 // What is being put together.
 struct Building {
   const UncertaintyOptions& options;
   const std::string& hardware;
-  Result& result;
   EstimateQuestion question;
   Uncertainty uncertainty;
   std::vector<std::string> assumptions;
@@ -39,11 +42,6 @@ bool reads_nothing(const GatheredReadings& gpu, Window window) {
   return std::ranges::all_of(gpu.samples, [&](const Sample& sample) {
     return sample.watts == 0 || !window.contains(sample.unix_s);
   });
-}
-
-const DeviceEnergy* published_energy(const Result& result, const std::string& gpu) {
-  const auto found = std::ranges::find(result.gpus, gpu, &GpuResult::name);
-  return found == result.gpus.end() ? nullptr : &found->energy;
 }
 
 std::vector<CounterSample> counter_of(const SensorReadings& recording, const std::string& gpu) {
@@ -64,14 +62,14 @@ bool is_second_die(const KnownSensor& known, const GatheredReadings& gpu, Window
 
 void add_gpu(const SensorReadings& recording, const GpuModel& model, const KnownSensor& known,
              GatheredReadings& gpu, Building& building) {
-  const DeviceEnergy* const published = published_energy(building.result, gpu.gpu);
-  if (published == nullptr) return;  // not one of those that were selected
+  const auto published = recording.published_j.find(gpu.gpu);
+  if (published == recording.published_j.end()) return;  // not one of those that were selected
   if (is_second_die(known, gpu, building.question.window)) {
     building.verdicts.push_back(
         {"second_die", {gpu.gpu}, "0 W throughout: the other die's sensor counts both"});
     return;
   }
-  if (gpu.gpu.starts_with("MIG-")) {
+  if (gpu.gpu.substr(gpu.gpu.rfind('/') + 1).starts_with("MIG-")) {
     building.refuse("a MIG instance repeats the power of its whole GPU; record the GPU itself");
   } else if (reads_nothing(gpu, building.question.window)) {
     building.refuse(fmt::format(
@@ -86,8 +84,10 @@ void add_gpu(const SensorReadings& recording, const GpuModel& model, const Known
       recording.series.sensor.name,
       {},
       0,
-      building.question.stamps == Stamps::whole_seconds ? "whole_seconds" : "query_time"};
+      recording.stamps == Stamps::whole_seconds ? "whole_seconds" : "query_time",
+      {}};
   for (const SensorModel& sensor : known.models) understood.windows_s.push_back(sensor.window_s);
+  if (recording.series.counter) understood.counter_column = recording.series.counter->name;
   if (!known.models.empty()) understood.refresh_s = known.models.front().refresh_s;
   GpuReadings readings{gpu.gpu,
                        model.name.empty() ? known.name : model.name,
@@ -95,7 +95,8 @@ void add_gpu(const SensorReadings& recording, const GpuModel& model, const Known
                        {},
                        known.models,
                        gpu.conditions,
-                       published->energy_j};
+                       recording.stamps,
+                       published->second};
   readings.samples = std::move(gpu.samples);
   if (!known.counts_module) readings.counter = counter_of(recording, gpu.gpu);
   building.question.gpus.push_back(std::move(readings));
@@ -103,13 +104,17 @@ void add_gpu(const SensorReadings& recording, const GpuModel& model, const Known
   note_once(known.assumptions, building.assumptions);
 }
 
-void add_recording(SensorReadings& recording, Building& building) {
+void add_sensors_of(SensorReadings& recording, Building& building) {
   const GpuModel model = gpu_model(recording, building.options.gpu, building.hardware);
   if (!model.contradiction.empty()) building.refuse(model.contradiction);
   const KnownSensor known = understood_sensor(recording, model);
-  if (recording.series.counter) {
-    building.uncertainty.counter_column = recording.series.counter->name;
-    if (known.counts_module) note_once({"counter_of_module_not_used"}, building.assumptions);
+  if (recording.series.counter && known.counts_module) {
+    note_once({"counter_of_module_not_used"}, building.assumptions);
+  }
+  for (const auto& [gpu, joules] : recording.published_j) {
+    const bool is_gathered =
+        std::ranges::find(recording.gpus, gpu, &GatheredReadings::gpu) != recording.gpus.end();
+    if (!is_gathered) building.uncertainty.energy.reasons = {"too_few_readings"};
   }
   for (GatheredReadings& gpu : recording.gpus) add_gpu(recording, model, known, gpu, building);
 }
@@ -121,6 +126,13 @@ SensorAccuracy accuracy_of(const UncertaintyOptions& options) {
     accuracy.each_gain = 0;
   }
   return accuracy;
+}
+
+double clock_uncertainty_s(const UncertaintyOptions& options,
+                           const std::vector<SensorReadings>& recordings) {
+  std::size_t hosts = 0;
+  for (const SensorReadings& recording : recordings) hosts += recording.hosts;
+  return options.clock_uncertainty_s.value_or(hosts > 1 ? kSeveralHostsClock_s : kOneHostClock_s);
 }
 
 // Why a run may be refused that has GPUs without a sensor of their own.
@@ -139,32 +151,29 @@ std::vector<std::string> advice_on_zeros(std::span<const SensorReadings> recordi
       fmt::join(zeros, ", "), fmt::join(others, ","))};
 }
 
-std::vector<SensorReadings> in_time(std::vector<SensorReadings> recordings) {
-  std::erase_if(recordings, [](const SensorReadings& each) { return each.gpus.empty(); });
-  return recordings;
-}
-
 }  // namespace
+
+void refuse_uncertainty(const UncertaintyOptions& options, Result& result) {
+  if (!options.is_wanted) return;
+  result.uncertainty.emplace();
+  result.uncertainty->energy.reasons = {"power_not_valid"};
+}
 
 void add_uncertainty(const UncertaintyOptions& options, std::vector<SensorReadings> recordings,
                      const std::string& hardware, Result& result) {
-  result.uncertainty.emplace();
+  if (!options.is_wanted) return;
+  refuse_uncertainty(options, result);
   if (!result.is_valid() || !result.load) {
-    result.uncertainty->energy.reasons = {"power_not_valid"};
     result.uncertainty->advice =
         result.load ? advice_on_zeros(recordings, result.load->window) : std::vector<std::string>();
     for (const std::string& advice : result.uncertainty->advice) result.hints.push_back(advice);
     return;
   }
-  Building building{options, hardware, result, {}, {}, {}, {}};
+  Building building{options, hardware, {}, {}, {}, {}};
   building.question.window = result.load->window;
   building.question.accuracy = accuracy_of(options);
-  building.question.clock_uncertainty_s = options.clock_uncertainty_s;
-  recordings = in_time(std::move(recordings));
-  if (std::ranges::any_of(recordings, has_cut_stamps)) {
-    building.question.stamps = Stamps::whole_seconds;
-  }
-  for (SensorReadings& recording : recordings) add_recording(recording, building);
+  building.question.clock_uncertainty_s = clock_uncertainty_s(options, recordings);
+  for (SensorReadings& recording : recordings) add_sensors_of(recording, building);
   Uncertainty& uncertainty = building.uncertainty;
   if (uncertainty.energy.is_available() && building.question.gpus.empty()) {
     uncertainty.energy.reasons = {"too_few_readings"};

@@ -10,9 +10,13 @@
 
 namespace aggregate_power {
 
-// Sets Result::uncertainty. The recordings' GPUs have the names of Result::gpus. `hardware` is what
-// the aggregate calls the GPUs; empty: nothing.
+// Sets Result::uncertainty, if it is wanted; of a run that is not valid it says only that. The
+// recordings' GPUs have names that differ. `hardware` is what the aggregate calls the GPUs; empty:
+// nothing.
 void add_uncertainty(const UncertaintyOptions& options, std::vector<SensorReadings> recordings,
                      const std::string& hardware, Result& result);
+
+// The same for a run without power, or whose power is not known yet.
+void refuse_uncertainty(const UncertaintyOptions& options, Result& result);
 
 }  // namespace aggregate_power

@@ -1,24 +1,12 @@
 // Finds the model, and asks the table of sensors.
 #include "runs/understood_sensor.h"
 
-#include <algorithm>
-#include <cmath>
-#include <string_view>
-
 #include <fmt/format.h>
 
 #include "base/text/unicode.h"
 #include "energy/placed_readings.h"
 
 namespace aggregate_power {
-namespace {
-
-constexpr std::string_view kExactStamps[] = {"prometheus", "victoriametrics", "grafana",
-                                             "exporter-scrapes", "zeus-timeline"};
-
-bool is_whole_second(const Sample& sample) { return sample.unix_s == std::floor(sample.unix_s); }
-
-}  // namespace
 
 GpuModel gpu_model(const SensorReadings& recording, const std::string& given,
                    const std::string& hardware) {
@@ -53,15 +41,6 @@ std::vector<SensorModel> sensor_models(const Recording& recording, const SeriesF
   find_models(recording, readings);
   const GpuModel model = gpu_model(readings, given, hardware);
   return known_sensor({series.sensor, model.name, series.has_average_power, period_s}).models;
-}
-
-bool has_cut_stamps(const SensorReadings& recording) {
-  const bool are_exact = std::ranges::any_of(kExactStamps, [&](std::string_view schema) {
-    return recording.series.schema.starts_with(schema);
-  });
-  return !are_exact && std::ranges::all_of(recording.gpus, [](const GatheredReadings& gpu) {
-    return gpu.samples.size() > 2 && std::ranges::all_of(gpu.samples, is_whole_second);
-  });
 }
 
 }  // namespace aggregate_power

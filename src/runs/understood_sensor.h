@@ -27,7 +27,4 @@ std::vector<SensorModel> sensor_models(const Recording& recording, const SeriesF
                                        const std::string& given, const std::string& hardware,
                                        double period_s);
 
-// Whether all stamps are cut to whole seconds. Those of scrapes and queries are exact.
-bool has_cut_stamps(const SensorReadings& recording);
-
 }  // namespace aggregate_power

@@ -15,6 +15,7 @@
 #include "results/aggregate_json.h"
 #include "runs/failed_requests.h"
 #include "runs/native.h"
+#include "runs/package_uncertainty.h"
 #include "store/artifact_names.h"
 #include "store/package_files.h"
 
@@ -164,7 +165,8 @@ Result checked(const MultinodeLogs& package, const StorePath& benchmark, const S
     question.gpus = counts_of(run.name, aggregate);
     if (auto doubt = doubt_about_gpus(run.name, aggregate)) warnings.push_back(std::move(*doubt));
   }
-  Result result = check_package(question);
+  const std::string hardware = options.uncertainty.is_wanted ? hardware_of(aggregate) : "";
+  Result result = check_package_with(options.uncertainty, hardware, std::move(question));
   if (failed) result.failed_requests = failed_requests(*failed, result);
   std::ranges::move(warnings, std::back_inserter(result.warnings));
   return result;
@@ -179,6 +181,8 @@ Result checked_native(const MultinodeLogs& package, const StorePath& benchmark,
   question.result = benchmark.tree->open(benchmark.path);
   question.gpus = counts_of(run.name, aggregate);
   question.contract = options.contract;
+  question.uncertainty = options.uncertainty;
+  if (options.uncertainty.is_wanted) question.hardware = hardware_of(aggregate);
   Result result = check_native(question);
   if (auto doubt = doubt_about_gpus(run.name, aggregate)) {
     result.warnings.push_back(std::move(*doubt));

@@ -15,6 +15,8 @@
 #include "runs/assess.h"
 #include "runs/assess_by_evidence.h"
 #include "runs/failed_requests.h"
+#include "runs/sensor_readings.h"
+#include "runs/uncertainty.h"
 #include "runs/window.h"
 #include "store/pair_inputs.h"
 #include "store/stored_load.h"
@@ -67,16 +69,37 @@ std::string only_host(const Result& result) {
   return hosts.size() == 1 ? *hosts.begin() : std::string();
 }
 
+// Notes what an interval depends on. One that cannot be read is not noted, so that it is tried
+// again each time.
+void note_model_files(const StorePath& telemetry, PairInputs& inputs) {
+  for (const ModelFile& file : kModelFiles) {
+    try {
+      const auto place = find_beside(telemetry, plain_stem(telemetry.path) + file.end);
+      if (place) inputs.open_and_hash(*place, file.role);
+    } catch (const FileError&) {
+    }
+  }
+}
+
 ZonedResult assess_pair(const PairRequest& request, const LoadReading& reading,
                         Recording& recording, PairInputs& inputs) {
   MeasurementRequest wanted{request.options};
+  SensorReadings readings;
+  wanted.uncertainty.is_wanted = request.hardware.has_value();
+  if (request.hardware) wanted.readings = &readings;
   wanted.expected_num_gpus = request.expected_num_gpus;
   wanted.with_snapshots = true;
   const auto window = reading.load ? std::optional(reading.load->window) : std::nullopt;
   const auto assess_now = [&](const MeasurementRequest& now) {
     return assess_readable(now, recording, reading, inputs);
   };
-  return assess_zoned(wanted, window, recording, assess_now, request.witnesses);
+  ZonedResult zoned = assess_zoned(wanted, window, recording, assess_now, request.witnesses);
+  if (request.hardware && zoned.has_zone) {
+    std::vector<SensorReadings> recordings;
+    recordings.push_back(std::move(readings));
+    add_uncertainty(wanted.uncertainty, std::move(recordings), *request.hardware, zoned.result);
+  }
+  return zoned;
 }
 
 }  // namespace
@@ -115,6 +138,7 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
       pairing.result.failed_requests =
           failed_requests(*load.failed_requests, recording, pairing.result);
     }
+    if (request.hardware) note_model_files(telemetry, inputs);
     inputs.files.insert(inputs.files.begin(),
                         {"telemetry", recording.bytes(), recording.content_hash()});
   } else {

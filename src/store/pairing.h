@@ -39,6 +39,9 @@ struct PairRequest {
   // Witnesses of the zone besides the recording; without them, a zone that nothing states is not
   // decided.
   const OtherWitnesses* witnesses = nullptr;
+  // What the aggregate calls the GPUs, if an uncertainty is wanted of this pair; nullopt: it is
+  // not.
+  std::optional<std::string> hardware = {};
 };
 
 // `benchmark` may be the records of an AIPerf profile. Throws FileError, or Error for a recording

@@ -88,13 +88,22 @@ Recomputed recompute_kind(Recomputed begun, const OneNodePieces& pieces,
   }
   if (auto ending = unusable(begun.run, aggregate)) return ended(std::move(begun), *ending);
   const InputFile others = hashed_others(aggregate.text);
-  const PairRequest request{
+  PairRequest request{
       options, options.expected_num_gpus ? options.expected_num_gpus : gpus_of(aggregate.text),
       witnesses};
+  std::optional<std::string> hardware;
+  if (options.uncertainty.is_wanted) hardware = hardware_of(aggregate.text);
+  // Of several candidates only the chosen one needs an interval.
+  const bool is_only = pieces.telemetry.places.size() == 1 && pieces.loads.places.size() == 1;
+  if (is_only) request.hardware = hardware;
   PairChoice choice =
       choose_pair(begun.run, pieces, [&](const StorePath& telemetry, const StorePath& load) {
         return try_pair(telemetry, load, request);
       });
+  if (choice.pairing && hardware && !is_only) {
+    request.hardware = hardware;
+    choice.pairing = try_pair(choice.pairing->telemetry, choice.pairing->benchmark, request);
+  }
   if (!choice.pairing) {
     return ended(std::move(begun),
                  {Outcome::ambiguous, Reason::pairing_ambiguous, std::move(choice.why_none)});

@@ -7,6 +7,7 @@
 
 #include "base/files/hash.h"
 #include "recorders/side_files.h"
+#include "runs/sensor_readings.h"
 #include "store/pieces.h"
 
 namespace aggregate_power {
@@ -41,6 +42,13 @@ bool are_as_read(const PastInputs& inputs, const Origin& origin, const IsSame& i
   if (const auto profile = profile_files(inputs.benchmark)) {
     if (!is_as_it_was(profile->summary, "profile_summary")) return false;
     if (!is_as_it_was(profile->captured_zone, "profile_timezone_offset")) return false;
+  }
+  const auto is_model_as_it_was = [&](const ModelFile& file) {
+    const std::string name = plain_stem(inputs.telemetry.path) + file.end;
+    return is_as_it_was(find_beside(inputs.telemetry, name), file.role);
+  };
+  if (origin.uncertainty.is_wanted && !std::ranges::all_of(kModelFiles, is_model_as_it_was)) {
+    return false;
   }
   return std::ranges::all_of(kSideFiles, [&](const SideFile& side) {
     return !counts(side, inputs, origin) ||

@@ -99,8 +99,8 @@ def misspelt(folder):
          "unknown option '--jsn': did you mean --json? see 'aggregate-power inspect --help'"),
         (["help", "resons"], "unknown topic 'resons': did you mean reasons?"),
         (["explain", "sampling_gap_exceded"],
-         "unknown reason code 'sampling_gap_exceded': did you mean sampling_gap_exceeded?"),
-        (["explain", "nonsense"], "unknown reason code 'nonsense'; 'aggregate-power explain' lists all"),
+         "unknown code 'sampling_gap_exceded': did you mean sampling_gap_exceeded?"),
+        (["explain", "nonsense"], "unknown code 'nonsense'; 'aggregate-power explain' lists all"),
     ]
     for words, message in cases:
         same(" ".join(words), (2, "", f"aggregate-power: error: {message}\n"), run(*words))
@@ -211,16 +211,26 @@ def rows_of_reasons():
     return re.findall(rf"ROW\(([a-z_]+), \w+,\s*{text},\s*{text},\s*{text}\)", source)
 
 
+def rows_of_verdicts():
+    source = (ROOT / "src" / "model" / "verdict.cpp").read_text()
+    text = r'"((?:[^"\\]|\\.)*)"'
+    return re.findall(rf"{{{text},\s*{text},\s*{text}}}", source)
+
+
 def explain(folder):
     rows = rows_of_reasons()
     same("all rows were found", True, len(rows) > 80)
     found = json.loads(run("explain", "--json")[1])
     same("explain --json", [dict(zip(("code", "meaning", "causes", "remedy"),
-                                     (part.replace("`", "") for part in row))) for row in rows], found)
+                                     (part.replace("`", "") for part in row))) for row in rows], found[:len(rows)])
+    words = rows_of_verdicts()
+    same("all verdicts were found", True, len(words) >= 18)
+    same("verdicts", [dict(zip(("code", "rule", "remedy"), (part.replace("`", "") for part in row))) for row in words],
+         found[len(rows):])
     same("one as JSON", found[0], json.loads(run("explain", "--json", found[0]["code"])[1]))
     same("two as JSON", found[2:0:-1], json.loads(run("explain", found[2]["code"], found[1]["code"], "--json")[1]))
     listed = run("explain")[1]
-    same("the list", [row[0] for row in rows], re.findall(r"(?m)^([a-z_]+) ", listed))
+    same("the list", [row[0] for row in rows + words], re.findall(r"(?m)^([a-z_]+) ", listed))
     for code, meaning, causes, remedy in rows:
         status, out, err = run("explain", code)
         same(f"explain {code}", (0, "", f"{code} what happened: {meaning} usual causes: {causes} what to do: {remedy}"

@@ -125,7 +125,7 @@ TEST(EnergyEstimate, IsFiniteWhateverTheReadings) {
   for (int run = 0; run < 300; ++run) {
     EstimateQuestion question;
     question.window = {1788852000, 1788852000 + 0.5 + draw(40)};
-    question.stamps = random() % 2 ? Stamps::query_time : Stamps::whole_seconds;
+    const bool cut = random() % 2 != 0;
     for (std::size_t i = 0; i <= random() % 2; ++i) {
       GpuReadings gpu;
       gpu.name = std::to_string(i);
@@ -136,11 +136,11 @@ TEST(EnergyEstimate, IsFiniteWhateverTheReadings) {
       double at = question.window.start_unix_s - draw(5);
       while (at < question.window.end_unix_s + draw(5)) {
         const double watts = random() % 5 == 0 ? 0 : random() % 2 ? 300 : draw(1e5);
-        const bool cut = question.stamps == Stamps::whole_seconds;
         gpu.samples.push_back({cut ? std::floor(at) : at, watts});
         if (random() % 2) gpu.counter.push_back({gpu.samples.back().unix_s, draw(1e6)});
         if (random() % 4 != 0) at += draw(longest_s);
       }
+      if (cut) gpu.stamps = Stamps::whole_seconds;
       question.gpus.push_back(std::move(gpu));
     }
     const EnergyEstimate estimate = estimate_energy(question);

@@ -3,7 +3,7 @@
 
 * Every ```console block is run, line by line, in one fresh folder for each page: a copy of
   testdata/runs/b200, with copies of testdata/store as `artifacts`, and of testdata's folders `nodes`,
-  `agentic`, `agentic_nodes`, `package`, `results` and `traces`, of `publication/sweep` as `sweep`, and of recordings of Zeus
+  `agentic`, `agentic_nodes`, `package`, `results` and `traces`, of `publication/sweep` as `sweep`, of `runs/h100-counter`, and of recordings of Zeus
   (`zeus`) and AIPowerMeter (`aipowermeter`, `inference`): "$ " begins a command, "> " goes on with it, the
   rest is what it prints on both streams. "$ cd FOLDER" holds for the rest of its block. A command must end with 0; one that does not ends with
   `; echo "exit status $?"`.
@@ -95,6 +95,7 @@ def environment(*folders):
 
 def run_console(count, folder, name, text):
     shutil.copytree(ROOT / "testdata" / "runs" / "b200", folder, dirs_exist_ok=True)
+    shutil.copytree(ROOT / "testdata" / "runs" / "h100-counter", folder / "h100-counter")
     shutil.copytree(ROOT / "testdata" / "store", folder / "artifacts")
     for name in ("nodes", "agentic", "agentic_nodes", "package", "results", "traces"):
         shutil.copytree(ROOT / "testdata" / name, folder / name)
@@ -353,8 +354,8 @@ def check_tables(count):
         r"(?m)^  guidellm\n +file: benchmarks\.json, .*\n +window: exact, the measured part$", generators) else [generators]))
     count.check("a variable", *([] if "`GPU_METRICS_CSV`" in help_on("files").stdout else ["missing"]))
     for topic, command in (("run", []), *((name, [name]) for name in
-                                          ("agentic", "backfill", "inspect", "measure", "multinode", "synthesize", "verify",
-                                           "windows"))):
+                                          ("agentic", "backfill", "doctor", "inspect", "measure", "multinode", "synthesize",
+                                           "verify", "windows"))):
         options = set(re.findall(r"(?m)^  (?:-[hVq],)?(--[a-z-]+)", help_of(*command).split("\nExamples:")[0]))
         shown = set(re.findall(r"(?m)^  `(--[a-z-]+)", help_on(topic).stdout))
         count.same(f"the options on the page {topic}", options, shown)

@@ -1,13 +1,12 @@
-// Recordings of other forms than CSV tables: read by one thread and by two, whole or broken.
+// Recordings of other forms than CSV tables, whole or broken.
 #include "recorders/stream_telemetry.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <exception>
 #include <memory>
-#include <stdexcept>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,8 +20,6 @@
 
 namespace aggregate_power {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Breaks off after some bytes.
 class EndingSource : public ByteSource {
@@ -43,50 +40,27 @@ class EndingSource : public ByteSource {
 struct Found {
   std::vector<std::array<double, 4>> readings;
   std::vector<std::string> devices;
-  std::vector<std::pair<std::string_view, std::uint64_t>> skipped;
-  std::uint64_t rows = 0;
-  std::uint64_t stamps = 0;
-  std::uint64_t naive_stamps = 0;
-  std::string first_bad_stamp;
   std::string fault;
-
-  bool operator==(const Found&) const = default;
 };
 
-Telemetry opened(const std::string& text, std::size_t good, bool counters) {
-  return open_telemetry(std::make_unique<EndingSource>(text, good),
-                        {.zone = Zone::fixed(0), .path = "a.txt", .counters = counters});
-}
-
-Found read(const std::string& text, bool threads, std::size_t good = std::string::npos,
-           bool counters = false) {
+Found read(const std::string& text, std::size_t good = std::string::npos) {
   Found found;
+  Telemetry telemetry = open_telemetry(std::make_unique<EndingSource>(text, good),
+                                       {.zone = Zone::fixed(0), .path = "a.txt"});
   try {
-    Telemetry telemetry = opened(text, good, counters);
-    if (!telemetry.facts().has_times() || !telemetry.facts().has_power()) return found;
-    if (threads) telemetry.use_threads();
-    try {
-      telemetry.read([&](std::span<const Reading> readings) {
-        for (const Reading& reading : readings) {
-          const bool is_bad = reading.kind == Reading::Kind::bad_timestamp;
-          const bool has_watts = !is_bad && reading.kind != Reading::Kind::no_power;
-          found.readings.push_back({static_cast<double>(reading.kind), is_bad ? 0 : reading.unix_s,
-                                    has_watts ? reading.watts : 0,
-                                    is_bad ? 0. : static_cast<double>(reading.device)});
-        }
-      });
-    } catch (const std::exception& error) {
-      found.fault = error.what();
-    }
-    found.devices = telemetry.devices();
-    found.skipped = by_cause(telemetry.skipped());
-    found.rows = telemetry.rows();
-    found.stamps = telemetry.stamps();
-    found.naive_stamps = telemetry.naive_stamps();
-    found.first_bad_stamp = telemetry.first_bad_stamp();
+    telemetry.read([&](std::span<const Reading> readings) {
+      for (const Reading& reading : readings) {
+        const bool is_bad = reading.kind == Reading::Kind::bad_timestamp;
+        const bool has_watts = !is_bad && reading.kind != Reading::Kind::no_power;
+        found.readings.push_back({static_cast<double>(reading.kind), is_bad ? 0 : reading.unix_s,
+                                  has_watts ? reading.watts : 0,
+                                  is_bad ? 0. : static_cast<double>(reading.device)});
+      }
+    });
   } catch (const std::exception& error) {
     found.fault = error.what();
   }
+  found.devices = telemetry.devices();
   return found;
 }
 
@@ -108,49 +82,20 @@ std::string dmon_rows() {
   return text;
 }
 
-TEST(StreamTelemetry, IsTheSameFromTwoThreads) {
+TEST(StreamTelemetry, GivesTheReadingsBeforeAFault) {
   const std::string text = dmon_rows();
-  const Found one = read(text, false);
-  EXPECT_EQ(one.readings.size(), 8U * 10'800);
-  EXPECT_EQ(one.devices.size(), 8U);
-  EXPECT_EQ(one.rows, 8U * 10'800);
-  EXPECT_TRUE(one == read(text, true));
-  const std::size_t half = text.size() / 2;
-  EXPECT_TRUE(read(text.substr(0, half), false) == read(text.substr(0, half), true));
-}
-
-TEST(StreamTelemetry, BreaksOffTheSameFromTwoThreads) {
-  const std::string text = dmon_rows();
+  const Found whole = read(text);
+  EXPECT_EQ(whole.fault, "");
+  EXPECT_EQ(whole.readings.size(), 8U * 10'800);
+  EXPECT_EQ(whole.devices.size(), 8U);
   for (const std::size_t good : {text.size() / 2, text.size() / 3 * 2, std::size_t{70'000}}) {
-    const Found one = read(text, false, good);
-    EXPECT_EQ(one.fault, FileError("a.txt", "read", EIO).what());
-    EXPECT_GT(one.readings.size(), 1'000U);
-    EXPECT_TRUE(one == read(text, true, good)) << good;
+    const Found found = read(text, good);
+    EXPECT_EQ(found.fault, FileError("a.txt", "read", EIO).what());
+    EXPECT_GT(found.readings.size(), 1'000U);
+    EXPECT_TRUE(std::ranges::equal(
+        found.readings,
+        std::span(whole.readings).first(std::min(whole.readings.size(), found.readings.size()))));
   }
-}
-
-TEST(StreamTelemetry, EndsItsThreadIfNobodyWantsMore) {
-  Telemetry telemetry = opened(dmon_rows(), std::string::npos, false);
-  telemetry.use_threads();
-  const auto refuse = [](std::span<const Reading>) { throw std::runtime_error("no more"); };
-  EXPECT_THROW(telemetry.read(refuse), std::runtime_error);
-}
-
-TEST(StreamTelemetry, OfEveryFormIsTheSameFromTwoThreads) {
-  int with_readings = 0;
-  for (const char* const folder : {"telemetry", "telemetry-written"}) {
-    for (const auto& file : fs::recursive_directory_iterator(test::testdata(folder))) {
-      if (!file.is_regular_file()) continue;
-      std::ifstream stream(file.path(), std::ios::binary);
-      const std::string text(std::istreambuf_iterator<char>(stream), {});
-      for (const bool counters : {false, true}) {
-        const Found one = read(text, false, std::string::npos, counters);
-        with_readings += one.readings.empty() ? 0 : 1;
-        EXPECT_TRUE(one == read(text, true, std::string::npos, counters)) << file.path();
-      }
-    }
-  }
-  EXPECT_GT(with_readings, 30);
 }
 
 // ---- Pairs, of which all but the first of a series are read as they come.
@@ -162,7 +107,7 @@ Pairs matrix_readings(const std::string& values) {
       R"({"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"DCGM_FI_DEV_POWER_USAGE","gpu":"0"},"values":[)" +
       values + "]}]}}";
   Pairs pairs;
-  for (const auto& [kind, unix_s, watts, device] : read(text, false).readings) {
+  for (const auto& [kind, unix_s, watts, device] : read(text).readings) {
     EXPECT_EQ(device, 0);
     pairs.push_back({kind, unix_s, watts});
   }

@@ -120,6 +120,7 @@ def test_a_real_recording_with_a_counter(folder):
     folder.call(*words, "--uncertainty")
     record = json.loads((folder.path / "power_validation_run.json").read_text())
     uncertainty = record.pop("uncertainty")
+    same({"uncertainty": "true"}, record["computed_from"].pop("options"))
     same(plain, record, "the contract's numbers")
     same(aggregate, (folder.path / "agg_run.json").read_bytes(), "the aggregate")
 
@@ -370,7 +371,7 @@ def test_wrong_options(folder):
     folder.write("run.json", "{}")
     words = ["--csv", "gpu.csv", "--bench-result", "run.json", "--agg-result", "agg.json"]
     for more, text in [(["--uncertainty"], "--uncertainty: expected schema 2"),
-                       (["--expected-num-gpus", "2", "--gpu", "H100"], "--gpu"),
+                       (["--expected-num-gpus", "2", "--sensor-accuracy", "0.01"], "--uncertainty"),
                        (["--expected-num-gpus", "2", "--uncertainty", "--sensor-accuracy", "2"], "--sensor-accuracy"),
                        (["--expected-num-gpus", "2", "--uncertainty", "--clock-uncertainty", "-1"],
                         "--clock-uncertainty")]:

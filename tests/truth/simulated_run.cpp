@@ -282,7 +282,10 @@ SimulatedRun simulate(const RunClass& run_class, std::uint64_t seed) {
     GpuReadings gpu = read_board(board, power, times, run_class.counter, random);
     // Half of the GPUs of a recording are faulty, the first always.
     if (i == 0 || random.chance(0.5)) break_readings(gpu, run_class.fault, duration_s, random);
-    if (run.sensor == Sensor::amd) cut_to_seconds(gpu);
+    if (run.sensor == Sensor::amd) {
+      cut_to_seconds(gpu);
+      gpu.stamps = aggregate_power::Stamps::whole_seconds;
+    }
     gpu.name = std::to_string(i);
     gpu.model = "simulated";
     gpu.sensors = known_of(run.sensor);
@@ -292,7 +295,6 @@ SimulatedRun simulate(const RunClass& run_class, std::uint64_t seed) {
     run.true_j.push_back(energy_j);
     run.sensor_j.push_back(shown_w(board, energy_j / duration_s) * duration_s);
   }
-  if (run.sensor == Sensor::amd) run.question.stamps = aggregate_power::Stamps::whole_seconds;
   run.is_stuck = run_class.fault == Fault::stuck;
   run.is_capped = run.shape == Shape::cap;
   run.is_under_sampled = typical.window_s < run.period_s / 5 && !run_class.counter &&

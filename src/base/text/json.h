@@ -6,6 +6,7 @@
 // kMaxJsonDepth levels of nesting.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -65,6 +66,13 @@ struct JsonDocument {
 // during the call. Throws JsonError at the first fault, or what `source` throws.
 JsonDocument scan_json(ByteSource& source, const std::function<void(const JsonMember&)>& on_member);
 
+// A string's meaning, or the spelling of a number.
+struct JsonScalar {
+  JsonKind kind;
+  std::string_view text;
+};
+using JsonPair = std::array<JsonScalar, 2>;
+
 // Receives what lies on wanted paths. `path` counts from 0 in the order of the paths.
 class JsonVisitor {
  public:
@@ -78,6 +86,11 @@ class JsonVisitor {
   // `text` is a string's meaning, or the spelling of a number, true, false or null; empty, with a
   // null data(), if that has more than 5000 bytes.
   virtual void scalar(std::size_t path, JsonKind kind, std::string_view text) = 0;
+  // Long arrays are handed over in pieces where they are plain: several elements that are scalars,
+  // or that are arrays of two scalars with the path `item`. These stand for the calls above, made
+  // one by one.
+  virtual void scalars(std::size_t path, std::span<const JsonScalar> some);
+  virtual void pairs(std::size_t path, std::size_t item, std::span<const JsonPair> some);
 };
 
 enum class JsonTexts { one, several };  // several: one after the other, as in JSON lines
