@@ -15,6 +15,7 @@
 #include "aggregate_power/energy_estimate.h"
 #include "aggregate_power/fleet_power.h"
 #include "aggregate_power/gpu.h"
+#include "aggregate_power/idle_power.h"
 #include "aggregate_power/load.h"
 #include "aggregate_power/metric.h"
 #include "aggregate_power/node_witness.h"
@@ -248,6 +249,7 @@ struct Result {
   std::optional<CounterCheck> counters;
   std::optional<RecordedCounters> recorded_counters;  // nullopt: the recording has none
   std::optional<FailedRequests> failed_requests;
+  std::optional<IdlePower> idle;                // nullopt: not requested
   std::optional<Uncertainty> uncertainty;       // nullopt: not requested
   std::optional<RequestEnergy> request_energy;  // nullopt: not requested
   std::optional<PhaseEnergy> phase_energy;      // nullopt: not requested

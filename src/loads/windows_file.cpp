@@ -49,32 +49,6 @@ std::string_view without_blanks(std::string_view text) {
 
 bool is_content(std::string_view line) { return !line.empty() && line[0] != '#'; }
 
-// Throws Error with what is wrong with the time, for the caller to say where.
-double instant_in_file(std::string_view text, const WindowsFileOptions& options) {
-  if (text.starts_with('+') || text.starts_with('-')) {
-    const auto seconds = python_float(text);
-    if (seconds && std::isfinite(*seconds)) {
-      return *seconds +
-             (text[0] == '+' ? options.recorded.start_unix_s : options.recorded.end_unix_s);
-    }
-  }
-  const auto unix_s = instant_of(text, options.zone ? &*options.zone : nullptr);
-  if (!unix_s) {
-    const Zone utc = Zone::fixed(0);
-    throw Error(fmt::format(
-        "'{}' {}", printable(text),
-        instant_of(text, &utc)
-            ? "has no offset from UTC: write one, or Z, or name the zone with --timezone"
-            : "is not a time: expected Unix time, ISO 8601 without blanks, +SECONDS after the recording's start or -SECONDS before its end"));
-  }
-  if (*unix_s < kFirstAbsoluteUnixS) {
-    throw Error(fmt::format(
-        "{} is not Unix time, which is above 1e8: write +{} if it counts from the recording's start; times of a monotonic clock do not say when",
-        printable(text), printable(text)));
-  }
-  return *unix_s;
-}
-
 void add_window(std::vector<NamedWindow>& windows, std::string_view name, Window window) {
   if (name.empty()) throw Error("the window has no name");
   if (window.end_unix_s < window.start_unix_s) {
@@ -102,7 +76,7 @@ class WindowLines {
     const std::string_view name = without_blanks(line.substr(after_word, before_time - after_word));
     if (name.empty()) file_.refuse(number, "expected a name before the time");
     try {
-      const double unix_s = instant_in_file(line.substr(before_time + 1), file_.options);
+      const double unix_s = instant_in(line.substr(before_time + 1), file_.options);
       word == "begin" ? begin(number, name, unix_s) : end(name, unix_s);
     } catch (const Error& error) {
       file_.refuse(number, error.what());
@@ -246,9 +220,9 @@ void take_window_row(const WindowColumns& columns, std::span<const std::string> 
   }
   const std::string_view start = strip(cells[columns.start]);
   const std::string_view end = strip(cells[columns.end]);
-  const Window window =
-      columns.is_zeus ? zeus_window(start, end, options.any_clock)
-                      : Window{instant_in_file(start, options), instant_in_file(end, options)};
+  const Window window = columns.is_zeus
+                            ? zeus_window(start, end, options.any_clock)
+                            : Window{instant_in(start, options), instant_in(end, options)};
   add_window(windows, cells[columns.name], window);
   for (const auto& [index, gpu] : columns.energies) {
     const auto joules = index < cells.size() ? python_float(strip(cells[index])) : std::nullopt;
@@ -324,9 +298,8 @@ class WindowVisitor final : public JsonVisitor {
       if (fields_[i].empty()) refuse(fmt::format("expected {}", kNeeds[i]));
     }
     try {
-      add_window(
-          windows_, fields_[0],
-          {instant_in_file(fields_[1], file_.options), instant_in_file(fields_[2], file_.options)});
+      add_window(windows_, fields_[0],
+                 {instant_in(fields_[1], file_.options), instant_in(fields_[2], file_.options)});
     } catch (const Error& error) {
       refuse(error.what());
     }
@@ -360,6 +333,31 @@ std::string_view first_content(std::string_view text) {
 }
 
 }  // namespace
+
+double instant_in(std::string_view text, const WindowsFileOptions& options) {
+  if (text.starts_with('+') || text.starts_with('-')) {
+    const auto seconds = python_float(text);
+    if (seconds && std::isfinite(*seconds)) {
+      return *seconds +
+             (text[0] == '+' ? options.recorded.start_unix_s : options.recorded.end_unix_s);
+    }
+  }
+  const auto unix_s = instant_of(text, options.zone ? &*options.zone : nullptr);
+  if (!unix_s) {
+    const Zone utc = Zone::fixed(0);
+    throw Error(fmt::format(
+        "'{}' {}", printable(text),
+        instant_of(text, &utc)
+            ? "has no offset from UTC: write one, or Z, or name the zone with --timezone"
+            : "is not a time: expected Unix time, ISO 8601 without blanks, +SECONDS after the recording's start or -SECONDS before its end"));
+  }
+  if (*unix_s < kFirstAbsoluteUnixS) {
+    throw Error(fmt::format(
+        "{} is not Unix time, which is above 1e8: write +{} if it counts from the recording's start; times of a monotonic clock do not say when",
+        printable(text), printable(text)));
+  }
+  return *unix_s;
+}
 
 std::vector<NamedWindow> read_windows(std::string_view text, const std::string& name,
                                       const WindowsFileOptions& options) {

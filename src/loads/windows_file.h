@@ -41,6 +41,9 @@ std::vector<NamedWindow> read_windows_file(const std::string& path,
 std::vector<NamedWindow> read_windows(std::string_view text, const std::string& name,
                                       const WindowsFileOptions& options);
 
+// TIME. Throws Error with what is wrong with it, for the caller to say where.
+double instant_in(std::string_view text, const WindowsFileOptions& options);
+
 // Whether a text begins as a CSV of Zeus does: a log of windows, with energies and no samples.
 bool is_zeus_log(std::string_view head);
 

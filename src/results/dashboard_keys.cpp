@@ -12,6 +12,7 @@
 
 #include "base/text/json.h"
 #include "energy/metrics.h"
+#include "results/idle_json.h"
 #include "results/uncertainty_json.h"
 
 namespace aggregate_power {
@@ -209,6 +210,7 @@ void add_dashboard_keys(std::vector<JsonEdit>& edits, const Result& result,
     set("workers", workers);
   }
   std::ranges::move(uncertainty_edits(result), std::back_inserter(edits));
+  std::ranges::move(idle_edits(result), std::back_inserter(edits));
 }
 
 std::vector<std::string_view> dashboard_keys() {
@@ -216,6 +218,7 @@ std::vector<std::string_view> dashboard_keys() {
   keys.insert(keys.end(), {"power_audit", "workers", "cpu_power_valid"});
   std::ranges::copy(kCpuMetrics, std::back_inserter(keys));
   std::ranges::copy(uncertainty_keys(), std::back_inserter(keys));
+  std::ranges::copy(idle_keys(), std::back_inserter(keys));
   return keys;
 }
 

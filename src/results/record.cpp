@@ -10,6 +10,7 @@
 #include "base/text/unicode.h"
 #include "energy/counter_trace.h"
 #include "energy/cpu_power.h"
+#include "results/idle_json.h"
 #include "results/json_parts.h"
 #include "results/request_json.h"
 #include "results/uncertainty_json.h"
@@ -604,6 +605,8 @@ constexpr Member kMembers[] = {
      [](const Written& w) { return w.result.phase_energy.has_value(); }},
     {"window_source", kOneRecording | kPackage,
      [](const Written& w) { return Json(w.result.window_source); }, says_window_source},
+    {"idle", kOneRecording, [](const Written& w) { return idle_json(w.result, w.is_valid()); },
+     [](const Written& w) { return w.result.idle.has_value(); }},
     {"uncertainty", kAll, uncertainty, has_uncertainty},
     {"computed_from", kAll, computed_from},
 };

@@ -9,6 +9,7 @@
 #include "energy/metrics.h"
 #include "energy/plausibility.h"
 #include "runs/counters.h"
+#include "runs/idle.h"
 #include "runs/sensor_readings.h"
 #include "runs/uncertainty.h"
 
@@ -134,6 +135,7 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
                     request.may_use_threads, std::move(measurement.counters));
     if (result.recorded_counters) warn(doubts_about(*result.recorded_counters));
   }
+  if (!request.idle.empty()) add_idle(request, recording, measurement.gathered, result);
   if (request.readings != nullptr) {
     *request.readings = {};
     if (request.uncertainty.is_wanted && result.telemetry && result.load) {

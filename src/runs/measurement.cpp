@@ -248,7 +248,7 @@ const PowerIntegrator* add_analyses(const Question& question, const SeriesFacts&
       found.gap_bound = bound_of(gaps, telemetry.devices());
     });
   }
-  if (request.uncertainty.is_wanted) {
+  if (request.uncertainty.is_wanted || !request.idle.empty()) {
     passes.add(ReadingGatherer(*question.window),
                [&](ReadingGatherer& gatherer, const Telemetry& telemetry) {
                  found.gathered = gatherer.finish(telemetry.devices());

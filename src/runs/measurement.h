@@ -42,7 +42,7 @@ struct Measurement {
   Integration integration;              // schema 2; in schema 1 only the reasons and GPUs
   std::optional<MeanPower> mean_power;  // schema 1
   std::optional<CounterCheck> counter_check;
-  std::vector<GatheredReadings> gathered;  // if an uncertainty is wanted
+  std::vector<GatheredReadings> gathered;  // if an uncertainty or idle power is wanted
   std::optional<CountersRead> counters;    // if they could be read along with the power
   FleetMeasurement fleet;
   std::optional<GapEnergyBound> gap_bound;  // if longer gaps than usual are accepted

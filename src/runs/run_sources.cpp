@@ -92,6 +92,8 @@ constexpr UnrecordedOption kUnrecorded[] = {
        if (text == "estimated") run.accepted_window = Accepted::estimated;
        if (text == "wrapped") run.accepted_window = Accepted::wrapped;
      }},
+    {"idle", [](const RunOptions& run) { return not_empty_text(run.idle); },
+     [](const std::string& text, RunOptions& run) { run.idle = text; }},
     {"uncertainty",
      [](const RunOptions& run) { return run.uncertainty.is_wanted ? Text("true") : Text(); },
      [](const std::string& text, RunOptions& run) { run.uncertainty.is_wanted = text == "true"; }},
