@@ -14,6 +14,7 @@ namespace {
 constexpr std::string_view kIgnored[] = {"telemetry_source",
                                          "benchmark_result",
                                          "failures",
+                                         "request_energy.source",
                                          "node_errors",
                                          "computed_from.tool_version",
                                          "computed_from.aggregate",

@@ -77,6 +77,8 @@ void set_run_options(const RunRecord& record, const JsonValue& aggregate, RunOpt
     run.witnesses.push_back(found_path(record, witness.at("file").text));
   }
   set_unrecorded_options(recorded_options(record), run);
+  std::string& requests = run.requests.file;
+  if (!requests.empty()) requests = found_path(record, requests);
 }
 
 // What a command would have written.

@@ -12,13 +12,16 @@
 #include "aggregate_power/metric.h"
 #include "base/files/hash.h"
 #include "base/files/path.h"
+#include "energy/metrics.h"
 #include "loads/aiperf.h"
 #include "publication/compare_records.h"
 #include "publication/evidence.h"
+#include "publication/point_metrics.h"
 #include "publication/rerun.h"
 #include "publication/run_record.h"
 #include "recorders/side_files.h"
 #include "results/aggregate_json.h"
+#include "results/edits.h"
 #include "runs/sensor_readings.h"
 #include "store/package_files.h"
 #include "store/pieces.h"
@@ -54,6 +57,14 @@ InputPlaces inputs_in_store(const RunRecord& record) {
     places["profile_timezone_offset"] = profile->captured_zone;
   }
   return places;
+}
+
+// Whether only a run that computed it says this in an aggregate. Temperatures, utilization and
+// memory may come from elsewhere.
+bool is_power_claim(const std::string& key) {
+  const auto others = dashboard_metric_keys();
+  const bool is_other = !key.ends_with("_w") && std::ranges::find(others, key) != others.end();
+  return is_our_key(key) && !is_other;
 }
 
 class RunCheck {
@@ -98,10 +109,11 @@ class RunCheck {
   }
 
   void check_all() {
-    if (record_.from().is_null()) {
-      found_.warnings.push_back(
-          name() + ": it does not say what it was computed from, so nothing can be computed again");
-      return;
+    const bool names_files = record_.from().is_object();
+    if (!names_files) {
+      fault(kNotReproducible, name(),
+            "it does not name the files that it was computed from: 'computed_from'", "an object",
+            record_.from().is_null() ? "nothing" : record_.from().shown());
     }
     aggregate_ = record_.find_aggregate();
     if (aggregate_ && aggregate_->facts) {
@@ -110,9 +122,9 @@ class RunCheck {
     } else if (!says("aggregate_result_missing")) {
       fault(kMissing, name(), aggregate_name());
     }
-    check_inputs();
+    if (names_files) check_inputs();
     if (aggregate_text_.empty() || !is_aggregate_good()) return;
-    if (is_intact_) compare_rerun();
+    if (names_files && is_intact_) compare_rerun();
     if (!is_aggregate_compared_) compare_with_record();
     check_others();
   }
@@ -239,6 +251,10 @@ class RunCheck {
       compare_member(aggregate, edit.key,
                      edit.value.empty() ? std::nullopt : std::optional(parse_json(edit.value)));
     }
+    for (const auto& [key, value] : aggregate.members) {
+      const bool is_written = std::ranges::find(now.edits, key, &JsonEdit::key) != now.edits.end();
+      if (!is_written && is_power_claim(key)) compare_member(aggregate, key, std::nullopt);
+    }
   }
 
   void compare_member(const JsonValue& aggregate, const std::string& key,
@@ -253,20 +269,29 @@ class RunCheck {
     }
   }
 
-  // The aggregate against a record that could not be computed again.
+  // The aggregate against a record that could not be computed again. Both are rounded, so that they
+  // may differ by half of the last digit.
   void compare_with_record() {
     const JsonValue aggregate = json_object_of(aggregate_text_, aggregate_->display);
     const JsonValue& content = record_.content;
     for (const JsonValue& from : {content, content.at("cpu"), content.at("cpu_power")}) {
       for (const auto& [key, value] : from.at("metrics").members) {
         if (!value.is_finite_number()) continue;
+        const JsonValue& found = aggregate.at(key);
+        if (found.is_finite_number() &&
+            std::fabs(found.as_double() - value.as_double()) <= metric_tolerance(key)) {
+          continue;
+        }
         const int decimals = key.find("joules_per_") == std::string::npos ? 3 : 6;
         compare_member(aggregate, key, JsonValue::real(rounded(value.as_double(), decimals)));
       }
     }
     const bool is_mean = record_.content.at("integration_method").text == "mean_of_sample_buckets";
-    if (!is_mean) {
-      compare_member(aggregate, "power_valid", JsonValue::integer(record_.is_valid() ? 1 : 0));
+    if (is_mean) return;
+    compare_member(aggregate, "power_valid", JsonValue::integer(record_.is_valid() ? 1 : 0));
+    for (const std::string_view key : all_metric_keys()) {
+      if (content.at("metrics").find(key) != nullptr) continue;
+      compare_member(aggregate, std::string(key), std::nullopt);
     }
   }
 

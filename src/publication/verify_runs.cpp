@@ -27,17 +27,24 @@ bool is_aggregate_name(std::string_view name) {
   return name.starts_with("agg_") && name.ends_with(".json");
 }
 
-// The files below a folder that may be records or aggregates; links to folders are not followed.
-void walk_folder(const StorePath& folder, int levels, std::vector<StorePath>& files) {
+// Of a record, if an option named it.
+bool is_json_name(std::string_view name) { return name.ends_with(".json"); }
+
+bool is_either_name(std::string_view name) {
+  return is_run_record_name(name) || is_aggregate_name(name);
+}
+
+// The files below a folder with such names; links to folders are not followed.
+void walk_folder(const StorePath& folder, int levels, bool (*is_wanted)(std::string_view),
+                 std::vector<StorePath>& files) {
   std::vector<TreeEntry> entries;
   folder.tree->list(folder.path, [&](const TreeEntry& entry) { entries.push_back(entry); });
   std::ranges::sort(entries, {}, &TreeEntry::name);
   const auto shared = std::make_shared<const StorePath>(folder);
   for (const TreeEntry& entry : entries) {
     if (entry.kind == TreeEntry::Kind::folder && levels > 0) {
-      walk_folder(child(shared, entry.name), levels - 1, files);
-    } else if (entry.kind == TreeEntry::Kind::file &&
-               (is_run_record_name(entry.name) || is_aggregate_name(entry.name))) {
+      walk_folder(child(shared, entry.name), levels - 1, is_wanted, files);
+    } else if (entry.kind == TreeEntry::Kind::file && is_wanted(entry.name)) {
       files.push_back(child(shared, entry.name));
     }
   }
@@ -46,6 +53,16 @@ void walk_folder(const StorePath& folder, int levels, std::vector<StorePath>& fi
 // What identifies a file, whatever leads to it.
 std::string identity_of(const StorePath& place) {
   return place.tree->is_archive() ? place.display : file_identity(place.path);
+}
+
+// Nullopt: it is something else.
+std::optional<RunRecord> record_in(const StorePath& place) {
+  try {
+    RunRecord record{place, read_json_object(place.tree->open(place.path))};
+    if (is_run_record(record.content)) return record;
+  } catch (const Error&) {  // it cannot be read, or is no object
+  }
+  return std::nullopt;
 }
 
 // Under schema 1 an aggregate has no record, unless one was asked for.
@@ -71,9 +88,13 @@ class Runs {
   Verification verified() {
     for (const std::string& path : request_.places) add(path);
     verify_records();
-    for (const StorePath& aggregate : aggregates_) {
-      const bool has_record = verified_.contains(identity_of(aggregate));
-      if (has_record || !claims_record(aggregate)) continue;
+    std::erase_if(aggregates_, [&](const Named& aggregate) {
+      return is_verified(aggregate.first) || !claims_record(aggregate.first);
+    });
+    add_records_beside();
+    verify_records();
+    for (const auto& [aggregate, artifacts] : aggregates_) {
+      if (is_verified(aggregate)) continue;
       ++found_.points;
       found_.faults.push_back(lacking(aggregate));
     }
@@ -81,6 +102,12 @@ class Runs {
   }
 
  private:
+  using Named = std::pair<StorePath, std::string>;  // a file, and where else its run's may be
+
+  bool is_verified(const StorePath& aggregate) const {
+    return verified_.contains(identity_of(aggregate));
+  }
+
   void add(const std::string& path) {
     const auto place = place_on_disk(path);
     if (!place) throw FileError(path, "no such file or folder");
@@ -89,15 +116,15 @@ class Runs {
       return;
     }
     std::vector<StorePath> files;
-    walk_folder(*place, kMostLevels, files);
+    walk_folder(*place, kMostLevels, is_either_name, files);
     for (StorePath& file : files) {
+      // A run whose results are elsewhere has its files at the same place in its store.
+      std::string artifacts = request_.artifacts;
+      if (!artifacts.empty()) artifacts += file.folder->path.substr(place->path.size());
       if (is_run_record_name(last_name(file.path))) {
-        // A run whose results are elsewhere has its files at the same place in its store.
-        std::string_view below = std::string_view(file.folder->path).substr(place->path.size());
-        add_record(std::move(file),
-                   request_.artifacts.empty() ? "" : request_.artifacts + std::string(below));
+        add_record(std::move(file), std::move(artifacts));
       } else {
-        aggregates_.push_back(std::move(file));
+        aggregates_.emplace_back(std::move(file), std::move(artifacts));
       }
     }
   }
@@ -105,30 +132,43 @@ class Runs {
   void add_file(const StorePath& file) {
     if (is_run_record(read_json_object(file.tree->open(file.path)))) {
       add_record(file, request_.artifacts);
-    } else if (!add_records_of(file, 0) && !add_records_of(file, kNearLevels)) {
+    } else if (!add_records_of(file, 0, is_run_record_name) &&
+               !add_records_of(file, 0, is_json_name) &&
+               !add_records_of(file, kNearLevels, is_run_record_name)) {
       ++found_.points;
       found_.faults.push_back(lacking(file));
     }
   }
 
   // The record is beside the aggregate; that of agents, in their results, which may be below.
-  bool add_records_of(const StorePath& aggregate, int levels) {
+  bool add_records_of(const StorePath& aggregate, int levels, bool (*is_wanted)(std::string_view)) {
     std::vector<StorePath> files;
-    walk_folder(*aggregate.folder, levels, files);
-    std::erase_if(files, [&](const StorePath& file) {
-      return !is_run_record_name(last_name(file.path)) || !is_record_of(file, aggregate);
-    });
+    walk_folder(*aggregate.folder, levels, is_wanted, files);
+    std::erase_if(files, [&](const StorePath& file) { return !is_record_of(file, aggregate); });
     for (const StorePath& record : files) add_record(record, request_.artifacts);
     return !files.empty();
   }
 
   static bool is_record_of(const StorePath& record, const StorePath& aggregate) {
     try {
-      const auto its =
-          RunRecord{record, read_json_object(record.tree->open(record.path)), {}}.find_aggregate();
+      const auto read = record_in(record);
+      const auto its = read ? read->find_aggregate() : std::nullopt;
       return its && identity_of(*its) == identity_of(aggregate);
     } catch (const std::exception&) {  // not a record that can be read
       return false;
+    }
+  }
+
+  // Records with other names, in the folders of aggregates that have none so far.
+  void add_records_beside() {
+    std::set<std::string> seen;
+    for (const auto& [aggregate, artifacts] : aggregates_) {
+      if (!seen.insert(aggregate.folder->display).second) continue;
+      std::vector<StorePath> files;
+      walk_folder(*aggregate.folder, 0, is_json_name, files);
+      for (StorePath& file : files) {
+        if (record_in(file)) add_record(std::move(file), artifacts);
+      }
     }
   }
 
@@ -147,14 +187,15 @@ class Runs {
       found_.add(std::move(one.found));
       if (one.aggregate) verified_.insert(identity_of(*one.aggregate));
     }
+    records_.clear();
   }
 
   const RunsRequest& request_;
   Verification found_;
-  std::vector<std::pair<StorePath, std::string>> records_;  // with where else their files may be
-  std::vector<StorePath> aggregates_;                       // in folders
-  std::set<std::string> known_;                             // records
-  std::set<std::string> verified_;                          // aggregates
+  std::vector<Named> records_;      // to be verified
+  std::vector<Named> aggregates_;   // in folders
+  std::set<std::string> known_;     // records
+  std::set<std::string> verified_;  // aggregates
 };
 
 }  // namespace

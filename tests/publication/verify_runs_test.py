@@ -299,5 +299,101 @@ def test_a_store_of_several_runs_is_verified_at_once(folder):
     assert program(folder, "verify", "out", "--artifacts", "store").endswith(": all holds\n")
 
 
+def edit(path, change):
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content, indent=2))
+
+
+def test_a_record_that_does_not_name_its_files_is_a_fault(_):
+    with Made(RUNS["one_node"]) as made:
+        edit(made.place / "power_validation_run.json", lambda record: record.pop("computed_from"))
+        faults = made.verdicts()
+        assert [fault["verdict"] for fault in faults] == ["not reproducible by this version"], faults
+        edit(made.place / "agg_run.json", lambda aggregate: aggregate.update(avg_power_w=12.5))
+        faults = made.verdicts()
+        assert [(fault["verdict"], fault["found"]) for fault in faults[1:]] == [("tampered", "12.5")], faults
+
+
+def test_a_claim_that_no_run_wrote_is_tampered(_):
+    with Made(RUNS["one_node"]) as made:
+        shutil.copy(DATA / "runs" / "b200" / "agg_run.json", made.place)
+        program(made.folder, *ONE_NODE, "--expected-num-gpus", "8")
+        aggregate = made.place / "agg_run.json"
+        text = aggregate.read_text()
+        for key, value in (("total_gpu_energy_j_low", 4000.0), ("p90_power_w", 350.5), ("power_verdicts", ["ok"])):
+            edit(aggregate, lambda content, key=key, value=value: content.update({key: value}))
+            faults = made.verdicts()
+            assert [(fault["verdict"], fault["what"], fault["expected"]) for fault in faults] == [
+                ("tampered", f"'{key}'", "nothing")], faults
+            aggregate.write_text(text)
+        # Another program's.
+        edit(aggregate, lambda content: content.update(avg_temp_c=55.0, note="by hand"))
+        made.verify()
+
+
+def recording(watts_of):
+    """Of one GPU, each second for a minute; the window is from 10 s to 50 s."""
+    rows = ["timestamp, index, power.draw [W]"]
+    rows += [f"2026/04/25 12:{at // 60:02}:{at % 60:02}.000, 0, {watts_of(at):.3f} W" for at in range(61)]
+    return "\n".join(rows) + "\n"
+
+
+def make_minute(folder, *words, watts_of=lambda at: 100):
+    start = 1777118400  # 2026-04-25T12:00:00Z
+    (folder / "gpu.csv").write_text(recording(watts_of))
+    (folder / "run.json").write_text(json.dumps({
+        "benchmark_start_time_unix": start + 10, "benchmark_end_time_unix": start + 50, "duration": 40,
+        "completed": 2, "total_input_tokens": 200, "total_output_tokens": 100}))
+    (folder / "agg_run.json").write_text("{}")
+    requests = [{"metadata": {"x_request_id": str(i), "request_start_ns": (start + at) * 10**9,
+                              "request_end_ns": (start + at + 10) * 10**9, "benchmark_phase": "profiling"},
+                 "metrics": {"input_sequence_length": {"value": 100}, "output_sequence_length": {"value": 50},
+                             "time_to_first_token": {"value": 1000}}, "error": None}
+                for i, at in enumerate((15, 25))]
+    (folder / "profile_export.jsonl").write_text("".join(json.dumps(line) + "\n" for line in requests))
+    program(folder, "--csv", "gpu.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
+            "--expected-num-gpus", 1, "--timezone", "UTC", *words)
+
+
+def test_the_path_of_the_requests_is_not_compared(folder):
+    (folder / "made").mkdir()
+    make_minute(folder / "made", "--requests", "profile_export.jsonl", "--per-request", "out.jsonl")
+    for where, what in (("made", "."), ("made", "agg_run.json"), ("", "made")):
+        text = program(folder / where, "verify", what)
+        assert text.endswith(": all holds\n"), text
+    (folder / "made").rename(folder / "moved")
+    assert program(folder, "verify", "moved").endswith(": all holds\n")
+
+
+def test_a_rounding_tie_is_not_tampering(folder):
+    """The record's 6 digits may lie on a tie of the aggregate's 3: 100.0005 is 100.0 and 100.001."""
+    make_minute(folder)
+    with (folder / "gpu.csv").open("a") as file:
+        file.write("\n")
+    for key, recorded, published, verdicts in (
+            ("avg_power_w", 100.0005, 100.001, ["changed"]), ("avg_power_w", 100.0005, 100.0, ["changed"]),
+            ("avg_power_w", 100.0005, 100.002, ["changed", "tampered"]),
+            ("joules_per_output_token", 40.0, 40.000001, ["changed", "tampered"])):
+        record, aggregate = folder / "power_validation_run.json", folder / "agg_run.json"
+        texts = record.read_text(), aggregate.read_text()
+        edit(record, lambda content, key=key, value=recorded: content["metrics"].update({key: value}))
+        edit(aggregate, lambda content, key=key, value=published: content.update({key: value}))
+        faults = json.loads(program(folder, "verify", ".", "--json", status=1))["faults"]
+        assert [fault["verdict"] for fault in faults] == verdicts, (key, published, faults)
+        record.write_text(texts[0])
+        aggregate.write_text(texts[1])
+
+
+def test_a_record_with_another_name_is_found(folder):
+    make_minute(folder, "--validation-result", "other.json")
+    for what in (".", "agg_run.json"):
+        assert program(folder, "verify", what).startswith("1 run, "), what
+    edit(folder / "agg_run.json", lambda content: content.update(avg_power_w=99.0))
+    for what in (".", "agg_run.json"):
+        faults = json.loads(program(folder, "verify", what, "--json", status=1))["faults"]
+        assert [(fault["verdict"], fault["what"]) for fault in faults] == [("tampered", "'avg_power_w'")], faults
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(globals()))
