@@ -86,14 +86,18 @@ bool is_cut(const GpuReadings& gpu) { return gpu.stamps == Stamps::whole_seconds
 // What the window must be moved by under one of the sensors that are possible; 0: nothing.
 double shift_under(const Placed& placed, std::size_t sensor) {
   std::vector<LoadSpan> spans;
+  double unseen_s = 0;
   for (std::size_t i = 0; i < placed.gpus.size(); ++i) {
     const std::vector<SensorModel>& sensors = placed.gpus[i].sensors;
-    const auto span = load_span(placed.sound[i].samples,
-                                sensors[std::min(sensor, sensors.size() - 1)], placed.window);
+    const SensorModel& model = sensors[std::min(sensor, sensors.size() - 1)];
+    const auto span = load_span(placed.sound[i].samples, model, placed.window);
     if (span) spans.push_back(*span);
+    unseen_s = std::max(unseen_s, median_period_s(placed.gpus[i].samples) - model.window_s);
   }
   if (2 * spans.size() <= placed.gpus.size()) return 0;
-  return clock_shift_s(spans, placed.window).value_or(0);
+  // Between two moments nobody sees when the load began.
+  const double shift_s = clock_shift_s(spans, placed.window).value_or(0);
+  return std::abs(shift_s) > unseen_s / 2 ? shift_s : 0;
 }
 
 // The smallest, and nothing unless every sensor demands it: a sensor's own delay looks like a clock

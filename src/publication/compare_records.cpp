@@ -42,12 +42,16 @@ bool is_unnamed_zone(const std::string& key, const JsonValue* found) {
          (found->text == "local" || found->text.find(',') != std::string::npos);
 }
 
-std::string shown(const JsonValue* value) { return value == nullptr ? "nothing" : value->shown(); }
+std::string shown_value(const JsonValue* value) {
+  return value == nullptr ? "nothing" : value->shown();
+}
 
 void walk(const JsonValue* expected, const JsonValue* found, const std::string& key,
           std::vector<RecordDifference>& differences) {
   if (is_ignored(key) || is_unnamed_zone(key, found)) return;
-  const auto differ = [&] { differences.push_back({key, shown(expected), shown(found)}); };
+  const auto differ = [&] {
+    differences.push_back({key, shown_value(expected), shown_value(found)});
+  };
   if (expected == nullptr || found == nullptr) {
     differ();
   } else if (expected->is_object() && found->is_object()) {

@@ -128,7 +128,7 @@ Rerun rerun_agentic(const RunRecord& record, const StorePath& aggregate, const J
   return taken(request, aggregate_agentic);
 }
 
-Role role_of(const std::string& name) {
+Role role_named(const std::string& name) {
   return name == "prefill" ? Role::prefill : name == "decode" ? Role::decode : Role::agg;
 }
 
@@ -138,7 +138,7 @@ std::vector<RoleShare> recorded_roles(const RunRecord& record) {
   bool are_all_agg = true;
   for (const auto& [gpu, role] : record.content.at("per_gpu_role").members) {
     const std::size_t slash = std::min(gpu.find('/'), gpu.size() - 1);
-    roles.push_back({role_of(role.text), gpu.substr(0, slash), {}, gpu.substr(slash + 1)});
+    roles.push_back({role_named(role.text), gpu.substr(0, slash), {}, gpu.substr(slash + 1)});
     are_all_agg = are_all_agg && role.text == "agg";
   }
   return are_all_agg ? std::vector<RoleShare>() : roles;

@@ -109,6 +109,7 @@ Result assess_alone(MeasurementRequest request, Recording& recording, const Load
   result.expected_gpus_source = std::move(source);
   if (estimates) {
     std::vector<SensorReadings> recordings;
+    if (request.place_half_width_s > 0) result.window_half_width_s = request.place_half_width_s;
     recordings.push_back(std::move(readings));
     add_uncertainty(request.uncertainty, std::move(recordings), hardware_in(files.aggregate),
                     result);

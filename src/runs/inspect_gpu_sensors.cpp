@@ -128,7 +128,7 @@ std::string model_text(const GpuModel& model) {
   return fmt::format("{} ({})", printable(model.name), from);
 }
 
-std::string window_text(const KnownSensor& known) {
+std::string averaging_text(const KnownSensor& known) {
   if (known.models.empty()) return "unknown: " + known.unresolved;
   std::vector<std::string> texts;
   for (const SensorModel& model : known.models) {
@@ -148,7 +148,7 @@ GpuSensorsReport inspect_gpu_sensors(const Recording& recording, const std::stri
       readings.stamps == Stamps::whole_seconds ? "whole_seconds" : "query_time";
   GpuSensorsReport report;
   report.text = fmt::format("\nmodel      {}\nsensor     {}\nstamps     {}\n", model_text(model),
-                            window_text(known),
+                            averaging_text(known),
                             *stamps == 'w' ? "whole seconds, cut" : "when the recorder asked");
   if (!model.contradiction.empty()) report.text += "           " + model.contradiction + "\n";
   report.text +=

@@ -179,6 +179,9 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   }
   if (paths.size() > 1) check_count(request, load, run.result);
   if (run.result.is_valid()) name_recordings(paths, readings);
+  if (placed.placement && paths.size() == 1) {
+    run.result.window_half_width_s = placed.placement->half_width_s;
+  }
   add_uncertainty(request.uncertainty, std::move(readings), {}, run.result);
   if (paths.size() > 1) placed.placement.reset();
   const auto counted = static_cast<std::int64_t>(run.result.observed_gpus);

@@ -29,9 +29,10 @@ struct SensorReadings;
 
 // `extended` requests the total power of all GPUs, and their states.
 struct MeasurementRequest : RunOptions {
-  bool with_snapshots = false;   // compare with the energy snapshots beside the recording
-  bool explains = true;          // reads the recording once more if its reasons need explaining
-  bool may_use_threads = false;  // for Passes; only if no other recording is read meanwhile
+  bool with_snapshots = false;    // compare with the energy snapshots beside the recording
+  bool explains = true;           // reads the recording once more if its reasons need explaining
+  bool may_use_threads = false;   // for Passes; only if no other recording is read meanwhile
+  double place_half_width_s = 0;  // of a window whose place is an estimate
   // Also receives all readings, in the file's order.
   std::function<void(std::span<const Reading>)> also = {};
   // If an uncertainty is wanted: receives what assess() learned of the sensors of a valid run.

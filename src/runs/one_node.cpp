@@ -80,7 +80,8 @@ void add_optional_requests(const RequestRun& run, const Recording& recording, Re
   try {
     add_request_energy(run, recording, result);
   } catch (const FileError& error) {
-    throw Error(fmt::format("--requests, --per-request: {}; nothing is written", error.what()));
+    result.warnings.push_back(fmt::format("requests: {}", error.what()));
+    refuse_request_energy(run.options, result, "requests_unreadable");
   }
 }
 
@@ -93,6 +94,7 @@ Result measured_node(const AggregateRequest& request, const std::string& telemet
     Recording recording(telemetry, request.zone, request.columns, request.gpus);
     PlacedLoad placed = placed_load(request, recording);
     reading = std::move(placed.reading);
+    if (placed.placement) wanted.place_half_width_s = placed.placement->half_width_s;
     Result result =
         assess_alone(wanted, recording, reading, {request.bench_result, request.agg_result});
     add_window_facts(placed, reading, result);

@@ -250,9 +250,10 @@ void check_request_files(const RequestRun& run) {
   if (!run.options.file.empty()) refuse(run.options.file);
 }
 
-void refuse_request_energy(const RequestOptions& options, Result& result) {
+void refuse_request_energy(const RequestOptions& options, Result& result,
+                           const std::string& reason) {
   if (!options.is_asked()) return;
-  const std::vector<std::string> refused = {"power_not_valid"};
+  const std::vector<std::string> refused = {reason};
   result.request_energy.emplace().share = options.share;
   result.request_energy->refused = refused;
   if (options.phases) result.phase_energy.emplace().refused = refused;

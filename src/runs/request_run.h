@@ -29,7 +29,8 @@ void check_request_files(const RequestRun& run);
 // read, and FileError.
 void add_request_energy(const RequestRun& run, const Recording& recording, Result& result);
 
-// The same for a run that could not be measured; writes nothing.
-void refuse_request_energy(const RequestOptions& options, Result& result);
+// The same for a run that could not be measured, or whose requests could not be; writes nothing.
+void refuse_request_energy(const RequestOptions& options, Result& result,
+                           const std::string& reason = "power_not_valid");
 
 }  // namespace aggregate_power

@@ -78,10 +78,10 @@ TEST(EnergyEstimate, TakesACounterThatAgrees) {
   const EnergyEstimate estimate = estimate_energy(question);
   ASSERT_TRUE(estimate.gpus[0].counter);
   EXPECT_TRUE(estimate.gpus[0].counter->used);
-  EXPECT_NEAR(estimate.gpus[0].counter->energy_j, 59 * 410, 1e-3);
+  EXPECT_NEAR(estimate.gpus[0].counter->energy_j.value(), 59 * 410, 1e-3);
   // The counter tells 59 s, a moment or two the rest.
   EXPECT_NEAR(estimate.total.joules, 60 * 410, 250);
-  EXPECT_NEAR(estimate.gpus[0].counter->disagreement, 410.0 / 400 - 1, 0.02);
+  EXPECT_NEAR(estimate.gpus[0].counter->disagreement.value(), 410.0 / 400 - 1, 0.02);
 }
 
 TEST(EnergyEstimate, BelievesACounterMoreThanMomentsInStepWithALoad) {

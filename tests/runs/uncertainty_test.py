@@ -240,6 +240,77 @@ def test_a_model_that_contradicts_the_file(folder):
     assert "total_gpu_energy_j" not in found
 
 
+def test_a_model_of_another_maker(folder):
+    folder.csv("power.draw [W]", lambda i, g: 300 + wobble(i))
+    same(["sensor_scope_unknown"], folder.uncertainty("--gpu", "MI300X")["reasons"])
+    # What an aggregate says of another machine is nothing.
+    same([1.0, 0.1, 0.025], folder.uncertainty(agg='{"hw": "mi300x"}')["per_gpu"]["0"]["sensor"]["window_s"])
+    folder.csv("power.draw [W], name", lambda i, g: 300 + wobble(i),
+               columns=lambda i, g: f", NVIDIA {('A100', 'H100')[g]}")
+    same(["sensor_scope_unknown"], folder.uncertainty("--gpu", "B200")["reasons"])
+    for given, fits in [("A10", False), ("a", False), ("A100 80GB", True), ("a100", True)]:
+        folder.csv("power.draw [W], name", lambda i, g: 300 + wobble(i), more=", NVIDIA A100-SXM4-80GB")
+        same(fits, folder.uncertainty("--gpu", given)["available"], given)
+
+
+def test_a_counter_far_off_is_rejected(folder):
+    """At moments a counter may be right and the power wrong, but not by a fifth."""
+    folder.csv("power.draw [W], name, energy_mj", lambda i, g: 300 + wobble(i),
+               columns=lambda i, g: f", NVIDIA A100-SXM4-80GB, {10**9 + 240_000 * i}")
+    found = folder.uncertainty()
+    assert "counter_rejected" in codes(found)
+    assert abs(found["total_gpu_energy_j"]["estimate"] / 36000 - 1) < 0.01
+    folder.csv("power.draw [W], name, energy_mj", lambda i, g: 300 + wobble(i),
+               more=", NVIDIA A100-SXM4-80GB, 1000000000")
+    found = folder.uncertainty()
+    assert "counter_rejected" in codes(found)
+    same((False, None), (found["per_gpu"]["0"]["counter"]["used"], found["per_gpu"]["0"]["counter"]["energy_j"]))
+
+
+def test_a_plateau_above_the_limit_is_no_spike(folder):
+    folder.csv("power.draw [W], name, power.limit [W]", lambda i, g: (560 if i // 10 % 2 else 300) + wobble(i),
+               more=", NVIDIA GeForce RTX 3090, 350.00 W")
+    found = folder.uncertainty()
+    assert "implausible_readings" not in codes(found)
+    assert abs(found["total_gpu_energy_j"]["estimate"] / (2 * 25800) - 1) < 0.03, found["total_gpu_energy_j"]
+
+
+def test_a_sensor_that_lags_is_no_clock(folder):
+    """Readings without any delay, of a GPU whose sensor may be an average."""
+    folder.csv("power.draw [W], name", lambda i, g: (400 if 10 <= i + 0.25 < 70 else 60) + wobble(i),
+               more=", NVIDIA GeForce RTX 4090")
+    assert "clock_offset_suspected" not in codes(folder.uncertainty())
+
+
+def test_a_window_whose_place_is_an_estimate(folder):
+    for name in ("gpu_metrics.csv", "vllm.json", "gpu_metrics_context.json"):
+        source = ROOT / "testdata" / "results" / name
+        if source.exists():
+            shutil.copy(source, folder.path / name)
+    folder.write("agg.json", "{}")
+    folder.call("--csv", "gpu_metrics.csv", "--bench-result", "vllm.json", "--agg-result", "agg.json", "--expected-num-gpus",
+                "2", "--uncertainty", "--window", "estimated", "--gpu", "H100", "--validation-result", "record.json")
+    same(0, folder.status, folder.err)
+    total = json.loads((folder.path / "record.json").read_text())["uncertainty"]["total_gpu_energy_j"]
+    # 480 W each, two GPUs, for up to 1.4 s: a rectangle.
+    assert relative(total, "window_place") > 0.005, total
+
+
+def test_an_energy_is_not_negative(folder):
+    folder.csv("power.draw [W], name", lambda i, g: 8 + wobble(i) / 10, more=", NVIDIA H100 PCIe")
+    same(0.0, folder.uncertainty()["total_gpu_energy_j"]["low"])
+
+
+def test_requests_that_cannot_be_read_cost_no_power(folder):
+    folder.csv("power.draw [W]", lambda i, g: 300 + wobble(i))
+    folder.record()
+    before = (folder.path / "agg_run.json").read_bytes()
+    record = folder.record("--requests", "missing.jsonl")
+    same((True, ["requests_unreadable"]), (record["power_valid"], record["request_energy"]["refused"]))
+    assert "missing.jsonl" in folder.err
+    same(before, (folder.path / "agg_run.json").read_bytes())
+
+
 def test_unknown_windows_widen_the_interval(folder):
     """At ten readings a second the same readings are of an average, or of moments."""
     rows = ["timestamp, index, power.draw [W]"]
@@ -268,18 +339,28 @@ def test_calibrated_sensors_and_other_clocks(folder):
 
 def test_scopes(folder):
     # An MI250X: the even dies report both.
-    folder.csv("power.draw [W]", lambda i, g: 0 if g % 2 else 350 + wobble(i), gpus=4)
-    found = folder.uncertainty("--gpu", "MI250X", gpus=4)
+    def dies(odd_w):
+        rows = [f"{START - 10 + i},{gpu},{odd_w(i) if gpu % 2 else 350 + wobble(i)}" for i in range(80) for gpu in range(4)]
+        folder.write("gpu.csv", "timestamp,gpu,socket_power\n" + "\n".join(rows) + "\n")
+    dies(lambda i: 0)
+    found = folder.uncertainty("--gpu", "MI250X", gpus=4)  # the edges are samples of 0 W
+    same(["1", "3"], [gpu for v in found["verdicts"] if v["code"] == "second_die" for gpu in v["gpus"]])
+    found = folder.uncertainty("--gpu", "MI250X", gpus=4, start=START + 0.5, end=START + 59.5)
     same(["power_not_valid"], found["reasons"])
     assert found["advice"][0].startswith("GPUs 1, 3 read 0 W throughout"), found
     assert found["advice"][0].endswith("--gpus 0,2"), found
     found = folder.uncertainty("--gpu", "MI250X", "--gpus", "0,2")
     same(["0", "2"], list(found["per_gpu"]))
     assert "first_dies_report_both" in found["assumptions"]
+    dies(lambda i: 340 + wobble(i))
+    same(["sensor_scope_unknown"], folder.uncertainty("--gpu", "MI250X", gpus=4)["reasons"])
     # In the window alone the contract takes zeros for readings.
-    folder.csv("power.draw [W]", lambda i, g: 0 if g and 10 <= i < 70 else 350 + wobble(i))
+    dies(lambda i: 0 if 10 <= i < 70 else 350 + wobble(i))
     same((False, ["sensor_scope_unknown"]),
-         tuple(folder.uncertainty(start=START + 0.5, end=START + 59)[key] for key in ("available", "reasons")))
+         tuple(folder.uncertainty(start=START + 0.5, end=START + 59, gpus=4)[key] for key in ("available", "reasons")))
+    # Two slices of one GPU.
+    folder.csv("power.draw [W], name", lambda i, g: 300 + wobble(i), more=", NVIDIA A100-SXM4-40GB MIG 3g.20gb")
+    same(["sensor_scope_unknown"], folder.uncertainty()["reasons"])
     # GH200: its counter is the module's.
     folder.csv("power.draw [W], name, energy_mj", lambda i, g: 500 + wobble(i),
                columns=lambda i, g: f", NVIDIA GH200 480GB, {10**9 + 700_000 * i}")
