@@ -64,21 +64,28 @@ std::optional<Window> plateau_in(std::span<const IdleGpu> gpus, Window around, d
   return idle_means(gpus, found, max_gap_s) ? std::optional(found) : std::nullopt;
 }
 
+struct Block {
+  double sum_w = 0;
+  double readings = 0;
+};
+
 // The means of `count` blocks; empty: a block has no reading.
 std::vector<double> means_of_each_block(std::span<const Sample> readings, Window stretch,
                                         std::size_t count) {
-  std::vector<double> sums(count);
-  std::vector<double> numbers(count);
-  const double blocks = static_cast<double>(count);
+  std::vector<Block> blocks(count);
+  const double share = static_cast<double>(count) / stretch.duration_s();
   for (const Sample& reading : readings) {
-    const double place = (reading.unix_s - stretch.start_unix_s) / stretch.duration_s() * blocks;
-    const std::size_t block = std::min(count - 1, static_cast<std::size_t>(place));
-    sums[block] += reading.watts;
-    ++numbers[block];
+    const double place = (reading.unix_s - stretch.start_unix_s) * share;
+    Block& block = blocks[std::min(count - 1, static_cast<std::size_t>(place))];
+    block.sum_w += reading.watts;
+    ++block.readings;
   }
-  if (std::ranges::count(numbers, 0) > 0) return {};
-  for (std::size_t i = 0; i < count; ++i) sums[i] /= numbers[i];
-  return sums;
+  std::vector<double> means;
+  for (const Block& block : blocks) {
+    if (block.readings > 0) means.push_back(block.sum_w / block.readings);
+  }
+  if (means.size() < count) means.clear();
+  return means;
 }
 
 Power power_of_blocks(std::span<const double> blocks) {

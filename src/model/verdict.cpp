@@ -49,7 +49,7 @@ constexpr VerdictWord kWords[] = {
      "up to three zeros stand between readings above 15 W, or single readings are above 1.5 times the power limit (without a limit: twice the 99th percentile)",
      "nothing, if they are few: the estimate leaves them out, the published number does not"},
     {"counter_rejected",
-     "the energy counter runs backwards, or differs from the power by more than 1.5 % and four standard uncertainties",
+     "the energy counter runs backwards, or does not move, or differs from the power by more than 1.5 % and four standard uncertainties (with another 4 % if the readings are moments)",
      "compare with another run; the estimate is made from the power alone"},
     {"clock_offset_suspected",
      "power rises once near the window's start and falls once near its end, and is where it cannot be: up more than 0.2 s before the start, or more than 0.4 s after the end; both edges agree on an offset above 0.3 s",

@@ -87,15 +87,15 @@ TEST(EnergyEstimate, TakesACounterThatAgrees) {
 TEST(EnergyEstimate, BelievesACounterMoreThanMomentsInStepWithALoad) {
   EstimateQuestion question = level_question(1);
   GpuReadings& gpu = question.gpus[0];
-  gpu.sensors = {SensorModel{.window_s = 0.025}};  // every reading meets 400 W, of 320 W on average
+  gpu.sensors = {SensorModel{.window_s = 0.025}};  // every reading meets 400 W, of 352 W on average
   for (const Sample& sample : gpu.samples) {
-    gpu.counter.push_back({sample.unix_s, 320 * (sample.unix_s - 1788850000)});
+    gpu.counter.push_back({sample.unix_s, 352 * (sample.unix_s - 1788850000)});
   }
   const EnergyEstimate estimate = estimate_energy(question);
   EXPECT_FALSE(has(estimate, "counter_rejected"));
   EXPECT_TRUE(estimate.gpus[0].counter->used);
   // 59 s of the counter, 1 s of the readings.
-  EXPECT_NEAR(estimate.total.joules, 59 * 320 + 400, 10);
+  EXPECT_NEAR(estimate.total.joules, 59 * 352 + 400, 10);
 }
 
 TEST(EnergyEstimate, RejectsACounterThatDoesNot) {
