@@ -46,7 +46,7 @@ struct Columns {
   Sensor sensor;
   std::vector<std::string> gpu_models;  // that the first rows name, each once
   bool has_average_power = false;       // there is a column power.draw.average
-  Reasons reasons;  // why the file cannot be used; the contract's codes first
+  Reasons reasons;                      // why the file cannot be used; the contract's codes first
   std::vector<std::string> warnings;
 };
 
