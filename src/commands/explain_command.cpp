@@ -41,8 +41,11 @@ Word word_named(const std::string& word) {
   if (const auto reason = reason_of(word)) return *reason;
   if (const VerdictWord* const verdict = verdict_word(word)) return verdict;
   const std::string near = did_you_mean(word, words_known());
-  throw Error(fmt::format("unknown code '{}'{}", word,
-                          near.empty() ? "; 'aggregate-power explain' lists all" : near));
+  throw Error(fmt::format(
+      "unknown code '{}'{}", word,
+      near.empty()
+          ? "; 'aggregate-power explain' lists all, and 'help uncertainty' and 'help requests' have the words of their objects"
+          : near));
 }
 
 std::vector<Word> all_words() {
@@ -100,7 +103,9 @@ std::string word_list(std::size_t width) {
   };
   for (const Reason reason : all_reasons()) add(code(reason), meaning(reason));
   text += "\nVerdicts of --uncertainty:\n";
-  for (const VerdictWord& verdict : verdict_words()) add(verdict.code, verdict.rule);
+  for (const VerdictWord& verdict : verdict_words()) {
+    text += wrapped(plain(verdict.rule), fmt::format("{:<37} ", verdict.code), kIndent, width);
+  }
   return text + "More on one of them: 'aggregate-power explain CODE'.\n";
 }
 

@@ -6,6 +6,9 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "base/text/json.h"
 
 namespace aggregate_power {
@@ -185,6 +188,21 @@ UncertaintyOptions uncertainty_options_in(const Json& options) {
   };
   return {options.value("uncertainty", false), options.value("gpu", ""), number("sensor_accuracy"),
           number("clock_uncertainty_s")};
+}
+
+std::optional<std::string> uncertainty_text(const Result& result) {
+  if (!result.uncertainty || !result.is_valid()) return std::nullopt;
+  const EnergyEstimate& energy = result.uncertainty->energy;
+  if (!energy.is_available()) {
+    return fmt::format("no interval: {}", fmt::join(energy.reasons, ", "));
+  }
+  const Estimate& total = energy.total;
+  std::vector<std::string> codes;
+  for (const Verdict& verdict : energy.verdicts) codes.push_back(verdict.code);
+  return fmt::format(
+      "95 % interval {:.1f} J to {:.1f} J around {:.1f} J; {:.1f} J to {:.1f} J between runs on the same GPUs; {}",
+      total.low_j(), total.high_j(), total.joules, total.repeatability_low_j(),
+      total.repeatability_high_j(), fmt::join(codes, ", "));
 }
 
 std::vector<JsonEdit> uncertainty_edits(const Result& result) {

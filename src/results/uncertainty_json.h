@@ -1,6 +1,8 @@
 // The interval of a run's energy as JSON: the record's object, and keys of the aggregate.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +19,9 @@ Json uncertainty_json(const Result& result, bool is_valid);
 // What was asked, as members of `options`; and back.
 void add_uncertainty_options(const UncertaintyOptions& asked, Json& options);
 UncertaintyOptions uncertainty_options_in(const Json& options);
+
+// A line for people; nullopt: no uncertainty was asked for, or the run is not valid.
+std::optional<std::string> uncertainty_text(const Result& result);
 
 // The keys of --extended, rounded outwards.
 std::vector<JsonEdit> uncertainty_edits(const Result& result);

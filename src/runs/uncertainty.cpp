@@ -201,10 +201,6 @@ void add_uncertainty(const UncertaintyOptions& options, std::vector<SensorReadin
   if (uncertainty.energy.is_available()) uncertainty.energy = estimate_energy(building.question);
   note_once(building.assumptions, uncertainty.energy.assumptions);
   std::ranges::move(building.verdicts, std::back_inserter(uncertainty.energy.verdicts));
-  if (uncertainty.advice.empty() && !uncertainty.energy.is_available()) {
-    result.warnings.push_back(
-        fmt::format("no interval: {}", fmt::join(uncertainty.energy.reasons, ", ")));
-  }
   for (const std::string& advice : uncertainty.advice) {
     result.warnings.push_back(fmt::format("no interval: {}", advice));
   }

@@ -100,7 +100,7 @@ def misspelt(folder):
         (["help", "resons"], "unknown topic 'resons': did you mean reasons?"),
         (["explain", "sampling_gap_exceded"],
          "unknown code 'sampling_gap_exceded': did you mean sampling_gap_exceeded?"),
-        (["explain", "nonsense"], "unknown code 'nonsense'; 'aggregate-power explain' lists all"),
+        (["explain", "nonsense"], "unknown code 'nonsense'; 'aggregate-power explain' lists all, and 'help uncertainty' and 'help requests' have the words of their objects"),
     ]
     for words, message in cases:
         same(" ".join(words), (2, "", f"aggregate-power: error: {message}\n"), run(*words))
