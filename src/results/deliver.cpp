@@ -2,8 +2,10 @@
 #include "results/deliver.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -35,16 +37,26 @@ void judge_benchmark(const std::string& aggregate_path, Result& result) {
   }
 }
 
-// The files that the result is from, as they are now. One that cannot be read was not read either.
-std::vector<InputFile> hashed_inputs(const WritePlan& target) {
+// The files that the result is from, as they are now.
+std::vector<InputFile> hashed_inputs(const WritePlan& target, std::vector<std::string>& warnings) {
   std::vector<InputFile> inputs;
+  const auto warn = [&](const std::string& what) {
+    warnings.push_back(what + "; its hash is not in the audit record");
+  };
   for (const std::string& path : target.inputs) {
     const bool is_known = std::ranges::find(inputs, path, &InputFile::role) != inputs.end();
-    if (is_known || path == target.aggregate_path || !is_regular_file(path)) continue;
+    if (is_known || path == target.aggregate_path) continue;
+    std::error_code fault;
+    const auto status = std::filesystem::status(path, fault);
+    if (fault && fault != std::errc::no_such_file_or_directory) {
+      warn(fmt::format("{}: {}", path, fault.message()));
+    }
+    if (!std::filesystem::is_regular_file(status)) continue;
     try {
       const OpenedFile file(path);
       inputs.push_back({path, file.size(), hash_of(file)});
-    } catch (const FileError&) {
+    } catch (const FileError& error) {
+      warn(error.what());
     }
   }
   std::ranges::sort(inputs, {}, &InputFile::role);
@@ -130,7 +142,9 @@ CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& op
   judge_benchmark(target.aggregate_path, result);
   const bool has_record = !target.record_path.empty();
   result.sources.aggregate = target.aggregate_path;
-  if (has_record && !options.take) result.sources.inputs = hashed_inputs(target);
+  if (has_record && !options.take) {
+    result.sources.inputs = hashed_inputs(target, result.warnings);
+  }
   const auto delivered = std::make_shared<const Result>(std::move(result));
   const WritePlan plan = aggregate_power::plan(delivered, std::move(target));
   if (options.take) {

@@ -180,9 +180,12 @@ def test_the_names_decide_like_a_header(folder):
     names = "Timestamp, DeviceId, power.draw (W)"
     text = "".join(f"2027-01-15 08:00:{second:02},{gpu},100\n" for second in range(12) for gpu in range(2))
     named = folder.run("--columns", names, csv=text).record["computed_from"]
+    named.pop("inputs")  # the files differ
     same((200.0, "xpu-smi-2"), (folder.total_w, named["schema"]), folder.err)
     same(["Timestamp", "DeviceId", "power.draw (W)"], named.pop("columns"))
-    same(folder.run(csv=names + "\n" + text).record["computed_from"], named)
+    headed = folder.run(csv=names + "\n" + text).record["computed_from"]
+    headed.pop("inputs")
+    same(headed, named)
 
 
 def test_schema_1_takes_names_too(folder):

@@ -86,7 +86,9 @@ class Scenario:
         audit = now.get(self.sidecar)
         stderr = done.stderr.decode()
         required = "--require-power" in self.command
-        fine = aggregate == new and audit == new_audit
+        # Hashing an input comes after it was measured.
+        unhashed = "its hash is not in the audit record" in stderr and audit is not None
+        fine = aggregate == new and (audit == new_audit or unhashed and without_inputs(audit) == without_inputs(new_audit))
 
         for name, data in self.before.items():
             if name not in (self.agg, self.sidecar) and now.get(name) != data:
@@ -142,6 +144,12 @@ class Scenario:
 
 
 # ---- The scenarios
+
+def without_inputs(audit):
+    record = parsed(audit)
+    record["computed_from"].pop("inputs", None)
+    return record
+
 
 def fresh(folder):
     patching.synthesize(folder)

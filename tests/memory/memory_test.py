@@ -101,7 +101,7 @@ with tempfile.TemporaryDirectory() as folder:
     pathlib.Path("run.json").write_text(json.dumps(
         {**WINDOW, "benchmark_end_time_unix": START + 597.0, "duration": 595.0}))
     one = peak_mib(["--csv", "nodes/node0/gpu_metrics.csv", *run, "--expected-num-gpus", str(GPUS)])
-    check("128 hosts", peak_mib(["multinode", "--nodes", "nodes", *run]), one + 127 / 64)
+    check("128 hosts", peak_mib(["multinode", "--nodes", "nodes", *run]), one + 127 / 51)
 
     profile = pathlib.Path("results/aiperf_artifacts")
     profile.mkdir(parents=True)

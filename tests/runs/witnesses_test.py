@@ -260,6 +260,7 @@ def test_inspect_says_what_they_are(folder):
 
 def test_the_record_has_witnesses_and_the_rest_stays(folder):
     plain = folder.run("--timezone", "UTC")
+    files = plain["computed_from"].pop("inputs")
     aggregate = (folder.path / "agg_run.json").read_text()
     same(12000, plain["metrics"]["total_gpu_energy_j"])
     assert "witnesses" not in plain
@@ -267,6 +268,7 @@ def test_the_record_has_witnesses_and_the_rest_stays(folder):
                         "--witness", FILES / "dcmi.txt")
     same(aggregate, (folder.path / "agg_run.json").read_text())
     seen = {each["witness"]: each for each in record.pop("witnesses")}
+    same(len(files) + 3, len(record["computed_from"].pop("inputs")))
     same(plain, record)
     same({"accel0_energy": 9300, "cpu_energy": None, "energy": 24000, "power": 24000, "job 38113": 24000,
           "DCMI": 27750}, energies(seen))
@@ -275,6 +277,7 @@ def test_the_record_has_witnesses_and_the_rest_stays(folder):
     # One that cannot be read changes nothing but its own entry.
     record = folder.run("--timezone", "UTC", "--witness", "none.log")
     [seen] = record.pop("witnesses")
+    same(files, record["computed_from"].pop("inputs"))
     same((plain, 0), (record, folder.status))
     assert "none.log" in seen["reason"] and seen["energy_j"] is None, seen
     # No file that is read is written.
