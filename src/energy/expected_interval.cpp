@@ -16,7 +16,7 @@ double ExpectedInterval::standard() const {
 
 double ExpectedInterval::half_width() const { return 1.96 * standard(); }
 
-ExpectedInterval expected_interval(const ExpectedRun& run, const SensorModel& sensor,
+ExpectedInterval expected_interval(const RunToExpect& run, const SensorModel& sensor,
                                    const SensorAccuracy& accuracy) {
   const double gpus = static_cast<double>(run.gpus);
   const double gain_share = std::abs(run.load_w - accuracy.pivot_w) / run.load_w;

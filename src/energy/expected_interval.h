@@ -10,7 +10,7 @@
 namespace aggregate_power {
 
 // A run like one that was seen. Powers are those of one GPU.
-struct ExpectedRun {
+struct RunToExpect {
   std::size_t gpus = 1;
   double window_s = 60;
   double load_w = 0;
@@ -41,7 +41,7 @@ struct ExpectedInterval {
 //   edges        (P - I) / P * max(w, period) / window / sqrt(6)
 // An edge is anywhere within the time that one reading stands for: a rectangle, whose standard
 // deviation is its width / sqrt(12), and there are two edges.
-ExpectedInterval expected_interval(const ExpectedRun& run, const SensorModel& sensor,
+ExpectedInterval expected_interval(const RunToExpect& run, const SensorModel& sensor,
                                    const SensorAccuracy& accuracy = {});
 
 }  // namespace aggregate_power

@@ -199,7 +199,7 @@ CheckupItem check_idle(const Levels& levels) {
 
 CheckupItem check_interval(const CheckupRequest& request, const Seen& seen, const Levels& levels,
                            double period_s) {
-  ExpectedRun run;
+  RunToExpect run;
   run.gpus = seen.devices.size();
   run.window_s = request.window_s;
   run.load_w = levels.load_w;

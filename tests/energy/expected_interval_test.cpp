@@ -9,7 +9,7 @@ namespace {
 
 // Four GPUs at 488 W for 100 s, idle at 88 W, read every second, by sensors that are 2 % off
 // together, 4 % each, and by 9.76 W each.
-const ExpectedRun kRun = {4, 100, 488, 88, 48.8, 1};
+const RunToExpect kRun = {4, 100, 488, 88, 48.8, 1};
 const SensorAccuracy kAccuracy = {0.02, 0.04, 9.76, 88};
 
 TEST(ExpectedInterval, IsTheSumOfItsComponentsByHand) {
@@ -27,7 +27,7 @@ TEST(ExpectedInterval, IsTheSumOfItsComponentsByHand) {
 }
 
 TEST(ExpectedInterval, HasEdgesAsWideAsThePeriodIfTheSensorIsFaster) {
-  ExpectedRun slow = kRun;
+  RunToExpect slow = kRun;
   slow.period_s = 2;
   const ExpectedInterval found = expected_interval(slow, {.window_s = 0.025}, kAccuracy);
   EXPECT_DOUBLE_EQ(found.components[4].relative, 400.0 / 488.0 * 0.02 / std::sqrt(6.0));
