@@ -34,7 +34,7 @@ constexpr SensorModel kKepler = {
     .window_s = 0.15, .refresh_s = 0.02, .delay_uncertainty_s = 0.03, .window_uncertainty = 0.3};
 // Nobody has measured it: NVML says a mean over 1 s.
 constexpr SensorModel kBlackwell = {.window_uncertainty = 0.1};
-// Read anew for each call.
+// The driver reads the sensor at each call.
 constexpr SensorModel kInstinct = {.window_s = 0.02, .refresh_s = 0.001};
 
 struct BoardFamily {

@@ -71,7 +71,7 @@ run() {  # monitor.sh with these arguments; leaves $status, $out and $err
   err=$(cat "$dir.err")
 }
 
-eventually() {  # COMMAND...: whether it comes to hold; a busy machine may take its time
+eventually() {  # COMMAND...: whether it succeeds within 30 s; a busy machine is slow
   until_s=$(($(date +%s) + 30))
   until "$@" 2>/dev/null; do
     [ "$(date +%s)" -le "$until_s" ] || return 1
