@@ -37,6 +37,12 @@ void judge_benchmark(const std::string& aggregate_path, Result& result) {
   }
 }
 
+// Nothing is at the path. Whether a file should be there, the measurement has judged.
+bool names_no_file(const std::error_code& fault) {
+  return fault == std::errc::no_such_file_or_directory || fault == std::errc::not_a_directory ||
+         fault == std::errc::too_many_symbolic_link_levels;
+}
+
 // The files that the result is from, as they are now.
 std::vector<InputFile> hashed_inputs(const WritePlan& target, std::vector<std::string>& warnings) {
   std::vector<InputFile> inputs;
@@ -48,7 +54,7 @@ std::vector<InputFile> hashed_inputs(const WritePlan& target, std::vector<std::s
     if (is_known || path == target.aggregate_path) continue;
     std::error_code fault;
     const auto status = std::filesystem::status(path, fault);
-    if (fault && fault != std::errc::no_such_file_or_directory) {
+    if (fault && !names_no_file(fault)) {
       warn(fmt::format("{}: {}", path, fault.message()));
     }
     if (!std::filesystem::is_regular_file(status)) continue;
