@@ -39,7 +39,8 @@ results base model recorders loads energy
 runs base model recorders loads energy packages results
 store base model recorders loads energy packages results runs
 publication base model recorders loads energy packages results runs store
-commands base model recorders loads energy packages results runs store publication
+decisions base model recorders loads energy packages results runs store publication
+commands base model recorders loads energy packages results runs store publication decisions
 AREAS
 if grep -nE '#include "' -r include | grep -vE '#include "aggregate_power/[a-z_]+\.h"'; then
   fail "a noun includes more than nouns"
