@@ -142,6 +142,21 @@ ComparedSide compared_side(const std::vector<const PublishedRun*>& runs, const s
   return side;
 }
 
+// Nothing can have changed where both sides are copies of one measurement.
+void note_copies(const TwoSides& sides, const std::string& metric, RunComparison& comparison) {
+  std::map<MeasurementIdentity, std::string> base;
+  for (const PublishedRun* run : sides.base) {
+    if (const auto identity = measurement_identity(*run, metric)) base[*identity] = run->name;
+  }
+  for (const PublishedRun* run : sides.next) {
+    const auto identity = measurement_identity(*run, metric);
+    const auto copy = identity ? base.find(*identity) : base.end();
+    if (copy == base.end()) continue;
+    comparison.notes.push_back(fmt::format(
+        "{} and {}, on both sides, are copies of one measurement", copy->second, run->name));
+  }
+}
+
 double accuracy_of_side(const std::vector<const PublishedRun*>& runs, const ComparedSide& side,
                         bool& uses_prior) {
   double most = 0;
@@ -193,6 +208,7 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
   if (kind == CompareKind::base_alone) {
     summarize_sides(comparison);
   } else {
+    if (kind == CompareKind::two_sides) note_copies(sides, rule.metric, comparison);
     settle_boards(sides, all, rule, is_ours, comparison);
     judge_change(comparison, rule);
   }

@@ -680,6 +680,7 @@ def test_a_real_run_is_equivalent_to_itself(folder):
     own = record["uncertainty"][METRIC]["repeatability"]
     near(math.expm1(NORMAL * math.sqrt(2) * own["standard_uncertainty"] / own["low"] * own["low"] /
                     record["uncertainty"][METRIC]["estimate"]), found["change_high"], 1e-6)
+    has("copies of one measurement", found["comparisons"][0]["notes"][0])
     folder.judge("insufficient", "base", "--with", "new", "--boards", "different")
     same(0, folder.compare("--self-test", "base").status)
 
