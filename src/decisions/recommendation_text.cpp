@@ -83,13 +83,16 @@ void add_verdict(const LimitChoice& choice, std::string& text) {
   if (choice.runner_up_w) {
     text += fmt::format("; then {} W, {:.2f} % more", watts(*choice.runner_up_w),
                         100 * choice.margin.value_or(0));
-    if (choice.margin_interval) {
+    if (choice.margin_interval && choice.margin_interval->low < choice.margin_interval->high) {
       text += fmt::format(" ({:.2f} to {:.2f} %)", 100 * choice.margin_interval->low,
                           100 * choice.margin_interval->high);
     }
     text += "\n";
   } else {
     text += "; no other limit can be judged\n";
+  }
+  if (choice.interval_from.empty() && choice.runner_up_w) {
+    text += "no intervals: each limit was measured once; repeats show whether it matters\n";
   }
   if (choice.ties_w.empty()) return;
   std::vector<std::string> tied;
@@ -104,7 +107,8 @@ std::string choice_text(const LimitChoice& choice, const RowRules& rules) {
   std::size_t outliers = 0;
   for (const JudgedLimit& limit : choice.groups) outliers += limit.group.outliers;
   if (outliers > 0) {
-    text += fmt::format("{} outliers left out, by {}\n", outliers, name(rules.outliers));
+    text += fmt::format("{} {} left out, by {}\n", outliers, outliers == 1 ? "outlier" : "outliers",
+                        name(rules.outliers));
   }
   add_verdict(choice, text);
   return text;
@@ -133,7 +137,7 @@ std::string side_by_side(const LimitChoice& training, const LimitChoice& inferen
     for (const JudgedLimit& limit : choice->groups) limits.push_back(limit.group.limit_w);
   }
   std::string text =
-      fmt::format("{:8} {:^29} {:^29}\n{:>8}", "", "training", "inference", "limit W");
+      fmt::format("{:8} {:>19} {:>30}\n{:>8}", "", "training", "inference", "limit W");
   for (int side = 0; side < 2; ++side) {
     text += fmt::format("  {:>9} {:>8} {:>8}  ", "J/token", "slowdown", "mean W");
   }
