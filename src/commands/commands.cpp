@@ -19,6 +19,7 @@ Command help_command();
 Command inspect_command();
 Command measure_command();
 Command multinode_command();
+Command recommend_command();
 Command synthesize_command();
 Command verify_command();
 Command windows_command();
@@ -58,6 +59,9 @@ constexpr CommandRow kRows[] = {
     {"multinode", "--nodes FOLDER --bench-result FILE --agg-result FILE [OPTIONS]",
      "Mean power and energy per token of a run on several nodes, whole and by role; patched into the run's aggregate JSON, with an audit record beside the benchmark result.",
      multinode_command},
+    {"recommend", "RESULT... | --plan START:END:STEP [OPTIONS]",
+     "Which power limit to choose: compares what a sweep measured at each limit, says how certain the choice is and what ties with it; or prints a script that runs such a sweep.",
+     recommend_command},
     {"synthesize", "--phase SECONDS:WATTS --out FILE [OPTIONS]",
      "Write synthetic telemetry of known power, with faults on request, and a benchmark result and aggregate to go with it. The same options give the same bytes.",
      synthesize_command},
