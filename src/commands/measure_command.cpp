@@ -87,6 +87,8 @@ Command measure_command() {
   add_max_sample_gap(options, *request);
   add_recording_options(options, *request);
   add_compat(options, *request);
+  add_idle_option(options, *request).help =
+      "Also state the energy above idle; idle power is read from a stretch of the only recording, from a plateau beside the load (auto), or given for each GPU, as in 85 or 85+-3; see 'help uncertainty'";
   add_uncertainty_options(options, *request);
   tie_gpu_to_uncertainty(options);
   accept_evidence(options.at("--timezone"), *request).help =

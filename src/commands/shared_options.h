@@ -29,6 +29,9 @@ Option& add_gpus(Options& options, RunOptions& run);
 Option& add_schema_version(Options& options, RunOptions& run, const std::string& otherwise);
 // Sensors beside the GPUs.
 Option& add_witness(Options& options, RunOptions& run);
+// --idle; it may name a stretch of the recording unless the command has several.
+Option& add_idle_option(Options& options, RunOptions& run);
+Option& add_idle_of_many(Options& options, RunOptions& run);
 // --uncertainty and what it takes.
 void add_uncertainty_options(Options& options, RunOptions& run);
 // For commands without --phases.

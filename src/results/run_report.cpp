@@ -11,6 +11,7 @@
 #include "base/files/path.h"
 #include "base/text/unicode.h"
 #include "base/text/zone.h"
+#include "results/idle_json.h"
 #include "results/json_parts.h"
 #include "results/uncertainty_json.h"
 
@@ -82,6 +83,7 @@ Json run_json(const RunReport& run) {
     if (run.failed_requests > 0) json["failed_requests"] = run.failed_requests;
     if (run.has_approximate_counts) json["counts_are_approximate"] = true;
   }
+  if (result.idle) json["idle"] = idle_json(result, result.is_valid());
   if (result.uncertainty) json["uncertainty"] = uncertainty_json(result, result.is_valid());
   json["telemetry"] = printable_path(result.telemetry_source);
   json["reasons"] = result.reasons.codes();
@@ -234,6 +236,10 @@ std::string run_text(const RunReport& run) {
   }
   add_energy(run, table);
   add_interval(result, table);
+  if (const auto texts = idle_texts(result)) {
+    table.row("idle", texts->idle);
+    table.row("net", texts->net);
+  }
   table.row("valid", result.is_valid() ? "yes" : fmt::format("no: {}", result.reasons.text()));
   for (const std::string& remedy : remedies(result)) table.row("  what to do", remedy);
   for (const std::string& hint : result.hints) table.row("  hint", hint);

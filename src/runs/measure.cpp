@@ -22,6 +22,7 @@
 #include "results/record.h"
 #include "results/run_report.h"
 #include "runs/assess_alone.h"
+#include "runs/idle.h"
 #include "runs/one_node.h"
 #include "runs/repeated_recordings.h"
 #include "runs/sensor_readings.h"
@@ -116,7 +117,7 @@ Result measured_recording(const MeasureRequest& request, const std::string& path
                           SensorReadings& readings) {
   MeasurementRequest wanted{request};
   wanted.may_use_threads = true;
-  if (request.uncertainty.is_wanted) wanted.readings = &readings;
+  wanted.readings = &readings;
   if (request.telemetry.size() > 1) {  // the number is that of all recordings
     wanted.expected_num_gpus.reset();
     wanted.finds_gpus = false;
@@ -182,6 +183,7 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   if (placed.placement && paths.size() == 1) {
     run.result.window_half_width_s = placed.placement->half_width_s;
   }
+  add_idle(request, paths.size() == 1 ? &recording : nullptr, readings, run.result);
   add_uncertainty(request.uncertainty, std::move(readings), {}, run.result);
   if (paths.size() > 1) placed.placement.reset();
   const auto counted = static_cast<std::int64_t>(run.result.observed_gpus);
@@ -263,6 +265,10 @@ MeasureReport measure_run(const MeasureRequest& request) {
   MeasureReport report;
   std::vector<RunReport> runs;
   refuse_repeated_recordings(request.telemetry);
+  if (request.telemetry.size() > 1) {
+    refuse_idle_stretch(request.idle, fmt::format("is of one recording, and there are {}",
+                                                  request.telemetry.size()));
+  }
   try {
     SelectedLoads selected =
         select_loads(benchmarks_of(request), request.select.empty() ? "all" : request.select);
