@@ -113,6 +113,7 @@ Command agentic_command() {
         parsed.is_given("--expected-num-gpus")) {
       throw Error("--expected-num-gpus excludes --power-dir under --compat august");
     }
+    settle_request_options(parsed, *request);
     if (parsed.text("--agg-result") == "-") throw Error("--agg-result: expected a file");
   };
   command.run = [request] { return run_agentic(*request); };

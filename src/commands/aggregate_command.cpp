@@ -93,6 +93,7 @@ void settle_recording(AggregateRequest& request, const Options& options) {
   if (!request.idle.empty() && request.schema_version != 2) {
     throw Error("--idle: expected schema 2; give --expected-num-gpus or --schema-version 2");
   }
+  settle_request_options(options, request);
   if (request.requests.is_asked() && request.schema_version != 2) {
     throw Error(fmt::format("{}: expected schema 2; give --expected-num-gpus or --schema-version 2",
                             request.requests.phases         ? "--phases"

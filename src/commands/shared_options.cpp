@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/error.h"
 #include "base/files/path.h"
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
@@ -253,6 +254,12 @@ void add_request_options(Options& options, RunOptions& run, const std::string& o
       .one_of({"equal", "tokens", "phase"});
   options.flag("--phases", run.requests.phases,
                "Find the power of prefill and of decode from the readings and the requests' times");
+}
+
+void settle_request_options(const Options& options, const RunOptions& run) {
+  if (!options.is_given("--share") || run.requests.is_asked()) return;
+  throw Error(
+      "--share: shares the power among requests, and none are asked for: add --per-request FILE, or --requests with the file that lists them");
 }
 
 Option& add_max_sample_gap(Options& options, RunOptions& run) {

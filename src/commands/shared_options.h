@@ -41,6 +41,8 @@ Option& add_max_sample_gap(Options& options, RunOptions& run);
 // The energy of each request, and of prefill and decode. A command that takes the number of
 // requests by --requests takes a file as well.
 void add_request_options(Options& options, RunOptions& run, const std::string& otherwise);
+// Throws Error for an option that would do nothing.
+void settle_request_options(const Options& options, const RunOptions& run);
 
 // Which version of the original judges.
 Option& add_compat(Options& options, RunOptions& run);
