@@ -13,6 +13,7 @@
 #include "base/text/zone.h"
 #include "results/idle_json.h"
 #include "results/json_parts.h"
+#include "results/request_json.h"
 #include "results/uncertainty_json.h"
 
 namespace aggregate_power {
@@ -82,6 +83,12 @@ Json run_json(const RunReport& run) {
     count("output_tokens", result.load->total_output_tokens);
     if (run.failed_requests > 0) json["failed_requests"] = run.failed_requests;
     if (run.has_approximate_counts) json["counts_are_approximate"] = true;
+  }
+  if (const auto& energy = result.request_energy) {
+    json["request_energy"] = request_energy_json(*energy, result.is_valid());
+  }
+  if (const auto& phases = result.phase_energy) {
+    json["phase_energy"] = phase_energy_json(*phases, result.is_valid());
   }
   if (result.idle) json["idle"] = idle_json(result, result.is_valid());
   if (result.uncertainty) json["uncertainty"] = uncertainty_json(result, result.is_valid());
@@ -236,6 +243,8 @@ std::string run_text(const RunReport& run) {
   }
   add_energy(run, table);
   add_interval(result, table);
+  if (result.request_energy) table.row("requests", request_energy_text(*result.request_energy));
+  if (result.phase_energy) table.row("phases", phase_energy_text(*result.phase_energy));
   if (const auto texts = idle_texts(result)) {
     table.row("idle", texts->idle);
     table.row("net", texts->net);
