@@ -28,6 +28,7 @@
 #include "runs/one_node.h"
 #include "runs/repeated_recordings.h"
 #include "runs/request_run.h"
+#include "runs/run_sources.h"
 #include "runs/sensor_readings.h"
 #include "runs/uncertainty.h"
 #include "runs/window.h"
@@ -51,7 +52,8 @@ std::vector<std::string> telemetry_of(const MeasureRequest& request) {
 }
 
 RequestRun requests_of_measure(const MeasureRequest& request) {
-  RequestRun run{request.requests, request.result, request.max_sample_gap_s};
+  RequestRun run{request.requests, request.result, request.max_sample_gap_s,
+                 static_cast<bool>(request.take_plan)};
   for (const std::string& telemetry : telemetry_of(request)) {
     std::ranges::move(with_side_files(telemetry), std::back_inserter(run.inputs));
     std::ranges::move(model_files_beside(telemetry), std::back_inserter(run.inputs));
@@ -257,17 +259,16 @@ std::string why_not_published(const MeasureRequest& request, const RunReport& ru
 
 // Writes a new aggregate with an audit record beside it.
 void write_new(const MeasureRequest& request, const RunReport& run, MeasureReport& report) {
-  constexpr std::string_view kBegin = "{\n  \"window_source\": \"";
-  if (is_regular_file(request.out) && !read_file(request.out).starts_with(kBegin)) {
+  const std::string begin = fmt::format("{{\n  \"{}\": \"", kMeasuredKey);
+  if (is_regular_file(request.out) && !read_file(request.out).starts_with(begin)) {
     throw Error(fmt::format(
         "--out {}: the file exists and this command did not write it; it is left as it is",
         request.out));
   }
   WritePlan target;
   target.aggregate_path = request.out;
-  target.aggregate_text =
-      fmt::format("{}{}\"\n}}\n", kBegin,
-                  run.result.window_source.empty() ? "exact" : run.result.window_source);
+  target.aggregate_text = fmt::format(
+      "{}{}\"\n}}\n", begin, run.result.window_source.empty() ? "exact" : run.result.window_source);
   target.record_path = record_beside(request.out);
   target.inputs = telemetry_of(request);
   if (!request.result.empty()) target.inputs.push_back(request.result);
@@ -278,13 +279,15 @@ void write_new(const MeasureRequest& request, const RunReport& run, MeasureRepor
     }
   }
   Result result = run.result;
+  result.sources.options = unrecorded_options(request);
   if (std::string why = why_not_published(request, run); !why.empty()) {
     result.reasons.add(Reason::window_not_exact, std::move(why));
   }
   if (!run.benchmark_failure.empty()) {
     result.reasons.add(Reason::benchmark_failed, "--out: " + run.benchmark_failure);
   }
-  const CommandOutput output = deliver(std::move(result), std::move(target), {});
+  const CommandOutput output =
+      deliver(std::move(result), std::move(target), {.take = request.take_plan});
   for (const std::string& line : output.err) {
     if (std::ranges::find(run.result.warnings, line) == run.result.warnings.end()) {
       report.err.push_back(line);
