@@ -30,16 +30,17 @@ while read -r area others; do
   fi
 done <<'AREAS'
 base
+drawing base
 model base
 recorders base model
 loads base model
 energy base model
 packages base model recorders loads energy
 results base model recorders loads energy
-runs base model recorders loads energy packages results
-store base model recorders loads energy packages results runs
-publication base model recorders loads energy packages results runs store
-commands base model recorders loads energy packages results runs store publication
+runs base drawing model recorders loads energy packages results
+store base drawing model recorders loads energy packages results runs
+publication base drawing model recorders loads energy packages results runs store
+commands base drawing model recorders loads energy packages results runs store publication
 AREAS
 if grep -nE '#include "' -r include | grep -vE '#include "aggregate_power/[a-z_]+\.h"'; then
   fail "a noun includes more than nouns"
