@@ -139,6 +139,10 @@ class PictureChart {
       low_s = std::min(low_s, picture_.window->start_unix_s - start_s_);
       high_s = std::max(high_s, picture_.window->end_unix_s - start_s_);
     }
+    constexpr double kEdge = 0.008;  // so that nothing is hidden by the frame
+    const double edge_s = std::max(high_s - low_s, 0.1) * kEdge;
+    low_s -= edge_s;
+    high_s += edge_s;
     constexpr std::size_t kMostTicks = 10;
     const std::string_view what =
         picture_.window ? "time since the recording's start" : "time since the start";
