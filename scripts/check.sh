@@ -30,6 +30,7 @@ while read -r area others; do
   fi
 done <<'AREAS'
 base
+drawing base
 model base
 recorders base model
 loads base model
@@ -41,6 +42,10 @@ store base model recorders loads energy packages results runs
 publication base model recorders loads energy packages results runs store
 decisions base model recorders loads energy packages results runs store publication
 commands base model recorders loads energy packages results runs store publication decisions
+runs base drawing model recorders loads energy packages results
+store base drawing model recorders loads energy packages results runs
+publication base drawing model recorders loads energy packages results runs store
+commands base drawing model recorders loads energy packages results runs store publication
 AREAS
 if grep -nE '#include "' -r include | grep -vE '#include "aggregate_power/[a-z_]+\.h"'; then
   fail "a noun includes more than nouns"
