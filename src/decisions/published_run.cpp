@@ -138,6 +138,19 @@ std::vector<std::string> texts_of(const JsonValue& list) {
   return texts;
 }
 
+// The recordings of several hosts have each their own.
+std::string recorded_scope(const JsonValue& from) {
+  if (from.at("scope").is_string()) return from.at("scope").text;
+  std::string scope;
+  for (const char* const hosts : {"hosts", "nodes"}) {
+    for (const auto& [name, host] : from.at(hosts).members) {
+      if (!scope.empty() && host.at("scope").text != scope) return {};
+      scope = host.at("scope").text;
+    }
+  }
+  return scope;
+}
+
 void take_record(const JsonValue& record, PublishedRun& run) {
   take_window(record, run);
   run.reasons = texts_of(record.at("reasons"));
@@ -146,12 +159,16 @@ void take_record(const JsonValue& record, PublishedRun& run) {
     for (const auto& [id, energy] : record.at("per_gpu_energy_j").members)
       run.gpu_ids.push_back(id);
   }
+  for (const auto& [id, energy] : record.at("per_gpu_energy_j").members) {
+    if (energy.is_finite_number()) run.gpu_energies_j.emplace_back(id, energy.as_double());
+  }
   std::ranges::sort(run.gpu_ids);
   const JsonValue& from = record.at("computed_from");
   run.telemetry = record.at("telemetry_source").is_string() ? record.at("telemetry_source").text
                                                             : from.at("telemetry_source").text;
   run.collector = from.at("collector").text;
   run.schema = from.at("schema").text;
+  run.scope = recorded_scope(from);
   run.tool_version = from.at("tool_version").text;
   for (const JsonValue& verdict : record.at("uncertainty").at("verdicts").items) {
     run.verdicts.push_back(verdict.at("code").text);
@@ -210,7 +227,10 @@ PublishedRun published_run_of(JsonValue members, const JsonValue* record) {
     }
     for (PublishedNumber& number : run.numbers) add_spreads(*record, number);
   }
-  if (run.state != PowerState::valid) run.numbers.clear();
+  if (run.state != PowerState::valid) {
+    run.numbers.clear();
+    run.gpu_energies_j.clear();
+  }
   return run;
 }
 

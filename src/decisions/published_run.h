@@ -55,9 +55,12 @@ struct PublishedRun {
   std::int64_t output_tokens = 0;
   std::int64_t completed_requests = 0;
   std::vector<std::string> gpu_ids;  // sorted
+  // The energy of each GPU, in the order of the record; empty unless the run is valid.
+  std::vector<std::pair<std::string, double>> gpu_energies_j;
   std::string telemetry;             // as the record names it
   std::string collector;
   std::string schema;
+  std::string scope;  // of the sensor: "gpu", "module", "node"; hosts that differ: empty
   std::string tool_version;
   std::vector<std::string> verdicts;
 
