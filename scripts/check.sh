@@ -40,7 +40,8 @@ runs base model recorders loads energy packages results
 store base model recorders loads energy packages results runs
 publication base model recorders loads energy packages results runs store
 decisions base model recorders loads energy packages results runs store publication
-commands base model recorders loads energy packages results runs store publication decisions
+exports base model recorders loads energy packages results runs store publication decisions
+commands base model recorders loads energy packages results runs store publication decisions exports
 AREAS
 if grep -nE '#include "' -r include | grep -vE '#include "aggregate_power/[a-z_]+\.h"'; then
   fail "a noun includes more than nouns"

@@ -82,7 +82,7 @@ double half_last_digit(std::string_view key) { return key.starts_with("joules_")
 
 bool is_number_of_ours(const JsonValue::Member& member) {
   return is_our_key(member.first) && member.second.is_finite_number() &&
-         !member.first.starts_with("power_");
+         !member.first.starts_with("power_") && member.first != "cpu_power_valid";
 }
 
 // Bounds that --extended adds are the intervals of another number.

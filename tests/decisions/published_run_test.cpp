@@ -75,6 +75,21 @@ TEST(PublishedRuns, DoNotBelieveAnAggregateThatItsRecordContradicts) {
   EXPECT_TRUE(found.runs[0].gpu_energies_j.empty());
 }
 
+TEST(PublishedRuns, AreInTheOrderInWhichTheyAreNamed) {
+  const Folder folder;
+  for (const char* const name : {"a", "b", "c"}) {
+    const std::string file = std::string("agg_") + name + ".json";
+    put(folder / file, kAggregate);
+    put(folder / (std::string("power_validation_") + name + ".json"), record_of(file));
+  }
+  std::vector<std::string> names;
+  for (const PublishedRun& run :
+       read_published_runs({folder / "agg_c.json", folder / "agg_a.json"}, 2).runs) {
+    names.push_back(std::filesystem::path(run.aggregate).filename());
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"agg_c.json", "agg_a.json"}));
+}
+
 TEST(PublishedRuns, AreFoundWithoutRecordsAndUnderOtherNames) {
   const Folder folder;
   put(folder / "b.json", R"({"tp": 4, "avg_power_w": 100.0})");
