@@ -46,6 +46,8 @@ runs base drawing model recorders loads energy packages results
 store base drawing model recorders loads energy packages results runs
 publication base drawing model recorders loads energy packages results runs store
 commands base drawing model recorders loads energy packages results runs store publication
+exports base model recorders loads energy packages results runs store publication decisions
+commands base model recorders loads energy packages results runs store publication decisions exports
 AREAS
 if grep -nE '#include "' -r include | grep -vE '#include "aggregate_power/[a-z_]+\.h"'; then
   fail "a noun includes more than nouns"

@@ -126,6 +126,7 @@ class RunCheck {
     }
     if (names_files) check_inputs();
     if (aggregate_text_.empty() || !is_aggregate_good()) return;
+    if (record_.content.at("retracted").is_object()) return check_retracted();
     if (names_files && is_intact_) compare_rerun();
     if (!is_aggregate_compared_) compare_with_record();
     check_others();
@@ -292,6 +293,17 @@ class RunCheck {
     fault(is_of_this_version() ? kTampered : kNotReproducible, place->display,
           fmt::format("line {}{}", line.number, line.key.empty() ? "" : ": '" + line.key + "'"),
           line.expected, line.found);
+  // What was withdrawn is not computed again; the aggregate must claim nothing.
+  void check_retracted() {
+    found_.warnings.push_back(
+        fmt::format("{}: the run was retracted, so that its numbers were not computed", name()));
+    const JsonValue aggregate = json_object_of(aggregate_text_, aggregate_->display);
+    const bool is_mean = record_.content.at("integration_method").text == "mean_of_sample_buckets";
+    if (!is_mean) compare_member(aggregate, "power_valid", JsonValue::integer(0));
+    for (const auto& [key, value] : aggregate.members) {
+      const bool is_verdict = key.starts_with("power_") || key == "cpu_power_valid";
+      if (is_power_claim(key) && !is_verdict) compare_member(aggregate, key, std::nullopt);
+    check_others();
   }
 
   void compare_member(const JsonValue& aggregate, const std::string& key,
