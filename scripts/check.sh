@@ -37,17 +37,12 @@ loads base model
 energy base model
 packages base model recorders loads energy
 results base model recorders loads energy
-runs base model recorders loads energy packages results
+runs base drawing model recorders loads energy packages results
 store base model recorders loads energy packages results runs
 publication base model recorders loads energy packages results runs store
 decisions base model recorders loads energy packages results runs store publication
-commands base model recorders loads energy packages results runs store publication decisions
-runs base drawing model recorders loads energy packages results
-store base drawing model recorders loads energy packages results runs
-publication base drawing model recorders loads energy packages results runs store
-commands base drawing model recorders loads energy packages results runs store publication
 exports base model recorders loads energy packages results runs store publication decisions
-commands base model recorders loads energy packages results runs store publication decisions exports
+commands base drawing model recorders loads energy packages results runs store publication decisions exports
 AREAS
 if grep -nE '#include "' -r include | grep -vE '#include "aggregate_power/[a-z_]+\.h"'; then
   fail "a noun includes more than nouns"

@@ -23,8 +23,8 @@
 #include "commands/shared_options.h"
 #include "commands/stop_signals.h"
 #include "commands/sweep_manifest_option.h"
-#include "runs/idle.h"
 #include "commands/undo_option.h"
+#include "runs/idle.h"
 #include "store/backfill.h"
 
 namespace aggregate_power {

@@ -20,8 +20,8 @@ Command help_command();
 Command inspect_command();
 Command measure_command();
 Command multinode_command();
-Command recommend_command();
 Command plot_command();
+Command recommend_command();
 Command retract_command();
 Command synthesize_command();
 Command verify_command();
@@ -65,12 +65,12 @@ constexpr CommandRow kRows[] = {
     {"multinode", "--nodes FOLDER --bench-result FILE --agg-result FILE [OPTIONS]",
      "Mean power and energy per token of a run on several nodes, whole and by role; patched into the run's aggregate JSON, with an audit record beside the benchmark result.",
      multinode_command},
-    {"recommend", "RESULT... | --plan START:END:STEP [OPTIONS]",
-     "Which power limit to choose: compares what a sweep measured at each limit, says how certain the choice is and what ties with it; or prints a script that runs such a sweep.",
-     recommend_command},
     {"plot", "TELEMETRY... [--bench-result FILE] [OPTIONS]",
      "A picture of a recording, as SVG or in the terminal: power of each GPU and of all together over time, with the load's window, gaps, and the energies that a run publishes.",
      plot_command},
+    {"recommend", "RESULT... | --plan START:END:STEP [OPTIONS]",
+     "Which power limit to choose: compares what a sweep measured at each limit, says how certain the choice is and what ties with it; or prints a script that runs such a sweep.",
+     recommend_command},
     {"retract", "STORE... --where KEY=VALUE [OPTIONS]",
      "Withdraw numbers that were published of runs, by what their audit records say: of one collector, format or version. The aggregates get power_valid 0, the records keep what was; a backfill leaves such runs alone.",
      retract_command},

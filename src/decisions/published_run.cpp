@@ -192,6 +192,8 @@ void take_power_audit(PublishedRun& run) {
   run.gpu_ids = texts_of(audit.at("observed_gpu_ids"));
   take_boards(JsonValue(), run);
   run.reasons = texts_of(run.members.at("power_invalid_reasons"));
+}
+
 // The recordings of several hosts have each their own.
 std::string recorded_scope(const JsonValue& from) {
   if (from.at("scope").is_string()) return from.at("scope").text;
@@ -200,6 +202,8 @@ std::string recorded_scope(const JsonValue& from) {
     for (const auto& [name, host] : from.at(hosts).members) {
       if (!scope.empty() && host.at("scope").text != scope) return {};
       scope = host.at("scope").text;
+    }
+  }
   return scope;
 }
 
@@ -215,7 +219,6 @@ void take_record(const JsonValue& record, PublishedRun& run) {
   for (const auto& [id, energy] : record.at("per_gpu_energy_j").members) {
     if (energy.is_finite_number()) run.gpu_energies_j.emplace_back(id, energy.as_double());
   }
-  std::ranges::sort(run.gpu_ids);
   const JsonValue& from = record.at("computed_from");
   run.telemetry = record.at("telemetry_source").is_string() ? record.at("telemetry_source").text
                                                             : from.at("telemetry_source").text;

@@ -293,6 +293,8 @@ class RunCheck {
     fault(is_of_this_version() ? kTampered : kNotReproducible, place->display,
           fmt::format("line {}{}", line.number, line.key.empty() ? "" : ": '" + line.key + "'"),
           line.expected, line.found);
+  }
+
   // What was withdrawn is not computed again; the aggregate must claim nothing.
   void check_retracted() {
     found_.warnings.push_back(
@@ -303,6 +305,7 @@ class RunCheck {
     for (const auto& [key, value] : aggregate.members) {
       const bool is_verdict = key.starts_with("power_") || key == "cpu_power_valid";
       if (is_power_claim(key) && !is_verdict) compare_member(aggregate, key, std::nullopt);
+    }
     check_others();
   }
 
