@@ -202,7 +202,10 @@ std::optional<IdlePower> idle_of(const PlotRequest& request, const Recording& re
   copy.load = result.load;
   copy.metrics = result.metrics;
   copy.gpus = result.gpus;
-  add_idle(options, recording, curves.beside, copy);
+  SensorReadings readings;
+  readings.gpus = curves.beside;
+  for (const GpuResult& gpu : result.gpus) readings.published_j[gpu.name] = gpu.energy.energy_j;
+  add_idle(options, &recording, {&readings, 1}, copy);
   return copy.idle && copy.idle->is_available() ? std::move(copy.idle) : std::nullopt;
 }
 
