@@ -12,6 +12,7 @@
 
 #include "base/parallel.h"
 #include "decisions/run_limits.h"
+#include "decisions/sweep_rows.h"
 
 namespace aggregate_power {
 namespace {
@@ -27,7 +28,7 @@ constexpr const char* kOwnThroughput = "output_tokens_per_s_per_gpu";
 // A valid run, as far as the comparison needs it.
 struct SweptRun {
   const PublishedRun* run = nullptr;
-  RunLimit limit = {};
+  SweptLimit limit = {};
   LimitPiece piece = {};
   bool has_tokens = false;
   bool has_totals = true;
@@ -98,7 +99,6 @@ std::vector<SweptRun> swept_runs(const std::vector<PublishedRun>& runs,
   });
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (all[i].run != nullptr) continue;
-    ++sweep.not_valid;
     sweep.warnings.push_back(fmt::format("{}: left out: {}", runs[i].name,
                                          !runs[i].doubt.empty() ? runs[i].doubt
                                          : runs[i].state == PowerState::not_valid

@@ -892,5 +892,24 @@ def test_wrong_use(folder):
         same(1, len(ran.err.splitlines()), words)
 
 
+def test_damaged_files_are_never_fatal(folder):
+    draw = random.Random(5)
+    sources = [SWEEPS / name for name in ("training_stats.csv", "trace-summary_power_p100.csv", "tokens.csv")]
+    for i in range(90):
+        text = bytearray(sources[i % 3].read_bytes())
+        if i % 2:
+            del text[draw.randrange(len(text)):]
+        else:
+            for _ in range(draw.randrange(1, 30)):
+                text[draw.randrange(len(text))] = draw.choice(b'\x00\xff",\n\r-e.9N')
+        (folder / "damaged.csv").write_bytes(text)
+        words = ["--tokens", "damaged.csv", "--samples", SWEEPS / "gpu_metrics.csv"] if i % 3 == 2 else ["damaged.csv"]
+        ran = Ran(folder, *words, "--json")
+        assert ran.status in (0, 1, 2), ran
+        if ran.status < 2:
+            assert "NaN" not in ran.out and "Infinity" not in ran.out, ran
+            json.loads(ran.out)
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(globals()))
