@@ -85,6 +85,24 @@ bool set_piece(const PublishedRun& run, SweptRun& swept) {
   return true;
 }
 
+// Two runs on the same GPUs do not begin at the same instant: a copy is no repeat.
+void drop_copies(std::vector<SweptRun>& runs, RunSweep& sweep) {
+  std::ranges::stable_sort(runs, {}, [](const SweptRun& swept) { return swept.run->name; });
+  std::map<std::tuple<double, double, double, std::vector<std::string>>, std::string> known;
+  std::erase_if(runs, [&](const SweptRun& swept) {
+    const PublishedRun& run = *swept.run;
+    if (run.start_unix_s == 0) return false;
+    const auto [first, is_first] = known.try_emplace(
+        {run.start_unix_s, run.duration_s, swept.piece.energy_j, run.gpu_ids}, run.name);
+    if (!is_first) {
+      sweep.warnings.push_back(
+          fmt::format("{}: left out: the same measurement as {}: a copy is no repeat", run.name,
+                      first->second));
+    }
+    return !is_first;
+  });
+}
+
 std::vector<SweptRun> swept_runs(const std::vector<PublishedRun>& runs,
                                  const RunSweepRequest& request, RunSweep& sweep) {
   std::vector<SweptRun> all(runs.size());
@@ -106,6 +124,7 @@ std::vector<SweptRun> swept_runs(const std::vector<PublishedRun>& runs,
                                              : "it has no energy"));
   }
   std::erase_if(all, [](const SweptRun& swept) { return swept.run == nullptr; });
+  drop_copies(all, sweep);
   return all;
 }
 
