@@ -49,6 +49,7 @@ struct SeriesFacts {
   Sensor sensor = {};
   std::vector<std::string> gpu_models = {};   // that its beginning names, each once
   bool has_average_power = false;             // it has a column power.draw.average
+  bool has_power_limit = false;               // its rows may state their GPU's power limit
   std::optional<EnergyCounter> counter = {};  // nullopt: none, or none is seen so far
   Reasons reasons = {};                       // why it cannot be used; the contract's codes first
   std::vector<std::string> warnings = {};
@@ -117,6 +118,7 @@ struct Origin {
   std::string columns;                // "timestamp,,power"; empty: none were given
   std::string select;                 // "last"; empty: none was given
   std::string window;                 // "estimated"; empty: only exact ones
+  std::string idle;                   // "auto", "85"; empty: none was asked for
   UncertaintyOptions uncertainty;
 };
 

@@ -14,6 +14,7 @@
 #include "commands/surroundings.h"
 #include "energy/gpu_sensors.h"
 #include "energy/metrics.h"
+#include "exports/power_limits.h"
 #include "loads/load_generator.h"
 #include "recorders/recorder.h"
 
@@ -82,6 +83,15 @@ Table sensors_table(std::string_view) {
   return table;
 }
 
+Table power_limits_table(std::string_view) {
+  Table table{{"GPU", "W", "stated by"}, {}};
+  for (const PowerLimit& limit : power_limits()) {
+    table.rows.push_back(
+        {std::string(limit.gpu), fmt::format("{}", limit.watts), std::string(limit.source)});
+  }
+  return table;
+}
+
 Table metrics_table(std::string_view) {
   Table table{{"key", "schema", "meaning", "decimals"}, {}};
   for (const MetricRow& row : metric_rows()) {
@@ -136,11 +146,17 @@ struct Source {
   Table (*table)(std::string_view wanted);
 };
 constexpr Source kSources[] = {
-    {"options", options_table},       {"reasons", reasons_table},
-    {"metrics", metrics_table},       {"schemas", schemas_table},
-    {"generators", generators_table}, {"environment", environment_table},
-    {"verdicts", verdicts_table},     {"sensors", sensors_table},
-    {"files", files_table},           {"exit-statuses", exit_statuses_table},
+    {"options", options_table},
+    {"reasons", reasons_table},
+    {"metrics", metrics_table},
+    {"schemas", schemas_table},
+    {"generators", generators_table},
+    {"environment", environment_table},
+    {"verdicts", verdicts_table},
+    {"sensors", sensors_table},
+    {"files", files_table},
+    {"exit-statuses", exit_statuses_table},
+    {"power-limits", power_limits_table},
 };
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "loads/request_file.h"
 #include "recorders/recording.h"
 #include "recorders/side_files.h"
+#include "results/idle_json.h"
 #include "results/record.h"
 #include "results/request_json.h"
 #include "runs/assess.h"
@@ -216,6 +217,7 @@ RequestRun requests_of_agents(const AgenticRequest& request, const Files& files)
 Result measured_agents(const MeasurementRequest& wanted, const AgenticRequest& request,
                        const Files& files, const LoadReading& reading) {
   Recording recording(files.telemetry, request.zone, request.columns, request.gpus);
+  recording.hash_while_read();
   Result result =
       assess_alone(wanted, recording, {.load = reading.load}, {files.records, request.agg_result});
   FailedRequestsRequest failed;
@@ -225,6 +227,7 @@ Result measured_agents(const MeasurementRequest& wanted, const AgenticRequest& r
   result.failed_requests = failed_requests(failed, recording, result);
   add_request_energy(requests_of_agents(request, files), recording, result);
   if (!reading.doubt.empty()) result.warnings.push_back(reading.doubt);
+  if (auto input = recording.hashed_input()) result.sources.inputs.push_back(std::move(*input));
   return result;
 }
 
@@ -272,6 +275,7 @@ CommandOutput aggregate_agentic(const AgenticRequest& request) {
                          files.profile.warnings.end());
   if (!faults.empty()) refuse_request_energy(request.requests, result);
   std::vector<std::string> lines = request_texts(result);
+  if (auto text = idle_text(result)) lines.push_back(std::move(*text));
   CommandOutput output =
       deliver(std::move(result), target_of_agents(request, files), request.delivery());
   if (!request.json) std::ranges::move(lines, std::back_inserter(output.out));

@@ -14,17 +14,22 @@
 #include "base/files/near_file.h"
 #include "base/files/path.h"
 #include "base/text/unicode.h"
-#include "energy/metrics.h"
 #include "energy/plausibility.h"
 #include "loads/load_generator.h"
+#include "loads/request_file.h"
 #include "loads/selection.h"
+#include "recorders/side_files.h"
 #include "results/deliver.h"
 #include "results/record.h"
 #include "results/run_report.h"
 #include "runs/assess_alone.h"
+#include "runs/idle.h"
 #include "runs/one_node.h"
 #include "runs/repeated_recordings.h"
+#include "runs/request_run.h"
+#include "runs/run_sources.h"
 #include "runs/sensor_readings.h"
+#include "runs/several_recordings.h"
 #include "runs/uncertainty.h"
 #include "runs/window.h"
 
@@ -46,6 +51,35 @@ std::vector<std::string> telemetry_of(const MeasureRequest& request) {
   return {find_telemetry()};
 }
 
+RequestRun requests_of_measure(const MeasureRequest& request) {
+  RequestRun run{request.requests, request.result, request.max_sample_gap_s,
+                 static_cast<bool>(request.take_plan)};
+  for (const std::string& telemetry : telemetry_of(request)) {
+    std::ranges::move(with_side_files(telemetry), std::back_inserter(run.inputs));
+    std::ranges::move(model_files_beside(telemetry), std::back_inserter(run.inputs));
+  }
+  if (!request.out.empty()) run.others = {request.out, record_beside(request.out)};
+  run.gpu = request.uncertainty.gpu;
+  return run;
+}
+
+// The requests are those of one load, seen by one recording.
+void check_requests(const MeasureRequest& request, std::size_t benchmarks) {
+  if (!request.requests.is_asked()) return;
+  constexpr const char* kOptions = "--requests, --per-request and --phases";
+  if (request.telemetry.size() > 1) {
+    throw Error(fmt::format("{}: take one recording, and there are {}", kOptions,
+                            request.telemetry.size()));
+  }
+  if (benchmarks > 1) {
+    throw Error(fmt::format("{}: take one benchmark; choose it with --select", kOptions));
+  }
+  if (request.result.empty() && request.requests.file.empty()) {
+    throw Error("--per-request and --phases: expected --requests FILE, which lists the requests");
+  }
+  check_request_files(requests_of_measure(request));
+}
+
 // Without counts there are no joules per token, but there is an energy.
 void excuse_counts(LoadReading& reading, std::vector<std::string>& warnings) {
   std::vector<std::string> missing;
@@ -55,33 +89,6 @@ void excuse_counts(LoadReading& reading, std::vector<std::string>& warnings) {
   }
   for (const Reason fault : kCountFaults) reading.reasons.remove(fault);
   if (!missing.empty()) warnings.push_back(fmt::format("{}", fmt::join(missing, "; ")));
-}
-
-// Energies of several recordings of one load, added.
-void add_recording(Result& sum, Result other) {
-  const auto energy = [](const Result& result) {
-    return value_of(result.metrics, "total_gpu_energy_j").value_or(0);
-  };
-  sum.reasons.add(other.reasons);
-  for (const std::string& id : other.observed_gpu_ids) {
-    const bool is_known = std::ranges::find(sum.observed_gpu_ids, id) != sum.observed_gpu_ids.end();
-    // A host's name and a number are as good as a UUID; a number alone may be that of another node.
-    const bool is_unique = id.starts_with("GPU-") || id.find('/') != std::string::npos;
-    if (is_known && is_unique) sum.reasons.add(Reason::gpu_uuid_repeated, id);
-  }
-  sum.observed_gpus += other.observed_gpus;
-  const std::size_t gpus = sum.metric_gpus + other.metric_gpus;
-  for (std::string& id : other.observed_gpu_ids) sum.observed_gpu_ids.push_back(std::move(id));
-  std::ranges::move(other.warnings, std::back_inserter(sum.warnings));
-  std::ranges::move(other.hints, std::back_inserter(sum.hints));
-  sum.telemetry_source += ", " + other.telemetry_source;
-  const double total_j = energy(sum) + energy(other);
-  sum.metric_gpus = gpus;
-  sum.metrics =
-      sum.is_valid()
-          ? energy_metrics(
-                {.energy_j = total_j, .gpus = gpus, .load = *sum.load, .contract = sum.contract})
-          : Metrics();
 }
 
 // Without a number of GPUs, those that were idle in the window may be another run's.
@@ -116,7 +123,7 @@ Result measured_recording(const MeasureRequest& request, const std::string& path
                           SensorReadings& readings) {
   MeasurementRequest wanted{request};
   wanted.may_use_threads = true;
-  if (request.uncertainty.is_wanted) wanted.readings = &readings;
+  wanted.readings = &readings;
   if (request.telemetry.size() > 1) {  // the number is that of all recordings
     wanted.expected_num_gpus.reset();
     wanted.finds_gpus = false;
@@ -170,11 +177,7 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   run.result = measured_recording(request, paths[0], load, recording, readings[0]);
   for (std::size_t i = 1; i < paths.size(); ++i) {
     Recording other(paths[i], request.zone, request.columns, request.gpus);
-    if (other.faults().empty() && recording.faults().empty() &&
-        other.bytes() == recording.bytes() && other.content_hash() == recording.content_hash()) {
-      throw Error(fmt::format("{} is a copy of {}: give it once", printable_path(paths[i]),
-                              printable_path(paths[0])));
-    }
+    refuse_copy(recording, other);
     add_recording(run.result, measured_recording(request, paths[i], load, other, readings[i]));
   }
   if (paths.size() > 1) check_count(request, load, run.result);
@@ -182,6 +185,7 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   if (placed.placement && paths.size() == 1) {
     run.result.window_half_width_s = placed.placement->half_width_s;
   }
+  add_idle(request, paths.size() == 1 ? &recording : nullptr, readings, run.result);
   add_uncertainty(request.uncertainty, std::move(readings), {}, run.result);
   if (paths.size() > 1) placed.placement.reset();
   const auto counted = static_cast<std::int64_t>(run.result.observed_gpus);
@@ -192,6 +196,7 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   }
   std::ranges::move(warnings, std::back_inserter(run.result.warnings));
   add_window_facts(placed, load, run.result);
+  add_request_energy(requests_of_measure(request), recording, run.result);
   return run;
 }
 
@@ -223,33 +228,35 @@ std::string why_not_published(const MeasureRequest& request, const RunReport& ru
 
 // Writes a new aggregate with an audit record beside it.
 void write_new(const MeasureRequest& request, const RunReport& run, MeasureReport& report) {
-  constexpr std::string_view kBegin = "{\n  \"window_source\": \"";
-  if (is_regular_file(request.out) && !read_file(request.out).starts_with(kBegin)) {
+  const std::string begin = fmt::format("{{\n  \"{}\": \"", kMeasuredKey);
+  if (is_regular_file(request.out) && !read_file(request.out).starts_with(begin)) {
     throw Error(fmt::format(
         "--out {}: the file exists and this command did not write it; it is left as it is",
         request.out));
   }
   WritePlan target;
   target.aggregate_path = request.out;
-  target.aggregate_text =
-      fmt::format("{}{}\"\n}}\n", kBegin,
-                  run.result.window_source.empty() ? "exact" : run.result.window_source);
+  target.aggregate_text = fmt::format(
+      "{}{}\"\n}}\n", begin, run.result.window_source.empty() ? "exact" : run.result.window_source);
   target.record_path = record_beside(request.out);
   target.inputs = telemetry_of(request);
   if (!request.result.empty()) target.inputs.push_back(request.result);
+  if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));
   if (request.uncertainty.is_wanted) {
     for (const std::string& telemetry : telemetry_of(request)) {
       std::ranges::move(model_files_beside(telemetry), std::back_inserter(target.inputs));
     }
   }
   Result result = run.result;
+  result.sources.options = unrecorded_options(request);
   if (std::string why = why_not_published(request, run); !why.empty()) {
     result.reasons.add(Reason::window_not_exact, std::move(why));
   }
   if (!run.benchmark_failure.empty()) {
     result.reasons.add(Reason::benchmark_failed, "--out: " + run.benchmark_failure);
   }
-  const CommandOutput output = deliver(std::move(result), std::move(target), {});
+  const CommandOutput output =
+      deliver(std::move(result), std::move(target), {.take = request.take_plan});
   for (const std::string& line : output.err) {
     if (std::ranges::find(run.result.warnings, line) == run.result.warnings.end()) {
       report.err.push_back(line);
@@ -263,6 +270,10 @@ MeasureReport measure_run(const MeasureRequest& request) {
   MeasureReport report;
   std::vector<RunReport> runs;
   refuse_repeated_recordings(request.telemetry);
+  if (request.telemetry.size() > 1) {
+    refuse_idle_stretch(request.idle, fmt::format("is of one recording, and there are {}",
+                                                  request.telemetry.size()));
+  }
   try {
     SelectedLoads selected =
         select_loads(benchmarks_of(request), request.select.empty() ? "all" : request.select);
@@ -276,6 +287,7 @@ MeasureReport measure_run(const MeasureRequest& request) {
       throw Error(
           "--start, --end, --duration and the counts are those of one benchmark; choose it with --select");
     }
+    check_requests(request, selected.loads.size());
     const bool is_one_of_several = selected.loads.size() > 1 || !request.select.empty();
     for (std::size_t i = 0; i < selected.loads.size(); ++i) {
       std::string label =

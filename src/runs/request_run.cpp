@@ -194,7 +194,9 @@ std::string lines_of(const PlacedRequests& placed, const SharedEnergy& shared,
 }
 
 void write_lines(const RequestRun& run, const std::string& text) {
-  if (run.options.per_request.empty() || run.dry_run) return;
+  if (run.options.per_request.empty()) return;
+  if (run.options.take_lines) run.options.take_lines(text);
+  if (run.dry_run) return;
   replace_file(run.options.per_request, text);
 }
 
