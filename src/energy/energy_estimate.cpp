@@ -7,6 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "aggregate_power/assumption.h"
+#include "aggregate_power/refusal.h"
 #include "energy/clock_shift.h"
 #include "energy/energy_interval.h"
 #include "energy/gpu_energy.h"
@@ -157,12 +159,12 @@ std::string refusal(const Placed& placed) {
                                    std::max(stuck.start_unix_s, placed.window.start_unix_s));
     }
     if (stuck_s > 0.9 * placed.window.duration_s() || is_frozen(placed.gpus[i], placed.window)) {
-      return "stuck_all_window";
+      return no_interval("stuck_all_window");
     }
     const auto inside = std::ranges::count_if(placed.sound[i].samples, [&](const Sample& sample) {
       return placed.window.contains(sample.unix_s);
     });
-    if (static_cast<std::size_t>(inside) < kFewestReadings) return "too_few_readings";
+    if (static_cast<std::size_t>(inside) < kFewestReadings) return no_interval("too_few_readings");
   }
   return {};
 }
@@ -268,7 +270,7 @@ void judge_total(const Placed& placed, EnergyEstimate& estimate) {
     estimate.verdicts.push_back({"published_biased", names, {}});
   }
   if (std::ranges::any_of(placed.gpus, is_cut)) {
-    estimate.assumptions.push_back("regular_recorder_loop");
+    estimate.assumptions.push_back(assumption("regular_recorder_loop"));
   }
 }
 
@@ -321,8 +323,8 @@ void add_up(const EstimateQuestion& question, const Placed& placed,
   add_correction(estimate, "readings_cleaned",
                  estimate.total.joules - estimate.published_j - shift_j - edges_j - counter_j -
                      (placed.shift_s != 0 ? clock_j : 0));
-  estimate.assumptions = {"one_clock", "gain_prior_of_19_boards"};
-  if (assumes_load_in_window) estimate.assumptions.push_back("load_starts_in_window");
+  estimate.assumptions = {assumption("one_clock"), assumption("gain_prior_of_19_boards")};
+  if (assumes_load_in_window) estimate.assumptions.push_back(assumption("load_starts_in_window"));
 }
 
 }  // namespace
@@ -331,7 +333,7 @@ EnergyEstimate estimate_energy(EstimateQuestion question) {
   EnergyEstimate estimate;
   for (GpuReadings& gpu : question.gpus) {
     if (gpu.sensors.empty()) {
-      estimate.reasons = {"sensor_scope_unknown"};
+      estimate.reasons = {no_interval("sensor_scope_unknown")};
       return estimate;
     }
     if (!gpu.published_j) gpu.published_j = line_energy_j(gpu.samples, question.window);
