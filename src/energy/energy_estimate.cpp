@@ -283,14 +283,19 @@ void add_correction(EnergyEstimate& estimate, const char* name, double joules) {
 // A window whose place is an estimate.
 void add_place(const EstimateQuestion& question, std::span<const Sample> samples,
                Estimate& estimate) {
+  constexpr int kPlaces = 20;  // on each side
   const double half_s = question.place_half_width_s;
   if (half_s <= 0) return;
-  const Window window = question.window;
-  const double here_j = line_energy_j(samples, window);
+  // What a stretch that begins here adds, the longer it is.
+  const auto passed_j = [&](double from, double by_s) {
+    return by_s < 0 ? -line_energy_j(samples, {from + by_s, from})
+                    : line_energy_j(samples, {from, from + by_s});
+  };
   double most_j = 0;
-  for (const double by_s : {-half_s, half_s}) {
-    const Window moved = {window.start_unix_s + by_s, window.end_unix_s + by_s};
-    most_j = std::max(most_j, std::abs(line_energy_j(samples, moved) - here_j));
+  for (int place = -kPlaces; place <= kPlaces; ++place) {
+    const double by_s = half_s * place / kPlaces;
+    most_j = std::max(most_j, std::abs(passed_j(question.window.end_unix_s, by_s) -
+                                       passed_j(question.window.start_unix_s, by_s)));
   }
   if (most_j > 0) estimate.components.push_back(component("window_place", most_j / std::sqrt(3)));
 }
