@@ -57,7 +57,9 @@ Json run_json(const RunReport& run) {
   if (result.load) {
     json["window"] = {{"start_unix", result.load->window.start_unix_s},
                       {"end_unix", result.load->window.end_unix_s}};
-    if (result.window_half_width_s) json["window_half_width_s"] = *result.window_half_width_s;
+    if (result.window_half_width_s) {
+      json["window_half_width_s"] = rounded(*result.window_half_width_s, kAuditDecimals);
+    }
     json["duration_s"] = rounded(result.load->window.duration_s(), kAuditDecimals);
   }
   json["gpu_count"] = result.observed_gpus;

@@ -148,6 +148,30 @@ void name_recordings(const std::vector<std::string>& paths,
   }
 }
 
+// All recordings, of which the first is open.
+Result measured_together(const MeasureRequest& request, const PlacedLoad& placed,
+                         Recording& recording) {
+  const std::vector<std::string> paths = telemetry_of(request);
+  const LoadReading& load = placed.reading;
+  std::vector<SensorReadings> readings(paths.size());
+  Result result = measured_recording(request, paths[0], load, recording, readings[0]);
+  for (std::size_t i = 1; i < paths.size(); ++i) {
+    Recording other(paths[i], request.zone, request.columns, request.gpus);
+    if (other.faults().empty() && recording.faults().empty() &&
+        other.bytes() == recording.bytes() && other.content_hash() == recording.content_hash()) {
+      throw Error(fmt::format("{} is a copy of {}: give it once", printable_path(paths[i]),
+                              printable_path(paths[0])));
+    }
+    add_recording(result, measured_recording(request, paths[i], load, other, readings[i]));
+  }
+  if (paths.size() > 1) check_count(request, load, result);
+  if (result.is_valid()) name_recordings(paths, readings);
+  if (placed.placement) result.window_half_width_s = placed.placement->half_width_s;
+  add_idle(request, paths.size() == 1 ? &recording : nullptr, readings, result);
+  add_uncertainty(request.uncertainty, std::move(readings), {}, result);
+  return result;
+}
+
 RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading) {
   const std::vector<std::string> paths = telemetry_of(request);
   Recording recording(paths[0], request.zone, request.columns, request.gpus);
@@ -188,6 +212,8 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   add_idle(request, paths.size() == 1 ? &recording : nullptr, readings, run.result);
   add_uncertainty(request.uncertainty, std::move(readings), {}, run.result);
   if (paths.size() > 1) placed.placement.reset();
+  run.result = measured_together(request, placed, recording);
+  if (paths.size() > 1) placed.placement.reset();  // its energies are those of the first
   const auto counted = static_cast<std::int64_t>(run.result.observed_gpus);
   if (load.gpus && counted > 0 && *load.gpus != counted && !names_gpus(request)) {
     warnings.push_back(fmt::format(
