@@ -23,6 +23,7 @@
 #include "commands/shared_options.h"
 #include "commands/stop_signals.h"
 #include "commands/sweep_manifest_option.h"
+#include "runs/idle.h"
 #include "store/backfill.h"
 
 namespace aggregate_power {
@@ -76,6 +77,10 @@ void settle_backfill(BackfillRequest& request, const Options& options) {
   if (request.recompute.uncertainty.is_wanted && request.recompute.schema_version != 2) {
     throw Error("--uncertainty: expected schema 2; leave --schema-version out");
   }
+  if (!request.recompute.idle.empty() && request.recompute.schema_version != 2) {
+    throw Error("--idle: expected schema 2; leave --schema-version out");
+  }
+  refuse_idle_stretch(request.recompute.idle, "is of one recording, and a store has many");
   request.recompute.stores = request.stores;
 }
 
@@ -235,6 +240,7 @@ void add_rarer_run_options(Options& options, RecomputeOptions& recompute) {
   add_salvage(options, recompute).help =
       "Faults in other windows of a package do not invalidate a run's own window";
   add_compat(options, recompute);
+  add_idle_of_many(options, recompute);
   add_uncertainty_options(options, recompute);
   tie_gpu_to_uncertainty(options);
   add_require_power(options, recompute).help =

@@ -8,10 +8,12 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/error.h"
 #include "base/files/path.h"
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
 #include "loads/selection.h"
+#include "runs/idle.h"
 
 namespace aggregate_power {
 namespace {
@@ -100,6 +102,23 @@ Option& accept_evidence(Option& timezone, RunOptions& run) {
     return true;
   };
   return timezone;
+}
+
+Option& add_idle_option(Options& options, RunOptions& run) {
+  return options
+      .value(
+          "--idle", "START:END|auto|WATTS", into(run.idle),
+          "Also state the energy above idle; idle power is read from a stretch of the recording, from a plateau beside the load (auto), or given for each GPU, as in 85 or 85+-3; needs schema 2; see 'help uncertainty'")
+      .check(idle_fault)
+      .offer({"auto"});
+}
+
+Option& add_idle_of_many(Options& options, RunOptions& run) {
+  Option& idle = add_idle_option(options, run);
+  idle.value_name = "auto|WATTS";
+  idle.help =
+      "Also state the energy above idle; idle power is read from a plateau beside the load (auto), or given for each GPU, as in 85 or 85+-3; see 'help uncertainty'";
+  return idle;
 }
 
 void add_uncertainty_options(Options& options, RunOptions& run) {
@@ -235,6 +254,12 @@ void add_request_options(Options& options, RunOptions& run, const std::string& o
       .one_of({"equal", "tokens", "phase"});
   options.flag("--phases", run.requests.phases,
                "Find the power of prefill and of decode from the readings and the requests' times");
+}
+
+void settle_request_options(const Options& options, const RunOptions& run) {
+  if (!options.is_given("--share") || run.requests.is_asked()) return;
+  throw Error(
+      "--share: shares the power among requests, and none are asked for: add --per-request FILE, or --requests with the file that lists them");
 }
 
 Option& add_max_sample_gap(Options& options, RunOptions& run) {

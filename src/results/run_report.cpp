@@ -11,7 +11,9 @@
 #include "base/files/path.h"
 #include "base/text/unicode.h"
 #include "base/text/zone.h"
+#include "results/idle_json.h"
 #include "results/json_parts.h"
+#include "results/request_json.h"
 #include "results/uncertainty_json.h"
 
 namespace aggregate_power {
@@ -82,6 +84,13 @@ Json run_json(const RunReport& run) {
     if (run.failed_requests > 0) json["failed_requests"] = run.failed_requests;
     if (run.has_approximate_counts) json["counts_are_approximate"] = true;
   }
+  if (const auto& energy = result.request_energy) {
+    json["request_energy"] = request_energy_json(*energy, result.is_valid());
+  }
+  if (const auto& phases = result.phase_energy) {
+    json["phase_energy"] = phase_energy_json(*phases, result.is_valid());
+  }
+  if (result.idle) json["idle"] = idle_json(result, result.is_valid());
   if (result.uncertainty) json["uncertainty"] = uncertainty_json(result, result.is_valid());
   json["telemetry"] = printable_path(result.telemetry_source);
   json["reasons"] = result.reasons.codes();
@@ -234,6 +243,12 @@ std::string run_text(const RunReport& run) {
   }
   add_energy(run, table);
   add_interval(result, table);
+  if (result.request_energy) table.row("requests", request_energy_text(*result.request_energy));
+  if (result.phase_energy) table.row("phases", phase_energy_text(*result.phase_energy));
+  if (const auto texts = idle_texts(result)) {
+    table.row("idle", texts->idle);
+    table.row("net", texts->net);
+  }
   table.row("valid", result.is_valid() ? "yes" : fmt::format("no: {}", result.reasons.text()));
   for (const std::string& remedy : remedies(result)) table.row("  what to do", remedy);
   for (const std::string& hint : result.hints) table.row("  hint", hint);

@@ -50,6 +50,7 @@ struct Seen {
 
 Seen see(const CheckupRequest& request) {
   Recording recording(request.telemetry, request.zone, request.columns);
+  recording.require_opened();
   Seen seen;
   if (!recording.faults().empty()) {
     seen.fault = recording.faults().text();

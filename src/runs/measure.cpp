@@ -17,13 +17,17 @@
 #include "energy/metrics.h"
 #include "energy/plausibility.h"
 #include "loads/load_generator.h"
+#include "loads/request_file.h"
 #include "loads/selection.h"
+#include "recorders/side_files.h"
 #include "results/deliver.h"
 #include "results/record.h"
 #include "results/run_report.h"
 #include "runs/assess_alone.h"
+#include "runs/idle.h"
 #include "runs/one_node.h"
 #include "runs/repeated_recordings.h"
+#include "runs/request_run.h"
 #include "runs/sensor_readings.h"
 #include "runs/uncertainty.h"
 #include "runs/window.h"
@@ -44,6 +48,34 @@ std::vector<std::string> telemetry_of(const MeasureRequest& request) {
     if (is_regular_file(near)) return {std::move(near)};
   }
   return {find_telemetry()};
+}
+
+RequestRun requests_of_measure(const MeasureRequest& request) {
+  RequestRun run{request.requests, request.result, request.max_sample_gap_s};
+  for (const std::string& telemetry : telemetry_of(request)) {
+    std::ranges::move(with_side_files(telemetry), std::back_inserter(run.inputs));
+    std::ranges::move(model_files_beside(telemetry), std::back_inserter(run.inputs));
+  }
+  if (!request.out.empty()) run.others = {request.out, record_beside(request.out)};
+  run.gpu = request.uncertainty.gpu;
+  return run;
+}
+
+// The requests are those of one load, seen by one recording.
+void check_requests(const MeasureRequest& request, std::size_t benchmarks) {
+  if (!request.requests.is_asked()) return;
+  constexpr const char* kOptions = "--requests, --per-request and --phases";
+  if (request.telemetry.size() > 1) {
+    throw Error(fmt::format("{}: take one recording, and there are {}", kOptions,
+                            request.telemetry.size()));
+  }
+  if (benchmarks > 1) {
+    throw Error(fmt::format("{}: take one benchmark; choose it with --select", kOptions));
+  }
+  if (request.result.empty() && request.requests.file.empty()) {
+    throw Error("--per-request and --phases: expected --requests FILE, which lists the requests");
+  }
+  check_request_files(requests_of_measure(request));
 }
 
 // Without counts there are no joules per token, but there is an energy.
@@ -116,7 +148,7 @@ Result measured_recording(const MeasureRequest& request, const std::string& path
                           SensorReadings& readings) {
   MeasurementRequest wanted{request};
   wanted.may_use_threads = true;
-  if (request.uncertainty.is_wanted) wanted.readings = &readings;
+  wanted.readings = &readings;
   if (request.telemetry.size() > 1) {  // the number is that of all recordings
     wanted.expected_num_gpus.reset();
     wanted.finds_gpus = false;
@@ -182,6 +214,7 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   if (placed.placement && paths.size() == 1) {
     run.result.window_half_width_s = placed.placement->half_width_s;
   }
+  add_idle(request, paths.size() == 1 ? &recording : nullptr, readings, run.result);
   add_uncertainty(request.uncertainty, std::move(readings), {}, run.result);
   if (paths.size() > 1) placed.placement.reset();
   const auto counted = static_cast<std::int64_t>(run.result.observed_gpus);
@@ -192,6 +225,7 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   }
   std::ranges::move(warnings, std::back_inserter(run.result.warnings));
   add_window_facts(placed, load, run.result);
+  add_request_energy(requests_of_measure(request), recording, run.result);
   return run;
 }
 
@@ -237,6 +271,7 @@ void write_new(const MeasureRequest& request, const RunReport& run, MeasureRepor
   target.record_path = record_beside(request.out);
   target.inputs = telemetry_of(request);
   if (!request.result.empty()) target.inputs.push_back(request.result);
+  if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));
   if (request.uncertainty.is_wanted) {
     for (const std::string& telemetry : telemetry_of(request)) {
       std::ranges::move(model_files_beside(telemetry), std::back_inserter(target.inputs));
@@ -263,6 +298,10 @@ MeasureReport measure_run(const MeasureRequest& request) {
   MeasureReport report;
   std::vector<RunReport> runs;
   refuse_repeated_recordings(request.telemetry);
+  if (request.telemetry.size() > 1) {
+    refuse_idle_stretch(request.idle, fmt::format("is of one recording, and there are {}",
+                                                  request.telemetry.size()));
+  }
   try {
     SelectedLoads selected =
         select_loads(benchmarks_of(request), request.select.empty() ? "all" : request.select);
@@ -276,6 +315,7 @@ MeasureReport measure_run(const MeasureRequest& request) {
       throw Error(
           "--start, --end, --duration and the counts are those of one benchmark; choose it with --select");
     }
+    check_requests(request, selected.loads.size());
     const bool is_one_of_several = selected.loads.size() > 1 || !request.select.empty();
     for (std::size_t i = 0; i < selected.loads.size(); ++i) {
       std::string label =

@@ -35,7 +35,7 @@ struct MeasurementRequest : RunOptions {
   double place_half_width_s = 0;  // of a window whose place is an estimate
   // Also receives all readings, in the file's order.
   std::function<void(std::span<const Reading>)> also = {};
-  // If an uncertainty is wanted: receives what assess() learned of the sensors of a valid run.
+  // If an uncertainty or idle power is wanted: receives what assess() read of a run.
   SensorReadings* readings = nullptr;
 };
 

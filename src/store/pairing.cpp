@@ -15,6 +15,7 @@
 #include "runs/assess.h"
 #include "runs/assess_by_evidence.h"
 #include "runs/failed_requests.h"
+#include "runs/idle.h"
 #include "runs/sensor_readings.h"
 #include "runs/uncertainty.h"
 #include "runs/window.h"
@@ -85,8 +86,12 @@ ZonedResult assess_pair(const PairRequest& request, const LoadReading& reading,
                         Recording& recording, PairInputs& inputs) {
   MeasurementRequest wanted{request.options};
   SensorReadings readings;
-  wanted.uncertainty.is_wanted = request.hardware.has_value();
-  if (request.hardware) wanted.readings = &readings;
+  if (request.hardware) {
+    wanted.readings = &readings;
+  } else {
+    wanted.uncertainty.is_wanted = false;
+    wanted.idle.clear();
+  }
   wanted.expected_num_gpus = request.expected_num_gpus;
   wanted.with_snapshots = true;
   const auto window = reading.load ? std::optional(reading.load->window) : std::nullopt;
@@ -97,6 +102,7 @@ ZonedResult assess_pair(const PairRequest& request, const LoadReading& reading,
   if (request.hardware && zoned.has_zone) {
     std::vector<SensorReadings> recordings;
     recordings.push_back(std::move(readings));
+    add_idle(wanted, nullptr, recordings, zoned.result);
     add_uncertainty(wanted.uncertainty, std::move(recordings), *request.hardware, zoned.result);
   }
   return zoned;
@@ -138,7 +144,9 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
       pairing.result.failed_requests =
           failed_requests(*load.failed_requests, recording, pairing.result);
     }
-    if (request.hardware) note_model_files(telemetry, inputs);
+    if (request.hardware && request.options.uncertainty.is_wanted) {
+      note_model_files(telemetry, inputs);
+    }
     inputs.files.insert(inputs.files.begin(),
                         {"telemetry", recording.bytes(), recording.content_hash()});
   } else {

@@ -75,7 +75,21 @@ def test_phases_shorter_than_the_sensor_sees_are_advised_against(folder):
 def test_what_is_no_recording_is_a_problem(folder):
     (folder / "x.csv").write_text("a,b\n1,2\n")
     same(["recording"], list(doctor(folder, "x.csv", status=1)))
-    same(["recording"], list(doctor(folder, "gone.csv", status=1)))
+    (folder / "empty.csv").write_text("")
+    same(["recording"], list(doctor(folder, "empty.csv", status=1)))
+
+
+def test_what_cannot_be_opened_is_wrong_use(folder):
+    (folder / "gpu_metrics.csv").write_text("")
+    (folder / "folder").mkdir()
+    (folder / "loop.csv").symlink_to("loop.csv")
+    for name, why in [("gone.csv", "gone.csv: cannot open: No such file or directory"),
+                      ("folder", "folder: is a folder"),
+                      ("gpu_metrics.csv/x", "gpu_metrics.csv/x: cannot open: Not a directory"),
+                      ("loop.csv", "loop.csv: cannot open: Too many levels of symbolic links"),
+                      ("gpu_metrcs.csv", "gpu_metrcs.csv does not exist: did you mean gpu_metrics.csv?")]:
+        done = subprocess.run([PROGRAM, "doctor", name], cwd=folder, capture_output=True, text=True, timeout=60)
+        same((2, "", f"aggregate-power: error: {why}\n"), (done.returncode, done.stdout, done.stderr))
 
 
 def test_a_machine_without_tools(folder):
