@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <list>
 #include <map>
 #include <utility>
 
@@ -19,11 +20,13 @@
 #include "loads/load_generator.h"
 #include "loads/request_file.h"
 #include "loads/selection.h"
+#include "recorders/energy_rate.h"
 #include "recorders/side_files.h"
 #include "results/deliver.h"
 #include "results/record.h"
 #include "results/run_report.h"
 #include "runs/assess_alone.h"
+#include "runs/facility_run.h"
 #include "runs/idle.h"
 #include "runs/one_node.h"
 #include "runs/repeated_recordings.h"
@@ -173,9 +176,12 @@ void name_recordings(const std::vector<std::string>& paths,
   }
 }
 
-RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading) {
+RunReport measured_benchmark(const MeasureRequest& request, const FacilityRates& rates,
+                             LoadReading reading) {
   const std::vector<std::string> paths = telemetry_of(request);
-  Recording recording(paths[0], request.zone, request.columns, request.gpus);
+  std::list<Recording> recordings;
+  Recording& recording =
+      recordings.emplace_back(paths[0], request.zone, request.columns, request.gpus);
   WindowOptions options = kAnyWindow;
   options.given = request.given;
   PlacedLoad placed{.reading = std::move(reading)};
@@ -201,7 +207,8 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   std::vector<SensorReadings> readings(paths.size());
   run.result = measured_recording(request, paths[0], load, recording, readings[0]);
   for (std::size_t i = 1; i < paths.size(); ++i) {
-    Recording other(paths[i], request.zone, request.columns, request.gpus);
+    Recording& other =
+        recordings.emplace_back(paths[i], request.zone, request.columns, request.gpus);
     if (other.faults().empty() && recording.faults().empty() &&
         other.bytes() == recording.bytes() && other.content_hash() == recording.content_hash()) {
       throw Error(fmt::format("{} is a copy of {}: give it once", printable_path(paths[i]),
@@ -226,6 +233,7 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   std::ranges::move(warnings, std::back_inserter(run.result.warnings));
   add_window_facts(placed, load, run.result);
   add_request_energy(requests_of_measure(request), recording, run.result);
+  if (rates.is_asked()) add_facility(rates, recordings, request.max_sample_gap_s, run);
   return run;
 }
 
@@ -303,6 +311,7 @@ MeasureReport measure_run(const MeasureRequest& request) {
                                                   request.telemetry.size()));
   }
   try {
+    const FacilityRates rates = read_facility_rates(request.facility);
     SelectedLoads selected =
         select_loads(benchmarks_of(request), request.select.empty() ? "all" : request.select);
     if (!selected.fault.empty()) {
@@ -320,7 +329,7 @@ MeasureReport measure_run(const MeasureRequest& request) {
     for (std::size_t i = 0; i < selected.loads.size(); ++i) {
       std::string label =
           is_one_of_several ? benchmark_label(selected.loads[i], selected.numbers[i]) : "";
-      runs.push_back(measured_benchmark(request, std::move(selected.loads[i])));
+      runs.push_back(measured_benchmark(request, rates, std::move(selected.loads[i])));
       runs.back().benchmark = std::move(label);
     }
     if (!request.out.empty()) write_new(request, runs.front(), report);
