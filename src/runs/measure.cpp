@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <list>
 #include <map>
 #include <utility>
 
@@ -18,11 +19,13 @@
 #include "loads/load_generator.h"
 #include "loads/request_file.h"
 #include "loads/selection.h"
+#include "recorders/energy_rate.h"
 #include "recorders/side_files.h"
 #include "results/deliver.h"
 #include "results/record.h"
 #include "results/run_report.h"
 #include "runs/assess_alone.h"
+#include "runs/facility_run.h"
 #include "runs/idle.h"
 #include "runs/one_node.h"
 #include "runs/repeated_recordings.h"
@@ -173,8 +176,12 @@ Result measured_together(const MeasureRequest& request, const PlacedLoad& placed
 }
 
 RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading) {
+RunReport measured_benchmark(const MeasureRequest& request, const FacilityRates& rates,
+                             LoadReading reading) {
   const std::vector<std::string> paths = telemetry_of(request);
-  Recording recording(paths[0], request.zone, request.columns, request.gpus);
+  std::list<Recording> recordings;
+  Recording& recording =
+      recordings.emplace_back(paths[0], request.zone, request.columns, request.gpus);
   WindowOptions options = kAnyWindow;
   options.given = request.given;
   PlacedLoad placed{.reading = std::move(reading)};
@@ -202,6 +209,13 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   for (std::size_t i = 1; i < paths.size(); ++i) {
     Recording other(paths[i], request.zone, request.columns, request.gpus);
     refuse_copy(recording, other);
+    Recording& other =
+        recordings.emplace_back(paths[i], request.zone, request.columns, request.gpus);
+    if (other.faults().empty() && recording.faults().empty() &&
+        other.bytes() == recording.bytes() && other.content_hash() == recording.content_hash()) {
+      throw Error(fmt::format("{} is a copy of {}: give it once", printable_path(paths[i]),
+                              printable_path(paths[0])));
+    }
     add_recording(run.result, measured_recording(request, paths[i], load, other, readings[i]));
   }
   if (paths.size() > 1) check_count(request, load, run.result);
@@ -223,6 +237,7 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   std::ranges::move(warnings, std::back_inserter(run.result.warnings));
   add_window_facts(placed, load, run.result);
   add_request_energy(requests_of_measure(request), recording, run.result);
+  if (rates.is_asked()) add_facility(rates, recordings, request.max_sample_gap_s, run);
   return run;
 }
 
@@ -301,6 +316,7 @@ MeasureReport measure_run(const MeasureRequest& request) {
                                                   request.telemetry.size()));
   }
   try {
+    const FacilityRates rates = read_facility_rates(request.facility);
     SelectedLoads selected =
         select_loads(benchmarks_of(request), request.select.empty() ? "all" : request.select);
     if (!selected.fault.empty()) {
@@ -318,7 +334,7 @@ MeasureReport measure_run(const MeasureRequest& request) {
     for (std::size_t i = 0; i < selected.loads.size(); ++i) {
       std::string label =
           is_one_of_several ? benchmark_label(selected.loads[i], selected.numbers[i]) : "";
-      runs.push_back(measured_benchmark(request, std::move(selected.loads[i])));
+      runs.push_back(measured_benchmark(request, rates, std::move(selected.loads[i])));
       runs.back().benchmark = std::move(label);
     }
     if (!request.out.empty()) write_new(request, runs.front(), report);
