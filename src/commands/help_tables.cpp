@@ -163,16 +163,11 @@ constexpr Source kSources[] = {
     {"schemas", schemas_table},
     {"generators", generators_table},
     {"environment", environment_table},
-    {"verdicts", verdicts_table},
+    {"words", words_table},
     {"sensors", sensors_table},
     {"files", files_table},
     {"exit-statuses", exit_statuses_table},
     {"power-limits", power_limits_table},
-    {"options", options_table},       {"reasons", reasons_table},
-    {"metrics", metrics_table},       {"schemas", schemas_table},
-    {"generators", generators_table}, {"environment", environment_table},
-    {"words", words_table},           {"sensors", sensors_table},
-    {"files", files_table},           {"exit-statuses", exit_statuses_table},
 };
 
 }  // namespace

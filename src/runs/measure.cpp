@@ -151,20 +151,18 @@ void name_recordings(const std::vector<std::string>& paths,
   }
 }
 
-// All recordings, of which the first is open.
+// All recordings, of which the first is open; the others are opened.
 Result measured_together(const MeasureRequest& request, const PlacedLoad& placed,
-                         Recording& recording) {
+                         std::list<Recording>& recordings) {
   const std::vector<std::string> paths = telemetry_of(request);
   const LoadReading& load = placed.reading;
+  Recording& recording = recordings.front();
   std::vector<SensorReadings> readings(paths.size());
   Result result = measured_recording(request, paths[0], load, recording, readings[0]);
   for (std::size_t i = 1; i < paths.size(); ++i) {
-    Recording other(paths[i], request.zone, request.columns, request.gpus);
-    if (other.faults().empty() && recording.faults().empty() &&
-        other.bytes() == recording.bytes() && other.content_hash() == recording.content_hash()) {
-      throw Error(fmt::format("{} is a copy of {}: give it once", printable_path(paths[i]),
-                              printable_path(paths[0])));
-    }
+    Recording& other =
+        recordings.emplace_back(paths[i], request.zone, request.columns, request.gpus);
+    refuse_copy(recording, other);
     add_recording(result, measured_recording(request, paths[i], load, other, readings[i]));
   }
   if (paths.size() > 1) check_count(request, load, result);
@@ -175,7 +173,6 @@ Result measured_together(const MeasureRequest& request, const PlacedLoad& placed
   return result;
 }
 
-RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading) {
 RunReport measured_benchmark(const MeasureRequest& request, const FacilityRates& rates,
                              LoadReading reading) {
   const std::vector<std::string> paths = telemetry_of(request);
@@ -204,29 +201,7 @@ RunReport measured_benchmark(const MeasureRequest& request, const FacilityRates&
   if (!load.load && load.reasons.empty()) {
     placed.reading.reasons.add(Reason::invalid_benchmark_window, load.no_window);
   }
-  std::vector<SensorReadings> readings(paths.size());
-  run.result = measured_recording(request, paths[0], load, recording, readings[0]);
-  for (std::size_t i = 1; i < paths.size(); ++i) {
-    Recording other(paths[i], request.zone, request.columns, request.gpus);
-    refuse_copy(recording, other);
-    Recording& other =
-        recordings.emplace_back(paths[i], request.zone, request.columns, request.gpus);
-    if (other.faults().empty() && recording.faults().empty() &&
-        other.bytes() == recording.bytes() && other.content_hash() == recording.content_hash()) {
-      throw Error(fmt::format("{} is a copy of {}: give it once", printable_path(paths[i]),
-                              printable_path(paths[0])));
-    }
-    add_recording(run.result, measured_recording(request, paths[i], load, other, readings[i]));
-  }
-  if (paths.size() > 1) check_count(request, load, run.result);
-  if (run.result.is_valid()) name_recordings(paths, readings);
-  if (placed.placement && paths.size() == 1) {
-    run.result.window_half_width_s = placed.placement->half_width_s;
-  }
-  add_idle(request, paths.size() == 1 ? &recording : nullptr, readings, run.result);
-  add_uncertainty(request.uncertainty, std::move(readings), {}, run.result);
-  if (paths.size() > 1) placed.placement.reset();
-  run.result = measured_together(request, placed, recording);
+  run.result = measured_together(request, placed, recordings);
   if (paths.size() > 1) placed.placement.reset();  // its energies are those of the first
   const auto counted = static_cast<std::int64_t>(run.result.observed_gpus);
   if (load.gpus && counted > 0 && *load.gpus != counted && !names_gpus(request)) {
