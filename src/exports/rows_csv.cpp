@@ -29,7 +29,7 @@ std::string quoted_cell(std::string_view text) {
 }
 
 // Collects a row by the names of its columns, so that the head and the rows agree.
-class CsvRow {
+class ExportRow {
  public:
   void text(std::string column, std::string_view value) {
     names_.push_back(std::move(column));
@@ -72,7 +72,7 @@ std::string reasons_cell(const CsvSubject& of) {
   return run.doubt.empty() ? fmt::format("{}", fmt::join(run.reasons, ";")) : run.doubt;
 }
 
-void add_identity(const CsvSubject& of, CsvRow& row) {
+void add_identity(const CsvSubject& of, ExportRow& row) {
   const bool is_run = of.run != nullptr;
   const bool is_valid = is_run ? of.run->run.state == PowerState::valid : of.window->reason.empty();
   row.text("kind", is_run ? "run" : "window");
@@ -90,7 +90,7 @@ void add_identity(const CsvSubject& of, CsvRow& row) {
                                 : std::string());
 }
 
-void add_window_cells(const CsvSubject& of, CsvRow& row) {
+void add_window_cells(const CsvSubject& of, ExportRow& row) {
   const bool is_run = of.run != nullptr;
   const double start_unix_s = is_run ? of.run->run.start_unix_s : of.window->window.start_unix_s;
   const double end_unix_s = is_run ? of.run->end_unix_s() : of.window->window.end_unix_s;
@@ -115,7 +115,7 @@ std::optional<double> measured_value(const CsvSubject& of, std::string_view key)
   return std::nullopt;
 }
 
-void add_intervals(const CsvSubject& of, std::string_view key, CsvRow& row) {
+void add_intervals(const CsvSubject& of, std::string_view key, ExportRow& row) {
   const auto number = of.run != nullptr ? of.run->run.number(key) : std::nullopt;
   const auto add = [&](const char* what, const std::optional<Spread>& spread) {
     row.number(fmt::format("{}{}_low", key, what),
@@ -127,7 +127,7 @@ void add_intervals(const CsvSubject& of, std::string_view key, CsvRow& row) {
   add("_repeatability", number ? number->repeatability : std::nullopt);
 }
 
-void add_measured(const CsvSubject& of, CsvRow& row) {
+void add_measured(const CsvSubject& of, ExportRow& row) {
   std::vector<std::string_view> keys = all_metric_keys();
   std::ranges::copy(dashboard_metric_keys(), std::back_inserter(keys));
   for (const std::string_view key : keys) {
@@ -139,7 +139,7 @@ void add_measured(const CsvSubject& of, CsvRow& row) {
   row.number("own_energy_j", of.window != nullptr ? of.window->own_energy_j : std::nullopt);
 }
 
-void add_modelled(const CsvSubject& of, CsvRow& row) {
+void add_modelled(const CsvSubject& of, ExportRow& row) {
   const auto limit = of.run != nullptr ? of.run->limit : std::nullopt;
   row.number("modelled_gpu_power_limit_w", limit ? std::optional(limit->watts) : std::nullopt);
   row.number("modelled_gpu_power_to_limit", limit ? limit->power_ratio : std::nullopt);
@@ -160,8 +160,8 @@ void add_modelled(const CsvSubject& of, CsvRow& row) {
   }
 }
 
-CsvRow csv_row(const CsvSubject& of) {
-  CsvRow row;
+ExportRow csv_row(const CsvSubject& of) {
+  ExportRow row;
   add_identity(of, row);
   add_window_cells(of, row);
   add_measured(of, row);
