@@ -1,6 +1,7 @@
 // Builds the tables of the help pages.
 #include "commands/help_tables.h"
 
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -8,10 +9,13 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/assumption.h"
 #include "aggregate_power/reason.h"
+#include "aggregate_power/refusal.h"
 #include "aggregate_power/verdict.h"
 #include "commands/commands.h"
 #include "commands/surroundings.h"
+#include "energy/energy_interval.h"
 #include "energy/gpu_sensors.h"
 #include "energy/metrics.h"
 #include "exports/power_limits.h"
@@ -66,11 +70,18 @@ Table reasons_table(std::string_view wanted) {
   return table;
 }
 
-Table verdicts_table(std::string_view) {
+Table words_table(std::string_view wanted) {
+  const std::pair<std::string_view, std::span<const ExplainedWord>> lists[] = {
+      {"verdicts", verdict_words()},       {"components", component_words()},
+      {"assumptions", assumption_words()}, {"interval-refusals", interval_refusals()},
+      {"idle-refusals", idle_refusals()},  {"request-refusals", request_refusals()}};
   Table table{{"word", "when", "what to do"}, {}};
-  for (const VerdictWord& verdict : verdict_words()) {
-    table.rows.push_back(
-        {code_span(verdict.code), std::string(verdict.rule), std::string(verdict.remedy)});
+  for (const auto& [name, words] : lists) {
+    if (name != wanted) continue;
+    for (const ExplainedWord& word : words) {
+      table.rows.push_back(
+          {code_span(word.code), std::string(word.rule), std::string(word.remedy)});
+    }
   }
   return table;
 }
@@ -152,7 +163,7 @@ constexpr Source kSources[] = {
     {"schemas", schemas_table},
     {"generators", generators_table},
     {"environment", environment_table},
-    {"verdicts", verdicts_table},
+    {"words", words_table},
     {"sensors", sensors_table},
     {"files", files_table},
     {"exit-statuses", exit_statuses_table},

@@ -92,6 +92,7 @@ Command measure_command() {
       "Also state the energy above idle; idle power is read from a stretch of the only recording, from a plateau beside the load (auto), or given for each GPU, as in 85 or 85+-3; see 'help uncertainty'";
   add_uncertainty_options(options, *request);
   add_request_options(options, *request, "RESULT itself");
+  add_facility_options(options, request->facility);
   accept_evidence(options.at("--timezone"), *request).help =
       "Time zone of timestamps without an offset: auto, evidence, local, UTC, +HH:MM, -HH:MM or Area/City; auto and evidence: see 'aggregate-power help time-zones' (default: timestamp_timezone of STEM_context.json beside the file, else local)";
   command.examples =

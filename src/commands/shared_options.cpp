@@ -2,8 +2,10 @@
 #include "commands/shared_options.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <iterator>
+#include <limits>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -295,6 +297,49 @@ Option& add_window(Options& options, RunOptions& run, const std::string& help) {
   };
   return options.value("--window", "exact|estimated|wrapped", take, help)
       .one_of({"exact", "estimated", "wrapped"});
+}
+
+void add_facility_options(Options& options, FacilityOptions& facility) {
+  const auto is_rate = [](double least) {
+    return [least](const std::string& text) {
+      const auto number = python_float(text);
+      return !text.empty() && (!number || (std::isfinite(*number) && *number >= least));
+    };
+  };
+  const auto is_pue = [](const std::string& text) {
+    const auto factor = python_float(text);
+    return factor && std::isfinite(*factor) && *factor >= 1;
+  };
+  const auto take_pue = [&facility](const std::string& text) {
+    facility.pue = python_float(text);
+    return true;
+  };
+  options
+      .value(
+          "--pue", "FACTOR", take_pue,
+          "Energy of the facility over that of its computers: power, energy, cost and carbon are also stated times this factor; see 'help cost' (default: none, they are of what was measured)")
+      .check(
+          expecting("a factor from 1, the facility's energy over that of its computers", is_pue));
+  options
+      .value(
+          "--carbon", "G|FILE", into(facility.carbon),
+          "Grams of CO2e per kWh, or a file with them for each hour: JSON of Electricity Maps, or a CSV time,value; also states the carbon")
+      .check(expecting("grams of CO2e per kWh from 0, or a file", is_rate(0)));
+  options
+      .value("--price", "PRICE|FILE", into(facility.price),
+             "Price of a kWh, or a CSV time,value with it for each hour; also states the cost")
+      .check(expecting("a price per kWh, or a file",
+                       is_rate(-std::numeric_limits<double>::infinity())));
+  options
+      .value("--currency", "TEXT", into(facility.currency),
+             "What the price is in, such as EUR; only shown (default: not named)")
+      .check(not_empty())
+      .needs("--price");
+}
+
+void refuse_facility_options(const FacilityOptions& facility, const std::string& what) {
+  if (!facility.is_asked()) return;
+  throw Error(fmt::format("--pue, --carbon and --price: {} has no form for them", what));
 }
 
 Option& add_compat(Options& options, RunOptions& run) {

@@ -44,6 +44,11 @@ void add_request_options(Options& options, RunOptions& run, const std::string& o
 // Throws Error for an option that would do nothing.
 void settle_request_options(const Options& options, const RunOptions& run);
 
+// --pue, --carbon, --price and --currency.
+void add_facility_options(Options& options, FacilityOptions& facility);
+// Throws Error if any of them was given: `what` has no form for them.
+void refuse_facility_options(const FacilityOptions& facility, const std::string& what);
+
 // Which version of the original judges.
 Option& add_compat(Options& options, RunOptions& run);
 

@@ -319,6 +319,7 @@ RunComparisons compare_runs(const CompareRequest& request) {
   std::ranges::sort(compared.warnings);
   refuse_run_on_both_sides(base, next);
   std::vector<const PublishedRun*> all;
+  all.reserve(base.size() + next.size());
   for (const PublishedRun& run : base) all.push_back(&run);
   for (const PublishedRun& run : next) all.push_back(&run);
   if (all.empty()) throw Error(fmt::format("no results in {}", fmt::join(request.base, ", ")));

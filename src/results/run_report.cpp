@@ -11,6 +11,7 @@
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "base/text/zone.h"
+#include "results/facility_report.h"
 #include "results/idle_json.h"
 #include "results/json_parts.h"
 #include "results/request_json.h"
@@ -46,6 +47,12 @@ std::optional<double> stated_error(const RunReport& run) {
   return rounded(*run.stated_energy_j / energy->value - 1, kAuditDecimals);
 }
 
+TokenCounts tokens_of(const RunReport& run) {
+  if (!run.result.load) return {};
+  const Load& load = *run.result.load;
+  return {load.total_input_tokens, load.total_output_tokens, run.has_approximate_counts};
+}
+
 Json run_json(const RunReport& run) {
   const Result& result = run.result;
   Json json;
@@ -57,7 +64,9 @@ Json run_json(const RunReport& run) {
   if (result.load) {
     json["window"] = {{"start_unix", result.load->window.start_unix_s},
                       {"end_unix", result.load->window.end_unix_s}};
-    if (result.window_half_width_s) json["window_half_width_s"] = *result.window_half_width_s;
+    if (result.window_half_width_s) {
+      json["window_half_width_s"] = rounded(*result.window_half_width_s, kAuditDecimals);
+    }
     json["duration_s"] = rounded(result.load->window.duration_s(), kAuditDecimals);
   }
   json["gpu_count"] = result.observed_gpus;
@@ -73,6 +82,10 @@ Json run_json(const RunReport& run) {
   if (run.stated_energy_j) {
     json["generator_energy_j"] = *run.stated_energy_j;
     if (const auto error = stated_error(run)) json["generator_energy_relative_error"] = *error;
+  }
+  if (const auto& facility = run.facility) {
+    json["facility"] =
+        facility_json(facility->rates, facility->measured, facility->figures, tokens_of(run));
   }
   if (result.load) {
     const auto count = [&](const char* key, std::int64_t value) {
@@ -213,6 +226,12 @@ std::string run_text(const RunReport& run) {
                     printable(fmt::format("{}", fmt::join(result.observed_gpu_ids, ", ")), 200)));
   }
   add_energy(run, table);
+  if (const auto& facility = run.facility) {
+    for (const auto& [name, text] :
+         facility_rows(facility->rates, facility->measured, facility->figures, tokens_of(run))) {
+      table.row(name, text);
+    }
+  }
   add_interval(result, table);
   if (result.request_energy) table.row("requests", request_energy_text(*result.request_energy));
   if (result.phase_energy) table.row("phases", phase_energy_text(*result.phase_energy));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <list>
 #include <map>
 #include <utility>
 
@@ -18,11 +19,13 @@
 #include "loads/load_generator.h"
 #include "loads/request_file.h"
 #include "loads/selection.h"
+#include "recorders/energy_rate.h"
 #include "recorders/side_files.h"
 #include "results/deliver.h"
 #include "results/record.h"
 #include "results/run_report.h"
 #include "runs/assess_alone.h"
+#include "runs/facility_run.h"
 #include "runs/idle.h"
 #include "runs/one_node.h"
 #include "runs/repeated_recordings.h"
@@ -148,9 +151,34 @@ void name_recordings(const std::vector<std::string>& paths,
   }
 }
 
-RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading) {
+// All recordings, of which the first is open; the others are opened.
+Result measured_together(const MeasureRequest& request, const PlacedLoad& placed,
+                         std::list<Recording>& recordings) {
   const std::vector<std::string> paths = telemetry_of(request);
-  Recording recording(paths[0], request.zone, request.columns, request.gpus);
+  const LoadReading& load = placed.reading;
+  Recording& recording = recordings.front();
+  std::vector<SensorReadings> readings(paths.size());
+  Result result = measured_recording(request, paths[0], load, recording, readings[0]);
+  for (std::size_t i = 1; i < paths.size(); ++i) {
+    Recording& other =
+        recordings.emplace_back(paths[i], request.zone, request.columns, request.gpus);
+    refuse_copy(recording, other);
+    add_recording(result, measured_recording(request, paths[i], load, other, readings[i]));
+  }
+  if (paths.size() > 1) check_count(request, load, result);
+  if (result.is_valid()) name_recordings(paths, readings);
+  if (placed.placement) result.window_half_width_s = placed.placement->half_width_s;
+  add_idle(request, paths.size() == 1 ? &recording : nullptr, readings, result);
+  add_uncertainty(request.uncertainty, std::move(readings), {}, result);
+  return result;
+}
+
+RunReport measured_benchmark(const MeasureRequest& request, const FacilityRates& rates,
+                             LoadReading reading) {
+  const std::vector<std::string> paths = telemetry_of(request);
+  std::list<Recording> recordings;
+  Recording& recording =
+      recordings.emplace_back(paths[0], request.zone, request.columns, request.gpus);
   WindowOptions options = kAnyWindow;
   options.given = request.given;
   PlacedLoad placed{.reading = std::move(reading)};
@@ -173,21 +201,8 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   if (!load.load && load.reasons.empty()) {
     placed.reading.reasons.add(Reason::invalid_benchmark_window, load.no_window);
   }
-  std::vector<SensorReadings> readings(paths.size());
-  run.result = measured_recording(request, paths[0], load, recording, readings[0]);
-  for (std::size_t i = 1; i < paths.size(); ++i) {
-    Recording other(paths[i], request.zone, request.columns, request.gpus);
-    refuse_copy(recording, other);
-    add_recording(run.result, measured_recording(request, paths[i], load, other, readings[i]));
-  }
-  if (paths.size() > 1) check_count(request, load, run.result);
-  if (run.result.is_valid()) name_recordings(paths, readings);
-  if (placed.placement && paths.size() == 1) {
-    run.result.window_half_width_s = placed.placement->half_width_s;
-  }
-  add_idle(request, paths.size() == 1 ? &recording : nullptr, readings, run.result);
-  add_uncertainty(request.uncertainty, std::move(readings), {}, run.result);
-  if (paths.size() > 1) placed.placement.reset();
+  run.result = measured_together(request, placed, recordings);
+  if (paths.size() > 1) placed.placement.reset();  // its energies are those of the first
   const auto counted = static_cast<std::int64_t>(run.result.observed_gpus);
   if (load.gpus && counted > 0 && *load.gpus != counted && !names_gpus(request)) {
     warnings.push_back(fmt::format(
@@ -197,6 +212,7 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   std::ranges::move(warnings, std::back_inserter(run.result.warnings));
   add_window_facts(placed, load, run.result);
   add_request_energy(requests_of_measure(request), recording, run.result);
+  if (rates.is_asked()) add_facility(rates, recordings, request.max_sample_gap_s, run);
   return run;
 }
 
@@ -275,6 +291,7 @@ MeasureReport measure_run(const MeasureRequest& request) {
                                                   request.telemetry.size()));
   }
   try {
+    const FacilityRates rates = read_facility_rates(request.facility);
     SelectedLoads selected =
         select_loads(benchmarks_of(request), request.select.empty() ? "all" : request.select);
     if (!selected.fault.empty()) {
@@ -292,7 +309,7 @@ MeasureReport measure_run(const MeasureRequest& request) {
     for (std::size_t i = 0; i < selected.loads.size(); ++i) {
       std::string label =
           is_one_of_several ? benchmark_label(selected.loads[i], selected.numbers[i]) : "";
-      runs.push_back(measured_benchmark(request, std::move(selected.loads[i])));
+      runs.push_back(measured_benchmark(request, rates, std::move(selected.loads[i])));
       runs.back().benchmark = std::move(label);
     }
     if (!request.out.empty()) write_new(request, runs.front(), report);

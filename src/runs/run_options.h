@@ -9,6 +9,7 @@
 
 #include "aggregate_power/column_names.h"
 #include "aggregate_power/contract.h"
+#include "aggregate_power/facility.h"
 #include "aggregate_power/provenance.h"
 #include "aggregate_power/request_energy.h"
 #include "base/text/zone.h"
@@ -74,8 +75,9 @@ struct RunOptions : RecordingOptions {
   Accepted accepted_window = Accepted::exact;
   // Normal paths of what sensors beside the GPUs recorded: never summed with the GPUs.
   std::vector<std::string> witnesses = {};
-  RequestOptions requests = {};  // of a run on one node, under schema 2
-  TakePlan take_plan = {};       // empty: the run is written
+  RequestOptions requests = {};   // of a run on one node, under schema 2
+  FacilityOptions facility = {};  // of commands that report and publish nothing
+  TakePlan take_plan = {};        // empty: the run is written
 
   DeliveryOptions delivery() const { return {require_power, dry_run, json, take_plan}; }
 };

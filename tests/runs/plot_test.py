@@ -168,6 +168,17 @@ def test_a_refused_run_is_drawn_and_claims_nothing(folder):
         assert not re.search(r"\d J\b", Ran(folder, "power.csv", *term).out)
 
 
+def test_rows_that_name_no_gpu_are_not_summed(folder):
+    rows = [f"{START + at},{100 + 300 * gpu}" for at in range(10) for gpu in range(2)]
+    (folder / "power.csv").write_text("timestamp,power.draw [W]\n" + "\n".join(rows) + "\n")
+    ran = Ran(folder, "power.csv")
+    same((1, True), (ran.status, "gpu_identity_column_missing" in ran.picture.caption), ran)
+    same(1, Ran(folder, "power.csv", "--expected-num-gpus", "1").status)
+    (folder / "power.csv").write_text("timestamp,power.draw [W]\n" + "\n".join(rows[::2]) + "\n")
+    ran = Ran(folder, "power.csv", "--expected-num-gpus", "1", "--format", "json")
+    same((0, 900.0), (ran.status, json.loads(ran.out)["total_gpu_energy_j"]), ran)
+
+
 def test_a_window_by_hand(folder):
     recording(folder, flat(30, gpus=2))
     ran = Ran(folder, "power.csv", "--start", START + 5, "--end", "+10s", "--format", "json")
@@ -392,6 +403,23 @@ def test_in_the_terminal(folder):
         pass
     process.wait(timeout=60)
     assert "┤" in seen.decode() and "<svg" not in seen.decode(), seen
+
+
+def test_every_recording_of_testdata(folder):
+    """Whatever is recorded: a well-formed picture, or a message."""
+    drawn = 0
+    for path in sorted((ROOT / "testdata" / "telemetry").rglob("*")):
+        if not path.is_file():
+            continue
+        ran = Ran(folder, path, "--timezone", "UTC")
+        assert ran.status in (0, 1, 2), f"{path}: {ran}"
+        same(ran.status == 2, ran.out == "", f"{path}: {ran}")
+        same(ran.status != 0, "aggregate-power: power not valid" in ran.err or "aggregate-power: error" in ran.err, path)
+        if ran.status != 2:
+            ran.picture
+            same(ran.status == 0, bool(re.search(r">[0-9.]+ J<", ran.out)) or "nothing to integrate" in ran.out, path)
+            drawn += ran.status == 0
+    assert drawn >= 10, drawn
 
 
 def test_a_million_samples_are_a_small_file(folder):
