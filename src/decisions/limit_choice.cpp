@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "decisions/student_t.h"
 #include "energy/long_sum.h"
 
 namespace aggregate_power {
@@ -72,8 +73,10 @@ struct ValueSpread {
   std::size_t degrees = kNoRepeats;  // of freedom; kNoRepeats: it is known
 };
 
+// What to add and to take for an interval of 95 %, in standard uncertainties.
 double spread_factor(std::size_t degrees) {
-  return degrees == kNoRepeats ? 1.959964 : coverage_factor(degrees);
+  const double known = std::numeric_limits<double>::infinity();
+  return student_t_quantile(0.975, degrees == kNoRepeats ? known : static_cast<double>(degrees));
 }
 
 // From the values that result when one block after another is left out (jackknife).
@@ -288,18 +291,6 @@ std::optional<LimitObjective> limit_objective(std::string_view name) {
   const auto found = std::ranges::find(kObjectives, name);
   if (found == std::end(kObjectives)) return std::nullopt;
   return static_cast<LimitObjective>(found - std::begin(kObjectives));
-}
-
-// Student's t, from tables up to 12, then as the first terms of its expansion around the normal
-// quantile (Abramowitz and Stegun 26.7.5), which is within 0.001 of it from there on.
-double coverage_factor(std::size_t degrees) {
-  constexpr double kTable[] = {12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469,
-                               2.3646,  2.3060, 2.2622, 2.2281, 2.2010, 2.1788};
-  if (degrees <= std::size(kTable)) return kTable[degrees - 1];
-  const auto n = static_cast<double>(degrees);
-  const double z = 1.959964;
-  return z + (std::pow(z, 3) + z) / (4 * n) +
-         (5 * std::pow(z, 5) + 16 * std::pow(z, 3) + 3 * z) / (96 * n * n);
 }
 
 LimitChoice choose_limit(LimitScenario scenario, const LimitQuestion& question) {

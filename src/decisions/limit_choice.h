@@ -62,8 +62,4 @@ struct LimitChoice {
 // Marks the groups that cannot win. The order of a group's pieces makes no difference.
 LimitChoice choose_limit(LimitScenario scenario, const LimitQuestion& question);
 
-// What to add to and take from a mean of a normal distribution, in standard uncertainties, for an
-// interval of 95 %; `degrees` from 1.
-double coverage_factor(std::size_t degrees);
-
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// The choice among limits, and the factor of its intervals.
+// The choice among limits, and which limits are the same.
 #include "decisions/limit_choice.h"
 
 #include <gtest/gtest.h>
@@ -41,16 +41,6 @@ TEST(ChooseLimit, TiesWhatItsRecordsCannotTellApart) {
     EXPECT_EQ(choice.ties_w.size(), ties) << other_j;
     EXPECT_EQ(choice.interval_from, "records");
   }
-}
-
-TEST(CoverageFactor, IsStudentsT) {
-  // Of tables.
-  EXPECT_NEAR(coverage_factor(1), 12.706, 0.001);
-  EXPECT_NEAR(coverage_factor(12), 2.179, 0.001);
-  EXPECT_NEAR(coverage_factor(13), 2.160, 0.001);
-  EXPECT_NEAR(coverage_factor(20), 2.086, 0.001);
-  EXPECT_NEAR(coverage_factor(60), 2.000, 0.001);
-  EXPECT_NEAR(coverage_factor(100'000), 1.960, 0.001);
 }
 
 TEST(DistinctLimits, JoinsThoseWithinAWattOrHalfAPercent) {

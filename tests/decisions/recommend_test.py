@@ -197,7 +197,7 @@ def test_repeats_give_intervals_and_ties(folder):
     logs = {100: [900, 918], 150: [909, 929.2], 200: [1120, 1148]}
     squares = sum((math.log(value) - statistics.fmean(map(math.log, values))) ** 2
                   for values in logs.values() for value in values)
-    half = 3.1824 * math.sqrt(squares / 3) / math.sqrt(2)  # Student's t of 3 degrees of freedom
+    half = 3.182446305 * math.sqrt(squares / 3) / math.sqrt(2)  # Student's t of 3 degrees of freedom
     near(909 * math.exp(-half), ran.groups[100]["interval"]["low"], 1e-6)
     near(909 * math.exp(half), ran.groups[100]["interval"]["high"], 1e-6)
     same((100, [150], 2), (ran.json["recommended_limit_w"], ran.json["ties"], ran.groups[150]["n"]))
