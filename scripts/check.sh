@@ -30,17 +30,19 @@ while read -r area others; do
   fi
 done <<'AREAS'
 base
+drawing base
 model base
 recorders base model
 loads base model
 energy base model
 packages base model recorders loads energy
 results base model recorders loads energy
-runs base model recorders loads energy packages results
+runs base drawing model recorders loads energy packages results
 store base model recorders loads energy packages results runs
 publication base model recorders loads energy packages results runs store
 decisions base model recorders loads energy packages results runs store publication
-commands base model recorders loads energy packages results runs store publication decisions
+exports base model recorders loads energy packages results runs store publication decisions
+commands base drawing model recorders loads energy packages results runs store publication decisions exports
 AREAS
 if grep -nE '#include "' -r include | grep -vE '#include "aggregate_power/[a-z_]+\.h"'; then
   fail "a noun includes more than nouns"

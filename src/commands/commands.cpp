@@ -12,12 +12,17 @@ Command aggregate_command();
 Command agentic_command();
 Command attribute_command();
 Command backfill_command();
+Command compare_command();
 Command doctor_command();
 Command explain_command();
+Command export_command();
 Command help_command();
 Command inspect_command();
 Command measure_command();
 Command multinode_command();
+Command plot_command();
+Command recommend_command();
+Command retract_command();
 Command synthesize_command();
 Command verify_command();
 Command windows_command();
@@ -37,12 +42,18 @@ constexpr CommandRow kRows[] = {
     {"backfill", "STORE... [OPTIONS]",
      "Bring all finished runs of an archive up to date: find them, compute their energy, patch their aggregates, and report what could not be done and why. It can be interrupted, repeated and run in parallel.",
      backfill_command},
+    {"compare", "BASE... [--with NEW...] [OPTIONS]",
+     "Whether what runs use has changed: two sets of results, matched by configuration, with an interval of the change and a verdict to gate on; or the spread of repeats. Nothing is changed.",
+     compare_command},
     {"doctor", "[TELEMETRY] [OPTIONS]",
      "What to change before a campaign of measurements: checks this machine's tools, GPUs and clock, or a short recording, and says how wide the interval of an energy will be.",
      doctor_command},
     {"explain", "[CODE...]",
      "Say what a reason code means, what usually causes it, and what to do; without a code, list all.",
      explain_command},
+    {"export", "RESULTS... --format FORMAT [OPTIONS]",
+     "Write what runs and windows used for other tools: gauges for Prometheus and OpenTelemetry, CSV, JSON lines, window logs of Zeus; on request with power limits, and what node, rack and facility used by stated factors. Nothing that exists is changed.",
+     export_command},
     {"help", "[TOPIC]", "List the topics of the help pages, or print the page on one topic.",
      help_command},
     {"inspect", "FILE [OPTIONS]",
@@ -54,6 +65,15 @@ constexpr CommandRow kRows[] = {
     {"multinode", "--nodes FOLDER --bench-result FILE --agg-result FILE [OPTIONS]",
      "Mean power and energy per token of a run on several nodes, whole and by role; patched into the run's aggregate JSON, with an audit record beside the benchmark result.",
      multinode_command},
+    {"plot", "TELEMETRY... [--bench-result FILE] [OPTIONS]",
+     "A picture of a recording, as SVG or in the terminal: power of each GPU and of all together over time, with the load's window, gaps, and the energies that a run publishes.",
+     plot_command},
+    {"recommend", "RESULT... | --plan START:END:STEP [OPTIONS]",
+     "Which power limit to choose: compares what a sweep measured at each limit, says how certain the choice is and what ties with it; or prints a script that runs such a sweep.",
+     recommend_command},
+    {"retract", "STORE... --where KEY=VALUE [OPTIONS]",
+     "Withdraw numbers that were published of runs, by what their audit records say: of one collector, format or version. The aggregates get power_valid 0, the records keep what was; a backfill leaves such runs alone.",
+     retract_command},
     {"synthesize", "--phase SECONDS:WATTS --out FILE [OPTIONS]",
      "Write synthetic telemetry of known power, with faults on request, and a benchmark result and aggregate to go with it. The same options give the same bytes.",
      synthesize_command},

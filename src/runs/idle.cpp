@@ -13,6 +13,7 @@
 
 #include "aggregate_power/error.h"
 #include "aggregate_power/gpu.h"
+#include "aggregate_power/refusal.h"
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
 #include "energy/idle_power.h"
@@ -119,7 +120,7 @@ std::vector<IdleGpu> idle_gpus(std::span<const SensorReadings> recordings, Windo
 void set_means(const std::optional<IdleMeans>& means, const std::vector<std::string>& names,
                IdlePower& idle) {
   if (!means) {
-    idle.reasons = {"too_few_readings"};
+    idle.reasons = {no_idle("too_few_readings")};
     return;
   }
   for (std::size_t i = 0; i < means->gpus.size(); ++i) {
@@ -138,7 +139,7 @@ IdlePower found_beside_load(const RunOptions& run, std::span<const SensorReading
     idle.source = "after_load";
     idle.stretch = idle_after(gpus, window, run.max_sample_gap_s);
   }
-  if (!idle.stretch) return {{"no_plateau"}, {}, {}, {}, {}};
+  if (!idle.stretch) return {{no_idle("no_plateau")}, {}, {}, {}, {}};
   set_means(idle_means(gpus, *idle.stretch, run.max_sample_gap_s), names_of(recordings), idle);
   return idle;
 }
@@ -159,9 +160,9 @@ IdlePower of_given_stretch(const RunOptions& run, const Recording& recording,
   const Window stretch = given_stretch(run.idle, recorded_in(recording)).value();
   idle.stretch = stretch;
   if (stretch.start_unix_s >= stretch.end_unix_s) {
-    idle.reasons = {"ends_before_it_begins"};
+    idle.reasons = {no_idle("ends_before_it_begins")};
   } else if (stretch.start_unix_s < window.end_unix_s && stretch.end_unix_s > window.start_unix_s) {
-    idle.reasons = {"overlaps_load"};
+    idle.reasons = {no_idle("overlaps_load")};
   } else {
     SensorReadings again;
     again.gpus = readings_in(recording, stretch);
@@ -180,25 +181,11 @@ IdlePower idle_power(const RunOptions& run, const Recording* recording,
   return of_given_stretch(run, *recording, recordings[0], window);
 }
 
-std::string advice_on(const std::string& reason) {
-  if (reason == "no_plateau") {
-    return "record 15 s without load before the benchmark, or give --idle watts or a stretch";
-  }
-  if (reason == "too_few_readings") {
-    return "the stretch needs 10 s and 10 readings of each GPU, without gaps; give another --idle";
-  }
-  if (reason == "idle_not_below_load")
-    return "the GPUs drew no more under load; give another --idle";
-  if (reason == kNotForPackages) {
-    return "the samples of a package are not searched for idle time; subtract it by hand";
-  }
-  return "the stretch must begin before it ends, outside the load's window; give another --idle";
-}
-
 void set_refusal(const std::string& reason, Result& result) {
-  result.idle = {{reason}, {}, {}, {}, {}};
+  result.idle = {{no_idle(reason)}, {}, {}, {}, {}};
   if (reason == kPowerNotValid) return;  // the run's own reasons say more
-  result.warnings.push_back(fmt::format("no net energy: {}: {}", reason, advice_on(reason)));
+  result.warnings.push_back(
+      fmt::format("no net energy: {}: {}", reason, word_in(idle_refusals(), reason)->remedy));
 }
 
 }  // namespace
@@ -229,12 +216,12 @@ void add_idle(const RunOptions& run, const Recording* recording,
   try {
     idle = idle_power(run, recording, recordings, result.load->window);
   } catch (const std::exception&) {  // it has changed since it was measured
-    idle.reasons = {"recording_changed"};
+    idle.reasons = {no_idle("recording_changed")};
   }
   const double load_w =
       value_of(result.metrics, "total_gpu_energy_j").value_or(0) / result.load->window.duration_s();
   if (idle.is_available() && !(idle.total.watts < load_w)) {
-    idle.reasons = {"idle_not_below_load"};
+    idle.reasons = {no_idle("idle_not_below_load")};
   }
   if (!idle.is_available()) set_refusal(idle.reasons[0], result);
   result.idle = std::move(idle);

@@ -15,7 +15,6 @@
 #include "base/files/near_file.h"
 #include "base/files/path.h"
 #include "base/text/unicode.h"
-#include "energy/metrics.h"
 #include "energy/plausibility.h"
 #include "loads/load_generator.h"
 #include "loads/request_file.h"
@@ -31,7 +30,9 @@
 #include "runs/one_node.h"
 #include "runs/repeated_recordings.h"
 #include "runs/request_run.h"
+#include "runs/run_sources.h"
 #include "runs/sensor_readings.h"
+#include "runs/several_recordings.h"
 #include "runs/uncertainty.h"
 #include "runs/window.h"
 
@@ -54,7 +55,8 @@ std::vector<std::string> telemetry_of(const MeasureRequest& request) {
 }
 
 RequestRun requests_of_measure(const MeasureRequest& request) {
-  RequestRun run{request.requests, request.result, request.max_sample_gap_s};
+  RequestRun run{request.requests, request.result, request.max_sample_gap_s,
+                 static_cast<bool>(request.take_plan)};
   for (const std::string& telemetry : telemetry_of(request)) {
     std::ranges::move(with_side_files(telemetry), std::back_inserter(run.inputs));
     std::ranges::move(model_files_beside(telemetry), std::back_inserter(run.inputs));
@@ -90,33 +92,6 @@ void excuse_counts(LoadReading& reading, std::vector<std::string>& warnings) {
   }
   for (const Reason fault : kCountFaults) reading.reasons.remove(fault);
   if (!missing.empty()) warnings.push_back(fmt::format("{}", fmt::join(missing, "; ")));
-}
-
-// Energies of several recordings of one load, added.
-void add_recording(Result& sum, Result other) {
-  const auto energy = [](const Result& result) {
-    return value_of(result.metrics, "total_gpu_energy_j").value_or(0);
-  };
-  sum.reasons.add(other.reasons);
-  for (const std::string& id : other.observed_gpu_ids) {
-    const bool is_known = std::ranges::find(sum.observed_gpu_ids, id) != sum.observed_gpu_ids.end();
-    // A host's name and a number are as good as a UUID; a number alone may be that of another node.
-    const bool is_unique = id.starts_with("GPU-") || id.find('/') != std::string::npos;
-    if (is_known && is_unique) sum.reasons.add(Reason::gpu_uuid_repeated, id);
-  }
-  sum.observed_gpus += other.observed_gpus;
-  const std::size_t gpus = sum.metric_gpus + other.metric_gpus;
-  for (std::string& id : other.observed_gpu_ids) sum.observed_gpu_ids.push_back(std::move(id));
-  std::ranges::move(other.warnings, std::back_inserter(sum.warnings));
-  std::ranges::move(other.hints, std::back_inserter(sum.hints));
-  sum.telemetry_source += ", " + other.telemetry_source;
-  const double total_j = energy(sum) + energy(other);
-  sum.metric_gpus = gpus;
-  sum.metrics =
-      sum.is_valid()
-          ? energy_metrics(
-                {.energy_j = total_j, .gpus = gpus, .load = *sum.load, .contract = sum.contract})
-          : Metrics();
 }
 
 // Without a number of GPUs, those that were idle in the window may be another run's.
@@ -176,6 +151,28 @@ void name_recordings(const std::vector<std::string>& paths,
   }
 }
 
+// All recordings, of which the first is open; the others are opened.
+Result measured_together(const MeasureRequest& request, const PlacedLoad& placed,
+                         std::list<Recording>& recordings) {
+  const std::vector<std::string> paths = telemetry_of(request);
+  const LoadReading& load = placed.reading;
+  Recording& recording = recordings.front();
+  std::vector<SensorReadings> readings(paths.size());
+  Result result = measured_recording(request, paths[0], load, recording, readings[0]);
+  for (std::size_t i = 1; i < paths.size(); ++i) {
+    Recording& other =
+        recordings.emplace_back(paths[i], request.zone, request.columns, request.gpus);
+    refuse_copy(recording, other);
+    add_recording(result, measured_recording(request, paths[i], load, other, readings[i]));
+  }
+  if (paths.size() > 1) check_count(request, load, result);
+  if (result.is_valid()) name_recordings(paths, readings);
+  if (placed.placement) result.window_half_width_s = placed.placement->half_width_s;
+  add_idle(request, paths.size() == 1 ? &recording : nullptr, readings, result);
+  add_uncertainty(request.uncertainty, std::move(readings), {}, result);
+  return result;
+}
+
 RunReport measured_benchmark(const MeasureRequest& request, const FacilityRates& rates,
                              LoadReading reading) {
   const std::vector<std::string> paths = telemetry_of(request);
@@ -204,26 +201,8 @@ RunReport measured_benchmark(const MeasureRequest& request, const FacilityRates&
   if (!load.load && load.reasons.empty()) {
     placed.reading.reasons.add(Reason::invalid_benchmark_window, load.no_window);
   }
-  std::vector<SensorReadings> readings(paths.size());
-  run.result = measured_recording(request, paths[0], load, recording, readings[0]);
-  for (std::size_t i = 1; i < paths.size(); ++i) {
-    Recording& other =
-        recordings.emplace_back(paths[i], request.zone, request.columns, request.gpus);
-    if (other.faults().empty() && recording.faults().empty() &&
-        other.bytes() == recording.bytes() && other.content_hash() == recording.content_hash()) {
-      throw Error(fmt::format("{} is a copy of {}: give it once", printable_path(paths[i]),
-                              printable_path(paths[0])));
-    }
-    add_recording(run.result, measured_recording(request, paths[i], load, other, readings[i]));
-  }
-  if (paths.size() > 1) check_count(request, load, run.result);
-  if (run.result.is_valid()) name_recordings(paths, readings);
-  if (placed.placement && paths.size() == 1) {
-    run.result.window_half_width_s = placed.placement->half_width_s;
-  }
-  add_idle(request, paths.size() == 1 ? &recording : nullptr, readings, run.result);
-  add_uncertainty(request.uncertainty, std::move(readings), {}, run.result);
-  if (paths.size() > 1) placed.placement.reset();
+  run.result = measured_together(request, placed, recordings);
+  if (paths.size() > 1) placed.placement.reset();  // its energies are those of the first
   const auto counted = static_cast<std::int64_t>(run.result.observed_gpus);
   if (load.gpus && counted > 0 && *load.gpus != counted && !names_gpus(request)) {
     warnings.push_back(fmt::format(
@@ -265,17 +244,16 @@ std::string why_not_published(const MeasureRequest& request, const RunReport& ru
 
 // Writes a new aggregate with an audit record beside it.
 void write_new(const MeasureRequest& request, const RunReport& run, MeasureReport& report) {
-  constexpr std::string_view kBegin = "{\n  \"window_source\": \"";
-  if (is_regular_file(request.out) && !read_file(request.out).starts_with(kBegin)) {
+  const std::string begin = fmt::format("{{\n  \"{}\": \"", kMeasuredKey);
+  if (is_regular_file(request.out) && !read_file(request.out).starts_with(begin)) {
     throw Error(fmt::format(
         "--out {}: the file exists and this command did not write it; it is left as it is",
         request.out));
   }
   WritePlan target;
   target.aggregate_path = request.out;
-  target.aggregate_text =
-      fmt::format("{}{}\"\n}}\n", kBegin,
-                  run.result.window_source.empty() ? "exact" : run.result.window_source);
+  target.aggregate_text = fmt::format(
+      "{}{}\"\n}}\n", begin, run.result.window_source.empty() ? "exact" : run.result.window_source);
   target.record_path = record_beside(request.out);
   target.inputs = telemetry_of(request);
   if (!request.result.empty()) target.inputs.push_back(request.result);
@@ -286,13 +264,15 @@ void write_new(const MeasureRequest& request, const RunReport& run, MeasureRepor
     }
   }
   Result result = run.result;
+  result.sources.options = unrecorded_options(request);
   if (std::string why = why_not_published(request, run); !why.empty()) {
     result.reasons.add(Reason::window_not_exact, std::move(why));
   }
   if (!run.benchmark_failure.empty()) {
     result.reasons.add(Reason::benchmark_failed, "--out: " + run.benchmark_failure);
   }
-  const CommandOutput output = deliver(std::move(result), std::move(target), {});
+  const CommandOutput output =
+      deliver(std::move(result), std::move(target), {.take = request.take_plan});
   for (const std::string& line : output.err) {
     if (std::ranges::find(run.result.warnings, line) == run.result.warnings.end()) {
       report.err.push_back(line);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,12 +39,16 @@ struct GivenLoad {
   bool operator==(const GivenLoad&) const = default;
 };
 
+// Receives what a file would hold, instead of writing it.
+using TakeText = std::function<void(const std::string& text)>;
+
 // What is asked about the requests of a load.
 struct RequestOptions {
   std::string file = {};         // normal path of a result that lists them; empty: the load's own
   std::string per_request = {};  // normal path of a new file with a line for each; empty: none
   RequestShare share = RequestShare::equal;
   bool phases = false;
+  TakeText take_lines = {};  // empty: they are written
 
   bool is_asked() const { return !file.empty() || !per_request.empty() || phases; }
 };

@@ -82,8 +82,9 @@ void note_model_files(const StorePath& telemetry, PairInputs& inputs) {
   }
 }
 
-ZonedResult assess_pair(const PairRequest& request, const LoadReading& reading,
-                        Recording& recording, PairInputs& inputs) {
+ZonedResult assess_pair(const PairRequest& request, const PlacedLoad& placed, Recording& recording,
+                        PairInputs& inputs) {
+  const LoadReading& reading = placed.reading;
   MeasurementRequest wanted{request.options};
   SensorReadings readings;
   if (request.hardware) {
@@ -103,6 +104,7 @@ ZonedResult assess_pair(const PairRequest& request, const LoadReading& reading,
     std::vector<SensorReadings> recordings;
     recordings.push_back(std::move(readings));
     add_idle(wanted, nullptr, recordings, zoned.result);
+    if (placed.placement) zoned.result.window_half_width_s = placed.placement->half_width_s;
     add_uncertainty(wanted.uncertainty, std::move(recordings), *request.hardware, zoned.result);
   }
   return zoned;
@@ -133,7 +135,7 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
     Recording& recording = *opened;
     pairing.written_ns = own_time_ns(telemetry.tree->written_ns(telemetry.path),
                                      benchmark.tree->written_ns(benchmark.path));
-    ZonedResult zoned = assess_pair(request, placed.reading, recording, inputs);
+    ZonedResult zoned = assess_pair(request, placed, recording, inputs);
     pairing.result = std::move(zoned.result);
     if (!load.reading.generator.empty()) add_window_facts(placed, placed.reading, pairing.result);
     pairing.zone_report = std::move(zoned.report);

@@ -1,0 +1,103 @@
+// A chart as data: what is drawn, in numbers, before it is an SVG or a text. Texts may be anything;
+// what draws them escapes them.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "drawing/axis.h"
+
+namespace aggregate_power {
+
+struct Point {
+  double x = 0;
+  double y = 0;
+
+  bool operator==(const Point&) const = default;
+};
+// Points that a line connects. What is missing between two points is a new polyline, not a point
+// of 0. One point alone is drawn as a dot.
+using Polyline = std::vector<Point>;
+
+// The range of values at one x.
+struct RangeAt {
+  double x = 0;
+  double low = 0;
+  double high = 0;
+};
+using Ribbon = std::vector<RangeAt>;
+
+struct ErrorBar {
+  double low = 0;
+  double high = 0;
+};
+
+// A measured point.
+struct Dot {
+  Point at;
+  std::optional<ErrorBar> x_error = {};
+  std::optional<ErrorBar> y_error = {};
+  std::string label = {};    // beside it; empty: none
+  std::string tooltip = {};  // all there is to say, with n: "tp 8, conc 64: 0.41 J/token, n = 5"
+  bool is_marked = false;    // larger, with a ring around it
+};
+
+// What shares one colour, and one line of the legend.
+struct Series {
+  std::string label = {};    // in the legend; empty: not there
+  std::string value = {};    // at the end of that line, flush right: "4165.455 J"
+  std::string tooltip = {};  // empty: the label and the value
+  std::size_t style = 0;     // palette.h: colour and dashes
+  bool is_ink = false;       // in the colour of the text instead, and stronger: a sum, a mean
+  std::vector<Polyline> lines = {};
+  std::vector<Ribbon> ribbons = {};
+  std::vector<Dot> dots = {};
+};
+
+// A stretch of the x axis, through all panels.
+struct Stretch {
+  enum class Kind { window, gap, invalid };
+  Kind kind = Kind::window;
+  double from = 0;
+  double to = 0;
+  std::string label = {};  // tooltip
+};
+
+// A horizontal line through a panel.
+struct Level {
+  enum class Kind { limit, idle, other };
+  Kind kind = Kind::other;
+  double y = 0;
+  std::string label = {};  // on the line
+};
+
+// One pair of axes. Panels of a chart share the x axis and stand one above the other.
+struct Panel {
+  std::string title = {};  // above its legend
+  Axis y;
+  std::vector<Series> series = {};
+  std::vector<Level> levels = {};
+  double height = 240;  // pixels of the area between the axes
+};
+
+struct Chart {
+  std::string title;
+  std::string description;           // for those who cannot see it: what it shows, in a sentence
+  std::vector<std::string> caption;  // paragraphs below: metric, boundary, formula, source
+  Axis x;
+  std::vector<Stretch> stretches = {};
+  // What kinds of stretches mean, in a line below the axis.
+  std::vector<std::pair<Stretch::Kind, std::string>> stretch_key = {};
+  std::vector<Panel> panels = {};
+  double width = 960;     // pixels of everything
+  bool is_small = false;  // a sparkline: lines only, no axes and no text
+};
+
+// The parts of a line that have a place on both axes: NaN, infinity, and 0 on a logarithmic axis
+// break it. In shares of the area, from 0 at the lower left.
+std::vector<Polyline> placed_lines(const Polyline& line, const Axis& x, const Axis& y);
+
+}  // namespace aggregate_power
