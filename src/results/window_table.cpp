@@ -128,8 +128,8 @@ class TableWindows final : public WindowReport {
     if (line < columns_) text.append(columns_ - line, ' ');
     auto out = std::back_inserter(text);
     if (facts_.rates.pue) fmt::format_to(out, " {:>12}", cells[0]);
-    if (facts_.rates.price) fmt::format_to(out, " {:>10}", cells[1]);
-    if (facts_.rates.carbon) fmt::format_to(out, " {:>10}", cells[2]);
+    if (facts_.rates.price) fmt::format_to(out, " {:>12}", cells[1]);
+    if (facts_.rates.carbon) fmt::format_to(out, " {:>12}", cells[2]);
   }
 
   const WindowReportFacts& facts_;

@@ -389,7 +389,7 @@ def test_windows_have_figures_for_each_gpu(folder):
 
     folder.call(*words, status=1)
     lines = folder.out.splitlines()
-    assert lines[0].endswith("share %   facility J       cost      gCO2e"), lines[0]
+    assert lines[0].endswith("share %   facility J         cost        gCO2e"), lines[0]
     same([f"{1.5 * sum(kwh) * KWH:.3f}", f"{1.5 * (kwh[0] + 2 * kwh[1]):.6g}",
           f"{1.5 * (kwh[0] * 501 + kwh[1] * 419):.6g}"], lines[1].split()[-3:])
     same(1, len({len(line) for line in lines[:3]}))
@@ -403,7 +403,7 @@ def test_windows_have_only_the_columns_that_are_asked_for(folder):
     plain = folder.out
     same("window  GPU   seconds       joules   mean W   peak W share %", plain.splitlines()[0])
     folder.call(*words, "--price", 0.25, status=1)
-    same("window  GPU   seconds       joules   mean W   peak W share %       cost", folder.out.splitlines()[0])
+    same("window  GPU   seconds       joules   mean W   peak W share %         cost", folder.out.splitlines()[0])
     same("(cost and carbon: the GPUs alone, no --pue; cost in the price's currency)", folder.out.splitlines()[-1])
     folder.call(*words, "--format", "csv", status=1)
     assert "facility" not in folder.out
