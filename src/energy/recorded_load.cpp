@@ -16,7 +16,7 @@ struct Range {
   double greatest_w = 0;
 };
 
-Range range_of(std::span<const std::span<const Sample>> gpus) {
+Range range_of_watts(std::span<const std::span<const Sample>> gpus) {
   Range range;
   for (const auto& samples : gpus) {
     for (const Sample& sample : samples) {
@@ -38,7 +38,7 @@ struct Moments {
   double mean_w() const { return count > 0 ? sum_w / count : 0; }
 };
 
-RecordedGap::Place place_of(Window gap, Window load) {
+RecordedGap::Place place_of_gap(Window gap, Window load) {
   using enum RecordedGap::Place;
   if (gap.end_unix_s < load.start_unix_s || gap.start_unix_s > load.end_unix_s) {
     return without_load;
@@ -50,7 +50,7 @@ RecordedGap::Place place_of(Window gap, Window load) {
 }  // namespace
 
 RecordedLoad recorded_load(std::span<const std::span<const Sample>> gpus) {
-  const auto [least_w, greatest_w] = range_of(gpus);
+  const auto [least_w, greatest_w] = range_of_watts(gpus);
   RecordedLoad load;
   load.has_both = greatest_w > kLeastRise * least_w && greatest_w > 0;
   const double middle_w = load.has_both ? (least_w + greatest_w) / 2 : least_w;
@@ -88,7 +88,7 @@ std::optional<RecordedGap> worst_gap(std::span<const std::span<const Sample>> gp
     for (std::size_t i = 1; i < gpus[gpu].size(); ++i) {
       const Window between = {gpus[gpu][i - 1].unix_s, gpus[gpu][i].unix_s};
       if (!(between.duration_s() > least_s)) continue;
-      const RecordedGap gap = {gpu, between, place_of(between, load.stretch)};
+      const RecordedGap gap = {gpu, between, place_of_gap(between, load.stretch)};
       if (!worst || badness(gap) > badness(*worst)) worst = gap;
     }
   }
