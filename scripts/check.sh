@@ -40,7 +40,9 @@ results base model recorders loads energy
 runs base drawing model recorders loads energy packages results
 store base drawing model recorders loads energy packages results runs
 publication base drawing model recorders loads energy packages results runs store
-commands base drawing model recorders loads energy packages results runs store publication
+decisions base drawing model recorders loads energy packages results runs store publication
+reporting base drawing model recorders loads energy packages results runs store publication decisions
+commands base drawing model recorders loads energy packages results runs store publication decisions reporting
 AREAS
 if grep -nE '#include "' -r include | grep -vE '#include "aggregate_power/[a-z_]+\.h"'; then
   fail "a noun includes more than nouns"

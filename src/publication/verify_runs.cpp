@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <memory>
 #include <set>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "base/parallel.h"
 #include "publication/evidence.h"
 #include "publication/run_check.h"
+#include "publication/run_files.h"
 #include "publication/run_record.h"
 
 namespace aggregate_power {
@@ -19,40 +19,11 @@ namespace {
 
 constexpr int kNearLevels = 5;
 
-bool is_run_record_name(std::string_view name) {
-  return name.starts_with("power_validation") && name.ends_with(".json");
-}
-
-bool is_aggregate_name(std::string_view name) {
-  return name.starts_with("agg_") && name.ends_with(".json");
-}
-
 // Of a record, if an option named it.
 bool is_json_name(std::string_view name) { return name.ends_with(".json"); }
 
 bool is_either_name(std::string_view name) {
   return is_run_record_name(name) || is_aggregate_name(name);
-}
-
-// The files below a folder with such names; links to folders are not followed.
-void walk_folder(const StorePath& folder, int levels, bool (*is_wanted)(std::string_view),
-                 std::vector<StorePath>& files) {
-  std::vector<TreeEntry> entries;
-  folder.tree->list(folder.path, [&](const TreeEntry& entry) { entries.push_back(entry); });
-  std::ranges::sort(entries, {}, &TreeEntry::name);
-  const auto shared = std::make_shared<const StorePath>(folder);
-  for (const TreeEntry& entry : entries) {
-    if (entry.kind == TreeEntry::Kind::folder && levels > 0) {
-      walk_folder(child(shared, entry.name), levels - 1, is_wanted, files);
-    } else if (entry.kind == TreeEntry::Kind::file && is_wanted(entry.name)) {
-      files.push_back(child(shared, entry.name));
-    }
-  }
-}
-
-// What identifies a file, whatever leads to it.
-std::string identity_of(const StorePath& place) {
-  return place.tree->is_archive() ? place.display : file_identity(place.path);
 }
 
 // Nullopt: it is something else.
@@ -115,9 +86,7 @@ class Runs {
       add_file(*place);
       return;
     }
-    std::vector<StorePath> files;
-    walk_folder(*place, kMostLevels, is_either_name, files);
-    for (StorePath& file : files) {
+    for (StorePath& file : run_files(*place, kMostLevels, is_either_name)) {
       // A run whose results are elsewhere has its files at the same place in its store.
       std::string artifacts = request_.artifacts;
       if (!artifacts.empty()) artifacts += file.folder->path.substr(place->path.size());
@@ -141,9 +110,8 @@ class Runs {
   }
 
   // The record is beside the aggregate; that of agents, in their results, which may be below.
-  bool add_records_of(const StorePath& aggregate, int levels, bool (*is_wanted)(std::string_view)) {
-    std::vector<StorePath> files;
-    walk_folder(*aggregate.folder, levels, is_wanted, files);
+  bool add_records_of(const StorePath& aggregate, int levels, IsWantedName is_wanted) {
+    std::vector<StorePath> files = run_files(*aggregate.folder, levels, is_wanted);
     std::erase_if(files, [&](const StorePath& file) { return !is_record_of(file, aggregate); });
     for (const StorePath& record : files) add_record(record, request_.artifacts);
     return !files.empty();
@@ -164,9 +132,7 @@ class Runs {
     std::set<std::string> seen;
     for (const auto& [aggregate, artifacts] : aggregates_) {
       if (!seen.insert(aggregate.folder->display).second) continue;
-      std::vector<StorePath> files;
-      walk_folder(*aggregate.folder, 0, is_json_name, files);
-      for (StorePath& file : files) {
+      for (StorePath& file : run_files(*aggregate.folder, 0, is_json_name)) {
         if (record_in(file)) add_record(std::move(file), artifacts);
       }
     }

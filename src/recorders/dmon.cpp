@@ -35,6 +35,7 @@ std::optional<std::size_t> place_of(const Words& words, std::string_view word) {
 // What a line of data says, until the next one is read.
 struct DmonRow {
   std::string_view stamp;
+  bool has_new_stamp;  // it is another one than the row's before
   std::string_view gpu;
   std::optional<std::string_view> watts;       // or joules, if only counters are read
   std::optional<std::string_view> count = {};  // of an energy counter beside the power
@@ -69,13 +70,15 @@ class NvidiaDmon {
   // nullopt: it says nothing of a GPU.
   std::optional<DmonRow> row_of(const Words& words) {
     if (!power_ || words.size() != columns_ || words[0].size() != kDateSize) return std::nullopt;
-    if (const std::string_view written = words.from_to(0, 1); written != written_) {
+    const std::string_view written = words.from_to(0, 1);
+    const bool is_new = written != written_;
+    if (is_new) {
       written_ = written;
       const std::string_view date = words[0];
       stamp_ = fmt::format("{}-{}-{} {}", date.substr(0, 4), date.substr(4, 2), date.substr(6),
                            words[1]);
     }
-    return DmonRow{stamp_, words[gpu_], words[*power_]};
+    return DmonRow{stamp_, is_new, words[gpu_], words[*power_]};
   }
 
  private:
@@ -99,9 +102,11 @@ class DcgmiDmon {
   explicit DcgmiDmon(bool reads_counters = false) : reads_counters_(reads_counters) {}
 
   bool take_header(std::string_view line, const Words& words) {
+    if (is_like_last_row(words)) return false;
     const auto entity = line.find('#') == line.npos ? std::nullopt : place_of(words, "#entity");
     if (!entity) return !place_of(words, "gpu") && place_of(words, "id");
     fields_ = words.size() - *entity - 1;
+    last_words_ = 0;
     power_.reset();
     counter_.reset();
     const auto counter = place_of(words, kTotalEnergy);
@@ -125,25 +130,31 @@ class DcgmiDmon {
     return has_counter_ ? std::optional(EnergyCounter{"TOTEC", "mJ", 1e-3}) : std::nullopt;
   }
   std::optional<DmonRow> row_of(const Words& words) {
-    const auto gpu = place_of(words, "gpu");
+    const auto gpu = is_like_last_row(words) ? std::optional(last_gpu_) : place_of(words, "gpu");
     if (!(power_ || counter_) || !gpu || words.size() != *gpu + 2 + fields_) return std::nullopt;
-    note_stamp(words, *gpu);
+    last_words_ = words.size();
+    last_gpu_ = *gpu;
+    const bool is_new = note_stamp(words, *gpu);
     const auto field = [&](std::optional<std::size_t> place) -> std::optional<std::string_view> {
       if (!place) return std::nullopt;
       const std::string_view text = words[*gpu + 2 + *place];
       // A value that is too long for its column is cut off, and ends in dots.
       return text.ends_with("..") ? "N/A" : text;
     };
-    return DmonRow{stamp_, words[*gpu + 1], field(power_), field(counter_)};
+    return DmonRow{stamp_, is_new, words[*gpu + 1], field(power_), field(counter_)};
   }
 
  private:
   static constexpr std::string_view kTotalEnergy = "totec";
 
-  // The first `count` words.
-  void note_stamp(const Words& words, std::size_t count) {
+  bool is_like_last_row(const Words& words) const {
+    return last_words_ > 0 && words.size() == last_words_ && words[last_gpu_] == "GPU";
+  }
+
+  // The first `count` words. Returns whether they are others than before.
+  bool note_stamp(const Words& words, std::size_t count) {
     const std::string_view written = count > 0 ? words.from_to(0, count - 1) : "";
-    if (written == written_) return;
+    if (written == written_) return false;
     written_ = written;
     stamp_.clear();
     for (std::size_t i = 0; i < count; ++i) {
@@ -151,12 +162,15 @@ class DcgmiDmon {
       stamp_ += words[i];
     }
     std::erase_if(stamp_, [](char c) { return c == '[' || c == ']'; });
+    return true;
   }
 
   bool reads_counters_;
   bool has_counter_ = false;
-  std::string written_;  // as the row before has its time
-  std::string stamp_;    // without brackets
+  std::string written_;         // as the row before has its time
+  std::string stamp_;           // without brackets
+  std::size_t last_words_ = 0;  // of the last row; 0: there was none
+  std::size_t last_gpu_ = 0;    // the place of its word "GPU"
   std::size_t fields_ = 0;
   std::optional<std::size_t> power_;  // among the fields; of energy, if only counters are read
   std::optional<std::size_t> counter_;
@@ -165,10 +179,28 @@ class DcgmiDmon {
 
 // ---- Both
 
+// Begins rows at the times of a table, whose stamps often repeat.
+class DmonTimes {
+ public:
+  void take(const DmonRow& row, ReadingSink& sink) {
+    if (row.has_new_stamp) is_time_ = sink.read_stamp(row.stamp, time_);
+  }
+  bool start(const DmonRow& row, ReadingSink& sink) const {
+    if (!is_time_) return sink.start_row(row.stamp);
+    sink.start_row(time_);
+    return true;
+  }
+
+ private:
+  bool is_time_ = false;
+  Stamp time_{};
+};
+
 template <typename Table>
 void read_dmon(ByteSource& source, bool reads_counters, ReadingSink& sink) {
   Table table(reads_counters);
   Words words;
+  DmonTimes times;
   for_each_line(source, [&](std::string_view line, bool is_whole) {
     line = strip(line);
     if (line.empty()) return sink.skip(&Skipped::blank);
@@ -181,8 +213,9 @@ void read_dmon(ByteSource& source, bool reads_counters, ReadingSink& sink) {
     if (!is_whole) return sink.skip(&Skipped::torn_tail);
     const std::optional<DmonRow> row = table.row_of(words);
     if (!row) return;
-    if (row->watts && sink.start_row(row->stamp)) sink.add(row->gpu, *row->watts);
-    if (row->count && sink.counters() != nullptr && sink.counters()->start_row(row->stamp)) {
+    times.take(*row, sink);
+    if (row->watts && times.start(*row, sink)) sink.add(row->gpu, *row->watts);
+    if (row->count && sink.counters() != nullptr && times.start(*row, *sink.counters())) {
       sink.counters()->add(row->gpu, *row->count);
     }
   });

@@ -261,6 +261,11 @@ std::string Recording::content_hash() const {
   return hash_of(*file_);
 }
 
+std::optional<InputFile> Recording::hashed_input() const {
+  if (!file_ || !hash_ || hash_->bytes() != bytes_) return std::nullopt;
+  return InputFile{path_, bytes_, hash_->hex()};
+}
+
 std::optional<std::string> zone_hint(const Telemetry& telemetry, Span span, Window window) {
   if (telemetry.naive_stamps() == 0) return std::nullopt;
   return zone_hint(telemetry.zone(), span, window);

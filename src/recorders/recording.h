@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "aggregate_power/column_names.h"
+#include "aggregate_power/provenance.h"
 #include "aggregate_power/reason.h"
 #include "aggregate_power/sample.h"
 #include "base/files/byte_source.h"
@@ -73,9 +74,13 @@ class Recording {
   // The same, but what is read is the energy counters (TelemetryOptions::counters).
   Telemetry open_counters() const { return open_to_read(true); }
   std::uint64_t bytes() const { return bytes_; }
-  // The hash of its bytes as stored. It is usually computed while they are first read. Throws
-  // FileError.
+  // From now on the first open() hashes what is read. Recordings that were already open do it
+  // anyway.
+  void hash_while_read() { is_hashed_ = true; }
+  // The hash of its bytes as stored, of what was read if that was all. Throws FileError.
   std::string content_hash() const;
+  // The file as it was read, called by its path; nullopt if it was not read whole, or is none.
+  std::optional<InputFile> hashed_input() const;
 
   // The file STEM + `end` beside STEM.csv.
   std::unique_ptr<ByteSource> beside(const std::string& end) const {

@@ -43,9 +43,9 @@ bool names_no_file(const std::error_code& fault) {
          fault == std::errc::too_many_symbolic_link_levels;
 }
 
-// The files that the result is from, as they are now.
-std::vector<InputFile> hashed_inputs(const WritePlan& target, std::vector<std::string>& warnings) {
-  std::vector<InputFile> inputs;
+// The files that the result is from: `inputs` as they were read, the others as they are now.
+std::vector<InputFile> hashed_inputs(std::vector<InputFile> inputs, const WritePlan& target,
+                                     std::vector<std::string>& warnings) {
   const auto warn = [&](const std::string& what) {
     warnings.push_back(what + "; its hash is not in the audit record");
   };
@@ -149,7 +149,8 @@ CommandOutput deliver(Result result, WritePlan target, const DeliveryOptions& op
   const bool has_record = !target.record_path.empty();
   result.sources.aggregate = target.aggregate_path;
   if (has_record && !options.take) {
-    result.sources.inputs = hashed_inputs(target, result.warnings);
+    result.sources.inputs =
+        hashed_inputs(std::move(result.sources.inputs), target, result.warnings);
   }
   const auto delivered = std::make_shared<const Result>(std::move(result));
   const WritePlan plan = aggregate_power::plan(delivered, std::move(target));

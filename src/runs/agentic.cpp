@@ -216,6 +216,7 @@ RequestRun requests_of_agents(const AgenticRequest& request, const Files& files)
 Result measured_agents(const MeasurementRequest& wanted, const AgenticRequest& request,
                        const Files& files, const LoadReading& reading) {
   Recording recording(files.telemetry, request.zone, request.columns, request.gpus);
+  recording.hash_while_read();
   Result result =
       assess_alone(wanted, recording, {.load = reading.load}, {files.records, request.agg_result});
   FailedRequestsRequest failed;
@@ -225,6 +226,7 @@ Result measured_agents(const MeasurementRequest& wanted, const AgenticRequest& r
   result.failed_requests = failed_requests(failed, recording, result);
   add_request_energy(requests_of_agents(request, files), recording, result);
   if (!reading.doubt.empty()) result.warnings.push_back(reading.doubt);
+  if (auto input = recording.hashed_input()) result.sources.inputs.push_back(std::move(*input));
   return result;
 }
 

@@ -93,6 +93,7 @@ Result measured_node(const AggregateRequest& request, const std::string& telemet
   LoadReading reading;
   try {
     Recording recording(telemetry, request.zone, request.columns, request.gpus);
+    if (wanted.with_snapshots) recording.hash_while_read();
     PlacedLoad placed = placed_load(request, recording);
     reading = std::move(placed.reading);
     if (placed.placement) wanted.place_half_width_s = placed.placement->half_width_s;
@@ -101,6 +102,7 @@ Result measured_node(const AggregateRequest& request, const std::string& telemet
     add_window_facts(placed, reading, result);
     result.benchmark_result = request.bench_result;
     add_optional_requests(requests_of_node(request, telemetry), recording, result);
+    if (auto input = recording.hashed_input()) result.sources.inputs.push_back(std::move(*input));
     return result;
   } catch (const FileError& error) {
     Reasons reasons = reading.reasons;

@@ -266,6 +266,23 @@ std::optional<std::string> hint(Span span, Window window, const Zone& zone = Zon
 // A window of 60 s, and recordings that cover it but for their zone.
 constexpr Window kWindow = {kNoon, kNoon + 60};
 
+TEST(HashedInput, IsOfWhatWasReadThoughTheRecorderIsStillWriting) {
+  const Folder folder;
+  const std::string path = folder / "gpu.csv";
+  put(path, kNaive);
+  const std::string hash = hash_of(OpenedFile(path));
+  Recording recording(path, Zone::fixed(0), {});
+  recording.hash_while_read();
+  EXPECT_EQ(recording.hashed_input(), std::nullopt) << "nothing was read";
+  std::ofstream(path, std::ios::app) << "2026/04/25 12:00:01.000, 0, 5 W\n";
+  ASSERT_EQ(stamps_of(recording).size(), 1U);
+  const auto input = recording.hashed_input();
+  ASSERT_TRUE(input.has_value());
+  EXPECT_EQ(input->hash, hash);
+  EXPECT_EQ(input->bytes, std::string_view(kNaive).size());
+  EXPECT_EQ(input->role, path);
+}
+
 TEST(ZoneHint, NamesTheZoneThatWouldFit) {
   const struct {
     double late_s;  // how far the recording, read in UTC, lies behind the truth

@@ -1,0 +1,286 @@
+// Understands an aggregate and its audit record.
+#include "decisions/published_run.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "decisions/published_parts.h"
+#include "publication/evidence.h"
+#include "publication/run_record.h"
+#include "results/edits.h"
+
+namespace aggregate_power {
+namespace {
+
+// The members of aggregates that say how a run was run, as InferenceX and others write them.
+constexpr std::string_view kConfigurationKeys[] = {"hw",
+                                                   "hardware",
+                                                   "gpu",
+                                                   "gpu_model",
+                                                   "num_gpus",
+                                                   "is_multinode",
+                                                   "disagg",
+                                                   "framework",
+                                                   "backend",
+                                                   "engine",
+                                                   "model",
+                                                   "model_id",
+                                                   "infmax_model_prefix",
+                                                   "model_prefix",
+                                                   "precision",
+                                                   "quantization",
+                                                   "dtype",
+                                                   "spec_decoding",
+                                                   "tp",
+                                                   "pp",
+                                                   "ep",
+                                                   "dp",
+                                                   "dp_attention",
+                                                   "dcp_size",
+                                                   "pcp_size",
+                                                   "num_prefill_gpu",
+                                                   "num_decode_gpu",
+                                                   "prefill_tp",
+                                                   "prefill_pp",
+                                                   "prefill_ep",
+                                                   "prefill_dp_attention",
+                                                   "prefill_num_workers",
+                                                   "decode_tp",
+                                                   "decode_pp",
+                                                   "decode_ep",
+                                                   "decode_dp_attention",
+                                                   "decode_num_workers",
+                                                   "scenario_type",
+                                                   "dataset",
+                                                   "isl",
+                                                   "osl",
+                                                   "input_len",
+                                                   "output_len",
+                                                   "conc",
+                                                   "users",
+                                                   "concurrency",
+                                                   "max_concurrency",
+                                                   "request_rate",
+                                                   "num_prompts",
+                                                   "batch_size",
+                                                   "max_num_seqs",
+                                                   "generator",
+                                                   "recipe_fingerprint"};
+
+std::string shown_value(const JsonValue& value) {
+  if (value.is_null()) return {};
+  if (value.kind == JsonKind::real && value.is_finite_number()) {
+    return fmt::format("{}", value.as_double());
+  }
+  return value.is_object() || value.is_array() ? std::string() : value.text;
+}
+
+// How a metric of ours is rounded in an aggregate.
+double half_last_digit(std::string_view key) { return key.starts_with("joules_") ? 5e-7 : 5e-4; }
+
+bool is_number_of_ours(const JsonValue::Member& member) {
+  return is_our_key(member.first) && member.second.is_finite_number() &&
+         !member.first.starts_with("power_");
+}
+
+// Bounds that --extended adds are the intervals of another number.
+bool is_bound(std::string_view key) { return key.ends_with("_low") || key.ends_with("_high"); }
+
+std::optional<Spread> spread_of(const JsonValue& json) {
+  if (!json.at("low").is_finite_number() || !json.at("high").is_finite_number()) return {};
+  const JsonValue& uncertainty = json.at("standard_uncertainty");
+  const double low = json.at("low").as_double();
+  const double high = json.at("high").as_double();
+  if (!uncertainty.is_finite_number()) return {};
+  return Spread{uncertainty.as_double(), low, high};
+}
+
+void add_spreads(const JsonValue& record, PublishedNumber& number) {
+  const JsonValue& estimate = record.at("uncertainty").at(number.key);
+  number.flowed = spread_of(estimate);
+  number.repeatability = spread_of(estimate.at("repeatability"));
+}
+
+// The bounds of an energy whose window is not known exactly hold for all that is divided by exact
+// numbers.
+void add_window_bounds(const JsonValue& measured, double energy_j, PublishedNumber& number) {
+  const JsonValue& low = measured.at("energy_j_low");
+  const JsonValue& high = measured.at("energy_j_high");
+  if (!low.is_finite_number() || !high.is_finite_number() || !(energy_j > 0)) return;
+  const double scale = number.value / energy_j;
+  const Spread spread{(high.as_double() - low.as_double()) / 4 * scale, low.as_double() * scale,
+                      high.as_double() * scale};
+  number.flowed = spread;
+  number.repeatability = spread;
+}
+
+double number_or(const JsonValue& value, double otherwise) {
+  return value.is_finite_number() ? value.as_double() : otherwise;
+}
+
+void take_window(const JsonValue& record, PublishedRun& run) {
+  const JsonValue& of_load = record.at("benchmark_window");
+  const JsonValue& window = of_load.is_object() ? of_load : record.at("selected_window");
+  run.start_unix_s = number_or(window.at("start_time_unix"), 0);
+  run.duration_s = number_or(window.at("end_time_unix"), run.start_unix_s) - run.start_unix_s;
+  run.completed_requests = window.at("completed").as_integer().value_or(0);
+  run.input_tokens = window.at("total_input_tokens").as_integer().value_or(0);
+  run.output_tokens = window.at("total_output_tokens").as_integer().value_or(0);
+}
+
+std::vector<std::string> texts_of(const JsonValue& list) {
+  std::vector<std::string> texts;
+  for (const JsonValue& item : list.items) {
+    if (item.is_string()) texts.push_back(item.text);
+  }
+  return texts;
+}
+
+void take_record(const JsonValue& record, PublishedRun& run) {
+  take_window(record, run);
+  run.reasons = texts_of(record.at("reasons"));
+  run.gpu_ids = texts_of(record.at("observed_gpu_ids"));
+  if (run.gpu_ids.empty()) {
+    for (const auto& [id, energy] : record.at("per_gpu_energy_j").members)
+      run.gpu_ids.push_back(id);
+  }
+  std::ranges::sort(run.gpu_ids);
+  const JsonValue& from = record.at("computed_from");
+  run.telemetry = record.at("telemetry_source").is_string() ? record.at("telemetry_source").text
+                                                            : from.at("telemetry_source").text;
+  run.collector = from.at("collector").text;
+  run.schema = from.at("schema").text;
+  run.tool_version = from.at("tool_version").text;
+  for (const JsonValue& verdict : record.at("uncertainty").at("verdicts").items) {
+    run.verdicts.push_back(verdict.at("code").text);
+  }
+}
+
+// Why an aggregate and its record cannot both be true; empty: they can.
+std::string contradiction(const std::vector<PublishedNumber>& numbers, const JsonValue& record) {
+  if (!record.at("power_valid").is_true()) {
+    return "its audit record says that the power is not valid";
+  }
+  for (const PublishedNumber& number : numbers) {
+    const JsonValue& recorded = record.at("metrics").at(number.key);
+    if (!recorded.is_finite_number()) continue;
+    const double difference = std::abs(number.value - recorded.as_double());
+    if (difference <= 1.01 * half_last_digit(number.key) + 1e-12 * std::abs(number.value)) continue;
+    return fmt::format("'{}' is {} in the aggregate and {} in its audit record", number.key,
+                       number.value, recorded.text);
+  }
+  return {};
+}
+
+std::vector<PublishedNumber> numbers_in(const JsonValue& json) {
+  std::vector<PublishedNumber> numbers;
+  for (const JsonValue::Member& member : json.members) {
+    if (is_number_of_ours(member) && !is_bound(member.first)) {
+      numbers.push_back({member.first, member.second.as_double()});
+    }
+  }
+  return numbers;
+}
+
+PowerState state_in(const JsonValue& members, bool has_numbers) {
+  const JsonValue& valid = members.at("power_valid");
+  if (!valid.is_null()) return valid.as_double() == 1 ? PowerState::valid : PowerState::not_valid;
+  return has_numbers ? PowerState::valid : PowerState::none;
+}
+
+}  // namespace
+
+PublishedRun published_run_of(JsonValue members, const JsonValue* record) {
+  PublishedRun run;
+  run.members = std::move(members);
+  run.numbers = numbers_in(run.members);
+  run.state = state_in(run.members, !run.numbers.empty());
+  if (record != nullptr) {
+    take_record(*record, run);
+    if (run.members.members.empty()) {  // its aggregate was not found
+      run.numbers = numbers_in(record->at("metrics"));
+      run.state = record->at("power_valid").is_true() ? PowerState::valid : PowerState::not_valid;
+    } else if (run.state == PowerState::valid) {
+      run.doubt = contradiction(run.numbers, *record);
+      if (!run.doubt.empty()) run.state = PowerState::not_valid;
+    } else if (run.state == PowerState::none && !record->at("power_valid").is_true()) {
+      run.state = PowerState::not_valid;
+    }
+    for (PublishedNumber& number : run.numbers) add_spreads(*record, number);
+  }
+  if (run.state != PowerState::valid) run.numbers.clear();
+  return run;
+}
+
+// The runs of `measure --json` have the keys of an aggregate, and those of a record in their own
+// words.
+PublishedRun measured_run_of(const JsonValue& measured) {
+  PublishedRun run;
+  run.members = measured;
+  run.state = measured.at("valid").is_true() ? PowerState::valid : PowerState::not_valid;
+  run.reasons = texts_of(measured.at("reasons"));
+  run.gpu_ids = texts_of(measured.at("gpu_ids"));
+  std::ranges::sort(run.gpu_ids);
+  run.start_unix_s = number_or(measured.at("window").at("start_unix"), 0);
+  run.duration_s = number_or(measured.at("duration_s"), 0);
+  run.completed_requests = measured.at("completed_requests").as_integer().value_or(0);
+  run.input_tokens = measured.at("input_tokens").as_integer().value_or(0);
+  run.output_tokens = measured.at("output_tokens").as_integer().value_or(0);
+  run.telemetry = measured.at("telemetry").text;
+  if (run.state != PowerState::valid) return run;
+  run.numbers = numbers_in(measured);
+  const auto energy = run.number("total_gpu_energy_j");
+  for (PublishedNumber& number : run.numbers) {
+    add_spreads(measured, number);
+    if (!number.flowed && energy) add_window_bounds(measured, energy->value, number);
+  }
+  return run;
+}
+
+std::optional<PublishedNumber> PublishedRun::number(std::string_view key) const {
+  const auto found = std::ranges::find(numbers, key, &PublishedNumber::key);
+  return found == numbers.end() ? std::nullopt : std::optional(*found);
+}
+
+std::string PublishedRun::text_of(std::string_view key) const {
+  if (const JsonValue* value = members.find(key)) return shown_value(*value);
+  const JsonValue* at = &members;
+  for (std::string_view rest = key; at != nullptr && !rest.empty();) {
+    const std::string_view part = rest.substr(0, rest.find('.'));
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    at = at->find(part);
+  }
+  return at == nullptr || at == &members ? std::string() : shown_value(*at);
+}
+
+Configuration configuration_of(const PublishedRun& run, const std::vector<std::string>& keys) {
+  Configuration configuration;
+  const auto add = [&](std::string_view key) {
+    std::string text = run.text_of(key);
+    if (!text.empty()) configuration.emplace_back(key, std::move(text));
+  };
+  if (keys.empty()) {
+    for (const std::string_view key : kConfigurationKeys) add(key);
+  } else {
+    for (const std::string& key : keys) add(key);
+  }
+  return configuration;
+}
+
+std::string configuration_text(const Configuration& configuration) {
+  std::string text;
+  for (const auto& [key, value] : configuration) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, value);
+  }
+  return text.empty() ? "(no configuration)" : text;
+}
+
+std::optional<StorePath> telemetry_of(const PublishedRun& run) {
+  if (!run.record || run.telemetry.empty()) return std::nullopt;
+  const RunRecord record{*run.record, read_json_object(run.record->tree->open(run.record->path))};
+  return record.find(run.telemetry);
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,96 @@
+// What was published of one run: the numbers of its aggregate with what its audit record knows of
+// them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text/json_value.h"
+#include "store/store_path.h"
+
+namespace aggregate_power {
+
+// An interval of 95 % and its standard uncertainty, in the unit of the number.
+struct Spread {
+  double standard_uncertainty = 0;
+  double low = 0;
+  double high = 0;
+};
+
+struct PublishedNumber {
+  std::string key;
+  double value = 0;
+  // Of the energy that flowed, and of the same boards; nullopt: the record states none.
+  std::optional<Spread> flowed = {};
+  std::optional<Spread> repeatability = {};
+};
+
+enum class PowerState {
+  valid,
+  not_valid,  // refused, or the aggregate and its record contradict each other
+  none,       // the aggregate has no power
+};
+
+struct PublishedRun {
+  std::string name;       // of the file that it was read from, for people
+  std::string aggregate;  // displayed path; empty: there is none
+  std::optional<StorePath> record;
+
+  PowerState state = PowerState::none;
+  std::vector<std::string> reasons;  // of a run that is not valid
+  std::string doubt;                 // why it was made not valid here; empty: it was not
+
+  JsonValue members;  // of the aggregate: what the benchmark wrote, and our keys
+  // The metrics in their order; empty unless the run is valid.
+  std::vector<PublishedNumber> numbers;
+
+  // From the record; 0, NaN or empty where it does not say.
+  double start_unix_s = 0;
+  double duration_s = 0;
+  std::int64_t input_tokens = 0;
+  std::int64_t output_tokens = 0;
+  std::int64_t completed_requests = 0;
+  std::vector<std::string> gpu_ids;  // sorted
+  std::string telemetry;             // as the record names it
+  std::string collector;
+  std::string schema;
+  std::string tool_version;
+  std::vector<std::string> verdicts;
+
+  // Nullopt: the run has no such number, or is not valid.
+  std::optional<PublishedNumber> number(std::string_view key) const;
+  // A member of the aggregate as people write it ("4", "fp8", "true"); empty: there is none. A path
+  // such as "parallelism.tp" leads into objects.
+  std::string text_of(std::string_view key) const;
+};
+
+// What the configuration of a run is called: the members of its aggregate that say how it was run,
+// not what came out. Ordered: hardware, software, model, parallelism, load.
+using Configuration = std::vector<std::pair<std::string, std::string>>;
+// `keys`: the members to use; empty: all that are known to say how a run was run. Missing ones are
+// left out.
+Configuration configuration_of(const PublishedRun& run, const std::vector<std::string>& keys);
+// "hw=h100 tp=8 conc=16"; "(no configuration)" if it is empty.
+std::string configuration_text(const Configuration& configuration);
+
+struct PublishedRuns {
+  std::vector<PublishedRun> runs;     // in the order of the places, sorted within a folder
+  std::vector<std::string> warnings;  // files that were passed over, and why
+};
+
+// The runs at `places`, each once, read in parallel. A place is an aggregate, an array of them, an
+// audit record, the output of `measure --json`, the report of a backfill (.jsonl), or a folder or
+// archive with any of the first two at any depth; archives below a folder count as folders. Throws
+// FileError for a place that cannot be opened, Error for a file that is none of these. Within a
+// folder such files are passed over.
+PublishedRuns read_published_runs(const std::vector<std::string>& places, unsigned most_threads);
+
+// The recording that a run's record names, where it is now; nullopt: there is none. May throw
+// FileError.
+std::optional<StorePath> telemetry_of(const PublishedRun& run);
+
+}  // namespace aggregate_power

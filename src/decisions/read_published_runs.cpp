@@ -1,0 +1,298 @@
+// Finds runs by their aggregates and records, and pairs the two.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/path.h"
+#include "base/parallel.h"
+#include "base/text/json.h"
+#include "decisions/published_parts.h"
+#include "decisions/published_run.h"
+#include "publication/evidence.h"
+#include "publication/run_files.h"
+#include "publication/run_record.h"
+
+namespace aggregate_power {
+namespace {
+
+// An aggregate with another name than "agg_*.json" is recognized by its keys, if it is not larger.
+constexpr std::uint64_t kMostAggregateBytes = 256 * 1024;
+// The results of agents, with their record, are this far below what their aggregate is in.
+constexpr int kNearLevels = 5;
+
+bool is_worth_reading(std::string_view name) {
+  return name.ends_with(".json") || is_archive_name(name);
+}
+
+bool has_power_keys(const JsonValue& members) {
+  return members.find("power_valid") != nullptr || members.find("avg_power_w") != nullptr;
+}
+
+// Where a run was named or found.
+struct NamedPlace {
+  std::size_t place = 0;  // among those given
+  bool is_named = false;  // itself, not a folder around it
+};
+
+struct FoundFile {
+  StorePath place;
+  NamedPlace origin;
+  bool is_wanted = true;  // false: only for the aggregates that it may belong to
+};
+
+struct FoundRun {
+  PublishedRun run;
+  NamedPlace origin;
+  std::string aggregate_identity;  // empty: it has none
+  bool is_wanted = true;
+};
+
+class PublishedRunReader {
+ public:
+  explicit PublishedRunReader(unsigned most_threads) : most_threads_(most_threads) {}
+
+  PublishedRuns read(const std::vector<std::string>& places) {
+    for (std::size_t i = 0; i < places.size(); ++i) add_place(places[i], i);
+    read_records();
+    read_aggregates_alone();
+    return in_order();
+  }
+
+ private:
+  void add_place(const std::string& path, std::size_t index) {
+    const auto place = place_on_disk(path);
+    if (!place) throw FileError(path, "open", ENOENT);
+    if (!place->facts) {
+      add_folder(*place, index);
+    } else if (is_archive_name(path)) {
+      add_folder(inside(*place), index);
+    } else {
+      add_named(*place, {index, true});
+    }
+  }
+
+  void add_folder(const StorePath& folder, std::size_t index) {
+    for (StorePath& file : run_files(folder, kMostLevels, is_worth_reading)) {
+      if (is_archive_name(file.path)) {
+        add_archive(file, index);
+      } else if (is_run_record_name(last_name(file.path))) {
+        add_record({std::move(file), {index}});
+      } else {
+        aggregates_.push_back({std::move(file), {index}});
+      }
+    }
+  }
+
+  void add_archive(const StorePath& archive, std::size_t index) {
+    try {
+      add_folder(inside(archive), index);
+    } catch (const FileError& error) {
+      found_.warnings.push_back(fmt::format("{}; the archive was passed over", error.what()));
+    }
+  }
+
+  void add_record(FoundFile record) {
+    const auto [known, is_new] = record_of_.try_emplace(identity_of(record.place), records_.size());
+    if (is_new) {
+      records_.push_back(std::move(record));
+    } else if (record.is_wanted && !records_[known->second].is_wanted) {
+      records_[known->second] = std::move(record);
+    }
+  }
+
+  void add_named(const StorePath& file, NamedPlace origin) {
+    if (file.path.ends_with(".jsonl")) {
+      add_report(file, origin);
+      return;
+    }
+    const OpenedFile opened = file.tree->open(file.path);
+    JsonValue content = parsed(opened);
+    if (content.is_array()) {
+      for (JsonValue& item : content.items) {
+        add_ready(published_run_of(std::move(item), nullptr), file, origin);
+      }
+    } else if (content.at("schema").text.starts_with("aggregate-power/measure")) {
+      for (const JsonValue& run : content.at("runs").items) {
+        add_ready(measured_run_of(run), file, origin);
+      }
+    } else if (is_run_record(content)) {
+      add_record({file, origin});
+    } else if (content.is_object()) {
+      add_named_aggregate(file, origin);
+    } else {
+      throw Error(fmt::format(
+          "{}: expected an aggregate, an array of them, an audit record, or the output of 'measure --json'",
+          opened.name()));
+    }
+  }
+
+  static JsonValue parsed(const OpenedFile& file) {
+    constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+    try {
+      return parse_json(read_up_to(*file.source(), kMostBytes));
+    } catch (const JsonError& error) {
+      throw Error(fmt::format("{}:{}", file.name(), error.what()));
+    }
+  }
+
+  void add_ready(PublishedRun run, const StorePath& file, NamedPlace origin) {
+    run.name = file.display;
+    ready_.push_back({std::move(run), origin, {}, true});
+  }
+
+  // The record is beside it, or below.
+  void add_named_aggregate(const StorePath& file, NamedPlace origin) {
+    aggregates_.push_back({file, origin});
+    named_.insert(identity_of(file));
+    if (!file.folder || !searched_.insert(file.folder->display).second) return;
+    const auto json = [](std::string_view name) { return name.ends_with(".json"); };
+    for (StorePath& record : run_files(*file.folder, 0, json)) {
+      add_record({std::move(record), origin, false});
+    }
+    if (file.folder->path == "/") return;
+    for (StorePath& record : run_files(*file.folder, kNearLevels, is_run_record_name)) {
+      add_record({std::move(record), origin, false});
+    }
+  }
+
+  // The lines of a backfill's report.
+  void add_report(const StorePath& file, NamedPlace origin) {
+    const OpenedFile opened = file.tree->open(file.path);
+    const std::string text = read_all(*opened.source());
+    std::size_t number = 0;
+    for (std::string_view rest = text; !rest.empty();) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      ++number;
+      if (line.find_first_not_of(" \r\t") != line.npos)
+        add_line(opened.name(), number, line, origin);
+    }
+  }
+
+  void add_line(const std::string& name, std::size_t number, std::string_view line,
+                NamedPlace origin) {
+    const auto fail = [&](std::string_view what) {
+      throw Error(fmt::format("{}:{}: {}: expected a line of the report of a backfill", name,
+                              number, what));
+    };
+    JsonValue content;
+    try {
+      content = parse_json(line);
+    } catch (const JsonError& error) {
+      fail(error.what());
+    }
+    if (content.find("run") == nullptr) fail("there is no 'run'");
+    const JsonValue& aggregate = content.at("aggregate");
+    if (!aggregate.is_string()) return;
+    const auto place = place_on_disk(aggregate.text);
+    if (place && place->facts) {
+      add_named_aggregate(*place, origin);
+    } else {
+      found_.warnings.push_back(
+          fmt::format("{}:{}: {}: no such file", name, number, aggregate.text));
+    }
+  }
+
+  void read_records() {
+    std::vector<std::optional<FoundRun>> read(records_.size());
+    in_parallel(records_.size(), most_threads_,
+                [&](std::size_t i) { read[i] = run_of_record(records_[i]); });
+    for (std::optional<FoundRun>& run : read) {
+      if (!run || (!run->is_wanted && !named_.contains(run->aggregate_identity))) continue;
+      if (!run->aggregate_identity.empty()) with_record_.insert(run->aggregate_identity);
+      ready_.push_back(std::move(*run));
+    }
+  }
+
+  // Nullopt: it is something else.
+  std::optional<FoundRun> run_of_record(const FoundFile& file) const {
+    try {
+      const RunRecord record{file.place, read_json_object(file.place.tree->open(file.place.path))};
+      if (!is_run_record(record.content)) return std::nullopt;
+      const auto aggregate = record.find_aggregate();
+      const bool is_there = aggregate && aggregate->facts;
+      PublishedRun run = published_run_of(
+          is_there ? read_json_object(aggregate->tree->open(aggregate->path)) : JsonValue::object(),
+          &record.content);
+      run.record = file.place;
+      run.aggregate = is_there ? aggregate->display : "";
+      run.name = is_there ? aggregate->display : file.place.display;
+      return FoundRun{std::move(run), file.origin, is_there ? identity_of(*aggregate) : "",
+                      file.is_wanted};
+    } catch (const Error&) {  // it cannot be read, or is no object
+      if (file.origin.is_named && file.is_wanted) throw;
+      return std::nullopt;
+    } catch (const FileError&) {
+      if (file.origin.is_named && file.is_wanted) throw;
+      return std::nullopt;
+    }
+  }
+
+  void read_aggregates_alone() {
+    std::erase_if(aggregates_, [&](const FoundFile& file) {
+      return !with_record_.insert(identity_of(file.place)).second;
+    });
+    std::vector<std::optional<FoundRun>> read(aggregates_.size());
+    in_parallel(aggregates_.size(), most_threads_,
+                [&](std::size_t i) { read[i] = run_of_aggregate(aggregates_[i]); });
+    for (std::optional<FoundRun>& run : read) {
+      if (run) ready_.push_back(std::move(*run));
+    }
+  }
+
+  static std::optional<FoundRun> run_of_aggregate(const FoundFile& file) {
+    try {
+      const OpenedFile opened = file.place.tree->open(file.place.path);
+      const bool is_certain = file.origin.is_named || is_aggregate_name(last_name(file.place.path));
+      if (!is_certain && opened.size() > kMostAggregateBytes) return std::nullopt;
+      JsonValue members = read_json_object(opened);
+      if (is_run_record(members)) return std::nullopt;
+      if (!is_certain && !has_power_keys(members)) return std::nullopt;
+      PublishedRun run = published_run_of(std::move(members), nullptr);
+      run.aggregate = run.name = file.place.display;
+      return FoundRun{std::move(run), file.origin, {}, true};
+    } catch (const Error&) {
+      if (file.origin.is_named) throw;
+      return std::nullopt;
+    } catch (const FileError&) {
+      if (file.origin.is_named) throw;
+      return std::nullopt;
+    }
+  }
+
+  PublishedRuns in_order() {
+    std::ranges::stable_sort(ready_, [](const FoundRun& a, const FoundRun& b) {
+      if (a.origin.place != b.origin.place || a.origin.is_named) {
+        return a.origin.place < b.origin.place;
+      }
+      return a.run.name < b.run.name;
+    });
+    for (FoundRun& found : ready_) found_.runs.push_back(std::move(found.run));
+    return std::move(found_);
+  }
+
+  unsigned most_threads_;
+  PublishedRuns found_;
+  std::vector<FoundFile> records_;
+  std::vector<FoundFile> aggregates_;
+  std::vector<FoundRun> ready_;
+  std::map<std::string, std::size_t> record_of_;  // its index, by its identity
+  std::set<std::string> named_;                   // aggregates
+  std::set<std::string> searched_;                // folders around them
+  std::set<std::string> with_record_;             // aggregates
+};
+
+}  // namespace
+
+PublishedRuns read_published_runs(const std::vector<std::string>& places, unsigned most_threads) {
+  return PublishedRunReader(most_threads).read(places);
+}
+
+}  // namespace aggregate_power
