@@ -101,6 +101,9 @@ std::vector<std::string> spell_out(const Command& command, const std::vector<std
       result.push_back(word.substr(equals + 1));
     } else if (i + 1 < words.size() && !looks_like_an_option(words[i + 1])) {
       result.push_back(words[++i]);
+      while (option.gathers_words && i + 1 < words.size() && !looks_like_an_option(words[i + 1])) {
+        result.insert(result.end(), {name, words[++i]});
+      }
     } else {
       throw UsageError(name + ": expected a value");
     }

@@ -12,6 +12,7 @@ Command aggregate_command();
 Command agentic_command();
 Command attribute_command();
 Command backfill_command();
+Command compare_command();
 Command doctor_command();
 Command explain_command();
 Command help_command();
@@ -37,6 +38,9 @@ constexpr CommandRow kRows[] = {
     {"backfill", "STORE... [OPTIONS]",
      "Bring all finished runs of an archive up to date: find them, compute their energy, patch their aggregates, and report what could not be done and why. It can be interrupted, repeated and run in parallel.",
      backfill_command},
+    {"compare", "BASE... [--with NEW...] [OPTIONS]",
+     "Whether what runs use has changed: two sets of results, matched by configuration, with an interval of the change and a verdict to gate on; or the spread of repeats. Nothing is changed.",
+     compare_command},
     {"doctor", "[TELEMETRY] [OPTIONS]",
      "What to change before a campaign of measurements: checks this machine's tools, GPUs and clock, or a short recording, and says how wide the interval of an energy will be.",
      doctor_command},

@@ -27,7 +27,7 @@ ValueKind value_kind(const Option& option) {
   const std::string& name = option.is_positional() ? option.name : option.value_name;
   if (!option.words.empty()) return ValueKind::words;
   if (name.find("FILE") != std::string::npos || name == "STORE" || name == "RESULT" ||
-      name == "TELEMETRY")
+      name == "TELEMETRY" || name == "BASE" || name == "NEW...")
     return ValueKind::file;
   return name == "FOLDER" ? ValueKind::folder : ValueKind::other;
 }

@@ -232,6 +232,11 @@ Option& Option::in_group(const std::string& heading) {
   return *this;
 }
 
+Option& Option::gathers() {
+  gathers_words = true;
+  return *this;
+}
+
 Option& Option::late() {
   is_late = true;
   return *this;

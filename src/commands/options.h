@@ -68,6 +68,7 @@ struct Option {
   std::vector<std::string> needed;
   bool is_required = false;
   bool is_late = false;
+  bool gathers_words = false;  // each following word that is no option is a value as well
   // --version and --quiet: abbreviations mean them only if nothing else fits.
   bool is_of_every_command = false;
   std::string doubt;               // about its default from the environment, for people
@@ -85,6 +86,7 @@ struct Option {
   Option& needs(const std::string& other);
   Option& excludes(const std::string& other);  // in both directions
   Option& in_group(const std::string& heading);
+  Option& gathers();
   // Only take_late_values() takes its value, because taking it may throw Error: wrong use that the
   // declarations can detect is reported first.
   Option& late();

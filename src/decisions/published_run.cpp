@@ -67,6 +67,7 @@ constexpr std::string_view kConfigurationKeys[] = {"hw",
                                                    "batch_size",
                                                    "max_num_seqs",
                                                    "generator",
+                                                   "benchmark",
                                                    "recipe_fingerprint"};
 
 std::string shown_value(const JsonValue& value) {
@@ -101,6 +102,22 @@ void add_spreads(const JsonValue& record, PublishedNumber& number) {
   const JsonValue& estimate = record.at("uncertainty").at(number.key);
   number.flowed = spread_of(estimate);
   number.repeatability = spread_of(estimate.at("repeatability"));
+}
+
+// The bounds that --extended adds are rounded outwards, by less than the last digit.
+std::optional<Spread> bounds_in(const JsonValue& members, const std::string& key) {
+  const JsonValue& low = members.at(key + "_low");
+  const JsonValue& high = members.at(key + "_high");
+  if (!low.is_finite_number() || !high.is_finite_number()) return {};
+  constexpr double kCoverageFactor = 1.96;
+  return Spread{(high.as_double() - low.as_double()) / 2 / kCoverageFactor, low.as_double(),
+                high.as_double()};
+}
+
+// Of an aggregate whose record is elsewhere.
+void add_bounds(const JsonValue& members, PublishedNumber& number) {
+  number.flowed = bounds_in(members, number.key);
+  number.repeatability = bounds_in(members, number.key + "_repeatability");
 }
 
 // The bounds of an energy whose window is not known exactly hold for all that is divided by exact
@@ -138,6 +155,45 @@ std::vector<std::string> texts_of(const JsonValue& list) {
   return texts;
 }
 
+bool is_uuid(std::string_view id) {
+  constexpr std::size_t kShortest = 12;
+  return (id.starts_with("GPU-") || id.starts_with("MIG-")) && id.size() >= kShortest;
+}
+
+// Records name UUIDs by host, by node of a package, or as the ids themselves. A GPU without one
+// makes the list worthless.
+void take_boards(const JsonValue& record, PublishedRun& run) {
+  bool is_complete = true;
+  const auto take_uuids = [&](const JsonValue& by_id) {
+    for (const auto& [id, uuid] : by_id.members) {
+      is_complete = is_complete && uuid.is_string() && !uuid.text.empty();
+      run.gpu_uuids.push_back(uuid.text);
+    }
+  };
+  for (const auto& [host, facts] : record.at("hosts").members) {
+    run.hosts.push_back(host);
+    take_uuids(facts.at("gpu_uuids"));
+  }
+  for (const JsonValue& node : record.at("nodes").items) {
+    if (node.at("node").is_string()) run.hosts.push_back(node.at("node").text);
+    take_uuids(node.at("physical_gpu_ids"));
+  }
+  if (run.gpu_uuids.empty() && std::ranges::all_of(run.gpu_ids, is_uuid))
+    run.gpu_uuids = run.gpu_ids;
+  if (!is_complete) run.gpu_uuids.clear();
+  for (auto* const list : {&run.gpu_ids, &run.gpu_uuids, &run.hosts}) std::ranges::sort(*list);
+}
+
+// What the aggregate itself says of a run whose record is elsewhere.
+void take_power_audit(PublishedRun& run) {
+  const JsonValue& audit = run.members.at("power_audit");
+  run.start_unix_s = number_or(audit.at("window_start_unix"), 0);
+  run.duration_s = number_or(audit.at("window_end_unix"), run.start_unix_s) - run.start_unix_s;
+  run.gpu_ids = texts_of(audit.at("observed_gpu_ids"));
+  take_boards(JsonValue(), run);
+  run.reasons = texts_of(run.members.at("power_invalid_reasons"));
+}
+
 void take_record(const JsonValue& record, PublishedRun& run) {
   take_window(record, run);
   run.reasons = texts_of(record.at("reasons"));
@@ -146,7 +202,7 @@ void take_record(const JsonValue& record, PublishedRun& run) {
     for (const auto& [id, energy] : record.at("per_gpu_energy_j").members)
       run.gpu_ids.push_back(id);
   }
-  std::ranges::sort(run.gpu_ids);
+  take_boards(record, run);
   const JsonValue& from = record.at("computed_from");
   run.telemetry = record.at("telemetry_source").is_string() ? record.at("telemetry_source").text
                                                             : from.at("telemetry_source").text;
@@ -164,12 +220,16 @@ std::string contradiction(const std::vector<PublishedNumber>& numbers, const Jso
     return "its audit record says that the power is not valid";
   }
   for (const PublishedNumber& number : numbers) {
-    const JsonValue& recorded = record.at("metrics").at(number.key);
-    if (!recorded.is_finite_number()) continue;
-    const double difference = std::abs(number.value - recorded.as_double());
-    if (difference <= 1.01 * half_last_digit(number.key) + 1e-12 * std::abs(number.value)) continue;
-    return fmt::format("'{}' is {} in the aggregate and {} in its audit record", number.key,
-                       number.value, recorded.text);
+    for (const JsonValue* const recorded :
+         {&record.at("metrics").at(number.key),
+          &record.at("uncertainty").at(number.key).at("published")}) {
+      if (!recorded->is_finite_number()) continue;
+      const double difference = std::abs(number.value - recorded->as_double());
+      const double most = 1.01 * half_last_digit(number.key) + 1e-12 * std::abs(number.value);
+      if (difference <= most) continue;
+      return fmt::format("'{}' is {} in the aggregate and {} in its audit record", number.key,
+                         number.value, recorded->text);
+    }
   }
   return {};
 }
@@ -209,6 +269,9 @@ PublishedRun published_run_of(JsonValue members, const JsonValue* record) {
       run.state = PowerState::not_valid;
     }
     for (PublishedNumber& number : run.numbers) add_spreads(*record, number);
+  } else {
+    take_power_audit(run);
+    for (PublishedNumber& number : run.numbers) add_bounds(run.members, number);
   }
   if (run.state != PowerState::valid) run.numbers.clear();
   return run;
@@ -222,7 +285,7 @@ PublishedRun measured_run_of(const JsonValue& measured) {
   run.state = measured.at("valid").is_true() ? PowerState::valid : PowerState::not_valid;
   run.reasons = texts_of(measured.at("reasons"));
   run.gpu_ids = texts_of(measured.at("gpu_ids"));
-  std::ranges::sort(run.gpu_ids);
+  take_boards(JsonValue(), run);
   run.start_unix_s = number_or(measured.at("window").at("start_unix"), 0);
   run.duration_s = number_or(measured.at("duration_s"), 0);
   run.completed_requests = measured.at("completed_requests").as_integer().value_or(0);

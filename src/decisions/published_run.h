@@ -36,7 +36,8 @@ enum class PowerState {
 };
 
 struct PublishedRun {
-  std::string name;       // of the file that it was read from, for people
+  std::string name;      // of the file that it was read from, for people
+  std::string identity;  // the same for whatever leads to the file; empty: it was not read from one
   std::string aggregate;  // displayed path; empty: there is none
   std::optional<StorePath> record;
 
@@ -48,14 +49,17 @@ struct PublishedRun {
   // The metrics in their order; empty unless the run is valid.
   std::vector<PublishedNumber> numbers;
 
-  // From the record; 0, NaN or empty where it does not say.
+  // From the record, or else from the aggregate's power_audit; 0, NaN or empty where they do not
+  // say.
   double start_unix_s = 0;
   double duration_s = 0;
   std::int64_t input_tokens = 0;
   std::int64_t output_tokens = 0;
   std::int64_t completed_requests = 0;
-  std::vector<std::string> gpu_ids;  // sorted
-  std::string telemetry;             // as the record names it
+  std::vector<std::string> gpu_ids;    // sorted
+  std::vector<std::string> gpu_uuids;  // sorted; of all GPUs, or empty
+  std::vector<std::string> hosts;      // sorted
+  std::string telemetry;               // as the record names it
   std::string collector;
   std::string schema;
   std::string tool_version;

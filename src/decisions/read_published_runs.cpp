@@ -115,12 +115,13 @@ class PublishedRunReader {
     const OpenedFile opened = file.tree->open(file.path);
     JsonValue content = parsed(opened);
     if (content.is_array()) {
-      for (JsonValue& item : content.items) {
-        add_ready(published_run_of(std::move(item), nullptr), file, origin);
+      for (std::size_t i = 0; i < content.items.size(); ++i) {
+        add_ready(published_run_of(std::move(content.items[i]), nullptr), file, origin, i);
       }
     } else if (content.at("schema").text.starts_with("aggregate-power/measure")) {
-      for (const JsonValue& run : content.at("runs").items) {
-        add_ready(measured_run_of(run), file, origin);
+      const std::vector<JsonValue>& runs = content.at("runs").items;
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        add_ready(measured_run_of(runs[i]), file, origin, i);
       }
     } else if (is_run_record(content)) {
       add_record({file, origin});
@@ -142,7 +143,9 @@ class PublishedRunReader {
     }
   }
 
-  void add_ready(PublishedRun run, const StorePath& file, NamedPlace origin) {
+  void add_ready(PublishedRun run, const StorePath& file, NamedPlace origin, std::size_t number) {
+    run.identity = fmt::format("{}:{}", identity_of(file), number);
+    if (!identities_.insert(run.identity).second) return;
     run.name = file.display;
     ready_.push_back({std::move(run), origin, {}, true});
   }
@@ -224,6 +227,7 @@ class PublishedRunReader {
       run.record = file.place;
       run.aggregate = is_there ? aggregate->display : "";
       run.name = is_there ? aggregate->display : file.place.display;
+      run.identity = identity_of(is_there ? *aggregate : file.place);
       return FoundRun{std::move(run), file.origin, is_there ? identity_of(*aggregate) : "",
                       file.is_wanted};
     } catch (const Error&) {  // it cannot be read, or is no object
@@ -257,6 +261,7 @@ class PublishedRunReader {
       if (!is_certain && !has_power_keys(members)) return std::nullopt;
       PublishedRun run = published_run_of(std::move(members), nullptr);
       run.aggregate = run.name = file.place.display;
+      run.identity = identity_of(file.place);
       return FoundRun{std::move(run), file.origin, {}, true};
     } catch (const Error&) {
       if (file.origin.is_named) throw;
@@ -287,6 +292,7 @@ class PublishedRunReader {
   std::set<std::string> named_;                   // aggregates
   std::set<std::string> searched_;                // folders around them
   std::set<std::string> with_record_;             // aggregates
+  std::set<std::string> identities_;              // of runs in files of several
 };
 
 }  // namespace

@@ -1,0 +1,185 @@
+// aggregate-power compare: whether what runs use has changed, with an exit status to gate on.
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "aggregate_power/error.h"
+#include "base/files/file_error.h"
+#include "base/parallel.h"
+#include "base/text/python_number.h"
+#include "commands/command.h"
+#include "commands/output.h"
+#include "decisions/compare_report.h"
+#include "decisions/compare_runs.h"
+#include "decisions/gate_self_test.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr int kInsufficient = 3;
+constexpr const char* kCompareFormats[] = {"table", "json", "markdown"};
+
+struct CompareOptions {
+  CompareRequest request;
+  CompareFormat format = CompareFormat::table;
+  bool json = false;
+  bool is_higher_better = false;
+  bool is_self_test = false;
+};
+
+// "2%" or "2 %"; nullopt: something else. A number alone could be meant either way, except 0.
+std::optional<double> share_of_percent(std::string text) {
+  const bool is_percent = text.ends_with('%');
+  if (is_percent) text.pop_back();
+  while (is_percent && text.ends_with(' ')) text.pop_back();
+  const std::optional<double> number = nearest_double(text);
+  if (!number || !(*number >= 0 && *number <= 100)) return std::nullopt;
+  if (!is_percent && *number != 0) return std::nullopt;
+  return *number / 100;
+}
+
+// Nullopt: a part is empty.
+std::optional<std::vector<std::string>> keys_of(std::string_view text) {
+  std::vector<std::string> keys;
+  for (bool is_last = false; !is_last;) {
+    const std::size_t comma = text.find(',');
+    is_last = comma == text.npos;
+    const std::string_view key = text.substr(0, comma);
+    if (key.empty()) return std::nullopt;
+    keys.emplace_back(key);
+    text.remove_prefix(is_last ? text.size() : comma + 1);
+  }
+  return keys;
+}
+
+int exit_status_of(ChangeVerdict verdict) {
+  switch (verdict) {
+    case ChangeVerdict::worse:
+      return 1;
+    case ChangeVerdict::insufficient:
+      return kInsufficient;
+    default:
+      return 0;
+  }
+}
+
+int run_compare(const CompareOptions& options) {
+  const RunComparisons compared = compare_runs(options.request);
+  const std::string text = options.is_self_test ? gate_test_text(compared, options.format)
+                                                : comparison_text(compared, options.format);
+  options.format == CompareFormat::table ? print_result(text) : print(stdout, text);
+  for (const std::string& warning : compared.warnings) print_note("warning: " + warning);
+  if (options.is_self_test) return gate_can_fail(test_gate(compared)) ? 0 : kInsufficient;
+  if (compared.kind == CompareKind::base_alone) return 0;
+  return exit_status_of(overall_verdict(compared).verdict);
+}
+
+void settle_compare(CompareOptions& options, const Options& parsed) {
+  if (options.json) options.format = CompareFormat::json;
+  CompareRequest& request = options.request;
+  if (!parsed.is_given("BASE")) {
+    throw Error(
+        "compare: expected BASE, results or folders of them, before --with; see 'aggregate-power compare --help'");
+  }
+  if (!parsed.is_given("--with")) {
+    request.kind = options.is_self_test ? CompareKind::mirrored : CompareKind::base_alone;
+  }
+  CompareRule& rule = request.rule;
+  rule.is_higher_better = options.is_higher_better || is_higher_better_by_name(rule.metric);
+}
+
+void add_compare_rule(Options& options, const std::shared_ptr<CompareOptions>& request) {
+  CompareRule& rule = request->request.rule;
+  rule.metric = kDefaultCompareMetric;
+  rule.margin = 0.02;
+  options
+      .value("--metric", "KEY", into(rule.metric),
+             "The member to compare: a metric of ours, or any number in the aggregates (default: "
+             "joules_per_output_token)")
+      .check(not_empty());
+  options
+      .value(
+          "--margin", "PERCENT",
+          [&rule](const std::string& text) {
+            rule.margin = share_of_percent(text).value_or(0);
+            return true;
+          },
+          "Changes that are certainly within it, up or down, are equivalent (default: 2%)")
+      .check(expecting("a percentage from 0% to 100% such as 2%",
+                       [](const std::string& text) { return share_of_percent(text).has_value(); }));
+  options.flag("--higher-is-better", request->is_higher_better,
+               "A fall is worse (default for names with tput, throughput, goodput, intvty or "
+               "tokens_per)");
+  options
+      .value(
+          "--match-by", "KEYS",
+          [&rule](const std::string& text) {
+            rule.match_by = keys_of(text).value_or(std::vector<std::string>());
+            return true;
+          },
+          "Members whose values make a configuration, separated by commas (default: all that are "
+          "known to say how a run was run)")
+      .check(expecting("names separated by commas",
+                       [](const std::string& text) { return keys_of(text).has_value(); }));
+  options
+      .value(
+          "--boards", "same|different",
+          [&rule](const std::string& text) {
+            rule.boards = text == "same" ? Boards::same : Boards::different;
+            return true;
+          },
+          "Whether both sides were measured on the same GPUs; different adds the accuracy of the "
+          "sensors (default: by UUIDs, else by ids, hardware and hosts)")
+      .one_of({"same", "different"});
+}
+
+}  // namespace
+
+Command compare_command() {
+  const auto request = std::make_shared<CompareOptions>();
+  request->request.most_threads = usable_processors();
+  Command command;
+  Options& options = command.options;
+  options
+      .positionals(
+          "BASE", into_paths(request->request.base),
+          "Aggregates, arrays of them, audit records, outputs of 'measure --json', reports "
+          "of a backfill, or folders with runs at any depth")
+      .check(not_empty());
+  options
+      .list("--with", "NEW...", into_paths(request->request.next),
+            "The same of the runs to compare with the base, up to the next option")
+      .check(not_empty())
+      .gathers();
+  add_compare_rule(options, request);
+  options.flag(
+      "--self-test", request->is_self_test,
+      "Show what the gate would catch: make the new side, or else a copy of the base, worse "
+      "by 0.1 to 10 % in memory, and compare");
+  options
+      .value(
+          "--format", "table|json|markdown",
+          [request](const std::string& text) {
+            const auto found = std::ranges::find(kCompareFormats, text);
+            request->format = static_cast<CompareFormat>(found - std::begin(kCompareFormats));
+            return found != std::end(kCompareFormats);
+          },
+          "How to print (default: table)")
+      .one_of({"table", "json", "markdown"});
+  options.flag("--json", request->json, "The same as --format json").excludes("--format");
+  command.forms = {"BASE... --with NEW... [OPTIONS]", "BASE... [OPTIONS]",
+                   "--self-test BASE... [--with NEW...]"};
+  command.examples =
+      "aggregate-power compare main/ --with branch/\n"
+      "aggregate-power compare main/agg_*.json --with branch/agg_*.json --margin 1% --format markdown\n"
+      "aggregate-power compare main/ --with branch/ --metric tput_per_gpu --match-by hw,tp,conc\n"
+      "aggregate-power compare run_*/agg.json\n"
+      "aggregate-power compare --self-test main/";
+  command.exit_statuses =
+      "0 better or equivalent, or repeats were summarized; 1 worse; 2 a file cannot be opened or used, or wrong options; 3 insufficient evidence";
+  command.settle = [request](const Options& parsed) { settle_compare(*request, parsed); };
+  command.run = [request] { return run_compare(*request); };
+  return command;
+}
+
+}  // namespace aggregate_power

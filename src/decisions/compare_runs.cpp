@@ -1,0 +1,347 @@
+// Matches runs by configuration, and takes the values that count.
+#include "decisions/compare_runs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregate_power/error.h"
+#include "base/text/nearest.h"
+#include "base/text/python_number.h"
+#include "decisions/compared_configurations.h"
+#include "results/edits.h"
+
+namespace aggregate_power {
+namespace {
+
+struct TwoSides {
+  std::vector<const PublishedRun*> base;
+  std::vector<const PublishedRun*> next;
+};
+
+using ByConfiguration = std::map<Configuration, TwoSides, ConfigurationLess>;
+
+// ---- Values
+
+// A number of ours, or any other number in the aggregate.
+std::optional<double> metric_value(const PublishedRun& run, const std::string& metric) {
+  if (const auto number = run.number(metric)) return number->value;
+  const std::optional<double> value = nearest_double(run.text_of(metric));
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+// Of the shortest text that means the number.
+int decimals_of(double value) {
+  const std::string text = fmt::format("{}", value);
+  const std::size_t exponent = text.find('e');
+  const std::size_t point = text.find('.');
+  int decimals = 0;
+  if (point != std::string::npos) {
+    const std::size_t end = std::min(exponent, text.size());
+    decimals = static_cast<int>(end - point - 1);
+  }
+  if (exponent != std::string::npos) decimals -= std::stoi(text.substr(exponent + 1));
+  return decimals;
+}
+
+// A value may end in zeros that are not written, so the value with the most digits counts.
+double half_last_digit_of(const std::vector<const PublishedRun*>& runs, const std::string& metric,
+                          bool is_ours) {
+  int decimals = is_ours ? (metric.starts_with("joules_") ? 6 : 3) : 0;
+  for (const PublishedRun* run : runs) {
+    decimals = std::max(decimals, decimals_of(metric_value(*run, metric).value_or(0)));
+  }
+  return 0.5 * std::pow(10, -decimals);
+}
+
+std::optional<double> estimate_of(const PublishedRun& run, const std::string& metric) {
+  const auto number = run.number(metric);
+  if (!number || !number->repeatability) return std::nullopt;
+  const double estimate = number->repeatability->low / 2 + number->repeatability->high / 2;
+  return estimate > 0 ? std::optional(estimate) : std::nullopt;
+}
+
+MeasuredValue measured_value(const PublishedRun& run, const std::string& metric,
+                             bool uses_estimates) {
+  MeasuredValue measured{.value = metric_value(run, metric).value_or(0)};
+  if (uses_estimates) measured.value = *estimate_of(run, metric);
+  const auto number = run.number(metric);
+  if (!number || !number->repeatability) return measured;
+  const double own = number->repeatability->standard_uncertainty;
+  measured.repeatability = own / measured.value;
+  if (number->flowed) {
+    const double whole = number->flowed->standard_uncertainty;
+    measured.accuracy = std::sqrt(std::max(0.0, whole * whole - own * own)) / measured.value;
+  }
+  return measured;
+}
+
+// ---- Which runs count
+
+std::string why_not_valid(const PublishedRun& run) {
+  if (!run.doubt.empty()) return "not valid: " + run.doubt;
+  return run.reasons.empty() ? "its power is not valid"
+                             : fmt::format("not valid: {}", fmt::join(run.reasons, ", "));
+}
+
+std::string why_not_used(const PublishedRun& run, const CompareRule& rule, bool is_ours) {
+  if (run.state == PowerState::not_valid) return why_not_valid(run);
+  const std::optional<double> value = metric_value(run, rule.metric);
+  if (!value && run.state == PowerState::none && is_ours) return "it has no power";
+  if (!value) return fmt::format("it has no '{}'", rule.metric);
+  if (!(*value > 0)) return fmt::format("its '{}' is not above 0", rule.metric);
+  return {};
+}
+
+// Two runs on the same GPUs do not begin at the same instant: a copy is no repeat.
+using MeasurementIdentity = std::tuple<double, double, double, std::vector<std::string>,
+                                       std::vector<std::string>, std::vector<std::string>>;
+
+std::optional<MeasurementIdentity> measurement_identity(const PublishedRun& run,
+                                                        const std::string& metric) {
+  if (run.start_unix_s == 0) return std::nullopt;
+  return MeasurementIdentity{
+      run.start_unix_s, run.duration_s, metric_value(run, metric).value_or(0),
+      run.gpu_ids,      run.gpu_uuids,  run.hosts};
+}
+
+// `runs` are sorted by name; those that count remain.
+void keep_used(std::vector<const PublishedRun*>& runs, bool is_new, const CompareRule& rule,
+               bool is_ours, std::vector<ExcludedRun>& excluded) {
+  std::map<MeasurementIdentity, std::string> known;
+  std::erase_if(runs, [&](const PublishedRun* run) {
+    std::string reason = why_not_used(*run, rule, is_ours);
+    const auto identity = measurement_identity(*run, rule.metric);
+    if (reason.empty() && identity) {
+      const auto [first, is_first] = known.try_emplace(*identity, run->name);
+      if (!is_first) {
+        reason = fmt::format("the same measurement as {}: a copy is no repeat", first->second);
+      }
+    }
+    if (reason.empty()) return false;
+    excluded.push_back({run->name, is_new, std::move(reason)});
+    return true;
+  });
+}
+
+// ---- One configuration
+
+ComparedSide compared_side(const std::vector<const PublishedRun*>& runs, const std::string& metric,
+                           bool uses_estimates, double half_last_digit) {
+  ComparedSide side;
+  for (const PublishedRun* run : runs) {
+    side.files.push_back(run->name);
+    side.repeats.values.push_back(measured_value(*run, metric, uses_estimates));
+  }
+  side.repeats.half_last_digit = half_last_digit;
+  return side;
+}
+
+// Nothing can have changed where both sides are copies of one measurement.
+void note_copies(const TwoSides& sides, const std::string& metric, RunComparison& comparison) {
+  std::map<MeasurementIdentity, std::string> base;
+  for (const PublishedRun* run : sides.base) {
+    if (const auto identity = measurement_identity(*run, metric)) base[*identity] = run->name;
+  }
+  for (const PublishedRun* run : sides.next) {
+    const auto identity = measurement_identity(*run, metric);
+    const auto copy = identity ? base.find(*identity) : base.end();
+    if (copy == base.end()) continue;
+    comparison.notes.push_back(fmt::format(
+        "{} and {}, on both sides, are copies of one measurement", copy->second, run->name));
+  }
+}
+
+double accuracy_of_side(const std::vector<const PublishedRun*>& runs, const ComparedSide& side,
+                        bool& uses_prior) {
+  double most = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::optional<double>& stated = side.repeats.values[i].accuracy;
+    uses_prior = uses_prior || !stated;
+    most = std::max(most, stated ? *stated : prior_accuracy(*runs[i]));
+  }
+  return most;
+}
+
+void settle_boards(const TwoSides& sides, const std::vector<const PublishedRun*>& all,
+                   const CompareRule& rule, bool is_ours, RunComparison& comparison) {
+  comparison.boards = rule.boards.value_or(boards_of(all));
+  if (sides.base.empty() || sides.next.empty()) return;
+  if (comparison.boards == Boards::assumed_same) {
+    comparison.notes.emplace_back(
+        "the boards are assumed to be the same: no UUIDs, and nothing that differs; otherwise give --boards different");
+  }
+  if (comparison.boards != Boards::different || !is_ours) return;
+  bool uses_prior = false;
+  comparison.accuracy = std::hypot(accuracy_of_side(sides.base, comparison.base, uses_prior),
+                                   accuracy_of_side(sides.next, comparison.next, uses_prior));
+  comparison.notes.push_back(fmt::format(
+      "different boards: what their sensors add is {:.2g} % (standard uncertainty{})",
+      100 * comparison.accuracy,
+      uses_prior ? ", from public measurements of other boards: --uncertainty states it" : ""));
+}
+
+RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
+                            const CompareRule& rule, CompareKind kind) {
+  RunComparison comparison;
+  comparison.configuration = configuration;
+  const bool is_ours = is_our_key(rule.metric);
+  keep_used(sides.base, false, rule, is_ours, comparison.excluded);
+  keep_used(sides.next, true, rule, is_ours, comparison.excluded);
+  if (kind == CompareKind::mirrored) sides.next = sides.base;
+  std::vector<const PublishedRun*> all = sides.base;
+  all.insert(all.end(), sides.next.begin(), sides.next.end());
+  comparison.uses_estimates =
+      !all.empty() && std::ranges::all_of(all, [&](const PublishedRun* run) {
+        return estimate_of(*run, rule.metric).has_value();
+      });
+  const double half_last_digit = half_last_digit_of(all, rule.metric, is_ours);
+  comparison.base =
+      compared_side(sides.base, rule.metric, comparison.uses_estimates, half_last_digit);
+  comparison.next =
+      compared_side(sides.next, rule.metric, comparison.uses_estimates, half_last_digit);
+  if (kind == CompareKind::base_alone) {
+    summarize_sides(comparison);
+  } else {
+    if (kind == CompareKind::two_sides) note_copies(sides, rule.metric, comparison);
+    settle_boards(sides, all, rule, is_ours, comparison);
+    judge_change(comparison, rule);
+  }
+  return comparison;
+}
+
+// ---- All configurations
+
+bool has_power(const TwoSides& sides) {
+  const auto has_any = [](const PublishedRun* run) { return run->state != PowerState::none; };
+  return std::ranges::any_of(sides.base, has_any) || std::ranges::any_of(sides.next, has_any);
+}
+
+void pass_over(const TwoSides& sides, std::vector<ExcludedRun>& without_power) {
+  for (const PublishedRun* run : sides.base) {
+    without_power.push_back({run->name, false, "it has no power"});
+  }
+  for (const PublishedRun* run : sides.next) {
+    without_power.push_back({run->name, true, "it has no power"});
+  }
+}
+
+void label_comparisons(RunComparisons& compared) {
+  std::vector<Configuration> configurations;
+  for (const RunComparison& each : compared.comparisons) {
+    configurations.push_back(each.configuration);
+  }
+  compared.shared = shared_members(configurations);
+  for (RunComparison& each : compared.comparisons) {
+    each.label = distinguishing_text(each.configuration, configurations);
+  }
+}
+
+// Those that no run has are misspelt.
+void require_members(const std::vector<const PublishedRun*>& all,
+                     const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) {
+    const auto has_it = [&](const PublishedRun* run) { return !run->text_of(key).empty(); };
+    if (std::ranges::any_of(all, has_it)) continue;
+    std::vector<std::string> known;
+    for (const PublishedRun* run : all) {
+      for (const auto& [name, value] : run->members.members) known.push_back(name);
+    }
+    throw Error(fmt::format("--match-by: no run has '{}'{}", key, did_you_mean(key, known)));
+  }
+}
+
+void require_metric(const std::vector<const PublishedRun*>& all, const std::string& metric) {
+  std::vector<std::string> metrics;
+  std::vector<std::string> members;
+  bool any_valid = false;
+  for (const PublishedRun* run : all) {
+    if (run->state == PowerState::not_valid) continue;
+    if (metric_value(*run, metric)) return;
+    any_valid = any_valid || run->state == PowerState::valid;
+    for (const PublishedNumber& number : run->numbers) {
+      if (std::ranges::find(metrics, number.key) == metrics.end()) metrics.push_back(number.key);
+    }
+    for (const auto& [name, value] : run->members.members) {
+      if (value.is_finite_number()) members.push_back(name);
+    }
+  }
+  if (any_valid) {
+    throw Error(fmt::format("no valid run has '{}'{}; name one of these with --metric: {}", metric,
+                            metric == kDefaultCompareMetric ? " (no run has counts of tokens)"
+                                                            : did_you_mean(metric, members),
+                            fmt::join(metrics, ", ")));
+  }
+  const auto is_invalid = [](const PublishedRun* run) {
+    return run->state == PowerState::not_valid;
+  };
+  if (std::ranges::none_of(all, is_invalid)) {
+    throw Error(fmt::format(
+        "none of the {} results has power: compute it with aggregate-power first, or name another of their members with --metric",
+        all.size()));
+  }
+}
+
+void refuse_run_on_both_sides(const std::vector<PublishedRun>& base,
+                              const std::vector<PublishedRun>& next) {
+  std::map<std::string, const PublishedRun*> known;
+  for (const PublishedRun& run : base) {
+    if (!run.identity.empty()) known.emplace(run.identity, &run);
+  }
+  for (const PublishedRun& run : next) {
+    if (run.identity.empty() || !known.contains(run.identity)) continue;
+    throw Error(
+        fmt::format("{}: it is on both sides: name it as a base or after --with", run.name));
+  }
+}
+
+std::vector<PublishedRun> runs_by_name(PublishedRuns read, std::vector<std::string>& warnings) {
+  std::ranges::move(read.warnings, std::back_inserter(warnings));
+  std::ranges::sort(read.runs, [](const PublishedRun& a, const PublishedRun& b) {
+    return std::tie(a.name, a.identity) < std::tie(b.name, b.identity);
+  });
+  return std::move(read.runs);
+}
+
+}  // namespace
+
+RunComparisons compare_runs(const CompareRequest& request) {
+  RunComparisons compared{.rule = request.rule, .kind = request.kind};
+  const std::vector<PublishedRun> base =
+      runs_by_name(read_published_runs(request.base, request.most_threads), compared.warnings);
+  const std::vector<PublishedRun> next =
+      runs_by_name(read_published_runs(request.next, request.most_threads), compared.warnings);
+  std::ranges::sort(compared.warnings);
+  refuse_run_on_both_sides(base, next);
+  std::vector<const PublishedRun*> all;
+  for (const PublishedRun& run : base) all.push_back(&run);
+  for (const PublishedRun& run : next) all.push_back(&run);
+  if (all.empty()) throw Error(fmt::format("no results in {}", fmt::join(request.base, ", ")));
+  require_members(all, request.rule.match_by);
+  require_metric(all, request.rule.metric);
+
+  ByConfiguration found;
+  const auto place_of = [&](const PublishedRun& run) -> TwoSides& {
+    return found[configuration_of(run, request.rule.match_by)];
+  };
+  for (const PublishedRun& run : base) place_of(run).base.push_back(&run);
+  for (const PublishedRun& run : next) place_of(run).next.push_back(&run);
+  const bool needs_power = is_our_key(request.rule.metric);
+  for (auto& [configuration, sides] : found) {
+    if (needs_power && !has_power(sides)) {
+      pass_over(sides, compared.without_power);
+    } else {
+      compared.comparisons.push_back(
+          comparison_of(configuration, std::move(sides), request.rule, request.kind));
+    }
+  }
+  label_comparisons(compared);
+  return compared;
+}
+
+}  // namespace aggregate_power

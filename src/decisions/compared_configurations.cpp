@@ -1,0 +1,70 @@
+// Orders configurations, and names them by what differs.
+#include "decisions/compared_configurations.h"
+
+#include <algorithm>
+#include <compare>
+#include <optional>
+#include <string>
+
+#include "base/text/python_number.h"
+
+namespace aggregate_power {
+namespace {
+
+const std::string* member_of(const Configuration& configuration, const std::string& key) {
+  const auto found = std::ranges::find(configuration, key, &Configuration::value_type::first);
+  return found == configuration.end() ? nullptr : &found->second;
+}
+
+// Numbers come before other texts.
+bool member_text_less(const std::string& a, const std::string& b) {
+  const std::optional<double> a_number = nearest_double(a);
+  const std::optional<double> b_number = nearest_double(b);
+  if (a_number.has_value() != b_number.has_value()) return a_number.has_value();
+  if (a_number && *a_number != *b_number) return *a_number < *b_number;
+  return a < b;
+}
+
+bool is_shared(const std::string& key, const std::vector<Configuration>& configurations) {
+  const std::string* const first = member_of(configurations.front(), key);
+  return first != nullptr &&
+         std::ranges::all_of(configurations, [&](const Configuration& configuration) {
+           const std::string* const value = member_of(configuration, key);
+           return value != nullptr && *value == *first;
+         });
+}
+
+}  // namespace
+
+bool ConfigurationLess::operator()(const Configuration& a, const Configuration& b) const {
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    if (a[i].first != b[i].first) return a[i].first < b[i].first;
+    if (a[i].second != b[i].second) return member_text_less(a[i].second, b[i].second);
+  }
+  return a.size() < b.size();
+}
+
+Configuration shared_members(const std::vector<Configuration>& configurations) {
+  Configuration shared;
+  if (configurations.size() < 2) return shared;
+  for (const auto& [key, value] : configurations.front()) {
+    if (is_shared(key, configurations)) shared.emplace_back(key, value);
+  }
+  return shared;
+}
+
+std::string distinguishing_text(const Configuration& configuration,
+                                const std::vector<Configuration>& configurations) {
+  if (configurations.size() < 2) return configuration_text(configuration);
+  Configuration apart;
+  for (const Configuration& each : configurations) {
+    for (const auto& [key, value] : each) {
+      if (is_shared(key, configurations) || member_of(apart, key) != nullptr) continue;
+      const std::string* const own = member_of(configuration, key);
+      apart.emplace_back(key, own == nullptr ? "?" : *own);
+    }
+  }
+  return configuration_text(apart);
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,23 @@
+// The order of configurations, and what tells them apart.
+#pragma once
+
+#include <vector>
+
+#include "decisions/published_run.h"
+
+namespace aggregate_power {
+
+// Numbers by their value: "conc=8" is before "conc=16".
+struct ConfigurationLess {
+  bool operator()(const Configuration& a, const Configuration& b) const;
+};
+
+// The members that all of several configurations have with the same value. Empty for a single one.
+Configuration shared_members(const std::vector<Configuration>& configurations);
+
+// A configuration by its members that are not shared: "tp=8 conc=16". One that lacks a member of
+// others has "tp=?".
+std::string distinguishing_text(const Configuration& configuration,
+                                const std::vector<Configuration>& configurations);
+
+}  // namespace aggregate_power
