@@ -49,6 +49,7 @@ struct SeriesFacts {
   Sensor sensor = {};
   std::vector<std::string> gpu_models = {};   // that its beginning names, each once
   bool has_average_power = false;             // it has a column power.draw.average
+  bool has_power_limit = false;               // its rows may state their GPU's power limit
   std::optional<EnergyCounter> counter = {};  // nullopt: none, or none is seen so far
   Reasons reasons = {};                       // why it cannot be used; the contract's codes first
   std::vector<std::string> warnings = {};

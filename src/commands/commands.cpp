@@ -19,6 +19,7 @@ Command help_command();
 Command inspect_command();
 Command measure_command();
 Command multinode_command();
+Command plot_command();
 Command synthesize_command();
 Command verify_command();
 Command windows_command();
@@ -58,6 +59,9 @@ constexpr CommandRow kRows[] = {
     {"multinode", "--nodes FOLDER --bench-result FILE --agg-result FILE [OPTIONS]",
      "Mean power and energy per token of a run on several nodes, whole and by role; patched into the run's aggregate JSON, with an audit record beside the benchmark result.",
      multinode_command},
+    {"plot", "TELEMETRY... [--bench-result FILE] [OPTIONS]",
+     "A picture of a recording, as SVG or in the terminal: power of each GPU and of all together over time, with the load's window, gaps, and the energies that a run publishes.",
+     plot_command},
     {"synthesize", "--phase SECONDS:WATTS --out FILE [OPTIONS]",
      "Write synthetic telemetry of known power, with faults on request, and a benchmark result and aggregate to go with it. The same options give the same bytes.",
      synthesize_command},

@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <string>
 #include <string_view>
+
+#include "base/text/unicode.h"
 
 namespace aggregate_power {
 namespace {
@@ -36,9 +39,19 @@ std::size_t text_width() {
   return std::clamp(terminal_columns(stdout), kLeast, kMost);
 }
 
+bool is_utf8_locale() {
+  std::string_view locale = variable("LC_ALL");
+  if (locale.empty()) locale = variable("LC_CTYPE");
+  if (locale.empty()) locale = variable("LANG");
+  const std::string lower = lower_ascii(locale);
+  return lower.find("utf-8") != std::string::npos || lower.find("utf8") != std::string::npos;
+}
+
+bool is_terminal(std::FILE* stream) { return ::isatty(::fileno(stream)) == 1; }
+
 bool has_colour(std::FILE* stream) {
-  return ::isatty(::fileno(stream)) == 1 && variable("NO_COLOR").empty() &&
-         !variable("TERM").empty() && variable("TERM") != "dumb";
+  return is_terminal(stream) && variable("NO_COLOR").empty() && !variable("TERM").empty() &&
+         variable("TERM") != "dumb";
 }
 
 }  // namespace aggregate_power

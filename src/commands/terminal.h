@@ -13,6 +13,11 @@ std::size_t terminal_columns(std::FILE* stream);
 // hard to read.
 std::size_t text_width();
 
+bool is_terminal(std::FILE* stream);
+
+// Whether the locale's characters are UTF-8, by $LC_ALL, else $LC_CTYPE, else $LANG.
+bool is_utf8_locale();
+
 // Whether what goes to `stream` may be coloured: it is a terminal, and neither NO_COLOR nor
 // TERM=dumb speaks against it.
 bool has_colour(std::FILE* stream);

@@ -86,9 +86,13 @@ std::vector<Decimator::Column> Decimator::columns() const {
 
 std::vector<Polyline> Decimator::lines() const {
   std::vector<Polyline> lines;
-  for (const Column& column : columns()) {
-    if (!column.is_connected || lines.empty()) lines.emplace_back();
-    extend(lines.back(), column.first);
+  const std::vector<Column> all = columns();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Column& column = all[i];
+    const bool begins = !column.is_connected || lines.empty();
+    const bool ends = i + 1 == all.size() || !all[i + 1].is_connected;
+    if (begins) lines.emplace_back();
+    if (begins || column.is_broken) extend(lines.back(), column.first);
     for (const Point point : inner_points(column)) {
       if (!column.is_broken) {
         extend(lines.back(), point);
@@ -97,7 +101,7 @@ std::vector<Polyline> Decimator::lines() const {
       }
     }
     if (column.is_broken) lines.emplace_back();
-    extend(lines.back(), column.last);
+    if (ends || column.is_broken) extend(lines.back(), column.last);
   }
   return lines;
 }

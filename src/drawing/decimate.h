@@ -32,6 +32,11 @@ class Decimator {
 
   // Coarser columns, until there are at most `columns`.
   void coarsen(std::size_t columns);
+  // From now on as if it had been constructed with `columns`, fewer than it was.
+  void limit(std::size_t columns) {
+    columns_ = columns;
+    coarsen(2 * columns);
+  }
   // The number of columns with points.
   std::size_t size() const { return before_.size() + (has_current_ ? 1 : 0); }
 
@@ -42,8 +47,9 @@ class Decimator {
   };
   std::vector<Column> columns() const;
   // The line from column to column, each point once, in order; broken where it is not connected.
-  // Of a column that is broken inside, only the first and the last point are connected, each with
-  // its neighbour.
+  // Of each column it has the lowest and the highest point; at its ends also the first and the
+  // last. Of a column that is broken inside, only the first and the last point are connected, each
+  // with its neighbour.
   std::vector<Polyline> lines() const;
 
  private:

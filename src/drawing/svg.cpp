@@ -177,15 +177,22 @@ class SvgDrawing {
       }
     }
     std::string data;
+    std::string alone;  // points that no line leads to
     for (const Polyline& line : series.lines) {
       for (const Polyline& part : placed_lines(line, chart_.x, y)) {
-        data += path_data(in_pixels(part, area));
+        (part.size() == 1 ? alone : data) += path_data(in_pixels(part, area));
       }
     }
-    if (data.empty()) return;
-    out_ += fmt::format("<path class=\"line {}{}\"{}{} d=\"{}\">{}</path>\n", stroke_of(series),
-                        series.is_ink ? " strong" : "", dash_attribute(series),
-                        tag_attribute(series.tag), data, svg_title(tooltip_of(series)));
+    const std::string title = svg_title(tooltip_of(series));
+    if (!data.empty()) {
+      out_ += fmt::format("<path class=\"line {}{}\"{}{} d=\"{}\">{}</path>\n", stroke_of(series),
+                          series.is_ink ? " strong" : "", dash_attribute(series),
+                          tag_attribute(series.tag), data, title);
+    }
+    if (!alone.empty()) {
+      out_ += fmt::format("<path class=\"line alone {}\"{} d=\"{}\">{}</path>\n",
+                          stroke_of(series), tag_attribute(series.tag), alone, title);
+    }
   }
 
   static Polyline in_pixels(const Polyline& places, Box area) {

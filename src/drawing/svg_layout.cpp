@@ -14,6 +14,7 @@ namespace {
 constexpr double kMargin = 12;
 constexpr double kPanelDistance = 22;
 constexpr double kSwatch = 30;
+constexpr double kBoldWidth = 1.1;  // of a letter, against a plain one
 constexpr double kMostLegend = 330;
 
 std::size_t bytes_of_first(std::string_view text, std::size_t characters) {
@@ -50,6 +51,7 @@ double left_margin(const Chart& chart) {
 double legend_pixels(const Chart& chart) {
   double widest = 0;
   for (const Panel& panel : chart.panels) {
+    widest = std::max(widest, text_pixels(panel.title) * kBoldWidth);
     for (const Series& series : panel.series) {
       if (series.label.empty()) continue;
       const double value = series.value.empty() ? 0 : text_pixels(series.value) + 12;

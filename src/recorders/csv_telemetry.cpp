@@ -281,6 +281,11 @@ std::string CsvTelemetry::first_bad_stamp() const {
                      counts.first_bad_row);
 }
 
+bool CsvTelemetry::has_power_limit() const {
+  const GpuStateColumns found = choose_state_columns(header_, columns().schema);
+  return found.quantities[static_cast<std::size_t>(GpuQuantity::power_limit_w)].has_value();
+}
+
 void CsvTelemetry::read(const Take& take) {
   read_rows({rows_.columns_to_select(), header_.size(), nullptr},
             [&](std::span<const Reading> readings, std::span<const GpuState>) { take(readings); });
@@ -428,6 +433,7 @@ Telemetry open_csv(std::unique_ptr<ByteSource> source, const TelemetryOptions& o
     head.facts.foreign = csv->foreign();
     head.facts.first_lines = csv->first_lines();
     head.facts.counter = csv->counter();
+    head.facts.has_power_limit = csv->has_power_limit();
     return Telemetry(std::move(head), csv->zone(),
                      [csv](const Telemetry::Wants& wants, const Telemetry::TakeStates& take,
                            TelemetryCounts& counts) { read_csv(*csv, wants, take, counts); });

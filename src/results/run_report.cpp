@@ -2,13 +2,13 @@
 #include "results/run_report.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/files/path.h"
+#include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "base/text/zone.h"
 #include "results/json_parts.h"
@@ -91,35 +91,6 @@ Json run_json(const RunReport& run) {
   return json;
 }
 
-// "2026-09-08 09:20:30.000 +02:00", as a clock of this machine shows it.
-std::string shown_time(double unix_s) {
-  const double millis = std::round(unix_s * 1e3);
-  const auto whole_s = static_cast<std::int64_t>(std::floor(millis / 1e3));
-  const std::int32_t offset_s = Zone::local().offset_at(whole_s);
-  const std::int64_t wall_s = whole_s + offset_s;
-  const std::chrono::sys_seconds wall{std::chrono::seconds(wall_s)};
-  const auto day = std::chrono::floor<std::chrono::days>(wall);
-  const std::chrono::year_month_day date(day);
-  const std::chrono::hh_mm_ss time(wall - day);
-  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:03} {}", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                     time.hours().count(), time.minutes().count(), time.seconds().count(),
-                     static_cast<int>(millis - static_cast<double>(whole_s) * 1e3),
-                     offset_text(offset_s));
-}
-
-std::string_view explained(std::string_view source) {
-  constexpr std::pair<std::string_view, std::string_view> kSources[] = {
-      {"exact", "stated by the result"},
-      {"tied", "the result's monotonic clock, by the recorder's clocks"},
-      {"wrapped", "the command that the recorder ran"},
-      {"session", "the generator's whole session, with its set-up"},
-      {"estimated", "a stamp and a duration, placed by the power"},
-      {"given", "on the command line"}};
-  const auto found = std::ranges::find(kSources, source, [](const auto& row) { return row.first; });
-  return found == std::end(kSources) ? std::string_view() : found->second;
-}
-
 class Table {
  public:
   void row(std::string_view name, std::string_view value) {
@@ -200,10 +171,10 @@ void add_interval(const Result& result, Table& table) {
 
 void add_load(const RunReport& run, Table& table) {
   const Load& load = *run.result.load;
-  table.row("window", fmt::format("{} to {}", shown_time(load.window.start_unix_s),
-                                  shown_time(load.window.end_unix_s)));
+  table.row("window", fmt::format("{} to {}", wall_time(load.window.start_unix_s, Zone::local()),
+                                  wall_time(load.window.end_unix_s, Zone::local())));
   std::string source = fmt::format("{:.3f} s, {}: {}", load.window.duration_s(),
-                                   source_of(run.result), explained(source_of(run.result)));
+                                   source_of(run.result), explained_window(source_of(run.result)));
   if (const auto& width_s = run.result.window_half_width_s) {
     source += fmt::format(", give or take {:.1f} s", *width_s);
   }
@@ -242,6 +213,18 @@ std::string run_text(const RunReport& run) {
 }
 
 }  // namespace
+
+std::string_view explained_window(std::string_view source) {
+  constexpr std::pair<std::string_view, std::string_view> kSources[] = {
+      {"exact", "stated by the result"},
+      {"tied", "the result's monotonic clock, by the recorder's clocks"},
+      {"wrapped", "the command that the recorder ran"},
+      {"session", "the generator's whole session, with its set-up"},
+      {"estimated", "a stamp and a duration, placed by the power"},
+      {"given", "on the command line"}};
+  const auto found = std::ranges::find(kSources, source, [](const auto& row) { return row.first; });
+  return found == std::end(kSources) ? std::string_view() : found->second;
+}
 
 std::string report_json(const std::vector<RunReport>& runs) {
   Json all = Json::array();

@@ -27,4 +27,7 @@ std::string report_json(const std::vector<RunReport>& runs);
 // A table of at most 80 columns for each run.
 std::string report_text(const std::vector<RunReport>& runs);
 
+// What a window of that class is from: "stated by the result". Empty for an unknown class.
+std::string_view explained_window(std::string_view source);
+
 }  // namespace aggregate_power

@@ -14,7 +14,6 @@
 #include "base/files/near_file.h"
 #include "base/files/path.h"
 #include "base/text/unicode.h"
-#include "energy/metrics.h"
 #include "energy/plausibility.h"
 #include "loads/load_generator.h"
 #include "loads/selection.h"
@@ -25,6 +24,7 @@
 #include "runs/one_node.h"
 #include "runs/repeated_recordings.h"
 #include "runs/sensor_readings.h"
+#include "runs/several_recordings.h"
 #include "runs/uncertainty.h"
 #include "runs/window.h"
 
@@ -55,33 +55,6 @@ void excuse_counts(LoadReading& reading, std::vector<std::string>& warnings) {
   }
   for (const Reason fault : kCountFaults) reading.reasons.remove(fault);
   if (!missing.empty()) warnings.push_back(fmt::format("{}", fmt::join(missing, "; ")));
-}
-
-// Energies of several recordings of one load, added.
-void add_recording(Result& sum, Result other) {
-  const auto energy = [](const Result& result) {
-    return value_of(result.metrics, "total_gpu_energy_j").value_or(0);
-  };
-  sum.reasons.add(other.reasons);
-  for (const std::string& id : other.observed_gpu_ids) {
-    const bool is_known = std::ranges::find(sum.observed_gpu_ids, id) != sum.observed_gpu_ids.end();
-    // A host's name and a number are as good as a UUID; a number alone may be that of another node.
-    const bool is_unique = id.starts_with("GPU-") || id.find('/') != std::string::npos;
-    if (is_known && is_unique) sum.reasons.add(Reason::gpu_uuid_repeated, id);
-  }
-  sum.observed_gpus += other.observed_gpus;
-  const std::size_t gpus = sum.metric_gpus + other.metric_gpus;
-  for (std::string& id : other.observed_gpu_ids) sum.observed_gpu_ids.push_back(std::move(id));
-  std::ranges::move(other.warnings, std::back_inserter(sum.warnings));
-  std::ranges::move(other.hints, std::back_inserter(sum.hints));
-  sum.telemetry_source += ", " + other.telemetry_source;
-  const double total_j = energy(sum) + energy(other);
-  sum.metric_gpus = gpus;
-  sum.metrics =
-      sum.is_valid()
-          ? energy_metrics(
-                {.energy_j = total_j, .gpus = gpus, .load = *sum.load, .contract = sum.contract})
-          : Metrics();
 }
 
 // Without a number of GPUs, those that were idle in the window may be another run's.
@@ -170,11 +143,7 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   run.result = measured_recording(request, paths[0], load, recording, readings[0]);
   for (std::size_t i = 1; i < paths.size(); ++i) {
     Recording other(paths[i], request.zone, request.columns, request.gpus);
-    if (other.faults().empty() && recording.faults().empty() &&
-        other.bytes() == recording.bytes() && other.content_hash() == recording.content_hash()) {
-      throw Error(fmt::format("{} is a copy of {}: give it once", printable_path(paths[i]),
-                              printable_path(paths[0])));
-    }
+    refuse_copy(recording, other);
     add_recording(run.result, measured_recording(request, paths[i], load, other, readings[i]));
   }
   if (paths.size() > 1) check_count(request, load, run.result);

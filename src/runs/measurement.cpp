@@ -223,6 +223,7 @@ const PowerIntegrator* add_analyses(const Question& question, const SeriesFacts&
                                     Passes& passes, Measurement& found) {
   const MeasurementRequest& request = question.request;
   if (request.also) passes.add(Onlooker(request.also));
+  if (request.beside) request.beside(passes, facts);
   if (question.snapshots != nullptr) {
     passes.add(StreamEnergy(), [&](StreamEnergy& stream, const Telemetry& telemetry) {
       found.counter_check = check_stream(question, stream, telemetry);

@@ -25,6 +25,7 @@
 
 namespace aggregate_power {
 
+class Passes;
 struct SensorReadings;
 
 // `extended` requests the total power of all GPUs, and their states.
@@ -35,6 +36,8 @@ struct MeasurementRequest : RunOptions {
   double place_half_width_s = 0;  // of a window whose place is an estimate
   // Also receives all readings, in the file's order.
   std::function<void(std::span<const Reading>)> also = {};
+  // Called before each reading of the recording: adds analyses of the caller's own to it.
+  std::function<void(Passes&, const SeriesFacts&)> beside = {};
   // If an uncertainty is wanted: receives what assess() learned of the sensors of a valid run.
   SensorReadings* readings = nullptr;
 };

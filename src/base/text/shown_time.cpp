@@ -37,6 +37,22 @@ std::string two_units(std::int64_t count, std::int64_t per_larger, const char* l
 
 }  // namespace
 
+std::string wall_time(double unix_s, const Zone& zone) {
+  const double millis = std::round(unix_s * 1e3);
+  const auto whole_s = static_cast<std::int64_t>(std::floor(millis / 1e3));
+  const std::int32_t offset_s = zone.offset_at(whole_s);
+  const std::int64_t wall_s = whole_s + offset_s;
+  const std::chrono::sys_seconds wall{std::chrono::seconds(wall_s)};
+  const auto day = std::chrono::floor<std::chrono::days>(wall);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss time(wall - day);
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:03} {}", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     time.hours().count(), time.minutes().count(), time.seconds().count(),
+                     static_cast<int>(millis - static_cast<double>(whole_s) * 1e3),
+                     offset_text(offset_s));
+}
+
 std::string unix_and_iso(double unix_s) {
   const bool has_date = unix_s >= kYear1UnixS && unix_s < kYear10000UnixS - 0.001;
   return has_date ? fmt::format("{:.3f} ({})", unix_s, iso_of(unix_s))

@@ -3,11 +3,16 @@
 
 #include <string>
 
+#include "base/text/zone.h"
+
 namespace aggregate_power {
 
 // "1788819619.279 (2026-09-07T22:20:19.279Z)"; the number alone if it is not in the years 1 to
 // 9999.
 std::string unix_and_iso(double unix_s);
+
+// "2026-09-08 09:20:30.000 +02:00": as a clock in that zone shows it.
+std::string wall_time(double unix_s, const Zone& zone);
 
 // A duration of either sign, in its two largest units: "9 h", "2 min 3 s", "1.5 s", "3 d 4 h".
 std::string difference_in_words(double seconds);

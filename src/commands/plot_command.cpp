@@ -1,0 +1,165 @@
+// aggregate-power plot: a picture of a recording.
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/file.h"
+#include "base/files/near_file.h"
+#include "commands/command.h"
+#include "commands/given_load.h"
+#include "commands/output.h"
+#include "commands/shared_options.h"
+#include "commands/terminal.h"
+#include "drawing/svg.h"
+#include "drawing/terminal_picture.h"
+#include "runs/plot.h"
+
+namespace aggregate_power {
+namespace {
+
+enum class PlotFormat { svg, csv, json, term };
+constexpr const char* kPlotFormats[] = {"svg", "csv", "json"};
+constexpr const char* kStandardOutput = "-";
+
+struct PlotOptions {
+  PlotRequest request;
+  std::optional<PlotFormat> format;  // nullopt: by the output
+  bool in_terminal = false;
+  std::string out;  // "-": standard output
+
+  bool is_to_file() const { return !out.empty() && out != kStandardOutput; }
+  PlotFormat chosen() const {
+    if (in_terminal) return PlotFormat::term;
+    if (format) return *format;
+    return out.empty() && is_terminal(stdout) ? PlotFormat::term : PlotFormat::svg;
+  }
+};
+
+TerminalOptions terminal_options(const PlotOptions& options) {
+  constexpr std::size_t kMostColumns = 240;
+  TerminalOptions terminal;
+  terminal.columns = std::min(terminal_columns(stdout), kMostColumns);
+  terminal.is_utf8 = is_utf8_locale();
+  terminal.has_colour = !options.is_to_file() && has_colour(stdout);
+  return terminal;
+}
+
+std::string drawn(const PlotOptions& options, const PowerPicture& picture) {
+  const Chart chart = power_chart(picture);
+  switch (options.chosen()) {
+    case PlotFormat::svg:
+      return svg(chart, {.id = "power"});
+    case PlotFormat::csv:
+      return picture_csv(chart);
+    case PlotFormat::json:
+      return picture_json(picture, chart);
+    default:
+      return terminal_picture(chart, terminal_options(options));
+  }
+}
+
+int run_plot(const PlotOptions& options) {
+  PlotRequest request = options.request;
+  if (options.is_to_file()) request.out = options.out;
+  try {
+    const PlottedRun run = plotted_run(request);
+    const std::string text = drawn(options, run.picture);
+    if (options.is_to_file()) {
+      replace_file(options.out, text);
+    } else {
+      print(stdout, text);
+    }
+    for (const std::string& warning : run.warnings) print_note("warning: " + warning);
+    if (run.picture.is_valid()) return 0;
+    print_message(fmt::format("power not valid: {}", run.picture.reasons.text()));
+    return 1;
+  } catch (const FileError& error) {
+    const std::string hint = missing_file_hint(request.bench_result);
+    throw Error(hint.empty() ? error.what() : hint);
+  }
+}
+
+void settle_plot(PlotOptions& plot, const Options& options) {
+  PlotRequest& request = plot.request;
+  settle_given_load(options, request.given);
+  if (request.bench_result.empty() && request.given.has_window() &&
+      !(request.given.start_unix_s && request.given.end_unix_s) && !request.given.duration_s) {
+    throw Error("plot: expected --end or --duration beside --start");
+  }
+  for (const char* const name :
+       {"--select", "--window", "--output-tokens", "--input-tokens", "--requests"}) {
+    if (options.is_given(name) && request.bench_result.empty()) {
+      throw Error(fmt::format("{}: expected --bench-result beside it", name));
+    }
+  }
+}
+
+void add_output(Options& options, PlotOptions& plot) {
+  options.value(
+      "--out", "FILE", into_optional_path(plot.out),
+      "Write the picture there; - is standard output (default: standard output: text on a terminal, otherwise SVG)");
+  const auto take_format = [&plot](const std::string& text) {
+    const auto found = std::ranges::find(kPlotFormats, text);
+    plot.format = static_cast<PlotFormat>(found - std::begin(kPlotFormats));
+    return true;
+  };
+  options
+      .value("--format", "FORMAT", take_format,
+             "svg, or the points that it draws as csv or json (default: svg)")
+      .one_of({"svg", "csv", "json"});
+  options
+      .flag(
+          "--term", plot.in_terminal,
+          "Draw with characters, as wide as the terminal or $COLUMNS; in ASCII if the locale is not UTF-8")
+      .excludes("--format");
+}
+
+}  // namespace
+
+Command plot_command() {
+  const auto plot = std::make_shared<PlotOptions>();
+  PlotRequest* const request = &plot->request;
+  Command command;
+  command.called_here = {{"--csv", "--telemetry"}, {"--windows", "--start and --end"}};
+  Options& options = command.options;
+  options.positionals(
+      "TELEMETRY", into_paths(request->telemetry),
+      "Recordings; - is standard input (default: $GPU_METRICS_CSV, else the first of gpu_metrics.csv and /workspace/gpu_metrics.csv that exists)");
+  options.list("--telemetry", "FILE", into_paths(request->telemetry),
+               "A recording; may be repeated, as for hosts");
+  options.value(
+      "--bench-result", "FILE", into_optional_path(request->bench_result),
+      "What the load generator wrote; without it and without --start the whole recording counts");
+  add_output(options, *plot);
+  add_load_choice(options, *request);
+  add_given_load(options, request->given);
+  accept_auto_count(
+      add_expected_num_gpus(
+          options, *request,
+          "GPUs that must be in the recording; auto: as many as the result names (default: those that are there)"),
+      *request);
+  add_gpus(options, *request);
+  add_max_sample_gap(options, *request).help =
+      "Longest gap between two samples of a GPU that a line bridges (default: 3)";
+  add_recording_options(options, *request);
+  add_compat(options, *request);
+  accept_evidence(options.at("--timezone"), *request).help =
+      "Time zone of timestamps without an offset: auto, evidence, local, UTC, +HH:MM, -HH:MM or Area/City; auto and evidence: see 'aggregate-power help time-zones' (default: timestamp_timezone of STEM_context.json beside the file, else local)";
+  command.examples =
+      "aggregate-power plot gpu_metrics.csv --bench-result run.json --out power.svg\n"
+      "aggregate-power plot gpu_metrics.csv --term\n"
+      "aggregate-power plot gpu_metrics.csv --start 2026-09-08T07:20:30Z --end +60s --gpus 0-3 --out power.svg\n"
+      "aggregate-power plot gpu_metrics.csv --bench-result run.json --format csv";
+  command.exit_statuses =
+      "0 drawn; 1 drawn, but the run is not valid: the picture says why and claims no energy; 2 a file cannot be opened or written, or wrong options";
+  command.settle = [plot](const Options& given) { settle_plot(*plot, given); };
+  command.run = [plot] { return run_plot(*plot); };
+  return command;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,327 @@
+// Gathers curves beside the measurement of a run.
+#include "runs/plot.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/file.h"
+#include "base/files/near_file.h"
+#include "base/files/path.h"
+#include "base/text/shown_time.h"
+#include "base/text/unicode.h"
+#include "energy/plausibility.h"
+#include "loads/load_generator.h"
+#include "recorders/side_files.h"
+#include "runs/assess_alone.h"
+#include "runs/idle.h"
+#include "runs/one_node.h"
+#include "runs/pass.h"
+#include "runs/repeated_recordings.h"
+#include "runs/several_recordings.h"
+#include "runs/window.h"
+
+namespace aggregate_power {
+namespace {
+
+std::vector<std::string> plot_telemetry(const PlotRequest& request) {
+  return request.telemetry.empty() ? std::vector{find_telemetry()} : request.telemetry;
+}
+
+void check_plot_output(const PlotRequest& request, const std::vector<std::string>& telemetry) {
+  if (request.out.empty()) return;
+  std::vector<std::string> inputs;
+  for (const std::string& path : telemetry) {
+    if (path != "-") std::ranges::move(with_side_files(path), std::back_inserter(inputs));
+  }
+  if (!request.bench_result.empty()) inputs.push_back(request.bench_result);
+  for (const std::string& input : inputs) {
+    if (request.out != input && !is_same_file(request.out, input)) continue;
+    throw Error(fmt::format("--out {}: would overwrite {}: give another file",
+                            printable_path(request.out), printable_path(input)));
+  }
+}
+
+// Reads one recording's curves, along with its measurement or alone.
+class CurveReader {
+ public:
+  CurveReader(const PlotRequest& request, std::size_t recordings, std::optional<Window> window)
+      : request_(request), recordings_(recordings), window_(window) {}
+
+  // Of a reading of the recording that begins.
+  PowerCurveGatherer& add_to(Passes& passes, const SeriesFacts& facts) {
+    recording_.facts = facts;
+    PowerCurvesOptions options{.window = window_,
+                               .max_gap_s = request_.max_sample_gap_s,
+                               .interpolation = facts.interpolation,
+                               .with_limits = facts.has_power_limit,
+                               .recordings = recordings_};
+    return passes.add(PowerCurveGatherer(options),
+                      [this](PowerCurveGatherer& gatherer, const Telemetry& telemetry) {
+                        conclude(gatherer, telemetry);
+                      });
+  }
+
+  // Reads what no measurement has read to its end, as far as it can be read.
+  void read_alone(const Recording& recording) {
+    if (is_read_ || !recording.faults().empty()) return;
+    Telemetry telemetry = recording.open();
+    recording_.facts = telemetry.facts();
+    if (!telemetry.facts().has_times() || !telemetry.facts().has_power()) {
+      reasons_.add(telemetry.facts().reasons);
+      return;
+    }
+    Passes passes(true);
+    PowerCurveGatherer& gatherer = add_to(passes, telemetry.facts());
+    try {
+      passes.read(recording, telemetry);
+      passes.conclude(telemetry);
+    } catch (const TelemetryError& error) {
+      conclude(gatherer, telemetry);
+      reasons_.add(Reason::telemetry_file_unreadable,
+                   fmt::format("{}: {}", recording.path(), error.what()));
+    }
+    if (const auto* const fault = recording.needed_zone_fault(telemetry)) {
+      recording_.has_times = false;
+      reasons_.add(Reason::telemetry_file_unreadable, fault->text);
+    }
+    if (request_.gpus.is_given()) {
+      std::vector<std::string> measured;
+      for (const DeviceCurve& device : recording_.curves.devices) measured.push_back(device.name);
+      std::string fault = selection_fault(request_.gpus, telemetry.devices(), measured,
+                                          telemetry.facts().names_hosts);
+      if (!fault.empty()) reasons_.add(Reason::selected_gpu_missing, std::move(fault));
+    }
+  }
+
+  PicturedRecording& recording() { return recording_; }
+  // What was wrong with what read_alone() read.
+  const Reasons& reasons() const { return reasons_; }
+
+ private:
+  void conclude(PowerCurveGatherer& gatherer, const Telemetry& telemetry) {
+    recording_.curves = gatherer.finish(telemetry.devices(), telemetry.pauses());
+    const bool has_offsets = telemetry.stamps() > 0 && telemetry.naive_stamps() == 0;
+    recording_.zone = has_offsets ? Zone::parse("UTC") : telemetry.zone();
+    recording_.has_times = !recording_.curves.devices.empty() &&
+                           recording_.curves.devices[0].first_unix_s >= kFirstAbsoluteUnixS;
+    is_read_ = true;
+  }
+
+  const PlotRequest& request_;
+  std::size_t recordings_;
+  std::optional<Window> window_;
+  PicturedRecording recording_;
+  Reasons reasons_;
+  bool is_read_ = false;
+};
+
+PlacedLoad plot_load(const PlotRequest& request, const Recording& recording) {
+  LoadReading reading;
+  if (!request.bench_result.empty()) {
+    reading =
+        read_selected_load(load_file(request.bench_result, LoadRules::schema_2), request.select);
+  }
+  if (recording.faults().empty()) {
+    return place_load(std::move(reading), recording, window_options(request));
+  }
+  if (!reading.load && !reading.no_window.empty()) reading.reasons.add(recording.faults());
+  return {std::move(reading), {}, {}};
+}
+
+void refuse_missing(const Recording& recording) {
+  if (!recording.faults().contains(Reason::telemetry_file_missing)) return;
+  const std::string hint = missing_file_hint(recording.path());
+  throw Error(hint.empty() ? fmt::format("{}: no such recording", printable_path(recording.path()))
+                           : hint);
+}
+
+// Power of different parts of a machine is never added.
+void refuse_other_scope(const PowerPicture& picture) {
+  const PicturedRecording& first = picture.recordings.front();
+  const PicturedRecording& last = picture.recordings.back();
+  const std::string& one = first.facts.sensor.scope;
+  const std::string& other = last.facts.sensor.scope;
+  if (one == other || one == "unknown" || other == "unknown") return;
+  throw Error(
+      fmt::format("{} has power of the scope '{}' and {} of the scope '{}': plot each alone",
+                  printable_path(first.path), one, printable_path(last.path), other));
+}
+
+// The measured numbers of a run.
+void take_result(const Result& result, PlottedRun& run) {
+  PowerPicture& picture = run.picture;
+  if (result.load) picture.window = result.load->window;
+  picture.window_class = result.window_source.empty() ? "exact" : result.window_source;
+  picture.window_half_width_s = result.window_half_width_s;
+  picture.reasons.add(result.reasons);
+  run.warnings = result.warnings;
+  if (!picture.is_valid()) return;
+  for (const Metric& metric : result.metrics) {
+    if (metric.key != "total_gpu_energy_j") continue;
+    picture.total_j = rounded(metric.value, metric.decimals);
+    if (!metric.interval) continue;
+    picture.low_j = metric.interval->low;
+    picture.high_j = metric.interval->high;
+  }
+}
+
+Result measured_recording_of_plot(const PlotRequest& request, const LoadReading& load,
+                                  Recording& recording, CurveReader& reader) {
+  MeasurementRequest wanted{request};
+  wanted.schema_version = 2;
+  wanted.may_use_threads = true;
+  wanted.beside = [&](Passes& passes, const SeriesFacts& facts) { reader.add_to(passes, facts); };
+  if (request.telemetry.size() > 1) {  // the number is that of all recordings
+    wanted.expected_num_gpus.reset();
+    wanted.finds_gpus = false;
+  }
+  Result result = assess_alone(wanted, recording, load, {request.bench_result, ""});
+  reader.read_alone(recording);
+  if (result.telemetry && result.telemetry->timezone.empty()) reader.recording().has_times = false;
+  return result;
+}
+
+// The number that is expected of all recordings together.
+void check_plot_count(const PlotRequest& request, const LoadReading& load, PowerPicture& picture) {
+  const auto expected = request.finds_gpus ? load.gpus : request.expected_num_gpus;
+  const auto observed = static_cast<std::int64_t>(picture.gpus());
+  if (!expected || *expected == observed) return;
+  picture.reasons.add(Reason::expected_gpu_count_mismatch,
+                      fmt::format("{} observed, {} expected", observed, *expected));
+}
+
+std::optional<IdlePower> idle_of(const PlotRequest& request, const Recording& recording,
+                                 const PowerCurves& curves, const Result& result) {
+  RunOptions options = request;
+  options.idle = "auto";
+  Result copy;
+  copy.load = result.load;
+  copy.metrics = result.metrics;
+  copy.gpus = result.gpus;
+  add_idle(options, recording, curves.beside, copy);
+  return copy.idle && copy.idle->is_available() ? std::move(copy.idle) : std::nullopt;
+}
+
+void forget_energy(PowerPicture& picture) {
+  picture.total_j = picture.low_j = picture.high_j = std::nullopt;
+  picture.energies_j.clear();
+  picture.idle.reset();
+}
+
+void plot_window(const PlotRequest& request, const std::vector<std::string>& paths,
+                 PlottedRun& run) {
+  PowerPicture& picture = run.picture;
+  PlacedLoad placed;
+  std::optional<Recording> first;
+  Result sum;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    Recording recording(paths[i], request.zone, request.columns, request.gpus);
+    refuse_missing(recording);
+    if (i == 0) placed = plot_load(request, recording);
+    const LoadReading& load = placed.reading;
+    CurveReader reader(request, paths.size(),
+                       load.load ? std::optional(load.load->window) : std::nullopt);
+    Result result = measured_recording_of_plot(request, load, recording, reader);
+    for (const GpuResult& gpu : result.gpus) {
+      picture.energies_j[{i, gpu.name}] = gpu.energy.energy_j;
+    }
+    reader.recording().path = paths[i];
+    picture.recordings.push_back(std::move(reader.recording()));
+    refuse_other_scope(picture);
+    if (i == 0) {
+      if (paths.size() == 1 && result.is_valid()) {
+        picture.idle = idle_of(request, recording, picture.recordings[0].curves, result);
+      }
+      sum = std::move(result);
+      first.emplace(std::move(recording));
+    } else {
+      refuse_copy(*first, recording);
+      add_recording(sum, std::move(result));
+    }
+  }
+  if (paths.size() > 1) placed.placement.reset();
+  add_window_facts(placed, placed.reading, sum);
+  take_result(sum, run);
+  if (paths.size() > 1) check_plot_count(request, placed.reading, picture);
+}
+
+void judge_whole(const PicturedRecording& recording, const RunOptions& run, Reasons& reasons) {
+  const PowerCurves& curves = recording.curves;
+  if (curves.devices.empty()) reasons.add(Reason::no_usable_power_samples);
+  if (curves.unnamed_rows > 0) reasons.add(Reason::gpu_identity_missing);
+  if (curves.unplaced_rows > 0) {
+    reasons.add(Reason::invalid_timestamp_sample, fmt::format("{} rows", curves.unplaced_rows));
+  }
+  if (curves.invalid_rows > 0) {
+    reasons.add(Reason::invalid_power_sample,
+                "the first at " + unix_and_iso(curves.invalid.front().start_unix_s));
+  }
+  for (const DeviceCurve& device : curves.devices) {
+    const double duration_s = device.last_unix_s - device.first_unix_s;
+    if (device.longest_gap_s > run.max_sample_gap_s) {
+      reasons.add(Reason::sampling_gap_exceeded,
+                  fmt::format("GPU {}: {:.3f} s, at most {} s", printable(device.name),
+                              device.longest_gap_s, run.max_sample_gap_s));
+    }
+    const double mean_w = duration_s > 0 ? device.energy_j / duration_s : device.highest_w;
+    if (!std::isfinite(device.energy_j) || is_impossible(mean_w)) {
+      reasons.add(Reason::implausible_power,
+                  fmt::format("GPU {}: {}", printable(device.name),
+                              impossible_mean_text(mean_w, recording.facts.unit)));
+    }
+  }
+}
+
+void plot_whole(const PlotRequest& request, const std::vector<std::string>& paths,
+                PlottedRun& run) {
+  PowerPicture& picture = run.picture;
+  std::optional<Recording> first;
+  double total_j = 0;
+  double seconds = 0;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    Recording recording(paths[i], request.zone, request.columns, request.gpus);
+    refuse_missing(recording);
+    picture.reasons.add(recording.faults());
+    CurveReader reader(request, paths.size(), std::nullopt);
+    reader.read_alone(recording);
+    reader.recording().path = paths[i];
+    picture.recordings.push_back(std::move(reader.recording()));
+    picture.reasons.add(reader.reasons());
+    if (picture.reasons.empty()) judge_whole(picture.recordings[i], request, picture.reasons);
+    refuse_other_scope(picture);
+    for (const DeviceCurve& device : picture.recordings[i].curves.devices) {
+      picture.energies_j[{i, device.name}] = device.energy_j;
+      total_j += device.energy_j;
+      seconds = std::max(seconds, device.last_unix_s - device.first_unix_s);
+    }
+    for (const std::string& warning : picture.recordings[i].facts.warnings) {
+      run.warnings.push_back(fmt::format("{}: {}", printable_path(paths[i]), warning));
+    }
+    if (first) refuse_copy(*first, recording);
+    if (!first) first.emplace(std::move(recording));
+  }
+  check_plot_count(request, {}, picture);
+  constexpr int kDecimals = 3;
+  if (seconds > 0) picture.total_j = rounded(total_j, kDecimals);
+  if (!picture.total_j) picture.energies_j.clear();
+}
+
+}  // namespace
+
+PlottedRun plotted_run(const PlotRequest& request) {
+  const std::vector<std::string> paths = plot_telemetry(request);
+  check_plot_output(request, paths);
+  refuse_repeated_recordings(paths);
+  PlottedRun run;
+  run.picture.result = request.bench_result;
+  run.picture.max_gap_s = request.max_sample_gap_s;
+  request.has_window() ? plot_window(request, paths, run) : plot_whole(request, paths, run);
+  if (!run.picture.is_valid()) forget_energy(run.picture);
+  return run;
+}
+
+}  // namespace aggregate_power
