@@ -20,6 +20,7 @@ Command inspect_command();
 Command measure_command();
 Command multinode_command();
 Command plot_command();
+Command recommend_command();
 Command synthesize_command();
 Command verify_command();
 Command windows_command();
@@ -62,6 +63,9 @@ constexpr CommandRow kRows[] = {
     {"plot", "TELEMETRY... [--bench-result FILE] [OPTIONS]",
      "A picture of a recording, as SVG or in the terminal: power of each GPU and of all together over time, with the load's window, gaps, and the energies that a run publishes.",
      plot_command},
+    {"recommend", "RESULT... | --plan START:END:STEP [OPTIONS]",
+     "Which power limit to choose: compares what a sweep measured at each limit, says how certain the choice is and what ties with it; or prints a script that runs such a sweep.",
+     recommend_command},
     {"synthesize", "--phase SECONDS:WATTS --out FILE [OPTIONS]",
      "Write synthetic telemetry of known power, with faults on request, and a benchmark result and aggregate to go with it. The same options give the same bytes.",
      synthesize_command},

@@ -14,6 +14,7 @@
 #include "packages/package.h"
 #include "packages/window_power.h"
 #include "publication/recompute_uncertainty.h"
+#include "publication/run_record.h"
 #include "recorders/recording.h"
 #include "runs/assess.h"
 #include "runs/native.h"
@@ -92,28 +93,6 @@ LoadReading load_of(const Evidence& evidence, const PointEvidence& found, Recomp
   reading.load = recorded;
   reading.has_window = true;
   return reading;
-}
-
-// The zone in which the run's stamps without an offset were read.
-std::optional<Zone> recorded_zone(const JsonValue& record) {
-  const JsonValue& from = record.at("computed_from");
-  const JsonValue& name = from.at("timezone");
-  const JsonValue& offset = from.at("utc_offset");
-  try {
-    // "local" was the zone of another machine.
-    if (name.text == "local" && offset.is_string()) return Zone::parse(offset.text);
-    if (name.is_string() && name.text != "local") return Zone::parse(name.text);
-  } catch (const Error&) {  // what only people can read
-    if (offset.is_string()) return Zone::parse(offset.text);
-  }
-  return std::nullopt;
-}
-
-ColumnNames recorded_columns(const JsonValue& record) {
-  const JsonValue& from = record.at("computed_from");
-  ColumnNames columns;
-  for (const JsonValue& name : from.at("columns").items) columns.all.push_back(name.text);
-  return columns;
 }
 
 Contract recorded_contract(const JsonValue& record) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/error.h"
 #include "base/files/hash.h"
 #include "base/files/path.h"
 
@@ -119,6 +120,27 @@ std::optional<StorePath> RunRecord::find_aggregate() const {
     if (auto aggregate = file_in(place.folder, file)) return aggregate;
   }
   return std::nullopt;
+}
+
+std::optional<Zone> recorded_zone(const JsonValue& record) {
+  const JsonValue& from = record.at("computed_from");
+  const JsonValue& name = from.at("timezone");
+  const JsonValue& offset = from.at("utc_offset");
+  try {
+    // "local" was the zone of another machine.
+    if (name.text == "local" && offset.is_string()) return Zone::parse(offset.text);
+    if (name.is_string() && name.text != "local") return Zone::parse(name.text);
+  } catch (const Error&) {  // what only people can read
+    if (offset.is_string()) return Zone::parse(offset.text);
+  }
+  return std::nullopt;
+}
+
+ColumnNames recorded_columns(const JsonValue& record) {
+  const JsonValue& from = record.at("computed_from");
+  ColumnNames columns;
+  for (const JsonValue& name : from.at("columns").items) columns.all.push_back(name.text);
+  return columns;
 }
 
 bool is_run_record(const JsonValue& content) {

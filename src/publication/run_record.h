@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "aggregate_power/column_names.h"
 #include "base/text/json_value.h"
+#include "base/text/zone.h"
 #include "store/store_path.h"
 
 namespace aggregate_power {
@@ -44,6 +46,11 @@ struct RunRecord {
   // Its aggregate.
   std::optional<StorePath> find_aggregate() const;
 };
+
+// The zone in which the run's stamps without an offset were read; nullopt: the record does not say.
+std::optional<Zone> recorded_zone(const JsonValue& record);
+// The names that were given to the columns of a recording without a header.
+ColumnNames recorded_columns(const JsonValue& record);
 
 // Whether a JSON object is an audit record.
 bool is_run_record(const JsonValue& content);

@@ -1,0 +1,20 @@
+// Which power limit a run had.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "decisions/published_run.h"
+
+namespace aggregate_power {
+
+struct RunLimit {
+  std::optional<double> asked_w = {};     // by a member of the aggregate
+  std::optional<double> in_force_w = {};  // as the GPUs reported it
+  std::string why_not_in_force = {};      // what else speaks against it
+};
+
+// `key`: the member with the limit; empty: those that are known to mean it.
+RunLimit limit_of_run(const PublishedRun& run, const std::string& key);
+
+}  // namespace aggregate_power

@@ -1,0 +1,33 @@
+// From published runs to what was measured at each power limit, and how they scale.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decisions/limit_sweep.h"
+#include "decisions/pareto_front.h"
+#include "decisions/published_run.h"
+
+namespace aggregate_power {
+
+struct RunSweepRequest {
+  std::vector<std::string> keys = {};  // that name a scenario; empty: the whole configuration
+  std::string limit_key = {};          // the member with the limit; empty: those that are known
+  unsigned most_threads = 1;
+};
+
+struct RunSweep {
+  std::vector<LimitScenario> scenarios = {};
+  std::vector<ScalingSweep> scalings = {};  // over concurrency
+  std::vector<std::string> warnings = {};
+  std::size_t not_valid = 0;  // runs without a valid power
+  std::size_t without_limit = 0;
+};
+
+// The limit of a run is a member of its aggregate, else the one that its recording reports for the
+// window. Runs with equal configurations are repeats.
+RunSweep sweep_of_runs(const std::vector<PublishedRun>& runs, const RunSweepRequest& request);
+
+}  // namespace aggregate_power
