@@ -21,6 +21,7 @@ Command measure_command();
 Command multinode_command();
 Command plot_command();
 Command recommend_command();
+Command report_command();
 Command synthesize_command();
 Command verify_command();
 Command windows_command();
@@ -66,6 +67,9 @@ constexpr CommandRow kRows[] = {
     {"recommend", "RESULT... | --plan START:END:STEP [OPTIONS]",
      "Which power limit to choose: compares what a sweep measured at each limit, says how certain the choice is and what ties with it; or prints a script that runs such a sweep.",
      recommend_command},
+    {"report", "STORE|RESULT... --out FILE [OPTIONS]",
+     "One HTML page about runs, which needs no network: energy per token against speed, sweeps over power limits, validity with its reasons, and a table of all runs with filters. Nothing else is changed.",
+     report_command},
     {"synthesize", "--phase SECONDS:WATTS --out FILE [OPTIONS]",
      "Write synthetic telemetry of known power, with faults on request, and a benchmark result and aggregate to go with it. The same options give the same bytes.",
      synthesize_command},

@@ -12,14 +12,14 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::size_t kMostCellCharacters = 64;
+constexpr std::size_t kMostCellCharacters = 96;
 
 std::string csv_of(const FigureTable& table) {
   std::string csv;
   const auto add_row = [&](const std::vector<std::string>& cells) {
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (i > 0) csv += ',';
-      csv += csv_cell(shortened(cells[i], kMostCellCharacters));
+      csv += csv_cell(cut_text(cells[i], kMostCellCharacters));
     }
     csv += "\r\n";
   };
@@ -33,7 +33,7 @@ void append_row(std::string& out, const FigureTable& table, const std::vector<st
   out += "<tr>";
   for (std::size_t i = 0; i < cells.size(); ++i) {
     out += fmt::format("<{}{}>", element, i >= table.first_number ? " class=\"n\"" : "");
-    append_html(out, shortened(cells[i], kMostCellCharacters));
+    append_html(out, cut_text(cells[i], kMostCellCharacters));
     out += fmt::format("</{}>", element);
   }
   out += "</tr>\n";

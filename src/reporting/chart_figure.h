@@ -10,8 +10,8 @@
 namespace aggregate_power {
 
 struct FigureTable {
-  std::vector<std::string> titles;
-  std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> titles = {};
+  std::vector<std::vector<std::string>> rows = {};
   // Columns from here on are numbers.
   std::size_t first_number = 0;
 };

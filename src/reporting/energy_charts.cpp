@@ -15,8 +15,8 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::string_view kLoadKeys[] = {"conc",         "users",       "concurrency",
-                                          "max_concurrency", "request_rate", "num_prompts"};
+constexpr std::string_view kLoadKeys[] = {
+    "conc", "users", "concurrency", "max_concurrency", "request_rate", "num_prompts"};
 constexpr std::size_t kMostLabels = 24;
 constexpr std::size_t kMostLines = 200;
 constexpr std::size_t kMostLegend = 24;
@@ -26,16 +26,24 @@ bool is_load_key(std::string_view key) {
   return std::ranges::find(kLoadKeys, key) != std::end(kLoadKeys);
 }
 
-Configuration without_load(const Configuration& configuration) {
+// What a line joins: points that differ in their load alone, or else in their power limit alone.
+using IsJoined = bool (*)(std::string_view key);
+
+IsJoined joined_keys(const ReportRuns& report) {
+  if (std::ranges::any_of(report.varying, is_load_key)) return is_load_key;
+  return [](std::string_view key) { return key == kLimitKey; };
+}
+
+Configuration without_joined(const Configuration& configuration, IsJoined is_joined) {
   Configuration rest;
   std::ranges::copy_if(configuration, std::back_inserter(rest),
-                       [](const auto& member) { return !is_load_key(member.first); });
+                       [&](const auto& member) { return !is_joined(member.first); });
   return rest;
 }
 
-std::string load_label(const Configuration& configuration) {
+std::string joined_label(const Configuration& configuration, IsJoined is_joined) {
   for (const auto& [key, value] : configuration) {
-    if (is_load_key(key)) return fmt::format("{}={}", key, value);
+    if (is_joined(key)) return fmt::format("{}={}", key, value);
   }
   return {};
 }
@@ -57,7 +65,8 @@ class EnergyChartMaker {
         speed_(speed),
         source_(source),
         x_(facts_of(speed, *report.metric)),
-        y_(facts_of(ReportQuantity::energy_per_token, *report.metric)) {
+        y_(facts_of(ReportQuantity::energy_per_token, *report.metric)),
+        is_joined_(joined_keys(report)) {
     for (std::size_t i = 0; i < report.points.size(); ++i) {
       if (report.points[i][speed] && report.points[i][ReportQuantity::energy_per_token]) {
         drawn_.push_back(i);
@@ -72,15 +81,17 @@ class EnergyChartMaker {
     made.without_speed = report_.points.size() - drawn_.size();
     Chart& chart = made.chart;
     const std::string what = speed_ == ReportQuantity::throughput ? "throughput" : "interactivity";
-    chart.title = fmt::format("Energy per {} against {}",
-                              y_.unit.substr(std::min(y_.unit.find('/') + 1, y_.unit.size())), what);
+    chart.title =
+        fmt::format("Energy per {} against {}",
+                    y_.unit.substr(std::min(y_.unit.find('/') + 1, y_.unit.size())), what);
     if (y_.unit == "J") chart.title = fmt::format("Energy against {}", what);
     chart.description = fmt::format(
         "{} configurations on {} kinds of hardware; each point is the mean of its runs.",
         drawn_.size(), report_.hardware.size());
     chart.caption = caption(made.without_speed);
     chart.x = axis_for(x_.title, values(speed_), 8);
-    Panel panel{.y = axis_for(y_.title, values(ReportQuantity::energy_per_token), 6), .height = 340};
+    Panel panel{.y = axis_for(y_.title, values(ReportQuantity::energy_per_token), 6),
+                .height = 340};
     panel.series = series();
     chart.panels.push_back(std::move(panel));
     made.table = table();
@@ -120,7 +131,7 @@ class EnergyChartMaker {
     }
     for (auto& [hardware, series] : dots) {
       if (all.size() < kMostLines + kMostLegend) {
-        series.label = shortened(report_.hardware[hardware], kLabelCharacters);
+        series.label = cut_text(report_.hardware[hardware], kLabelCharacters);
         series.value = fmt::format("{}", series.dots.size());
       }
       all.push_back(std::move(series));
@@ -132,7 +143,7 @@ class EnergyChartMaker {
   std::vector<Series> lines() const {
     std::map<Configuration, std::vector<std::size_t>> groups;
     for (const std::size_t i : drawn_) {
-      groups[without_load(report_.points[i].configuration)].push_back(i);
+      groups[without_joined(report_.points[i].configuration, is_joined_)].push_back(i);
     }
     std::vector<Series> lines;
     for (const auto& [configuration, points] : groups) {
@@ -162,14 +173,17 @@ class EnergyChartMaker {
     // Bars that nobody can see only hide others.
     if (drawn_.size() > kMostFigureRows) dot.x_error = std::nullopt;
     if (drawn_.size() <= kMostLabels) {
-      const std::string load = load_label(point.configuration);
-      dot.label = shortened(load.empty() ? point.label : load, kLabelCharacters);
+      const std::string load = joined_label(point.configuration, is_joined_);
+      dot.label =
+          fmt::format("{}{}n={}", cut_text(load.empty() ? point.label : load, kLabelCharacters),
+                      load.empty() && point.label.empty() ? "" : ", ", y.count);
     }
     constexpr std::size_t kTooltipCharacters = 120;
-    dot.tooltip = fmt::format(
-        "{}{}{}: {} {}, {} {}, n = {}", shortened(report_.hardware[point.hardware], kLabelCharacters),
-        point.label.empty() ? "" : " ", shortened(point.label, kTooltipCharacters), with_bar(y),
-        y_.unit, shown_number(x.mean), x_.unit, y.count);
+    dot.tooltip =
+        fmt::format("{}{}{}: {} {}, {} {}, n = {}",
+                    cut_text(report_.hardware[point.hardware], kLabelCharacters),
+                    point.label.empty() ? "" : " ", cut_text(point.label, kTooltipCharacters),
+                    with_bar(y), y_.unit, shown_number(x.mean), x_.unit, y.count);
     dot.tag = fmt::format("{}", number);
     return dot;
   }
@@ -179,8 +193,9 @@ class EnergyChartMaker {
     table.titles.emplace_back("hw");
     for (const std::string& key : report_.varying) table.titles.push_back(key);
     table.first_number = table.titles.size();
-    table.titles.insert(table.titles.end(), {"n", fmt::format("{} ({})", y_.key, y_.unit), "95 % from",
-                                             "to", fmt::format("{} ({})", x_.key, x_.unit)});
+    table.titles.insert(table.titles.end(),
+                        {"n", fmt::format("{} ({})", y_.key, y_.unit), "95 % from", "to",
+                         fmt::format("{} ({})", x_.key, x_.unit)});
     const auto optional_number = [](const std::optional<double>& value) {
       return value ? shown_number(*value) : std::string();
     };
@@ -191,8 +206,9 @@ class EnergyChartMaker {
         row.emplace_back(member_in(point.configuration, key));
       }
       const RepeatStatistics& y = *point[ReportQuantity::energy_per_token];
-      row.insert(row.end(), {fmt::format("{}", y.count), shown_number(y.mean), optional_number(y.low),
-                             optional_number(y.high), shown_number(point[speed_]->mean)});
+      row.insert(row.end(),
+                 {fmt::format("{}", y.count), shown_number(y.mean), optional_number(y.low),
+                  optional_number(y.high), shown_number(point[speed_]->mean)});
       table.rows.push_back(std::move(row));
     }
     return table;
@@ -203,6 +219,7 @@ class EnergyChartMaker {
   std::string_view source_;
   QuantityFacts x_;
   QuantityFacts y_;
+  IsJoined is_joined_;
   std::vector<std::size_t> drawn_;
 };
 
@@ -212,6 +229,10 @@ Axis axis_for(std::string title, const std::vector<double>& values, std::size_t 
   const auto [low, high] = std::ranges::minmax(values);
   constexpr double kManyTimes = 30;
   if (low > 0 && high > kManyTimes * low) return logarithmic_axis(std::move(title), low, high);
+  constexpr double kRoomAbove = 1.5;
+  if (low == high && high > 0) {
+    return linear_axis(std::move(title), 0, kRoomAbove * high, most_ticks);
+  }
   if (low >= 0 && low < high / 2) return linear_axis(std::move(title), 0, high, most_ticks);
   const double margin = (high - low) * 0.05;
   return linear_axis(std::move(title), low - margin, high + margin, most_ticks);

@@ -104,7 +104,7 @@ std::string html(std::string_view text) {
   return out;
 }
 
-std::string shortened(std::string_view text, std::size_t most_characters) {
+std::string cut_text(std::string_view text, std::size_t most_characters) {
   // No more of an endless text is looked at than can be shown.
   constexpr std::size_t kMostBytes = 4;
   std::string_view head = text;
@@ -131,7 +131,7 @@ std::string link_text(std::string_view path) {
   return link;
 }
 
-std::string relative_path(std::string_view from_folder, std::string_view to_file) {
+std::string path_between(std::string_view from_folder, std::string_view to_file) {
   const std::vector<std::string_view> from = path_parts(from_folder);
   const std::vector<std::string_view> to = path_parts(to_file);
   std::size_t shared = 0;

@@ -14,13 +14,13 @@ std::string html(std::string_view text);
 
 // At most so many characters of a text, on one line of valid UTF-8: its beginning and, since what
 // tells paths apart is at their end, more of its end, with an ellipsis between them.
-std::string shortened(std::string_view text, std::size_t most_characters);
+std::string cut_text(std::string_view text, std::size_t most_characters);
 
 // A path as a relative link has it.
 std::string link_text(std::string_view path);
 
 // The relative path from a folder to a file; both are absolute and without links.
-std::string relative_path(std::string_view from_folder, std::string_view to_file);
+std::string path_between(std::string_view from_folder, std::string_view to_file);
 
 // A cell of a CSV. A text that a spreadsheet would take for a formula gets an apostrophe before it.
 std::string csv_cell(std::string_view text);

@@ -2,14 +2,12 @@
 #include "reporting/limit_charts.h"
 
 #include <algorithm>
-#include <map>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "decisions/compared_configurations.h"
 #include "drawing/curve.h"
-#include "reporting/energy_charts.h"
 #include "reporting/html_text.h"
 #include "reporting/shown_number.h"
 
@@ -35,15 +33,6 @@ std::vector<LimitChartRow> chart_rows(const LimitSweep& sweep) {
            &LimitPoint::utilization},
           {"Time", sweep.time_title, "length of the window", &LimitPoint::time},
           {"Energy", sweep.energy_title, sweep.energy_formula, &LimitPoint::energy}};
-}
-
-std::optional<LimitValue> limit_value(const std::optional<RepeatStatistics>& statistics) {
-  if (!statistics) return std::nullopt;
-  LimitValue value{statistics->mean};
-  if (statistics->low && statistics->high) {
-    value.interval = ErrorBar{*statistics->low, *statistics->high};
-  }
-  return value;
 }
 
 std::string shown_limit_value(const LimitValue& value) {
@@ -72,12 +61,14 @@ Dot limit_dot(const LimitSweep& sweep, const LimitPoint& point, const LimitChart
   return dot;
 }
 
-// Where the quantity is missing at a limit, the curve is broken.
-Series limit_series(const LimitSweep& sweep, const LimitChartRow& row) {
-  Series series{.style = sweep.hardware};
+// The curve goes through the limits that can be chosen, and is broken where the quantity is
+// missing. The others are dots in the colour of the text: they may not be what their limit does.
+std::vector<Series> limit_series(const LimitSweep& sweep, const LimitChartRow& row) {
+  Series chosen{.style = sweep.hardware};
+  Series others{.is_ink = true};
   std::vector<Point> stretch;
   const auto end_stretch = [&] {
-    if (stretch.size() > 1) series.lines.push_back(monotone_curve(stretch, kCurveSteps));
+    if (stretch.size() > 1) chosen.lines.push_back(monotone_curve(stretch, kCurveSteps));
     stretch.clear();
   };
   for (const LimitPoint& point : sweep.points) {
@@ -85,15 +76,31 @@ Series limit_series(const LimitSweep& sweep, const LimitChartRow& row) {
       end_stretch();
       continue;
     }
+    Series& series = point.note.empty() ? chosen : others;
     series.dots.push_back(limit_dot(sweep, point, row));
-    stretch.push_back(series.dots.back().at);
+    if (point.note.empty()) stretch.push_back(series.dots.back().at);
   }
   end_stretch();
-  return series;
+  return {std::move(chosen), std::move(others)};
+}
+
+bool has_others(const LimitSweep& sweep) {
+  return std::ranges::any_of(sweep.points,
+                             [](const LimitPoint& point) { return !point.note.empty(); });
+}
+
+// Around all values, and not from 0: what matters is the difference between the limits.
+Axis close_axis(std::string title, const std::vector<double>& values) {
+  const auto [low, high] = std::ranges::minmax(values);
+  constexpr double kMargin = 0.08;
+  const double margin = high > low ? (high - low) * kMargin : std::abs(high) * kMargin;
+  return linear_axis(std::move(title), low - margin, high + margin, 5);
 }
 
 Chart limit_chart(const LimitSweep& sweep, const LimitChartRow& row, std::string_view source) {
-  Chart chart{.title = row.heading + " against limit", .width = kChartWidth};
+  Chart chart;
+  chart.title = row.heading + " against limit";
+  chart.width = kChartWidth;
   chart.description = fmt::format("{} at each power limit of {}", row.axis, sweep.name);
   std::vector<double> limits;
   std::vector<double> values;
@@ -104,17 +111,16 @@ Chart limit_chart(const LimitSweep& sweep, const LimitChartRow& row, std::string
     values.push_back(value->mean);
     if (value->interval) values.insert(values.end(), {value->interval->low, value->interval->high});
   }
-  chart.x = axis_for("power limit of a GPU (W)", limits, 5);
-  const auto [low, high] = std::ranges::minmax(values);
-  const double margin = (high - low) * 0.08;
-  Panel panel{.y = linear_axis(row.axis, low - margin, high + margin, 5), .height = kChartHeight};
-  panel.series.push_back(limit_series(sweep, row));
-  chart.panels.push_back(std::move(panel));
+  chart.x = close_axis("power limit of a GPU (W)", limits);
+  chart.panels.push_back({.y = close_axis(row.axis, values),
+                          .series = limit_series(sweep, row),
+                          .height = kChartHeight});
   chart.caption = {
-      shortened(sweep.name, 90),
-      fmt::format("{}: {}; GPU boards as reported. Points: means of n {}, bars 95 %. The curve is a monotone cubic.{}",
-                  row.heading, row.formula, sweep.n_is,
-                  sweep.recommended_w ? " Ring: recommended." : ""),
+      cut_text(sweep.name, 90),
+      fmt::format(
+          "{}: {}; GPU boards as reported. Points: means of n {}, bars 95 %. The curve is a monotone cubic.{}{}",
+          row.heading, row.formula, sweep.n_is, sweep.recommended_w ? " Ring: recommended." : "",
+          has_others(sweep) ? " In the colour of text: cannot be chosen, see the table." : ""),
       fmt::format("Source: {}.", source)};
   return chart;
 }
@@ -136,50 +142,7 @@ FigureTable limit_table(const LimitSweep& sweep, const std::vector<LimitChartRow
   return table;
 }
 
-Configuration without_limit(const Configuration& configuration) {
-  Configuration rest;
-  std::ranges::copy_if(configuration, std::back_inserter(rest),
-                       [](const auto& member) { return member.first != kLimitKey; });
-  return rest;
-}
-
-LimitPoint limit_point(const ReportPoint& point, double limit_w) {
-  return {.limit_w = limit_w,
-          .n = point.runs.size(),
-          .throughput = limit_value(point[ReportQuantity::throughput]),
-          .temperature = limit_value(point[ReportQuantity::temperature]),
-          .utilization = limit_value(point[ReportQuantity::utilization]),
-          .time = limit_value(point[ReportQuantity::duration]),
-          .energy = limit_value(point[ReportQuantity::energy_per_token])};
-}
-
 }  // namespace
-
-std::vector<LimitSweep> limit_sweeps_of(const ReportRuns& report) {
-  std::map<Configuration, std::vector<std::size_t>, ConfigurationLess> scenarios;
-  for (std::size_t i = 0; i < report.points.size(); ++i) {
-    const Configuration& configuration = report.points[i].configuration;
-    if (member_in(configuration, kLimitKey).empty()) continue;
-    scenarios[without_limit(configuration)].push_back(i);
-  }
-  const QuantityFacts energy = facts_of(ReportQuantity::energy_per_token, *report.metric);
-  std::vector<LimitSweep> sweeps;
-  for (const auto& [configuration, points] : scenarios) {
-    if (points.size() < 2) continue;
-    LimitSweep sweep{.name = configuration_text(configuration),
-                     .hardware = report.points[points[0]].hardware,
-                     .energy_title = energy.title,
-                     .energy_formula = energy.formula};
-    for (const std::size_t i : points) {
-      const ReportPoint& point = report.points[i];
-      const PublishedRun& run = report.runs[point.runs[0]].run;
-      sweep.points.push_back(limit_point(point, named_limit_w(run, report.limit_key).value()));
-    }
-    std::ranges::sort(sweep.points, {}, &LimitPoint::limit_w);
-    sweeps.push_back(std::move(sweep));
-  }
-  return sweeps;
-}
 
 LimitCharts limit_charts(const LimitSweep& sweep, std::string_view source) {
   LimitCharts made;

@@ -1,7 +1,6 @@
 // The charts of a sweep over power limits.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -10,7 +9,6 @@
 
 #include "drawing/chart.h"
 #include "reporting/chart_figure.h"
-#include "reporting/report_runs.h"
 
 namespace aggregate_power {
 
@@ -33,20 +31,19 @@ struct LimitPoint {
 
 struct LimitSweep {
   std::string name;
-  std::size_t hardware = 0;         // its colour
-  std::string n_is = "runs";        // what n counts
+  std::string source = {};    // for captions; empty: that of the page
+  std::size_t hardware = 0;   // its colour
+  std::string n_is = "runs";  // what n counts
   std::string time_title = "time (s)";
-  std::string energy_title;         // "energy (J/output token)"
+  std::string energy_title;  // "energy (J/output token)"
   std::string energy_formula;
   std::string throughput_title = "throughput (output tokens/s/GPU)";
-  std::vector<LimitPoint> points;   // by rising limit
+  std::vector<LimitPoint> points = {};  // by rising limit
   std::optional<double> recommended_w = {};
   std::optional<double> runner_up_w = {};
-  std::string verdict = {};         // for people: what is recommended and why, or why nothing is
+  std::optional<double> margin = {};  // by which the runner-up is worse; 0.01: 1 %
+  std::string verdict = {};           // for people: what is recommended and why, or why nothing is
 };
-
-// One for each configuration that was run at two limits or more.
-std::vector<LimitSweep> limit_sweeps_of(const ReportRuns& report);
 
 struct LimitCharts {
   std::vector<Chart> charts;  // side by side

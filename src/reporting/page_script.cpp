@@ -73,7 +73,7 @@ heads.forEach((head, column) => {
 });
 form.append(
   element('input', {type: 'search', name: 'q', placeholder: 'name of a run', ariaLabel: 'name of a run'}),
-  element('button', {type: 'button', id: 'clear', textContent: 'Clear'}));
+  element('button', {type: 'button', id: 'clear', textContent: 'Clear'}), count);
 form.hidden = false;
 
 const state = () => new URLSearchParams(location.hash.slice(1));
@@ -213,8 +213,6 @@ std::string base64_of_hex(const std::string& hex) {
 
 std::string_view page_script() { return kPageScript; }
 
-std::string page_script_hash() {
-  return "sha256-" + base64_of_hex(sha256_of(kPageScript));
-}
+std::string page_script_hash() { return "sha256-" + base64_of_hex(sha256_of(kPageScript)); }
 
 }  // namespace aggregate_power

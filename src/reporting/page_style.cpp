@@ -29,8 +29,8 @@ p{margin:.4rem 0;max-width:60rem}
 .tiles .bad b{color:var(--bad)}
 .scroll{overflow-x:auto;max-width:100%}
 table{border-collapse:collapse;font-size:.86rem;margin:.4rem 0}
-th,td{padding:.2rem .55rem;text-align:left;vertical-align:top;border-bottom:1px solid var(--rule);unicode-bidi:isolate;overflow-wrap:anywhere}
-th{vertical-align:bottom;font-weight:600;overflow-wrap:normal}
+th,td{padding:.2rem .55rem;text-align:left;vertical-align:top;border-bottom:1px solid var(--rule);unicode-bidi:isolate;overflow-wrap:break-word}
+th{vertical-align:bottom;font-weight:600}
 .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 th.n{white-space:normal}
 th button{all:unset;cursor:pointer}
@@ -38,10 +38,11 @@ th button:hover,th button:focus-visible{text-decoration:underline}
 th[aria-sort=ascending] button::after{content:" \2191"}
 th[aria-sort=descending] button::after{content:" \2193"}
 .runs{width:100%}
-.runs td:first-child{min-width:9rem;max-width:26rem}
+.runs td:first-child,td.bad{overflow-wrap:anywhere}
+.runs td:first-child{min-width:15rem;max-width:30rem}
+[class^=k]{white-space:nowrap}
 .runs tbody tr:hover{background:var(--tint)}
-.runs thead th{position:sticky;top:0;background:var(--ground)}
-td.bad{color:var(--bad);min-width:9rem}
+td.bad{color:var(--bad);min-width:11rem}
 svg.s{display:block;width:120px;height:26px;background:linear-gradient(90deg,#0000 8.33%,var(--shade) 8.33% 91.67%,#0000 91.67%)}
 svg.s path{fill:none;stroke:var(--ink);stroke-width:1px;vector-effect:non-scaling-stroke;stroke-linejoin:round;stroke-linecap:round}
 figure{margin:1rem 0}
@@ -51,7 +52,7 @@ figure.many>.charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(m
 figure.many>.charts>.scroll>svg.chart{min-width:0}
 .off{display:none}
 g[data-tag]{cursor:pointer}
-form{display:flex;flex-wrap:wrap;gap:.5rem;align-items:center;margin:.6rem 0}
+form{display:flex;flex-wrap:wrap;gap:.5rem;align-items:center;margin:.8rem 0 0;padding:.4rem 0;position:sticky;top:0;z-index:3;background:var(--ground)}
 form[hidden]{display:none}
 form details{position:relative}
 form summary,form input[type=search],form button{font:inherit;color:inherit;background:var(--tint);border:1px solid var(--rule);border-radius:6px;padding:.25rem .6rem;cursor:pointer}
@@ -59,13 +60,15 @@ form details.on summary{border-color:var(--link);color:var(--link);font-weight:6
 form details>div{position:absolute;z-index:2;background:var(--ground);border:1px solid var(--rule);border-radius:6px;padding:.4rem .7rem;max-height:20rem;overflow:auto;min-width:11rem;max-width:80vw;box-shadow:0 4px 14px #0003}
 form label{display:block;white-space:nowrap;padding:.1rem 0}
 summary{cursor:pointer}
-@media (max-width:40rem){body{padding:.6rem .7rem 2rem;font-size:14px}.tiles li{min-width:5.5rem;padding:.35rem .6rem}.tiles b{font-size:1.1rem}th,td{padding:.2rem .35rem}.runs td:first-child{min-width:8rem;max-width:12rem}}
+@media (max-width:40rem){body{padding:.6rem .7rem 2rem;font-size:14px}.tiles li{min-width:5.5rem;padding:.35rem .6rem}.tiles b{font-size:1.1rem}th,td{padding:.2rem .35rem}.runs td:first-child,td.bad{overflow-wrap:anywhere}
+.runs td:first-child{min-width:9rem;max-width:12rem}}
 @media screen and (prefers-color-scheme:dark){body{--ground:#16181d;--ink:#e6e8eb;--muted:#a0a8b2;--rule:#2c3138;--tint:#1e2127;--bad:#ff8a80;--link:#79b8ff;--shade:#79b8ff24}}
 @media print{@page{size:A4 landscape;margin:12mm}html{color-scheme:light}body{padding:0;max-width:none;font-size:10pt}
- form,form[hidden],details:not([open]),.screen{display:none}.scroll{overflow:visible}table{font-size:7.5pt}th,td{padding:.1rem .3rem}
- .runs thead th{position:static}.runs td:first-child{min-width:0;max-width:18rem}td.bad{min-width:0}
+ form,form[hidden],details:not([open]),.screen,figure>p{display:none}.scroll{overflow:visible}table{font-size:7.5pt}th,td{padding:.1rem .3rem}
+.runs td:first-child,td.bad{overflow-wrap:anywhere}
+.runs td:first-child{min-width:0;max-width:18rem}td.bad{min-width:0}
  thead{display:table-header-group}tr,figure .scroll,.tiles li{break-inside:avoid}h2,h3{break-after:avoid}
- figure.many>.charts{grid-template-columns:repeat(3,1fr)}figure>.charts>.scroll>svg.chart{min-width:0;max-height:150mm;margin:0 auto}
+ figure.many>.charts{grid-template-columns:repeat(3,1fr)}figure>.charts>.scroll>svg.chart{min-width:0;max-height:125mm;margin:0 auto}
  a{color:inherit;text-decoration:none}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 )css";
 
@@ -74,8 +77,9 @@ summary{cursor:pointer}
 std::string page_style() {
   std::string rules(kPageRules);
   // The swatch of a hardware before its name in tables.
-  rules += "[class^=k]::before{content:\"\";display:inline-block;width:.65em;height:.65em;"
-           "border-radius:50%;margin-right:.4em;background:var(--k)}\n";
+  rules +=
+      "[class^=k]::before{content:\"\";display:inline-block;width:.65em;height:.65em;"
+      "border-radius:50%;margin-right:.4em;background:var(--k)}\n";
   std::string dark;
   for (std::size_t i = 0; i < kColours; ++i) {
     rules += fmt::format(".k{}{{--k:{}}}", i, colour_of(i).light);

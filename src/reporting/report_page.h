@@ -10,12 +10,13 @@
 namespace aggregate_power {
 
 struct ReportPage {
-  std::string title;
-  std::string source;               // "artifacts, results.json"
-  ReportRuns runs;
-  std::vector<LimitSweep> sweeps;
-  std::string curves_note;          // why there are no curves; empty: there are
-  std::vector<std::string> notes;   // what was passed over
+  std::string title = {};
+  std::string subtitle = {};  // below the title; empty: none
+  std::string source = {};    // for captions: "artifacts, results.json"
+  ReportRuns runs = {};
+  std::vector<LimitSweep> sweeps = {};
+  std::string curves_note = {};         // why there are no curves; empty: there are
+  std::vector<std::string> notes = {};  // what was passed over
 };
 
 // The same page gives the same bytes, which are also well-formed XML.

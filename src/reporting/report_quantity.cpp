@@ -17,10 +17,6 @@ constexpr std::array<EnergyMetric, 4> kEnergyMetrics = {{
     {"total_gpu_energy_j", "J", "energy of all GPUs in the window"},
 }};
 
-constexpr std::string_view kLimitMembers[] = {"power_limit_w",     "gpu_power_limit_w",
-                                              "power_limit",       "gpu_power_limit",
-                                              "power_limit_watts", "max_watt"};
-
 std::optional<double> positive_member(const PublishedRun& run, std::string_view key) {
   const JsonValue& member = run.members.at(key);
   if (!member.is_finite_number() || !(member.as_double() > 0)) return std::nullopt;
@@ -69,24 +65,55 @@ const EnergyMetric& energy_metric_of(const std::function<bool(std::string_view k
 QuantityFacts facts_of(ReportQuantity quantity, const EnergyMetric& metric) {
   switch (quantity) {
     case ReportQuantity::energy_per_token:
-      return {std::string(metric.key), fmt::format("energy ({})", metric.unit),
-              std::string(metric.unit), std::string(metric.formula)};
+      return {.key = std::string(metric.key),
+              .title = fmt::format("energy ({})", metric.unit),
+              .column = std::string(metric.unit),
+              .unit = std::string(metric.unit),
+              .formula = std::string(metric.formula)};
     case ReportQuantity::gpu_power:
-      return {"avg_power_w", "mean power of a GPU (W)", "W/GPU", "energy / time / GPUs"};
+      return {.key = "avg_power_w",
+              .title = "mean power of a GPU (W)",
+              .column = "mean W/GPU",
+              .unit = "W/GPU",
+              .formula = "energy / time / GPUs"};
     case ReportQuantity::energy:
-      return {"total_gpu_energy_j", "energy (J)", "J", "energy of all GPUs in the window"};
+      return {.key = "total_gpu_energy_j",
+              .title = "energy (J)",
+              .column = "energy (kJ)",
+              .column_unit = 1000,
+              .unit = "J",
+              .formula = "energy of all GPUs in the window"};
     case ReportQuantity::duration:
-      return {"duration_s", "time (s)", "s", "length of the benchmark's window"};
+      return {.key = "duration_s",
+              .title = "time (s)",
+              .column = "time (s)",
+              .unit = "s",
+              .formula = "length of the benchmark's window"};
     case ReportQuantity::throughput:
-      return {"output_tput_per_gpu", "throughput (output tokens/s/GPU)", "tokens/s/GPU",
-              "output tokens / time / GPUs"};
+      return {.key = "output_tput_per_gpu",
+              .title = "throughput (output tokens/s/GPU)",
+              .column = "output tokens/s/GPU",
+              .unit = "tokens/s/GPU",
+              .formula = "output tokens / time / GPUs"};
     case ReportQuantity::interactivity:
-      return {"median_intvty", "interactivity (tokens/s/user)", "tokens/s/user",
-              "1 / time per output token of a median request, as the benchmark reports it"};
+      return {
+          .key = "median_intvty",
+          .title = "interactivity (tokens/s/user)",
+          .column = "tokens/s/user",
+          .unit = "tokens/s/user",
+          .formula = "1 / time per output token of a median request, as the benchmark reports it"};
     case ReportQuantity::temperature:
-      return {"avg_temp_c", "temperature (\u00B0C)", "\u00B0C", "mean of the GPUs in the window"};
+      return {.key = "avg_temp_c",
+              .title = "temperature (\u00B0C)",
+              .column = "\u00B0C",
+              .unit = "\u00B0C",
+              .formula = "mean of the GPUs in the window"};
     default:
-      return {"avg_util_pct", "utilization (%)", "%", "mean of the GPUs in the window"};
+      return {.key = "avg_util_pct",
+              .title = "utilization (%)",
+              .column = "utilization (%)",
+              .unit = "%",
+              .formula = "mean of the GPUs in the window"};
   }
 }
 
@@ -136,14 +163,6 @@ double half_digit_of(ReportQuantity quantity) {
     default:
       return 0;
   }
-}
-
-std::optional<double> named_limit_w(const PublishedRun& run, const std::string& key) {
-  if (!key.empty()) return positive_member(run, key);
-  for (const std::string_view member : kLimitMembers) {
-    if (const auto limit = positive_member(run, member)) return limit;
-  }
-  return std::nullopt;
 }
 
 }  // namespace aggregate_power

@@ -34,10 +34,12 @@ struct EnergyMetric {
 const EnergyMetric& energy_metric_of(const std::function<bool(std::string_view key)>& has);
 
 struct QuantityFacts {
-  std::string key;      // of its column
-  std::string title;    // "energy per output token"
-  std::string unit;     // "J/output token"
-  std::string formula;  // what it is, in a few words
+  std::string key;         // of its column
+  std::string title;       // of an axis: "energy (J/output token)"
+  std::string column;      // of a column: "J/output token"
+  double column_unit = 1;  // that its numbers are divided by
+  std::string unit;        // "J/output token"
+  std::string formula;     // what it is, in a few words
 };
 QuantityFacts facts_of(ReportQuantity quantity, const EnergyMetric& metric);
 
@@ -49,9 +51,5 @@ std::optional<MeasuredValue> measured_quantity(const PublishedRun& run, ReportQu
                                                const EnergyMetric& metric);
 // Half of the last digit that is published.
 double half_digit_of(ReportQuantity quantity);
-
-// The power limit that a run names itself: a member of its aggregate, `key` or one of those that
-// are known to mean it.
-std::optional<double> named_limit_w(const PublishedRun& run, const std::string& key);
 
 }  // namespace aggregate_power

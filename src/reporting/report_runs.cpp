@@ -37,11 +37,10 @@ std::size_t shared_folders(const std::vector<ReportRun>& runs) {
   return shared.rfind('/') + 1;
 }
 
-Configuration report_configuration(const PublishedRun& run, const ReportGrouping& grouping) {
-  Configuration configuration = configuration_of(run, grouping.keys);
-  if (!grouping.keys.empty()) return configuration;
-  if (const auto limit = named_limit_w(run, grouping.limit_key)) {
-    configuration.emplace_back(kLimitKey, fmt::format("{:g}", *limit));
+Configuration report_configuration(const ReportRun& run, const std::vector<std::string>& keys) {
+  Configuration configuration = configuration_of(run.run, keys);
+  if (keys.empty() && run.limit_w) {
+    configuration.emplace_back(kLimitKey, fmt::format("{:g}", *run.limit_w));
   }
   return configuration;
 }
@@ -97,9 +96,9 @@ using ReportedMeasurement = std::tuple<double, double, double, std::vector<std::
 std::optional<ReportedMeasurement> reported_measurement(const PublishedRun& run,
                                                         const EnergyMetric& metric) {
   if (run.start_unix_s == 0) return std::nullopt;
-  return ReportedMeasurement{
-      run.start_unix_s, run.duration_s,
-      quantity_of(run, ReportQuantity::energy_per_token, metric).value_or(0), run.gpu_ids};
+  return ReportedMeasurement{run.start_unix_s, run.duration_s,
+                             quantity_of(run, ReportQuantity::energy_per_token, metric).value_or(0),
+                             run.gpu_ids};
 }
 
 // `runs` keep one of each measurement; returns how many were copies.
@@ -114,7 +113,8 @@ std::size_t drop_copies(const ReportRuns& report, std::vector<std::size_t>& runs
 std::optional<RepeatStatistics> mean_of_runs(const ReportRuns& report,
                                              const std::vector<std::size_t>& runs,
                                              ReportQuantity quantity) {
-  RepeatedValues values{.half_last_digit = half_digit_of(quantity)};
+  RepeatedValues values;
+  values.half_last_digit = half_digit_of(quantity);
   for (const std::size_t i : runs) {
     const auto measured = measured_quantity(report.runs[i].run, quantity, *report.metric);
     if (!measured) return std::nullopt;  // a mean of some would be called that of all
@@ -157,8 +157,8 @@ std::size_t ReportRuns::count(PowerState state) const {
       std::ranges::count_if(runs, [&](const ReportRun& run) { return run.run.state == state; }));
 }
 
-ReportRuns arrange_runs(std::vector<ReportRun> runs, const ReportGrouping& grouping) {
-  ReportRuns report{.runs = std::move(runs), .limit_key = grouping.limit_key};
+ReportRuns arrange_runs(std::vector<ReportRun> runs, const std::vector<std::string>& keys) {
+  ReportRuns report{.runs = std::move(runs)};
   report.metric = &energy_metric_of([&](std::string_view key) {
     return std::ranges::any_of(
         report.runs, [&](const ReportRun& run) { return run.run.number(key).has_value(); });
@@ -168,7 +168,7 @@ ReportRuns arrange_runs(std::vector<ReportRun> runs, const ReportGrouping& group
   std::vector<std::string> hardware;
   for (ReportRun& run : report.runs) {
     run.name = run.run.name.substr(std::min(folders, run.run.name.size()));
-    run.configuration = report_configuration(run.run, grouping);
+    run.configuration = report_configuration(run, keys);
     hardware.push_back(hardware_of(run.run));
     names.insert(hardware.back());
   }

@@ -16,7 +16,10 @@ namespace aggregate_power {
 
 struct ReportRun {
   PublishedRun run;
-  bool is_computed_here = false;  // for this report; nothing of it was written
+  bool is_computed_here = false;            // for this report; nothing of it was written
+  JsonValue record_content = {};            // of a run that was computed here
+  std::optional<StorePath> telemetry = {};  // the same
+  std::optional<double> limit_w = {};       // of the power of a GPU; nullopt: unknown
   std::optional<RunCurve> curve = {};
   std::string record_link = {};  // relative to the report; empty: there is no record
 
@@ -42,8 +45,7 @@ struct ReportPoint {
 
 struct ReportRuns {
   std::vector<ReportRun> runs;
-  std::string limit_key = {};
-  const EnergyMetric* metric = nullptr;
+  const EnergyMetric* metric = nullptr;    // by which all of them are judged
   std::vector<std::string> hardware = {};  // sorted
   Configuration shared = {};               // members that all runs have with the same value
   std::vector<std::string> varying = {};   // the keys of the others, without that of the hardware
@@ -53,14 +55,9 @@ struct ReportRuns {
   std::size_t count(PowerState state) const;
 };
 
-struct ReportGrouping {
-  std::vector<std::string> keys = {};  // that make a configuration; empty: all that are known
-  std::string limit_key = {};          // the member with the power limit; empty: those that are known
-};
-
-// Runs with equal configurations are repeats, and make a point if they are valid. A power limit
-// that a run names is part of its configuration.
-ReportRuns arrange_runs(std::vector<ReportRun> runs, const ReportGrouping& grouping);
+// Runs with equal configurations are repeats, and make a point if they are valid. `keys` make a
+// configuration; empty: all that are known, and the power limit.
+ReportRuns arrange_runs(std::vector<ReportRun> runs, const std::vector<std::string>& keys);
 
 // The member of a configuration; empty: there is none.
 std::string_view member_in(const Configuration& configuration, std::string_view key);

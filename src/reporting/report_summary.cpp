@@ -40,7 +40,8 @@ std::optional<double> total_energy_j(const ReportRuns& report) {
   for (const ReportRun& run : report.runs) {
     const auto energy = quantity_of(run.run, ReportQuantity::energy, *report.metric);
     if (!energy) continue;
-    if (run.run.start_unix_s != 0 && !known.insert({run.run.start_unix_s, *energy}).second) continue;
+    if (run.run.start_unix_s != 0 && !known.insert({run.run.start_unix_s, *energy}).second)
+      continue;
     sum += *energy;
     is_known = true;
   }
@@ -116,10 +117,10 @@ std::string hardware_table(const ReportRuns& report) {
     out += fmt::format(
         "<tr><td class=\"k{}\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
         "<td class=\"n\">{}</td>",
-        colour_number(i), html(shortened(report.hardware[i], kSharedCharacters)), row.runs,
+        colour_number(i), html(cut_text(report.hardware[i], kSharedCharacters)), row.runs,
         row.valid, row.energies.size());
     out += number_cell(row.energies, least) +
-           fmt::format("<td>{}</td>", html(shortened(row.best, kSharedCharacters))) +
+           fmt::format("<td>{}</td>", html(cut_text(row.best, kSharedCharacters))) +
            number_cell(row.energies, middle_of) + number_cell(row.energies, most) +
            number_cell(row.watts, middle_of) + "</tr>\n";
   }
@@ -134,7 +135,7 @@ struct ReasonRow {
 void note_reason(ReasonRow& row, const ReportRun& run) {
   constexpr std::size_t kFewNames = 3;
   ++row.runs;
-  if (row.names.size() < kFewNames) row.names.push_back(shortened(run.name, kSharedCharacters));
+  if (row.names.size() < kFewNames) row.names.push_back(cut_text(run.name, kSharedCharacters));
 }
 
 std::map<std::string, ReasonRow> reason_rows(const ReportRuns& report) {
@@ -144,7 +145,8 @@ std::map<std::string, ReasonRow> reason_rows(const ReportRuns& report) {
     if (!run.run.doubt.empty()) {
       note_reason(rows["aggregate and record differ"], run);
     } else if (run.run.reasons.empty()) {
-      note_reason(rows[run.run.state == PowerState::none ? "no power" : "no reason is stated"], run);
+      note_reason(rows[run.run.state == PowerState::none ? "no power" : "no reason is stated"],
+                  run);
     }
     for (const std::string& reason : run.run.reasons) note_reason(rows[reason], run);
   }
@@ -168,8 +170,9 @@ ReasonTexts texts_of_reason(const std::string& code) {
     return {without_backticks(meaning(*reason)), without_backticks(remedy(*reason))};
   }
   if (code == "no power") {
-    return {"the aggregate has no power, and no recording of the run was found here",
-            "run aggregate-power backfill on the folder that also holds the recordings and the benchmarks' results"};
+    return {
+        "the aggregate has no power, and no recording of the run was found here",
+        "run aggregate-power backfill on the folder that also holds the recordings and the benchmarks' results"};
   }
   if (code == "aggregate and record differ") {
     return {"a number in the aggregate is not that of its audit record",
@@ -200,7 +203,7 @@ std::string summary_section(const ReportRuns& report) {
   }
   if (!report.shared.empty() && report.runs.size() > 1) {
     out += fmt::format("<p>All runs: {}.</p>\n",
-                       html(shortened(configuration_text(report.shared), 400)));
+                       html(cut_text(configuration_text(report.shared), 400)));
   }
   if (report.copies > 0) {
     out += fmt::format(
@@ -223,7 +226,7 @@ std::string validity_section(const ReportRuns& report) {
     const ReasonTexts texts = texts_of_reason(code);
     out += fmt::format(
         "<tr><td>{}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-        html(shortened(code, kSharedCharacters)), row.runs, html(texts.meaning), html(texts.remedy),
+        html(cut_text(code, kSharedCharacters)), row.runs, html(texts.meaning), html(texts.remedy),
         html(fmt::format("{}", fmt::join(row.names, ", "))));
   }
   return out + "</tbody></table></div>\n</section>\n";

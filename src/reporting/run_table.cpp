@@ -34,6 +34,9 @@ class RunTable {
         numbers_.push_back(quantity);
       }
     }
+    for (std::size_t i = 0; i < kReportQuantities; ++i) {
+      facts_.push_back(facts_of(static_cast<ReportQuantity>(i), *report.metric));
+    }
     for (const ReportRun& run : report.runs) {
       if (!run.curve) continue;
       ++curves_;
@@ -73,11 +76,13 @@ class RunTable {
     for (const std::string& member : members_) title(member, member, "", true);
     title("valid", "power", "", true);
     for (const ReportQuantity quantity : numbers_) {
-      const QuantityFacts facts = facts_of(quantity, *report_.metric);
-      title(facts.key, facts.title, facts.formula, false, " class=\"n\"");
+      const QuantityFacts& facts = facts_[static_cast<std::size_t>(quantity)];
+      title(facts.key, facts.column, fmt::format("{}: {}", facts.title, facts.formula), false,
+            " class=\"n\"");
     }
     if (curves_ > 0) {
-      title("peak_w", "peak of the mean GPU (W)", "in the window and a tenth of it around", false,
+      title("peak_w", "peak W/GPU",
+            "highest mean of the GPUs, in the window and a tenth of it around", false,
             " class=\"n\"");
     }
     title("record", curves_ > 0 ? fmt::format("power, 0 to {:.0f} W/GPU", scale_w_) : "record",
@@ -87,11 +92,12 @@ class RunTable {
 
   void title(std::string_view key, std::string_view text, std::string_view tooltip, bool is_filter,
              std::string_view more = "") {
-    out_ += fmt::format("<th scope=\"col\" data-k=\"{}\"{}{}", html(shortened(key, kMemberCharacters)),
-                        is_filter ? " data-f=\"1\"" : "", more);
+    out_ +=
+        fmt::format("<th scope=\"col\" data-k=\"{}\"{}{}", html(cut_text(key, kMemberCharacters)),
+                    is_filter ? " data-f=\"1\"" : "", more);
     if (!tooltip.empty()) out_ += fmt::format(" title=\"{}\"", html(tooltip));
     out_ += '>';
-    append_html(out_, shortened(text, kMemberCharacters));
+    append_html(out_, cut_text(text, kMemberCharacters));
     out_ += "</th>\n";
   }
 
@@ -103,11 +109,11 @@ class RunTable {
     }
     name(run);
     fmt::format_to(std::back_inserter(out_), "<td class=\"k{}\">", colour_number(run.hardware));
-    append_html(out_, shortened(report_.hardware[run.hardware], kMemberCharacters));
+    append_html(out_, cut_text(report_.hardware[run.hardware], kMemberCharacters));
     out_ += "</td>";
     for (const std::string& member : members_) {
       out_ += "<td>";
-      append_html(out_, shortened(member_in(run.configuration, member), kMemberCharacters));
+      append_html(out_, cut_text(member_in(run.configuration, member), kMemberCharacters));
       out_ += "</td>";
     }
     state(run);
@@ -117,12 +123,12 @@ class RunTable {
   }
 
   void name(const ReportRun& run) {
-    const std::string shown = shortened(run.name, most_name_);
+    const std::string shown = cut_text(run.name, most_name_);
     out_ += "<td";
     constexpr std::size_t kMostTitle = 300;
     if (shown.size() < run.name.size() && report_.runs.size() <= kManyRuns) {
       out_ += " title=\"";
-      append_html(out_, shortened(run.name, kMostTitle));
+      append_html(out_, cut_text(run.name, kMostTitle));
       out_ += '"';
     }
     out_ += '>';
@@ -146,7 +152,7 @@ class RunTable {
         if (published.reasons.empty()) break;
         out_ += ": ";
     }
-    append_html(out_, shortened(reasons_text(published), kMostReasons));
+    append_html(out_, cut_text(reasons_text(published), kMostReasons));
     out_ += "</td>";
   }
 
@@ -164,11 +170,14 @@ class RunTable {
       return;
     }
     out_ += "<td class=\"n\">";
-    const auto number = run.number(facts_of(quantity, *report_.metric).key);
+    const QuantityFacts& facts = facts_[static_cast<std::size_t>(quantity)];
+    const double unit = facts.column_unit;
+    const auto number = run.number(facts.key);
     if (number && number->repeatability) {
-      out_ += shown_interval(*value, number->repeatability->low, number->repeatability->high);
+      out_ += shown_interval(*value / unit, number->repeatability->low / unit,
+                             number->repeatability->high / unit);
     } else {
-      out_ += shown_number(*value);
+      out_ += shown_number(*value / unit);
     }
     out_ += "</td>";
   }
@@ -207,6 +216,7 @@ class RunTable {
   const ReportRuns& report_;
   std::vector<std::string> members_;
   std::vector<ReportQuantity> numbers_;
+  std::vector<QuantityFacts> facts_;  // by quantity
   std::size_t most_name_;
   std::size_t curves_ = 0;
   double scale_w_ = 0;
