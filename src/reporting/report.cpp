@@ -2,6 +2,7 @@
 #include "reporting/report.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -108,21 +109,18 @@ std::string read_curves(const ReportRequest& request, std::vector<ReportRun>& ru
 
 // ---- Links
 
-// To the record of each run, from the folder of the page.
+// To the record of each run, from the folder of the page: by their names, as a browser resolves
+// them.
 void link_records(const std::string& out, std::vector<ReportRun>& runs) {
-  const std::string page = resolve_what_is_there(out.empty() ? "page" : out);
+  const std::string here = std::filesystem::current_path().string();
+  const auto absolute = [&](const std::string& path) {
+    return path.starts_with('/') ? path : here + "/" + path;
+  };
+  const std::string page = std::filesystem::path(absolute(out)).lexically_normal().string();
   const std::string folder = page.substr(0, page.rfind('/') + 1);
-  std::string known;  // records of a folder follow each other
-  std::string resolved;
   for (ReportRun& run : runs) {
     if (!run.run.record) continue;
-    const std::string path = path_on_disk(*run.run.record);
-    const std::size_t name = path.rfind('/') + 1;
-    if (const std::string of = path.substr(0, name); known != of || resolved.empty()) {
-      known = of;
-      resolved = resolve_what_is_there(of.empty() ? "." : of);
-    }
-    run.record_link = link_text(path_between(folder, join_path(resolved, path.substr(name))));
+    run.record_link = link_text(path_between(folder, absolute(path_on_disk(*run.run.record))));
   }
 }
 
