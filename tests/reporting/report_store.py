@@ -39,6 +39,13 @@ class Run:
                         "conc": concurrency, "median_intvty": interactivity(hardware, concurrency), **members}
         self.record_more = {}
 
+    def draw(self, watts):
+        """The same energy of a token at another power of each GPU."""
+        self.watts = watts
+        self.energy = watts * self.gpus * self.duration
+        self.tokens = round(self.energy / self.joules)
+        return self
+
     def aggregate(self):
         measured = {"power_metric_schema_version": 2, "power_valid": 0}
         if not self.reasons:
@@ -126,10 +133,7 @@ def write_limits(root, limits=(300, 400, 500, 600, 700), repeats=3, **members):
             joules = (1 + ((limit - 500) / 400) ** 2) * (1 + (repeat - 1) * 0.002)
             run = Run(len(runs), joules=joules, power_limit_w=limit, avg_temp_c=40 + i * 5.0, avg_util_pct=99 - i * 0.5,
                       **members)
-            run.watts = limit * 0.97
-            run.energy = run.watts * run.gpus * run.duration
-            run.tokens = round(run.energy / run.joules)
-            run.write(root)
+            run.draw(limit * 0.97).write(root)
             runs.append(run)
     return runs
 
