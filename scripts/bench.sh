@@ -22,3 +22,4 @@ python3 tests/bench/bench.py "$PWD/build/aggregate-power" "$work" "$work" "$PWD/
 python3 tests/bench/recorders_bench.py "$PWD/build/aggregate-power" "$work" "$work" "$@"
 python3 tests/bench/plot_bench.py "$PWD/build/aggregate-power" "$work"
 python3 tests/bench/verify_bench.py "$PWD/build/aggregate-power" "$work"
+python3 tests/bench/report_bench.py "$PWD/build/aggregate-power" "$work"

@@ -42,7 +42,8 @@ store base model recorders loads energy packages results runs
 publication base model recorders loads energy packages results runs store
 decisions base model recorders loads energy packages results runs store publication
 exports base model recorders loads energy packages results runs store publication decisions
-commands base drawing model recorders loads energy packages results runs store publication decisions exports
+reporting base drawing model recorders loads energy packages results runs store publication decisions
+commands base drawing model recorders loads energy packages results runs store publication decisions exports reporting
 AREAS
 if grep -nE '#include "' -r include | grep -vE '#include "aggregate_power/[a-z_]+\.h"'; then
   fail "a noun includes more than nouns"

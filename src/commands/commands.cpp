@@ -22,6 +22,7 @@ Command measure_command();
 Command multinode_command();
 Command plot_command();
 Command recommend_command();
+Command report_command();
 Command retract_command();
 Command synthesize_command();
 Command verify_command();
@@ -71,6 +72,9 @@ constexpr CommandRow kRows[] = {
     {"recommend", "RESULT... | --plan START:END:STEP [OPTIONS]",
      "Which power limit to choose: compares what a sweep measured at each limit, says how certain the choice is and what ties with it; or prints a script that runs such a sweep.",
      recommend_command},
+    {"report", "STORE|RESULT... --out FILE [OPTIONS]",
+     "One HTML page about runs, which needs no network: energy per token against speed, sweeps over power limits, validity with its reasons, and a table of all runs with filters. Nothing else is changed.",
+     report_command},
     {"retract", "STORE... --where KEY=VALUE [OPTIONS]",
      "Withdraw numbers that were published of runs, by what their audit records say: of one collector, format or version. The aggregates get power_valid 0, the records keep what was; a backfill leaves such runs alone.",
      retract_command},

@@ -22,15 +22,6 @@
 namespace aggregate_power {
 namespace {
 
-// Runs are JSON, in files, folders and archives; everything else is a CSV.
-bool holds_runs(const std::string& path) {
-  if (!is_regular_file(path) || is_archive_name(path) || path.ends_with(".jsonl")) return true;
-  const auto source = as_utf8(decompressed(open_source(path), path));
-  const std::string head = read_up_to(*source, 4096);
-  const std::size_t first = head.find_first_not_of(" \t\r\n");
-  return first != std::string::npos && (head[first] == '{' || head[first] == '[');
-}
-
 struct Inputs {
   std::vector<std::string> runs;
   std::vector<SweepTable> rows;
@@ -178,6 +169,14 @@ void write_rows(const RecommendRequest& request, Recommendation& recommendation)
 }
 
 }  // namespace
+
+bool holds_runs(const std::string& path) {
+  if (!is_regular_file(path) || is_archive_name(path) || path.ends_with(".jsonl")) return true;
+  const auto source = as_utf8(decompressed(open_source(path), path));
+  const std::string head = read_up_to(*source, 4096);
+  const std::size_t first = head.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && (head[first] == '{' || head[first] == '[');
+}
 
 bool Recommendation::is_complete() const {
   const bool all_have_one = std::ranges::all_of(

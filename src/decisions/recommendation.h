@@ -41,6 +41,9 @@ struct Recommendation {
   bool is_complete() const;
 };
 
+// Whether a place holds runs, in JSON, and is no CSV of a sweep. Throws FileError.
+bool holds_runs(const std::string& path);
+
 // Throws FileError and Error.
 Recommendation recommend(const RecommendRequest& request);
 

@@ -13,11 +13,10 @@
 
 #include "aggregate_power/error.h"
 #include "decisions/limit_sweep.h"
+#include "decisions/run_recording.h"
 #include "decisions/sweep_rows.h"
 #include "energy/quantile.h"
 #include "publication/evidence.h"
-#include "publication/run_record.h"
-#include "recorders/recording.h"
 
 namespace aggregate_power {
 namespace {
@@ -50,13 +49,8 @@ std::map<std::string, GpuLimits> reported_limits(const PublishedRun& run) {
   const auto place = telemetry_of(run);
   if (!place || !place->facts) return {};
   const JsonValue record = read_json_object(run.record->tree->open(run.record->path));
-  Recording recording(
-      place->display, std::make_unique<OpenedFile>(place->tree->open(place->path)),
-      [&](const std::string& name) -> std::unique_ptr<ByteSource> {
-        const auto found = find_beside(*place, name);
-        return found ? found->tree->open(found->path).source() : nullptr;
-      },
-      recorded_zone(record), recorded_columns(record));
+  const auto opened = recording_of_run(*place, record);
+  const Recording& recording = *opened;
   if (!recording.faults().empty()) return {};
   Telemetry telemetry = recording.open();
   if (!telemetry.facts().has_times() || !telemetry.facts().has_power()) return {};
@@ -120,14 +114,14 @@ void judge_slowdowns(const std::map<std::string, GpuLimits>& gpus, SweptLimit& l
 
 }  // namespace
 
+std::optional<double> asked_limit_w(const PublishedRun& run, const std::string& key) {
+  if (key.empty()) return member_w(run, kAskedKeys);
+  const std::string_view keys[] = {key};
+  return member_w(run, keys);
+}
+
 SweptLimit limit_of_run(const PublishedRun& run, const std::string& key) {
-  SweptLimit limit;
-  if (key.empty()) {
-    limit.asked_w = member_w(run, kAskedKeys);
-  } else {
-    const std::string_view keys[] = {key};
-    limit.asked_w = member_w(run, keys);
-  }
+  SweptLimit limit{.asked_w = asked_limit_w(run, key)};
   limit.in_force_w = member_w(run, kInForceKeys);
   if (!run.record || !(run.duration_s > 0)) return limit;
   std::map<std::string, GpuLimits> gpus;

@@ -14,7 +14,11 @@ struct SweptLimit {
   std::string why_not_in_force = {};      // what else speaks against it
 };
 
-// `key`: the member with the limit; empty: those that are known to mean it.
+// The limit that a member of the aggregate names. `key`: that member; empty: those that are known
+// to mean it.
+std::optional<double> asked_limit_w(const PublishedRun& run, const std::string& key);
+
+// The same, and what the run's recording says: reads it.
 SweptLimit limit_of_run(const PublishedRun& run, const std::string& key);
 
 }  // namespace aggregate_power

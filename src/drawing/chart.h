@@ -43,6 +43,7 @@ struct Dot {
   std::string label = {};    // beside it; empty: none
   std::string tooltip = {};  // all there is to say, with n: "tp 8, conc 64: 0.41 J/token, n = 5"
   bool is_marked = false;    // larger, with a ring around it
+  std::string tag = {};      // attribute data-tag of its element, for scripts; empty: none
 };
 
 // What shares one colour, and one line of the legend.
@@ -52,6 +53,7 @@ struct Series {
   std::string tooltip = {};  // empty: the label and the value
   std::size_t style = 0;     // palette.h: colour and dashes
   bool is_ink = false;       // in the colour of the text instead, and stronger: a sum, a mean
+  std::string tag = {};      // of its line, as a dot's
   std::vector<Polyline> lines = {};
   std::vector<Ribbon> ribbons = {};
   std::vector<Dot> dots = {};

@@ -52,6 +52,10 @@ std::string dash_attribute(const Series& series) {
   return dashes.empty() ? "" : fmt::format(" stroke-dasharray=\"{}\"", dashes);
 }
 
+std::string tag_attribute(const std::string& tag) {
+  return tag.empty() ? "" : fmt::format(" data-tag=\"{}\"", xml_text(one_line(tag)));
+}
+
 std::string tooltip_of(const Series& series) {
   if (!series.tooltip.empty()) return series.tooltip;
   return series.value.empty() ? series.label : fmt::format("{}: {}", series.label, series.value);
@@ -181,12 +185,13 @@ class SvgDrawing {
     }
     const std::string title = svg_title(tooltip_of(series));
     if (!data.empty()) {
-      out_ += fmt::format("<path class=\"line {}{}\"{} d=\"{}\">{}</path>\n", stroke_of(series),
-                          series.is_ink ? " strong" : "", dash_attribute(series), data, title);
+      out_ += fmt::format("<path class=\"line {}{}\"{}{} d=\"{}\">{}</path>\n", stroke_of(series),
+                          series.is_ink ? " strong" : "", dash_attribute(series),
+                          tag_attribute(series.tag), data, title);
     }
     if (!alone.empty()) {
-      out_ += fmt::format("<path class=\"line alone {}\" d=\"{}\">{}</path>\n", stroke_of(series),
-                          alone, title);
+      out_ += fmt::format("<path class=\"line alone {}\"{} d=\"{}\">{}</path>\n",
+                          stroke_of(series), tag_attribute(series.tag), alone, title);
     }
   }
 
@@ -220,7 +225,8 @@ class SvgDrawing {
 
   void draw_dot(const Series& series, const Dot& dot, Point place, const Axis& y, Box area,
                 DotLabels& labels) {
-    out_ += "<g>" + svg_title(dot.tooltip.empty() ? dot.label : dot.tooltip) + "\n";
+    out_ += fmt::format("<g{}>{}\n", tag_attribute(dot.tag),
+                        svg_title(dot.tooltip.empty() ? dot.label : dot.tooltip));
     error_bars(series, dot, place, y, area);
     out_ += fmt::format("<circle class=\"{}\" cx=\"{}\" cy=\"{}\" r=\"{}\"/>\n", area_of(series),
                         pixels_text(place.x), pixels_text(place.y), kDotRadius);

@@ -60,6 +60,23 @@ bool has_hash(const StorePath& place, const std::string& hash) {
   return place.facts && hash_of(place.tree->open(place.path)) == hash;
 }
 
+// Those that exist, in their order; only the first one if that is enough. Looking is slow.
+class FoundPlaces {
+ public:
+  explicit FoundPlaces(bool is_first_enough) : is_first_enough_(is_first_enough) {}
+
+  template <typename Find>
+  void add(Find find) {
+    if (is_first_enough_ && !found_.empty()) return;
+    if (std::optional<StorePath> place = find()) found_.push_back(std::move(*place));
+  }
+  std::vector<StorePath>& all() { return found_; }
+
+ private:
+  bool is_first_enough_;
+  std::vector<StorePath> found_;
+};
+
 }  // namespace
 
 std::optional<StorePath> place_on_disk(const std::string& path) {
@@ -83,30 +100,34 @@ std::string RunRecord::telemetry() const {
 
 std::optional<StorePath> RunRecord::find(const std::string& name, const std::string& hash) const {
   const StorePath& folder = *place.folder;
-  std::vector<std::optional<StorePath>> found;
+  FoundPlaces found(hash.empty());
   if (is_of_store()) {
-    found.push_back(below(folder, name));
-    if (!found.back() && !artifacts.empty()) found.push_back(place_on_disk(artifacts + "/" + name));
+    found.add([&] { return below(folder, name); });
+    if (found.all().empty() && !artifacts.empty()) {
+      found.add([&] { return place_on_disk(artifacts + "/" + name); });
+    }
   } else {
-    if (name.find('/') != name.npos) found.push_back(place_on_disk(name));
+    if (name.find('/') != name.npos) found.add([&] { return place_on_disk(name); });
     const StorePath* around = &folder;
     for (int levels = 0; around != nullptr && levels <= kMostLevelsUp; ++levels) {
-      for (const std::string& ending : endings(name)) found.push_back(below(*around, ending));
+      for (const std::string& ending : endings(name)) {
+        found.add([&] { return below(*around, ending); });
+      }
       around = around->folder.get();
     }
-    found.push_back(place_on_disk(name));
+    found.add([&] { return place_on_disk(name); });
     if (!artifacts.empty()) {
       for (const std::string& ending : endings(name)) {
-        found.push_back(place_on_disk(artifacts + "/" + ending));
+        found.add([&] { return place_on_disk(artifacts + "/" + ending); });
       }
     }
   }
-  std::erase(found, std::nullopt);
-  if (found.empty()) return std::nullopt;
-  for (auto& candidate : found) {
-    if (!hash.empty() && found.size() > 1 && has_hash(*candidate, hash)) return candidate;
+  std::vector<StorePath>& all = found.all();
+  if (all.empty()) return std::nullopt;
+  for (StorePath& candidate : all) {
+    if (!hash.empty() && all.size() > 1 && has_hash(candidate, hash)) return std::move(candidate);
   }
-  return std::move(found.front());
+  return std::move(all.front());
 }
 
 std::optional<StorePath> RunRecord::find_aggregate() const {

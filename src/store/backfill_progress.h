@@ -47,6 +47,8 @@ struct BackfillWatcher {
   // Observers' functions; called by one thread at a time.
   std::function<void(const std::string&)> trouble;  // why a run failed
   std::function<void(const BackfillProgress&)> progress;
+  // Each run with what became of it; in a dry run, with what would be written. May be empty.
+  std::function<void(const Recomputed&)> done = {};
 };
 
 struct BackfillResult {

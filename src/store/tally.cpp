@@ -93,6 +93,7 @@ Tally::Tally(const BackfillRequest& request, const BackfillWatcher& watcher)
 void Tally::add(const Recomputed& recomputed, double seconds, std::string& lines) {
   if (report_) lines += outcome_line_text(line_of(recomputed, seconds));
   const std::lock_guard guard(mutex_);
+  if (watcher_.done) watcher_.done(recomputed);
   BackfillCounts& counts = progress_.counts;
   ++counts.outcomes[static_cast<std::size_t>(recomputed.outcome)];
   const bool stands =

@@ -116,6 +116,16 @@ TEST(Svg, DrawsDotsWithErrorsAndMarks) {
   EXPECT_TRUE(contains(text, "<title>n = 5</title>"));
 }
 
+TEST(Svg, TagsDotsAndLinesForScripts) {
+  Chart chart = small_chart();
+  chart.panels[0].series.push_back(
+      {.tag = "1 2", .lines = {{{0, 0}, {2, 10}}}, .dots = {{.at = {1, 5}, .tag = "\"7"}}});
+  const std::string text = svg(chart);
+  EXPECT_TRUE(contains(text, "<path class=\"line c0\" data-tag=\"1 2\" d=\""));
+  EXPECT_TRUE(contains(text, "<g data-tag=\"&quot;7\">"));
+  EXPECT_EQ(count(text, "data-tag"), 2U);
+}
+
 TEST(Svg, LeavesOutDotsWithoutAPlace) {
   Chart chart = small_chart();
   chart.panels[0].y = logarithmic_axis("", 1, 10);

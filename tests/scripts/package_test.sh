@@ -100,7 +100,7 @@ done
 part() { sed -n "/^\.SH $1\$/,/^\.SH/s/^\\\\fB\(.*\)\\\\fR\$/\1/p" "$page" | tr '\n' ' '; }  # the names in a section
 same "the man page's variables" "COLUMNS GPU_METRICS_CSV GPU_COUNT LC_ALL, LC_CTYPE, LANG NO_COLOR, TERM POWER_ARTIFACT_DIR POWER_RESULT_ROOT, POWER_PRODUCER_SHA POWER_EXPECTED_CPU_SOURCE REQUIRE_POWER TZ TZDIR " "$(part ENVIRONMENT)"
 same "the man page's commands' statuses" \
-  'aggregate\-power aggregate\-power agentic aggregate\-power attribute aggregate\-power backfill aggregate\-power compare aggregate\-power doctor aggregate\-power explain aggregate\-power export aggregate\-power help aggregate\-power inspect aggregate\-power measure aggregate\-power multinode aggregate\-power plot aggregate\-power recommend aggregate\-power retract aggregate\-power synthesize aggregate\-power verify aggregate\-power windows ' "$(part 'EXIT STATUS')"
+  'aggregate\-power aggregate\-power agentic aggregate\-power attribute aggregate\-power backfill aggregate\-power compare aggregate\-power doctor aggregate\-power explain aggregate\-power export aggregate\-power help aggregate\-power inspect aggregate\-power measure aggregate\-power multinode aggregate\-power plot aggregate\-power recommend aggregate\-power report aggregate\-power retract aggregate\-power synthesize aggregate\-power verify aggregate\-power windows ' "$(part 'EXIT STATUS')"
 same "the man page's reason codes" \
   "$(sed -n 's/^ *ROW(\([a-z_]*\),.*/\1/p' "$repo/src/model/reason.cpp" | tr '\n' ' ')" \
   "$(part 'REASON CODES')"

@@ -1,0 +1,155 @@
+// aggregate-power report: a page about runs.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/file.h"
+#include "base/files/near_file.h"
+#include "base/files/path.h"
+#include "base/files/tree.h"
+#include "base/parallel.h"
+#include "base/text/python_number.h"
+#include "base/text/unicode.h"
+#include "commands/command.h"
+#include "commands/output.h"
+#include "reporting/report.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr const char* kPageOnStandardOutput = "-";
+
+// What is there already is replaced only if it is a page, and not an input.
+void check_page_output(const std::string& out) {
+  const auto refuse = [&](std::string_view why) {
+    throw Error(fmt::format("--out {}: {}: give another file", printable_path(out), why));
+  };
+  if (disk_tree()->has_folder(out)) refuse("is a folder");
+  if (!is_regular_file(out)) return;
+  const auto source = open_source(out);
+  constexpr std::string_view kBegin = "<!doctype html";
+  const std::string begin = lower_ascii(read_up_to(*source, kBegin.size()));
+  if (!begin.empty() && begin != kBegin) refuse("exists already, and is not an HTML page");
+}
+
+std::string counts_text(const Report& report) {
+  std::string text =
+      fmt::format("{} {}, {} valid", report.runs, report.runs == 1 ? "run" : "runs", report.valid);
+  if (report.sweeps > 0) {
+    text += fmt::format(", {} {} over power limits", report.sweeps,
+                        report.sweeps == 1 ? "sweep" : "sweeps");
+  }
+  return text;
+}
+
+Report report_or_hint(const ReportRequest& request) {
+  try {
+    return make_report(request);
+  } catch (const FileError& error) {
+    for (const std::string& path : request.places) {
+      if (const std::string hint = missing_file_hint(path); !hint.empty()) throw Error(hint);
+    }
+    throw Error(error.what());
+  }
+}
+
+int run_report_command(const ReportRequest& request) {
+  const bool is_to_file = request.out != kPageOnStandardOutput;
+  if (is_to_file) check_page_output(request.out);
+  ReportRequest wanted = request;
+  if (!is_to_file) wanted.out.clear();
+  const Report report = report_or_hint(wanted);
+  if (is_to_file) {
+    replace_file(request.out, report.html);
+    print_result(fmt::format("aggregate-power: {} -> {}\n", counts_text(report),
+                             printable_path(request.out)));
+  } else {
+    print(stdout, report.html);
+  }
+  for (const std::string& warning : report.warnings) print_note("warning: " + warning);
+  for (const std::string& note : report.notes) print_note("note: " + note);
+  if (report.runs > 0 || report.sweeps > 0) return 0;
+  print_message("no run was found: name a folder with aggregates or audit records of runs");
+  return 1;
+}
+
+bool take_curves(const std::string& text, std::optional<std::size_t>& curves) {
+  if (text == "all") {
+    curves = static_cast<std::size_t>(-1);
+  } else if (text == "none") {
+    curves = 0;
+  } else {
+    const auto count = python_int(text);
+    if (!count || *count < 0) return false;
+    curves = static_cast<std::size_t>(*count);
+  }
+  return true;
+}
+
+// "hw,tp"
+bool take_group_keys(const std::string& text, std::vector<std::string>& keys) {
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view key = strip(rest.substr(0, rest.find(',')));
+    rest.remove_prefix(std::min(rest.find(','), rest.size() - 1) + 1);
+    if (!key.empty()) keys.emplace_back(key);
+  }
+  return !keys.empty();
+}
+
+}  // namespace
+
+Command report_command() {
+  const auto request = std::make_shared<ReportRequest>();
+  request->most_threads = usable_processors();
+  Command command;
+  Options& options = command.options;
+  options
+      .positionals(
+          "STORE|RESULT", into_paths(request->places),
+          "Folders and archives of runs, at any depth; aggregates, arrays of them, audit records, reports of a backfill, outputs of 'measure --json'; CSVs of power-limit sweeps")
+      .required()
+      .check(not_empty());
+  options.value("--out", "FILE", into_path(request->out), "The page to write; - is standard output")
+      .required()
+      .check(not_empty());
+  options.value("--title", "TEXT", into(request->title),
+                "What the page is called (default: by the places)");
+  options
+      .value(
+          "--group-by", "KEYS",
+          [request](const std::string& text) { return take_group_keys(text, request->keys); },
+          "Members of the aggregates that make a configuration, separated by commas; runs with equal ones are repeats (default: all that say how a run was run, and its power limit)")
+      .check(not_empty());
+  options
+      .value("--limit-key", "KEY", into(request->limit_key),
+             "Member of the aggregates with the power limit (default: those that usually mean it)")
+      .check(not_empty());
+  const auto take = [request](const std::string& text) {
+    return take_curves(text, request->curves);
+  };
+  options
+      .value(
+          "--curves", "all|none|N", take,
+          "Of how many runs the power curve is read from the recording (default: all of up to 200 runs, else none)")
+      .check(expecting("all, none or a whole number from 0",
+                       [](const std::string& text) {
+                         std::optional<std::size_t> ignored;
+                         return take_curves(text, ignored);
+                       }))
+      .offer({"all", "none"});
+  command.examples =
+      "aggregate-power report artifacts --out report.html\n"
+      "aggregate-power report h100 mi355x --out report.html --title 'H100 and MI355X'\n"
+      "aggregate-power report results --out report.html --group-by hw,tp,conc --curves all\n"
+      "aggregate-power report inference_stats.csv --out sweep.html";
+  command.exit_statuses =
+      "0 written; 1 written, but no run was found; 2 a file cannot be opened or written, or wrong options";
+  command.run = [request] { return run_report_command(*request); };
+  return command;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,218 @@
+// The script of a page. The state of the filters is the page's fragment: #hw=h100&valid=1, where a
+// key may be repeated; q: a part of a run's name, p: a point of a chart, sort: a column, with "-"
+// before it from the largest down.
+#include <cstddef>
+#include <string>
+
+#include "base/files/sha256.h"
+#include "reporting/page_parts.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::string_view kPageScript = R"js(//<![CDATA[
+(() => {
+'use strict';
+const table = document.getElementById('runs');
+if (!table) return;
+const body = table.tBodies[0];
+const heads = [...table.tHead.rows[0].cells];
+const keys = heads.map((head) => head.dataset.k);
+const shared = JSON.parse(table.dataset.shared);
+const runs = [...body.rows].map((row) => ({
+  row, point: row.dataset.p, name: (row.cells[0].title + ' ' + row.cells[0].textContent).toLowerCase()}));
+const cell = (run, column) => run.row.cells[column];
+const value = (run, column) => cell(run, column).dataset.v ?? cell(run, column).textContent;
+const form = document.getElementById('filters');
+const count = document.getElementById('count');
+
+// Curves that the page holds as compact numbers: see curve_path() for the same in C++.
+const characters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+const draw = (compact) => {
+  let path = '', connected = false;
+  [...compact].forEach((character, i) => {
+    const level = characters.indexOf(character);
+    if (level >= 0) path += (connected ? 'L' : 'M') + (i >> 1) + ' ' + (63 - level);
+    connected = level >= 0;
+  });
+  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+  const line = document.createElementNS(svg.namespaceURI, 'path');
+  svg.setAttribute('class', 's');
+  svg.setAttribute('viewBox', '0 0 39 63');
+  svg.setAttribute('preserveAspectRatio', 'none');
+  line.setAttribute('d', path);
+  svg.append(line);
+  return svg;
+};
+for (const place of body.querySelectorAll('td[data-c]')) {
+  (place.firstElementChild ?? place).replaceChildren(draw(place.dataset.c));
+}
+
+// One menu for each column that has few values.
+const element = (name, properties, ...children) => {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+};
+heads.forEach((head, column) => {
+  if (!head.dataset.f) return;
+  const found = new Map();
+  for (const run of runs) {
+    const key = value(run, column);
+    const text = head.dataset.k === 'valid' ? cell(run, column).textContent.split(/[:,]/)[0] : key;
+    const known = found.get(key);
+    known ? known.runs++ : found.set(key, {text, runs: 1});
+  }
+  if (found.size < 2 || found.size > 60) return;
+  const choices = [...found].sort((a, b) => a[0].localeCompare(b[0], 'en', {numeric: true}));
+  form.append(element('details', {name: 'filter'},
+    element('summary', {textContent: head.textContent}),
+    element('div', {}, ...choices.map(([key, {text, runs: n}]) => element('label', {},
+      element('input', {type: 'checkbox', name: head.dataset.k, value: key}),
+      ' ' + (text || '(none)') + ' ', element('small', {textContent: n}))))));
+});
+form.append(
+  element('input', {type: 'search', name: 'q', placeholder: 'name of a run', ariaLabel: 'name of a run'}),
+  element('button', {type: 'button', id: 'clear', textContent: 'Clear'}), count);
+form.hidden = false;
+
+const state = () => new URLSearchParams(location.hash.slice(1));
+const visible = (run, wanted) => {
+  for (const key of new Set(wanted.keys())) {
+    const values = wanted.getAll(key);
+    const column = keys.indexOf(key);
+    if (key === 'q') {
+      if (!run.name.includes(values[0].toLowerCase())) return false;
+    } else if (key === 'p') {
+      if (!values.includes(run.point)) return false;
+    } else if (column >= 0) {
+      if (!values.includes(value(run, column))) return false;
+    } else if (Object.hasOwn(shared, key) && !values.includes(shared[key])) {
+      return false;
+    }
+  }
+  return true;
+};
+
+let sorted = '';
+const sort = (wanted) => {
+  const by = wanted.get('sort') ?? '';
+  if (by === sorted) return;
+  sorted = by;
+  const column = keys.indexOf(by.replace(/^-/, ''));
+  const order = runs.map((run, i) => ({run, i, text: column < 0 ? '' : value(run, column)}));
+  for (const each of order) each.number = parseFloat(each.text);
+  const sign = by.startsWith('-') ? -1 : 1;
+  // What has no number comes last, whatever the direction.
+  if (column >= 0) order.sort((a, b) => {
+    const [m, n] = [isNaN(a.number), isNaN(b.number)];
+    if (m !== n) return m - n;
+    return (m ? sign * a.text.localeCompare(b.text) : sign * (a.number - b.number)) || a.i - b.i;
+  });
+  body.append(...order.map((each) => each.run.row));
+  heads.forEach((head, i) => {
+    head.ariaSort = i !== column ? null : sign < 0 ? 'descending' : 'ascending';
+  });
+};
+
+const tagged = [...document.querySelectorAll('[data-tag]')].map((part) => [part, part.dataset.tag.split(' ')]);
+const apply = () => {
+  const wanted = state();
+  sort(wanted);
+  const points = new Set();
+  let shown = 0;
+  for (const run of runs) {
+    const is = visible(run, wanted);
+    run.row.hidden = !is;
+    if (!is) continue;
+    shown++;
+    points.add(run.point);
+  }
+  for (const [part, tags] of tagged) part.classList.toggle('off', !tags.every((tag) => points.has(tag)));
+  for (const input of form.elements) {
+    if (input.type === 'checkbox') input.checked = wanted.getAll(input.name).includes(input.value);
+    if (input.type === 'search' && input !== document.activeElement) input.value = wanted.get('q') ?? '';
+  }
+  for (const menu of form.querySelectorAll('details')) {
+    menu.classList.toggle('on', wanted.has(menu.querySelector('input').name));
+  }
+  count.textContent = shown === runs.length ? `${shown} runs` : `${shown} of ${runs.length} runs`;
+};
+
+const go = (wanted) => {
+  history.replaceState(null, '', '#' + wanted);
+  apply();
+};
+const toggle = (wanted, key, one) => {
+  const values = wanted.getAll(key);
+  wanted.delete(key);
+  for (const each of values) if (each !== one) wanted.append(key, each);
+  if (!values.includes(one)) wanted.append(key, one);
+  return wanted;
+};
+form.addEventListener('input', (event) => {
+  const {type, name, value: text} = event.target;
+  const wanted = state();
+  if (type === 'checkbox') toggle(wanted, name, text);
+  else if (text) wanted.set(name, text);
+  else wanted.delete(name);
+  go(wanted);
+});
+form.addEventListener('submit', (event) => event.preventDefault());
+document.getElementById('clear').addEventListener('click', () => {
+  form.reset();
+  go(new URLSearchParams());
+});
+heads.forEach((head, column) => {
+  const text = [...head.childNodes];
+  const button = element('button', {type: 'button'}, ...text);
+  head.append(button);
+  button.addEventListener('click', () => {
+    const wanted = state();
+    const key = keys[column];
+    wanted.set('sort', wanted.get('sort') === key ? '-' + key : key);
+    go(wanted);
+  });
+});
+document.addEventListener('click', (event) => {
+  for (const menu of form.querySelectorAll('details[open]')) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+  const dot = event.target.closest('g[data-tag]');
+  if (dot) go(toggle(state(), 'p', dot.dataset.tag));
+});
+addEventListener('hashchange', apply);
+apply();
+})();
+//]]>)js";
+
+// The most that all scripts of a page may take.
+static_assert(kPageScript.size() < 10 * 1024);
+
+int hex_value(char digit) { return digit <= '9' ? digit - '0' : digit - 'a' + 10; }
+
+std::string base64_of_hex(const std::string& hex) {
+  constexpr std::string_view kBase64 =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  unsigned bits = 0;
+  int count = 0;
+  for (const char digit : hex) {
+    bits = (bits << 4 | static_cast<unsigned>(hex_value(digit))) & 0xFFFF;
+    count += 4;
+    if (count < 6) continue;
+    count -= 6;
+    text += kBase64[bits >> count & 63];
+  }
+  if (count > 0) text += kBase64[bits << (6 - count) & 63];
+  while (text.size() % 4 != 0) text += '=';
+  return text;
+}
+
+}  // namespace
+
+std::string_view page_script() { return kPageScript; }
+
+std::string page_script_hash() { return "sha256-" + base64_of_hex(sha256_of(kPageScript)); }
+
+}  // namespace aggregate_power

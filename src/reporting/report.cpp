@@ -1,0 +1,176 @@
+// Reads runs and recordings, several at a time.
+#include "reporting/report.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/file.h"
+#include "base/files/path.h"
+#include "base/files/tree.h"
+#include "base/parallel.h"
+#include "decisions/recommendation.h"
+#include "decisions/run_limits.h"
+#include "decisions/run_recording.h"
+#include "publication/evidence.h"
+#include "reporting/computed_runs.h"
+#include "reporting/html_text.h"
+#include "reporting/limit_sweeps.h"
+#include "reporting/recorded_curve.h"
+#include "reporting/report_page.h"
+
+namespace aggregate_power {
+namespace {
+
+// A larger one is read if its curve is asked for.
+constexpr std::uint64_t kMostBytesUnasked = std::uint64_t{256} << 20;
+
+struct ReportPlaces {
+  std::vector<std::string> runs;
+  std::vector<std::string> stores;  // the folders and archives among them
+  std::vector<std::string> tables;
+};
+
+ReportPlaces sorted_places(const std::vector<std::string>& paths) {
+  ReportPlaces places;
+  for (const std::string& path : paths) {
+    if (!holds_runs(path)) {
+      places.tables.push_back(path);
+      continue;
+    }
+    places.runs.push_back(path);
+    if (!is_regular_file(path) || is_archive_name(path)) places.stores.push_back(path);
+  }
+  return places;
+}
+
+std::vector<ReportRun> read_report_runs(const ReportPlaces& places, const ReportRequest& request,
+                                        Report& report) {
+  if (places.runs.empty()) return {};
+  PublishedRuns found = read_published_runs(places.runs, request.most_threads);
+  report.warnings = std::move(found.warnings);
+  std::vector<ReportRun> runs;
+  runs.reserve(found.runs.size());
+  for (PublishedRun& run : found.runs) runs.push_back({.run = std::move(run)});
+  report.notes = compute_missing_runs(places.stores, request.most_threads, runs);
+  return runs;
+}
+
+// ---- Curves
+
+// Nullopt: it has none that can be read. May throw FileError and TelemetryError.
+std::optional<RecordedCurve> curve_of(const ReportRun& run, bool is_asked) {
+  const PublishedRun& published = run.run;
+  const auto place = run.is_computed_here ? run.telemetry : telemetry_of(published);
+  if (!place || !place->facts || !(published.duration_s > 0)) return std::nullopt;
+  const OpenedFile opened = place->tree->open(place->path);
+  if (!is_asked && opened.size() > kMostBytesUnasked) return std::nullopt;
+  const JsonValue record =
+      run.is_computed_here ? run.record_content
+                           : read_json_object(published.record->tree->open(published.record->path));
+  return recorded_curve(*recording_of_run(*place, record),
+                        {published.start_unix_s, published.start_unix_s + published.duration_s});
+}
+
+void read_curve(const ReportRequest& request, ReportRun& run) {
+  try {
+    auto recorded = curve_of(run, request.curves.has_value());
+    if (!recorded) return;
+    run.curve = std::move(recorded->curve);
+    if (!run.limit_w) run.limit_w = recorded->limit_w;
+  } catch (const std::runtime_error&) {  // it is gone, or damaged: there is no curve
+  }
+}
+
+// What the page says of runs without a curve.
+std::string read_curves(const ReportRequest& request, std::vector<ReportRun>& runs) {
+  const bool are_few = runs.size() <= kMostRunsWithCurves;
+  const std::size_t wanted =
+      std::min(request.curves.value_or(are_few ? runs.size() : 0), runs.size());
+  in_parallel(wanted, request.most_threads, [&](std::size_t i) { read_curve(request, runs[i]); });
+  const auto read = static_cast<std::size_t>(
+      std::ranges::count_if(runs, [](const ReportRun& run) { return run.curve.has_value(); }));
+  if (runs.empty() || read == runs.size()) return {};
+  if (wanted > 0 && read == 0) return "No recording was found for a power curve.";
+  if (wanted == 0 && !request.curves) {
+    return fmt::format(
+        "The power curves of more than {} runs are read only on request: --curves all.",
+        kMostRunsWithCurves);
+  }
+  if (wanted == 0) return {};
+  return fmt::format(
+      "{} of {} runs have a power curve; of the others no recording was read or found.", read,
+      runs.size());
+}
+
+// ---- Links
+
+// To the record of each run, from the folder of the page: by their names, as a browser resolves
+// them.
+void link_records(const std::string& out, std::vector<ReportRun>& runs) {
+  const std::string here = std::filesystem::current_path().string();
+  const auto absolute = [&](const std::string& path) {
+    return path.starts_with('/') ? path : here + "/" + path;
+  };
+  const std::string page = std::filesystem::path(absolute(out)).lexically_normal().string();
+  const std::string folder = page.substr(0, page.rfind('/') + 1);
+  for (ReportRun& run : runs) {
+    if (!run.run.record) continue;
+    run.record_link = link_text(path_between(folder, absolute(path_on_disk(*run.run.record))));
+  }
+}
+
+// ---- The whole
+
+Recommendation read_sweep_tables(const ReportPlaces& places, const ReportRequest& request,
+                                 Report& report) {
+  Recommendation recommendation =
+      recommend({.results = places.tables, .keys = request.keys, .limit_key = request.limit_key});
+  std::ranges::move(recommendation.warnings, std::back_inserter(report.warnings));
+  std::ranges::move(recommendation.notes, std::back_inserter(report.notes));
+  return recommendation;
+}
+
+std::string places_text(const std::vector<std::string>& places) {
+  constexpr std::size_t kFew = 3;
+  std::vector<std::string> shown;
+  for (std::size_t i = 0; i < std::min(places.size(), kFew); ++i) {
+    shown.push_back(printable_path(last_name(places[i])));
+  }
+  std::string text = fmt::format("{}", fmt::join(shown, ", "));
+  if (places.size() > kFew) text += fmt::format(" and {} more", places.size() - kFew);
+  return text;
+}
+
+}  // namespace
+
+Report make_report(const ReportRequest& request) {
+  Report report;
+  const ReportPlaces places = sorted_places(request.places);
+  std::vector<ReportRun> runs = read_report_runs(places, request, report);
+  for (ReportRun& run : runs) run.limit_w = asked_limit_w(run.run, request.limit_key);
+  ReportPage page{.source = places_text(request.places)};
+  page.curves_note = read_curves(request, runs);
+  link_records(request.out, runs);
+  page.runs = arrange_runs(std::move(runs), request.keys);
+  page.sweeps = sweeps_of_runs(page.runs, {request.keys, request.limit_key, request.most_threads});
+  if (!places.tables.empty()) {
+    std::ranges::move(sweeps_of_tables(read_sweep_tables(places, request, report)),
+                      std::back_inserter(page.sweeps));
+  }
+  page.title = request.title.empty() ? "Power and energy: " + page.source : request.title;
+  if (!request.title.empty()) page.subtitle = page.source;
+  page.notes = report.warnings;
+  page.notes.insert(page.notes.end(), report.notes.begin(), report.notes.end());
+  report.runs = page.runs.runs.size();
+  report.valid = page.runs.count(PowerState::valid);
+  report.sweeps = page.sweeps.size();
+  report.html = page_html(page);
+  return report;
+}
+
+}  // namespace aggregate_power

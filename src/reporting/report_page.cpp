@@ -1,0 +1,156 @@
+// Puts the sections together: overview first, then charts, then each run.
+#include "reporting/report_page.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "reporting/chart_figure.h"
+#include "reporting/energy_charts.h"
+#include "reporting/html_text.h"
+#include "reporting/page_parts.h"
+#include "reporting/run_table.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t kTitleCharacters = 120;
+constexpr std::size_t kSourceCharacters = 160;
+constexpr std::size_t kManyPoints = 1000;
+constexpr std::size_t kMostSweeps = 20;
+
+std::string page_head(const ReportPage& page) {
+  const std::string title = html(cut_text(page.title, kTitleCharacters));
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n"
+      "<meta charset=\"utf-8\"/>\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+      "<meta name=\"referrer\" content=\"no-referrer\"/>\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+      "style-src 'unsafe-inline'; script-src '{}'; base-uri 'none'; form-action 'none'\"/>\n"
+      "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n<h1>{}</h1>\n",
+      page_script_hash(), title, page_style(), title);
+}
+
+std::string page_notes(const ReportPage& page) {
+  constexpr std::size_t kMostNotes = 20;
+  if (page.notes.empty()) return {};
+  std::string out = "<details class=\"notes\" open=\"open\"><summary>Notes</summary>\n<ul>\n";
+  for (std::size_t i = 0; i < std::min(page.notes.size(), kMostNotes); ++i) {
+    out += fmt::format("<li>{}</li>\n", html(cut_text(page.notes[i], 300)));
+  }
+  if (page.notes.size() > kMostNotes) {
+    out += fmt::format("<li>and {} more</li>\n", page.notes.size() - kMostNotes);
+  }
+  return out + "</ul></details>\n";
+}
+
+std::string energy_section(const ReportPage& page) {
+  const std::string source =
+      fmt::format("{} valid runs of {} in {}", page.runs.count(PowerState::valid),
+                  page.runs.runs.size(), cut_text(page.source, kSourceCharacters));
+  auto interactivity = energy_chart(page.runs, ReportQuantity::interactivity, source);
+  auto throughput = energy_chart(page.runs, ReportQuantity::throughput, source);
+  if (!interactivity && !throughput) return {};
+  std::string out = "<section id=\"energy\">\n<h2>Energy against speed</h2>\n";
+  // Two charts of so many points would make the page too large.
+  if (interactivity && throughput && page.runs.points.size() > kManyPoints) {
+    (throughput->points > interactivity->points ? interactivity : throughput).reset();
+    out +=
+        fmt::format("<p class=\"muted\">Of more than {} configurations, one chart is drawn.</p>\n",
+                    kManyPoints);
+  }
+  if (interactivity) {
+    out += chart_figure({interactivity->chart}, interactivity->table, "energy-interactivity");
+  }
+  if (throughput) {
+    out += chart_figure({throughput->chart}, throughput->table, "energy-throughput");
+  }
+  return out + "</section>\n";
+}
+
+// All of them at a glance.
+std::string sweep_table(const std::vector<LimitSweep>& sweeps) {
+  FigureTable table{.titles = {"scenario", "limits", "from (W)", "to (W)", "recommended (W)",
+                               "runner-up (W)", "worse by (%)"},
+                    .first_number = 1};
+  const auto limit_text = [](const std::optional<double>& limit_w) {
+    return limit_w ? fmt::format("{:g}", *limit_w) : std::string();
+  };
+  for (const LimitSweep& sweep : sweeps) {
+    table.rows.push_back({sweep.name, fmt::format("{}", sweep.points.size()),
+                          limit_text(sweep.points.front().limit_w),
+                          limit_text(sweep.points.back().limit_w), limit_text(sweep.recommended_w),
+                          limit_text(sweep.runner_up_w),
+                          sweep.margin ? fmt::format("{:.2f}", 100 * *sweep.margin) : ""});
+  }
+  return html_table(table, "");
+}
+
+std::string sweep_section(const ReportPage& page) {
+  if (page.sweeps.empty()) return {};
+  std::string out = "<section id=\"limits\">\n<h2>Power limits</h2>\n";
+  if (page.sweeps.size() > 1) out += sweep_table(page.sweeps);
+  for (std::size_t i = 0; i < std::min(page.sweeps.size(), kMostSweeps); ++i) {
+    const LimitSweep& sweep = page.sweeps[i];
+    const LimitCharts charts = limit_charts(
+        sweep, cut_text(sweep.source.empty() ? page.source : sweep.source, kSourceCharacters));
+    out += fmt::format("<h3>{}</h3>\n", html(cut_text(sweep.name, kTitleCharacters)));
+    if (!sweep.verdict.empty()) {
+      out += fmt::format("<p>{}</p>\n", html(cut_text(sweep.verdict, 400)));
+    }
+    if (charts.charts.empty()) continue;
+    out += chart_figure(charts.charts, charts.table, fmt::format("limits-{}", i + 1));
+    if (!charts.missing.empty()) {
+      out += fmt::format("<p class=\"muted\">Not known at any limit: {}.</p>\n",
+                         html(fmt::format("{}", fmt::join(charts.missing, ", "))));
+    }
+  }
+  if (page.sweeps.size() > kMostSweeps) {
+    out += fmt::format(
+        "<p class=\"muted\">The first {} of {} sweeps are drawn; name fewer files to see others.</p>\n",
+        kMostSweeps, page.sweeps.size());
+  }
+  return out + "</section>\n";
+}
+
+std::string runs_section(const ReportPage& page) {
+  std::string out =
+      "<section id=\"all-runs\">\n<h2>Runs</h2>\n"
+      "<p class=\"muted\"><span class=\"screen\">The filters are in the page's address; they hide rows and, in the charts of energy, the points without a visible run.</span> "
+      "\u00B1: 95 % interval between runs on the same boards, where the audit record states one.";
+  if (page.runs.varying.size() > 8) {
+    out += fmt::format(" Members {} and more tell runs apart, too.", html(page.runs.varying[8]));
+  }
+  if (!page.curves_note.empty()) out += " " + html(page.curves_note);
+  out += "</p>\n<noscript><p class=\"muted\">Filters and sorting need scripts.</p></noscript>\n";
+  return out + run_table(page.runs) + "</section>\n";
+}
+
+}  // namespace
+
+std::string page_html(const ReportPage& page) {
+  std::string out = page_head(page);
+  if (!page.subtitle.empty()) {
+    out += fmt::format("<p class=\"muted\">{}</p>\n",
+                       html(cut_text(page.subtitle, kSourceCharacters)));
+  }
+  const bool has_runs = !page.runs.runs.empty() || page.sweeps.empty();
+  if (has_runs) out += summary_section(page.runs);
+  out += page_notes(page);
+  if (has_runs)
+    out += "<form id=\"filters\" hidden=\"hidden\"><output id=\"count\"></output></form>\n";
+  out += energy_section(page);
+  out += sweep_section(page);
+  out += validity_section(page.runs);
+  if (has_runs) out += runs_section(page);
+  out += fmt::format(
+      "<footer><p class=\"muted\">Made by aggregate-power {}. Power and energy are of GPU boards, as their sensors report them.</p></footer>\n",
+      AGGREGATE_POWER_VERSION);
+  out += fmt::format("<script>{}</script>\n</body>\n</html>\n", page_script());
+  return out;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,68 @@
+// What a report shows: its runs, and the points that the repeats of each configuration make.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decisions/published_run.h"
+#include "decisions/relative_change.h"
+#include "reporting/report_quantity.h"
+#include "reporting/run_curve.h"
+
+namespace aggregate_power {
+
+struct ReportRun {
+  PublishedRun run;
+  bool is_computed_here = false;            // for this report; nothing of it was written
+  JsonValue record_content = {};            // of a run that was computed here
+  std::optional<StorePath> telemetry = {};  // the same
+  std::optional<double> limit_w = {};       // of the power of a GPU; nullopt: unknown
+  std::optional<RunCurve> curve = {};
+  std::string record_link = {};  // relative to the report; empty: there is no record
+
+  // From arrange_runs().
+  std::string name = {};     // without the folders that all share
+  std::size_t hardware = 0;  // among ReportRuns::hardware
+  Configuration configuration = {};
+  std::optional<std::size_t> point = {};  // among ReportRuns::points
+};
+
+// The valid runs of one configuration.
+struct ReportPoint {
+  Configuration configuration;
+  std::string label;  // the members that differ from those of others, without the hardware
+  std::size_t hardware = 0;
+  std::vector<std::size_t> runs;  // each measurement once
+  std::array<std::optional<RepeatStatistics>, kReportQuantities> values = {};
+
+  const std::optional<RepeatStatistics>& operator[](ReportQuantity quantity) const {
+    return values[static_cast<std::size_t>(quantity)];
+  }
+};
+
+struct ReportRuns {
+  std::vector<ReportRun> runs;
+  const EnergyMetric* metric = nullptr;    // by which all of them are judged
+  std::vector<std::string> hardware = {};  // sorted
+  Configuration shared = {};               // members that all runs have with the same value
+  std::vector<std::string> varying = {};   // the keys of the others, without that of the hardware
+  std::vector<ReportPoint> points = {};    // in the order of their configurations
+  std::size_t copies = 0;                  // runs that are copies of a measurement: no repeats
+
+  std::size_t count(PowerState state) const;
+};
+
+// Runs with equal configurations are repeats, and make a point if they are valid. `keys` make a
+// configuration; empty: all that are known, and the power limit.
+ReportRuns arrange_runs(std::vector<ReportRun> runs, const std::vector<std::string>& keys);
+
+// The member of a configuration; empty: there is none.
+std::string_view member_in(const Configuration& configuration, std::string_view key);
+
+// The key under which the power limit is in a configuration.
+inline constexpr std::string_view kLimitKey = "power_limit_w";
+
+}  // namespace aggregate_power

@@ -1,0 +1,235 @@
+// What came out, at a glance.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregate_power/reason.h"
+#include "drawing/palette.h"
+#include "reporting/html_text.h"
+#include "reporting/page_parts.h"
+#include "reporting/shown_number.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t kSharedCharacters = 60;
+
+std::string tile(std::string_view number, std::string_view what, bool is_bad = false) {
+  return fmt::format("<li{}><b>{}</b>{}</li>\n", is_bad ? " class=\"bad\"" : "", html(number),
+                     html(what));
+}
+
+// "1.234 kWh"; energies of runs that are copies of one measurement count once.
+std::string shown_energy(double joules) {
+  constexpr double kJoulesOfWh = 3600;
+  const double wh = joules / kJoulesOfWh;
+  if (wh >= 1e6) return shown_number(wh / 1e6) + " MWh";
+  return wh >= 1000 ? shown_number(wh / 1000) + " kWh" : shown_number(wh) + " Wh";
+}
+
+std::optional<double> total_energy_j(const ReportRuns& report) {
+  double sum = 0;
+  bool is_known = false;
+  std::set<std::pair<double, double>> known;  // start and energy: copies begin at one instant
+  for (const ReportRun& run : report.runs) {
+    const auto energy = quantity_of(run.run, ReportQuantity::energy, *report.metric);
+    if (!energy) continue;
+    if (run.run.start_unix_s != 0 && !known.insert({run.run.start_unix_s, *energy}).second)
+      continue;
+    sum += *energy;
+    is_known = true;
+  }
+  return is_known ? std::optional(sum) : std::nullopt;
+}
+
+std::string period_of(const ReportRuns& report) {
+  double first = 0;
+  double last = 0;
+  for (const ReportRun& run : report.runs) {
+    if (run.run.start_unix_s == 0) continue;
+    first = first == 0 ? run.run.start_unix_s : std::min(first, run.run.start_unix_s);
+    last = std::max(last, run.run.start_unix_s + run.run.duration_s);
+  }
+  if (first == 0) return {};
+  return fmt::format("{} to {}", shown_minute(first), shown_minute(last));
+}
+
+struct HardwareRow {
+  std::size_t runs = 0;
+  std::size_t valid = 0;
+  std::vector<double> energies;  // per token, of its points
+  std::vector<double> watts;
+  std::string best;  // the label of the point with the least energy
+};
+
+std::vector<HardwareRow> hardware_rows(const ReportRuns& report) {
+  std::vector<HardwareRow> rows(report.hardware.size());
+  for (const ReportRun& run : report.runs) {
+    ++rows[run.hardware].runs;
+    rows[run.hardware].valid += run.run.state == PowerState::valid ? 1 : 0;
+  }
+  for (const ReportPoint& point : report.points) {
+    HardwareRow& row = rows[point.hardware];
+    const auto& energy = point[ReportQuantity::energy_per_token];
+    if (!energy) continue;
+    const bool is_best =
+        row.energies.empty() || energy->mean < *std::ranges::min_element(row.energies);
+    if (is_best) row.best = point.label;
+    row.energies.push_back(energy->mean);
+    if (const auto& watts = point[ReportQuantity::gpu_power]) row.watts.push_back(watts->mean);
+  }
+  return rows;
+}
+
+double middle_of(std::vector<double> values) {
+  const std::size_t middle = values.size() / 2;
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(middle));
+  const double upper = values[middle];
+  if (values.size() % 2 == 1) return upper;
+  return (*std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(middle)) +
+          upper) /
+         2;
+}
+
+std::string hardware_table(const ReportRuns& report) {
+  const QuantityFacts energy = facts_of(ReportQuantity::energy_per_token, *report.metric);
+  std::string out = fmt::format(
+      "<div class=\"scroll\"><table><thead><tr><th>hardware</th><th class=\"n\">runs</th>"
+      "<th class=\"n\">valid</th><th class=\"n\">configurations</th><th class=\"n\">least {0}</th>"
+      "<th>at</th><th class=\"n\">median {0}</th><th class=\"n\">most {0}</th>"
+      "<th class=\"n\">median W/GPU</th></tr></thead><tbody>\n",
+      html(energy.unit));
+  const auto number_cell = [](const std::vector<double>& values, auto choose) {
+    return values.empty() ? std::string("<td class=\"n\">\u2013</td>")
+                          : fmt::format("<td class=\"n\">{}</td>", shown_number(choose(values)));
+  };
+  const auto least = [](const auto& values) { return *std::ranges::min_element(values); };
+  const auto most = [](const auto& values) { return *std::ranges::max_element(values); };
+  const std::vector<HardwareRow> rows = hardware_rows(report);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const HardwareRow& row = rows[i];
+    out += fmt::format(
+        "<tr><td class=\"k{}\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
+        "<td class=\"n\">{}</td>",
+        colour_number(i), html(cut_text(report.hardware[i], kSharedCharacters)), row.runs,
+        row.valid, row.energies.size());
+    out += number_cell(row.energies, least) +
+           fmt::format("<td>{}</td>", html(cut_text(row.best, kSharedCharacters))) +
+           number_cell(row.energies, middle_of) + number_cell(row.energies, most) +
+           number_cell(row.watts, middle_of) + "</tr>\n";
+  }
+  return out + "</tbody></table></div>\n";
+}
+
+struct ReasonRow {
+  std::size_t runs = 0;
+  std::vector<std::string> names;  // the first ones
+};
+
+void note_reason(ReasonRow& row, const ReportRun& run) {
+  constexpr std::size_t kFewNames = 3;
+  ++row.runs;
+  if (row.names.size() < kFewNames) row.names.push_back(cut_text(run.name, kSharedCharacters));
+}
+
+std::map<std::string, ReasonRow> reason_rows(const ReportRuns& report) {
+  std::map<std::string, ReasonRow> rows;
+  for (const ReportRun& run : report.runs) {
+    if (run.run.state == PowerState::valid) continue;
+    if (!run.run.doubt.empty()) {
+      note_reason(rows["aggregate and record differ"], run);
+    } else if (run.run.reasons.empty()) {
+      note_reason(rows[run.run.state == PowerState::none ? "no power" : "no reason is stated"],
+                  run);
+    }
+    for (const std::string& reason : run.run.reasons) note_reason(rows[reason], run);
+  }
+  return rows;
+}
+
+// What pages have in backticks.
+std::string without_backticks(std::string_view text) {
+  std::string plain(text);
+  std::erase(plain, '`');
+  return plain;
+}
+
+struct ReasonTexts {
+  std::string meaning;
+  std::string remedy;
+};
+
+ReasonTexts texts_of_reason(const std::string& code) {
+  if (const auto reason = reason_of(code)) {
+    return {without_backticks(meaning(*reason)), without_backticks(remedy(*reason))};
+  }
+  if (code == "no power") {
+    return {
+        "the aggregate has no power, and no recording of the run was found here",
+        "run aggregate-power backfill on the folder that also holds the recordings and the benchmarks' results"};
+  }
+  if (code == "aggregate and record differ") {
+    return {"a number in the aggregate is not that of its audit record",
+            "run aggregate-power verify on both"};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string summary_section(const ReportRuns& report) {
+  const std::size_t valid = report.count(PowerState::valid);
+  const std::size_t not_valid = report.count(PowerState::not_valid);
+  const std::size_t none = report.count(PowerState::none);
+  std::string out = "<section id=\"summary\">\n<ul class=\"tiles\">\n";
+  out += tile(fmt::format("{}", report.runs.size()), report.runs.size() == 1 ? "run" : "runs");
+  out += tile(fmt::format("{}", valid), "valid");
+  if (not_valid > 0) out += tile(fmt::format("{}", not_valid), "not valid", true);
+  if (none > 0) out += tile(fmt::format("{}", none), "without power", true);
+  out += tile(fmt::format("{}", report.points.size()),
+              report.points.size() == 1 ? "configuration" : "configurations");
+  if (const auto energy = total_energy_j(report)) {
+    out += tile(shown_energy(*energy), "measured in all windows");
+  }
+  out += "</ul>\n";
+  if (const std::string period = period_of(report); !period.empty()) {
+    out += fmt::format("<p>Measured from {}.</p>\n", html(period));
+  }
+  if (!report.shared.empty() && report.runs.size() > 1) {
+    out += fmt::format("<p>All runs: {}.</p>\n",
+                       html(cut_text(configuration_text(report.shared), 400)));
+  }
+  if (report.copies > 0) {
+    out += fmt::format(
+        "<p class=\"muted\">{} runs are copies of a measurement that is here already: a copy is no repeat, and is not counted in n.</p>\n",
+        report.copies);
+  }
+  if (!report.runs.empty()) out += hardware_table(report);
+  return out + "</section>\n";
+}
+
+std::string validity_section(const ReportRuns& report) {
+  const std::map<std::string, ReasonRow> rows = reason_rows(report);
+  if (rows.empty()) return {};
+  std::string out =
+      "<section id=\"validity\">\n<h2>Runs that are not valid</h2>\n"
+      "<p>They are in the table of runs, without power and energy, and in no chart.</p>\n"
+      "<div class=\"scroll\"><table><thead><tr><th>reason</th><th class=\"n\">runs</th>"
+      "<th>what it means</th><th>what to do</th><th>such as</th></tr></thead><tbody>\n";
+  for (const auto& [code, row] : rows) {
+    const ReasonTexts texts = texts_of_reason(code);
+    out += fmt::format(
+        "<tr><td>{}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+        html(cut_text(code, kSharedCharacters)), row.runs, html(texts.meaning), html(texts.remedy),
+        html(fmt::format("{}", fmt::join(row.names, ", "))));
+  }
+  return out + "</tbody></table></div>\n</section>\n";
+}
+
+}  // namespace aggregate_power

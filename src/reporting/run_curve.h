@@ -1,0 +1,40 @@
+// The power of one run as a small curve.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aggregate_power/sample.h"
+#include "drawing/chart.h"
+
+namespace aggregate_power {
+
+// A curve shows the window and this share of its length before and after it.
+inline constexpr double kCurveMargin = 0.1;
+inline constexpr std::size_t kCurveColumns = 40;
+
+// The mean power of the GPUs, in columns of equal width.
+struct RunCurve {
+  struct Range {
+    double low_w = 0;
+    double high_w = 0;
+  };
+  std::vector<std::optional<Range>> columns;  // nullopt: unknown
+  double peak_w = 0;
+};
+
+// From lines of the sum of all GPUs over Unix time.
+RunCurve run_curve(const std::vector<Polyline>& sum, std::size_t gpus, Window window);
+
+// A curve in compact numbers, two for each column: its lowest and its highest power, or the other
+// way round where the curve falls. Level 0 is 0 W, the last one `scale_w`.
+std::string compact_curve(const RunCurve& curve, double scale_w);
+
+// The same as the data of an SVG path, in a view box of kCurveViewBox. The script of a page draws
+// the same.
+std::string curve_path(const std::string& compact);
+inline constexpr const char* kCurveViewBox = "0 0 39 63";
+
+}  // namespace aggregate_power

@@ -1,0 +1,749 @@
+#!/usr/bin/env python3
+"""Tests 'report' on the real binary, and its pages in a real browser (Debian's chromium).
+
+Expected places and numbers come from the runs that the tests write, by their own arithmetic.
+
+usage: tests/reporting/report_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
+"""
+import base64
+import hashlib
+import html
+import json
+import math
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import urllib.parse
+import xml.etree.ElementTree as ET
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from browser import Picture, browser  # noqa: E402
+from report_store import Run, write_limits, write_store  # noqa: E402
+from running import run_tests  # noqa: E402
+
+PROGRAM = str(pathlib.Path(os.environ.get("AGGREGATE_POWER", ROOT / "build" / "aggregate-power")).resolve())
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
+GOLDEN = ROOT / "testdata" / "report"
+XHTML = "{http://www.w3.org/1999/xhtml}"
+SVG = "{http://www.w3.org/2000/svg}"
+T_OF_2 = 4.302653  # Student's t, 0.975, two degrees of freedom; from tables
+BROWSER = None
+
+
+def report(folder, *arguments, status=0):
+    done = subprocess.run([PROGRAM, "report", *map(str, arguments)], cwd=folder, env=ENVIRONMENT, capture_output=True,
+                          timeout=300)
+    assert done.returncode == status, (done.returncode, done.stdout[-500:], done.stderr)
+    return done
+
+
+def page_of(folder, *arguments):
+    """The path of the report, and its elements: the page is well-formed XML."""
+    path = pathlib.Path(folder) / "report.html"
+    report(folder, *arguments, "--out", "report.html")
+    return path, ET.fromstring(path.read_bytes())
+
+
+def table_of_runs(page):
+    tables = [table for table in page.iter(XHTML + "table") if table.get("id") == "runs" or "runs" in table.get("class", "")]
+    assert len(tables) == 1 and tables[0].get("id") == "runs" and tables[0].get("class") == "runs"
+    return tables[0]
+
+
+def rows_of_runs(page):
+    """The texts of each run, by the keys of the columns."""
+    table = table_of_runs(page)
+    keys = [head.get("data-k") for head in table.find(XHTML + "thead").iter(XHTML + "th")]
+    return [dict(zip(keys, ("".join(cell.itertext()) for cell in row))) for row in table.find(XHTML + "tbody")]
+
+
+def chart(page, name):
+    return next(svg for svg in page.iter(SVG + "svg") if svg.get("id") == name)
+
+
+def ticks(svg, anchor):
+    """Values and places of the ticks of an axis, of labels with that anchor."""
+    found = []
+    for text in svg.iter(SVG + "text"):
+        if text.get("class") == "muted number" and text.get("text-anchor") == anchor:
+            found.append((float(text.text), float(text.get("x" if anchor == "middle" else "y")) - (0 if anchor == "middle" else 4)))
+    return found
+
+
+def reader(svg, anchor):
+    """From a place in pixels to a value, by the ticks alone: linear, or logarithmic if that fits."""
+    marks = ticks(svg, anchor)
+    assert len(marks) >= 3, marks
+    for scale, back in ((float, float), (math.log, math.exp)):
+        if scale is math.log and min(value for value, _ in marks) <= 0:
+            continue
+        (first, at_first), (last, at_last) = ((scale(value), place) for value, place in (marks[0], marks[-1]))
+        slope = (last - first) / (at_last - at_first)
+        if all(abs((scale(value) - first) / slope + at_first - place) < 0.6 for value, place in marks):
+            return lambda place: back(first + (place - at_first) * slope)
+    raise AssertionError(f"ticks are neither linear nor logarithmic: {marks}")
+
+
+def dots(svg):
+    """Tooltip, place and tag of each dot."""
+    for group in svg.iter(SVG + "g"):
+        circle = group.find(SVG + "circle")
+        if group.get("data-tag") is not None:
+            yield (group.find(SVG + "title").text, float(circle.get("cx")), float(circle.get("cy")), group)
+
+
+def curve_of(path):
+    """Columns, each with the two heights from the bottom, of the data of a small curve."""
+    columns = {}
+    for x, y in re.findall(r"[ML](\d+) (\d+)", path):
+        columns.setdefault(int(x), []).append(63 - int(y))
+    return columns
+
+
+def visible():
+    return BROWSER.run("return [...document.querySelectorAll('#runs tbody tr')].filter(r => !r.hidden).length")
+
+
+def hashes(folder):
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(pathlib.Path(folder).rglob("*"))
+            if path.is_file()}
+
+
+# ---- One file that needs nothing else
+
+
+def test_the_page_is_one_file_with_one_script(folder):
+    write_store(folder / "store", 20)
+    path, page = page_of(folder, "store")
+    text = path.read_text()
+    without_namespaces = re.sub(r'xmlns="[^"]*"', "", text).replace("http://www.w3.org/2000/svg", "")
+    assert "http:" not in without_namespaces and "https:" not in without_namespaces
+    assert not re.search(r"<(link|img|iframe|object|embed|base)\b", text) and "@import" not in text and "url(http" not in text
+    scripts = list(page.iter(XHTML + "script"))
+    assert len(scripts) == 1 and not scripts[0].attrib
+    inside = re.search(r"<script>(.*?)</script>", text, re.S).group(1)
+    assert len(inside.encode()) < 10 * 1024, len(inside)
+    digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+    policy = next(meta.get("content") for meta in page.iter(XHTML + "meta") if meta.get("http-equiv"))
+    assert "default-src 'none'" in policy and f"script-src 'sha256-{digest}'" in policy
+    assert not re.search(r'\son[a-z]+="', text)
+    ids = [element.get("id") for element in page.iter() if element.get("id")]
+    assert len(ids) == len(set(ids)), ids
+
+
+def test_the_table_has_a_row_for_each_run(folder):
+    runs = write_store(folder / "store", 50)
+    _, page = page_of(folder, "store")
+    rows = rows_of_runs(page)
+    assert len(rows) == 50
+    for run, row in zip(runs, rows):
+        assert row["run"] == f"{run.name}/agg_{run.name}.json" and row["hw"] == run.members["hw"]
+        if run.reasons:
+            assert row["valid"] == "not valid: sampling_gap_exceeded"
+            assert row["joules_per_output_token"] == row["avg_power_w"] == row["total_gpu_energy_j"] == "–"
+        else:
+            assert row["valid"] == "valid"
+            assert abs(float(row["joules_per_output_token"]) / run.joules - 1) < 6e-4
+            assert abs(float(row["total_gpu_energy_j"]) * 1000 / run.energy - 1) < 6e-4
+            assert abs(float(row["avg_power_w"]) / run.watts - 1) < 6e-4
+            assert abs(float(row["output_tput_per_gpu"]) / (run.tokens / 300 / 8) - 1) < 6e-4
+
+
+def test_links_lead_to_the_records(folder):
+    write_store(folder / "a store", 3)
+    (folder / "pages").mkdir()
+    report(folder, "a store", "--out", "pages/report.html")
+    page = ET.fromstring((folder / "pages" / "report.html").read_bytes())
+    links = [link.get("href") for link in table_of_runs(page).iter(XHTML + "a")]
+    assert len(links) == 3
+    for link in links:
+        target = folder / "pages" / urllib.parse.unquote(link)
+        assert json.loads(target.read_text())["power_valid"] is True, link
+
+
+def test_the_same_runs_give_the_same_bytes(folder):
+    write_store(folder / "store", 30, telemetry=True)
+    first = report(folder, "store", "--out", "-").stdout
+    assert first == report(folder, "store", "--out", "-").stdout
+    report(folder, "store", "--out", "report.html")
+    assert (folder / "report.html").read_bytes() == first
+
+
+def test_no_input_is_changed_or_overwritten(folder):
+    write_store(folder / "store", 2)
+    before = hashes(folder)
+    for out in ("store/run_00000/agg_run_00000.json", "store/run_00000/power_validation_run_00000.json"):
+        done = report(folder, "store", "--out", out, status=2)
+        assert b"exists already, and is not an HTML page: give another file" in done.stderr, done.stderr
+    done = report(folder, "store", "--out", "store", status=2)
+    assert b"is a folder" in done.stderr
+    done = report(folder, "store", "--out", "none/report.html", status=2)
+    assert done.stderr and hashes(folder) == before
+    report(folder, "store", "--out", "report.html")
+    (folder / "report.html").chmod(0o640)
+    report(folder, "store", "--out", "report.html")  # an earlier page is replaced
+    assert (folder / "report.html").stat().st_mode & 0o777 == 0o640
+    (folder / "empty").touch()
+    report(folder, "store", "--out", "empty")
+
+
+def test_wrong_use_is_answered(folder):
+    for arguments, words in ((["store", "--out", "r.html"], b"store"), (["--out", "r.html"], b"STORE"), (["x"], b"--out"),
+                             (["x", "--out", "r.html", "--curves", "-1"], b"all, none or a whole number from 0")):
+        assert words in report(folder, *arguments, status=2).stderr
+        assert not (folder / "r.html").exists()
+    (folder / "nothing").mkdir()
+    done = report(folder, "nothing", "--out", "r.html", status=1)
+    assert b"no run was found" in done.stderr
+    assert len(rows_of_runs(ET.fromstring((folder / "r.html").read_bytes()))) == 0
+
+
+def test_a_folder_without_power_is_reported_in_one_command(folder):
+    shutil.copytree(ROOT / "testdata" / "store", folder / "artifacts")
+    before = hashes(folder / "artifacts")
+    done = report(folder, "artifacts", "--out", "report.html")
+    assert done.stdout == b"aggregate-power: 5 runs, 3 valid -> report.html\n"
+    assert b"nothing was written" in done.stderr and hashes(folder / "artifacts") == before
+    rows = rows_of_runs(ET.fromstring((folder / "report.html").read_bytes()))
+    told = {row["run"].split("/")[0]: (row["valid"], row["joules_per_output_token"]) for row in rows}
+    # The numbers are those that backfill then writes.
+    subprocess.run([PROGRAM, "backfill", "artifacts"], cwd=folder, env=ENVIRONMENT, capture_output=True, check=True)
+    for name in ("bmk_qwen_tp2_conc4", "power_audit_llama_tp2_conc8"):
+        aggregate = json.loads(next((folder / "artifacts" / name).glob("agg_*.json")).read_text())
+        assert told[name][0] == "valid, not written"
+        assert abs(float(told[name][1]) / aggregate["joules_per_output_token"] - 1) < 1e-3
+    assert told["power_audit_llama_tp2_conc16"] == ("not valid: sampling_gap_exceeded", "–")
+    assert told["bmk_qwen_tp2_conc2"] == ("no power: benchmark_result_missing", "–")
+    report(folder, "artifacts", "--out", "report.html")
+    again = rows_of_runs(ET.fromstring((folder / "report.html").read_bytes()))
+    assert {row["run"].split("/")[0]: row["joules_per_output_token"] for row in again} == {k: v[1] for k, v in told.items()}
+
+
+# ---- Points
+
+
+def test_points_are_where_the_runs_are(folder):
+    runs = [run for run in write_store(folder / "store", 75) if not run.reasons]
+    _, page = page_of(folder, "store")
+    groups = {}
+    for run in runs:
+        groups.setdefault((run.members["hw"], run.members["conc"]), []).append(run)
+    speeds = {"energy-interactivity": lambda run: run.members["median_intvty"],
+              "energy-throughput": lambda run: run.tokens / 300 / 8}
+    for name, speed in speeds.items():
+        svg = chart(page, name)
+        x_of, y_of = reader(svg, "middle"), reader(svg, "end")
+        found = list(dots(svg))
+        assert len(found) == len(groups) == 25
+        for tooltip, x, y, group in found:
+            hardware, concurrency = re.match(r"(\S+) .*conc=(\d+)", tooltip).groups()
+            repeats = groups[hardware, int(concurrency)]
+            mean = sum(run.joules for run in repeats) / len(repeats)
+            mean_speed = sum(map(speed, repeats)) / len(repeats)
+            assert tooltip.endswith(f", n = {len(repeats)}")
+            # A pixel is at most 1.5 % on these axes.
+            assert abs(y_of(y) / mean - 1) < 0.01 and abs(x_of(x) / mean_speed - 1) < 0.01, tooltip
+            if len(repeats) == 3:
+                half = T_OF_2 * 0.004 * mean / math.sqrt(3)  # the repeats are 0.4 % apart
+                shown = float(re.search(r"± ([0-9.]+) J/output token", tooltip).group(1))
+                assert abs(shown / half - 1) < 0.06, tooltip
+
+
+def test_error_bars_have_the_length_of_the_interval(folder):
+    for number, joules in enumerate((0.8, 1.0, 1.2)):
+        Run(number, joules=joules).write(folder / "store")
+    _, page = page_of(folder, "store")
+    svg = chart(page, "energy-interactivity")
+    (tooltip, x, y, group), = dots(svg)
+    low, high = (1 + sign * T_OF_2 * 0.2 / math.sqrt(3) for sign in (-1, 1))
+    assert "1.00 ± 0.50 J/output token" in tooltip and tooltip.endswith("n = 3")
+    bar = next(path.get("d") for path in group.iter(SVG + "path") if re.match(rf"M{x:g} [\d.]+l0-", path.get("d")))
+    bottom, height = (float(number) for number in re.match(r"M[\d.]+ ([\d.]+)l0-([\d.]+)", bar).groups())
+    y_of = reader(svg, "end")
+    assert abs(y_of(bottom) - low) < 0.01 and abs(y_of(bottom - height) - high) < 0.01
+
+
+def test_a_single_run_has_the_interval_of_its_record_or_none(folder):
+    stated, bare = Run(0, concurrency=16, joules=1.0), Run(1, concurrency=64, joules=0.5)
+    spread = {"low": 0.9, "high": 1.1, "standard_uncertainty": 0.05}
+    stated.record_more = {"uncertainty": {"joules_per_output_token": {
+        **spread, "repeatability": {"low": 0.98, "high": 1.02, "standard_uncertainty": 0.0102}}}}
+    stated.write(folder / "store")
+    bare.write(folder / "store")
+    _, page = page_of(folder, "store")
+    told = {"conc=16": "1.000 ± 0.020 J", "conc=64": "0.5000 (± unknown) J"}
+    for tooltip, _, _, group in dots(chart(page, "energy-interactivity")):
+        load = re.search(r"conc=\d+", tooltip).group()
+        assert told[load] in tooltip, tooltip
+        assert len(group.findall(SVG + "path")) == (1 if load == "conc=16" else 0)
+    assert rows_of_runs(page)[0]["joules_per_output_token"] == "1.000 ± 0.020"
+
+
+def test_copies_are_no_repeats(folder):
+    for name in ("a", "b", "c"):
+        Run(7).write(folder / "store" / name)
+    path, page = page_of(folder, "store")
+    (tooltip, *_), = dots(chart(page, "energy-interactivity"))
+    assert tooltip.endswith("n = 1") and "2 runs are copies" in path.read_text()
+    assert len(rows_of_runs(page)) == 3
+
+
+def test_what_is_missing_is_left_out_and_never_zero(folder):
+    Run(0).write(folder / "store")
+    without = Run(1, concurrency=64)
+    del without.members["median_intvty"]
+    without.write(folder / "store")
+    no_counts = Run(2, concurrency=256)
+    no_counts.write(folder / "store", has_record=False)
+    _, page = page_of(folder, "store")
+    svg = chart(page, "energy-interactivity")
+    assert sorted(re.search(r"conc=(\d+)", tooltip).group(1) for tooltip, *_ in dots(svg)) == ["16", "256"]
+    assert "1 configurations do not state the x axis" in " ".join(svg.itertext())
+    rows = rows_of_runs(page)
+    assert rows[1]["median_intvty"] == "–" and rows[2]["duration_s"] == "–" and rows[2]["output_tput_per_gpu"] == "–"
+    assert len(list(dots(chart(page, "energy-throughput")))) == 2
+
+
+def test_runs_that_are_not_valid_are_listed_with_reasons_and_not_drawn(folder):
+    Run(0).write(folder / "store")
+    Run(1, reasons=["sampling_gap_exceeded", "insufficient_power_samples"]).write(folder / "store")
+    doubtful = Run(2, concurrency=64).write(folder / "store")
+    aggregate = doubtful / "agg_run_00002.json"
+    aggregate.write_text(aggregate.read_text().replace('"joules_per_output_token": 0.8', '"joules_per_output_token": 0.1'))
+    path, page = page_of(folder, "store")
+    assert len(list(dots(chart(page, "energy-interactivity")))) == 1
+    section = next(part for part in page.iter(XHTML + "section") if part.get("id") == "validity")
+    text = " ".join(section.itertext())
+    assert "sampling_gap_exceeded" in text and "insufficient_power_samples" in text and "aggregate and record differ" in text
+    rows = rows_of_runs(page)
+    assert rows[1]["valid"] == "not valid: sampling_gap_exceeded, insufficient_power_samples"
+    assert rows[2]["valid"].startswith("not valid: 'joules_per_output_token' is 0.1")
+    assert [row["joules_per_output_token"] for row in rows[1:]] == ["–", "–"]
+
+
+def test_group_by_names_the_members_that_count(folder):
+    for number in range(4):
+        Run(number, concurrency=16, joules=1.0, tp=number % 2, seed=number).write(folder / "store")
+    _, page = page_of(folder, "store")
+    assert sorted(tooltip[-5:] for tooltip, *_ in dots(chart(page, "energy-interactivity"))) == ["n = 2", "n = 2"]
+    _, page = page_of(folder, "store", "--group-by", "hw, conc")
+    assert [tooltip[-5:] for tooltip, *_ in dots(chart(page, "energy-interactivity"))] == ["n = 4"]
+    _, page = page_of(folder, "store", "--group-by", "seed")
+    assert len(list(dots(chart(page, "energy-interactivity")))) == 4
+
+
+def test_each_chart_says_what_it_shows_and_has_its_numbers(folder):
+    runs = write_store(folder / "store", 15)
+    write_limits(folder / "limits")
+    _, page = page_of(folder, "store", "limits")
+    charts = [svg for svg in page.iter(SVG + "svg") if svg.get("class") == "chart"]
+    assert len(charts) == 2 + 5
+    for svg in charts:
+        text = " ".join(svg.itertext())
+        for words in ("GPU boards", "as ", "report", "Source: ", "95 %"):
+            assert words in text, (words, text)
+        assert svg.find(SVG + "title").text and svg.find(SVG + "desc").text
+        axes = [one.text for one in svg.iter(SVG + "text") if one.get("class") is None]
+        assert sum(bool(re.search(r"\(.+\)$", axis or "")) for axis in axes) >= 2, axes  # a unit on each axis
+    figures = list(page.iter(XHTML + "figure"))
+    assert len(figures) == 3
+    for figure in figures:
+        table = next(figure.iter(XHTML + "table"))
+        link = next(figure.iter(XHTML + "a"))
+        assert link.get("download").endswith(".csv") and link.get("href").startswith("data:text/csv")
+        lines = urllib.parse.unquote(link.get("href").split(",", 1)[1]).split("\r\n")[:-1]
+        cells = ["".join(cell.itertext()) for cell in table.find(XHTML + "thead").iter(XHTML + "th")]
+        assert lines[0] == ",".join(cells)
+        assert len(lines) == 1 + len(table.find(XHTML + "tbody"))
+    assert runs
+
+
+# ---- Power limits
+
+
+def test_a_sweep_over_limits_is_drawn_with_its_recommendation(folder):
+    write_limits(folder / "limits")
+    path, page = page_of(folder, "limits")
+    names = ["Throughput", "Temperature", "Utilization", "Time", "Energy"]
+    for i, name in enumerate(names):
+        svg = chart(page, f"limits-1-{i + 1}")
+        assert svg.find(SVG + "title").text == f"{name} against limit"
+        assert sum(circle.get("class") == "ink" for circle in svg.iter(SVG + "circle")) == 1  # the ring
+    svg = chart(page, "limits-1-5")
+    x_of, y_of = reader(svg, "middle"), reader(svg, "end")
+    circles = [circle for circle in svg.iter(SVG + "circle") if circle.get("class") != "ink"]
+    found = {round(x_of(float(circle.get("cx")))): y_of(float(circle.get("cy"))) for circle in circles}
+    assert set(found) == {300, 400, 500, 600, 700}
+    for limit, joules in found.items():
+        assert abs(joules - (1 + ((limit - 500) / 400) ** 2)) < 0.005, (limit, joules)
+    ring = next(circle for circle in svg.iter(SVG + "circle") if circle.get("class") == "ink")
+    assert round(x_of(float(ring.get("cx")))) == 500
+    assert "Recommended by energy per token: 500 W" in path.read_text()
+    # 1 + (100 / 400)^2 is 6.25 % more.
+    assert re.search(r"then (400|600) W, 6\.2\d % more", path.read_text())
+
+
+def test_curves_never_leave_the_range_of_their_points(folder):
+    # A jump between plateaus, over which other cubics swing.
+    for number, (limit, joules) in enumerate(((200, 1.0), (250, 1.0), (300, 1.001), (350, 3.0), (400, 3.0), (450, 3.001))):
+        Run(number, joules=joules, power_limit_w=limit).draw(0.95 * limit).write(folder / "limits")
+    _, page = page_of(folder, "limits")
+    svg = chart(page, [s.get("id") for s in page.iter(SVG + "svg") if s.get("id", "").startswith("limits-")][-1])
+    points = sorted((float(c.get("cx")), float(c.get("cy"))) for c in svg.iter(SVG + "circle") if c.get("class") != "ink")
+    data = next(path.get("d") for path in svg.iter(SVG + "path") if path.get("class", "").startswith("line "))
+    numbers = [float(number) for number in re.findall(r"-?(?:\d*\.\d+|\d+)", data)]
+    x, y, curve = 0.0, 0.0, []
+    for dx, dy in zip(numbers[::2], numbers[1::2]):
+        x, y = x + dx, y + dy
+        curve.append((x, y))
+    assert len(curve) > 5 * 10
+    for x, y in curve:
+        left = max((point for point in points if point[0] <= x + 0.11), default=points[0])
+        right = min((point for point in points if point[0] >= x - 0.11), default=points[-1])
+        low, high = sorted((left[1], right[1]))
+        assert low - 0.11 <= y <= high + 0.11, (x, y, left, right)
+
+
+def test_tables_of_a_sweep_tool_are_drawn(folder):
+    limits = ROOT / "testdata" / "power-limits"
+    path, page = page_of(folder, limits / "training_stats.csv", limits / "inference_stats.csv")
+    text = path.read_text()
+    # The limits that 'recommend' documents for these files.
+    assert "Recommended by energy per token: 250 W" in text and "Recommended by energy per token: 225 W" in text
+    assert len([svg for svg in page.iter(SVG + "svg") if svg.get("class") == "chart"]) == 10
+    # A limit that was not in force is no part of the curve.
+    svg = chart(page, "limits-2-5")
+    assert [circle.get("class") for circle in svg.iter(SVG + "circle")].count("ink-area") == 1
+    path, page = page_of(folder, limits / "trace-summary_power_p100.csv")
+    assert "The first 20 of" in path.read_text()
+
+
+# ---- Small power curves
+
+
+def small_curves(page):
+    return [svg.find(SVG + "path").get("d") if svg.find(SVG + "path") is not None else svg.find(XHTML + "path").get("d")
+            for svg in table_of_runs(page).iter() if svg.tag.endswith("}svg")]
+
+
+def test_small_curves_show_the_recording(folder):
+    run = Run(0)
+    place = run.write(folder / "store")
+    peak = 1.5 * run.watts
+    run.write_telemetry(place, lambda second: peak if 150 <= second < 151 else run.watts if 0 <= second <= 300 else 90.0,
+                        missing=[(60, 90)])
+    path, page = page_of(folder, "store")
+    (data,) = small_curves(page)
+    columns = curve_of(data)
+    # 40 columns of 9 s from 30 s before the window on; the scale ends at the peak.
+    level = lambda watts: round(63 * watts / peak)  # noqa: E731
+    assert max(columns[20]) == 63 and min(columns[20]) == level(run.watts)  # 150 s is at the start of column 20
+    assert columns[0] == [level(90)] * 2 and columns[10][-1] == level(run.watts)  # column 10: 60 s to 69 s
+    assert 11 not in columns and 12 not in columns and 13 in columns  # 69 s to 87 s: missing
+    assert "M13 " in data
+    row = rows_of_runs(page)[0]
+    assert row["peak_w"] == f"{peak:.0f}"
+    link = next(link for link in table_of_runs(page).iter(XHTML + "a"))
+    assert (folder / urllib.parse.unquote(link.get("href"))).is_file() and any(part.tag.endswith("svg") for part in link)
+
+
+def test_curves_are_read_as_asked(folder):
+    write_store(folder / "store", 4, telemetry=True)
+    for asked, count in (([], 4), (["--curves", "all"], 4), (["--curves", "none"], 0), (["--curves", "2"], 2)):
+        _, page = page_of(folder, "store", *asked)
+        assert len(small_curves(page)) == count, asked
+    write_store(folder / "many", 201)
+    path, page = page_of(folder, "many")
+    assert "power curves of more than 200 runs are read only on request" in path.read_text()
+
+
+def test_a_recording_that_is_broken_costs_only_its_curve(folder):
+    runs = write_store(folder / "store", 3, telemetry=True)
+    broken = folder / "store" / runs[1].name / "gpu_metrics.csv"
+    broken.write_bytes(b"\x1f\x8b" + b"not gzip" * 100)
+    (folder / "store" / runs[2].name / "gpu_metrics.csv").unlink()
+    path, page = page_of(folder, "store")
+    assert len(small_curves(page)) == 1 and len(rows_of_runs(page)) == 3
+    assert "1 of 3 runs have a power curve" in path.read_text()
+
+
+def test_the_script_draws_many_curves_as_the_program_draws_few(folder):
+    runs = [Run(number) for number in range(501)]
+    for run in runs:
+        place = run.write(folder / "store")
+        if run.name in ("run_00003", "run_00400"):
+            run.write_telemetry(place, lambda second, n=len(run.name): 300 + 100 * math.sin(second / 20), missing=[(100, 130)])
+        else:
+            run.write_telemetry(place, every_s=3.0)
+    few = folder / "few"
+    few.mkdir()
+    # The largest peak sets the scale of all curves.
+    for run in ("run_00003", "run_00400"):
+        shutil.copytree(folder / "store" / run, few / run)
+    shutil.copytree(folder / "store" / "run_00000", few / "run_00000")
+    _, page = page_of(folder, "few")
+    drawn = small_curves(page)
+    path, page = page_of(folder, "store", "--curves", "all")
+    assert not small_curves(page)
+    texts = [cell.get("data-c") for cell in table_of_runs(page).iter(XHTML + "td") if cell.get("data-c")]
+    assert len(texts) == 501 and all(re.fullmatch(r"[A-Za-z0-9_.-]{80}", text) for text in texts)
+    assert sum(len(text) + len(' data-c=""') for text in texts) * 5000 / 501 < 500_000
+    BROWSER.open(path)
+    by_script = BROWSER.run("return [...document.querySelectorAll('#runs svg.s path')].map(p => p.getAttribute('d'))")
+    assert len(by_script) == 501 and [by_script[0], by_script[3], by_script[400]] == drawn
+    assert BROWSER.console() == []
+
+
+# ---- In a browser
+
+
+def test_filters_follow_the_address(folder):
+    runs = write_store(folder / "store", 100)
+    path, _ = page_of(folder, "store")
+    count = lambda wanted: sum(map(wanted, runs))  # noqa: E731
+    for fragment, wanted in (
+            ("", lambda run: True),
+            ("#hw=h100", lambda run: run.members["hw"] == "h100"),
+            ("#hw=h100&valid=1", lambda run: run.members["hw"] == "h100" and not run.reasons),
+            ("#hw=h100&hw=b200", lambda run: run.members["hw"] in ("h100", "b200")),
+            ("#valid=0", lambda run: bool(run.reasons)),
+            ("#conc=16&tp=2", lambda run: run.members["conc"] == 16 and run.members["tp"] == 2),
+            ("#framework=vllm", lambda run: True),  # shared by all runs
+            ("#framework=sglang", lambda run: False),
+            ("#q=RUN_0003", lambda run: run.name.startswith("run_0003")),
+            ("#hw=no%20such%20%26", lambda run: False),
+            ("#unknown=1", lambda run: True)):
+        BROWSER.open(path, fragment)
+        assert visible() == count(wanted), (fragment, visible(), count(wanted))
+        shown = BROWSER.run("return document.getElementById('count').textContent")
+        assert shown == (f"{count(wanted)} of 100 runs" if count(wanted) < 100 else "100 runs"), shown
+        assert BROWSER.console() == [], fragment
+    BROWSER.run("location.hash = 'hw=mi355x'; return 0")
+    BROWSER.run("return new Promise(done => setTimeout(done, 100))")
+    assert visible() == count(lambda run: run.members["hw"] == "mi355x")
+
+
+def test_menus_change_the_address(folder):
+    runs = write_store(folder / "store", 100)
+    path, _ = page_of(folder, "store")
+    BROWSER.size(1200, 800)
+    BROWSER.open(path)
+    BROWSER.click("form summary")
+    BROWSER.click("form input[value=h100]")
+    BROWSER.click("form input[value=b200]")
+    assert BROWSER.run("return location.hash") == "#hw=h100&hw=b200"
+    assert visible() == sum(run.members["hw"] in ("h100", "b200") for run in runs)
+    BROWSER.click("form input[value=h100]")
+    assert BROWSER.run("return location.hash") == "#hw=b200"
+    BROWSER.run("location.reload(); return 0")
+    BROWSER.run("return new Promise(done => setTimeout(done, 300))")
+    assert visible() == sum(run.members["hw"] == "b200" for run in runs)
+    assert BROWSER.run("return document.querySelector('form input[value=b200]').checked")
+    BROWSER.click("#clear")
+    assert visible() == 100 and BROWSER.run("return location.hash") == ""
+    BROWSER.click("form input[type=search]")
+    for character in "run_00042":
+        BROWSER.devtools("Input.insertText", text=character)
+    assert visible() == 1 and BROWSER.run("return location.hash") == "#q=run_00042"
+    assert BROWSER.console() == []
+
+
+def test_points_follow_the_filters_and_open_their_runs(folder):
+    write_store(folder / "store", 75)
+    path, _ = page_of(folder, "store")
+    shown = ("return [...document.querySelectorAll('#energy-interactivity g[data-tag]')]"
+             ".filter(g => getComputedStyle(g).display !== 'none').length")
+    lines = ("return [...document.querySelectorAll('#energy-interactivity path[data-tag]')]"
+             ".filter(p => getComputedStyle(p).display !== 'none').length")
+    BROWSER.open(path)
+    assert (BROWSER.run(shown), BROWSER.run(lines)) == (25, 5)
+    BROWSER.open(path, "#hw=h200")
+    assert (BROWSER.run(shown), BROWSER.run(lines)) == (5, 1)
+    BROWSER.open(path, "#conc=64")
+    assert (BROWSER.run(shown), BROWSER.run(lines)) == (5, 0)  # a line is more than one of its points
+    BROWSER.open(path)
+    BROWSER.click("#energy-interactivity g[data-tag] circle")
+    assert visible() == 3 and BROWSER.run("return location.hash.startsWith('#p=')")
+    names = BROWSER.run("return [...new Set([...document.querySelectorAll('#runs tbody tr')].filter(r => !r.hidden)"
+                        ".map(r => r.cells[1].textContent + r.cells[2].textContent))].length")
+    assert names == 1
+    assert BROWSER.console() == []
+
+
+def test_columns_sort_by_their_numbers(folder):
+    runs = write_store(folder / "store", 60)
+    path, page = page_of(folder, "store")
+    keys = [head.get("data-k") for head in table_of_runs(page).iter(XHTML + "th")]
+    column = keys.index("joules_per_output_token")
+    texts = f"return [...document.querySelectorAll('#runs tbody tr')].map(r => r.cells[{column}].textContent)"
+    BROWSER.open(path, "#sort=-joules_per_output_token")
+    found = BROWSER.run(texts)
+    valid = [float(text) for text in found if text != "–"]
+    assert valid == sorted(valid, reverse=True) and found[-1] == "–" and len(valid) == sum(not run.reasons for run in runs)
+    BROWSER.open(path)
+    BROWSER.click(f"#runs th:nth-child({column + 1}) button")
+    assert [float(text) for text in BROWSER.run(texts) if text != "–"] == sorted(valid)
+    assert BROWSER.run("return location.hash") == "#sort=joules_per_output_token"
+    BROWSER.click(f"#runs th:nth-child({column + 1}) button")
+    assert BROWSER.run("return location.hash") == "#sort=-joules_per_output_token"
+
+
+def test_pages_of_one_and_of_many_runs_load_without_errors(folder):
+    for count, repeats in ((1, 1), (20, 3), (5000, 1), (5000, 5)):
+        store = folder / f"store{count}-{repeats}"
+        write_store(store, count, repeats)
+        path, page = page_of(folder, store.name)
+        assert path.stat().st_size < 5_000_000, path.stat().st_size
+        assert len(rows_of_runs(page)) == count
+        for width in (360, 1200):
+            BROWSER.size(width, 800)
+            BROWSER.open(path)
+            assert visible() == count and BROWSER.console() == []
+            assert BROWSER.run("return document.documentElement.scrollWidth") <= width
+        BROWSER.open(path, "#hw=h100&valid=1")
+        assert visible() == sum(row["hw"] == "h100" and row["valid"] == "valid" for row in rows_of_runs(page))
+
+
+def test_without_scripts_the_page_is_complete(folder):
+    write_store(folder / "store", 12, telemetry=True)
+    path, page = page_of(folder, "store")
+    assert len(small_curves(page)) == 12
+    BROWSER.size(1200, 800)
+    BROWSER.scripts(False)
+    try:
+        BROWSER.open(path, settled=False)
+        layout = BROWSER.devtools("Page.getLayoutMetrics")["cssContentSize"]
+        picture = Picture(BROWSER.picture((0, layout["height"] - 400, 1200, 400)))
+        assert picture.share(lambda pixel: sum(pixel) < 300) > 0.01  # the text of the table
+    finally:
+        BROWSER.scripts(True)
+    BROWSER.open(path)
+    hidden = BROWSER.run("const f = new DOMParser().parseFromString(arguments[0], 'text/html').getElementById('filters');"
+                         "return f.hidden", path.read_text())
+    assert hidden
+
+
+def test_light_dark_and_print(folder):
+    write_store(folder / "store", 20)
+    path, _ = page_of(folder, "store")
+    BROWSER.size(1200, 800)
+    is_white = lambda pixel: min(pixel) > 240  # noqa: E731
+    is_dark = lambda pixel: max(pixel) < 60  # noqa: E731
+    BROWSER.open(path)
+    light = Picture(BROWSER.picture())
+    assert light.share(is_white) > 0.85
+    BROWSER.media("dark")
+    dark = Picture(BROWSER.picture())
+    assert dark.share(is_dark) > 0.85 and dark.share(is_white) < 0.02
+    BROWSER.media("dark", "print")
+    assert Picture(BROWSER.picture()).share(is_white) > 0.85
+    assert not BROWSER.run("return document.getElementById('filters').checkVisibility()")
+    BROWSER.media()
+    pdf = BROWSER.print()
+    assert pdf.startswith(b"%PDF") and 1 <= len(re.findall(rb"/Type /Page\b", pdf)) <= 6
+
+
+def test_the_charts_look_as_before(folder):
+    """A picture at half its size, against a stored one, with room for another font."""
+    write_store(folder / "store", 75)
+    write_limits(folder / "limits", hw="h100")
+    path, _ = page_of(folder, "store", "limits")
+    BROWSER.size(1200, 800)
+    for name, scheme in (("energy-interactivity", "light"), ("energy-throughput", "dark"), ("limits-1-5", "light")):
+        BROWSER.media(scheme)
+        BROWSER.open(path)
+        box = BROWSER.run("const r = document.getElementById(arguments[0]).getBoundingClientRect();"
+                          "return [r.x + scrollX, r.y + scrollY, r.width, r.height].map(Math.round)", name)
+        png = BROWSER.picture(box)
+        golden = GOLDEN / f"{name}-{scheme}.png"
+        if os.environ.get("WRITE_GOLDEN"):
+            golden.write_bytes(png)
+        now, before = Picture(png).shrunk(8), Picture(golden.read_bytes()).shrunk(8)
+        assert len(now) == len(before) and len(now[0]) == len(before[0]), name
+        differences = [max(abs(a - b) for a, b in zip(one, other))
+                       for row, old in zip(now, before) for one, other in zip(row, old)]
+        mean = sum(differences) / len(differences)
+        far = sum(difference > 64 for difference in differences) / len(differences)
+        assert mean < 4 and far < 0.02, (name, mean, far)
+    BROWSER.media()
+
+
+def test_dots_have_the_colour_of_their_hardware(folder):
+    write_store(folder / "store", 75)
+    path, page = page_of(folder, "store")
+    styles = "".join(style.text for style in page.iter(XHTML + "style"))
+    classes = {}
+    for tooltip, _, _, group in dots(chart(page, "energy-throughput")):
+        classes.setdefault(tooltip.split()[0], set()).add(group.find(SVG + "circle").get("class"))
+    assert len(classes) == 5 and all(len(found) == 1 for found in classes.values())
+    assert len(set.union(*classes.values())) == 5
+    # The swatch in the tables has the same colour.
+    for cell in table_of_runs(page).iter(XHTML + "td"):
+        if cell.get("class", "").startswith("k"):
+            number = cell.get("class")[1:]
+            assert classes[cell.text] == {f"a{number}"}
+            swatch = re.search(rf"\.k{number}{{--k:(#[0-9a-f]+)}}", styles).group(1)
+            assert f".chart .a{number}{{fill:{swatch}}}" in styles
+    BROWSER.size(1200, 800)
+    BROWSER.media()
+    BROWSER.open(path)
+    for dot in BROWSER.run("return [...document.querySelectorAll('#energy-throughput g[data-tag] circle')].map(c => {"
+                           "const r = c.getBoundingClientRect();"
+                           "return [r.x + r.width / 2 + scrollX, r.y + r.height / 2 + scrollY, getComputedStyle(c).fill]})")[::6]:
+        x, y, fill = dot
+        picture = Picture(BROWSER.picture((x - 8, y - 8, 16, 16)))
+        colour = tuple(int(number) for number in re.findall(r"\d+", fill))
+        assert picture.share(lambda pixel: max(abs(a - b) for a, b in zip(pixel, colour)) < 40) > 0.05, dot
+
+
+# ---- Hostile names
+
+HOSTILE = ['"><script>window.pwned = 1</script>', "<img src=x onerror=window.pwned=2>", "'); window.pwned = 3; ('",
+           "]]></script><script>window.pwned=4</script>", "a\nb\r\n\tc\u0000\u202egpj", "&lt;b&gt;&amp;", "javascript:alert(1)",
+           "x" * 10_000, "\ud800", "</title></style><h1>", "=cmd|' /C calc'!A0", "\u00e4\U0001f600" * 50]
+
+
+def test_hostile_names_stay_text(folder):
+    for number, name in enumerate(HOSTILE):
+        run = Run(number, joules=1 + number / 10, model=name, reasons=[name] if number % 3 == 2 else [], power_limit_w=500 + number)
+        run.members["hw"] = name
+        run.write(folder / "store")
+    for number, name in enumerate((b"<script>window.pwned=5<", b"\"onload=\"window.pwned=6", b"a\nb", b"\xff\xfe<b>", b"javascript:x",
+                                   b"n" * 200)):
+        place = os.path.join(os.fsencode(folder), b"store", name)
+        os.makedirs(place)
+        run = Run(100 + number)
+        source = run.write(folder / "made")
+        for file in source.iterdir():
+            os.rename(os.fsencode(file), os.path.join(place, os.fsencode(file.name)))
+    path, page = page_of(folder, "store", "--title", HOSTILE[0] + HOSTILE[1])
+    text = path.read_text("utf-8")
+    assert len(list(page.iter(XHTML + "script"))) == 1 and not list(page.iter(XHTML + "img"))
+    assert len(text) < 400_000 and "x" * 130 not in text
+    assert len(rows_of_runs(page)) == len(HOSTILE) + 6
+    for link in table_of_runs(page).iter(XHTML + "a"):
+        assert not link.get("href").startswith("javascript:")
+        assert os.path.isfile(os.path.join(os.fsencode(folder), urllib.parse.unquote_to_bytes(link.get("href")))), link.get("href")
+    BROWSER.open(path)
+    BROWSER.open(path, "#hw=" + urllib.parse.quote(HOSTILE[0]) + "&q=<img src=x onerror=window.pwned=7>")
+    assert visible() == 0
+    BROWSER.open(path, "#hw=" + urllib.parse.quote(HOSTILE[1]))
+    assert visible() == 1
+    assert BROWSER.run("return [typeof window.pwned, document.scripts.length, document.images.length,"
+                       "document.querySelectorAll('h1').length]") == ["undefined", 1, 0, 1]
+    assert BROWSER.console() == []
+    svg = chart(page, "energy-interactivity")
+    assert html.unescape("".join(svg.itertext())).count("window.pwned") >= 1  # as text
+    for link in page.iter(XHTML + "a"):
+        if link.get("download"):
+            cells = urllib.parse.unquote(link.get("href").split(",", 1)[1])
+            assert not re.search(r"(?m)(^|,)\"?=cmd", cells) and "'=cmd" in cells or "limits" in link.get("download")
+
+
+if __name__ == "__main__":
+    with browser() as BROWSER:
+        sys.exit(run_tests(globals()))
