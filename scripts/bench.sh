@@ -20,5 +20,6 @@ done
 c++ -std=c++20 -O3 -DNDEBUG -static -o "$work/rapidjson_validate" tests/bench/rapidjson_validate.cpp 2>/dev/null || :
 python3 tests/bench/bench.py "$PWD/build/aggregate-power" "$work" "$work" "$PWD/$disk" "$@"
 python3 tests/bench/recorders_bench.py "$PWD/build/aggregate-power" "$work" "$work" "$@"
+python3 tests/bench/plot_bench.py "$PWD/build/aggregate-power" "$work"
 python3 tests/bench/verify_bench.py "$PWD/build/aggregate-power" "$work"
 python3 tests/bench/report_bench.py "$PWD/build/aggregate-power" "$work"

@@ -38,11 +38,12 @@ energy base model
 packages base model recorders loads energy
 results base model recorders loads energy
 runs base drawing model recorders loads energy packages results
-store base drawing model recorders loads energy packages results runs
-publication base drawing model recorders loads energy packages results runs store
-decisions base drawing model recorders loads energy packages results runs store publication
+store base model recorders loads energy packages results runs
+publication base model recorders loads energy packages results runs store
+decisions base model recorders loads energy packages results runs store publication
+exports base model recorders loads energy packages results runs store publication decisions
 reporting base drawing model recorders loads energy packages results runs store publication decisions
-commands base drawing model recorders loads energy packages results runs store publication decisions reporting
+commands base drawing model recorders loads energy packages results runs store publication decisions exports reporting
 AREAS
 if grep -nE '#include "' -r include | grep -vE '#include "aggregate_power/[a-z_]+\.h"'; then
   fail "a noun includes more than nouns"

@@ -7,7 +7,7 @@ case "${1:-}" in -h | --help) sed -n '2,4s/^# //p' "$0"; exit 0 ;; esac
 cd "$(dirname "$0")/.."
 as_root=
 [ "$(id -u)" -eq 0 ] || as_root=sudo
-scripts/setup.sh
+scripts/setup.sh --tests
 $as_root apt-get -qq -y install --no-install-recommends g++-aarch64-linux-gnu qemu-user-static >/dev/null
 build=$PWD/build-aarch64
 apt=$build/apt

@@ -6,7 +6,7 @@ set -eu
 case "${1:-}" in -h | --help) sed -n '2,4s/^# //p' "$0"; exit 0 ;; esac
 cd "$(dirname "$0")/.."
 
-scripts/setup.sh
+scripts/setup.sh --tests
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 { cmake -S . -B build -G Ninja && cmake --build build; } >"$log" 2>&1 || { cat "$log" >&2; exit 1; }

@@ -118,6 +118,7 @@ struct Origin {
   std::string columns;                // "timestamp,,power"; empty: none were given
   std::string select;                 // "last"; empty: none was given
   std::string window;                 // "estimated"; empty: only exact ones
+  std::string idle;                   // "auto", "85"; empty: none was asked for
   UncertaintyOptions uncertainty;
 };
 

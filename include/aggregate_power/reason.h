@@ -128,6 +128,7 @@ enum class Reason {
   input_unreadable,
   input_changed,
   run_not_found,
+  retracted,
   // For results that do not state their window exactly.
   window_not_exact,
   benchmark_not_selected,

@@ -2,21 +2,13 @@
 // by a rule that a person can check.
 #pragma once
 
-#include <optional>
 #include <span>
-#include <string_view>
+
+#include "aggregate_power/explained_word.h"
 
 namespace aggregate_power {
 
-// Half sentences, with code in backticks.
-struct VerdictWord {
-  std::string_view code;
-  std::string_view rule;
-  std::string_view remedy;
-};
-
 // In the order of the help page: of the load, of the sensor, of faults, of the number.
-std::span<const VerdictWord> verdict_words();
-const VerdictWord* verdict_word(std::string_view code);  // null: there is no such word
+std::span<const ExplainedWord> verdict_words();
 
 }  // namespace aggregate_power

@@ -43,7 +43,7 @@ void group_by_way(Options& options) {
   for (const char* const of_node :
        {"--artifact-dir", "--gpus", "--max-sample-gap", "--columns", "--timestamp-column",
         "--power-column", "--device-column", "--power-unit", "--timezone", "--profile-timezone",
-        "--requests", "--per-request", "--share", "--phases"}) {
+        "--idle", "--requests", "--per-request", "--share", "--phases"}) {
     options.at(of_node).excludes("--power-dir").in_group("On one node");
   }
 }
@@ -97,6 +97,8 @@ Command agentic_command() {
   accept_evidence(options.at("--timezone"), *request).help =
       "Time zone of the telemetry's timestamps without an offset: auto, evidence, local, UTC, +HH:MM, -HH:MM or Area/City; auto: the one in a zone file, else the one on which the load's edges and the file's time agree; evidence: one of these two is enough (default: gpu_metrics_context.json, else agentic_power_timezone_offset.txt in the folder, else local)";
   add_profile_timezone(options, *request);
+  add_idle_option(options, *request).help =
+      "Also state the energy above idle; idle power is read from a stretch of the recording, from a plateau beside the load (auto), or given for each GPU, as in 85 or 85+-3; see 'help uncertainty'";
   add_uncertainty_options(options, *request);
   add_request_options(options, *request, "profile_export.jsonl");
   group_by_way(options);
@@ -111,6 +113,7 @@ Command agentic_command() {
         parsed.is_given("--expected-num-gpus")) {
       throw Error("--expected-num-gpus excludes --power-dir under --compat august");
     }
+    settle_request_options(parsed, *request);
     if (parsed.text("--agg-result") == "-") throw Error("--agg-result: expected a file");
   };
   command.run = [request] { return run_agentic(*request); };

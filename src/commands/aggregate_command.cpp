@@ -13,7 +13,6 @@
 #include "commands/output.h"
 #include "commands/shared_options.h"
 #include "packages/native_place.h"
-#include "runs/idle.h"
 #include "runs/native_run.h"
 #include "runs/one_node.h"
 #include "runs/package.h"
@@ -91,12 +90,10 @@ void settle_recording(AggregateRequest& request, const Options& options) {
   if (request.uncertainty.is_wanted && request.schema_version != 2) {
     throw Error("--uncertainty: expected schema 2; give --expected-num-gpus or --schema-version 2");
   }
-  if (!request.idle.empty()) {
-    check_idle(request.idle);
-    if (request.schema_version != 2) {
-      throw Error("--idle: expected schema 2; give --expected-num-gpus or --schema-version 2");
-    }
+  if (!request.idle.empty() && request.schema_version != 2) {
+    throw Error("--idle: expected schema 2; give --expected-num-gpus or --schema-version 2");
   }
+  settle_request_options(options, request);
   if (request.requests.is_asked() && request.schema_version != 2) {
     throw Error(fmt::format("{}: expected schema 2; give --expected-num-gpus or --schema-version 2",
                             request.requests.phases         ? "--phases"
@@ -152,12 +149,7 @@ Command aggregate_command() {
       "Also set the percentiles of the power of all GPUs together, their mean temperature, utilization and memory, power_audit and power_invalid_reasons; needs schema 2");
   add_recording_options(options, *request);
   add_given_load(options, request->given);
-  options
-      .value(
-          "--idle", "START:END|auto|WATTS", into(request->idle),
-          "Also state the energy above idle; idle power is read from a stretch of the recording, from a plateau beside the load (auto), or given for each GPU, as in 85 or 85+-3; needs schema 2; see 'help uncertainty'")
-      .check(not_empty())
-      .offer({"auto"});
+  add_idle_option(options, *request);
   add_uncertainty_options(options, *request);
   add_request_options(options, *request, "the benchmark result itself");
   accept_evidence(options.at("--timezone"), *request).help =

@@ -131,6 +131,7 @@ Command attribute_command() {
       "GPUs of the recording that the devices of the traces are, in their order, as in 0-3,5 or GPU-5f0c1a2b (default: those of the same numbers); for a CSV of layers, those that ran each layer (default: the only one recorded)";
   add_max_sample_gap(options, *call).help =
       "Longest allowed gap between two samples of a GPU (default: 3)";
+  add_facility_options(options, call->facility);
   add_recording_options(options, *call);
   command.examples =
       "aggregate-power attribute --telemetry gpu_metrics.csv --trace trace.json.gz\n"
@@ -141,6 +142,8 @@ Command attribute_command() {
       "0 done; 1 the trace or the recording cannot be used, or they do not fit; 2 a file cannot be opened, or wrong options";
   command.settle = [call](const Options&) {
     call->lists_calls = call->format == "gpupp";
+    if (call->lists_calls) refuse_facility_options(call->facility, "--format gpupp");
+    if (!call->other.empty()) refuse_facility_options(call->facility, "--with");
     if (call->lists_calls && !call->other.empty()) {
       throw Error("attribute: --format gpupp has no form for --with");
     }

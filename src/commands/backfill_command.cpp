@@ -23,6 +23,8 @@
 #include "commands/shared_options.h"
 #include "commands/stop_signals.h"
 #include "commands/sweep_manifest_option.h"
+#include "commands/undo_option.h"
+#include "runs/idle.h"
 #include "store/backfill.h"
 
 namespace aggregate_power {
@@ -76,6 +78,10 @@ void settle_backfill(BackfillRequest& request, const Options& options) {
   if (request.recompute.uncertainty.is_wanted && request.recompute.schema_version != 2) {
     throw Error("--uncertainty: expected schema 2; leave --schema-version out");
   }
+  if (!request.recompute.idle.empty() && request.recompute.schema_version != 2) {
+    throw Error("--idle: expected schema 2; leave --schema-version out");
+  }
+  refuse_idle_stretch(request.recompute.idle, "is of one recording, and a store has many");
   request.recompute.stores = request.stores;
 }
 
@@ -169,7 +175,6 @@ void add_work_options(Options& options, BackfillRequest& request) {
       .positionals(
           "STORE", into_paths(request.stores),
           "Folder or archive (.zip, .tar, .tar.gz, .tar.zst) that contains runs, at any depth")
-      .required()
       .check(not_empty());
   add_dry_run(options, request.recompute);
   options
@@ -235,6 +240,7 @@ void add_rarer_run_options(Options& options, RecomputeOptions& recompute) {
   add_salvage(options, recompute).help =
       "Faults in other windows of a package do not invalidate a run's own window";
   add_compat(options, recompute);
+  add_idle_of_many(options, recompute);
   add_uncertainty_options(options, recompute);
   tie_gpu_to_uncertainty(options);
   add_require_power(options, recompute).help =
@@ -247,6 +253,7 @@ Command backfill_command() {
   const auto request = std::make_shared<BackfillRequest>();
   const auto json = std::make_shared<bool>(false);
   const auto manifest = std::make_shared<SweepManifestRequest>();
+  const auto undo = std::make_shared<std::string>();
   Command command;
   Options& options = command.options;
   add_work_options(options, *request);
@@ -263,6 +270,9 @@ Command backfill_command() {
   add_rarer_run_options(options, request->recompute);
   options.flag("--json", *json, "Print the summary as one JSON object").excludes("--list");
   options.flag("--force", request->recompute.force, "Also recompute what is up to date");
+  options.flag("--republish", request->recompute.republish,
+               "Also recompute runs that 'retract' withdrew; even --force leaves them alone");
+  add_undo_option(options, *undo);
   options.flag("--verify", request->recompute.verify,
                "Decide by the hashes of all inputs, not by size and time, what is up to date");
   add_sweep_manifest_options(options, *manifest);
@@ -271,16 +281,24 @@ Command backfill_command() {
       "aggregate-power backfill artifacts --report report.jsonl\n"
       "aggregate-power backfill artifacts.zip --output patched\n"
       "aggregate-power backfill artifacts --shard 0/4 --report report.0.jsonl\n"
-      "aggregate-power backfill artifacts --sweep-manifest sweep_manifest.json --sweep sweep.json";
+      "aggregate-power backfill artifacts --sweep-manifest sweep_manifest.json --sweep sweep.json\n"
+      "aggregate-power backfill --undo report.jsonl";
   command.exit_statuses =
-      "0 everything that could be done was done; 1 a run failed, or has no valid power although power is required; 2 wrong options; 130 Ctrl-C, 143 SIGTERM";
+      "0 everything that could be done was done; 1 a run failed, or has no valid power although power is required, or could not be undone; 2 wrong options; 130 Ctrl-C, 143 SIGTERM";
   command.notes =
       "A run is an aggregate agg_NAME.json with the benchmark result NAME.json and the telemetry gpu_metrics.csv; see 'aggregate-power help stores' for where they are looked for.";
+  command.forms = {"STORE... [OPTIONS]", "--undo REPORT [--dry-run]"};
   command.settle = [request, manifest](const Options& parsed) {
+    settle_undo(parsed);
+    if (parsed.is_given("--undo")) return;
+    if (request->stores.empty()) {
+      throw Error("STORE is required; see 'aggregate-power backfill --help'");
+    }
     settle_backfill(*request, parsed);
     settle_sweep_manifest(parsed, *manifest, request->stores);
   };
-  command.run = [request, json, manifest] {
+  command.run = [request, json, manifest, undo] {
+    if (!undo->empty()) return undo_by_report(*undo, request->recompute.dry_run);
     return manifest->out.empty()
                ? run_backfill(*request, *json)
                : write_sweep_manifest(*manifest, request->stores[0], request->jobs);

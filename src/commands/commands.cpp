@@ -15,6 +15,7 @@ Command backfill_command();
 Command compare_command();
 Command doctor_command();
 Command explain_command();
+Command export_command();
 Command help_command();
 Command inspect_command();
 Command measure_command();
@@ -22,6 +23,7 @@ Command multinode_command();
 Command plot_command();
 Command recommend_command();
 Command report_command();
+Command retract_command();
 Command synthesize_command();
 Command verify_command();
 Command windows_command();
@@ -50,6 +52,9 @@ constexpr CommandRow kRows[] = {
     {"explain", "[CODE...]",
      "Say what a reason code means, what usually causes it, and what to do; without a code, list all.",
      explain_command},
+    {"export", "RESULTS... --format FORMAT [OPTIONS]",
+     "Write what runs and windows used for other tools: gauges for Prometheus and OpenTelemetry, CSV, JSON lines, window logs of Zeus; on request with power limits, and what node, rack and facility used by stated factors. Nothing that exists is changed.",
+     export_command},
     {"help", "[TOPIC]", "List the topics of the help pages, or print the page on one topic.",
      help_command},
     {"inspect", "FILE [OPTIONS]",
@@ -70,6 +75,9 @@ constexpr CommandRow kRows[] = {
     {"report", "STORE|RESULT... --out FILE [OPTIONS]",
      "One HTML page about runs, which needs no network: energy per token against speed, sweeps over power limits, validity with its reasons, and a table of all runs with filters. Nothing else is changed.",
      report_command},
+    {"retract", "STORE... --where KEY=VALUE [OPTIONS]",
+     "Withdraw numbers that were published of runs, by what their audit records say: of one collector, format or version. The aggregates get power_valid 0, the records keep what was; a backfill leaves such runs alone.",
+     retract_command},
     {"synthesize", "--phase SECONDS:WATTS --out FILE [OPTIONS]",
      "Write synthetic telemetry of known power, with faults on request, and a benchmark result and aggregate to go with it. The same options give the same bytes.",
      synthesize_command},

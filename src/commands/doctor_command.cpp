@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/files/file.h"
+#include "base/files/near_file.h"
 #include "commands/command.h"
 #include "commands/output.h"
 #include "commands/shared_options.h"
@@ -22,7 +23,8 @@ int run_doctor(const DoctorRequest& request) {
   try {
     checkup = request.telemetry.empty() ? check_machine() : check_recording(request);
   } catch (const FileError& error) {
-    print_message(fmt::format("error: {}", error.what()));
+    const std::string near = missing_file_hint(request.telemetry);
+    print_message(fmt::format("error: {}", near.empty() ? error.what() : near));
     return 2;
   }
   request.json ? print(stdout, checkup_json(checkup)) : print_result(checkup_text(checkup));

@@ -1,6 +1,8 @@
-// aggregate-power explain: what reason codes and verdicts mean.
+// aggregate-power explain: what the words of a record mean.
 #include <algorithm>
+#include <iterator>
 #include <memory>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -8,14 +10,17 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "aggregate_power/assumption.h"
 #include "aggregate_power/error.h"
 #include "aggregate_power/reason.h"
+#include "aggregate_power/refusal.h"
 #include "aggregate_power/verdict.h"
 #include "base/text/nearest.h"
 #include "base/text/wrap.h"
 #include "commands/command.h"
 #include "commands/output.h"
 #include "commands/terminal.h"
+#include "energy/energy_interval.h"
 
 namespace aggregate_power {
 namespace {
@@ -27,31 +32,69 @@ struct ExplainRequest {
   bool json = false;
 };
 
-std::vector<std::string> words_known() {
-  std::vector<std::string> words;
-  for (const Reason reason : all_reasons()) words.emplace_back(code(reason));
-  for (const VerdictWord& verdict : verdict_words()) words.emplace_back(verdict.code);
+// The words of one list of an object in the record.
+struct WordList {
+  const char* heading;
+  const char* where;  // empty: it need not be said
+  std::span<const ExplainedWord> words;
+};
+
+const std::vector<WordList>& word_lists() {
+  static const std::vector<WordList> lists = {
+      {"Verdicts of --uncertainty", "", verdict_words()},
+      {"Components of --uncertainty", "the components of `uncertainty`", component_words()},
+      {"Assumptions of --uncertainty, --requests and --phases",
+       "the assumptions of `uncertainty`, `request_energy` and `phase_energy`", assumption_words()},
+      {"Why --uncertainty gives no interval", "the reasons of `uncertainty`", interval_refusals()},
+      {"Why --idle gives no net energy", "the reasons of `idle`", idle_refusals()},
+      {"Why --requests and --phases give no energies",
+       "what is refused of `request_energy` and `phase_energy`", request_refusals()}};
+  return lists;
+}
+
+// A word of a list.
+struct ListedWord {
+  const WordList* list;
+  const ExplainedWord* word;
+};
+
+std::vector<ListedWord> listed_words() {
+  std::vector<ListedWord> words;
+  for (const WordList& list : word_lists()) {
+    for (const ExplainedWord& word : list.words) words.push_back({&list, &word});
+  }
   return words;
 }
 
-// A reason against a run, or a word that judges its power.
-using Word = std::variant<Reason, const VerdictWord*>;
+// A reason against a run, or a word of an object.
+using Word = std::variant<Reason, ListedWord>;
 
-Word word_named(const std::string& word) {
-  if (const auto reason = reason_of(word)) return *reason;
-  if (const VerdictWord* const verdict = verdict_word(word)) return verdict;
+std::vector<std::string> words_known() {
+  std::vector<std::string> words;
+  for (const Reason reason : all_reasons()) words.emplace_back(code(reason));
+  for (const ListedWord& listed : listed_words()) {
+    if (std::ranges::count(words, listed.word->code) == 0) words.emplace_back(listed.word->code);
+  }
+  return words;
+}
+
+// Several objects may use one word.
+std::vector<Word> words_named(const std::string& word) {
+  std::vector<Word> found;
+  if (const auto reason = reason_of(word)) found.emplace_back(*reason);
+  for (const ListedWord& listed : listed_words()) {
+    if (listed.word->code == word) found.emplace_back(listed);
+  }
+  if (!found.empty()) return found;
   const std::string near = did_you_mean(word, words_known());
-  throw Error(fmt::format(
-      "unknown code '{}'{}", word,
-      near.empty()
-          ? "; 'aggregate-power explain' lists all, and 'help uncertainty' and 'help requests' have the words of their objects"
-          : near));
+  throw Error(fmt::format("unknown code '{}'{}", word,
+                          near.empty() ? "; 'aggregate-power explain' lists all" : near));
 }
 
 std::vector<Word> all_words() {
   std::vector<Word> words;
   for (const Reason reason : all_reasons()) words.emplace_back(reason);
-  for (const VerdictWord& verdict : verdict_words()) words.emplace_back(&verdict);
+  for (const ListedWord& listed : listed_words()) words.emplace_back(listed);
   return words;
 }
 
@@ -70,10 +113,12 @@ std::string short_meaning(std::string_view whole) {
 }
 
 Json word_json(const Word& word) {
-  if (const auto* const verdict = std::get_if<const VerdictWord*>(&word)) {
-    return {{"code", (*verdict)->code},
-            {"rule", plain((*verdict)->rule)},
-            {"remedy", plain((*verdict)->remedy)}};
+  if (const auto* const listed = std::get_if<ListedWord>(&word)) {
+    Json json = {{"code", listed->word->code}};
+    if (*listed->list->where != '\0') json["where"] = plain(listed->list->where);
+    json["rule"] = plain(listed->word->rule);
+    json["remedy"] = plain(listed->word->remedy);
+    return json;
   }
   const Reason reason = std::get<Reason>(word);
   return {{"code", code(reason)},
@@ -84,11 +129,12 @@ Json word_json(const Word& word) {
 
 std::string word_text(const Word& word, std::size_t width) {
   const auto part = [&](const char* what, std::string_view text) {
-    return wrapped(fmt::format("{}: {}", what, plain(text)), "  ", 4, width);
+    return text.empty() ? std::string()
+                        : wrapped(fmt::format("{}: {}", what, plain(text)), "  ", 4, width);
   };
-  if (const auto* const verdict = std::get_if<const VerdictWord*>(&word)) {
-    return fmt::format("{}\n{}{}", (*verdict)->code, part("when", (*verdict)->rule),
-                       part("what to do", (*verdict)->remedy));
+  if (const auto* const listed = std::get_if<ListedWord>(&word)) {
+    return fmt::format("{}\n{}{}{}", listed->word->code, part("where", listed->list->where),
+                       part("when", listed->word->rule), part("what to do", listed->word->remedy));
   }
   const Reason reason = std::get<Reason>(word);
   return fmt::format("{}\n{}{}{}", code(reason), part("what happened", meaning(reason)),
@@ -98,25 +144,27 @@ std::string word_text(const Word& word, std::size_t width) {
 std::string word_list(std::size_t width) {
   constexpr std::size_t kIndent = 38;
   std::string text;
-  const auto add = [&](std::string_view word, std::string_view meaning) {
-    text += wrapped(short_meaning(meaning), fmt::format("{:<37} ", word), kIndent, width);
+  const auto add = [&](std::string_view word, const std::string& meaning) {
+    text += wrapped(meaning, fmt::format("{:<37} ", word), kIndent, width);
   };
-  for (const Reason reason : all_reasons()) add(code(reason), meaning(reason));
-  text += "\nVerdicts of --uncertainty:\n";
-  for (const VerdictWord& verdict : verdict_words()) {
-    text += wrapped(plain(verdict.rule), fmt::format("{:<37} ", verdict.code), kIndent, width);
+  for (const Reason reason : all_reasons()) add(code(reason), short_meaning(meaning(reason)));
+  for (const WordList& list : word_lists()) {
+    text += fmt::format("\n{}:\n", list.heading);
+    for (const ExplainedWord& word : list.words) add(word.code, plain(word.rule));
   }
-  return text + "More on one of them: 'aggregate-power explain CODE'.\n";
+  return text + "\nMore on one of them: 'aggregate-power explain CODE'.\n";
 }
 
 int run_explain(const ExplainRequest& request) {
   std::vector<Word> words;
-  for (const std::string& word : request.codes) words.push_back(word_named(word));
+  for (const std::string& word : request.codes) {
+    std::ranges::copy(words_named(word), std::back_inserter(words));
+  }
   if (request.json) {
     Json all = Json::array();
-    if (words.empty()) words = all_words();
+    if (request.codes.empty()) words = all_words();
     for (const Word& word : words) all.push_back(word_json(word));
-    print(stdout, (request.codes.size() == 1 ? all[0] : all).dump(2) + "\n");
+    print(stdout, (all.size() == 1 ? all[0] : all).dump(2) + "\n");
     return 0;
   }
   const std::size_t width = text_width();
@@ -133,11 +181,13 @@ Command explain_command() {
   const auto request = std::make_shared<ExplainRequest>();
   Command command;
   command.options
-      .positionals("CODE", into(request->codes),
-                   "Reason codes and verdicts to explain (default: list all)")
+      .positionals(
+          "CODE", into(request->codes),
+          "Reason codes, and words of the objects `uncertainty`, `idle`, `request_energy` and `phase_energy`, to explain (default: list all)")
       .offer(words_known());
-  command.options.flag("--json", request->json,
-                       "Print one JSON object for one code, else one JSON array");
+  command.options.flag(
+      "--json", request->json,
+      "Print one JSON object for one code, else one JSON array; a code that several objects use is an array, too");
   command.examples =
       "aggregate-power explain sampling_gap_exceeded\n"
       "aggregate-power explain\n"

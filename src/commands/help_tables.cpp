@@ -1,6 +1,7 @@
 // Builds the tables of the help pages.
 #include "commands/help_tables.h"
 
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -8,12 +9,16 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/assumption.h"
 #include "aggregate_power/reason.h"
+#include "aggregate_power/refusal.h"
 #include "aggregate_power/verdict.h"
 #include "commands/commands.h"
 #include "commands/surroundings.h"
+#include "energy/energy_interval.h"
 #include "energy/gpu_sensors.h"
 #include "energy/metrics.h"
+#include "exports/power_limits.h"
 #include "loads/load_generator.h"
 #include "recorders/recorder.h"
 
@@ -65,11 +70,18 @@ Table reasons_table(std::string_view wanted) {
   return table;
 }
 
-Table verdicts_table(std::string_view) {
+Table words_table(std::string_view wanted) {
+  const std::pair<std::string_view, std::span<const ExplainedWord>> lists[] = {
+      {"verdicts", verdict_words()},       {"components", component_words()},
+      {"assumptions", assumption_words()}, {"interval-refusals", interval_refusals()},
+      {"idle-refusals", idle_refusals()},  {"request-refusals", request_refusals()}};
   Table table{{"word", "when", "what to do"}, {}};
-  for (const VerdictWord& verdict : verdict_words()) {
-    table.rows.push_back(
-        {code_span(verdict.code), std::string(verdict.rule), std::string(verdict.remedy)});
+  for (const auto& [name, words] : lists) {
+    if (name != wanted) continue;
+    for (const ExplainedWord& word : words) {
+      table.rows.push_back(
+          {code_span(word.code), std::string(word.rule), std::string(word.remedy)});
+    }
   }
   return table;
 }
@@ -78,6 +90,15 @@ Table sensors_table(std::string_view) {
   Table table{{"boards", "`power.draw`, or the only power", "average", "instant"}, {}};
   for (const GpuSensorRow& row : gpu_sensor_rows()) {
     table.rows.push_back({row.boards, row.usage, row.average, row.instant});
+  }
+  return table;
+}
+
+Table power_limits_table(std::string_view) {
+  Table table{{"GPU", "W", "stated by"}, {}};
+  for (const PowerLimit& limit : power_limits()) {
+    table.rows.push_back(
+        {std::string(limit.gpu), fmt::format("{}", limit.watts), std::string(limit.source)});
   }
   return table;
 }
@@ -136,11 +157,17 @@ struct Source {
   Table (*table)(std::string_view wanted);
 };
 constexpr Source kSources[] = {
-    {"options", options_table},       {"reasons", reasons_table},
-    {"metrics", metrics_table},       {"schemas", schemas_table},
-    {"generators", generators_table}, {"environment", environment_table},
-    {"verdicts", verdicts_table},     {"sensors", sensors_table},
-    {"files", files_table},           {"exit-statuses", exit_statuses_table},
+    {"options", options_table},
+    {"reasons", reasons_table},
+    {"metrics", metrics_table},
+    {"schemas", schemas_table},
+    {"generators", generators_table},
+    {"environment", environment_table},
+    {"words", words_table},
+    {"sensors", sensors_table},
+    {"files", files_table},
+    {"exit-statuses", exit_statuses_table},
+    {"power-limits", power_limits_table},
 };
 
 }  // namespace

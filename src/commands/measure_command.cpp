@@ -30,6 +30,7 @@ int run_measure(const MeasureRequest& request) {
 // Without a result, the first file is a recording too.
 void settle_measure(MeasureRequest& request, const Options& options) {
   settle_given_load(options, request.given);
+  settle_request_options(options, request);
   const GivenLoad& given = request.given;
   const bool is_csv = request.result.find(".csv") != std::string::npos;
   if (is_csv && given.start_unix_s && (given.end_unix_s || given.duration_s)) {
@@ -87,8 +88,11 @@ Command measure_command() {
   add_max_sample_gap(options, *request);
   add_recording_options(options, *request);
   add_compat(options, *request);
+  add_idle_option(options, *request).help =
+      "Also state the energy above idle; idle power is read from a stretch of the only recording, from a plateau beside the load (auto), or given for each GPU, as in 85 or 85+-3; see 'help uncertainty'";
   add_uncertainty_options(options, *request);
-  tie_gpu_to_uncertainty(options);
+  add_request_options(options, *request, "RESULT itself");
+  add_facility_options(options, request->facility);
   accept_evidence(options.at("--timezone"), *request).help =
       "Time zone of timestamps without an offset: auto, evidence, local, UTC, +HH:MM, -HH:MM or Area/City; auto and evidence: see 'aggregate-power help time-zones' (default: timestamp_timezone of STEM_context.json beside the file, else local)";
   command.examples =

@@ -18,6 +18,7 @@
 #include "commands/shared_options.h"
 #include "packages/native_place.h"
 #include "runs/hosts.h"
+#include "runs/idle.h"
 #include "runs/native_run.h"
 #include "runs/package.h"
 
@@ -102,6 +103,7 @@ void add_hosts(HostsRequest& request, const Parsed& parsed) {
 
 void settle_hosts(Parsed& parsed) {
   HostsRequest& request = parsed.hosts;
+  refuse_idle_stretch(request.idle, "is of one recording, and each host has its own");
   add_hosts(request, parsed);
   std::vector<std::string> names;
   for (const HostFile& host : request.hosts) names.push_back(host.host);
@@ -145,7 +147,7 @@ void refuse_mixture(const Options& options, bool of_hosts) {
   constexpr const char* kOfHosts[] = {"--role",           "--clock-offset",  "--expected-num-gpus",
                                       "--max-sample-gap", "--columns",       "--timestamp-column",
                                       "--power-column",   "--device-column", "--power-unit",
-                                      "--timezone"};
+                                      "--timezone",       "--idle"};
   const auto refuse = [&](std::span<const char* const> names, const char* why) {
     for (const char* const name : names) {
       if (options.is_given(name)) throw Error(fmt::format("{}: {}", name, why));
@@ -250,6 +252,7 @@ Command multinode_command() {
   add_outcome_options(
       options, request,
       "Also set the percentiles of power, the audit summary and the workers that today's dashboard reads");
+  add_idle_of_many(options, request);
   add_uncertainty_options(options, request);
   tie_gpu_to_uncertainty(options);
   command.examples =

@@ -72,7 +72,7 @@ int run_plot(const PlotOptions& options) {
     if (options.is_to_file()) {
       replace_file(options.out, text);
     } else {
-      print(stdout, text);
+      options.chosen() == PlotFormat::term ? print_result(text) : print(stdout, text);
     }
     for (const std::string& warning : run.warnings) print_note("warning: " + warning);
     if (run.picture.is_valid()) return 0;

@@ -2,16 +2,20 @@
 #include "commands/shared_options.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <iterator>
+#include <limits>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "aggregate_power/error.h"
 #include "base/files/path.h"
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
 #include "loads/selection.h"
+#include "runs/idle.h"
 
 namespace aggregate_power {
 namespace {
@@ -100,6 +104,23 @@ Option& accept_evidence(Option& timezone, RunOptions& run) {
     return true;
   };
   return timezone;
+}
+
+Option& add_idle_option(Options& options, RunOptions& run) {
+  return options
+      .value(
+          "--idle", "START:END|auto|WATTS", into(run.idle),
+          "Also state the energy above idle; idle power is read from a stretch of the recording, from a plateau beside the load (auto), or given for each GPU, as in 85 or 85+-3; needs schema 2; see 'help uncertainty'")
+      .check(idle_fault)
+      .offer({"auto"});
+}
+
+Option& add_idle_of_many(Options& options, RunOptions& run) {
+  Option& idle = add_idle_option(options, run);
+  idle.value_name = "auto|WATTS";
+  idle.help =
+      "Also state the energy above idle; idle power is read from a plateau beside the load (auto), or given for each GPU, as in 85 or 85+-3; see 'help uncertainty'";
+  return idle;
 }
 
 void add_uncertainty_options(Options& options, RunOptions& run) {
@@ -237,6 +258,12 @@ void add_request_options(Options& options, RunOptions& run, const std::string& o
                "Find the power of prefill and of decode from the readings and the requests' times");
 }
 
+void settle_request_options(const Options& options, const RunOptions& run) {
+  if (!options.is_given("--share") || run.requests.is_asked()) return;
+  throw Error(
+      "--share: shares the power among requests, and none are asked for: add --per-request FILE, or --requests with the file that lists them");
+}
+
 Option& add_max_sample_gap(Options& options, RunOptions& run) {
   const auto take = [&run](const std::string& text) {
     run.max_sample_gap_s = python_float(text).value_or(run.max_sample_gap_s);
@@ -270,6 +297,49 @@ Option& add_window(Options& options, RunOptions& run, const std::string& help) {
   };
   return options.value("--window", "exact|estimated|wrapped", take, help)
       .one_of({"exact", "estimated", "wrapped"});
+}
+
+void add_facility_options(Options& options, FacilityOptions& facility) {
+  const auto is_rate = [](double least) {
+    return [least](const std::string& text) {
+      const auto number = python_float(text);
+      return !text.empty() && (!number || (std::isfinite(*number) && *number >= least));
+    };
+  };
+  const auto is_pue = [](const std::string& text) {
+    const auto factor = python_float(text);
+    return factor && std::isfinite(*factor) && *factor >= 1;
+  };
+  const auto take_pue = [&facility](const std::string& text) {
+    facility.pue = python_float(text);
+    return true;
+  };
+  options
+      .value(
+          "--pue", "FACTOR", take_pue,
+          "Energy of the facility over that of its computers: power, energy, cost and carbon are also stated times this factor; see 'help cost' (default: none, they are of what was measured)")
+      .check(
+          expecting("a factor from 1, the facility's energy over that of its computers", is_pue));
+  options
+      .value(
+          "--carbon", "G|FILE", into(facility.carbon),
+          "Grams of CO2e per kWh, or a file with them for each hour: JSON of Electricity Maps, or a CSV time,value; also states the carbon")
+      .check(expecting("grams of CO2e per kWh from 0, or a file", is_rate(0)));
+  options
+      .value("--price", "PRICE|FILE", into(facility.price),
+             "Price of a kWh, or a CSV time,value with it for each hour; also states the cost")
+      .check(expecting("a price per kWh, or a file",
+                       is_rate(-std::numeric_limits<double>::infinity())));
+  options
+      .value("--currency", "TEXT", into(facility.currency),
+             "What the price is in, such as EUR; only shown (default: not named)")
+      .check(not_empty())
+      .needs("--price");
+}
+
+void refuse_facility_options(const FacilityOptions& facility, const std::string& what) {
+  if (!facility.is_asked()) return;
+  throw Error(fmt::format("--pue, --carbon and --price: {} has no form for them", what));
 }
 
 Option& add_compat(Options& options, RunOptions& run) {

@@ -29,6 +29,9 @@ Option& add_gpus(Options& options, RunOptions& run);
 Option& add_schema_version(Options& options, RunOptions& run, const std::string& otherwise);
 // Sensors beside the GPUs.
 Option& add_witness(Options& options, RunOptions& run);
+// --idle; it may name a stretch of the recording unless the command has several.
+Option& add_idle_option(Options& options, RunOptions& run);
+Option& add_idle_of_many(Options& options, RunOptions& run);
 // --uncertainty and what it takes.
 void add_uncertainty_options(Options& options, RunOptions& run);
 // For commands without --phases.
@@ -38,6 +41,13 @@ Option& add_max_sample_gap(Options& options, RunOptions& run);
 // The energy of each request, and of prefill and decode. A command that takes the number of
 // requests by --requests takes a file as well.
 void add_request_options(Options& options, RunOptions& run, const std::string& otherwise);
+// Throws Error for an option that would do nothing.
+void settle_request_options(const Options& options, const RunOptions& run);
+
+// --pue, --carbon, --price and --currency.
+void add_facility_options(Options& options, FacilityOptions& facility);
+// Throws Error if any of them was given: `what` has no form for them.
+void refuse_facility_options(const FacilityOptions& facility, const std::string& what);
 
 // Which version of the original judges.
 Option& add_compat(Options& options, RunOptions& run);

@@ -5,11 +5,13 @@ namespace aggregate_power {
 namespace {
 
 constexpr Surrounding kEnvironment[] = {
-    {"COLUMNS", "the width of help, instead of the terminal's"},
+    {"COLUMNS", "the width of help and of plot --term, instead of the terminal's"},
     {"GPU_METRICS_CSV",
      "the telemetry, if none is named; if this file is missing, no other is tried"},
     {"GPU_COUNT",
      "how many GPUs a package of one node has, if --expected-num-gpus does not say it"},
+    {"LC_ALL, LC_CTYPE, LANG",
+     "plot --term draws in ASCII unless the first of these that is set names UTF-8"},
     {"NO_COLOR, TERM", "nothing is coloured if NO_COLOR is set, or if TERM is dumb or not set"},
     {"POWER_ARTIFACT_DIR",
      "multinode's default of --power-dir; without a command's name, the package that is read instead of a recording, unless --csv, --schema-version 1 or --compat august is given"},
@@ -45,6 +47,11 @@ constexpr Surrounding kFiles[] = {
     {"the benchmark result", "read: what a load generator wrote, the window and the counts"},
     {"the file of measure --out",
      "written with the power keys, and power_validation_STEM.json beside it; if it exists, it must be such a file"},
+    {"the file of plot --out",
+     "written: the picture, or its points; an existing one is replaced, unless it is an input"},
+    {"the file of export --out", "written in one step; a file that export reads is not replaced"},
+    {"the report of backfill --report",
+     "appended to, one line of JSON for each run; read by backfill --undo"},
     {"the aggregate result", "read, and rewritten with the power keys added"},
     {"power_validation_STEM.json",
      "written beside the benchmark result STEM.json under schema 2, or where --validation-result says, creating missing folders: the audit record"},

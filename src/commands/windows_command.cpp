@@ -94,6 +94,7 @@ Command windows_command() {
       .check(expecting("a number of watts from 0", is_power))
       .needs("--per-process");
   add_witness(options, *request);
+  add_facility_options(options, request->facility);
   add_gpus(options, *request).help =
       "GPUs of the recordings that count, as in 0,2-5 or GPU-5f0c1a2b; rows of others are left out (default: all)";
   add_max_sample_gap(options, *request).help =
@@ -117,6 +118,10 @@ Command windows_command() {
     }
     if (request->per_process && request->format == WindowFormat::zeus) {
       throw Error("--per-process: --format zeus has no form for it");
+    }
+    if (request->per_process) refuse_facility_options(request->facility, "--per-process");
+    if (request->format == WindowFormat::zeus) {
+      refuse_facility_options(request->facility, "--format zeus");
     }
     if (request->per_process && !request->witnesses.empty()) {
       throw Error("--per-process: --witness is for the energy of whole GPUs: ask for one of them");

@@ -18,13 +18,13 @@ Json compare_head(const RunComparisons& compared) {
   return json;
 }
 
-Json configuration_json(const Configuration& configuration) {
+Json compare_configuration_json(const Configuration& configuration) {
   Json json = Json::object();
   for (const auto& [key, value] : configuration) json[one_line(key)] = one_line(value);
   return json;
 }
 
-Json side_json(const ComparedSide& side) {
+Json compared_side_json(const ComparedSide& side) {
   const RepeatStatistics statistics = side.statistics.value_or(RepeatStatistics());
   const bool is_there = side.statistics.has_value();
   const auto number = [&](double value) { return is_there ? Json(value) : Json(); };
@@ -41,7 +41,7 @@ Json side_json(const ComparedSide& side) {
           {"files", std::move(files)}};
 }
 
-Json excluded_json(const std::vector<ExcludedRun>& excluded) {
+Json compare_excluded_json(const std::vector<ExcludedRun>& excluded) {
   Json json = Json::array();
   for (const ExcludedRun& run : excluded) {
     json.push_back({{"file", one_line(run.file)},
@@ -51,14 +51,14 @@ Json excluded_json(const std::vector<ExcludedRun>& excluded) {
   return json;
 }
 
-Json texts_json(const std::vector<std::string>& texts) {
+Json compare_texts_json(const std::vector<std::string>& texts) {
   Json json = Json::array();
   for (const std::string& text : texts) json.push_back(one_line(text));
   return json;
 }
 
 // null: there is no change.
-void add_change(Json& json, const std::optional<RelativeChange>& change) {
+void add_change_json(Json& json, const std::optional<RelativeChange>& change) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   const RelativeChange shown = change.value_or(RelativeChange{kNone, kNone, kNone});
   json["change"] = number_or_null(shown.change);
@@ -66,46 +66,46 @@ void add_change(Json& json, const std::optional<RelativeChange>& change) {
   json["change_high"] = number_or_null(shown.high);
 }
 
-void add_counts(Json& json, const RunComparison& comparison) {
+void add_run_counts(Json& json, const RunComparison& comparison) {
   json["n_base"] = comparison.base.files.size();
   json["n_new"] = comparison.next.files.size();
 }
 
-void add_identity(Json& json, const RunComparison& comparison) {
+void add_compared_configuration(Json& json, const RunComparison& comparison) {
   json["configuration"] = one_line(configuration_text(comparison.configuration));
-  json["members"] = configuration_json(comparison.configuration);
+  json["members"] = compare_configuration_json(comparison.configuration);
 }
 
-const char* values_name(const RunComparison& comparison) {
+const char* compared_values_name(const RunComparison& comparison) {
   return comparison.uses_estimates ? "estimate" : "published";
 }
 
 Json one_comparison_json(const RunComparison& comparison, const CompareRule& rule) {
   Json json;
-  add_identity(json, comparison);
+  add_compared_configuration(json, comparison);
   json["metric"] = rule.metric;
   json["verdict"] = change_verdict_name(comparison.verdict);
   json["lack"] = text_or_null(one_line(comparison.lack));
-  json["base"] = side_json(comparison.base);
-  json["new"] = side_json(comparison.next);
-  add_change(json, comparison.change);
-  add_counts(json, comparison);
+  json["base"] = compared_side_json(comparison.base);
+  json["new"] = compared_side_json(comparison.next);
+  add_change_json(json, comparison.change);
+  add_run_counts(json, comparison);
   const auto& change = comparison.change;
   json["method"] = change ? Json(change_method_name(change->method)) : Json();
   // JSON has no infinity: null where all uncertainties are stated.
   json["degrees_of_freedom"] =
       number_or_null(change ? std::optional(change->degrees_of_freedom) : std::nullopt);
-  json["values"] = values_name(comparison);
+  json["values"] = compared_values_name(comparison);
   json["boards"] = boards_name(comparison.boards);
   json["sensor_accuracy"] = comparison.accuracy;
-  json["notes"] = texts_json(comparison.notes);
-  json["excluded"] = excluded_json(comparison.excluded);
+  json["notes"] = compare_texts_json(comparison.notes);
+  json["excluded"] = compare_excluded_json(comparison.excluded);
   return json;
 }
 
 std::string compare_text_of(Json json, const RunComparisons& compared) {
-  json["without_power"] = excluded_json(compared.without_power);
-  json["warnings"] = texts_json(compared.warnings);
+  json["without_power"] = compare_excluded_json(compared.without_power);
+  json["warnings"] = compare_texts_json(compared.warnings);
   return json.dump(2) + '\n';
 }
 
@@ -115,8 +115,8 @@ std::string comparison_json(const RunComparisons& compared) {
   Json json = compare_head(compared);
   const OverallVerdict overall = overall_verdict(compared);
   json["verdict"] = change_verdict_name(overall.verdict);
-  add_change(json, overall.decided_by == nullptr ? std::nullopt : overall.decided_by->change);
-  add_counts(json, overall.decided_by == nullptr ? RunComparison() : *overall.decided_by);
+  add_change_json(json, overall.decided_by == nullptr ? std::nullopt : overall.decided_by->change);
+  add_run_counts(json, overall.decided_by == nullptr ? RunComparison() : *overall.decided_by);
   json["decided_by"] = overall.decided_by == nullptr
                            ? Json()
                            : Json(one_line(configuration_text(overall.decided_by->configuration)));
@@ -132,10 +132,10 @@ std::string summary_json(const RunComparisons& compared) {
   Json& summaries = json["summaries"] = Json::array();
   for (const RunComparison& comparison : compared.comparisons) {
     Json summary;
-    add_identity(summary, comparison);
+    add_compared_configuration(summary, comparison);
     summary["metric"] = compared.rule.metric;
     const auto& statistics = comparison.base.statistics;
-    summary.update(side_json(comparison.base));
+    summary.update(compared_side_json(comparison.base));
     std::optional<double> deviation;
     std::optional<double> range;
     if (statistics && statistics->standard_deviation) {
@@ -144,9 +144,9 @@ std::string summary_json(const RunComparisons& compared) {
     }
     summary["relative_standard_deviation"] = number_or_null(deviation);
     summary["relative_range"] = number_or_null(range);
-    summary["values"] = values_name(comparison);
-    summary["notes"] = texts_json(comparison.notes);
-    summary["excluded"] = excluded_json(comparison.excluded);
+    summary["values"] = compared_values_name(comparison);
+    summary["notes"] = compare_texts_json(comparison.notes);
+    summary["excluded"] = compare_excluded_json(comparison.excluded);
     summaries.push_back(std::move(summary));
   }
   return compare_text_of(std::move(json), compared);
@@ -158,17 +158,17 @@ std::string gate_test_json(const RunComparisons& compared, const std::vector<Gat
   Json& list = json["self_test"] = Json::array();
   for (const GateTest& test : tests) {
     Json one;
-    add_identity(one, *test.comparison);
-    add_counts(one, *test.comparison);
+    add_compared_configuration(one, *test.comparison);
+    add_run_counts(one, *test.comparison);
     one["boards"] = boards_name(test.comparison->boards);
     one["smallest_caught"] = number_or_null(test.smallest_caught);
     Json& trials = one["amounts"] = Json::array();
     for (const GateTrial& trial : test.trials) {
       Json row = {{"amount", trial.amount}, {"verdict", change_verdict_name(trial.verdict)}};
-      add_change(row, trial.change);
+      add_change_json(row, trial.change);
       trials.push_back(std::move(row));
     }
-    one["excluded"] = excluded_json(test.comparison->excluded);
+    one["excluded"] = compare_excluded_json(test.comparison->excluded);
     list.push_back(std::move(one));
   }
   return compare_text_of(std::move(json), compared);

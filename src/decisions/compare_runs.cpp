@@ -29,14 +29,14 @@ using ByConfiguration = std::map<Configuration, TwoSides, ConfigurationLess>;
 // ---- Values
 
 // A number of ours, or any other number in the aggregate.
-std::optional<double> metric_value(const PublishedRun& run, const std::string& metric) {
+std::optional<double> compared_value(const PublishedRun& run, const std::string& metric) {
   if (const auto number = run.number(metric)) return number->value;
   const std::optional<double> value = nearest_double(run.text_of(metric));
   return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 // Of the shortest text that means the number.
-int decimals_of(double value) {
+int compared_decimals(double value) {
   const std::string text = fmt::format("{}", value);
   const std::size_t exponent = text.find('e');
   const std::size_t point = text.find('.');
@@ -54,22 +54,22 @@ double half_last_digit_of(const std::vector<const PublishedRun*>& runs, const st
                           bool is_ours) {
   int decimals = is_ours ? (metric.starts_with("joules_") ? 6 : 3) : 0;
   for (const PublishedRun* run : runs) {
-    decimals = std::max(decimals, decimals_of(metric_value(*run, metric).value_or(0)));
+    decimals = std::max(decimals, compared_decimals(compared_value(*run, metric).value_or(0)));
   }
   return 0.5 * std::pow(10, -decimals);
 }
 
-std::optional<double> estimate_of(const PublishedRun& run, const std::string& metric) {
+std::optional<double> compared_estimate(const PublishedRun& run, const std::string& metric) {
   const auto number = run.number(metric);
   if (!number || !number->repeatability) return std::nullopt;
   const double estimate = number->repeatability->low / 2 + number->repeatability->high / 2;
   return estimate > 0 ? std::optional(estimate) : std::nullopt;
 }
 
-MeasuredValue measured_value(const PublishedRun& run, const std::string& metric,
-                             bool uses_estimates) {
-  MeasuredValue measured{.value = metric_value(run, metric).value_or(0)};
-  if (uses_estimates) measured.value = *estimate_of(run, metric);
+MeasuredValue compared_measurement(const PublishedRun& run, const std::string& metric,
+                                   bool uses_estimates) {
+  MeasuredValue measured{.value = compared_value(run, metric).value_or(0)};
+  if (uses_estimates) measured.value = *compared_estimate(run, metric);
   const auto number = run.number(metric);
   if (!number || !number->repeatability) return measured;
   const double own = number->repeatability->standard_uncertainty;
@@ -91,7 +91,7 @@ std::string why_not_valid(const PublishedRun& run) {
 
 std::string why_not_used(const PublishedRun& run, const CompareRule& rule, bool is_ours) {
   if (run.state == PowerState::not_valid) return why_not_valid(run);
-  const std::optional<double> value = metric_value(run, rule.metric);
+  const std::optional<double> value = compared_value(run, rule.metric);
   if (!value && run.state == PowerState::none && is_ours) return "it has no power";
   if (!value) return fmt::format("it has no '{}'", rule.metric);
   if (!(*value > 0)) return fmt::format("its '{}' is not above 0", rule.metric);
@@ -106,7 +106,7 @@ std::optional<MeasurementIdentity> measurement_identity(const PublishedRun& run,
                                                         const std::string& metric) {
   if (run.start_unix_s == 0) return std::nullopt;
   return MeasurementIdentity{
-      run.start_unix_s, run.duration_s, metric_value(run, metric).value_or(0),
+      run.start_unix_s, run.duration_s, compared_value(run, metric).value_or(0),
       run.gpu_ids,      run.gpu_uuids,  run.hosts};
 }
 
@@ -136,7 +136,7 @@ ComparedSide compared_side(const std::vector<const PublishedRun*>& runs, const s
   ComparedSide side;
   for (const PublishedRun* run : runs) {
     side.files.push_back(run->name);
-    side.repeats.values.push_back(measured_value(*run, metric, uses_estimates));
+    side.repeats.values.push_back(compared_measurement(*run, metric, uses_estimates));
   }
   side.repeats.half_last_digit = half_last_digit;
   return side;
@@ -198,7 +198,7 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
   all.insert(all.end(), sides.next.begin(), sides.next.end());
   comparison.uses_estimates =
       !all.empty() && std::ranges::all_of(all, [&](const PublishedRun* run) {
-        return estimate_of(*run, rule.metric).has_value();
+        return compared_estimate(*run, rule.metric).has_value();
       });
   const double half_last_digit = half_last_digit_of(all, rule.metric, is_ours);
   comparison.base =
@@ -217,7 +217,7 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
 
 // ---- All configurations
 
-bool has_power(const TwoSides& sides) {
+bool side_has_power(const TwoSides& sides) {
   const auto has_any = [](const PublishedRun* run) { return run->state != PowerState::none; };
   return std::ranges::any_of(sides.base, has_any) || std::ranges::any_of(sides.next, has_any);
 }
@@ -262,7 +262,7 @@ void require_metric(const std::vector<const PublishedRun*>& all, const std::stri
   bool any_valid = false;
   for (const PublishedRun* run : all) {
     if (run->state == PowerState::not_valid) continue;
-    if (metric_value(*run, metric)) return;
+    if (compared_value(*run, metric)) return;
     any_valid = any_valid || run->state == PowerState::valid;
     for (const PublishedNumber& number : run->numbers) {
       if (std::ranges::find(metrics, number.key) == metrics.end()) metrics.push_back(number.key);
@@ -319,6 +319,7 @@ RunComparisons compare_runs(const CompareRequest& request) {
   std::ranges::sort(compared.warnings);
   refuse_run_on_both_sides(base, next);
   std::vector<const PublishedRun*> all;
+  all.reserve(base.size() + next.size());
   for (const PublishedRun& run : base) all.push_back(&run);
   for (const PublishedRun& run : next) all.push_back(&run);
   if (all.empty()) throw Error(fmt::format("no results in {}", fmt::join(request.base, ", ")));
@@ -333,7 +334,7 @@ RunComparisons compare_runs(const CompareRequest& request) {
   for (const PublishedRun& run : next) place_of(run).next.push_back(&run);
   const bool needs_power = is_our_key(request.rule.metric);
   for (auto& [configuration, sides] : found) {
-    if (needs_power && !has_power(sides)) {
+    if (needs_power && !side_has_power(sides)) {
       pass_over(sides, compared.without_power);
     } else {
       compared.comparisons.push_back(

@@ -12,34 +12,35 @@
 namespace aggregate_power {
 namespace {
 
-std::string significant(double value) { return fmt::format("{:.6g}", value); }
+std::string compared_number(double value) { return fmt::format("{:.6g}", value); }
 
-std::string plain_percent(double share) { return fmt::format("{:.6g} %", 100 * share); }
+std::string compared_percent(double share) { return fmt::format("{:.6g} %", 100 * share); }
 
 // With as many decimals as half the width of its interval has two digits for.
-std::string signed_percent(double share, double half_width) {
+std::string signed_change(double share, double half_width) {
   constexpr int kMostDecimals = 6;
   const double digits = half_width > 0 ? std::ceil(1 - std::log10(100 * half_width)) : 2;
-  const int decimals = static_cast<int>(std::clamp(digits, 1.0, double(kMostDecimals)));
+  const int decimals =
+      static_cast<int>(std::clamp(digits, 1.0, static_cast<double>(kMostDecimals)));
   std::string text = fmt::format("{:+.{}f}", 100 * share, decimals);
   if (text.find_first_of("123456789") == std::string::npos) text[0] = '+';
   return text + " %";
 }
 
 std::string change_text(const RelativeChange& change) {
-  return signed_percent(change.change, (change.high - change.low) / 2);
+  return signed_change(change.change, (change.high - change.low) / 2);
 }
 
 std::string change_interval_text(const RelativeChange& change) {
   const double half_width = (change.high - change.low) / 2;
-  return signed_percent(change.low, half_width) + " to " + signed_percent(change.high, half_width);
+  return signed_change(change.low, half_width) + " to " + signed_change(change.high, half_width);
 }
 
-std::string mean_text(const ComparedSide& side) {
-  return side.statistics ? significant(side.statistics->mean) : "-";
+std::string side_mean_text(const ComparedSide& side) {
+  return side.statistics ? compared_number(side.statistics->mean) : "-";
 }
 
-std::string direction_text(const CompareRule& rule) {
+std::string compare_direction(const CompareRule& rule) {
   return rule.is_higher_better ? "more is better" : "less is better";
 }
 
@@ -48,11 +49,11 @@ void add_shared_members(const RunComparisons& compared, TabularReport& report) {
   report.before.push_back("all: " + one_line(configuration_text(compared.shared)));
 }
 
-std::string count_of(std::size_t count, std::string_view noun) {
+std::string compare_count(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-// "(n=9)" where the same is said of all is not repeated: one line for each distinct text.
+// One line for each distinct text, with the configurations that it is said of, unless it is of all.
 void add_for_each_text(const RunComparisons& compared, std::string_view word,
                        const std::vector<std::pair<std::string, const RunComparison*>>& texts,
                        TabularReport& report) {
@@ -71,7 +72,7 @@ void add_for_each_text(const RunComparisons& compared, std::string_view word,
   }
 }
 
-void add_notes(const RunComparisons& compared, TabularReport& report) {
+void add_compare_notes(const RunComparisons& compared, TabularReport& report) {
   std::vector<std::pair<std::string, const RunComparison*>> notes;
   bool uses_estimates = false;
   for (const RunComparison& comparison : compared.comparisons) {
@@ -85,7 +86,7 @@ void add_notes(const RunComparisons& compared, TabularReport& report) {
   }
 }
 
-void add_excluded(const RunComparisons& compared, TabularReport& report) {
+void add_compare_excluded(const RunComparisons& compared, TabularReport& report) {
   for (const RunComparison& comparison : compared.comparisons) {
     for (const ExcludedRun& run : comparison.excluded) {
       const char* const side = run.is_new ? "new: " : "base: ";
@@ -97,16 +98,16 @@ void add_excluded(const RunComparisons& compared, TabularReport& report) {
   if (!compared.without_power.empty()) {
     report.after.push_back(
         fmt::format("not used: {} without power, of configurations that have none",
-                    count_of(compared.without_power.size(), "result")));
+                    compare_count(compared.without_power.size(), "result")));
   }
 }
 
-std::string spread_text(const std::optional<double>& spread, double mean) {
+std::string side_spread_text(const std::optional<double>& spread, double mean) {
   return spread ? fmt::format("{:.2g} %", 100 * *spread / mean) : "-";
 }
 
 std::string caught_text(const GateTest& test) {
-  return test.smallest_caught ? plain_percent(*test.smallest_caught) : "nothing";
+  return test.smallest_caught ? compared_percent(*test.smallest_caught) : "nothing";
 }
 
 }  // namespace
@@ -114,31 +115,33 @@ std::string caught_text(const GateTest& test) {
 TabularReport comparison_report(const RunComparisons& compared) {
   TabularReport report;
   const OverallVerdict overall = overall_verdict(compared);
-  report.heading = fmt::format("{}: {} (margin {}, {})", one_line(compared.rule.metric),
-                               change_verdict_name(overall.verdict),
-                               plain_percent(compared.rule.margin), direction_text(compared.rule));
+  report.heading =
+      fmt::format("{}: {} (margin {}, {})", one_line(compared.rule.metric),
+                  change_verdict_name(overall.verdict), compared_percent(compared.rule.margin),
+                  compare_direction(compared.rule));
   add_shared_members(compared, report);
   report.columns = {{"configuration", true}, {"runs"},   {"base"}, {"new"}, {"change"},
                     {"95 % interval"},       {"verdict"}};
   std::vector<std::pair<std::string, const RunComparison*>> lacks;
   for (const RunComparison& one : compared.comparisons) {
-    report.rows.push_back(
-        {one_line(one.label), fmt::format("{}+{}", one.base.files.size(), one.next.files.size()),
-         mean_text(one.base), mean_text(one.next), one.change ? change_text(*one.change) : "-",
-         one.change ? change_interval_text(*one.change) : "-",
-         std::string(change_verdict_name(one.verdict))});
+    report.rows.push_back({one_line(one.label),
+                           fmt::format("{}+{}", one.base.files.size(), one.next.files.size()),
+                           side_mean_text(one.base), side_mean_text(one.next),
+                           one.change ? change_text(*one.change) : "-",
+                           one.change ? change_interval_text(*one.change) : "-",
+                           std::string(change_verdict_name(one.verdict))});
     if (!one.lack.empty()) lacks.emplace_back(one.lack, &one);
   }
   add_for_each_text(compared, "insufficient", lacks, report);
-  add_notes(compared, report);
-  add_excluded(compared, report);
+  add_compare_notes(compared, report);
+  add_compare_excluded(compared, report);
   return report;
 }
 
 TabularReport summary_report(const RunComparisons& compared) {
   TabularReport report;
   report.heading = fmt::format("{}: {}", one_line(compared.rule.metric),
-                               count_of(compared.comparisons.size(), "configuration"));
+                               compare_count(compared.comparisons.size(), "configuration"));
   add_shared_members(compared, report);
   report.columns = {{"configuration", true}, {"runs"}, {"mean"}, {"median"}, {"st.dev."}, {"range"},
                     {"95 % interval"}};
@@ -148,23 +151,25 @@ TabularReport summary_report(const RunComparisons& compared) {
     const bool has_spread = statistics.standard_deviation.has_value();
     const double range = statistics.largest - statistics.smallest;
     report.rows.push_back(
-        {one_line(one.label), std::to_string(one.base.files.size()), mean_text(one.base),
-         is_there ? significant(statistics.median) : "-",
-         spread_text(statistics.standard_deviation, statistics.mean),
-         spread_text(has_spread ? std::optional(range) : std::nullopt, statistics.mean),
-         statistics.low ? significant(*statistics.low) + " to " + significant(*statistics.high)
-                        : "-"});
+        {one_line(one.label), std::to_string(one.base.files.size()), side_mean_text(one.base),
+         is_there ? compared_number(statistics.median) : "-",
+         side_spread_text(statistics.standard_deviation, statistics.mean),
+         side_spread_text(has_spread ? std::optional(range) : std::nullopt, statistics.mean),
+         statistics.low
+             ? compared_number(*statistics.low) + " to " + compared_number(*statistics.high)
+             : "-"});
   }
-  add_notes(compared, report);
-  add_excluded(compared, report);
+  add_compare_notes(compared, report);
+  add_compare_excluded(compared, report);
   return report;
 }
 
 TabularReport gate_test_report(const RunComparisons& compared, const std::vector<GateTest>& tests) {
   TabularReport report;
-  report.heading = fmt::format("{}: the gate {} (margin {}, {})", one_line(compared.rule.metric),
-                               gate_can_fail(tests) ? "can fail" : "cannot fail everywhere",
-                               plain_percent(compared.rule.margin), direction_text(compared.rule));
+  report.heading =
+      fmt::format("{}: the gate {} (margin {}, {})", one_line(compared.rule.metric),
+                  gate_can_fail(tests) ? "can fail" : "cannot fail everywhere",
+                  compared_percent(compared.rule.margin), compare_direction(compared.rule));
   report.before.emplace_back(compared.kind == CompareKind::mirrored
                                  ? "the base, compared with itself made worse in memory:"
                                  : "the base, compared with the new side made worse in memory:");
@@ -174,7 +179,7 @@ TabularReport gate_test_report(const RunComparisons& compared, const std::vector
     for (const GateTrial& trial : test.trials) {
       const bool is_first = &trial == &test.trials.front();
       report.rows.push_back({is_first ? one_line(test.comparison->label) : "",
-                             plain_percent(trial.amount),
+                             compared_percent(trial.amount),
                              trial.change ? change_interval_text(*trial.change) : "-",
                              std::string(change_verdict_name(trial.verdict))});
     }
@@ -189,8 +194,8 @@ TabularReport gate_test_report(const RunComparisons& compared, const std::vector
                       label));
     }
   }
-  add_notes(compared, report);
-  add_excluded(compared, report);
+  add_compare_notes(compared, report);
+  add_compare_excluded(compared, report);
   return report;
 }
 

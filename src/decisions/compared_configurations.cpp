@@ -11,7 +11,8 @@
 namespace aggregate_power {
 namespace {
 
-const std::string* member_of(const Configuration& configuration, const std::string& key) {
+const std::string* configuration_member(const Configuration& configuration,
+                                        const std::string& key) {
   const auto found = std::ranges::find(configuration, key, &Configuration::value_type::first);
   return found == configuration.end() ? nullptr : &found->second;
 }
@@ -25,11 +26,11 @@ bool member_text_less(const std::string& a, const std::string& b) {
   return a < b;
 }
 
-bool is_shared(const std::string& key, const std::vector<Configuration>& configurations) {
-  const std::string* const first = member_of(configurations.front(), key);
+bool is_shared_member(const std::string& key, const std::vector<Configuration>& configurations) {
+  const std::string* const first = configuration_member(configurations.front(), key);
   return first != nullptr &&
          std::ranges::all_of(configurations, [&](const Configuration& configuration) {
-           const std::string* const value = member_of(configuration, key);
+           const std::string* const value = configuration_member(configuration, key);
            return value != nullptr && *value == *first;
          });
 }
@@ -48,7 +49,7 @@ Configuration shared_members(const std::vector<Configuration>& configurations) {
   Configuration shared;
   if (configurations.size() < 2) return shared;
   for (const auto& [key, value] : configurations.front()) {
-    if (is_shared(key, configurations)) shared.emplace_back(key, value);
+    if (is_shared_member(key, configurations)) shared.emplace_back(key, value);
   }
   return shared;
 }
@@ -59,8 +60,9 @@ std::string distinguishing_text(const Configuration& configuration,
   Configuration apart;
   for (const Configuration& each : configurations) {
     for (const auto& [key, value] : each) {
-      if (is_shared(key, configurations) || member_of(apart, key) != nullptr) continue;
-      const std::string* const own = member_of(configuration, key);
+      if (is_shared_member(key, configurations) || configuration_member(apart, key) != nullptr)
+        continue;
+      const std::string* const own = configuration_member(configuration, key);
       apart.emplace_back(key, own == nullptr ? "?" : *own);
     }
   }

@@ -67,7 +67,7 @@ void note_method(RunComparison& comparison) {
   }
 }
 
-ChangeVerdict verdict_of(const RelativeChange& change, const CompareRule& rule) {
+ChangeVerdict change_verdict_of(const RelativeChange& change, const CompareRule& rule) {
   if (-rule.margin <= change.low && change.high <= rule.margin) return ChangeVerdict::equivalent;
   if (change.low > 0) {
     return rule.is_higher_better ? ChangeVerdict::better : ChangeVerdict::worse;
@@ -110,7 +110,7 @@ void judge_change(RunComparison& comparison, const CompareRule& rule) {
   }
   comparison.change =
       relative_change(comparison.base.repeats, comparison.next.repeats, comparison.accuracy);
-  if (comparison.change) comparison.verdict = verdict_of(*comparison.change, rule);
+  if (comparison.change) comparison.verdict = change_verdict_of(*comparison.change, rule);
   if (comparison.verdict == ChangeVerdict::insufficient) {
     comparison.lack = lack_of_evidence(comparison);
   }

@@ -83,7 +83,7 @@ double half_last_digit(std::string_view key) { return key.starts_with("joules_")
 
 bool is_number_of_ours(const JsonValue::Member& member) {
   return is_our_key(member.first) && member.second.is_finite_number() &&
-         !member.first.starts_with("power_");
+         !member.first.starts_with("power_") && member.first != "cpu_power_valid";
 }
 
 // Bounds that --extended adds are the intervals of another number.
@@ -194,6 +194,19 @@ void take_power_audit(PublishedRun& run) {
   run.reasons = texts_of(run.members.at("power_invalid_reasons"));
 }
 
+// The recordings of several hosts have each their own.
+std::string recorded_scope(const JsonValue& from) {
+  if (from.at("scope").is_string()) return from.at("scope").text;
+  std::string scope;
+  for (const char* const hosts : {"hosts", "nodes"}) {
+    for (const auto& [name, host] : from.at(hosts).members) {
+      if (!scope.empty() && host.at("scope").text != scope) return {};
+      scope = host.at("scope").text;
+    }
+  }
+  return scope;
+}
+
 void take_record(const JsonValue& record, PublishedRun& run) {
   take_window(record, run);
   run.reasons = texts_of(record.at("reasons"));
@@ -203,11 +216,15 @@ void take_record(const JsonValue& record, PublishedRun& run) {
       run.gpu_ids.push_back(id);
   }
   take_boards(record, run);
+  for (const auto& [id, energy] : record.at("per_gpu_energy_j").members) {
+    if (energy.is_finite_number()) run.gpu_energies_j.emplace_back(id, energy.as_double());
+  }
   const JsonValue& from = record.at("computed_from");
   run.telemetry = record.at("telemetry_source").is_string() ? record.at("telemetry_source").text
                                                             : from.at("telemetry_source").text;
   run.collector = from.at("collector").text;
   run.schema = from.at("schema").text;
+  run.scope = recorded_scope(from);
   run.tool_version = from.at("tool_version").text;
   for (const JsonValue& verdict : record.at("uncertainty").at("verdicts").items) {
     run.verdicts.push_back(verdict.at("code").text);
@@ -273,7 +290,10 @@ PublishedRun published_run_of(JsonValue members, const JsonValue* record) {
     take_power_audit(run);
     for (PublishedNumber& number : run.numbers) add_bounds(run.members, number);
   }
-  if (run.state != PowerState::valid) run.numbers.clear();
+  if (run.state != PowerState::valid) {
+    run.numbers.clear();
+    run.gpu_energies_j.clear();
+  }
   return run;
 }
 

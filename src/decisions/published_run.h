@@ -59,9 +59,12 @@ struct PublishedRun {
   std::vector<std::string> gpu_ids;    // sorted
   std::vector<std::string> gpu_uuids;  // sorted; of all GPUs, or empty
   std::vector<std::string> hosts;      // sorted
-  std::string telemetry;               // as the record names it
+  // The energy of each GPU, in the order of the record; empty unless the run is valid.
+  std::vector<std::pair<std::string, double>> gpu_energies_j;
+  std::string telemetry;  // as the record names it
   std::string collector;
   std::string schema;
+  std::string scope;  // of the sensor: "gpu", "module", "node"; hosts that differ: empty
   std::string tool_version;
   std::vector<std::string> verdicts;
 

@@ -153,7 +153,7 @@ class PublishedRunReader {
   // The record is beside it, or below.
   void add_named_aggregate(const StorePath& file, NamedPlace origin) {
     aggregates_.push_back({file, origin});
-    named_.insert(identity_of(file));
+    named_.try_emplace(identity_of(file), origin);
     if (!file.folder || !searched_.insert(file.folder->display).second) return;
     const auto json = [](std::string_view name) { return name.ends_with(".json"); };
     for (StorePath& record : run_files(*file.folder, 0, json)) {
@@ -208,7 +208,10 @@ class PublishedRunReader {
     in_parallel(records_.size(), most_threads_,
                 [&](std::size_t i) { read[i] = run_of_record(records_[i]); });
     for (std::optional<FoundRun>& run : read) {
-      if (!run || (!run->is_wanted && !named_.contains(run->aggregate_identity))) continue;
+      if (!run) continue;
+      const auto named = named_.find(run->aggregate_identity);
+      if (!run->is_wanted && named == named_.end()) continue;
+      if (!run->is_wanted) run->origin = named->second;
       if (!run->aggregate_identity.empty()) with_record_.insert(run->aggregate_identity);
       ready_.push_back(std::move(*run));
     }
@@ -289,7 +292,7 @@ class PublishedRunReader {
   std::vector<FoundFile> aggregates_;
   std::vector<FoundRun> ready_;
   std::map<std::string, std::size_t> record_of_;  // its index, by its identity
-  std::set<std::string> named_;                   // aggregates
+  std::map<std::string, NamedPlace> named_;       // aggregates
   std::set<std::string> searched_;                // folders around them
   std::set<std::string> with_record_;             // aggregates
   std::set<std::string> identities_;              // of runs in files of several

@@ -15,13 +15,13 @@ namespace {
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kUpperProbability = 0.975;
 
-double sum_of(const std::vector<double>& sorted) {
+double sum_of_sorted(const std::vector<double>& sorted) {
   double sum = 0;
   for (const double value : sorted) sum += value;
   return sum;
 }
 
-double mean_of_squares(const std::vector<double>& sorted) {
+double mean_of_sorted_squares(const std::vector<double>& sorted) {
   double sum = 0;
   for (const double value : sorted) sum += value * value;
   return sum / static_cast<double>(sorted.size());
@@ -42,7 +42,7 @@ double least_spread(const RepeatedValues& values, double mean) {
   }
   std::ranges::sort(stated);
   const double rounding = values.half_last_digit / std::numbers::sqrt3 / mean;
-  return std::sqrt(rounding * rounding + (stated.empty() ? 0 : mean_of_squares(stated)));
+  return std::sqrt(rounding * rounding + (stated.empty() ? 0 : mean_of_sorted_squares(stated)));
 }
 
 bool states_repeatability(const RepeatedValues& values) {
@@ -51,7 +51,7 @@ bool states_repeatability(const RepeatedValues& values) {
 }
 
 // Relative, of one value among repeats.
-double spread_of_repeats(const RepeatedValues& values, const RepeatStatistics& statistics) {
+double change_spread(const RepeatedValues& values, const RepeatStatistics& statistics) {
   const double observed = statistics.standard_deviation.value_or(0) / statistics.mean;
   return std::max(observed, least_spread(values, statistics.mean));
 }
@@ -80,7 +80,7 @@ RepeatStatistics repeat_statistics(const RepeatedValues& values) {
   const std::size_t middle = sorted.size() / 2;
   RepeatStatistics statistics;
   statistics.count = sorted.size();
-  statistics.mean = sum_of(sorted) / count;
+  statistics.mean = sum_of_sorted(sorted) / count;
   statistics.median =
       sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
   statistics.smallest = sorted.front();
@@ -91,7 +91,7 @@ RepeatStatistics repeat_statistics(const RepeatedValues& values) {
     double squares = 0;
     for (const double value : sorted) squares += std::pow(value - statistics.mean, 2);
     statistics.standard_deviation = std::sqrt(squares / (count - 1));
-    statistics.uncertainty = spread_of_repeats(values, statistics) / std::sqrt(count);
+    statistics.uncertainty = change_spread(values, statistics) / std::sqrt(count);
     statistics.degrees_of_freedom = count - 1;
   } else if (states_repeatability(values)) {
     statistics.uncertainty = least_spread(values, statistics.mean);
@@ -131,8 +131,7 @@ std::optional<RelativeChange> relative_change(const RepeatedValues& base,
         of_base, of_next);
   } else if (before.count > 1 || after.count > 1) {
     const bool base_repeats = before.count > 1;
-    const double spread =
-        base_repeats ? spread_of_repeats(base, before) : spread_of_repeats(next, after);
+    const double spread = base_repeats ? change_spread(base, before) : change_spread(next, after);
     // The spread of the single one is the same estimate: one number of degrees of freedom.
     if (base_repeats) {
       of_next.relative = std::max(spread, least_spread(next, after.mean));

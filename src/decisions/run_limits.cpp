@@ -80,7 +80,7 @@ double odd_share(std::size_t odd, std::size_t all) {
   return all == 0 ? 0 : static_cast<double>(odd) / static_cast<double>(all);
 }
 
-void judge_limits(const std::map<std::string, GpuLimits>& gpus, RunLimit& limit) {
+void judge_limits(const std::map<std::string, GpuLimits>& gpus, SweptLimit& limit) {
   std::vector<double> medians;
   for (const auto& [name, gpu] : gpus) {
     if (!gpu.reported_w.empty()) medians.push_back(quantile_of(gpu.reported_w, 0.5));
@@ -103,7 +103,7 @@ void judge_limits(const std::map<std::string, GpuLimits>& gpus, RunLimit& limit)
   if (!limit.asked_w && is_same_limit(median_w, *limit.in_force_w)) limit.in_force_w = median_w;
 }
 
-void judge_slowdowns(const std::map<std::string, GpuLimits>& gpus, RunLimit& limit) {
+void judge_slowdowns(const std::map<std::string, GpuLimits>& gpus, SweptLimit& limit) {
   for (const auto& [name, gpu] : gpus) {
     const double share = odd_share(gpu.slowed_down, gpu.with_reasons);
     if (share <= kMostOddShare || !limit.why_not_in_force.empty()) continue;
@@ -120,8 +120,8 @@ std::optional<double> asked_limit_w(const PublishedRun& run, const std::string& 
   return member_w(run, keys);
 }
 
-RunLimit limit_of_run(const PublishedRun& run, const std::string& key) {
-  RunLimit limit{.asked_w = asked_limit_w(run, key)};
+SweptLimit limit_of_run(const PublishedRun& run, const std::string& key) {
+  SweptLimit limit{.asked_w = asked_limit_w(run, key)};
   limit.in_force_w = member_w(run, kInForceKeys);
   if (!run.record || !(run.duration_s > 0)) return limit;
   std::map<std::string, GpuLimits> gpus;

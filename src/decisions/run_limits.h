@@ -8,7 +8,7 @@
 
 namespace aggregate_power {
 
-struct RunLimit {
+struct SweptLimit {
   std::optional<double> asked_w = {};     // by a member of the aggregate
   std::optional<double> in_force_w = {};  // as the GPUs reported it
   std::string why_not_in_force = {};      // what else speaks against it
@@ -19,6 +19,6 @@ struct RunLimit {
 std::optional<double> asked_limit_w(const PublishedRun& run, const std::string& key);
 
 // The same, and what the run's recording says: reads it.
-RunLimit limit_of_run(const PublishedRun& run, const std::string& key);
+SweptLimit limit_of_run(const PublishedRun& run, const std::string& key);
 
 }  // namespace aggregate_power

@@ -12,6 +12,7 @@
 
 #include "base/parallel.h"
 #include "decisions/run_limits.h"
+#include "decisions/sweep_rows.h"
 
 namespace aggregate_power {
 namespace {
@@ -27,7 +28,7 @@ constexpr const char* kOwnThroughput = "output_tokens_per_s_per_gpu";
 // A valid run, as far as the comparison needs it.
 struct SweptRun {
   const PublishedRun* run = nullptr;
-  RunLimit limit = {};
+  SweptLimit limit = {};
   LimitPiece piece = {};
   bool has_tokens = false;
   bool has_totals = true;
@@ -84,6 +85,24 @@ bool set_piece(const PublishedRun& run, SweptRun& swept) {
   return true;
 }
 
+// Two runs on the same GPUs do not begin at the same instant: a copy is no repeat.
+void drop_copies(std::vector<SweptRun>& runs, RunSweep& sweep) {
+  std::ranges::stable_sort(runs, {}, [](const SweptRun& swept) { return swept.run->name; });
+  std::map<std::tuple<double, double, double, std::vector<std::string>>, std::string> known;
+  std::erase_if(runs, [&](const SweptRun& swept) {
+    const PublishedRun& run = *swept.run;
+    if (run.start_unix_s == 0) return false;
+    const auto [first, is_first] = known.try_emplace(
+        {run.start_unix_s, run.duration_s, swept.piece.energy_j, run.gpu_ids}, run.name);
+    if (!is_first) {
+      sweep.warnings.push_back(
+          fmt::format("{}: left out: the same measurement as {}: a copy is no repeat", run.name,
+                      first->second));
+    }
+    return !is_first;
+  });
+}
+
 std::vector<SweptRun> swept_runs(const std::vector<PublishedRun>& runs,
                                  const RunSweepRequest& request, RunSweep& sweep) {
   std::vector<SweptRun> all(runs.size());
@@ -98,7 +117,6 @@ std::vector<SweptRun> swept_runs(const std::vector<PublishedRun>& runs,
   });
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (all[i].run != nullptr) continue;
-    ++sweep.not_valid;
     sweep.warnings.push_back(fmt::format("{}: left out: {}", runs[i].name,
                                          !runs[i].doubt.empty() ? runs[i].doubt
                                          : runs[i].state == PowerState::not_valid
@@ -106,6 +124,7 @@ std::vector<SweptRun> swept_runs(const std::vector<PublishedRun>& runs,
                                              : "it has no energy"));
   }
   std::erase_if(all, [](const SweptRun& swept) { return swept.run == nullptr; });
+  drop_copies(all, sweep);
   return all;
 }
 

@@ -22,7 +22,6 @@ struct RunSweep {
   std::vector<LimitScenario> scenarios = {};
   std::vector<ScalingSweep> scalings = {};  // over concurrency
   std::vector<std::string> warnings = {};
-  std::size_t not_valid = 0;  // runs without a valid power
   std::size_t without_limit = 0;
 };
 

@@ -27,7 +27,7 @@ bool agree_where_known(const std::vector<Value>& values) {
 }
 
 template <typename Value, typename Get>
-std::vector<Value> of_each(const std::vector<const PublishedRun*>& runs, Get get) {
+std::vector<Value> of_each_run(const std::vector<const PublishedRun*>& runs, Get get) {
   std::vector<Value> values;
   for (const PublishedRun* run : runs) values.push_back(get(*run));
   return values;
@@ -48,16 +48,17 @@ std::string_view boards_name(Boards boards) {
 
 Boards boards_of(const std::vector<const PublishedRun*>& runs) {
   using Texts = std::vector<std::string>;
-  const auto uuids = of_each<Texts>(runs, [](const PublishedRun& run) { return run.gpu_uuids; });
+  const auto uuids =
+      of_each_run<Texts>(runs, [](const PublishedRun& run) { return run.gpu_uuids; });
   if (!agree_where_known(uuids)) return Boards::different;
   if (std::ranges::none_of(uuids, &Texts::empty)) return Boards::same;
-  const auto ids = of_each<Texts>(
+  const auto ids = of_each_run<Texts>(
       runs, [](const PublishedRun& run) { return run.gpu_uuids.empty() ? run.gpu_ids : Texts(); });
-  const auto hosts = of_each<Texts>(runs, [](const PublishedRun& run) { return run.hosts; });
+  const auto hosts = of_each_run<Texts>(runs, [](const PublishedRun& run) { return run.hosts; });
   if (!agree_where_known(ids) || !agree_where_known(hosts)) return Boards::different;
   for (const std::string_view key : kHardwareKeys) {
     const auto names =
-        of_each<std::string>(runs, [&](const PublishedRun& run) { return run.text_of(key); });
+        of_each_run<std::string>(runs, [&](const PublishedRun& run) { return run.text_of(key); });
     if (!agree_where_known(names)) return Boards::different;
   }
   return Boards::assumed_same;

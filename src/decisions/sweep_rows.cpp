@@ -162,9 +162,9 @@ void settle_rows(SweepRows& rows) {
   std::ranges::sort(rows.rows,
                     [](const SweepRow& a, const SweepRow& b) { return order_of(a, b) < 0; });
   const auto same = [](const SweepRow& a, const SweepRow& b) { return order_of(a, b) == 0; };
-  const auto [first, last] = std::ranges::unique(rows.rows, same);
-  rows.repeated += static_cast<std::size_t>(last - first);
-  rows.rows.erase(first, last);
+  const auto first = std::unique(rows.rows.begin(), rows.rows.end(), same);
+  rows.repeated += static_cast<std::size_t>(rows.rows.end() - first);
+  rows.rows.erase(first, rows.rows.end());
 }
 
 }  // namespace aggregate_power

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kReportColumns = 100;
 
-std::vector<std::size_t> column_widths(const TabularReport& report) {
+std::vector<std::size_t> report_widths(const TabularReport& report) {
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < report.columns.size(); ++i) {
     std::size_t width = columns(report.columns[i].title);
@@ -21,21 +21,21 @@ std::vector<std::size_t> column_widths(const TabularReport& report) {
   return widths;
 }
 
-std::string padding(std::size_t width, const std::string& text) {
+std::string report_padding(std::size_t width, const std::string& text) {
   return std::string(width - std::min(width, columns(text)), ' ');
 }
 
 // The last column is a word: numbers end where their column does, words begin there.
-std::string plain_row(const std::vector<std::string>& cells,
-                      const std::vector<std::size_t>& widths) {
+std::string report_row(const std::vector<std::string>& cells,
+                       const std::vector<std::size_t>& widths) {
   std::string line;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (i == 0) {
-      line += cells[i] + (cells.size() > 1 ? padding(widths[i], cells[i]) : "");
+      line += cells[i] + (cells.size() > 1 ? report_padding(widths[i], cells[i]) : "");
     } else if (i + 1 == cells.size()) {
       line += "  " + cells[i];
     } else {
-      line += "  " + padding(widths[i], cells[i]) + cells[i];
+      line += "  " + report_padding(widths[i], cells[i]) + cells[i];
     }
   }
   return line + '\n';
@@ -65,13 +65,13 @@ std::string markdown_name(const std::string& name) {
 }  // namespace
 
 std::string as_plain_table(const TabularReport& report) {
-  const std::vector<std::size_t> widths = column_widths(report);
+  const std::vector<std::size_t> widths = report_widths(report);
   std::string text = report.heading + '\n';
   for (const std::string& line : report.before) text += wrapped(line, "", 2, kReportColumns);
   std::vector<std::string> titles;
   for (const ReportColumn& column : report.columns) titles.push_back(column.title);
-  text += '\n' + plain_row(titles, widths);
-  for (const auto& row : report.rows) text += plain_row(row, widths);
+  text += '\n' + report_row(titles, widths);
+  for (const auto& row : report.rows) text += report_row(row, widths);
   if (!report.after.empty()) text += '\n';
   for (const std::string& line : report.after) text += wrapped(line, "", 2, kReportColumns);
   return text;

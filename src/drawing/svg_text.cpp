@@ -14,6 +14,7 @@ namespace aggregate_power {
 namespace {
 
 std::int64_t tenths_of(double pixels) {
+  if (std::isnan(pixels)) return 0;
   constexpr double kFar = 1e6;  // beyond any page
   return std::llround(std::clamp(pixels, -kFar, kFar) * 10);
 }

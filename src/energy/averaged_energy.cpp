@@ -44,6 +44,11 @@ struct Evidence {
   double window_uncertainty = 0;
 };
 
+// A shorter window is known well enough.
+double uncertainty_of_window(const SensorModel& sensor) {
+  return sensor.is_averaged() ? sensor.window_uncertainty : 0;
+}
+
 PowerPosterior posterior_of(const Evidence& evidence, const Possibility& possibility) {
   return PowerPosterior({evidence.readings, evidence.sensor_window_s, evidence.found.pace,
                          possibility.jumps, evidence.window, possibility.active, evidence.still,
@@ -135,7 +140,7 @@ Evidence gather(const SensedEnergyQuestion& question) {
   Evidence evidence;
   evidence.window = question.window;
   evidence.sensor_window_s = sensor.window_s;
-  evidence.window_uncertainty = sensor.is_averaged() ? sensor.window_uncertainty : 0;
+  evidence.window_uncertainty = uncertainty_of_window(sensor);
   evidence.readings =
       near_window(place_readings(question.samples, sensor), sensor.window_s, question.window);
   evidence.edges = window_edges(evidence.readings, sensor.window_s, question.window);
@@ -163,6 +168,13 @@ double change_j(const Evidence& evidence, const Possibility& possibility, double
 
 }  // namespace
 
+double between_windows_share(const SensorModel& sensor, double period_s, double fast_share) {
+  if (2 * period_s <= sensor.window_s) return 0;
+  const double apart = std::abs(period_s - sensor.window_s) / sensor.window_s;
+  const double time_share = std::hypot(apart, uncertainty_of_window(sensor));
+  return std::min(1.0, time_share) * std::clamp(2 * fast_share, kHiddenSwing, kMostSwing);
+}
+
 SensedEnergy averaged_energy(const SensedEnergyQuestion& question) {
   const SensorModel& sensor = question.sensor;
   const Window window = question.window;
@@ -188,15 +200,11 @@ SensedEnergy averaged_energy(const SensedEnergyQuestion& question) {
     longer.sensor_window_s *= 1 + sensor.window_uncertainty;
     result.window_known_j = std::abs(change_j(longer, mixture.best, base_j));
   }
-  // A period that is not the window's leaves out some time, or counts some twice; a load in step
-  // with the recorder is then misread.
-  const double period_s = median_period_s(question.samples);
-  if (2 * period_s > sensor.window_s) {
-    const double apart = std::abs(period_s - sensor.window_s) / sensor.window_s;
+  if (mean_w > 0) {
     const double fast_w = std::sqrt(evidence.found.pace.fast_w2_s / sensor.window_s);
-    const double swing_w = std::clamp(2 * fast_w, kHiddenSwing * mean_w, kMostSwing * mean_w);
-    const double share = std::hypot(apart, evidence.window_uncertainty);
-    result.between_windows_j = std::min(1.0, share) * swing_w * window.duration_s();
+    result.between_windows_j =
+        mixture.joules *
+        between_windows_share(sensor, median_period_s(question.samples), fast_w / mean_w);
   }
   if (sensor.is_part_time()) result.not_seen_j = kPartTimeShare * mixture.joules;
 

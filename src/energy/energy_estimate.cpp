@@ -7,6 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "aggregate_power/assumption.h"
+#include "aggregate_power/refusal.h"
 #include "energy/clock_shift.h"
 #include "energy/energy_interval.h"
 #include "energy/gpu_energy.h"
@@ -157,12 +159,12 @@ std::string refusal(const Placed& placed) {
                                    std::max(stuck.start_unix_s, placed.window.start_unix_s));
     }
     if (stuck_s > 0.9 * placed.window.duration_s() || is_frozen(placed.gpus[i], placed.window)) {
-      return "stuck_all_window";
+      return no_interval("stuck_all_window");
     }
     const auto inside = std::ranges::count_if(placed.sound[i].samples, [&](const Sample& sample) {
       return placed.window.contains(sample.unix_s);
     });
-    if (static_cast<std::size_t>(inside) < kFewestReadings) return "too_few_readings";
+    if (static_cast<std::size_t>(inside) < kFewestReadings) return no_interval("too_few_readings");
   }
   return {};
 }
@@ -268,7 +270,7 @@ void judge_total(const Placed& placed, EnergyEstimate& estimate) {
     estimate.verdicts.push_back({"published_biased", names, {}});
   }
   if (std::ranges::any_of(placed.gpus, is_cut)) {
-    estimate.assumptions.push_back("regular_recorder_loop");
+    estimate.assumptions.push_back(assumption("regular_recorder_loop"));
   }
 }
 
@@ -281,14 +283,19 @@ void add_correction(EnergyEstimate& estimate, const char* name, double joules) {
 // A window whose place is an estimate.
 void add_place(const EstimateQuestion& question, std::span<const Sample> samples,
                Estimate& estimate) {
+  constexpr int kPlaces = 20;  // on each side
   const double half_s = question.place_half_width_s;
   if (half_s <= 0) return;
-  const Window window = question.window;
-  const double here_j = line_energy_j(samples, window);
+  // What a stretch that begins here adds, the longer it is.
+  const auto passed_j = [&](double from, double by_s) {
+    return by_s < 0 ? -line_energy_j(samples, {from + by_s, from})
+                    : line_energy_j(samples, {from, from + by_s});
+  };
   double most_j = 0;
-  for (const double by_s : {-half_s, half_s}) {
-    const Window moved = {window.start_unix_s + by_s, window.end_unix_s + by_s};
-    most_j = std::max(most_j, std::abs(line_energy_j(samples, moved) - here_j));
+  for (int place = -kPlaces; place <= kPlaces; ++place) {
+    const double by_s = half_s * place / kPlaces;
+    most_j = std::max(most_j, std::abs(passed_j(question.window.end_unix_s, by_s) -
+                                       passed_j(question.window.start_unix_s, by_s)));
   }
   if (most_j > 0) estimate.components.push_back(component("window_place", most_j / std::sqrt(3)));
 }
@@ -321,8 +328,8 @@ void add_up(const EstimateQuestion& question, const Placed& placed,
   add_correction(estimate, "readings_cleaned",
                  estimate.total.joules - estimate.published_j - shift_j - edges_j - counter_j -
                      (placed.shift_s != 0 ? clock_j : 0));
-  estimate.assumptions = {"one_clock", "gain_prior_of_19_boards"};
-  if (assumes_load_in_window) estimate.assumptions.push_back("load_starts_in_window");
+  estimate.assumptions = {assumption("one_clock"), assumption("gain_prior_of_19_boards")};
+  if (assumes_load_in_window) estimate.assumptions.push_back(assumption("load_starts_in_window"));
 }
 
 }  // namespace
@@ -331,7 +338,7 @@ EnergyEstimate estimate_energy(EstimateQuestion question) {
   EnergyEstimate estimate;
   for (GpuReadings& gpu : question.gpus) {
     if (gpu.sensors.empty()) {
-      estimate.reasons = {"sensor_scope_unknown"};
+      estimate.reasons = {no_interval("sensor_scope_unknown")};
       return estimate;
     }
     if (!gpu.published_j) gpu.published_j = line_energy_j(gpu.samples, question.window);

@@ -14,7 +14,7 @@ namespace {
 enum class Sharing { each, all, model, sampling };
 
 struct Source {
-  const char* name;
+  ExplainedWord word;
   bool systematic;
   Sharing sharing;
   char evaluation;
@@ -22,25 +22,103 @@ struct Source {
 };
 
 constexpr Source kSources[] = {
-    {"sensor_gain_shared", true, Sharing::model, 'B', true},
-    {"sensor_gain_each", true, Sharing::each, 'B', true},
-    {"sensor_offset", true, Sharing::each, 'B', true},
-    {"sampling_and_edges", false, Sharing::sampling, 'A', false},
-    {"moments_for_means", false, Sharing::sampling, 'A', false},
-    {"time_not_seen", true, Sharing::sampling, 'B', false},
-    {"time_between_windows", true, Sharing::sampling, 'B', false},
-    {"window_known", true, Sharing::all, 'B', false},
-    {"sensor_window_unknown", true, Sharing::all, 'B', false},
-    {"counter_construction", true, Sharing::each, 'B', false},
-    {"stamp_cut", true, Sharing::all, 'B', false},
-    {"timing", true, Sharing::all, 'B', false},
-    {"clock_offset", true, Sharing::all, 'B', false},
-    {"window_place", true, Sharing::all, 'B', false},
+    {{"sensor_gain_shared",
+      "the gain of all boards of one model is off alike: 2.2 % of E - 88 W · t",
+      "compare runs on the same boards by `repeatability`, in which it cancels; state a calibration with `--sensor-accuracy`"},
+     true,
+     Sharing::model,
+     'B',
+     true},
+    {{"sensor_gain_each", "the gain of each board is off by itself: 2.9 % of E - 88 W · t",
+      "as for the gain of all; with more GPUs it matters less"},
+     true,
+     Sharing::each,
+     'B',
+     true},
+    {{"sensor_offset", "the offset of each board: 4.9 W · t",
+      "as for the gain; at higher power it matters less"},
+     true,
+     Sharing::each,
+     'B',
+     true},
+    {{"sampling_and_edges",
+      "what readings leave open, inside and at the edges: wᵀA⁻¹w, and 1.5 % of a sensor's window at each edge",
+      "sample more often, measure for longer, or record an energy counter"},
+     false,
+     Sharing::sampling,
+     'A',
+     false},
+    {{"moments_for_means",
+      "moments stand for means: their scatter over the root of how many are independent, times the share of time that is not seen",
+      "sample more often, or record the average or an energy counter"},
+     false,
+     Sharing::sampling,
+     'A',
+     false},
+    {{"time_not_seen",
+      "a load in step with a sensor that looks a part of the time: 1 % (moments: 1.5 %)",
+      "record an energy counter, or the average"},
+     true,
+     Sharing::sampling,
+     'B',
+     false},
+    {{"time_between_windows",
+      "a period that is not the window, so that some time is missing or counted twice: the share of it × a hidden swing of 3 to 8 %",
+      "sample twice in each window of the sensor, or record an energy counter"},
+     true,
+     Sharing::sampling,
+     'B',
+     false},
+    {{"window_known", "the sensor's window W is known to 6 %: the change of the estimate with W",
+      "measure for longer: it matters at the edges only"},
+     true,
+     Sharing::all,
+     'B',
+     false},
+    {{"sensor_window_unknown", "several windows are possible: the spread of their estimates",
+      "name the GPU with `--gpu`, or record `name` and `power.draw.average`, too"},
+     true,
+     Sharing::all,
+     'B',
+     false},
+    {{"counter_construction", "whether a counter integrates all the time is not known: 0.15 %",
+      "nothing"},
+     true,
+     Sharing::each,
+     'B',
+     false},
+    {{"stamp_cut",
+      "stamps of whole seconds: the slope at the edges × the uncertainty of the recorder's loop",
+      "record stamps with fractions of a second"},
+     true,
+     Sharing::all,
+     'B',
+     false},
+    {{"timing",
+      "the delay, and the clocks of recorder and load generator: the slope at the edges × their uncertainty",
+      "synchronize the clocks and state how well with `--clock-uncertainty`; measure for longer"},
+     true,
+     Sharing::all,
+     'B',
+     false},
+    {{"clock_offset", "a window that was shifted to the load: the slope at the edges × 0.15 s",
+      "synchronize the clocks of recorder and load generator"},
+     true,
+     Sharing::all,
+     'B',
+     false},
+    {{"window_place",
+      "a window whose place is an estimate (`--window estimated`): the change if it moves by its half width, / √3",
+      "use a window that the result states: see `aggregate-power help measure`"},
+     true,
+     Sharing::all,
+     'B',
+     false},
 };
 
 const Source& source_of(const std::string& name) {
   const auto* const source =
-      std::ranges::find_if(kSources, [&](const Source& one) { return name == one.name; });
+      std::ranges::find_if(kSources, [&](const Source& one) { return name == one.word.code; });
   assert(source != std::end(kSources));
   return *source;
 }
@@ -53,7 +131,7 @@ double root_of_squares(const Estimate& estimate, bool accuracy) {
   return std::sqrt(sum);
 }
 
-double joules_of(const Estimate& estimate, const char* name) {
+double joules_of(const Estimate& estimate, std::string_view name) {
   for (const Component& part : estimate.components) {
     if (part.name == name) return part.joules;
   }
@@ -65,7 +143,7 @@ double combined_j(const Source& source, std::span<const CombinedGpu> gpus, doubl
   double squares = 0;
   std::map<std::string, double> by_model;
   for (const CombinedGpu& gpu : gpus) {
-    const double joules = joules_of(*gpu.energy, source.name);
+    const double joules = joules_of(*gpu.energy, source.word.code);
     linear += joules;
     squares += joules * joules;
     by_model[gpu.model] += joules;
@@ -117,6 +195,15 @@ double correlation_of(const std::vector<double>& a, const std::vector<double>& b
 
 }  // namespace
 
+std::span<const ExplainedWord> component_words() {
+  static const std::vector<ExplainedWord> words = [] {
+    std::vector<ExplainedWord> all;
+    for (const Source& source : kSources) all.push_back(source.word);
+    return all;
+  }();
+  return words;
+}
+
 Component component(const std::string& name, double joules) {
   const Source& source = source_of(name);
   const bool shared = source.sharing == Sharing::all || source.sharing == Sharing::model;
@@ -148,7 +235,7 @@ Estimate combine(std::span<const CombinedGpu> gpus, double correlation) {
   for (const CombinedGpu& gpu : gpus) total.joules += gpu.energy->joules;
   for (const Source& source : kSources) {
     const double joules = combined_j(source, gpus, correlation);
-    if (joules > 0) total.components.push_back(component(source.name, joules));
+    if (joules > 0) total.components.push_back(component(std::string(source.word.code), joules));
   }
   return total;
 }

@@ -6,10 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "aggregate_power/explained_word.h"
 #include "energy/energy_estimate.h"
 #include "energy/sensor_model.h"
 
 namespace aggregate_power {
+
+// The names of all components, in the order of the record.
+std::span<const ExplainedWord> component_words();
 
 // The component of a known name: its kind is that of the source. Names are those of the audit
 // record.

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "aggregate_power/assumption.h"
 #include "base/text/pattern.h"
 
 namespace aggregate_power {
@@ -313,8 +314,8 @@ KnownSensor known_sensor(const SensorQuestion& question) {
         "its '{}' is not that of the GPU alone; choose another column with --power-column",
         question.sensor.name);
   }
-  if (row.assumption != nullptr) known.assumptions.emplace_back(row.assumption);
-  if (row.has_second_dies) known.assumptions.emplace_back("first_dies_report_both");
+  if (row.assumption != nullptr) known.assumptions.push_back(assumption(row.assumption));
+  if (row.has_second_dies) known.assumptions.push_back(assumption("first_dies_report_both"));
   if (question.sensor.collector.find("DCGM") != std::string::npos ||
       question.sensor.collector == "srt-slurm") {
     serve_last(question.period_s, known.models);

@@ -13,9 +13,6 @@ namespace {
 // Straight lines follow a part of what readings have in common with their neighbours.
 constexpr double kDrawShare = 0.75;
 constexpr std::size_t kMostLags = 300;
-// A load in step with the recorder shows one of its moments only: standard uncertainty, from
-// nowhere in the readings.
-constexpr double kInStepShare = 0.015;
 
 double watts_on_line(std::span<const Sample> samples, double unix_s) {
   const auto after = std::ranges::lower_bound(samples, unix_s, {}, &Sample::unix_s);

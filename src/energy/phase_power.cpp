@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "aggregate_power/refusal.h"
 #include "energy/non_negative_fit.h"
 #include "energy/phase_activity.h"
 
@@ -259,13 +260,14 @@ bool has_whole_seconds(std::span<const Sample> readings) {
 // What no model can explain.
 std::vector<std::string> refused_at_once(const PhaseQuestion& question, const Explained& rows) {
   std::vector<std::string> refused;
-  if (lacks_first_tokens(question)) refused.emplace_back("first_tokens_unknown");
-  if (rows.watts.size() < kLeastReadings) refused.emplace_back("too_few_readings");
-  if (has_whole_seconds(question.readings)) refused.emplace_back("stamps_of_whole_seconds");
+  if (lacks_first_tokens(question)) refused.push_back(no_request_energy("first_tokens_unknown"));
+  if (rows.watts.size() < kLeastReadings) refused.push_back(no_request_energy("too_few_readings"));
+  if (has_whole_seconds(question.readings))
+    refused.push_back(no_request_energy("stamps_of_whole_seconds"));
   if (!refused.empty()) return refused;
-  if (never_varies(rows)) refused.emplace_back("phase_never_varies");
+  if (never_varies(rows)) refused.push_back(no_request_energy("phase_never_varies"));
   if (is_shorter_than_refresh(question, rows.sensor.refresh_s)) {
-    refused.emplace_back("phase_shorter_than_refresh");
+    refused.push_back(no_request_energy("phase_shorter_than_refresh"));
   }
   return refused;
 }
@@ -328,14 +330,14 @@ bool is_too_uncertain(const PhaseEnergy& energy) {
 std::vector<std::string> refused_by(const ModelFit& model, const PhaseEnergy& energy) {
   const bool is_counts = energy.model == PhaseModel::counts;
   if (model.fit.is_singular || (is_counts && model.condition > kMostCondition)) {
-    return {"phases_collinear"};
+    return {no_request_energy("phases_collinear")};
   }
   std::vector<std::string> refused;
   // GPUs draw power when they are idle: 0 W are no estimate.
   if (energy.r2 < kLeastR2 || (is_counts && energy.idle->watts <= 0)) {
-    refused.emplace_back("model_does_not_fit");
+    refused.push_back(no_request_energy("model_does_not_fit"));
   }
-  if (is_too_uncertain(energy)) refused.emplace_back("phase_power_too_uncertain");
+  if (is_too_uncertain(energy)) refused.push_back(no_request_energy("phase_power_too_uncertain"));
   return refused;
 }
 

@@ -62,6 +62,7 @@ std::vector<GatheredReadings> ReadingGatherer::finish(std::span<const std::strin
     GatheredReadings gpu{devices[i], std::move(device.samples), {}};
     // A limit that was changed in the window is none of it.
     if (device.limits_w.size() == 1) gpu.conditions.limit_w = device.limits_w[0];
+    gpu.limits_w = std::move(device.limits_w);
     if (device.reasoned > 0) {
       const auto share = [&](std::uint64_t rows) {
         return static_cast<double>(rows) / static_cast<double>(device.reasoned);

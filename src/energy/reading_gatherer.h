@@ -16,7 +16,8 @@ namespace aggregate_power {
 struct GatheredReadings {
   std::string gpu;
   std::vector<Sample> samples;
-  GpuConditions conditions;  // inside the window
+  GpuConditions conditions;           // inside the window
+  std::vector<double> limits_w = {};  // of power, in force there: each once, at most two
 };
 
 // Keeps 16 bytes a reading.

@@ -13,6 +13,13 @@ namespace aggregate_power {
 // Of the energy, for sensors that look at a part of the time: a load in step with one was 13 % off
 // on a real board, but few loads are.
 inline constexpr double kPartTimeShare = 0.01;
+// The same for readings that are moments, times the share of the time that they do not see: a load
+// in step with the recorder shows one of its moments only.
+inline constexpr double kInStepShare = 0.015;
+// Of the energy: averages every `period_s` leave out some time, or count some twice, where a period
+// is not the sensor's window; a load in step with the recorder is then misread by what power swings
+// within averages. `fast_share` is how much of that the readings show, relative to their mean.
+double between_windows_share(const SensorModel& sensor, double period_s, double fast_share);
 
 struct SensedEnergyQuestion {
   std::span<const Sample> samples;  // in time order, without faults; at least two

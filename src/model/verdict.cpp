@@ -1,13 +1,10 @@
 // The table of verdict words.
 #include "aggregate_power/verdict.h"
 
-#include <algorithm>
-#include <iterator>
-
 namespace aggregate_power {
 namespace {
 
-constexpr VerdictWord kWords[] = {
+constexpr ExplainedWord kWords[] = {
     {"steady_state",
      "after the first 5 s (or the first tenth of the window, if that is shorter) every mean over a tenth of the window is within 3 % of the mean of all of them",
      "nothing: the mean describes the load"},
@@ -62,11 +59,6 @@ constexpr VerdictWord kWords[] = {
 
 }  // namespace
 
-std::span<const VerdictWord> verdict_words() { return kWords; }
-
-const VerdictWord* verdict_word(std::string_view code) {
-  const auto* const found = std::ranges::find(kWords, code, &VerdictWord::code);
-  return found == std::end(kWords) ? nullptr : found;
-}
+std::span<const ExplainedWord> verdict_words() { return kWords; }
 
 }  // namespace aggregate_power

@@ -42,6 +42,10 @@ bool is_unnamed_zone(const std::string& key, const JsonValue* found) {
          (found->text == "local" || found->text.find(',') != std::string::npos);
 }
 
+bool is_text(const JsonValue* value) {
+  return value == nullptr || value->is_string() || value->is_null();
+}
+
 std::string shown_value(const JsonValue* value) {
   return value == nullptr ? "nothing" : value->shown();
 }
@@ -50,7 +54,8 @@ void walk(const JsonValue* expected, const JsonValue* found, const std::string& 
           std::vector<RecordDifference>& differences) {
   if (is_ignored(key) || is_unnamed_zone(key, found)) return;
   const auto differ = [&] {
-    differences.push_back({key, shown_value(expected), shown_value(found)});
+    const bool is_of_number = found != nullptr && !(is_text(expected) && is_text(found));
+    differences.push_back({key, shown_value(expected), shown_value(found), is_of_number});
   };
   if (expected == nullptr || found == nullptr) {
     differ();

@@ -12,6 +12,9 @@ struct RecordDifference {
   std::string key;  // "metrics.avg_power_w", "nodes[0].hostname"
   std::string expected;
   std::string found;
+  // The record states a number, or yes or no, that is another now or is no longer there; not only a
+  // text, or what a record did not state yet.
+  bool is_of_number = false;
 };
 
 // A null pointer stands for a value that is not there. Numbers are compared by value.

@@ -2,6 +2,7 @@
 #include "publication/rerun.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "results/record.h"
 #include "runs/agentic_package.h"
 #include "runs/hosts.h"
+#include "runs/measure.h"
 #include "runs/native_run.h"
 #include "runs/one_node.h"
 #include "runs/package.h"
@@ -79,6 +81,8 @@ void set_run_options(const RunRecord& record, const JsonValue& aggregate, RunOpt
   set_unrecorded_options(recorded_options(record), run);
   std::string& requests = run.requests.file;
   if (!requests.empty()) requests = found_path(record, requests);
+  std::string& lines = run.requests.per_request;
+  if (!lines.empty()) lines = found_path(record, lines);
 }
 
 // What a command would have written.
@@ -86,6 +90,7 @@ template <typename Request>
 Rerun taken(Request request, CommandOutput (*run)(const Request&)) {
   Rerun rerun{.fault = "it was not computed"};
   request.dry_run = true;
+  request.requests.take_lines = [&](const std::string& text) { rerun.request_lines = text; };
   request.take_plan = [&](const WritePlan& plan) {
     rerun.fault.clear();
     rerun.edits = plan.edits;
@@ -106,6 +111,32 @@ Rerun rerun_one_node(const RunRecord& record, const StorePath& aggregate,
   request.agg_result = disk_path(aggregate);
   request.validation_result = record.place.path;
   return taken(request, aggregate_power::aggregate);
+}
+
+// The files of several recordings; those of one may have a comma in their name.
+std::vector<std::string> recorded_telemetry(const RunRecord& record) {
+  const std::string named = record.telemetry();
+  if (record.find(named)) return {found_path(record, named)};
+  std::vector<std::string> paths;
+  for (std::size_t begin = 0; begin <= named.size();) {
+    const std::size_t end = std::min(named.find(", ", begin), named.size());
+    paths.push_back(found_path(record, named.substr(begin, end - begin)));
+    begin = end + 2;
+  }
+  return paths;
+}
+
+Rerun rerun_measure(const RunRecord& record, const StorePath& aggregate, const JsonValue& content) {
+  MeasureRequest request;
+  set_run_options(record, content, request);
+  request.telemetry = recorded_telemetry(record);
+  if (!record.benchmark().empty()) request.result = found_path(record, record.benchmark());
+  request.out = disk_path(aggregate);
+  return taken(
+      request, +[](const MeasureRequest& asked) {
+        std::ignore = measure_run(asked);
+        return CommandOutput();
+      });
 }
 
 std::optional<Zone> profile_zone_of(const NamedOptions& options) {
@@ -294,7 +325,9 @@ Rerun rerun(const RunRecord& record, const StorePath& aggregate) {
       json_object_of(read_all(*aggregate.tree->open(aggregate.path).source()), aggregate.display);
   const bool is_package = record.content.find("telemetry_kind") != nullptr ||
                           record.content.find("selected_window") != nullptr;
-  const auto run = is_package && is_of_agents(record)       ? rerun_agentic_package
+  const bool is_measured = !content.members.empty() && content.members[0].first == kMeasuredKey;
+  const auto run = is_measured                              ? rerun_measure
+                   : is_package && is_of_agents(record)     ? rerun_agentic_package
                    : is_package                             ? rerun_package
                    : record.from().find("hosts") != nullptr ? rerun_hosts
                    : is_of_agents(record)                   ? rerun_agentic

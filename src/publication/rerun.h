@@ -13,9 +13,10 @@
 namespace aggregate_power {
 
 struct Rerun {
-  std::string fault = {};            // why it could not be done; empty: it was
-  JsonValue record = {};             // as it would be written now
-  std::vector<JsonEdit> edits = {};  // of the aggregate
+  std::string fault = {};                         // why it could not be done; empty: it was
+  JsonValue record = {};                          // as it would be written now
+  std::vector<JsonEdit> edits = {};               // of the aggregate
+  std::optional<std::string> request_lines = {};  // of its file of requests, if it has one
 };
 
 // Runs the code of the command that wrote the record, with the options that the record states, and

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <exception>
 #include <map>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,7 @@
 #include "base/files/path.h"
 #include "energy/metrics.h"
 #include "loads/aiperf.h"
+#include "publication/compare_lines.h"
 #include "publication/compare_records.h"
 #include "publication/evidence.h"
 #include "publication/point_metrics.h"
@@ -124,6 +126,7 @@ class RunCheck {
     }
     if (names_files) check_inputs();
     if (aggregate_text_.empty() || !is_aggregate_good()) return;
+    if (record_.content.at("retracted").is_object()) return check_retracted();
     if (names_files && is_intact_) compare_rerun();
     if (!is_aggregate_compared_) compare_with_record();
     check_others();
@@ -217,19 +220,11 @@ class RunCheck {
       fault(is_of_this_version() ? kChanged : kNotReproducible, name(), now.fault);
       return;
     }
-    const std::vector<RecordDifference> differences = compare_records(now.record, record_.content);
+    std::vector<RecordDifference> differences = compare_records(now.record, record_.content);
     const std::string version = record_.from().at("tool_version").text;
-    if (!differences.empty() && !is_of_this_version()) {
-      const RecordDifference& first = differences.front();
-      fault(kNotReproducible, name(),
-            fmt::format("written by version {}, read by {}: {} of its values, the first is '{}'",
-                        version, AGGREGATE_POWER_VERSION, differences.size(), first.key),
-            first.expected, first.found);
-      return;
-    }
     if (!is_of_this_version()) {
-      found_.warnings.push_back(fmt::format(
-          "{}: written by version {}; this one gives the same values", name(), version));
+      if (!gives_the_same_numbers(differences, version)) return;
+      differences.clear();
     }
     constexpr std::size_t kMost = 8;
     for (std::size_t i = 0; i < std::min(differences.size(), kMost); ++i) {
@@ -245,6 +240,7 @@ class RunCheck {
             fmt::format("{} values more", differences.size() - kMost));
     }
     if (!has_hashes_ && !differences.empty()) return;
+    compare_request_lines(now);
     is_aggregate_compared_ = true;
     const JsonValue aggregate = json_object_of(aggregate_text_, aggregate_->display);
     for (const JsonEdit& edit : now.edits) {
@@ -259,6 +255,58 @@ class RunCheck {
       const bool is_written = std::ranges::find(now.edits, key, &JsonEdit::key) != now.edits.end();
       if (!is_written && is_power_claim(key)) compare_member(aggregate, key, std::nullopt);
     }
+  }
+
+  // Of a record by another version, whose texts may be others.
+  bool gives_the_same_numbers(std::span<const RecordDifference> differences,
+                              const std::string& version) {
+    const auto of_number =
+        std::ranges::find_if(differences, [](const auto& one) { return one.is_of_number; });
+    if (of_number != differences.end()) {
+      fault(kNotReproducible, name(),
+            fmt::format("written by version {}, read by {}: {} of its values, the first is '{}'",
+                        version, AGGREGATE_POWER_VERSION, differences.size(), of_number->key),
+            of_number->expected, of_number->found);
+      return false;
+    }
+    found_.warnings.push_back(fmt::format(
+        "{}: written by version {}; this one gives the same {}", name(), version,
+        differences.empty()
+            ? "values"
+            : fmt::format("numbers, and words {} texts otherwise", differences.size())));
+    return true;
+  }
+
+  // The file that --per-request wrote, line by line.
+  void compare_request_lines(const Rerun& now) {
+    if (!now.request_lines) return;
+    const std::string named = record_.from().at("options").at("per_request").text;
+    const auto place = record_.find(named);
+    if (!place || !place->facts) {
+      fault(kMissing, named, "named by " + name());
+      return;
+    }
+    ++found_.files;
+    const std::string text = read_all(*place->tree->open(place->path).source());
+    if (text == *now.request_lines) return;
+    const DifferentLine line = first_difference(*now.request_lines, text);
+    fault(is_of_this_version() ? kTampered : kNotReproducible, place->display,
+          fmt::format("line {}{}", line.number, line.key.empty() ? "" : ": '" + line.key + "'"),
+          line.expected, line.found);
+  }
+
+  // What was withdrawn is not computed again; the aggregate must claim nothing.
+  void check_retracted() {
+    found_.warnings.push_back(
+        fmt::format("{}: the run was retracted, so that its numbers were not computed", name()));
+    const JsonValue aggregate = json_object_of(aggregate_text_, aggregate_->display);
+    const bool is_mean = record_.content.at("integration_method").text == "mean_of_sample_buckets";
+    if (!is_mean) compare_member(aggregate, "power_valid", JsonValue::integer(0));
+    for (const auto& [key, value] : aggregate.members) {
+      const bool is_verdict = key.starts_with("power_") || key == "cpu_power_valid";
+      if (is_power_claim(key) && !is_verdict) compare_member(aggregate, key, std::nullopt);
+    }
+    check_others();
   }
 
   void compare_member(const JsonValue& aggregate, const std::string& key,

@@ -92,17 +92,26 @@ std::string plain_name(std::string_view text) {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// "97 %", " 60": most cells.
-std::optional<double> parse_whole(std::string_view cell) {
-  std::size_t at = cell.starts_with(' ') ? 1 : 0;
-  const std::size_t first = at;
-  double value = 0;
-  for (; at < cell.size() && cell[at] >= '0' && cell[at] <= '9'; ++at) {
-    value = value * 10 + (cell[at] - '0');
-  }
+// "97 %", " 60", "700.00 W": most cells. The digits are a whole number that a double holds exactly,
+// as does the power of ten by which it is divided, so the quotient is the nearest double.
+std::optional<double> parse_common(std::string_view cell) {
+  constexpr double kPowers[] = {1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
+  const char* at = cell.data() + (cell.starts_with(' ') ? 1 : 0);
+  const char* const end = cell.data() + cell.size();
+  const char* const first = at;
+  std::uint64_t digits = 0;
+  std::size_t decimals = 0;
+  for (; at < end && *at >= '0' && *at <= '9'; ++at) digits = digits * 10 + (*at - '0');
   if (at == first || at - first > 9) return std::nullopt;
-  const std::string_view unit = cell.substr(at);
-  return unit.empty() || unit == " %" ? std::optional(value) : std::nullopt;
+  if (at < end && *at == '.') {
+    const char* const point = at++;
+    for (; at < end && *at >= '0' && *at <= '9'; ++at) digits = digits * 10 + (*at - '0');
+    decimals = static_cast<std::size_t>(at - point) - 1;
+    if (decimals == 0 || at - first > 10) return std::nullopt;
+  }
+  const bool is_common =
+      at == end || (end - at == 2 && at[0] == ' ' && (at[1] == '%' || at[1] == 'W'));
+  return is_common ? std::optional(static_cast<double>(digits) / kPowers[decimals]) : std::nullopt;
 }
 
 double parse_mask(std::string_view digits) {
@@ -134,7 +143,7 @@ std::uint64_t clock_reason(std::size_t reason_column) { return kReasonNames[reas
 
 double parse_state(std::string_view cell) {
   constexpr std::string_view kUnits[] = {"", "%", "C", "\u00B0C", "MiB", "MB", "W"};
-  if (const auto whole = parse_whole(cell)) return *whole;
+  if (const auto common = parse_common(cell)) return *common;
   const std::string_view text = strip(cell);
   if (text == "Active") return 1;
   if (text == "Not Active") return 0;

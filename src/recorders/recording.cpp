@@ -143,15 +143,18 @@ void Recording::find_faults() {
   struct stat status {};
   const bool is_there = ::stat(path_.c_str(), &status) == 0;
   if (!is_there && errno != ENOENT && errno != ENOTDIR && errno != ELOOP) {
-    faults_.add(Reason::telemetry_file_unreadable, FileError(path_, "inspect", errno).what());
+    unopened_ = FileError(path_, "inspect", errno);
+    faults_.add(Reason::telemetry_file_unreadable, unopened_->what());
   } else if (!is_there) {
+    unopened_ = FileError(path_, "open", errno);
     faults_.add(Reason::telemetry_file_missing, path_);
   } else if (S_ISDIR(status.st_mode) && !(scrapes_ = scrapes_in(path_)).empty()) {
     for (const Scrape& scrape : scrapes_) bytes_ += scrape.bytes;
   } else if (!S_ISREG(status.st_mode)) {
-    faults_.add(Reason::telemetry_file_missing,
-                path_ + (S_ISDIR(status.st_mode) ? " is a folder"
-                                                 : " is not a regular file: pass a pipe as '-'"));
+    const std::string what =
+        S_ISDIR(status.st_mode) ? "is a folder" : "is not a regular file: pass a pipe as '-'";
+    unopened_ = FileError(path_, what);
+    faults_.add(Reason::telemetry_file_missing, path_ + " " + what);
   } else {
     if (status.st_size == 0) faults_.add(Reason::telemetry_file_empty, path_);
     try {
@@ -226,6 +229,10 @@ std::optional<std::string> Recording::zone_doubt(const Telemetry& telemetry) con
                        printable(zone_->name()));
   }
   return std::nullopt;
+}
+
+void Recording::require_opened() const {
+  if (unopened_) throw FileError(*unopened_);
 }
 
 std::unique_ptr<ByteSource> Recording::source() const {

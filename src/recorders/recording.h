@@ -46,6 +46,8 @@ class Recording {
   // telemetry_file_missing, _empty (also after expansion) or _unreadable; empty if it can be
   // opened.
   const Reasons& faults() const { return faults_; }
+  // For commands that end if it is not open, whatever the reason. Throws FileError.
+  void require_opened() const;
   // "option", "file", "default", or the source given to use_zone().
   const std::string& zone_source() const { return zone_source_; }
   // Neither the user nor a zone file says the zone, and there is no unusable zone file either.

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "energy/facility_energy.h"
+#include "results/facility_report.h"
 #include "results/json_parts.h"
 
 namespace aggregate_power {
@@ -15,14 +17,21 @@ std::optional<double> quotient(double value, double by) {
   return by > 0 ? std::optional(value / by) : std::nullopt;
 }
 
-Json row_json(const AttributionRow& row) {
-  return {{"name", row.name},
-          {"calls", row.calls},
-          {"time_s", row.time_s},
-          {"mean_time_s", number_or_null(quotient(row.time_s, static_cast<double>(row.calls)))},
-          {"energy_j", row.energy_j},
-          {"power_w", number_or_null(row.power_w)},
-          {"unresolved_calls", row.short_calls}};
+Json row_json(const AttributionReport& report, const AttributionRow& row) {
+  Json json = {
+      {"name", row.name},
+      {"calls", row.calls},
+      {"time_s", row.time_s},
+      {"mean_time_s", number_or_null(quotient(row.time_s, static_cast<double>(row.calls)))},
+      {"energy_j", row.energy_j},
+      {"power_w", number_or_null(row.power_w)},
+      {"unresolved_calls", row.short_calls}};
+  if (const auto facility = facility_of(report, row)) {
+    json["facility_energy_j"] = number_or_null(facility->energy_j);
+    json["cost"] = number_or_null(facility->cost);
+    json["carbon_gco2e"] = number_or_null(facility->carbon_g);
+  }
+  return json;
 }
 
 Json gpu_json(const AttributionGpu& gpu) {
@@ -48,10 +57,11 @@ std::string csv_number(std::optional<double> value) {
   return value ? fmt::format("{}", *value) : std::string();
 }
 
-std::string csv_row(const AttributionRow& row) {
-  return fmt::format("{},{},{},{},{},{},{}\n", attribution_cell(row.name), row.calls, row.time_s,
+std::string csv_row(const AttributionReport& report, const AttributionRow& row) {
+  const std::string cost = report.facility ? facility_cells(facility_of(report, row)) : "";
+  return fmt::format("{},{},{},{},{},{},{}{}\n", attribution_cell(row.name), row.calls, row.time_s,
                      csv_number(quotient(row.time_s, static_cast<double>(row.calls))), row.energy_j,
-                     csv_number(row.power_w), row.short_calls);
+                     csv_number(row.power_w), row.short_calls, cost);
 }
 
 // Rounding must not lift a mean above all samples.
@@ -118,6 +128,12 @@ std::string measured_part(const AttributionReport& report) {
   return std::ranges::any_of(report.rows, is_short) ? "sum" : "rows";
 }
 
+std::optional<FacilityFigures> facility_of(const AttributionReport& report,
+                                           const AttributionRow& row) {
+  if (!report.facility || !(report.energy_j > 0)) return std::nullopt;
+  return share_of(report.facility->figures, row.energy_j / report.energy_j);
+}
+
 void sort_rows(std::vector<AttributionRow>& rows, AttributionOrder order) {
   const auto key = [&](const AttributionRow& row) {
     if (order == AttributionOrder::time) return row.time_s;
@@ -169,20 +185,27 @@ std::string attribution_json(const AttributionReport& report, std::optional<std:
                {"gpus", Json::array()},
                {"iterations", Json::array()},
                {"rows", Json::array()},
-               {"idle", row_json(report.rest)},
+               {"idle", row_json(report, report.rest)},
                {"warnings", report.warnings}};
   for (const AttributionGpu& gpu : report.gpus) json["gpus"].push_back(gpu_json(gpu));
   for (const auto& iteration : report.iterations) {
     json["iterations"].push_back(iteration_json(iteration));
   }
-  for (const AttributionRow& row : top_rows(report, most)) json["rows"].push_back(row_json(row));
+  for (const AttributionRow& row : top_rows(report, most))
+    json["rows"].push_back(row_json(report, row));
+  if (const auto& facility = report.facility) {
+    json["facility"] = facility_json(facility->rates, facility->measured, facility->figures, {});
+    const bool is_shared = facility->figures.stretches.size() > 1;
+    json["facility"]["rows"] = is_shared ? "share cost and carbon by their energy" : "exact";
+  }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string attribution_csv(const AttributionReport& report, std::optional<std::size_t> most) {
-  std::string text = "name,calls,time_s,mean_time_s,energy_j,power_w,unresolved_calls\n";
-  for (const AttributionRow& row : top_rows(report, most)) text += csv_row(row);
-  return text + csv_row(report.rest);
+  std::string text = "name,calls,time_s,mean_time_s,energy_j,power_w,unresolved_calls";
+  text += (report.facility ? facility_columns() : "") + "\n";
+  for (const AttributionRow& row : top_rows(report, most)) text += csv_row(report, row);
+  return text + csv_row(report, report.rest);
 }
 
 std::string attribution_gpupp(const AttributionReport& report, std::optional<std::size_t> most) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "aggregate_power/facility.h"
+
 namespace aggregate_power {
 
 enum class AttributionOrder { energy, time, power };
@@ -74,6 +76,7 @@ struct AttributionReport {
   std::vector<AttributionCall> calls;  // only if they were asked for; in the order of time
   std::vector<std::string> call_names;
   std::vector<std::string> warnings;
+  std::optional<FacilityReport> facility = {};  // of the integral; nullopt: not asked for
 
   double mean_w() const { return gpu_time_s > 0 ? energy_j / gpu_time_s : 0; }
 };
@@ -81,6 +84,10 @@ struct AttributionReport {
 // What the sensor resolved: "rows": each row's events are all longer than its period; "sum": only
 // the sum of all rows; "nothing": not even that.
 std::string measured_part(const AttributionReport& report);
+
+// What a row costs: the part of all that is its part of the energy.
+std::optional<FacilityFigures> facility_of(const AttributionReport& report,
+                                           const AttributionRow& row);
 
 // Sorts rows; those that are equal by name.
 void sort_rows(std::vector<AttributionRow>& rows, AttributionOrder order);

@@ -8,6 +8,7 @@
 #include "base/text/unicode.h"
 #include "base/text/wrap.h"
 #include "results/attribution_report.h"
+#include "results/facility_report.h"
 
 namespace aggregate_power {
 namespace {
@@ -109,6 +110,12 @@ std::string attribution_table(const AttributionReport& report, std::optional<std
                    fmt::format("{:.4f} J, {:.2f} W each GPU; highest {:.2f} W", report.energy_j,
                                report.mean_w(), report.peak_w),
                    width);
+  if (const auto& facility = report.facility) {
+    for (const auto& [name, what] :
+         facility_rows(facility->rates, facility->measured, facility->figures, {})) {
+      text += labelled(name, what, width);
+    }
+  }
   text += labelled("sensor", sensor_text(report), width);
   for (const bool is_warm_up : {true, false}) {
     const std::string iterations = iterations_text(report, is_warm_up);

@@ -68,6 +68,12 @@ std::vector<JsonEdit> edits_without_record(const Result& result) {
   return edits;
 }
 
+std::vector<JsonEdit> edits_of_withdrawn(bool has_cpu) {
+  std::vector<JsonEdit> edits = gpu_edits(false, {});
+  if (has_cpu) std::ranges::move(cpu_edits(false, {}), std::back_inserter(edits));
+  return edits;
+}
+
 bool claims_power(const Result& result) {
   return result.is_valid() || (result.cpu && result.cpu->reasons.empty());
 }

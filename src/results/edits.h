@@ -18,6 +18,9 @@ std::vector<JsonEdit> edits_of(const Result& result, const std::string& record_n
 // The edits if there is no audit record to support them: nothing is claimed.
 std::vector<JsonEdit> edits_without_record(const Result& result);
 
+// The same for a run that was valid and is not any more.
+std::vector<JsonEdit> edits_of_withdrawn(bool has_cpu);
+
 // Whether edits_of() claims that some power is valid.
 bool claims_power(const Result& result);
 

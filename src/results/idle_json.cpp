@@ -79,15 +79,21 @@ Json idle_json(const Result& result, bool is_valid) {
   return json;
 }
 
-std::optional<std::string> idle_text(const Result& result) {
+std::optional<IdleTexts> idle_texts(const Result& result) {
   if (!result.idle || !result.is_valid() || !result.idle->is_available()) return std::nullopt;
   const NetEnergy energy = net_energy(result);
   const IdlePower& idle = *result.idle;
-  return fmt::format(
-      "idle {:.2f} W together ({}{}); net {:.2f} J above {:.2f} J, give or take {:.2f} J",
-      idle.total.watts, idle.source,
-      idle.stretch ? fmt::format(", {:.1f} s", idle.stretch->duration_s()) : "", energy.net_j(),
-      energy.idle_j, energy.uncertainty_j);
+  return IdleTexts{
+      fmt::format("{:.2f} W together ({}{})", idle.total.watts, idle.source,
+                  idle.stretch ? fmt::format(", {:.1f} s", idle.stretch->duration_s()) : ""),
+      fmt::format("{:.2f} J above {:.2f} J, give or take {:.2f} J", energy.net_j(), energy.idle_j,
+                  energy.uncertainty_j)};
+}
+
+std::optional<std::string> idle_text(const Result& result) {
+  const auto texts = idle_texts(result);
+  return texts ? std::optional(fmt::format("idle {}; net {}", texts->idle, texts->net))
+               : std::nullopt;
 }
 
 std::vector<JsonEdit> idle_edits(const Result& result) {

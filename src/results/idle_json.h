@@ -15,7 +15,14 @@ namespace aggregate_power {
 // Of a result with Result::idle. `is_valid` takes faults of the aggregate into account.
 Json idle_json(const Result& result, bool is_valid);
 
-// A line for people; nullopt: not requested, or there is no baseline.
+// For people: "170.00 W together (before_load, 28.0 s)", and "43800.00 J above 10200.00 J, give or
+// take 3.00 J". Nullopt: not requested, or there is no baseline.
+struct IdleTexts {
+  std::string idle;
+  std::string net;
+};
+std::optional<IdleTexts> idle_texts(const Result& result);
+// Both as a line.
 std::optional<std::string> idle_text(const Result& result);
 
 // The keys of --extended.

@@ -57,6 +57,7 @@ std::optional<PastRecord> parse_record(std::string_view text) {
     past.origin.columns = options.value("columns", "");
     past.origin.select = options.value("select", "");
     past.origin.window = options.value("window", "");
+    past.origin.idle = options.value("idle", "");
     past.origin.uncertainty = uncertainty_options_in(options);
     return past;
   } catch (const std::exception&) {  // JsonError, Json::exception, std::out_of_range

@@ -337,6 +337,8 @@ Json witnesses(const Written& written) {
   return list;
 }
 
+Json idle(const Written& written) { return idle_json(written.result, written.is_valid()); }
+
 Json uncertainty(const Written& written) {
   return uncertainty_json(written.result, written.is_valid());
 }
@@ -460,6 +462,7 @@ void add_origin(Json& json, const Origin& origin, const InputFile& patched) {
   if (!origin.columns.empty()) json["options"]["columns"] = origin.columns;
   if (!origin.select.empty()) json["options"]["select"] = origin.select;
   if (!origin.window.empty()) json["options"]["window"] = origin.window;
+  if (!origin.idle.empty()) json["options"]["idle"] = origin.idle;
   add_uncertainty_options(origin.uncertainty, json["options"]);
   json["patched"] = file_json(patched);
 }
@@ -531,6 +534,7 @@ bool has_failed_requests(const Written& written) {
   return written.result.failed_requests.has_value();
 }
 
+bool has_idle(const Written& written) { return written.result.idle.has_value(); }
 bool has_uncertainty(const Written& written) { return written.result.uncertainty.has_value(); }
 
 // As in the original, only a run without a window names the source of its window (contract.md D).
@@ -605,8 +609,7 @@ constexpr Member kMembers[] = {
      [](const Written& w) { return w.result.phase_energy.has_value(); }},
     {"window_source", kOneRecording | kPackage,
      [](const Written& w) { return Json(w.result.window_source); }, says_window_source},
-    {"idle", kOneRecording, [](const Written& w) { return idle_json(w.result, w.is_valid()); },
-     [](const Written& w) { return w.result.idle.has_value(); }},
+    {"idle", kAll, idle, has_idle},
     {"uncertainty", kAll, uncertainty, has_uncertainty},
     {"computed_from", kAll, computed_from},
 };
@@ -637,6 +640,7 @@ constexpr Member kNativeMembers[] = {
     {"integration_method", kNative, integration_method},
     {"power_percentile_method", kNative, percentile_method, has_curve},
     {"metrics", kNative, metrics},
+    {"idle", kNative, idle, has_idle},
     {"uncertainty", kNative, uncertainty, has_uncertainty},
     {"computed_from", kNative, computed_from},
 };

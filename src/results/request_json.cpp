@@ -29,18 +29,6 @@ std::string shown_power(const PhasePower& power) {
   return fmt::format("{:.1f} W ± {:.1f} W", power.watts, 1.96 * power.standard_error_w);
 }
 
-std::string phase_text(const PhaseEnergy& phases) {
-  const bool is_counts = phases.model == PhaseModel::counts;
-  const auto per_token = [](const std::optional<double>& joules, const char* which) {
-    return joules ? fmt::format(", {:.6g} J per {} token", *joules, which) : std::string();
-  };
-  return fmt::format("prefill {}{}{}; decode {}{}{}; model {}, r2 {:.3f}",
-                     shown_power(phases.prefill), is_counts ? " each" : "",
-                     per_token(phases.joules_per_input_token, "input"), shown_power(phases.decode),
-                     is_counts ? " each" : "", per_token(phases.joules_per_output_token, "output"),
-                     name(phases.model), phases.r2);
-}
-
 }  // namespace
 
 Json request_energy_json(const RequestEnergy& energy, bool is_valid) {
@@ -105,22 +93,35 @@ std::string request_line(const RequestLine& line) {
   return json.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
 }
 
+std::string request_energy_text(const RequestEnergy& energy) {
+  if (!energy.refused.empty()) {
+    return fmt::format("no energy of requests: {}", fmt::join(energy.refused, ", "));
+  }
+  return fmt::format(
+      "{} requests: mean {:.2f} J, median {:.2f} J, 95 % up to {:.2f} J; {:.2f} J while none was in flight",
+      energy.requests, energy.mean_j, energy.p50_j, energy.p95_j,
+      energy.unattributed_j.value_or(0));
+}
+
+std::string phase_energy_text(const PhaseEnergy& energy) {
+  if (!energy.refused.empty()) {
+    return fmt::format("no power of prefill and decode: {}", fmt::join(energy.refused, ", "));
+  }
+  const bool is_counts = energy.model == PhaseModel::counts;
+  const char* const whose = is_counts ? " for each request in flight" : "";
+  const auto per_token = [](const std::optional<double>& joules, const char* which) {
+    return joules ? fmt::format(", {:.6g} J per {} token", *joules, which) : std::string();
+  };
+  return fmt::format(
+      "prefill {}{}{}; decode {}{}{}; model {}, r2 {:.3f}", shown_power(energy.prefill), whose,
+      per_token(energy.joules_per_input_token, "input"), shown_power(energy.decode), whose,
+      per_token(energy.joules_per_output_token, "output"), name(energy.model), energy.r2);
+}
+
 std::vector<std::string> request_texts(const Result& result) {
   std::vector<std::string> texts;
-  if (const auto& energy = result.request_energy) {
-    texts.push_back(
-        energy->refused.empty()
-            ? fmt::format(
-                  "{} requests: mean {:.2f} J, median {:.2f} J, 95 % up to {:.2f} J; {:.2f} J while none was in flight",
-                  energy->requests, energy->mean_j, energy->p50_j, energy->p95_j,
-                  energy->unattributed_j.value_or(0))
-            : fmt::format("no energy of requests: {}", fmt::join(energy->refused, ", ")));
-  }
-  if (const auto& phases = result.phase_energy) {
-    texts.push_back(phases->refused.empty() ? phase_text(*phases)
-                                            : fmt::format("no power of prefill and decode: {}",
-                                                          fmt::join(phases->refused, ", ")));
-  }
+  if (result.request_energy) texts.push_back(request_energy_text(*result.request_energy));
+  if (result.phase_energy) texts.push_back(phase_energy_text(*result.phase_energy));
   return texts;
 }
 

@@ -28,7 +28,10 @@ struct RequestLine {
 };
 std::string request_line(const RequestLine& line);  // with its line feed
 
-// What was found, one sentence each; none if nothing was requested.
+// What was found, or why nothing was, in a sentence.
+std::string request_energy_text(const RequestEnergy& energy);
+std::string phase_energy_text(const PhaseEnergy& energy);
+// Those that were requested.
 std::vector<std::string> request_texts(const Result& result);
 
 }  // namespace aggregate_power

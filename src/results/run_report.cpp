@@ -11,7 +11,10 @@
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "base/text/zone.h"
+#include "results/facility_report.h"
+#include "results/idle_json.h"
 #include "results/json_parts.h"
+#include "results/request_json.h"
 #include "results/uncertainty_json.h"
 
 namespace aggregate_power {
@@ -44,6 +47,12 @@ std::optional<double> stated_error(const RunReport& run) {
   return rounded(*run.stated_energy_j / energy->value - 1, kAuditDecimals);
 }
 
+TokenCounts tokens_of(const RunReport& run) {
+  if (!run.result.load) return {};
+  const Load& load = *run.result.load;
+  return {load.total_input_tokens, load.total_output_tokens, run.has_approximate_counts};
+}
+
 Json run_json(const RunReport& run) {
   const Result& result = run.result;
   Json json;
@@ -55,7 +64,9 @@ Json run_json(const RunReport& run) {
   if (result.load) {
     json["window"] = {{"start_unix", result.load->window.start_unix_s},
                       {"end_unix", result.load->window.end_unix_s}};
-    if (result.window_half_width_s) json["window_half_width_s"] = *result.window_half_width_s;
+    if (result.window_half_width_s) {
+      json["window_half_width_s"] = rounded(*result.window_half_width_s, kAuditDecimals);
+    }
     json["duration_s"] = rounded(result.load->window.duration_s(), kAuditDecimals);
   }
   json["gpu_count"] = result.observed_gpus;
@@ -72,6 +83,10 @@ Json run_json(const RunReport& run) {
     json["generator_energy_j"] = *run.stated_energy_j;
     if (const auto error = stated_error(run)) json["generator_energy_relative_error"] = *error;
   }
+  if (const auto& facility = run.facility) {
+    json["facility"] =
+        facility_json(facility->rates, facility->measured, facility->figures, tokens_of(run));
+  }
   if (result.load) {
     const auto count = [&](const char* key, std::int64_t value) {
       if (value > 0) json[key] = value;
@@ -82,6 +97,13 @@ Json run_json(const RunReport& run) {
     if (run.failed_requests > 0) json["failed_requests"] = run.failed_requests;
     if (run.has_approximate_counts) json["counts_are_approximate"] = true;
   }
+  if (const auto& energy = result.request_energy) {
+    json["request_energy"] = request_energy_json(*energy, result.is_valid());
+  }
+  if (const auto& phases = result.phase_energy) {
+    json["phase_energy"] = phase_energy_json(*phases, result.is_valid());
+  }
+  if (result.idle) json["idle"] = idle_json(result, result.is_valid());
   if (result.uncertainty) json["uncertainty"] = uncertainty_json(result, result.is_valid());
   json["telemetry"] = printable_path(result.telemetry_source);
   json["reasons"] = result.reasons.codes();
@@ -204,7 +226,19 @@ std::string run_text(const RunReport& run) {
                     printable(fmt::format("{}", fmt::join(result.observed_gpu_ids, ", ")), 200)));
   }
   add_energy(run, table);
+  if (const auto& facility = run.facility) {
+    for (const auto& [name, text] :
+         facility_rows(facility->rates, facility->measured, facility->figures, tokens_of(run))) {
+      table.row(name, text);
+    }
+  }
   add_interval(result, table);
+  if (result.request_energy) table.row("requests", request_energy_text(*result.request_energy));
+  if (result.phase_energy) table.row("phases", phase_energy_text(*result.phase_energy));
+  if (const auto texts = idle_texts(result)) {
+    table.row("idle", texts->idle);
+    table.row("net", texts->net);
+  }
   table.row("valid", result.is_valid() ? "yes" : fmt::format("no: {}", result.reasons.text()));
   for (const std::string& remedy : remedies(result)) table.row("  what to do", remedy);
   for (const std::string& hint : result.hints) table.row("  hint", hint);

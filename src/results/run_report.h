@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "aggregate_power/facility.h"
 #include "aggregate_power/load.h"
 #include "aggregate_power/result.h"
 
@@ -19,6 +20,7 @@ struct RunReport {
   bool includes_set_up = false;  // the window is that of a command, longer than the load or failed
   std::string benchmark_failure = {};  // why its aggregate must not be valid; empty: it may be
   Result result = {};                  // with the reasons and the warnings
+  std::optional<FacilityReport> facility = {};  // nullopt: not asked for
 };
 
 // {"schema": ..., "runs": [...]}: the aggregate's keys, and others with their unit in their name.

@@ -11,6 +11,7 @@
 #include "base/files/path.h"
 #include "base/text/ascii.h"
 #include "base/text/json.h"
+#include "results/facility_report.h"
 
 namespace aggregate_power {
 namespace {
@@ -28,6 +29,10 @@ std::string quoted_json(const std::vector<std::string>& texts) {
     list += fmt::format("{}{}", list.empty() ? "" : ", ", quoted_json(text));
   }
   return fmt::format("[{}]", list);
+}
+
+std::string line_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string csv_cell(std::string_view text) {
@@ -61,13 +66,17 @@ class JsonWindows final : public WindowReport {
     return fmt::format(
         "{{\n\"schema\": \"{}\",\n\"telemetry\": {},\n\"windows_file\": {},\n"
         "\"recorded\": {{\"start_unix_s\": {}, \"end_unix_s\": {}}},\n\"gpus\": {},\n"
-        "\"not_exact\": {},\n{}\"windows\": [",
+        "\"not_exact\": {},\n{}{}\"windows\": [",
         kWindowsSchema, quoted_json(facts_.telemetry), quoted_json(facts_.windows_file),
         json_number(facts_.recorded.start_unix_s), json_number(facts_.recorded.end_unix_s),
         quoted_json(facts_.gpus), quoted_json(facts_.missing),
         facts_.witnesses.empty()
             ? std::string()
-            : fmt::format("\"witnesses\": {},\n", witnesses_json(facts_.witnesses, is_one_node_)));
+            : fmt::format("\"witnesses\": {},\n", witnesses_json(facts_.witnesses, is_one_node_)),
+        facts_.rates.is_asked()
+            ? fmt::format("\"facility\": {},\n",
+                          line_of(facility_terms_json(facts_.rates, facts_.measured)))
+            : std::string());
   }
 
   void add(const WindowRow& row, std::string& text) override {
@@ -111,6 +120,10 @@ class JsonWindows final : public WindowReport {
     }
     text += ']';
     add_witnesses(row, text);
+    if (facts_.rates.is_asked()) {
+      text += ", \"facility\": ";
+      text += row.facility ? line_of(facility_figures_json(*row.facility)) : "null";
+    }
     text += '}';
   }
 
@@ -157,6 +170,7 @@ class CsvWindows final : public WindowReport {
           ",power_energy_j,counter_energy_j,counter_to_power,counter_resolution_j,counter_reason";
     }
     if (facts_.has_logged) names += ",logged_energy_j";
+    if (facts_.rates.is_asked()) names += facility_columns();
     return names + "\n";
   }
 
@@ -188,6 +202,7 @@ class CsvWindows final : public WindowReport {
                        known(gpu.counter_resolution_j, true), csv_cell(gpu.counter_fault));
       }
       if (facts_.has_logged) text += "," + known(gpu.logged_energy_j, true);
+      if (facts_.rates.is_asked()) text += facility_cells(gpu.facility);
       text += '\n';
     }
   }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "aggregate_power/facility.h"
 #include "aggregate_power/sample.h"
 #include "results/witness_text.h"
 
@@ -30,6 +31,8 @@ struct GpuWindow {
   std::optional<double> counter_resolution_j = {};  // at both edges together
   std::string counter_fault = {};                   // why it is not the counter's energy
   std::optional<double> logged_energy_j = {};       // what the windows file states
+
+  std::optional<FacilityFigures> facility = {};  // of a measured GPU, if asked for
 };
 
 struct WindowRow {
@@ -43,6 +46,8 @@ struct WindowRow {
   double own_duration_s = 0;
   std::vector<GpuWindow> gpus = {};           // in the order of WindowReportFacts::gpus
   std::vector<WitnessEnergy> witnesses = {};  // in that of WindowReportFacts::witnesses
+  // Of all GPUs, if they were all measured and it was asked for.
+  std::optional<FacilityFigures> facility = {};
 
   // Why not all GPUs were measured, with the GPU's name; empty: they were.
   std::string fault(const std::vector<std::string>& names) const;
@@ -61,8 +66,10 @@ struct WindowReportFacts {
   std::size_t longest_name = 0;           // with its indentation
   std::vector<std::string> missing = {};  // why a benchmark has no window
   std::vector<WitnessFacts> witnesses = {};
-  bool has_counters = false;  // some GPU has an energy counter
-  bool has_logged = false;    // some window of the file states energies
+  bool has_counters = false;     // some GPU has an energy counter
+  bool has_logged = false;       // some window of the file states energies
+  FacilityRates rates = {};      // those asked for
+  std::string measured = "gpu";  // measured_boundary()
 };
 
 // The parts of a report, in this order. Facts outlive it.

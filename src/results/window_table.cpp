@@ -1,10 +1,13 @@
-// Lays out windows as a table of at most 80 columns, as long as its numbers are not huge.
+// Lays out windows as a table of at most 80 columns, as long as its numbers are not huge and no
+// cost is asked for.
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "results/facility_report.h"
 #include "results/short_names.h"
 #include "results/window_report.h"
 
@@ -27,9 +30,13 @@ class TableWindows final : public WindowReport {
   }
 
   std::string head() override {
-    return fmt::format("{:<{}} {:<{}} {:>9} {:>12} {:>8} {:>8} {:>7}{}\n", "window", name_columns_,
-                       "GPU", gpu_columns_, "seconds", "joules", "mean W", "peak W", "share %",
-                       facts_.has_counters ? " source" : "");
+    std::string line =
+        fmt::format("{:<{}} {:<{}} {:>9} {:>12} {:>8} {:>8} {:>7}{}", "window", name_columns_,
+                    "GPU", gpu_columns_, "seconds", "joules", "mean W", "peak W", "share %",
+                    facts_.has_counters ? " source" : "");
+    columns_ = line.size() + (facts_.has_counters ? 1 : 0);  // "counter" is longer than "source"
+    add_facility({"facility J", "cost", "gCO2e"}, 0, line);
+    return line + "\n";
   }
 
   void add(const WindowRow& row, std::string& text) override {
@@ -42,10 +49,11 @@ class TableWindows final : public WindowReport {
       add_fault(name, row.gpus.size() == 1 ? gpus_[0] : "all", row.gpus[0].fault, text);
       return;
     }
+    const std::size_t begin = text.size();
     if (row.gpus.size() > 1) {
       is_measured ? add_energy(name, "all", duration_s, row.energy_j(), text)
                   : add_fault(name, "all", "not all GPUs are", text);
-      if (is_measured) end_line(text);
+      if (is_measured) end_line(row.facility, begin, text);
       name.clear();
     }
     const double all_j = row.energy_j();
@@ -55,6 +63,7 @@ class TableWindows final : public WindowReport {
         add_fault(name, gpus_[i], gpu.fault, text);
         continue;
       }
+      const std::size_t begin_of_gpu = text.size();
       add_energy(name, gpus_[i], duration_s, gpu.energy_j, text);
       const std::string peak = gpu.peak_power_w ? fmt::format("{:.2f}", *gpu.peak_power_w) : "";
       const std::string share = is_measured && all_j > 0
@@ -65,13 +74,13 @@ class TableWindows final : public WindowReport {
       } else {
         fmt::format_to(std::back_inserter(text), " {:>8}{}", peak, share);
       }
-      end_line(text);
+      end_line(gpu.facility, begin_of_gpu, text);
       name.clear();
     }
     if (row.has_children && is_measured) {
       add_energy(indent + "(own)", row.gpus.size() > 1 ? "all" : gpus_[0], row.own_duration_s,
                  row.own_energy_j(), text);
-      end_line(text);
+      text += '\n';
     }
     if (row.overlaps.empty()) return;
     constexpr std::string_view kWhat = "(overlaps : their common time is in both)";
@@ -79,7 +88,11 @@ class TableWindows final : public WindowReport {
                         shortened(row.overlaps, kTableColumns - kWhat.size() - indent.size()));
   }
 
-  std::string foot() override { return witnesses_->text(); }
+  std::string foot() override {
+    if (!facts_.rates.is_asked()) return witnesses_->text();
+    return fmt::format("({})\n{}", facility_note(facts_.rates, facts_.measured),
+                       witnesses_->text());
+  }
 
  private:
   void add_energy(const std::string& name, const std::string& gpu, double duration_s,
@@ -95,12 +108,35 @@ class TableWindows final : public WindowReport {
     fmt::format_to(std::back_inserter(text), "{:<{}} {:<{}} not measured: {}\n", name,
                    name_columns_, gpu, gpu_columns_, fault);
   }
-  static void end_line(std::string& text) { text += '\n'; }
+  void end_line(const std::optional<FacilityFigures>& figures, std::size_t begin,
+                std::string& text) const {
+    if (figures) {
+      const auto shown = [](std::optional<double> value) {
+        return value ? fmt::format("{:.6g}", *value) : std::string("-");
+      };
+      const std::string joules =
+          figures->energy_j ? fmt::format("{:.3f}", *figures->energy_j) : std::string();
+      add_facility({joules, shown(figures->cost), shown(figures->carbon_g)}, begin, text);
+    }
+    text += '\n';
+  }
+  // Adds those of these columns that were asked for to the line that begins at `begin`.
+  void add_facility(const std::array<std::string, 3>& cells, std::size_t begin,
+                    std::string& text) const {
+    if (!facts_.rates.is_asked()) return;
+    const std::size_t line = text.size() - begin;
+    if (line < columns_) text.append(columns_ - line, ' ');
+    auto out = std::back_inserter(text);
+    if (facts_.rates.pue) fmt::format_to(out, " {:>12}", cells[0]);
+    if (facts_.rates.price) fmt::format_to(out, " {:>10}", cells[1]);
+    if (facts_.rates.carbon) fmt::format_to(out, " {:>10}", cells[2]);
+  }
 
   const WindowReportFacts& facts_;
   std::vector<std::string> gpus_;
   std::size_t name_columns_ = 0;
   std::size_t gpu_columns_ = 3;
+  std::size_t columns_ = 0;  // before those of cost
   std::optional<WitnessBlock> witnesses_;
 };
 

@@ -88,6 +88,7 @@ Result unmeasured(const MeasurementRequest& request, const std::optional<Load>& 
   result.extended = request.extended;
   if (request.extended) result.fleet.emplace();
   refuse_uncertainty(request.uncertainty, result);
+  refuse_idle(request, result);
   return result;
 }
 
@@ -135,12 +136,11 @@ Result assess(const MeasurementRequest& request, const Recording& recording,
                     request.may_use_threads, std::move(measurement.counters));
     if (result.recorded_counters) warn(doubts_about(*result.recorded_counters));
   }
-  if (!request.idle.empty()) add_idle(request, recording, measurement.gathered, result);
   if (request.readings != nullptr) {
     *request.readings = {};
-    if (request.uncertainty.is_wanted && result.telemetry && result.load) {
+    if (result.telemetry && result.load) {
       *request.readings =
-          sensor_readings(recording, result.load->window, std::move(measurement.gathered),
+          wanted_readings(request, recording, result.load->window, std::move(measurement.gathered),
                           integration, result.telemetry->series);
     }
   }

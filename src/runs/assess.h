@@ -8,8 +8,8 @@
 
 namespace aggregate_power {
 
-// An uncertainty that is wanted is refused here; whoever passes MeasurementRequest::readings adds
-// it.
+// An uncertainty or idle power that is wanted is refused here; whoever passes
+// MeasurementRequest::readings adds it.
 Result assess(const MeasurementRequest& request, const Recording& recording,
               const LoadReading& reading);
 

@@ -11,6 +11,7 @@
 #include "results/aggregate_json.h"
 #include "runs/assess.h"
 #include "runs/assess_by_evidence.h"
+#include "runs/idle.h"
 #include "runs/sensor_readings.h"
 #include "runs/uncertainty.h"
 
@@ -102,12 +103,13 @@ Result assess_alone(MeasurementRequest request, Recording& recording, const Load
     if (source.empty()) return unmeasured(request, reading.load, no_count(reading, files));
   }
   SensorReadings readings;
-  const bool estimates = request.uncertainty.is_wanted && request.readings == nullptr;
-  if (estimates) request.readings = &readings;
+  const bool is_complete = request.readings == nullptr;
+  if (is_complete) request.readings = &readings;
   Result result = request.finds_zone ? assess_in_found_zone(request, recording, reading, files)
                                      : assess(request, recording, reading);
   result.expected_gpus_source = std::move(source);
-  if (estimates) {
+  if (is_complete) {
+    add_idle(request, &recording, {&readings, 1}, result);
     std::vector<SensorReadings> recordings;
     if (request.place_half_width_s > 0) result.window_half_width_s = request.place_half_width_s;
     recordings.push_back(std::move(readings));

@@ -22,8 +22,8 @@ std::optional<std::int64_t> gpus_in_aggregate(const std::string& aggregate);
 // What the aggregate calls the GPUs; empty: it cannot be read, or does not say.
 std::string hardware_in(const std::string& aggregate);
 
-// As assess(), but finds the number of GPUs and the zone first, if the request says so, and puts an
-// interval on the energy, unless the caller takes the readings for that.
+// As assess(), but finds the number of GPUs and the zone first, if the request says so, and adds
+// idle power and an interval of the energy, unless the caller takes the readings for that.
 Result assess_alone(MeasurementRequest request, Recording& recording, const LoadReading& reading,
                     const FilesBeside& files);
 

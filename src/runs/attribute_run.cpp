@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
@@ -14,11 +15,14 @@
 #include "base/files/file.h"
 #include "base/text/shown_time.h"
 #include "energy/attribution.h"
+#include "energy/facility_energy.h"
 #include "energy/plausibility.h"
 #include "energy/sensor_period.h"
 #include "loads/chrome_trace.h"
 #include "loads/layer_intervals.h"
+#include "recorders/energy_rate.h"
 #include "recorders/recording.h"
+#include "results/facility_report.h"
 #include "runs/attribution_lanes.h"
 #include "runs/traces.h"
 
@@ -161,7 +165,7 @@ class Attributing {
     throw Error(fmt::format("{}: its events have no duration", lanes_.front().trace->path));
   }
 
-  AttributionReport report() && {
+  AttributionReport report(const FacilityRates& rates, const std::string& scope) && {
     for (AttributionLane& lane : lanes_) add_lane(lane);
     const GpuTrace& first = *lanes_.front().trace;
     report_.start_unix_s = unix_of(first, counted_.start_unix_s);
@@ -172,6 +176,7 @@ class Attributing {
     for (const auto& [name, share] : by_name) report_.rows.push_back(row_of(name, share));
     sort_rows(report_.rows, request_.order);
     report_.rest = row_of(report_.by == "kernel" ? "(idle)" : "(outside)", rest_);
+    if (rates.is_asked()) add_facility_of_span(rates, scope);
     finish_iterations();
     return std::move(report_);
   }
@@ -196,6 +201,7 @@ class Attributing {
           fmt::format("GPU {}: implausible_power: {}", lane.power.device(),
                       impossible_mean_text(energy_j / window.duration_s(), PowerUnit::Size::watt)));
     }
+    windows_.push_back(window);
     AttributionRules rules{.window = window,
                            .sensor_period_s = sensor_period_s(lane.power.samples())};
     add_gpu(lane, rules, energy_j);
@@ -317,6 +323,38 @@ class Attributing {
     }
   }
 
+  void add_facility_of_span(const FacilityRates& rates, const std::string& scope) {
+    FacilityReport& report = report_.facility.emplace(
+        FacilityReport{.rates = rates, .measured = measured_boundary(scope)});
+    report.figures =
+        facility_figures(rates, {report_.start_unix_s, report_.end_unix_s}, report_.energy_j,
+                         [this](Window part) { return energy_in_part(part); });
+    if (rates.pue) report.figures.power_w = *rates.pue * report_.energy_j / report_.span_s;
+    std::ranges::move(facility_doubts(rates), std::back_inserter(report_.warnings));
+    std::ranges::move(facility_faults(rates, report.figures), std::back_inserter(report_.warnings));
+  }
+
+  // Of all lanes, each as far as it counts. The span's own edges are taken from the lanes, where
+  // they are more exact than in Unix time.
+  double energy_in_part(Window part) const {
+    double sum_j = 0;
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+      const GpuTrace& trace = *lanes_[i].trace;
+      const auto in_trace = [&](double unix_s) {
+        return (unix_s - static_cast<double>(trace.origin_s)) - trace.origin_rest_s;
+      };
+      Window own = windows_[i];
+      if (part.start_unix_s > report_.start_unix_s) {
+        own.start_unix_s = std::max(own.start_unix_s, in_trace(part.start_unix_s));
+      }
+      if (part.end_unix_s < report_.end_unix_s) {
+        own.end_unix_s = std::min(own.end_unix_s, in_trace(part.end_unix_s));
+      }
+      if (own.duration_s() > 0) sum_j += lanes_[i].power.energy_j(own);
+    }
+    return sum_j;
+  }
+
   void finish_iterations() {
     std::uint64_t before = 0;
     for (auto& [number, iteration] : iterations_) {
@@ -330,8 +368,9 @@ class Attributing {
   std::vector<AttributionLane>& lanes_;
   std::optional<Zone> zone_;
   AttributionReport report_;
-  Window span_;     // of the events, in the times of the first trace
-  Window counted_;  // the same, or that of the recording
+  Window span_;                  // of the events, in the times of the first trace
+  Window counted_;               // the same, or that of the recording
+  std::vector<Window> windows_;  // what counts of each lane, in the times of its trace
   std::map<std::string, EnergyShare> shares_;
   EnergyShare rest_;
   std::map<std::int64_t, AttributionIteration> iterations_;
@@ -362,6 +401,7 @@ std::optional<Zone> zone_of(const Traces& power) {
 }  // namespace
 
 AttributionReport attribute_run(const AttributeRequest& request) {
+  const FacilityRates rates = read_facility_rates(request.facility);
   std::vector<GpuTrace> traces = read_all_traces(request);
   const TracesRequest wanted{request, request.telemetry, request.gpus};
   Traces power = read_traces(wanted);
@@ -372,8 +412,9 @@ AttributionReport attribute_run(const AttributeRequest& request) {
     }
   }
   const std::optional<Zone> zone = zone_of(power);
+  const std::string scope = scope_of(power);
   std::vector<AttributionLane> lanes = attribution_lanes(traces, std::move(power), request.gpus);
-  AttributionReport report = Attributing(request, lanes, zone).report();
+  AttributionReport report = Attributing(request, lanes, zone).report(rates, scope);
   report.telemetry = request.telemetry;
   for (const GpuTrace& trace : traces) {
     report.traces.push_back(trace.path);

@@ -1,13 +1,17 @@
 // Checks a short recording: what a run that is recorded so would be worth.
 #include <algorithm>
-#include <cmath>
-#include <map>
+#include <iterator>
+#include <span>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text/unicode.h"
 #include "energy/expected_interval.h"
+#include "energy/load_verdicts.h"
 #include "energy/placed_readings.h"
+#include "energy/reading_gatherer.h"
+#include "energy/recorded_load.h"
 #include "energy/sensor_period.h"
 #include "energy/survey.h"
 #include "recorders/recording.h"
@@ -20,27 +24,10 @@ namespace {
 
 using enum CheckupItem::Status;
 
-// The samples of each device, up to a number that a short recording does not reach.
-class CheckupSamples final : public Analysis {
- public:
-  void take(std::span<const Reading> readings) override {
-    for (const Reading& reading : readings) {
-      if (reading.kind != Reading::Kind::power && reading.kind != Reading::Kind::no_device)
-        continue;
-      std::vector<Sample>& samples = devices[reading.device];
-      if (samples.size() < kMost) samples.push_back({reading.unix_s, reading.watts});
-    }
-  }
-  std::map<std::uint32_t, std::vector<Sample>> devices;
-
- private:
-  static constexpr std::size_t kMost = 1 << 20;
-};
-
 struct Seen {
   SeriesFacts series;
   std::vector<DeviceSurvey> devices;
-  std::vector<std::vector<Sample>> samples;
+  std::vector<GatheredReadings> gpus;
   std::string zone;
   std::string zone_source;
   bool is_naive = false;
@@ -50,6 +37,7 @@ struct Seen {
 
 Seen see(const CheckupRequest& request) {
   Recording recording(request.telemetry, request.zone, request.columns);
+  recording.require_opened();
   Seen seen;
   if (!recording.faults().empty()) {
     seen.fault = recording.faults().text();
@@ -63,7 +51,7 @@ Seen see(const CheckupRequest& request) {
   }
   Passes passes(true);
   Surveyor& surveyor = passes.add(Surveyor());
-  CheckupSamples& keeper = passes.add(CheckupSamples());
+  ReadingGatherer& gatherer = passes.add(ReadingGatherer(Analysis::kAlways));
   try {
     passes.read(recording, telemetry);
   } catch (const TelemetryError& error) {
@@ -72,19 +60,22 @@ Seen see(const CheckupRequest& request) {
   }
   seen.series.counter = telemetry.counter();
   seen.devices = surveyor.devices(telemetry.devices());
-  for (auto& [device, samples] : keeper.devices) {
-    std::ranges::stable_sort(samples, {}, &Sample::unix_s);
-    seen.samples.push_back(std::move(samples));
-  }
+  seen.gpus = gatherer.finish(telemetry.devices());
   seen.zone = telemetry.zone().name();
   seen.zone_source = recording.zone_source();
   seen.is_naive = telemetry.naive_stamps() > 0;
-  if (!seen.samples.empty()) {
+  if (!seen.gpus.empty()) {
     seen.sensors = sensor_models(recording, seen.series, request.gpu, {},
-                                 median_period_s(seen.samples.front()));
+                                 median_period_s(seen.gpus.front().samples));
   }
-  if (seen.devices.empty()) seen.fault = "it has no usable power samples";
+  if (seen.gpus.empty()) seen.fault = "it has no usable power samples";
   return seen;
+}
+
+std::vector<std::span<const Sample>> spans_of(const Seen& seen) {
+  std::vector<std::span<const Sample>> spans;
+  for (const GatheredReadings& gpu : seen.gpus) spans.emplace_back(gpu.samples);
+  return spans;
 }
 
 double most(const std::vector<DeviceSurvey>& devices, std::optional<double> DeviceSurvey::*what) {
@@ -93,13 +84,33 @@ double most(const std::vector<DeviceSurvey>& devices, std::optional<double> Devi
   return most;
 }
 
-CheckupItem check_sampling(double period_s, double gap_s) {
+// Where a gap is, and whether a load was running.
+std::string gap_text(const Seen& seen, const RecordedGap& gap) {
+  using enum RecordedGap::Place;
+  const char* const place = gap.place == under_load ? "under load"
+                            : gap.place == at_begin ? "where the load begins"
+                            : gap.place == at_end   ? "where the load ends"
+                                                    : "without load";
+  double first_s = gap.window.start_unix_s;
+  for (const DeviceSurvey& device : seen.devices) first_s = std::min(first_s, device.first_unix_s);
+  return fmt::format("GPU {} has no reading for {:.3f} s, {:.3f} s after the start, {}",
+                     printable(seen.gpus[gap.gpu].gpu), gap.window.duration_s(),
+                     gap.window.start_unix_s - first_s, place);
+}
+
+CheckupItem check_sampling(const Seen& seen, const RecordedLoad& load, double period_s) {
+  const double gap_s = most(seen.devices, &DeviceSurvey::max_gap_s);
   const std::string found = fmt::format("every {:.3f} s, longest gap {:.3f} s", period_s, gap_s);
   if (period_s == 0) {
     return {"sampling", problem, "one sample of each GPU", "record for at least a minute"};
   }
-  if (gap_s > kDefaultMaxSampleGapS) {
-    return {"sampling", problem, found,
+  if (const auto gap = worst_gap(spans_of(seen), load, kDefaultMaxSampleGapS)) {
+    const std::string where = fmt::format("{}; {}", found, gap_text(seen, *gap));
+    if (gap->place == RecordedGap::Place::without_load) {
+      return {"sampling", advice, where,
+              "a run whose window had this gap would not be valid: find what stopped the recorder"};
+    }
+    return {"sampling", problem, where,
             "a gap above 3 s makes a run not valid: sample every second or faster"};
   }
   if (period_s > 1.05) {
@@ -110,8 +121,8 @@ CheckupItem check_sampling(double period_s, double gap_s) {
 
 CheckupItem check_refresh(const Seen& seen, double period_s) {
   double refresh_s = 0;
-  for (const std::vector<Sample>& samples : seen.samples) {
-    refresh_s = std::max(refresh_s, sensor_period_s(samples));
+  for (const GatheredReadings& gpu : seen.gpus) {
+    refresh_s = std::max(refresh_s, sensor_period_s(gpu.samples));
   }
   const std::string found = fmt::format("a new value every {:.3f} s", refresh_s);
   if (refresh_s > 1.5 * period_s) {
@@ -153,68 +164,104 @@ CheckupItem check_counter(const Seen& seen) {
           "record one beside the power: it also counts between two samples"};
 }
 
-// The part of a recording with load, and the rest: above and below the middle of its range.
-struct Levels {
-  double idle_w = 0;
-  double load_w = 0;
-  double deviation_w = 0;
-  bool has_both = false;
-};
-
-double mean_of(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return values.empty() ? 0 : sum / static_cast<double>(values.size());
-}
-
-Levels levels_of(const Seen& seen) {
-  std::vector<double> all;
-  for (const auto& samples : seen.samples) {
-    for (const Sample& sample : samples) all.push_back(sample.watts);
-  }
-  const auto [least, greatest] = std::ranges::minmax(all);
-  Levels levels;
-  levels.has_both = greatest > 1.5 * least && greatest > 0;
-  const double middle = levels.has_both ? (least + greatest) / 2 : least;
-  std::vector<double> idle;
-  std::vector<double> load;
-  for (const double watts : all) (watts < middle ? idle : load).push_back(watts);
-  levels.load_w = mean_of(load);
-  levels.idle_w = levels.has_both ? mean_of(idle) : 0;
-  double squares = 0;
-  for (const double watts : load) squares += (watts - levels.load_w) * (watts - levels.load_w);
-  if (load.size() > 1)
-    levels.deviation_w = std::sqrt(squares / static_cast<double>(load.size() - 1));
-  return levels;
-}
-
-CheckupItem check_idle(const Levels& levels) {
-  if (levels.has_both) {
+CheckupItem check_idle(const RecordedLoad& load) {
+  if (load.has_both) {
     return {"idle level", ok,
-            fmt::format("{:.1f} W each, {:.1f} W under load", levels.idle_w, levels.load_w)};
+            fmt::format("{:.1f} W each, {:.1f} W under load", load.idle_w, load.load_w)};
   }
-  return {"idle level", advice, fmt::format("{:.1f} W each throughout", levels.load_w),
+  return {"idle level", advice, fmt::format("{:.1f} W each throughout", load.load_w),
           "record some time without a load and some with one: the idle level is then known"};
 }
 
-CheckupItem check_interval(const CheckupRequest& request, const Seen& seen, const Levels& levels,
-                           double period_s) {
+// The names of the GPUs that have something, as "0, 3".
+template <typename Has>
+std::string gpus_that(const Seen& seen, Has has) {
+  std::vector<std::string> names;
+  for (const GatheredReadings& gpu : seen.gpus) {
+    if (has(gpu)) names.push_back(printable(gpu.gpu));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// "700 W", "400 to 700 W".
+std::string limits_text(const std::vector<GatheredReadings>& gpus) {
+  std::vector<double> limits_w;
+  for (const GatheredReadings& gpu : gpus)
+    std::ranges::copy(gpu.limits_w, std::back_inserter(limits_w));
+  const auto [least_w, greatest_w] = std::ranges::minmax(limits_w);
+  return least_w == greatest_w ? fmt::format("{:g} W", least_w)
+                               : fmt::format("{:g} to {:g} W", least_w, greatest_w);
+}
+
+// How near the highest reading is to the limit, of the GPU that is nearest.
+std::string nearest_text(const std::vector<GatheredReadings>& gpus) {
+  double most_share = 0;
+  double most_w = 0;
+  for (const GatheredReadings& gpu : gpus) {
+    if (!gpu.conditions.limit_w) continue;
+    const double watts = std::ranges::max(gpu.samples, {}, &Sample::watts).watts;
+    if (watts / *gpu.conditions.limit_w <= most_share) continue;
+    most_share = watts / *gpu.conditions.limit_w;
+    most_w = watts;
+  }
+  return fmt::format("at most {:.1f} W, {:.1f} % of it", most_w, 100 * most_share);
+}
+
+CheckupItem check_limit(const Seen& seen, const RecordedLoad& load) {
+  const auto has_limit = [](const GatheredReadings& gpu) { return !gpu.limits_w.empty(); };
+  if (std::ranges::none_of(seen.gpus, has_limit)) {
+    return {"power limit", advice, "not recorded",
+            "record power.limit, too: it says whether the limit, not the load, sets the power"};
+  }
+  const std::string limits = limits_text(seen.gpus);
+  const std::string changed =
+      gpus_that(seen, [](const GatheredReadings& gpu) { return gpu.limits_w.size() > 1; });
+  if (!changed.empty()) {
+    return {"power limit", advice, fmt::format("{}, changed on GPU {}", limits, changed),
+            "set it once, before the campaign: runs under two limits cannot be compared"};
+  }
+  const std::string found = fmt::format("{} in force; {}", limits, nearest_text(seen.gpus));
+  const std::string capped = gpus_that(seen, [&](const GatheredReadings& gpu) {
+    return is_power_capped(gpu.samples, gpu.conditions, load.stretch);
+  });
+  if (capped.empty()) return {"power limit", ok, found};
+  return {
+      "power limit", advice, fmt::format("{}; GPU {} capped", found, capped),
+      "at least half of the load is above 94 % of the limit, which then sets the power: say so with the results, or raise it"};
+}
+
+CheckupItem check_interval(const CheckupRequest& request, const Seen& seen,
+                           const RecordedLoad& load, double period_s) {
+  const char* const kName = "expected interval";
+  if (!(load.load_w > 0)) return {kName, problem, "the readings are 0 W", {}};
+  if (seen.sensors.empty()) {
+    return {
+        kName, advice, "none can be promised: what the readings are is not known",
+        "'aggregate-power inspect --sensor' says why; record the power of the GPU itself, or name the model with --gpu"};
+  }
   RunToExpect run;
   run.gpus = seen.devices.size();
   run.window_s = request.window_s;
-  run.load_w = levels.load_w;
-  run.idle_w = levels.idle_w;
-  run.deviation_w = levels.deviation_w;
+  run.load_w = load.load_w;
+  run.idle_w = load.idle_w;
+  run.deviation_w = load.deviation_w;
   run.period_s = period_s > 0 ? period_s : 1;
-  if (!(run.load_w > 0)) return {"expected interval", problem, "the readings are 0 W", {}};
-  const SensorModel model = seen.sensors.empty() ? SensorModel{} : seen.sensors.front();
-  const ExpectedInterval interval = expected_interval(run, model);
+  const ExpectedInterval interval = expected_interval(run, seen.sensors);
   const auto& widest =
       *std::ranges::max_element(interval.components, {}, &ExpectedComponent::relative);
-  const std::string found = fmt::format("95 %: energy of {:g} s +- {:.1f} %, mostly {}",
-                                        request.window_s, 100 * interval.half_width(), widest.name);
-  if (widest.name != "edges" && widest.name != "sampling") return {"expected interval", ok, found};
-  return {"expected interval", advice, found, "measure for longer, or sample faster"};
+  std::string found = fmt::format("95 %: energy of {:g} s +- {:.1f} %, mostly {}", request.window_s,
+                                  100 * interval.half_width(), widest.name);
+  if (seen.sensors.size() > 1) {
+    found += fmt::format("; the worst of {} sensors that are possible", seen.sensors.size());
+  }
+  if (widest.name == "edges" || widest.name == "sampling") {
+    return {kName, advice, found, "measure for longer, or sample faster"};
+  }
+  if (widest.name == "time not seen" || widest.name == "time between windows") {
+    return {kName, advice, found,
+            "record an energy counter, too: these readings do not see all of the time"};
+  }
+  return {kName, ok, found};
 }
 
 }  // namespace
@@ -226,18 +273,19 @@ Checkup check_recording(const CheckupRequest& request) {
              "'aggregate-power inspect' shows how the file is understood"}};
   }
   const double period_s = most(seen.devices, &DeviceSurvey::median_interval_s);
-  const Levels levels = levels_of(seen);
+  const RecordedLoad load = recorded_load(spans_of(seen));
   const Sensor& sensor = seen.series.sensor;
   return {{"recorder", ok,
            fmt::format("{}, {} of {} GPUs ({})", sensor.collector, sensor.name, seen.devices.size(),
                        seen.series.schema.empty() ? "unknown format" : seen.series.schema)},
-          check_sampling(period_s, most(seen.devices, &DeviceSurvey::max_gap_s)),
+          check_sampling(seen, load, period_s),
           check_refresh(seen, period_s),
           check_averaging(seen, request),
           check_zone(seen),
           check_counter(seen),
-          check_idle(levels),
-          check_interval(request, seen, levels, period_s)};
+          check_limit(seen, load),
+          check_idle(load),
+          check_interval(request, seen, load, period_s)};
 }
 
 }  // namespace aggregate_power

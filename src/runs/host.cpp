@@ -152,9 +152,10 @@ void measure_host(const Recording& recording, const Load& load, const HostReadin
   HostResult& host = reading.host;
   host.reasons = measurement.integration.reasons;
   host.telemetry = std::move(measurement.telemetry);
-  if (options.uncertainty.is_wanted && host.reasons.empty()) {
-    reading.sensors = sensor_readings(recording, moved.window, std::move(measurement.gathered),
-                                      measurement.integration, host.telemetry->series);
+  if (host.reasons.empty()) {
+    reading.sensors =
+        wanted_readings(options, recording, moved.window, std::move(measurement.gathered),
+                        measurement.integration, host.telemetry->series);
     add_clock_offset(options.clock_offset_s, reading.sensors);
   }
   reading.integration = std::move(measurement.integration);

@@ -32,7 +32,7 @@ struct HostReading {
   Reasons identity_faults;  // not yet among the host's reasons
   Reasons column_faults;    // Measurement's
   LoadEdges edges;          // on the host's corrected clock
-  SensorReadings sensors;   // if an uncertainty is wanted; on the corrected clock, too
+  SensorReadings sensors;   // wanted_readings(), on the corrected clock, too
   std::vector<std::string> hints;
   std::vector<std::string> warnings;
 };

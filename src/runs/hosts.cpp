@@ -16,9 +16,11 @@
 #include "energy/metrics.h"
 #include "loads/benchmark_outcome.h"
 #include "loads/load_generator.h"
+#include "results/idle_json.h"
 #include "results/record.h"
 #include "runs/assess_alone.h"
 #include "runs/host.h"
+#include "runs/idle.h"
 #include "runs/node_fleets.h"
 #include "runs/run_sources.h"
 #include "runs/uncertainty.h"
@@ -296,6 +298,7 @@ Result measured_hosts(const HostsRequest& request) {
   result.sources.options = unrecorded_options(request);
   if (request.extended) result.fleet.emplace();
   refuse_uncertainty(request.uncertainty, result);
+  refuse_idle(request, result);
   if (!result.load || !is_request_good(request, result.reasons)) return result;
   Hosts hosts;
   hosts.readings = read_hosts(request, *result.load, result.reasons);
@@ -315,7 +318,9 @@ Result measured_hosts(const HostsRequest& request) {
   }
   if (result.is_valid()) add_metrics(hosts, result);
   add_gpus(hosts, result);
-  add_uncertainty(request.uncertainty, sensors_of(hosts), hardware_in(request.agg_result), result);
+  std::vector<SensorReadings> sensors = sensors_of(hosts);
+  add_idle(request, nullptr, sensors, result);
+  add_uncertainty(request.uncertainty, std::move(sensors), hardware_in(request.agg_result), result);
   for (HostReading& host : hosts.readings) result.hosts.push_back(std::move(host.host));
   return result;
 }
@@ -337,7 +342,11 @@ WritePlan target_of_hosts(const HostsRequest& request) {
 }  // namespace
 
 CommandOutput aggregate_hosts(const HostsRequest& request) {
-  return deliver(measured_hosts(request), target_of_hosts(request), request.delivery());
+  Result result = measured_hosts(request);
+  const auto idle = idle_text(result);
+  CommandOutput output = deliver(std::move(result), target_of_hosts(request), request.delivery());
+  if (idle && !request.json) output.out.push_back(*idle);
+  return output;
 }
 
 }  // namespace aggregate_power

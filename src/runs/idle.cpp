@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "aggregate_power/gpu.h"
+#include "aggregate_power/refusal.h"
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
 #include "energy/idle_power.h"
@@ -22,6 +24,7 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::string_view kAutomatic = "auto";
+constexpr std::string_view kPowerNotValid = "power_not_valid";
 
 std::optional<double> finite_number(std::string_view text) {
   const auto number = python_float(text);
@@ -46,18 +49,17 @@ std::optional<Power> given_power(std::string_view text) {
   return power;
 }
 
-// Each colon may be the one between both times.
-Window given_stretch(std::string_view text, Window recorded) {
+// Each colon may be the one between both times. Nullopt: there are none.
+std::optional<Window> given_stretch(std::string_view text, Window recorded) {
   const WindowsFileOptions options{recorded};
   for (std::size_t at = text.find(':'); at != std::string_view::npos; at = text.find(':', at + 1)) {
     try {
-      return {instant_in(text.substr(0, at), options), instant_in(text.substr(at + 1), options)};
+      return Window{instant_in(text.substr(0, at), options),
+                    instant_in(text.substr(at + 1), options)};
     } catch (const Error&) {  // a colon within a time
     }
   }
-  throw Error(fmt::format(
-      "--idle: expected auto, watts above 0 such as 85 or 85+-3, or START:END, each a Unix time, ISO 8601 with Z or an offset, +SECONDS after the recording's start or -SECONDS before its end; got '{}'",
-      printable(text)));
+  return std::nullopt;
 }
 
 bool is_idle_reading(const Reading& reading) {
@@ -85,37 +87,51 @@ std::vector<GatheredReadings> readings_in(const Recording& recording, Window str
   return gpus;
 }
 
-// In the order of the result's GPUs. One without readings has none: a reading of 0 W outside the
-// window is of a GPU that is set up or torn down.
-std::vector<IdleGpu> idle_gpus(std::span<const GatheredReadings> gathered, const Result& result) {
+// The GPUs whose energy was published, recording by recording.
+std::vector<std::string> names_of(std::span<const SensorReadings> recordings) {
+  std::vector<std::string> names;
+  for (const SensorReadings& recording : recordings) {
+    std::vector<std::string> own;
+    for (const auto& [gpu, joules] : recording.published_j) own.push_back(gpu);
+    std::ranges::sort(own, device_name_less);
+    std::ranges::move(own, std::back_inserter(names));
+  }
+  return names;
+}
+
+// In the same order. One without readings has none: a reading of 0 W outside the window is of a GPU
+// that is set up or torn down.
+std::vector<IdleGpu> idle_gpus(std::span<const SensorReadings> recordings, Window window) {
   std::vector<IdleGpu> gpus;
-  for (const GpuResult& gpu : result.gpus) {
-    IdleGpu& one = gpus.emplace_back();
-    one.load_w = gpu.energy.energy_j / result.load->window.duration_s();
-    const auto found = std::ranges::find(gathered, gpu.name, &GatheredReadings::gpu);
-    if (found == gathered.end()) continue;
-    std::ranges::copy_if(found->samples, std::back_inserter(one.samples),
-                         [](const Sample& sample) { return sample.watts > 0; });
-    std::ranges::stable_sort(one.samples, {}, &Sample::unix_s);
+  for (const SensorReadings& recording : recordings) {
+    for (const std::string& name : names_of({&recording, 1})) {
+      IdleGpu& one = gpus.emplace_back();
+      one.load_w = recording.published_j.at(name) / window.duration_s();
+      const auto found = std::ranges::find(recording.gpus, name, &GatheredReadings::gpu);
+      if (found == recording.gpus.end()) continue;
+      std::ranges::copy_if(found->samples, std::back_inserter(one.samples),
+                           [](const Sample& sample) { return sample.watts > 0; });
+      std::ranges::stable_sort(one.samples, {}, &Sample::unix_s);
+    }
   }
   return gpus;
 }
 
-void set_means(const std::optional<IdleMeans>& means, const Result& result, IdlePower& idle) {
+void set_means(const std::optional<IdleMeans>& means, const std::vector<std::string>& names,
+               IdlePower& idle) {
   if (!means) {
-    idle.reasons = {"too_few_readings"};
+    idle.reasons = {no_idle("too_few_readings")};
     return;
   }
   for (std::size_t i = 0; i < means->gpus.size(); ++i) {
-    idle.gpus.emplace_back(result.gpus[i].name, means->gpus[i]);
+    idle.gpus.emplace_back(names[i], means->gpus[i]);
   }
   idle.total = means->total;
 }
 
-IdlePower found_beside_load(const RunOptions& run, std::span<const GatheredReadings> gathered,
-                            const Result& result) {
-  const std::vector<IdleGpu> gpus = idle_gpus(gathered, result);
-  const Window window = result.load->window;
+IdlePower found_beside_load(const RunOptions& run, std::span<const SensorReadings> recordings,
+                            Window window) {
+  const std::vector<IdleGpu> gpus = idle_gpus(recordings, window);
   IdlePower idle;
   idle.source = "before_load";
   idle.stretch = idle_before(gpus, window, run.max_sample_gap_s);
@@ -123,84 +139,92 @@ IdlePower found_beside_load(const RunOptions& run, std::span<const GatheredReadi
     idle.source = "after_load";
     idle.stretch = idle_after(gpus, window, run.max_sample_gap_s);
   }
-  if (!idle.stretch) return {{"no_plateau"}, {}, {}, {}, {}};
-  set_means(idle_means(gpus, *idle.stretch, run.max_sample_gap_s), result, idle);
+  if (!idle.stretch) return {{no_idle("no_plateau")}, {}, {}, {}, {}};
+  set_means(idle_means(gpus, *idle.stretch, run.max_sample_gap_s), names_of(recordings), idle);
   return idle;
 }
 
-IdlePower of_given_watts(Power each, const Result& result) {
+IdlePower of_given_watts(Power each, const std::vector<std::string>& names) {
   IdlePower idle;
   idle.source = "given_watts";
-  for (const GpuResult& gpu : result.gpus) idle.gpus.emplace_back(gpu.name, each);
-  const auto count = static_cast<double>(result.gpus.size());
+  for (const std::string& name : names) idle.gpus.emplace_back(name, each);
+  const auto count = static_cast<double>(names.size());
   idle.total = {each.watts * count, each.standard_uncertainty_w * count};
   return idle;
 }
 
 IdlePower of_given_stretch(const RunOptions& run, const Recording& recording,
-                           const Result& result) {
+                           const SensorReadings& readings, Window window) {
   IdlePower idle;
   idle.source = "given_window";
-  const Window stretch = given_stretch(run.idle, recorded_in(recording));
+  const Window stretch = given_stretch(run.idle, recorded_in(recording)).value();
   idle.stretch = stretch;
-  const Window window = result.load->window;
   if (stretch.start_unix_s >= stretch.end_unix_s) {
-    idle.reasons = {"ends_before_it_begins"};
+    idle.reasons = {no_idle("ends_before_it_begins")};
   } else if (stretch.start_unix_s < window.end_unix_s && stretch.end_unix_s > window.start_unix_s) {
-    idle.reasons = {"overlaps_load"};
+    idle.reasons = {no_idle("overlaps_load")};
   } else {
-    const auto gpus = idle_gpus(readings_in(recording, stretch), result);
-    set_means(idle_means(gpus, stretch, run.max_sample_gap_s), result, idle);
+    SensorReadings again;
+    again.gpus = readings_in(recording, stretch);
+    again.published_j = readings.published_j;
+    const auto gpus = idle_gpus({&again, 1}, window);
+    set_means(idle_means(gpus, stretch, run.max_sample_gap_s), names_of({&again, 1}), idle);
   }
   return idle;
 }
 
-IdlePower idle_power(const RunOptions& run, const Recording& recording,
-                     std::span<const GatheredReadings> gathered, const Result& result) {
-  if (run.idle == kAutomatic) return found_beside_load(run, gathered, result);
-  if (const auto each = given_power(run.idle)) return of_given_watts(*each, result);
-  return of_given_stretch(run, recording, result);
+IdlePower idle_power(const RunOptions& run, const Recording* recording,
+                     std::span<const SensorReadings> recordings, Window window) {
+  if (run.idle == kAutomatic) return found_beside_load(run, recordings, window);
+  if (const auto each = given_power(run.idle)) return of_given_watts(*each, names_of(recordings));
+  if (recording == nullptr) throw Error("a stretch is of one recording");
+  return of_given_stretch(run, *recording, recordings[0], window);
 }
 
-std::string advice_on(const std::string& reason) {
-  if (reason == "no_plateau") {
-    return "record 15 s without load before the benchmark, or give --idle watts or a stretch";
-  }
-  if (reason == "too_few_readings") {
-    return "the stretch needs 10 s and 10 readings of each GPU, without gaps; give another --idle";
-  }
-  if (reason == "idle_not_below_load")
-    return "the GPUs drew no more under load; give another --idle";
-  return "the stretch must begin before it ends, outside the load's window; give another --idle";
+void set_refusal(const std::string& reason, Result& result) {
+  result.idle = {{no_idle(reason)}, {}, {}, {}, {}};
+  if (reason == kPowerNotValid) return;  // the run's own reasons say more
+  result.warnings.push_back(
+      fmt::format("no net energy: {}: {}", reason, word_in(idle_refusals(), reason)->remedy));
 }
 
 }  // namespace
 
-void check_idle(const std::string& text) {
-  if (text != kAutomatic && !given_power(text)) given_stretch(text, {});
+std::string idle_fault(const std::string& text) {
+  if (text == kAutomatic || given_power(text) || given_stretch(text, {})) return {};
+  return fmt::format(
+      "expected auto, watts above 0 such as 85 or 85+-3, or START:END, each a Unix time, ISO 8601 with Z or an offset, +SECONDS after the recording's start or -SECONDS before its end; got '{}'",
+      printable(text));
 }
 
-void add_idle(const RunOptions& run, const Recording& recording,
-              std::span<const GatheredReadings> gathered, Result& result) {
-  IdlePower& idle = result.idle.emplace();
-  if (!result.is_valid() || !result.load) {
-    idle.reasons = {"power_not_valid"};
-    return;
-  }
+void refuse_idle_stretch(const std::string& text, const std::string& why) {
+  if (text.empty() || text == kAutomatic || given_power(text)) return;
+  throw Error(fmt::format(
+      "--idle: expected auto, or watts above 0 such as 85 or 85+-3: START:END {}; got '{}'", why,
+      printable(text)));
+}
+
+void refuse_idle(const RunOptions& run, Result& result, const std::string& reason) {
+  if (!run.idle.empty()) set_refusal(reason, result);
+}
+
+void add_idle(const RunOptions& run, const Recording* recording,
+              std::span<const SensorReadings> recordings, Result& result) {
+  refuse_idle(run, result);
+  if (run.idle.empty() || !result.is_valid() || !result.load) return;
+  IdlePower idle;
   try {
-    idle = idle_power(run, recording, gathered, result);
+    idle = idle_power(run, recording, recordings, result.load->window);
   } catch (const std::exception&) {  // it has changed since it was measured
-    idle = {{"recording_changed"}, {}, {}, {}, {}};
+    idle.reasons = {no_idle("recording_changed")};
   }
   const double load_w =
       value_of(result.metrics, "total_gpu_energy_j").value_or(0) / result.load->window.duration_s();
   if (idle.is_available() && !(idle.total.watts < load_w)) {
-    idle.reasons = {"idle_not_below_load"};
+    idle.reasons = {no_idle("idle_not_below_load")};
   }
-  if (!idle.is_available()) {
-    result.warnings.push_back(
-        fmt::format("no net energy: {}: {}", idle.reasons[0], advice_on(idle.reasons[0])));
-  }
+  if (!idle.is_available()) set_refusal(idle.reasons[0], result);
+  result.idle = std::move(idle);
 }
 
 }  // namespace aggregate_power

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <list>
 #include <map>
 #include <utility>
 
@@ -16,13 +17,20 @@
 #include "base/text/unicode.h"
 #include "energy/plausibility.h"
 #include "loads/load_generator.h"
+#include "loads/request_file.h"
 #include "loads/selection.h"
+#include "recorders/energy_rate.h"
+#include "recorders/side_files.h"
 #include "results/deliver.h"
 #include "results/record.h"
 #include "results/run_report.h"
 #include "runs/assess_alone.h"
+#include "runs/facility_run.h"
+#include "runs/idle.h"
 #include "runs/one_node.h"
 #include "runs/repeated_recordings.h"
+#include "runs/request_run.h"
+#include "runs/run_sources.h"
 #include "runs/sensor_readings.h"
 #include "runs/several_recordings.h"
 #include "runs/uncertainty.h"
@@ -44,6 +52,35 @@ std::vector<std::string> telemetry_of(const MeasureRequest& request) {
     if (is_regular_file(near)) return {std::move(near)};
   }
   return {find_telemetry()};
+}
+
+RequestRun requests_of_measure(const MeasureRequest& request) {
+  RequestRun run{request.requests, request.result, request.max_sample_gap_s,
+                 static_cast<bool>(request.take_plan)};
+  for (const std::string& telemetry : telemetry_of(request)) {
+    std::ranges::move(with_side_files(telemetry), std::back_inserter(run.inputs));
+    std::ranges::move(model_files_beside(telemetry), std::back_inserter(run.inputs));
+  }
+  if (!request.out.empty()) run.others = {request.out, record_beside(request.out)};
+  run.gpu = request.uncertainty.gpu;
+  return run;
+}
+
+// The requests are those of one load, seen by one recording.
+void check_requests(const MeasureRequest& request, std::size_t benchmarks) {
+  if (!request.requests.is_asked()) return;
+  constexpr const char* kOptions = "--requests, --per-request and --phases";
+  if (request.telemetry.size() > 1) {
+    throw Error(fmt::format("{}: take one recording, and there are {}", kOptions,
+                            request.telemetry.size()));
+  }
+  if (benchmarks > 1) {
+    throw Error(fmt::format("{}: take one benchmark; choose it with --select", kOptions));
+  }
+  if (request.result.empty() && request.requests.file.empty()) {
+    throw Error("--per-request and --phases: expected --requests FILE, which lists the requests");
+  }
+  check_request_files(requests_of_measure(request));
 }
 
 // Without counts there are no joules per token, but there is an energy.
@@ -89,7 +126,7 @@ Result measured_recording(const MeasureRequest& request, const std::string& path
                           SensorReadings& readings) {
   MeasurementRequest wanted{request};
   wanted.may_use_threads = true;
-  if (request.uncertainty.is_wanted) wanted.readings = &readings;
+  wanted.readings = &readings;
   if (request.telemetry.size() > 1) {  // the number is that of all recordings
     wanted.expected_num_gpus.reset();
     wanted.finds_gpus = false;
@@ -114,9 +151,34 @@ void name_recordings(const std::vector<std::string>& paths,
   }
 }
 
-RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading) {
+// All recordings, of which the first is open; the others are opened.
+Result measured_together(const MeasureRequest& request, const PlacedLoad& placed,
+                         std::list<Recording>& recordings) {
   const std::vector<std::string> paths = telemetry_of(request);
-  Recording recording(paths[0], request.zone, request.columns, request.gpus);
+  const LoadReading& load = placed.reading;
+  Recording& recording = recordings.front();
+  std::vector<SensorReadings> readings(paths.size());
+  Result result = measured_recording(request, paths[0], load, recording, readings[0]);
+  for (std::size_t i = 1; i < paths.size(); ++i) {
+    Recording& other =
+        recordings.emplace_back(paths[i], request.zone, request.columns, request.gpus);
+    refuse_copy(recording, other);
+    add_recording(result, measured_recording(request, paths[i], load, other, readings[i]));
+  }
+  if (paths.size() > 1) check_count(request, load, result);
+  if (result.is_valid()) name_recordings(paths, readings);
+  if (placed.placement) result.window_half_width_s = placed.placement->half_width_s;
+  add_idle(request, paths.size() == 1 ? &recording : nullptr, readings, result);
+  add_uncertainty(request.uncertainty, std::move(readings), {}, result);
+  return result;
+}
+
+RunReport measured_benchmark(const MeasureRequest& request, const FacilityRates& rates,
+                             LoadReading reading) {
+  const std::vector<std::string> paths = telemetry_of(request);
+  std::list<Recording> recordings;
+  Recording& recording =
+      recordings.emplace_back(paths[0], request.zone, request.columns, request.gpus);
   WindowOptions options = kAnyWindow;
   options.given = request.given;
   PlacedLoad placed{.reading = std::move(reading)};
@@ -139,20 +201,8 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   if (!load.load && load.reasons.empty()) {
     placed.reading.reasons.add(Reason::invalid_benchmark_window, load.no_window);
   }
-  std::vector<SensorReadings> readings(paths.size());
-  run.result = measured_recording(request, paths[0], load, recording, readings[0]);
-  for (std::size_t i = 1; i < paths.size(); ++i) {
-    Recording other(paths[i], request.zone, request.columns, request.gpus);
-    refuse_copy(recording, other);
-    add_recording(run.result, measured_recording(request, paths[i], load, other, readings[i]));
-  }
-  if (paths.size() > 1) check_count(request, load, run.result);
-  if (run.result.is_valid()) name_recordings(paths, readings);
-  if (placed.placement && paths.size() == 1) {
-    run.result.window_half_width_s = placed.placement->half_width_s;
-  }
-  add_uncertainty(request.uncertainty, std::move(readings), {}, run.result);
-  if (paths.size() > 1) placed.placement.reset();
+  run.result = measured_together(request, placed, recordings);
+  if (paths.size() > 1) placed.placement.reset();  // its energies are those of the first
   const auto counted = static_cast<std::int64_t>(run.result.observed_gpus);
   if (load.gpus && counted > 0 && *load.gpus != counted && !names_gpus(request)) {
     warnings.push_back(fmt::format(
@@ -161,6 +211,8 @@ RunReport measured_benchmark(const MeasureRequest& request, LoadReading reading)
   }
   std::ranges::move(warnings, std::back_inserter(run.result.warnings));
   add_window_facts(placed, load, run.result);
+  add_request_energy(requests_of_measure(request), recording, run.result);
+  if (rates.is_asked()) add_facility(rates, recordings, request.max_sample_gap_s, run);
   return run;
 }
 
@@ -192,33 +244,35 @@ std::string why_not_published(const MeasureRequest& request, const RunReport& ru
 
 // Writes a new aggregate with an audit record beside it.
 void write_new(const MeasureRequest& request, const RunReport& run, MeasureReport& report) {
-  constexpr std::string_view kBegin = "{\n  \"window_source\": \"";
-  if (is_regular_file(request.out) && !read_file(request.out).starts_with(kBegin)) {
+  const std::string begin = fmt::format("{{\n  \"{}\": \"", kMeasuredKey);
+  if (is_regular_file(request.out) && !read_file(request.out).starts_with(begin)) {
     throw Error(fmt::format(
         "--out {}: the file exists and this command did not write it; it is left as it is",
         request.out));
   }
   WritePlan target;
   target.aggregate_path = request.out;
-  target.aggregate_text =
-      fmt::format("{}{}\"\n}}\n", kBegin,
-                  run.result.window_source.empty() ? "exact" : run.result.window_source);
+  target.aggregate_text = fmt::format(
+      "{}{}\"\n}}\n", begin, run.result.window_source.empty() ? "exact" : run.result.window_source);
   target.record_path = record_beside(request.out);
   target.inputs = telemetry_of(request);
   if (!request.result.empty()) target.inputs.push_back(request.result);
+  if (!request.requests.file.empty()) target.inputs.push_back(requests_path(request.requests.file));
   if (request.uncertainty.is_wanted) {
     for (const std::string& telemetry : telemetry_of(request)) {
       std::ranges::move(model_files_beside(telemetry), std::back_inserter(target.inputs));
     }
   }
   Result result = run.result;
+  result.sources.options = unrecorded_options(request);
   if (std::string why = why_not_published(request, run); !why.empty()) {
     result.reasons.add(Reason::window_not_exact, std::move(why));
   }
   if (!run.benchmark_failure.empty()) {
     result.reasons.add(Reason::benchmark_failed, "--out: " + run.benchmark_failure);
   }
-  const CommandOutput output = deliver(std::move(result), std::move(target), {});
+  const CommandOutput output =
+      deliver(std::move(result), std::move(target), {.take = request.take_plan});
   for (const std::string& line : output.err) {
     if (std::ranges::find(run.result.warnings, line) == run.result.warnings.end()) {
       report.err.push_back(line);
@@ -232,7 +286,12 @@ MeasureReport measure_run(const MeasureRequest& request) {
   MeasureReport report;
   std::vector<RunReport> runs;
   refuse_repeated_recordings(request.telemetry);
+  if (request.telemetry.size() > 1) {
+    refuse_idle_stretch(request.idle, fmt::format("is of one recording, and there are {}",
+                                                  request.telemetry.size()));
+  }
   try {
+    const FacilityRates rates = read_facility_rates(request.facility);
     SelectedLoads selected =
         select_loads(benchmarks_of(request), request.select.empty() ? "all" : request.select);
     if (!selected.fault.empty()) {
@@ -245,11 +304,12 @@ MeasureReport measure_run(const MeasureRequest& request) {
       throw Error(
           "--start, --end, --duration and the counts are those of one benchmark; choose it with --select");
     }
+    check_requests(request, selected.loads.size());
     const bool is_one_of_several = selected.loads.size() > 1 || !request.select.empty();
     for (std::size_t i = 0; i < selected.loads.size(); ++i) {
       std::string label =
           is_one_of_several ? benchmark_label(selected.loads[i], selected.numbers[i]) : "";
-      runs.push_back(measured_benchmark(request, std::move(selected.loads[i])));
+      runs.push_back(measured_benchmark(request, rates, std::move(selected.loads[i])));
       runs.back().benchmark = std::move(label);
     }
     if (!request.out.empty()) write_new(request, runs.front(), report);

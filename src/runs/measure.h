@@ -15,6 +15,9 @@ struct MeasureRequest : RunOptions {
   std::string out;                     // a new file for the aggregate's keys; empty: none
 };
 
+// The first member of what `out` names, by which it is known to be of this command.
+inline constexpr const char* kMeasuredKey = "window_source";
+
 struct MeasureReport {
   int exit_status = 0;  // 0: all are valid; 1: not all are; 2: a file cannot be opened
   std::string out;

@@ -38,7 +38,7 @@ struct MeasurementRequest : RunOptions {
   std::function<void(std::span<const Reading>)> also = {};
   // Called before each reading of the recording: adds analyses of the caller's own to it.
   std::function<void(Passes&, const SeriesFacts&)> beside = {};
-  // If an uncertainty is wanted: receives what assess() learned of the sensors of a valid run.
+  // If an uncertainty or idle power is wanted: receives what assess() read of a run.
   SensorReadings* readings = nullptr;
 };
 

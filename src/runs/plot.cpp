@@ -14,6 +14,7 @@
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "energy/plausibility.h"
+#include "energy/single_series.h"
 #include "loads/load_generator.h"
 #include "recorders/side_files.h"
 #include "runs/assess_alone.h"
@@ -76,6 +77,7 @@ class CurveReader {
     }
     Passes passes(true);
     PowerCurveGatherer& gatherer = add_to(passes, telemetry.facts());
+    if (!telemetry.facts().has_devices()) refuse_unnamed_series(passes);
     try {
       passes.read(recording, telemetry);
       passes.conclude(telemetry);
@@ -102,6 +104,20 @@ class CurveReader {
   const Reasons& reasons() const { return reasons_; }
 
  private:
+  // Rows of several GPUs would be averaged as if they were of one.
+  void refuse_unnamed_series(Passes& passes) {
+    if (request_.expected_num_gpus != 1) {
+      reasons_.add(
+          Reason::gpu_identity_column_missing,
+          "if all rows are those of one GPU, say so with --expected-num-gpus 1; else name what tells the GPUs apart with --device-column");
+      return;
+    }
+    passes.add(SingleSeries(), [this](SingleSeries& series, const Telemetry&) {
+      std::string doubt = series.doubt();
+      if (!doubt.empty()) reasons_.add(Reason::gpu_identity_column_missing, std::move(doubt));
+    });
+  }
+
   void conclude(PowerCurveGatherer& gatherer, const Telemetry& telemetry) {
     recording_.curves = gatherer.finish(telemetry.devices(), telemetry.pauses());
     const bool has_offsets = telemetry.stamps() > 0 && telemetry.naive_stamps() == 0;
@@ -202,7 +218,10 @@ std::optional<IdlePower> idle_of(const PlotRequest& request, const Recording& re
   copy.load = result.load;
   copy.metrics = result.metrics;
   copy.gpus = result.gpus;
-  add_idle(options, recording, curves.beside, copy);
+  SensorReadings readings;
+  readings.gpus = curves.beside;
+  for (const GpuResult& gpu : result.gpus) readings.published_j[gpu.name] = gpu.energy.energy_j;
+  add_idle(options, &recording, {&readings, 1}, copy);
   return copy.idle && copy.idle->is_available() ? std::move(copy.idle) : std::nullopt;
 }
 

@@ -2,6 +2,7 @@
 #include "runs/power_curves.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "energy/idle_power.h"
@@ -155,7 +156,8 @@ inline void PowerCurveGatherer::take_power(const Reading& reading) {
 }
 
 void PowerCurveGatherer::end_stamp(std::uint32_t number, Device& of) {
-  const Sample sample{of.unix_s, of.watts_sum / static_cast<double>(of.count)};
+  const Sample sample{of.unix_s,
+                      of.count == 1 ? of.watts_sum : of.watts_sum / static_cast<double>(of.count)};
   bool is_connected = false;
   if (of.samples++ == 0) {
     of.first_unix_s = sample.unix_s;
@@ -190,10 +192,12 @@ void PowerCurveGatherer::take_other(const Reading& reading) {
 std::span<const Reading> PowerCurveGatherer::select(const Batch& batch) {
   for (std::size_t i = 0; i < batch.states.size(); ++i) {
     const double limit_w = batch.states[i][GpuQuantity::power_limit_w];
-    const Reading& reading = batch.readings[i];
-    if (!(limit_w > 0) || reading.device == kNoDevice) continue;
-    std::vector<double>& limits_w = device(reading.device).limits_w;
-    if (!limits_w.empty() && limits_w.back() == limit_w) continue;
+    const std::uint32_t number = batch.readings[i].device;
+    if (!(limit_w > 0) || number == kNoDevice) continue;
+    if (number < newest_limits_w_.size() && newest_limits_w_[number] == limit_w) continue;
+    if (number >= newest_limits_w_.size()) newest_limits_w_.resize(number + 1);
+    newest_limits_w_[number] = limit_w;
+    std::vector<double>& limits_w = device(number).limits_w;
     const bool is_new = std::ranges::find(limits_w, limit_w) == limits_w.end();
     if (is_new && limits_w.size() < kMostLimits) limits_w.push_back(limit_w);
   }
@@ -214,7 +218,10 @@ void PowerCurveGatherer::take(std::span<const Reading> readings) {
 void PowerCurveGatherer::take_sum(const PowerSum::Given& given) {
   if (given.restarts) sum_ = Decimator(columns_of_line());
   for (const PowerSum::Knot& knot : given.knots) {
-    sum_.add(knot.unix_s, knot.watts, knot.is_connected);
+    if (std::isfinite(knot.watts)) {
+      sum_.add(knot.unix_s, knot.watts, knot.is_connected && sum_is_finite_);
+    }
+    sum_is_finite_ = std::isfinite(knot.watts);
   }
 }
 

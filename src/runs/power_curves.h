@@ -104,10 +104,12 @@ class PowerCurveGatherer final : public Analysis {
 
   PowerCurvesOptions options_;
   std::vector<std::optional<Device>> devices_;  // by number
+  std::vector<double> newest_limits_w_;         // the same
   std::size_t columns_;                         // of each device's line
   std::size_t met_ = 0;
   PowerSum sum_of_all_;
   Decimator sum_;
+  bool sum_is_finite_ = true;  // up to its last knot
   FewStretches gaps_;
   FewStretches invalid_;
   std::uint64_t unnamed_rows_ = 0;

@@ -423,7 +423,10 @@ class PictureChart {
     if (extent_.is_empty()) return text;
     const PicturedRecording& first = picture_.recordings.front();
     if (first.has_times) {
-      text += fmt::format(" 0 s is {} ({}).", wall_time(start_s_, first.zone), first.zone.name());
+      const std::string start = wall_time(start_s_, first.zone);
+      const std::string& zone = first.zone.name();
+      text += start.ends_with(zone) ? fmt::format(" 0 s is {}.", start)
+                                    : fmt::format(" 0 s is {} ({}).", start, zone);
     } else {
       text += " The recording's absolute time is not known.";
     }

@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "aggregate_power/assumption.h"
 #include "aggregate_power/error.h"
+#include "aggregate_power/refusal.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "energy/fleet_power.h"
@@ -46,7 +48,7 @@ PlacedRequests place_requests(RequestFile file, Window window, bool is_tied) {
       *time = window.start_unix_s + (*time - first_s);
     }
   }
-  if (!is_tied) placed.assumptions.emplace_back("first_request_starts_with_window");
+  if (!is_tied) placed.assumptions.push_back(assumption("first_request_starts_with_window"));
   return placed;
 }
 
@@ -121,7 +123,7 @@ std::vector<double> token_rates(PlacedRequests& placed) {
     rate = sum / known;
     is_assumed = true;
   }
-  if (is_assumed) placed.assumptions.emplace_back("mean_token_rate_where_unknown");
+  if (is_assumed) placed.assumptions.push_back(assumption("mean_token_rate_where_unknown"));
   return rates;
 }
 
@@ -194,7 +196,9 @@ std::string lines_of(const PlacedRequests& placed, const SharedEnergy& shared,
 }
 
 void write_lines(const RequestRun& run, const std::string& text) {
-  if (run.options.per_request.empty() || run.dry_run) return;
+  if (run.options.per_request.empty()) return;
+  if (run.options.take_lines) run.options.take_lines(text);
+  if (run.dry_run) return;
   replace_file(run.options.per_request, text);
 }
 
@@ -215,7 +219,7 @@ PhaseAnswer phases_of(const PlacedRequests& placed, const SeenPower& power,
                                      .requests = placed.requests,
                                      .sensors = sensors});
   answer.energy.assumptions = placed.assumptions;
-  if (sensors.size() > 1) answer.energy.assumptions.emplace_back("sensor_by_best_fit");
+  if (sensors.size() > 1) answer.energy.assumptions.push_back(assumption("sensor_by_best_fit"));
   return answer;
 }
 
@@ -230,7 +234,7 @@ RequestEnergy counted(const RequestRun& run, const PlacedRequests& placed, Windo
     ++energy.requests;
     energy.without_bounds += !has_bounds(request, sensor_window_s);
   }
-  if (energy.requests == 0) energy.refused.emplace_back("no_request_in_window");
+  if (energy.requests == 0) energy.refused.push_back(no_request_energy("no_request_in_window"));
   return energy;
 }
 
@@ -253,7 +257,7 @@ void check_request_files(const RequestRun& run) {
 void refuse_request_energy(const RequestOptions& options, Result& result,
                            const std::string& reason) {
   if (!options.is_asked()) return;
-  const std::vector<std::string> refused = {reason};
+  const std::vector<std::string> refused = {no_request_energy(reason)};
   result.request_energy.emplace().share = options.share;
   result.request_energy->refused = refused;
   if (options.phases) result.phase_energy.emplace().refused = refused;
@@ -281,7 +285,7 @@ void add_request_energy(const RequestRun& run, const Recording& recording, Resul
     sensor_window_s = std::max(sensor_window_s, sensor.window_s);
   }
   RequestEnergy energy = counted(run, placed, window, sensor_window_s);
-  if (!power.curve) energy.refused.emplace_back("power_not_valid");
+  if (!power.curve) energy.refused.push_back(no_request_energy("power_not_valid"));
   std::optional<PhaseAnswer> phases;
   const bool shares_by_phase = run.options.share == RequestShare::phase;
   if (energy.refused.empty() && (run.options.phases || shares_by_phase)) {

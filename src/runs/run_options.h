@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "aggregate_power/column_names.h"
 #include "aggregate_power/contract.h"
+#include "aggregate_power/facility.h"
 #include "aggregate_power/provenance.h"
 #include "aggregate_power/request_energy.h"
 #include "base/text/zone.h"
@@ -37,12 +39,16 @@ struct GivenLoad {
   bool operator==(const GivenLoad&) const = default;
 };
 
+// Receives what a file would hold, instead of writing it.
+using TakeText = std::function<void(const std::string& text)>;
+
 // What is asked about the requests of a load.
 struct RequestOptions {
   std::string file = {};         // normal path of a result that lists them; empty: the load's own
   std::string per_request = {};  // normal path of a new file with a line for each; empty: none
   RequestShare share = RequestShare::equal;
   bool phases = false;
+  TakeText take_lines = {};  // empty: they are written
 
   bool is_asked() const { return !file.empty() || !per_request.empty() || phases; }
 };
@@ -69,8 +75,9 @@ struct RunOptions : RecordingOptions {
   Accepted accepted_window = Accepted::exact;
   // Normal paths of what sensors beside the GPUs recorded: never summed with the GPUs.
   std::vector<std::string> witnesses = {};
-  RequestOptions requests = {};  // of a run on one node, under schema 2
-  TakePlan take_plan = {};       // empty: the run is written
+  RequestOptions requests = {};   // of a run on one node, under schema 2
+  FacilityOptions facility = {};  // of commands that report and publish nothing
+  TakePlan take_plan = {};        // empty: the run is written
 
   DeliveryOptions delivery() const { return {require_power, dry_run, json, take_plan}; }
 };

@@ -54,6 +54,16 @@ std::vector<DeviceCounter> counters_around(const Recording& recording, Window wi
   }
 }
 
+SensorReadings readings_alone(std::vector<GatheredReadings> gathered,
+                              const Integration& integration) {
+  SensorReadings readings;
+  readings.gpus = std::move(gathered);
+  for (std::size_t i = 0; i < integration.gpus.size(); ++i) {
+    readings.published_j[integration.gpu_ids[i]] = integration.gpus[i].energy_j;
+  }
+  return readings;
+}
+
 }  // namespace
 
 std::vector<std::string> model_files_beside(const std::string& recording) {
@@ -92,16 +102,21 @@ void find_models(const Recording& recording, SensorReadings& readings) {
 SensorReadings sensor_readings(const Recording& recording, Window window,
                                std::vector<GatheredReadings> gathered,
                                const Integration& integration, const SeriesFacts& series) {
-  SensorReadings readings;
-  readings.gpus = std::move(gathered);
-  for (std::size_t i = 0; i < integration.gpus.size(); ++i) {
-    readings.published_j[integration.gpu_ids[i]] = integration.gpus[i].energy_j;
-  }
+  SensorReadings readings = readings_alone(std::move(gathered), integration);
   readings.stamps = stamps_of(readings.gpus, series);
   readings.series = series;
   find_models(recording, readings);
   if (series.counter) readings.counters = counters_around(recording, window);
   return readings;
+}
+
+SensorReadings wanted_readings(const RunOptions& run, const Recording& recording, Window window,
+                               std::vector<GatheredReadings> gathered,
+                               const Integration& integration, const SeriesFacts& series) {
+  if (run.uncertainty.is_wanted) {
+    return sensor_readings(recording, window, std::move(gathered), integration, series);
+  }
+  return run.idle.empty() ? SensorReadings() : readings_alone(std::move(gathered), integration);
 }
 
 void rename_gpus(const std::map<std::string, std::string>& names, SensorReadings& readings) {

@@ -14,6 +14,7 @@
 #include "energy/sensor_model.h"
 #include "recorders/recording.h"
 #include "runs/counters.h"
+#include "runs/run_options.h"
 
 namespace aggregate_power {
 
@@ -45,6 +46,11 @@ void find_models(const Recording& recording, SensorReadings& readings);
 
 // `gathered` and `integration` are of the recording. Never throws because of what is beside it.
 SensorReadings sensor_readings(const Recording& recording, Window window,
+                               std::vector<GatheredReadings> gathered,
+                               const Integration& integration, const SeriesFacts& series);
+
+// What the options need of that, for an interval or for idle power; else nothing.
+SensorReadings wanted_readings(const RunOptions& run, const Recording& recording, Window window,
                                std::vector<GatheredReadings> gathered,
                                const Integration& integration, const SeriesFacts& series);
 

@@ -261,4 +261,12 @@ Traces read_traces(const TracesRequest& request) {
   return traces;
 }
 
+std::string scope_of(const Traces& traces) {
+  for (const TraceFile& file : traces.files) {
+    const std::string& scope = file.facts.series.sensor.scope;
+    if (scope != "unknown") return scope;
+  }
+  return "unknown";
+}
+
 }  // namespace aggregate_power

@@ -39,4 +39,7 @@ struct Traces {
 // different scopes is never added.
 Traces read_traces(const TracesRequest& request);
 
+// What their sensors measure: "gpu", "node". "unknown" if no recording shows it.
+std::string scope_of(const Traces& traces);
+
 }  // namespace aggregate_power

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "aggregate_power/assumption.h"
+#include "aggregate_power/refusal.h"
 #include "base/text/pattern.h"
 #include "base/text/unicode.h"
 #include "energy/energy_estimate.h"
@@ -32,7 +34,7 @@ struct Building {
   std::vector<Verdict> verdicts;
 
   void refuse(const std::string& advice) {
-    uncertainty.energy.reasons = {"sensor_scope_unknown"};
+    uncertainty.energy.reasons = {no_interval("sensor_scope_unknown")};
     if (std::ranges::count(uncertainty.advice, advice) == 0) {
       uncertainty.advice.push_back(advice);
     }
@@ -128,12 +130,12 @@ void add_sensors_of(SensorReadings& recording, Building& building) {
   if (!model.contradiction.empty()) building.refuse(model.contradiction);
   const KnownSensor known = understood_sensor(recording, model);
   if (recording.series.counter && known.counts_module) {
-    note_once({"counter_of_module_not_used"}, building.assumptions);
+    note_once({assumption("counter_of_module_not_used")}, building.assumptions);
   }
   for (const auto& [gpu, joules] : recording.published_j) {
     const bool is_gathered =
         std::ranges::find(recording.gpus, gpu, &GatheredReadings::gpu) != recording.gpus.end();
-    if (!is_gathered) building.uncertainty.energy.reasons = {"too_few_readings"};
+    if (!is_gathered) building.uncertainty.energy.reasons = {no_interval("too_few_readings")};
   }
   for (GatheredReadings& gpu : recording.gpus) add_gpu(recording, model, known, gpu, building);
 }
@@ -175,7 +177,7 @@ std::vector<std::string> advice_on_zeros(std::span<const SensorReadings> recordi
 void refuse_uncertainty(const UncertaintyOptions& options, Result& result) {
   if (!options.is_wanted) return;
   result.uncertainty.emplace();
-  result.uncertainty->energy.reasons = {"power_not_valid"};
+  result.uncertainty->energy.reasons = {no_interval("power_not_valid")};
 }
 
 void add_uncertainty(const UncertaintyOptions& options, std::vector<SensorReadings> recordings,
@@ -196,7 +198,7 @@ void add_uncertainty(const UncertaintyOptions& options, std::vector<SensorReadin
   for (SensorReadings& recording : recordings) add_sensors_of(recording, building);
   Uncertainty& uncertainty = building.uncertainty;
   if (uncertainty.energy.is_available() && building.question.gpus.empty()) {
-    uncertainty.energy.reasons = {"too_few_readings"};
+    uncertainty.energy.reasons = {no_interval("too_few_readings")};
   }
   if (uncertainty.energy.is_available()) uncertainty.energy = estimate_energy(building.question);
   note_once(building.assumptions, uncertainty.energy.assumptions);

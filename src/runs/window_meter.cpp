@@ -91,6 +91,10 @@ GpuWindow WindowMeter::measure(Window window, const std::vector<Window>& own) co
   return gpu;
 }
 
+double WindowMeter::energy_in_part(Window part, const GpuWindow& whole) const {
+  return whole.source == "counter" ? counter_->energy_j(part) : power_->energy_j(part);
+}
+
 std::vector<WindowMeter> meters_of(Traces& traces, double max_sample_gap_s) {
   std::map<std::string, GpuSources> sources = sources_of(traces);
   std::vector<std::string> names;

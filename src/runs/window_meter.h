@@ -21,6 +21,8 @@ class WindowMeter {
   const std::string& gpu() const { return gpu_; }
   // `own` is the window without those inside it.
   GpuWindow measure(Window window, const std::vector<Window>& own) const;
+  // The energy of a part of a window that was measured, by the source that measured it.
+  double energy_in_part(Window part, const GpuWindow& whole) const;
 
  private:
   GpuWindow by_power(Window window, const std::vector<Window>& own) const;

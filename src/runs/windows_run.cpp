@@ -12,9 +12,12 @@
 #include "base/files/path.h"
 #include "base/text/ascii.h"
 #include "base/text/unicode.h"
+#include "energy/facility_energy.h"
 #include "energy/window_tree.h"
 #include "loads/benchmark_windows.h"
 #include "loads/windows_file.h"
+#include "recorders/energy_rate.h"
+#include "results/facility_report.h"
 #include "runs/counter_doubts.h"
 #include "runs/logged_energies.h"
 #include "runs/processes_run.h"
@@ -82,6 +85,48 @@ WindowRow row_of(const WindowList& list, const WindowTree& tree, std::size_t i,
   }
   return row;
 }
+
+// Prices each GPU by its own energy in each hour, and all of them by their sums.
+void add_facility_of_window(const FacilityRates& rates, const std::vector<WindowMeter>& meters,
+                            WindowRow& row) {
+  if (!rates.is_asked()) return;
+  for (std::size_t i = 0; i < meters.size(); ++i) {
+    GpuWindow& gpu = row.gpus[i];
+    if (!gpu.fault.empty()) continue;
+    gpu.facility = facility_figures(rates, row.window, gpu.energy_j, [&](Window part) {
+      return meters[i].energy_in_part(part, gpu);
+    });
+  }
+  const auto energy_j = row.measured_energy_j();
+  if (!energy_j) return;
+  row.facility = facility_figures(rates, row.window, *energy_j, [&](Window part) {
+    double sum_j = 0;
+    for (std::size_t i = 0; i < meters.size(); ++i) {
+      sum_j += meters[i].energy_in_part(part, row.gpus[i]);
+    }
+    return sum_j;
+  });
+}
+
+// Counts the windows whose figures are incomplete, and says why the first one's are.
+class FacilityGaps {
+ public:
+  void look_at(const FacilityRates& rates, const WindowRow& row) {
+    if (!row.facility || row.facility->reasons.empty()) return;
+    if (windows_++ > 0) return;
+    first_ = fmt::format("{}: {}", printable(row.name),
+                         fmt::join(facility_faults(rates, *row.facility), "; "));
+  }
+  void tell(std::size_t all, std::vector<std::string>& err) const {
+    if (windows_ == 0) return;
+    err.push_back(fmt::format("warning: {} of {} windows lack cost or carbon; the first is {}",
+                              windows_, all, first_));
+  }
+
+ private:
+  std::size_t windows_ = 0;
+  std::string first_;
+};
 
 // What all GPUs used, for a witness.
 WitnessEnergy energy_of_all(const std::vector<WindowMeter>& meters, Window window) {
@@ -161,6 +206,7 @@ std::vector<std::string> notes_on(const WindowsRequest& request, const Traces& t
 
 WindowsOutcome run_windows(const WindowsRequest& request,
                            const std::function<void(const std::string&)>& print) {
+  const FacilityRates rates = read_facility_rates(request.facility);
   refuse_repeated_recordings(request.telemetry);
   Traces traces = read_traces({request, request.telemetry, request.gpus, true});
   const std::vector<WindowMeter> meters = meters_of(traces, request.max_sample_gap_s);
@@ -175,8 +221,12 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   WitnessDoubts witness_doubts = witness_doubts_of(witnesses, traces);
   WindowReportFacts facts = report_facts(request, traces, meters, list, tree);
   facts.witnesses = witnesses.facts();
+  facts.rates = rates;
+  facts.measured = measured_boundary(scope_of(traces));
   WindowsOutcome outcome;
   outcome.err = notes_on(request, traces, facts);
+  for (const std::string& doubt : facility_doubts(rates))
+    outcome.err.push_back("warning: " + doubt);
   for (const std::string& warning : witnesses.warnings()) {
     outcome.err.push_back("warning: " + warning);
   }
@@ -193,9 +243,12 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   std::string first_fault;
   CounterDoubts doubts(facts.gpus);
   LoggedEnergies logged;
+  FacilityGaps facility_gaps;
   for (std::size_t i = 0; i < list.named.size(); ++i) {
     WindowRow row = row_of(list, tree, i, meters);
     add_witnesses(witnesses, row, witness_doubts);
+    add_facility_of_window(rates, meters, row);
+    facility_gaps.look_at(rates, row);
     if (std::string fault = row.fault(facts.gpus); !fault.empty() && unmeasured++ == 0) {
       first_fault = fmt::format("{}: {}", printable(row.name), fault);
     }
@@ -209,6 +262,7 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   print(text + report->foot());
   logged.tell(facts, list.named.size(), outcome.err);
   witness_doubts.tell(outcome.err);
+  facility_gaps.tell(list.named.size(), outcome.err);
   for (std::string& doubt : doubts.notes()) outcome.err.push_back(std::move(doubt));
   if (unmeasured > 0) {
     outcome.err.push_back(fmt::format("{} of {} windows not measured; the first is {}", unmeasured,

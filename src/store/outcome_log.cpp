@@ -50,6 +50,16 @@ Json zone_json(const std::optional<RunZone>& zone) {
           {"contradicts", zone->contradicts}};
 }
 
+// Numbers stay as they were spelled.
+std::string before_text(const OutcomeLine& line) {
+  std::string members;
+  for (const JsonEdit& member : line.before) {
+    members +=
+        fmt::format("{}{}:{}", members.empty() ? "" : ",", Json(member.key).dump(), member.value);
+  }
+  return fmt::format("{{\"members\":{{{}}},\"record\":{}}}", members, line.had_record);
+}
+
 }  // namespace
 
 std::string outcome_line_text(const OutcomeLine& line) {
@@ -67,7 +77,12 @@ std::string outcome_line_text(const OutcomeLine& line) {
                      {"seconds", line.seconds},
                      {"details", text_or_null(line.details)},
                      {"zone", zone_json(line.zone)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (!line.before.empty() || line.had_record) {
+    const JsonEdit before{"before", before_text(line)};
+    text = patch_json(text, {&before, 1});
+  }
+  return text + "\n";
 }
 
 OutcomeLog::OutcomeLog(const std::string& path)

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/text/json_patch.h"
+
 namespace aggregate_power {
 
 // How a run's zone was found, and how it compares with the other runs of its recorder.
@@ -30,7 +32,10 @@ struct OutcomeLine {
   std::string timezone;  // empty: unknown
   double seconds = 0;
   std::optional<RunZone> zone;  // nullopt: no zone matters to it, or it was not checked
-  std::string details;          // of the reasons, and other doubts; for people
+  // The members of ours that a patched aggregate had before, and whether its record was replaced.
+  std::vector<JsonEdit> before;
+  bool had_record = false;
+  std::string details;  // of the reasons, and other doubts; for people
 };
 
 // Keys in the order above; bytes that are not UTF-8 become %XX; ends with a line break.

@@ -14,6 +14,7 @@
 #include "packages/agentic_checks.h"
 #include "results/aggregate_json.h"
 #include "runs/failed_requests.h"
+#include "runs/idle.h"
 #include "runs/native.h"
 #include "runs/package_uncertainty.h"
 #include "store/artifact_names.h"
@@ -167,6 +168,7 @@ Result checked(const MultinodeLogs& package, const StorePath& benchmark, const S
   }
   const std::string hardware = options.uncertainty.is_wanted ? hardware_of(aggregate) : "";
   Result result = check_package_with(options.uncertainty, hardware, std::move(question));
+  refuse_idle(options, result, kNotForPackages);
   if (failed) result.failed_requests = failed_requests(*failed, result);
   std::ranges::move(warnings, std::back_inserter(result.warnings));
   return result;
@@ -184,6 +186,7 @@ Result checked_native(const MultinodeLogs& package, const StorePath& benchmark,
   question.uncertainty = options.uncertainty;
   if (options.uncertainty.is_wanted) question.hardware = hardware_of(aggregate);
   Result result = check_native(question);
+  refuse_idle(options, result, kNotForPackages);
   if (auto doubt = doubt_about_gpus(run.name, aggregate)) {
     result.warnings.push_back(std::move(*doubt));
   }

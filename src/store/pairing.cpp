@@ -15,6 +15,7 @@
 #include "runs/assess.h"
 #include "runs/assess_by_evidence.h"
 #include "runs/failed_requests.h"
+#include "runs/idle.h"
 #include "runs/sensor_readings.h"
 #include "runs/uncertainty.h"
 #include "runs/window.h"
@@ -81,12 +82,17 @@ void note_model_files(const StorePath& telemetry, PairInputs& inputs) {
   }
 }
 
-ZonedResult assess_pair(const PairRequest& request, const LoadReading& reading,
-                        Recording& recording, PairInputs& inputs) {
+ZonedResult assess_pair(const PairRequest& request, const PlacedLoad& placed, Recording& recording,
+                        PairInputs& inputs) {
+  const LoadReading& reading = placed.reading;
   MeasurementRequest wanted{request.options};
   SensorReadings readings;
-  wanted.uncertainty.is_wanted = request.hardware.has_value();
-  if (request.hardware) wanted.readings = &readings;
+  if (request.hardware) {
+    wanted.readings = &readings;
+  } else {
+    wanted.uncertainty.is_wanted = false;
+    wanted.idle.clear();
+  }
   wanted.expected_num_gpus = request.expected_num_gpus;
   wanted.with_snapshots = true;
   const auto window = reading.load ? std::optional(reading.load->window) : std::nullopt;
@@ -97,6 +103,8 @@ ZonedResult assess_pair(const PairRequest& request, const LoadReading& reading,
   if (request.hardware && zoned.has_zone) {
     std::vector<SensorReadings> recordings;
     recordings.push_back(std::move(readings));
+    add_idle(wanted, nullptr, recordings, zoned.result);
+    if (placed.placement) zoned.result.window_half_width_s = placed.placement->half_width_s;
     add_uncertainty(wanted.uncertainty, std::move(recordings), *request.hardware, zoned.result);
   }
   return zoned;
@@ -127,7 +135,7 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
     Recording& recording = *opened;
     pairing.written_ns = own_time_ns(telemetry.tree->written_ns(telemetry.path),
                                      benchmark.tree->written_ns(benchmark.path));
-    ZonedResult zoned = assess_pair(request, placed.reading, recording, inputs);
+    ZonedResult zoned = assess_pair(request, placed, recording, inputs);
     pairing.result = std::move(zoned.result);
     if (!load.reading.generator.empty()) add_window_facts(placed, placed.reading, pairing.result);
     pairing.zone_report = std::move(zoned.report);
@@ -138,7 +146,9 @@ Pairing try_pair(const StorePath& telemetry, const StorePath& benchmark,
       pairing.result.failed_requests =
           failed_requests(*load.failed_requests, recording, pairing.result);
     }
-    if (request.hardware) note_model_files(telemetry, inputs);
+    if (request.hardware && request.options.uncertainty.is_wanted) {
+      note_model_files(telemetry, inputs);
+    }
     inputs.files.insert(inputs.files.begin(),
                         {"telemetry", recording.bytes(), recording.content_hash()});
   } else {

@@ -39,8 +39,8 @@ struct PairRequest {
   // Witnesses of the zone besides the recording; without them, a zone that nothing states is not
   // decided.
   const OtherWitnesses* witnesses = nullptr;
-  // What the aggregate calls the GPUs, if an uncertainty is wanted of this pair; nullopt: it is
-  // not.
+  // What the aggregate calls the GPUs, if an uncertainty or idle power is wanted of this pair;
+  // nullopt: neither is.
   std::optional<std::string> hardware = {};
 };
 

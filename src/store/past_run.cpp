@@ -15,7 +15,7 @@ bool same_options(const Origin& a, const Origin& b) {
     return std::tie(origin.contract, origin.schema_version, origin.expected_num_gpus,
                     origin.timezone, origin.max_sample_gap_s, origin.expected_producer_sha,
                     origin.salvage, origin.power_unit, origin.columns, origin.select, origin.window,
-                    origin.uncertainty);
+                    origin.idle, origin.uncertainty);
   };
   return options(a) == options(b);
 }

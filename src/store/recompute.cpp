@@ -9,6 +9,7 @@
 
 #include "aggregate_power/error.h"
 #include "results/aggregate_json.h"
+#include "results/withdrawal.h"
 #include "store/layouts.h"
 #include "store/missing_pieces.h"
 #include "store/recompute_kinds.h"
@@ -58,6 +59,9 @@ Recomputed recompute_or_throw(const StoredRun& run, const Pieces& pieces,
     return begun;
   }
   const StoredAggregate aggregate = read_aggregate(begun.run, options);
+  if (!options.republish && is_retracted(begun.run, aggregate)) {
+    return ended(std::move(begun), {Outcome::unchanged, Reason::retracted, ""});
+  }
   try {
     return recompute_kind(std::move(begun), pieces, {aggregate, options, witnesses});
   } catch (const JsonError& error) {
@@ -136,6 +140,10 @@ Recomputed planned(Recomputed run, Result result, const InputFile& others,
     run.reasons = result.reasons;
   }
   note_outcome(run, result.metrics);
+  if (const RunTarget& target = context.aggregate.target; !target.is_elsewhere) {
+    run.before = members_of_ours(context.aggregate.text);
+    run.had_record = is_regular_file(target.record);
+  }
   run.plan =
       plan_of(run.run, context.aggregate, others, run.inputs, context.options, std::move(result));
   return run;

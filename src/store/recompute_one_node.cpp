@@ -92,8 +92,10 @@ Recomputed recompute_kind(Recomputed begun, const OneNodePieces& pieces,
       options, options.expected_num_gpus ? options.expected_num_gpus : gpus_of(aggregate.text),
       witnesses};
   std::optional<std::string> hardware;
-  if (options.uncertainty.is_wanted) hardware = hardware_of(aggregate.text);
-  // Of several candidates only the chosen one needs an interval.
+  if (options.uncertainty.is_wanted || !options.idle.empty()) {
+    hardware = hardware_of(aggregate.text);
+  }
+  // Of several candidates only the chosen one needs an interval and idle power.
   const bool is_only = pieces.telemetry.places.size() == 1 && pieces.loads.places.size() == 1;
   if (is_only) request.hardware = hardware;
   PairChoice choice =

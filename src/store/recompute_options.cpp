@@ -24,6 +24,7 @@ Origin one_node_origin(const RecomputeOptions& options) {
   if (options.accepted_window != exact) {
     origin.window = options.accepted_window == estimated ? "estimated" : "wrapped";
   }
+  origin.idle = options.idle;
   origin.uncertainty = options.uncertainty;
   origin.columns = fmt::format("{}", fmt::join(options.columns.all, ","));
   return origin;
@@ -35,6 +36,7 @@ Origin package_origin(const RecomputeOptions& options) {
   origin.expected_num_gpus = origin.timezone = "auto";
   origin.expected_producer_sha = options.expected_producer_sha;
   origin.salvage = options.salvage;
+  origin.idle = options.idle;
   origin.uncertainty = options.uncertainty;
   return origin;
 }

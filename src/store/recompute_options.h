@@ -17,6 +17,7 @@ struct RecomputeOptions : RunOptions, PackageRules {
   bool is_searched = true;          // search the whole store for pieces, not just near the run
   bool force = false;
   bool verify = false;
+  bool republish = false;  // also what was retracted
 };
 
 // The options as the record of a run shows them.

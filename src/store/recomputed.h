@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "aggregate_power/reason.h"
+#include "base/text/json_patch.h"
 #include "results/transaction.h"
 #include "store/stored_run.h"
 #include "store/zone_cases.h"
@@ -44,6 +45,10 @@ struct Recomputed {
   std::optional<ZoneCase> zone_case;
   std::string aggregate_text;                 // store_path_text() of its aggregate, if it waits
   std::optional<ZoneStanding> zone_standing;  // if it waited
+
+  // Our members of the aggregate before, as text; only where it is patched in its place.
+  std::vector<JsonEdit> before;
+  bool had_record = false;  // an audit record will be replaced
 
   // What is to be written, if anything; and the files on disk that were read for it, with their
   // facts at that time.

@@ -10,6 +10,7 @@
 #include "base/text/json.h"
 #include "results/aggregate_json.h"
 #include "results/plan.h"
+#include "results/withdrawal.h"
 #include "store/layouts.h"
 
 namespace aggregate_power {
@@ -42,6 +43,14 @@ std::optional<std::string> replacement_fault(const StoredAggregate& aggregate) {
 bool is_object(const StoredAggregate& aggregate) {
   MemorySource source(aggregate.text);
   return scan_json(source, [](const JsonMember&) {}).kind == JsonKind::object;
+}
+
+bool is_retracted(const StoredRun& run, const StoredAggregate& aggregate) {
+  const std::string& record = aggregate.target.record;
+  if (is_regular_file(record) && is_withdrawn(read_file(record))) return true;
+  if (!aggregate.target.is_elsewhere) return false;
+  const auto in_store = find_beside(run.aggregate, std::string(last_name(record)));
+  return in_store && is_withdrawn(read_all(*in_store->tree->open(in_store->path).source()));
 }
 
 std::string relative_path(std::string_view folder, std::string_view path) {

@@ -36,6 +36,10 @@ std::optional<std::string> replacement_fault(const StoredAggregate& aggregate);
 // Throws JsonError if it is not JSON at all.
 bool is_object(const StoredAggregate& aggregate);
 
+// Whether `retract` withdrew the run's numbers, in the store or where its results go. Throws
+// FileError.
+bool is_retracted(const StoredRun& run, const StoredAggregate& aggregate);
+
 // `path` relative to a folder of the store; both are relative to the store.
 std::string relative_path(std::string_view folder, std::string_view path);
 

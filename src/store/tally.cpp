@@ -74,6 +74,12 @@ OutcomeLine line_of(const Recomputed& recomputed, double seconds) {
   line.timezone = recomputed.timezone;
   line.seconds = seconds;
   line.zone = zone_of(recomputed);
+  const bool is_written =
+      recomputed.outcome == Outcome::patched || recomputed.outcome == Outcome::not_valid;
+  if (is_written) {
+    line.before = recomputed.before;
+    line.had_record = recomputed.had_record;
+  }
   return line;
 }
 

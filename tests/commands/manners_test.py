@@ -30,8 +30,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("AGGREGATE_POWER", ROOT / "build" / "aggregate-power")).resolve()
 BUILD = PROGRAM.parent
 RUN = ROOT / "testdata" / "runs" / "b200"
-COMMANDS = ["agentic", "attribute", "backfill", "compare", "doctor", "explain", "help", "inspect", "measure", "multinode", "recommend", "synthesize",
-            "verify", "windows"]
+COMMANDS = ["agentic", "attribute", "backfill", "compare", "doctor", "explain", "export", "help", "inspect", "measure", "multinode", "plot",
+            "recommend", "report", "retract", "synthesize", "verify", "windows"]
 ENVIRONMENT = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TZ": "UTC", "HOME": "/", "LC_ALL": "C.UTF-8"}
 AGGREGATE = ["--csv", "gpu_metrics.csv", "--bench-result", "run.json", "--agg-result", "agg_run.json",
              "--expected-num-gpus", "8"]
@@ -100,7 +100,7 @@ def misspelt(folder):
         (["help", "resons"], "unknown topic 'resons': did you mean reasons?"),
         (["explain", "sampling_gap_exceded"],
          "unknown code 'sampling_gap_exceded': did you mean sampling_gap_exceeded?"),
-        (["explain", "nonsense"], "unknown code 'nonsense'; 'aggregate-power explain' lists all, and 'help uncertainty' and 'help requests' have the words of their objects"),
+        (["explain", "nonsense"], "unknown code 'nonsense'; 'aggregate-power explain' lists all"),
     ]
     for words, message in cases:
         same(" ".join(words), (2, "", f"aggregate-power: error: {message}\n"), run(*words))
@@ -211,10 +211,18 @@ def rows_of_reasons():
     return re.findall(rf"ROW\(([a-z_]+), \w+,\s*{text},\s*{text},\s*{text}\)", source)
 
 
-def rows_of_verdicts():
-    source = (ROOT / "src" / "model" / "verdict.cpp").read_text()
-    text = r'"((?:[^"\\]|\\.)*)"'
-    return re.findall(rf"{{{text},\s*{text},\s*{text}}}", source)
+def rows_of_words():
+    """Of the objects' words, in the order of the list."""
+    rows = []
+    for path in ("model/verdict.cpp", "energy/energy_interval.cpp", "model/assumption.cpp", "model/refusal.cpp"):
+        source = (ROOT / "src" / path).read_text()
+        text = r'"((?:[^"\\]|\\.)*)"'
+        rows.append(re.findall(rf"{{{text},\s*{text},\s*{text}}}", source))
+    return rows
+
+
+def plain_words(words):
+    return [dict(zip(("code", "rule", "remedy"), (part.replace("`", "") for part in row))) for row in words]
 
 
 def explain(folder):
@@ -223,18 +231,28 @@ def explain(folder):
     found = json.loads(run("explain", "--json")[1])
     same("explain --json", [dict(zip(("code", "meaning", "causes", "remedy"),
                                      (part.replace("`", "") for part in row))) for row in rows], found[:len(rows)])
-    words = rows_of_verdicts()
-    same("all verdicts were found", True, len(words) >= 18)
-    same("verdicts", [dict(zip(("code", "rule", "remedy"), (part.replace("`", "") for part in row))) for row in words],
-         found[len(rows):])
+    verdicts, *others = rows_of_words()
+    same("all words were found", [18, 14, 12, 23], [len(words) for words in [verdicts, *others]])
+    words = [word for part in [verdicts, *others] for word in part]
+    same("verdicts", plain_words(verdicts), found[len(rows):len(rows) + len(verdicts)])
+    told = found[len(rows) + len(verdicts):]
+    same("where", ["components of uncertainty"] * 14, [word["where"][4:] for word in told[:14]])
+    same("others", plain_words(words[len(verdicts):]),
+         [{key: text for key, text in word.items() if key != "where"} for word in told])
     same("one as JSON", found[0], json.loads(run("explain", "--json", found[0]["code"])[1]))
     same("two as JSON", found[2:0:-1], json.loads(run("explain", found[2]["code"], found[1]["code"], "--json")[1]))
+    same("one word of three objects", [word for word in told if word["code"] == "too_few_readings"],
+         json.loads(run("explain", "too_few_readings", "--json")[1]))
     listed = run("explain")[1]
-    same("the list", [row[0] for row in rows + words], re.findall(r"(?m)^([a-z_]+) ", listed))
+    same("the list", [row[0] for row in rows + words], re.findall(r"(?m)^([a-z_0-9]+) ", listed))
     for code, meaning, causes, remedy in rows:
         status, out, err = run("explain", code)
         same(f"explain {code}", (0, "", f"{code} what happened: {meaning} usual causes: {causes} what to do: {remedy}"
                                  .replace("`", "")), (status, err, " ".join(out.split())))
+    for code, rule, remedy in words:
+        status, out, err = run("explain", code)
+        same(f"explain {code}", (0, ""), (status, err))
+        assert f"when: {rule} what to do: {remedy}".replace("`", "") in " ".join(out.split()), out
 
 
 # ---- JSON and quiet.

@@ -25,12 +25,12 @@ std::string record_of(const std::string& aggregate, const std::string& joules = 
       "telemetry_source": "gpu_metrics.csv", "benchmark_result": "run.json",
       "benchmark_window": {"start_time_unix": 1000.0, "end_time_unix": 1010.0, "completed": 7,
         "total_input_tokens": 40, "total_output_tokens": 8100},
-      "observed_gpu_ids": ["1", "0"], "metrics": {"avg_power_w": 500.0, "total_gpu_energy_j": )" +
+      "observed_gpu_ids": ["1", "0"], "per_gpu_energy_j": {"0": 4000.0, "1": 6000.0}, "metrics": {"avg_power_w": 500.0, "total_gpu_energy_j": )" +
          joules + R"(, "joules_per_output_token": 1.2345679},
       "uncertainty": {"verdicts": [{"code": "steady_state"}], "total_gpu_energy_j":
         {"low": 9500.0, "high": 10500.0, "standard_uncertainty": 255.0,
          "repeatability": {"low": 9980.0, "high": 10020.0, "standard_uncertainty": 10.2}}},
-      "computed_from": {"collector": "NVML", "aggregate": ")" +
+      "computed_from": {"collector": "NVML", "scope": "gpu", "aggregate": ")" +
          aggregate + R"("}})";
 }
 
@@ -54,6 +54,9 @@ TEST(PublishedRuns, JoinsTheAggregateWithItsRecord) {
     EXPECT_EQ(run.duration_s, 10);
     EXPECT_EQ(run.output_tokens, 8100);
     EXPECT_EQ(run.gpu_ids, (std::vector<std::string>{"0", "1"}));
+    EXPECT_EQ(run.gpu_energies_j,
+              (std::vector<std::pair<std::string, double>>{{"0", 4000}, {"1", 6000}}));
+    EXPECT_EQ(run.scope, "gpu");
     EXPECT_EQ(run.verdicts, std::vector<std::string>{"steady_state"});
     EXPECT_EQ(configuration_text(configuration_of(run, {})), "hw=h100 tp=2");
     EXPECT_EQ(configuration_text(configuration_of(run, {"date"})), "date=2026-11-01");
@@ -69,6 +72,22 @@ TEST(PublishedRuns, DoNotBelieveAnAggregateThatItsRecordContradicts) {
   EXPECT_EQ(found.runs[0].state, PowerState::not_valid);
   EXPECT_EQ(found.runs[0].number("total_gpu_energy_j"), std::nullopt);
   EXPECT_NE(found.runs[0].doubt, "");
+  EXPECT_TRUE(found.runs[0].gpu_energies_j.empty());
+}
+
+TEST(PublishedRuns, AreInTheOrderInWhichTheyAreNamed) {
+  const Folder folder;
+  for (const char* const name : {"a", "b", "c"}) {
+    const std::string file = std::string("agg_") + name + ".json";
+    put(folder / file, kAggregate);
+    put(folder / (std::string("power_validation_") + name + ".json"), record_of(file));
+  }
+  std::vector<std::string> names;
+  for (const PublishedRun& run :
+       read_published_runs({folder / "agg_c.json", folder / "agg_a.json"}, 2).runs) {
+    names.push_back(std::filesystem::path(run.aggregate).filename());
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"agg_c.json", "agg_a.json"}));
 }
 
 TEST(PublishedRuns, AreFoundWithoutRecordsAndUnderOtherNames) {

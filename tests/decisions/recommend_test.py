@@ -525,10 +525,10 @@ def test_stats_are_never_written_over_an_input(folder):
 # ---- Aggregates
 
 def run_of(folder, name, watts, tokens_out, *, limit=None, seconds=10, smi_limit=None, reasons=None, gpus=2, **members):
-    """A run that the program itself patched: `gpus` at `watts` each for `seconds`."""
+    """A run that the program itself patched: `gpus` at `watts` each for `seconds`. Each begins a minute later."""
     place = folder / name
     place.mkdir(parents=True)
-    begin = datetime.datetime(2026, 9, 8, 7, 20)
+    begin = datetime.datetime(2026, 9, 8, 7, 20) + datetime.timedelta(minutes=len(list(folder.iterdir())))
     header = "timestamp, index, power.draw [W]" + (", power.limit [W]" if smi_limit else "") + \
         (", clocks_event_reasons.active" if reasons else "")
     lines = [header]
@@ -646,6 +646,16 @@ def test_repeated_runs(folder):
     near(6000, ran.groups[300]["energy_j"])  # of a run
     same("repeats", ran.json["scenarios"][0]["interval_from"])
     same([], ran.json["ties"])
+
+
+def test_a_copy_is_no_repeat(folder):
+    run_of(folder, "a", 300, 6000, limit=300)
+    run_of(folder, "b", 400, 10000, limit=400)
+    shutil.copytree(folder / "b", folder / "copy")
+    ran = Ran(folder, ".", "--json")
+    same([1, 1], [group["n"] for group in ran.json["groups"]])
+    same(None, ran.json["scenarios"][0]["interval_from"])
+    has(ran.err, "copy/agg_run.json: left out: the same measurement as b/agg_run.json: a copy is no repeat")
 
 
 def test_plain_aggregates_without_records(folder):
@@ -890,6 +900,25 @@ def test_wrong_use(folder):
         same((2, ""), (ran.status, ran.out), words)
         has(ran.err, why)
         same(1, len(ran.err.splitlines()), words)
+
+
+def test_damaged_files_are_never_fatal(folder):
+    draw = random.Random(5)
+    sources = [SWEEPS / name for name in ("training_stats.csv", "trace-summary_power_p100.csv", "tokens.csv")]
+    for i in range(90):
+        text = bytearray(sources[i % 3].read_bytes())
+        if i % 2:
+            del text[draw.randrange(len(text)):]
+        else:
+            for _ in range(draw.randrange(1, 30)):
+                text[draw.randrange(len(text))] = draw.choice(b'\x00\xff",\n\r-e.9N')
+        (folder / "damaged.csv").write_bytes(text)
+        words = ["--tokens", "damaged.csv", "--samples", SWEEPS / "gpu_metrics.csv"] if i % 3 == 2 else ["damaged.csv"]
+        ran = Ran(folder, *words, "--json")
+        assert ran.status in (0, 1, 2), ran
+        if ran.status < 2:
+            assert "NaN" not in ran.out and "Infinity" not in ran.out, ran
+            json.loads(ran.out)
 
 
 if __name__ == "__main__":

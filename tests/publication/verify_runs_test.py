@@ -239,6 +239,59 @@ def test_another_version_gives_other_digits(_):
             assert "0.0.1" in faults[0]["what"], faults
 
 
+def test_another_version_may_word_its_texts_otherwise(_):
+    """Only numbers, and yes or no, decide whether a record can be reproduced."""
+    with Made(RUNS["one_node"]) as made:
+        shutil.copy(DATA / "runs" / "b200" / "agg_run.json", made.place)
+        program(made.folder, *ONE_NODE, "--expected-num-gpus", "8", "--idle", "85")
+        path = made.place / "power_validation_run.json"
+        edit(path, lambda record: record["computed_from"].update(tool_version="0.0.1"))
+        edit(path, lambda record: record.update(integration_method="by_trapezoids"))
+        edit(path, lambda record: record["computed_from"].pop("averaging"))
+        answer = json.loads(made.verify("run", "--json"))
+        assert answer["holds"] and len(answer["warnings"]) == 1, answer
+        assert "version 0.0.1; this one gives the same numbers, and words 2 texts otherwise" in answer["warnings"][0]
+        for change in (lambda record: record["idle"]["total"].update(watts=680.5),
+                       lambda record: record["idle"].update(available=False),
+                       lambda record: record.update(something=1)):
+            text = path.read_text()
+            edit(path, change)
+            faults = made.verdicts()
+            assert [fault["verdict"] for fault in faults] == ["not reproducible by this version"], faults
+            path.write_text(text)
+        # Whoever wrote the record, its aggregate must say the same.
+        edit(made.place / "agg_run.json", lambda aggregate: aggregate.update(avg_power_w=12.5))
+        faults = made.verdicts()
+        assert [(fault["verdict"], fault["found"]) for fault in faults] == [("tampered", "12.5")], faults
+
+
+def test_other_members_of_an_aggregate(_):
+    """A backfill knows them; a single run leaves them to other programs."""
+    for name, run in RUNS.items():
+        with Made(run) as made:
+            path = made.place / run.aggregate
+            text = path.read_text()
+            for change in (lambda aggregate: aggregate.update(note="by hand"),
+                           lambda aggregate: aggregate.update(hw="another")):
+                edit(path, change)
+                if name == "stored":
+                    faults = made.verdicts()
+                    assert [(fault["verdict"], fault["what"].split(",")[0]) for fault in faults] == [
+                        ("changed", "members that do not tell of power")], f"{name}: {faults}"
+                else:
+                    made.verify()
+                path.write_text(text)
+
+
+def test_other_members_of_a_stored_package(folder):
+    shutil.copytree(DATA / "package", folder / "store" / "run", symlinks=True)
+    program(folder, "backfill", "store")
+    assert program(folder, "verify", "store").endswith(": all holds\n")
+    edit(folder / "store" / "run" / "agg_run.json", lambda aggregate: aggregate.update(note="by hand"))
+    text = program(folder, "verify", "store", status=1)
+    assert ": changed: members that do not tell of power" in text, text
+
+
 def test_a_record_without_hashes_does_not_say_whose_fault_it_is(_):
     """Records of the first versions."""
     with Made(RUNS["one_node"]) as made:
@@ -364,6 +417,63 @@ def test_the_path_of_the_requests_is_not_compared(folder):
         assert text.endswith(": all holds\n"), text
     (folder / "made").rename(folder / "moved")
     assert program(folder, "verify", "moved").endswith(": all holds\n")
+
+
+def test_the_file_of_requests_is_computed_again(folder):
+    """Its energies are 1000 J each: 100 W for 10 s."""
+    make_minute(folder, "--requests", "profile_export.jsonl", "--per-request", "out.jsonl")
+    path = folder / "out.jsonl"
+    text = path.read_text()
+    first, second = text.splitlines()
+    assert '"energy_j":1000.0' in second, second
+    before = program(folder, "verify", ".")
+    assert before == "1 run, 6 files: all holds\n", before  # record, aggregate, recording, result, requests, energies
+    for content, what, expected, found in (
+            (text.replace('"energy_j":1000.0', '"energy_j":1001.0', 1), "line 1: 'energy_j'", "1000.0", "1001.0"),
+            (f"{first}\n{second.replace('true', 'false')}\n", "line 2: 'ok'", "true", "false"),
+            (f"{first}\n", "line 2", second[:100], "nothing"), (text + "{}\n", "line 3", "nothing", "{}"),
+            (f"{second}\n{first}\n", "line 1: 'id'", "'0'", "'1'"), ("", "line 1", first[:100], "nothing")):
+        path.write_text(content)
+        faults = json.loads(program(folder, "verify", ".", "--json", status=1))["faults"]
+        assert [(fault["verdict"], fault["where"], fault["what"]) for fault in faults] == [
+            ("tampered", "out.jsonl", what)], faults
+        assert faults[0]["expected"].startswith(expected[:90]) and faults[0]["found"] == found, faults
+    edit(folder / "power_validation_run.json", lambda record: record["computed_from"].update(tool_version="0.0.1"))
+    faults = json.loads(program(folder, "verify", ".", "--json", status=1))["faults"]
+    assert [fault["verdict"] for fault in faults] == ["not reproducible by this version"], faults
+    path.unlink()
+    faults = json.loads(program(folder, "verify", ".", "--json", status=1))["faults"]
+    assert [(fault["verdict"], fault["where"]) for fault in faults] == [("missing", "out.jsonl")], faults
+
+
+def test_the_file_of_requests_of_a_run_that_is_not_valid(folder):
+    make_minute(folder, "--requests", "profile_export.jsonl", "--per-request", "out.jsonl", "--max-sample-gap", "0.5")
+    assert (folder / "out.jsonl").read_text() == ""
+    assert program(folder, "verify", ".").endswith(": all holds\n")
+
+
+def test_what_measure_writes_is_measured_again(folder):
+    """Of one recording and of two; with a window that the caller gives, and requests."""
+    make_minute(folder)
+    (folder / "b.csv").write_text(recording(lambda at: 300).replace(", 0, ", ", 1, "))
+    given = ("--start", 1777118400 + 10, "--end", "+40s", "--telemetry", "gpu.csv")
+    asked = ("--requests", "profile_export.jsonl", "--per-request", "out.jsonl", "--uncertainty", "--gpu", "A100",
+             "--idle", "30")
+    for words in (("run.json", "gpu.csv"), ("run.json", "gpu.csv", "b.csv"), given,
+                  ("run.json", "gpu.csv", "--output-tokens", "50"), ("run.json", "gpu.csv", *asked),
+                  (*given, *asked)):
+        program(folder, "measure", *words, "--timezone", "UTC", "--out", "new.json")
+        text = program(folder, "verify", "new.json")
+        assert text.startswith("1 run, ") and text.endswith(": all holds\n"), (words, text)
+        aggregate = (folder / "new.json").read_text()
+        edit(folder / "new.json", lambda content: content.update(total_gpu_energy_j=4000.5))
+        faults = json.loads(program(folder, "verify", "new.json", "--json", status=1))["faults"]
+        assert [(fault["verdict"], fault["what"]) for fault in faults] == [
+            ("tampered", "'total_gpu_energy_j'")], (words, faults)
+        (folder / "new.json").write_text(aggregate)
+    program(folder, "measure", "run.json", "gpu.csv", "--timezone", "UTC", "--expected-num-gpus", 2, "--out", "new.json",
+            status=1)
+    assert program(folder, "verify", "new.json").endswith(": all holds\n")
 
 
 def test_a_rounding_tie_is_not_tampering(folder):

@@ -3,7 +3,7 @@
 
 * Every ```console block is run, line by line, in one fresh folder for each page: a copy of
   testdata/runs/b200, with copies of testdata/store as `artifacts`, and of testdata's folders `nodes`,
-  `agentic`, `agentic_nodes`, `package`, `results`, `traces` and `power-limits`, of `publication/sweep` as `sweep`, of `runs/h100-counter`, and of recordings of Zeus
+  `agentic`, `agentic_nodes`, `package`, `power-limits`, `rates`, `results` and `traces`, of `publication/sweep` as `sweep`, of `runs/h100-counter`, and of recordings of Zeus
   (`zeus`) and AIPowerMeter (`aipowermeter`, `inference`): "$ " begins a command, "> " goes on with it, the
   rest is what it prints on both streams. "$ cd FOLDER" holds for the rest of its block. A command must end with 0; one that does not ends with
   `; echo "exit status $?"`.
@@ -97,7 +97,7 @@ def run_console(count, folder, name, text):
     shutil.copytree(ROOT / "testdata" / "runs" / "b200", folder, dirs_exist_ok=True)
     shutil.copytree(ROOT / "testdata" / "runs" / "h100-counter", folder / "h100-counter")
     shutil.copytree(ROOT / "testdata" / "store", folder / "artifacts")
-    for name in ("nodes", "agentic", "agentic_nodes", "package", "results", "traces", "power-limits"):
+    for name in ("nodes", "agentic", "agentic_nodes", "package", "power-limits", "rates", "results", "traces"):
         shutil.copytree(ROOT / "testdata" / name, folder / name)
     shutil.copytree(ROOT / "testdata" / "telemetry-written" / "node-witnesses", folder / "node-witnesses")
     shutil.copytree(ROOT / "testdata" / "publication" / "sweep", folder / "sweep")

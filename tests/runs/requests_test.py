@@ -335,6 +335,7 @@ def test_the_watts_of_phases(folder):
     near(phases["prefill"]["energy_j"] / (100 * len(run.requests)), phases["prefill"]["joules_per_input_token"], 1e-6)
     near(phases["decode"]["energy_j"] / (50 * len(run.requests)), phases["decode"]["joules_per_output_token"], 1e-6)
     assert "prefill " in run.out and "model counts" in run.out, run.out
+    same(2, run.out.count(" W for each request in flight, "), run.out)
     same(["phase_energy", "computed_from"], list(run.record)[-2:])
 
 
@@ -365,6 +366,80 @@ def test_phases_that_cannot_be_told_apart(folder):
     run.aiperf([(15, 16, 25, 90), (20, 22, 30, 10)])
     run.call("--requests", "profile_export.jsonl", "--phases")
     same(["stamps_of_whole_seconds"], run.record["phase_energy"]["refused"])
+
+
+MEASURE = ("measure", "run.json", "gpu.csv", "--timezone", "UTC")
+
+
+def test_measure_says_the_same(folder):
+    run = phase_run(folder)
+    run.share("--phases", "--share", "phase", "--uncertainty", "--gpu", "H100")
+    lines, record = run.lines(), run.record
+    ask = ("--requests", "profile_export.jsonl", "--per-request", "measured.jsonl", "--share", "phase", "--phases",
+           "--uncertainty", "--gpu", "H100")
+    run.call(command=(*MEASURE, *ask, "--json"))
+    same(0, run.status, run.err)
+    found = json.loads(run.out)["runs"][0]
+    for key in ("request_energy", "phase_energy"):
+        same(record[key], found.pop(key), key)
+    same(lines, run.lines("measured.jsonl"))
+    run.call(command=(*MEASURE, "--uncertainty", "--gpu", "H100", "--json"))
+    same(json.loads(run.out)["runs"][0], found)
+    run.call("--requests", "profile_export.jsonl", "--phases")
+    told = run.out.splitlines()[-2:]
+    run.call(command=(*MEASURE, "--requests", "profile_export.jsonl", "--phases"))
+    shown = " ".join(line[14:] for line in run.out.splitlines())  # the table breaks long lines
+    for line in told:
+        assert line.removeprefix("aggregate-power: ") in shown, (line, run.out)
+    assert "\nrequests      " in run.out and "\nphases        prefill" in run.out, run.out
+    run.call(command=(*MEASURE, "--requests", "profile_export.jsonl", "--out", "new.json"))
+    written = json.loads((run.path / "power_validation_new.json").read_text())
+    same("equal", written["request_energy"]["method"])
+    assert "profile_export.jsonl" in written["computed_from"]["inputs"], written["computed_from"]
+
+
+def test_measure_of_what_has_no_requests(folder):
+    run = Run(folder)
+    run.aiperf([(15, 16, 25, 90), (20, 22, 30, 10)])
+    run.write("other.csv", (run.path / "gpu.csv").read_text().replace("100.000 W", "101.000 W"))
+    for name in ("guidellm.json", "gpu_metrics.csv"):  # of two benchmarks
+        run.write(name, (ROOT / "testdata" / "results" / name).read_text())
+    requests = ("--requests", "profile_export.jsonl")
+    given = ("measure", "--telemetry", "gpu.csv", "--start", START + 10, "--end", "+40s", "--timezone", "UTC")
+    for command, message in [
+            ((*MEASURE, "other.csv", *requests), "take one recording, and there are 2"),
+            (("measure", "guidellm.json", "gpu_metrics.csv", *requests), "take one benchmark; choose it with --select"),
+            ((*given, "--per-request", "out.jsonl"), "expected --requests FILE, which lists the requests"),
+            ((*MEASURE, *requests, "--per-request", "gpu.csv"), "would overwrite"),
+            ((*MEASURE, *requests, "--out", "new.json", "--per-request", "power_validation_new.json"),
+             "would overwrite"),
+            ((*MEASURE, "--requests", "gone.jsonl"), "gone.jsonl"),
+            ((*MEASURE, "--per-request", "out.jsonl"), "run.json lists no requests with their times")]:
+        before = {path.name: path.read_text() for path in run.path.iterdir()}
+        run.call(command=command)
+        same(2, run.status, run.err)
+        assert message in run.err, (message, run.err)
+        same(before, {path.name: path.read_text() for path in run.path.iterdir()})
+    run.call(command=(*given, *requests, "--per-request", "out.jsonl"))
+    same([1500, 1500], [round(line["energy_j"], 6) for line in run.lines()])
+    run.window(10, 500)
+    run.call(command=(*MEASURE, *requests, "--per-request", "out.jsonl", "--json"))
+    same(["power_not_valid"], json.loads(run.out)["runs"][0]["request_energy"]["refused"])
+    same([], run.lines())
+
+
+def test_shares_of_nothing(folder):
+    run = Run(folder)
+    (run.path / "gpu_metrics.csv").write_text((run.path / "gpu.csv").read_text())
+    before = (run.path / "agg.json").read_text()
+    for command in (("--csv", "gpu.csv", "--bench-result", "run.json", "--agg-result", "agg.json",
+                     "--expected-num-gpus", "2", "--requests", "4"), MEASURE,
+                    ("agentic", "--result-dir", ".", "--agg-result", "agg.json")):
+        for share in ("equal", "tokens"):
+            run.call(command=(*command, "--share", share))
+            same(2, run.status, run.err)
+            assert "--share: " in run.err and "add --per-request FILE, or --requests" in run.err, run.err
+    same(before, (run.path / "agg.json").read_text())
 
 
 def test_schema_1_has_no_energy(folder):

@@ -282,18 +282,51 @@ def test_a_sensor_that_lags_is_no_clock(folder):
     assert "clock_offset_suspected" not in codes(folder.uncertainty())
 
 
+def holds_the_window(total, low, high):
+    """Of two GPUs whose power steps by 482 W: a window of 1.4 s earlier or later."""
+    place = relative(total, "window_place") * total["estimate"]
+    assert abs(place / (2 * 482 * 1.4 / math.sqrt(3)) - 1) < 0.02, (place, total)
+    # Its interval alone is as wide as all windows that are possible, and the whole interval has them all.
+    assert 1.96 * place >= max(high - total["published"], total["published"] - low), (place, low, high)
+    for bounds in (total, total["repeatability"]):
+        assert bounds["low"] <= low and high <= bounds["high"], (total, low, high)
+
+
 def test_a_window_whose_place_is_an_estimate(folder):
     for name in ("gpu_metrics.csv", "vllm.json", "gpu_metrics_context.json"):
-        source = ROOT / "testdata" / "results" / name
-        if source.exists():
-            shutil.copy(source, folder.path / name)
+        shutil.copy(ROOT / "testdata" / "results" / name, folder.path / name)
+    asked = ("--uncertainty", "--gpu", "H100")
     folder.write("agg.json", "{}")
-    folder.call("--csv", "gpu_metrics.csv", "--bench-result", "vllm.json", "--agg-result", "agg.json", "--expected-num-gpus",
-                "2", "--uncertainty", "--window", "estimated", "--gpu", "H100", "--validation-result", "record.json")
+    folder.call("--csv", "gpu_metrics.csv", "--bench-result", "vllm.json", "--agg-result", "agg.json",
+                "--expected-num-gpus", "2", "--window", "estimated", *asked, "--validation-result", "record.json")
     same(0, folder.status, folder.err)
-    total = json.loads((folder.path / "record.json").read_text())["uncertainty"]["total_gpu_energy_j"]
-    # 480 W each, two GPUs, for up to 1.4 s: a rectangle.
-    assert relative(total, "window_place") > 0.005, total
+    record = json.loads((folder.path / "record.json").read_text())
+    low, high = (record["metric_intervals"]["total_gpu_energy_j"][end] for end in ("low", "high"))
+    assert low < high, (low, high)
+    alone = record["uncertainty"]["total_gpu_energy_j"]
+    holds_the_window(alone, low, high)
+    # Runs of a store, and of several recordings, know their window no better.
+    store = folder.path / "store" / "run"
+    store.mkdir(parents=True)
+    for name, stored in (("gpu_metrics.csv", "gpu_metrics.csv"), ("gpu_metrics_context.json", "gpu_metrics_context.json"),
+                         ("vllm.json", "x.json")):
+        shutil.copy(folder.path / name, store / stored)
+    (store / "agg_x.json").write_text(json.dumps({"tp": 2}))
+    folder.call("backfill", "store", "--window", "estimated", *asked)
+    same(0, folder.status, folder.err)
+    stored = json.loads((store / "power_validation_x.json").read_text())
+    same(alone, stored["uncertainty"]["total_gpu_energy_j"])
+    header, *rows = (folder.path / "gpu_metrics.csv").read_text().splitlines()
+    at = [cell.strip() for cell in header.split(",")].index("index")
+    for gpu in "01":
+        own = [row for row in rows if row.split(",")[at].strip() == gpu]
+        folder.write(f"{gpu}.csv", "\n".join([header, *own]) + "\n")
+        shutil.copy(folder.path / "gpu_metrics_context.json", folder.path / f"{gpu}_context.json")
+    folder.call("measure", "vllm.json", "0.csv", "1.csv", *asked, "--json")
+    same(0, folder.status, folder.err)
+    run = json.loads(folder.out)["runs"][0]
+    same((1.4, "estimated"), (run["window_half_width_s"], run["window_source"]))
+    holds_the_window(run["uncertainty"]["total_gpu_energy_j"], low, high)
 
 
 def test_an_energy_is_not_negative(folder):

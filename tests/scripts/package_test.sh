@@ -90,7 +90,7 @@ for section in NAME SYNOPSIS COMMANDS 'EXIT STATUS' ENVIRONMENT FILES 'REASON CO
   same "the man page's $section" 1 "$(grep -c "^\.SH $section\$" "$page")"
 done
 # Every option of the help is in the page.
-for command in '' agentic inspect multinode synthesize; do
+for command in '' agentic inspect multinode plot synthesize; do
   # shellcheck disable=SC2086
   for option in $("$program" $command --help | sed -n 's/^  \(-[hVq],\)\{0,1\}\(--[a-z-]*\).*/\2/p'); do
     escaped=$(echo "$option" | sed 's/-/\\\\-/g')
@@ -98,9 +98,9 @@ for command in '' agentic inspect multinode synthesize; do
   done
 done
 part() { sed -n "/^\.SH $1\$/,/^\.SH/s/^\\\\fB\(.*\)\\\\fR\$/\1/p" "$page" | tr '\n' ' '; }  # the names in a section
-same "the man page's variables" "COLUMNS GPU_METRICS_CSV GPU_COUNT NO_COLOR, TERM POWER_ARTIFACT_DIR POWER_RESULT_ROOT, POWER_PRODUCER_SHA POWER_EXPECTED_CPU_SOURCE REQUIRE_POWER TZ TZDIR " "$(part ENVIRONMENT)"
+same "the man page's variables" "COLUMNS GPU_METRICS_CSV GPU_COUNT LC_ALL, LC_CTYPE, LANG NO_COLOR, TERM POWER_ARTIFACT_DIR POWER_RESULT_ROOT, POWER_PRODUCER_SHA POWER_EXPECTED_CPU_SOURCE REQUIRE_POWER TZ TZDIR " "$(part ENVIRONMENT)"
 same "the man page's commands' statuses" \
-  'aggregate\-power aggregate\-power agentic aggregate\-power attribute aggregate\-power backfill aggregate\-power compare aggregate\-power doctor aggregate\-power explain aggregate\-power help aggregate\-power inspect aggregate\-power measure aggregate\-power multinode aggregate\-power recommend aggregate\-power synthesize aggregate\-power verify aggregate\-power windows ' "$(part 'EXIT STATUS')"
+  'aggregate\-power aggregate\-power agentic aggregate\-power attribute aggregate\-power backfill aggregate\-power compare aggregate\-power doctor aggregate\-power explain aggregate\-power export aggregate\-power help aggregate\-power inspect aggregate\-power measure aggregate\-power multinode aggregate\-power plot aggregate\-power recommend aggregate\-power report aggregate\-power retract aggregate\-power synthesize aggregate\-power verify aggregate\-power windows ' "$(part 'EXIT STATUS')"
 same "the man page's reason codes" \
   "$(sed -n 's/^ *ROW(\([a-z_]*\),.*/\1/p' "$repo/src/model/reason.cpp" | tr '\n' ' ')" \
   "$(part 'REASON CODES')"
@@ -126,8 +126,8 @@ same "completion of a schema" "nvidia-smi amd-smi generic" "$(complete_word aggr
 same "completion of a schema behind =" amd-smi "$(complete_word aggregate-power synthesize --schema = a)"
 same "completion of a schema version" "1 2" "$(complete_word aggregate-power --schema-version '')"
 same "completion of nothing behind =" "1 2" "$(complete_word aggregate-power --schema-version =)"
-for command in '' agentic inspect measure multinode synthesize; do
-  case $command in '' | agentic | measure) zones="auto evidence local UTC" ;; *) zones="local UTC" ;; esac
+for command in '' agentic inspect measure multinode plot synthesize; do
+  case $command in '' | agentic | measure | plot) zones="auto evidence local UTC" ;; *) zones="local UTC" ;; esac
   # shellcheck disable=SC2086
   same "completion of a zone, $command" "$zones" "$(complete_word aggregate-power $command --timezone '')"
 done

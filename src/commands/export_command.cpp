@@ -1,0 +1,209 @@
+// aggregate-power export: what runs and windows used, for dashboards, databases and other tools.
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/file.h"
+#include "base/files/near_file.h"
+#include "base/parallel.h"
+#include "base/text/python_number.h"
+#include "commands/command.h"
+#include "commands/output.h"
+#include "exports/export_text.h"
+#include "exports/metric_families.h"
+
+namespace aggregate_power {
+namespace {
+
+// In the order of ExportFormat.
+constexpr const char* kExportFormats[] = {"prometheus", "openmetrics", "otlp-json",
+                                          "jsonl",      "csv",         "zeus"};
+
+struct ExportOptions {
+  ExportRequest request;
+  std::string out;  // empty: standard output
+};
+
+int run_export(const ExportOptions& options) {
+  try {
+    const ExportText found = export_text(options.request);
+    for (const std::string& warning : found.warnings) print_note("warning: " + warning);
+    if (found.text.empty()) {
+      print_message(fmt::format("error: no run was found in {}",
+                                fmt::join(options.request.question.places, ", ")));
+      return 1;
+    }
+    if (options.out.empty()) {
+      print(stdout, found.text);
+      return 0;
+    }
+    const std::string fault = overwriting_fault(options.request, options.out, found.text);
+    if (!fault.empty()) {
+      throw Error(fmt::format("--out: {} {}; it is not overwritten: give another file", options.out,
+                              fault));
+    }
+    replace_file(options.out, found.text);
+    return 0;
+  } catch (const FileError& error) {
+    for (const std::string& place : options.request.question.places) {
+      if (const std::string hint = missing_file_hint(place); !hint.empty()) throw Error(hint);
+    }
+    throw Error(error.what());
+  }
+}
+
+bool is_factor(const std::string& text) {
+  const auto factor = python_float(text);
+  return factor && *factor >= 1 && *factor <= 100;
+}
+
+bool is_limit(const std::string& text) {
+  const auto watts = python_float(text);
+  return text == "auto" || (watts && *watts > 0 && *watts <= 100000);
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    if (end > begin) words.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+Take into_factor(std::optional<double>& factor) {
+  return [&factor](const std::string& text) {
+    factor = python_float(text);
+    return true;
+  };
+}
+
+void add_boundary_options(Options& options, ExportQuestion& question) {
+  const auto take_limit = [&question](const std::string& text) {
+    question.wants_limit = true;
+    question.limit_w = text == "auto" ? std::nullopt : python_float(text);
+    return true;
+  };
+  options
+      .value(
+          "--tdp", "auto|WATTS", take_limit,
+          "Add the power limit of one GPU, the mean power by it, and what the limit would have used for each output token; auto: by the aggregate's GPU and the table of 'help export'")
+      .check(expecting("'auto' or a number of watts above 0", is_limit))
+      .offer({"auto"});
+  const Check factor = expecting("a number from 1 to 100", is_factor);
+  BoundaryFactors& factors = question.factors;
+  options
+      .value("--node-factor", "F", into_factor(factors.node),
+             "Add what the nodes used, modelled as F times what was measured")
+      .check(factor);
+  options
+      .value("--rack-factor", "F", into_factor(factors.rack),
+             "Add what the racks used, modelled as F times the nodes")
+      .check(factor)
+      .needs("--node-factor");
+  options
+      .value(
+          "--pue", "F", into_factor(factors.pue),
+          "Add what the facility used, modelled as F times the racks, or the nodes without --rack-factor; a PUE is of all IT equipment")
+      .check(factor)
+      .needs("--node-factor");
+}
+
+void settle_export(const ExportOptions& options, const Options& parsed) {
+  const ExportRequest& request = options.request;
+  const bool is_text =
+      request.format == ExportFormat::prometheus || request.format == ExportFormat::openmetrics;
+  if (request.has_timestamps && request.format != ExportFormat::openmetrics) {
+    throw Error(
+        "--timestamps: needs --format openmetrics; node_exporter refuses files with times, and the other formats have them anyway");
+  }
+  if (request.has_aipowermeter_names && !is_text) {
+    throw Error("--names aipowermeter: needs --format prometheus or openmetrics");
+  }
+  if (parsed.is_given("--labels") && request.format == ExportFormat::zeus) {
+    throw Error("--labels: --format zeus has no place for them");
+  }
+  std::set<std::string> names;
+  for (const std::string& label : request.question.labels) {
+    if (!names.insert(label_name(label)).second) {
+      throw Error(
+          fmt::format("--labels: '{}' gives the label {} a second time", label, label_name(label)));
+    }
+  }
+}
+
+}  // namespace
+
+Command export_command() {
+  const auto all = std::make_shared<ExportOptions>();
+  ExportRequest& request = all->request;
+  request.question.most_threads = usable_processors();
+  Command command;
+  Options& options = command.options;
+  options
+      .positionals(
+          "RESULTS", into_paths(request.question.places),
+          "Aggregates, audit records, folders or archives with them, the output of 'measure --json' or 'windows --json', the report of a backfill (.jsonl)")
+      .required()
+      .check(not_empty());
+  const auto take_format = [&request](const std::string& text) {
+    const auto found = std::ranges::find(kExportFormats, text);
+    request.format = static_cast<ExportFormat>(found - std::begin(kExportFormats));
+    return found != std::end(kExportFormats);
+  };
+  options
+      .value(
+          "--format", "FORMAT", take_format,
+          "prometheus: gauges for node_exporter's textfile folder; openmetrics; otlp-json: for OpenTelemetry collectors; jsonl, csv: one row for each run; zeus: a window log of Zeus")
+      .one_of({"prometheus", "openmetrics", "otlp-json", "jsonl", "csv", "zeus"})
+      .required();
+  options
+      .value("--out", "FILE", into_path(all->out),
+             "Write FILE, in one step, instead of standard output")
+      .check(not_empty());
+  options.flag(
+      "--timestamps", request.has_timestamps,
+      "Give each sample the time at which its window ended, to load past runs into Prometheus; with --format openmetrics");
+  const auto take_labels = [&request](const std::string& text) {
+    request.question.labels = words_of(text);
+    return true;
+  };
+  options
+      .value(
+          "--labels", "KEY,...", take_labels,
+          "Members of the aggregates that become labels (default: those that are known to say how a run was run)")
+      .check(not_empty());
+  const auto take_names = [&request](const std::string& text) {
+    request.has_aipowermeter_names = text == "aipowermeter";
+    return true;
+  };
+  options
+      .value(
+          "--names", "own|aipowermeter", take_names,
+          "Names of the gauges; aipowermeter: the five that AIPowerMeter serves, as far as they are known; takes its recordings too (default: own)")
+      .one_of({"own", "aipowermeter"});
+  add_boundary_options(options, request.question);
+  command.examples =
+      "aggregate-power export artifacts --format prometheus --out /var/lib/node_exporter/power.prom\n"
+      "aggregate-power export artifacts --format openmetrics --timestamps --out power.om\n"
+      "aggregate-power export agg_run.json --format jsonl --tdp auto --node-factor 1.4 --pue 1.2\n"
+      "aggregate-power export artifacts --format csv --out runs.csv";
+  command.exit_statuses =
+      "0 done, runs that are not valid included; 1 no run was found, and nothing was written; 2 a file cannot be opened, or wrong options";
+  command.settle = [all](const Options& parsed) {
+    all->request.question.is_by_time = all->request.has_timestamps;
+    settle_export(*all, parsed);
+  };
+  command.run = [all] { return run_export(*all); };
+  return command;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,232 @@
+// Compares what is there with what the pass left, and takes it back.
+#include "decisions/undo_backfill.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/file.h"
+#include "base/files/mount.h"
+#include "base/files/path.h"
+#include "base/text/json_value.h"
+#include "publication/point_metrics.h"
+#include "publication/run_record.h"
+#include "results/aggregate_json.h"
+#include "results/transaction.h"
+#include "results/withdrawal.h"
+
+namespace aggregate_power {
+namespace {
+
+// What the report says of one aggregate.
+struct ReportedPatch {
+  std::string run;
+  std::string aggregate;
+  JsonValue last;                // the line of the last patch
+  std::vector<JsonEdit> before;  // before the first one
+  bool had_record = false;
+};
+
+std::vector<JsonEdit> members_before(const std::string& line) {
+  std::vector<JsonEdit> members;
+  MemorySource source(line);
+  scan_json(source, [&](const JsonMember& member) {
+    if (member.key != "before") return;
+    const std::string before =
+        line.substr(member.value_begin, member.value_end - member.value_begin);
+    MemorySource inner(before);
+    scan_json(inner, [&](const JsonMember& part) {
+      if (part.key != "members") return;
+      members = members_of_ours(
+          std::string_view(before).substr(part.value_begin, part.value_end - part.value_begin));
+    });
+  });
+  return members;
+}
+
+// One for each aggregate, in the order of the report.
+class ReportedPatches {
+ public:
+  explicit ReportedPatches(const std::string& path) {
+    const std::string text = read_file(path);
+    std::size_t number = 0;
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      const std::string line = text.substr(begin, end - begin);
+      begin = end + 1;
+      ++number;
+      if (line.find_first_not_of(" \r\t") == std::string::npos) continue;
+      try {
+        add(line);
+      } catch (const std::exception& error) {
+        throw Error(fmt::format("{}:{}: {}: expected a line of the report of a backfill", path,
+                                number, error.what()));
+      }
+    }
+  }
+  std::vector<ReportedPatch> take() && { return std::move(patches_); }
+
+ private:
+  void add(const std::string& line) {
+    JsonValue content = parse_json(line);
+    const std::string& outcome = content.at("outcome").text;
+    if (content.find("run") == nullptr || outcome.empty()) throw Error("there is no 'outcome'");
+    if (outcome != "patched" && outcome != "not_valid") return;
+    if (!content.at("aggregate").is_string()) return;
+    const std::string& aggregate = content.at("aggregate").text;
+    const auto [place, is_new] = places_.try_emplace(aggregate, patches_.size());
+    if (is_new) {
+      patches_.push_back({content.at("run").text,
+                          aggregate,
+                          {},
+                          members_before(line),
+                          content.at("before").at("record").is_true()});
+    }
+    patches_[place->second].last = std::move(content);
+  }
+
+  std::vector<ReportedPatch> patches_;
+  std::map<std::string, std::size_t> places_;
+};
+
+bool same_reasons(const JsonValue& a, const JsonValue& b) {
+  return std::ranges::equal(a.items, b.items, {}, &JsonValue::text, &JsonValue::text);
+}
+
+// Whether a record is the one that the pass wrote.
+bool is_record_of_pass(const JsonValue& record, const JsonValue& line) {
+  if (record.at("retracted").is_object()) return false;
+  const bool is_patched = line.at("outcome").text == "patched";
+  if (record.at("power_valid").is_true() != is_patched) return false;
+  if (!same_reasons(record.at("reasons"), line.at("reasons"))) return false;
+  return std::ranges::all_of(line.at("metrics").members, [&](const JsonValue::Member& metric) {
+    const JsonValue& recorded = record.at("metrics").at(metric.first);
+    return recorded.is_finite_number() &&
+           std::fabs(recorded.as_double() - metric.second.as_double()) <=
+               metric_tolerance(metric.first);
+  });
+}
+
+class PatchUndo {
+ public:
+  PatchUndo(const ReportedPatch& patch, bool dry_run) : patch_(patch), dry_run_(dry_run) {
+    done_.aggregate = patch.aggregate;
+    try {
+      undo();
+    } catch (const std::exception& error) {
+      end(UndoOutcome::failed, error.what());
+    }
+  }
+  UndoneRun take() && { return std::move(done_); }
+
+ private:
+  void end(UndoOutcome outcome, std::string why = {}) {
+    done_.outcome = outcome;
+    done_.why = std::move(why);
+  }
+
+  void undo() {
+    const auto place = place_on_disk(patch_.aggregate);
+    if (!place || !place->facts || place->tree->is_archive()) {
+      return end(UndoOutcome::missing,
+                 "no such file; reports name files as seen from the folder of the backfill");
+    }
+    aggregate_ = place->display;
+    record_ = beside(aggregate_, fmt::format("power_validation_{}.json", patch_.run));
+    text_ = read_file(aggregate_);
+    edits_ = restoring_edits(text_, patch_.before);
+    is_as_before_ = patch_json(text_, edits_) == text_;
+    if (!is_regular_file(record_)) {
+      return is_as_before_ ? end(UndoOutcome::undone_before)
+                           : end(UndoOutcome::changed, "its audit record is not there");
+    }
+    const std::string fault = change_since();
+    if (!fault.empty()) return end(UndoOutcome::changed, fault);
+    take_back();
+  }
+
+  // Empty: both files are as the pass left them, or an interrupted call of this.
+  std::string change_since() const {
+    if (std::filesystem::is_symlink(record_)) return "its audit record is a link";
+    const JsonValue record = parse_json(read_file(record_));
+    if (!record.at("computed_from").at("patched").is_object() ||
+        !is_record_of_pass(record, patch_.last)) {
+      return "its audit record is not the one that the pass wrote";
+    }
+    const JsonValue& patched = record.at("computed_from").at("patched");
+    const bool is_as_left = hashed_text(text_).hash == patched.at("xxh3_128").text;
+    const JsonValue& inputs = record.at("computed_from").at("inputs");
+    const bool has_same_others =
+        hashed_others(text_).hash == inputs.at("aggregate_result").at("xxh3_128").text;
+    return is_as_left || (is_as_before_ && has_same_others) ? ""
+                                                            : "the aggregate was changed since";
+  }
+
+  void take_back() {
+    if (std::string risk = replacement_risk(aggregate_); !risk.empty()) {
+      return end(UndoOutcome::failed, risk);
+    }
+    WritePlan plan;
+    plan.aggregate_path = aggregate_;
+    plan.root = beside(aggregate_, ".");
+    plan.inputs = {aggregate_};
+    plan.edits = edits_;
+    plan.is_as_read = [this](std::string_view now) { return now == text_; };
+    if (dry_run_) {
+      Preview found = preview(plan);
+      if (!found.reasons.empty()) return end(UndoOutcome::failed, found.reasons.text());
+      done_.changes = std::move(found.lines);
+      done_.changes.push_back(record_ + ": would be removed");
+    } else {
+      const WriteOutcome outcome = carry_out(plan);
+      if (!outcome.reasons.empty()) return end(UndoOutcome::failed, outcome.reasons.text());
+      remove_record();
+    }
+    done_.lost_record = patch_.had_record;
+    end(patch_.before.empty() ? UndoOutcome::removed : UndoOutcome::restored);
+  }
+
+  // After the aggregate, which claims nothing without it.
+  void remove_record() const {
+    std::error_code fault;
+    std::filesystem::remove(record_, fault);
+    if (fault) throw FileError(record_, "remove", fault.value());
+    const std::vector<std::string> folders = {folder_behind(aggregate_)};
+    sync_file_systems(folders);
+  }
+
+  const ReportedPatch& patch_;
+  bool dry_run_;
+  std::string aggregate_;
+  std::string record_;
+  std::string text_;  // of the aggregate
+  std::vector<JsonEdit> edits_;
+  bool is_as_before_ = false;  // the edits change nothing
+  UndoneRun done_;
+};
+
+}  // namespace
+
+std::string_view undo_outcome_name(UndoOutcome outcome) {
+  constexpr std::array<std::string_view, kUndoOutcomes> kNames = {
+      "removed", "restored", "undone_before", "changed", "missing", "failed"};
+  return kNames[static_cast<std::size_t>(outcome)];
+}
+
+std::vector<UndoneRun> undo_backfill(const std::string& report, bool dry_run) {
+  std::vector<UndoneRun> done;
+  for (const ReportedPatch& patch : ReportedPatches(report).take()) {
+    done.push_back(PatchUndo(patch, dry_run).take());
+  }
+  return done;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,39 @@
+// Where in a recording a load ran, and what the recorder missed of it. Pure arithmetic.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "aggregate_power/sample.h"
+
+namespace aggregate_power {
+
+// Idle power and load of a recording: its readings below and above the middle of their range. One
+// whose highest reading is less than 1.5 times the lowest is all load.
+struct RecordedLoad {
+  double idle_w = 0;  // means of a GPU; 0: there is no idle power
+  double load_w = 0;
+  double deviation_w = 0;  // of the readings under load; standard
+  bool has_both = false;
+  Window stretch;  // from the first reading under load to the last, of all GPUs
+};
+
+// Of GPUs with at least one reading; each has its samples in time order.
+RecordedLoad recorded_load(std::span<const std::span<const Sample>> gpus);
+
+// Two neighbouring readings of a GPU, far apart.
+struct RecordedGap {
+  std::size_t gpu = 0;
+  Window window;
+  // In relation to the load's stretch. Before it and after it no run is affected.
+  enum class Place { under_load, at_begin, at_end, without_load };
+  Place place = Place::under_load;
+};
+
+// The longest that a run would be affected by, else the longest; nullopt: none is longer than
+// `least_s`.
+std::optional<RecordedGap> worst_gap(std::span<const std::span<const Sample>> gpus,
+                                     const RecordedLoad& load, double least_s);
+
+}  // namespace aggregate_power

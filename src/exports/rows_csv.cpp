@@ -1,0 +1,186 @@
+// The table of columns.
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/files/path.h"
+#include "base/text/json.h"
+#include "energy/metrics.h"
+#include "exports/run_rows.h"
+
+namespace aggregate_power {
+namespace {
+
+// Members of aggregates with a column of their own; all of them are in `configuration`.
+constexpr std::string_view kOwnColumns[] = {"hw", "framework", "model", "precision",
+                                            "tp", "conc",      "isl",   "osl"};
+// What has columns _low and _high, twice.
+constexpr std::string_view kWithIntervals[] = {"total_gpu_energy_j", "joules_per_output_token"};
+constexpr std::string_view kModelled[] = {"node", "rack", "facility"};
+
+std::string quoted_cell(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string cell = "\"";
+  for (const char c : text) cell.append(c == '"' ? 2 : 1, c);
+  return cell + '"';
+}
+
+// Collects a row by the names of its columns, so that the head and the rows agree.
+class CsvRow {
+ public:
+  void text(std::string column, std::string_view value) {
+    names_.push_back(std::move(column));
+    cells_.push_back(quoted_cell(value));
+  }
+  void number(std::string column, const std::optional<double>& value) {
+    text(std::move(column), value ? json_number(*value) : std::string());
+  }
+  void count(std::string column, std::int64_t value) {
+    text(std::move(column), value > 0 ? std::to_string(value) : std::string());
+  }
+  std::string head() const { return fmt::format("{}\r\n", fmt::join(names_, ",")); }
+  std::string line() const { return fmt::format("{}\r\n", fmt::join(cells_, ",")); }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<std::string> cells_;
+};
+
+std::optional<double> value_if(double value, bool is_known) {
+  return is_known ? std::optional(value) : std::nullopt;
+}
+
+// A run or a window: the part that it does not have is empty.
+struct CsvSubject {
+  const ExportedRun* run = nullptr;
+  const ExportedWindows* file = nullptr;
+  const ExportedWindow* window = nullptr;
+};
+
+std::string configuration_value(const ExportedRun* run, std::string_view key) {
+  if (run == nullptr) return {};
+  const auto found = std::ranges::find(run->configuration, key, &Configuration::value_type::first);
+  return found == run->configuration.end() ? std::string() : found->second;
+}
+
+std::string reasons_cell(const CsvSubject& of) {
+  if (of.window != nullptr) return of.window->reason;
+  const PublishedRun& run = of.run->run;
+  return run.doubt.empty() ? fmt::format("{}", fmt::join(run.reasons, ";")) : run.doubt;
+}
+
+void add_identity(const CsvSubject& of, CsvRow& row) {
+  const bool is_run = of.run != nullptr;
+  const bool is_valid = is_run ? of.run->run.state == PowerState::valid : of.window->reason.empty();
+  row.text("kind", is_run ? "run" : "window");
+  row.text("run", is_run ? of.run->name : of.file->name);
+  row.text("window", is_run ? std::string() : of.window->name);
+  row.text("number", is_run ? std::string() : std::to_string(of.window->number));
+  row.text("source", printable_path(is_run ? of.run->run.name : of.file->source));
+  row.text("valid", is_valid ? "1" : "0");
+  row.text("reasons", reasons_cell(of));
+  for (const std::string_view key : kOwnColumns) {
+    row.text(std::string(key), configuration_value(of.run, key));
+  }
+  row.text("configuration", is_run && !of.run->configuration.empty()
+                                ? configuration_text(of.run->configuration)
+                                : std::string());
+}
+
+void add_window_cells(const CsvSubject& of, CsvRow& row) {
+  const bool is_run = of.run != nullptr;
+  const double start_unix_s = is_run ? of.run->run.start_unix_s : of.window->window.start_unix_s;
+  const double end_unix_s = is_run ? of.run->end_unix_s() : of.window->window.end_unix_s;
+  const double duration_s = is_run ? of.run->run.duration_s : of.window->window.duration_s();
+  row.number("start_unix_s", value_if(start_unix_s, start_unix_s > 0));
+  row.number("end_unix_s", value_if(end_unix_s, end_unix_s > 0));
+  row.number("duration_s", value_if(duration_s, duration_s > 0));
+  const std::size_t gpus = is_run ? of.run->run.gpu_ids.size() : of.window->gpu_energies_j.size();
+  row.count("gpus", static_cast<std::int64_t>(gpus));
+  row.count("completed_requests", is_run ? of.run->run.completed_requests : 0);
+  row.count("input_tokens", is_run ? of.run->run.input_tokens : 0);
+  row.count("output_tokens", is_run ? of.run->run.output_tokens : 0);
+}
+
+std::optional<double> measured_value(const CsvSubject& of, std::string_view key) {
+  if (of.run != nullptr) {
+    const auto number = of.run->run.number(key);
+    return number ? std::optional(number->value) : std::nullopt;
+  }
+  if (key == "total_gpu_energy_j") return of.window->energy_j;
+  if (key == "avg_total_gpu_power_w") return of.window->mean_power_w;
+  return std::nullopt;
+}
+
+void add_intervals(const CsvSubject& of, std::string_view key, CsvRow& row) {
+  const auto number = of.run != nullptr ? of.run->run.number(key) : std::nullopt;
+  const auto add = [&](const char* what, const std::optional<Spread>& spread) {
+    row.number(fmt::format("{}{}_low", key, what),
+               spread ? std::optional(spread->low) : std::nullopt);
+    row.number(fmt::format("{}{}_high", key, what),
+               spread ? std::optional(spread->high) : std::nullopt);
+  };
+  add("", number ? number->flowed : std::nullopt);
+  add("_repeatability", number ? number->repeatability : std::nullopt);
+}
+
+void add_measured(const CsvSubject& of, CsvRow& row) {
+  std::vector<std::string_view> keys = all_metric_keys();
+  std::ranges::copy(dashboard_metric_keys(), std::back_inserter(keys));
+  for (const std::string_view key : keys) {
+    row.number(std::string(key), measured_value(of, key));
+    if (std::ranges::find(kWithIntervals, key) != std::end(kWithIntervals)) {
+      add_intervals(of, key, row);
+    }
+  }
+  row.number("own_energy_j", of.window != nullptr ? of.window->own_energy_j : std::nullopt);
+}
+
+void add_modelled(const CsvSubject& of, CsvRow& row) {
+  const auto limit = of.run != nullptr ? of.run->limit : std::nullopt;
+  row.number("modelled_gpu_power_limit_w", limit ? std::optional(limit->watts) : std::nullopt);
+  row.number("modelled_gpu_power_to_limit", limit ? limit->power_ratio : std::nullopt);
+  row.number("modelled_provisioned_joules_per_output_token",
+             limit ? limit->joules_per_output_token : std::nullopt);
+  for (const std::string_view boundary : kModelled) {
+    BoundaryPower rung;
+    for (const BoundaryPower& one :
+         of.run != nullptr ? of.run->boundaries : std::vector<BoundaryPower>()) {
+      if (one.boundary == boundary && one.basis == Basis::modelled) rung = one;
+    }
+    const bool is_known = !rung.boundary.empty();
+    row.number(fmt::format("modelled_{}_factor", boundary), value_if(rung.factor, is_known));
+    row.number(fmt::format("modelled_{}_energy_j", boundary), rung.energy_j);
+    row.number(fmt::format("modelled_{}_power_w", boundary), rung.power_w);
+    row.number(fmt::format("modelled_{}_joules_per_output_token", boundary),
+               rung.joules_per_output_token);
+  }
+}
+
+CsvRow csv_row(const CsvSubject& of) {
+  CsvRow row;
+  add_identity(of, row);
+  add_window_cells(of, row);
+  add_measured(of, row);
+  add_modelled(of, row);
+  return row;
+}
+
+}  // namespace
+
+std::string rows_csv(const Exported& exported) {
+  const ExportedRun none;
+  std::string text = csv_row({.run = &none}).head();
+  for (const ExportedRun& run : exported.runs) text += csv_row({.run = &run}).line();
+  for (const ExportedWindows& file : exported.windows) {
+    for (const ExportedWindow& window : file.windows) {
+      text += csv_row({.file = &file, .window = &window}).line();
+    }
+  }
+  return text;
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,260 @@
+// Reads hourly series, and refuses what would have to be guessed.
+#include "recorders/energy_rate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "aggregate_power/error.h"
+#include "base/files/archive.h"
+#include "base/files/file.h"
+#include "base/files/path.h"
+#include "base/text/ascii.h"
+#include "base/text/csv.h"
+#include "base/text/encoding.h"
+#include "base/text/instant.h"
+#include "base/text/json_value.h"
+#include "base/text/python_number.h"
+#include "base/text/shown_time.h"
+#include "base/text/unicode.h"
+#include "base/text/zone.h"
+
+namespace aggregate_power {
+namespace {
+
+constexpr std::size_t kMostRateBytes = std::size_t{64} << 20;
+
+struct HourValue {
+  double unix_s = 0;
+  double value = 0;
+};
+
+// A series as its file lists it.
+struct HourList {
+  std::string zone = {};
+  std::vector<HourValue> hours = {};
+};
+
+double hour_beginning(std::string_view text) {
+  const auto unix_s = instant_of(text);
+  if (!unix_s) {
+    const Zone utc = Zone::fixed(0);
+    throw Error(
+        fmt::format("'{}' {}", printable(text),
+                    instant_of(text, &utc)
+                        ? "has no offset from UTC: write one, as in 2024-11-30T06:00:00+01:00, or Z"
+                        : "is not a time: expected ISO 8601 with an offset or Z, or Unix seconds"));
+  }
+  if (*unix_s < kFirstAbsoluteUnixS) {
+    throw Error(fmt::format("{} is not Unix time, which is above 1e8", printable(text)));
+  }
+  return *unix_s;
+}
+
+double rate_value(std::string_view text, RateKind kind) {
+  const auto value = python_float(text);
+  if (!value || !std::isfinite(*value)) {
+    throw Error(fmt::format("'{}' is not a number", printable(text)));
+  }
+  if (kind == RateKind::carbon && *value < 0) {
+    throw Error(fmt::format("{} g of CO2e per kWh is below 0", printable(text)));
+  }
+  return *value;
+}
+
+// ---- CSV
+
+struct RateColumns {
+  std::size_t time = 0;
+  std::size_t value = 0;
+};
+
+std::optional<RateColumns> rate_columns(const std::vector<std::string>& header) {
+  const auto place = [&](std::string_view wanted) {
+    return static_cast<std::size_t>(
+        std::ranges::find_if(
+            header, [&](const std::string& name) { return lower_ascii(strip(name)) == wanted; }) -
+        header.begin());
+  };
+  const RateColumns columns{place("time"), place("value")};
+  if (columns.time == header.size() || columns.value == header.size()) return std::nullopt;
+  return columns;
+}
+
+void add_rate_row(const std::vector<std::string>& cells, const RateColumns& columns, RateKind kind,
+                  HourList& list) {
+  if (cells.size() <= std::max(columns.time, columns.value)) {
+    throw Error(fmt::format("the row has {} cells, too few for its columns", cells.size()));
+  }
+  list.hours.push_back(
+      {hour_beginning(strip(cells[columns.time])), rate_value(strip(cells[columns.value]), kind)});
+}
+
+HourList read_rate_table(std::string_view text, const std::string& name, RateKind kind) {
+  HourList list;
+  std::optional<RateColumns> columns;
+  std::uint64_t line = 1;
+  std::vector<CsvTextRow> rows;
+  try {
+    split_csv(text, text.size() + 1, true, rows);
+  } catch (const CsvError& error) {
+    throw Error(fmt::format("{}: {}", name, error.what()));
+  }
+  for (const CsvTextRow& row : rows) {
+    const std::string_view bytes = text.substr(row.begin, row.end - row.begin);
+    try {
+      if (row.blank || bytes.starts_with('#')) {
+        // Nothing is said there.
+      } else if (columns) {
+        add_rate_row(row.cells, *columns, kind, list);
+      } else if (columns = rate_columns(row.cells); !columns) {
+        throw Error(kind == RateKind::carbon
+                        ? "expected a CSV with the columns time and value, or a history of "
+                          "Electricity Maps in JSON"
+                        : "expected a CSV with the columns time and value");
+      }
+    } catch (const Error& error) {
+      throw Error(fmt::format("{}:{}: {}", name, line, error.what()));
+    }
+    line += static_cast<std::uint64_t>(std::ranges::count(bytes, '\n'));
+  }
+  return list;
+}
+
+// ---- JSON of Electricity Maps
+
+HourList read_rate_history(std::string_view text, const std::string& name, RateKind kind) {
+  JsonValue json;
+  try {
+    json = parse_json(text);
+  } catch (const JsonError& error) {
+    throw Error(fmt::format("{}:{}", name, error.what()));
+  }
+  const char* const key = json.find("history") != nullptr ? "history" : "data";
+  if (!json.at(key).is_array()) {
+    throw Error(fmt::format(
+        "{}: expected a history of Electricity Maps, an object with a list 'history', or a CSV with the columns time and value",
+        name));
+  }
+  if (kind == RateKind::price) {
+    throw Error(fmt::format(
+        "{}: a history of Electricity Maps is one of carbon: a price is a number or a CSV with the columns time and value",
+        name));
+  }
+  HourList list{.zone = json.at("zone").text};
+  const std::vector<JsonValue>& entries = json.at(key).items;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const JsonValue& intensity = entries[i].at("carbonIntensity");
+    try {
+      if (!entries[i].at("datetime").is_string()) throw Error("expected a text 'datetime'");
+      const double unix_s = hour_beginning(entries[i].at("datetime").text);
+      if (entries[i].find("carbonIntensity") == nullptr ||
+          !(intensity.is_null() || intensity.is_number())) {
+        throw Error("expected a number 'carbonIntensity'");
+      }
+      if (intensity.is_null()) continue;
+      list.hours.push_back({unix_s, rate_value(intensity.text, kind)});
+    } catch (const Error& error) {
+      throw Error(fmt::format("{}: {}[{}]: {}", name, key, i, error.what()));
+    }
+  }
+  return list;
+}
+
+// ---- Both
+
+std::string hour_text(double unix_s) {
+  const std::string text = unix_and_iso(unix_s);
+  const std::size_t iso = text.find('(');
+  return iso == text.npos ? text : text.substr(iso + 1, text.size() - iso - 2);
+}
+
+// Each hour once, without a gap.
+EnergyRate series_of(HourList list, const std::string& name) {
+  constexpr double kOff = 1e-3;
+  if (list.hours.empty()) throw Error(fmt::format("{}: it has no hour", name));
+  std::ranges::stable_sort(list.hours, {}, &HourValue::unix_s);
+  EnergyRate rate{.source = name, .zone = std::move(list.zone)};
+  rate.first_unix_s = list.hours.front().unix_s;
+  for (const HourValue& hour : list.hours) {
+    const double before_s = rate.end_unix_s() - kSecondsInHour;
+    const double step_s = hour.unix_s - before_s;
+    if (std::abs(step_s - kSecondsInHour) <= kOff) {
+      rate.per_kwh.push_back(hour.value);
+    } else if (step_s > kSecondsInHour) {
+      throw Error(fmt::format(
+          "{}: hours are missing: {} follows {}; add them, since values are never guessed", name,
+          hour_text(hour.unix_s), hour_text(before_s)));
+    } else if (step_s > kOff) {
+      throw Error(fmt::format("{}: expected one value an hour, and {} follows {} by {}", name,
+                              hour_text(hour.unix_s), hour_text(before_s),
+                              difference_in_words(step_s)));
+    } else if (hour.value != rate.per_kwh.back()) {
+      throw Error(fmt::format("{}: {} has two values, {} and {}", name, hour_text(hour.unix_s),
+                              rate.per_kwh.back(), hour.value));
+    }
+  }
+  return rate;
+}
+
+}  // namespace
+
+EnergyRate energy_rate_in(std::string_view text, const std::string& name, RateKind kind) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  const bool is_json = first != text.npos && (text[first] == '{' || text[first] == '[');
+  return series_of(
+      is_json ? read_rate_history(text, name, kind) : read_rate_table(text, name, kind), name);
+}
+
+EnergyRate read_energy_rate(const std::string& text, RateKind kind) {
+  if (python_float(text)) return {.per_kwh = {rate_value(text, kind)}};
+  const std::string path = normal_path(text);
+  const auto source = as_utf8(decompressed(open_source(path), path));
+  const std::string content = read_up_to(*source, kMostRateBytes);
+  if (content.size() == kMostRateBytes) {
+    throw Error(fmt::format("{}: more than 64 MiB: divide the file", printable_path(path)));
+  }
+  return energy_rate_in(content, printable_path(path), kind);
+}
+
+FacilityRates read_facility_rates(const FacilityOptions& options) {
+  FacilityRates rates{.pue = options.pue, .currency = options.currency};
+  if (!options.carbon.empty()) rates.carbon = read_energy_rate(options.carbon, RateKind::carbon);
+  if (!options.price.empty()) rates.price = read_energy_rate(options.price, RateKind::price);
+  return rates;
+}
+
+std::vector<std::string> facility_doubts(const FacilityRates& rates) {
+  constexpr double kHighestUsualPue = 3;
+  constexpr double kLowestGrid = 1;      // g: of wind, the lowest, it is about 10
+  constexpr double kHighestGrid = 2000;  // of lignite, the highest, it is about 1200
+  std::vector<std::string> doubts;
+  if (rates.pue && *rates.pue > kHighestUsualPue) {
+    doubts.push_back(fmt::format(
+        "--pue {}: facilities have 1.1 to 2: expected the energy of the facility over that of its computers",
+        *rates.pue));
+  }
+  if (!rates.carbon) return doubts;
+  const double highest = std::ranges::max(rates.carbon->per_kwh);
+  if (highest > 0 && highest < kLowestGrid) {
+    doubts.push_back(fmt::format(
+        "--carbon: at most {} g of CO2e per kWh is less than any grid has: expected grams; are these kilograms?",
+        highest));
+  }
+  if (highest > kHighestGrid) {
+    doubts.push_back(fmt::format(
+        "--carbon: {} g of CO2e per kWh is more than any grid has: expected grams per kWh",
+        highest));
+  }
+  return doubts;
+}
+
+std::string hours_text(const EnergyRate& rate) {
+  return fmt::format("{} to {}", hour_text(rate.first_unix_s), hour_text(rate.end_unix_s()));
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,43 @@
+// What energy is, costs and emits at the facility, for people and for programs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aggregate_power/facility.h"
+#include "results/json_parts.h"
+
+namespace aggregate_power {
+
+// What was asked for, and of what: `measured_boundary`, `boundary`, `pue`, `currency`, and of each
+// rate where it is from.
+Json facility_terms_json(const FacilityRates& rates, const std::string& measured);
+
+// `facility_power_w`, `facility_energy_j`, `cost`, `carbon_gco2e`, `assumption` and `reasons`.
+Json facility_figures_json(const FacilityFigures& figures);
+
+// All of that, with the mean of each rate, figures per million tokens, and what each hour used.
+Json facility_json(const FacilityRates& rates, const std::string& measured,
+                   const FacilityFigures& figures, TokenCounts tokens);
+
+// Columns of a CSV, and the cells of one row, each with a comma before it. What is unknown is
+// empty; several reasons have blanks between them.
+std::string facility_columns();
+std::string facility_cells(const std::optional<FacilityFigures>& figures);
+
+// Rows of a table, name and text: "facility", "cost", "carbon", as far as they were asked for.
+std::vector<std::pair<std::string, std::string>> facility_rows(const FacilityRates& rates,
+                                                               const std::string& measured,
+                                                               const FacilityFigures& figures,
+                                                               TokenCounts tokens);
+
+// A sentence that says what the columns of a table of windows are.
+std::string facility_note(const FacilityRates& rates, const std::string& measured);
+
+// Why a number is missing, with what the rates cover, a sentence for each reason.
+std::vector<std::string> facility_faults(const FacilityRates& rates,
+                                         const FacilityFigures& figures);
+
+}  // namespace aggregate_power

@@ -1,0 +1,529 @@
+#!/usr/bin/env python3
+"""Checks --pue, --carbon, --price and --currency on measure, windows and attribute.
+
+Expected values are sums by hand of whole watts and hours, or a trapezoid in this file.
+
+usage: tests/runs/cost_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
+"""
+import csv
+import datetime
+import gzip
+import io
+import json
+import math
+import os
+import pathlib
+import random
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from running import run_tests  # noqa: E402  (beside the folders that share it)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("AGGREGATE_POWER", str(ROOT / "build" / "aggregate-power"))
+MISO = ROOT / "testdata" / "rates" / "miso.json"
+SIX = int(datetime.datetime(2024, 11, 30, 6, tzinfo=datetime.timezone.utc).timestamp())
+SEVEN = SIX + 3600
+KWH = 3.6e6
+
+
+def same(expected, found, what=""):
+    assert expected == found, f"{what}: expected {expected!r}, found {found!r}"
+
+
+def near(expected, found, what=""):
+    assert found is not None and math.isclose(expected, found, rel_tol=1e-9, abs_tol=1e-12), \
+        f"{what}: expected {expected!r}, found {found!r}"
+
+
+def iso(unix_s):
+    return datetime.datetime.fromtimestamp(unix_s, datetime.timezone.utc).isoformat()
+
+
+class Folder:
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+
+    def call(self, *words, status=0):
+        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.path, capture_output=True, text=True,
+                              env={"PATH": os.environ["PATH"], "TZ": "UTC"})
+        self.out, self.err = done.stdout, done.stderr
+        same(status, done.returncode, f"{words}: {done.stderr}")
+        return self
+
+    def write(self, name, text):
+        (self.path / name).write_text(text)
+
+    def recording(self, watts, first_s=SIX, last_s=SIX + 2 * 3600, gpus=(0,), step=1, name="gpu.csv"):
+        rows = ["timestamp,index,power.draw [W]"]
+        rows += [f"{s},{gpu},{watts(s, gpu)}" for s in range(first_s, last_s + 1, step) for gpu in gpus]
+        self.write(name, "\n".join(rows) + "\n")
+
+    def result(self, start_s, end_s, **more):
+        self.write("run.json", json.dumps({
+            "benchmark_start_time_unix": start_s, "benchmark_end_time_unix": end_s,
+            "duration": end_s - start_s, "completed": 6, "total_input_tokens": 4000000,
+            "total_output_tokens": 1000000, **more}))
+
+    def rates(self, *values, first_s=SIX, name="rates.csv"):
+        rows = [f"{iso(first_s + 3600 * i)},{value}" for i, value in enumerate(values)]
+        self.write(name, "\n".join(["time,value", *rows]) + "\n")
+        return name
+
+    def measure(self, *words, status=0):
+        self.call("measure", "run.json", "gpu.csv", "--json", *words, status=status)
+        return json.loads(self.out)["runs"][0]
+
+    def facility(self, *words):
+        return self.measure(*words)["facility"]
+
+
+def constant(watts):
+    return lambda second, gpu: watts
+
+
+HALF_PAST = (SIX + 1800, SEVEN + 1800)
+
+
+def test_the_hour_splits_exactly(folder):
+    # 3600 W constant from 06:30 to 07:30: 0.5 kWh * 3.6 in each hour.
+    folder.recording(constant(3600))
+    folder.result(*HALF_PAST)
+    found = folder.facility("--carbon", MISO)
+    near(1.8 * 501 + 1.8 * 419, found["carbon_gco2e"])
+    near((501 + 419) / 2, found["mean_gco2e_per_kwh"])
+    same([[SIX + 1800, SEVEN, 1800 * 3600, 501], [SEVEN, SEVEN + 1800, 1800 * 3600, 419]],
+         [[hour["start_unix"], hour["end_unix"], hour["measured_energy_j"], hour["gco2e_per_kwh"]]
+          for hour in found["hours"]])
+    same({"source": str(MISO), "zone": "US-MIDW-MISO", "per_kwh": None}, found["carbon"])
+    same([None, []], [found["assumption"], found["reasons"]])
+    # 1000 W for an hour: 0.5 kWh in each, 460 g.
+    folder.recording(constant(1000))
+    near(460, folder.facility("--carbon", MISO)["carbon_gco2e"])
+
+
+def test_the_energy_of_an_hour_is_that_of_its_power(folder):
+    # 1800 W before 07:00 and 200 W from then on, falling within the second before it.
+    folder.recording(lambda second, gpu: 1800 if second < SEVEN else 200)
+    folder.result(*HALF_PAST)
+    price = folder.rates(1, 3)
+    run = folder.measure("--price", price)
+    first_j = 1799 * 1800 + (1800 + 200) / 2  # from 06:30 to 06:59:59, and a second's ramp
+    second_j = 1800 * 200
+    near(first_j + second_j, run["total_gpu_energy_j"])
+    near(first_j / KWH * 1 + second_j / KWH * 3, run["facility"]["cost"])
+    wrong = (first_j + second_j) / KWH * 2  # by the mean
+    assert abs(run["facility"]["cost"] - wrong) > 0.3
+
+
+def test_pue_multiplies_all_four(folder):
+    folder.recording(constant(500), gpus=(0, 1))
+    folder.result(*HALF_PAST)
+    price = folder.rates(0.2, 0.4)
+    found = folder.facility("--pue", 1.25, "--carbon", 400, "--price", price, "--currency", "EUR")
+    same(["gpu", "facility", 1.25, "EUR"],
+         [found[key] for key in ("measured_boundary", "boundary", "pue", "currency")])
+    near(1250, found["facility_power_w"])
+    near(1.25 * KWH, found["facility_energy_j"])
+    near(1.25 * (0.5 * 0.2 + 0.5 * 0.4), found["cost"])
+    near(500, found["carbon_gco2e"])
+    near(0.3, found["mean_price_per_kwh"])
+    # A million output tokens, five million in or out.
+    for key in ("facility_energy_j", "cost", "carbon_gco2e"):
+        near(found[key], found[f"{key}_per_million_output_tokens"])
+        near(found[key] / 5, found[f"{key}_per_million_tokens"])
+    # Half the tokens, twice the cost of a million of them.
+    folder.result(*HALF_PAST, total_output_tokens=500000)
+    again = folder.facility("--price", 0.3)
+    near(2 * again["cost"], again["cost_per_million_output_tokens"])
+    near(again["cost"] / 4.5, again["cost_per_million_tokens"])
+
+
+def test_without_a_pue_the_boundary_is_what_was_measured(folder):
+    folder.recording(constant(1000))
+    folder.result(SIX, SEVEN)
+    found = folder.facility("--price", 0.25)
+    same(["gpu", "gpu", None, None, None, None],
+         [found[key] for key in ("measured_boundary", "boundary", "pue", "facility_power_w", "facility_energy_j",
+                                 "carbon_gco2e")])
+    near(0.25, found["cost"])
+    folder.call("measure", "run.json", "gpu.csv", "--price", 0.25)
+    text = " ".join(folder.out.split())
+    assert "cost 0.25 (in the price's currency); of the GPUs alone, without the rest of their nodes; no --pue 0.25 " \
+           "per million output tokens, 0.05 in or out" in text, text
+
+
+def test_a_pue_of_one_is_a_facility(folder):
+    folder.recording(constant(1000))
+    folder.result(SIX, SEVEN)
+    found = folder.facility("--pue", 1)
+    same(["facility", 1, KWH], [found["boundary"], found["pue"], found["facility_energy_j"]])
+
+
+def test_nothing_is_asked_nothing_is_said(folder):
+    folder.recording(constant(1000))
+    folder.result(SIX, SEVEN)
+    assert "facility" not in folder.measure()
+
+
+def test_the_aggregate_never_gets_a_cost(folder):
+    folder.recording(constant(1000))
+    folder.result(SIX, SEVEN)
+    folder.measure("--out", "plain.json")
+    folder.measure("--out", "priced.json", "--pue", 1.3, "--price", 0.25, "--carbon", 400)
+    same((folder.path / "plain.json").read_text(), (folder.path / "priced.json").read_text())
+    for name in ("priced.json", "power_validation_priced.json"):
+        text = (folder.path / name).read_text()
+        assert "facility" not in text and "carbon" not in text and '"cost' not in text, text
+
+
+def test_several_recordings_are_priced_together(folder):
+    # 100 W, and 900 W until 07:00 alone.
+    folder.recording(constant(100), name="a.csv")
+    folder.recording(lambda second, gpu: 900 if second <= SEVEN else 100, name="b.csv")
+    folder.result(*HALF_PAST)
+    folder.call("measure", "run.json", "a.csv", "b.csv", "--json", "--price", folder.rates(1, 2))
+    run = json.loads(folder.out)["runs"][0]
+    same(2, run["gpu_count"])
+    second_j = 1800 * 200 + (900 - 100) / 2  # the second of the fall
+    near(1800 * 1000 / KWH + 2 * second_j / KWH, run["facility"]["cost"])
+
+
+def test_a_series_that_is_too_short_gives_no_number(folder):
+    folder.recording(constant(1000))
+    folder.result(*HALF_PAST)
+    one_hour = folder.rates(100)
+    run = folder.measure("--carbon", one_hour, "--price", 0.25, "--pue", 1.5)
+    found = run["facility"]
+    same([True, None, None, None, ["carbon_series_too_short"]],
+         [run["valid"], found["carbon_gco2e"], found["carbon_gco2e_per_million_tokens"], found["mean_gco2e_per_kwh"],
+          found["reasons"]])
+    near(1.5 * 0.25, found["cost"])
+    near(1.5 * KWH, found["facility_energy_j"])
+    assert any("carbon_series_too_short: rates.csv has the hours from 2024-11-30T06:00:00.000Z to "
+               "2024-11-30T07:00:00.000Z, which do not cover the window: no carbon" in warning
+               for warning in run["warnings"]), run["warnings"]
+    found = folder.facility("--price", folder.rates(1, first_s=SEVEN))
+    same([None, ["price_series_too_short"]], [found["cost"], found["reasons"]])
+    # To the second: the hours reach exactly to the window's edges, or miss them by a second.
+    folder.recording(constant(1000), first_s=SIX - 10, last_s=SEVEN + 10)
+    folder.result(SIX, SEVEN)
+    near(100, folder.facility("--carbon", folder.rates(100))["carbon_gco2e"])
+    folder.result(SIX, SEVEN + 1)
+    same(None, folder.facility("--carbon", folder.rates(100))["carbon_gco2e"])
+    folder.result(SIX - 1, SEVEN)
+    same(None, folder.facility("--carbon", folder.rates(100))["carbon_gco2e"])
+
+
+def test_a_run_that_is_not_valid_costs_nothing_known(folder):
+    folder.recording(constant(1000), last_s=SIX + 2000)
+    folder.result(*HALF_PAST)
+    run = folder.measure("--pue", 1.5, "--price", 1, status=1)
+    found = run["facility"]
+    same([False, None, None, None, ["power_not_valid"], []],
+         [run["valid"], found["facility_power_w"], found["facility_energy_j"], found["cost"], found["reasons"],
+          found["hours"]])
+
+
+def test_no_tokens_no_cost_of_tokens(folder):
+    folder.recording(constant(1000))
+    folder.call("measure", "--start", SIX, "--end", "+3600s", "gpu.csv", "--json", "--price", 0.5)
+    found = json.loads(folder.out)["runs"][0]["facility"]
+    near(0.5, found["cost"])
+    same([None, None], [found["cost_per_million_output_tokens"], found["cost_per_million_tokens"]])
+    folder.call("measure", "--start", SIX, "--end", "+3600s", "gpu.csv", "--json", "--price", 0.5,
+                "--output-tokens", 250000)
+    found = json.loads(folder.out)["runs"][0]["facility"]
+    near(2, found["cost_per_million_output_tokens"])
+    same(None, found["cost_per_million_tokens"])
+
+
+def test_negative_prices_are_prices(folder):
+    folder.recording(constant(1000))
+    folder.result(*HALF_PAST)
+    near(0.5 * -0.3 + 0.5 * 0.1, folder.facility("--price", folder.rates(-0.3, 0.1))["cost"])
+    near(-0.05, folder.facility("--price=-0.05")["cost"])
+    near(-0.05, folder.facility("--price", "-0.05")["cost"])
+
+
+def test_wrong_options(folder):
+    folder.recording(constant(1000))
+    folder.result(SIX, SEVEN)
+    for words, message in [
+            (["--pue", "0.99"], "--pue: expected a factor from 1"),
+            (["--pue", "nan"], "--pue: expected a factor from 1"),
+            (["--pue", "inf"], "--pue: expected a factor from 1"),
+            (["--pue", "1,3"], "--pue: expected a factor from 1"),
+            (["--carbon=-1"], "--carbon: expected grams of CO2e per kWh from 0, or a file, got '-1'"),
+            (["--carbon", "nan"], "got 'nan'"),
+            (["--carbon", ""], "got ''"),
+            (["--price", "inf"], "--price: expected a price per kWh, or a file, got 'inf'"),
+            (["--currency", "EUR"], "--currency requires --price"),
+            (["--carbon", "missing.json"], "missing.json: cannot open: No such file"),
+            (["--price", MISO], "a history of Electricity Maps is one of carbon"),
+            (["--carbon", "gpu.csv"], "gpu.csv:1: expected a CSV with the columns time and value")]:
+        folder.call("measure", "run.json", "gpu.csv", *words, status=2)
+        assert message in folder.err, folder.err
+        same("", folder.out)
+
+
+def test_doubtful_units_are_named(folder):
+    folder.recording(constant(1000))
+    folder.result(SIX, SEVEN)
+    for words, part in [(["--pue", 3.01], "--pue 3.01: facilities have 1.1 to 2"),
+                        (["--carbon", 0.4], "are these kilograms?"), (["--carbon", 400000], "more than any grid")]:
+        assert any(part in warning for warning in folder.measure(*words)["warnings"])
+    same([], folder.measure("--pue", 3, "--carbon", 0)["warnings"])
+
+
+def test_files_that_leave_something_to_guess(folder):
+    folder.recording(constant(1000))
+    folder.result(SIX, SEVEN)
+    for rows, message in [
+            ("2024-11-30T06:00:00,1", "has no offset from UTC: write one"),
+            ("2024-11-30T06:00:00Z,1\n2024-11-30T08:00:00Z,1", "hours are missing"),
+            ("2024-11-30T06:00:00Z,1\n2024-11-30T06:30:00Z,1", "expected one value an hour"),
+            ("2024-11-30T06:00:00Z,1\n2024-11-30T07:00:00+01:00,2", "has two values, 1 and 2"),
+            ("2024-11-30T06:00:00Z,", "'' is not a number"), ("", "it has no hour")]:
+        folder.write("rates.csv", f"time,value\n{rows}\n")
+        folder.call("measure", "run.json", "gpu.csv", "--price", "rates.csv", status=2)
+        assert message in folder.err and folder.err.startswith("aggregate-power: error: rates.csv"), folder.err
+    folder.write("rates.csv", "time,value\n2024-11-30T06:00:00Z,-3\n")
+    folder.call("measure", "run.json", "gpu.csv", "--carbon", "rates.csv", status=2)
+    assert "rates.csv:2: -3 g of CO2e per kWh is below 0" in folder.err, folder.err
+    near(-3, folder.facility("--price", "rates.csv")["cost"])
+
+
+def test_rows_in_any_order_and_zone_and_compressed(folder):
+    folder.recording(constant(1000))
+    folder.result(*HALF_PAST)
+    # 07:00Z, then 06:00Z twice, in three ways to write a time.
+    rows = f"time,value\n2024-11-30T08:00:00+01:00,3\n{SIX},1\n2024-11-30T11:30:00+05:30,1\n"
+    (folder.path / "rates.csv.gz").write_bytes(gzip.compress(rows.encode()))
+    near(0.5 * 1 + 0.5 * 3, folder.facility("--price", "rates.csv.gz")["cost"])
+    history = json.loads(MISO.read_text())
+    random.Random(3).shuffle(history["history"])
+    folder.write("mixed.json", json.dumps(history))
+    near(460, folder.facility("--carbon", "mixed.json")["carbon_gco2e"])
+    del history["history"][[one["datetime"][:13] for one in history["history"]].index("2024-11-30T12")]
+    folder.write("mixed.json", json.dumps(history))
+    folder.call("measure", "run.json", "gpu.csv", "--carbon", "mixed.json", status=2)
+    assert "hours are missing: 2024-11-30T13:00:00.000Z follows 2024-11-30T11:00:00.000Z" in folder.err, folder.err
+
+
+def test_a_day_of_noise_equals_a_slow_sum(folder):
+    """Every hour of the MISO file, by a trapezoid of each second that is cut at hours."""
+    noise = random.Random(11)
+    step = 20
+    length = 24 * 3600
+    watts = {s: noise.randint(100, 900) for s in range(SIX, SIX + length + 1, step)}
+    folder.recording(lambda second, gpu: watts[second], last_s=SIX + length, step=step)
+    intensity = {int(datetime.datetime.fromisoformat(one["datetime"].replace("Z", "+00:00")).timestamp()):
+                 one["carbonIntensity"] for one in json.loads(MISO.read_text())["history"]}
+    start, end = SIX + 123, SIX + length - 777
+    folder.result(start, end)
+
+    def at(second):
+        before = SIX + (second - SIX) // step * step
+        if before == second:
+            return watts[before]
+        return watts[before] + (watts[before + step] - watts[before]) * (second - before) / step
+
+    grams = joules = 0
+    for second in range(start, end):
+        one = (at(second) + at(second + 1)) / 2
+        joules += one
+        grams += one / KWH * intensity[SIX + (second - SIX) // 3600 * 3600]
+    run = folder.measure("--carbon", MISO, "--pue", 1.1, "--max-sample-gap", step)
+    near(joules, run["total_gpu_energy_j"] + 0, "joules")
+    near(1.1 * grams, run["facility"]["carbon_gco2e"])
+    same(24, len(run["facility"]["hours"]))
+    near(joules, sum(hour["measured_energy_j"] for hour in run["facility"]["hours"]))
+
+
+# ---- windows
+
+
+def windows_of_two_gpus(folder):
+    """GPU 0 draws 1000 W, GPU 1 draws 200 W, from 07:00 on 3000 W and 600 W."""
+    def watts(second, gpu):
+        return (1000, 200)[gpu] * (1 if second < SEVEN else 3)
+    folder.recording(watts, gpus=(0, 1))
+    folder.write("w.txt", f"begin whole {SIX + 1800}\nbegin first {SIX + 1800}\nend first {SIX + 3000}\n"
+                          f"end whole {SEVEN + 1800}\nbegin late {SEVEN}\nend late {SEVEN + 9999}\n")
+
+
+def hours_of(gpu):
+    """Its kWh in both hours of the window 'whole': a second's ramp ends at 07:00."""
+    watts = (1000, 200)[gpu]
+    return (1799 * watts + 2 * watts) / KWH, 1800 * 3 * watts / KWH
+
+
+def test_windows_have_figures_for_each_gpu(folder):
+    windows_of_two_gpus(folder)
+    words = ["windows", "--telemetry", "gpu.csv", "--windows", "w.txt", "--pue", 1.5, "--carbon", MISO,
+             "--price", folder.rates(1, 2), "--currency", "EUR"]
+    folder.call(*words, "--json", status=1)
+    report = json.loads(folder.out)
+    same(["gpu", "facility", 1.5, "EUR"],
+         [report["facility"][key] for key in ("measured_boundary", "boundary", "pue", "currency")])
+    whole, first, late = report["windows"]
+    kwh = [sum(hours_of(gpu)[hour] for gpu in (0, 1)) for hour in (0, 1)]
+    near(1.5 * (kwh[0] * 501 + kwh[1] * 419), whole["facility"]["carbon_gco2e"])
+    near(1.5 * (kwh[0] + kwh[1] * 2), whole["facility"]["cost"])
+    near(1.5 * (kwh[0] + kwh[1]) * KWH, whole["facility"]["facility_energy_j"])
+    near(1.5 * (kwh[0] + kwh[1]) * 1000, whole["facility"]["facility_power_w"])
+    near(1.5 * 1200 * 1200 / KWH * 501, first["facility"]["carbon_gco2e"])
+    same([None, "late"], [late["facility"], late["name"]])
+
+    folder.call(*words, "--format", "csv", status=1)
+    rows = list(csv.DictReader(io.StringIO(folder.out)))
+    same(["facility_energy_j", "cost", "carbon_gco2e", "facility_reason"], list(rows[0])[-4:])
+    for gpu in (0, 1):
+        before, after = hours_of(gpu)
+        near(1.5 * (before + after) * KWH, float(rows[gpu]["facility_energy_j"]))
+        near(1.5 * (before + 2 * after), float(rows[gpu]["cost"]))
+        near(1.5 * (before * 501 + after * 419), float(rows[gpu]["carbon_gco2e"]))
+    same(["", "", "", ""], list(rows[4].values())[-4:])
+
+    folder.call(*words, status=1)
+    lines = folder.out.splitlines()
+    assert lines[0].endswith("share %   facility J       cost      gCO2e"), lines[0]
+    same([f"{1.5 * sum(kwh) * KWH:.3f}", f"{1.5 * (kwh[0] + 2 * kwh[1]):.6g}",
+          f"{1.5 * (kwh[0] * 501 + kwh[1] * 419):.6g}"], lines[1].split()[-3:])
+    same(1, len({len(line) for line in lines[:3]}))
+    same("(facility: the GPUs times PUE 1.5; cost in EUR)", lines[-1])
+
+
+def test_windows_have_only_the_columns_that_are_asked_for(folder):
+    windows_of_two_gpus(folder)
+    words = ["windows", "--telemetry", "gpu.csv", "--windows", "w.txt"]
+    folder.call(*words, status=1)
+    plain = folder.out
+    same("window  GPU   seconds       joules   mean W   peak W share %", plain.splitlines()[0])
+    folder.call(*words, "--price", 0.25, status=1)
+    same("window  GPU   seconds       joules   mean W   peak W share %       cost", folder.out.splitlines()[0])
+    same("(cost and carbon: the GPUs alone, no --pue; cost in the price's currency)", folder.out.splitlines()[-1])
+    folder.call(*words, "--format", "csv", status=1)
+    assert "facility" not in folder.out
+    folder.call(*words, "--json", status=1)
+    assert "facility" not in folder.out
+
+
+def test_a_window_outside_of_the_hours(folder):
+    windows_of_two_gpus(folder)
+    words = ["windows", "--telemetry", "gpu.csv", "--windows", "w.txt", "--carbon", folder.rates(100), "--pue", 2]
+    folder.call(*words, "--format", "csv", status=1)
+    rows = list(csv.DictReader(io.StringIO(folder.out)))
+    same(["", "carbon_series_too_short"], [rows[0]["carbon_gco2e"], rows[0]["facility_reason"]])
+    same("", rows[2]["facility_reason"])
+    near(2 * 1200 * 1000 / KWH * 100, float(rows[2]["carbon_gco2e"]))
+    assert "warning: 1 of 3 windows lack cost or carbon; the first is whole: carbon_series_too_short: rates.csv " \
+           "has the hours" in folder.err, folder.err
+    folder.call(*words, status=1)
+    assert folder.out.splitlines()[1].endswith(" -"), folder.out
+
+
+def test_windows_priced_by_counters(folder):
+    # A counter that runs at twice what the power says would be refused: it runs 3 % faster.
+    rows = ["timestamp,index,power.draw [W],total_energy_consumption [mJ]"]
+    joules = 0
+    for second in range(SIX, SIX + 7201):
+        watts = 1000 if second < SEVEN else 3000
+        rows.append(f"{second},0,{watts},{round(joules * 1000)}")
+        joules += 1.03 * watts
+    folder.write("gpu.csv", "\n".join(rows) + "\n")
+    folder.write("w.txt", f"begin whole {SIX + 1800}\nend whole {SEVEN + 1800}\n")
+    folder.call("windows", "--telemetry", "gpu.csv", "--windows", "w.txt", "--json", "--price", folder.rates(1, 2))
+    window = json.loads(folder.out)["windows"][0]
+    same("counter", window["gpus"][0]["source"])
+    near(1.03 * (1800 * 1000 + 2 * 1800 * 3000) / KWH, window["facility"]["cost"])
+
+
+def test_forms_without_room(folder):
+    windows_of_two_gpus(folder)
+    words = ["windows", "--telemetry", "gpu.csv", "--windows", "w.txt", "--price", 1]
+    for more, what in [(["--format", "zeus"], "--format zeus"), (["--per-process"], "--per-process")]:
+        folder.call(*words, *more, status=2)
+        assert f"--pue, --carbon and --price: {what} has no form for them" in folder.err, folder.err
+
+
+# ---- attribute
+
+
+def trace_of(folder, events):
+    """Kernels on GPU 0: name, start and end in seconds after 06:00."""
+    folder.write("trace.json", json.dumps({"traceEvents": [
+        {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": round((SIX + start) * 1e6),
+         "dur": round((end - start) * 1e6), "args": {"device": 0}} for name, start, end in events]}))
+
+
+def test_an_attribution_is_priced(folder):
+    # 1000 W, from 07:00 on 3000 W; a runs in the first hour, b in both.
+    folder.recording(lambda second, gpu: 1000 if second < SEVEN else 3000)
+    trace_of(folder, [("a", 3000, 3300), ("b", 3300, 3900)])
+    words = ["attribute", "--telemetry", "gpu.csv", "--trace", "trace.json"]
+    price = folder.rates(1, 2)
+    folder.call(*words, "--format", "json", "--pue", 2, "--price", price, "--carbon", 360)
+    report = json.loads(folder.out)
+    before_j = 599 * 1000 + (1000 + 3000) / 2
+    after_j = 300 * 3000
+    found = report["facility"]
+    near(before_j + after_j, report["energy_j"])
+    near(2 * (before_j + 2 * after_j) / KWH, found["cost"])
+    near(2 * (before_j + after_j) / KWH * 360, found["carbon_gco2e"])
+    near(2 * (before_j + after_j) / 900, found["facility_power_w"])
+    same("share cost and carbon by their energy", found["rows"])
+    rows = {row["name"]: row for row in [*report["rows"], report["idle"]]}
+    near(found["cost"] * 300 * 1000 / (before_j + after_j), rows["a"]["cost"])
+    near(found["cost"], sum(row["cost"] for row in rows.values()))
+    near(2 * 300 * 1000, rows["a"]["facility_energy_j"])
+
+    folder.call(*words, "--format", "csv", "--price", 3.6)
+    table = list(csv.DictReader(io.StringIO(folder.out)))
+    same(["name", "calls", "time_s", "mean_time_s", "energy_j", "power_w", "unresolved_calls", "facility_energy_j",
+          "cost", "carbon_gco2e", "facility_reason"], list(table[0]))
+    for row in table:
+        near(float(row["energy_j"]) / 1e6, float(row["cost"]))
+        same(["", ""], [row["facility_energy_j"], row["carbon_gco2e"]])
+
+    folder.call(*words, "--price", price, "--currency", "EUR")
+    assert f"cost       {(before_j + 2 * after_j) / KWH:.6g} EUR; of the GPUs alone" in folder.out, folder.out
+    folder.call(*words)
+    assert "cost" not in folder.out and "facility" not in folder.out
+
+
+def test_the_whole_recording_is_priced(folder):
+    folder.recording(lambda second, gpu: 1000 if second < SEVEN else 3000)
+    trace_of(folder, [("a", 3000, 3300)])
+    folder.call("attribute", "--telemetry", "gpu.csv", "--trace", "trace.json", "--span", "recording", "--format",
+                "json", "--price", folder.rates(1, 2))
+    near(((3599 * 1000 + 2000) + 2 * 3600 * 3000) / KWH, json.loads(folder.out)["facility"]["cost"])
+    # A span of 60 ms across the hour, where Unix time in doubles is too coarse for the whole.
+    trace_of(folder, [("a", 3599.97, 3600.03)])
+    folder.call("attribute", "--telemetry", "gpu.csv", "--trace", "trace.json", "--format", "json", "--price",
+                folder.rates(1, 2))
+    found = json.loads(folder.out)["facility"]
+    same([], found["reasons"])
+    # In the last 0.03 s before 07:00 the power rises from 2940 W to 3000 W.
+    expected = (0.03 * 2970 + 2 * 0.03 * 3000) / KWH
+    assert math.isclose(expected, found["cost"], rel_tol=1e-4), (expected, found["cost"])
+
+
+def test_an_attribution_outside_of_the_hours(folder):
+    folder.recording(constant(1000))
+    trace_of(folder, [("a", 3000, 4000)])
+    words = ["attribute", "--telemetry", "gpu.csv", "--trace", "trace.json", "--price", folder.rates(1)]
+    folder.call(*words, "--format", "json")
+    report = json.loads(folder.out)
+    same([None, ["price_series_too_short"]], [report["facility"]["cost"], report["facility"]["reasons"]])
+    same(None, report["rows"][0]["cost"])
+    assert "price_series_too_short: rates.csv has the hours" in folder.err, folder.err
+    for more, what in [(["--format", "gpupp"], "--format gpupp"), (["--with", "x.json"], "--with")]:
+        folder.call(*words, *more, status=2)
+        assert f"{what} has no form for them" in folder.err, folder.err
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(globals(), Folder))
