@@ -63,6 +63,8 @@ int run_report_command(const ReportRequest& request) {
   ReportRequest wanted = request;
   if (!is_to_file) wanted.out.clear();
   const Report report = report_or_hint(wanted);
+  for (const std::string& warning : report.warnings) print_note("warning: " + warning);
+  for (const std::string& note : report.notes) print_note("note: " + note);
   if (is_to_file) {
     replace_file(request.out, report.html);
     print_result(fmt::format("aggregate-power: {} -> {}\n", counts_text(report),
@@ -70,8 +72,6 @@ int run_report_command(const ReportRequest& request) {
   } else {
     print(stdout, report.html);
   }
-  for (const std::string& warning : report.warnings) print_note("warning: " + warning);
-  for (const std::string& note : report.notes) print_note("note: " + note);
   if (report.runs > 0 || report.sweeps > 0) return 0;
   print_message("no run was found: name a folder with aggregates or audit records of runs");
   return 1;

@@ -190,8 +190,8 @@ class SvgDrawing {
                           tag_attribute(series.tag), data, title);
     }
     if (!alone.empty()) {
-      out_ += fmt::format("<path class=\"line alone {}\"{} d=\"{}\">{}</path>\n",
-                          stroke_of(series), tag_attribute(series.tag), alone, title);
+      out_ += fmt::format("<path class=\"line alone {}\"{} d=\"{}\">{}</path>\n", stroke_of(series),
+                          tag_attribute(series.tag), alone, title);
     }
   }
 
