@@ -269,7 +269,8 @@ class RunGauges {
     add_all_of("carbon", GaugeUnit::grams, "CO2 equivalents of the energy inside the boundary",
                run_.cost->figures.carbon_g);
     if (!rates_.currency.empty()) more.push_back({"currency", label_value(rates_.currency)});
-    add_all_of("cost", GaugeUnit::none, "Cost of the energy inside the boundary, in the currency",
+    add_all_of("cost", GaugeUnit::none,
+               "Cost of the energy inside the boundary, in the currency of its price",
                run_.cost->figures.cost);
   }
 
