@@ -9,9 +9,11 @@
 #include "base/text/python_number.h"
 #include "commands/command.h"
 #include "commands/output.h"
+#include "commands/shared_options.h"
 #include "decisions/compare_report.h"
 #include "decisions/compare_runs.h"
 #include "decisions/gate_self_test.h"
+#include "decisions/run_facility.h"
 
 namespace aggregate_power {
 namespace {
@@ -85,6 +87,10 @@ void settle_compare(CompareOptions& options, const Options& parsed) {
     request.kind = options.is_self_test ? CompareKind::mirrored : CompareKind::base_alone;
   }
   CompareRule& rule = request.rule;
+  if (request.facility.is_asked() && !is_facility_key(rule.metric)) {
+    throw Error(
+        "--pue, --carbon and --price: name what to compare with --metric: facility_energy_j, cost or carbon_gco2e, each also with _per_million_output_tokens or _per_million_tokens");
+  }
   rule.is_higher_better = options.is_higher_better || is_higher_better_by_name(rule.metric);
 }
 
@@ -94,8 +100,8 @@ void add_compare_rule(Options& options, const std::shared_ptr<CompareOptions>& r
   rule.margin = 0.02;
   options
       .value("--metric", "KEY", into(rule.metric),
-             "The member to compare: a metric of ours, or any number in the aggregates (default: "
-             "joules_per_output_token)")
+             "The member to compare: a metric of ours, or any number in the aggregates, or with "
+             "--pue, --price or --carbon what they state (default: joules_per_output_token)")
       .check(not_empty());
   options
       .value(
@@ -152,6 +158,7 @@ Command compare_command() {
       .check(not_empty())
       .gathers();
   add_compare_rule(options, request);
+  add_facility_options(options, request->request.facility);
   options.flag(
       "--self-test", request->is_self_test,
       "Show what the gate would catch: make the new side, or else a copy of the base, worse "

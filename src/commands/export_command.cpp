@@ -16,6 +16,7 @@
 #include "base/text/python_number.h"
 #include "commands/command.h"
 #include "commands/output.h"
+#include "commands/shared_options.h"
 #include "exports/export_text.h"
 #include "exports/metric_families.h"
 
@@ -115,6 +116,7 @@ void add_boundary_options(Options& options, ExportQuestion& question) {
           "Add what the facility used, modelled as F times the racks, or the nodes without --rack-factor; a PUE is of all IT equipment")
       .check(factor)
       .needs("--node-factor");
+  add_rate_options(options, question.facility);
 }
 
 void settle_export(const ExportOptions& options, const Options& parsed) {
@@ -130,6 +132,11 @@ void settle_export(const ExportOptions& options, const Options& parsed) {
   }
   if (parsed.is_given("--labels") && request.format == ExportFormat::zeus) {
     throw Error("--labels: --format zeus has no place for them");
+  }
+  if (request.format == ExportFormat::zeus || request.has_aipowermeter_names) {
+    refuse_facility_options(request.question.facility, request.has_aipowermeter_names
+                                                           ? "--names aipowermeter"
+                                                           : "--format zeus");
   }
   std::set<std::string> names;
   for (const std::string& label : request.question.labels) {

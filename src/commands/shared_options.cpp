@@ -300,12 +300,6 @@ Option& add_window(Options& options, RunOptions& run, const std::string& help) {
 }
 
 void add_facility_options(Options& options, FacilityOptions& facility) {
-  const auto is_rate = [](double least) {
-    return [least](const std::string& text) {
-      const auto number = python_float(text);
-      return !text.empty() && (!number || (std::isfinite(*number) && *number >= least));
-    };
-  };
   const auto is_pue = [](const std::string& text) {
     const auto factor = python_float(text);
     return factor && std::isfinite(*factor) && *factor >= 1;
@@ -320,6 +314,16 @@ void add_facility_options(Options& options, FacilityOptions& facility) {
           "Energy of the facility over that of its computers: power, energy, cost and carbon are also stated times this factor; see 'help cost' (default: none, they are of what was measured)")
       .check(
           expecting("a factor from 1, the facility's energy over that of its computers", is_pue));
+  add_rate_options(options, facility);
+}
+
+void add_rate_options(Options& options, FacilityOptions& facility) {
+  const auto is_rate = [](double least) {
+    return [least](const std::string& text) {
+      const auto number = python_float(text);
+      return !text.empty() && (!number || (std::isfinite(*number) && *number >= least));
+    };
+  };
   options
       .value(
           "--carbon", "G|FILE", into(facility.carbon),

@@ -44,8 +44,9 @@ void add_request_options(Options& options, RunOptions& run, const std::string& o
 // Throws Error for an option that would do nothing.
 void settle_request_options(const Options& options, const RunOptions& run);
 
-// --pue, --carbon, --price and --currency.
+// --pue, --carbon, --price and --currency; the last three alone.
 void add_facility_options(Options& options, FacilityOptions& facility);
+void add_rate_options(Options& options, FacilityOptions& facility);
 // Throws Error if any of them was given: `what` has no form for them.
 void refuse_facility_options(const FacilityOptions& facility, const std::string& what);
 

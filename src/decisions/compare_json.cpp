@@ -4,6 +4,7 @@
 
 #include "base/text/unicode.h"
 #include "decisions/compare_parts.h"
+#include "results/facility_report.h"
 #include "results/json_parts.h"
 
 namespace aggregate_power {
@@ -14,6 +15,7 @@ Json compare_head(const RunComparisons& compared) {
                {"metric", compared.rule.metric},
                {"higher_is_better", compared.rule.is_higher_better},
                {"level", 0.95}};
+  if (compared.rates.is_asked()) json["facility"] = facility_terms_json(compared.rates, "gpu");
   if (compared.kind != CompareKind::base_alone) json["margin"] = compared.rule.margin;
   return json;
 }

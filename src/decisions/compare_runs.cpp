@@ -14,6 +14,8 @@
 #include "base/text/nearest.h"
 #include "base/text/python_number.h"
 #include "decisions/compared_configurations.h"
+#include "decisions/run_facility.h"
+#include "recorders/energy_rate.h"
 #include "results/edits.h"
 
 namespace aggregate_power {
@@ -27,6 +29,11 @@ struct TwoSides {
 using ByConfiguration = std::map<Configuration, TwoSides, ConfigurationLess>;
 
 // ---- Values
+
+// Whether it is computed from what sensors read.
+bool is_of_power(const std::string& metric) {
+  return is_our_key(metric) || is_facility_key(metric);
+}
 
 // A number of ours, or any other number in the aggregate.
 std::optional<double> compared_value(const PublishedRun& run, const std::string& metric) {
@@ -52,6 +59,17 @@ int compared_decimals(double value) {
 // A value may end in zeros that are not written, so the value with the most digits counts.
 double half_last_digit_of(const std::vector<const PublishedRun*>& runs, const std::string& metric,
                           bool is_ours) {
+  if (is_facility_key(metric) && is_ours) {  // rounded where its energy was
+    double factor = 0;
+    for (const PublishedRun* run : runs) {
+      const auto energy = run->number("total_gpu_energy_j");
+      const auto value = run->number(metric);
+      if (energy && value && energy->value > 0) {
+        factor = std::max(factor, std::abs(value->value) / energy->value);
+      }
+    }
+    return factor * half_last_digit_of(runs, "total_gpu_energy_j", true);
+  }
   int decimals = is_ours ? (metric.starts_with("joules_") ? 6 : 3) : 0;
   for (const PublishedRun* run : runs) {
     decimals = std::max(decimals, compared_decimals(compared_value(*run, metric).value_or(0)));
@@ -190,7 +208,7 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
                             const CompareRule& rule, CompareKind kind) {
   RunComparison comparison;
   comparison.configuration = configuration;
-  const bool is_ours = is_our_key(rule.metric);
+  const bool is_ours = is_of_power(rule.metric);
   keep_used(sides.base, false, rule, is_ours, comparison.excluded);
   keep_used(sides.next, true, rule, is_ours, comparison.excluded);
   if (kind == CompareKind::mirrored) sides.next = sides.base;
@@ -311,11 +329,17 @@ std::vector<PublishedRun> runs_by_name(PublishedRuns read, std::vector<std::stri
 }  // namespace
 
 RunComparisons compare_runs(const CompareRequest& request) {
-  RunComparisons compared{.rule = request.rule, .kind = request.kind};
-  const std::vector<PublishedRun> base =
+  RunComparisons compared{
+      .rule = request.rule, .kind = request.kind, .rates = read_facility_rates(request.facility)};
+  std::vector<PublishedRun> base =
       runs_by_name(read_published_runs(request.base, request.most_threads), compared.warnings);
-  const std::vector<PublishedRun> next =
+  std::vector<PublishedRun> next =
       runs_by_name(read_published_runs(request.next, request.most_threads), compared.warnings);
+  if (compared.rates.is_asked()) {
+    add_facility_numbers(compared.rates, base, compared.warnings);
+    add_facility_numbers(compared.rates, next, compared.warnings);
+    std::ranges::move(facility_doubts(compared.rates), std::back_inserter(compared.warnings));
+  }
   std::ranges::sort(compared.warnings);
   refuse_run_on_both_sides(base, next);
   std::vector<const PublishedRun*> all;
@@ -332,7 +356,7 @@ RunComparisons compare_runs(const CompareRequest& request) {
   };
   for (const PublishedRun& run : base) place_of(run).base.push_back(&run);
   for (const PublishedRun& run : next) place_of(run).next.push_back(&run);
-  const bool needs_power = is_our_key(request.rule.metric);
+  const bool needs_power = is_of_power(request.rule.metric);
   for (auto& [configuration, sides] : found) {
     if (needs_power && !side_has_power(sides)) {
       pass_over(sides, compared.without_power);

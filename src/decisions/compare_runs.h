@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "aggregate_power/facility.h"
 #include "decisions/published_run.h"
 #include "decisions/relative_change.h"
 #include "decisions/same_boards.h"
@@ -71,12 +72,14 @@ struct RunComparisons {
   // Of configurations that have no power on either side: not compared.
   std::vector<ExcludedRun> without_power = {};
   std::vector<std::string> warnings = {};
+  FacilityRates rates = {};
 };
 
 struct CompareRequest {
   CompareRule rule;
   std::vector<std::string> base;
   std::vector<std::string> next;
+  FacilityOptions facility = {};  // what they cost and emit is a metric, too
   CompareKind kind = CompareKind::two_sides;
   unsigned most_threads = 1;
 };

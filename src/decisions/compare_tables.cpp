@@ -8,6 +8,7 @@
 #include "base/text/unicode.h"
 #include "decisions/compare_parts.h"
 #include "decisions/compare_report.h"
+#include "results/facility_report.h"
 
 namespace aggregate_power {
 namespace {
@@ -45,6 +46,7 @@ std::string compare_direction(const CompareRule& rule) {
 }
 
 void add_shared_members(const RunComparisons& compared, TabularReport& report) {
+  if (compared.rates.is_asked()) report.before.push_back(facility_note(compared.rates, "gpu"));
   if (compared.shared.empty()) return;
   report.before.push_back("all: " + one_line(configuration_text(compared.shared)));
 }

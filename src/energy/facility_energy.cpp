@@ -91,7 +91,7 @@ std::vector<RatedStretch> rated_stretches(const FacilityRates& rates, Window win
   add_hours(rates.carbon, window, edges);
   add_hours(rates.price, window, edges);
   std::ranges::sort(edges);
-  edges.erase(std::ranges::unique(edges).begin(), edges.end());
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   edges.push_back(window.end_unix_s);
   std::vector<RatedStretch> stretches;
   for (std::size_t i = 1; i < edges.size(); ++i) {

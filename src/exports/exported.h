@@ -11,6 +11,7 @@
 #include "decisions/published_run.h"
 #include "exports/boundary_ladder.h"
 #include "exports/power_limits.h"
+#include "exports/run_cost.h"
 
 namespace aggregate_power {
 
@@ -30,6 +31,7 @@ struct ExportedRun {
   Configuration configuration;
   std::optional<RunLimit> limit = {};
   std::vector<BoundaryPower> boundaries = {};
+  std::optional<RunCost> cost = {};
 
   // 0: unknown.
   double end_unix_s() const;
@@ -57,6 +59,7 @@ struct Exported {
   std::vector<ExportedRun> runs;
   std::vector<ExportedWindows> windows;
   std::vector<std::string> warnings;
+  FacilityRates rates = {};  // those asked for, without a PUE
 
   bool is_empty() const { return runs.empty() && windows.empty(); }
 };
@@ -65,6 +68,7 @@ struct ExportQuestion {
   std::vector<std::string> places;
   std::vector<std::string> labels;  // members of the aggregates; empty: those that are known
   BoundaryFactors factors;
+  FacilityOptions facility = {};  // without a PUE, which is a factor
   bool wants_limit = false;
   std::optional<double> limit_w;  // of one GPU; nullopt: by the table
   // Runs of one name at different times are one series.

@@ -14,6 +14,8 @@
 #include "aggregate_power/error.h"
 #include "aggregate_power/reason.h"
 #include "base/text/unicode.h"
+#include "decisions/run_facility.h"
+#include "energy/facility_energy.h"
 
 namespace aggregate_power {
 namespace {
@@ -81,8 +83,8 @@ constexpr auto kNumbers = std::to_array<NumberRow>({
      0.01},
 });
 
-constexpr std::string_view kOwnLabels[] = {"run",   "gpu",    "window", "number",
-                                           "basis", "reason", "source"};
+constexpr std::string_view kOwnLabels[] = {"run",    "gpu",    "window",   "number",  "basis",
+                                           "reason", "source", "boundary", "currency"};
 
 std::string label_value(std::string_view text) {
   constexpr std::size_t kMost = 100;  // characters
@@ -121,8 +123,8 @@ std::vector<GaugeLabel> labelled(Basis basis) {
 
 class RunGauges {
  public:
-  RunGauges(FamilyTable& table, const ExportedRun& run)
-      : table_(table), run_(run), labels_(run_labels(run)) {}
+  RunGauges(FamilyTable& table, const ExportedRun& run, const FacilityRates& rates)
+      : table_(table), run_(run), rates_(rates), labels_(run_labels(run)) {}
 
   void add_all() {
     const PublishedRun& run = run_.run;
@@ -131,6 +133,7 @@ class RunGauges {
       add_numbers();
       add_boundaries();
       add_limit();
+      add_cost();
     }
     if (run.start_unix_s > 0) {
       add({"run_start_time", GaugeUnit::seconds, "Start of the window, in Unix time"},
@@ -242,8 +245,38 @@ class RunGauges {
               limit.joules_per_output_token);
   }
 
+  // Money has no unit of its own: its currency is a label, if it is named.
+  void add_cost() {
+    if (!run_.cost) return;
+    std::vector<GaugeLabel> more = labelled(run_.cost->basis);
+    more.push_back({"boundary", run_.cost->boundary});
+    const auto add_all_of = [&](const char* name, GaugeUnit unit, const std::string& what,
+                                std::optional<double> value) {
+      const TokenCounts tokens = tokens_of(run_.run);
+      const std::pair<const char*, std::optional<double>> kParts[] = {
+          {"", value},
+          {"_per_million_output_tokens", per_million(value, tokens.output)},
+          {"_per_million_tokens", per_million(value, tokens.total())}};
+      for (const auto& [end, part] : kParts) {
+        const std::string per = *end == '\0' ? "" : std::string(end);
+        std::string help = what;
+        if (!per.empty())
+          help += per == "_per_million_tokens" ? ", per million input and output tokens"
+                                               : ", per million output tokens";
+        if (part) add({name + per, unit, help}, *part, more);
+      }
+    };
+    add_all_of("carbon", GaugeUnit::grams, "CO2 equivalents of the energy inside the boundary",
+               run_.cost->figures.carbon_g);
+    if (!rates_.currency.empty()) more.push_back({"currency", label_value(rates_.currency)});
+    add_all_of("cost", GaugeUnit::none,
+               "Cost of the energy inside the boundary, in the currency of its price",
+               run_.cost->figures.cost);
+  }
+
   FamilyTable& table_;
   const ExportedRun& run_;
+  const FacilityRates& rates_;
   std::vector<GaugeLabel> labels_;
 };
 
@@ -300,14 +333,16 @@ std::string label_name(std::string_view key) {
 }
 
 std::string prometheus_name(std::string_view name, GaugeUnit unit) {
-  constexpr std::string_view kSuffixes[] = {"",         "_joules", "_watts",
-                                            "_seconds", "_ratio",  "_celsius"};
+  constexpr std::string_view kSuffixes[] = {"",       "_joules",  "_watts", "_seconds",
+                                            "_ratio", "_celsius", "_grams"};
   return fmt::format("{}{}", name, kSuffixes[static_cast<std::size_t>(unit)]);
 }
 
 std::vector<GaugeFamily> gauge_families(const Exported& exported) {
   FamilyTable table;
-  for (const ExportedRun& run : exported.runs) RunGauges(table, run).add_all();
+  for (const ExportedRun& run : exported.runs) {
+    RunGauges(table, run, exported.rates).add_all();
+  }
   for (const ExportedWindows& file : exported.windows) {
     if (file.windows.size() > kMostWindowSeries) {
       throw Error(fmt::format(

@@ -14,7 +14,7 @@
 
 namespace aggregate_power {
 
-enum class GaugeUnit { none, joules, watts, seconds, ratio, celsius };
+enum class GaugeUnit { none, joules, watts, seconds, ratio, celsius, grams };
 
 struct GaugeLabel {
   std::string name;  // [a-zA-Z_][a-zA-Z0-9_]*

@@ -14,7 +14,7 @@ using OtlpJson = nlohmann::ordered_json;
 
 // UCUM, from which a collector makes the names that Prometheus has for the same.
 std::string_view ucum(GaugeUnit unit) {
-  constexpr std::string_view kUnits[] = {"", "J", "W", "s", "1", "Cel"};
+  constexpr std::string_view kUnits[] = {"", "J", "W", "s", "1", "Cel", "g"};
   return kUnits[static_cast<std::size_t>(unit)];
 }
 

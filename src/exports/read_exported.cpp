@@ -14,6 +14,8 @@
 #include "exports/export_names.h"
 #include "exports/exported.h"
 #include "publication/run_record.h"
+#include "recorders/energy_rate.h"
+#include "results/facility_report.h"
 
 namespace aggregate_power {
 namespace {
@@ -115,6 +117,7 @@ class ExportReader {
   explicit ExportReader(const ExportQuestion& question) : question_(question) {}
 
   Exported read() {
+    found_.rates = read_facility_rates(question_.facility);
     std::vector<std::string> places;
     for (const std::string& place : question_.places) {
       if (auto windows = windows_at(place)) {
@@ -133,6 +136,7 @@ class ExportReader {
   void read_runs(const std::vector<std::string>& places) {
     PublishedRuns published = read_published_runs(places, question_.most_threads);
     found_.warnings = std::move(published.warnings);
+    std::ranges::move(facility_doubts(found_.rates), std::back_inserter(found_.warnings));
     std::size_t without_power = 0;
     for (PublishedRun& run : published.runs) {
       if (run.state == PowerState::none) {
@@ -158,6 +162,8 @@ class ExportReader {
     exported.configuration = labels_of(run, question_.labels);
     exported.boundaries = boundary_ladder(run, question_.factors);
     if (question_.wants_limit && run.state == PowerState::valid) exported.limit = find_limit(run);
+    exported.cost = run_cost(run, exported.boundaries, found_.rates);
+    if (exported.cost) note_cost(run, *exported.cost);
     note_scope(run);
     exported.run = std::move(run);
     found_.runs.push_back(std::move(exported));
@@ -169,6 +175,15 @@ class ExportReader {
     if (const auto limit = power_limit_of(name)) return limit_of(run, *limit);
     unknown_.insert(name.empty() ? "a run that does not name its GPU" : printable(name));
     return std::nullopt;
+  }
+
+  // The first run alone: others lack the same.
+  void note_cost(const PublishedRun& run, const RunCost& cost) {
+    const std::vector<std::string> faults = facility_faults(found_.rates, cost.figures);
+    if (faults.empty() || has_cost_fault_) return;
+    has_cost_fault_ = true;
+    found_.warnings.push_back(fmt::format("some runs lack cost or carbon; the first is {}: {}",
+                                          printable(run.name, 200), fmt::join(faults, "; ")));
   }
 
   void note_scope(const PublishedRun& run) {
@@ -197,6 +212,7 @@ class ExportReader {
   const ExportQuestion& question_;
   Exported found_;
   std::set<std::string> unknown_;  // GPUs without a limit
+  bool has_cost_fault_ = false;
 };
 
 }  // namespace

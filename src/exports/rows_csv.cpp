@@ -8,6 +8,7 @@
 
 #include "base/files/path.h"
 #include "base/text/json.h"
+#include "decisions/run_facility.h"
 #include "energy/metrics.h"
 #include "exports/run_rows.h"
 
@@ -160,12 +161,29 @@ void add_modelled(const CsvSubject& of, ExportRow& row) {
   }
 }
 
-ExportRow csv_row(const CsvSubject& of) {
+// Only if a rate was asked for.
+void add_cost(const CsvSubject& of, const FacilityRates& rates, ExportRow& row) {
+  if (!rates.is_asked()) return;
+  static const ExportedRun kNone;
+  const ExportedRun& run = of.run != nullptr ? *of.run : kNone;
+  const RunCost cost = run.cost.value_or(RunCost());
+  row.text("cost_boundary", cost.boundary);
+  row.text("cost_basis", run.cost ? basis_name(cost.basis) : "");
+  if (rates.price) row.text("currency", rates.currency);
+  for (const auto& [key, value] : facility_numbers(run.run, cost.figures, rates)) {
+    row.number(key, value);
+  }
+  row.text("cost_assumption", cost.figures.assumption);
+  row.text("cost_reasons", fmt::format("{}", fmt::join(cost.figures.reasons, ";")));
+}
+
+ExportRow csv_row(const CsvSubject& of, const FacilityRates& rates) {
   ExportRow row;
   add_identity(of, row);
   add_window_cells(of, row);
   add_measured(of, row);
   add_modelled(of, row);
+  add_cost(of, rates, row);
   return row;
 }
 
@@ -173,11 +191,13 @@ ExportRow csv_row(const CsvSubject& of) {
 
 std::string rows_csv(const Exported& exported) {
   const ExportedRun none;
-  std::string text = csv_row({.run = &none}).head();
-  for (const ExportedRun& run : exported.runs) text += csv_row({.run = &run}).line();
+  std::string text = csv_row({.run = &none}, exported.rates).head();
+  for (const ExportedRun& run : exported.runs) {
+    text += csv_row({.run = &run}, exported.rates).line();
+  }
   for (const ExportedWindows& file : exported.windows) {
     for (const ExportedWindow& window : file.windows) {
-      text += csv_row({.file = &file, .window = &window}).line();
+      text += csv_row({.file = &file, .window = &window}, exported.rates).line();
     }
   }
   return text;

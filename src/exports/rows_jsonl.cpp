@@ -2,7 +2,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files/path.h"
+#include "decisions/run_facility.h"
 #include "exports/run_rows.h"
+#include "results/facility_report.h"
 
 namespace aggregate_power {
 namespace {
@@ -63,33 +65,50 @@ RowJson limit_json(const std::optional<RunLimit>& limit) {
           {"joules_per_output_token", json_or_null(limit->joules_per_output_token)}};
 }
 
-RowJson run_object(const ExportedRun& exported) {
+RowJson cost_json(const ExportedRun& exported, const FacilityRates& rates) {
+  if (!exported.cost) return nullptr;
+  const RunCost& cost = *exported.cost;
+  RowJson json = facility_terms_json(rates, exported.boundaries.front().boundary);
+  json.erase("pue");
+  json["boundary"] = cost.boundary;
+  json["basis"] = basis_name(cost.basis);
+  for (const auto& [key, value] : facility_numbers(exported.run, cost.figures, rates)) {
+    json[key] = json_or_null(value);
+  }
+  json["assumption"] = text_or_null(cost.figures.assumption);
+  json["reasons"] = cost.figures.reasons;
+  return json;
+}
+
+RowJson run_object(const ExportedRun& exported, const FacilityRates& rates) {
   const PublishedRun& run = exported.run;
   RowJson configuration = RowJson::object();
   for (const auto& [key, value] : exported.configuration) configuration[key] = value;
   RowJson gpus = RowJson::object();
   for (const auto& [gpu, energy_j] : run.gpu_energies_j) gpus[gpu] = energy_j;
-  return {{"schema", kExportSchema},
-          {"kind", "run"},
-          {"run", exported.name},
-          {"source", printable_path(run.name)},
-          {"valid", run.state == PowerState::valid},
-          {"reasons", run.reasons},
-          {"doubt", run.doubt.empty() ? RowJson() : RowJson(run.doubt)},
-          {"configuration", std::move(configuration)},
-          {"start_unix_s", positive_or_null(run.start_unix_s)},
-          {"end_unix_s", positive_or_null(exported.end_unix_s())},
-          {"duration_s", positive_or_null(run.duration_s)},
-          {"completed_requests", run.completed_requests},
-          {"input_tokens", run.input_tokens},
-          {"output_tokens", run.output_tokens},
-          {"basis", basis_name(Basis::measured)},
-          {"measured", measured_json(run)},
-          {"intervals", intervals_json(run)},
-          {"gpu_energy_j", std::move(gpus)},
-          {"boundaries", boundaries_json(exported.boundaries)},
-          {"limit", limit_json(exported.limit)},
-          {"verdicts", run.verdicts}};
+  RowJson json = {{"schema", kExportSchema},
+                  {"kind", "run"},
+                  {"run", exported.name},
+                  {"source", printable_path(run.name)},
+                  {"valid", run.state == PowerState::valid},
+                  {"reasons", run.reasons},
+                  {"doubt", run.doubt.empty() ? RowJson() : RowJson(run.doubt)},
+                  {"configuration", std::move(configuration)},
+                  {"start_unix_s", positive_or_null(run.start_unix_s)},
+                  {"end_unix_s", positive_or_null(exported.end_unix_s())},
+                  {"duration_s", positive_or_null(run.duration_s)},
+                  {"completed_requests", run.completed_requests},
+                  {"input_tokens", run.input_tokens},
+                  {"output_tokens", run.output_tokens},
+                  {"basis", basis_name(Basis::measured)},
+                  {"measured", measured_json(run)},
+                  {"intervals", intervals_json(run)},
+                  {"gpu_energy_j", std::move(gpus)},
+                  {"boundaries", boundaries_json(exported.boundaries)},
+                  {"limit", limit_json(exported.limit)},
+                  {"verdicts", run.verdicts}};
+  if (rates.is_asked()) json["facility"] = cost_json(exported, rates);
+  return json;
 }
 
 RowJson window_object(const ExportedWindows& file, const ExportedWindow& window) {
@@ -122,7 +141,7 @@ std::string json_line(const RowJson& json) {
 
 std::string rows_jsonl(const Exported& exported) {
   std::string text;
-  for (const ExportedRun& run : exported.runs) text += json_line(run_object(run));
+  for (const ExportedRun& run : exported.runs) text += json_line(run_object(run, exported.rates));
   for (const ExportedWindows& file : exported.windows) {
     for (const ExportedWindow& window : file.windows) {
       text += json_line(window_object(file, window));

@@ -176,6 +176,8 @@ std::vector<std::string> facility_faults(const FacilityRates& rates,
       faults.push_back(
           fmt::format("{}: {} has the hours from {}, which do not cover the window: no {}", reason,
                       rate->source, hours_text(*rate), is_carbon ? "carbon" : "cost"));
+    } else if (reason == "window_unknown") {
+      faults.push_back(reason + ": no record states its window: no power, and nothing by the hour");
     } else if (reason == "hourly_energy_unknown") {
       faults.push_back(reason +
                        ": the energy of each hour could not be read again: no cost and no carbon");

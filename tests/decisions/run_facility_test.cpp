@@ -57,6 +57,31 @@ TEST(RunFacility, GivesNoHoursToAWindowThatIsUnknown) {
   }
 }
 
+TEST(RunFacility, NamesItsNumbers) {
+  for (const char* const key : {"cost", "cost_per_million_tokens", "carbon_gco2e",
+                                "facility_energy_j_per_million_output_tokens"}) {
+    EXPECT_TRUE(is_facility_key(key)) << key;
+  }
+  for (const char* const key : {"", "costs", "cost_per_million", "total_gpu_energy_j"}) {
+    EXPECT_FALSE(is_facility_key(key)) << key;
+  }
+}
+
+TEST(RunFacility, ScalesTheSpreadOfTheEnergy) {
+  PublishedRun run = run_of(kSix, 3600);
+  run.numbers[0].flowed = Spread{0.1e6, 3.4e6, 3.8e6};
+  std::vector<PublishedRun> runs = {run};
+  std::vector<std::string> warnings;
+  add_facility_numbers({.price = EnergyRate{.per_kwh = {-2}}}, runs, warnings);
+  const auto cost = runs[0].number("cost");
+  ASSERT_TRUE(cost && cost->flowed);
+  EXPECT_DOUBLE_EQ(cost->value, -2);
+  EXPECT_DOUBLE_EQ(cost->flowed->low, -2 * 3.8 / 3.6);
+  EXPECT_DOUBLE_EQ(cost->flowed->high, -2 * 3.4 / 3.6);
+  EXPECT_DOUBLE_EQ(cost->flowed->standard_uncertainty, 2 * 0.1 / 3.6);
+  EXPECT_TRUE(warnings.empty());
+}
+
 TEST(RunFacility, SaysNothingOfARunWithoutEnergy) {
   PublishedRun run = run_of(kSix, 3600);
   run.numbers.clear();

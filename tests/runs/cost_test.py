@@ -525,5 +525,140 @@ def test_an_attribution_outside_of_the_hours(folder):
         assert f"{what} has no form for them" in folder.err, folder.err
 
 
+# ---- what was published: only totals are known
+
+
+def publish(folder, name, start_s, end_s, energy_j, **more):
+    """An aggregate and its record, as they are known after a run; four million tokens in, one out."""
+    ours = {"power_metric_schema_version": 2, "power_valid": 1, "total_gpu_energy_j": energy_j,
+            "avg_total_gpu_power_w": energy_j / (end_s - start_s), "joules_per_output_token": energy_j / 1e6}
+    metrics = {key: value for key, value in ours.items() if "_j" in key or "_w" in key or "joules" in key}
+    folder.write(f"agg_{name}.json", json.dumps({"hw": "h100", "tp": 1, **ours}))
+    folder.write(f"power_validation_{name}.json", json.dumps({
+        "schema_version": 1, "power_valid": True, "reasons": [], "telemetry_source": "gpu.csv",
+        "benchmark_result": "run.json",
+        "benchmark_window": {"start_time_unix": start_s, "end_time_unix": end_s, "completed": 6,
+                             "total_input_tokens": 4000000, "total_output_tokens": 1000000},
+        "observed_gpu_ids": ["0"], "per_gpu_energy_j": {"0": energy_j}, "metrics": metrics,
+        "computed_from": {"aggregate": f"agg_{name}.json", "scope": "gpu"}, **more}))
+    return f"agg_{name}.json"
+
+
+def test_published_totals_assume_constant_power(folder):
+    name = publish(folder, "a", SIX + 2700, SEVEN + 2700, 3.6e6)
+    before = {path.name: path.read_bytes() for path in folder.path.iterdir()}
+    words = ["export", name, "--carbon", MISO, "--price", 0.25, "--currency", "EUR"]
+    folder.call(*words, "--format", "jsonl")
+    found = json.loads(folder.out)["facility"]
+    same(["gpu", "gpu", "measured", "EUR", "constant power in the window", []],
+         [found[key] for key in ("measured_boundary", "boundary", "basis", "currency", "assumption", "reasons")])
+    near(0.25 * 501 + 0.75 * 419, found["carbon_gco2e"])
+    near(found["carbon_gco2e"] / 5, found["carbon_gco2e_per_million_tokens"])
+    near(0.25, found["cost_per_million_output_tokens"])
+    # The boundary is the last rung, and all factors count once.
+    folder.call(*words, "--format", "jsonl", "--node-factor", 1.5, "--pue", 1.2)
+    found = json.loads(folder.out)["facility"]
+    same(["gpu", "facility", "modelled"], [found[key] for key in ("measured_boundary", "boundary", "basis")])
+    near(1.8 * (0.25 * 501 + 0.75 * 419), found["carbon_gco2e"])
+    near(1.8 * 0.25, found["cost"])
+    same(before, {path.name: path.read_bytes() for path in folder.path.iterdir()})
+
+
+def test_export_has_costs_in_each_format(folder):
+    name = publish(folder, "a", SIX, SEVEN, 3.6e6)
+    folder.call("export", name, "--format", "csv")
+    plain = next(csv.reader(io.StringIO(folder.out)))
+    words = ["export", name, "--carbon", MISO, "--price", 0.25, "--currency", "EUR"]
+    folder.call(*words, "--format", "csv")
+    row = next(csv.DictReader(io.StringIO(folder.out)))
+    same(plain + ["cost_boundary", "cost_basis", "currency", "cost", "cost_per_million_output_tokens",
+                  "cost_per_million_tokens", "carbon_gco2e", "carbon_gco2e_per_million_output_tokens",
+                  "carbon_gco2e_per_million_tokens", "cost_assumption", "cost_reasons"], list(row))
+    same(["gpu", "measured", "EUR", "0.25", "0.25", "0.05", "501.0", "501.0", "100.2", "", ""], list(row.values())[-11:])
+    folder.call(*words, "--format", "prometheus")
+    labels = 'run="a",hw="h100",tp="1",basis="measured",boundary="gpu"'
+    lines = folder.out.splitlines()
+    for line in [f"aggregate_power_carbon_grams{{{labels}}} 501.0",
+                 f"aggregate_power_carbon_per_million_tokens_grams{{{labels}}} 100.2",
+                 f'aggregate_power_cost{{{labels},currency="EUR"}} 0.25',
+                 f'aggregate_power_cost_per_million_output_tokens{{{labels},currency="EUR"}} 0.25']:
+        assert line in lines, folder.out
+    folder.call(*words, "--format", "otlp-json")
+    metrics = {one["name"]: one for one in
+               json.loads(folder.out)["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]}
+    same(["g", 501], [metrics["aggregate_power.carbon"]["unit"],
+                      metrics["aggregate_power.carbon"]["gauge"]["dataPoints"][0]["asDouble"]])
+    folder.call("export", name, "--price", 1, "--format", "zeus", status=2)
+    assert "--format zeus has no form for them" in folder.err, folder.err
+
+
+def test_export_of_runs_outside_of_the_hours(folder):
+    name = publish(folder, "a", SIX, SEVEN + 1, 3.6e6)
+    folder.call("export", name, "--format", "jsonl", "--price", folder.rates(1))
+    found = json.loads(folder.out)["facility"]
+    same([None, None, ["price_series_too_short"]],
+         [found["cost"], found["cost_per_million_tokens"], found["reasons"]])
+    assert "some runs lack cost or carbon; the first is" in folder.err, folder.err
+    (folder.path / "power_validation_a.json").unlink()
+    folder.call("export", name, "--format", "jsonl", "--price", "rates.csv", "--carbon", 360)
+    found = json.loads(folder.out)["facility"]
+    same([None, ["window_unknown"]], [found["cost"], found["reasons"]])
+    near(360, found["carbon_gco2e"])
+
+
+def test_compare_takes_costs_as_metrics(folder):
+    # 1 % more energy, in an hour that is 20 % cheaper.
+    for k in range(3):
+        publish(folder, f"base_{k}", SIX + 60 * k, SIX + 60 * k + 60, 36000 + k)
+        publish(folder, f"new_{k}", SEVEN + 60 * k, SEVEN + 60 * k + 60, 36360 + k)
+    base = [f"agg_base_{k}.json" for k in range(3)]
+    new = [f"agg_new_{k}.json" for k in range(3)]
+    words = ["compare", *base, "--with", *new, "--price", folder.rates(1, 0.8), "--json", "--pue", 1.5]
+    for metric, tokens in [("cost", 1), ("cost_per_million_output_tokens", 1), ("cost_per_million_tokens", 5)]:
+        folder.call(*words, "--metric", metric)
+        found = json.loads(folder.out)
+        near(1.5 * 36001 / KWH / tokens, found["comparisons"][0]["base"]["mean"])
+        near(0.8 * 36361 / 36001 - 1, found["change"])
+        same(["better", 1.5], [found["verdict"], found["facility"]["pue"]])
+    folder.call(*words, "--metric", "facility_energy_j")
+    found = json.loads(folder.out)
+    near(1.5 * 36361, found["comparisons"][0]["new"]["mean"])
+    near(36361 / 36001 - 1, found["change"])
+    folder.call(*words, status=2)
+    assert "--pue, --carbon and --price: name what to compare with --metric" in folder.err, folder.err
+    folder.call("compare", *base, "--with", *new, "--price", "rates.csv", "--metric", "cost")
+    assert "cost and carbon: the GPUs alone, no --pue; cost in the price's currency" in folder.out, folder.out
+
+
+def test_equal_costs_are_as_uncertain_as_their_energies(folder):
+    for side in ("base", "new"):
+        for k in range(3):
+            publish(folder, f"{side}_{k}", SIX + 60 * k + 600 * (side == "new"), SIX + 60 * k + 660, 36000.5)
+    words = ["compare", *[f"agg_base_{k}.json" for k in range(3)], "--with",
+             *[f"agg_new_{k}.json" for k in range(3)], "--json"]
+    widths = []
+    for more in (["--metric", "total_gpu_energy_j"], ["--metric", "cost", "--price", "0.3"]):
+        folder.call(*words, *more)
+        found = json.loads(folder.out)
+        widths.append(found["change_high"] - found["change_low"])
+    assert widths[0] > 0 and math.isclose(*widths, rel_tol=1e-6), widths
+
+
+def test_compare_by_the_interval_of_the_energy(folder):
+    def spread(energy_j):
+        return {"uncertainty": {"verdicts": [], "total_gpu_energy_j": {
+            "low": energy_j * 0.95, "high": energy_j * 1.05, "standard_uncertainty": energy_j * 0.025,
+            "repeatability": {"low": energy_j * 0.99, "high": energy_j * 1.01, "standard_uncertainty": energy_j * 0.005}}}}
+    base = publish(folder, "base", SIX, SIX + 60, 36000, **spread(36000))
+    new = publish(folder, "new", SIX + 120, SIX + 180, 36000 * 1.1, **spread(36000 * 1.1))
+    found = []
+    for more in (["--metric", "total_gpu_energy_j"], ["--metric", "cost", "--price", "0.3"]):
+        folder.call("compare", base, "--with", new, "--json", *more, status=1)
+        found.append(json.loads(folder.out))
+        same(["worse", "measurement"], [found[-1]["verdict"], found[-1]["comparisons"][0]["method"]])
+    for key in ("change", "change_low", "change_high"):
+        near(found[0][key], found[1][key], key)
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(globals(), Folder))

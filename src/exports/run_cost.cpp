@@ -1,0 +1,15 @@
+// Prices the last rung of a ladder.
+#include "exports/run_cost.h"
+
+#include "decisions/run_facility.h"
+
+namespace aggregate_power {
+
+std::optional<RunCost> run_cost(const PublishedRun& run, const std::vector<BoundaryPower>& rungs,
+                                const FacilityRates& rates) {
+  if (!rates.is_asked() || rungs.empty()) return std::nullopt;
+  const BoundaryPower& last = rungs.back();
+  return RunCost{last.boundary, last.basis, facility_of_energy(run, last.energy_j, rates)};
+}
+
+}  // namespace aggregate_power

@@ -1,0 +1,24 @@
+// What a run cost and emitted, at the outermost boundary that was asked for.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aggregate_power/facility.h"
+#include "decisions/published_run.h"
+#include "exports/boundary_ladder.h"
+
+namespace aggregate_power {
+
+struct RunCost {
+  std::string boundary;  // the last rung of the ladder
+  Basis basis = Basis::measured;
+  FacilityFigures figures;  // of the energy there
+};
+
+// Nullopt: no rate was asked for, or the run is not valid. `rates` have no PUE, which is a rung.
+std::optional<RunCost> run_cost(const PublishedRun& run, const std::vector<BoundaryPower>& rungs,
+                                const FacilityRates& rates);
+
+}  // namespace aggregate_power
