@@ -231,6 +231,17 @@ void take_record(const JsonValue& record, PublishedRun& run) {
   }
 }
 
+// Why they cannot be what a run used; empty: they can.
+std::string impossible_number(const std::vector<PublishedNumber>& numbers) {
+  for (const PublishedNumber& number : numbers) {
+    const bool is_energy = number.key == "total_gpu_energy_j" || number.key.starts_with("joules_");
+    if (number.value < 0 || (is_energy && number.value == 0)) {
+      return fmt::format("'{}' is {}, and must be above 0", number.key, number.value);
+    }
+  }
+  return {};
+}
+
 // Why an aggregate and its record cannot both be true; empty: they can.
 std::string contradiction(const std::vector<PublishedNumber>& numbers, const JsonValue& record) {
   if (!record.at("power_valid").is_true()) {
@@ -289,6 +300,10 @@ PublishedRun published_run_of(JsonValue members, const JsonValue* record) {
   } else {
     take_power_audit(run);
     for (PublishedNumber& number : run.numbers) add_bounds(run.members, number);
+  }
+  if (run.state == PowerState::valid) {
+    run.doubt = impossible_number(run.numbers);
+    if (!run.doubt.empty()) run.state = PowerState::not_valid;
   }
   if (run.state != PowerState::valid) {
     run.numbers.clear();

@@ -168,6 +168,20 @@ void write_rows(const RecommendRequest& request, Recommendation& recommendation)
       write_stats(request.stats_out, recommendation.rows, recommendation.choices, inputs);
 }
 
+// A limit on the slowdown excludes nothing where times are not known.
+void warn_of_unchecked_times(const LimitQuestion& question, Recommendation& recommendation) {
+  if (!question.max_slowdown) return;
+  for (const LimitChoice& choice : recommendation.choices) {
+    const bool is_unchecked = std::ranges::any_of(choice.groups, [](const JudgedLimit& limit) {
+      return limit.group.state == LimitState::ok && !limit.slowdown;
+    });
+    if (!is_unchecked) continue;
+    recommendation.warnings.push_back(fmt::format(
+        "{}: --max-slowdown was not checked where the time is not known: such results need a duration, or an audit record beside them",
+        choice.scenario));
+  }
+}
+
 }  // namespace
 
 bool holds_runs(const std::string& path) {
@@ -191,6 +205,7 @@ Recommendation recommend(const RecommendRequest& request) {
   add_row_choices(request, inputs.rows, recommendation);
   add_epoch_choices(request, inputs.epochs, recommendation);
   add_run_choices(request, inputs.runs, recommendation);
+  warn_of_unchecked_times(request.question, recommendation);
   write_rows(request, recommendation);
   return recommendation;
 }

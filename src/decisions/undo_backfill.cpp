@@ -156,7 +156,12 @@ class PatchUndo {
   // Empty: both files are as the pass left them, or an interrupted call of this.
   std::string change_since() const {
     if (std::filesystem::is_symlink(record_)) return "its audit record is a link";
-    const JsonValue record = parse_json(read_file(record_));
+    const std::string text = read_file(record_);
+    const JsonValue& hash = patch_.last.at("record_xxh3_128");
+    if (hash.is_string() && hashed_text(text).hash != hash.text) {
+      return "its audit record was changed since";
+    }
+    const JsonValue record = parse_json(text);
     if (!record.at("computed_from").at("patched").is_object() ||
         !is_record_of_pass(record, patch_.last)) {
       return "its audit record is not the one that the pass wrote";

@@ -57,8 +57,15 @@ std::string csv_number(std::optional<double> value) {
   return value ? fmt::format("{}", *value) : std::string();
 }
 
+// Rows have no times of their own: where rates change within the span, each has its share.
+bool shares_cost(const AttributionReport& report) {
+  return report.facility && report.facility->figures.stretches.size() > 1;
+}
+
 std::string csv_row(const AttributionReport& report, const AttributionRow& row) {
-  const std::string cost = report.facility ? facility_cells(facility_of(report, row)) : "";
+  auto facility = facility_of(report, row);
+  if (facility && shares_cost(report)) facility->reasons.push_back("shared_by_energy");
+  const std::string cost = report.facility ? facility_cells(facility) : "";
   return fmt::format("{},{},{},{},{},{},{}{}\n", attribution_cell(row.name), row.calls, row.time_s,
                      csv_number(quotient(row.time_s, static_cast<double>(row.calls))), row.energy_j,
                      csv_number(row.power_w), row.short_calls, cost);
@@ -195,8 +202,8 @@ std::string attribution_json(const AttributionReport& report, std::optional<std:
     json["rows"].push_back(row_json(report, row));
   if (const auto& facility = report.facility) {
     json["facility"] = facility_json(facility->rates, facility->measured, facility->figures, {});
-    const bool is_shared = facility->figures.stretches.size() > 1;
-    json["facility"]["rows"] = is_shared ? "share cost and carbon by their energy" : "exact";
+    json["facility"]["rows"] =
+        shares_cost(report) ? "share cost and carbon by their energy" : "exact";
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -242,6 +242,11 @@ std::string why_not_published(const MeasureRequest& request, const RunReport& ru
       request.out);
 }
 
+std::string window_class(const Result& result) {
+  if (!result.window_source.empty()) return result.window_source;
+  return result.load ? "exact" : "none";
+}
+
 // Writes a new aggregate with an audit record beside it.
 void write_new(const MeasureRequest& request, const RunReport& run, MeasureReport& report) {
   const std::string begin = fmt::format("{{\n  \"{}\": \"", kMeasuredKey);
@@ -252,8 +257,7 @@ void write_new(const MeasureRequest& request, const RunReport& run, MeasureRepor
   }
   WritePlan target;
   target.aggregate_path = request.out;
-  target.aggregate_text = fmt::format(
-      "{}{}\"\n}}\n", begin, run.result.window_source.empty() ? "exact" : run.result.window_source);
+  target.aggregate_text = fmt::format("{}{}\"\n}}\n", begin, window_class(run.result));
   target.record_path = record_beside(request.out);
   target.inputs = telemetry_of(request);
   if (!request.result.empty()) target.inputs.push_back(request.result);

@@ -82,6 +82,10 @@ std::string outcome_line_text(const OutcomeLine& line) {
     const JsonEdit before{"before", before_text(line)};
     text = patch_json(text, {&before, 1});
   }
+  if (!line.record_hash.empty()) {
+    const JsonEdit record{"record_xxh3_128", Json(line.record_hash).dump()};
+    text = patch_json(text, {&record, 1});
+  }
   return text + "\n";
 }
 

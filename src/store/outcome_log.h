@@ -35,7 +35,8 @@ struct OutcomeLine {
   // The members of ours that a patched aggregate had before, and whether its record was replaced.
   std::vector<JsonEdit> before;
   bool had_record = false;
-  std::string details;  // of the reasons, and other doubts; for people
+  std::string record_hash;  // of the record that was written in place; empty: none
+  std::string details;      // of the reasons, and other doubts; for people
 };
 
 // Keys in the order above; bytes that are not UTF-8 become %XX; ends with a line break.

@@ -143,6 +143,7 @@ Recomputed planned(Recomputed run, Result result, const InputFile& others,
   if (const RunTarget& target = context.aggregate.target; !target.is_elsewhere) {
     run.before = members_of_ours(context.aggregate.text);
     run.had_record = is_regular_file(target.record);
+    run.record_path = target.record;
   }
   run.plan =
       plan_of(run.run, context.aggregate, others, run.inputs, context.options, std::move(result));

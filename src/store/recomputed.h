@@ -49,6 +49,7 @@ struct Recomputed {
   // Our members of the aggregate before, as text; only where it is patched in its place.
   std::vector<JsonEdit> before;
   bool had_record = false;  // an audit record will be replaced
+  std::string record_path;  // of the record, where the aggregate is patched in its place
 
   // What is to be written, if anything; and the files on disk that were read for it, with their
   // facts at that time.

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/files/file.h"
+#include "base/files/hash.h"
 #include "base/files/path.h"
 #include "base/text/unicode.h"
 #include "store/layouts.h"
@@ -83,6 +85,18 @@ OutcomeLine line_of(const Recomputed& recomputed, double seconds) {
   return line;
 }
 
+// By which an undo recognizes it. Empty: none was written, or it is gone already.
+std::string hash_of_record(const Recomputed& recomputed) {
+  const bool is_written =
+      recomputed.outcome == Outcome::patched || recomputed.outcome == Outcome::not_valid;
+  if (!is_written || recomputed.record_path.empty()) return {};
+  try {
+    return hash_of(OpenedFile(recomputed.record_path));
+  } catch (const FileError&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 Tally::Tally(const BackfillRequest& request, const BackfillWatcher& watcher)
@@ -91,7 +105,11 @@ Tally::Tally(const BackfillRequest& request, const BackfillWatcher& watcher)
 }
 
 void Tally::add(const Recomputed& recomputed, double seconds, std::string& lines) {
-  if (report_) lines += outcome_line_text(line_of(recomputed, seconds));
+  if (report_) {
+    OutcomeLine line = line_of(recomputed, seconds);
+    if (!request_.recompute.dry_run) line.record_hash = hash_of_record(recomputed);
+    lines += outcome_line_text(line);
+  }
   const std::lock_guard guard(mutex_);
   if (watcher_.done) watcher_.done(recomputed);
   BackfillCounts& counts = progress_.counts;
