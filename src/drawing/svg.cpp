@@ -317,7 +317,7 @@ class SvgDrawing {
     if (!series.ribbons.empty()) {
       out_ += svg_rectangle(box, fmt::format("class=\"ribbon {}\"", area_of(series)));
     }
-    if (!series.lines.empty() || (series.dots.empty() && series.ribbons.empty())) {
+    if (!series.lines.empty()) {
       out_ += fmt::format("<path class=\"line {}{}\"{} d=\"{}\"/>\n", stroke_of(series),
                           series.is_ink ? " strong" : "", dash_attribute(series),
                           path_data({{box.left, middle}, {box.right, middle}}));

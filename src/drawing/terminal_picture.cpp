@@ -205,6 +205,9 @@ class TerminalDrawing {
       const int colour = ansi_of(series);
       std::string swatch = options_.is_utf8 ? "──" : std::string(2, letter_of(series));
       if (options_.is_utf8 && !series.ribbons.empty()) swatch = "██";
+      const bool is_drawn =
+          !(series.lines.empty() && series.ribbons.empty() && series.dots.empty());
+      if (!is_drawn) swatch = "  ";
       if (options_.has_colour && colour != 0)
         swatch = fmt::format("\x1B[{}m{}\x1B[0m", colour, swatch);
       const std::string label = plain(one_line(series.label));

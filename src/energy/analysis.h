@@ -51,7 +51,8 @@ class Analysis {
     // Sorted readings from other times may be left out, but need not be. In the file's order all
     // readings are given; take() skips those it does not need.
     Window window = kAlways;
-    bool states = false;  // what the rows report about their GPUs besides power
+    bool states = false;       // what the rows report about their GPUs besides power
+    bool only_limits = false;  // of the states it needs the power limits
   };
   virtual Wants wants() const { return {}; }
 

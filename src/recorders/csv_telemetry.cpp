@@ -291,10 +291,16 @@ void CsvTelemetry::read(const Take& take) {
             [&](std::span<const Reading> readings, std::span<const GpuState>) { take(readings); });
 }
 
-void CsvTelemetry::read_with_states(const TakeStates& take) {
+void CsvTelemetry::read_with_states(const TakeStates& take, bool only_limits) {
   RowSelection selection = {rows_.columns_to_select(), header_.size(), nullptr};
   GpuStateColumns cells;  // the positions in a row, as selected
-  const GpuStateColumns found = choose_state_columns(header_, columns().schema);
+  GpuStateColumns found = choose_state_columns(header_, columns().schema);
+  if (only_limits) {
+    constexpr auto kLimit = static_cast<std::size_t>(GpuQuantity::power_limit_w);
+    const auto limit = found.quantities[kLimit];
+    found = {};
+    found.quantities[kLimit] = limit;
+  }
   const auto select = [&](const std::optional<std::size_t>& column) -> std::optional<std::size_t> {
     if (!column || selection.columns.size() == kMaxWantedColumns) return std::nullopt;
     selection.columns.push_back(*column);
@@ -401,7 +407,7 @@ void read_csv(CsvTelemetry& csv, const Telemetry::Wants& wants, const Telemetry:
   if (wants.threads) csv.use_threads();
   try {
     if (wants.states) {
-      csv.read_with_states(take);
+      csv.read_with_states(take, wants.only_limits);
     } else {
       csv.read([&](std::span<const Reading> readings) { take(readings, {}); });
     }

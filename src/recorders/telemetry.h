@@ -112,7 +112,8 @@ class Telemetry {
   struct Wants {
     Zone zone;  // for stamps without an offset
     bool states = false;
-    bool threads = false;  // the format may use its own threads; take() is called by this one
+    bool only_limits = false;  // of the states
+    bool threads = false;      // the format may use its own threads; take() is called by this one
     CounterStream* counters = nullptr;  // to be read too, if the format can
   };
   // What a format implements: passes all readings to `take` in batches, in the file's order, with
@@ -132,6 +133,8 @@ class Telemetry {
   // Before read(): lets threads read the rows, if any can be started. The thread that calls read()
   // gives out the same readings, in other batches.
   void use_threads() { uses_threads_ = true; }
+  // Before read_with_states(): of the states only the power limits need be read.
+  void need_only_limits() { needs_only_limits_ = true; }
   // Before read(): reads the energy counters too, if the format can. `counters` must outlive
   // read().
   void read_counters_too(CounterStream& counters) { counters_ = &counters; }
@@ -166,6 +169,7 @@ class Telemetry {
   Zone zone_;
   Read read_;
   bool uses_threads_ = false;
+  bool needs_only_limits_ = false;
   CounterStream* counters_ = nullptr;
 };
 

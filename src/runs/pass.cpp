@@ -105,8 +105,13 @@ bool gains_by_threads(const Recording& recording) {
 void Passes::read(const Recording& recording, Telemetry& telemetry) const {
   Group analyses;
   for (const Planned& planned : planned_) analyses.push_back(planned.analysis.get());
-  const bool with_states =
-      std::ranges::any_of(analyses, [](const Analysis* each) { return each->wants().states; });
+  const auto wants_states = [](const Analysis* each) { return each->wants().states; };
+  const bool with_states = std::ranges::any_of(analyses, wants_states);
+  if (std::ranges::all_of(analyses, [&](const Analysis* each) {
+        return !wants_states(each) || each->wants().only_limits;
+      })) {
+    telemetry.need_only_limits();
+  }
   if (may_use_threads_ && gains_by_threads(recording)) telemetry.use_threads();
   read_batches(telemetry, with_states, [&](const Batch& batch) {
     for (Analysis* const analysis : analyses) analysis->take(analysis->select(batch));

@@ -68,7 +68,9 @@ class PowerCurveGatherer final : public Analysis {
  public:
   explicit PowerCurveGatherer(const PowerCurvesOptions& options);
 
-  Wants wants() const override { return {.order = Order::by_time, .states = options_.with_limits}; }
+  Wants wants() const override {
+    return {.order = Order::by_time, .states = options_.with_limits, .only_limits = true};
+  }
   std::span<const Reading> select(const Batch& batch) override;
   void take(std::span<const Reading> readings) override;
   bool out_of_order() const override { return is_out_of_order_ || sum_of_all_.is_late(); }

@@ -75,6 +75,12 @@ TEST(GpuState, CellsAreNumbersWithAUnit) {
       {"inf", {}},
       {"1e3", {}},
       {"45 W", 45},
+      {"699.95 W", 699.95},
+      {" 350.1 W", 350.1},
+      {"1234567.89", 1234567.89},
+      {"123456789.123456789 W", 123456789.123456789},
+      {"0.1 %", 0.1},
+      {"7.5 V", {}},
       {"45 50", {}},
       {"%", {}},
       {"Active", 1},
@@ -112,6 +118,26 @@ TEST(GpuState, GoesWithTheReadingOfItsRow) {
   EXPECT_EQ(std::vector<double>(found.begin(), found.begin() + 5),
             (std::vector<double>{300, 55, 80, 250, 56}));
   EXPECT_TRUE(std::isnan(found[5]));
+}
+
+TEST(GpuState, MayBeTheLimitAlone) {
+  const std::string text =
+      "timestamp, index, temperature.gpu, power.draw [W], power.limit [W]\n"
+      "2026/09/08 07:20:19.000, 0, 60, 300.00 W, 699.95 W\n"
+      "2026/09/08 07:20:20.000, 0, 61, 301.00 W, [N/A]\n";
+  Telemetry telemetry = open_telemetry(std::make_unique<test::StutterSource>(text, test::kWhole));
+  EXPECT_TRUE(telemetry.facts().has_power_limit);
+  telemetry.need_only_limits();
+  std::vector<double> limits_w;
+  telemetry.read_with_states([&](std::span<const Reading>, std::span<const GpuState> states) {
+    for (const GpuState& state : states) {
+      limits_w.push_back(state[GpuQuantity::power_limit_w]);
+      EXPECT_TRUE(std::isnan(state[GpuQuantity::temperature_c]));
+    }
+  });
+  ASSERT_EQ(limits_w.size(), 2U);
+  EXPECT_EQ(limits_w[0], 699.95);
+  EXPECT_TRUE(std::isnan(limits_w[1]));
 }
 
 }  // namespace
