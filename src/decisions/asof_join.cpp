@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -112,6 +113,31 @@ void add_recording(const std::string& path, const RecordingOptions& options, Gpu
   if (!samples.zone) samples.zone = telemetry.zone();
 }
 
+double mean_of_known(std::span<const GpuSample> some, std::size_t value) {
+  std::vector<double> known;
+  for (const GpuSample& sample : some) {
+    if (!std::isnan(sample.values[value])) known.push_back(sample.values[value]);
+  }
+  if (known.empty()) return kNoNumber;
+  std::ranges::sort(known);  // a sum depends on the order
+  return std::accumulate(known.begin(), known.end(), 0.0) / static_cast<double>(known.size());
+}
+
+// Sorted by time. Of several samples with one stamp none is the last one.
+std::vector<GpuSample> with_mean_of_equal_stamps(std::vector<GpuSample> samples) {
+  std::ranges::stable_sort(samples, {}, &GpuSample::unix_s);
+  std::vector<GpuSample> means;
+  for (std::size_t begin = 0, end = 0; begin < samples.size(); begin = end) {
+    while (end < samples.size() && samples[end].unix_s == samples[begin].unix_s) ++end;
+    GpuSample& mean = means.emplace_back(samples[begin]);
+    if (end == begin + 1) continue;
+    for (std::size_t value = 0; value < kSampleValues; ++value) {
+      mean.values[value] = mean_of_known(std::span(samples).subspan(begin, end - begin), value);
+    }
+  }
+  return means;
+}
+
 GpuSamples read_samples(const JoinRequest& request) {
   GpuSamples samples;
   const Zone zone = request.recording.zone.value_or(Zone::fixed(0));
@@ -129,7 +155,7 @@ GpuSamples read_samples(const JoinRequest& request) {
     }
   }
   for (auto& [gpu, list] : samples.of_gpu) {
-    std::ranges::stable_sort(list, {}, &GpuSample::unix_s);
+    list = with_mean_of_equal_stamps(std::move(list));
   }
   if (samples.of_gpu.empty()) {
     throw Error(fmt::format("{}: has no samples of a GPU's power",

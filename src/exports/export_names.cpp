@@ -43,12 +43,16 @@ std::vector<std::string> distinct_names(const std::vector<NamedExport>& all, boo
   for (const NamedExport& one : all) counts.add(short_name(one), one.end_unix_s);
   std::vector<std::string> names;
   NameCounts used(is_by_time);
+  std::map<std::string, std::size_t> last_numbers;
   for (const NamedExport& one : all) {
     std::string name = short_name(one);
     if (!counts.is_one(name, one.end_unix_s)) name = printable(one.path, kLongestExportName);
     const std::string wanted = name;
-    for (std::size_t number = 2; used.add(name, one.end_unix_s) > 1; ++number) {
-      name = fmt::format("{} #{}", wanted, number);
+    if (used.add(name, one.end_unix_s) > 1) {
+      std::size_t& number = last_numbers.try_emplace(wanted, 1).first->second;
+      do {
+        name = fmt::format("{} #{}", wanted, ++number);
+      } while (used.add(name, one.end_unix_s) > 1);
     }
     names.push_back(std::move(name));
   }

@@ -2,6 +2,7 @@
 #include "exports/export_text.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,19 +21,20 @@ namespace {
 // Samples without a time cannot be placed in a history.
 void warn_of_lost_times(const std::vector<GaugeFamily>& families,
                         std::vector<std::string>& warnings) {
-  std::vector<std::string> names;
+  std::set<std::string> known;
+  std::string first;
   for (const GaugeFamily& family : families) {
     for (const GaugeSample& sample : family.samples) {
       const std::string& run = sample.labels.front().value;
-      const bool is_known = std::ranges::find(names, run) != names.end();
-      if (sample.end_unix_s <= 0 && !is_known) names.push_back(run);
+      if (sample.end_unix_s > 0) continue;
+      if (known.empty()) first = run;
+      known.insert(run);
     }
   }
-  if (names.empty()) return;
+  if (known.empty()) return;
   warnings.push_back(fmt::format(
       "{} of the runs {} no time and {} left out; the first is {}: it has no audit record with a window",
-      names.size(), names.size() == 1 ? "has" : "have", names.size() == 1 ? "was" : "were",
-      names[0]));
+      known.size(), known.size() == 1 ? "has" : "have", known.size() == 1 ? "was" : "were", first));
 }
 
 ExportText gauges_text(const ExportRequest& request, const std::vector<GaugeFamily>& families,

@@ -9,7 +9,10 @@ std::optional<RunCost> run_cost(const PublishedRun& run, const std::vector<Bound
                                 const FacilityRates& rates) {
   if (!rates.is_asked() || rungs.empty()) return std::nullopt;
   const BoundaryPower& last = rungs.back();
-  return RunCost{last.boundary, last.basis, facility_of_energy(run, last.energy_j, rates)};
+  RunCost cost{last.boundary, last.basis, facility_of_energy(run, last.energy_j, rates)};
+  // What each hour used is then assumed, not measured.
+  if (!cost.figures.assumption.empty()) cost.basis = Basis::modelled;
+  return cost;
 }
 
 }  // namespace aggregate_power

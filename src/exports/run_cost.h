@@ -13,7 +13,7 @@ namespace aggregate_power {
 
 struct RunCost {
   std::string boundary;  // the last rung of the ladder
-  Basis basis = Basis::measured;
+  Basis basis = Basis::measured;  // modelled if rates changed in the window, too
   FacilityFigures figures;  // of the energy there
 };
 

@@ -1,6 +1,7 @@
 // A stream of bytes from any origin.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
@@ -31,11 +32,12 @@ inline std::string read_all(ByteSource& source) {
   return text;
 }
 
-// Returns fewer than `limit` bytes only at the end.
+// Returns fewer than `limit` bytes only at the end. Memory: at most twice what is returned.
 inline std::string read_up_to(ByteSource& source, std::size_t limit) {
-  std::string bytes(limit, '\0');
+  std::string bytes;
   std::size_t size = 0;
   while (size < limit) {
+    if (size == bytes.size()) bytes.resize(std::min(limit, std::max(kHeadBytes, 2 * size)));
     const std::size_t count = source.read(std::span(bytes).subspan(size));
     if (count == 0) break;
     size += count;
