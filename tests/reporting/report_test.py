@@ -207,7 +207,7 @@ def test_a_folder_without_power_is_reported_in_one_command(folder):
     before = hashes(folder / "artifacts")
     done = report(folder, "artifacts", "--out", "report.html")
     assert done.stdout == b"aggregate-power: 5 runs, 3 valid -> report.html\n"
-    assert b"nothing was written" in done.stderr and hashes(folder / "artifacts") == before
+    assert b"4 runs had no power yet: computed for this report, not written" in done.stderr and hashes(folder / "artifacts") == before
     rows = rows_of_runs(ET.fromstring((folder / "report.html").read_bytes()))
     told = {row["run"].split("/")[0]: (row["valid"], row["joules_per_output_token"]) for row in rows}
     # The numbers are those that backfill then writes.
