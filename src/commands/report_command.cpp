@@ -16,6 +16,7 @@
 #include "base/text/unicode.h"
 #include "commands/command.h"
 #include "commands/output.h"
+#include "commands/shared_options.h"
 #include "reporting/report.h"
 
 namespace aggregate_power {
@@ -141,6 +142,7 @@ Command report_command() {
                          return take_curves(text, ignored);
                        }))
       .offer({"all", "none"});
+  add_facility_options(options, request->facility);
   command.examples =
       "aggregate-power report artifacts --out report.html\n"
       "aggregate-power report h100 mi355x --out report.html --title 'H100 and MI355X'\n"

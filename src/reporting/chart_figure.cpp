@@ -64,8 +64,9 @@ std::string chart_figure(const std::vector<Chart>& charts, const FigureTable& ta
     out += fmt::format("<div class=\"scroll\">\n{}</div>\n",
                        svg(charts[i], {.id = name, .has_style = false}));
   }
-  out += fmt::format("</div>\n<details><summary>Table ({} rows)</summary>\n{}</details>\n",
-                     table.rows.size(), html_table(table, ""));
+  out += fmt::format("</div>\n<details><summary>Table ({} {})</summary>\n{}</details>\n",
+                     table.rows.size(), table.rows.size() == 1 ? "row" : "rows",
+                     html_table(table, ""));
   out += fmt::format("<p><a download=\"{}.csv\" href=\"{}\">CSV</a></p>\n</figure>\n", id,
                      html(data_link("text/csv", csv_of(table))));
   return out;

@@ -100,8 +100,8 @@ std::vector<std::string> compute_missing_runs(const std::vector<std::string>& st
   }
   if (taken == 0) return {};
   return {fmt::format(
-      "{} of the runs had no power yet: it was computed for this report from their recordings, and nothing was written; 'aggregate-power backfill' writes it",
-      taken)};
+      "{} had no power yet: computed for this report, not written ('aggregate-power backfill' writes it)",
+      taken == 1 ? "1 run" : fmt::format("{} runs", taken))};
 }
 
 }  // namespace aggregate_power

@@ -40,6 +40,22 @@ bool is_unsuitable(char32_t code) {
          (code >= 0x2066 && code <= 0x2069);
 }
 
+// One line of text that looks like what it is.
+std::string honest_line(std::string_view text) {
+  const std::string line = one_line(text);
+  std::string out;
+  for (std::string_view rest = line; !rest.empty();) {
+    const Utf8Character character = first_character(rest);
+    if (is_unsuitable(character.code.value_or(0xFFFF))) {
+      out += "\uFFFD";
+    } else {
+      out += rest.substr(0, character.size);
+    }
+    rest.remove_prefix(character.size);
+  }
+  return out;
+}
+
 std::size_t characters_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return !is_utf8_continuation(c); }));
@@ -83,18 +99,13 @@ void append_html(std::string& out, std::string_view text) {
   const auto plain_end = std::ranges::find_if_not(text, is_plain_text);
   out.append(text.begin(), plain_end);
   if (plain_end == text.end()) return;
-  const std::string line = one_line(std::string_view(plain_end, text.end()));
-  for (std::string_view rest = line; !rest.empty();) {
-    const Utf8Character character = first_character(rest);
-    const std::string_view escape = escape_of(rest.front());
-    if (!escape.empty()) {
-      out += escape;
-    } else if (is_unsuitable(character.code.value_or(0xFFFF))) {
-      out += "\uFFFD";
+  for (const char c : honest_line(std::string_view(plain_end, text.end()))) {
+    const std::string_view escape = escape_of(c);
+    if (escape.empty()) {
+      out += c;
     } else {
-      out += rest.substr(0, character.size);
+      out += escape;
     }
-    rest.remove_prefix(character.size);
   }
 }
 
@@ -113,8 +124,8 @@ std::string cut_text(std::string_view text, std::size_t most_characters) {
     head = text.substr(0, 2 * kMostBytes * most_characters);
     tail = text.substr(text.size() - 2 * kMostBytes * most_characters);
   }
-  std::string line = one_line(head);
-  if (!tail.empty()) line += one_line(tail);
+  std::string line = honest_line(head);
+  if (!tail.empty()) line += honest_line(tail);
   const std::size_t characters = characters_of(line);
   if (characters <= most_characters) return line;
   const std::size_t before = most_characters / 3;
@@ -146,7 +157,7 @@ std::string path_between(std::string_view from_folder, std::string_view to_file)
 }
 
 std::string csv_cell(std::string_view text) {
-  std::string cell = one_line(text);
+  std::string cell = honest_line(text);
   const bool is_formula = !cell.empty() &&
                           std::string_view("=+-@").find(cell.front()) != std::string_view::npos &&
                           !nearest_double(cell);

@@ -136,7 +136,7 @@ const apply = () => {
   for (const menu of form.querySelectorAll('details')) {
     menu.classList.toggle('on', wanted.has(menu.querySelector('input').name));
   }
-  count.textContent = shown === runs.length ? `${shown} runs` : `${shown} of ${runs.length} runs`;
+  count.textContent = (shown < runs.length ? `${shown} of ` : '') + `${runs.length} run${runs.length === 1 ? '' : 's'}`;
 };
 
 const go = (wanted) => {

@@ -17,6 +17,7 @@
 #include "decisions/run_limits.h"
 #include "decisions/run_recording.h"
 #include "publication/evidence.h"
+#include "recorders/energy_rate.h"
 #include "reporting/computed_runs.h"
 #include "reporting/html_text.h"
 #include "reporting/limit_sweeps.h"
@@ -157,6 +158,7 @@ Report make_report(const ReportRequest& request) {
   page.curves_note = read_curves(request, runs);
   link_records(request.out, runs);
   page.runs = arrange_runs(std::move(runs), request.keys);
+  page.runs.rates = read_facility_rates(request.facility);
   page.sweeps = sweeps_of_runs(page.runs, {request.keys, request.limit_key, request.most_threads});
   if (!places.tables.empty()) {
     std::ranges::move(sweeps_of_tables(read_sweep_tables(places, request, report)),

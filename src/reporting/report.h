@@ -6,13 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "aggregate_power/facility.h"
+
 namespace aggregate_power {
 
 struct ReportRequest {
   std::vector<std::string> places;     // normal paths: of runs, or CSVs of power-limit sweeps
   std::string title = {};              // empty: by the places
   std::vector<std::string> keys = {};  // that make a configuration; empty: all that are known
-  std::string limit_key = {};  // the member with the power limit; empty: those that are known
+  std::string limit_key = {};     // the member with the power limit; empty: those that are known
+  FacilityOptions facility = {};  // energy of the facility, cost and carbon
   // Of so many runs, the first ones, the power curves are read from their recordings; nullopt: of
   // all if there are at most kMostRunsWithCurves, and of none if there are more.
   std::optional<std::size_t> curves = {};

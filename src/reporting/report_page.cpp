@@ -49,8 +49,9 @@ std::string page_notes(const ReportPage& page) {
 
 std::string energy_section(const ReportPage& page) {
   const std::string source =
-      fmt::format("{} valid runs of {} in {}", page.runs.count(PowerState::valid),
-                  page.runs.runs.size(), cut_text(page.source, kSourceCharacters));
+      fmt::format("{} of {} {} in {}, those that are valid", page.runs.count(PowerState::valid),
+                  page.runs.runs.size(), page.runs.runs.size() == 1 ? "run" : "runs",
+                  cut_text(page.source, kSourceCharacters));
   auto interactivity = energy_chart(page.runs, ReportQuantity::interactivity, source);
   auto throughput = energy_chart(page.runs, ReportQuantity::throughput, source);
   if (!interactivity && !throughput) return {};

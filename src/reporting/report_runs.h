@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "aggregate_power/facility.h"
 #include "decisions/published_run.h"
 #include "decisions/relative_change.h"
 #include "reporting/report_quantity.h"
@@ -50,6 +51,7 @@ struct ReportRuns {
   Configuration shared = {};               // members that all runs have with the same value
   std::vector<std::string> varying = {};   // the keys of the others, without that of the hardware
   std::vector<ReportPoint> points = {};    // in the order of their configurations
+  FacilityRates rates = {};                // for cost and carbon; none: not asked for
   std::size_t copies = 0;                  // runs that are copies of a measurement: no repeats
 
   std::size_t count(PowerState state) const;

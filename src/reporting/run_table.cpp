@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "decisions/run_facility.h"
 #include "drawing/palette.h"
 #include "reporting/html_text.h"
 #include "reporting/shown_number.h"
@@ -19,7 +20,6 @@ constexpr std::size_t kMostMembers = 8;  // columns of members
 constexpr std::size_t kMemberCharacters = 40;
 constexpr std::size_t kManyRuns = 1000;
 
-// Costs, where they are asked for, follow the energy.
 constexpr ReportQuantity kNumberColumns[] = {
     ReportQuantity::energy_per_token, ReportQuantity::gpu_power,  ReportQuantity::energy,
     ReportQuantity::duration,         ReportQuantity::throughput, ReportQuantity::interactivity};
@@ -80,6 +80,7 @@ class RunTable {
       title(facts.key, facts.column, fmt::format("{}: {}", facts.title, facts.formula), false,
             " class=\"n\"");
     }
+    facility_titles();
     if (curves_ > 0) {
       title("peak_w", "peak W/GPU",
             "highest mean of the GPUs, in the window and a tenth of it around", false,
@@ -101,6 +102,29 @@ class RunTable {
     out_ += "</th>\n";
   }
 
+  void facility_titles() {
+    const FacilityRates& rates = report_.rates;
+    const std::string boundary = "of the " + boundary_of_figures(rates, measured_boundary("gpu"));
+    const std::string currency =
+        rates.currency.empty() ? "" : " (" + cut_text(rates.currency, kMemberCharacters / 2) + ")";
+    if (rates.pue) title("facility_energy_j", "facility (kJ)", boundary, false, " class=\"n\"");
+    if (rates.price) title("cost", "cost" + currency, boundary, false, " class=\"n\"");
+    if (rates.carbon) title("carbon_gco2e", "gCO2e", boundary, false, " class=\"n\"");
+  }
+
+  void facility(const PublishedRun& run) {
+    const FacilityRates& rates = report_.rates;
+    const FacilityFigures figures = facility_of(run, rates);
+    constexpr double kJoulesOfColumn = 1000;
+    const auto cell = [&](const std::optional<double>& value, double unit) {
+      out_ +=
+          fmt::format("<td class=\"n\">{}</td>", value ? shown_number(*value / unit) : "\u2013");
+    };
+    if (rates.pue) cell(figures.energy_j, kJoulesOfColumn);
+    if (rates.price) cell(figures.cost, 1);
+    if (rates.carbon) cell(figures.carbon_g, 1);
+  }
+
   void row(const ReportRun& run) {
     if (run.point) {
       fmt::format_to(std::back_inserter(out_), "<tr data-p=\"{}\">", *run.point);
@@ -118,6 +142,7 @@ class RunTable {
     }
     state(run);
     for (const ReportQuantity quantity : numbers_) number(run.run, quantity);
+    if (report_.rates.is_asked()) facility(run.run);
     curve(run);
     out_ += "</tr>\n";
   }

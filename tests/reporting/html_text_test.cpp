@@ -27,6 +27,8 @@ TEST(CutText, KeepsTheBeginningAndMoreOfTheEnd) {
   EXPECT_EQ(cut_text("\u00E4\u00F6\u00FC\u00E4\u00F6\u00FC", 5), "\u00E4\u2026\u00E4\u00F6\u00FC");
 }
 
+TEST(CutText, LooksLikeWhatItIs) { EXPECT_EQ(cut_text("a\u202Egpj\n", 10), "a\uFFFDgpj?"); }
+
 TEST(CutText, LooksAtNoMoreOfALongTextThanItShows) {
   const std::string text = "begin" + std::string(100'000'000, 'x') + "end";
   EXPECT_EQ(cut_text(text, 12), "begi\u2026xxxxend");

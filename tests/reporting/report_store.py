@@ -80,17 +80,18 @@ class Run:
             (folder / f"power_validation_{self.name}.json").write_text(json.dumps(self.record(), indent=2))
         return folder
 
-    def write_telemetry(self, folder, watts=None, every_s=1.0, missing=()):
+    def write_telemetry(self, folder, watts=None, every_s=1.0, missing=(), limit=None):
         """Samples of each GPU from 60 s before the window to 60 s after it. `watts` of seconds after the start."""
         watts = watts or (lambda second: self.watts if 0 <= second <= self.duration else 90.0)
-        lines = ["timestamp,index,power.draw [W]"]
+        lines = ["timestamp,index,power.draw [W]" + (",power.limit [W]" if limit else "")]
+        end = f",{limit:.2f}" if limit else ""
         steps = int((self.duration + 120) / every_s)
         for step in range(steps + 1):
             second = step * every_s - 60
             if any(begin < second < end for begin, end in missing):
                 continue
             for gpu in range(self.gpus):
-                lines.append(f"{self.start + second:.3f},{gpu},{watts(second):.2f}")
+                lines.append(f"{self.start + second:.3f},{gpu},{watts(second):.2f}{end}")
         (pathlib.Path(folder) / "gpu_metrics.csv").write_text("\n".join(lines) + "\n")
 
 

@@ -207,7 +207,7 @@ def test_a_folder_without_power_is_reported_in_one_command(folder):
     before = hashes(folder / "artifacts")
     done = report(folder, "artifacts", "--out", "report.html")
     assert done.stdout == b"aggregate-power: 5 runs, 3 valid -> report.html\n"
-    assert b"nothing was written" in done.stderr and hashes(folder / "artifacts") == before
+    assert b"4 runs had no power yet: computed for this report, not written" in done.stderr and hashes(folder / "artifacts") == before
     rows = rows_of_runs(ET.fromstring((folder / "report.html").read_bytes()))
     told = {row["run"].split("/")[0]: (row["valid"], row["joules_per_output_token"]) for row in rows}
     # The numbers are those that backfill then writes.
@@ -325,6 +325,20 @@ def test_runs_that_are_not_valid_are_listed_with_reasons_and_not_drawn(folder):
     assert [row["joules_per_output_token"] for row in rows[1:]] == ["–", "–"]
 
 
+def test_cost_and_carbon_have_columns(folder):
+    run = Run(0)
+    run.write(folder / "store")
+    Run(1, reasons=["sampling_gap_exceeded"]).write(folder / "store")
+    _, page = page_of(folder, "store", "--pue", "1.2", "--price", "0.3", "--currency", "<EUR>", "--carbon", "400")
+    heads = ["".join(head.itertext()) for head in table_of_runs(page).iter(XHTML + "th")]
+    assert "cost (<EUR>)" in heads and "facility (kJ)" in heads and "gCO2e" in heads
+    good, bad = rows_of_runs(page)
+    kwh = run.energy * 1.2 / 3.6e6
+    for key, wanted in (("facility_energy_j", run.energy * 1.2 / 1000), ("cost", kwh * 0.3), ("carbon_gco2e", kwh * 400)):
+        assert abs(float(good[key]) / wanted - 1) < 6e-4, (key, good[key], wanted)
+        assert bad[key] == "–"
+
+
 def test_group_by_names_the_members_that_count(folder):
     for number in range(4):
         Run(number, concurrency=16, joules=1.0, tp=number % 2, seed=number).write(folder / "store")
@@ -385,6 +399,24 @@ def test_a_sweep_over_limits_is_drawn_with_its_recommendation(folder):
     assert "Recommended by energy per token: 500 W" in path.read_text()
     # 1 + (100 / 400)^2 is 6.25 % more.
     assert re.search(r"then (400|600) W, 6\.2\d % more", path.read_text())
+
+
+def test_the_limit_of_a_run_may_be_in_its_recording(folder):
+    for number, (limit, joules) in enumerate(((400, 1.1), (500, 1.0), (600, 1.2))):
+        run = Run(number, joules=joules).draw(0.9 * limit)
+        run.write_telemetry(run.write(folder / "limits"), limit=limit)
+    path, page = page_of(folder, "limits")
+    assert [row["power_limit_w"] for row in rows_of_runs(page)] == ["400", "500", "600"]
+    assert "Recommended by energy per token: 500 W" in path.read_text()
+    path, page = page_of(folder, "limits", "--curves", "none")
+    assert "power_limit_w" not in rows_of_runs(page)[0] and "Recommended" not in path.read_text()
+
+
+def test_a_member_may_be_named_as_the_limit(folder):
+    for number, (limit, joules) in enumerate(((400, 1.1), (500, 1.0))):
+        Run(number, joules=joules, cap=limit).draw(0.9 * limit).write(folder / "limits")
+    path, _ = page_of(folder, "limits", "--limit-key", "cap")
+    assert "Recommended by energy per token: 500 W" in path.read_text()
 
 
 def test_curves_never_leave_the_range_of_their_points(folder):
