@@ -139,8 +139,7 @@ FacilityFigures facility_figures_of_total(const FacilityRates& rates, Window win
   };
   figures.carbon_g = flat(rates.carbon);
   figures.cost = flat(rates.price);
-  const bool lacks_hours =
-      (rates.carbon && !figures.carbon_g) || (rates.price && !figures.cost);
+  const bool lacks_hours = (rates.carbon && !figures.carbon_g) || (rates.price && !figures.cost);
   if (lacks_hours) figures.reasons.emplace_back("window_unknown");
   return figures;
 }

@@ -12,9 +12,9 @@
 namespace aggregate_power {
 
 struct RunCost {
-  std::string boundary;  // the last rung of the ladder
+  std::string boundary;           // the last rung of the ladder
   Basis basis = Basis::measured;  // modelled if rates changed in the window, too
-  FacilityFigures figures;  // of the energy there
+  FacilityFigures figures;        // of the energy there
 };
 
 // Nullopt: no rate was asked for, or the run is not valid. `rates` have no PUE, which is a rung.
