@@ -8,9 +8,9 @@
 #include <fmt/ranges.h>
 
 #include "base/files/file.h"
-#include "base/files/hash.h"
 #include "base/files/path.h"
 #include "base/text/unicode.h"
+#include "results/aggregate_json.h"
 #include "store/layouts.h"
 
 namespace aggregate_power {
@@ -91,7 +91,7 @@ std::string hash_of_record(const Recomputed& recomputed) {
       recomputed.outcome == Outcome::patched || recomputed.outcome == Outcome::not_valid;
   if (!is_written || recomputed.record_path.empty()) return {};
   try {
-    return hash_of(OpenedFile(recomputed.record_path));
+    return hashed_text(read_file(recomputed.record_path)).hash;  // also after a signal
   } catch (const FileError&) {
     return {};
   }

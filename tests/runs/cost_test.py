@@ -550,7 +550,7 @@ def test_published_totals_assume_constant_power(folder):
     words = ["export", name, "--carbon", MISO, "--price", 0.25, "--currency", "EUR"]
     folder.call(*words, "--format", "jsonl")
     found = json.loads(folder.out)["facility"]
-    same(["gpu", "gpu", "measured", "EUR", "constant power in the window", []],
+    same(["gpu", "gpu", "modelled", "EUR", "constant power in the window", []],
          [found[key] for key in ("measured_boundary", "boundary", "basis", "currency", "assumption", "reasons")])
     near(0.25 * 501 + 0.75 * 419, found["carbon_gco2e"])
     near(found["carbon_gco2e"] / 5, found["carbon_gco2e_per_million_tokens"])
