@@ -87,11 +87,14 @@ void read_curve(const ReportRequest& request, ReportRun& run) {
   }
 }
 
+std::size_t curves_wanted(const ReportRequest& request, std::size_t runs) {
+  const bool are_few = runs <= kMostRunsWithCurves;
+  return std::min(request.curves.value_or(are_few ? runs : 0), runs);
+}
+
 // What the page says of runs without a curve.
 std::string read_curves(const ReportRequest& request, std::vector<ReportRun>& runs) {
-  const bool are_few = runs.size() <= kMostRunsWithCurves;
-  const std::size_t wanted =
-      std::min(request.curves.value_or(are_few ? runs.size() : 0), runs.size());
+  const std::size_t wanted = curves_wanted(request, runs.size());
   in_parallel(wanted, request.most_threads, [&](std::size_t i) { read_curve(request, runs[i]); });
   const auto read = static_cast<std::size_t>(
       std::ranges::count_if(runs, [](const ReportRun& run) { return run.curve.has_value(); }));
@@ -106,6 +109,19 @@ std::string read_curves(const ReportRequest& request, std::vector<ReportRun>& ru
   return fmt::format(
       "{} of {} runs have a power curve; of the others no recording was read or found.", read,
       runs.size());
+}
+
+void take_asked_limits(const ReportRequest& request, std::vector<ReportRun>& runs) {
+  for (ReportRun& run : runs) run.limit_w = asked_limit_w(run.run, request.limit_key);
+}
+
+// If only some recordings were read, the limits in these would tell equal runs apart. Returns what
+// the page says of that.
+std::string ignore_recorded_limits(const ReportRequest& request, std::vector<ReportRun>& runs) {
+  take_asked_limits(request, runs);
+  const auto lacks_limit = [](const ReportRun& run) { return !run.limit_w; };
+  if (std::ranges::none_of(runs, lacks_limit)) return {};
+  return " Power limits that only recordings state are not known then: runs that differ in nothing else count as one configuration.";
 }
 
 // ---- Links
@@ -153,9 +169,12 @@ Report make_report(const ReportRequest& request) {
   Report report;
   const ReportPlaces places = sorted_places(request.places);
   std::vector<ReportRun> runs = read_report_runs(places, request, report);
-  for (ReportRun& run : runs) run.limit_w = asked_limit_w(run.run, request.limit_key);
+  take_asked_limits(request, runs);
   ReportPage page{.source = places_text(request.places)};
   page.curves_note = read_curves(request, runs);
+  if (curves_wanted(request, runs.size()) < runs.size()) {
+    page.curves_note += ignore_recorded_limits(request, runs);
+  }
   link_records(request.out, runs);
   page.runs = arrange_runs(std::move(runs), request.keys);
   page.runs.rates = read_facility_rates(request.facility);
