@@ -92,6 +92,7 @@ struct Mixture {
   double variance_j2 = 0;
   double log_evidence = 0;
   Possibility best;
+  double best_j = 0;  // under that one alone
 };
 
 Mixture mix(const Evidence& evidence) {
@@ -109,6 +110,7 @@ Mixture mix(const Evidence& evidence) {
     if (members.size() == 1 || log_weight > best) {
       best = log_weight;
       mixture.best = std::move(possibility);
+      mixture.best_j = members.back().energy.joules;
     }
   }
   double sum = 0;
@@ -163,7 +165,32 @@ Evidence gather(const SensedEnergyQuestion& question) {
 
 // By how much the energy changes with one thing that is not known exactly.
 double change_j(const Evidence& evidence, const Possibility& possibility, double joules) {
-  return posterior_of(evidence, possibility).energy(evidence.window).joules - joules;
+  return posterior_of(evidence, possibility).joules(evidence.window) - joules;
+}
+
+// What delay, clocks and the length of the sensor's window do to the energy.
+void add_changes(const SensedEnergyQuestion& question, const Evidence& evidence,
+                 const Mixture& mixture, SensedEnergy& result) {
+  const SensorModel& sensor = question.sensor;
+  const double timing_s = std::max(1e-3, std::hypot(question.timing_s, sensor.delay_uncertainty_s));
+  Evidence later = evidence;
+  for (PlacedReading& reading : later.readings) reading.end_unix_s += timing_s;
+  result.rate_w = change_j(later, mixture.best, mixture.best_j) / timing_s;
+  result.timing_j = std::abs(result.rate_w) * timing_s;
+  if (!sensor.is_averaged()) return;
+  Evidence longer = evidence;
+  longer.sensor_window_s *= 1 + sensor.window_uncertainty;
+  result.window_known_j = std::abs(change_j(longer, mixture.best, mixture.best_j));
+}
+
+void add_corrections(const SensedEnergyQuestion& question, SensedEnergy& result) {
+  const SensorModel& sensor = question.sensor;
+  std::vector<Sample> shifted(question.samples.begin(), question.samples.end());
+  const double age_s = sensor.delay_s + (sensor.refresh_s + sensor.window_s) / 2;
+  for (Sample& sample : shifted) sample.unix_s -= age_s;
+  const double shifted_j = line_energy_j(shifted, question.window);
+  result.shift_j = shifted_j - line_energy_j(question.samples, question.window);
+  result.edges_j = result.joules - shifted_j;
 }
 
 }  // namespace
@@ -177,43 +204,26 @@ double between_windows_share(const SensorModel& sensor, double period_s, double 
 
 SensedEnergy averaged_energy(const SensedEnergyQuestion& question) {
   const SensorModel& sensor = question.sensor;
-  const Window window = question.window;
   const Evidence evidence = gather(question);
   const Mixture mixture = mix(evidence);
-  const double base_j = posterior_of(evidence, mixture.best).energy(window).joules;
 
   SensedEnergy result;
   result.joules = mixture.joules;
   result.log_evidence = mixture.log_evidence;
   result.assumes_load_in_window = mixture.best.assumes_edge;
-  const double mean_w = mixture.joules / window.duration_s();
+  const double mean_w = mixture.joules / question.window.duration_s();
   const double hidden_j = kHiddenShare * mean_w * std::min(1.0, sensor.window_s);
   result.sampling_j = std::hypot(std::sqrt(mixture.variance_j2), hidden_j * std::sqrt(2.0));
-
-  const double timing_s = std::max(1e-3, std::hypot(question.timing_s, sensor.delay_uncertainty_s));
-  Evidence later = evidence;
-  for (PlacedReading& reading : later.readings) reading.end_unix_s += timing_s;
-  result.rate_w = change_j(later, mixture.best, base_j) / timing_s;
-  result.timing_j = std::abs(result.rate_w) * timing_s;
-  if (sensor.is_averaged()) {
-    Evidence longer = evidence;
-    longer.sensor_window_s *= 1 + sensor.window_uncertainty;
-    result.window_known_j = std::abs(change_j(longer, mixture.best, base_j));
-  }
   if (mean_w > 0) {
     const double fast_w = std::sqrt(evidence.found.pace.fast_w2_s / sensor.window_s);
     result.between_windows_j =
         mixture.joules *
         between_windows_share(sensor, median_period_s(question.samples), fast_w / mean_w);
   }
+  if (question.is_brief) return result;
   if (sensor.is_part_time()) result.not_seen_j = kPartTimeShare * mixture.joules;
-
-  std::vector<Sample> shifted(question.samples.begin(), question.samples.end());
-  const double age_s = sensor.delay_s + (sensor.refresh_s + sensor.window_s) / 2;
-  for (Sample& sample : shifted) sample.unix_s -= age_s;
-  const double shifted_j = line_energy_j(shifted, window);
-  result.shift_j = shifted_j - line_energy_j(question.samples, window);
-  result.edges_j = result.joules - shifted_j;
+  add_changes(question, evidence, mixture, result);
+  add_corrections(question, result);
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include "energy/quantile.h"
 #include "energy/sensor_energy.h"
@@ -52,13 +53,14 @@ std::optional<LoadSpan> load_span(std::span<const Sample> samples, const SensorM
   std::vector<Sample> placed(samples.begin(), samples.end());
   const double age_s = sensor.delay_s + (sensor.refresh_s + sensor.window_s) / 2;
   std::vector<double> watts;
+  watts.reserve(placed.size());
   for (Sample& sample : placed) {
     sample.unix_s -= age_s;
     watts.push_back(sample.watts);
   }
   if (placed.size() < 8) return std::nullopt;
-  const double high_w = quantile_of(watts, 0.75);
   const double low_w = *std::ranges::min_element(watts);
+  const double high_w = quantile_of(std::move(watts), 0.75);
   if (low_w > kIdleOfLevel * high_w) return std::nullopt;
   const double level_w = (high_w + low_w) / 2;
   const std::vector<double> rises = crossings(placed, level_w, true);

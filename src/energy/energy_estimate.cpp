@@ -140,10 +140,7 @@ Placed place(EstimateQuestion& question) {
 // drawn. A value without fractions is that of a recording that somebody made.
 bool is_frozen(const GpuReadings& gpu, Window window) {
   constexpr double kLongest_s = 10;
-  std::vector<Sample> inside;
-  for (const Sample& sample : gpu.samples) {
-    if (window.contains(sample.unix_s)) inside.push_back(sample);
-  }
+  const std::span<const Sample> inside = samples_in(gpu.samples, window);
   if (inside.size() < 6 || inside.back().unix_s - inside.front().unix_s < kLongest_s) return false;
   const double watts = inside.front().watts;
   if (watts == std::round(watts) || !gpu.counter.empty()) return false;
@@ -161,10 +158,8 @@ std::string refusal(const Placed& placed) {
     if (stuck_s > 0.9 * placed.window.duration_s() || is_frozen(placed.gpus[i], placed.window)) {
       return no_interval("stuck_all_window");
     }
-    const auto inside = std::ranges::count_if(placed.sound[i].samples, [&](const Sample& sample) {
-      return placed.window.contains(sample.unix_s);
-    });
-    if (static_cast<std::size_t>(inside) < kFewestReadings) return no_interval("too_few_readings");
+    if (samples_in(placed.sound[i].samples, placed.window).size() < kFewestReadings)
+      return no_interval("too_few_readings");
   }
   return {};
 }
@@ -172,21 +167,22 @@ std::string refusal(const Placed& placed) {
 void observe_refresh(const GpuReadings& gpu, Window window, GpuEstimate& estimate) {
   std::size_t inside = 0;
   std::size_t stale = 0;
-  std::vector<Sample> changes;
+  const auto is_stale = [&](std::size_t i) {
+    return gpu.samples[i].watts == gpu.samples[i - 1].watts;
+  };
   for (std::size_t i = 1; i < gpu.samples.size(); ++i) {
     if (!window.contains(gpu.samples[i].unix_s)) continue;
     ++inside;
-    if (gpu.samples[i].watts == gpu.samples[i - 1].watts) {
-      ++stale;
-    } else {
-      changes.push_back(gpu.samples[i]);
-    }
+    stale += is_stale(i) ? 1 : 0;
   }
   if (inside > 0) estimate.stale_share = static_cast<double>(stale) / static_cast<double>(inside);
   // Only a recorder that asks faster sees how often the sensor refreshes.
-  if (estimate.stale_share > 0.2 && changes.size() > 2) {
-    estimate.refresh_observed_s = median_period_s(changes);
+  if (estimate.stale_share <= 0.2 || inside - stale <= 2) return;
+  std::vector<Sample> changes;
+  for (std::size_t i = 1; i < gpu.samples.size(); ++i) {
+    if (window.contains(gpu.samples[i].unix_s) && !is_stale(i)) changes.push_back(gpu.samples[i]);
   }
+  estimate.refresh_observed_s = median_period_s(changes);
 }
 
 void judge_gpu(const Placed& placed, std::size_t i, const GpuEnergy& energy,
@@ -286,16 +282,10 @@ void add_place(const EstimateQuestion& question, std::span<const Sample> samples
   constexpr int kPlaces = 20;  // on each side
   const double half_s = question.place_half_width_s;
   if (half_s <= 0) return;
-  // What a stretch that begins here adds, the longer it is.
-  const auto passed_j = [&](double from, double by_s) {
-    return by_s < 0 ? -line_energy_j(samples, {from + by_s, from})
-                    : line_energy_j(samples, {from, from + by_s});
-  };
   double most_j = 0;
   for (int place = -kPlaces; place <= kPlaces; ++place) {
     const double by_s = half_s * place / kPlaces;
-    most_j = std::max(most_j, std::abs(passed_j(question.window.end_unix_s, by_s) -
-                                       passed_j(question.window.start_unix_s, by_s)));
+    most_j = std::max(most_j, std::abs(later_energy_change_j(samples, question.window, by_s)));
   }
   if (most_j > 0) estimate.components.push_back(component("window_place", most_j / std::sqrt(3)));
 }
@@ -315,8 +305,9 @@ void add_up(const EstimateQuestion& question, const Placed& placed,
     shift_j += energies[i].shift_j;
     edges_j += energies[i].edges_j;
     counter_j += energies[i].counter_j;
-    clock_j += line_energy_j(placed.gpus[i].samples, placed.window) -
-               line_energy_j(placed.gpus[i].samples, question.window);
+    if (placed.shift_s != 0) {
+      clock_j += later_energy_change_j(placed.gpus[i].samples, question.window, placed.shift_s);
+    }
     assumes_load_in_window |= energies[i].assumes_load_in_window;
   }
   estimate.total = combine(gpus, change_correlation(samples, placed.window));
@@ -325,9 +316,9 @@ void add_up(const EstimateQuestion& question, const Placed& placed,
   add_correction(estimate, "counter", counter_j);
   if (placed.shift_s != 0) add_correction(estimate, "window_moved_to_load", clock_j);
   // What remains is due to readings that were left out and stamps that were cut.
-  add_correction(estimate, "readings_cleaned",
-                 estimate.total.joules - estimate.published_j - shift_j - edges_j - counter_j -
-                     (placed.shift_s != 0 ? clock_j : 0));
+  add_correction(
+      estimate, "readings_cleaned",
+      estimate.total.joules - estimate.published_j - shift_j - edges_j - counter_j - clock_j);
   estimate.assumptions = {assumption("one_clock"), assumption("gain_prior_of_19_boards")};
   if (assumes_load_in_window) estimate.assumptions.push_back(assumption("load_starts_in_window"));
 }

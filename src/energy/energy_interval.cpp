@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "energy/placed_readings.h"
 
@@ -163,32 +164,48 @@ double combined_j(const Source& source, std::span<const CombinedGpu> gpus, doubl
   return std::sqrt(squares);
 }
 
-// The changes of one GPU's samples, looked up at the stamps of another's.
-std::vector<double> changes_at(std::span<const Sample> stamps, std::span<const Sample> samples,
-                               Window window) {
-  std::vector<double> changes;
-  std::size_t place = 0;
-  double last_w = 0;
-  bool has_last = false;
-  for (const Sample& stamp : stamps) {
-    if (!window.contains(stamp.unix_s)) continue;
-    while (place + 1 < samples.size() && samples[place + 1].unix_s <= stamp.unix_s + 0.01) ++place;
-    const double watts = samples[place].watts;
-    if (has_last) changes.push_back(watts - last_w);
-    last_w = watts;
-    has_last = true;
+// The changes of one GPU's samples, looked up one after the other at stamps of another's.
+class Changes {
+ public:
+  Changes(std::span<const Sample> samples, double first_unix_s) : samples_(samples) {
+    last_w_ = watts_at(first_unix_s);
   }
-  return changes;
+  double next(double unix_s) {
+    const double watts = watts_at(unix_s);
+    return watts - std::exchange(last_w_, watts);
+  }
+
+ private:
+  double watts_at(double unix_s) {
+    while (place_ + 1 < samples_.size() && samples_[place_ + 1].unix_s <= unix_s + 0.01) ++place_;
+    return samples_[place_].watts;
+  }
+  std::span<const Sample> samples_;
+  std::size_t place_ = 0;
+  double last_w_ = 0;
+};
+
+// At the stamps but the first, of which there is at least one.
+std::vector<double> changes_at(std::span<const Sample> stamps, std::span<const Sample> samples) {
+  Changes changes(samples, stamps.front().unix_s);
+  std::vector<double> found;
+  found.reserve(stamps.size());
+  for (const Sample& stamp : stamps.subspan(1)) found.push_back(changes.next(stamp.unix_s));
+  return found;
 }
 
-double correlation_of(const std::vector<double>& a, const std::vector<double>& b) {
+// Of one GPU's changes at these stamps and another's.
+double correlation_of(std::span<const Sample> stamps, std::span<const double> one_w,
+                      std::span<const Sample> other) {
+  Changes changes(other, stamps.front().unix_s);
   double ab = 0;
   double aa = 0;
   double bb = 0;
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    ab += a[i] * b[i];
-    aa += a[i] * a[i];
-    bb += b[i] * b[i];
+  for (std::size_t i = 0; i < one_w.size(); ++i) {
+    const double other_w = changes.next(stamps[i + 1].unix_s);
+    ab += one_w[i] * other_w;
+    aa += one_w[i] * one_w[i];
+    bb += other_w * other_w;
   }
   return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
 }
@@ -246,9 +263,11 @@ double change_correlation(std::span<const std::span<const Sample>> gpus, Window 
   double sum = 0;
   std::size_t pairs = 0;
   for (std::size_t i = 0; i < std::min(gpus.size(), kMostFirsts); ++i) {
-    const std::vector<double> own = changes_at(gpus[i], gpus[i], window);
+    const std::span<const Sample> stamps = samples_in(gpus[i], window);
+    const std::vector<double> own_w =
+        stamps.empty() ? std::vector<double>() : changes_at(stamps, gpus[i]);
     for (std::size_t j = i + 1; j < gpus.size(); ++j) {
-      sum += correlation_of(own, changes_at(gpus[i], gpus[j], window));
+      if (!own_w.empty()) sum += correlation_of(stamps, own_w, gpus[j]);
       ++pairs;
     }
   }

@@ -21,20 +21,12 @@ std::span<const Sample> samples_around(std::span<const Sample> samples, Window w
   return {first, end};
 }
 
-SensedEnergy energy_in(const SensedEnergyQuestion& question, Window window, bool may_begin,
-                       bool may_end) {
+SensedEnergyQuestion part_of(const SensedEnergyQuestion& question, Window window) {
   SensedEnergyQuestion part = question;
   part.samples = samples_around(question.samples, window);
   part.window = window;
-  part.may_begin = may_begin;
-  part.may_end = may_end;
-  return averaged_energy(part);
-}
-
-// The energy under straight lines, if the readings are `later_s` older than their stamps.
-double line_energy_later_j(const SensedEnergyQuestion& question, Window window, double later_s) {
-  return line_energy_j(question.samples,
-                       {window.start_unix_s + later_s, window.end_unix_s + later_s});
+  part.may_begin = part.may_end = false;
+  return part;
 }
 
 // Stretches that stand for `middle`.
@@ -47,7 +39,9 @@ std::vector<SensedEnergy> blocks_in(const SensedEnergyQuestion& question, Window
     const Window block = {start, start + kBlock_s};
     // A pause of the recorder says nothing of the rest.
     if (samples_around(question.samples, block).size() < 10) continue;
-    blocks.push_back(energy_in(question, block, false, false));
+    SensedEnergyQuestion part = part_of(question, block);
+    part.is_brief = true;
+    blocks.push_back(averaged_energy(part));
   }
   return blocks;
 }
@@ -58,12 +52,19 @@ SensedEnergy long_averaged_energy(const SensedEnergyQuestion& question) {
   const SensorModel& sensor = question.sensor;
   const Window window = question.window;
   const Window middle = {window.start_unix_s + kEdgeStretch_s, window.end_unix_s - kEdgeStretch_s};
-  const SensedEnergy head =
-      energy_in(question, {window.start_unix_s, middle.start_unix_s}, question.may_begin, false);
-  const SensedEnergy tail =
-      energy_in(question, {middle.end_unix_s, window.end_unix_s}, false, question.may_end);
+  SensedEnergyQuestion first = part_of(question, {window.start_unix_s, middle.start_unix_s});
+  first.may_begin = question.may_begin;
+  SensedEnergyQuestion last = part_of(question, {middle.end_unix_s, window.end_unix_s});
+  last.may_end = question.may_end;
+  const SensedEnergy head = averaged_energy(first);
+  const SensedEnergy tail = averaged_energy(last);
   const double age_s = sensor.delay_s + (sensor.refresh_s + sensor.window_s) / 2;
-  const double middle_j = line_energy_later_j(question, middle, age_s);
+  // Under straight lines, if the readings are that much older than their stamps.
+  const auto middle_j_if = [&](double older_s) {
+    return line_energy_j(question.samples,
+                         {middle.start_unix_s + older_s, middle.end_unix_s + older_s});
+  };
+  const double middle_j = middle_j_if(age_s);
 
   SensedEnergy result;
   result.joules = head.joules + middle_j + tail.joules;
@@ -90,14 +91,13 @@ SensedEnergy long_averaged_energy(const SensedEnergyQuestion& question) {
   }
   // What leaves the edges' stretches enters the middle.
   constexpr double kLater_s = 0.1;
-  const double middle_rate_w =
-      (line_energy_later_j(question, middle, age_s - kLater_s) - middle_j) / kLater_s;
+  const double middle_rate_w = (middle_j_if(age_s - kLater_s) - middle_j) / kLater_s;
   result.rate_w = head.rate_w + middle_rate_w + tail.rate_w;
   result.timing_j = std::abs(result.rate_w) *
                     std::max(1e-3, std::hypot(question.timing_s, sensor.delay_uncertainty_s));
-  const double shifted_j = line_energy_later_j(question, window, age_s);
-  result.shift_j = shifted_j - line_energy_j(question.samples, window);
-  result.edges_j = result.joules - shifted_j;
+  result.shift_j = later_energy_change_j(question.samples, window, age_s);
+  result.edges_j = result.joules - line_energy_j(question.samples, {window.start_unix_s + age_s,
+                                                                    window.end_unix_s + age_s});
   return result;
 }
 

@@ -127,6 +127,15 @@ double line_energy_j(std::span<const Sample> samples, Window window) {
   return joules;
 }
 
+double later_energy_change_j(std::span<const Sample> samples, Window window, double later_s) {
+  // What a stretch that begins here holds.
+  const auto passed_j = [&](double from) {
+    return later_s < 0 ? -line_energy_j(samples, {from + later_s, from})
+                       : line_energy_j(samples, {from, from + later_s});
+  };
+  return passed_j(window.end_unix_s) - passed_j(window.start_unix_s);
+}
+
 SensedEnergy moment_energy(const SensedEnergyQuestion& question) {
   const SensorModel& sensor = question.sensor;
   const Window window = question.window;

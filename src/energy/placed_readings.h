@@ -24,6 +24,9 @@ struct PlacedReading {
 std::vector<PlacedReading> place_readings(std::span<const Sample> samples,
                                           const SensorModel& sensor);
 
+// Those inside a window, of samples in time order.
+std::span<const Sample> samples_in(std::span<const Sample> samples, Window window);
+
 // The median time between two stamps; 0 if there are fewer than two.
 double median_period_s(std::span<const Sample> samples);
 

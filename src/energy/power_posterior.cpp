@@ -216,6 +216,14 @@ PowerPosterior::Energy PowerPosterior::energy(Window stretch) const {
   return energy;
 }
 
+double PowerPosterior::joules(Window stretch) const {
+  double sum = 0;
+  for (const Weight& weight : share_of(stretch.start_unix_s, stretch.end_unix_s)) {
+    sum += weight.weight * (solution_[2 * weight.cell] + solution_[2 * weight.cell + 1]);
+  }
+  return sum;
+}
+
 double PowerPosterior::watts_at(double unix_s) const {
   const double place = (unix_s - first_unix_s_) / cell_s_;
   const auto cell =

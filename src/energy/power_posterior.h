@@ -40,6 +40,7 @@ class PowerPosterior {
     double variance_j2 = 0;
   };
   Energy energy(Window stretch) const;
+  double joules(Window stretch) const;  // the same without its variance, which is most of the work
   // The expected power of the cell around an instant.
   double watts_at(double unix_s) const;
   // Logarithm of the probability density of the readings; comparable among posteriors of the same

@@ -2,8 +2,8 @@
 #include "energy/reading_faults.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <utility>
 
 #include "energy/quantile.h"
 
@@ -27,38 +27,70 @@ bool is_lone_zero(std::span<const Sample> samples, std::size_t i) {
          samples[last].watts > kPoweredW;
 }
 
+constexpr std::size_t kAround = 3;  // neighbours on each side
+
+// Whether at least half of the neighbours are below half of a reading.
+bool exceeds_neighbours(std::span<const Sample> samples, std::size_t i) {
+  const auto is_lower = [&](std::size_t k) { return 2 * samples[k].watts < samples[i].watts; };
+  // Three of six are at least one of the nearest four; for most readings none is.
+  const bool has_all = i >= kAround && i + kAround < samples.size();
+  if (has_all && !is_lower(i - 1) && !is_lower(i + 1) && !is_lower(i - 2) && !is_lower(i + 2)) {
+    return false;
+  }
+  const std::size_t first = i - std::min(i, kAround);
+  const std::size_t last = std::min(i + kAround, samples.size() - 1);
+  std::size_t lower = 0;
+  for (std::size_t k = first; k <= last; ++k) lower += is_lower(k) ? 1 : 0;
+  return 2 * lower >= last - first;
+}
+
 // Higher than twice what is usual among the readings around it.
 bool is_lone_peak(std::span<const Sample> samples, std::size_t i) {
-  constexpr std::size_t kAround = 3;
-  std::array<double, 2 * kAround> around;
-  std::size_t count = 0;
-  std::size_t lower = 0;
+  if (!exceeds_neighbours(samples, i)) return false;
+  std::vector<double> around;
   for (std::size_t k = i - std::min(i, kAround); k <= std::min(i + kAround, samples.size() - 1);
        ++k) {
-    if (k == i) continue;
-    around[count++] = samples[k].watts;
-    if (2 * samples[k].watts < samples[i].watts) ++lower;
+    if (k != i) around.push_back(samples[k].watts);
   }
-  if (2 * lower < count) return false;
-  return samples[i].watts > 2 * quantile_of({around.begin(), around.begin() + count}, 0.6);
+  return samples[i].watts > 2 * quantile_of(std::move(around), 0.6);
+}
+
+// Those that cannot be, by their places.
+std::vector<std::size_t> spikes_in(std::span<const Sample> samples, std::optional<double> limit_w) {
+  std::vector<std::size_t> peaks;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (is_lone_peak(samples, i)) peaks.push_back(i);
+  }
+  const std::size_t others = samples.size() - peaks.size();
+  // Where lone peaks are common they are the load; below the board's limit they may be.
+  if (peaks.empty() || (others * 10 < samples.size() * 9 && !limit_w)) return {};
+  double highest_w = 0;
+  if (limit_w) {
+    highest_w = kAboveLimit * *limit_w;
+  } else {
+    std::vector<double> watts;
+    for (std::size_t i = 0, next = 0; i < samples.size(); ++i) {
+      const bool is_peak = next < peaks.size() && peaks[next] == i;
+      is_peak ? static_cast<void>(++next) : watts.push_back(samples[i].watts);
+    }
+    highest_w = std::max(1.0, 2 * quantile_of(std::move(watts), 0.99));
+  }
+  std::erase_if(peaks, [&](std::size_t i) { return samples[i].watts <= highest_w; });
+  return peaks;
 }
 
 std::vector<Sample> without_implausible(std::span<const Sample> samples,
                                         std::optional<double> limit_w) {
-  std::vector<double> others;
-  std::vector<bool> is_peak(samples.size());
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    is_peak[i] = is_lone_peak(samples, i);
-    if (!is_peak[i]) others.push_back(samples[i].watts);
-  }
-  // Where lone peaks are common they are the load; below the board's limit they may be.
-  const bool peaks_are_faults = others.size() * 10 >= samples.size() * 9 || limit_w;
-  const double highest_w =
-      limit_w ? kAboveLimit * *limit_w : std::max(1.0, 2 * quantile_of(others, 0.99));
+  const std::vector<std::size_t> spikes = spikes_in(samples, limit_w);
   std::vector<Sample> kept;
+  kept.reserve(samples.size());
+  std::size_t next = 0;
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    const bool is_spike = peaks_are_faults && samples[i].watts > highest_w && is_peak[i];
-    if (!is_spike && !is_lone_zero(samples, i)) kept.push_back(samples[i]);
+    if (next < spikes.size() && spikes[next] == i) {
+      ++next;
+    } else if (!is_lone_zero(samples, i)) {
+      kept.push_back(samples[i]);
+    }
   }
   return kept;
 }
@@ -70,21 +102,38 @@ struct Repeat {
   double seconds;
 };
 
+Repeat repeat_at(std::span<const Sample> samples, std::size_t first) {
+  std::size_t end = first + 1;
+  while (end < samples.size() && samples[end].watts == samples[first].watts) ++end;
+  return {first, end, samples[end - 1].unix_s - samples[first].unix_s};
+}
+
 std::vector<Repeat> repeats_of(std::span<const Sample> samples) {
   std::vector<Repeat> repeats;
-  for (std::size_t i = 0; i < samples.size();) {
-    std::size_t end = i + 1;
-    while (end < samples.size() && samples[end].watts == samples[i].watts) ++end;
-    repeats.push_back({i, end, samples[end - 1].unix_s - samples[i].unix_s});
-    i = end;
+  for (std::size_t i = 0; i < samples.size(); i = repeats.back().end) {
+    repeats.push_back(repeat_at(samples, i));
   }
   return repeats;
 }
 
+bool may_be_stuck(const Repeat& repeat) {
+  return repeat.seconds >= kShortestStuck_s && repeat.end - repeat.first >= kFewestStuck;
+}
+
+bool has_none_stuck(std::span<const Sample> samples) {
+  for (std::size_t i = 0; i < samples.size();) {
+    const Repeat repeat = repeat_at(samples, i);
+    if (may_be_stuck(repeat)) return false;
+    i = repeat.end;
+  }
+  return true;
+}
+
 std::vector<Repeat> stuck_repeats(std::span<const Sample> samples) {
+  if (has_none_stuck(samples)) return {};
   std::vector<double> watts;
   for (const Sample& sample : samples) watts.push_back(sample.watts);
-  const double load_w = 0.4 * quantile_of(watts, 0.95);
+  const double load_w = 0.4 * quantile_of(std::move(watts), 0.95);
   const std::vector<Repeat> repeats = repeats_of(samples);
   std::vector<double> lengths_s;
   std::vector<double> moves;
@@ -101,7 +150,7 @@ std::vector<Repeat> stuck_repeats(std::span<const Sample> samples) {
   std::vector<Repeat> stuck;
   // Sampled ten times as often as an average changes, the values move by a tenth of what they move
   // in a second; a step of that size is still many digits.
-  const double usual_move = quantile_of(moves, 0.5);
+  const double usual_move = quantile_of(std::move(moves), 0.5);
   if (usual_move <= 0.0001) return stuck;
   // Power that is as good as constant repeats one value, and moves by its last digit only.
   constexpr double kLastDigit = 1.5;
@@ -112,8 +161,8 @@ std::vector<Repeat> stuck_repeats(std::span<const Sample> samples) {
     const double others_s = repeat.seconds >= usual_s && usual_s > kShortestStuck_s
                                 ? quantile_of(lengths_s, 0.9)
                                 : usual_s;
-    if (repeat.seconds >= kShortestStuck_s && repeat.end - repeat.first >= kFewestStuck &&
-        samples[repeat.first].watts > load_w && repeat.seconds > 5 * others_s) {
+    if (may_be_stuck(repeat) && samples[repeat.first].watts > load_w &&
+        repeat.seconds > 5 * others_s) {
       stuck.push_back(repeat);
     }
   }
@@ -124,10 +173,15 @@ std::vector<Repeat> stuck_repeats(std::span<const Sample> samples) {
 
 SoundReadings sound_readings(std::span<const Sample> samples, std::optional<double> limit_w) {
   SoundReadings sound;
-  const std::vector<Sample> plausible = without_implausible(samples, limit_w);
+  std::vector<Sample> plausible = without_implausible(samples, limit_w);
   sound.implausible = samples.size() - plausible.size();
+  const std::vector<Repeat> stuck = stuck_repeats(plausible);
+  if (stuck.empty()) {
+    sound.samples = std::move(plausible);
+    return sound;
+  }
   std::size_t next = 0;
-  for (const Repeat& repeat : stuck_repeats(plausible)) {
+  for (const Repeat& repeat : stuck) {
     for (; next <= repeat.first; ++next) sound.samples.push_back(plausible[next]);
     sound.stuck.push_back({plausible[repeat.first].unix_s, plausible[repeat.end - 1].unix_s});
     next = repeat.end;

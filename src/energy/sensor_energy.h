@@ -29,6 +29,8 @@ struct SensedEnergyQuestion {
   // Whether a load may begin with the window, and end with it.
   bool may_begin = true;
   bool may_end = true;
+  // Whether only the energy is asked for, with sampling_j, between_windows_j and log_evidence.
+  bool is_brief = false;
 };
 
 // Standard uncertainties in joules.
@@ -63,5 +65,7 @@ SensedEnergy sensor_energy(const SensedEnergyQuestion& question);
 // The energy under straight lines between samples, which are in time order; level beyond both
 // ends. Samples with one stamp count once, as their mean.
 double line_energy_j(std::span<const Sample> samples, Window window);
+// By how much it changes if the window is `later_s` later.
+double later_energy_change_j(std::span<const Sample> samples, Window window, double later_s);
 
 }  // namespace aggregate_power

@@ -200,7 +200,9 @@ void add_uncertainty(const UncertaintyOptions& options, std::vector<SensorReadin
   if (uncertainty.energy.is_available() && building.question.gpus.empty()) {
     uncertainty.energy.reasons = {no_interval("too_few_readings")};
   }
-  if (uncertainty.energy.is_available()) uncertainty.energy = estimate_energy(building.question);
+  if (uncertainty.energy.is_available()) {
+    uncertainty.energy = estimate_energy(std::move(building.question));
+  }
   note_once(building.assumptions, uncertainty.energy.assumptions);
   std::ranges::move(building.verdicts, std::back_inserter(uncertainty.energy.verdicts));
   for (const std::string& advice : uncertainty.advice) {
