@@ -1,4 +1,4 @@
-// Colours and dashes by which the series of a chart are told apart.
+// Colours and dashes that distinguish the series of a chart.
 #pragma once
 
 #include <cstddef>

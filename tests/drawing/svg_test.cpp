@@ -1,4 +1,4 @@
-// The SVG of small charts, whose places can be worked out by hand.
+// The SVG of small charts; their coordinates are computed by hand.
 #include "drawing/svg.h"
 
 #include <gtest/gtest.h>
