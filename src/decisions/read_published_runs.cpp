@@ -231,8 +231,8 @@ class PublishedRunReader {
       run.aggregate = is_there ? aggregate->display : "";
       run.name = is_there ? aggregate->display : file.place.display;
       run.identity = identity_of(is_there ? *aggregate : file.place);
-      return FoundRun{std::move(run), file.origin, is_there ? identity_of(*aggregate) : "",
-                      file.is_wanted};
+      std::string aggregate_identity = is_there ? run.identity : "";
+      return FoundRun{std::move(run), file.origin, std::move(aggregate_identity), file.is_wanted};
     } catch (const Error&) {  // it cannot be read, or is no object
       if (file.origin.is_named && file.is_wanted) throw;
       return std::nullopt;

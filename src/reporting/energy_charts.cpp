@@ -108,8 +108,8 @@ class EnergyChartMaker {
   std::vector<std::string> caption(std::size_t without_speed) const {
     std::vector<std::string> lines;
     lines.push_back(fmt::format(
-        "{}: {}; of the GPU boards as their sensors report it, in the benchmark's window, without CPUs, fans and power supplies. {}: {}. Down and to the right is better.",
-        y_.key, y_.formula, x_.key, x_.formula));
+        "{}: {}; of {} as their sensors report it, in the benchmark's window, and of nothing else in the machine. {}: {}. Down and to the right is better.",
+        y_.key, y_.formula, report_.boundary, x_.key, x_.formula));
     lines.emplace_back(kIntervalCaption);
     std::string from = fmt::format("Source: {}.", source_);
     if (without_speed > 0) {

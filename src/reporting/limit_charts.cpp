@@ -118,8 +118,9 @@ Chart limit_chart(const LimitSweep& sweep, const LimitChartRow& row, std::string
   chart.caption = {
       cut_text(sweep.name, 90),
       fmt::format(
-          "{}: {}; GPU boards as reported. Points: means of n {}, bars 95 %. The curve is a monotone cubic.{}{}",
-          row.heading, row.formula, sweep.n_is, sweep.recommended_w ? " Ring: recommended." : "",
+          "{}: {}; {} as reported. Points: means of n {}, bars 95 %. The curve is a monotone cubic.{}{}",
+          row.heading, row.formula, sweep.boundary, sweep.n_is,
+          sweep.recommended_w ? " Ring: recommended." : "",
           has_others(sweep) ? " In the colour of text: cannot be chosen, see the table." : ""),
       fmt::format("Source: {}.", source)};
   return chart;

@@ -37,6 +37,7 @@ struct LimitSweep {
   std::string time_title = "time (s)";
   std::string energy_title;  // "energy (J/output token)"
   std::string energy_formula;
+  std::string boundary = "GPU boards";  // what was measured
   std::string throughput_title = "throughput (output tokens/s/GPU)";
   std::vector<LimitPoint> points = {};  // by rising limit
   std::optional<double> recommended_w = {};

@@ -98,9 +98,9 @@ using Scenarios = std::map<Configuration, std::vector<std::size_t>, Configuratio
 Scenarios scenarios_of(const ReportRuns& report) {
   Scenarios scenarios;
   for (std::size_t i = 0; i < report.points.size(); ++i) {
-    const Configuration& configuration = report.points[i].configuration;
-    if (member_in(configuration, kLimitKey).empty()) continue;
-    scenarios[without_limit(configuration)].push_back(i);
+    const ReportPoint& point = report.points[i];
+    if (!report.runs[point.runs[0]].limit_w) continue;
+    scenarios[without_limit(point.configuration)].push_back(i);
   }
   std::erase_if(scenarios, [](const auto& scenario) { return scenario.second.size() < 2; });
   return scenarios;
@@ -114,7 +114,9 @@ std::vector<LimitChoice> choices_of_runs(const ReportRuns& report, const Scenari
       for (const std::size_t i : report.points[point].runs) runs.push_back(report.runs[i].run);
     }
   }
-  RunSweep swept = sweep_of_runs(runs, {request.keys, request.limit_key, request.most_threads});
+  RunSweepRequest wanted{request.keys, request.limit_key, request.most_threads};
+  std::erase(wanted.keys, kLimitKey);  // each limit would be a scenario
+  RunSweep swept = sweep_of_runs(runs, wanted);
   std::vector<LimitChoice> choices;
   for (LimitScenario& scenario : swept.scenarios) {
     choices.push_back(choose_limit(std::move(scenario), {}));
@@ -176,7 +178,8 @@ std::vector<LimitSweep> sweeps_of_runs(const ReportRuns& report, const LimitSwee
     LimitSweep sweep{.name = configuration_text(configuration),
                      .hardware = report.points[points[0]].hardware,
                      .energy_title = energy.title,
-                     .energy_formula = energy.formula};
+                     .energy_formula = energy.formula,
+                     .boundary = report.boundary};
     for (const std::size_t i : points) {
       const ReportPoint& point = report.points[i];
       sweep.points.push_back(limit_point(point, *report.runs[point.runs[0]].limit_w));
@@ -203,7 +206,7 @@ std::vector<LimitSweep> sweeps_of_tables(const Recommendation& recommendation) {
       sweep.points.push_back(limit_point_of_table(choice, judged, rows));
     }
     take_choice(choice, sweep);
-    sweeps.push_back(std::move(sweep));
+    if (!sweep.points.empty()) sweeps.push_back(std::move(sweep));
   }
   return sweeps;
 }

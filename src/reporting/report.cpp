@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -111,17 +112,42 @@ std::string read_curves(const ReportRequest& request, std::vector<ReportRun>& ru
       runs.size());
 }
 
-void take_asked_limits(const ReportRequest& request, std::vector<ReportRun>& runs) {
-  for (ReportRun& run : runs) run.limit_w = asked_limit_w(run.run, request.limit_key);
+// Where the recordings of only some of the runs that are equal otherwise say a limit, because the
+// others were not read, or are gone, limits would tell equal runs apart: they are forgotten.
+// Returns whether that was so.
+bool forget_some_recorded_limits(const ReportRequest& request, std::vector<ReportRun>& runs) {
+  std::map<Configuration, std::vector<ReportRun*>> groups;
+  for (ReportRun& run : runs) {
+    if (run.run.state != PowerState::valid) continue;
+    groups[configuration_of(run.run, request.keys)].push_back(&run);
+  }
+  bool were_forgotten = false;
+  for (const auto& [configuration, group] : groups) {
+    const auto has_limit = [](const ReportRun* run) { return run->limit_w.has_value(); };
+    if (std::ranges::all_of(group, has_limit)) continue;
+    were_forgotten = were_forgotten || std::ranges::any_of(group, has_limit);
+    for (ReportRun* const run : group) run->limit_w = asked_limit_w(run->run, request.limit_key);
+  }
+  return were_forgotten;
 }
 
-// If only some recordings were read, the limits in these would tell equal runs apart. Returns what
-// the page says of that.
-std::string ignore_recorded_limits(const ReportRequest& request, std::vector<ReportRun>& runs) {
-  take_asked_limits(request, runs);
-  const auto lacks_limit = [](const ReportRun& run) { return !run.limit_w; };
-  if (std::ranges::none_of(runs, lacks_limit)) return {};
-  return " Power limits that only recordings state are not known then: runs that differ in nothing else count as one configuration.";
+// Fills in the limits that aggregates name, reads the curves with the limits that recordings state,
+// and returns what the page says of both.
+std::string read_limits_and_curves(const ReportRequest& request, std::vector<ReportRun>& runs) {
+  for (ReportRun& run : runs) run.limit_w = asked_limit_w(run.run, request.limit_key);
+  const bool all_name_limits =
+      std::ranges::all_of(runs, [](const ReportRun& run) { return run.limit_w.has_value(); });
+  std::string note = read_curves(request, runs);
+  if (all_name_limits) return note;
+  const bool is_any_read =
+      std::ranges::any_of(runs, [](const ReportRun& run) { return run.curve.has_value(); });
+  const bool are_some_unread = curves_wanted(request, runs.size()) < runs.size();
+  const bool were_forgotten = is_any_read && forget_some_recorded_limits(request, runs);
+  if (are_some_unread || were_forgotten) {
+    note +=
+        " Power limits that only recordings state are not known where these were not all read: runs that differ in nothing else count as one configuration.";
+  }
+  return note;
 }
 
 // ---- Links
@@ -169,12 +195,8 @@ Report make_report(const ReportRequest& request) {
   Report report;
   const ReportPlaces places = sorted_places(request.places);
   std::vector<ReportRun> runs = read_report_runs(places, request, report);
-  take_asked_limits(request, runs);
   ReportPage page{.source = places_text(request.places)};
-  page.curves_note = read_curves(request, runs);
-  if (curves_wanted(request, runs.size()) < runs.size()) {
-    page.curves_note += ignore_recorded_limits(request, runs);
-  }
+  page.curves_note = read_limits_and_curves(request, runs);
   link_records(request.out, runs);
   page.runs = arrange_runs(std::move(runs), request.keys);
   page.runs.rates = read_facility_rates(request.facility);

@@ -122,8 +122,11 @@ std::string runs_section(const ReportPage& page) {
       "<section id=\"all-runs\">\n<h2>Runs</h2>\n"
       "<p class=\"muted\"><span class=\"screen\">The filters are in the page's address; they hide rows and, in the charts of energy, the points without a visible run.</span> "
       "\u00B1: 95 % interval between runs on the same boards, where the audit record states one.";
-  if (page.runs.varying.size() > 8) {
-    out += fmt::format(" Members {} and more tell runs apart, too.", html(page.runs.varying[8]));
+  if (page.runs.varying.size() > kMostMemberColumns) {
+    out += fmt::format(
+        " {} more members tell runs apart, from '{}' on: name those that count with --group-by.",
+        page.runs.varying.size() - kMostMemberColumns,
+        html(cut_text(page.runs.varying[kMostMemberColumns], kTitleCharacters)));
   }
   if (!page.curves_note.empty()) out += " " + html(page.curves_note);
   out += "</p>\n<noscript><p class=\"muted\">Filters and sorting need scripts.</p></noscript>\n";
@@ -148,8 +151,8 @@ std::string page_html(const ReportPage& page) {
   out += validity_section(page.runs);
   if (has_runs) out += runs_section(page);
   out += fmt::format(
-      "<footer><p class=\"muted\">Made by aggregate-power {}. Power and energy are of GPU boards, as their sensors report them.</p></footer>\n",
-      AGGREGATE_POWER_VERSION);
+      "<footer><p class=\"muted\">Made by aggregate-power {}. Power and energy are of {}, as their sensors report them.</p></footer>\n",
+      AGGREGATE_POWER_VERSION, html(page.runs.boundary));
   out += fmt::format("<script>{}</script>\n</body>\n</html>\n", page_script());
   return out;
 }

@@ -23,9 +23,33 @@ std::optional<double> positive_member(const PublishedRun& run, std::string_view 
   return member.as_double();
 }
 
+// Nullptr: it has none, or is not valid.
+const PublishedNumber* number_in(const PublishedRun& run, std::string_view key) {
+  const auto found = std::ranges::find(run.numbers, key, &PublishedNumber::key);
+  return found == run.numbers.end() ? nullptr : &*found;
+}
+
 std::optional<double> number_of_ours(const PublishedRun& run, std::string_view key) {
-  if (const auto number = run.number(key)) return number->value;
-  return std::nullopt;
+  const PublishedNumber* const number = number_in(run, key);
+  return number == nullptr ? std::nullopt : std::optional(number->value);
+}
+
+// Of our metric; empty for what the benchmark itself says.
+std::string_view metric_key(ReportQuantity quantity, const EnergyMetric& metric) {
+  switch (quantity) {
+    case ReportQuantity::energy_per_token:
+      return metric.key;
+    case ReportQuantity::gpu_power:
+      return "avg_power_w";
+    case ReportQuantity::energy:
+      return "total_gpu_energy_j";
+    case ReportQuantity::temperature:
+      return "avg_temp_c";
+    case ReportQuantity::utilization:
+      return "avg_util_pct";
+    default:
+      return {};
+  }
 }
 
 // As many as shared the energy.
@@ -120,23 +144,21 @@ QuantityFacts facts_of(ReportQuantity quantity, const EnergyMetric& metric) {
 std::optional<double> quantity_of(const PublishedRun& run, ReportQuantity quantity,
                                   const EnergyMetric& metric) {
   switch (quantity) {
-    case ReportQuantity::energy_per_token:
-      return number_of_ours(run, metric.key);
-    case ReportQuantity::gpu_power:
-      return number_of_ours(run, "avg_power_w");
-    case ReportQuantity::energy:
-      return number_of_ours(run, "total_gpu_energy_j");
     case ReportQuantity::duration:
       return run.duration_s > 0 ? std::optional(run.duration_s) : std::nullopt;
     case ReportQuantity::throughput:
       return throughput_of(run);
     case ReportQuantity::interactivity:
       return interactivity_of(run);
-    case ReportQuantity::temperature:
-      return number_of_ours(run, "avg_temp_c");
     default:
-      return number_of_ours(run, "avg_util_pct");
+      return number_of_ours(run, metric_key(quantity, metric));
   }
+}
+
+std::optional<Spread> repeatability_of(const PublishedRun& run, ReportQuantity quantity,
+                                       const EnergyMetric& metric) {
+  const PublishedNumber* const number = number_in(run, metric_key(quantity, metric));
+  return number == nullptr ? std::nullopt : number->repeatability;
 }
 
 std::optional<MeasuredValue> measured_quantity(const PublishedRun& run, ReportQuantity quantity,
@@ -144,10 +166,8 @@ std::optional<MeasuredValue> measured_quantity(const PublishedRun& run, ReportQu
   const auto value = quantity_of(run, quantity, metric);
   if (!value || !std::isfinite(*value)) return std::nullopt;
   MeasuredValue measured{.value = *value};
-  const std::string key = facts_of(quantity, metric).key;
-  const auto number = run.number(key);
-  if (!number || !number->repeatability || !(*value > 0)) return measured;
-  measured.repeatability = number->repeatability->standard_uncertainty / *value;
+  const auto spread = repeatability_of(run, quantity, metric);
+  if (spread && *value > 0) measured.repeatability = spread->standard_uncertainty / *value;
   return measured;
 }
 

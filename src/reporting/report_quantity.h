@@ -46,7 +46,10 @@ QuantityFacts facts_of(ReportQuantity quantity, const EnergyMetric& metric);
 // Nullopt: unknown, which is not 0. Power and energy are known of valid runs only.
 std::optional<double> quantity_of(const PublishedRun& run, ReportQuantity quantity,
                                   const EnergyMetric& metric);
-// The same with what the run's record states of its uncertainty.
+// Its interval between runs on the same boards; nullopt: the record states none.
+std::optional<Spread> repeatability_of(const PublishedRun& run, ReportQuantity quantity,
+                                       const EnergyMetric& metric);
+// Its value with what the record states of its uncertainty.
 std::optional<MeasuredValue> measured_quantity(const PublishedRun& run, ReportQuantity quantity,
                                                const EnergyMetric& metric);
 // Half of the last digit that is published.

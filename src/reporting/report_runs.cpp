@@ -8,8 +8,10 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "decisions/compared_configurations.h"
+#include "reporting/html_text.h"
 
 namespace aggregate_power {
 namespace {
@@ -39,7 +41,7 @@ std::size_t shared_folders(const std::vector<ReportRun>& runs) {
 
 Configuration report_configuration(const ReportRun& run, const std::vector<std::string>& keys) {
   Configuration configuration = configuration_of(run.run, keys);
-  if (keys.empty() && run.limit_w) {
+  if (run.limit_w && member_in(configuration, kLimitKey).empty()) {
     configuration.emplace_back(kLimitKey, fmt::format("{:g}", *run.limit_w));
   }
   return configuration;
@@ -78,6 +80,25 @@ void split_members(ReportRuns& report) {
       report.varying.push_back(key);
     }
   }
+}
+
+std::string boundary_name(const std::string& boundary) {
+  if (boundary == "gpu") return "GPU boards";
+  if (boundary == "module") return "modules (GPU, CPU and memory)";
+  if (boundary == "node") return "nodes";
+  return cut_text(boundary, 20);
+}
+
+// By the scopes of the sensors of valid runs.
+std::string boundary_of_runs(const std::vector<ReportRun>& runs) {
+  std::set<std::string> names;
+  for (const ReportRun& run : runs) {
+    if (run.run.state != PowerState::valid) continue;
+    names.insert(boundary_name(measured_boundary(run.run.scope)));
+  }
+  constexpr std::size_t kFew = 4;
+  if (names.empty()) return "GPU boards";
+  return names.size() > kFew ? "several boundaries" : fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string label_of(const Configuration& configuration, const std::vector<std::string>& varying) {
@@ -177,6 +198,7 @@ ReportRuns arrange_runs(std::vector<ReportRun> runs, const std::vector<std::stri
     const auto found = std::ranges::lower_bound(report.hardware, hardware[i]);
     report.runs[i].hardware = static_cast<std::size_t>(found - report.hardware.begin());
   }
+  report.boundary = boundary_of_runs(report.runs);
   split_members(report);
   make_points(report);
   return report;

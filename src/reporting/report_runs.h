@@ -51,6 +51,7 @@ struct ReportRuns {
   Configuration shared = {};               // members that all runs have with the same value
   std::vector<std::string> varying = {};   // the keys of the others, without that of the hardware
   std::vector<ReportPoint> points = {};    // in the order of their configurations
+  std::string boundary = "GPU boards";     // what was measured, of the valid runs
   FacilityRates rates = {};                // for cost and carbon; none: not asked for
   std::size_t copies = 0;                  // runs that are copies of a measurement: no repeats
 
@@ -58,7 +59,7 @@ struct ReportRuns {
 };
 
 // Runs with equal configurations are repeats, and make a point if they are valid. `keys` make a
-// configuration; empty: all that are known, and the power limit.
+// configuration, with the power limit; empty: all that are known.
 ReportRuns arrange_runs(std::vector<ReportRun> runs, const std::vector<std::string>& keys);
 
 // The member of a configuration; empty: there is none.

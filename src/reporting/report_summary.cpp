@@ -19,6 +19,12 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kSharedCharacters = 60;
+constexpr std::size_t kMostSummaryRows = 100;  // of a table
+
+std::string more_rows(std::size_t rows) {
+  if (rows <= kMostSummaryRows) return {};
+  return fmt::format("<p class=\"muted\">and {} more</p>\n", rows - kMostSummaryRows);
+}
 
 std::string tile(std::string_view number, std::string_view what, bool is_bad = false) {
   return fmt::format("<li{}><b>{}</b>{}</li>\n", is_bad ? " class=\"bad\"" : "", html(number),
@@ -65,7 +71,8 @@ struct HardwareRow {
   std::size_t valid = 0;
   std::vector<double> energies;  // per token, of its points
   std::vector<double> watts;
-  std::string best;  // the label of the point with the least energy
+  double least = 0;  // of these
+  std::string best;  // the label of its point
 };
 
 std::vector<HardwareRow> hardware_rows(const ReportRuns& report) {
@@ -78,9 +85,10 @@ std::vector<HardwareRow> hardware_rows(const ReportRuns& report) {
     HardwareRow& row = rows[point.hardware];
     const auto& energy = point[ReportQuantity::energy_per_token];
     if (!energy) continue;
-    const bool is_best =
-        row.energies.empty() || energy->mean < *std::ranges::min_element(row.energies);
-    if (is_best) row.best = point.label;
+    if (row.energies.empty() || energy->mean < row.least) {
+      row.least = energy->mean;
+      row.best = point.label;
+    }
     row.energies.push_back(energy->mean);
     if (const auto& watts = point[ReportQuantity::gpu_power]) row.watts.push_back(watts->mean);
   }
@@ -112,7 +120,7 @@ std::string hardware_table(const ReportRuns& report) {
   const auto least = [](const auto& values) { return *std::ranges::min_element(values); };
   const auto most = [](const auto& values) { return *std::ranges::max_element(values); };
   const std::vector<HardwareRow> rows = hardware_rows(report);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  for (std::size_t i = 0; i < std::min(rows.size(), kMostSummaryRows); ++i) {
     const HardwareRow& row = rows[i];
     out += fmt::format(
         "<tr><td class=\"k{}\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
@@ -124,7 +132,7 @@ std::string hardware_table(const ReportRuns& report) {
            number_cell(row.energies, middle_of) + number_cell(row.energies, most) +
            number_cell(row.watts, middle_of) + "</tr>\n";
   }
-  return out + "</tbody></table></div>\n";
+  return out + "</tbody></table></div>\n" + more_rows(rows.size());
 }
 
 struct ReasonRow {
@@ -222,14 +230,16 @@ std::string validity_section(const ReportRuns& report) {
       "<p>They are in the table of runs, without power and energy, and in no chart.</p>\n"
       "<div class=\"scroll\"><table><thead><tr><th>reason</th><th class=\"n\">runs</th>"
       "<th>what it means</th><th>what to do</th><th>such as</th></tr></thead><tbody>\n";
+  std::size_t shown = 0;
   for (const auto& [code, row] : rows) {
+    if (++shown > kMostSummaryRows) break;
     const ReasonTexts texts = texts_of_reason(code);
     out += fmt::format(
         "<tr><td>{}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
         html(cut_text(code, kSharedCharacters)), row.runs, html(texts.meaning), html(texts.remedy),
         html(fmt::format("{}", fmt::join(row.names, ", "))));
   }
-  return out + "</tbody></table></div>\n</section>\n";
+  return out + "</tbody></table></div>\n" + more_rows(rows.size()) + "</section>\n";
 }
 
 }  // namespace aggregate_power

@@ -16,7 +16,6 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::size_t kMostMembers = 8;  // columns of members
 constexpr std::size_t kMemberCharacters = 40;
 constexpr std::size_t kManyRuns = 1000;
 
@@ -28,7 +27,7 @@ class RunTable {
  public:
   explicit RunTable(const ReportRuns& report)
       : report_(report), members_(report.varying), most_name_(name_characters(report)) {
-    if (members_.size() > kMostMembers) members_.resize(kMostMembers);
+    if (members_.size() > kMostMemberColumns) members_.resize(kMostMemberColumns);
     for (const ReportQuantity quantity : kNumberColumns) {
       if (quantity == ReportQuantity::energy_per_token || is_known(quantity)) {
         numbers_.push_back(quantity);
@@ -197,10 +196,8 @@ class RunTable {
     out_ += "<td class=\"n\">";
     const QuantityFacts& facts = facts_[static_cast<std::size_t>(quantity)];
     const double unit = facts.column_unit;
-    const auto number = run.number(facts.key);
-    if (number && number->repeatability) {
-      out_ += shown_interval(*value / unit, number->repeatability->low / unit,
-                             number->repeatability->high / unit);
+    if (const auto spread = repeatability_of(run, quantity, *report_.metric)) {
+      out_ += shown_interval(*value / unit, spread->low / unit, spread->high / unit);
     } else {
       out_ += shown_number(*value / unit);
     }

@@ -12,6 +12,9 @@ namespace aggregate_power {
 // compact numbers, which the script draws.
 inline constexpr std::size_t kMostDrawnCurves = 500;
 
+// Members that tell runs apart have a column each, up to so many.
+inline constexpr std::size_t kMostMemberColumns = 8;
+
 // With the id "runs". A column that no run has a value for is left out. Its attributes and those of
 // its cells are what the page's script filters by:
 //   table: data-shared, the members that all runs share, as JSON;

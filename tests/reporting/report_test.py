@@ -358,7 +358,7 @@ def test_each_chart_says_what_it_shows_and_has_its_numbers(folder):
     assert len(charts) == 2 + 5
     for svg in charts:
         text = " ".join(svg.itertext())
-        for words in ("GPU boards", "as ", "report", "Source: ", "95 %"):
+        for words in ("GPU boards", " as ", "report", "Source: ", "95 %"):
             assert words in text, (words, text)
         assert svg.find(SVG + "title").text and svg.find(SVG + "desc").text
         axes = [one.text for one in svg.iter(SVG + "text") if one.get("class") is None]
@@ -410,6 +410,44 @@ def test_the_limit_of_a_run_may_be_in_its_recording(folder):
     assert "Recommended by energy per token: 500 W" in path.read_text()
     path, page = page_of(folder, "limits", "--curves", "none")
     assert "power_limit_w" not in rows_of_runs(page)[0] and "Recommended" not in path.read_text()
+
+
+def test_limits_that_only_some_recordings_state_do_not_tell_repeats_apart(folder):
+    for number in range(4):
+        run = Run(number, joules=1.0)
+        place = run.write(folder / "store")
+        if number != 2:  # its recording is gone
+            run.write_telemetry(place, limit=700)
+    path, page = page_of(folder, "store")
+    assert [tooltip[-5:] for tooltip, *_ in dots(chart(page, "energy-interactivity"))] == ["n = 4"]
+    assert "count as one configuration" in path.read_text()
+
+
+def test_the_limit_counts_in_every_grouping(folder):
+    write_limits(folder / "limits")
+    for keys in ("hw,conc", "hw,power_limit_w"):
+        path, page = page_of(folder, "limits", "--group-by", keys)
+        assert len(list(dots(chart(page, "energy-interactivity")))) == 5
+        assert "Recommended by energy per token: 500 W" in path.read_text(), keys
+    page_of(folder, "limits", "--group-by", "hw,power_limit_w", "--limit-key", "none")
+
+
+def test_tables_without_usable_rows_are_no_sweep(folder):
+    head = (ROOT / "testdata" / "power-limits" / "training_stats.csv").read_text().split("\n")[0]
+    for name in ("training", "inference"):
+        (folder / f"{name}_stats.csv").write_text(head + "\n")
+    report(folder, "training_stats.csv", "inference_stats.csv", "--out", "report.html", status=1)
+
+
+def test_what_was_measured_is_named_by_its_scope(folder):
+    run = Run(0)
+    record = run.record()
+    record["computed_from"]["scope"] = "module"
+    run.record_more = {"computed_from": record["computed_from"]}
+    run.write(folder / "store")
+    _, page = page_of(folder, "store")
+    assert "of modules (GPU, CPU and memory) as their sensors report it" in " ".join(
+        " ".join(chart(page, "energy-interactivity").itertext()).split())
 
 
 def test_a_member_may_be_named_as_the_limit(folder):
