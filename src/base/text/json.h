@@ -91,6 +91,9 @@ class JsonVisitor {
   // one by one.
   virtual void scalars(std::size_t path, std::span<const JsonScalar> some);
   virtual void pairs(std::size_t path, std::size_t item, std::span<const JsonPair> some);
+  // Another text that is as the one before but for its scalars: stands for the same calls as for
+  // that one, with these scalars in their order. Returns false if it wants the calls themselves.
+  virtual bool again(std::span<const JsonScalar> /*scalars*/) { return false; }
 };
 
 enum class JsonTexts { one, several };  // several: one after the other, as in JSON lines
