@@ -73,6 +73,8 @@ struct JsonScalar {
 };
 using JsonPair = std::array<JsonScalar, 2>;
 
+inline constexpr std::size_t kMostJsonAgain = 1000;
+
 // Receives what lies on wanted paths. `path` counts from 0 in the order of the paths.
 class JsonVisitor {
  public:
@@ -92,7 +94,8 @@ class JsonVisitor {
   virtual void scalars(std::size_t path, std::span<const JsonScalar> some);
   virtual void pairs(std::size_t path, std::size_t item, std::span<const JsonPair> some);
   // Another text that is as the one before but for its scalars: stands for the same calls as for
-  // that one, with these scalars in their order. Returns false if it wants the calls themselves.
+  // that one, with these scalars in their order, at most kMostJsonAgain. Returns false if it wants
+  // the calls themselves.
   virtual bool again(std::span<const JsonScalar> /*scalars*/) { return false; }
 };
 

@@ -57,7 +57,7 @@ class JsonShape {
 
   const char* match_parts(const Gap& gap, std::size_t last, const char* text);
 
-  static constexpr std::size_t kMost = 1000;  // of the scalars, and of the calls
+  static constexpr std::size_t kMost = kMostJsonAgain;  // of the unwanted scalars, and of the calls
   static constexpr int kMostPause = 63;
 
   const JsonPaths& paths_;
