@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/text/decimal.h"
 #include "base/text/python_number.h"
 
 namespace aggregate_power {
@@ -34,11 +33,10 @@ constexpr std::array<std::string_view, kAipmPathCount> kAipmPaths = {
 };
 
 // NaN for what is not a number, and for -1, which stands for a sensor that is not there.
-double number_in(JsonKind kind, std::string_view text) {
-  if (kind != JsonKind::integer && kind != JsonKind::real) return kNoAipmSensor;
-  double plain = 0;
-  if (read_whole_decimal(text, plain)) return plain;
-  const std::optional<double> number = nearest_double(text);
+double number_in(const JsonScalar& scalar) {
+  if (scalar.kind != JsonKind::integer && scalar.kind != JsonKind::real) return kNoAipmSensor;
+  if (!std::isnan(scalar.number)) return scalar.number;
+  const std::optional<double> number = nearest_double(scalar.text);
   return number && std::isfinite(*number) && *number >= 0 ? *number : kNoAipmSensor;
 }
 
@@ -86,7 +84,7 @@ void AipmWalk::scalar(std::size_t path, JsonKind kind, std::string_view text) {
     return;
   }
   if (path == kAipmDate) record_.date = text;
-  const double number = path == kAipmDate ? kNoAipmSensor : number_in(kind, text);
+  const double number = path == kAipmDate ? kNoAipmSensor : number_in({kind, text});
   const Place place = std::isnan(number) ? Place{path, false} : add_number(path, number);
   if (places_.size() < kMostJsonAgain) places_.push_back(place);
 }
@@ -135,7 +133,7 @@ bool AipmWalk::again(std::span<const JsonScalar> scalars) {
       record_.date = scalars[i].text;
       continue;
     }
-    const double number = number_in(scalars[i].kind, scalars[i].text);
+    const double number = number_in(scalars[i]);
     // The items of a list are added up.
     if (std::isnan(number) == place.has_number || place.path == kAipmUncoreItem) return false;
     if (place.has_number) number_at(place) = number;

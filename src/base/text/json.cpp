@@ -30,6 +30,8 @@ constexpr std::size_t kMaxShown = 40;                 // characters of a key in 
 // What kJsonEscapes mean.
 constexpr std::string_view kEscaped = "\"\\/\b\f\n\r\t";
 
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+
 constexpr int kUnwanted = -1;  // a value beside the wanted paths
 
 using Byte = unsigned char;
@@ -39,15 +41,21 @@ bool is_hex(Byte c) { return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 
 // Whether `text`, a part of the buffer, is a number, or a string of plain characters.
 [[gnu::always_inline]] inline bool read_plain(std::string_view text, JsonScalar& scalar) {
   const char* const begin = text.data();
-  const char* const end = begin + text.size();
   if (text.empty() || *begin != '"') {
     scalar.text = text;
-    return after_plain_number(begin, scalar.kind) == end;
+    if (read_decimal_text(text, scalar.number)) {
+      scalar.kind = has_point(begin, text.size()) ? JsonKind::real : JsonKind::integer;
+      return !has_leading_zero(begin, text.size());
+    }
+    scalar.number = kNoNumber;
+    return after_plain_number(begin, scalar.kind) == begin + text.size();
   }
-  if (text.size() > kMaxScalar || skip_plain(begin + 1) != end - 1 || end[-1] != '"') return false;
+  if (text.size() < 2 || text.size() > kMaxScalar || text.back() != '"') return false;
   scalar.kind = JsonKind::string;
   scalar.text = text.substr(1, text.size() - 2);
-  return true;
+  if (read_decimal_text(scalar.text, scalar.number)) return true;
+  scalar.number = kNoNumber;
+  return skip_plain(begin + 1) == begin + text.size() - 1;
 }
 
 // The text of an element, or of a part of one, between two commas. One blank may be before it.
@@ -354,7 +362,7 @@ class Scanner {
   }
 
   void plain_scalars(std::size_t path) {
-    std::array<JsonScalar, kMostAtOnce> some;
+    std::array<JsonScalar, kMostAtOnce>& some = scalars_;
     std::size_t count = 0;
     const char* begin = p_;
     each_comma([&](const char* comma) {
@@ -369,7 +377,7 @@ class Scanner {
 
   void plain_pairs(std::size_t path, std::size_t item) {
     if (depth_ == kMaxJsonDepth) return;
-    std::array<JsonPair, kMostAtOnce> some;
+    std::array<JsonPair, kMostAtOnce>& some = pairs_;
     std::size_t count = 0;
     const char* begin = p_;
     const char* middle = nullptr;  // after the comma inside a pair
@@ -652,6 +660,9 @@ class Scanner {
   std::uint64_t line_tails_ = 0;   // bytes of the line so far that only continue a character
 
   SeenMembers seen_;
+  // Of an array, while it is read.
+  std::array<JsonScalar, kMostAtOnce> scalars_;
+  std::array<JsonPair, kMostAtOnce> pairs_;
   int depth_ = 0;
   Token token_;             // a key or a scalar
   Token value_token_;       // the value of a top-level member, which may have keys in it

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -70,6 +71,8 @@ JsonDocument scan_json(ByteSource& source, const std::function<void(const JsonMe
 struct JsonScalar {
   JsonKind kind;
   std::string_view text;
+  // What read_whole_decimal() reads the text as, if that was found out in passing; otherwise NaN.
+  double number = std::numeric_limits<double>::quiet_NaN();
 };
 using JsonPair = std::array<JsonScalar, 2>;
 

@@ -16,6 +16,7 @@
 #endif
 
 #include "base/text/ascii.h"
+#include "base/text/decimal.h"
 #include "base/text/json.h"
 
 namespace aggregate_power {
@@ -39,7 +40,7 @@ inline constexpr std::array<bool, 256> kIsEscape = [] {
 // ASCII characters without a special meaning inside a string.
 inline bool is_plain(unsigned char c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; }
 
-// Digits and points from `p` on, and where those that are no digits are. At most kMostPlainNumber.
+// Digits and points from `p` on, and where those that are no digits are.
 struct NumberShape {
   unsigned size;
   std::uint32_t points;  // or slashes, which have the code between
@@ -82,20 +83,24 @@ inline std::uint32_t not_plain(const char* p) {
   return bits(0) | bits(1);
 }
 
-inline NumberShape number_shape(const char* p) {
-  const auto bits = [&](int half, auto test) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p) + half);
-    return static_cast<std::uint32_t>(_mm_movemask_epi8(test(bytes))) << (16 * half);
-  };
-  const auto is_in_number = [](__m128i bytes) {
+// Of the first 16 * kBlocks bytes.
+template <int kBlocks>
+NumberShape number_shape(const char* p) {
+  NumberShape shape{};
+  std::uint64_t in_number = 0;
+  for (int block = 0; block < kBlocks; ++block) {
+    const auto bits = [block](__m128i equal) {
+      return static_cast<std::uint32_t>(_mm_movemask_epi8(equal)) << (16 * block);
+    };
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p) + block);
     const __m128i above_point = _mm_sub_epi8(bytes, _mm_set1_epi8('.'));
-    return _mm_cmpeq_epi8(_mm_min_epu8(above_point, _mm_set1_epi8('9' - '.')), above_point);
-  };
-  const auto is_point = [](__m128i bytes) { return _mm_cmplt_epi8(bytes, _mm_set1_epi8('0')); };
-  const auto size =
-      static_cast<unsigned>(std::countr_one(bits(0, is_in_number) | bits(1, is_in_number)));
-  const std::uint32_t points = bits(0, is_point) | bits(1, is_point);
-  return {size, size < kMostPlainNumber ? points & ((std::uint32_t{1} << size) - 1) : points};
+    in_number |=
+        bits(_mm_cmpeq_epi8(_mm_min_epu8(above_point, _mm_set1_epi8('9' - '.')), above_point));
+    shape.points |= bits(_mm_cmplt_epi8(bytes, _mm_set1_epi8('0')));
+  }
+  shape.size = static_cast<unsigned>(std::countr_one(in_number));
+  shape.points &= static_cast<std::uint32_t>((std::uint64_t{1} << shape.size) - 1);
+  return shape;
 }
 #else
 inline const char* skip_plain(const char* p) {
@@ -116,9 +121,10 @@ inline std::uint32_t not_plain(const char* p) {
   return found;
 }
 
-inline NumberShape number_shape(const char* p) {
+template <int kBlocks>
+NumberShape number_shape(const char* p) {
   NumberShape shape{};
-  for (; shape.size < kMostPlainNumber; ++shape.size) {
+  for (; shape.size < 16 * kBlocks; ++shape.size) {
     const bool is_point = p[shape.size] == '.';
     if (!is_point && !is_digit(static_cast<unsigned char>(p[shape.size]))) break;
     shape.points |= static_cast<std::uint32_t>(is_point) << shape.size;
@@ -145,7 +151,8 @@ inline const char* after_plain_string(const char* p) {
 inline const char* after_plain_number(const char* p, JsonKind& kind) {
   if (*p == '-') [[unlikely]]
     ++p;
-  const NumberShape shape = number_shape(p);
+  NumberShape shape = number_shape<1>(p);
+  if (shape.size == 16) shape = number_shape<2>(p);
   const char* const end = p + shape.size;
   kind = JsonKind::integer;
   const auto whole =
@@ -175,6 +182,49 @@ inline const char* after_plain_number(const char* p, JsonKind& kind) {
   if (*p == 't') return word("true", JsonKind::boolean);
   if (*p == 'f') return word("false", JsonKind::boolean);
   return nullptr;
+}
+
+// ---- Decimals are read while they are checked. Left to others: long ones.
+
+inline bool has_leading_zero(const char* p, std::size_t size) {
+  return *p == '0' && size > 1 && p[1] != '.';
+}
+
+// Whether there is a point among the first `size` bytes, at most 16.
+inline bool has_point(const char* p, std::size_t size) {
+#if defined(__SSE2__)
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  const auto points =
+      static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('.'))));
+  return (points & ((1U << size) - 1)) != 0;
+#else
+  return std::string_view(p, size).find('.') != std::string_view::npos;
+#endif
+}
+
+[[gnu::always_inline]] inline ShortDecimal short_decimal_at(const char* p) {
+  std::uint64_t characters = 0;
+  std::memcpy(&characters, p, sizeof characters);
+  return short_decimal(characters);
+}
+
+// The number at `p`; returns its end, or nullptr if it is left to others.
+[[gnu::always_inline]] inline const char* read_plain_decimal(const char* p, JsonScalar& scalar) {
+  const ShortDecimal found = short_decimal_at(p);
+  const char* const end = p + found.size;
+  const bool may_go_on =
+      *end == '.' || *end == 'e' || *end == 'E' || *end == '\0' || is_ascii_digit(*end);
+  if (found.size == 0 || may_go_on || has_leading_zero(p, found.size)) return nullptr;
+  scalar = {found.places > 0 ? JsonKind::real : JsonKind::integer, {p, end}, found.value};
+  return end;
+}
+
+// The number of which a text in the buffer consists.
+[[gnu::always_inline]] inline bool read_decimal_text(std::string_view text, double& number) {
+  if (text.size() >= 8) return text.size() <= 16 && read_sixteen_characters(text, number);
+  const ShortDecimal found = short_decimal_at(text.data());
+  number = found.value;
+  return found.size > 0 && found.size == text.size();
 }
 
 }  // namespace aggregate_power

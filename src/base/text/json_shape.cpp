@@ -32,8 +32,10 @@ constexpr std::size_t kBlock = 16;
 // A wanted scalar, as a visitor gets it, if it is plain and has no escapes; returns its end.
 [[gnu::always_inline]] inline const char* read_wanted(const char* text, JsonScalar& scalar) {
   if (*text != '"') {
-    const char* const end = after_plain_scalar(text, scalar.kind);
-    scalar.text = {text, end == nullptr ? text : end};
+    if (const char* const end = read_plain_decimal(text, scalar)) return end;
+    JsonKind kind;
+    const char* const end = after_plain_scalar(text, kind);
+    scalar = {kind, {text, end == nullptr ? text : end}};
     return end;
   }
   const char* const end = skip_plain(text + 1);
