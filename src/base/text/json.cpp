@@ -10,10 +10,10 @@
 
 #include <fmt/format.h>
 
+#include "base/text/json_elements.h"
 #include "base/text/json_plain.h"
 #include "base/text/json_seen.h"
 #include "base/text/json_shape.h"
-#include "base/text/line_parts.h"
 #include "base/text/unicode.h"
 #include "base/text/utf8.h"
 
@@ -38,30 +38,29 @@ using Byte = unsigned char;
 
 bool is_hex(Byte c) { return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f'); }
 
-// Whether `text`, a part of the buffer, is a number, or a string of plain characters.
-[[gnu::always_inline]] inline bool read_plain(std::string_view text, JsonScalar& scalar) {
-  const char* const begin = text.data();
-  if (text.empty() || *begin != '"') {
-    scalar.text = text;
-    if (read_decimal_text(text, scalar.number)) {
-      scalar.kind = has_point(begin, text.size()) ? JsonKind::real : JsonKind::integer;
-      return !has_leading_zero(begin, text.size());
-    }
+const char* after_blank(const char* p) { return p + (*p == ' ' ? 1 : 0); }
+
+// These return the end of an element of an array, just past its comma; nullptr: it is not plain, or
+// not there, or its numbers are left to others. One blank may be before each of its parts.
+
+const char* after_plain_element(const char* p, JsonScalar& scalar) {
+  p = read_plain_scalar(after_blank(p), scalar);
+  if (p == nullptr || *p != ',') return nullptr;
+  if (std::isnan(scalar.number) && !read_whole_decimal(scalar.text, scalar.number)) {
     scalar.number = kNoNumber;
-    return after_plain_number(begin, scalar.kind) == begin + text.size();
   }
-  if (text.size() < 2 || text.size() > kMaxScalar || text.back() != '"') return false;
-  scalar.kind = JsonKind::string;
-  scalar.text = text.substr(1, text.size() - 2);
-  if (read_decimal_text(scalar.text, scalar.number)) return true;
-  scalar.number = kNoNumber;
-  return skip_plain(begin + 1) == begin + text.size() - 1;
+  return p + 1;
 }
 
-// The text of an element, or of a part of one, between two commas. One blank may be before it.
-[[gnu::always_inline]] inline std::string_view between(const char* begin, const char* end) {
-  if (*begin == ' ') ++begin;
-  return {begin, end};
+const char* after_plain_element(const char* p, JsonPair& pair) {
+  p = after_blank(p);
+  if (*p != '[') return nullptr;
+  p = after_plain_element(p + 1, pair[0]);
+  if (p == nullptr) return nullptr;
+  p = read_plain_scalar(after_blank(p), pair[1]);
+  if (p == nullptr || p[0] != ']' || p[1] != ',') return nullptr;
+  if (!read_whole_decimal(pair[1].text, pair[1].number)) pair[1].number = kNoNumber;
+  return p + 2;
 }
 
 int hex_value(char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; }
@@ -353,62 +352,36 @@ class Scanner {
     close();
   }
 
-  // ---- Elements of arrays that are plain and that a comma follows. The commas are found first, 64
-  // bytes at a time, because then the processor reads several elements at once.
+  // ---- Elements of arrays that are plain and that a comma follows.
 
   void plain_elements(int id, int item) {
     const auto path = static_cast<std::size_t>(id);
-    item < 0 ? plain_scalars(path) : plain_pairs(path, static_cast<std::size_t>(item));
-  }
-
-  void plain_scalars(std::size_t path) {
-    std::array<JsonScalar, kMostAtOnce>& some = scalars_;
-    std::size_t count = 0;
-    const char* begin = p_;
-    each_comma([&](const char* comma) {
-      if (!read_plain(between(begin, comma), some[count])) return false;
-      begin = comma + 1;
-      if (++count == kMostAtOnce) visitor_->scalars(path, some), count = 0;
-      return true;
-    });
-    if (count > 0) visitor_->scalars(path, std::span(some).first(count));
-    p_ = begin;
-  }
-
-  void plain_pairs(std::size_t path, std::size_t item) {
-    if (depth_ == kMaxJsonDepth) return;
-    std::array<JsonPair, kMostAtOnce>& some = pairs_;
-    std::size_t count = 0;
-    const char* begin = p_;
-    const char* middle = nullptr;  // after the comma inside a pair
-    each_comma([&](const char* comma) {
-      if (middle == nullptr) {
-        const std::string_view text = between(begin, comma);
-        middle = comma + 1;
-        return text.starts_with('[') && read_plain(text.substr(1), some[count][0]);
-      }
-      const std::string_view text = between(middle, comma);
-      if (!text.ends_with(']') || !read_plain(text.substr(0, text.size() - 1), some[count][1])) {
-        return false;
-      }
-      begin = comma + 1;
-      middle = nullptr;
-      if (++count == kMostAtOnce) visitor_->pairs(path, item, some), count = 0;
-      return true;
-    });
-    if (count > 0) visitor_->pairs(path, item, std::span(some).first(count));
-    p_ = begin;
-  }
-
-  // Those in the buffer, from here on, until `take` returns false. Commas behind its end, which has
-  // a '\0', may be among them.
-  template <typename Take>
-  [[gnu::always_inline]] void each_comma(const Take& take) const {
-    for (const char* block = p_; block < end_; block += 64) {
-      for (std::uint64_t commas = separators_in<','>(block); commas != 0; commas &= commas - 1) {
-        if (!take(block + std::countr_zero(commas))) return;
-      }
+    if (item < 0) {
+      plain_elements(scalars_, [&](auto some) { visitor_->scalars(path, some); });
+    } else if (depth_ < kMaxJsonDepth) {
+      plain_elements(
+          pairs_, [&](auto some) { visitor_->pairs(path, static_cast<std::size_t>(item), some); });
     }
+  }
+
+  template <typename Element, typename Take>
+  void plain_elements(std::array<Element, kMostAtOnce>& some, const Take& take) {
+    JsonElementLayout layout;
+    std::size_t count = 0;
+    while (true) {
+      Element& element = some[count];
+      if (layout.fits(p_)) {
+        layout.read(p_, element);
+        p_ += layout.size();
+      } else {
+        const char* const end = after_plain_element(p_, element);
+        if (end == nullptr) break;
+        layout.learn({p_, end}, element);
+        p_ = end;
+      }
+      if (++count == kMostAtOnce) take(std::span<const Element>(some)), count = 0;
+    }
+    if (count > 0) take(std::span<const Element>(some).first(count));
   }
 
   void open() {

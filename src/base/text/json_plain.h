@@ -190,18 +190,6 @@ inline bool has_leading_zero(const char* p, std::size_t size) {
   return *p == '0' && size > 1 && p[1] != '.';
 }
 
-// Whether there is a point among the first `size` bytes, at most 16.
-inline bool has_point(const char* p, std::size_t size) {
-#if defined(__SSE2__)
-  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-  const auto points =
-      static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('.'))));
-  return (points & ((1U << size) - 1)) != 0;
-#else
-  return std::string_view(p, size).find('.') != std::string_view::npos;
-#endif
-}
-
 [[gnu::always_inline]] inline ShortDecimal short_decimal_at(const char* p) {
   std::uint64_t characters = 0;
   std::memcpy(&characters, p, sizeof characters);
@@ -219,12 +207,19 @@ inline bool has_point(const char* p, std::size_t size) {
   return end;
 }
 
-// The number of which a text in the buffer consists.
-[[gnu::always_inline]] inline bool read_decimal_text(std::string_view text, double& number) {
-  if (text.size() >= 8) return text.size() <= 16 && read_sixteen_characters(text, number);
-  const ShortDecimal found = short_decimal_at(text.data());
-  number = found.value;
-  return found.size > 0 && found.size == text.size();
+// The scalar at `p` as a visitor gets it; returns its end, or nullptr if it is not plain or has an
+// escape or is too long.
+[[gnu::always_inline]] inline const char* read_plain_scalar(const char* p, JsonScalar& scalar) {
+  if (*p == '"') {
+    const char* const end = skip_plain(p + 1);
+    scalar = {JsonKind::string, {p + 1, end}};
+    const bool is_short = scalar.text.size() + 2 <= kMaxJsonScalar;
+    return *end == '"' && is_short ? end + 1 : nullptr;
+  }
+  if (const char* const end = read_plain_decimal(p, scalar)) return end;
+  const char* const end = after_plain_scalar(p, scalar.kind);
+  scalar = {scalar.kind, {p, end == nullptr ? p : end}};
+  return end;
 }
 
 }  // namespace aggregate_power

@@ -29,21 +29,6 @@ constexpr std::size_t kBlock = 16;
 #endif
 }
 
-// A wanted scalar, as a visitor gets it, if it is plain and has no escapes; returns its end.
-[[gnu::always_inline]] inline const char* read_wanted(const char* text, JsonScalar& scalar) {
-  if (*text != '"') {
-    if (const char* const end = read_plain_decimal(text, scalar)) return end;
-    JsonKind kind;
-    const char* const end = after_plain_scalar(text, kind);
-    scalar = {kind, {text, end == nullptr ? text : end}};
-    return end;
-  }
-  const char* const end = skip_plain(text + 1);
-  scalar = {JsonKind::string, {text + 1, end}};
-  const bool is_short = scalar.text.size() + 2 <= kMaxJsonScalar;
-  return *end == '"' && is_short ? end + 1 : nullptr;
-}
-
 }  // namespace
 
 // Reads a valid text. Its functions return false if the text has no shape.
@@ -172,7 +157,7 @@ const char* JsonShape::match(const char* text) {
       text = match_parts(gap, is_last ? unwanted_.size() : gaps_[i + 1].first, text);
     }
     if (text == nullptr || i == scalars_.size()) break;
-    text = read_wanted(text, scalars_[i]);
+    text = read_plain_scalar(text, scalars_[i]);
     if (text == nullptr) break;
   }
   if (text != nullptr) pause_ = still_paused_ = 0;
