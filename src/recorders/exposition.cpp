@@ -13,7 +13,6 @@
 #include "base/text/unicode.h"
 #include "recorders/lines.h"
 #include "recorders/metric_labels.h"
-#include "recorders/series_overlap.h"
 #include "recorders/stream_telemetry.h"
 #include "recorders/time_line.h"
 
@@ -38,7 +37,7 @@ struct ScrapedSeries {
   std::string host;  // of its GPU; empty: the GPU's name stands alone
   std::string gpu;
   std::optional<std::uint32_t> device = {};  // the GPU's number, once it had a sample
-  std::size_t overlap = 0;                   // its number in SeriesOverlap
+  std::size_t number_of_series = 0;          // as the sink numbers it
 
   std::uint32_t number(ReadingSink& sink) {
     if (!device) device = host.empty() ? sink.find(gpu) : sink.find(host, gpu);
@@ -121,12 +120,9 @@ class ScrapeReader {
     if (!sink_->start_row(sample.stamp.empty() ? std::string_view(scrape_) : sample.stamp)) return;
     const std::uint32_t device = series->number(*sink_);
     sink_->add_to(device, sample.value);
-    overlap_.note(series->overlap, device, sink_->unix_s());
+    sink_->note_series(series->number_of_series, device);
   }
-  void check() const {
-    power_.check();
-    overlap_.check();
-  }
+  void check() const { power_.check(); }
   bool has_times() const { return has_times_; }
 
  private:
@@ -136,7 +132,7 @@ class ScrapeReader {
     series.is_power = power_.has(labels);
     if (sink_ != nullptr) sink_->note_counter(power_);
     if (!series.is_power) return series;
-    series.overlap = overlap_.add(labels);
+    if (sink_ != nullptr) series.number_of_series = sink_->add_series(labels);
     const PowerSeries::Gpu gpu = power_.gpu_of(labels);
     series.host = gpu.host;
     series.gpu = gpu.host.empty() && power_.label().empty() ? "0" : gpu.name;
@@ -146,7 +142,6 @@ class ScrapeReader {
   PowerSeries& power_;
   ReadingSink* sink_;
   ScrapedSeriesList series_;
-  SeriesOverlap overlap_;
   std::string scrape_;  // its time
   bool has_times_ = false;
 };

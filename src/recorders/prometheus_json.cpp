@@ -19,7 +19,6 @@
 #include "base/text/pattern.h"
 #include "base/text/unicode.h"
 #include "recorders/metric_labels.h"
-#include "recorders/series_overlap.h"
 #include "recorders/stream_telemetry.h"
 #include "recorders/watts.h"
 
@@ -113,10 +112,7 @@ class SeriesWalk : public JsonVisitor {
     unnamed_ += series_.metric.empty() ? 1 : 0;
     is_power();
   }
-  void check() const {
-    power_.check();
-    overlap_.check();
-  }
+  void check() const { power_.check(); }
   std::uint64_t unnamed() const { return unnamed_; }
   std::uint64_t series() const { return all_; }
 
@@ -175,7 +171,7 @@ class SeriesWalk : public JsonVisitor {
   void add_known(const Stamp& stamp, double watts) {
     sink_->start_row(stamp);
     sink_->add_to(*device_, watts);
-    overlap_.note(number_, *device_, sink_->unix_s());
+    sink_->note_series(number_, *device_);
   }
 
   void end_series() {
@@ -212,7 +208,7 @@ class SeriesWalk : public JsonVisitor {
 
   void know_device() {
     device_ = number_of_gpu();
-    number_ = overlap_.add(series_);
+    number_ = sink_->add_series(series_);
   }
 
   std::uint32_t number_of_gpu() {
@@ -226,8 +222,7 @@ class SeriesWalk : public JsonVisitor {
   std::optional<bool> is_power_;
   PowerSeries::Gpu gpu_;
   std::optional<std::uint32_t> device_;  // the GPU's number, once the series had a sample
-  std::size_t number_ = 0;               // of the series, among those with samples
-  SeriesOverlap overlap_;
+  std::size_t number_ = 0;               // of the series, as the sink numbers it
   std::string label_;
   std::array<std::string, 2> pair_;  // of a series that had no sample yet
   Stamp stamp_{};                    // of the pair, if its series had one

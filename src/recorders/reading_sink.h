@@ -19,6 +19,7 @@
 #include "recorders/energy_counter.h"
 #include "recorders/gpu_selection.h"
 #include "recorders/metric_labels.h"
+#include "recorders/series_overlap.h"
 #include "recorders/telemetry.h"
 #include "recorders/watts.h"
 
@@ -76,6 +77,13 @@ class ReadingSink {
     if (!is_power || device == kNoDevice) return add_odd(device, watts);
     add(unix_s_, watts, device, Reading::Kind::power);
   }
+  // Numbers a series, for which note_series() then notes each reading. check_series() throws as
+  // SeriesOverlap::check() does. Those of GPUs that were not selected make no difference.
+  std::size_t add_series(const MetricLabels& series) { return overlap_.add(series); }
+  void note_series(std::size_t series, std::uint32_t device) {
+    if (device < kLeftOut) overlap_.note(series, device, unix_s_);
+  }
+  void check_series() const { overlap_.check(); }
   std::uint32_t find(std::string_view device) { return known(devices_.find(strip(device))); }
   std::uint32_t find(std::string_view host, std::string_view device);
   // Rows before this one and rows after it are of different segments.
@@ -142,6 +150,7 @@ class ReadingSink {
   const Telemetry::TakeStates& take_;
   TelemetryCounts& counts_;
   DeviceNames devices_;
+  SeriesOverlap overlap_;
   std::vector<bool> selected_;  // by device
   std::vector<Reading> batch_ = std::vector<Reading>(kBatch);
   std::size_t count_ = 0;  // of readings in the batch

@@ -43,6 +43,7 @@ void read_stream(ByteSource& source, const ReadInto& read, bool has_lines, Readi
   LineCounter counted(source);
   try {
     read(counted, sink);
+    sink.check_series();
   } catch (const JsonError& error) {
     sink.finish();
     if (!has_lines || !counted.is_cut_off(error.line())) throw TelemetryError(error.what());
