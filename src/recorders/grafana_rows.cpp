@@ -104,7 +104,7 @@ void read_grafana_rows(ByteSource& source, GrafanaSeries& series, ReadingSink* s
     sink->add_to(device, value);
     if (!series.labels()) return;
     const auto [number, is_new] = numbers.try_emplace(name);
-    if (is_new) number->second = sink->add_series(*series.labels());
+    if (is_new) number->second = sink->find_series(*series.labels());
     sink->note_series(number->second, device);
   });
 }
@@ -147,12 +147,13 @@ double fits_grafana_rows(std::string_view head) {
 Telemetry open_grafana_rows(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
   return open_stream(
       std::move(source), options,
-      [&](std::string_view head) { return grafana_rows_facts(head, options); },
-      [options](ByteSource& bytes, ReadingSink& sink) {
-        GrafanaSeries series(options);
-        read_grafana_rows(bytes, series, &sink);
-      },
-      true);
+      {.facts_of = [&](std::string_view head) { return grafana_rows_facts(head, options); },
+       .read =
+           [options](ByteSource& bytes, ReadingSink& sink) {
+             GrafanaSeries series(options);
+             read_grafana_rows(bytes, series, &sink);
+           },
+       .cut_off_after = at_any_line});
 }
 
 std::vector<SchemaRow> grafana_rows_schemas() {

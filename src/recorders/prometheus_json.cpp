@@ -304,11 +304,10 @@ Telemetry open_series(std::unique_ptr<ByteSource> source, const TelemetryOptions
                       const SeriesFormat& format) {
   return open_stream(
       std::move(source), options,
-      [&](std::string_view head) { return series_facts_of(head, format, options); },
-      [&format, options](ByteSource& bytes, ReadingSink& sink) {
-        walk_series(bytes, format, options, sink);
-      },
-      false);  // a last line that is cut off is the loss of a whole series
+      {.facts_of = [&](std::string_view head) { return series_facts_of(head, format, options); },
+       .read = [&format, options](ByteSource& bytes,
+                                  ReadingSink& sink) { walk_series(bytes, format, options, sink); },
+       .has_lines = false});  // a last line that is cut off is the loss of a whole series
 }
 
 }  // namespace

@@ -79,11 +79,7 @@ void RowCounts::add(const RowCounts& later) {
   rows += later.rows;
   stamps += later.stamps;
   naive_stamps += later.naive_stamps;
-  constexpr std::uint64_t Skipped::*kCauses[] = {
-      &Skipped::blank,          &Skipped::repeated_header, &Skipped::preamble,
-      &Skipped::comment,        &Skipped::bad_timestamp,   &Skipped::no_reading,
-      &Skipped::too_many_cells, &Skipped::torn_tail};
-  for (const auto cause : kCauses) skipped.*cause += later.skipped.*cause;
+  skipped += later.skipped;
 }
 
 RowReader::RowReader(Columns columns, const Zone& zone, std::size_t header_cells, GpuSelection gpus)

@@ -162,8 +162,7 @@ void read_wide(ByteSource& source, ReadHeader read_header, const TelemetryOption
     if (cells.size() == 0) return sink.skip(&Skipped::blank);  // NUL bytes
     if (!is_whole && cells.size() < header->cells) return sink.skip(&Skipped::torn_tail);
     if (is_other_header(*header, cells)) {
-      throw TelemetryError(fmt::format(
-          "line {} is a header with other columns: split the recording before it", line_number));
+      throw OtherHeader(line_number);
     }
     const std::size_t time = header->time.value_or(0);
     if (!sink.start_row(time < cells.size() ? cells[time] : "")) return;
@@ -216,19 +215,21 @@ SeriesFacts wide_facts(const WideHeader& header, const char* schema, PowerUnit::
 
 Telemetry open_wide(std::unique_ptr<ByteSource> source, const TelemetryOptions& options,
                     const char* schema, ReadHeader read_header, PowerUnit::Size unit) {
-  return open_stream(
-      std::move(source), options,
-      [&](std::string_view head) {
-        return wide_facts(header_in(head, read_header, options), schema, unit, options);
-      },
-      [options, read_header](ByteSource& bytes, ReadingSink& sink) {
-        try {
-          read_wide(bytes, read_header, options, sink);
-        } catch (const CsvError& error) {
-          throw TelemetryError(error.what());
-        }
-      },
-      true);
+  return open_stream(std::move(source), options,
+                     {.facts_of =
+                          [&](std::string_view head) {
+                            return wide_facts(header_in(head, read_header, options), schema, unit,
+                                              options);
+                          },
+                      .read =
+                          [options, read_header](ByteSource& bytes, ReadingSink& sink) {
+                            try {
+                              read_wide(bytes, read_header, options, sink);
+                            } catch (const CsvError& error) {
+                              throw TelemetryError(error.what());
+                            }
+                          },
+                      .cut_off_after = at_any_line});
 }
 
 bool has_columns(std::string_view head, ReadHeader read_header) {

@@ -449,6 +449,16 @@ def test_series_that_labels_do_not_tell_apart_are_refused(folder):
     same(["telemetry_file_unreadable"], folder.run(folder.write("w.csv", wide), START, START + 20, gpus=1)["reasons"])
 
 
+def test_a_scrape_may_have_no_number(folder):
+    line = 'DCGM_FI_DEV_POWER_USAGE{{gpu="{}",UUID="GPU-{}"}} {}\n'
+    for none in ("NaN", "+Inf"):
+        scrapes = "".join(f"# {START + 10 * i}\n" + line.format(0, 0, none if i == 1 else 300) + line.format(1, 1, 100)
+                          for i in range(4))
+        record = folder.run(folder.write("s.txt", scrapes), START, START + 30)
+        same(["invalid_power_sample"], record["reasons"], none)
+        same("exporter-scrapes", folder.inspect("s.txt")["schema"], none)
+
+
 def test_series_of_gpus_that_are_not_selected_may_meet(folder):
     gpus = range(4)
     line = 'DCGM_FI_DEV_POWER_USAGE{{Hostname="h",gpu="{}"}} {}\n'
