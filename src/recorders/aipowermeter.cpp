@@ -314,9 +314,10 @@ Telemetry open_aipowermeter(std::unique_ptr<ByteSource> source, const TelemetryO
   const std::string power = wanted == "per_gpu_power_draw" ? "" : wanted;
   return open_stream(
       std::move(source), options,
-      [&](std::string_view head) { return aipowermeter_facts(head, options); },
-      [power](ByteSource& bytes, ReadingSink& sink) { read_aipowermeter(bytes, power, sink); },
-      true, true);
+      {.facts_of = [&](std::string_view head) { return aipowermeter_facts(head, options); },
+       .read = [power](ByteSource& bytes,
+                       ReadingSink& sink) { read_aipowermeter(bytes, power, sink); },
+       .has_sensors = true});
 }
 
 std::vector<SchemaRow> aipowermeter_schemas() {

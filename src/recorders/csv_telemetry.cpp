@@ -247,10 +247,10 @@ void CsvTelemetry::count_energy(Columns& columns) const {
 }
 
 std::optional<EnergyCounter> CsvTelemetry::counter() const {
-  if (rows_.other_counter() != nullptr) return *rows_.other_counter();
+  if (rows_.counts().other_counter != nullptr) return *rows_.counts().other_counter;
   if (!counter_ || columns().metric_name) return std::nullopt;
   EnergyCounter counter = counter_->counter;
-  counter.unit_j *= rows_.resolution();
+  counter.unit_j *= rows_.counts().resolution.value_or(1);
   return counter;
 }
 
@@ -343,14 +343,14 @@ void CsvTelemetry::read_rows(const RowSelection& selection, const TakeStates& ta
   }
 }
 
-// Threads cannot read a file in which the metric that is the power depends on earlier rows. Rows
-// that are long take most of their time in the system's read(), which threads do not speed up.
+// Threads cannot read a file in which the metric that is the power is not known yet. Rows that are
+// long take most of their time in the system's read(), which threads do not speed up.
 bool CsvTelemetry::gains_by_threads() const {
   constexpr std::ptrdiff_t kLongRowBytes = 256;
   const std::string_view begin = csv_->ahead();
   const auto size = static_cast<std::ptrdiff_t>(begin.size());
-  return !columns().metric_name &&
-         size < kLongRowBytes * std::count(begin.begin(), begin.end(), '\n');
+  const bool knows_power = !columns().metric_name || !columns().metric.empty();
+  return knows_power && size < kLongRowBytes * std::count(begin.begin(), begin.end(), '\n');
 }
 
 // Returns false if no thread could be started: nothing was read.

@@ -2,7 +2,9 @@
 #include "recorders/dmon.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -57,12 +59,14 @@ class NvidiaDmon {
     names.split(line.substr(1));
     const auto gpu = place_of(names, "gpu");
     if (!gpu || !place_of(names, "date") || !place_of(names, "time")) return true;
+    header_ = line;
     columns_ = names.size();
     gpu_ = *gpu;
     power_ = place_of(names, "pwr");
     return true;
   }
-  bool has_times() const { return columns_ > 0; }
+  // The one that applies to the rows below; empty: there was none.
+  const std::string& header() const { return header_; }
   std::optional<std::string> power() const {
     return power_ ? std::optional<std::string>("pwr") : std::nullopt;
   }
@@ -83,6 +87,7 @@ class NvidiaDmon {
 
  private:
   static constexpr std::size_t kDateSize = 8;
+  std::string header_;
   std::string written_;  // date and time of the row before
   std::string stamp_;    // the same in another form
   std::size_t columns_ = 0;
@@ -105,6 +110,7 @@ class DcgmiDmon {
     if (is_like_last_row(words)) return false;
     const auto entity = line.find('#') == line.npos ? std::nullopt : place_of(words, "#entity");
     if (!entity) return !place_of(words, "gpu") && place_of(words, "id");
+    header_ = line.substr(line.find('#'));
     fields_ = words.size() - *entity - 1;
     last_words_ = 0;
     power_.reset();
@@ -124,7 +130,8 @@ class DcgmiDmon {
     }
     return true;
   }
-  bool has_times() const { return true; }
+  // The one that applies to the rows below, without its time; empty: there was none.
+  const std::string& header() const { return header_; }
   std::optional<std::string> power() const { return power_ ? std::optional(name_) : std::nullopt; }
   std::optional<EnergyCounter> counter() const {
     return has_counter_ ? std::optional(EnergyCounter{"TOTEC", "mJ", 1e-3}) : std::nullopt;
@@ -166,6 +173,7 @@ class DcgmiDmon {
   }
 
   bool reads_counters_;
+  std::string header_;
   bool has_counter_ = false;
   std::string written_;         // as the row before has its time
   std::string stamp_;           // without brackets
@@ -264,16 +272,58 @@ SeriesFacts dmon_facts(std::string_view head, SeriesNames names, const char* col
   return facts;
 }
 
+// What is written from a "#" to the end of its line: headers, without their times.
+template <typename Take>
+void for_each_comment(std::string_view lines, const Take& take) {
+  for (std::size_t at = lines.find('#'); at != lines.npos; at = lines.find('#', at)) {
+    const std::size_t end = std::min(lines.find('\n', at), lines.size());
+    take(strip(lines.substr(at, end - at)));
+    at = end;
+  }
+}
+
+// A header that is repeated says nothing new. Below another one a reader must know it.
+template <typename Table>
+CutOff end_of_dmon_rows(std::string_view head) {
+  head = head.substr(0, end_of_lines(head));
+  Table table;
+  Words words;
+  std::string header;
+  bool has_others = false;
+  MemorySource source(head);
+  for_each_line(source, [&](std::string_view line, bool) {
+    line = strip(line);
+    words.split(line);
+    table.take_header(line, words);
+    has_others = has_others || (!header.empty() && header != table.header());
+    header = table.header();
+  });
+  if (header.empty() || has_others) return nullptr;
+  std::set<std::string, std::less<>> known;
+  for_each_comment(head, [&](std::string_view comment) { known.emplace(comment); });
+  return [known = std::move(known)](std::string_view bytes) {
+    const std::size_t end = end_of_lines(bytes);
+    bool has_new = false;
+    for_each_comment(bytes.substr(0, end), [&](std::string_view comment) {
+      has_new = has_new || !known.contains(comment);
+    });
+    return has_new ? 0 : end;
+  };
+}
+
 template <typename Table>
 Telemetry open_dmon(std::unique_ptr<ByteSource> source, const TelemetryOptions& options,
                     const SeriesNames& names, const char* collector) {
   return open_stream(
       std::move(source), options,
-      [&](std::string_view head) { return dmon_facts<Table>(head, names, collector, options); },
-      [reads_counters = options.counters](ByteSource& bytes, ReadingSink& sink) {
-        read_dmon<Table>(bytes, reads_counters, sink);
-      },
-      true);
+      {.facts_of =
+           [&](std::string_view head) {
+             return dmon_facts<Table>(head, names, collector, options);
+           },
+       .read = [reads_counters = options.counters](
+                   ByteSource& bytes,
+                   ReadingSink& sink) { read_dmon<Table>(bytes, reads_counters, sink); },
+       .cut_off_after = end_of_dmon_rows<Table>});
 }
 
 }  // namespace

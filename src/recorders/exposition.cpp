@@ -13,7 +13,6 @@
 #include "base/text/unicode.h"
 #include "recorders/lines.h"
 #include "recorders/metric_labels.h"
-#include "recorders/series_overlap.h"
 #include "recorders/stream_telemetry.h"
 #include "recorders/time_line.h"
 
@@ -31,6 +30,11 @@ ScrapedValue value_in(std::string_view rest) {
   return {rest.substr(0, end), strip(rest.substr(end))};
 }
 
+// As the exposition format spells what is no finite number.
+bool is_no_number(std::string_view value) {
+  return value == "NaN" || value == "+Inf" || value == "-Inf" || value == "Inf";
+}
+
 // One series, which comes again with each scrape.
 struct ScrapedSeries {
   std::string text;  // as written
@@ -38,7 +42,7 @@ struct ScrapedSeries {
   std::string host;  // of its GPU; empty: the GPU's name stands alone
   std::string gpu;
   std::optional<std::uint32_t> device = {};  // the GPU's number, once it had a sample
-  std::size_t overlap = 0;                   // its number in SeriesOverlap
+  std::size_t number_of_series = 0;          // as the sink numbers it
 
   std::uint32_t number(ReadingSink& sink) {
     if (!device) device = host.empty() ? sink.find(gpu) : sink.find(host, gpu);
@@ -121,12 +125,9 @@ class ScrapeReader {
     if (!sink_->start_row(sample.stamp.empty() ? std::string_view(scrape_) : sample.stamp)) return;
     const std::uint32_t device = series->number(*sink_);
     sink_->add_to(device, sample.value);
-    overlap_.note(series->overlap, device, sink_->unix_s());
+    sink_->note_series(series->number_of_series, device);
   }
-  void check() const {
-    power_.check();
-    overlap_.check();
-  }
+  void check() const { power_.check(); }
   bool has_times() const { return has_times_; }
 
  private:
@@ -136,7 +137,7 @@ class ScrapeReader {
     series.is_power = power_.has(labels);
     if (sink_ != nullptr) sink_->note_counter(power_);
     if (!series.is_power) return series;
-    series.overlap = overlap_.add(labels);
+    if (sink_ != nullptr) series.number_of_series = sink_->find_series(labels);
     const PowerSeries::Gpu gpu = power_.gpu_of(labels);
     series.host = gpu.host;
     series.gpu = gpu.host.empty() && power_.label().empty() ? "0" : gpu.name;
@@ -146,10 +147,22 @@ class ScrapeReader {
   PowerSeries& power_;
   ReadingSink* sink_;
   ScrapedSeriesList series_;
-  SeriesOverlap overlap_;
   std::string scrape_;  // its time
   bool has_times_ = false;
 };
+
+// Where the last scrape that has a line with its time begins.
+std::size_t end_of_scrapes(std::string_view bytes) {
+  std::size_t end = bytes.rfind('\n') + 1;
+  while (end > 0) {
+    const std::size_t begin = bytes.substr(0, end - 1).rfind('\n') + 1;
+    if (!time_of_line(strip(bytes.substr(begin, end - begin))).empty()) return begin;
+    end = begin;
+  }
+  return 0;
+}
+
+CutOff at_any_scrape(std::string_view /*head*/) { return end_of_scrapes; }
 
 SeriesFacts scrape_facts(std::string_view head, const TelemetryOptions& options) {
   PowerSeries power(options);
@@ -188,7 +201,7 @@ double fits_scrapes(std::string_view head) {
       has_times = true;
     } else if (!line.starts_with('#') && take_metric(line) && !line.empty()) {
       const ScrapedValue sample = value_in(line);
-      const bool has_value = nearest_double(sample.value).has_value();
+      const bool has_value = nearest_double(sample.value) || is_no_number(sample.value);
       samples += has_value ? 1 : 0;
       has_other = has_other || !has_value;
       has_times = has_times || !sample.stamp.empty();
@@ -202,15 +215,16 @@ double fits_scrapes(std::string_view head) {
 Telemetry open_scrapes(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
   return open_stream(
       std::move(source), options,
-      [&](std::string_view head) { return scrape_facts(head, options); },
-      [options](ByteSource& bytes, ReadingSink& sink) {
-        PowerSeries power(options);
-        ScrapeReader reader(power, &sink);
-        for_each_line(bytes,
-                      [&](std::string_view line, bool is_whole) { reader.take(line, is_whole); });
-        reader.check();
-      },
-      true);
+      {.facts_of = [&](std::string_view head) { return scrape_facts(head, options); },
+       .read =
+           [options](ByteSource& bytes, ReadingSink& sink) {
+             PowerSeries power(options);
+             ScrapeReader reader(power, &sink);
+             for_each_line(
+                 bytes, [&](std::string_view line, bool is_whole) { reader.take(line, is_whole); });
+             reader.check();
+           },
+       .cut_off_after = at_any_scrape});
 }
 
 std::vector<SchemaRow> scrape_schemas() {

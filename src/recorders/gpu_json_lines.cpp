@@ -227,16 +227,17 @@ Telemetry open_lines(std::unique_ptr<ByteSource> source, const TelemetryOptions&
                      const LineFormat& format) {
   return open_stream(
       std::move(source), options,
-      [&](std::string_view head) { return line_facts(format, head, options); },
-      [&format](ByteSource& bytes, ReadingSink& sink) {
-        if (format.counter) sink.count_energy(*format.counter);
-        const bool reads_both = &format == &aiperf_format() && sink.counters() != nullptr;
-        if (reads_both) sink.counters()->count_energy(*aiperf_counter_format().counter);
-        GpuLineWalk walk(format, sink);
-        walk_json(bytes, reads_both ? aiperf_paths_of_both() : format.paths, walk,
-                  JsonTexts::several);
-      },
-      true);
+      {.facts_of = [&](std::string_view head) { return line_facts(format, head, options); },
+       .read =
+           [&format](ByteSource& bytes, ReadingSink& sink) {
+             if (format.counter) sink.count_energy(*format.counter);
+             const bool reads_both = &format == &aiperf_format() && sink.counters() != nullptr;
+             if (reads_both) sink.counters()->count_energy(*aiperf_counter_format().counter);
+             GpuLineWalk walk(format, sink);
+             walk_json(bytes, reads_both ? aiperf_paths_of_both() : format.paths, walk,
+                       JsonTexts::several);
+           },
+       .cut_off_after = at_any_json_line});
 }
 
 bool first_line_has(std::string_view head, std::initializer_list<std::string_view> texts) {

@@ -10,7 +10,6 @@
 #include "base/text/unicode.h"
 #include "recorders/lines.h"
 #include "recorders/metric_labels.h"
-#include "recorders/series_overlap.h"
 #include "recorders/stream_telemetry.h"
 
 namespace aggregate_power {
@@ -86,25 +85,9 @@ class GrafanaSeries {
   std::optional<MetricLabels> labels_;  // the GPU's name is in it
 };
 
-// Series by their text.
-class NumberedSeries {
- public:
-  void note(const std::string& text, const MetricLabels& series, std::uint32_t device,
-            double unix_s) {
-    const auto [place, is_new] = numbers_.try_emplace(text);
-    if (is_new) place->second = overlap_.add(series);
-    overlap_.note(place->second, device, unix_s);
-  }
-  void check() const { overlap_.check(); }
-
- private:
-  std::unordered_map<std::string, std::size_t> numbers_;
-  SeriesOverlap overlap_;
-};
-
 // MIG instances are series of one GPU, and each repeats its power.
 void read_grafana_rows(ByteSource& source, GrafanaSeries& series, ReadingSink* sink) {
-  NumberedSeries noted;
+  std::unordered_map<std::string, std::size_t> numbers;  // of series, by their text
   for_each_line(source, [&](std::string_view line, bool is_whole) {
     if (!is_whole && sink != nullptr) return sink->skip(&Skipped::torn_tail);
     line = strip(line);
@@ -119,9 +102,11 @@ void read_grafana_rows(ByteSource& source, GrafanaSeries& series, ReadingSink* s
     const std::uint32_t device =
         gpu->host.empty() ? sink->find(gpu->name) : sink->find(gpu->host, gpu->name);
     sink->add_to(device, value);
-    if (series.labels()) noted.note(name, *series.labels(), device, sink->unix_s());
+    if (!series.labels()) return;
+    const auto [number, is_new] = numbers.try_emplace(name);
+    if (is_new) number->second = sink->find_series(*series.labels());
+    sink->note_series(number->second, device);
   });
-  noted.check();
 }
 
 SeriesFacts grafana_rows_facts(std::string_view head, const TelemetryOptions& options) {
@@ -162,12 +147,13 @@ double fits_grafana_rows(std::string_view head) {
 Telemetry open_grafana_rows(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
   return open_stream(
       std::move(source), options,
-      [&](std::string_view head) { return grafana_rows_facts(head, options); },
-      [options](ByteSource& bytes, ReadingSink& sink) {
-        GrafanaSeries series(options);
-        read_grafana_rows(bytes, series, &sink);
-      },
-      true);
+      {.facts_of = [&](std::string_view head) { return grafana_rows_facts(head, options); },
+       .read =
+           [options](ByteSource& bytes, ReadingSink& sink) {
+             GrafanaSeries series(options);
+             read_grafana_rows(bytes, series, &sink);
+           },
+       .cut_off_after = at_any_line});
 }
 
 std::vector<SchemaRow> grafana_rows_schemas() {

@@ -27,7 +27,7 @@ std::uint64_t line_breaks(std::span<const char> text) {
 void for_each_line(ByteSource& source,
                    const std::function<void(std::string_view line, bool is_whole)>& take) {
   constexpr std::size_t kMostBytes = 1 << 20;
-  constexpr std::size_t kPieceBytes = 1 << 16;
+  constexpr std::size_t kPieceBytes = 1 << 18;
   std::vector<char> buffer(kPieceBytes + kLineSlack);
   std::size_t begun = 0;  // bytes of a line that is not ended yet
   while (true) {

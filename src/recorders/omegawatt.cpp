@@ -94,16 +94,16 @@ double fits_omegawatt(std::string_view head) {
 }
 
 Telemetry open_omegawatt(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
-  return open_stream(
-      std::move(source), options, [&](std::string_view) { return omegawatt_facts(options); },
-      [](ByteSource& bytes, ReadingSink& sink) {
-        try {
-          read_frames(bytes, sink);
-        } catch (const CsvError& error) {
-          throw TelemetryError(error.what());
-        }
-      },
-      true);
+  return open_stream(std::move(source), options,
+                     {.facts_of = [&](std::string_view) { return omegawatt_facts(options); },
+                      .read =
+                          [](ByteSource& bytes, ReadingSink& sink) {
+                            try {
+                              read_frames(bytes, sink);
+                            } catch (const CsvError& error) {
+                              throw TelemetryError(error.what());
+                            }
+                          }});
 }
 
 std::vector<SchemaRow> omegawatt_schemas() {

@@ -19,7 +19,6 @@
 #include "base/text/pattern.h"
 #include "base/text/unicode.h"
 #include "recorders/metric_labels.h"
-#include "recorders/series_overlap.h"
 #include "recorders/stream_telemetry.h"
 #include "recorders/watts.h"
 
@@ -123,10 +122,7 @@ class SeriesWalk : public JsonVisitor {
     unnamed_ += series_.metric.empty() ? 1 : 0;
     is_power();
   }
-  void check() const {
-    power_.check();
-    overlap_.check();
-  }
+  void check() const { power_.check(); }
   std::uint64_t unnamed() const { return unnamed_; }
   std::uint64_t series() const { return all_; }
 
@@ -185,7 +181,7 @@ class SeriesWalk : public JsonVisitor {
   void add_known(const Stamp& stamp, double watts) {
     sink_->start_row(stamp);
     sink_->add_to(*device_, watts);
-    overlap_.note(number_, *device_, sink_->unix_s());
+    sink_->note_series(number_, *device_);
   }
 
   // `number` is that of the text, if it is known.
@@ -227,7 +223,7 @@ class SeriesWalk : public JsonVisitor {
 
   void know_device() {
     device_ = number_of_gpu();
-    number_ = overlap_.add(series_);
+    number_ = sink_->add_series(series_);
   }
 
   std::uint32_t number_of_gpu() {
@@ -241,8 +237,7 @@ class SeriesWalk : public JsonVisitor {
   std::optional<bool> is_power_;
   PowerSeries::Gpu gpu_;
   std::optional<std::uint32_t> device_;  // the GPU's number, once the series had a sample
-  std::size_t number_ = 0;               // of the series, among those with samples
-  SeriesOverlap overlap_;
+  std::size_t number_ = 0;               // of the series, as the sink numbers it
   std::string label_;
   std::array<std::string, 2> pair_;  // of a series that had no sample yet
   Stamp stamp_{};                    // of the pair, if its series had one
@@ -324,11 +319,10 @@ Telemetry open_series(std::unique_ptr<ByteSource> source, const TelemetryOptions
                       const SeriesFormat& format) {
   return open_stream(
       std::move(source), options,
-      [&](std::string_view head) { return series_facts_of(head, format, options); },
-      [&format, options](ByteSource& bytes, ReadingSink& sink) {
-        walk_series(bytes, format, options, sink);
-      },
-      false);  // a last line that is cut off is the loss of a whole series
+      {.facts_of = [&](std::string_view head) { return series_facts_of(head, format, options); },
+       .read = [&format, options](ByteSource& bytes,
+                                  ReadingSink& sink) { walk_series(bytes, format, options, sink); },
+       .has_lines = false});  // a last line that is cut off is the loss of a whole series
 }
 
 }  // namespace

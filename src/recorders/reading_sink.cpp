@@ -8,20 +8,22 @@
 #include <fmt/format.h>
 
 namespace aggregate_power {
-ReadingSink::ReadingSink(const Zone& zone, GpuSelection gpus, bool names_hosts,
-                         PowerUnit::Size unit, const Telemetry::TakeStates& take,
+ReadingSink::ReadingSink(const Options& options, const Telemetry::TakeStates& take,
                          TelemetryCounts& counts)
-    : stamps_(zone),
-      gpus_(std::move(gpus)),
-      names_hosts_(names_hosts),
-      unit_(unit),
+    : stamps_(options.zone),
+      gpus_(options.gpus),
+      names_hosts_(options.names_hosts),
+      unit_(options.unit),
       take_(take),
-      counts_(counts) {}
+      counts_(counts),
+      batch_(options.batch),
+      size_(options.batch) {}
 
 bool ReadingSink::start_bad_row(std::string_view stamp) {
   ++counts_.rows;
   if (counts_.skipped.bad_timestamp++ == 0) {
-    counts_.first_bad_stamp = fmt::format("'{}' in row {}", printable(stamp), counts_.rows);
+    counts_.first_bad_stamp = fmt::format("'{}'", printable(stamp));
+    counts_.first_bad_row = counts_.rows;
   }
   add(0, 0, kNoDevice, Reading::Kind::bad_timestamp);
   return false;
@@ -75,6 +77,11 @@ void ReadingSink::tell_sensors(std::vector<SensorEnergy> sensors, std::vector<Se
 void ReadingSink::finish() {
   if (count_ > 0) take_(std::span(batch_).first(count_), {});
   count_ = 0;
+}
+
+std::size_t ReadingSink::exchange(std::vector<Reading>& batch) {
+  std::swap(batch_, batch);
+  return std::exchange(count_, 0);
 }
 
 }  // namespace aggregate_power

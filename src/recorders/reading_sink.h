@@ -19,6 +19,7 @@
 #include "recorders/energy_counter.h"
 #include "recorders/gpu_selection.h"
 #include "recorders/metric_labels.h"
+#include "recorders/series_overlap.h"
 #include "recorders/telemetry.h"
 #include "recorders/watts.h"
 
@@ -26,9 +27,14 @@ namespace aggregate_power {
 
 class ReadingSink {
  public:
-  // `unit` is that of bare numbers.
-  ReadingSink(const Zone& zone, GpuSelection gpus, bool names_hosts, PowerUnit::Size unit,
-              const Telemetry::TakeStates& take, TelemetryCounts& counts);
+  struct Options {
+    Zone zone = Zone::fixed(0);
+    GpuSelection gpus = {};
+    bool names_hosts = false;
+    PowerUnit::Size unit = PowerUnit::Size::watt;  // of bare numbers
+    std::size_t batch = 1024;                      // readings that are passed on at once
+  };
+  ReadingSink(const Options& options, const Telemetry::TakeStates& take, TelemetryCounts& counts);
 
   // A row begins, and what is added next was measured at its time. Returns false if it is not a
   // time: then nothing may be added, unless to count it.
@@ -76,6 +82,15 @@ class ReadingSink {
     if (!is_power || device == kNoDevice) return add_odd(device, watts);
     add(unix_s_, watts, device, Reading::Kind::power);
   }
+  // Numbers a series, for which note_series() then notes each reading. check_series() throws as
+  // SeriesOverlap::check() does. Those of GPUs that were not selected make no difference.
+  std::size_t add_series(const MetricLabels& series) { return overlap_.add(series); }
+  std::size_t find_series(const MetricLabels& series) { return overlap_.find(series); }
+  void note_series(std::size_t series, std::uint32_t device) {
+    if (device < kLeftOut) overlap_.note(series, device, unix_s_);
+  }
+  void check_series() const { overlap_.check(); }
+  const SeriesOverlap& series() const { return overlap_; }
   std::uint32_t find(std::string_view device) { return known(devices_.find(strip(device))); }
   std::uint32_t find(std::string_view host, std::string_view device);
   // Rows before this one and rows after it are of different segments.
@@ -91,6 +106,9 @@ class ReadingSink {
   void tell_sensors(std::vector<SensorEnergy> sensors, std::vector<SensorSum> sums);
   // Passes on what is left.
   void finish();
+  // Puts `batch`, which must be as large, in the place of the readings that were not passed on yet,
+  // which it gets, and returns their number.
+  std::size_t exchange(std::vector<Reading>& batch);
 
   double unix_s() const { return unix_s_; }  // of the row
   // What the first row's stamp was.
@@ -127,11 +145,10 @@ class ReadingSink {
     reading.watts = watts;
     reading.device = device;
     reading.kind = kind;
-    if (++count_ == kBatch) finish();
+    if (++count_ == size_) finish();
   }
 
   static constexpr std::uint32_t kLeftOut = kNoDevice - 1;  // a device that was not selected
-  static constexpr std::size_t kBatch = 1024;
 
   StampParser stamps_;
   GpuSelection gpus_;
@@ -142,9 +159,11 @@ class ReadingSink {
   const Telemetry::TakeStates& take_;
   TelemetryCounts& counts_;
   DeviceNames devices_;
+  SeriesOverlap overlap_;
   std::vector<bool> selected_;  // by device
-  std::vector<Reading> batch_ = std::vector<Reading>(kBatch);
-  std::size_t count_ = 0;  // of readings in the batch
+  std::vector<Reading> batch_;
+  std::size_t size_;       // of the batch
+  std::size_t count_ = 0;  // of readings in it
   std::optional<Stamp> first_stamp_;
   double unix_s_ = 0;
   double last_unix_s_ = 0;  // of the segment

@@ -148,12 +148,12 @@ double fits_rocm_smi_loop(std::string_view head) {
 Telemetry open_rocm_smi_loop(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
   return open_stream(
       std::move(source), options,
-      [&](std::string_view head) { return rocm_loop_facts(head, options); },
-      [](ByteSource& bytes, ReadingSink& sink) {
-        RocmLoop loop(&sink);
-        read_rocm_loop(bytes, loop);
-      },
-      true);
+      {.facts_of = [&](std::string_view head) { return rocm_loop_facts(head, options); },
+       .read =
+           [](ByteSource& bytes, ReadingSink& sink) {
+             RocmLoop loop(&sink);
+             read_rocm_loop(bytes, loop);
+           }});
 }
 
 std::vector<SchemaRow> rocm_smi_loop_schemas() {

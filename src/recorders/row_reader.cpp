@@ -79,11 +79,9 @@ void RowCounts::add(const RowCounts& later) {
   rows += later.rows;
   stamps += later.stamps;
   naive_stamps += later.naive_stamps;
-  constexpr std::uint64_t Skipped::*kCauses[] = {
-      &Skipped::blank,          &Skipped::repeated_header, &Skipped::preamble,
-      &Skipped::comment,        &Skipped::bad_timestamp,   &Skipped::no_reading,
-      &Skipped::too_many_cells, &Skipped::torn_tail};
-  for (const auto cause : kCauses) skipped.*cause += later.skipped.*cause;
+  skipped += later.skipped;
+  if (other_counter == nullptr) other_counter = later.other_counter;
+  if (later.resolution) resolution = later.resolution;
 }
 
 RowReader::RowReader(Columns columns, const Zone& zone, std::size_t header_cells, GpuSelection gpus)
@@ -121,7 +119,7 @@ bool RowReader::is_other_header(const CsvRow& row) const {
 }
 
 bool RowReader::is_wanted_metric(std::string_view name) {
-  if (other_counter_ == nullptr) other_counter_ = counter_metric(name);
+  if (counts_.other_counter == nullptr) counts_.other_counter = counter_metric(name);
   // If the file's beginning does not show which power metric it has, it is the first one seen.
   if (columns_.metric.empty() && is_power_metric(name)) columns_.metric = name;
   return !columns_.metric.empty() && name == columns_.metric;
@@ -149,11 +147,13 @@ inline double RowReader::find_watts(const CsvRow& row) const {
 
 // The same for a counter of energy.
 double RowReader::find_joules(const CsvRow& row) {
+  double unit_j = columns_.counter_unit_j;
   if (columns_.counter_resolution) {
-    resolution_ = parse_counter(trimmed(row.cells[5]), 1).value_or(0);
-    if (resolution_ <= 0) return std::numeric_limits<double>::quiet_NaN();
+    counts_.resolution = parse_counter(trimmed(row.cells[5]), 1).value_or(0);
+    if (*counts_.resolution <= 0) return std::numeric_limits<double>::quiet_NaN();
+    unit_j *= *counts_.resolution;
   }
-  return parse_counter(trimmed(row.cells[1]), columns_.counter_unit_j * resolution_)
+  return parse_counter(trimmed(row.cells[1]), unit_j)
       .value_or(std::numeric_limits<double>::quiet_NaN());
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +31,10 @@ struct RowCounts {
   std::uint64_t first_bad_row = 0;  // counted from 1 among these rows; 0: no stamp was bad
   // The last of these rows, if it is a header with other columns than the file's; 0: none is.
   std::uint64_t other_header_row = 0;
+  // The counter in other rows of a long table; null: none was seen.
+  const EnergyCounter* other_counter = nullptr;
+  // The last number in the column of `counter_resolution`.
+  std::optional<double> resolution = {};
 
   // Adds the counts of rows that follow these.
   void add(const RowCounts& later);
@@ -50,10 +55,6 @@ class RowReader {
   // The file's columns; its rows may determine which metric is the power.
   const Columns& columns() const { return columns_; }
   const GpuSelection& gpus() const { return gpus_; }
-  // The counter in other rows of a long table; null: none was seen so far.
-  const EnergyCounter* other_counter() const { return other_counter_; }
-  // The last number in the column of `counter_resolution`; 1 if there is none.
-  double resolution() const { return resolution_; }
   void use_zone(const Zone& zone) { stamps_ = StampParser(zone); }
   // The names of the selected columns, in the order of the cells; then a header with other names
   // is found among the rows.
@@ -93,8 +94,6 @@ class RowReader {
   GpuSelection gpus_;
   std::vector<bool> selected_;  // by device, as far as it was asked
   RowCounts counts_;
-  const EnergyCounter* other_counter_ = nullptr;
-  double resolution_ = 1;
 };
 
 }  // namespace aggregate_power

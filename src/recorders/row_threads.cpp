@@ -2,7 +2,6 @@
 #include "recorders/row_threads.h"
 
 #include <algorithm>
-#include <cstring>
 #include <system_error>
 #include <utility>
 
@@ -24,60 +23,17 @@ std::vector<RowPiece> room_for_pieces(bool with_states) {
   return pieces;
 }
 
+// As long as there was no quote, a line break certainly ends a row.
+std::size_t end_of_rows(std::string_view bytes) {
+  return bytes.find('"') == bytes.npos ? bytes.rfind('\n') + 1 : 0;
+}
+
 }  // namespace
-
-void RowDealer::begin(std::size_t threads) {
-  const std::lock_guard guard(mutex_);
-  threads_ = threads;
-  turn_begins_.notify_all();
-}
-
-void RowDealer::end() {
-  const std::lock_guard guard(mutex_);
-  is_over_ = true;
-  turn_begins_.notify_all();
-}
-
-std::size_t RowDealer::deal(std::size_t thread, std::span<char> into, bool& is_whole) {
-  std::unique_lock lock(mutex_);
-  turn_begins_.wait(lock, [&] { return is_over_ || (threads_ > 0 && turn_ == thread); });
-  is_whole = false;
-  if (is_over_) return 0;
-  if (has_rest_) return fill(into);
-  const std::size_t size = fill(into);
-  const std::string_view bytes(into.data(), size);
-  const std::size_t line_break = bytes.rfind('\n');
-  has_rest_ = source_ended_ || fault_ || line_break == bytes.npos || bytes.find('"') != bytes.npos;
-  if (has_rest_) return size;
-  carried_ = bytes.substr(line_break + 1);
-  is_whole = true;
-  turn_ = (turn_ + 1) % threads_;
-  turn_begins_.notify_all();
-  return line_break + 1;
-}
-
-// Reads what is carried, then as much of the source as there is room for.
-std::size_t RowDealer::fill(std::span<char> into) {
-  std::size_t size = carried_.copy(into.data(), into.size());
-  carried_.erase(0, size);
-  if (size == 0 && fault_) std::rethrow_exception(std::exchange(fault_, nullptr));
-  try {
-    while (size < into.size() && !source_ended_ && !fault_) {
-      const std::size_t count = source_.read(into.subspan(size));
-      source_ended_ = count == 0;
-      size += count;
-    }
-  } catch (...) {
-    if (size == 0) throw;
-    fault_ = std::current_exception();
-  }
-  return size;
-}
 
 // One of the threads.
 class RowThreads::Lane : private ByteSource {
  public:
-  Lane(RowDealer& dealer, std::size_t number, const RowReader& like, const Zone& zone,
+  Lane(BlockDealer& dealer, std::size_t number, const RowReader& like, const Zone& zone,
        const RowSelection& selection)
       : dealer_(dealer),
         number_(number),
@@ -144,7 +100,7 @@ class RowThreads::Lane : private ByteSource {
   }
 
   // Used by the thread.
-  RowDealer& dealer_;
+  BlockDealer& dealer_;
   std::size_t number_;
   bool is_whole_block_ = false;
   CsvReader csv_;
@@ -160,7 +116,7 @@ class RowThreads::Lane : private ByteSource {
 
 RowThreads::RowThreads(CsvReader& csv, ByteSource& source, const RowReader& like, const Zone& zone,
                        const RowSelection& selection)
-    : dealer_(csv.ahead(), source) {
+    : dealer_(csv.ahead(), source, end_of_rows) {
   try {
     while (lanes_.size() < kThreads) {
       lanes_.push_back(std::make_unique<Lane>(dealer_, lanes_.size(), like, zone, selection));

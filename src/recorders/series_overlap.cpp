@@ -2,6 +2,9 @@
 #include "recorders/series_overlap.h"
 
 #include <algorithm>
+#include <deque>
+#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,21 +17,30 @@ namespace {
 constexpr std::string_view kInstanceLabels[] = {"GPU_I_ID", "GPU_I_PROFILE"};
 
 std::string series_text(const MetricLabels& series) {
-  constexpr std::size_t kMostShown = 160;
   std::string text = series.metric + "{";
   for (const auto& [label, value] : series.labels) {
     text += fmt::format("{}{}=\"{}\"", text.back() == '{' ? "" : ",", label, value);
   }
-  return printable(text + "}", kMostShown);
+  return text + "}";
+}
+
+std::string text_unless_instance(const MetricLabels& series) {
+  const bool is_instance = std::ranges::any_of(
+      kInstanceLabels, [&](std::string_view label) { return !series.of(label).empty(); });
+  return is_instance ? std::string() : series_text(series);
 }
 
 }  // namespace
 
 std::size_t SeriesOverlap::add(const MetricLabels& series) {
-  const bool is_instance = std::ranges::any_of(
-      kInstanceLabels, [&](std::string_view label) { return !series.of(label).empty(); });
-  series_.emplace_back().text = is_instance ? std::string() : series_text(series);
+  series_.emplace_back().text = text_unless_instance(series);
   return series_.size() - 1;
+}
+
+std::size_t SeriesOverlap::find(const MetricLabels& series) {
+  const auto [place, is_new] = found_.try_emplace(text_unless_instance(series), series_.size());
+  if (is_new) series_.emplace_back().text = place->first;
+  return place->second;
 }
 
 void SeriesOverlap::note(std::size_t series, std::uint32_t device, double unix_s) {
@@ -39,7 +51,31 @@ void SeriesOverlap::note(std::size_t series, std::uint32_t device, double unix_s
   ++noted.samples;
 }
 
+void SeriesOverlap::add_samples(const Series& more, Series& to) {
+  to.device = more.device;
+  const bool is_first = to.samples == 0;
+  to.first_unix_s = is_first ? more.first_unix_s : std::min(to.first_unix_s, more.first_unix_s);
+  to.last_unix_s = is_first ? more.last_unix_s : std::max(to.last_unix_s, more.last_unix_s);
+  to.samples += more.samples;
+}
+
+void SeriesOverlap::merge(const SeriesOverlap& part, std::span<const std::uint32_t> numbers) {
+  std::map<std::string, std::deque<std::size_t>> known;  // that may be equal, in their order
+  for (std::size_t i = 0; i < series_.size(); ++i) known[series_[i].text].push_back(i);
+  for (Series more : part.series_) {
+    if (more.device < numbers.size()) more.device = numbers[more.device];
+    std::deque<std::size_t>& equal = known[more.text];
+    if (equal.empty()) {
+      series_.push_back(std::move(more));
+      continue;
+    }
+    if (more.samples > 0) add_samples(more, series_[equal.front()]);
+    equal.pop_front();
+  }
+}
+
 void SeriesOverlap::check() const {
+  constexpr std::size_t kMostShown = 160;
   std::vector<const Series*> whole;
   for (const Series& series : series_) {
     if (series.samples > 0 && !series.text.empty() && series.device != kNoDevice) {
@@ -55,7 +91,7 @@ void SeriesOverlap::check() const {
     if (before.device != after.device || after.first_unix_s > before.last_unix_s) continue;
     throw TelemetryError(fmt::format(
         "{} and {} are of one GPU at the same time: name the label that tells GPUs apart with --device-column, or query one of them",
-        before.text, after.text));
+        printable(before.text, kMostShown), printable(after.text, kMostShown)));
   }
 }
 

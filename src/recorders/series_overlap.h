@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "recorders/metric_labels.h"
@@ -14,24 +16,32 @@ namespace aggregate_power {
 
 class SeriesOverlap {
  public:
-  // Numbers a series.
+  // Numbers a series. find() gives one that is written the same the same number.
   std::size_t add(const MetricLabels& series);
+  std::size_t find(const MetricLabels& series);
   // It has a sample of this device.
   void note(std::size_t series, std::uint32_t device, double unix_s);
+  // Adds the samples of another part of the recording, in which the devices have other numbers:
+  // numbers[i] is that of device i. Series that were added there and here must have been added in
+  // the same order.
+  void merge(const SeriesOverlap& part, std::span<const std::uint32_t> numbers);
   // Throws TelemetryError if two series of one device meet in time. Instances of a divided GPU
   // (MIG), which repeat its power, may; so may series that follow each other, as when a pod ends.
   void check() const;
 
  private:
   struct Series {
-    std::string text;  // for messages; empty: an instance
+    std::string text;  // empty: an instance
     std::uint32_t device = 0;
     std::uint64_t samples = 0;
     double first_unix_s = 0;
     double last_unix_s = 0;
   };
 
+  static void add_samples(const Series& more, Series& to);
+
   std::vector<Series> series_;
+  std::unordered_map<std::string, std::size_t> found_;  // by text
 };
 
 }  // namespace aggregate_power

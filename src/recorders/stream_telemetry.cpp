@@ -16,49 +16,11 @@
 namespace aggregate_power {
 namespace {
 
-// Passes bytes on and counts their lines.
-class LineCounter : public ByteSource {
- public:
-  explicit LineCounter(ByteSource& source) : source_(source) {}
-  std::size_t read(std::span<char> into) override {
-    const std::size_t count = source_.read(into);
-    lines_ += line_breaks(into.first(count));
-    if (count > 0) ends_in_line_ = into[count - 1] != '\n';
-    is_at_end_ = count == 0;
-    return count;
-  }
-  // Whether everything was read and `line`, counted from 1, is the last one and has no line break.
-  bool is_cut_off(std::uint64_t line) const {
-    return is_at_end_ && ends_in_line_ && line == lines_ + 1;
-  }
-
- private:
-  ByteSource& source_;
-  std::uint64_t lines_ = 0;
-  bool ends_in_line_ = false;
-  bool is_at_end_ = false;
-};
-
-void read_stream(ByteSource& source, const ReadInto& read, bool has_lines, ReadingSink& sink) {
-  LineCounter counted(source);
-  try {
-    read(counted, sink);
-  } catch (const JsonError& error) {
-    sink.finish();
-    if (!has_lines || !counted.is_cut_off(error.line())) throw TelemetryError(error.what());
-    sink.skip(&Skipped::torn_tail);
-  } catch (...) {
-    sink.finish();
-    throw;
-  }
-  sink.finish();
-}
-
 // The stamp of the first row in the beginning, as it would be in UTC.
 std::optional<Stamp> first_stamp_in(std::string_view head, const ReadInto& read) {
   TelemetryCounts counts;
   const Telemetry::TakeStates ignore = [](std::span<const Reading>, std::span<const GpuState>) {};
-  ReadingSink sink(Zone::fixed(0), {}, false, PowerUnit::Size::watt, ignore, counts);
+  ReadingSink sink({}, ignore, counts);
   MemorySource source(head);
   try {
     read(source, sink);
@@ -66,6 +28,23 @@ std::optional<Stamp> first_stamp_in(std::string_view head, const ReadInto& read)
   }
   return sink.first_stamp();
 }
+
+// How much of the beginning suffices to read the rest in parts; 0: none of it does. What is known
+// by then of the columns, or of the metric and its labels, must not depend on what follows.
+std::size_t end_of_beginning(std::string_view head, const CutOff& cut_off,
+                             const StreamFormat& format) {
+  if (!cut_off || head.size() < kHeadBytes) return 0;
+  const std::size_t end = cut_off(head);
+  if (end == 0) return 0;
+  const SeriesFacts facts = format.facts_of(head.substr(0, end));
+  return facts.power_column && facts.device_column ? end : 0;
+}
+
+// A recording of which `head` was read.
+struct BegunStream {
+  std::string head;
+  std::unique_ptr<ByteSource> rest;
+};
 
 // Columns that the user names and that the format does not have.
 void note_other_names(const SeriesNames& names, const ColumnNames& wanted, SeriesFacts& facts) {
@@ -87,37 +66,52 @@ void note_other_names(const SeriesNames& names, const ColumnNames& wanted, Serie
 }  // namespace
 
 Telemetry open_stream(std::unique_ptr<ByteSource> source, const TelemetryOptions& options,
-                      const FactsOf& facts_of, ReadInto read, bool has_lines, bool has_sensors) {
+                      const StreamFormat& format) {
   source = as_utf8(std::move(source));
-  std::string head = read_up_to(*source, kHeadBytes);
+  const auto stream = std::make_shared<BegunStream>(read_up_to(*source, kHeadBytes), nullptr);
+  stream->rest = std::move(source);
+  const std::string& head = stream->head;
   TelemetryHead known;
-  known.facts = facts_of(head);
+  known.facts = format.facts_of(head);
   known.facts.first_lines = first_lines(head);
   known.facts.gpu_models = gpu_models_in(head);
-  known.has_sensors = has_sensors;
-  const std::optional<Stamp> stamp = first_stamp_in(head, read);
+  known.has_sensors = format.has_sensors;
+  const std::optional<Stamp> stamp = first_stamp_in(head, format.read);
   if (stamp && stamp->naive) known.first_wall_s = stamp->unix_s;
   const Zone by_habit = known.facts.naive_is_utc ? Zone::parse("UTC") : Zone::local();
-  const std::shared_ptr<ByteSource> all =
-      std::make_shared<ResumedSource>(std::move(head), std::move(source));
-  const PowerUnit::Size unit = known.facts.unit;
-  const bool names_hosts = known.facts.names_hosts;
+  const CutOff cut_off = format.cut_off_after ? format.cut_off_after(head) : nullptr;
+  const std::size_t beginning = end_of_beginning(head, cut_off, format);
+  ReadingSink::Options sink = {
+      .gpus = options.gpus, .names_hosts = known.facts.names_hosts, .unit = known.facts.unit};
   return Telemetry(
       std::move(known), options.zone.value_or(by_habit),
-      [=, gpus = options.gpus](const Telemetry::Wants& wants, const Telemetry::TakeStates& take,
-                               TelemetryCounts& counts) {
-        ReadingSink sink(wants.zone, gpus, names_hosts, unit, take, counts);
-        if (wants.counters == nullptr) return read_stream(*all, read, has_lines, sink);
-        const Telemetry::TakeStates take_counters = [&](std::span<const Reading> readings,
-                                                        std::span<const GpuState>) {
-          wants.counters->take(readings);
-        };
-        ReadingSink counters(wants.zone, gpus, names_hosts, unit, take_counters,
-                             wants.counters->counts);
-        sink.set_counters(counters);
-        read_stream(*all, read, has_lines, sink);
-        counters.finish();
+      [=, read = format.read, has_lines = format.has_lines](const Telemetry::Wants& wants,
+                                                            const Telemetry::TakeStates& take,
+                                                            TelemetryCounts& counts) mutable {
+        sink.zone = wants.zone;
+        const StreamWants all = {sink, take, counts, wants.counters};
+        const std::string_view text = stream->head;
+        const StreamParts parts = {text.substr(0, beginning), text.substr(beginning), *stream->rest,
+                                   cut_off};
+        if (wants.threads && beginning > 0 && read_stream_on_threads(parts, read, has_lines, all)) {
+          return;
+        }
+        ResumedSource resumed(std::move(stream->head), std::move(stream->rest));
+        read_stream(resumed, read, has_lines, all);
       });
+}
+
+std::size_t end_of_lines(std::string_view bytes) { return bytes.rfind('\n') + 1; }
+
+CutOff at_any_line(std::string_view /*head*/) { return end_of_lines; }
+
+// A string has no bare line break, and within a text a comma or a bracket is between "}" and "{".
+CutOff at_any_json_line(std::string_view /*head*/) {
+  return [](std::string_view bytes) -> std::size_t {
+    constexpr std::string_view kBetween = "}\n{";
+    const std::size_t found = bytes.rfind(kBetween);
+    return found == bytes.npos ? 0 : found + kBetween.size() - 1;
+  };
 }
 
 SeriesFacts facts_of_names(const SeriesNames& names, const TelemetryOptions& options) {

@@ -1,6 +1,7 @@
 // Opens recordings in formats other than CSV tables: what they have in common.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -8,26 +9,37 @@
 
 #include "aggregate_power/provenance.h"
 #include "base/files/byte_source.h"
+#include "recorders/block_dealer.h"
 #include "recorders/reading_sink.h"
+#include "recorders/stream_lanes.h"
 #include "recorders/telemetry.h"
 #include "recorders/telemetry_options.h"
 
 namespace aggregate_power {
 
-// Reads all of a recording into the sink. May throw TelemetryError, JsonError, and what the source
-// throws.
-using ReadInto = std::function<void(ByteSource& source, ReadingSink& sink)>;
-
 // What a format says of a recording that begins with a text of at most 64 KiB.
 using FactsOf = std::function<SeriesFacts(std::string_view head)>;
 
-// A recording that `read` reads. It is also called with the beginning alone, to learn the first
-// stamp, and that may be cut off anywhere. A last record that is cut off is counted as a torn tail
-// if `has_lines`. `has_sensors` as in
-// TelemetryHead.
+struct StreamFormat {
+  FactsOf facts_of;
+  // It is also called with the beginning alone, to learn the first stamp, and that may be cut off
+  // anywhere.
+  ReadInto read;
+  bool has_lines = true;     // a last record that is cut off is counted as a torn tail
+  bool has_sensors = false;  // as in TelemetryHead
+  // Where a recording that begins with `head` can be cut into parts. Threads may then read parts,
+  // each after a beginning that has the power's column and the device's. Null, or a null CutOff: a
+  // part cannot be read without all that is before it.
+  CutOff (*cut_off_after)(std::string_view head) = nullptr;
+};
+
 Telemetry open_stream(std::unique_ptr<ByteSource> source, const TelemetryOptions& options,
-                      const FactsOf& facts_of, ReadInto read, bool has_lines,
-                      bool has_sensors = false);
+                      const StreamFormat& format);
+
+// Of recordings in which each line stands alone, or each JSON text on lines of its own.
+std::size_t end_of_lines(std::string_view bytes);
+CutOff at_any_line(std::string_view head);
+CutOff at_any_json_line(std::string_view head);
 
 // The facts of a format whose names are fixed: columns, unit, what `inspect` shows, and the reasons
 // against a recording that lacks one. nullopt: there is none.

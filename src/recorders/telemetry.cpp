@@ -1,7 +1,32 @@
 // Reads a recording with its format's function.
 #include "recorders/telemetry.h"
 
+#include <utility>
+
 namespace aggregate_power {
+
+Skipped& Skipped::operator+=(const Skipped& more) {
+  constexpr std::uint64_t Skipped::*kCauses[] = {
+      &Skipped::blank,          &Skipped::repeated_header, &Skipped::preamble,
+      &Skipped::comment,        &Skipped::bad_timestamp,   &Skipped::no_reading,
+      &Skipped::too_many_cells, &Skipped::torn_tail};
+  for (const auto cause : kCauses) this->*cause += more.*cause;
+  return *this;
+}
+
+void TelemetryCounts::add_rows(TelemetryCounts later) {
+  if (first_bad_stamp.empty() && !later.first_bad_stamp.empty()) {
+    first_bad_stamp = std::move(later.first_bad_stamp);
+    first_bad_row = rows + later.first_bad_row;
+  }
+  skipped += later.skipped;
+  rows += later.rows;
+  stamps += later.stamps;
+  naive_stamps += later.naive_stamps;
+  dropped_nuls += later.dropped_nuls;
+  pauses.insert(pauses.end(), later.pauses.begin(), later.pauses.end());
+  if (!counter) counter = std::move(later.counter);
+}
 
 std::vector<std::pair<std::string_view, std::uint64_t>> by_cause(const Skipped& skipped) {
   return {{"blank", skipped.blank},

@@ -35,6 +35,7 @@ struct Skipped {
   std::uint64_t torn_tail = 0;
 
   bool operator==(const Skipped&) const = default;
+  Skipped& operator+=(const Skipped& more);
 };
 
 // The causes by name, in the order above.
@@ -76,7 +77,8 @@ struct TelemetryCounts {
   std::uint64_t stamps = 0;
   std::uint64_t naive_stamps = 0;  // read in the zone
   std::uint64_t dropped_nuls = 0;
-  std::string first_bad_stamp;  // "'yesterday' in row 3 after the header"; empty: none was bad
+  std::string first_bad_stamp;      // "'yesterday' in row 3 after the header"; empty: none was bad
+  std::uint64_t first_bad_row = 0;  // if the text does not say it yet
   // Between the last stamp of one segment and the first of the next one the recorder was stopped,
   // and says so: nothing may be interpolated there.
   std::vector<Window> pauses = {};
@@ -84,6 +86,9 @@ struct TelemetryCounts {
   std::vector<SensorEnergy> sensors = {};
   std::vector<SensorSum> sums = {};
   std::optional<EnergyCounter> counter = {};  // if it was seen after the beginning
+
+  // Adds the counts of the rows that follow these, but not their devices.
+  void add_rows(TelemetryCounts later);
 };
 
 // What the beginning of a recording says.

@@ -15,7 +15,6 @@
 #include "base/text/unicode.h"
 #include "recorders/lines.h"
 #include "recorders/metric_labels.h"
-#include "recorders/series_overlap.h"
 #include "recorders/stream_telemetry.h"
 
 namespace aggregate_power {
@@ -25,7 +24,8 @@ struct WideColumn {
   std::size_t index = 0;
   std::string host = {};  // empty: the GPU's name stands alone
   std::string gpu = {};
-  std::size_t overlap = 0;                   // its number in SeriesOverlap
+  MetricLabels series = {};
+  std::size_t number_of_series = 0;          // as the sink numbers it
   std::optional<std::uint32_t> device = {};  // its number, once it had a sample
 
   std::uint32_t number(ReadingSink& sink) {
@@ -38,7 +38,6 @@ struct WideColumn {
 struct WideHeader {
   std::optional<std::size_t> time;
   std::vector<WideColumn> columns;
-  SeriesOverlap overlap;
   std::size_t cells = 0;
   std::vector<std::string> names;  // of all columns
   std::size_t other_series = 0;    // columns of series that are not known as power
@@ -91,8 +90,7 @@ WideHeader energibridge_header(const std::vector<std::string>& cells, const Tele
     if (name == "Time") header.time = i;
     if (!power.matches(name)) continue;
     const std::string gpu(name.substr(3, name.find('_') - 3));
-    header.columns.push_back(
-        {.index = i, .gpu = gpu, .overlap = header.overlap.add({std::string(name), {}})});
+    header.columns.push_back({.index = i, .gpu = gpu, .series = {std::string(name), {}}});
   }
   header.power = "GPU*_POWER (mWatts)";
   header.device = "the column";
@@ -119,7 +117,7 @@ WideHeader grafana_header(const std::vector<std::string>& cells, const Telemetry
     header.columns.push_back({.index = i,
                               .host = std::string(gpu.host),
                               .gpu = std::string(gpu.name),
-                              .overlap = header.overlap.add(*series)});
+                              .series = *series});
   }
   header.power = power.metric();
   header.device = power.label();
@@ -155,14 +153,16 @@ void read_wide(ByteSource& source, ReadHeader read_header, const TelemetryOption
       header = read_header(names, options);
       header->names = names;
       if (options.counters && header->counter) sink.count_energy(*header->counter);
+      for (WideColumn& column : header->columns) {
+        column.number_of_series = sink.add_series(column.series);
+      }
       return;
     }
     cells.split(line);
     if (cells.size() == 0) return sink.skip(&Skipped::blank);  // NUL bytes
     if (!is_whole && cells.size() < header->cells) return sink.skip(&Skipped::torn_tail);
     if (is_other_header(*header, cells)) {
-      throw TelemetryError(fmt::format(
-          "line {} is a header with other columns: split the recording before it", line_number));
+      throw OtherHeader(line_number);
     }
     const std::size_t time = header->time.value_or(0);
     if (!sink.start_row(time < cells.size() ? cells[time] : "")) return;
@@ -172,10 +172,9 @@ void read_wide(ByteSource& source, ReadHeader read_header, const TelemetryOption
       const double watts = sink.number(cell);
       if (std::isnan(watts) && strip(cell).empty()) continue;  // another series has a sample then
       sink.add_to(column.number(sink), watts);
-      header->overlap.note(column.overlap, *column.device, sink.unix_s());
+      sink.note_series(column.number_of_series, *column.device);
     }
   });
-  if (header) header->overlap.check();
 }
 
 WideHeader header_in(std::string_view head, ReadHeader read_header,
@@ -216,19 +215,21 @@ SeriesFacts wide_facts(const WideHeader& header, const char* schema, PowerUnit::
 
 Telemetry open_wide(std::unique_ptr<ByteSource> source, const TelemetryOptions& options,
                     const char* schema, ReadHeader read_header, PowerUnit::Size unit) {
-  return open_stream(
-      std::move(source), options,
-      [&](std::string_view head) {
-        return wide_facts(header_in(head, read_header, options), schema, unit, options);
-      },
-      [options, read_header](ByteSource& bytes, ReadingSink& sink) {
-        try {
-          read_wide(bytes, read_header, options, sink);
-        } catch (const CsvError& error) {
-          throw TelemetryError(error.what());
-        }
-      },
-      true);
+  return open_stream(std::move(source), options,
+                     {.facts_of =
+                          [&](std::string_view head) {
+                            return wide_facts(header_in(head, read_header, options), schema, unit,
+                                              options);
+                          },
+                      .read =
+                          [options, read_header](ByteSource& bytes, ReadingSink& sink) {
+                            try {
+                              read_wide(bytes, read_header, options, sink);
+                            } catch (const CsvError& error) {
+                              throw TelemetryError(error.what());
+                            }
+                          },
+                      .cut_off_after = at_any_line});
 }
 
 bool has_columns(std::string_view head, ReadHeader read_header) {

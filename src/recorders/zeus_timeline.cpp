@@ -142,14 +142,14 @@ double fits_zeus_timeline(std::string_view head) {
 Telemetry open_zeus_timeline(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {
   std::string head = read_up_to(*source, kHeadBytes);
   const std::size_t domain = domain_of(head, options.columns.power);
-  return open_stream(
-      std::make_unique<ResumedSource>(std::move(head), std::move(source)), options,
-      [&](std::string_view) { return timeline_facts(domain, options); },
-      [domain](ByteSource& bytes, ReadingSink& sink) {
-        TimelineWalk walk(domain, &sink);
-        walk_timeline(bytes, walk);
-      },
-      false);
+  return open_stream(std::make_unique<ResumedSource>(std::move(head), std::move(source)), options,
+                     {.facts_of = [&](std::string_view) { return timeline_facts(domain, options); },
+                      .read =
+                          [domain](ByteSource& bytes, ReadingSink& sink) {
+                            TimelineWalk walk(domain, &sink);
+                            walk_timeline(bytes, walk);
+                          },
+                      .has_lines = false});
 }
 
 std::vector<SchemaRow> zeus_timeline_schemas() {

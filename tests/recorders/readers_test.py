@@ -449,6 +449,34 @@ def test_series_that_labels_do_not_tell_apart_are_refused(folder):
     same(["telemetry_file_unreadable"], folder.run(folder.write("w.csv", wide), START, START + 20, gpus=1)["reasons"])
 
 
+def test_a_scrape_may_have_no_number(folder):
+    line = 'DCGM_FI_DEV_POWER_USAGE{{gpu="{}",UUID="GPU-{}"}} {}\n'
+    for none in ("NaN", "+Inf"):
+        scrapes = "".join(f"# {START + 10 * i}\n" + line.format(0, 0, none if i == 1 else 300) + line.format(1, 1, 100)
+                          for i in range(4))
+        record = folder.run(folder.write("s.txt", scrapes), START, START + 30)
+        same(["invalid_power_sample"], record["reasons"], none)
+        same("exporter-scrapes", folder.inspect("s.txt")["schema"], none)
+
+
+def test_series_of_gpus_that_are_not_selected_may_meet(folder):
+    gpus = range(4)
+    line = 'DCGM_FI_DEV_POWER_USAGE{{Hostname="h",gpu="{}"}} {}\n'
+    header = ",".join(f'"DCGM_FI_DEV_POWER_USAGE{{gpu=""{gpu}""}}"' for gpu in gpus)
+    written = {
+        "m.json": pathlib.Path(folder.path, matrix(folder, *[
+            series([(i, 100 * gpu + 100) for i in range(3)], gpu=str(gpu)) for gpu in gpus])).read_text(),
+        "s.txt": "".join(f"# {START + 10 * i}\n" + "".join(line.format(gpu, 100 * gpu + 100) for gpu in gpus)
+                         for i in range(3)),
+        "w.csv": f"Time,{header}\n" + "".join(f"{(START + 10 * i) * 1000},100,200,300,400\n" for i in range(3)),
+        "e.csv": "Delta,Time," + ",".join(f"GPU{gpu}_POWER (mWatts)" for gpu in gpus) + "\n" +
+                 "".join(f"0,{(START + 10 * i) * 1000},100000,200000,300000,400000\n" for i in range(3))}
+    for name, text in written.items():
+        gpu = "h/2" if name == "s.txt" else "2"
+        record = folder.run(folder.write(name, text), START, START + 20, "--gpus", gpu, gpus=1)
+        same({gpu: 6000.0}, record["per_gpu_energy_j"], name)
+
+
 def test_power_of_two_recorders_is_not_mixed(folder):
     line = 'DCGM_FI_DEV_POWER_USAGE{{gpu="0",Hostname="h1"}} 300\ngpu_package_power{{gpu_id="0",hostname="h2"}} 700\n'
     file = folder.write("s.txt", "".join(f"# {START + 10 * i}\n{line.format()}" for i in range(3)))

@@ -52,6 +52,7 @@ struct Found {
   std::uint64_t naive_stamps = 0;
   std::uint64_t dropped_nuls = 0;
   std::string first_bad_stamp;
+  std::string counter;
   std::string fault;
 
   bool operator==(const Found&) const = default;
@@ -107,6 +108,7 @@ Found read(const std::string& text, const Options& options) {
   found.naive_stamps = telemetry.naive_stamps();
   found.dropped_nuls = telemetry.dropped_nuls();
   found.first_bad_stamp = telemetry.first_bad_stamp();
+  if (telemetry.counter()) found.counter = telemetry.counter()->name;
   return found;
 }
 
@@ -161,6 +163,23 @@ TEST(RowThreads, AreUsedWhereRowsAreShort) {
     long_rows += row(i, "0", "," + std::string(300, 'x') + "\n");
   }
   EXPECT_LE(most_at_a_time(long_rows), kMaxBatchRows);
+}
+
+TEST(RowThreads, ReadTheMetricThatIsPowerInTheBeginning) {
+  std::string text = "\"Time\",\"__name__\",\"UUID\",\"Value\"\n";
+  for (std::size_t i = 0; text.size() < kBytes; ++i) {
+    text += fmt::format("{},DCGM_FI_DEV_POWER_USAGE,GPU-{},{}.25\n", 1777118400000 + 1000 * i,
+                        i % 8, i % 700);
+    text += fmt::format("{},DCGM_FI_DEV_GPU_TEMP,GPU-{},52\n", 1777118400000 + 1000 * i, i % 8);
+  }
+  const std::string counted =
+      text + "1787118400000,DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION,GPU-0,123456\n";
+  expect_same(text, "a long table");
+  expect_same(counted, "a long table with a counter at its end");
+  const Found found = read(counted, {.threads = true});
+  EXPECT_EQ(found.counter, "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION");
+  EXPECT_EQ(found.readings.size(),
+            static_cast<std::size_t>((std::ranges::count(text, '\n') - 1) / 2));
 }
 
 TEST(RowThreads, NumberDevicesInTheFilesOrder) {

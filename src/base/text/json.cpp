@@ -650,7 +650,7 @@ class Scanner {
 }  // namespace
 
 JsonError::JsonError(std::uint64_t line, std::uint64_t column, std::string_view message)
-    : line_(line), column_(column), text_(fmt::format("{}:{}: {}", line, column, message)) {}
+    : line_(line), column_(column), message_(message), text_(fmt::format("{}:{}: {}", line, column, message)) {}
 
 void JsonVisitor::scalars(std::size_t path, std::span<const JsonScalar> some) {
   for (const JsonScalar& one : some) scalar(path, one.kind, one.text);

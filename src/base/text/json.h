@@ -30,10 +30,13 @@ class JsonError : public std::exception {
   const char* what() const noexcept override { return text_.c_str(); }  // "LINE:COLUMN: message"
   std::uint64_t line() const { return line_; }
   std::uint64_t column() const { return column_; }
+  // The same `lines` below.
+  JsonError moved_by(std::uint64_t lines) const { return {line_ + lines, column_, message_}; }
 
  private:
   std::uint64_t line_;
   std::uint64_t column_;
+  std::string message_;
   std::string text_;
 };
 

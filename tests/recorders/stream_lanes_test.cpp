@@ -1,0 +1,349 @@
+// Recordings read by several threads against the same read by one.
+#include "recorders/stream_lanes.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/files/file.h"
+#include "recorders/recorder.h"
+#include "test_util.h"
+
+namespace aggregate_power {
+namespace {
+
+// Breaks off after some bytes.
+class FailingSource : public ByteSource {
+ public:
+  FailingSource(const std::string& bytes, std::size_t good)
+      : source_(bytes.substr(0, good), 50'000), breaks_(good < bytes.size()) {}
+  std::size_t read(std::span<char> into) override {
+    const std::size_t count = source_.read(into);
+    if (count == 0 && breaks_) throw FileError("a.txt", "read", EIO);
+    return count;
+  }
+
+ private:
+  test::StutterSource source_;
+  bool breaks_;
+};
+
+// All that can be known of a recording.
+struct Found {
+  std::vector<std::array<double, 4>> readings;
+  std::vector<std::array<double, 4>> counters;
+  std::vector<std::string> devices;
+  std::vector<std::string> counter_devices;
+  std::vector<std::pair<std::string_view, std::uint64_t>> skipped;
+  std::array<std::uint64_t, 4> counts{};
+  std::string first_bad_stamp;
+  std::string counter;
+  std::string fault;
+
+  bool operator==(const Found&) const = default;
+};
+
+struct Options {
+  bool threads = false;
+  bool counters = false;
+  std::string gpus = {};
+  std::size_t good_bytes = std::string::npos;
+};
+
+std::array<double, 4> numbers_of(const Reading& reading) {
+  const bool is_bad = reading.kind == Reading::Kind::bad_timestamp;
+  const bool has_watts = !is_bad && reading.kind != Reading::Kind::no_power;
+  return {static_cast<double>(reading.kind), is_bad ? 0 : reading.unix_s,
+          has_watts ? reading.watts : 0, is_bad ? 0. : static_cast<double>(reading.device)};
+}
+
+Found read(const std::string& text, const Options& options) {
+  Found found;
+  const auto adder = [](std::vector<std::array<double, 4>>& to) {
+    return [&to](std::span<const Reading> readings) {
+      for (const Reading& reading : readings) to.push_back(numbers_of(reading));
+    };
+  };
+  TelemetryOptions how = {.zone = Zone::fixed(0), .path = "a.txt"};
+  if (!options.gpus.empty()) how.gpus = parse_gpus(options.gpus);
+  Telemetry telemetry =
+      open_telemetry(std::make_unique<FailingSource>(text, options.good_bytes), how);
+  CounterStream counters{adder(found.counters)};
+  if (options.counters) telemetry.read_counters_too(counters);
+  if (options.threads) telemetry.use_threads();
+  try {
+    telemetry.read(adder(found.readings));
+  } catch (const std::exception& error) {
+    found.fault = error.what();
+  }
+  found.devices = telemetry.devices();
+  found.counter_devices = counters.counts.devices;
+  found.skipped = by_cause(telemetry.skipped());
+  found.counts = {telemetry.rows(), telemetry.stamps(), telemetry.naive_stamps(),
+                  counters.counts.rows};
+  found.first_bad_stamp = telemetry.first_bad_stamp();
+  if (telemetry.counter()) found.counter = telemetry.counter()->name;
+  return found;
+}
+
+// What several threads found, which must be what one thread finds.
+Found read_both(const std::string& text, const std::string& what, Options options = {}) {
+  const Found one = read(text, options);
+  options.threads = true;
+  Found several = read(text, options);
+  EXPECT_EQ(one.readings.size(), several.readings.size()) << what;
+  EXPECT_EQ(one.devices, several.devices) << what;
+  EXPECT_EQ(one.counts, several.counts) << what;
+  EXPECT_EQ(one.first_bad_stamp, several.first_bad_stamp) << what;
+  EXPECT_EQ(one.fault, several.fault) << what;
+  EXPECT_TRUE(one == several) << what;
+  return several;
+}
+
+// ---- Recordings of several blocks, which have 256 KiB
+
+constexpr int kStart = 1777118400;
+constexpr int kTicks = 6'000;
+// So that a recording of few GPUs has several blocks too.
+const std::string kPadding(100, 'x');
+
+int watts(int i, int gpu) { return 300 + (i * 7 + gpu * 13) % 97; }
+
+using Tick = std::function<std::string(int i)>;
+
+std::string ticks(const std::string& header, const Tick& tick) {
+  std::string text = header;
+  for (int i = 0; i < kTicks; ++i) text += tick(i);
+  return text;
+}
+
+// Lines with every kind of value, from which GPU 5 is absent at first.
+std::string value(int i, int gpu) {
+  if ((i + gpu) % 977 == 0) return "N/A";
+  return fmt::format("{}.{:02}", watts(i, gpu), i % 100);
+}
+int gpus_at(int i) { return i < kTicks / 2 ? 5 : 6; }
+
+std::string dmon_tick(int i) {
+  std::string text = i % 30 != 0 ? ""
+                                 : "#Date       Time        gpu    pwr  gtemp\n"
+                                   "#YYYYMMDD   HH:MM:SS    Idx      W      C\n";
+  for (int gpu = 0; gpu < gpus_at(i); ++gpu) {
+    text += fmt::format(" 20260425   {:02}:{:02}:{:02}      {}    {}     52\n", 12 + i / 3600,
+                        i / 60 % 60, i % 60, gpu, (i + gpu) % 977 == 0 ? 0 : watts(i, gpu));
+  }
+  return text;
+}
+
+std::string dcgmi_tick(int i) {
+  std::string text = i % 20 != 0 ? ""
+                                 : fmt::format(
+                                       "{0} #Entity   POWER     TOTEC\n"
+                                       "{0} ID        W         mJ\n",
+                                       kStart + i);
+  for (int gpu = 0; gpu < gpus_at(i); ++gpu) {
+    text += fmt::format("{} GPU {}     {}   {}\n", kStart + i, gpu, value(i, gpu), 300'000 * i);
+  }
+  return text;
+}
+
+std::string scrape_tick(int i) {
+  std::string text = fmt::format("# {}\n# HELP DCGM_FI_DEV_POWER_USAGE Power draw\n", kStart + i);
+  for (int gpu = gpus_at(i); gpu-- > 0;) {
+    text += fmt::format("DCGM_FI_DEV_POWER_USAGE{{gpu=\"{}\",UUID=\"GPU-{}\"}} {}\n", gpu, gpu,
+                        (i + gpu) % 977 == 0 ? "NaN" : value(i, gpu));
+  }
+  return text;
+}
+
+constexpr std::string_view kWideHeader =
+    "Time,\"DCGM_FI_DEV_POWER_USAGE{gpu=\"\"0\"\"}\",\"DCGM_FI_DEV_POWER_USAGE{gpu=\"\"1\"\"}\","
+    "\"DCGM_FI_DEV_POWER_USAGE{gpu=\"\"2\"\"}\",other\n";
+
+std::string wide_tick(int i) {
+  return fmt::format("{},{},{},{},\"a, {}\"\n", (kStart + i) * std::int64_t{1000}, value(i, 0),
+                     i % 3 == 0 ? "" : value(i, 1), i < kTicks / 2 ? "" : value(i, 2), kPadding);
+}
+
+std::string energibridge_tick(int i) {
+  return fmt::format("1000,{},{},{},{}\n", (kStart + i) * std::int64_t{1000}, watts(i, 0) * 1000,
+                     watts(i, 1) * 1000, kPadding);
+}
+
+std::string grafana_row_tick(int i) {
+  std::string text;
+  for (int gpu = 0; gpu < gpus_at(i); ++gpu) {
+    text += fmt::format("DCGM_FI_DEV_POWER_USAGE{{gpu=\"{}\"}};{};{}\n", gpu,
+                        (kStart + i) * std::int64_t{1000}, value(i, gpu));
+  }
+  return text;
+}
+
+std::string aiperf_tick(int i) {
+  std::string text;
+  for (int gpu = 0; gpu < gpus_at(i); ++gpu) {
+    text += fmt::format(
+        "{{\"timestamp_ns\":{}000000000,\"gpu_index\":{},\"gpu_uuid\":\"GPU-{}\",\"hostname\":\"a\","
+        "\"telemetry_data\":{{\"gpu_power_usage\":{},\"energy_consumption\":{}}}}}\n",
+        kStart + i, gpu, gpu, (i + gpu) % 977 == 0 ? "null" : value(i, gpu), 0.25 * i);
+  }
+  return text;
+}
+
+std::string all_smi_tick(int i) {
+  std::string text = fmt::format("{{\"schema\":1,\"timestamp\":{},\"gpus\":[", kStart + i);
+  for (int gpu = 0; gpu < gpus_at(i); ++gpu) {
+    text += fmt::format("{}{{\"uuid\":\"GPU-{}\",\"power_consumption\":{}}}", gpu > 0 ? "," : "",
+                        gpu, watts(i, gpu));
+  }
+  return text + "]}\n";
+}
+
+struct Form {
+  std::string name;
+  std::string header;
+  Tick tick;
+};
+
+std::vector<Form> forms() {
+  return {{"nvidia-smi dmon", "", dmon_tick},
+          {"dcgmi dmon", "", dcgmi_tick},
+          {"scrapes", "", scrape_tick},
+          {"Grafana, wide", std::string(kWideHeader), wide_tick},
+          {"EnergiBridge", "Delta,Time,GPU0_POWER (mWatts),GPU1_POWER (mWatts),other\n",
+           energibridge_tick},
+          {"Grafana, rows", "Series;Time;Value\n", grafana_row_tick},
+          {"AIPerf", "", aiperf_tick},
+          {"all-smi", "", all_smi_tick}};
+}
+
+std::string text_of(const Form& form) { return ticks(form.header, form.tick); }
+
+// ---- The tests
+
+TEST(StreamLanes, ReadWhatOneThreadReads) {
+  for (const Form& form : forms()) {
+    const Found found = read_both(text_of(form), form.name);
+    EXPECT_EQ(found.fault, "") << form.name;
+    EXPECT_GE(found.readings.size(), std::size_t{kTicks}) << form.name;
+  }
+}
+
+TEST(StreamLanes, ReadCountersBesideThePower) {
+  for (const Form& form : {forms()[1], forms()[6]}) {
+    const Found found = read_both(text_of(form), form.name, {.counters = true});
+    EXPECT_EQ(found.counters.size(), 5U * kTicks / 2 + 6U * kTicks / 2) << form.name;
+    EXPECT_EQ(found.counter_devices.size(), 6U) << form.name;
+  }
+}
+
+TEST(StreamLanes, EndWhereTheRecordingEnds) {
+  for (const Form& form : forms()) {
+    const std::string text = text_of(form);
+    for (const std::size_t size : {text.size() - 1, text.size() - 9, text.size() / 2 + 17}) {
+      read_both(text.substr(0, size), fmt::format("{}, {} bytes", form.name, size));
+    }
+  }
+}
+
+TEST(StreamLanes, GiveTheReadingsBeforeAFault) {
+  for (const Form& form : forms()) {
+    const std::string text = text_of(form);
+    const Found found = read(text, {.threads = true, .good_bytes = text.size() / 3 * 2});
+    EXPECT_EQ(found.fault, FileError("a.txt", "read", EIO).what()) << form.name;
+    const Found whole = read(text, {});
+    ASSERT_LE(found.readings.size(), whole.readings.size()) << form.name;
+    EXPECT_GT(found.readings.size(), whole.readings.size() / 3) << form.name;
+    EXPECT_TRUE(std::equal(found.readings.begin(), found.readings.end(), whole.readings.begin()))
+        << form.name;
+  }
+}
+
+TEST(StreamLanes, LeaveOutWhatIsNotSelected) {
+  for (const auto& [number, gpus] : {std::pair(0, "1,5"), {2, "GPU-5"}, {3, "2"}, {6, "GPU-0"}}) {
+    const Form form = forms()[static_cast<std::size_t>(number)];
+    const Found found = read_both(text_of(form), form.name, {.gpus = gpus});
+    EXPECT_EQ(found.fault, "") << form.name;
+    EXPECT_GT(found.readings.size(), 1'000U) << form.name;
+  }
+}
+
+TEST(StreamLanes, NumberRowsAndLinesInTheWholeRecording) {
+  const auto with = [](const Form& form, const std::string& line, int at) {
+    std::string text = form.header;
+    for (int i = 0; i < kTicks; ++i) text += i == at ? line : form.tick(i);
+    return text;
+  };
+  const std::vector<Form> all = forms();
+  const Found bad = read_both(with(all[4], "1,yesterday,1,2,x\n", 5'000), "a bad stamp");
+  EXPECT_EQ(bad.first_bad_stamp, "'yesterday' in row 5001");
+  const std::string other = "Time,a,b,c,d\n";
+  EXPECT_EQ(read_both(with(all[3], other, 5'000), "another header").fault,
+            "line 5002 is a header with other columns: split the recording before it");
+  // 5,000 ticks: 3,000 of 5 lines, 2,000 of 6.
+  EXPECT_EQ(
+      read_both(with(all[6], "{\"timestamp_ns\":nothing}\n", 5'000), "no JSON").fault.substr(0, 9),
+      "27001:17:");
+}
+
+TEST(StreamLanes, FollowAHeaderThatMovesTheColumns) {
+  std::string text;
+  for (int i = 0; i < kTicks; ++i) {
+    if (i == 4'000) text += "1777126400 #Entity   TOTEC     POWER\n";
+    text += i < 4'000 || i % 20 == 0
+                ? dcgmi_tick(i)
+                : fmt::format("{} GPU 0     {}   310\n", kStart + i, 300'000 * i);
+    if (i >= 4'000 && i % 20 == 0) text += "1777126400 #Entity   TOTEC     POWER\n";
+  }
+  const Found found = read_both(text, "columns that trade places", {.counters = true});
+  EXPECT_EQ(found.fault, "");
+  EXPECT_EQ(found.readings.back()[2], 310);
+}
+
+TEST(StreamLanes, FindSeriesThatMeet) {
+  const auto line = [](int i, int slot) {
+    return fmt::format("# {}\nDCGM_FI_DEV_POWER_USAGE{{gpu=\"0\",slot=\"{}\"}} 300\n", kStart + i,
+                       slot);
+  };
+  std::string apart, together;
+  for (int i = 0; i < 6 * kTicks; ++i) {
+    apart += line(i, i < 2 * kTicks ? 0 : 1);
+    together += line(i, i < 2 * kTicks || i == 6 * kTicks - 1 ? 0 : 1);
+  }
+  EXPECT_EQ(read_both(apart, "one after the other").fault, "");
+  EXPECT_NE(read_both(together, "at the same time").fault.find("are of one GPU at the same time"),
+            std::string::npos);
+}
+
+TEST(StreamLanes, FindPowerOfTwoRecorders) {
+  std::string text = ticks("", scrape_tick);
+  text += fmt::format("# {}\namd_gpu_power{{gpu=\"0\"}} 100\n", kStart + kTicks);
+  text += ticks("", [](int i) { return scrape_tick(kTicks + 1 + i); });
+  EXPECT_NE(read_both(text, "two recorders").fault.find("which may be of other GPUs"),
+            std::string::npos);
+}
+
+TEST(StreamLanes, EndWhenTakingThrows) {
+  const std::string text = text_of(forms()[0]);
+  Telemetry telemetry =
+      open_telemetry(std::make_unique<MemorySource>(text), {.zone = Zone::fixed(0)});
+  telemetry.use_threads();
+  std::size_t batches = 0;
+  EXPECT_THROW(telemetry.read([&](std::span<const Reading>) {
+    if (++batches == 3) throw std::runtime_error("enough");
+  }),
+               std::runtime_error);
+}
+
+}  // namespace
+}  // namespace aggregate_power
