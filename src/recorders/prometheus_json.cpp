@@ -108,7 +108,7 @@ class SeriesWalk : public JsonVisitor {
       some = some.subspan(1);
     }
     for (const auto& [stamp, watts] : some) {
-      if (std::isnan(stamp.number)) {
+      if (std::isnan(stamp.number)) [[unlikely]] {
         add_known(stamp.text, watts.text);
       } else {
         add_known(Stamp{epoch_seconds(stamp.number), false}, watts_of(watts.text, watts.number));
@@ -178,7 +178,7 @@ class SeriesWalk : public JsonVisitor {
     if (!sink_->read_stamp(stamp, time)) return note_bad(stamp);
     add_known(time, sink_->number(watts));
   }
-  void add_known(const Stamp& stamp, double watts) {
+  [[gnu::always_inline]] void add_known(Stamp stamp, double watts) {
     sink_->start_row(stamp);
     sink_->add_to(*device_, watts);
     sink_->note_series(number_, *device_);

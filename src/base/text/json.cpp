@@ -6,7 +6,7 @@
 #include <cassert>
 #include <cmath>
 #include <memory>
-#include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -30,8 +30,6 @@ constexpr std::size_t kMaxShown = 40;                 // characters of a key in 
 // What kJsonEscapes mean.
 constexpr std::string_view kEscaped = "\"\\/\b\f\n\r\t";
 
-constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
-
 constexpr int kUnwanted = -1;  // a value beside the wanted paths
 
 using Byte = unsigned char;
@@ -40,15 +38,17 @@ bool is_hex(Byte c) { return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 
 
 const char* after_blank(const char* p) { return p + (*p == ' ' ? 1 : 0); }
 
+void find_number(JsonScalar& scalar) {
+  if (std::isnan(scalar.number)) std::ignore = read_whole_decimal(scalar.text, scalar.number);
+}
+
 // These return the end of an element of an array, just past its comma; nullptr: it is not plain, or
 // not there, or its numbers are left to others. One blank may be before each of its parts.
 
 const char* after_plain_element(const char* p, JsonScalar& scalar) {
   p = read_plain_scalar(after_blank(p), scalar);
   if (p == nullptr || *p != ',') return nullptr;
-  if (std::isnan(scalar.number) && !read_whole_decimal(scalar.text, scalar.number)) {
-    scalar.number = kNoNumber;
-  }
+  find_number(scalar);
   return p + 1;
 }
 
@@ -59,7 +59,7 @@ const char* after_plain_element(const char* p, JsonPair& pair) {
   if (p == nullptr) return nullptr;
   p = read_plain_scalar(after_blank(p), pair[1]);
   if (p == nullptr || p[0] != ']' || p[1] != ',') return nullptr;
-  if (!read_whole_decimal(pair[1].text, pair[1].number)) pair[1].number = kNoNumber;
+  find_number(pair[1]);
   return p + 2;
 }
 
@@ -259,7 +259,7 @@ class Scanner {
 
   // ---- The grammar. Each of these starts at the first byte of what it is named after.
 
-  // A text that has the shape of the one before.
+  // A text that has the shape of the one before, and so its last member, which messages name.
   bool is_alike(JsonShape& shape) {
     const char* const end = shape.match(p_);
     if (end == nullptr) return false;
@@ -272,7 +272,6 @@ class Scanner {
   void text(JsonShape& shape) {
     const char* const begin = p_;
     const std::uint64_t buffer_offset = buffer_offset_;
-    in_member_ = false;
     value(JsonPaths::kRoot, seen_.root());
     buffer_offset_ == buffer_offset ? shape.learn({begin, p_}) : shape.forget();
   }
@@ -371,8 +370,7 @@ class Scanner {
     while (true) {
       Element& element = some[count];
       if (layout.fits(p_)) {
-        layout.read(p_, element);
-        p_ += layout.size();
+        p_ = layout.read(p_, element);
       } else {
         const char* const end = after_plain_element(p_, element);
         if (end == nullptr) break;
@@ -650,7 +648,10 @@ class Scanner {
 }  // namespace
 
 JsonError::JsonError(std::uint64_t line, std::uint64_t column, std::string_view message)
-    : line_(line), column_(column), message_(message), text_(fmt::format("{}:{}: {}", line, column, message)) {}
+    : line_(line),
+      column_(column),
+      message_(message),
+      text_(fmt::format("{}:{}: {}", line, column, message)) {}
 
 void JsonVisitor::scalars(std::size_t path, std::span<const JsonScalar> some) {
   for (const JsonScalar& one : some) scalar(path, one.kind, one.text);

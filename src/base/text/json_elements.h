@@ -11,6 +11,7 @@
 #include "base/text/decimal_layout.h"
 #include "base/text/json.h"
 #include "base/text/json_plain.h"
+#include "base/text/patience.h"
 
 namespace aggregate_power {
 
@@ -18,15 +19,16 @@ class JsonElementLayout {
  public:
   // From here on, this is the layout of `element`, which has these scalars and ends with a comma.
   // It fits nothing if one of them is not a decimal, or if the element is long.
-  void learn(std::string_view element, const JsonPair& scalars) { learn_all(element, scalars); }
-  void learn(std::string_view element, const JsonScalar& scalar) {
-    learn_all(element, std::span(&scalar, 1));
+  void learn(std::string_view element, const JsonPair& scalars) {
+    if (patience_.is_due()) learn_all(element, scalars);
   }
-
-  std::size_t size() const { return size_; }
+  void learn(std::string_view element, const JsonScalar& scalar) {
+    if (patience_.is_due()) learn_all(element, std::span(&scalar, 1));
+  }
 
   // Whether an element at `p`, in a buffer as json_plain.h has it, has this layout.
   [[gnu::always_inline]] bool fits(const char* p) const {
+    if (size_ == 0) return false;
 #if defined(__SSE2__)
     const auto misfits = [&](std::size_t at) {
       const auto load = [at](const void* from) {
@@ -47,13 +49,15 @@ class JsonElementLayout {
 #endif
   }
 
-  // What the element at `p`, which has this layout, consists of.
-  [[gnu::always_inline]] void read(const char* p, JsonPair& pair) const {
-    read(p, pair[0]);
+  // Reads the element at `p`, which has this layout, and returns its end.
+  [[gnu::always_inline]] const char* read(const char* p, JsonPair& pair) {
     places_[1].read(p, pair[1]);
+    return read(p, pair[0]);
   }
-  [[gnu::always_inline]] void read(const char* p, JsonScalar& scalar) const {
+  [[gnu::always_inline]] const char* read(const char* p, JsonScalar& scalar) {
     places_[0].read(p, scalar);
+    patience_.reward();
+    return p + size_;
   }
 
  private:
@@ -79,6 +83,7 @@ class JsonElementLayout {
   std::array<std::uint8_t, kMost> lowest_{};
   std::array<std::uint8_t, kMost> range_{};
   std::array<Place, 2> places_;
+  Patience patience_ = Patience(1);  // one that differs from all others makes no difference
 };
 
 }  // namespace aggregate_power

@@ -1,8 +1,6 @@
 // Learns shapes, and compares texts with them.
 #include "base/text/json_shape.h"
 
-#include <algorithm>
-
 #include "base/text/json_plain.h"
 
 namespace aggregate_power {
@@ -59,8 +57,9 @@ class JsonShape::Reader {
     const std::size_t begin = offset();
     JsonKind kind;
     at_ = after_plain_scalar(at_, kind);
-    if (at_ == nullptr || shape_.unwanted_.size() == kMost) return false;
+    if (at_ == nullptr) return false;
     if (id < 0) {
+      if (shape_.unwanted_.size() == kMost) return false;
       shape_.unwanted_.push_back({begin, offset()});
       return true;
     }
@@ -135,12 +134,7 @@ void JsonShape::forget() {
 
 void JsonShape::learn(std::string_view text) {
   forget();
-  if (still_paused_ > 0) {
-    --still_paused_;
-    return;
-  }
-  still_paused_ = pause_;
-  pause_ = std::min(2 * pause_ + 1, kMostPause);
+  if (!patience_.is_due()) return;
   if (text.find('\n') != text.npos || !Reader(*this, text).read_text()) return forget();
   bytes_.assign(text).append(kBlock, '\0');
 }
@@ -160,7 +154,7 @@ const char* JsonShape::match(const char* text) {
     text = read_plain_scalar(text, scalars_[i]);
     if (text == nullptr) break;
   }
-  if (text != nullptr) pause_ = still_paused_ = 0;
+  if (text != nullptr) patience_.reward();
   return text;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/text/json.h"
 #include "base/text/json_paths.h"
+#include "base/text/patience.h"
 
 namespace aggregate_power {
 
@@ -58,7 +59,6 @@ class JsonShape {
   const char* match_parts(const Gap& gap, std::size_t last, const char* text);
 
   static constexpr std::size_t kMost = kMostJsonAgain;  // of the unwanted scalars, and of the calls
-  static constexpr int kMostPause = 63;
 
   const JsonPaths& paths_;
   // The text that was learned, with unwanted scalars of the newest text where they have the same
@@ -68,8 +68,7 @@ class JsonShape {
   std::vector<Unwanted> unwanted_;
   std::vector<JsonScalar> scalars_;  // the wanted ones
   std::vector<Call> calls_;
-  int pause_ = 0;         // texts that are not learned after one that is learned in vain
-  int still_paused_ = 0;  // of these
+  Patience patience_ = Patience(0);
 };
 
 }  // namespace aggregate_power
