@@ -46,6 +46,11 @@ class DeviceIntegrator {
     return true;
   }
 
+  // Adds readings from the front as long as they are of one device, have power, and are each later
+  // than the one before and before the window's end, once that is all that matters: returns how
+  // many. They are alike, so what changes can stay in registers.
+  std::size_t add_steady(std::span<const Reading> readings);
+
   DeviceEnergy finish();
 
  private:
@@ -122,6 +127,9 @@ class PowerIntegrator final : public Analysis {
   Integration finish(std::span<const std::string> devices);
 
  private:
+  void take_one(const Reading& reading);
+  std::size_t take_steady(std::span<const Reading> readings);
+  void note_place(const Reading& reading);
   void take_bad_stamp();
   void take_power(const Reading& reading);
   void take_no_power(const Reading& reading);

@@ -365,7 +365,7 @@ class Scanner {
 
   template <typename Element, typename Take>
   void plain_elements(std::array<Element, kMostAtOnce>& some, const Take& take) {
-    JsonElementLayout layout;
+    JsonElementLayout<Element> layout;
     std::size_t count = 0;
     while (true) {
       Element& element = some[count];

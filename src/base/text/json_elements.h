@@ -15,16 +15,14 @@
 
 namespace aggregate_power {
 
+// Of elements that are JsonScalar or JsonPair.
+template <typename Element>
 class JsonElementLayout {
  public:
-  // From here on, this is the layout of `element`, which has these scalars and ends with a comma.
-  // It fits nothing if one of them is not a decimal, or if the element is long.
-  void learn(std::string_view element, const JsonPair& scalars) {
-    if (patience_.is_due()) learn_all(element, scalars);
-  }
-  void learn(std::string_view element, const JsonScalar& scalar) {
-    if (patience_.is_due()) learn_all(element, std::span(&scalar, 1));
-  }
+  // An element that does not have this layout: its own may be the layout from here on. `text` is
+  // the element with what is before it, and the comma after it. A layout is for decimals, and not
+  // for long elements.
+  void learn(std::string_view text, const Element& element);
 
   // Whether an element at `p`, in a buffer as json_plain.h has it, has this layout.
   [[gnu::always_inline]] bool fits(const char* p) const {
@@ -38,7 +36,8 @@ class JsonElementLayout {
       const __m128i above = _mm_sub_epi8(load(p), load(lowest_.data()));
       return _mm_subs_epu8(above, load(range_.data()));
     };
-    const __m128i found = _mm_or_si128(misfits(0), misfits(kMost / 2));
+    __m128i found = misfits(0);
+    if constexpr (kMost > 16) found = _mm_or_si128(found, misfits(16));
     return _mm_movemask_epi8(_mm_cmpeq_epi8(found, _mm_setzero_si128())) == 0xFFFF;
 #else
     bool all_fit = true;
@@ -50,13 +49,10 @@ class JsonElementLayout {
   }
 
   // Reads the element at `p`, which has this layout, and returns its end.
-  [[gnu::always_inline]] const char* read(const char* p, JsonPair& pair) {
-    places_[1].read(p, pair[1]);
-    return read(p, pair[0]);
-  }
-  [[gnu::always_inline]] const char* read(const char* p, JsonScalar& scalar) {
-    places_[0].read(p, scalar);
-    patience_.reward();
+  [[gnu::always_inline]] const char* read(const char* p, Element& element) {
+    is_of_use_ = true;
+    const std::span<JsonScalar, kScalars> scalars = scalars_of(element);
+    for (std::size_t i = 0; i < kScalars; ++i) places_[i].read(p, scalars[i]);
     return p + size_;
   }
 
@@ -74,15 +70,24 @@ class JsonElementLayout {
     }
   };
 
-  void learn_all(std::string_view element, std::span<const JsonScalar> scalars);
+  static constexpr std::size_t kScalars = sizeof(Element) / sizeof(JsonScalar);
+  static constexpr std::size_t kMost = 16 * kScalars;
 
-  static constexpr std::size_t kMost = 32;
+  template <typename Any>
+  static auto scalars_of(Any& element) {
+    if constexpr (kScalars == 1) {
+      return std::span<Any, 1>(&element, 1);
+    } else {
+      return std::span(element);
+    }
+  }
 
   std::size_t size_ = 0;
   // By byte of the element: from `lowest` on, so many more.
   std::array<std::uint8_t, kMost> lowest_{};
   std::array<std::uint8_t, kMost> range_{};
-  std::array<Place, 2> places_;
+  std::array<Place, kScalars> places_;
+  bool is_of_use_ = false;           // since it was learned
   Patience patience_ = Patience(1);  // one that differs from all others makes no difference
 };
 
