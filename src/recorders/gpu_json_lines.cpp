@@ -130,14 +130,14 @@ class GpuLineWalk : public JsonVisitor {
     if (path == kPathOfLine) return;
     Field& field = field_of(path);
     if (fields_.size() < kMostJsonAgain) fields_.push_back(&field);
-    field.copy = text;
-    field.set(kind, field.copy);
+    if (field.takes(kind)) field.text = field.copy = text;
   }
   bool again(std::span<const JsonScalar> scalars) override {
     time_.clear();
     for (std::size_t i = 0; i < count_; ++i) gpus_[i].clear();
-    for (std::size_t i = 0; i < scalars.size(); ++i)
-      fields_[i]->set(scalars[i].kind, scalars[i].text);
+    for (std::size_t i = 0; i < scalars.size(); ++i) {
+      if (fields_[i]->takes(scalars[i].kind)) fields_[i]->text = scalars[i].text;
+    }
     end(kPathOfLine);
     return true;
   }
@@ -153,9 +153,10 @@ class GpuLineWalk : public JsonVisitor {
       is_there = false;
       text = {};
     }
-    void set(JsonKind kind, std::string_view found) {
+    // Notes that there is a scalar, and returns whether it is the field's text.
+    bool takes(JsonKind kind) {
       is_there = true;
-      if (!may_be_null || kind != JsonKind::null) text = found;
+      return !may_be_null || kind != JsonKind::null;
     }
   };
   struct Gpu {

@@ -271,8 +271,10 @@ TEST(PowerIntegrator, TakesReadingsInARowAsOneByOne) {
         if (dice.one_in(50)) readings.back().device = static_cast<std::uint32_t>(dice.below(3));
       }
     }
-    PowerIntegrator together({.window = window});
-    PowerIntegrator apart({.window = window});
+    IntegrationOptions options;
+    options.window = window;
+    PowerIntegrator together(options);
+    PowerIntegrator apart(options);
     together.take(readings);
     for (const Reading& reading : readings) apart.take({&reading, 1});
     EXPECT_EQ(together.out_of_order(), apart.out_of_order());

@@ -19,10 +19,10 @@ class DecimalLayout {
   // What read_whole_decimal() reads a text as that has this layout, which the caller has checked.
   // Eight bytes from its start on may be read.
   [[gnu::always_inline]] double read(const char* text) const {
-    const std::int64_t number = is_long_
-                                    ? first_.digits(text) * scale_ + last_.digits(text + last_at_)
-                                    : first_.digits(text);
-    return static_cast<double>(number) / power_of_ten_;
+    std::int64_t number = first_.digits(text);
+    if (is_long_) number = number * scale_ + last_.digits(text + last_at_);
+    const auto value = static_cast<double>(number);
+    return power_of_ten_ == 1 ? value : value / power_of_ten_;
   }
 
  private:
