@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kBufferSize = 256 * 1024;
 constexpr std::size_t kMostAtOnce = 64;  // elements of an array
-constexpr std::size_t kMaxKey = 256;
+constexpr std::size_t kMaxKey = kMaxJsonKey;
 constexpr std::size_t kMaxScalar = kMaxJsonScalar;
 constexpr std::size_t kMaxKeySpelling = 6 * kMaxKey;  // if every byte is written like \u0041
 constexpr std::size_t kMaxShown = 40;                 // characters of a key in a message
@@ -118,7 +118,11 @@ class Scanner {
     JsonShape shape(*paths_);
     next();
     do {
-      if (texts == JsonTexts::one || !is_alike(shape)) text(shape);
+      if (texts == JsonTexts::one) {
+        value(JsonPaths::kRoot, seen_.root());
+      } else if (!is_alike(shape)) {
+        text(shape);
+      }
       ++values;
       next();
     } while (texts == JsonTexts::several && !at_end());

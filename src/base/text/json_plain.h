@@ -23,6 +23,7 @@ namespace aggregate_power {
 
 inline constexpr std::size_t kJsonSlack = 64;
 inline constexpr unsigned kMostPlainNumber = 32;
+inline constexpr std::size_t kMaxJsonKey = 256;      // a longer one is cut off
 inline constexpr std::size_t kMaxJsonScalar = 5000;  // a longer one is not handed over
 
 // What may follow a backslash besides `u`.

@@ -82,7 +82,7 @@ class JsonShape::Reader {
   bool member(int node) {
     const std::string_view key(at_ + 1, skip_plain(at_ + 1));
     at_ += 1 + key.size();
-    if (*at_++ != '"') return false;
+    if (*at_++ != '"' || key.size() > kMaxJsonKey) return false;
     const int child = node < 0 ? kUnwanted : shape_.paths_.member(node, key);
     const bool is_told = child >= 0 && shape_.paths_.is_any_member(child);
     if (is_told && !call(Call::Kind::key, shape_.paths_.id(child), key)) return false;

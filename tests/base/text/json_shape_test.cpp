@@ -223,6 +223,9 @@ TEST(AlikeLines, MayBeLong) {
   for (const std::string& value : {most, over, most}) text += "{\"a\":\"" + value + "\"}\n";
   EXPECT_EQ(visited(text, kWhole), visited(text, 1));
   EXPECT_EQ(visited(text, 300'000), visited(text, 1));
+  std::string keys;
+  for (int i = 0; i < 3; ++i) keys += "{\"o\":{\"" + std::string(300, 'k') + "\":1}}\n";
+  EXPECT_EQ(visited(keys, kWhole), visited(keys, 1));
 }
 
 TEST(AlikeLines, AreNamedInAFaultAsOthers) {
