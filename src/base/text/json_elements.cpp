@@ -8,8 +8,8 @@ namespace aggregate_power {
 
 template <typename Element>
 void JsonElementLayout<Element>::learn(std::string_view text, const Element& element) {
-  if (is_of_use_) patience_.reward();
-  is_of_use_ = false;
+  if (in_a_row_ >= kOfUse) patience_.reward();
+  in_a_row_ = 0;
   if (!patience_.is_due()) return;
   const auto is_decimal = [](const JsonScalar& scalar) { return !std::isnan(scalar.number); };
   const bool has_layout =

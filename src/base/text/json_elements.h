@@ -50,7 +50,7 @@ class JsonElementLayout {
 
   // Reads the element at `p`, which has this layout, and returns its end.
   [[gnu::always_inline]] const char* read(const char* p, Element& element) {
-    is_of_use_ = true;
+    ++in_a_row_;
     const std::span<JsonScalar, kScalars> scalars = scalars_of(element);
     for (std::size_t i = 0; i < kScalars; ++i) places_[i].read(p, scalars[i]);
     return p + size_;
@@ -72,6 +72,7 @@ class JsonElementLayout {
 
   static constexpr std::size_t kScalars = sizeof(Element) / sizeof(JsonScalar);
   static constexpr std::size_t kMost = 16 * kScalars;
+  static constexpr std::size_t kOfUse = 4;  // in a row: learning takes as long as reading a few
 
   template <typename Any>
   static auto scalars_of(Any& element) {
@@ -87,7 +88,7 @@ class JsonElementLayout {
   std::array<std::uint8_t, kMost> lowest_{};
   std::array<std::uint8_t, kMost> range_{};
   std::array<Place, kScalars> places_;
-  bool is_of_use_ = false;           // since it was learned
+  std::size_t in_a_row_ = 0;         // elements that had this layout, up to now
   Patience patience_ = Patience(1);  // one that differs from all others makes no difference
 };
 
