@@ -2,6 +2,7 @@
 #include "energy/integrate.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -78,14 +79,16 @@ void PowerIntegrator::take_bad_stamp() {
   }
 }
 
+void PowerIntegrator::meet(std::uint32_t device) {
+  if (device >= integrators_.size()) integrators_.resize(device + 1);
+  integrators_[device].emplace(options_.window);
+  met_.push_back(device);
+}
+
 inline void PowerIntegrator::take_power(const Reading& reading) {
-  if (reading.device >= integrators_.size()) integrators_.resize(reading.device + 1);
-  auto& integrator = integrators_[reading.device];
-  if (!integrator) {
-    integrator.emplace(options_.window);
-    met_.push_back(reading.device);
-  }
-  if (!integrator->add(reading.unix_s, reading.watts)) out_of_order_ = true;
+  const std::uint32_t device = reading.device;
+  if (device >= integrators_.size() || !integrators_[device]) meet(device);
+  if (!integrators_[device]->add(reading.unix_s, reading.watts)) out_of_order_ = true;
 }
 
 // A row near the window that states no device's power.
@@ -100,7 +103,14 @@ void PowerIntegrator::take_no_power(const Reading& reading) {
 }
 
 void PowerIntegrator::take(std::span<const Reading> readings) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  double inside_unix_s = kNone;  // the time of the reading before, if that was inside the window
   for (const Reading& reading : readings) {
+    if (reading.kind == Reading::Kind::power && reading.unix_s == inside_unix_s) {
+      take_power(reading);
+      continue;
+    }
+    inside_unix_s = kNone;
     if (reading.kind == Reading::Kind::bad_timestamp) {
       take_bad_stamp();
       continue;
@@ -112,6 +122,7 @@ void PowerIntegrator::take(std::span<const Reading> readings) {
     if (reading.kind == Reading::Kind::power &&
         (!options_.is_power || states_power(reading, options_.window))) {
       take_power(reading);
+      if (options_.window.contains(reading.unix_s)) inside_unix_s = reading.unix_s;
     } else {
       take_no_power(reading);
     }

@@ -124,6 +124,7 @@ class PowerIntegrator final : public Analysis {
  private:
   void take_bad_stamp();
   void take_power(const Reading& reading);
+  void meet(std::uint32_t device);
   void take_no_power(const Reading& reading);
   Integration unfinished(std::span<const std::string> devices) const;
 

@@ -43,14 +43,6 @@ std::size_t SeriesOverlap::find(const MetricLabels& series) {
   return place->second;
 }
 
-void SeriesOverlap::note(std::size_t series, std::uint32_t device, double unix_s) {
-  Series& noted = series_[series];
-  noted.device = device;
-  noted.first_unix_s = noted.samples == 0 ? unix_s : std::min(noted.first_unix_s, unix_s);
-  noted.last_unix_s = noted.samples == 0 ? unix_s : std::max(noted.last_unix_s, unix_s);
-  ++noted.samples;
-}
-
 void SeriesOverlap::add_samples(const Series& more, Series& to) {
   to.device = more.device;
   const bool is_first = to.samples == 0;
