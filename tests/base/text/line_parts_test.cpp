@@ -1,6 +1,7 @@
 // Words and cells of lines against splitting them character by character.
 #include "base/text/line_parts.h"
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
