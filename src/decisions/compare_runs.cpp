@@ -14,7 +14,9 @@
 #include "base/text/nearest.h"
 #include "base/text/python_number.h"
 #include "decisions/compared_configurations.h"
+#include "decisions/known_members.h"
 #include "decisions/run_facility.h"
+#include "model/beyond_measure.h"
 #include "recorders/energy_rate.h"
 #include "results/edits.h"
 
@@ -113,6 +115,9 @@ std::string why_not_used(const PublishedRun& run, const CompareRule& rule, bool 
   if (!value && run.state == PowerState::none && is_ours) return "it has no power";
   if (!value) return fmt::format("it has no '{}'", rule.metric);
   if (!(*value > 0)) return fmt::format("its '{}' is not above 0", rule.metric);
+  if (is_beyond_measure(*value)) {
+    return fmt::format("its '{}' is {}, which no run can have", rule.metric, *value);
+  }
   return {};
 }
 
@@ -260,20 +265,6 @@ void label_comparisons(RunComparisons& compared) {
   }
 }
 
-// Those that no run has are misspelt.
-void require_members(const std::vector<const PublishedRun*>& all,
-                     const std::vector<std::string>& keys) {
-  for (const std::string& key : keys) {
-    const auto has_it = [&](const PublishedRun* run) { return !run->text_of(key).empty(); };
-    if (std::ranges::any_of(all, has_it)) continue;
-    std::vector<std::string> known;
-    for (const PublishedRun* run : all) {
-      for (const auto& [name, value] : run->members.members) known.push_back(name);
-    }
-    throw Error(fmt::format("--match-by: no run has '{}'{}", key, did_you_mean(key, known)));
-  }
-}
-
 void require_metric(const std::vector<const PublishedRun*>& all, const std::string& metric) {
   std::vector<std::string> metrics;
   std::vector<std::string> members;
@@ -347,7 +338,7 @@ RunComparisons compare_runs(const CompareRequest& request) {
   for (const PublishedRun& run : base) all.push_back(&run);
   for (const PublishedRun& run : next) all.push_back(&run);
   if (all.empty()) throw Error(fmt::format("no results in {}", fmt::join(request.base, ", ")));
-  require_members(all, request.rule.match_by);
+  require_members("--match-by", all, request.rule.match_by);
   require_metric(all, request.rule.metric);
 
   ByConfiguration found;

@@ -73,10 +73,13 @@ struct ValueSpread {
   std::size_t degrees = kNoRepeats;  // of freedom; kNoRepeats: it is known
 };
 
-// What to add and to take for an interval of 95 %, in standard uncertainties.
-double spread_factor(std::size_t degrees) {
+// What to add to a logarithm and to take from it for an interval of 95 %.
+double half_interval(std::size_t degrees, double relative) {
+  constexpr double kMost = 140;  // a factor of 1e60: an interval that is wider says no more
   const double known = std::numeric_limits<double>::infinity();
-  return student_t_quantile(0.975, degrees == kNoRepeats ? known : static_cast<double>(degrees));
+  return std::min(
+      kMost, relative * student_t_quantile(
+                            0.975, degrees == kNoRepeats ? known : static_cast<double>(degrees)));
 }
 
 // From the values that result when one block after another is left out (jackknife).
@@ -214,8 +217,8 @@ std::vector<std::optional<ValueSpread>> spreads_of(const ObjectiveRule& rule, Li
 std::optional<LimitInterval> difference(double best, const std::optional<ValueSpread>& of_best,
                                         double other, const std::optional<ValueSpread>& of_other) {
   if (!of_best || !of_other || !(best > 0) || !(other > 0)) return std::nullopt;
-  const double half = spread_factor(std::min(of_best->degrees, of_other->degrees)) *
-                      std::hypot(of_best->relative, of_other->relative);
+  const double half = half_interval(std::min(of_best->degrees, of_other->degrees),
+                                    std::hypot(of_best->relative, of_other->relative));
   const double centre = std::log(other / best);
   return LimitInterval{std::expm1(centre - half), std::expm1(centre + half)};
 }
@@ -314,7 +317,7 @@ LimitChoice choose_limit(LimitScenario scenario, const LimitQuestion& question) 
   for (std::size_t i = 0; i < choice.groups.size(); ++i) {
     JudgedLimit& limit = choice.groups[i];
     if (!limit.value || !spreads[i]) continue;
-    const double half = spread_factor(spreads[i]->degrees) * spreads[i]->relative;
+    const double half = half_interval(spreads[i]->degrees, spreads[i]->relative);
     limit.interval = {*limit.value * std::exp(-half), *limit.value * std::exp(half)};
   }
   compare_limits(spreads, choice);

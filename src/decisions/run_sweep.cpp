@@ -13,6 +13,7 @@
 #include "base/parallel.h"
 #include "decisions/run_limits.h"
 #include "decisions/sweep_rows.h"
+#include "model/beyond_measure.h"
 
 namespace aggregate_power {
 namespace {
@@ -207,7 +208,9 @@ std::optional<NamedSpeed> speed_of(const PublishedRun& run,
                                    std::span<const std::string_view> keys) {
   for (const std::string_view key : keys) {
     const JsonValue& value = run.members.at(key);
-    if (value.is_finite_number()) return NamedSpeed{std::string(key), value.as_double()};
+    if (value.is_finite_number() && !is_beyond_measure(value.as_double())) {
+      return NamedSpeed{std::string(key), value.as_double()};
+    }
   }
   return std::nullopt;
 }

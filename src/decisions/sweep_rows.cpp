@@ -19,6 +19,7 @@
 #include "base/text/python_number.h"
 #include "base/text/stamp.h"
 #include "base/text/unicode.h"
+#include "model/beyond_measure.h"
 
 namespace aggregate_power {
 namespace {
@@ -133,7 +134,7 @@ double sweep_number(std::string_view cell) {
   std::string_view number = strip(cell);
   if (number.ends_with('W')) number = strip(number.substr(0, number.size() - 1));
   const auto value = python_float(number);
-  return value && std::isfinite(*value) ? *value : kNoNumber;
+  return value && !is_beyond_measure(*value) ? *value : kNoNumber;
 }
 
 void add_sweep_rows(const SweepTable& table, const std::string& scenario, const Zone& zone,

@@ -151,7 +151,9 @@ std::map<std::string, ReasonRow> reason_rows(const ReportRuns& report) {
   for (const ReportRun& run : report.runs) {
     if (run.run.state == PowerState::valid) continue;
     if (!run.run.doubt.empty()) {
-      note_reason(rows["aggregate and record differ"], run);
+      note_reason(rows[run.run.is_impossible ? "a number that no run can have"
+                                             : "aggregate and record differ"],
+                  run);
     } else if (run.run.reasons.empty()) {
       note_reason(rows[run.run.state == PowerState::none ? "no power" : "no reason is stated"],
                   run);

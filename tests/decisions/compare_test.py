@@ -104,6 +104,34 @@ def around(value, share):
 
 # ---- Verdicts
 
+def test_numbers_that_no_run_can_have(folder):
+    """Sums of them are infinite, and their quotients are not numbers: such runs are not valid, for every command."""
+    unfit = re.compile(r"(?<![A-Za-z_])[-+]?(inf|nan)(?![A-Za-z_])", re.IGNORECASE)
+    for value, key in itertools.product((1e308, 1e200, 1e-308, 5e-324), (METRIC, "avg_total_gpu_power_w", "tput")):
+        for side in ("a", "b"):
+            members = {"tput": 100.0, "power_limit_w": 300 if side == "a" else 250, "total_gpu_energy_j": 4000.0}
+            folder.runs(side, 1.0, 1.1, 1.2, **members)
+            folder.run(f"{side}/agg_8.json", 1.0, **members | {key: value})
+            folder.run(f"{side}/agg_9.json", 1.0, **members | {key: value})
+        metric = ("--metric", key, "--match-by", "hw")
+        for words in (("compare", "a", "--with", "b", *metric), ("compare", "a", "--with", "b", *metric, "--json"),
+                      ("compare", "a", *metric), ("recommend", "a", "b"), ("recommend", "a", "b", "--json"),
+                      ("report", "a", "b", "--out", "-"), ("export", "a", "b", "--format", "prometheus", "--tdp", "auto"),
+                      ("export", "a", "b", "--format", "jsonl", "--tdp", "auto")):
+            folder.call(*words)
+            assert 0 <= folder.status <= 3, (value, words, folder.status, folder.err)
+            lines = [line for line in (folder.out + folder.err).splitlines()
+                     if unfit.search(line) and not line.startswith(("<style>", "<title>"))]
+            same([], lines, f"{value} {words}")
+        folder.compare("a", "--with", "b", *metric, "--json")
+        found = json.loads(folder.out)["comparisons"][0]
+        same((3, 3), (found["base"]["n"], found["new"]["n"]), f"{key} {value}")
+        same(4, len(found["excluded"]))
+        for run in found["excluded"]:
+            has(f"'{key}' is ", run["reason"])
+            has("which no run can have", run["reason"])
+
+
 def test_repeats_are_compared_by_welch(folder):
     folder.runs("base", *around(2.0, 0.01))
     folder.runs("new", *around(2.1, 0.01))
