@@ -14,8 +14,10 @@
 #include "base/text/nearest.h"
 #include "base/text/python_number.h"
 #include "decisions/compared_configurations.h"
+#include "decisions/compared_limits.h"
 #include "decisions/known_members.h"
 #include "decisions/run_facility.h"
+#include "decisions/same_measurement.h"
 #include "model/beyond_measure.h"
 #include "recorders/energy_rate.h"
 #include "results/edits.h"
@@ -121,16 +123,9 @@ std::string why_not_used(const PublishedRun& run, const CompareRule& rule, bool 
   return {};
 }
 
-// Two runs on the same GPUs do not begin at the same instant: a copy is no repeat.
-using MeasurementIdentity = std::tuple<double, double, double, std::vector<std::string>,
-                                       std::vector<std::string>, std::vector<std::string>>;
-
-std::optional<MeasurementIdentity> measurement_identity(const PublishedRun& run,
-                                                        const std::string& metric) {
-  if (run.start_unix_s == 0) return std::nullopt;
-  return MeasurementIdentity{
-      run.start_unix_s, run.duration_s, compared_value(run, metric).value_or(0),
-      run.gpu_ids,      run.gpu_uuids,  run.hosts};
+std::optional<MeasurementIdentity> compared_identity(const PublishedRun& run,
+                                                     const std::string& metric) {
+  return measurement_identity(run, compared_value(run, metric).value_or(0));
 }
 
 // `runs` are sorted by name; those that count remain.
@@ -139,7 +134,7 @@ void keep_used(std::vector<const PublishedRun*>& runs, bool is_new, const Compar
   std::map<MeasurementIdentity, std::string> known;
   std::erase_if(runs, [&](const PublishedRun* run) {
     std::string reason = why_not_used(*run, rule, is_ours);
-    const auto identity = measurement_identity(*run, rule.metric);
+    const auto identity = compared_identity(*run, rule.metric);
     if (reason.empty() && identity) {
       const auto [first, is_first] = known.try_emplace(*identity, run->name);
       if (!is_first) {
@@ -169,10 +164,10 @@ ComparedSide compared_side(const std::vector<const PublishedRun*>& runs, const s
 void note_copies(const TwoSides& sides, const std::string& metric, RunComparison& comparison) {
   std::map<MeasurementIdentity, std::string> base;
   for (const PublishedRun* run : sides.base) {
-    if (const auto identity = measurement_identity(*run, metric)) base[*identity] = run->name;
+    if (const auto identity = compared_identity(*run, metric)) base[*identity] = run->name;
   }
   for (const PublishedRun* run : sides.next) {
-    const auto identity = measurement_identity(*run, metric);
+    const auto identity = compared_identity(*run, metric);
     const auto copy = identity ? base.find(*identity) : base.end();
     if (copy == base.end()) continue;
     comparison.notes.push_back(fmt::format(
@@ -210,7 +205,8 @@ void settle_boards(const TwoSides& sides, const std::vector<const PublishedRun*>
 }
 
 RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
-                            const CompareRule& rule, CompareKind kind) {
+                            const CompareRule& rule, CompareKind kind,
+                            const LimitsByRun& limits_w) {
   RunComparison comparison;
   comparison.configuration = configuration;
   const bool is_ours = is_of_power(rule.metric);
@@ -235,6 +231,9 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
     settle_boards(sides, all, rule, is_ours, comparison);
     judge_change(comparison, rule);
   }
+  if (kind == CompareKind::mirrored) sides.next.clear();
+  std::ranges::move(limit_notes(limits_w, sides.base, sides.next),
+                    std::back_inserter(comparison.notes));
   return comparison;
 }
 
@@ -341,6 +340,7 @@ RunComparisons compare_runs(const CompareRequest& request) {
   require_members("--match-by", all, request.rule.match_by);
   require_metric(all, request.rule.metric);
 
+  const LimitsByRun limits_w = limits_by_run(all, request.most_threads);
   ByConfiguration found;
   const auto place_of = [&](const PublishedRun& run) -> TwoSides& {
     return found[configuration_of(run, request.rule.match_by)];
@@ -353,7 +353,7 @@ RunComparisons compare_runs(const CompareRequest& request) {
       pass_over(sides, compared.without_power);
     } else {
       compared.comparisons.push_back(
-          comparison_of(configuration, std::move(sides), request.rule, request.kind));
+          comparison_of(configuration, std::move(sides), request.rule, request.kind, limits_w));
     }
   }
   label_comparisons(compared);
