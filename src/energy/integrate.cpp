@@ -35,7 +35,9 @@ void DeviceIntegrator::integrate_to(Sample sample) {
   if (!inside_) {
     if (sample.unix_s < window_.start_unix_s) return;
     inside_ = true;
-    if (before_.watts > kMostBoardWatts && before_.unix_s < sample.unix_s) note_odd(before_);
+    const bool counts_before =
+        before_.unix_s < window_.start_unix_s && sample.unix_s > window_.start_unix_s;
+    if (counts_before && before_.watts > kMostBoardWatts) note_odd(before_);
     point_ = {window_.start_unix_s, watts_at(window_.start_unix_s, before_, sample)};
   }
   note_if_odd(sample);

@@ -2,6 +2,7 @@
 #include "energy/plausibility.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -92,6 +93,7 @@ std::optional<PowerUnit::Size> likely_unit(double mean_w, PowerUnit::Size read_a
 
 std::string impossible_mean_text(double mean_w, PowerUnit::Size read_as) {
   const auto unit = likely_unit(mean_w, read_as);
+  if (!std::isfinite(mean_w)) return "a mean of more watts than a number holds";
   if (!unit) return fmt::format("a mean of {:.6g} W; --power-unit has no unit that fits", mean_w);
   return fmt::format("a mean of {:.6g} W; {}? pass --power-unit {}", mean_w, unit_word(*unit),
                      unit_symbol(*unit));

@@ -61,7 +61,7 @@ std::string TraceCoverage::fault(Window window) const {
                        max_sample_gap_s_);
   }
   if (const auto invalid_unix_s = trace_.first_invalid_unix_s(window)) {
-    return "invalid_power_sample: a row states no power, or one below 0 W, at " +
+    return "invalid_power_sample: a row states no power, or an impossible one, at " +
            unix_and_iso(*invalid_unix_s);
   }
   if (!trace_.covers(window)) return "the recorder was stopped for a while inside the window";

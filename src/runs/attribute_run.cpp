@@ -154,9 +154,9 @@ void refuse_gaps(const AttributeRequest& request, const AttributionLane& lane, W
 void refuse_invalid_rows(const AttributionLane& lane, Window window) {
   const auto invalid_s = lane.power.first_invalid_unix_s(window);
   if (!invalid_s) return;
-  throw Error(
-      fmt::format("GPU {}: invalid_power_sample: a row states no power, or one below 0 W, at {}",
-                  lane.power.device(), unix_and_iso(unix_of(*lane.trace, *invalid_s))));
+  throw Error(fmt::format(
+      "GPU {}: invalid_power_sample: a row states no power, or an impossible one, at {}",
+      lane.power.device(), unix_and_iso(unix_of(*lane.trace, *invalid_s))));
 }
 
 // ---- The shares.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "energy/expected_interval.h"
 #include "energy/load_verdicts.h"
@@ -15,6 +16,7 @@
 #include "energy/recorded_load.h"
 #include "energy/sensor_period.h"
 #include "energy/survey.h"
+#include "model/beyond_measure.h"
 #include "recorders/recording.h"
 #include "runs/checkup.h"
 #include "runs/pass.h"
@@ -70,6 +72,12 @@ Seen see(const CheckupRequest& request) {
                                  median_period_s(seen.gpus.front().samples));
   }
   if (seen.gpus.empty()) seen.fault = "it has no usable power samples";
+  for (const GatheredReadings& gpu : seen.gpus) {
+    const auto highest = std::ranges::max_element(gpu.samples, {}, &Sample::watts);
+    if (highest == gpu.samples.end() || !is_beyond_measure(highest->watts)) continue;
+    seen.fault = fmt::format("GPU {} reads {} W at {}", printable(gpu.gpu), highest->watts,
+                             unix_and_iso(highest->unix_s));
+  }
   return seen;
 }
 

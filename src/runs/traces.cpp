@@ -28,6 +28,8 @@ namespace {
 constexpr double kJitterS = 1;
 // So many times with several readings are an accident.
 constexpr std::uint64_t kFewTimes = 3;
+// No sensor reads more, and sums of more may be infinite.
+constexpr double kMostW = 1e15;
 
 // Keeps the samples of each device.
 class SampleKeeper final : public Analysis {
@@ -43,7 +45,7 @@ class SampleKeeper final : public Analysis {
       Device& device = devices_[reading.device];
       device.is_seen = true;
       if (states_none(reading)) device.invalid_unix_s.push_back(reading.unix_s);
-      if (reading.kind != Reading::Kind::power) continue;
+      if (reading.kind != Reading::Kind::power || states_none(reading)) continue;
       std::vector<Sample>& samples = device.samples;
       if (!samples.empty()) {
         device.furthest_back_s =
@@ -66,7 +68,9 @@ class SampleKeeper final : public Analysis {
 
  private:
   static bool states_none(const Reading& reading) {
-    return reading.kind == Reading::Kind::no_power || reading.kind == Reading::Kind::negative_power;
+    const bool has_watts = reading.kind == Reading::Kind::power;
+    return reading.kind == Reading::Kind::no_power ||
+           reading.kind == Reading::Kind::negative_power || (has_watts && reading.watts > kMostW);
   }
 
   std::vector<Device> devices_;  // by number

@@ -62,6 +62,13 @@ def test_implausible_readings_are_told(folder):
         same([] if warning is None else [f"gpu_metrics.csv: implausible_readings: {warning}"], told)
 
 
+def test_readings_that_no_sensor_can_have(folder):
+    recording(folder, [(second, 0, "1e308" if second in (30, 31) else 300) for second in range(60)])
+    checks = doctor(folder, "gpu_metrics.csv", status=1)
+    same(["recording"], list(checks))
+    same("GPU 0 reads 1e+308 W at 1788852030.000 (2026-09-08T07:20:30.000Z)", checks["recording"]["found"])
+
+
 def test_zeros_of_a_gpu_that_is_off_are_no_lone_ones(folder):
     """Four in a row, and a GPU that reads 0 W throughout."""
     load = {"benchmark_start_time_unix": 1788852010, "benchmark_end_time_unix": 1788852050, "duration": 40,
