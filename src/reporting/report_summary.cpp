@@ -188,6 +188,10 @@ ReasonTexts texts_of_reason(const std::string& code) {
     return {"a number in the aggregate is not that of its audit record",
             "run aggregate-power verify on both"};
   }
+  if (code == "a number that no run can have") {
+    return {"a number in the aggregate or its record is not above 0, above 10^15 or below 10^-15",
+            "run aggregate-power verify on both, or compute the run again"};
+  }
   return {};
 }
 

@@ -314,15 +314,20 @@ def test_runs_that_are_not_valid_are_listed_with_reasons_and_not_drawn(folder):
     doubtful = Run(2, concurrency=64).write(folder / "store")
     aggregate = doubtful / "agg_run_00002.json"
     aggregate.write_text(aggregate.read_text().replace('"joules_per_output_token": 0.8', '"joules_per_output_token": 0.1'))
+    absurd = Run(3, concurrency=64).write(folder / "store", has_record=False)
+    aggregate = absurd / "agg_run_00003.json"
+    aggregate.write_text(aggregate.read_text().replace('"joules_per_output_token": 0.8', '"joules_per_output_token": 1e308'))
     path, page = page_of(folder, "store")
     assert len(list(dots(chart(page, "energy-interactivity")))) == 1
     section = next(part for part in page.iter(XHTML + "section") if part.get("id") == "validity")
     text = " ".join(section.itertext())
     assert "sampling_gap_exceeded" in text and "insufficient_power_samples" in text and "aggregate and record differ" in text
+    assert "a number that no run can have" in text and "above 10^15" in text
     rows = rows_of_runs(page)
     assert rows[1]["valid"] == "not valid: sampling_gap_exceeded, insufficient_power_samples"
     assert rows[2]["valid"].startswith("not valid: 'joules_per_output_token' is 0.1")
-    assert [row["joules_per_output_token"] for row in rows[1:]] == ["–", "–"]
+    assert rows[3]["valid"] == "not valid: 'joules_per_output_token' is 1e+308, which no run can have"
+    assert [row["joules_per_output_token"] for row in rows[1:]] == ["–"] * 3
 
 
 def test_cost_and_carbon_have_columns(folder):
