@@ -36,8 +36,12 @@ void DeviceIntegrator::integrate_to(Sample sample) {
   if (!inside_) {
     if (sample.unix_s < window_.start_unix_s) return;
     inside_ = true;
+    const bool counts_before =
+        before_.unix_s < window_.start_unix_s && sample.unix_s > window_.start_unix_s;
+    if (counts_before && before_.watts > kMostBoardWatts) note_odd(before_);
     point_ = {window_.start_unix_s, watts_at(window_.start_unix_s, before_, sample)};
   }
+  note_if_odd(sample);
   if (sample.unix_s > window_.start_unix_s && sample.unix_s < window_.end_unix_s) {
     result_.energy_j += trapezoid_j(point_, sample);
     point_ = sample;
@@ -49,6 +53,25 @@ void DeviceIntegrator::integrate_to(Sample sample) {
     is_steady_ = false;
     done_ = true;
   }
+}
+
+void DeviceIntegrator::note_odd(Sample sample) {
+  constexpr double kOnW = 15;
+  constexpr std::uint32_t kMostLoneZeros = 3;
+  if (sample.watts > kMostBoardWatts) {
+    ++result_.absurd_samples;
+    if (sample.watts > result_.highest_w) {
+      result_.highest_w = sample.watts;
+      result_.highest_unix_s = sample.unix_s;
+    }
+  }
+  if (sample.watts == 0) {
+    if (zeros_++ == 0) is_on_before_zeros_ = before_.watts > kOnW;
+    return;
+  }
+  const bool are_lone = is_on_before_zeros_ && zeros_ <= kMostLoneZeros && sample.watts > kOnW;
+  if (are_lone) result_.lone_zeros += zeros_;
+  zeros_ = 0;
 }
 
 DeviceEnergy DeviceIntegrator::finish() {

@@ -17,6 +17,7 @@
 #include "energy/analysis.h"
 #include "energy/boundary_rows.h"
 #include "energy/exact_mean.h"
+#include "energy/plausibility.h"
 #include "energy/unplaced_rows.h"
 
 namespace aggregate_power {
@@ -55,6 +56,7 @@ class DeviceIntegrator {
       ++result_.samples;
       const double gap_s = sample.unix_s - before_.unix_s;
       if (gap_s > result_.max_sample_gap_s) result_.max_sample_gap_s = gap_s;
+      note_if_odd(sample);
       result_.energy_j += trapezoid_j(before_, sample);
       before_ = sample;
     } else {
@@ -66,6 +68,11 @@ class DeviceIntegrator {
     return (right.unix_s - left.unix_s) * (left.watts + right.watts) / 2.0;
   }
   void take_near_edge(Sample sample);
+  // Before `before_` becomes the sample.
+  void note_if_odd(Sample sample) {
+    if (sample.watts > kMostBoardWatts || sample.watts == 0 || zeros_ > 0) note_odd(sample);
+  }
+  void note_odd(Sample sample);
   void integrate_to(Sample sample);
 
   // The members that each sample needs come first, side by side: there may be thousands of devices.
@@ -73,9 +80,11 @@ class DeviceIntegrator {
   Sample stamp_;   // the newest stamp; may get more readings
   Sample before_;  // the sample before it
   bool has_stamp_ = false;
-  bool inside_ = false;                    // past the window's start
-  bool is_steady_ = false;                 // and past a sample inside it, but not past its end
-  bool done_ = false;                      // past the window's end
+  bool inside_ = false;     // past the window's start
+  bool is_steady_ = false;  // and past a sample inside it, but not past its end
+  bool done_ = false;       // past the window's end
+  bool is_on_before_zeros_ = false;
+  std::uint32_t zeros_ = 0;                // in a row, up to the sample before
   std::unique_ptr<ExactMean> same_stamp_;  // mean of its readings if there are several; large
   DeviceEnergy result_;
   Sample point_;  // where the integrated energy ends

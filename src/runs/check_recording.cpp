@@ -6,14 +6,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "energy/expected_interval.h"
 #include "energy/load_verdicts.h"
 #include "energy/placed_readings.h"
+#include "energy/reading_faults.h"
 #include "energy/reading_gatherer.h"
 #include "energy/recorded_load.h"
 #include "energy/sensor_period.h"
 #include "energy/survey.h"
+#include "model/beyond_measure.h"
 #include "recorders/recording.h"
 #include "runs/checkup.h"
 #include "runs/pass.h"
@@ -69,6 +72,12 @@ Seen see(const CheckupRequest& request) {
                                  median_period_s(seen.gpus.front().samples));
   }
   if (seen.gpus.empty()) seen.fault = "it has no usable power samples";
+  for (const GatheredReadings& gpu : seen.gpus) {
+    const auto highest = std::ranges::max_element(gpu.samples, {}, &Sample::watts);
+    if (highest == gpu.samples.end() || !is_beyond_measure(highest->watts)) continue;
+    seen.fault = fmt::format("GPU {} reads {} W at {}", printable(gpu.gpu), highest->watts,
+                             unix_and_iso(highest->unix_s));
+  }
   return seen;
 }
 
@@ -117,6 +126,37 @@ CheckupItem check_sampling(const Seen& seen, const RecordedLoad& load, double pe
     return {"sampling", advice, found, "sample every second or faster: edges are known better"};
   }
   return {"sampling", ok, found};
+}
+
+// The names of the GPUs that have something, as "0, 3".
+template <typename Has>
+std::string gpus_that(const Seen& seen, Has has) {
+  std::vector<std::string> names;
+  for (const GatheredReadings& gpu : seen.gpus) {
+    if (has(gpu)) names.push_back(printable(gpu.gpu));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// Zeros and spikes on their own, and stretches of one value: a published number counts them.
+CheckupItem check_readings(const Seen& seen) {
+  std::size_t implausible = 0;
+  std::size_t stuck = 0;
+  std::string gpus = gpus_that(seen, [&](const GatheredReadings& gpu) {
+    const SoundReadings sound = sound_readings(gpu.samples, gpu.conditions.limit_w);
+    implausible += sound.implausible;
+    stuck += sound.stuck.size();
+    return sound.implausible > 0 || !sound.stuck.empty();
+  });
+  if (gpus.empty()) return {"readings", ok, "none is implausible"};
+  std::vector<std::string> found;
+  if (implausible > 0) {
+    found.push_back(fmt::format("{} of 0 W between others, or far above all others", implausible));
+  }
+  if (stuck > 0) found.push_back(fmt::format("{} stretches of one value under load", stuck));
+  return {
+      "readings", advice, fmt::format("{}; GPU {}", fmt::join(found, ", "), gpus),
+      "find out what is wrong with the sensor: published numbers count such readings, the estimate of --uncertainty does not"};
 }
 
 CheckupItem check_refresh(const Seen& seen, double period_s) {
@@ -171,16 +211,6 @@ CheckupItem check_idle(const RecordedLoad& load) {
   }
   return {"idle level", advice, fmt::format("{:.1f} W each throughout", load.load_w),
           "record some time without a load and some with one: the idle level is then known"};
-}
-
-// The names of the GPUs that have something, as "0, 3".
-template <typename Has>
-std::string gpus_that(const Seen& seen, Has has) {
-  std::vector<std::string> names;
-  for (const GatheredReadings& gpu : seen.gpus) {
-    if (has(gpu)) names.push_back(printable(gpu.gpu));
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 // "700 W", "400 to 700 W".
@@ -279,6 +309,7 @@ Checkup check_recording(const CheckupRequest& request) {
            fmt::format("{}, {} of {} GPUs ({})", sensor.collector, sensor.name, seen.devices.size(),
                        seen.series.schema.empty() ? "unknown format" : seen.series.schema)},
           check_sampling(seen, load, period_s),
+          check_readings(seen),
           check_refresh(seen, period_s),
           check_averaging(seen, request),
           check_zone(seen),

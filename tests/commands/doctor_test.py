@@ -38,6 +38,50 @@ def recording(folder, rows, power="power.draw.instant [W]"):
     (folder / "gpu_metrics.csv").write_text("\n".join(lines) + "\n")
 
 
+def test_implausible_readings_are_told(folder):
+    """By doctor, and by measure, whose number stays as the contract has it: a trapezoid over all readings."""
+    load = {"benchmark_start_time_unix": 1788852010, "benchmark_end_time_unix": 1788852050, "duration": 40,
+            "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000}
+    (folder / "run.json").write_text(json.dumps(load))
+    at = "at 1788852030.000 (2026-09-08T07:20:30.000Z)"
+    for odd_w, gain_j, found, warning in (
+            (300, 0, None, None),
+            (99999, 99699, "1 of 0 W between others, or far above all others; GPU 1",
+             f"GPU 1 reads 99999 W {at}, more than any draws; the energy includes it"),
+            (0, -300, "1 of 0 W between others, or far above all others; GPU 1",
+             "GPU 1 reads 0 W once between readings above 15 W; the energy includes that")):
+        recording(folder, [(second, gpu, odd_w if (second, gpu) == (30, 1) else 300 + second % 2)
+                           for second in range(60) for gpu in (0, 1)])
+        check = doctor(folder, "gpu_metrics.csv")["readings"]
+        same(("ok", "none is implausible") if found is None else ("advice", found), (check["status"], check["found"]))
+        done = subprocess.run([PROGRAM, "measure", "run.json", "gpu_metrics.csv", "--json"], cwd=folder,
+                              capture_output=True, text=True, env={"PATH": "/nowhere", "TZ": "UTC"}, timeout=60)
+        run = json.loads(done.stdout)["runs"][0]
+        same((True, 2 * 40 * 300.5 + gain_j), (run["valid"], run["total_gpu_energy_j"]))
+        told = [text for text in run["warnings"] if "implausible_readings" in text]
+        same([] if warning is None else [f"gpu_metrics.csv: implausible_readings: {warning}"], told)
+
+
+def test_readings_that_no_sensor_can_have(folder):
+    recording(folder, [(second, 0, "1e308" if second in (30, 31) else 300) for second in range(60)])
+    checks = doctor(folder, "gpu_metrics.csv", status=1)
+    same(["recording"], list(checks))
+    same("GPU 0 reads 1e+308 W at 1788852030.000 (2026-09-08T07:20:30.000Z)", checks["recording"]["found"])
+
+
+def test_zeros_of_a_gpu_that_is_off_are_no_lone_ones(folder):
+    """Four in a row, and a GPU that reads 0 W throughout."""
+    load = {"benchmark_start_time_unix": 1788852010, "benchmark_end_time_unix": 1788852050, "duration": 40,
+            "completed": 5, "total_input_tokens": 8000, "total_output_tokens": 1000}
+    (folder / "run.json").write_text(json.dumps(load))
+    recording(folder, [(second, gpu, 0 if gpu == 1 or 20 <= second < 24 else 300) for second in range(60)
+                       for gpu in (0, 1)])
+    done = subprocess.run([PROGRAM, "measure", "run.json", "gpu_metrics.csv", "--json"], cwd=folder,
+                          capture_output=True, text=True, env={"PATH": "/nowhere", "TZ": "UTC"}, timeout=60)
+    assert "implausible_readings" not in done.stdout, done.stdout
+    same(40 * 300 - 4 * 300, json.loads(done.stdout)["runs"][0]["total_gpu_energy_j"])
+
+
 def tool(folder, name, text):
     (folder / "bin").mkdir(exist_ok=True)
     (folder / "bin" / name).write_text("#!/bin/sh\n" + text)
