@@ -41,7 +41,8 @@ const Samples kRamp = {{0, 100}, {2, 300}, {4, 300}};
 
 Samples each_second(std::vector<double> watts) {
   Samples samples;
-  for (std::size_t i = 0; i < watts.size(); ++i) samples.push_back({1.0 * i, watts[i]});
+  for (std::size_t i = 0; i < watts.size(); ++i)
+    samples.push_back({static_cast<double>(i), watts[i]});
   return samples;
 }
 
