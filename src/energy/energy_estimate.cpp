@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <utility>
 
 #include "aggregate_power/assumption.h"
@@ -43,26 +44,28 @@ class UncutStamps {
   explicit UncutStamps(Window window) : window_(window) {}
 
   StampUncertainty place(GpuReadings& gpu) {
-    std::vector<double> stamps;
-    for (const Sample& sample : gpu.samples) stamps.push_back(sample.unix_s);
-    if (stamps != stamps_) {
-      auto loop = regular_loop_near(stamps, window_.start_unix_s, window_.end_unix_s);
+    const auto stamps = gpu.samples | std::views::transform(&Sample::unix_s);
+    if (!std::ranges::equal(stamps, stamps_)) {
+      stamps_.assign(stamps.begin(), stamps.end());
+      auto loop = regular_loop_near(stamps_, window_.start_unix_s, window_.end_unix_s);
       has_loop_ = loop.has_value();
       if (loop) loop_ = std::move(*loop);
-      stamps_ = std::move(stamps);
     }
-    for (CounterSample& sample : gpu.counter) sample.unix_s = placed(sample.unix_s);
-    for (Sample& sample : gpu.samples) sample.unix_s = placed(sample.unix_s);
+    place_all(gpu.counter);
+    place_all(gpu.samples);
     if (has_loop_) return {loop_.uncertainty_s, loop_.span_uncertainty_s};
     return {kCutUncertainty_s, std::sqrt(2.0) * kCutUncertainty_s};
   }
 
  private:
-  double placed(double stamp) const {
-    const auto found = std::ranges::lower_bound(stamps_, stamp);
-    const bool is_of_loop = has_loop_ && found != stamps_.end() && *found == stamp;
-    return is_of_loop ? loop_.unix_s[static_cast<std::size_t>(found - stamps_.begin())]
-                      : stamp + kCutMiddle_s;
+  // Of samples in time order.
+  void place_all(auto& samples) const {
+    std::size_t i = 0;
+    for (auto& sample : samples) {
+      while (i < stamps_.size() && stamps_[i] < sample.unix_s) ++i;
+      const bool is_of_loop = has_loop_ && i < stamps_.size() && stamps_[i] == sample.unix_s;
+      sample.unix_s = is_of_loop ? loop_.unix_s[i] : sample.unix_s + kCutMiddle_s;
+    }
   }
 
   Window window_;
@@ -171,9 +174,9 @@ void observe_refresh(const GpuReadings& gpu, Window window, GpuEstimate& estimat
     return gpu.samples[i].watts == gpu.samples[i - 1].watts;
   };
   for (std::size_t i = 1; i < gpu.samples.size(); ++i) {
-    if (!window.contains(gpu.samples[i].unix_s)) continue;
-    ++inside;
-    stale += is_stale(i) ? 1 : 0;
+    const bool is_inside = window.contains(gpu.samples[i].unix_s);
+    inside += is_inside ? 1 : 0;
+    stale += is_inside && is_stale(i) ? 1 : 0;
   }
   if (inside > 0) estimate.stale_share = static_cast<double>(stale) / static_cast<double>(inside);
   // Only a recorder that asks faster sees how often the sensor refreshes.

@@ -185,29 +185,35 @@ class Changes {
   double last_w_ = 0;
 };
 
-// At the stamps but the first, of which there is at least one.
-std::vector<double> changes_at(std::span<const Sample> stamps, std::span<const Sample> samples) {
-  Changes changes(samples, stamps.front().unix_s);
-  std::vector<double> found;
-  found.reserve(stamps.size());
-  for (const Sample& stamp : stamps.subspan(1)) found.push_back(changes.next(stamp.unix_s));
-  return found;
-}
-
-// Of one GPU's changes at these stamps and another's.
-double correlation_of(std::span<const Sample> stamps, std::span<const double> one_w,
-                      std::span<const Sample> other) {
-  Changes changes(other, stamps.front().unix_s);
-  double ab = 0;
-  double aa = 0;
-  double bb = 0;
-  for (std::size_t i = 0; i < one_w.size(); ++i) {
-    const double other_w = changes.next(stamps[i + 1].unix_s);
-    ab += one_w[i] * other_w;
-    aa += one_w[i] * one_w[i];
-    bb += other_w * other_w;
+// Of the changes of one GPU at its stamps, and of others' there; summed over the others.
+double correlations_with(std::span<const Sample> stamps, std::span<const Sample> own,
+                         std::span<const std::span<const Sample>> others) {
+  struct Other {
+    Changes changes;
+    double products = 0;
+    double squares = 0;
+  };
+  Changes own_changes(own, stamps.front().unix_s);
+  std::vector<Other> all;
+  for (const std::span<const Sample> other : others) {
+    all.push_back({Changes(other, stamps.front().unix_s)});
   }
-  return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
+  double squares = 0;
+  for (const Sample& stamp : stamps.subspan(1)) {
+    const double own_w = own_changes.next(stamp.unix_s);
+    squares += own_w * own_w;
+    for (Other& other : all) {
+      const double other_w = other.changes.next(stamp.unix_s);
+      other.products += own_w * other_w;
+      other.squares += other_w * other_w;
+    }
+  }
+  double sum = 0;
+  for (const Other& other : all) {
+    if (squares > 0 && other.squares > 0)
+      sum += other.products / std::sqrt(squares * other.squares);
+  }
+  return sum;
 }
 
 }  // namespace
@@ -264,12 +270,9 @@ double change_correlation(std::span<const std::span<const Sample>> gpus, Window 
   std::size_t pairs = 0;
   for (std::size_t i = 0; i < std::min(gpus.size(), kMostFirsts); ++i) {
     const std::span<const Sample> stamps = samples_in(gpus[i], window);
-    const std::vector<double> own_w =
-        stamps.empty() ? std::vector<double>() : changes_at(stamps, gpus[i]);
-    for (std::size_t j = i + 1; j < gpus.size(); ++j) {
-      if (!own_w.empty()) sum += correlation_of(stamps, own_w, gpus[j]);
-      ++pairs;
-    }
+    const auto others = gpus.subspan(i + 1);
+    if (!stamps.empty()) sum += correlations_with(stamps, gpus[i], others);
+    pairs += others.size();
   }
   return pairs > 0 ? std::clamp(sum / static_cast<double>(pairs), 0.0, 1.0) : 0;
 }
