@@ -5,9 +5,9 @@
 #include <cassert>
 #include <cmath>
 #include <map>
-#include <utility>
 
 #include "energy/placed_readings.h"
+#include "energy/sum_of.h"
 
 namespace aggregate_power {
 namespace {
@@ -164,54 +164,61 @@ double combined_j(const Source& source, std::span<const CombinedGpu> gpus, doubl
   return std::sqrt(squares);
 }
 
-// The changes of one GPU's samples, looked up one after the other at stamps of another's.
-class Changes {
+// The place of the sample that a GPU showed at each of another's stamps, one after the other.
+class Lookup {
  public:
-  Changes(std::span<const Sample> samples, double first_unix_s) : samples_(samples) {
-    last_w_ = watts_at(first_unix_s);
-  }
-  double next(double unix_s) {
-    const double watts = watts_at(unix_s);
-    return watts - std::exchange(last_w_, watts);
+  explicit Lookup(std::span<const Sample> samples) : samples_(samples) {}
+  std::size_t at(double unix_s) {
+    while (place_ + 1 < samples_.size() && samples_[place_ + 1].unix_s <= unix_s + kTolerance_s) {
+      ++place_;
+    }
+    return place_;
   }
 
  private:
-  double watts_at(double unix_s) {
-    while (place_ + 1 < samples_.size() && samples_[place_ + 1].unix_s <= unix_s + 0.01) ++place_;
-    return samples_[place_].watts;
-  }
+  static constexpr double kTolerance_s = 0.01;
   std::span<const Sample> samples_;
   std::size_t place_ = 0;
-  double last_w_ = 0;
+};
+
+// What a GPU showed at these stamps: those of its samples, if it shows a new one at each.
+class ShownWatts {
+ public:
+  ShownWatts(std::span<const Sample> samples, std::span<const Sample> stamps) : shown_(samples) {
+    Lookup lookup(samples);
+    const std::size_t first = lookup.at(stamps.front().unix_s);
+    std::size_t next = first + 1;
+    for (const Sample& stamp : stamps.subspan(1)) {
+      if (lookup.at(stamp.unix_s) != next) break;
+      ++next;
+    }
+    shown_ = samples.subspan(first, std::min(stamps.size(), samples.size() - first));
+    if (next == first + stamps.size()) return;
+    looked_up_.reserve(stamps.size());
+    Lookup again(samples);
+    for (const Sample& stamp : stamps) looked_up_.push_back(samples[again.at(stamp.unix_s)]);
+    shown_ = looked_up_;
+  }
+  double change_w(std::size_t i) const { return shown_[i].watts - shown_[i - 1].watts; }
+
+ private:
+  std::span<const Sample> shown_;
+  std::vector<Sample> looked_up_;
 };
 
 // Of the changes of one GPU at its stamps, and of others' there; summed over the others.
 double correlations_with(std::span<const Sample> stamps, std::span<const Sample> own,
                          std::span<const std::span<const Sample>> others) {
-  struct Other {
-    Changes changes;
-    double products = 0;
-    double squares = 0;
+  const auto product = [&](const ShownWatts& a, const ShownWatts& b) {
+    return sum_of(1, stamps.size(), [&](std::size_t i) { return a.change_w(i) * b.change_w(i); });
   };
-  Changes own_changes(own, stamps.front().unix_s);
-  std::vector<Other> all;
-  for (const std::span<const Sample> other : others) {
-    all.push_back({Changes(other, stamps.front().unix_s)});
-  }
-  double squares = 0;
-  for (const Sample& stamp : stamps.subspan(1)) {
-    const double own_w = own_changes.next(stamp.unix_s);
-    squares += own_w * own_w;
-    for (Other& other : all) {
-      const double other_w = other.changes.next(stamp.unix_s);
-      other.products += own_w * other_w;
-      other.squares += other_w * other_w;
-    }
-  }
+  const ShownWatts one(own, stamps);
+  const double squares = product(one, one);
   double sum = 0;
-  for (const Other& other : all) {
-    if (squares > 0 && other.squares > 0)
-      sum += other.products / std::sqrt(squares * other.squares);
+  for (const std::span<const Sample> samples : others) {
+    const ShownWatts other(samples, stamps);
+    const double both = squares * product(other, other);
+    if (both > 0) sum += product(one, other) / std::sqrt(both);
   }
   return sum;
 }

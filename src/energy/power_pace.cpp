@@ -62,27 +62,59 @@ struct SeriesChanges {
   double operator[](std::size_t i) const { return series.watts(i + lag) - series.watts(i); }
 };
 
-// Half the mean square of those that are no jumps.
+// Half the mean square of changes that are no jumps.
+struct StillChanges {
+  double half_square_w2 = 0;
+  double largest_w = 0;                                           // of them
+  double least_jump_w = std::numeric_limits<double>::infinity();  // of the others
+
+  // Whether this limit leaves out the same.
+  bool is_that_below(double limit_w) const {
+    return largest_w <= limit_w && limit_w < least_jump_w;
+  }
+};
+
 template <typename Series>
-double half_mean_square(const SeriesChanges<Series>& values, double largest) {
-  double count = 0;
-  const double sum = sum_of(0, values.size(), [&](std::size_t i) {
-    const double value = values[i];
-    const bool counts = std::abs(value) <= largest;
-    count += counts ? 1.0 : 0.0;
-    return counts ? value * value : 0.0;
+StillChanges changes_below(const SeriesChanges<Series>& changes, double limit_w) {
+  StillChanges found;
+  std::size_t jumps = 0;
+  const double sum = sum_of(0, changes.size(), [&](std::size_t i) {
+    const double change_w = std::abs(changes[i]);
+    if (change_w > limit_w) [[unlikely]] {
+      ++jumps;
+      found.least_jump_w = std::min(found.least_jump_w, change_w);
+      return 0.0;
+    }
+    found.largest_w = std::max(found.largest_w, change_w);
+    return change_w * change_w;
   });
-  return count > 0 ? sum / count / 2 : 0;
+  if (changes.size() > jumps) {
+    found.half_square_w2 = sum / static_cast<double>(changes.size() - jumps) / 2;
+  }
+  return found;
 }
+
+template <typename Series>
+double half_mean_square(const SeriesChanges<Series>& changes, double limit_w) {
+  return changes_below(changes, limit_w).half_square_w2;
+}
+
+struct JumpLimit {
+  double watts = 0;
+  StillChanges still;  // below it
+};
 
 // Jumps are left out of the scale by which they are recognized.
 template <typename Series>
-double jump_limit(const SeriesChanges<Series>& values) {
+JumpLimit jump_limit(const SeriesChanges<Series>& changes) {
   constexpr double kMedianOfNormal = 0.6745;
-  const auto size = [&](std::size_t i) { return std::abs(values[i]); };
-  double limit = kJumpSigmas * quantile_of_many(values.size(), size, 0.5) / kMedianOfNormal;
+  const auto size = [&](std::size_t i) { return std::abs(changes[i]); };
+  JumpLimit limit = {kJumpSigmas * quantile_of_many(changes.size(), size, 0.5) / kMedianOfNormal,
+                     {}};
+  limit.still = changes_below(changes, limit.watts);
   for (int pass = 0; pass < 3; ++pass) {
-    limit = kJumpSigmas * std::sqrt(2 * half_mean_square(values, limit));
+    limit.watts = kJumpSigmas * std::sqrt(2 * limit.still.half_square_w2);
+    if (!limit.still.is_that_below(limit.watts)) limit.still = changes_below(changes, limit.watts);
   }
   return limit;
 }
@@ -111,7 +143,7 @@ std::vector<PowerJump> find_jumps(const Series& series, std::size_t lag, double 
 template <typename Series>
 double overlapping_fast_w2_s(const Series& series, double window_s, double walk_w2_per_s) {
   const SeriesChanges<Series> changes = {series, 1};
-  const double half_w2 = half_mean_square(changes, jump_limit(changes));
+  const double half_w2 = jump_limit(changes).still.half_square_w2;
   const double lag_s = (series.end_unix_s(series.size() - 1) - series.end_unix_s(0)) /
                        static_cast<double>(changes.size());
   const double walked_w2 = walk_w2_per_s * lag_s * lag_s / (2 * window_s);
@@ -126,7 +158,8 @@ PaceFinding pace_of(const Series& series, double window_s) {
   const double level_w = sum_of(0, series.size(), [&](std::size_t i) { return series.watts(i); }) /
                          static_cast<double>(std::max<std::size_t>(1, series.size()));
 
-  double limit = std::max(jump_limit(near), 0.03 * level_w);
+  const JumpLimit usual = jump_limit(near);
+  double limit = std::max(usual.watts, 0.03 * level_w);
   PaceFinding finding;
   finding.jumps = find_jumps(series, lag.readings, limit);
   // Where jumps are common they are the pace.
@@ -135,7 +168,8 @@ PaceFinding pace_of(const Series& series, double window_s) {
     finding.jumps.clear();
     limit = std::numeric_limits<double>::infinity();
   }
-  const double near_w2 = half_mean_square(near, limit);
+  const double near_w2 =
+      usual.still.is_that_below(limit) ? usual.still.half_square_w2 : half_mean_square(near, limit);
   const double far_w2 = std::max(near_w2, half_mean_square(far, limit * std::sqrt(2.0)));
   const double lag_s = std::max(lag.seconds, 1e-3);
   double walk = 2 * (far_w2 - near_w2) / lag_s;

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -12,40 +10,42 @@ namespace aggregate_power {
 // The number below which `share` of all others are, in any order; 0 if there are none.
 double quantile_of(std::vector<double> values, double share);
 
-// The same of many numbers, value(0) to value(count - 1), of which few are copied if they are
-// spread evenly.
+// The same of many numbers, value(0) to value(count - 1), of which few are copied: those between
+// two quantiles of a sample of them.
 template <typename Value>
 double quantile_of_many(std::size_t count, const Value& value, double share) {
-  constexpr std::size_t kFew = 512;
-  constexpr std::size_t kBins = 1024;
-  double least = count > 0 ? value(0) : 0;
-  double most = least;
-  for (std::size_t i = 1; i < count; ++i) {
-    least = std::min(least, value(i));
-    most = std::max(most, value(i));
-  }
-  const double bins_per_unit = kBins / (most - least);
-  if (!std::isfinite(bins_per_unit)) return least;  // all are as good as equal
-  const auto bin_of = [&](double one) {
-    return std::min(static_cast<std::size_t>((one - least) * bins_per_unit), kBins - 1);
+  constexpr std::size_t kSample = 1024;
+  constexpr double kAround = 0.05;  // three standard deviations of a sample's quantile
+  const auto copy = [&](std::size_t step) {
+    std::vector<double> values;
+    values.reserve(count / step + 1);
+    for (std::size_t i = 0; i < count; i += step) values.push_back(value(i));
+    return values;
   };
-  // The bin that the number is in, and how many are in those before it.
-  auto place = static_cast<std::size_t>(share * static_cast<double>(count - 1));
-  std::size_t bin = 0;
-  std::size_t before = 0;
-  if (count > kFew) {
-    std::array<std::size_t, kBins> counts = {};
-    for (std::size_t i = 0; i < count; ++i) ++counts[bin_of(value(i))];
-    while (before + counts[bin] <= place) before += counts[bin++];
-  }
-  std::vector<double> candidates;
+  if (count <= 2 * kSample) return quantile_of(copy(1), share);
+  const std::vector<double> sample = copy(count / kSample);
+  const double low = quantile_of(sample, std::max(0.0, share - kAround));
+  const double high = quantile_of(sample, std::min(1.0, share + kAround));
+  std::size_t below = 0;
+  std::size_t at_low = 0;
+  std::size_t at_high = 0;
+  std::vector<double> between;
   for (std::size_t i = 0; i < count; ++i) {
     const double one = value(i);
-    if (count <= kFew || bin_of(one) == bin) candidates.push_back(one);
+    below += one < low ? 1 : 0;
+    at_low += one == low ? 1 : 0;
+    at_high += one == high ? 1 : 0;
+    if (low < one && one < high) between.push_back(one);
   }
-  place -= before;
-  std::ranges::nth_element(candidates, candidates.begin() + static_cast<std::ptrdiff_t>(place));
-  return candidates[place];
+  const auto place = static_cast<std::size_t>(share * static_cast<double>(count - 1));
+  const std::size_t end = below + at_low + between.size();
+  if (below <= place && place < below + at_low) return low;
+  if (end <= place && place < end + at_high) return high;
+  // The sample misleads where numbers repeat in step with it.
+  if (place < below || place >= end) return quantile_of(copy(1), share);
+  const auto found = between.begin() + static_cast<std::ptrdiff_t>(place - below - at_low);
+  std::ranges::nth_element(between, found);
+  return *found;
 }
 
 }  // namespace aggregate_power

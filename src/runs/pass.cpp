@@ -26,13 +26,13 @@ double by_time(double unix_s) { return unix_s; }
 
 // Calls `take` with each batch of `telemetry`.
 template <typename Take>
-void read_batches(Telemetry& telemetry, GpuQuantitySet states, const Take& take) {
-  if (states.any()) {
+void read_batches(Telemetry& telemetry, GpuQuantitySet wanted, const Take& take) {
+  if (wanted.any()) {
     telemetry.read_with_states(
         [&](std::span<const Reading> readings, std::span<const GpuState> states) {
           take(Batch{readings, states});
         },
-        states);
+        wanted);
   } else {
     telemetry.read([&](std::span<const Reading> readings) { take(Batch{readings, {}}); });
   }
