@@ -7,7 +7,6 @@
 #include <map>
 
 #include "energy/placed_readings.h"
-#include "energy/sum_of.h"
 
 namespace aggregate_power {
 namespace {
@@ -164,63 +163,53 @@ double combined_j(const Source& source, std::span<const CombinedGpu> gpus, doubl
   return std::sqrt(squares);
 }
 
-// The place of the sample that a GPU showed at each of another's stamps, one after the other.
-class Lookup {
- public:
-  explicit Lookup(std::span<const Sample> samples) : samples_(samples) {}
-  std::size_t at(double unix_s) {
-    while (place_ + 1 < samples_.size() && samples_[place_ + 1].unix_s <= unix_s + kTolerance_s) {
-      ++place_;
+// Samples of two GPUs are of one round if they are this near.
+constexpr double kOneRound_s = 0.01;
+
+// What a GPU showed at each of another's stamps.
+std::vector<Sample> shown_at(std::span<const Sample> stamps, std::span<const Sample> samples) {
+  std::vector<Sample> shown;
+  shown.reserve(stamps.size());
+  std::size_t place = 0;
+  for (const Sample& stamp : stamps) {
+    while (place + 1 < samples.size() && samples[place + 1].unix_s <= stamp.unix_s + kOneRound_s) {
+      ++place;
     }
-    return place_;
+    shown.push_back(samples[place]);
   }
+  return shown;
+}
 
- private:
-  static constexpr double kTolerance_s = 0.01;
-  std::span<const Sample> samples_;
-  std::size_t place_ = 0;
-};
+// Of the changes of two GPUs at the same instants.
+double correlation_of(std::span<const Sample> one, std::span<const Sample> other) {
+  double products = 0;
+  double squares = 0;
+  double others = 0;
+  for (std::size_t i = 1; i < one.size(); ++i) {
+    const double a = one[i].watts - one[i - 1].watts;
+    const double b = other[i].watts - other[i - 1].watts;
+    products += a * b;
+    squares += a * a;
+    others += b * b;
+  }
+  return squares > 0 && others > 0 ? products / std::sqrt(squares * others) : 0;
+}
 
-// What a GPU showed at these stamps: those of its samples, if it shows a new one at each.
-class ShownWatts {
- public:
-  ShownWatts(std::span<const Sample> samples, std::span<const Sample> stamps) : shown_(samples) {
-    Lookup lookup(samples);
-    const std::size_t first = lookup.at(stamps.front().unix_s);
-    std::size_t next = first + 1;
-    for (const Sample& stamp : stamps.subspan(1)) {
-      if (lookup.at(stamp.unix_s) != next) break;
-      ++next;
+// The GPUs' samples inside the window, if all were asked in the same rounds; else nothing.
+std::vector<std::span<const Sample>> common_rounds(std::span<const std::span<const Sample>> gpus,
+                                                   Window window) {
+  std::vector<std::span<const Sample>> rounds;
+  for (const std::span<const Sample> gpu : gpus) {
+    rounds.push_back(samples_in(gpu, window));
+    if (!std::ranges::equal(rounds[0], rounds.back(), {}, &Sample::unix_s, &Sample::unix_s)) {
+      return {};
     }
-    shown_ = samples.subspan(first, std::min(stamps.size(), samples.size() - first));
-    if (next == first + stamps.size()) return;
-    looked_up_.reserve(stamps.size());
-    Lookup again(samples);
-    for (const Sample& stamp : stamps) looked_up_.push_back(samples[again.at(stamp.unix_s)]);
-    shown_ = looked_up_;
   }
-  double change_w(std::size_t i) const { return shown_[i].watts - shown_[i - 1].watts; }
-
- private:
-  std::span<const Sample> shown_;
-  std::vector<Sample> looked_up_;
-};
-
-// Of the changes of one GPU at its stamps, and of others' there; summed over the others.
-double correlations_with(std::span<const Sample> stamps, std::span<const Sample> own,
-                         std::span<const std::span<const Sample>> others) {
-  const auto product = [&](const ShownWatts& a, const ShownWatts& b) {
-    return sum_of(1, stamps.size(), [&](std::size_t i) { return a.change_w(i) * b.change_w(i); });
+  const auto is_round = [](const Sample& a, const Sample& b) {
+    return b.unix_s <= a.unix_s + kOneRound_s;
   };
-  const ShownWatts one(own, stamps);
-  const double squares = product(one, one);
-  double sum = 0;
-  for (const std::span<const Sample> samples : others) {
-    const ShownWatts other(samples, stamps);
-    const double both = squares * product(other, other);
-    if (both > 0) sum += product(one, other) / std::sqrt(both);
-  }
-  return sum;
+  if (std::ranges::adjacent_find(rounds[0], is_round) != rounds[0].end()) return {};
+  return rounds;
 }
 
 }  // namespace
@@ -273,13 +262,19 @@ Estimate combine(std::span<const CombinedGpu> gpus, double correlation) {
 double change_correlation(std::span<const std::span<const Sample>> gpus, Window window) {
   // Pairs with the first few are enough for a mean.
   constexpr std::size_t kMostFirsts = 4;
+  const std::vector<std::span<const Sample>> rounds = common_rounds(gpus, window);
   double sum = 0;
   std::size_t pairs = 0;
   for (std::size_t i = 0; i < std::min(gpus.size(), kMostFirsts); ++i) {
     const std::span<const Sample> stamps = samples_in(gpus[i], window);
-    const auto others = gpus.subspan(i + 1);
-    if (!stamps.empty()) sum += correlations_with(stamps, gpus[i], others);
-    pairs += others.size();
+    const std::vector<Sample> own =
+        rounds.empty() ? shown_at(stamps, gpus[i]) : std::vector<Sample>();
+    for (std::size_t j = i + 1; j < gpus.size(); ++j) {
+      ++pairs;
+      if (stamps.empty()) continue;
+      sum += rounds.empty() ? correlation_of(own, shown_at(stamps, gpus[j]))
+                            : correlation_of(rounds[i], rounds[j]);
+    }
   }
   return pairs > 0 ? std::clamp(sum / static_cast<double>(pairs), 0.0, 1.0) : 0;
 }

@@ -27,23 +27,19 @@ double quantile_of_many(std::size_t count, const Value& value, double share) {
   const double low = quantile_of(sample, std::max(0.0, share - kAround));
   const double high = quantile_of(sample, std::min(1.0, share + kAround));
   std::size_t below = 0;
-  std::size_t at_low = 0;
-  std::size_t at_high = 0;
+  std::size_t equal = 0;  // to both
   std::vector<double> between;
   for (std::size_t i = 0; i < count; ++i) {
     const double one = value(i);
     below += one < low ? 1 : 0;
-    at_low += one == low ? 1 : 0;
-    at_high += one == high ? 1 : 0;
-    if (low < one && one < high) between.push_back(one);
+    if (one < low || one > high) continue;
+    low == high ? static_cast<void>(++equal) : between.push_back(one);
   }
   const auto place = static_cast<std::size_t>(share * static_cast<double>(count - 1));
-  const std::size_t end = below + at_low + between.size();
-  if (below <= place && place < below + at_low) return low;
-  if (end <= place && place < end + at_high) return high;
+  if (below <= place && place < below + equal) return low;
   // The sample misleads where numbers repeat in step with it.
-  if (place < below || place >= end) return quantile_of(copy(1), share);
-  const auto found = between.begin() + static_cast<std::ptrdiff_t>(place - below - at_low);
+  if (place < below || place >= below + between.size()) return quantile_of(copy(1), share);
+  const auto found = between.begin() + static_cast<std::ptrdiff_t>(place - below);
   std::ranges::nth_element(between, found);
   return *found;
 }
