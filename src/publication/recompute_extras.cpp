@@ -46,8 +46,8 @@ RunOptions recorded_extras(const JsonValue& record) {
   set_unrecorded_options(options, given);
   RunOptions extras;
   extras.uncertainty = given.uncertainty;
-  extras.uncertainty.is_wanted |= record.find("uncertainty") != nullptr;
-  extras.idle = given.idle;
+  extras.uncertainty.is_wanted = record.find("uncertainty") != nullptr;
+  if (record.find("idle") != nullptr) extras.idle = given.idle;
   extras.accepted_window = given.accepted_window;
   extras.given = given.given;
   extras.select = given.select;

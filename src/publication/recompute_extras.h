@@ -9,8 +9,8 @@
 
 namespace aggregate_power {
 
-// Of the options that the record says were given: --uncertainty with its own, --idle, --window, and
-// what was given of the load.
+// Of the options that the record says were given, as far as it has what they ask for: --uncertainty
+// with its own, --idle, --window, and what was given of the load.
 RunOptions recorded_extras(const JsonValue& record);
 
 // Each value of `uncertainty`, `idle` and `metric_intervals` that differs from that of `run` is a
