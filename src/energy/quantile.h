@@ -32,8 +32,7 @@ double quantile_of_many(std::size_t count, const Value& value, double share) {
   for (std::size_t i = 0; i < count; ++i) {
     const double one = value(i);
     below += one < low ? 1 : 0;
-    // Without a branch for each: which side a number is on cannot be predicted.
-    if (!(static_cast<int>(one >= low) & static_cast<int>(one <= high))) continue;
+    if (one < low || one > high) continue;
     low == high ? static_cast<void>(++equal) : between.push_back(one);
   }
   const auto place = static_cast<std::size_t>(share * static_cast<double>(count - 1));
