@@ -20,6 +20,7 @@
 #include "recorders/recording.h"
 #include "runs/checkup.h"
 #include "runs/pass.h"
+#include "runs/sensor_readings.h"
 #include "runs/understood_sensor.h"
 
 namespace aggregate_power {
@@ -260,8 +261,25 @@ CheckupItem check_limit(const Seen& seen, const RecordedLoad& load) {
       "at least half of the load is above 94 % of the limit, which then sets the power: say so with the results, or raise it"};
 }
 
+EstimateQuestion seen_load(const Seen& seen, const RecordedLoad& load) {
+  EstimateQuestion question;
+  const Stamps stamps = stamps_of(seen.gpus, seen.series);
+  for (const GatheredReadings& gpu : seen.gpus) {
+    const std::span<const Sample> under_load = samples_in(gpu.samples, load.stretch);
+    question.gpus.push_back({.name = gpu.gpu,
+                             .model = {},
+                             .samples = {under_load.begin(), under_load.end()},
+                             .counter = {},
+                             .sensors = seen.sensors,
+                             .conditions = gpu.conditions,
+                             .stamps = stamps});
+  }
+  question.window = inside_of_load(load.stretch, question.gpus.front());
+  return question;
+}
+
 CheckupItem check_interval(const CheckupRequest& request, const Seen& seen,
-                           const RecordedLoad& load, double period_s) {
+                           const RecordedLoad& load) {
   const char* const kName = "expected interval";
   if (!(load.load_w > 0)) return {kName, problem, "the readings are 0 W", {}};
   if (seen.sensors.empty()) {
@@ -269,25 +287,25 @@ CheckupItem check_interval(const CheckupRequest& request, const Seen& seen,
         kName, advice, "none can be promised: what the readings are is not known",
         "'aggregate-power inspect --sensor' says why; record the power of the GPU itself, or name the model with --gpu"};
   }
-  RunToExpect run;
-  run.gpus = seen.devices.size();
-  run.window_s = request.window_s;
-  run.load_w = load.load_w;
-  run.idle_w = load.idle_w;
-  run.deviation_w = load.deviation_w;
-  run.period_s = period_s > 0 ? period_s : 1;
-  const ExpectedInterval interval = expected_interval(run, seen.sensors);
-  const auto& widest =
-      *std::ranges::max_element(interval.components, {}, &ExpectedComponent::relative);
+  if (!(load.stretch.duration_s() > 0)) {
+    return {kName, advice, "none can be promised: one reading under load",
+            "record for at least a minute under load"};
+  }
+  const ExpectedInterval interval = expected_interval(seen_load(seen, load), request.window_s);
+  if (!interval.refusal.empty()) {
+    return {kName, advice, fmt::format("none can be promised: {}", interval.refusal),
+            "record for at least a minute under load; 'aggregate-power explain' explains the word"};
+  }
+  const auto& widest = *std::ranges::max_element(interval.components, {}, &Component::joules);
   std::string found = fmt::format("95 %: energy of {:g} s +- {:.1f} %, mostly {}", request.window_s,
                                   100 * interval.half_width(), widest.name);
   if (seen.sensors.size() > 1) {
-    found += fmt::format("; the worst of {} sensors that are possible", seen.sensors.size());
+    found += fmt::format("; {} sensors are possible", seen.sensors.size());
   }
-  if (widest.name == "edges" || widest.name == "sampling") {
+  if (widest.name == "sampling_and_edges" || widest.name == "moments_for_means") {
     return {kName, advice, found, "measure for longer, or sample faster"};
   }
-  if (widest.name == "time not seen" || widest.name == "time between windows") {
+  if (widest.name == "time_not_seen" || widest.name == "time_between_windows") {
     return {kName, advice, found,
             "record an energy counter, too: these readings do not see all of the time"};
   }
@@ -316,7 +334,7 @@ Checkup check_recording(const CheckupRequest& request) {
           check_counter(seen),
           check_limit(seen, load),
           check_idle(load),
-          check_interval(request, seen, load, period_s)};
+          check_interval(request, seen, load)};
 }
 
 }  // namespace aggregate_power
