@@ -35,6 +35,12 @@ struct DeviceEnergy {
   double last_unix_s = 0;
   bool bracketed =
       false;  // there is a sample at or before the window's start, and one at or after its end
+
+  // Samples that count although a sensor was most likely at fault.
+  std::uint64_t absurd_samples = 0;  // above what any board draws
+  double highest_w = 0;              // of these
+  double highest_unix_s = 0;
+  std::uint64_t lone_zeros = 0;  // 0 W, up to three in a row, between samples of a GPU that is on
 };
 
 // One quantity, summarized over all GPUs and a window.

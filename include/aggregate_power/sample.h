@@ -2,8 +2,10 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 
 namespace aggregate_power {
@@ -79,6 +81,14 @@ enum class GpuQuantity {
 };
 inline constexpr std::size_t kReportedQuantities = 3;  // the first ones
 inline constexpr std::size_t kGpuQuantities = 5;
+using GpuQuantitySet = std::bitset<kGpuQuantities>;
+inline constexpr GpuQuantitySet kAllGpuQuantities = (1U << kGpuQuantities) - 1;
+
+constexpr GpuQuantitySet quantity_set(std::initializer_list<GpuQuantity> quantities) {
+  unsigned bits = 0;
+  for (const GpuQuantity quantity : quantities) bits |= 1U << static_cast<unsigned>(quantity);
+  return bits;
+}
 
 // What one row says about these quantities; NaN where it says nothing.
 struct GpuState {

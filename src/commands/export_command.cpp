@@ -113,9 +113,8 @@ void add_boundary_options(Options& options, ExportQuestion& question) {
   options
       .value(
           "--pue", "F", into_factor(factors.pue),
-          "Add what the facility used, modelled as F times the racks, or the nodes without --rack-factor; a PUE is of all IT equipment")
-      .check(factor)
-      .needs("--node-factor");
+          "Add what the facility used, modelled as F times the racks, else the nodes, else what was measured; a PUE is of all IT equipment, so that without --node-factor it is the GPUs' share")
+      .check(factor);
   add_rate_options(options, question.facility);
 }
 

@@ -13,7 +13,7 @@
 #include "base/files/near_file.h"
 #include "base/text/unicode.h"
 #include "commands/output.h"
-#include "decisions/undo_backfill.h"
+#include "publication/undo_backfill.h"
 
 namespace aggregate_power {
 namespace {

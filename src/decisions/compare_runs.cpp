@@ -14,7 +14,11 @@
 #include "base/text/nearest.h"
 #include "base/text/python_number.h"
 #include "decisions/compared_configurations.h"
+#include "decisions/compared_limits.h"
+#include "decisions/known_members.h"
 #include "decisions/run_facility.h"
+#include "decisions/same_measurement.h"
+#include "model/beyond_measure.h"
 #include "recorders/energy_rate.h"
 #include "results/edits.h"
 
@@ -113,19 +117,15 @@ std::string why_not_used(const PublishedRun& run, const CompareRule& rule, bool 
   if (!value && run.state == PowerState::none && is_ours) return "it has no power";
   if (!value) return fmt::format("it has no '{}'", rule.metric);
   if (!(*value > 0)) return fmt::format("its '{}' is not above 0", rule.metric);
+  if (is_beyond_measure(*value)) {
+    return fmt::format("its '{}' is {}, which no run can have", rule.metric, *value);
+  }
   return {};
 }
 
-// Two runs on the same GPUs do not begin at the same instant: a copy is no repeat.
-using MeasurementIdentity = std::tuple<double, double, double, std::vector<std::string>,
-                                       std::vector<std::string>, std::vector<std::string>>;
-
-std::optional<MeasurementIdentity> measurement_identity(const PublishedRun& run,
-                                                        const std::string& metric) {
-  if (run.start_unix_s == 0) return std::nullopt;
-  return MeasurementIdentity{
-      run.start_unix_s, run.duration_s, compared_value(run, metric).value_or(0),
-      run.gpu_ids,      run.gpu_uuids,  run.hosts};
+std::optional<MeasurementIdentity> compared_identity(const PublishedRun& run,
+                                                     const std::string& metric) {
+  return measurement_identity(run, compared_value(run, metric).value_or(0));
 }
 
 // `runs` are sorted by name; those that count remain.
@@ -134,7 +134,7 @@ void keep_used(std::vector<const PublishedRun*>& runs, bool is_new, const Compar
   std::map<MeasurementIdentity, std::string> known;
   std::erase_if(runs, [&](const PublishedRun* run) {
     std::string reason = why_not_used(*run, rule, is_ours);
-    const auto identity = measurement_identity(*run, rule.metric);
+    const auto identity = compared_identity(*run, rule.metric);
     if (reason.empty() && identity) {
       const auto [first, is_first] = known.try_emplace(*identity, run->name);
       if (!is_first) {
@@ -164,10 +164,10 @@ ComparedSide compared_side(const std::vector<const PublishedRun*>& runs, const s
 void note_copies(const TwoSides& sides, const std::string& metric, RunComparison& comparison) {
   std::map<MeasurementIdentity, std::string> base;
   for (const PublishedRun* run : sides.base) {
-    if (const auto identity = measurement_identity(*run, metric)) base[*identity] = run->name;
+    if (const auto identity = compared_identity(*run, metric)) base[*identity] = run->name;
   }
   for (const PublishedRun* run : sides.next) {
-    const auto identity = measurement_identity(*run, metric);
+    const auto identity = compared_identity(*run, metric);
     const auto copy = identity ? base.find(*identity) : base.end();
     if (copy == base.end()) continue;
     comparison.notes.push_back(fmt::format(
@@ -205,7 +205,8 @@ void settle_boards(const TwoSides& sides, const std::vector<const PublishedRun*>
 }
 
 RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
-                            const CompareRule& rule, CompareKind kind) {
+                            const CompareRule& rule, CompareKind kind,
+                            const LimitsByRun& limits_w) {
   RunComparison comparison;
   comparison.configuration = configuration;
   const bool is_ours = is_of_power(rule.metric);
@@ -230,6 +231,9 @@ RunComparison comparison_of(const Configuration& configuration, TwoSides sides,
     settle_boards(sides, all, rule, is_ours, comparison);
     judge_change(comparison, rule);
   }
+  if (kind == CompareKind::mirrored) sides.next.clear();
+  std::ranges::move(limit_notes(limits_w, sides.base, sides.next),
+                    std::back_inserter(comparison.notes));
   return comparison;
 }
 
@@ -257,20 +261,6 @@ void label_comparisons(RunComparisons& compared) {
   compared.shared = shared_members(configurations);
   for (RunComparison& each : compared.comparisons) {
     each.label = distinguishing_text(each.configuration, configurations);
-  }
-}
-
-// Those that no run has are misspelt.
-void require_members(const std::vector<const PublishedRun*>& all,
-                     const std::vector<std::string>& keys) {
-  for (const std::string& key : keys) {
-    const auto has_it = [&](const PublishedRun* run) { return !run->text_of(key).empty(); };
-    if (std::ranges::any_of(all, has_it)) continue;
-    std::vector<std::string> known;
-    for (const PublishedRun* run : all) {
-      for (const auto& [name, value] : run->members.members) known.push_back(name);
-    }
-    throw Error(fmt::format("--match-by: no run has '{}'{}", key, did_you_mean(key, known)));
   }
 }
 
@@ -347,9 +337,10 @@ RunComparisons compare_runs(const CompareRequest& request) {
   for (const PublishedRun& run : base) all.push_back(&run);
   for (const PublishedRun& run : next) all.push_back(&run);
   if (all.empty()) throw Error(fmt::format("no results in {}", fmt::join(request.base, ", ")));
-  require_members(all, request.rule.match_by);
+  require_members("--match-by", all, request.rule.match_by);
   require_metric(all, request.rule.metric);
 
+  const LimitsByRun limits_w = limits_by_run(all, request.most_threads);
   ByConfiguration found;
   const auto place_of = [&](const PublishedRun& run) -> TwoSides& {
     return found[configuration_of(run, request.rule.match_by)];
@@ -362,7 +353,7 @@ RunComparisons compare_runs(const CompareRequest& request) {
       pass_over(sides, compared.without_power);
     } else {
       compared.comparisons.push_back(
-          comparison_of(configuration, std::move(sides), request.rule, request.kind));
+          comparison_of(configuration, std::move(sides), request.rule, request.kind, limits_w));
     }
   }
   label_comparisons(compared);

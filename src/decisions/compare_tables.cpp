@@ -20,6 +20,7 @@ std::string compared_percent(double share) { return fmt::format("{:.6g} %", 100 
 // With as many decimals as half the width of its interval has two digits for.
 std::string signed_change(double share, double half_width) {
   constexpr int kMostDecimals = 6;
+  if (std::abs(share) >= 1e6) return fmt::format("{:+.2e} %", 100 * share);
   const double digits = half_width > 0 ? std::ceil(1 - std::log10(100 * half_width)) : 2;
   const int decimals =
       static_cast<int>(std::clamp(digits, 1.0, static_cast<double>(kMostDecimals)));

@@ -17,10 +17,11 @@ namespace {
 
 constexpr std::string_view kObjectives[] = {"energy", "energy-per-token", "time", "cost"};
 constexpr std::size_t kNoRepeats = std::numeric_limits<std::size_t>::max();
+constexpr double kRounding = 1e-12;  // of an objective's value, relative
 
 // Equal, whatever the order in which they were computed.
 bool are_equal_values(double a, double b) {
-  return std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b));
+  return std::abs(a - b) <= kRounding * std::max(std::abs(a), std::abs(b));
 }
 
 struct PieceSums {
@@ -73,10 +74,13 @@ struct ValueSpread {
   std::size_t degrees = kNoRepeats;  // of freedom; kNoRepeats: it is known
 };
 
-// What to add and to take for an interval of 95 %, in standard uncertainties.
-double spread_factor(std::size_t degrees) {
+// What to add to a logarithm and to take from it for an interval of 95 %.
+double half_interval(std::size_t degrees, double relative) {
+  constexpr double kMost = 140;  // a factor of 1e60: an interval that is wider says no more
   const double known = std::numeric_limits<double>::infinity();
-  return student_t_quantile(0.975, degrees == kNoRepeats ? known : static_cast<double>(degrees));
+  return std::min(
+      kMost, relative * student_t_quantile(
+                            0.975, degrees == kNoRepeats ? known : static_cast<double>(degrees)));
 }
 
 // From the values that result when one block after another is left out (jackknife).
@@ -96,31 +100,39 @@ std::optional<ValueSpread> spread_of_blocks(const LimitGroup& group, const Objec
   double squares = 0;
   for (const double value : values) squares += (value - mean) * (value - mean);
   const double share = static_cast<double>(count - 1) / static_cast<double>(count);
-  return ValueSpread{std::sqrt(share * squares) / *whole, count - 1};
+  const double relative = std::sqrt(share * squares) / *whole;
+  if (relative <= kRounding) return std::nullopt;  // equal in every digit: no spread is known
+  return ValueSpread{relative, count - 1};
+}
+
+// The logarithms of what was measured at a limit. Values that are equal in every digit are one:
+// copies, or digits that are too few to show a spread.
+std::vector<double> distinct_logarithms(const LimitGroup& group, const ObjectiveRule& rule) {
+  std::vector<double> logarithms;
+  for (const LimitPiece& piece : group.pieces) {
+    const auto value = rule.value({piece.energy_j, piece.work, piece.time_s});
+    if (value && *value > 0) logarithms.push_back(std::log(*value));
+  }
+  std::ranges::sort(logarithms);
+  const auto same = [](double a, double b) { return b - a <= kRounding; };
+  logarithms.erase(std::unique(logarithms.begin(), logarithms.end(), same), logarithms.end());
+  return logarithms;
 }
 
 // The spread of repeated runs, the same at all limits: that of the logarithms of their values.
-std::optional<ValueSpread> spread_of_repeats(const std::vector<JudgedLimit>& limits,
-                                             const ObjectiveRule& rule) {
+std::optional<ValueSpread> spread_of_repeats(const LimitChoice& choice, const ObjectiveRule& rule) {
   double squares = 0;
   std::size_t degrees = 0;
-  for (const JudgedLimit& limit : limits) {
+  for (const JudgedLimit& limit : choice.groups) {
     if (!limit.can_win() && limit.group.state != LimitState::too_slow) continue;
-    std::vector<double> logarithms;
-    for (const LimitPiece& piece : limit.group.pieces) {
-      const auto value = rule.value({piece.energy_j, piece.work, piece.time_s});
-      if (value && *value > 0) logarithms.push_back(std::log(*value));
-    }
-    std::ranges::sort(logarithms);
+    const std::vector<double> logarithms = distinct_logarithms(limit.group, rule);
     double mean = 0;
     for (const double one : logarithms) mean += one / static_cast<double>(logarithms.size());
     for (const double one : logarithms) squares += (one - mean) * (one - mean);
     degrees += logarithms.empty() ? 0 : logarithms.size() - 1;
   }
   if (degrees == 0) return std::nullopt;
-  const double relative = std::sqrt(squares / static_cast<double>(degrees));
-  // Rounding is no spread.
-  return ValueSpread{relative > 1e-12 ? relative : 0, degrees};
+  return ValueSpread{std::sqrt(squares / static_cast<double>(degrees)), degrees};
 }
 
 std::string insufficiency(const LimitGroup& group, bool is_of_rows) {
@@ -187,14 +199,17 @@ void set_slowdowns(const LimitQuestion& question, LimitChoice& choice) {
 // The spread of each group's value, in their order.
 std::vector<std::optional<ValueSpread>> spreads_of(const ObjectiveRule& rule, LimitChoice& choice) {
   std::vector<std::optional<ValueSpread>> spreads(choice.groups.size());
-  if (const auto repeated = spread_of_repeats(choice.groups, rule)) {
+  if (const auto repeated = spread_of_repeats(choice, rule)) {
     choice.interval_from = "repeats";
     for (std::size_t i = 0; i < spreads.size(); ++i) {
-      const auto runs = static_cast<double>(choice.groups[i].group.pieces.size());
+      const auto runs =
+          static_cast<double>(distinct_logarithms(choice.groups[i].group, rule).size());
       if (runs > 0) spreads[i] = {repeated->relative / std::sqrt(runs), repeated->degrees};
     }
     return spreads;
   }
+  choice.are_repeats_equal = std::ranges::any_of(
+      choice.groups, [](const JudgedLimit& limit) { return limit.group.pieces.size() > 1; });
   const bool is_energy = rule.objective == LimitObjective::energy ||
                          rule.objective == LimitObjective::energy_per_token;
   for (std::size_t i = 0; i < spreads.size(); ++i) {
@@ -214,8 +229,8 @@ std::vector<std::optional<ValueSpread>> spreads_of(const ObjectiveRule& rule, Li
 std::optional<LimitInterval> difference(double best, const std::optional<ValueSpread>& of_best,
                                         double other, const std::optional<ValueSpread>& of_other) {
   if (!of_best || !of_other || !(best > 0) || !(other > 0)) return std::nullopt;
-  const double half = spread_factor(std::min(of_best->degrees, of_other->degrees)) *
-                      std::hypot(of_best->relative, of_other->relative);
+  const double half = half_interval(std::min(of_best->degrees, of_other->degrees),
+                                    std::hypot(of_best->relative, of_other->relative));
   const double centre = std::log(other / best);
   return LimitInterval{std::expm1(centre - half), std::expm1(centre + half)};
 }
@@ -248,9 +263,11 @@ void compare_limits(const std::vector<std::optional<ValueSpread>>& spreads, Limi
   const std::size_t best = order[0];
   const double value = *choice.groups[best].value;
   choice.recommended_limit_w = choice.groups[best].group.limit_w;
+  choice.are_ties_judged = order.size() > 1;
   for (std::size_t i = 1; i < order.size(); ++i) {
     const JudgedLimit& other = choice.groups[order[i]];
     const auto worse = difference(value, spreads[best], *other.value, spreads[order[i]]);
+    choice.are_ties_judged = choice.are_ties_judged && worse;
     if (i == 1) {
       choice.runner_up_w = other.group.limit_w;
       choice.margin = are_equal_values(*other.value, value) ? 0 : *other.value / value - 1;
@@ -314,7 +331,7 @@ LimitChoice choose_limit(LimitScenario scenario, const LimitQuestion& question) 
   for (std::size_t i = 0; i < choice.groups.size(); ++i) {
     JudgedLimit& limit = choice.groups[i];
     if (!limit.value || !spreads[i]) continue;
-    const double half = spread_factor(spreads[i]->degrees) * spreads[i]->relative;
+    const double half = half_interval(spreads[i]->degrees, spreads[i]->relative);
     limit.interval = {*limit.value * std::exp(-half), *limit.value * std::exp(half)};
   }
   compare_limits(spreads, choice);

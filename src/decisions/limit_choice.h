@@ -38,6 +38,8 @@ struct JudgedLimit {
   std::optional<double> energy_j = {};
   std::optional<double> joules_per_token = {};
 
+  // It can win, although nothing says that the limit was in force.
+  bool lacks_confirmation() const { return group.state == LimitState::ok && !group.is_confirmed; }
   bool can_win() const { return group.state == LimitState::ok && value.has_value(); }
 };
 
@@ -53,6 +55,9 @@ struct LimitChoice {
   std::optional<double> margin = {};
   std::optional<LimitInterval> margin_interval = {};
   std::vector<double> ties_w = {};  // limits that cannot be told from the recommended one
+  // Whether all limits that can win have an interval. Otherwise only equal values tie.
+  bool are_ties_judged = false;
+  bool are_repeats_equal = false;  // in every digit: copies, which say nothing about the spread
   std::optional<double> reference_limit_w = {};  // whose time is a slowdown of 1
   // What the intervals are from: "repeats", "rows", "records"; empty: there are none.
   std::string interval_from = {};

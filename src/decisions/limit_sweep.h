@@ -31,6 +31,7 @@ struct LimitGroup {
   std::optional<double> mean_power_w = {};      // of all GPUs together
   std::optional<double> gpu_power_w = {};       // mean of one GPU
   std::optional<double> limit_in_force_w = {};  // as the GPUs reported it
+  bool is_confirmed = false;                    // all of them reported one
   // The mean of power over rate of the rows.
   std::optional<double> mean_joules_per_token = {};
   // Of the energy of the only run, without what is the same in all runs on the same GPUs.

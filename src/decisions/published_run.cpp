@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "decisions/published_parts.h"
+#include "model/beyond_measure.h"
 #include "publication/evidence.h"
 #include "publication/run_record.h"
 #include "results/edits.h"
@@ -231,15 +232,54 @@ void take_record(const JsonValue& record, PublishedRun& run) {
   }
 }
 
-// Why they cannot be what a run used; empty: they can.
-std::string impossible_number(const std::vector<PublishedNumber>& numbers) {
-  for (const PublishedNumber& number : numbers) {
-    const bool is_energy = number.key == "total_gpu_energy_j" || number.key.starts_with("joules_");
-    if (number.value < 0 || (is_energy && number.value == 0)) {
-      return fmt::format("'{}' is {}, and must be above 0", number.key, number.value);
-    }
+bool has_absurd_bound(const std::optional<Spread>& spread) {
+  return spread && (is_beyond_measure(spread->standard_uncertainty) ||
+                    is_beyond_measure(spread->low) || is_beyond_measure(spread->high));
+}
+
+// Why it cannot be what a run used; empty: it can.
+std::string impossible_number(const PublishedNumber& number) {
+  const bool is_energy = number.key == "total_gpu_energy_j" || number.key.starts_with("joules_");
+  if (number.value < 0 || (is_energy && number.value == 0)) {
+    return fmt::format("'{}' is {}, and must be above 0", number.key, number.value);
+  }
+  if (is_beyond_measure(number.value)) {
+    return fmt::format("'{}' is {}, which no run can have", number.key, number.value);
+  }
+  if (has_absurd_bound(number.flowed) || has_absurd_bound(number.repeatability)) {
+    return fmt::format("the interval of '{}' is none that a run can have", number.key);
   }
   return {};
+}
+
+// The same of all that a run states.
+std::string impossible_number(const PublishedRun& run) {
+  for (const PublishedNumber& number : run.numbers) {
+    if (std::string why = impossible_number(number); !why.empty()) return why;
+  }
+  for (const auto& [gpu, energy_j] : run.gpu_energies_j) {
+    if (energy_j >= 0 && !is_beyond_measure(energy_j)) continue;
+    return fmt::format("the energy of GPU {} is {} J, which no GPU can have", gpu, energy_j);
+  }
+  if (is_beyond_measure(run.start_unix_s) || is_beyond_measure(run.duration_s)) {
+    return fmt::format("its window, of {} s, is none that a run can have", run.duration_s);
+  }
+  return {};
+}
+
+// Takes the numbers of a run back that cannot be what it used.
+void doubt_impossible_numbers(PublishedRun& run) {
+  if (run.state == PowerState::valid) {
+    run.doubt = impossible_number(run);
+    run.is_impossible = !run.doubt.empty();
+    if (run.is_impossible) run.state = PowerState::not_valid;
+  }
+  if (is_beyond_measure(run.start_unix_s) || is_beyond_measure(run.duration_s)) {
+    run.start_unix_s = run.duration_s = 0;
+  }
+  if (run.state == PowerState::valid) return;
+  run.numbers.clear();
+  run.gpu_energies_j.clear();
 }
 
 // Why an aggregate and its record cannot both be true; empty: they can.
@@ -301,14 +341,7 @@ PublishedRun published_run_of(JsonValue members, const JsonValue* record) {
     take_power_audit(run);
     for (PublishedNumber& number : run.numbers) add_bounds(run.members, number);
   }
-  if (run.state == PowerState::valid) {
-    run.doubt = impossible_number(run.numbers);
-    if (!run.doubt.empty()) run.state = PowerState::not_valid;
-  }
-  if (run.state != PowerState::valid) {
-    run.numbers.clear();
-    run.gpu_energies_j.clear();
-  }
+  doubt_impossible_numbers(run);
   return run;
 }
 
@@ -334,6 +367,7 @@ PublishedRun measured_run_of(const JsonValue& measured) {
     add_spreads(measured, number);
     if (!number.flowed && energy) add_window_bounds(measured, energy->value, number);
   }
+  doubt_impossible_numbers(run);
   return run;
 }
 

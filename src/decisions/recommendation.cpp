@@ -15,6 +15,7 @@
 #include "base/files/tree.h"
 #include "base/text/encoding.h"
 #include "decisions/epoch_sweep.h"
+#include "decisions/known_members.h"
 #include "decisions/published_run.h"
 #include "decisions/run_sweep.h"
 #include "decisions/sweep_stats.h"
@@ -131,6 +132,9 @@ void add_run_choices(const RecommendRequest& request, const std::vector<std::str
   for (std::string& warning : found.warnings) {
     recommendation.warnings.push_back(std::move(warning));
   }
+  std::vector<const PublishedRun*> all;
+  for (const PublishedRun& run : found.runs) all.push_back(&run);
+  if (!all.empty()) require_members("--group-by", all, request.keys);
   RunSweep sweep =
       sweep_of_runs(found.runs, {request.keys, request.limit_key, request.most_threads});
   for (std::string& warning : sweep.warnings) {

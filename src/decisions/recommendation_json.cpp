@@ -28,6 +28,7 @@ Json group_json(const JudgedLimit& limit) {
           {"interval", interval_json(limit.interval)},
           {"limit_in_force_w", number_or_null(group.limit_in_force_w)},
           {"gpu_power_w", number_or_null(group.gpu_power_w)},
+          {"note", text_or_null(limit.lacks_confirmation() ? "limit_not_confirmed" : "")},
           {"state", name(group.state)},
           {"why", text_or_null(group.why)},
           {"outliers", group.outliers}};
@@ -40,6 +41,7 @@ void add_verdict_json(const LimitChoice& choice, Json& json) {
   json["margin"] = number_or_null(choice.margin);
   json["margin_interval"] = interval_json(choice.margin_interval);
   json["ties"] = choice.ties_w;
+  json["ties_judged"] = choice.are_ties_judged;
   json["why_not"] = text_or_null(choice.recommended_limit_w ? "" : choice.why_not);
   Json groups = Json::array();
   for (const JudgedLimit& limit : choice.groups) groups.push_back(group_json(limit));

@@ -65,12 +65,33 @@ void add_limits(const LimitChoice& choice, std::string& text) {
   }
 }
 
+void add_unconfirmed(const LimitChoice& choice, std::string& text) {
+  std::vector<std::string> limits;
+  for (const JudgedLimit& limit : choice.groups) {
+    if (limit.lacks_confirmation()) limits.push_back(watts(limit.group.limit_w));
+  }
+  if (limits.empty()) return;
+  constexpr std::size_t kFew = 3;
+  const std::string where = limits.size() == choice.groups.size() ? ""
+                            : limits.size() <= kFew
+                                ? fmt::format(" at {} W", fmt::join(limits, ", "))
+                                : fmt::format(" at {} limits", limits.size());
+  text += fmt::format("limit_not_confirmed{}: nothing was recorded of the limit in force\n", where);
+}
+
 void add_faults(const LimitChoice& choice, std::string& text) {
   for (const JudgedLimit& limit : choice.groups) {
     if (limit.group.state == LimitState::ok) continue;
     text += fmt::format("! {} W: {}: {}\n", watts(limit.group.limit_w), name(limit.group.state),
                         limit.group.why);
   }
+}
+
+std::string_view why_no_ties(const LimitChoice& choice) {
+  if (!choice.interval_from.empty()) return "a limit has no interval";
+  if (choice.are_repeats_equal) return "no intervals: repeats are equal in every digit";
+  return choice.is_of_rows ? "no intervals: too few rows, or all are equal"
+                           : "no intervals: each limit was measured once";
 }
 
 void add_verdict(const LimitChoice& choice, std::string& text) {
@@ -91,8 +112,8 @@ void add_verdict(const LimitChoice& choice, std::string& text) {
   } else {
     text += "; no other limit can be judged\n";
   }
-  if (choice.interval_from.empty() && choice.runner_up_w) {
-    text += "no intervals: each limit was measured once; repeats show whether it matters\n";
+  if (choice.runner_up_w && !choice.are_ties_judged) {
+    text += fmt::format("{}, so ties cannot be judged\n", why_no_ties(choice));
   }
   if (choice.ties_w.empty()) return;
   std::vector<std::string> tied;
@@ -104,6 +125,7 @@ std::string choice_text(const LimitChoice& choice, const RowRules& rules) {
   std::string text = fmt::format("{}\n", choice.scenario);
   add_limits(choice, text);
   add_faults(choice, text);
+  add_unconfirmed(choice, text);
   std::size_t outliers = 0;
   for (const JudgedLimit& limit : choice.groups) outliers += limit.group.outliers;
   if (outliers > 0) {

@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kUpperProbability = 0.975;
+constexpr double kMostLogarithm = 140;  // a factor of 1e60: an interval that is wider says no more
 
 double sum_of_sorted(const std::vector<double>& sorted) {
   double sum = 0;
@@ -152,7 +153,8 @@ std::optional<RelativeChange> relative_change(const RepeatedValues& base,
   }
   const double uncertainty = std::hypot(of_base.relative, of_next.relative, accuracy);
   const double half_width =
-      uncertainty * student_t_quantile(kUpperProbability, change.degrees_of_freedom);
+      std::min(kMostLogarithm,
+               uncertainty * student_t_quantile(kUpperProbability, change.degrees_of_freedom));
   const double logarithm = std::log(after.mean / before.mean);
   change.low = std::expm1(logarithm - half_width);
   change.high = std::expm1(logarithm + half_width);

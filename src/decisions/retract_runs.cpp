@@ -134,7 +134,9 @@ class Retraction {
     if (aggregate->tree->is_archive() || record.place.tree->is_archive()) {
       return leave("files in archives are not replaced: unpack the archive");
     }
-    if (!run.doubt.empty()) return leave(run.doubt + ": its numbers are not those of its record");
+    if (!run.doubt.empty() && !run.is_impossible) {
+      return leave(run.doubt + ": its numbers are not those of its record");
+    }
     if (std::string risk = replacement_risk(aggregate->path); !risk.empty()) return leave(risk);
     const std::string before = read_file(aggregate->path);
     const WritePlan plan = plan_of(record, text, aggregate->display, before);

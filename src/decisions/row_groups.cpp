@@ -159,6 +159,7 @@ void note_rows(const SweepRows& all, const std::vector<std::size_t>& limits, std
     if (gpu_power_w >= 0) gpu_powers.push_back(gpu_power_w);
   }
   group.limit_in_force_w = limit_in_force(group.limit_w, reported);
+  group.is_confirmed = group.limit_in_force_w.has_value();
   if (!gpu_powers.empty()) group.gpu_power_w = mean_of(std::move(gpu_powers));
   group.why = limit_fault(group.limit_w, group.limit_in_force_w, group.gpu_power_w);
   if (!group.why.empty()) group.state = LimitState::limit_not_in_force;

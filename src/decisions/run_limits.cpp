@@ -120,6 +120,11 @@ std::optional<double> asked_limit_w(const PublishedRun& run, const std::string& 
   return member_w(run, keys);
 }
 
+std::optional<double> stated_limit_w(const PublishedRun& run) {
+  const auto in_force_w = member_w(run, kInForceKeys);
+  return in_force_w ? in_force_w : member_w(run, kAskedKeys);
+}
+
 SweptLimit limit_of_run(const PublishedRun& run, const std::string& key) {
   SweptLimit limit{.asked_w = asked_limit_w(run, key)};
   limit.in_force_w = member_w(run, kInForceKeys);

@@ -18,7 +18,11 @@ struct SweptLimit {
 // to mean it.
 std::optional<double> asked_limit_w(const PublishedRun& run, const std::string& key);
 
-// The same, and what the run's recording says: reads it.
+// The limit in force that a member of the aggregate states, else the one that was asked for.
+std::optional<double> stated_limit_w(const PublishedRun& run);
+
+// The limit that `key`, or a member that is known to mean it, names, and what the run's recording
+// says: reads it.
 SweptLimit limit_of_run(const PublishedRun& run, const std::string& key);
 
 }  // namespace aggregate_power

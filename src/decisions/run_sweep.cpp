@@ -5,14 +5,15 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/parallel.h"
 #include "decisions/run_limits.h"
+#include "decisions/same_measurement.h"
 #include "decisions/sweep_rows.h"
+#include "model/beyond_measure.h"
 
 namespace aggregate_power {
 namespace {
@@ -85,15 +86,14 @@ bool set_piece(const PublishedRun& run, SweptRun& swept) {
   return true;
 }
 
-// Two runs on the same GPUs do not begin at the same instant: a copy is no repeat.
 void drop_copies(std::vector<SweptRun>& runs, RunSweep& sweep) {
   std::ranges::stable_sort(runs, {}, [](const SweptRun& swept) { return swept.run->name; });
-  std::map<std::tuple<double, double, double, std::vector<std::string>>, std::string> known;
+  std::map<MeasurementIdentity, std::string> known;
   std::erase_if(runs, [&](const SweptRun& swept) {
     const PublishedRun& run = *swept.run;
-    if (run.start_unix_s == 0) return false;
-    const auto [first, is_first] = known.try_emplace(
-        {run.start_unix_s, run.duration_s, swept.piece.energy_j, run.gpu_ids}, run.name);
+    const auto identity = measurement_identity(run, swept.piece.energy_j);
+    if (!identity) return false;
+    const auto [first, is_first] = known.try_emplace(*identity, run.name);
     if (!is_first) {
       sweep.warnings.push_back(
           fmt::format("{}: left out: the same measurement as {}: a copy is no repeat", run.name,
@@ -136,6 +136,7 @@ std::string fault_of_run(const SweptRun& swept, double limit_w) {
 }
 
 void add_run(const SweptRun& swept, LimitGroup& group) {
+  group.is_confirmed = swept.limit.in_force_w && (group.n == 0 || group.is_confirmed);
   ++group.n;
   group.pieces.push_back(swept.piece);
   group.relative_uncertainty = group.n == 1 ? swept.relative_uncertainty : std::nullopt;
@@ -207,7 +208,9 @@ std::optional<NamedSpeed> speed_of(const PublishedRun& run,
                                    std::span<const std::string_view> keys) {
   for (const std::string_view key : keys) {
     const JsonValue& value = run.members.at(key);
-    if (value.is_finite_number()) return NamedSpeed{std::string(key), value.as_double()};
+    if (value.is_finite_number() && !is_beyond_measure(value.as_double())) {
+      return NamedSpeed{std::string(key), value.as_double()};
+    }
   }
   return std::nullopt;
 }

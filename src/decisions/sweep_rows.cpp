@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <compare>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "base/text/python_number.h"
 #include "base/text/stamp.h"
 #include "base/text/unicode.h"
+#include "model/beyond_measure.h"
 
 namespace aggregate_power {
 namespace {
@@ -27,11 +29,31 @@ constexpr std::size_t kMostSweepBytes = std::size_t{512} << 20;
 // Columns whose cells say what the load was.
 constexpr std::string_view kLoadColumns[] = {"scenario", "workload", "mode", "task", "phase"};
 
+// The words of "trainRun2_stats.csv": "train", "run", "stats", "csv".
+std::vector<std::string> words_in(std::string_view text) {
+  std::vector<std::string> words(1);
+  bool was_lower = false;
+  for (const char c : text) {
+    const bool is_upper = c >= 'A' && c <= 'Z';
+    const bool is_lower = c >= 'a' && c <= 'z';
+    if (!is_upper && !is_lower) words.emplace_back();
+    if (is_upper && was_lower) words.emplace_back();
+    if (is_upper || is_lower) words.back() += static_cast<char>(is_upper ? c - 'A' + 'a' : c);
+    was_lower = is_lower;
+  }
+  return words;
+}
+
 // "training" or "inference" if a text is about one of them, else empty.
 std::string load_named_in(std::string_view text) {
-  const std::string plain = lower_ascii(text);
-  if (plain.find("train") != std::string::npos) return kTraining;
-  if (plain.find("infer") != std::string::npos) return kInference;
+  constexpr std::string_view kTrainingWords[] = {"train", "training", "trainer"};
+  constexpr std::string_view kInferenceWords[] = {"infer", "inference", "inferencing"};
+  const std::vector<std::string> words = words_in(text);
+  const auto has_one_of = [&](std::span<const std::string_view> known) {
+    return std::ranges::find_first_of(words, known) != words.end();
+  };
+  if (has_one_of(kTrainingWords)) return kTraining;
+  if (has_one_of(kInferenceWords)) return kInference;
   return {};
 }
 
@@ -133,7 +155,7 @@ double sweep_number(std::string_view cell) {
   std::string_view number = strip(cell);
   if (number.ends_with('W')) number = strip(number.substr(0, number.size() - 1));
   const auto value = python_float(number);
-  return value && std::isfinite(*value) ? *value : kNoNumber;
+  return value && !is_beyond_measure(*value) ? *value : kNoNumber;
 }
 
 void add_sweep_rows(const SweepTable& table, const std::string& scenario, const Zone& zone,

@@ -36,7 +36,8 @@ SweepTable read_sweep_table(const std::string& path);
 // Whether all `names` are columns.
 bool has_columns(const SweepTable& table, std::initializer_list<std::string_view> names);
 
-// The number in a cell, with or without the unit W; NaN for anything else.
+// The number in a cell, with or without the unit W; NaN for anything else, and for what no run can
+// have.
 double sweep_number(std::string_view cell);
 
 inline constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();

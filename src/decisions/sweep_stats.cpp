@@ -15,6 +15,7 @@
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
+#include "base/text/csv.h"
 
 namespace aggregate_power {
 namespace {
@@ -37,13 +38,6 @@ std::vector<std::string> stats_columns(const SweepRows& rows) {
     if (!name.empty() && !is_ratio_column(name)) columns.push_back(name);
   }
   return columns;
-}
-
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos && !text.starts_with(' ')) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
 }
 
 std::string ratio_text(std::optional<double> value) {

@@ -51,8 +51,7 @@ class Analysis {
     // Sorted readings from other times may be left out, but need not be. In the file's order all
     // readings are given; take() skips those it does not need.
     Window window = kAlways;
-    bool states = false;       // what the rows report about their GPUs besides power
-    bool only_limits = false;  // of the states it needs the power limits
+    GpuQuantitySet states = {};  // of what the rows report about their GPUs besides power
   };
   virtual Wants wants() const { return {}; }
 

@@ -165,7 +165,7 @@ Evidence gather(const SensedEnergyQuestion& question) {
 
 // By how much the energy changes with one thing that is not known exactly.
 double change_j(const Evidence& evidence, const Possibility& possibility, double joules) {
-  return posterior_of(evidence, possibility).joules(evidence.window) - joules;
+  return posterior_of(evidence, possibility).energy(evidence.window).joules - joules;
 }
 
 // What delay, clocks and the length of the sensor's window do to the energy.

@@ -17,14 +17,15 @@ constexpr double kEdgeBlur_s = 1.3;   // averages and slow ramps around an edge
 constexpr double kEdgeSide_s = 2.5;   // the levels on both sides of it are means over this long
 constexpr double kIdleOfLevel = 0.6;  // of the load's power: more is another load
 
-// Where the line between two samples crosses a level.
-std::vector<double> crossings(std::span<const Sample> samples, double level_w, bool up) {
-  std::vector<double> found;
+// Where the line between two samples crosses a level; nullopt unless it does so exactly once.
+std::optional<double> only_crossing(std::span<const Sample> samples, double level_w, bool up) {
+  std::optional<double> found;
   for (std::size_t i = 1; i < samples.size(); ++i) {
     const Sample& a = samples[i - 1];
     const Sample& b = samples[i];
     if ((a.watts < level_w) == (b.watts < level_w) || (b.watts >= level_w) != up) continue;
-    found.push_back(a.unix_s + (level_w - a.watts) / (b.watts - a.watts) * (b.unix_s - a.unix_s));
+    if (found) return std::nullopt;
+    found = a.unix_s + (level_w - a.watts) / (b.watts - a.watts) * (b.unix_s - a.unix_s);
   }
   return found;
 }
@@ -50,30 +51,24 @@ std::optional<double> sharp_edge(std::span<const Sample> samples, double near_un
 
 std::optional<LoadSpan> load_span(std::span<const Sample> samples, const SensorModel& sensor,
                                   Window window) {
-  std::vector<Sample> placed(samples.begin(), samples.end());
-  const double age_s = sensor.delay_s + (sensor.refresh_s + sensor.window_s) / 2;
-  std::vector<double> watts;
-  watts.reserve(placed.size());
-  for (Sample& sample : placed) {
-    sample.unix_s -= age_s;
-    watts.push_back(sample.watts);
-  }
-  if (placed.size() < 8) return std::nullopt;
-  const double low_w = *std::ranges::min_element(watts);
-  const double high_w = quantile_of(std::move(watts), 0.75);
+  if (samples.size() < 8) return std::nullopt;
+  const double low_w = std::ranges::min(samples, {}, &Sample::watts).watts;
+  const double high_w = quantile_of_many(
+      samples.size(), [&](std::size_t i) { return samples[i].watts; }, 0.75);
   if (low_w > kIdleOfLevel * high_w) return std::nullopt;
   const double level_w = (high_w + low_w) / 2;
-  const std::vector<double> rises = crossings(placed, level_w, true);
-  const std::vector<double> falls = crossings(placed, level_w, false);
-  if (rises.size() != 1 || falls.size() != 1) return std::nullopt;
-  if (std::abs(rises[0] - window.start_unix_s) > kEdgeReach_s ||
-      std::abs(falls[0] - window.end_unix_s) > kEdgeReach_s) {
+  const std::optional<double> up = only_crossing(samples, level_w, true);
+  const std::optional<double> down = up ? only_crossing(samples, level_w, false) : up;
+  if (!up || !down) return std::nullopt;
+  const double age_s = sensor.delay_s + (sensor.refresh_s + sensor.window_s) / 2;
+  if (std::abs(*up - age_s - window.start_unix_s) > kEdgeReach_s ||
+      std::abs(*down - age_s - window.end_unix_s) > kEdgeReach_s) {
     return std::nullopt;
   }
-  const std::optional<double> rise = sharp_edge(placed, rises[0]);
-  const std::optional<double> fall = sharp_edge(placed, falls[0]);
+  const std::optional<double> rise = sharp_edge(samples, *up);
+  const std::optional<double> fall = sharp_edge(samples, *down);
   if (!rise || !fall) return std::nullopt;
-  return LoadSpan{*rise, *fall};
+  return LoadSpan{*rise - age_s, *fall - age_s};
 }
 
 std::optional<double> clock_shift_s(std::span<const LoadSpan> gpus, Window window) {

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <utility>
 
 #include "aggregate_power/assumption.h"
 #include "aggregate_power/refusal.h"
+#include "base/parallel.h"
 #include "energy/clock_shift.h"
 #include "energy/energy_interval.h"
 #include "energy/gpu_energy.h"
@@ -43,26 +45,28 @@ class UncutStamps {
   explicit UncutStamps(Window window) : window_(window) {}
 
   StampUncertainty place(GpuReadings& gpu) {
-    std::vector<double> stamps;
-    for (const Sample& sample : gpu.samples) stamps.push_back(sample.unix_s);
-    if (stamps != stamps_) {
-      auto loop = regular_loop_near(stamps, window_.start_unix_s, window_.end_unix_s);
+    const auto stamps = gpu.samples | std::views::transform(&Sample::unix_s);
+    if (!std::ranges::equal(stamps, stamps_)) {
+      stamps_.assign(stamps.begin(), stamps.end());
+      auto loop = regular_loop_near(stamps_, window_.start_unix_s, window_.end_unix_s);
       has_loop_ = loop.has_value();
       if (loop) loop_ = std::move(*loop);
-      stamps_ = std::move(stamps);
     }
-    for (CounterSample& sample : gpu.counter) sample.unix_s = placed(sample.unix_s);
-    for (Sample& sample : gpu.samples) sample.unix_s = placed(sample.unix_s);
+    place_all(gpu.counter);
+    place_all(gpu.samples);
     if (has_loop_) return {loop_.uncertainty_s, loop_.span_uncertainty_s};
     return {kCutUncertainty_s, std::sqrt(2.0) * kCutUncertainty_s};
   }
 
  private:
-  double placed(double stamp) const {
-    const auto found = std::ranges::lower_bound(stamps_, stamp);
-    const bool is_of_loop = has_loop_ && found != stamps_.end() && *found == stamp;
-    return is_of_loop ? loop_.unix_s[static_cast<std::size_t>(found - stamps_.begin())]
-                      : stamp + kCutMiddle_s;
+  // Of samples in time order.
+  void place_all(auto& samples) const {
+    std::size_t i = 0;
+    for (auto& sample : samples) {
+      while (i < stamps_.size() && stamps_[i] < sample.unix_s) ++i;
+      const bool is_of_loop = has_loop_ && i < stamps_.size() && stamps_[i] == sample.unix_s;
+      sample.unix_s = is_of_loop ? loop_.unix_s[i] : sample.unix_s + kCutMiddle_s;
+    }
   }
 
   Window window_;
@@ -128,8 +132,11 @@ Placed place(EstimateQuestion& question) {
       placed.cut.place_s = std::max(placed.cut.place_s, stamps.place_s);
       placed.cut.span_s = std::max(placed.cut.span_s, stamps.span_s);
     }
-    placed.sound.push_back(sound_readings(gpu.samples, gpu.conditions.limit_w));
   }
+  placed.sound.resize(placed.gpus.size());
+  in_parallel(placed.gpus.size(), question.most_threads, [&](std::size_t i) {
+    placed.sound[i] = sound_readings(placed.gpus[i].samples, placed.gpus[i].conditions.limit_w);
+  });
   if (placed.cut.place_s == 0) placed.shift_s = shift_of(placed);
   placed.window.start_unix_s += placed.shift_s;
   placed.window.end_unix_s += placed.shift_s;
@@ -171,9 +178,9 @@ void observe_refresh(const GpuReadings& gpu, Window window, GpuEstimate& estimat
     return gpu.samples[i].watts == gpu.samples[i - 1].watts;
   };
   for (std::size_t i = 1; i < gpu.samples.size(); ++i) {
-    if (!window.contains(gpu.samples[i].unix_s)) continue;
-    ++inside;
-    stale += is_stale(i) ? 1 : 0;
+    const bool is_inside = window.contains(gpu.samples[i].unix_s);
+    inside += is_inside ? 1 : 0;
+    stale += is_inside && is_stale(i) ? 1 : 0;
   }
   if (inside > 0) estimate.stale_share = static_cast<double>(stale) / static_cast<double>(inside);
   // Only a recorder that asks faster sees how often the sensor refreshes.
@@ -290,6 +297,18 @@ void add_place(const EstimateQuestion& question, std::span<const Sample> samples
   if (most_j > 0) estimate.components.push_back(component("window_place", most_j / std::sqrt(3)));
 }
 
+std::vector<GpuEnergy> energies_of(const EstimateQuestion& question, const Placed& placed) {
+  const bool is_shifted = placed.shift_s != 0;
+  std::vector<GpuEnergy> energies(placed.gpus.size());
+  in_parallel(energies.size(), question.most_threads, [&](std::size_t i) {
+    const GpuReadings& gpu = placed.gpus[i];
+    energies[i] = gpu_energy(
+        {gpu, placed.sound[i], placed.window, is_shifted ? 0 : question.clock_uncertainty_s,
+         is_cut(gpu) ? placed.cut : StampUncertainty(), is_shifted ? kShiftUncertainty_s : 0});
+  });
+  return energies;
+}
+
 void add_up(const EstimateQuestion& question, const Placed& placed,
             const std::vector<GpuEnergy>& energies, EnergyEstimate& estimate) {
   std::vector<CombinedGpu> gpus;
@@ -343,25 +362,21 @@ EnergyEstimate estimate_energy(EstimateQuestion question) {
     return gpu.sensors.front().sees_moments(median_period_s(gpu.samples));
   });
   estimate.method = all_moments ? "lines_between_moments" : "random_walk_posterior";
-  std::vector<GpuEnergy> energies;
+  const std::vector<GpuEnergy> energies = energies_of(question, placed);
   for (std::size_t i = 0; i < placed.gpus.size(); ++i) {
     const GpuReadings& gpu = placed.gpus[i];
-    const bool is_shifted = placed.shift_s != 0;
-    energies.push_back(gpu_energy(
-        {gpu, placed.sound[i], placed.window, is_shifted ? 0 : question.clock_uncertainty_s,
-         is_cut(gpu) ? placed.cut : StampUncertainty(), is_shifted ? kShiftUncertainty_s : 0}));
     GpuEstimate own;
     own.name = gpu.name;
     own.published_j = *gpu.published_j;
-    own.energy = energies.back().energy;
-    own.counter = energies.back().counter;
+    own.energy = energies[i].energy;
+    own.counter = energies[i].counter;
     for (const SensorModel& sensor : gpu.sensors) own.windows_s.push_back(sensor.window_s);
     add_place(question, placed.gpus[i].samples, own.energy);
     add_accuracy(own.energy, question.accuracy, placed.window.duration_s());
     observe_refresh(gpu, placed.window, own);
     estimate.published_j += own.published_j;
     estimate.gpus.push_back(std::move(own));
-    judge_gpu(placed, i, energies.back(), estimate);
+    judge_gpu(placed, i, energies[i], estimate);
   }
   add_up(question, placed, energies, estimate);
   judge_idle(placed, estimate);

@@ -5,6 +5,7 @@
 // watts, times in seconds.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +46,7 @@ struct EstimateQuestion {
   double clock_uncertainty_s = 0.01;
   // The window may be so much earlier or later; rectangular. 0: its place is known.
   double place_half_width_s = 0;
+  std::size_t most_threads = 1;  // that work at GPUs with many readings
 };
 
 EnergyEstimate estimate_energy(EstimateQuestion question);

@@ -5,7 +5,6 @@
 #include <cassert>
 #include <cmath>
 #include <map>
-#include <utility>
 
 #include "energy/placed_readings.h"
 
@@ -164,50 +163,53 @@ double combined_j(const Source& source, std::span<const CombinedGpu> gpus, doubl
   return std::sqrt(squares);
 }
 
-// The changes of one GPU's samples, looked up one after the other at stamps of another's.
-class Changes {
- public:
-  Changes(std::span<const Sample> samples, double first_unix_s) : samples_(samples) {
-    last_w_ = watts_at(first_unix_s);
-  }
-  double next(double unix_s) {
-    const double watts = watts_at(unix_s);
-    return watts - std::exchange(last_w_, watts);
-  }
+// Samples of two GPUs are of one round if they are this near.
+constexpr double kOneRound_s = 0.01;
 
- private:
-  double watts_at(double unix_s) {
-    while (place_ + 1 < samples_.size() && samples_[place_ + 1].unix_s <= unix_s + 0.01) ++place_;
-    return samples_[place_].watts;
+// What a GPU showed at each of another's stamps.
+std::vector<Sample> shown_at(std::span<const Sample> stamps, std::span<const Sample> samples) {
+  std::vector<Sample> shown;
+  shown.reserve(stamps.size());
+  std::size_t place = 0;
+  for (const Sample& stamp : stamps) {
+    while (place + 1 < samples.size() && samples[place + 1].unix_s <= stamp.unix_s + kOneRound_s) {
+      ++place;
+    }
+    shown.push_back(samples[place]);
   }
-  std::span<const Sample> samples_;
-  std::size_t place_ = 0;
-  double last_w_ = 0;
-};
-
-// At the stamps but the first, of which there is at least one.
-std::vector<double> changes_at(std::span<const Sample> stamps, std::span<const Sample> samples) {
-  Changes changes(samples, stamps.front().unix_s);
-  std::vector<double> found;
-  found.reserve(stamps.size());
-  for (const Sample& stamp : stamps.subspan(1)) found.push_back(changes.next(stamp.unix_s));
-  return found;
+  return shown;
 }
 
-// Of one GPU's changes at these stamps and another's.
-double correlation_of(std::span<const Sample> stamps, std::span<const double> one_w,
-                      std::span<const Sample> other) {
-  Changes changes(other, stamps.front().unix_s);
-  double ab = 0;
-  double aa = 0;
-  double bb = 0;
-  for (std::size_t i = 0; i < one_w.size(); ++i) {
-    const double other_w = changes.next(stamps[i + 1].unix_s);
-    ab += one_w[i] * other_w;
-    aa += one_w[i] * one_w[i];
-    bb += other_w * other_w;
+// Of the changes of two GPUs at the same instants.
+double correlation_of(std::span<const Sample> one, std::span<const Sample> other) {
+  double products = 0;
+  double squares = 0;
+  double others = 0;
+  for (std::size_t i = 1; i < one.size(); ++i) {
+    const double a = one[i].watts - one[i - 1].watts;
+    const double b = other[i].watts - other[i - 1].watts;
+    products += a * b;
+    squares += a * a;
+    others += b * b;
   }
-  return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
+  return squares > 0 && others > 0 ? products / std::sqrt(squares * others) : 0;
+}
+
+// The GPUs' samples inside the window, if all were asked in the same rounds; else nothing.
+std::vector<std::span<const Sample>> common_rounds(std::span<const std::span<const Sample>> gpus,
+                                                   Window window) {
+  std::vector<std::span<const Sample>> rounds;
+  for (const std::span<const Sample> gpu : gpus) {
+    rounds.push_back(samples_in(gpu, window));
+    if (!std::ranges::equal(rounds[0], rounds.back(), {}, &Sample::unix_s, &Sample::unix_s)) {
+      return {};
+    }
+  }
+  const auto is_round = [](const Sample& a, const Sample& b) {
+    return b.unix_s <= a.unix_s + kOneRound_s;
+  };
+  if (std::ranges::adjacent_find(rounds[0], is_round) != rounds[0].end()) return {};
+  return rounds;
 }
 
 }  // namespace
@@ -260,15 +262,18 @@ Estimate combine(std::span<const CombinedGpu> gpus, double correlation) {
 double change_correlation(std::span<const std::span<const Sample>> gpus, Window window) {
   // Pairs with the first few are enough for a mean.
   constexpr std::size_t kMostFirsts = 4;
+  const std::vector<std::span<const Sample>> rounds = common_rounds(gpus, window);
   double sum = 0;
   std::size_t pairs = 0;
   for (std::size_t i = 0; i < std::min(gpus.size(), kMostFirsts); ++i) {
     const std::span<const Sample> stamps = samples_in(gpus[i], window);
-    const std::vector<double> own_w =
-        stamps.empty() ? std::vector<double>() : changes_at(stamps, gpus[i]);
+    const std::vector<Sample> own =
+        rounds.empty() ? shown_at(stamps, gpus[i]) : std::vector<Sample>();
     for (std::size_t j = i + 1; j < gpus.size(); ++j) {
-      if (!own_w.empty()) sum += correlation_of(stamps, own_w, gpus[j]);
       ++pairs;
+      if (stamps.empty()) continue;
+      sum += rounds.empty() ? correlation_of(own, shown_at(stamps, gpus[j]))
+                            : correlation_of(rounds[i], rounds[j]);
     }
   }
   return pairs > 0 ? std::clamp(sum / static_cast<double>(pairs), 0.0, 1.0) : 0;

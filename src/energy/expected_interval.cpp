@@ -1,77 +1,56 @@
-// One line for each component.
+// Scales the components of an estimate.
 #include "energy/expected_interval.h"
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <string_view>
+#include <utility>
 
-#include "energy/sensor_energy.h"
+#include "energy/placed_readings.h"
 
 namespace aggregate_power {
 namespace {
 
-template <typename Of>
-double worst(std::span<const SensorModel> sensors, Of of) {
-  double most = 0;
-  for (const SensorModel& sensor : sensors) most = std::max(most, of(sensor));
-  return most;
-}
+constexpr std::string_view kAtRandom[] = {"sampling_and_edges", "moments_for_means"};
+constexpr std::string_view kAtEdges[] = {"window_known", "sensor_window_unknown", "stamp_cut",
+                                         "timing", "clock_offset"};
 
-double not_seen_share(const SensorModel& sensor, double period_s) {
-  if (sensor.sees_moments(period_s)) return kInStepShare * (1 - sensor.window_s / period_s);
-  return sensor.is_part_time() ? kPartTimeShare : 0;
-}
-
-double between_share(const SensorModel& sensor, const RunToExpect& run) {
-  if (sensor.sees_moments(run.period_s)) return 0;
-  return between_windows_share(sensor, run.period_s, run.deviation_w / run.load_w);
-}
-
-// Of the mean age of what a reading shows.
-double delay_deviation_s(std::span<const SensorModel> sensors) {
-  const auto delay_s = [](const SensorModel& sensor) {
-    return sensor.delay_s + (sensor.refresh_s + sensor.window_s) / 2;
-  };
-  const auto count = static_cast<double>(sensors.size());
-  double mean_s = 0;
-  for (const SensorModel& sensor : sensors) mean_s += delay_s(sensor) / count;
-  double variance_s2 = 0;
-  for (const SensorModel& sensor : sensors) {
-    variance_s2 += std::pow(delay_s(sensor) - mean_s, 2) / count;
-  }
-  return std::sqrt(variance_s2);
+bool is_among(std::string_view name, std::span<const std::string_view> names) {
+  return std::ranges::find(names, name) != names.end();
 }
 
 }  // namespace
 
-double ExpectedInterval::standard() const {
+double ExpectedInterval::half_width() const {
   double squares = 0;
-  for (const ExpectedComponent& component : components) {
-    squares += component.relative * component.relative;
-  }
-  return std::sqrt(squares);
+  for (const Component& part : components) squares += part.joules * part.joules;
+  return kCoverageFactor * std::sqrt(squares);
 }
 
-double ExpectedInterval::half_width() const { return 1.96 * standard(); }
+ExpectedInterval expected_interval(EstimateQuestion seen, double window_s) {
+  const double times_longer = window_s / seen.window.duration_s();
+  const EnergyEstimate estimate = estimate_energy(std::move(seen));
+  if (!estimate.is_available()) return {estimate.reasons.front(), {}};
+  ExpectedInterval expected;
+  for (Component part : estimate.total.components) {
+    part.joules /= estimate.total.joules;
+    if (is_among(part.name, kAtRandom)) part.joules /= std::sqrt(times_longer);
+    if (is_among(part.name, kAtEdges)) part.joules /= times_longer;
+    expected.components.push_back(std::move(part));
+  }
+  return expected;
+}
 
-ExpectedInterval expected_interval(const RunToExpect& run, std::span<const SensorModel> sensors,
-                                   const SensorAccuracy& accuracy) {
-  const double gpus = static_cast<double>(run.gpus);
-  const double gain_share = std::abs(run.load_w - accuracy.pivot_w) / run.load_w;
-  const double readings = std::max(1.0, gpus * run.window_s / run.period_s);
-  const double rise = std::max(0.0, run.load_w - run.idle_w) / run.load_w;
-  const double edge_s =
-      worst(sensors, [&](const auto& sensor) { return std::max(sensor.window_s, run.period_s); });
-  return {
-      {{"shared gain", accuracy.shared_gain * gain_share},
-       {"gain", accuracy.each_gain * gain_share / std::sqrt(gpus)},
-       {"offset", accuracy.offset_w / run.load_w / std::sqrt(gpus)},
-       {"sampling", run.deviation_w / run.load_w / std::sqrt(readings)},
-       {"edges", rise * edge_s / run.window_s / std::sqrt(6.0)},
-       {"time not seen",
-        worst(sensors, [&](const auto& sensor) { return not_seen_share(sensor, run.period_s); })},
-       {"time between windows",
-        worst(sensors, [&](const auto& sensor) { return between_share(sensor, run); })},
-       {"unknown sensor", rise * delay_deviation_s(sensors) / run.window_s}}};
+Window inside_of_load(Window stretch, const GpuReadings& gpu) {
+  constexpr double kLeastPeriods = 5;
+  const double period_s = median_period_s(gpu.samples);
+  double edge_s = 0;
+  for (const SensorModel& sensor : gpu.sensors) {
+    edge_s = std::max(edge_s, sensor.window_s + sensor.refresh_s + sensor.delay_s + period_s);
+  }
+  const Window inside = {stretch.start_unix_s + edge_s, stretch.end_unix_s - edge_s};
+  return inside.duration_s() < kLeastPeriods * period_s ? stretch : inside;
 }
 
 }  // namespace aggregate_power

@@ -2,6 +2,7 @@
 #include "energy/integrate.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -35,8 +36,12 @@ void DeviceIntegrator::integrate_to(Sample sample) {
   if (!inside_) {
     if (sample.unix_s < window_.start_unix_s) return;
     inside_ = true;
+    const bool counts_before =
+        before_.unix_s < window_.start_unix_s && sample.unix_s > window_.start_unix_s;
+    if (counts_before && before_.watts > kMostBoardWatts) note_odd(before_);
     point_ = {window_.start_unix_s, watts_at(window_.start_unix_s, before_, sample)};
   }
+  note_if_odd(sample);
   if (sample.unix_s > window_.start_unix_s && sample.unix_s < window_.end_unix_s) {
     result_.energy_j += trapezoid_j(point_, sample);
     point_ = sample;
@@ -58,7 +63,7 @@ std::size_t DeviceIntegrator::add_steady(std::span<const Reading> readings) {
   double max_gap_s = result_.max_sample_gap_s;
   std::size_t count = 0;
   for (const Reading& reading : readings) {
-    const bool is_steady = reading.kind == Reading::Kind::power &&
+    const bool is_steady = !is_odd(stamp) && reading.kind == Reading::Kind::power &&
                            reading.device == readings.front().device &&
                            reading.unix_s > stamp.unix_s && reading.unix_s < window_.end_unix_s;
     if (!is_steady) break;
@@ -74,6 +79,25 @@ std::size_t DeviceIntegrator::add_steady(std::span<const Reading> readings) {
   result_.max_sample_gap_s = max_gap_s;
   result_.samples += count;
   return count;
+}
+
+void DeviceIntegrator::note_odd(Sample sample) {
+  constexpr double kOnW = 15;
+  constexpr std::uint32_t kMostLoneZeros = 3;
+  if (sample.watts > kMostBoardWatts) {
+    ++result_.absurd_samples;
+    if (sample.watts > result_.highest_w) {
+      result_.highest_w = sample.watts;
+      result_.highest_unix_s = sample.unix_s;
+    }
+  }
+  if (sample.watts == 0) {
+    if (zeros_++ == 0) is_on_before_zeros_ = before_.watts > kOnW;
+    return;
+  }
+  const bool are_lone = is_on_before_zeros_ && zeros_ <= kMostLoneZeros && sample.watts > kOnW;
+  if (are_lone) result_.lone_zeros += zeros_;
+  zeros_ = 0;
 }
 
 DeviceEnergy DeviceIntegrator::finish() {
@@ -104,14 +128,16 @@ void PowerIntegrator::take_bad_stamp() {
   }
 }
 
+void PowerIntegrator::meet(std::uint32_t device) {
+  if (device >= integrators_.size()) integrators_.resize(device + 1);
+  integrators_[device].emplace(options_.window);
+  met_.push_back(device);
+}
+
 inline void PowerIntegrator::take_power(const Reading& reading) {
-  if (reading.device >= integrators_.size()) integrators_.resize(reading.device + 1);
-  auto& integrator = integrators_[reading.device];
-  if (!integrator) {
-    integrator.emplace(options_.window);
-    met_.push_back(reading.device);
-  }
-  if (!integrator->add(reading.unix_s, reading.watts)) out_of_order_ = true;
+  const std::uint32_t device = reading.device;
+  if (device >= integrators_.size() || !integrators_[device]) meet(device);
+  if (!integrators_[device]->add(reading.unix_s, reading.watts)) out_of_order_ = true;
 }
 
 // A row near the window that states no device's power.
@@ -131,16 +157,21 @@ void PowerIntegrator::note_place(const Reading& reading) {
   }
 }
 
-inline void PowerIntegrator::take_one(const Reading& reading) {
-  if (reading.kind == Reading::Kind::bad_timestamp) return take_bad_stamp();
-  note_place(reading);
-  if (reading.unix_s < band_.start_unix_s || reading.unix_s > band_.end_unix_s) return;
-  if (reading.kind == Reading::Kind::power &&
-      (!options_.is_power || states_power(reading, options_.window))) {
-    take_power(reading);
-  } else {
-    take_no_power(reading);
+// Returns whether it is power inside the window.
+inline bool PowerIntegrator::take_one(const Reading& reading) {
+  if (reading.kind == Reading::Kind::bad_timestamp) {
+    take_bad_stamp();
+    return false;
   }
+  note_place(reading);
+  if (reading.unix_s < band_.start_unix_s || reading.unix_s > band_.end_unix_s) return false;
+  if (reading.kind != Reading::Kind::power ||
+      (options_.is_power && !states_power(reading, options_.window))) {
+    take_no_power(reading);
+    return false;
+  }
+  take_power(reading);
+  return options_.window.contains(reading.unix_s);
 }
 
 // In some recordings each device has many readings in a row. Returns how many were taken from the
@@ -156,14 +187,20 @@ std::size_t PowerIntegrator::take_steady(std::span<const Reading> readings) {
 }
 
 void PowerIntegrator::take(std::span<const Reading> readings) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  double inside_unix_s = kNone;  // the time of the reading before, if that was inside the window
   while (!readings.empty()) {
-    const bool are_in_a_row = readings.size() > 1 && readings[0].device == readings[1].device;
-    std::size_t count = are_in_a_row ? take_steady(readings) : 0;
-    if (count == 0) {
-      take_one(readings.front());
-      count = 1;
+    const Reading& reading = readings.front();
+    const bool are_in_a_row = readings.size() > 1 && reading.device == readings[1].device;
+    const std::size_t count = are_in_a_row ? take_steady(readings) : 0;
+    readings = readings.subspan(std::max(count, std::size_t{1}));
+    if (count > 0) {
+      inside_unix_s = kNone;
+    } else if (reading.kind == Reading::Kind::power && reading.unix_s == inside_unix_s) {
+      take_power(reading);
+    } else {
+      inside_unix_s = take_one(reading) ? reading.unix_s : kNone;
     }
-    readings = readings.subspan(count);
   }
 }
 

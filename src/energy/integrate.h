@@ -17,6 +17,7 @@
 #include "energy/analysis.h"
 #include "energy/boundary_rows.h"
 #include "energy/exact_mean.h"
+#include "energy/plausibility.h"
 #include "energy/unplaced_rows.h"
 
 namespace aggregate_power {
@@ -60,6 +61,7 @@ class DeviceIntegrator {
       ++result_.samples;
       const double gap_s = sample.unix_s - before_.unix_s;
       if (gap_s > result_.max_sample_gap_s) result_.max_sample_gap_s = gap_s;
+      note_if_odd(sample);
       result_.energy_j += trapezoid_j(before_, sample);
       before_ = sample;
     } else {
@@ -71,6 +73,14 @@ class DeviceIntegrator {
     return (right.unix_s - left.unix_s) * (left.watts + right.watts) / 2.0;
   }
   void take_near_edge(Sample sample);
+  // Before `before_` becomes the sample.
+  void note_if_odd(Sample sample) {
+    if (is_odd(sample)) note_odd(sample);
+  }
+  bool is_odd(Sample sample) const {
+    return sample.watts > kMostBoardWatts || sample.watts == 0 || zeros_ > 0;
+  }
+  void note_odd(Sample sample);
   void integrate_to(Sample sample);
 
   // The members that each sample needs come first, side by side: there may be thousands of devices.
@@ -78,9 +88,11 @@ class DeviceIntegrator {
   Sample stamp_;   // the newest stamp; may get more readings
   Sample before_;  // the sample before it
   bool has_stamp_ = false;
-  bool inside_ = false;                    // past the window's start
-  bool is_steady_ = false;                 // and past a sample inside it, but not past its end
-  bool done_ = false;                      // past the window's end
+  bool inside_ = false;     // past the window's start
+  bool is_steady_ = false;  // and past a sample inside it, but not past its end
+  bool done_ = false;       // past the window's end
+  bool is_on_before_zeros_ = false;
+  std::uint32_t zeros_ = 0;                // in a row, up to the sample before
   std::unique_ptr<ExactMean> same_stamp_;  // mean of its readings if there are several; large
   DeviceEnergy result_;
   Sample point_;  // where the integrated energy ends
@@ -127,11 +139,12 @@ class PowerIntegrator final : public Analysis {
   Integration finish(std::span<const std::string> devices);
 
  private:
-  void take_one(const Reading& reading);
+  bool take_one(const Reading& reading);
   std::size_t take_steady(std::span<const Reading> readings);
   void note_place(const Reading& reading);
   void take_bad_stamp();
   void take_power(const Reading& reading);
+  void meet(std::uint32_t device);
   void take_no_power(const Reading& reading);
   Integration unfinished(std::span<const std::string> devices) const;
 

@@ -60,11 +60,11 @@ SensedEnergy long_averaged_energy(const SensedEnergyQuestion& question) {
   const SensedEnergy tail = averaged_energy(last);
   const double age_s = sensor.delay_s + (sensor.refresh_s + sensor.window_s) / 2;
   // Under straight lines, if the readings are that much older than their stamps.
-  const auto middle_j_if = [&](double older_s) {
-    return line_energy_j(question.samples,
-                         {middle.start_unix_s + older_s, middle.end_unix_s + older_s});
+  const auto older = [&](double from_unix_s, double to_unix_s) {
+    return Window{from_unix_s + age_s, to_unix_s + age_s};
   };
-  const double middle_j = middle_j_if(age_s);
+  const double middle_j =
+      line_energy_j(question.samples, older(middle.start_unix_s, middle.end_unix_s));
 
   SensedEnergy result;
   result.joules = head.joules + middle_j + tail.joules;
@@ -91,13 +91,18 @@ SensedEnergy long_averaged_energy(const SensedEnergyQuestion& question) {
   }
   // What leaves the edges' stretches enters the middle.
   constexpr double kLater_s = 0.1;
-  const double middle_rate_w = (middle_j_if(age_s - kLater_s) - middle_j) / kLater_s;
+  const double middle_rate_w =
+      later_energy_change_j(question.samples, older(middle.start_unix_s, middle.end_unix_s),
+                            -kLater_s) /
+      kLater_s;
   result.rate_w = head.rate_w + middle_rate_w + tail.rate_w;
   result.timing_j = std::abs(result.rate_w) *
                     std::max(1e-3, std::hypot(question.timing_s, sensor.delay_uncertainty_s));
   result.shift_j = later_energy_change_j(question.samples, window, age_s);
-  result.edges_j = result.joules - line_energy_j(question.samples, {window.start_unix_s + age_s,
-                                                                    window.end_unix_s + age_s});
+  result.edges_j =
+      head.joules + tail.joules -
+      line_energy_j(question.samples, older(window.start_unix_s, middle.start_unix_s)) -
+      line_energy_j(question.samples, older(middle.end_unix_s, window.end_unix_s));
   return result;
 }
 

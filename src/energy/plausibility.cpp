@@ -2,25 +2,61 @@
 #include "energy/plausibility.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 
 namespace aggregate_power {
 namespace {
 
-constexpr double kMostWatts = 3000;
 constexpr double kLeastWatts = 1;
 constexpr double kMostMeanWatts = 10'000;
 constexpr double kIdleShare = 0.4;  // of the busiest device's mean
 constexpr std::size_t kMostNames = 8;
 
+// Of several GPUs, what is said of the first one stands for all.
+std::string of_first(std::string text, std::size_t gpus) {
+  return gpus == 1 ? text
+                   : fmt::format("{}; {} other GPUs have such readings, too", text, gpus - 1);
+}
+
 }  // namespace
 
-bool is_doubtful(double mean_w, double max_w) { return max_w > kMostWatts || mean_w < kLeastWatts; }
+std::vector<std::string> odd_samples_text(std::span<const std::string> names,
+                                          std::span<const DeviceEnergy> gpus, bool are_boards) {
+  std::string absurd, zeros;
+  std::size_t with_absurd = 0;
+  std::size_t with_zeros = 0;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const DeviceEnergy& gpu = gpus[i];
+    const bool is_absurd = are_boards ? gpu.absurd_samples > 0 : gpu.highest_w > kMostMeanWatts;
+    if (is_absurd && with_absurd++ == 0) {
+      absurd = fmt::format(
+          "implausible_readings: GPU {} reads {:.6g} W at {}, more than any draws; the energy includes it",
+          printable(names[i]), gpu.highest_w, unix_and_iso(gpu.highest_unix_s));
+    }
+    if (gpu.lone_zeros > 0 && with_zeros++ == 0) {
+      zeros = fmt::format(
+          "implausible_readings: GPU {} reads 0 W {} between readings above 15 W; the energy includes that",
+          printable(names[i]),
+          gpu.lone_zeros == 1 ? "once" : fmt::format("{} times", gpu.lone_zeros));
+    }
+  }
+  std::vector<std::string> odd;
+  if (with_absurd > 0) odd.push_back(of_first(std::move(absurd), with_absurd));
+  if (with_zeros > 0) odd.push_back(of_first(std::move(zeros), with_zeros));
+  return odd;
+}
+
+bool is_doubtful(double mean_w, double max_w) {
+  return max_w > kMostBoardWatts || mean_w < kLeastWatts;
+}
 
 std::optional<std::string> idle_text(std::span<const std::string> names,
                                      std::span<const double> means_w) {
@@ -57,6 +93,7 @@ std::optional<PowerUnit::Size> likely_unit(double mean_w, PowerUnit::Size read_a
 
 std::string impossible_mean_text(double mean_w, PowerUnit::Size read_as) {
   const auto unit = likely_unit(mean_w, read_as);
+  if (!std::isfinite(mean_w)) return "a mean of more watts than a number holds";
   if (!unit) return fmt::format("a mean of {:.6g} W; --power-unit has no unit that fits", mean_w);
   return fmt::format("a mean of {:.6g} W; {}? pass --power-unit {}", mean_w, unit_word(*unit),
                      unit_symbol(*unit));

@@ -4,10 +4,15 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "aggregate_power/gpu.h"
 #include "aggregate_power/power_unit.h"
 
 namespace aggregate_power {
+
+// No GPU board or module draws more.
+inline constexpr double kMostBoardWatts = 3000;
 
 // Whether no GPU board or module draws so much, or none that is on draws so little: the unit may be
 // off by a factor of a thousand (formats.md section 1 row 9), or the sensor dead.
@@ -20,6 +25,11 @@ std::optional<std::string> doubt_about(double mean_w);
 // one's. Returns nullopt if there are none.
 std::optional<std::string> idle_text(std::span<const std::string> names,
                                      std::span<const double> means_w);
+
+// What is odd about single samples that count in the energies, for people: `boards` if the sensors
+// are of GPU boards or modules, and not of nodes. Empty: nothing.
+std::vector<std::string> odd_samples_text(std::span<const std::string> names,
+                                          std::span<const DeviceEnergy> gpus, bool are_boards);
 
 // Whether no single device can draw that much on average: above 10 kW.
 bool is_impossible(double mean_w);

@@ -7,12 +7,33 @@
 #include <limits>
 
 #include "energy/quantile.h"
+#include "energy/sum_of.h"
 
 namespace aggregate_power {
 namespace {
 
 // Of readings that show a jump.
 constexpr double kCommonShare = 0.06;
+
+// Readings in time order, as means that ended within age_s before end_unix_s.
+struct PlacedSeries {
+  std::span<const PlacedReading> readings;
+
+  std::size_t size() const { return readings.size(); }
+  double watts(std::size_t i) const { return readings[i].watts; }
+  double end_unix_s(std::size_t i) const { return readings[i].end_unix_s; }
+  double age_s(std::size_t i) const { return readings[i].age_s; }
+};
+
+struct MomentSeries {
+  std::span<const Sample> samples;
+  double older_s;
+
+  std::size_t size() const { return samples.size(); }
+  double watts(std::size_t i) const { return samples[i].watts; }
+  double end_unix_s(std::size_t i) const { return samples[i].unix_s - older_s; }
+  double age_s(std::size_t) const { return 0; }
+};
 
 // Readings that are next to each other in a regular recording.
 struct Lag {
@@ -21,61 +42,94 @@ struct Lag {
 };
 
 // The shortest lag at which two readings share no time.
-Lag lag_of(std::span<const PlacedReading> readings, double window_s) {
-  std::vector<double> gaps_s;
-  for (std::size_t i = 1; i < readings.size(); ++i) {
-    gaps_s.push_back(readings[i].end_unix_s - readings[i - 1].end_unix_s);
-  }
-  const double period_s = quantile_of(gaps_s, 0.5);
+template <typename Series>
+Lag lag_of(const Series& series, double window_s) {
+  if (series.size() < 2) return {};
+  const auto gap_s = [&](std::size_t i) { return series.end_unix_s(i + 1) - series.end_unix_s(i); };
+  const double period_s = quantile_of_many(series.size() - 1, gap_s, 0.5);
   if (!(period_s > 0)) return {};
   const double count = std::max(1.0, std::round(window_s / period_s));
   return {static_cast<std::size_t>(count), count * period_s};
 }
 
-std::vector<double> differences(std::span<const PlacedReading> readings, std::size_t lag) {
-  std::vector<double> found;
-  for (std::size_t i = lag; i < readings.size(); ++i) {
-    found.push_back(readings[i].watts - readings[i - lag].watts);
+// The changes of readings over a lag.
+template <typename Series>
+struct SeriesChanges {
+  const Series& series;
+  std::size_t lag;
+
+  std::size_t size() const { return series.size() - std::min(series.size(), lag); }
+  double operator[](std::size_t i) const { return series.watts(i + lag) - series.watts(i); }
+};
+
+// Half the mean square of changes that are no jumps.
+struct StillChanges {
+  double half_square_w2 = 0;
+  double largest_w = 0;                                           // of them
+  double least_jump_w = std::numeric_limits<double>::infinity();  // of the others
+
+  // Whether this limit leaves out the same.
+  bool is_that_below(double limit_w) const {
+    return largest_w <= limit_w && limit_w < least_jump_w;
+  }
+};
+
+template <typename Series>
+StillChanges changes_below(const SeriesChanges<Series>& changes, double limit_w) {
+  StillChanges found;
+  std::size_t jumps = 0;
+  const double sum = sum_of(0, changes.size(), [&](std::size_t i) {
+    const double change_w = std::abs(changes[i]);
+    if (change_w > limit_w) [[unlikely]] {
+      ++jumps;
+      found.least_jump_w = std::min(found.least_jump_w, change_w);
+      return 0.0;
+    }
+    found.largest_w = std::max(found.largest_w, change_w);
+    return change_w * change_w;
+  });
+  if (changes.size() > jumps) {
+    found.half_square_w2 = sum / static_cast<double>(changes.size() - jumps) / 2;
   }
   return found;
 }
 
-// Half the mean square of those that are no jumps.
-double half_mean_square(const std::vector<double>& values, double largest) {
-  double sum = 0;
-  std::size_t count = 0;
-  for (const double value : values) {
-    if (std::abs(value) > largest) continue;
-    sum += value * value;
-    ++count;
-  }
-  return count > 0 ? sum / static_cast<double>(count) / 2 : 0;
+template <typename Series>
+double half_mean_square(const SeriesChanges<Series>& changes, double limit_w) {
+  return changes_below(changes, limit_w).half_square_w2;
 }
 
+struct JumpLimit {
+  double watts = 0;
+  StillChanges still;  // below it
+};
+
 // Jumps are left out of the scale by which they are recognized.
-double jump_limit(const std::vector<double>& values) {
-  std::vector<double> sizes;
-  for (const double value : values) sizes.push_back(std::abs(value));
+template <typename Series>
+JumpLimit jump_limit(const SeriesChanges<Series>& changes) {
   constexpr double kMedianOfNormal = 0.6745;
-  double limit = kJumpSigmas * quantile_of(sizes, 0.5) / kMedianOfNormal;
+  const auto size = [&](std::size_t i) { return std::abs(changes[i]); };
+  JumpLimit limit = {kJumpSigmas * quantile_of_many(changes.size(), size, 0.5) / kMedianOfNormal,
+                     {}};
+  limit.still = changes_below(changes, limit.watts);
   for (int pass = 0; pass < 3; ++pass) {
-    limit = kJumpSigmas * std::sqrt(2 * half_mean_square(values, limit));
+    limit.watts = kJumpSigmas * std::sqrt(2 * limit.still.half_square_w2);
+    if (!limit.still.is_that_below(limit.watts)) limit.still = changes_below(changes, limit.watts);
   }
   return limit;
 }
 
-std::vector<PowerJump> find_jumps(std::span<const PlacedReading> readings, std::size_t lag,
-                                  double limit) {
+template <typename Series>
+std::vector<PowerJump> find_jumps(const Series& series, std::size_t lag, double limit) {
   std::vector<PowerJump> jumps;
   bool was_jump = false;
-  for (std::size_t i = lag; i < readings.size(); ++i) {
-    const double change_w = readings[i].watts - readings[i - lag].watts;
+  for (std::size_t i = lag; i < series.size(); ++i) {
+    const double change_w = series.watts(i) - series.watts(i - lag);
     const bool is_jump = std::abs(change_w) > limit;
     // The first reading that shows a change covers it; later ones of the same sign go on with it.
     if (is_jump && !(was_jump && jumps.back().height_w * change_w > 0)) {
-      const PlacedReading& before = readings[i - 1];
-      const double from_unix_s = before.end_unix_s - before.age_s;
-      jumps.push_back({from_unix_s, readings[i].end_unix_s, change_w});
+      const double from_unix_s = series.end_unix_s(i - 1) - series.age_s(i - 1);
+      jumps.push_back({from_unix_s, series.end_unix_s(i), change_w});
     } else if (is_jump && std::abs(change_w) > std::abs(jumps.back().height_w)) {
       jumps.back().height_w = change_w;
     }
@@ -86,36 +140,36 @@ std::vector<PowerJump> find_jumps(std::span<const PlacedReading> readings, std::
 
 // The fast part from neighbours whose windows overlap: a load in step with the window shows only
 // there. Half their mean squared difference is fast * L / W^2 + walk * L^2 / (2 W).
-double overlapping_fast_w2_s(std::span<const PlacedReading> readings, double window_s,
-                             double walk_w2_per_s) {
-  const std::vector<double> changes = differences(readings, 1);
-  const double half_w2 = half_mean_square(changes, jump_limit(changes));
-  const double lag_s = (readings.back().end_unix_s - readings.front().end_unix_s) /
+template <typename Series>
+double overlapping_fast_w2_s(const Series& series, double window_s, double walk_w2_per_s) {
+  const SeriesChanges<Series> changes = {series, 1};
+  const double half_w2 = jump_limit(changes).still.half_square_w2;
+  const double lag_s = (series.end_unix_s(series.size() - 1) - series.end_unix_s(0)) /
                        static_cast<double>(changes.size());
   const double walked_w2 = walk_w2_per_s * lag_s * lag_s / (2 * window_s);
   return window_s * window_s / lag_s * std::max(0.0, half_w2 - walked_w2);
 }
 
-}  // namespace
+template <typename Series>
+PaceFinding pace_of(const Series& series, double window_s) {
+  const Lag lag = lag_of(series, window_s);
+  const SeriesChanges<Series> near = {series, lag.readings};
+  const SeriesChanges<Series> far = {series, 2 * lag.readings};
+  const double level_w = sum_of(0, series.size(), [&](std::size_t i) { return series.watts(i); }) /
+                         static_cast<double>(std::max<std::size_t>(1, series.size()));
 
-PaceFinding find_pace(std::span<const PlacedReading> readings, double window_s) {
-  const Lag lag = lag_of(readings, window_s);
-  const std::vector<double> near = differences(readings, lag.readings);
-  const std::vector<double> far = differences(readings, 2 * lag.readings);
-  double level_w = 0;
-  for (const PlacedReading& reading : readings) level_w += reading.watts;
-  level_w /= static_cast<double>(std::max<std::size_t>(1, readings.size()));
-
-  double limit = std::max(jump_limit(near), 0.03 * level_w);
+  const JumpLimit usual = jump_limit(near);
+  double limit = std::max(usual.watts, 0.03 * level_w);
   PaceFinding finding;
-  finding.jumps = find_jumps(readings, lag.readings, limit);
+  finding.jumps = find_jumps(series, lag.readings, limit);
   // Where jumps are common they are the pace.
   const double jumping = static_cast<double>(finding.jumps.size() * lag.readings);
   if (finding.jumps.size() > 3 && jumping > kCommonShare * static_cast<double>(near.size())) {
     finding.jumps.clear();
     limit = std::numeric_limits<double>::infinity();
   }
-  const double near_w2 = half_mean_square(near, limit);
+  const double near_w2 =
+      usual.still.is_that_below(limit) ? usual.still.half_square_w2 : half_mean_square(near, limit);
   const double far_w2 = std::max(near_w2, half_mean_square(far, limit * std::sqrt(2.0)));
   const double lag_s = std::max(lag.seconds, 1e-3);
   double walk = 2 * (far_w2 - near_w2) / lag_s;
@@ -127,9 +181,19 @@ PaceFinding find_pace(std::span<const PlacedReading> readings, double window_s) 
   finding.pace = {walk, std::max(hidden, window_s * (near_w2 - walked_w2))};
   if (lag.readings > 1) {
     finding.pace.fast_w2_s =
-        std::max(finding.pace.fast_w2_s, overlapping_fast_w2_s(readings, window_s, walk));
+        std::max(finding.pace.fast_w2_s, overlapping_fast_w2_s(series, window_s, walk));
   }
   return finding;
+}
+
+}  // namespace
+
+PaceFinding find_pace(std::span<const PlacedReading> readings, double window_s) {
+  return pace_of(PlacedSeries{readings}, window_s);
+}
+
+PaceFinding find_pace(std::span<const Sample> moments, double older_s) {
+  return pace_of(MomentSeries{moments, older_s}, 0);
 }
 
 }  // namespace aggregate_power

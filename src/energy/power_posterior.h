@@ -1,77 +1,81 @@
-// The power of one GPU on a fine grid, given what its sensor showed: a Gaussian process conditioned
-// on means over overlapping or separate stretches. Pure arithmetic.
+// The energy of one GPU, given what its sensor showed: a Gaussian process conditioned on means over
+// overlapping or separate stretches. Pure arithmetic.
 //
-// In each cell power is a slow part, a random walk, plus a fast part, white noise. The walk, the
-// fast part and the readings are one least-squares problem with a banded, positive definite matrix
-// A. Its solution is the expected power. An energy is a linear functional w of power, so its
-// variance is w^T A^-1 w.
+// On the grid, a reading or an energy is a sum of independent terms: the level of the first cell,
+// the steps of the walk, the fast parts, and the errors of readings. The difference of neighbouring
+// readings has no steps from before or after both of them, so all differences z have a banded
+// covariance K. An energy is that under a line through the readings, plus the line's error, which
+// has the variance v and the covariances c with z. Given z, its mean is c^T K^-1 z, and its
+// variance is v - c^T K^-1 c.
 #pragma once
 
 #include <cstddef>
-#include <limits>
 #include <span>
 #include <vector>
 
 #include "aggregate_power/sample.h"
 #include "energy/band_matrix.h"
-#include "energy/placed_readings.h"
-#include "energy/power_pace.h"
+#include "energy/power_grid.h"
 
 namespace aggregate_power {
 
 class PowerPosterior {
  public:
-  struct Question {
-    std::span<const PlacedReading> readings;  // at least one, in time order
-    double window_s = 1;                      // that each of them is a mean over
-    PowerPace pace;
-    std::span<const PowerJump> jumps;
-    Window window;  // its edges are edges of cells
-    // Power moves at its pace in this stretch only, and hardly outside of it.
-    Window active = {-std::numeric_limits<double>::infinity(),
-                     std::numeric_limits<double>::infinity()};
-    PowerPace still = {};
-    double window_uncertainty = 0;  // of window_s, relative
-  };
-  explicit PowerPosterior(const Question& question);
+  explicit PowerPosterior(const PowerQuestion& question);
 
   struct Energy {
     double joules = 0;
     double variance_j2 = 0;
   };
   Energy energy(Window stretch) const;
-  double joules(Window stretch) const;  // the same without its variance, which is most of the work
-  // The expected power of the cell around an instant.
-  double watts_at(double unix_s) const;
   // Logarithm of the probability density of the readings; comparable among posteriors of the same
   // readings on the same grid.
   double log_evidence() const { return log_evidence_; }
-  // The largest deviation of a reading from what the power explains, in standard deviations.
-  double worst_residual() const { return worst_residual_; }
 
  private:
-  struct Weight {
-    std::size_t cell;
-    double weight;
+  // Of a cell's fast part, and of the step from it to the next cell.
+  struct Share {
+    double fast = 0;
+    double step = 0;
   };
-  void lay_grid(const Question& question);
-  std::vector<Weight> share_of(double from_unix_s, double to_unix_s) const;
-  std::vector<Weight> share_of(const PlacedReading& reading, double window_s) const;
-  bool is_active(const Question& question, std::size_t cell) const;
-  std::vector<double> walk_variances(const Question& question) const;
-  std::vector<double> fast_variances(const Question& question) const;
-  std::vector<double> noise_variances(const Question& question) const;
-  std::vector<std::vector<Weight>> shares(const Question& question) const;
-  void add_reading(std::span<const Weight> row, double watts, double variance);
-  void solve(const Question& question);
+  struct Row {
+    double watts = 0;
+    double middle_unix_s = 0;     // of the stretch that it is a mean over
+    double error_w2 = 0;          // variance
+    PowerGrid::Cells cells = {};  // that it is a mean of
+    std::size_t place = 0;        // in weights_, of the first cell's weight
+    double weight = 0;            // of all of them
+    // Its difference is watts - ratio * (watts of an earlier row); its own: of none.
+    std::size_t base = 0;
+    double ratio = 0;
+    PowerGrid::Cells shared = {};  // that the difference depends on
+    std::size_t share = 0;         // in shares_, of the first of those
+    double level = 0;              // share of the first cell's level
+  };
+  struct CellShares {
+    PowerGrid::Cells cells;
+    std::span<const Share> values;
+  };
+  void lay_readings(const PowerQuestion& question);
+  void take_differences();
+  void add_weights(const Row& row, double factor, std::size_t first_cell,
+                   std::span<Share> into) const;
+  static void add_steps(std::span<Share> shares);
+  CellShares shares_of(const Row& row) const;
+  std::vector<Share> scaled(const CellShares& shares) const;
+  static double product(const CellShares& one, const CellShares& other);
+  double shared_error_w2(std::size_t later, std::size_t earlier) const;
+  std::size_t reach() const;
+  void solve();
+  std::vector<double> line_of(Window stretch) const;
 
-  double first_unix_s_ = 0;
-  double cell_s_ = 0;
-  std::size_t cells_ = 0;
-  BandMatrix matrix_{0, 0};
-  std::vector<double> solution_;  // of each cell the slow part and the fast part
+  PowerGrid grid_;
+  std::vector<Row> rows_;  // of the readings
+  std::vector<double> weights_;
+  std::vector<Share> shares_;
+  std::vector<double> differences_w_;
+  BandMatrix covariance_{0, 0};  // of the differences, factored
   double log_evidence_ = 0;
-  double worst_residual_ = 0;
 };
 
 }  // namespace aggregate_power

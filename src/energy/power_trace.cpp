@@ -55,8 +55,12 @@ double stretch_j(Sample left, Sample right, double to, Interpolation interpolati
 }  // namespace
 
 PowerTrace::PowerTrace(std::string device, std::vector<Sample> samples, Interpolation interpolation,
-                       std::span<const Window> pauses)
-    : device_(std::move(device)), samples_(std::move(samples)), interpolation_(interpolation) {
+                       std::span<const Window> pauses, std::vector<double> invalid_unix_s)
+    : device_(std::move(device)),
+      samples_(std::move(samples)),
+      invalid_unix_s_(std::move(invalid_unix_s)),
+      interpolation_(interpolation) {
+  std::ranges::sort(invalid_unix_s_);
   disagreeing_ = join_equal_stamps(samples_);
   for (const Window& pause : pauses) note(pause);
   std::ranges::sort(behind_pauses_);
@@ -93,6 +97,12 @@ void PowerTrace::note(Window pause) {
     if (samples_[i - 1].unix_s >= pause.end_unix_s) return;
     behind_pauses_.push_back(i);
   }
+}
+
+std::optional<double> PowerTrace::first_invalid_unix_s(Window window) const {
+  const auto first = std::ranges::lower_bound(invalid_unix_s_, window.start_unix_s);
+  if (first == invalid_unix_s_.end() || *first > window.end_unix_s) return std::nullopt;
+  return *first;
 }
 
 bool PowerTrace::covers(Window window) const {

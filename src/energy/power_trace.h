@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -18,8 +19,10 @@ class PowerTrace {
  public:
   // `samples` in any order; those with one stamp are averaged. Nothing is known between two samples
   // with one of `pauses` between them: there the power is taken as 0 W, and nothing is covered.
+  // `invalid_unix_s` are the times, in any order, of rows whose power is none: below 0 W, or not a
+  // number.
   PowerTrace(std::string device, std::vector<Sample> samples, Interpolation interpolation,
-             std::span<const Window> pauses = {});
+             std::span<const Window> pauses = {}, std::vector<double> invalid_unix_s = {});
 
   const std::string& device() const { return device_; }
   void rename(std::string device) { device_ = std::move(device); }
@@ -28,6 +31,10 @@ class PowerTrace {
   std::span<const Sample> samples() const { return samples_; }
   // The number of stamps whose samples were more than 10 % of their mean apart.
   std::uint64_t disagreeing() const { return disagreeing_; }
+  // Sorted.
+  std::span<const double> invalid_unix_s() const { return invalid_unix_s_; }
+  // The first time in the window, its edges included, of a row whose power is none.
+  std::optional<double> first_invalid_unix_s(Window window) const;
 
   // Whether there are samples at or before its start, and at or after its end, without a pause
   // inside. Time grows with the logarithm of the samples.
@@ -57,6 +64,7 @@ class PowerTrace {
 
   std::string device_;
   std::vector<Sample> samples_;
+  std::vector<double> invalid_unix_s_;
   std::uint64_t disagreeing_ = 0;
   Interpolation interpolation_;
   std::vector<std::size_t> behind_pauses_;  // the samples with a pause before them, sorted

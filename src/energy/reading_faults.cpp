@@ -55,10 +55,32 @@ bool is_lone_peak(std::span<const Sample> samples, std::size_t i) {
   return samples[i].watts > 2 * quantile_of(std::move(around), 0.6);
 }
 
+// The places of readings in blocks whose readings differ by more than half: all lone zeros and
+// peaks are among them.
+std::vector<std::size_t> suspects_in(std::span<const Sample> samples) {
+  constexpr std::size_t kPlainBlock = 64;
+  std::vector<std::size_t> suspects;
+  for (std::size_t first = 0; first < samples.size(); first += kPlainBlock) {
+    const std::size_t end = std::min(first + kPlainBlock, samples.size());
+    double least_w = samples[first].watts;
+    double most_w = least_w;
+    for (std::size_t i = first - std::min(first, kAround);
+         i < std::min(end + kAround, samples.size()); ++i) {
+      least_w = std::min(least_w, samples[i].watts);
+      most_w = std::max(most_w, samples[i].watts);
+    }
+    if (least_w > 0 && 2 * least_w >= most_w) continue;
+    for (std::size_t i = first; i < end; ++i) suspects.push_back(i);
+  }
+  return suspects;
+}
+
 // Those that cannot be, by their places.
-std::vector<std::size_t> spikes_in(std::span<const Sample> samples, std::optional<double> limit_w) {
+std::vector<std::size_t> spikes_in(std::span<const Sample> samples,
+                                   std::span<const std::size_t> suspects,
+                                   std::optional<double> limit_w) {
   std::vector<std::size_t> peaks;
-  for (std::size_t i = 0; i < samples.size(); ++i) {
+  for (const std::size_t i : suspects) {
     if (is_lone_peak(samples, i)) peaks.push_back(i);
   }
   const std::size_t others = samples.size() - peaks.size();
@@ -79,20 +101,16 @@ std::vector<std::size_t> spikes_in(std::span<const Sample> samples, std::optiona
   return peaks;
 }
 
-std::vector<Sample> without_implausible(std::span<const Sample> samples,
+// By their places.
+std::vector<std::size_t> implausible_in(std::span<const Sample> samples,
                                         std::optional<double> limit_w) {
-  const std::vector<std::size_t> spikes = spikes_in(samples, limit_w);
-  std::vector<Sample> kept;
-  kept.reserve(samples.size());
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    if (next < spikes.size() && spikes[next] == i) {
-      ++next;
-    } else if (!is_lone_zero(samples, i)) {
-      kept.push_back(samples[i]);
-    }
+  const std::vector<std::size_t> suspects = suspects_in(samples);
+  std::vector<std::size_t> found = spikes_in(samples, suspects, limit_w);
+  for (const std::size_t i : suspects) {
+    if (is_lone_zero(samples, i)) found.push_back(i);
   }
-  return kept;
+  std::ranges::sort(found);
+  return found;
 }
 
 // Consecutive readings of one value.
@@ -173,20 +191,30 @@ std::vector<Repeat> stuck_repeats(std::span<const Sample> samples) {
 
 SoundReadings sound_readings(std::span<const Sample> samples, std::optional<double> limit_w) {
   SoundReadings sound;
-  std::vector<Sample> plausible = without_implausible(samples, limit_w);
-  sound.implausible = samples.size() - plausible.size();
-  const std::vector<Repeat> stuck = stuck_repeats(plausible);
-  if (stuck.empty()) {
-    sound.samples = std::move(plausible);
-    return sound;
+  const std::vector<std::size_t> implausible = implausible_in(samples, limit_w);
+  sound.implausible = implausible.size();
+  sound.samples = samples;
+  if (!implausible.empty()) {
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const bool is_left_out = next < implausible.size() && implausible[next] == i;
+      is_left_out ? static_cast<void>(++next) : sound.kept.push_back(samples[i]);
+    }
+    sound.samples = sound.kept;
   }
+  const std::vector<Repeat> stuck = stuck_repeats(sound.samples);
+  if (stuck.empty()) return sound;
+  std::vector<Sample> moving;
   std::size_t next = 0;
   for (const Repeat& repeat : stuck) {
-    for (; next <= repeat.first; ++next) sound.samples.push_back(plausible[next]);
-    sound.stuck.push_back({plausible[repeat.first].unix_s, plausible[repeat.end - 1].unix_s});
+    for (; next <= repeat.first; ++next) moving.push_back(sound.samples[next]);
+    sound.stuck.push_back(
+        {sound.samples[repeat.first].unix_s, sound.samples[repeat.end - 1].unix_s});
     next = repeat.end;
   }
-  for (; next < plausible.size(); ++next) sound.samples.push_back(plausible[next]);
+  for (; next < sound.samples.size(); ++next) moving.push_back(sound.samples[next]);
+  sound.kept = std::move(moving);
+  sound.samples = sound.kept;
   return sound;
 }
 

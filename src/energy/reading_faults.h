@@ -12,7 +12,13 @@
 namespace aggregate_power {
 
 struct SoundReadings {
-  std::vector<Sample> samples;  // without faults, in time order
+  SoundReadings() = default;
+  SoundReadings(SoundReadings&&) = default;
+  SoundReadings& operator=(SoundReadings&&) = default;
+
+  // Without faults, in time order: `kept`, or all that were given, if none has one.
+  std::span<const Sample> samples;
+  std::vector<Sample> kept = {};
   std::size_t implausible = 0;  // zeros and spikes that were left out
   std::vector<Window> stuck;    // stretches of one value under load; only its first reading is kept
 };

@@ -28,7 +28,10 @@ class ReadingGatherer final : public Analysis {
 
   explicit ReadingGatherer(Window window) : window_(window) {}
 
-  Wants wants() const override { return {.states = true}; }
+  Wants wants() const override {
+    return {.states = quantity_set({GpuQuantity::power_limit_w, GpuQuantity::clock_reasons,
+                                    GpuQuantity::utilization_pct})};
+  }
   std::span<const Reading> select(const Batch& batch) override;
   void take(std::span<const Reading>) override {}
 
@@ -47,6 +50,7 @@ class ReadingGatherer final : public Analysis {
     bool states_utilization = false;
   };
   void note(const GpuState& state, Device& device) const;
+  void make_room(std::vector<Sample>& samples) const;
 
   Window window_;
   std::vector<Device> devices_;

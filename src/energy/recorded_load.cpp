@@ -68,13 +68,6 @@ RecordedLoad recorded_load(std::span<const std::span<const Sample>> gpus) {
   }
   load.load_w = above.mean_w();
   load.idle_w = load.has_both ? below.mean_w() : 0;
-  double squares = 0;
-  for (const auto& samples : gpus) {
-    for (const Sample& sample : samples) {
-      if (sample.watts >= middle_w) squares += std::pow(sample.watts - load.load_w, 2);
-    }
-  }
-  if (above.count > 1) load.deviation_w = std::sqrt(squares / (above.count - 1));
   return load;
 }
 

@@ -14,7 +14,6 @@ namespace aggregate_power {
 struct RecordedLoad {
   double idle_w = 0;  // means of a GPU; 0: there is no idle power
   double load_w = 0;
-  double deviation_w = 0;  // of the readings under load; standard
   bool has_both = false;
   Window stretch;  // from the first reading under load to the last, of all GPUs
 };

@@ -8,7 +8,7 @@ namespace aggregate_power {
 
 Analysis::Wants StateMean::wants() const {
   Wants wants = integrator_.wants();
-  wants.states = true;
+  wants.states = quantity_set({quantity_});
   return wants;
 }
 

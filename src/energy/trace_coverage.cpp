@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text/shown_time.h"
+
 namespace aggregate_power {
 
 TraceCoverage::TraceCoverage(const PowerTrace& trace, double max_sample_gap_s)
@@ -57,6 +59,10 @@ std::string TraceCoverage::fault(Window window) const {
   if (gap != gaps_.end() && gap->start_unix_s < window.end_unix_s) {
     return fmt::format("{:.3f} s between two readings, at most {} s", gap->duration_s(),
                        max_sample_gap_s_);
+  }
+  if (const auto invalid_unix_s = trace_.first_invalid_unix_s(window)) {
+    return "invalid_power_sample: a row states no power, or an impossible one, at " +
+           unix_and_iso(*invalid_unix_s);
   }
   if (!trace_.covers(window)) return "the recorder was stopped for a while inside the window";
   return edge_fault(window);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <ranges>
 
 namespace aggregate_power {
 namespace {
@@ -30,16 +31,41 @@ double probability_of(double after_s) {
          kLateShare * std::max(0.0, 1 + after_s / kMostLate_s);
 }
 
-// Stops below `least`, which it only ever falls further from.
-double log_probability(std::span<const double> stamps, std::span<const double> rounds,
-                       double middle, double round_s, double place_s, double least) {
-  double sum = 0;
-  for (std::size_t i = 0; i < stamps.size() && sum >= least; ++i) {
-    const double after_s = place_s + (rounds[i] - middle) * round_s - stamps[i];
-    if (after_s < 0 || after_s >= 1) sum += std::log(probability_of(after_s));
+// When a loop would be due for stamps, if its middle round were at 0.
+class DueTimes {
+ public:
+  DueTimes(std::span<const double> stamps, std::span<const double> rounds, double middle,
+           double round_s) {
+    for (std::size_t i = 0; i < stamps.size(); ++i) {
+      all_.push_back({(rounds[i] - middle) * round_s, stamps[i]});
+    }
+    std::ranges::sort(all_, {}, [](const Due& one) { return one.at_s - one.stamp; });
   }
-  return sum;
-}
+
+  // Of the loop whose middle round is at `place_s`. Not all of it is summed up if it is below
+  // `least`: the least probable stamps come first.
+  double log_probability(double place_s, double least) const {
+    const auto after_s = [&](const Due& due) { return place_s + due.at_s - due.stamp; };
+    double sum = 0;
+    for (const Due& due : std::views::reverse(all_)) {
+      if (after_s(due) < 1 - kRounding_s || sum < least) break;
+      if (after_s(due) >= 1) sum += std::log(kImpossible);
+    }
+    for (const Due& due : all_) {
+      if (after_s(due) > kRounding_s || sum < least) break;
+      if (after_s(due) < 0) sum += std::log(probability_of(after_s(due)));
+    }
+    return sum;
+  }
+
+ private:
+  static constexpr double kRounding_s = 1e-6;
+  struct Due {
+    double at_s;
+    double stamp;
+  };
+  std::vector<Due> all_;  // in the order of how long they are after their stamps
+};
 
 // The mean of all loops that may have written the stamps, weighed by their probability.
 struct Loop {
@@ -80,9 +106,9 @@ Loop loop_of(std::span<const double> stamps, std::span<const double> rounds, dou
   Weighed end;
   double best = -std::numeric_limits<double>::max();
   for (double round_s = kShortestRound_s; round_s <= kLongestRound_s; round_s += round_step_s) {
+    const DueTimes due(stamps, rounds, middle, round_s);
     for (double place_s = -kMostLate_s; place_s < 1; place_s += kPlaceStep_s) {
-      const double log_p =
-          log_probability(stamps, rounds, middle, round_s, at_s + place_s, best - kHopeless);
+      const double log_p = due.log_probability(at_s + place_s, best - kHopeless);
       if (log_p < best - kHopeless) continue;
       if (log_p > best) {
         const double less = std::exp(best - log_p);
@@ -145,6 +171,7 @@ std::optional<RegularLoop> regular_loop_near(std::span<const double> stamps, dou
     return regular_loop(stamps);
   }
   RegularLoop found;
+  found.unix_s.reserve(stamps.size());
   for (const double stamp : stamps) found.unix_s.push_back(stamp + 0.5);
   for (const double edge : {first_unix_s, last_unix_s}) {
     const auto first = std::ranges::lower_bound(stamps, edge - kNearEdge_s) - stamps.begin();

@@ -1,14 +1,10 @@
 // Climbs from boundary to boundary.
 #include "exports/boundary_ladder.h"
 
+#include "energy/facility_energy.h"
+
 namespace aggregate_power {
 namespace {
-
-// What a sensor of this scope measures.
-std::string measured_boundary(const PublishedRun& run) {
-  if (run.scope == "module" || run.scope == "node" || run.scope == "wall") return run.scope;
-  return "gpu";
-}
 
 std::optional<double> scaled(const PublishedRun& run, std::string_view key, double factor) {
   const auto number = run.number(key);
@@ -33,7 +29,7 @@ std::string_view basis_name(Basis basis) {
 std::vector<BoundaryPower> boundary_ladder(const PublishedRun& run,
                                            const BoundaryFactors& factors) {
   if (run.state != PowerState::valid) return {};
-  const std::string at = measured_boundary(run);
+  const std::string at = measured_boundary(run.scope);
   std::vector<BoundaryPower> rungs = {rung(run, at, Basis::measured, 1)};
   double factor = 1;
   const auto climb = [&](const char* boundary, const std::optional<double>& by) {

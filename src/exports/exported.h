@@ -59,7 +59,7 @@ struct Exported {
   std::vector<ExportedRun> runs;
   std::vector<ExportedWindows> windows;
   std::vector<std::string> warnings;
-  FacilityRates rates = {};  // those asked for, without a PUE
+  FacilityRates rates = {};  // those asked for; their PUE is that of the factors
 
   bool is_empty() const { return runs.empty() && windows.empty(); }
 };

@@ -166,6 +166,7 @@ class RunGauges {
 
   // Only words of ours become labels.
   std::vector<std::string> reason_words() const {
+    if (run_.run.is_impossible) return {"impossible_number"};
     if (!run_.run.doubt.empty()) return {"contradicts_its_record"};
     std::vector<std::string> words;
     for (const std::string& code : run_.run.reasons) {

@@ -118,6 +118,7 @@ class ExportReader {
 
   Exported read() {
     found_.rates = read_facility_rates(question_.facility);
+    found_.rates.pue = question_.factors.pue;
     std::vector<std::string> places;
     for (const std::string& place : question_.places) {
       if (auto windows = windows_at(place)) {
@@ -179,6 +180,7 @@ class ExportReader {
 
   // The first run alone: others lack the same.
   void note_cost(const PublishedRun& run, const RunCost& cost) {
+    if (!found_.rates.price && !found_.rates.carbon) return;
     const std::vector<std::string> faults = facility_faults(found_.rates, cost.figures);
     if (faults.empty() || has_cost_fault_) return;
     has_cost_fault_ = true;

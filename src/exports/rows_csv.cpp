@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/files/path.h"
+#include "base/text/csv.h"
 #include "base/text/json.h"
 #include "decisions/run_facility.h"
 #include "energy/metrics.h"
@@ -22,19 +23,12 @@ constexpr std::string_view kOwnColumns[] = {"hw", "framework", "model", "precisi
 constexpr std::string_view kWithIntervals[] = {"total_gpu_energy_j", "joules_per_output_token"};
 constexpr std::string_view kModelled[] = {"node", "rack", "facility"};
 
-std::string quoted_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string cell = "\"";
-  for (const char c : text) cell.append(c == '"' ? 2 : 1, c);
-  return cell + '"';
-}
-
 // Collects a row by the names of its columns, so that the head and the rows agree.
 class ExportRow {
  public:
   void text(std::string column, std::string_view value) {
     names_.push_back(std::move(column));
-    cells_.push_back(quoted_cell(value));
+    cells_.push_back(csv_cell(value));
   }
   void number(std::string column, const std::optional<double>& value) {
     text(std::move(column), value ? json_number(*value) : std::string());

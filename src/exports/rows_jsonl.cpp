@@ -69,9 +69,9 @@ RowJson cost_json(const ExportedRun& exported, const FacilityRates& rates) {
   if (!exported.cost) return nullptr;
   const RunCost& cost = *exported.cost;
   RowJson json = facility_terms_json(rates, exported.boundaries.front().boundary);
-  json.erase("pue");
   json["boundary"] = cost.boundary;
   json["basis"] = basis_name(cost.basis);
+  json["facility_power_w"] = number_or_null(cost.figures.power_w);
   for (const auto& [key, value] : facility_numbers(exported.run, cost.figures, rates)) {
     json[key] = json_or_null(value);
   }

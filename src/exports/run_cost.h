@@ -1,4 +1,4 @@
-// What a run cost and emitted, at the outermost boundary that was asked for.
+// What a run used, cost and emitted at the outermost boundary that was asked for.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ struct RunCost {
   FacilityFigures figures;        // of the energy there
 };
 
-// Nullopt: no rate was asked for, or the run is not valid. `rates` have no PUE, which is a rung.
+// Nullopt: no rate was asked for, or the run is not valid. The PUE of `rates` is a rung already.
 std::optional<RunCost> run_cost(const PublishedRun& run, const std::vector<BoundaryPower>& rungs,
                                 const FacilityRates& rates);
 

@@ -2,7 +2,9 @@
 #include "publication/recompute_point.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,14 +15,16 @@
 #include "packages/check.h"
 #include "packages/package.h"
 #include "packages/window_power.h"
-#include "publication/recompute_uncertainty.h"
+#include "publication/recompute_extras.h"
 #include "publication/run_record.h"
 #include "recorders/recording.h"
 #include "runs/assess.h"
+#include "runs/idle.h"
 #include "runs/native.h"
 #include "runs/package_uncertainty.h"
 #include "runs/sensor_readings.h"
 #include "runs/uncertainty.h"
+#include "runs/window.h"
 
 namespace aggregate_power {
 namespace {
@@ -73,26 +77,35 @@ std::string without_raw_note(const PointEvidence& found) {
       found.record_path);
 }
 
+// Finds the window of the load of a raw result again that may not state it.
+using PlaceLoad = std::function<PlacedLoad(const std::string& raw)>;
+
 // The load of a run on one node: the raw result's, else the record's.
-LoadReading load_of(const Evidence& evidence, const PointEvidence& found, RecomputedPoint& result) {
+PlacedLoad load_of(const Evidence& evidence, const PointEvidence& found, RecomputedPoint& result,
+                   const PlaceLoad& place = {}) {
   const Load recorded = recorded_load(found.record);
-  LoadReading reading;
+  PlacedLoad placed;
+  LoadReading& reading = placed.reading;
   const std::string raw = raw_result(evidence, found);
   if (raw.empty()) {
     result.notes.push_back(without_raw_note(found));
   } else {
-    reading = read_load_file(evidence.full(raw));
+    if (place) {
+      placed = place(evidence.full(raw));
+    } else {
+      reading = read_load_file(evidence.full(raw));
+    }
     if (reading.load) {
       compare_load(*reading.load, recorded, result);
-      return reading;
+      return placed;
     }
     result.notes.push_back(
         fmt::format("{}: it does not state its window, so that of the audit record was used", raw));
-    reading = {};
+    placed = {};
   }
   reading.load = recorded;
   reading.has_window = true;
-  return reading;
+  return placed;
 }
 
 Contract recorded_contract(const JsonValue& record) {
@@ -147,13 +160,26 @@ void recompute_one_node(const Evidence& evidence, const PointEvidence& found,
   request.extended = has_dashboard_metrics(record);
   const JsonValue& gap = record.at("computed_from").at("options").at("max_sample_gap_s");
   if (is_positive(gap)) request.max_sample_gap_s = gap.as_double();
-  request.uncertainty = recorded_uncertainty(record);
+  const RunOptions extras = recorded_extras(record);
+  request.uncertainty = extras.uncertainty;
+  request.idle = extras.idle;
+  request.accepted_window = extras.accepted_window;
+  request.given = extras.given;
   std::vector<SensorReadings> readings(1);
   request.readings = readings.data();
-  const LoadReading reading = load_of(evidence, found, result);
-  Result run = assess(request, recording, reading);
+  const auto place = [&](const std::string& raw) {
+    return place_load(read_selected_load(load_file(raw, LoadRules::schema_2), extras.select),
+                      recording, window_options(request));
+  };
+  const bool is_estimated = extras.accepted_window == RunOptions::Accepted::estimated;
+  const PlacedLoad placed =
+      load_of(evidence, found, result, is_estimated ? PlaceLoad(place) : nullptr);
+  Result run = assess(request, recording, placed.reading);
+  add_idle(request, &recording, readings, run);
+  if (placed.placement) run.window_half_width_s = placed.placement->half_width_s;
   add_uncertainty(request.uncertainty, std::move(readings), hardware_of(found), run);
-  compare_uncertainty(run, record, result);
+  add_window_facts(placed, placed.reading, run);
+  compare_extras(run, found, result);
   take_result(run, result);
 }
 
@@ -199,14 +225,16 @@ void recompute_native(const Evidence& evidence, const RequiredPoint& required,
                       const PointEvidence& found, RecomputedPoint& result) {
   NativeQuestion question;
   question.place = {disk_tree(), evidence.full(found.place)};
-  question.load = load_of(evidence, found, result);
+  question.load = load_of(evidence, found, result).reading;
   question.gpus = roles_of(required, found);
   question.contract = recorded_contract(found.record);
   question.extended = has_dashboard_metrics(found.record);
-  question.uncertainty = recorded_uncertainty(found.record);
+  const RunOptions extras = recorded_extras(found.record);
+  question.uncertainty = extras.uncertainty;
   question.hardware = hardware_of(found);
-  const Result run = check_native(question);
-  compare_uncertainty(run, found.record, result);
+  Result run = check_native(question);
+  refuse_idle(extras, run, kNotForPackages);
+  compare_extras(run, found, result);
   take_result(run, result);
   compare_nodes(*run.native, found.record, result);
 }
@@ -242,9 +270,10 @@ void recompute_whole_package(const Evidence& evidence, const RequiredPoint& requ
   question.window_file = record.at("selected_window").at("window_file").text;
   question.shared_samples = &shared;
   question.samples_sha256 = evidence.sha256(join_path(found.place, "samples.csv"));
-  const Result run =
-      check_package_with(recorded_uncertainty(record), hardware_of(found), std::move(question));
-  compare_uncertainty(run, record, result);
+  const RunOptions extras = recorded_extras(record);
+  Result run = check_package_with(extras.uncertainty, hardware_of(found), std::move(question));
+  refuse_idle(extras, run, kNotForPackages);
+  compare_extras(run, found, result);
   if (run.load) compare_load(*run.load, recorded_load(record), result);
   take_result(run, result);
   if (!run.is_valid() && !run.failures.empty()) result.refusal += ": " + run.failures.front();
@@ -290,10 +319,7 @@ std::optional<MeasuredPackage> measure_package(const Evidence& evidence, const P
 void recompute_samples(const Evidence& evidence, const PointEvidence& found, SharedSamples& shared,
                        RecomputedPoint& result) {
   result.lacks_cpus = true;
-  if (recorded_uncertainty(found.record).is_wanted) {
-    result.notes.push_back(
-        fmt::format("{}: 'uncertainty' could not be computed again", found.record_path));
-  }
+  note_lost_extras(found, result);
   const Load load = recorded_load(found.record);
   auto measured = measure_package(evidence, found, shared, load.window);
   if (!measured) {

@@ -291,16 +291,14 @@ void CsvTelemetry::read(const Take& take) {
             [&](std::span<const Reading> readings, std::span<const GpuState>) { take(readings); });
 }
 
-void CsvTelemetry::read_with_states(const TakeStates& take, bool only_limits) {
+void CsvTelemetry::read_with_states(const TakeStates& take, GpuQuantitySet states) {
   RowSelection selection = {rows_.columns_to_select(), header_.size(), nullptr};
   GpuStateColumns cells;  // the positions in a row, as selected
   GpuStateColumns found = choose_state_columns(header_, columns().schema);
-  if (only_limits) {
-    constexpr auto kLimit = static_cast<std::size_t>(GpuQuantity::power_limit_w);
-    const auto limit = found.quantities[kLimit];
-    found = {};
-    found.quantities[kLimit] = limit;
+  for (std::size_t i = 0; i < kGpuQuantities; ++i) {
+    if (!states[i]) found.quantities[i].reset();
   }
+  if (!states[static_cast<std::size_t>(GpuQuantity::clock_reasons)]) found.reasons = {};
   const auto select = [&](const std::optional<std::size_t>& column) -> std::optional<std::size_t> {
     if (!column || selection.columns.size() == kMaxWantedColumns) return std::nullopt;
     selection.columns.push_back(*column);
@@ -406,8 +404,8 @@ void read_csv(CsvTelemetry& csv, const Telemetry::Wants& wants, const Telemetry:
   csv.use_zone(wants.zone);
   if (wants.threads) csv.use_threads();
   try {
-    if (wants.states) {
-      csv.read_with_states(take, wants.only_limits);
+    if (wants.states.any()) {
+      csv.read_with_states(take, wants.states);
     } else {
       csv.read([&](std::span<const Reading> readings) { take(readings, {}); });
     }

@@ -66,7 +66,7 @@ class CsvTelemetry {
   void read(const Take& take);
   // The same, with the states of the rows' GPUs if the recorder is known.
   using TakeStates = Telemetry::TakeStates;
-  void read_with_states(const TakeStates& take, bool only_limits = false);
+  void read_with_states(const TakeStates& take, GpuQuantitySet states = kAllGpuQuantities);
 
   // Counts so far; complete after read().
   const std::vector<std::string>& devices() const { return rows_.devices().names(); }

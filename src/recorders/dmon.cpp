@@ -34,13 +34,14 @@ std::optional<std::size_t> place_of(const Words& words, std::string_view word) {
   return std::nullopt;
 }
 
-// What a line of data says, until the next one is read.
+// What a line of data says, until the next one is read. Words are not empty: an empty one is not
+// there.
 struct DmonRow {
-  std::string_view stamp;
-  bool has_new_stamp;  // it is another one than the row's before
-  std::string_view gpu;
-  std::optional<std::string_view> watts;       // or joules, if only counters are read
-  std::optional<std::string_view> count = {};  // of an energy counter beside the power
+  std::string_view stamp = {};
+  bool has_new_stamp = false;  // it is another one than the row's before
+  std::string_view gpu = {};
+  std::string_view watts = {};  // or joules, if only counters are read
+  std::string_view count = {};  // of an energy counter beside the power
 };
 
 // ---- nvidia-smi dmon -o DT
@@ -71,9 +72,9 @@ class NvidiaDmon {
     return power_ ? std::optional<std::string>("pwr") : std::nullopt;
   }
   std::optional<EnergyCounter> counter() const { return std::nullopt; }  // it has none
-  // nullopt: it says nothing of a GPU.
-  std::optional<DmonRow> row_of(const Words& words) {
-    if (!power_ || words.size() != columns_ || words[0].size() != kDateSize) return std::nullopt;
+  // False: it says nothing of a GPU.
+  bool read_row(const Words& words, DmonRow& row) {
+    if (!power_ || words.size() != columns_ || words[0].size() != kDateSize) return false;
     const std::string_view written = words.from_to(0, 1);
     const bool is_new = written != written_;
     if (is_new) {
@@ -82,7 +83,8 @@ class NvidiaDmon {
       stamp_ = fmt::format("{}-{}-{} {}", date.substr(0, 4), date.substr(4, 2), date.substr(6),
                            words[1]);
     }
-    return DmonRow{stamp_, is_new, words[gpu_], words[*power_]};
+    row = {stamp_, is_new, words[gpu_], words[*power_], {}};
+    return true;
   }
 
  private:
@@ -136,19 +138,20 @@ class DcgmiDmon {
   std::optional<EnergyCounter> counter() const {
     return has_counter_ ? std::optional(EnergyCounter{"TOTEC", "mJ", 1e-3}) : std::nullopt;
   }
-  std::optional<DmonRow> row_of(const Words& words) {
+  bool read_row(const Words& words, DmonRow& row) {
     const auto gpu = is_like_last_row(words) ? std::optional(last_gpu_) : place_of(words, "gpu");
-    if (!(power_ || counter_) || !gpu || words.size() != *gpu + 2 + fields_) return std::nullopt;
+    if (!(power_ || counter_) || !gpu || words.size() != *gpu + 2 + fields_) return false;
     last_words_ = words.size();
     last_gpu_ = *gpu;
     const bool is_new = note_stamp(words, *gpu);
-    const auto field = [&](std::optional<std::size_t> place) -> std::optional<std::string_view> {
-      if (!place) return std::nullopt;
+    const auto field = [&](std::optional<std::size_t> place) -> std::string_view {
+      if (!place) return {};
       const std::string_view text = words[*gpu + 2 + *place];
       // A value that is too long for its column is cut off, and ends in dots.
       return text.ends_with("..") ? "N/A" : text;
     };
-    return DmonRow{stamp_, is_new, words[*gpu + 1], field(power_), field(counter_)};
+    row = {stamp_, is_new, words[*gpu + 1], field(power_), field(counter_)};
+    return true;
   }
 
  private:
@@ -208,6 +211,7 @@ template <typename Table>
 void read_dmon(ByteSource& source, bool reads_counters, ReadingSink& sink) {
   Table table(reads_counters);
   Words words;
+  DmonRow row;
   DmonTimes times;
   for_each_line(source, [&](std::string_view line, bool is_whole) {
     line = strip(line);
@@ -219,12 +223,11 @@ void read_dmon(ByteSource& source, bool reads_counters, ReadingSink& sink) {
       return;
     }
     if (!is_whole) return sink.skip(&Skipped::torn_tail);
-    const std::optional<DmonRow> row = table.row_of(words);
-    if (!row) return;
-    times.take(*row, sink);
-    if (row->watts && times.start(*row, sink)) sink.add(row->gpu, *row->watts);
-    if (row->count && sink.counters() != nullptr && times.start(*row, *sink.counters())) {
-      sink.counters()->add(row->gpu, *row->count);
+    if (!table.read_row(words, row)) return;
+    times.take(row, sink);
+    if (!row.watts.empty() && times.start(row, sink)) sink.add(row.gpu, row.watts);
+    if (!row.count.empty() && sink.counters() != nullptr && times.start(row, *sink.counters())) {
+      sink.counters()->add(row.gpu, row.count);
     }
   });
 }
@@ -234,15 +237,16 @@ template <typename Table>
 bool has_row_with_time(std::string_view head) {
   Table table;
   Words words;
+  DmonRow row;
   bool is_found = false;
   MemorySource source(head);
   for_each_line(source, [&](std::string_view line, bool) {
     line = strip(line);
     words.split(line);
     if (is_found || table.take_header(line, words)) return;
-    const std::optional<DmonRow> row = table.row_of(words);
+    const bool has_power = table.read_row(words, row) && !row.watts.empty();
     const auto stamp =
-        row && row->watts ? StampParser(Zone::fixed(0)).parse(row->stamp) : std::optional<Stamp>();
+        has_power ? StampParser(Zone::fixed(0)).parse(row.stamp) : std::optional<Stamp>();
     is_found = stamp && stamp->unix_s >= kFirstAbsoluteUnixS;
   });
   return is_found;

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <vector>
 
+#include "base/text/decimal.h"
 #include "base/text/pattern.h"
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
@@ -133,7 +134,10 @@ std::optional<CounterColumn> choose_counter_column(std::span<const std::string> 
 }
 
 std::optional<double> parse_counter(std::string_view text, double unit_j) {
-  constexpr double kNone[] = {2147483632.0,      2147483633.0,      2147483634.0,
+  constexpr double kFirstNone = 2147483632.0;
+  double decimal = 0;
+  if (read_whole_decimal(text, decimal) && decimal < kFirstNone) return decimal * unit_j;
+  constexpr double kNone[] = {kFirstNone,        2147483633.0,      2147483634.0,
                               2147483635.0,      4294967295.0,      140737488355328.0,
                               140737488355329.0, 140737488355330.0, 140737488355331.0};
   constexpr double kFirstBlank64 = 9223372036854775792.0;

@@ -22,6 +22,7 @@
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "base/text/zone.h"
+#include "model/beyond_measure.h"
 
 namespace aggregate_power {
 namespace {
@@ -62,6 +63,9 @@ double rate_value(std::string_view text, RateKind kind) {
   }
   if (kind == RateKind::carbon && *value < 0) {
     throw Error(fmt::format("{} g of CO2e per kWh is below 0", printable(text)));
+  }
+  if (is_beyond_measure(*value)) {
+    throw Error(fmt::format("{} per kWh is no rate that there can be", printable(text)));
   }
   return *value;
 }

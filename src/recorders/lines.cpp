@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
+#include <memory>
+#include <utility>
 
 #include "base/text/line_parts.h"
 #include "recorders/telemetry.h"
@@ -28,23 +29,29 @@ void for_each_line(ByteSource& source,
                    const std::function<void(std::string_view line, bool is_whole)>& take) {
   constexpr std::size_t kMostBytes = 1 << 20;
   constexpr std::size_t kPieceBytes = 1 << 18;
-  std::vector<char> buffer(kPieceBytes + kLineSlack);
+  std::size_t room = kPieceBytes;
+  auto buffer = std::make_unique_for_overwrite<char[]>(room + kLineSlack);
   std::size_t begun = 0;  // bytes of a line that is not ended yet
   while (true) {
-    if (buffer.size() < begun + kPieceBytes + kLineSlack) buffer.resize(2 * buffer.size());
-    const std::size_t count = source.read(std::span(buffer).subspan(begun, kPieceBytes));
+    if (room < begun + kPieceBytes) {
+      room *= 2;
+      auto larger = std::make_unique_for_overwrite<char[]>(room + kLineSlack);
+      std::memcpy(larger.get(), buffer.get(), begun);
+      buffer = std::move(larger);
+    }
+    const std::size_t count = source.read({buffer.get() + begun, kPieceBytes});
     if (count == 0) break;
-    std::string_view rest(buffer.data(), begun + count);
+    std::string_view rest(buffer.get(), begun + count);
     for (std::size_t end = rest.find('\n', begun); end != rest.npos; end = rest.find('\n')) {
       const std::string_view line = rest.substr(0, end);
       take(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line, true);
       rest.remove_prefix(end + 1);
     }
     begun = rest.size();
-    std::memmove(buffer.data(), rest.data(), begun);
+    std::memmove(buffer.get(), rest.data(), begun);
     if (begun > kMostBytes) throw TelemetryError("a line of more than 1048576 bytes");
   }
-  if (begun > 0) take({buffer.data(), begun}, false);
+  if (begun > 0) take({buffer.get(), begun}, false);
 }
 
 }  // namespace aggregate_power

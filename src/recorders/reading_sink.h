@@ -68,9 +68,12 @@ class ReadingSink {
     const double watts = plain_watts(text, unit_);
     return std::isnan(watts) ? parse_watts(text, {unit_, false}).value_or(kNone) : watts;
   }
-  // The same of a decimal below kFirstSentinel, as read_whole_decimal() reads it.
+  // The same of a decimal as read_whole_decimal() reads it. NaN also where its text must decide.
   [[gnu::always_inline]] double number(double decimal) const {
-    return counter_unit_j_ > 0 ? decimal * counter_unit_j_ : in_watts(decimal, unit_);
+    if (may_be_sentinel(decimal)) return std::numeric_limits<double>::quiet_NaN();
+    if (counter_unit_j_ == 0) return in_watts(decimal, unit_);
+    return decimal < kFirstSentinel ? decimal * counter_unit_j_
+                                    : std::numeric_limits<double>::quiet_NaN();
   }
   // The same for a device that find() numbered.
   [[gnu::always_inline]] void add_to(std::uint32_t device, std::string_view watts) {
@@ -87,7 +90,10 @@ class ReadingSink {
   std::size_t add_series(const MetricLabels& series) { return overlap_.add(series); }
   std::size_t find_series(const MetricLabels& series) { return overlap_.find(series); }
   void note_series(std::size_t series, std::uint32_t device) {
-    if (device < kLeftOut) overlap_.note(series, device, unix_s_);
+    note_series(series, device, unix_s_);
+  }
+  void note_series(std::size_t series, std::uint32_t device, double unix_s) {
+    if (device < kLeftOut) overlap_.note(series, device, unix_s);
   }
   void check_series() const { overlap_.check(); }
   const SeriesOverlap& series() const { return overlap_; }

@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <tuple>
@@ -16,8 +17,10 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/text/json_value.h"
+#include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "recorders/recorder.h"
+#include "recorders/recorder_context.h"
 
 namespace aggregate_power {
 namespace {
@@ -206,8 +209,58 @@ const Recording::ZoneFault* Recording::needed_zone_fault(const Telemetry& teleme
   return zone_fault_ && is_needed ? &*zone_fault_ : nullptr;
 }
 
+std::optional<Recording::StatedZone> Recording::stated_zone() const {
+  if (path_ == "-") return std::nullopt;
+  const auto stated_in = [&](const std::string& name, Zone (*zone_in)(ByteSource&)) {
+    std::optional<StatedZone> stated;
+    try {
+      if (const auto source = beside_(name)) {
+        stated = StatedZone{aggregate_power::beside(path_, name), zone_in(*source)};
+      }
+    } catch (const std::exception&) {  // the option is there for such files
+    }
+    return stated;
+  };
+  const auto in_context = stated_in(plain_stem(path_) + "_context.json", zone_in_context);
+  return in_context ? in_context
+                    : stated_in("agentic_power_timezone_offset.txt", zone_in_offset_file);
+}
+
+std::optional<std::string> Recording::option_doubt(const Telemetry& telemetry) const {
+  const auto& wall_s = telemetry.first_wall_s();
+  const auto stated = wall_s && std::abs(*wall_s) < kFarthestUnixS ? stated_zone() : std::nullopt;
+  if (!stated) return std::nullopt;
+  const auto wall = static_cast<std::int64_t>(*wall_s);
+  if (zone_->offset_at(wall) == stated->zone.offset_at(wall)) return std::nullopt;
+  return fmt::format(
+      "{}: it says {}, but {} is used, as --timezone says: give that only if it is right",
+      stated->file, printable(stated->zone.name()), printable(zone_->name()));
+}
+
+std::optional<std::string> Recording::clock_doubt(const Telemetry& telemetry) const {
+  constexpr double kFarS = 600;  // zones differ by quarters of an hour
+  const auto& wall_s = telemetry.first_wall_s();
+  const std::vector<ClockPair> pairs = recorder_context(*this).clock_pairs;
+  if (pairs.empty() || !wall_s || std::abs(*wall_s) >= kFarthestUnixS) return std::nullopt;
+  const double whole_s = std::floor(*wall_s);
+  const auto unix_s = telemetry.zone().unix_from_local(static_cast<std::int64_t>(whole_s));
+  if (!unix_s) return std::nullopt;
+  const auto first_s = static_cast<double>(*unix_s);
+  const double apart_s = std::max(pairs.front().epoch_s - first_s, first_s - pairs.back().epoch_s);
+  if (apart_s < kFarS) return std::nullopt;
+  return fmt::format(
+      "{}_context.json: its clock_pairs are of {}, but in {} the recording begins at {}: the zone is wrong, or the file is another recording's",
+      plain_stem(path_), unix_and_iso(pairs.front().epoch_s), printable(telemetry.zone().name()),
+      unix_and_iso(first_s));
+}
+
 std::optional<std::string> Recording::zone_doubt(const Telemetry& telemetry) const {
   if (telemetry.stamps() == 0 || needed_zone_fault(telemetry) != nullptr) return std::nullopt;
+  if (telemetry.naive_stamps() > 0) {
+    auto doubt = zone_source_ == "option" ? option_doubt(telemetry) : std::nullopt;
+    if (!doubt) doubt = clock_doubt(telemetry);
+    if (doubt) return doubt;
+  }
   const bool is_by_habit = telemetry.naive_stamps() > 0 && telemetry.facts().naive_is_utc;
   if (zone_fault_) {
     return fmt::format("{}; it is not needed: {}", zone_fault_->text,

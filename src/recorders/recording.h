@@ -66,8 +66,9 @@ class Recording {
   // For a recording that was read to its end, as `telemetry`: the fault of its zone file, if stamps
   // without an offset depend on it. Then their times are unknown.
   const ZoneFault* needed_zone_fault(const Telemetry& telemetry) const;
-  // What is odd about a zone file that nothing depends on, for people: it cannot be used, or it
-  // says another zone than the stamps or their recorder.
+  // What is odd about the zone, for people: a zone file that nothing depends on cannot be used, or
+  // says another zone than the stamps or their recorder; or the zone that is used contradicts the
+  // zone file, or the clocks that the recorder noted.
   std::optional<std::string> zone_doubt(const Telemetry& telemetry) const;
 
   // Reads from the start, each time the same bytes, even if the recorder is still writing or the
@@ -90,7 +91,16 @@ class Recording {
   }
 
  private:
+  // A zone file that can be used, and its zone.
+  struct StatedZone {
+    std::string file;
+    Zone zone;
+  };
+
   std::unique_ptr<ByteSource> source() const;
+  std::optional<StatedZone> stated_zone() const;
+  std::optional<std::string> option_doubt(const Telemetry& telemetry) const;
+  std::optional<std::string> clock_doubt(const Telemetry& telemetry) const;
   Telemetry open_to_read(bool counters) const;
   void find_faults();
   void note_emptiness();

@@ -119,10 +119,12 @@ bool RowReader::is_other_header(const CsvRow& row) const {
 }
 
 bool RowReader::is_wanted_metric(std::string_view name) {
+  const bool is_wanted = !name.empty() && name == columns_.metric;
+  if (is_wanted && columns_.counter_unit_j == 0) return true;  // no counter
   if (counts_.other_counter == nullptr) counts_.other_counter = counter_metric(name);
   // If the file's beginning does not show which power metric it has, it is the first one seen.
   if (columns_.metric.empty() && is_power_metric(name)) columns_.metric = name;
-  return !columns_.metric.empty() && name == columns_.metric;
+  return !name.empty() && name == columns_.metric;
 }
 
 inline std::uint32_t RowReader::find_device(const CsvRow& row) {
@@ -163,8 +165,8 @@ inline bool RowReader::read_row(const CsvRow& row, Reading& reading) {
     ++counts_.skipped.torn_tail;
     return false;
   }
-  if (columns_.metric_name && row.cell_count > 1 && !is_repeated_header(row) &&
-      !is_other_header(row) && !is_wanted_metric(trimmed(row.cells[4]))) {
+  if (columns_.metric_name && row.cell_count > 1 && !is_wanted_metric(trimmed(row.cells[4])) &&
+      !is_repeated_header(row) && !is_other_header(row)) {
     return false;
   }
   Stamp stamp{};

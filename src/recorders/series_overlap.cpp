@@ -43,18 +43,6 @@ std::size_t SeriesOverlap::find(const MetricLabels& series) {
   return place->second;
 }
 
-void SeriesOverlap::note(std::size_t series, std::uint32_t device, double unix_s) {
-  Series& noted = series_[series];
-  noted.device = device;
-  if (noted.samples++ == 0) noted.first_unix_s = noted.last_unix_s = unix_s;
-  // Samples mostly come in order of time, and so the processor need not wait for the one before.
-  if (unix_s > noted.last_unix_s) [[likely]] {
-    noted.last_unix_s = unix_s;
-  } else if (unix_s < noted.first_unix_s) {
-    noted.first_unix_s = unix_s;
-  }
-}
-
 void SeriesOverlap::add_samples(const Series& more, Series& to) {
   to.device = more.device;
   const bool is_first = to.samples == 0;

@@ -20,7 +20,13 @@ class SeriesOverlap {
   std::size_t add(const MetricLabels& series);
   std::size_t find(const MetricLabels& series);
   // It has a sample of this device.
-  void note(std::size_t series, std::uint32_t device, double unix_s);
+  void note(std::size_t series, std::uint32_t device, double unix_s) {
+    Series& noted = series_[series];
+    noted.device = device;
+    if (noted.samples++ == 0) noted.first_unix_s = noted.last_unix_s = unix_s;
+    if (unix_s < noted.first_unix_s) noted.first_unix_s = unix_s;
+    if (unix_s > noted.last_unix_s) noted.last_unix_s = unix_s;
+  }
   // Adds the samples of another part of the recording, in which the devices have other numbers:
   // numbers[i] is that of device i. Series that were added there and here must have been added in
   // the same order.

@@ -44,13 +44,13 @@ Telemetry::Telemetry(TelemetryHead head, Zone zone, Read read)
 
 void Telemetry::read(const Take& take) {
   read_(
-      {zone_, false, false, uses_threads_, counters_},
+      {zone_, {}, uses_threads_, counters_},
       [&](std::span<const Reading> readings, std::span<const GpuState>) { take(readings); },
       head_.counts);
 }
 
-void Telemetry::read_with_states(const TakeStates& take) {
-  read_({zone_, true, needs_only_limits_, uses_threads_, counters_}, take, head_.counts);
+void Telemetry::read_with_states(const TakeStates& take, GpuQuantitySet states) {
+  read_({zone_, states, uses_threads_, counters_}, take, head_.counts);
 }
 
 }  // namespace aggregate_power

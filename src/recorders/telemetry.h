@@ -116,9 +116,8 @@ class Telemetry {
   using TakeStates = std::function<void(std::span<const Reading>, std::span<const GpuState>)>;
   struct Wants {
     Zone zone;  // for stamps without an offset
-    bool states = false;
-    bool only_limits = false;  // of the states
-    bool threads = false;      // the format may use its own threads; take() is called by this one
+    GpuQuantitySet states = {};
+    bool threads = false;  // the format may use its own threads; take() is called by this one
     CounterStream* counters = nullptr;  // to be read too, if the format can
   };
   // What a format implements: passes all readings to `take` in batches, in the file's order, with
@@ -138,8 +137,6 @@ class Telemetry {
   // Before read(): lets threads read the rows, if any can be started. The thread that calls read()
   // gives out the same readings, in other batches.
   void use_threads() { uses_threads_ = true; }
-  // Before read_with_states(): of the states only the power limits need be read.
-  void need_only_limits() { needs_only_limits_ = true; }
   // Before read(): reads the energy counters too, if the format can. `counters` must outlive
   // read().
   void read_counters_too(CounterStream& counters) { counters_ = &counters; }
@@ -150,7 +147,7 @@ class Telemetry {
   // fault.
   void read(const Take& take);
   // The same, with the states of the rows' GPUs if the recorder is known.
-  void read_with_states(const TakeStates& take);
+  void read_with_states(const TakeStates& take, GpuQuantitySet states = kAllGpuQuantities);
 
   // Seen so far; complete after read().
   const std::vector<std::string>& devices() const { return head_.counts.devices; }
@@ -174,7 +171,6 @@ class Telemetry {
   Zone zone_;
   Read read_;
   bool uses_threads_ = false;
-  bool needs_only_limits_ = false;
   CounterStream* counters_ = nullptr;
 };
 

@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/text/csv.h"
+#include "base/text/decimal.h"
 #include "base/text/line_parts.h"
 #include "base/text/pattern.h"
 #include "base/text/unicode.h"
@@ -27,6 +30,7 @@ struct WideColumn {
   MetricLabels series = {};
   std::size_t number_of_series = 0;          // as the sink numbers it
   std::optional<std::uint32_t> device = {};  // its number, once it had a sample
+  SimilarDecimals decimals = {};
 
   std::uint32_t number(ReadingSink& sink) {
     if (!device) device = host.empty() ? sink.find(gpu) : sink.find(host, gpu);
@@ -51,35 +55,16 @@ struct WideHeader {
 using ReadHeader = WideHeader (*)(const std::vector<std::string>& cells,
                                   const TelemetryOptions& options);
 
-// The cells of one line after another. Where nothing is quoted they are parts of the line.
-class WideCells {
- public:
-  void split(std::string_view line) {
-    is_odd_ = has_odd(line);
-    if (is_odd_) {
-      odd_ = cells_of_line(line);
-    } else {
-      plain_.split(line);
-    }
+// Whether something in a line is quoted, or not a part of its cells.
+bool has_odd(std::string_view line) {
+  for (std::size_t at = 0; at < line.size(); at += 64) {
+    std::uint64_t odd = separators_in<'"', '\r', '\0'>(line.data() + at);
+    const std::size_t left = line.size() - at;
+    if (left < 64) odd &= ~(~std::uint64_t{0} << left);
+    if (odd != 0) return true;
   }
-  std::size_t size() const { return is_odd_ ? odd_.size() : plain_.size(); }
-  std::string_view operator[](std::size_t i) const { return is_odd_ ? odd_[i] : plain_[i]; }
-
- private:
-  static bool has_odd(std::string_view line) {
-    for (std::size_t at = 0; at < line.size(); at += 64) {
-      std::uint64_t odd = separators_in<'"', '\r', '\0'>(line.data() + at);
-      const std::size_t left = line.size() - at;
-      if (left < 64) odd &= ~(~std::uint64_t{0} << left);
-      if (odd != 0) return true;
-    }
-    return false;
-  }
-
-  bool is_odd_ = false;
-  std::vector<std::string> odd_;
-  LineCells<','> plain_;
-};
+  return false;
+}
 
 WideHeader energibridge_header(const std::vector<std::string>& cells, const TelemetryOptions&) {
   static const Pattern power("GPU[0-9]+_POWER \\(mWatts\\)");
@@ -127,7 +112,8 @@ WideHeader grafana_header(const std::vector<std::string>& cells, const Telemetry
 }
 
 // Whether a row has the time column's name, but not the names of the other columns.
-bool is_other_header(const WideHeader& header, const WideCells& cells) {
+template <typename Cells>
+bool is_other_header(const WideHeader& header, const Cells& cells) {
   const std::size_t time = header.time.value_or(0);
   const auto is_same = [&](std::size_t i) { return strip(cells[i]) == strip(header.names[i]); };
   if (time >= cells.size() || time >= header.names.size() || !is_same(time)) return false;
@@ -138,11 +124,78 @@ bool is_other_header(const WideHeader& header, const WideCells& cells) {
   return false;
 }
 
-// MIG instances are columns of one GPU, and each repeats its power.
+// The cells of one row. MIG instances are columns of one GPU, and each repeats its power.
+template <typename Cells>
+void take_wide_row(const Cells& cells, bool is_whole, std::uint64_t line_number, WideHeader& header,
+                   ReadingSink& sink) {
+  if (cells.size() == 0) return sink.skip(&Skipped::blank);  // NUL bytes
+  if (!is_whole && cells.size() < header.cells) return sink.skip(&Skipped::torn_tail);
+  const std::size_t time = header.time.value_or(0);
+  const std::string_view stamp = time < cells.size() ? std::string_view(cells[time]) : "";
+  Stamp at{};
+  if (!sink.read_stamp(stamp, at)) {
+    if (is_other_header(header, cells)) throw OtherHeader(line_number);
+    std::ignore = sink.start_row(stamp);
+    return;
+  }
+  sink.start_row(at);
+  for (WideColumn& column : header.columns) {
+    if (column.index >= cells.size()) continue;
+    const std::string_view cell = cells[column.index];
+    const double watts = sink.number(cell);
+    if (std::isnan(watts) && strip(cell).empty()) continue;  // another series has a sample then
+    sink.add_to(column.number(sink), watts);
+    sink.note_series(column.number_of_series, *column.device);
+  }
+}
+
+// Rows in which every column has a plain number, as most do, are read at once: all numbers first,
+// then their readings, so that a row with anything else is left to take_wide_row() as a whole.
+class FullRows {
+ public:
+  bool take(const LineCells<','>& cells, WideHeader& header, ReadingSink& sink) {
+    Stamp stamp{};
+    if (cells.size() != header.cells || !header.time ||
+        !sink.read_stamp(cells[*header.time], stamp)) {
+      return false;
+    }
+    watts_.resize(header.columns.size());
+    double* watts = watts_.data();
+    for (WideColumn& column : header.columns) {
+      const std::string_view cell = cells[column.index];
+      double decimal = 0;
+      if (!column.decimals.read(cell.data(), cell.size(), decimal)) return false;
+      *watts = sink.number(decimal);
+      if (std::isnan(*watts)) return false;
+      ++watts;
+    }
+    sink.start_row(stamp);
+    watts = watts_.data();
+    for (WideColumn& column : header.columns) sink.add_to(column.number(sink), *watts++);
+    first_unix_s_ = std::min(first_unix_s_, stamp.unix_s);
+    last_unix_s_ = std::max(last_unix_s_, stamp.unix_s);
+    return true;
+  }
+  // What the series of the columns had in such rows.
+  void note_series(WideHeader& header, ReadingSink& sink) const {
+    if (!(first_unix_s_ <= last_unix_s_)) return;
+    for (WideColumn& column : header.columns) {
+      sink.note_series(column.number_of_series, column.number(sink), first_unix_s_);
+      sink.note_series(column.number_of_series, column.number(sink), last_unix_s_);
+    }
+  }
+
+ private:
+  std::vector<double> watts_;  // of the row, by column
+  double first_unix_s_ = std::numeric_limits<double>::infinity();
+  double last_unix_s_ = -std::numeric_limits<double>::infinity();
+};
+
 void read_wide(ByteSource& source, ReadHeader read_header, const TelemetryOptions& options,
                ReadingSink& sink) {
   std::optional<WideHeader> header;
-  WideCells cells;
+  LineCells<','> cells;
+  FullRows full_rows;
   std::uint64_t line_number = 0;
   for_each_line(source, [&](std::string_view line, bool is_whole) {
     ++line_number;
@@ -158,23 +211,14 @@ void read_wide(ByteSource& source, ReadHeader read_header, const TelemetryOption
       }
       return;
     }
+    if (has_odd(line)) {
+      return take_wide_row(cells_of_line(line), is_whole, line_number, *header, sink);
+    }
     cells.split(line);
-    if (cells.size() == 0) return sink.skip(&Skipped::blank);  // NUL bytes
-    if (!is_whole && cells.size() < header->cells) return sink.skip(&Skipped::torn_tail);
-    if (is_other_header(*header, cells)) {
-      throw OtherHeader(line_number);
-    }
-    const std::size_t time = header->time.value_or(0);
-    if (!sink.start_row(time < cells.size() ? cells[time] : "")) return;
-    for (WideColumn& column : header->columns) {
-      if (column.index >= cells.size()) continue;
-      const std::string_view cell = cells[column.index];
-      const double watts = sink.number(cell);
-      if (std::isnan(watts) && strip(cell).empty()) continue;  // another series has a sample then
-      sink.add_to(column.number(sink), watts);
-      sink.note_series(column.number_of_series, *column.device);
-    }
+    if (full_rows.take(cells, *header, sink)) return;
+    take_wide_row(cells, is_whole, line_number, *header, sink);
   });
+  if (header) full_rows.note_series(*header, sink);
 }
 
 WideHeader header_in(std::string_view head, ReadHeader read_header,

@@ -19,7 +19,7 @@ std::string csv_of(const FigureTable& table) {
   const auto add_row = [&](const std::vector<std::string>& cells) {
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (i > 0) csv += ',';
-      csv += csv_cell(cut_text(cells[i], kMostCellCharacters));
+      csv += spreadsheet_cell(cut_text(cells[i], kMostCellCharacters));
     }
     csv += "\r\n";
   };

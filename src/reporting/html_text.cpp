@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/csv.h"
 #include "base/text/python_number.h"
 #include "base/text/unicode.h"
 #include "base/text/utf8.h"
@@ -156,19 +157,13 @@ std::string path_between(std::string_view from_folder, std::string_view to_file)
   return path;
 }
 
-std::string csv_cell(std::string_view text) {
+std::string spreadsheet_cell(std::string_view text) {
   std::string cell = honest_line(text);
   const bool is_formula = !cell.empty() &&
                           std::string_view("=+-@").find(cell.front()) != std::string_view::npos &&
                           !nearest_double(cell);
   if (is_formula) cell.insert(0, 1, '\'');
-  if (cell.find_first_of(",\"") == std::string::npos) return cell;
-  std::string quoted = "\"";
-  for (const char c : cell) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
+  return csv_cell(cell);
 }
 
 std::string data_link(std::string_view media_type, std::string_view bytes) {

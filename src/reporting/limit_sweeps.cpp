@@ -59,7 +59,9 @@ std::string verdict_text(const LimitChoice& choice) {
     for (const double limit_w : choice.ties_w) ties.push_back(fmt::format("{:g} W", limit_w));
     text += fmt::format(". A tie: {} cannot be told from it", fmt::join(ties, ", "));
   } else if (choice.interval_from.empty() && choice.runner_up_w) {
-    text += ". Each limit was measured once, so nothing says whether the difference is real";
+    text += fmt::format(". {}, so nothing says whether the difference is real",
+                        choice.are_repeats_equal ? "Repeats are equal in every digit"
+                                                 : "Each limit was measured once");
   }
   return text + ".";
 }

@@ -1,6 +1,7 @@
-// The script of a page. The state of the filters is the page's fragment: #hw=h100&valid=1, where a
-// key may be repeated; q: a part of a run's name, p: a point of a chart, sort: a column, with "-"
-// before it from the largest down.
+// The script of a page. The state of the filters is the page's fragment: #hw=h100&m.conc=4, where a
+// key may be repeated; m.NAME: the member NAME of the aggregates, q: a part of a run's name, p: a
+// point of a chart, sort: a column, with "-" before it from the largest down. Of members whose
+// names are none of the page's own, "m." may be left out.
 #include <cstddef>
 #include <string>
 
@@ -76,7 +77,16 @@ form.append(
   element('button', {type: 'button', id: 'clear', textContent: 'Clear'}), count);
 form.hidden = false;
 
-const state = () => new URLSearchParams(location.hash.slice(1));
+const own = ['q', 'p', 'sort', ...keys];
+const full = (key) => own.includes(key) ? key : 'm.' + key;
+const state = () => {
+  const wanted = new URLSearchParams();
+  for (const [key, one] of new URLSearchParams(location.hash.slice(1))) {
+    if (key === 'sort') wanted.append(key, one.replace(/[^-].*/, full));
+    else wanted.append(key.startsWith('m.') ? key : full(key), one);
+  }
+  return wanted;
+};
 const visible = (run, wanted) => {
   for (const key of new Set(wanted.keys())) {
     const values = wanted.getAll(key);

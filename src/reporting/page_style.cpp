@@ -44,6 +44,7 @@ th[aria-sort=descending] button::after{content:" \2193"}
 .runs tbody tr:hover{background:var(--tint)}
 td.bad{color:var(--bad);min-width:11rem}
 svg.s{display:block;width:120px;height:26px;background:linear-gradient(90deg,#0000 8.33%,var(--shade) 8.33% 91.67%,#0000 91.67%)}
+td.u svg.s{opacity:.5;background:none}
 svg.s path{fill:none;stroke:var(--ink);stroke-width:1px;vector-effect:non-scaling-stroke;stroke-linejoin:round;stroke-linecap:round}
 figure{margin:1rem 0}
 figure svg.chart{display:block;max-width:100%;height:auto}

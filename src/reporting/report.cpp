@@ -14,6 +14,7 @@
 #include "base/files/path.h"
 #include "base/files/tree.h"
 #include "base/parallel.h"
+#include "decisions/known_members.h"
 #include "decisions/recommendation.h"
 #include "decisions/run_limits.h"
 #include "decisions/run_recording.h"
@@ -60,6 +61,15 @@ std::vector<ReportRun> read_report_runs(const ReportPlaces& places, const Report
   for (PublishedRun& run : found.runs) runs.push_back({.run = std::move(run)});
   report.notes = compute_missing_runs(places.stores, request.most_threads, runs);
   return runs;
+}
+
+// The limit may be in recordings alone.
+void require_grouping(const ReportRequest& request, const std::vector<ReportRun>& runs) {
+  std::vector<std::string> keys = request.keys;
+  std::erase(keys, kLimitKey);
+  std::vector<const PublishedRun*> all;
+  for (const ReportRun& run : runs) all.push_back(&run.run);
+  if (!all.empty()) require_members("--group-by", all, keys);
 }
 
 // ---- Curves
@@ -196,6 +206,7 @@ Report make_report(const ReportRequest& request) {
   const ReportPlaces places = sorted_places(request.places);
   std::vector<ReportRun> runs = read_report_runs(places, request, report);
   ReportPage page{.source = places_text(request.places)};
+  require_grouping(request, runs);
   page.curves_note = read_limits_and_curves(request, runs);
   link_records(request.out, runs);
   page.runs = arrange_runs(std::move(runs), request.keys);

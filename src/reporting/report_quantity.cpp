@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "model/beyond_measure.h"
+
 namespace aggregate_power {
 namespace {
 
@@ -20,7 +22,7 @@ constexpr std::array<EnergyMetric, 4> kEnergyMetrics = {{
 std::optional<double> positive_member(const PublishedRun& run, std::string_view key) {
   const JsonValue& member = run.members.at(key);
   if (!member.is_finite_number() || !(member.as_double() > 0)) return std::nullopt;
-  return member.as_double();
+  return is_beyond_measure(member.as_double()) ? std::nullopt : std::optional(member.as_double());
 }
 
 // Nullptr: it has none, or is not valid.

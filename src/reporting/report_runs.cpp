@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "decisions/compared_configurations.h"
+#include "decisions/same_measurement.h"
 #include "reporting/html_text.h"
 
 namespace aggregate_power {
@@ -111,22 +111,13 @@ std::string label_of(const Configuration& configuration, const std::vector<std::
   return label;
 }
 
-// Two runs on the same GPUs do not begin at the same instant: a copy is no repeat.
-using ReportedMeasurement = std::tuple<double, double, double, std::vector<std::string>>;
-
-std::optional<ReportedMeasurement> reported_measurement(const PublishedRun& run,
-                                                        const EnergyMetric& metric) {
-  if (run.start_unix_s == 0) return std::nullopt;
-  return ReportedMeasurement{run.start_unix_s, run.duration_s,
-                             quantity_of(run, ReportQuantity::energy_per_token, metric).value_or(0),
-                             run.gpu_ids};
-}
-
 // `runs` keep one of each measurement; returns how many were copies.
 std::size_t drop_copies(const ReportRuns& report, std::vector<std::size_t>& runs) {
-  std::set<ReportedMeasurement> known;
+  std::set<MeasurementIdentity> known;
   return std::erase_if(runs, [&](std::size_t i) {
-    const auto measurement = reported_measurement(report.runs[i].run, *report.metric);
+    const PublishedRun& run = report.runs[i].run;
+    const auto value = quantity_of(run, ReportQuantity::energy_per_token, *report.metric);
+    const auto measurement = measurement_identity(run, value.value_or(0));
     return measurement && !known.insert(*measurement).second;
   });
 }

@@ -151,7 +151,9 @@ std::map<std::string, ReasonRow> reason_rows(const ReportRuns& report) {
   for (const ReportRun& run : report.runs) {
     if (run.run.state == PowerState::valid) continue;
     if (!run.run.doubt.empty()) {
-      note_reason(rows["aggregate and record differ"], run);
+      note_reason(rows[run.run.is_impossible ? "a number that no run can have"
+                                             : "aggregate and record differ"],
+                  run);
     } else if (run.run.reasons.empty()) {
       note_reason(rows[run.run.state == PowerState::none ? "no power" : "no reason is stated"],
                   run);
@@ -185,6 +187,10 @@ ReasonTexts texts_of_reason(const std::string& code) {
   if (code == "aggregate and record differ") {
     return {"a number in the aggregate is not that of its audit record",
             "run aggregate-power verify on both"};
+  }
+  if (code == "a number that no run can have") {
+    return {"a number in the aggregate or its record is not above 0, above 10^15 or below 10^-15",
+            "run aggregate-power verify on both, or compute the run again"};
   }
   return {};
 }

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "energy/plausibility.h"
+#include "energy/quantile.h"
 #include "reporting/compact_numbers.h"
 
 namespace aggregate_power {
@@ -67,10 +70,22 @@ class CurveColumns {
 
 std::optional<int> level_of_power(double watts, double scale_w) {
   if (!(scale_w > 0)) return 0;
-  return static_cast<int>(std::lround(watts / scale_w * (kCompactLevels - 1)));
+  return static_cast<int>(std::lround(std::min(1.0, watts / scale_w) * (kCompactLevels - 1)));
 }
 
 }  // namespace
+
+double RunCurve::scale_w() const {
+  constexpr double kSpike = 4;  // times what is exceeded in a tenth of the columns
+  constexpr double kRoom = 3;   // times what is exceeded in half of them
+  std::vector<double> highs_w;
+  for (const auto& column : columns) {
+    if (column) highs_w.push_back(column->high_w);
+  }
+  const bool is_spike = peak_w > kMostBoardWatts || peak_w > kSpike * quantile_of(highs_w, 0.9);
+  if (!is_spike) return peak_w;
+  return std::min(peak_w, kRoom * quantile_of(std::move(highs_w), 0.5));
+}
 
 RunCurve run_curve(const std::vector<Polyline>& sum, std::size_t gpus, Window window) {
   CurveColumns columns(window, gpus > 0 ? 1 / static_cast<double>(gpus) : 1);

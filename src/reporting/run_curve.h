@@ -23,13 +23,17 @@ struct RunCurve {
   };
   std::vector<std::optional<Range>> columns;  // nullopt: unknown
   double peak_w = 0;
+
+  // The peak, or what the curve usually is, three times, if the peak is a spike that would leave
+  // nothing to see of other curves on its scale.
+  double scale_w() const;
 };
 
 // From lines of the sum of all GPUs over Unix time.
 RunCurve run_curve(const std::vector<Polyline>& sum, std::size_t gpus, Window window);
 
 // A curve in compact numbers, two for each column: its lowest and its highest power, or the other
-// way round where the curve falls. Level 0 is 0 W, the last one `scale_w`.
+// way round where the curve falls. Level 0 is 0 W, the last one `scale_w` and more.
 std::string compact_curve(const RunCurve& curve, double scale_w);
 
 // The same as the data of an SVG path, in a view box of kCurveViewBox. The script of a page draws

@@ -17,6 +17,8 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kMemberCharacters = 40;
+// Before the names of members in the page's fragment, which has names of its own.
+constexpr const char* kMemberPrefix = "m.";
 constexpr std::size_t kManyRuns = 1000;
 
 constexpr ReportQuantity kNumberColumns[] = {
@@ -39,8 +41,10 @@ class RunTable {
     for (const ReportRun& run : report.runs) {
       if (!run.curve) continue;
       ++curves_;
-      scale_w_ = std::max(scale_w_, run.curve->peak_w);
+      double& scale_w = run.run.state == PowerState::valid ? scale_w_ : scale_of_others_w_;
+      scale_w = std::max(scale_w, run.curve->scale_w());
     }
+    if (!(scale_w_ > 0)) scale_w_ = scale_of_others_w_;
   }
 
   std::string text() {
@@ -65,14 +69,14 @@ class RunTable {
 
   void head() {
     nlohmann::ordered_json shared = nlohmann::ordered_json::object();
-    for (const auto& [key, value] : report_.shared) shared[key] = value;
+    for (const auto& [key, value] : report_.shared) shared[kMemberPrefix + key] = value;
     using Json = nlohmann::ordered_json;
     out_ += "<div class=\"scroll\"><table id=\"runs\" class=\"runs\" data-shared=\"";
     append_html(out_, shared.dump(-1, ' ', false, Json::error_handler_t::replace));
     out_ += "\"><thead><tr>\n";
     title("run", "run", "", false);
     title("hw", "hardware", "", true);
-    for (const std::string& member : members_) title(member, member, "", true);
+    for (const std::string& member : members_) title(kMemberPrefix + member, member, "", true);
     title("valid", "power", "", true);
     for (const ReportQuantity quantity : numbers_) {
       const QuantityFacts& facts = facts_[static_cast<std::size_t>(quantity)];
@@ -85,9 +89,16 @@ class RunTable {
             "highest mean of the GPUs, in the window and a tenth of it around", false,
             " class=\"n\"");
     }
-    title("record", curves_ > 0 ? fmt::format("power, 0 to {:.0f} W/GPU", scale_w_) : "record",
-          "links to the audit record", false);
+    title("record", curves_title(), "links to the audit record", false);
     out_ += "</tr></thead><tbody>\n";
+  }
+
+  std::string curves_title() const {
+    if (curves_ == 0) return "record";
+    const bool is_cut = std::ranges::any_of(report_.runs, [&](const ReportRun& run) {
+      return run.curve && run.curve->peak_w > scale_w_;
+    });
+    return fmt::format("power, 0 to {:.0f} W/GPU{}", scale_w_, is_cut ? ", cut off there" : "");
   }
 
   void title(std::string_view key, std::string_view text, std::string_view tooltip, bool is_filter,
@@ -205,19 +216,20 @@ class RunTable {
   }
 
   void curve(const ReportRun& run) {
+    const bool is_valid = run.run.state == PowerState::valid;
     if (curves_ > 0) {
-      out_ += run.curve ? fmt::format("<td class=\"n\">{:.0f}</td>", run.curve->peak_w)
-                        : "<td class=\"n\">\u2013</td>";
+      out_ += run.curve && is_valid ? fmt::format("<td class=\"n\">{:.0f}</td>", run.curve->peak_w)
+                                    : "<td class=\"n\">\u2013</td>";
     }
-    out_ += "<td";
+    out_ += run.curve && !is_valid ? "<td class=\"u\" title=\"not valid\"" : "<td";
     std::string picture;
     if (run.curve) {
       const std::string compact = compact_curve(*run.curve, scale_w_);
       if (curves_ <= kMostDrawnCurves) {
         picture = fmt::format(
             "<svg class=\"s\" viewBox=\"{}\" preserveAspectRatio=\"none\" role=\"img\" "
-            "aria-label=\"power over time\"><path d=\"{}\"/></svg>",
-            kCurveViewBox, curve_path(compact));
+            "aria-label=\"power over time{}\"><path d=\"{}\"/></svg>",
+            kCurveViewBox, is_valid ? "" : ", not valid", curve_path(compact));
       } else {
         out_ += fmt::format(" data-c=\"{}\"", compact);
       }
@@ -241,7 +253,8 @@ class RunTable {
   std::vector<QuantityFacts> facts_;  // by quantity
   std::size_t most_name_;
   std::size_t curves_ = 0;
-  double scale_w_ = 0;
+  double scale_w_ = 0;  // of the curves: that of the valid runs, if any of them has one
+  double scale_of_others_w_ = 0;
   std::string out_;
 };
 

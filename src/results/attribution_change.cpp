@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "aggregate_power/error.h"
+#include "base/text/csv.h"
 #include "base/text/unicode.h"
 #include "results/json_parts.h"
 
@@ -117,7 +118,7 @@ std::string changes_csv(const std::vector<AttributionChange>& changes,
                         std::optional<std::size_t> most) {
   std::string text = "name,change_j,other_energy_j,energy_j,other_time_s,time_s\n";
   for (const AttributionChange& change : top_changes(changes, most)) {
-    text += fmt::format("{},{},{},{},{},{}\n", attribution_cell(change.name), change.change_j(),
+    text += fmt::format("{},{},{},{},{},{}\n", csv_cell(change.name), change.change_j(),
                         change.other_energy_j, change.energy_j, change.other_time_s, change.time_s);
   }
   return text;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/csv.h"
 #include "energy/facility_energy.h"
 #include "results/facility_report.h"
 #include "results/json_parts.h"
@@ -66,7 +67,7 @@ std::string csv_row(const AttributionReport& report, const AttributionRow& row) 
   auto facility = facility_of(report, row);
   if (facility && shares_cost(report)) facility->reasons.push_back("shared_by_energy");
   const std::string cost = report.facility ? facility_cells(facility) : "";
-  return fmt::format("{},{},{},{},{},{},{}{}\n", attribution_cell(row.name), row.calls, row.time_s,
+  return fmt::format("{},{},{},{},{},{},{}{}\n", csv_cell(row.name), row.calls, row.time_s,
                      csv_number(quotient(row.time_s, static_cast<double>(row.calls))), row.energy_j,
                      csv_number(row.power_w), row.short_calls, cost);
 }
@@ -80,7 +81,7 @@ std::string kernel_calls(const AttributionReport& report) {
   std::string text = "kernel_name,exec_id,duration_ms,avg_power_w,energy_j\n";
   for (std::size_t i = 0; i < report.calls.size(); ++i) {
     const AttributionCall& call = report.calls[i];
-    text += fmt::format("{},{},{},{},{}\n", attribution_cell(report.call_names[call.name]), i,
+    text += fmt::format("{},{},{},{},{}\n", csv_cell(report.call_names[call.name]), i,
                         call.duration_s * 1e3, call_w(report, call), call.energy_j);
   }
   return text;
@@ -91,10 +92,9 @@ std::string layer_calls(const AttributionReport& report) {
       "layer_name,exec_id,start_time,end_time,duration_ms,start_power_w,end_power_w,avg_power_w,energy_j\n";
   for (std::size_t i = 0; i < report.calls.size(); ++i) {
     const AttributionCall& call = report.calls[i];
-    text +=
-        fmt::format("{},{},{},{},{},{},{},{},{}\n", attribution_cell(report.call_names[call.name]),
-                    i, call.start_unix_s, call.end_unix_s, call.duration_s * 1e3, call.start_w,
-                    call.end_w, call_w(report, call), call.energy_j);
+    text += fmt::format("{},{},{},{},{},{},{},{},{}\n", csv_cell(report.call_names[call.name]), i,
+                        call.start_unix_s, call.end_unix_s, call.duration_s * 1e3, call.start_w,
+                        call.end_w, call_w(report, call), call.energy_j);
   }
   return text;
 }
@@ -105,7 +105,7 @@ std::string top_kernels(const AttributionReport& report, std::size_t most) {
   rows.resize(std::min(rows.size(), most));
   std::string text = "kernel_name,total_duration_ms,avg_power_w,total_energy_j\n";
   for (const AttributionRow& row : rows) {
-    text += fmt::format("{},{},{},{}\n", attribution_cell(row.name), row.time_s * 1e3,
+    text += fmt::format("{},{},{},{}\n", csv_cell(row.name), row.time_s * 1e3,
                         csv_number(row.power_w), row.energy_j);
   }
   return text;
@@ -121,7 +121,7 @@ std::string top_layers(const AttributionReport& report, std::size_t most) {
   std::string text = "layer_name,exec_id,avg_power_w,duration_ms,energy_j\n";
   for (const std::size_t i : order) {
     const AttributionCall& call = report.calls[i];
-    text += fmt::format("{},{},{},{},{}\n", attribution_cell(report.call_names[call.name]), i,
+    text += fmt::format("{},{},{},{},{}\n", csv_cell(report.call_names[call.name]), i,
                         call_w(report, call), call.duration_s * 1e3, call.energy_j);
   }
   return text;
@@ -219,13 +219,6 @@ std::string attribution_gpupp(const AttributionReport& report, std::optional<std
   const bool is_kernels = report.by == "kernel";
   if (!most) return is_kernels ? kernel_calls(report) : layer_calls(report);
   return is_kernels ? top_kernels(report, *most) : top_layers(report, *most);
-}
-
-std::string attribution_cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
-  return quoted + '"';
 }
 
 }  // namespace aggregate_power

@@ -105,7 +105,4 @@ std::string attribution_csv(const AttributionReport& report, std::optional<std::
 // In the columns of GPUPP: one row for each call, or its file of the `most` ones by energy.
 std::string attribution_gpupp(const AttributionReport& report, std::optional<std::size_t> most);
 
-// A cell of a CSV, in quotes if it needs them.
-std::string attribution_cell(const std::string& text);
-
 }  // namespace aggregate_power

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/csv.h"
 #include "base/text/json.h"
 #include "base/text/unicode.h"
 #include "results/attribution_report.h"
@@ -79,25 +80,23 @@ class CsvProcesses final : public ProcessReport {
 
   void add(const ProcessWindow& row, std::string& text) override {
     const double duration_s = row.window.duration_s();
-    const std::string of_window =
-        fmt::format("{},{},{},{},{}", row.number, attribution_cell(std::string(row.name)),
-                    json_number(row.window.start_unix_s), json_number(row.window.end_unix_s),
-                    json_number(duration_s));
+    const std::string of_window = fmt::format(
+        "{},{},{},{},{}", row.number, csv_cell(row.name), json_number(row.window.start_unix_s),
+        json_number(row.window.end_unix_s), json_number(duration_s));
     const auto known = [](std::optional<double> value) {
       return value ? json_number(*value) : std::string();
     };
     for (std::size_t i = 0; i < row.gpus.size(); ++i) {
       const GpuProcesses& gpu = row.gpus[i];
-      const std::string of_gpu = of_window + "," + attribution_cell(facts_.gpus[i]);
+      const std::string of_gpu = of_window + "," + csv_cell(facts_.gpus[i]);
       if (!gpu.fault.empty()) {
-        text += fmt::format("{},all,,,,,{}\n", of_gpu, attribution_cell(gpu.fault));
+        text += fmt::format("{},all,,,,,{}\n", of_gpu, csv_cell(gpu.fault));
         continue;
       }
       const auto line = [&](const ProcessPart& part) {
-        text +=
-            fmt::format("{},{},{},{},{},{},\n", of_gpu, attribution_cell(std::string(part.process)),
-                        known(part.energy_j), known(part_of(part.energy_j, duration_s)),
-                        known(part_of(part.energy_j, gpu.energy_j)), known(part.idle_power_j));
+        text += fmt::format("{},{},{},{},{},{},\n", of_gpu, csv_cell(part.process),
+                            known(part.energy_j), known(part_of(part.energy_j, duration_s)),
+                            known(part_of(part.energy_j, gpu.energy_j)), known(part.idle_power_j));
       };
       line({"all", gpu.energy_j});
       std::ranges::for_each(gpu.parts, line);

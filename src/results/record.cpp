@@ -11,6 +11,7 @@
 #include "energy/counter_trace.h"
 #include "energy/cpu_power.h"
 #include "results/idle_json.h"
+#include "results/interval_json.h"
 #include "results/json_parts.h"
 #include "results/request_json.h"
 #include "results/uncertainty_json.h"
@@ -264,21 +265,7 @@ bool has_intervals(const Written& written) {
 }
 
 Json metric_intervals(const Written& written) {
-  Json json = Json::object();
-  for (const Metric& metric : written.result.metrics) {
-    if (!metric.interval) continue;
-    const auto audited = [](double value) {
-      return number_or_null(rounded(value, kAuditDecimals));
-    };
-    Json components = Json::object();
-    for (const auto& [name, half_width] : metric.interval->components) {
-      components[std::string(name)] = audited(half_width);
-    }
-    json[std::string(metric.key)] = {{"low", audited(metric.interval->low)},
-                                     {"high", audited(metric.interval->high)},
-                                     {"components", std::move(components)}};
-  }
-  return json;
+  return metric_intervals_json(written.result.metrics);
 }
 
 Json cpu_power(const Written& written) {

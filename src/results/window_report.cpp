@@ -10,6 +10,7 @@
 
 #include "base/files/path.h"
 #include "base/text/ascii.h"
+#include "base/text/csv.h"
 #include "base/text/json.h"
 #include "results/facility_report.h"
 
@@ -33,15 +34,6 @@ std::string quoted_json(const std::vector<std::string>& texts) {
 
 std::string line_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string csv_cell(std::string_view text) {
-  const bool needs_quotes = text.find_first_of(",\"\r\n") != std::string_view::npos ||
-                            text.starts_with(' ') || text.starts_with('\t');
-  if (!needs_quotes) return std::string(text);
-  std::string cell = "\"";
-  for (const char c : text) cell.append(c == '"' ? 2 : 1, c);
-  return cell + '"';
 }
 
 // A mean over no time, or a share of nothing, is not a number.

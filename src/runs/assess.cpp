@@ -2,10 +2,12 @@
 #include "runs/assess.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "energy/facility_energy.h"
 #include "energy/metrics.h"
 #include "energy/plausibility.h"
 #include "runs/counters.h"
@@ -59,6 +61,10 @@ std::vector<std::string> doubts(const Result& result, const Measurement& measure
   if (auto doubt = doubt_about(*value_of(result.metrics, "avg_power_w"))) {
     doubts.push_back(std::move(*doubt));
   }
+  const std::string boundary = measured_boundary(result.telemetry->series.sensor.scope);
+  std::ranges::move(odd_samples_text(measurement.integration.gpu_ids, measurement.integration.gpus,
+                                     boundary == "gpu" || boundary == "module"),
+                    std::back_inserter(doubts));
   if (is_mean) {
     std::string gap = partial_coverage(*measurement.mean_power, result.load->window);
     if (!gap.empty()) doubts.push_back(std::move(gap));

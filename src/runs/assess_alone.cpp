@@ -114,7 +114,7 @@ Result assess_alone(MeasurementRequest request, Recording& recording, const Load
     if (request.place_half_width_s > 0) result.window_half_width_s = request.place_half_width_s;
     recordings.push_back(std::move(readings));
     add_uncertainty(request.uncertainty, std::move(recordings), hardware_in(files.aggregate),
-                    result);
+                    result, request.may_use_threads);
   }
   return result;
 }

@@ -150,6 +150,15 @@ void refuse_gaps(const AttributeRequest& request, const AttributionLane& lane, W
   }
 }
 
+// The energy around a row whose power is none is unknown.
+void refuse_invalid_rows(const AttributionLane& lane, Window window) {
+  const auto invalid_s = lane.power.first_invalid_unix_s(window);
+  if (!invalid_s) return;
+  throw Error(fmt::format(
+      "GPU {}: invalid_power_sample: a row states no power, or an impossible one, at {}",
+      lane.power.device(), unix_and_iso(unix_of(*lane.trace, *invalid_s))));
+}
+
 // ---- The shares.
 
 class Attributing {
@@ -195,6 +204,7 @@ class Attributing {
   void add_lane(AttributionLane& lane) {
     const Window window = window_of(lane);
     refuse_gaps(request_, lane, window);
+    refuse_invalid_rows(lane, window);
     const double energy_j = lane.power.energy_j(window);
     if (is_impossible(energy_j / window.duration_s())) {
       throw Error(

@@ -76,8 +76,11 @@ std::vector<std::size_t> gpus_of(const std::vector<DevicePlace>& places, const T
 PowerTrace from_origin(const PowerTrace& power, const GpuTrace& trace) {
   std::vector<Sample> samples(power.samples().begin(), power.samples().end());
   const auto origin_s = static_cast<double>(trace.origin_s);
-  for (Sample& sample : samples) sample.unix_s = (sample.unix_s - origin_s) - trace.origin_rest_s;
-  return {power.device(), std::move(samples), power.interpolation()};
+  const auto in_trace = [&](double unix_s) { return (unix_s - origin_s) - trace.origin_rest_s; };
+  for (Sample& sample : samples) sample.unix_s = in_trace(sample.unix_s);
+  std::vector<double> invalid_s;
+  for (const double unix_s : power.invalid_unix_s()) invalid_s.push_back(in_trace(unix_s));
+  return {power.device(), std::move(samples), power.interpolation(), {}, std::move(invalid_s)};
 }
 
 }  // namespace

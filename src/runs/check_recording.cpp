@@ -6,17 +6,21 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text/shown_time.h"
 #include "base/text/unicode.h"
 #include "energy/expected_interval.h"
 #include "energy/load_verdicts.h"
 #include "energy/placed_readings.h"
+#include "energy/reading_faults.h"
 #include "energy/reading_gatherer.h"
 #include "energy/recorded_load.h"
 #include "energy/sensor_period.h"
 #include "energy/survey.h"
+#include "model/beyond_measure.h"
 #include "recorders/recording.h"
 #include "runs/checkup.h"
 #include "runs/pass.h"
+#include "runs/sensor_readings.h"
 #include "runs/understood_sensor.h"
 
 namespace aggregate_power {
@@ -69,6 +73,12 @@ Seen see(const CheckupRequest& request) {
                                  median_period_s(seen.gpus.front().samples));
   }
   if (seen.gpus.empty()) seen.fault = "it has no usable power samples";
+  for (const GatheredReadings& gpu : seen.gpus) {
+    const auto highest = std::ranges::max_element(gpu.samples, {}, &Sample::watts);
+    if (highest == gpu.samples.end() || !is_beyond_measure(highest->watts)) continue;
+    seen.fault = fmt::format("GPU {} reads {} W at {}", printable(gpu.gpu), highest->watts,
+                             unix_and_iso(highest->unix_s));
+  }
   return seen;
 }
 
@@ -117,6 +127,37 @@ CheckupItem check_sampling(const Seen& seen, const RecordedLoad& load, double pe
     return {"sampling", advice, found, "sample every second or faster: edges are known better"};
   }
   return {"sampling", ok, found};
+}
+
+// The names of the GPUs that have something, as "0, 3".
+template <typename Has>
+std::string gpus_that(const Seen& seen, Has has) {
+  std::vector<std::string> names;
+  for (const GatheredReadings& gpu : seen.gpus) {
+    if (has(gpu)) names.push_back(printable(gpu.gpu));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// Zeros and spikes on their own, and stretches of one value: a published number counts them.
+CheckupItem check_readings(const Seen& seen) {
+  std::size_t implausible = 0;
+  std::size_t stuck = 0;
+  std::string gpus = gpus_that(seen, [&](const GatheredReadings& gpu) {
+    const SoundReadings sound = sound_readings(gpu.samples, gpu.conditions.limit_w);
+    implausible += sound.implausible;
+    stuck += sound.stuck.size();
+    return sound.implausible > 0 || !sound.stuck.empty();
+  });
+  if (gpus.empty()) return {"readings", ok, "none is implausible"};
+  std::vector<std::string> found;
+  if (implausible > 0) {
+    found.push_back(fmt::format("{} of 0 W between others, or far above all others", implausible));
+  }
+  if (stuck > 0) found.push_back(fmt::format("{} stretches of one value under load", stuck));
+  return {
+      "readings", advice, fmt::format("{}; GPU {}", fmt::join(found, ", "), gpus),
+      "find out what is wrong with the sensor: published numbers count such readings, the estimate of --uncertainty does not"};
 }
 
 CheckupItem check_refresh(const Seen& seen, double period_s) {
@@ -173,16 +214,6 @@ CheckupItem check_idle(const RecordedLoad& load) {
           "record some time without a load and some with one: the idle level is then known"};
 }
 
-// The names of the GPUs that have something, as "0, 3".
-template <typename Has>
-std::string gpus_that(const Seen& seen, Has has) {
-  std::vector<std::string> names;
-  for (const GatheredReadings& gpu : seen.gpus) {
-    if (has(gpu)) names.push_back(printable(gpu.gpu));
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
 // "700 W", "400 to 700 W".
 std::string limits_text(const std::vector<GatheredReadings>& gpus) {
   std::vector<double> limits_w;
@@ -230,8 +261,25 @@ CheckupItem check_limit(const Seen& seen, const RecordedLoad& load) {
       "at least half of the load is above 94 % of the limit, which then sets the power: say so with the results, or raise it"};
 }
 
+EstimateQuestion seen_load(const Seen& seen, const RecordedLoad& load) {
+  EstimateQuestion question;
+  const Stamps stamps = stamps_of(seen.gpus, seen.series);
+  for (const GatheredReadings& gpu : seen.gpus) {
+    const std::span<const Sample> under_load = samples_in(gpu.samples, load.stretch);
+    question.gpus.push_back({.name = gpu.gpu,
+                             .model = {},
+                             .samples = {under_load.begin(), under_load.end()},
+                             .counter = {},
+                             .sensors = seen.sensors,
+                             .conditions = gpu.conditions,
+                             .stamps = stamps});
+  }
+  question.window = inside_of_load(load.stretch, question.gpus.front());
+  return question;
+}
+
 CheckupItem check_interval(const CheckupRequest& request, const Seen& seen,
-                           const RecordedLoad& load, double period_s) {
+                           const RecordedLoad& load) {
   const char* const kName = "expected interval";
   if (!(load.load_w > 0)) return {kName, problem, "the readings are 0 W", {}};
   if (seen.sensors.empty()) {
@@ -239,25 +287,25 @@ CheckupItem check_interval(const CheckupRequest& request, const Seen& seen,
         kName, advice, "none can be promised: what the readings are is not known",
         "'aggregate-power inspect --sensor' says why; record the power of the GPU itself, or name the model with --gpu"};
   }
-  RunToExpect run;
-  run.gpus = seen.devices.size();
-  run.window_s = request.window_s;
-  run.load_w = load.load_w;
-  run.idle_w = load.idle_w;
-  run.deviation_w = load.deviation_w;
-  run.period_s = period_s > 0 ? period_s : 1;
-  const ExpectedInterval interval = expected_interval(run, seen.sensors);
-  const auto& widest =
-      *std::ranges::max_element(interval.components, {}, &ExpectedComponent::relative);
+  if (!(load.stretch.duration_s() > 0)) {
+    return {kName, advice, "none can be promised: one reading under load",
+            "record for at least a minute under load"};
+  }
+  const ExpectedInterval interval = expected_interval(seen_load(seen, load), request.window_s);
+  if (!interval.refusal.empty()) {
+    return {kName, advice, fmt::format("none can be promised: {}", interval.refusal),
+            "record for at least a minute under load; 'aggregate-power explain' explains the word"};
+  }
+  const auto& widest = *std::ranges::max_element(interval.components, {}, &Component::joules);
   std::string found = fmt::format("95 %: energy of {:g} s +- {:.1f} %, mostly {}", request.window_s,
                                   100 * interval.half_width(), widest.name);
   if (seen.sensors.size() > 1) {
-    found += fmt::format("; the worst of {} sensors that are possible", seen.sensors.size());
+    found += fmt::format("; {} sensors are possible", seen.sensors.size());
   }
-  if (widest.name == "edges" || widest.name == "sampling") {
+  if (widest.name == "sampling_and_edges" || widest.name == "moments_for_means") {
     return {kName, advice, found, "measure for longer, or sample faster"};
   }
-  if (widest.name == "time not seen" || widest.name == "time between windows") {
+  if (widest.name == "time_not_seen" || widest.name == "time_between_windows") {
     return {kName, advice, found,
             "record an energy counter, too: these readings do not see all of the time"};
   }
@@ -279,13 +327,14 @@ Checkup check_recording(const CheckupRequest& request) {
            fmt::format("{}, {} of {} GPUs ({})", sensor.collector, sensor.name, seen.devices.size(),
                        seen.series.schema.empty() ? "unknown format" : seen.series.schema)},
           check_sampling(seen, load, period_s),
+          check_readings(seen),
           check_refresh(seen, period_s),
           check_averaging(seen, request),
           check_zone(seen),
           check_counter(seen),
           check_limit(seen, load),
           check_idle(load),
-          check_interval(request, seen, load, period_s)};
+          check_interval(request, seen, load)};
 }
 
 }  // namespace aggregate_power

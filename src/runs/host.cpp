@@ -137,6 +137,10 @@ std::vector<std::string> warnings_of(const HostReading& reading, const std::stri
   const bool is_impossible = reading.host.reasons.contains(Reason::implausible_power);
   if (mean_w && !is_impossible) {
     if (const auto doubt = doubt_about(*mean_w)) add(path + ": " + *doubt);
+    const Integration& integration = reading.integration;
+    for (const std::string& odd : odd_samples_text(integration.gpu_ids, integration.gpus, true)) {
+      add(path + ": " + odd);
+    }
   }
   return warnings;
 }

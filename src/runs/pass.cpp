@@ -26,12 +26,13 @@ double by_time(double unix_s) { return unix_s; }
 
 // Calls `take` with each batch of `telemetry`.
 template <typename Take>
-void read_batches(Telemetry& telemetry, bool with_states, const Take& take) {
-  if (with_states) {
+void read_batches(Telemetry& telemetry, GpuQuantitySet wanted, const Take& take) {
+  if (wanted.any()) {
     telemetry.read_with_states(
         [&](std::span<const Reading> readings, std::span<const GpuState> states) {
           take(Batch{readings, states});
-        });
+        },
+        wanted);
   } else {
     telemetry.read([&](std::span<const Reading> readings) { take(Batch{readings, {}}); });
   }
@@ -46,7 +47,7 @@ std::vector<Group> out_of_order_groups(const Group& analyses) {
     const Analysis::Wants wants = analysis->wants();
     const auto group = std::ranges::find_if(groups, [&](const Group& other) {
       const Analysis::Wants others = other.front()->wants();
-      return !wants.states && !others.states && wants.order == others.order;
+      return wants.states.none() && others.states.none() && wants.order == others.order;
     });
     if (group != groups.end()) {
       group->push_back(analysis);
@@ -105,15 +106,10 @@ bool gains_by_threads(const Recording& recording) {
 void Passes::read(const Recording& recording, Telemetry& telemetry) const {
   Group analyses;
   for (const Planned& planned : planned_) analyses.push_back(planned.analysis.get());
-  const auto wants_states = [](const Analysis* each) { return each->wants().states; };
-  const bool with_states = std::ranges::any_of(analyses, wants_states);
-  if (std::ranges::all_of(analyses, [&](const Analysis* each) {
-        return !wants_states(each) || each->wants().only_limits;
-      })) {
-    telemetry.need_only_limits();
-  }
+  GpuQuantitySet states;
+  for (const Analysis* const analysis : analyses) states |= analysis->wants().states;
   if (may_use_threads_ && gains_by_threads(recording)) telemetry.use_threads();
-  read_batches(telemetry, with_states, [&](const Batch& batch) {
+  read_batches(telemetry, states, [&](const Batch& batch) {
     for (Analysis* const analysis : analyses) analysis->take(analysis->select(batch));
   });
   for (const Group& group : out_of_order_groups(analyses)) {

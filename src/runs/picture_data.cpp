@@ -2,20 +2,13 @@
 #include <fmt/format.h>
 
 #include "base/files/path.h"
+#include "base/text/csv.h"
 #include "base/text/unicode.h"
 #include "results/json_parts.h"
 #include "runs/power_picture.h"
 
 namespace aggregate_power {
 namespace {
-
-std::string csv_cell(const std::string& text) {
-  const std::string cell = one_line(text);
-  if (cell.find_first_of("\",") == std::string::npos) return cell;
-  std::string quoted = "\"";
-  for (const char c : cell) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + '"';
-}
 
 // The series of a panel as lines; a range is two.
 std::vector<std::pair<std::string, std::vector<Polyline>>> drawn_lines(const Panel& panel) {
@@ -68,7 +61,8 @@ std::string picture_csv(const Chart& chart) {
     for (const auto& [name, lines] : drawn_lines(panel)) {
       for (std::size_t i = 0; i < lines.size(); ++i) {
         for (const Point& point : lines[i]) {
-          text += fmt::format("{},{},{:.6f},{}\n", csv_cell(name), i + 1, point.x, point.y);
+          text +=
+              fmt::format("{},{},{:.6f},{}\n", csv_cell(one_line(name)), i + 1, point.x, point.y);
         }
       }
     }

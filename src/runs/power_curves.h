@@ -69,7 +69,9 @@ class PowerCurveGatherer final : public Analysis {
   explicit PowerCurveGatherer(const PowerCurvesOptions& options);
 
   Wants wants() const override {
-    return {.order = Order::by_time, .states = options_.with_limits, .only_limits = true};
+    return {.order = Order::by_time,
+            .states = options_.with_limits ? quantity_set({GpuQuantity::power_limit_w})
+                                           : GpuQuantitySet()};
   }
   std::span<const Reading> select(const Batch& batch) override;
   void take(std::span<const Reading> readings) override;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <exception>
 #include <string_view>
 #include <utility>
@@ -19,7 +20,10 @@ namespace {
 constexpr std::string_view kExactStamps[] = {"prometheus", "victoriametrics", "grafana",
                                              "exporter-scrapes", "zeus-timeline"};
 
-bool is_whole_second(const Sample& sample) { return sample.unix_s == std::floor(sample.unix_s); }
+bool is_whole_second(const Sample& sample) {
+  return std::abs(sample.unix_s) < 1e15 &&
+         sample.unix_s == static_cast<double>(static_cast<std::int64_t>(sample.unix_s));
+}
 
 // Of a table without quotes, as nvidia-smi writes it.
 void add_models_of_cells(std::string_view text, std::vector<std::string>& models) {

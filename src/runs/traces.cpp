@@ -2,6 +2,7 @@
 #include "runs/traces.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -27,6 +28,8 @@ namespace {
 constexpr double kJitterS = 1;
 // So many times with several readings are an accident.
 constexpr std::uint64_t kFewTimes = 3;
+// No sensor reads more, and sums of more may be infinite.
+constexpr double kMostW = 1e15;
 
 // Keeps the samples of each device.
 class SampleKeeper final : public Analysis {
@@ -34,11 +37,15 @@ class SampleKeeper final : public Analysis {
   void take(std::span<const Reading> readings) override {
     for (const Reading& reading : readings) {
       if (reading.kind == Reading::Kind::no_device) ++unnamed_;
-      if (reading.device == kNoDevice) continue;
+      if (reading.device == kNoDevice) {
+        if (states_none(reading)) unnamed_invalid_unix_s_.push_back(reading.unix_s);
+        continue;
+      }
       if (reading.device >= devices_.size()) devices_.resize(reading.device + 1);
       Device& device = devices_[reading.device];
       device.is_seen = true;
-      if (reading.kind != Reading::Kind::power) continue;
+      if (states_none(reading)) device.invalid_unix_s.push_back(reading.unix_s);
+      if (reading.kind != Reading::Kind::power || states_none(reading)) continue;
       std::vector<Sample>& samples = device.samples;
       if (!samples.empty()) {
         device.furthest_back_s =
@@ -50,15 +57,25 @@ class SampleKeeper final : public Analysis {
 
   struct Device {
     std::vector<Sample> samples = {};
-    bool is_seen = false;        // also without a reading
-    double furthest_back_s = 0;  // from a row to the next one
+    std::vector<double> invalid_unix_s = {};  // of rows whose power is none
+    bool is_seen = false;                     // also without a reading
+    double furthest_back_s = 0;               // from a row to the next one
   };
   std::vector<Device>& devices() { return devices_; }
   std::uint64_t unnamed() const { return unnamed_; }
+  // Rows that name no device may be of any.
+  const std::vector<double>& unnamed_invalid_unix_s() const { return unnamed_invalid_unix_s_; }
 
  private:
+  static bool states_none(const Reading& reading) {
+    const bool has_watts = reading.kind == Reading::Kind::power;
+    return reading.kind == Reading::Kind::no_power ||
+           reading.kind == Reading::Kind::negative_power || (has_watts && reading.watts > kMostW);
+  }
+
   std::vector<Device> devices_;  // by number
   std::uint64_t unnamed_ = 0;    // rows with a power of no device
+  std::vector<double> unnamed_invalid_unix_s_;
 };
 
 struct ReadFile {
@@ -139,8 +156,9 @@ void keep_device(const Telemetry& telemetry, std::uint32_t number, SampleKeeper:
         "out_of_order: GPU {}: a row is {:.3f} s before the one above it; rows are read by their times",
         printable(name), device.furthest_back_s));
   }
-  const PowerTrace& trace = read.devices.emplace_back(
-      name, std::move(device.samples), telemetry.facts().interpolation, telemetry.pauses());
+  const PowerTrace& trace =
+      read.devices.emplace_back(name, std::move(device.samples), telemetry.facts().interpolation,
+                                telemetry.pauses(), std::move(device.invalid_unix_s));
   const Window whole = {trace.samples().front().unix_s, trace.samples().back().unix_s};
   const std::string& scope = telemetry.facts().sensor.scope;
   if (whole.duration_s() > 0 && (scope == "gpu" || scope == "unknown")) {
@@ -198,8 +216,11 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
   read.file.facts.timezone = telemetry.zone().name();
   read.file.facts.timezone_source = recording.zone_source();
   if (const auto* fault = recording.needed_zone_fault(telemetry)) throw Error(fault->text);
+  if (auto doubt = recording.zone_doubt(telemetry)) read.file.warnings.push_back(std::move(*doubt));
   if (keeper.unnamed() > 0) refuse_unnamed(path, keeper.unnamed());
   for (std::uint32_t i = 0; i < keeper.devices().size(); ++i) {
+    std::ranges::copy(keeper.unnamed_invalid_unix_s(),
+                      std::back_inserter(keeper.devices()[i].invalid_unix_s));
     keep_device(telemetry, i, keeper.devices()[i], read);
   }
   if (series.has_power()) drop_unnamed_counters(read);

@@ -11,6 +11,7 @@
 
 #include "aggregate_power/assumption.h"
 #include "aggregate_power/refusal.h"
+#include "base/parallel.h"
 #include "base/text/pattern.h"
 #include "base/text/unicode.h"
 #include "energy/energy_estimate.h"
@@ -172,6 +173,14 @@ std::vector<std::string> advice_on_zeros(std::span<const SensorReadings> recordi
       fmt::join(zeros, ", "), fmt::join(others, ","))};
 }
 
+// Starting threads takes longer than they save for few readings.
+std::size_t threads_for(std::span<const GpuReadings> gpus, bool may_use_threads) {
+  constexpr std::size_t kManyReadings = 100'000;
+  std::size_t readings = 0;
+  for (const GpuReadings& gpu : gpus) readings += gpu.samples.size();
+  return may_use_threads && readings > kManyReadings ? usable_processors() : 1;
+}
+
 }  // namespace
 
 void refuse_uncertainty(const UncertaintyOptions& options, Result& result) {
@@ -181,7 +190,7 @@ void refuse_uncertainty(const UncertaintyOptions& options, Result& result) {
 }
 
 void add_uncertainty(const UncertaintyOptions& options, std::vector<SensorReadings> recordings,
-                     const std::string& hardware, Result& result) {
+                     const std::string& hardware, Result& result, bool may_use_threads) {
   if (!options.is_wanted) return;
   refuse_uncertainty(options, result);
   if (!result.is_valid() || !result.load) {
@@ -196,6 +205,7 @@ void add_uncertainty(const UncertaintyOptions& options, std::vector<SensorReadin
   building.question.place_half_width_s = result.window_half_width_s.value_or(0);
   building.question.clock_uncertainty_s = clock_uncertainty_s(options, recordings);
   for (SensorReadings& recording : recordings) add_sensors_of(recording, building);
+  building.question.most_threads = threads_for(building.question.gpus, may_use_threads);
   Uncertainty& uncertainty = building.uncertainty;
   if (uncertainty.energy.is_available() && building.question.gpus.empty()) {
     uncertainty.energy.reasons = {no_interval("too_few_readings")};

@@ -14,7 +14,7 @@ namespace aggregate_power {
 // recordings' GPUs have names that differ. `hardware` is what the aggregate calls the GPUs; empty:
 // nothing.
 void add_uncertainty(const UncertaintyOptions& options, std::vector<SensorReadings> recordings,
-                     const std::string& hardware, Result& result);
+                     const std::string& hardware, Result& result, bool may_use_threads = false);
 
 // The same for a run without power, or whose power is not known yet.
 void refuse_uncertainty(const UncertaintyOptions& options, Result& result);

@@ -108,6 +108,50 @@ def test_each_kind_is_refused(folder):
         folder.run().is_valid()
 
 
+def test_an_option_that_contradicts_is_told(folder):
+    """--timezone counts, as ever, but not in silence. The load is two hours later than the file's zone says."""
+    moved = 2 * 3600
+    run = RUN | {key: RUN[key] - moved for key in RUN if "time_unix" in key}
+    folder.write("run.json", json.dumps(run))
+    folder.write("w.txt", f"begin w {START - moved}\nend w {START - moved + 10}\n")
+    for name, text in ((CONTEXT, '{"timestamp_timezone": "UTC"}'), (OFFSET, "+0000\n")):
+        folder.write(name, text)
+        doubt = f"{name}: it says {'UTC' if name == CONTEXT else '+0000'}, but +02:00 is used, as --timezone says"
+        folder.run("--timezone", "+02:00")
+        same(5000.0, folder.json("power_validation_run.json")["metrics"].get("total_gpu_energy_j"), folder.err)
+        assert doubt in folder.err, folder.err
+        folder.call("measure", "run.json", "gpu_metrics.csv", "--timezone", "+02:00", "--json")
+        (measured,) = json.loads(folder.out)["runs"]
+        same((5000.0, True), (measured["total_gpu_energy_j"], any(doubt in text for text in measured["warnings"])))
+        for words in (("windows", "--windows", "w.txt"), ("plot", "--bench-result", "run.json", "--out", "p.svg")):
+            recording = ("gpu_metrics.csv",) if words[0] == "plot" else ("--telemetry", "gpu_metrics.csv")
+            folder.call(words[0], *recording, *words[1:], "--timezone", "+02:00")
+            assert doubt in folder.err, (words, folder.err)
+        folder.call("measure", "run.json", "gpu_metrics.csv", "--timezone", "UTC")
+        assert "as --timezone says" not in folder.out + folder.err
+        (folder.path / name).unlink()
+
+
+def test_clocks_that_the_recorder_noted_contradict(folder):
+    """The recorder read its clock at the start and the end of the recording."""
+    moved = 2 * 3600
+    folder.write("run.json", json.dumps(RUN | {key: RUN[key] - moved for key in RUN if "time_unix" in key}))
+    pairs = [{"epoch_s": START + second, "monotonic_s": 1000 + second, "boot_id": "a"} for second in (-2, 12)]
+    for context in ({}, {"timestamp_timezone": "+02:00"}):
+        folder.write(CONTEXT, json.dumps(context | {"clock_pairs": pairs}))
+        folder.call("measure", "run.json", "gpu_metrics.csv", "--timezone", "+02:00", "--json")
+        (measured,) = json.loads(folder.out)["runs"]
+        same(5000.0, measured["total_gpu_energy_j"])
+        (doubt,) = [text for text in measured["warnings"] if "clock_pairs" in text]
+        assert doubt.startswith(
+            f"{CONTEXT}: its clock_pairs are of 1799999998.000 (2027-01-15T07:59:58.000Z), but in +02:00 the recording "
+            "begins at 1799992798.000 (2027-01-15T05:59:58.000Z)"), doubt
+    folder.write("run.json", json.dumps(RUN))
+    folder.write(CONTEXT, json.dumps({"timestamp_timezone": "UTC", "clock_pairs": pairs}))
+    folder.call("measure", "run.json", "gpu_metrics.csv", "--json")
+    same([], json.loads(folder.out)["runs"][0]["warnings"])
+
+
 def test_something_that_is_no_file(folder):
     (folder.path / CONTEXT).mkdir()
     folder.run().is_refused(f"{CONTEXT}: it is not a file")

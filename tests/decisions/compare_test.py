@@ -104,6 +104,69 @@ def around(value, share):
 
 # ---- Verdicts
 
+def test_power_limits_that_differ_are_named(folder):
+    """A limit is no part of a configuration: runs at two limits would be repeats in silence."""
+    for number, limit in enumerate((300, 300, 250)):
+        folder.run(f"base/agg_{number}.json", 2.0 + number / 100, power_limit_w=limit)
+    for number, limit in enumerate((300, 300.4)):
+        folder.run(f"new/agg_{number}.json", 2.0 + number / 100, power_limit_w=limit)
+    mixed = ("the runs of the base were at several power limits (250 W, 300 W), which widens the interval: compare runs "
+             "at one limit, or tell them apart with --match-by")
+    notes = lambda *words: json.loads(folder.compare(*words, "--json").out)  # noqa: E731
+    same([mixed], [note for note in notes("base", "--with", "new")["comparisons"][0]["notes"] if "limit" in note])
+    same([mixed], [note for note in notes("base")["summaries"][0]["notes"] if "limit" in note])
+    has("several power limits (250 W, 300 W)", " ".join(folder.compare("base", "--with", "new").out.split()))
+    same([], [note for note in notes("new")["summaries"][0]["notes"] if "limit" in note])
+    by_limit = notes("base", "--with", "new", "--match-by", "hw,power_limit_w")
+    assert not any("limit" in note for one in by_limit["comparisons"] for note in one["notes"]), by_limit
+    for number in range(3):
+        folder.run(f"low/agg_{number}.json", 1.9 + number / 100, enforced_power_limit_w=250, power_limit_w=200)
+    same(["the base was at a power limit of 300 W, the new side at 250 W: the change is also that of the limit"],
+         [note for note in notes("new", "--with", "low")["comparisons"][0]["notes"] if "limit" in note])
+
+
+def test_power_limits_of_recordings_are_named(folder):
+    start = 1_788_852_000
+    for number, limit in enumerate((300, 250)):
+        name = f"base/agg_{number}.json"
+        folder.recorded(name, 2.0, 0.001, start=start + 100 * number)
+        record = folder.path / "base" / f"power_validation_agg_{number}.json"
+        record.write_text(record.read_text().replace('"gpu.csv"', f'"gpu_{number}.csv"'))
+        rows = [f"{start + 100 * number + second},{gpu},200,{limit}" for second in range(-2, 63) for gpu in (0, 1)]
+        (folder.path / "base" / f"gpu_{number}.csv").write_text("timestamp,index,power.draw [W],power.limit [W]\n" +
+                                                                "\n".join(rows) + "\n")
+    folder.compare("base", "--json")
+    has("several power limits (250 W, 300 W)", folder.out)
+
+
+def test_numbers_that_no_run_can_have(folder):
+    """Sums of them are infinite, and their quotients are not numbers: such runs are not valid, for every command."""
+    unfit = re.compile(r"(?<![A-Za-z_])[-+]?(inf|nan)(?![A-Za-z_])", re.IGNORECASE)
+    for value, key in itertools.product((1e308, 1e200, 1e-308, 5e-324), (METRIC, "avg_total_gpu_power_w", "tput")):
+        for side in ("a", "b"):
+            members = {"tput": 100.0, "power_limit_w": 300 if side == "a" else 250, "total_gpu_energy_j": 4000.0}
+            folder.runs(side, 1.0, 1.1, 1.2, **members)
+            folder.run(f"{side}/agg_8.json", 1.0, **members | {key: value})
+            folder.run(f"{side}/agg_9.json", 1.0, **members | {key: value})
+        metric = ("--metric", key, "--match-by", "hw")
+        for words in (("compare", "a", "--with", "b", *metric), ("compare", "a", "--with", "b", *metric, "--json"),
+                      ("compare", "a", *metric), ("recommend", "a", "b"), ("recommend", "a", "b", "--json"),
+                      ("report", "a", "b", "--out", "-"), ("export", "a", "b", "--format", "prometheus", "--tdp", "auto"),
+                      ("export", "a", "b", "--format", "jsonl", "--tdp", "auto")):
+            folder.call(*words)
+            assert 0 <= folder.status <= 3, (value, words, folder.status, folder.err)
+            lines = [line for line in (folder.out + folder.err).splitlines()
+                     if unfit.search(line) and not line.startswith(("<style>", "<title>"))]
+            same([], lines, f"{value} {words}")
+        folder.compare("a", "--with", "b", *metric, "--json")
+        found = json.loads(folder.out)["comparisons"][0]
+        same((3, 3), (found["base"]["n"], found["new"]["n"]), f"{key} {value}")
+        same(4, len(found["excluded"]))
+        for run in found["excluded"]:
+            has(f"'{key}' is ", run["reason"])
+            has("which no run can have", run["reason"])
+
+
 def test_repeats_are_compared_by_welch(folder):
     folder.runs("base", *around(2.0, 0.01))
     folder.runs("new", *around(2.1, 0.01))

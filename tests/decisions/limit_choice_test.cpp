@@ -1,6 +1,8 @@
 // The choice among limits, and which limits are the same.
 #include "decisions/limit_choice.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 namespace aggregate_power {
@@ -41,6 +43,25 @@ TEST(ChooseLimit, TiesWhatItsRecordsCannotTellApart) {
     EXPECT_EQ(choice.ties_w.size(), ties) << other_j;
     EXPECT_EQ(choice.interval_from, "records");
   }
+}
+
+TEST(ChooseLimit, TakesEqualRepeatsForCopies) {
+  LimitScenario scenario{.name = "x"};
+  scenario.groups = {group_of_runs(100, {{100, 1, 1}, {100, 1, 1}, {100, 1, 1}}),
+                     group_of_runs(200, {{101, 1, 1}, {101, 1, 1}})};
+  LimitChoice choice = choose_limit(scenario, {});
+  EXPECT_EQ(choice.interval_from, "");
+  EXPECT_FALSE(choice.are_ties_judged);
+  EXPECT_TRUE(choice.are_repeats_equal);
+  EXPECT_FALSE(choice.margin_interval);
+  // One that differs gives a spread of one degree of freedom: of ln 1.02 / sqrt(2), of a mean of
+  // two.
+  scenario.groups[0].pieces[2].energy_j = 102;
+  choice = choose_limit(scenario, {});
+  EXPECT_EQ(choice.interval_from, "repeats");
+  EXPECT_TRUE(choice.are_ties_judged);
+  const double half = 12.7062047 * std::log(1.02) / std::sqrt(2.0) / std::sqrt(2.0);
+  EXPECT_NEAR(choice.groups[0].interval.value().high, 302.0 / 3 * std::exp(half), 1e-4);
 }
 
 TEST(DistinctLimits, JoinsThoseWithinAWattOrHalfAPercent) {

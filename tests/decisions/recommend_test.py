@@ -420,6 +420,17 @@ def test_what_says_the_scenario(folder):
     same(["training", "inference"], named(stats(folder, mixed, "rows.csv")))
 
 
+def test_a_word_counts_only_as_a_whole(folder):
+    rows = stretch(0, 5, 100, 140, 150) + stretch(10, 5, 100, 190, 200)
+    named = lambda *words: list(Ran(folder, *words, "--json").scenarios)  # noqa: E731
+    for name, scenario in (("constrained.csv", "inference"), ("strain_stats.csv", "inference"),
+                           ("trainRun2.csv", "training"), ("llm-train.csv", "training"), ("Training.csv", "training"),
+                           ("inferenceOfTrains.csv", "inference")):
+        same([scenario], named(stats(folder, rows, name)), name)
+    constrained = [line | {"task": "constrained decoding"} for line in rows]
+    same(["inference"], named(stats(folder, constrained, "rows.csv")))
+
+
 # ---- The join
 
 def tokens(folder, rows, name="tokens.csv"):
@@ -646,6 +657,47 @@ def test_repeated_runs(folder):
     near(6000, ran.groups[300]["energy_j"])  # of a run
     same("repeats", ran.json["scenarios"][0]["interval_from"])
     same([], ran.json["ties"])
+
+
+def equal_repeats(folder, watts=(290, 390), joules=(0.7, 0.69), repeats=3):
+    runs = [{"hw": "x", "num_gpus": 4, "max_watt": limit, "power_valid": 1, "avg_power_w": drawn,
+             "joules_per_output_token": each} for limit, drawn, each in zip((300, 400), watts, joules)] * repeats
+    (folder / "all.json").write_text(json.dumps(runs))
+    return "all.json"
+
+
+def test_repeats_that_are_equal_in_every_digit_are_no_certainty(folder):
+    """They are copies, or have too few digits: they say nothing about how repeats differ."""
+    ran = Ran(folder, equal_repeats(folder), "--json")
+    (scenario,) = ran.json["scenarios"]
+    same((400, None, None, False), (scenario["recommended_limit_w"], scenario["interval_from"],
+                                    scenario["margin_interval"], scenario["ties_judged"]))
+    same([3, 3], [group["n"] for group in scenario["groups"]])
+    same([None, None], [group["interval"] for group in scenario["groups"]])
+    has(Ran(folder, "all.json").out, "no intervals: repeats are equal in every digit, so ties cannot be judged")
+
+
+def test_what_cannot_be_judged_is_said(folder):
+    ran = Ran(folder, equal_repeats(folder, repeats=1))
+    has(ran.out, "no intervals: each limit was measured once, so ties cannot be judged")
+    has(ran.out, "limit_not_confirmed: nothing was recorded of the limit in force")
+    ran = Ran(folder, "all.json", "--json")
+    same(["limit_not_confirmed"] * 2, [group["note"] for group in ran.json["groups"]])
+    same((["ok"] * 2, False), ([group["state"] for group in ran.json["groups"]], ran.json["ties_judged"]))
+    rows = [line for limit, start in ((150, 0), (200, 100)) for line in noisy(limit, start, 0.9 * limit, 5, limit)]
+    ran = Ran(folder, stats(folder, rows), "--json")
+    same(([None, None], True), ([group["note"] for group in ran.json["groups"]], ran.json["ties_judged"]))
+    run_of(folder, "sweep/a", 290, 9000, limit=300, smi_limit=300)
+    run_of(folder, "sweep/b", 390, 10000, limit=400)
+    ran = Ran(folder, "sweep", "--json")
+    same([None, "limit_not_confirmed"], [group["note"] for group in ran.json["groups"]])
+    has(Ran(folder, "sweep").out, "limit_not_confirmed at 400 W: nothing was recorded of the limit in force")
+
+
+def test_group_by_refuses_names_that_no_run_has(folder):
+    ran = Ran(folder, equal_repeats(folder), "--group-by", "hv")
+    same((2, ""), (ran.status, ran.out))
+    has(ran.err, "--group-by: no run has 'hv': did you mean hw?")
 
 
 def test_a_copy_is_no_repeat(folder):

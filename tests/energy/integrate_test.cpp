@@ -39,6 +39,39 @@ DeviceEnergy integrate(const Samples& samples, Window window) {
 // 100 W rising to 300 W over two seconds, then flat for two more.
 const Samples kRamp = {{0, 100}, {2, 300}, {4, 300}};
 
+Samples each_second(std::vector<double> watts) {
+  Samples samples;
+  for (std::size_t i = 0; i < watts.size(); ++i)
+    samples.push_back({static_cast<double>(i), watts[i]});
+  return samples;
+}
+
+TEST(DeviceIntegrator, CountsSamplesThatNoBoardDraws) {
+  // From the last sample at or before the start to the first at or after the end.
+  const Samples samples = each_second({9000, 300, 3001, 3000, 5000, 300, 8000, 9000});
+  const DeviceEnergy energy = integrate(samples, {1.5, 5.5});
+  EXPECT_EQ(energy.absurd_samples, 3U);  // 3001, 5000 and 8000, which the end is interpolated to
+  EXPECT_EQ(energy.highest_w, 8000);
+  EXPECT_EQ(energy.highest_unix_s, 6);
+  EXPECT_EQ(integrate(samples, {0.5, 1.5}).highest_unix_s, 0);
+  EXPECT_EQ(integrate(samples, {1, 1.9}).absurd_samples, 1U);
+}
+
+TEST(DeviceIntegrator, CountsZerosBetweenSamplesOfAGpuThatIsOn) {
+  const struct {
+    std::vector<double> watts;
+    std::uint64_t zeros;
+  } cases[] = {
+      {{300, 300, 0, 300, 300}, 1},  {{300, 0, 0, 0, 300}, 3}, {{300, 0, 0, 0, 0, 300}, 0},
+      {{10, 0, 300, 300}, 0},        {{300, 0, 10, 300}, 0},   {{0, 0, 0}, 0},
+      {{300, 0, 300, 0, 0, 300}, 3}, {{300, 300, 0}, 0},       {{300, 300, 300}, 0},
+  };
+  for (const auto& c : cases) {
+    const double end = static_cast<double>(c.watts.size()) - 1;
+    EXPECT_EQ(integrate(each_second(c.watts), {0, end}).lone_zeros, c.zeros) << c.watts.size();
+  }
+}
+
 TEST(DeviceIntegrator, ReadsTheEdgesOffTheLineBetweenSamples) {
   const struct {
     Window window;
@@ -266,6 +299,7 @@ TEST(PowerIntegrator, TakesReadingsInARowAsOneByOne) {
       for (const Sample& sample : device == 0 ? first : generated_trace(dice, 1777118400.0)) {
         readings.push_back({sample.unix_s, sample.watts, device, Reading::Kind::power});
         if (dice.one_in(30)) readings.back().kind = Reading::Kind::no_power;
+        if (dice.one_in(10)) readings.back().watts = dice.one_in(2) ? 0 : 1e6;
         if (dice.one_in(100)) readings.back().kind = Reading::Kind::bad_timestamp;
         if (dice.one_in(100)) readings.back().unix_s -= 1;
         if (dice.one_in(50)) readings.back().device = static_cast<std::uint32_t>(dice.below(3));
@@ -286,6 +320,8 @@ TEST(PowerIntegrator, TakesReadingsInARowAsOneByOne) {
     for (std::size_t i = 0; i < a.gpus.size(); ++i) {
       ASSERT_EQ(a.gpus[i].energy_j, b.gpus[i].energy_j) << "TEST_SEED=" << seed;
       ASSERT_EQ(a.gpus[i].samples, b.gpus[i].samples) << "TEST_SEED=" << seed;
+      ASSERT_EQ(a.gpus[i].absurd_samples, b.gpus[i].absurd_samples) << "TEST_SEED=" << seed;
+      ASSERT_EQ(a.gpus[i].lone_zeros, b.gpus[i].lone_zeros) << "TEST_SEED=" << seed;
       ASSERT_EQ(a.gpus[i].max_sample_gap_s, b.gpus[i].max_sample_gap_s) << "TEST_SEED=" << seed;
     }
     ASSERT_EQ(a.reasons.codes(), b.reasons.codes()) << "TEST_SEED=" << seed;

@@ -23,8 +23,7 @@ TEST(PowerPosterior, OfConstantReadingsIsConstant) {
     const PowerPosterior posterior({readings, 1, kPace, {}, {0, 60}});
     EXPECT_NEAR(posterior.energy({0, 60}).joules, 400 * 60, 0.5);
     EXPECT_NEAR(posterior.energy({7.3, 9.1}).joules, 400 * 1.8, 0.1);
-    EXPECT_NEAR(posterior.watts_at(30), 400, 0.1);
-    EXPECT_LT(posterior.worst_residual(), 0.1);
+    EXPECT_NEAR(posterior.energy({30, 30.1}).joules, 400 * 0.1, 0.01);
   }
 }
 
@@ -43,8 +42,8 @@ TEST(PowerPosterior, SharpensAStepThatAveragesBlur) {
   const PowerPosterior posterior({readings, 1, kPace, jumps, {0, 10}});
   // Straight lines between the readings would give 500 * 10 - 400 / 2.
   EXPECT_NEAR(posterior.energy({0, 10}).joules, 500 * 10, 25);
-  EXPECT_NEAR(posterior.watts_at(-0.5), 100, 10);
-  EXPECT_NEAR(posterior.watts_at(0.5), 500, 15);
+  EXPECT_NEAR(posterior.energy({-0.5, -0.4}).joules, 100 * 0.1, 1);
+  EXPECT_NEAR(posterior.energy({0.5, 0.6}).joules, 500 * 0.1, 1.5);
 }
 
 TEST(PowerPosterior, TakesAnEdgeAtTheWindowExactly) {

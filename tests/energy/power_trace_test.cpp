@@ -86,6 +86,15 @@ TEST(PowerTrace, EndsASegmentWithItsOwnLastSample) {
   EXPECT_FALSE(power.covers({15, 18}));
 }
 
+TEST(PowerTrace, KnowsWhereARowStatesNoPower) {
+  const PowerTrace power("0", {{0, 100}, {9, 100}}, Interpolation::linear, {}, {6, 3});
+  EXPECT_EQ(power.first_invalid_unix_s({0, 9}), 3);
+  EXPECT_EQ(power.first_invalid_unix_s({3, 4}), 3);  // edges are in the window
+  EXPECT_EQ(power.first_invalid_unix_s({2, 3}), 3);
+  EXPECT_EQ(power.first_invalid_unix_s({3.1, 9}), 6);
+  EXPECT_EQ(power.first_invalid_unix_s({3.1, 5.9}), std::nullopt);
+}
+
 // A stretch of 10 us after a year at 700 W.
 TEST(PowerTrace, LosesNothingInALongRecording) {
   std::vector<Sample> samples;

@@ -15,7 +15,8 @@ std::vector<Sample> moving(int count) {
 }
 
 TEST(ReadingFaults, AreNotSeenInSoundReadings) {
-  const SoundReadings sound = sound_readings(moving(60), 700);
+  const std::vector<Sample> samples = moving(60);
+  const SoundReadings sound = sound_readings(samples, 700);
   EXPECT_EQ(sound.samples.size(), 60);
   EXPECT_EQ(sound.implausible, 0);
   EXPECT_TRUE(sound.stuck.empty());

@@ -440,7 +440,7 @@ def test_a_node_is_not_multiplied_by_the_factor_of_a_node(folder):
 
 def test_factors_need_what_is_below_them(folder):
     put_run(folder)
-    for words, message in ((["--pue", "1.1"], "--pue"), (["--rack-factor", "1.1"], "--rack-factor"),
+    for words, message in ((["--rack-factor", "1.1"], "--rack-factor"), (["--pue", "0.9"], "from 1 to 100"),
                            (["--node-factor", "0.9"], "expected a number from 1 to 100"),
                            (["--tdp", "lots"], "expected 'auto' or a number of watts"),
                            (["--tdp", "nan"], "expected 'auto' or a number of watts")):

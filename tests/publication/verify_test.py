@@ -6,6 +6,7 @@ Each test changes one thing of a sweep that holds; its numbers are in sweep_buil
 usage: tests/publication/verify_test.py [TEST...]   with $AGGREGATE_POWER (default: build/aggregate-power)
 """
 import copy
+import datetime
 import json
 import math
 import os
@@ -904,6 +905,121 @@ def test_12_percentiles(root):
     point.record["metrics"]["p90_power_w"] = 445.0006
     sweep.write()
     fails(verify(sweep), "solo conc 8: 'p90_power_w' of the audit record, recomputed from power_audit_solo_conc8/gpu_metrics.csv, expected 445.0, found 445.0006")
+
+
+def idle_first(root):
+    """GPUs 0 and 1 draw 100 W and 60 W for 30 s, then 500 W and 300 W for the 10 s of the window and 5 s more."""
+    sweep = Sweep(root, ["solo"])
+    lines = csv_of({0: 100.0, 1: 60.0}, 25, START - 30).splitlines()
+    lines += csv_of({0: 500.0, 1: 300.0}, 10, START).splitlines()[1:]
+    sweep.file("power_audit_solo_conc8/gpu_metrics.csv", "\n".join(lines) + "\n")
+    return sweep
+
+
+def published_by_a_run(sweep, *options):
+    """Publishes what a run writes with these options."""
+    point = sweep.point("solo")
+    audit = sweep.path("power_audit_solo_conc8")
+    sweep.path(point.record_path).unlink()
+    done = Done(audit, ["--csv", "gpu_metrics.csv", "--bench-result", "solo_conc8.json", "--agg-result",
+                        sweep.path(point.aggregate_path), "--expected-num-gpus", 2, "--timezone", "UTC", *options])
+    same(0, done.status, done)
+    point.aggregate = json.loads(sweep.path(point.aggregate_path).read_text())
+    point.record = json.loads(sweep.path(point.record_path).read_text())
+    sweep.publish()
+    done = verify(sweep)
+    holds(done)
+    same("", done.err)
+    return point
+
+
+def each_digit_is_found(sweep, key):
+    """Every number below a key of the record, changed by a digit. Returns how many there are."""
+    point = sweep.point("solo")
+    record = copy.deepcopy(point.record)
+    count = 0
+    for keys in leaves(record[key], (key,)):
+        value = record
+        for step in keys:
+            value = value[step]
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            continue
+        point.record = copy.deepcopy(record)
+        place = point.record
+        for step in keys[:-1]:
+            place = place[step]
+        place[keys[-1]] = value + 1
+        sweep.write()
+        name = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in keys)[1:]
+        done = verify(sweep)
+        same(1, done.status, (name, value, done))
+        assert any(line.startswith(f"solo conc 8: '{name}' of the audit record, against its telemetry, expected ")
+                   for line in done.lines), (name, done)
+        count += 1
+    point.record = record
+    sweep.write()
+    holds(verify(sweep))
+    return count
+
+
+def test_12_idle_power(root):
+    """160 W idle: 1,600 J of the 8,000 J, so 6,400 J net and 6.4 J for each of 1,000 output tokens."""
+    sweep = idle_first(root)
+    point = published_by_a_run(sweep, "--idle", "auto")
+    same(6400.0, round(point.record["idle"]["net_energy_j"]["value"], 6))
+    assert each_digit_is_found(sweep, "idle") > 10
+    point.record["idle"]["net_energy_j"]["value"] = 6401.0
+    sweep.write()
+    only(verify(sweep), "solo conc 8: 'idle.net_energy_j.value' of the audit record, against its telemetry, expected 6400.0, found 6401.0")
+
+
+def test_12_idle_power_that_nobody_can_compute(root):
+    """Without the option that asked for it."""
+    sweep = idle_first(root)
+    point = published_by_a_run(sweep, "--idle", "85+-3")
+    del point.record["computed_from"]["options"]["idle"]
+    sweep.write()
+    done = verify(sweep)
+    holds(done)
+    assert f"{point.record_path}: 'idle' could not be computed again" in done.err, done
+
+
+def test_12_the_interval_of_the_energy(root):
+    sweep = idle_first(root)
+    published_by_a_run(sweep, "--uncertainty", "--gpu", "H100")
+    assert each_digit_is_found(sweep, "uncertainty") > 50
+
+
+def test_12_the_interval_of_an_estimated_window(root):
+    """The result says how long the load was, and not when."""
+    sweep = idle_first(root)
+    lines = csv_of({0: 100.0, 1: 60.0}, 25, START - 30).splitlines()
+    lines += csv_of({0: 500.0, 1: 300.0}, 5, START).splitlines()[1:]
+    lines += csv_of({0: 100.0, 1: 60.0}, 25, START + 10).splitlines()[1:]
+    sweep.file("power_audit_solo_conc8/gpu_metrics.csv", "\n".join(lines) + "\n")
+    ended = datetime.datetime.fromtimestamp(START + 11, datetime.timezone.utc)
+    result = json.loads((ROOT / "testdata" / "generators" / "vllm.json").read_text())
+    result |= {"date": f"{ended:%Y%m%d-%H%M%S}", "duration": 9.8, "completed": 5, "num_prompts": 5, "max_concurrency": 8,
+               "total_input_tokens": 8000, "total_output_tokens": 1000}
+    sweep.json("power_audit_solo_conc8/solo_conc8.json", {
+        key: value for key, value in result.items() if not isinstance(value, list)})
+    point = published_by_a_run(sweep, "--window", "estimated", "--uncertainty", "--gpu", "H100")
+    same("estimated", point.record["computed_from"]["window_source"])
+    assert point.record["uncertainty"]["available"], point.record["uncertainty"]
+    names = [part["name"] for part in point.record["uncertainty"]["total_gpu_energy_j"]["components"]]
+    assert "window_place" in names, names
+    assert each_digit_is_found(sweep, "metric_intervals") > 5
+    bounds = point.record.pop("metric_intervals")
+    sweep.write()
+    only(verify(sweep), "solo conc 8: 'metric_intervals' of the audit record, against its telemetry, expected an object, found nothing")
+    point.record["metric_intervals"] = bounds
+    sweep.write()
+    assert each_digit_is_found(sweep, "uncertainty") > 50
+    point.record["benchmark_window"]["start_time_unix"] += 1
+    point.record["benchmark_window"]["end_time_unix"] += 1
+    sweep.write()
+    assert any("'start_time_unix' of the audit record, against the benchmark's result" in line
+               for line in verify(sweep).lines)
 
 
 def test_12_some_gpus_of_a_recording(root):

@@ -127,14 +127,15 @@ TEST(GpuState, MayBeTheLimitAlone) {
       "2026/09/08 07:20:20.000, 0, 61, 301.00 W, [N/A]\n";
   Telemetry telemetry = open_telemetry(std::make_unique<test::StutterSource>(text, test::kWhole));
   EXPECT_TRUE(telemetry.facts().has_power_limit);
-  telemetry.need_only_limits();
   std::vector<double> limits_w;
-  telemetry.read_with_states([&](std::span<const Reading>, std::span<const GpuState> states) {
-    for (const GpuState& state : states) {
-      limits_w.push_back(state[GpuQuantity::power_limit_w]);
-      EXPECT_TRUE(std::isnan(state[GpuQuantity::temperature_c]));
-    }
-  });
+  telemetry.read_with_states(
+      [&](std::span<const Reading>, std::span<const GpuState> states) {
+        for (const GpuState& state : states) {
+          limits_w.push_back(state[GpuQuantity::power_limit_w]);
+          EXPECT_TRUE(std::isnan(state[GpuQuantity::temperature_c]));
+        }
+      },
+      quantity_set({GpuQuantity::power_limit_w}));
   ASSERT_EQ(limits_w.size(), 2U);
   EXPECT_EQ(limits_w[0], 699.95);
   EXPECT_TRUE(std::isnan(limits_w[1]));

@@ -53,12 +53,12 @@ TEST(PathBetween, LeadsFromAFolderToAFile) {
 }
 
 TEST(CsvCell, QuotesAndStaysText) {
-  EXPECT_EQ(csv_cell("plain"), "plain");
-  EXPECT_EQ(csv_cell("a,\"b\""), "\"a,\"\"b\"\"\"");
-  EXPECT_EQ(csv_cell("=HYPERLINK(1)"), "'=HYPERLINK(1)");
-  EXPECT_EQ(csv_cell("@x"), "'@x");
-  EXPECT_EQ(csv_cell("-1.5"), "-1.5");
-  EXPECT_EQ(csv_cell("a\nb"), "a?b");
+  EXPECT_EQ(spreadsheet_cell("plain"), "plain");
+  EXPECT_EQ(spreadsheet_cell("a,\"b\""), "\"a,\"\"b\"\"\"");
+  EXPECT_EQ(spreadsheet_cell("=HYPERLINK(1)"), "'=HYPERLINK(1)");
+  EXPECT_EQ(spreadsheet_cell("@x"), "'@x");
+  EXPECT_EQ(spreadsheet_cell("-1.5"), "-1.5");
+  EXPECT_EQ(spreadsheet_cell("a\nb"), "a?b");
 }
 
 TEST(DataLink, HoldsAnyBytes) {

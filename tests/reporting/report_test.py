@@ -314,15 +314,20 @@ def test_runs_that_are_not_valid_are_listed_with_reasons_and_not_drawn(folder):
     doubtful = Run(2, concurrency=64).write(folder / "store")
     aggregate = doubtful / "agg_run_00002.json"
     aggregate.write_text(aggregate.read_text().replace('"joules_per_output_token": 0.8', '"joules_per_output_token": 0.1'))
+    absurd = Run(3, concurrency=64).write(folder / "store", has_record=False)
+    aggregate = absurd / "agg_run_00003.json"
+    aggregate.write_text(aggregate.read_text().replace('"joules_per_output_token": 0.8', '"joules_per_output_token": 1e308'))
     path, page = page_of(folder, "store")
     assert len(list(dots(chart(page, "energy-interactivity")))) == 1
     section = next(part for part in page.iter(XHTML + "section") if part.get("id") == "validity")
     text = " ".join(section.itertext())
     assert "sampling_gap_exceeded" in text and "insufficient_power_samples" in text and "aggregate and record differ" in text
+    assert "a number that no run can have" in text and "above 10^15" in text
     rows = rows_of_runs(page)
     assert rows[1]["valid"] == "not valid: sampling_gap_exceeded, insufficient_power_samples"
     assert rows[2]["valid"].startswith("not valid: 'joules_per_output_token' is 0.1")
-    assert [row["joules_per_output_token"] for row in rows[1:]] == ["–", "–"]
+    assert rows[3]["valid"] == "not valid: 'joules_per_output_token' is 1e+308, which no run can have"
+    assert [row["joules_per_output_token"] for row in rows[1:]] == ["–"] * 3
 
 
 def test_cost_and_carbon_have_columns(folder):
@@ -401,15 +406,24 @@ def test_a_sweep_over_limits_is_drawn_with_its_recommendation(folder):
     assert re.search(r"then (400|600) W, 6\.2\d % more", path.read_text())
 
 
+def test_group_by_refuses_names_that_no_run_has(folder):
+    write_store(folder / "store", 4)
+    for words, fault in (("hw,comc", "error: --group-by: no run has 'comc': did you mean conc?"),
+                         ("nothing_like_it", "error: --group-by: no run has 'nothing_like_it'")):
+        done = report(folder, "store", "--group-by", words, "--out", "refused.html", status=2)
+        assert fault in done.stderr.decode(), done.stderr
+    assert not (folder / "refused.html").exists()
+
+
 def test_the_limit_of_a_run_may_be_in_its_recording(folder):
     for number, (limit, joules) in enumerate(((400, 1.1), (500, 1.0), (600, 1.2))):
         run = Run(number, joules=joules).draw(0.9 * limit)
         run.write_telemetry(run.write(folder / "limits"), limit=limit)
     path, page = page_of(folder, "limits")
-    assert [row["power_limit_w"] for row in rows_of_runs(page)] == ["400", "500", "600"]
+    assert [row["m.power_limit_w"] for row in rows_of_runs(page)] == ["400", "500", "600"]
     assert "Recommended by energy per token: 500 W" in path.read_text()
     path, page = page_of(folder, "limits", "--curves", "none")
-    assert "power_limit_w" not in rows_of_runs(page)[0] and "Recommended" not in path.read_text()
+    assert "m.power_limit_w" not in rows_of_runs(page)[0] and "Recommended" not in path.read_text()
 
 
 def test_limits_that_only_some_recordings_state_do_not_tell_repeats_apart(folder):
@@ -521,6 +535,27 @@ def test_small_curves_show_the_recording(folder):
     assert (folder / urllib.parse.unquote(link.get("href"))).is_file() and any(part.tag.endswith("svg") for part in link)
 
 
+def test_a_spike_does_not_flatten_the_other_curves(folder):
+    """Nor does a run that is not valid: it has a mark instead of a peak, and no say in the scale."""
+    watts = [300.0, 300.0, 300.0]
+    runs = [Run(0), Run(1), Run(2, reasons=["sampling_gap_exceeded"])]
+    for run, own in zip(runs, watts):
+        spike = {1: 99999.0, 2: 2500.0}.get(int(run.name[-1]), own)
+        run.write_telemetry(run.write(folder / "store"), lambda second, own=own, spike=spike:
+                            spike if 150 <= second < 151 else own if 0 <= second <= 300 else 90.0)
+    _, page = page_of(folder, "store")
+    # Three times what the curve with the spike usually is.
+    (head,) = ["".join(head.itertext()) for head in table_of_runs(page).iter(XHTML + "th") if head.get("data-k") == "record"]
+    assert head == "power, 0 to 900 W/GPU, cut off there", head
+    curves = [curve_of(data) for data in small_curves(page)]
+    assert [curve[10] for curve in curves] == [[21, 21]] * 3  # 63 x 300 / 900
+    assert max(curves[1][20]) == 63 and max(curves[0][20]) == 21
+    assert [row["peak_w"] for row in rows_of_runs(page)] == ["300", "99999", "–"]
+    marked = [cell.get("class") == "u" for row in table_of_runs(page).find(XHTML + "tbody") for cell in row
+              if any(part.tag.endswith("svg") for part in cell.iter())]
+    assert marked == [False, False, True]
+
+
 def test_curves_are_read_as_asked(folder):
     write_store(folder / "store", 4, telemetry=True)
     for asked, count in (([], 4), (["--curves", "all"], 4), (["--curves", "none"], 0), (["--curves", "2"], 2)):
@@ -581,8 +616,10 @@ def test_filters_follow_the_address(folder):
             ("#hw=h100&valid=1", lambda run: run.members["hw"] == "h100" and not run.reasons),
             ("#hw=h100&hw=b200", lambda run: run.members["hw"] in ("h100", "b200")),
             ("#valid=0", lambda run: bool(run.reasons)),
+            ("#m.conc=16&m.tp=2", lambda run: run.members["conc"] == 16 and run.members["tp"] == 2),
             ("#conc=16&tp=2", lambda run: run.members["conc"] == 16 and run.members["tp"] == 2),
-            ("#framework=vllm", lambda run: True),  # shared by all runs
+            ("#m.framework=vllm", lambda run: True),  # shared by all runs
+            ("#m.framework=sglang", lambda run: False),
             ("#framework=sglang", lambda run: False),
             ("#q=RUN_0003", lambda run: run.name.startswith("run_0003")),
             ("#hw=no%20such%20%26", lambda run: False),
@@ -595,6 +632,27 @@ def test_filters_follow_the_address(folder):
     BROWSER.run("location.hash = 'hw=mi355x'; return 0")
     BROWSER.run("return new Promise(done => setTimeout(done, 100))")
     assert visible() == count(lambda run: run.members["hw"] == "mi355x")
+
+
+def test_members_with_names_of_the_page_are_filters_of_their_own(folder):
+    for number in range(8):
+        Run(number, sort=number % 2, q=number % 4, p="x" if number < 4 else "y", valid=number % 2).write(folder / "store")
+    path, page = page_of(folder, "store", "--group-by", "sort,q,p,valid")
+    assert {"m.sort", "m.q", "m.p", "m.valid", "valid"} <= set(rows_of_runs(page)[0])
+    names = "return [...document.querySelectorAll('#runs tbody tr')].filter(r => !r.hidden).map(r => r.cells[0].textContent.match(/run_0000(.)/)[1]).join('')"
+    for fragment, wanted in (("#m.sort=1", "1357"), ("#m.q=2", "26"), ("#m.p=y", "4567"), ("#m.valid=0", "0246"),
+                             ("#valid=1", "01234567"), ("#m.p=y&sort=-m.q", "7654"), ("#q=run_00003", "3"),
+                             ("#m.sort=1&q=run_00003", "3")):
+        BROWSER.open(path, fragment)
+        shown = BROWSER.run(names)
+        if "sort=-" in fragment:
+            assert [int(name) % 4 for name in shown] == [3, 2, 1, 0], (fragment, shown)
+        else:
+            assert shown == wanted, (fragment, shown)
+    BROWSER.open(path)
+    BROWSER.run("document.querySelector('form input[name=\"m.sort\"][value=\"1\"]').click(); return 0")
+    assert BROWSER.run("return location.hash") == "#m.sort=1" and BROWSER.run(names) == "1357"
+    assert BROWSER.console() == []
 
 
 def test_menus_change_the_address(folder):

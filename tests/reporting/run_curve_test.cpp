@@ -49,6 +49,25 @@ TEST(RunCurve, KeepsAPeakOfOneSample) {
   EXPECT_EQ(curve.columns[20]->low_w, 100);
 }
 
+TEST(RunCurve, HasAScaleThatASpikeDoesNotSet) {
+  const auto scale_w = [](double peak_w, double from_s, double to_s) {
+    return run_curve({{{900, 300},
+                       {from_s, 300},
+                       {from_s, peak_w},
+                       {to_s, peak_w},
+                       {to_s, 300},
+                       {1200, 300}}},
+                     1, kWindow)
+        .scale_w();
+  };
+  EXPECT_EQ(scale_w(1100, 1050, 1051), 1100);  // less than four times the others
+  EXPECT_EQ(scale_w(1300, 1050, 1051), 900);   // more: three times the median
+  EXPECT_EQ(scale_w(1300, 1010, 1090), 1300);  // for most of the time: no spike
+  EXPECT_EQ(scale_w(99999, 1040, 1055), 900);  // no board draws it
+  EXPECT_EQ(scale_w(3500, 1000, 1100), 3500);  // power of a node
+  EXPECT_EQ(run_curve({}, 1, kWindow).scale_w(), 0);
+}
+
 TEST(RunCurve, LeavesOutWhatIsNotKnown) {
   // Nothing from 1020 s to 1050 s: columns 10 (from 1020 s, whose first instant is known) to 19.
   const RunCurve curve =

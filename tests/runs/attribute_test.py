@@ -317,6 +317,14 @@ def test_a_gap_in_the_recording(folder):
     near(500, folder.json()["energy_j"])
 
 
+def test_a_row_whose_power_is_none(folder):
+    folder.trace("t.json", event("k", 4, 2))
+    for cell in ("-50", "N/A", "1e308"):
+        rows = [f"{T0 + at},0,{cell if at == 5 else 100}" for at in range(10)]
+        folder.write("p.csv", "timestamp,gpu,power_w\n" + "\n".join(rows) + "\n")
+        assert "GPU 0: invalid_power_sample: a row states no power, or an impossible one, at " in folder.fault(), cell
+
+
 def test_an_impossible_power(folder):
     folder.write("p.csv", power(T0, 10, lambda gpu, t: 300_000))
     folder.trace("t.json", event("a", 1, 2))

@@ -14,6 +14,7 @@ import math
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 
@@ -562,6 +563,32 @@ def test_published_totals_assume_constant_power(folder):
     near(1.8 * (0.25 * 501 + 0.75 * 419), found["carbon_gco2e"])
     near(1.8 * 0.25, found["cost"])
     same(before, {path.name: path.read_bytes() for path in folder.path.iterdir()})
+
+
+def test_export_takes_the_pue_as_the_other_commands_do(folder):
+    """Times what was measured, unless factors stand between the GPUs and the facility."""
+    name = publish(folder, "a", SIX, SEVEN, 3.6e6)
+    folder.call("export", name, "--format", "jsonl", "--pue", 1.3)
+    run = json.loads(folder.out)
+    same([("gpu", "measured"), ("facility", "modelled")], [(one["boundary"], one["basis"]) for one in run["boundaries"]])
+    found = run["facility"]
+    same(["gpu", "facility", "modelled", 1.3, None],
+         [found[key] for key in ("measured_boundary", "boundary", "basis", "pue", "price")])
+    for key, wanted in (("facility_energy_j", 1.3 * 3.6e6), ("facility_power_w", 1300),
+                        ("facility_energy_j_per_million_output_tokens", 1.3 * 3.6e6),
+                        ("facility_energy_j_per_million_tokens", 1.3 * 3.6e6 / 5)):
+        near(wanted, found[key])
+    folder.call("export", name, "--format", "csv", "--pue", 1.3, "--price", 0.25)
+    row = next(csv.DictReader(io.StringIO(folder.out)))
+    near(1.3 * 3.6e6, float(row["facility_energy_j"]))
+    near(1.3 * 0.25, float(row["cost"]))
+    same("facility", row["cost_boundary"])
+    folder.call("export", name, "--format", "prometheus", "--pue", 1.3)
+    assert re.search(r'^aggregate_power_facility_energy_joules\{.*basis="modelled"\} 4680000.0$', folder.out, re.M), folder.out
+    folder.call("compare", name, "--metric", "facility_energy_j", "--pue", 1.3, "--json")
+    near(1.3 * 3.6e6, json.loads(folder.out)["summaries"][0]["mean"])
+    folder.call("export", name, "--format", "jsonl", "--node-factor", 1.5, "--rack-factor", 1.2, "--pue", 1.1)
+    near(1.5 * 1.2 * 1.1 * 3.6e6, json.loads(folder.out)["facility"]["facility_energy_j"])
 
 
 def test_export_has_costs_in_each_format(folder):

@@ -388,6 +388,29 @@ def test_zero_watts_outside(folder):
     near(200 + 400 + 200, done.windows["c"]["energy_j"])
 
 
+def test_rows_whose_power_is_none(folder):
+    # As `measure` does: a row below 0 W or without a number refuses each window that holds it, edges included.
+    windows = "".join(f"begin {name} +{start}\nend {name} +{end}\n" for name, start, end in (
+        ("before", 0, 4), ("touched", 0, 5), ("held", 4.5, 5.5), ("after", 6, 9)))
+    for cell in ("-50", "N/A", "nan", "1e308"):
+        rows = [f"{START + at},{gpu},{cell if (at, gpu) == (5, 0) else 100}" for at in range(10) for gpu in (0, 1)]
+        (folder / "p.csv").write_text("timestamp,gpu,power_w\n" + "\n".join(rows) + "\n")
+        done = measured(folder, windows, "--json", telemetry="p.csv")
+        same([True, False, False, True], [window["measured"] for window in done.report["windows"]], cell)
+        near(2 * 400, done.windows["before"]["energy_j"])
+        held = done.windows["held"]
+        same([1, None, [None, 100.0]], [done.status, held["energy_j"], [gpu["energy_j"] for gpu in held["gpus"]]])
+        same("GPU 0: invalid_power_sample: a row states no power, or an impossible one, at 1788852005.000 "
+             "(2026-09-08T07:20:05.000Z)", held["reason"], cell)
+        (folder / "load.json").write_text(json.dumps(
+            {"benchmark_start_time_unix": START + 4.5, "benchmark_end_time_unix": START + 5.5, "duration": 1,
+             "completed": 1, "total_input_tokens": 1, "total_output_tokens": 1}))
+        run = subprocess.run([PROGRAM, "measure", "load.json", "--telemetry", "p.csv"], cwd=folder,
+                             capture_output=True, text=True)
+        reason = "implausible_power" if cell == "1e308" else "invalid_power_sample"
+        assert reason in run.stdout + run.stderr, (cell, run)
+
+
 def test_power_in_another_unit(folder):
     (folder / "milliwatts.csv").write_text(  # 31 W, written as 31000
         "timestamp,gpu,power\n" + "".join(f"{1788852000 + t},0,31000\n" for t in range(11)))

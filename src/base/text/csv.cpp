@@ -199,6 +199,15 @@ std::vector<CsvTextRow> split_csv(std::string_view text, std::size_t max_rows, b
   return rows;
 }
 
+std::string csv_cell(std::string_view text) {
+  const bool needs_quotes = text.find_first_of(",\"\r\n") != std::string_view::npos ||
+                            text.starts_with(' ') || text.starts_with('\t');
+  if (!needs_quotes) return std::string(text);
+  std::string cell = "\"";
+  for (const char c : text) cell.append(c == '"' ? 2 : 1, c);
+  return cell + '"';
+}
+
 std::vector<std::string> cells_of_line(std::string_view line) {
   std::vector<CsvTextRow> rows = split_csv(line, 1, true);
   return rows.empty() ? std::vector<std::string>() : std::move(rows[0].cells);

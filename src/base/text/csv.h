@@ -55,6 +55,10 @@ void split_csv(std::string_view text, std::size_t max_rows, bool at_end,
 // The cells of a line. A line of NUL bytes alone has none. Throws CsvError.
 std::vector<std::string> cells_of_line(std::string_view line);
 
+// `text` as one cell (RFC 4180): in quotes where it has a comma, a quote or a line break, or begins
+// with a blank, which some readers skip.
+std::string csv_cell(std::string_view text);
+
 // What happens to blanks after a comma and at a row's start: they are skipped, or kept as part of
 // the cell, and then a quote after them does not open a quoted cell (the plain excel dialect).
 enum class CsvBlanks { skipped, kept };

@@ -43,21 +43,18 @@ class LineWords {
  public:
   void split(std::string_view line) {
     line_ = line.data();
-    if (edges_.size() < line.size() + 2) edges_.resize(line.size() + 2);
-    std::uint32_t* edge = edges_.data();
-    std::uint64_t is_between = 1;  // the byte before is not in a word
-    for (std::size_t at = 0; at <= line.size(); at += 64) {
-      std::uint64_t between = separators_in<kSeparators...>(line.data() + at);
-      const std::size_t left = line.size() - at;
+    // Rows of a table usually have their words in the same places.
+    bool is_like_last = line.size() == line_size_;
+    line_size_ = line.size();
+    between_.resize(line.size() / 64 + 1);
+    for (std::size_t i = 0; i < between_.size(); ++i) {
+      std::uint64_t between = separators_in<kSeparators...>(line.data() + 64 * i);
+      const std::size_t left = line.size() - 64 * i;
       if (left < 64) between |= ~std::uint64_t{0} << left;
-      std::uint64_t edges = between ^ (between << 1 | is_between);
-      is_between = between >> 63;
-      for (; edges != 0; edges &= edges - 1) {
-        *edge++ =
-            static_cast<std::uint32_t>(at) + static_cast<std::uint32_t>(std::countr_zero(edges));
-      }
+      is_like_last = is_like_last && between == between_[i];
+      between_[i] = between;
     }
-    size_ = static_cast<std::size_t>(edge - edges_.data()) / 2;
+    if (!is_like_last) find_edges();
   }
   std::size_t size() const { return size_; }
   std::string_view operator[](std::size_t i) const {
@@ -69,8 +66,26 @@ class LineWords {
   }
 
  private:
+  void find_edges() {
+    if (edges_.size() < line_size_ + 2) edges_.resize(line_size_ + 2);
+    std::uint32_t* edge = edges_.data();
+    std::uint64_t is_between = 1;  // the byte before is not in a word
+    std::uint32_t at = 0;
+    for (const std::uint64_t between : between_) {
+      std::uint64_t edges = between ^ (between << 1 | is_between);
+      is_between = between >> 63;
+      for (; edges != 0; edges &= edges - 1) {
+        *edge++ = at + static_cast<std::uint32_t>(std::countr_zero(edges));
+      }
+      at += 64;
+    }
+    size_ = static_cast<std::size_t>(edge - edges_.data()) / 2;
+  }
+
   const char* line_ = nullptr;
-  std::vector<std::uint32_t> edges_;  // where each word begins and ends
+  std::size_t line_size_ = std::string_view::npos;
+  std::vector<std::uint64_t> between_;  // which bytes of the line are not in words, 64 at a time
+  std::vector<std::uint32_t> edges_;    // where each word begins and ends
   std::size_t size_ = 0;
 };
 

@@ -599,5 +599,23 @@ TEST(RunningParity, IsOneFromAnOpeningBitToBeforeTheClosingOne) {
   EXPECT_EQ(running_parity(std::uint64_t{1} << 63), std::uint64_t{1} << 63);
 }
 
+TEST(CsvCell, IsInQuotesWhereAReaderNeedsThem) {
+  const std::pair<const char*, const char*> kCells[] = {
+      {"", ""},
+      {"plain", "plain"},
+      {"a b", "a b"},
+      {"a,b", "\"a,b\""},
+      {"say \"so\"", "\"say \"\"so\"\"\""},
+      {"a\nb", "\"a\nb\""},
+      {"a\r", "\"a\r\""},
+      {" a", "\" a\""},
+      {"\ta", "\"\ta\""},
+  };
+  for (const auto& [text, cell] : kCells) {
+    EXPECT_EQ(csv_cell(text), cell);
+    EXPECT_EQ(cells_of_line(std::string(cell) + ",x").at(0), text);
+  }
+}
+
 }  // namespace
 }  // namespace aggregate_power

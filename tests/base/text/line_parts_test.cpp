@@ -1,6 +1,7 @@
 // Words and cells of lines against splitting them character by character.
 #include "base/text/line_parts.h"
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -69,6 +70,10 @@ TEST(LineParts, AreTheSameAsOneByOne) {
     for (const char behind : {',', 'x'}) {
       ASSERT_EQ(all_of(cells, line, behind), cells_one_by_one(line))
           << line << ", TEST_SEED=" << seed;
+      ASSERT_EQ(all_of(words, line, behind), words_one_by_one(line))
+          << line << ", TEST_SEED=" << seed;
+      // The same places, other letters.
+      std::ranges::replace(line, 'a', 'z');
       ASSERT_EQ(all_of(words, line, behind), words_one_by_one(line))
           << line << ", TEST_SEED=" << seed;
     }

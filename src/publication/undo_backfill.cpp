@@ -1,5 +1,5 @@
 // Compares what is there with what the pass left, and takes it back.
-#include "decisions/undo_backfill.h"
+#include "publication/undo_backfill.h"
 
 #include <algorithm>
 #include <array>
