@@ -74,6 +74,33 @@ void DeviceIntegrator::note_odd(Sample sample) {
   zeros_ = 0;
 }
 
+std::size_t DeviceIntegrator::add_steady(std::span<const Reading> readings) {
+  if (!is_steady_ || same_stamp_ || zeros_ > 0 || is_odd(stamp_.watts)) return 0;
+  Sample before = before_;
+  Sample stamp = stamp_;
+  double energy_j = result_.energy_j;
+  double max_gap_s = result_.max_sample_gap_s;
+  std::size_t count = 0;
+  for (const Reading& reading : readings) {
+    const bool is_steady = reading.kind == Reading::Kind::power &&
+                           reading.device == readings.front().device &&
+                           reading.unix_s > stamp.unix_s && reading.unix_s < window_.end_unix_s &&
+                           !is_odd(reading.watts);
+    if (!is_steady) break;
+    max_gap_s = std::max(max_gap_s, stamp.unix_s - before.unix_s);
+    energy_j += trapezoid_j(before, stamp);
+    before = stamp;
+    stamp = {reading.unix_s, reading.watts};
+    ++count;
+  }
+  before_ = before;
+  stamp_ = stamp;
+  result_.energy_j = energy_j;
+  result_.max_sample_gap_s = max_gap_s;
+  result_.samples += count;
+  return count;
+}
+
 DeviceEnergy DeviceIntegrator::finish() {
   if (has_stamp_) take(same_stamp_ ? finished_stamp() : stamp_);
   has_stamp_ = false;
@@ -125,30 +152,57 @@ void PowerIntegrator::take_no_power(const Reading& reading) {
   }
 }
 
+void PowerIntegrator::note_place(const Reading& reading) {
+  if (!is_second_pass_ && unplaced_rows_.add(reading.unix_s)) {
+    reasons_.add(Reason::invalid_timestamp_sample);
+  }
+}
+
+// Returns whether it is a power inside the window.
+inline bool PowerIntegrator::take_one(const Reading& reading) {
+  if (reading.kind == Reading::Kind::bad_timestamp) {
+    take_bad_stamp();
+    return false;
+  }
+  note_place(reading);
+  if (reading.unix_s < band_.start_unix_s || reading.unix_s > band_.end_unix_s) return false;
+  if (reading.kind != Reading::Kind::power ||
+      (options_.is_power && !states_power(reading, options_.window))) {
+    take_no_power(reading);
+    return false;
+  }
+  take_power(reading);
+  return options_.window.contains(reading.unix_s);
+}
+
+// In some recordings each device has many readings in a row. Returns how many were taken from the
+// front. Their times rise, so the first and the last one say where they are.
+std::size_t PowerIntegrator::take_steady(std::span<const Reading> readings) {
+  const std::uint32_t device = readings.front().device;
+  if (readings.size() == 1 || readings[1].device != device) return 0;
+  if (device >= integrators_.size() || !integrators_[device]) return 0;
+  const std::size_t count = integrators_[device]->add_steady(readings);
+  if (count == 0) return 0;
+  note_place(readings.front());
+  note_place(readings[count - 1]);
+  return count;
+}
+
 void PowerIntegrator::take(std::span<const Reading> readings) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   double inside_unix_s = kNone;  // the time of the reading before, if that was inside the window
-  for (const Reading& reading : readings) {
+  while (!readings.empty()) {
+    const Reading& reading = readings.front();
+    std::size_t count = 1;
     if (reading.kind == Reading::Kind::power && reading.unix_s == inside_unix_s) {
       take_power(reading);
-      continue;
-    }
-    inside_unix_s = kNone;
-    if (reading.kind == Reading::Kind::bad_timestamp) {
-      take_bad_stamp();
-      continue;
-    }
-    if (!is_second_pass_ && unplaced_rows_.add(reading.unix_s)) {
-      reasons_.add(Reason::invalid_timestamp_sample);
-    }
-    if (reading.unix_s < band_.start_unix_s || reading.unix_s > band_.end_unix_s) continue;
-    if (reading.kind == Reading::Kind::power &&
-        (!options_.is_power || states_power(reading, options_.window))) {
-      take_power(reading);
-      if (options_.window.contains(reading.unix_s)) inside_unix_s = reading.unix_s;
+    } else if (const std::size_t steady = take_steady(readings); steady > 0) {
+      count = steady;
+      inside_unix_s = readings[count - 1].unix_s;
     } else {
-      take_no_power(reading);
+      inside_unix_s = take_one(reading) ? reading.unix_s : kNone;
     }
+    readings = readings.subspan(count);
   }
 }
 

@@ -47,6 +47,11 @@ class DeviceIntegrator {
     return true;
   }
 
+  // Adds readings from the front as long as they are of one device, have power, and are each later
+  // than the one before and before the window's end, once that is all that matters: returns how
+  // many. They are alike, so what changes can stay in registers.
+  std::size_t add_steady(std::span<const Reading> readings);
+
   DeviceEnergy finish();
 
  private:
@@ -68,9 +73,10 @@ class DeviceIntegrator {
     return (right.unix_s - left.unix_s) * (left.watts + right.watts) / 2.0;
   }
   void take_near_edge(Sample sample);
+  static bool is_odd(double watts) { return watts > kMostBoardWatts || watts == 0; }
   // Before `before_` becomes the sample.
   void note_if_odd(Sample sample) {
-    if (sample.watts > kMostBoardWatts || sample.watts == 0 || zeros_ > 0) note_odd(sample);
+    if (is_odd(sample.watts) || zeros_ > 0) note_odd(sample);
   }
   void note_odd(Sample sample);
   void integrate_to(Sample sample);
@@ -131,6 +137,9 @@ class PowerIntegrator final : public Analysis {
   Integration finish(std::span<const std::string> devices);
 
  private:
+  bool take_one(const Reading& reading);
+  std::size_t take_steady(std::span<const Reading> readings);
+  void note_place(const Reading& reading);
   void take_bad_stamp();
   void take_power(const Reading& reading);
   void meet(std::uint32_t device);

@@ -30,19 +30,19 @@ double sum_of(const std::vector<AipmOfGpu>& gpus, bool with_all) {
   return sum;
 }
 
-double first_of(std::initializer_list<double> choices) {
-  const auto* const found = std::ranges::find_if(choices, [](double w) { return !std::isnan(w); });
-  return found == choices.end() ? kNoAipmSensor : *found;
-}
-
 double drawn_w(const AipmRecord& record) {
-  return first_of({record.watts[kAipmDrawAbsolute], record.watts[kAipmNvidiaPower],
-                   sum_of(record.drawn, false)});
+  for (const AipmPath path : {kAipmDrawAbsolute, kAipmNvidiaPower}) {
+    if (!std::isnan(record.watts[path])) return record.watts[path];
+  }
+  return sum_of(record.drawn, false);
 }
 
 double attributable_w(const AipmRecord& record) {
-  return first_of({sum_of(record.attributable, true), sum_of(record.attributable, false),
-                   record.watts[kAipmNvidiaAttributable]});
+  for (const bool with_all : {true, false}) {
+    const double sum = sum_of(record.attributable, with_all);
+    if (!std::isnan(sum)) return sum;
+  }
+  return record.watts[kAipmNvidiaAttributable];
 }
 
 // No machine has more sensors, and no one reads more numbers.
@@ -56,18 +56,18 @@ class SensorLog {
   void take(const AipmRecord& record, double unix_s) {
     if (has_ended_) ++segments_;
     has_ended_ = false;
+    if (record.layout != layout_) order_.clear();
+    layout_ = record.layout;
     next_ = 0;
-    add("gpu", drawn_w(record), unix_s);
-    for (const AipmOfGpu& of : record.drawn) {
-      name_.assign("gpu ").append(of.gpu);
-      add(name_, of.watts, unix_s);
-    }
-    add("attributable", attributable_w(record), unix_s);
-    add("intel", record.watts[kAipmIntel], unix_s);
-    add("psys", record.watts[kAipmPsys], unix_s);
-    add("uncore", record.watts[kAipmUncore], unix_s);
-    add("cpu", record.watts[kAipmTotalCpu], unix_s);
-    add("dram", record.watts[kAipmTotalDram], unix_s);
+    unix_s_ = unix_s;
+    add("", "gpu", drawn_w(record));
+    for (const AipmOfGpu& of : record.drawn) add("gpu ", of.gpu, of.watts);
+    add("", "attributable", attributable_w(record));
+    add("", "intel", record.watts[kAipmIntel]);
+    add("", "psys", record.watts[kAipmPsys]);
+    add("", "uncore", record.watts[kAipmUncore]);
+    add("", "cpu", record.watts[kAipmTotalCpu]);
+    add("", "dram", record.watts[kAipmTotalDram]);
     if (record.attributable.empty() || record.drawn.empty()) return;
     ++attributed_;
     above_drawn_ += record.is_above_drawn() ? 1 : 0;
@@ -136,39 +136,42 @@ class SensorLog {
     }
   };
 
-  void add(std::string_view name, double watts, double unix_s) {
+  // The record's next sensor, if it has this one.
+  void add(std::string_view kind, std::string_view name, double watts) {
     if (std::isnan(watts)) return;
-    Sensor& sensor = find(name, unix_s);
+    if (next_ == order_.size()) order_.push_back(find(kind, name));
+    integrate(sensors_[order_[next_++]], watts);
+  }
+
+  void integrate(Sensor& sensor, double watts) const {
     SensorEnergy& found = sensor.found;
-    found.last_unix_s = unix_s;
+    found.last_unix_s = unix_s_;
     found.max_w = std::max(found.max_w, watts);
     if (!sensor.segments_j.empty() && sensor.segments_j.back().first == segments_) {
-      const double period_s = unix_s - sensor.last.unix_s;
+      const double period_s = unix_s_ - sensor.last.unix_s;
       sensor.segments_j.back().second += period_s * (watts + sensor.last.watts) / 2;
       found.held_back_j += period_s * watts;
       found.duration_s += period_s;
     } else {
       sensor.segments_j.emplace_back(segments_, 0.0);
     }
-    sensor.last = {unix_s, watts};
+    sensor.last = {unix_s_, watts};
   }
 
-  Sensor& find(std::string_view name, double unix_s) {
-    if (next_ < sensors_.size() && sensors_[next_].found.name == name) return sensors_[next_++];
-    const auto known = numbers_.find(name);
-    if (known != numbers_.end()) {
-      next_ = known->second + 1;
-      return sensors_[known->second];
-    }
+  std::size_t find(std::string_view kind, std::string_view name) {
+    name_.assign(kind).append(name);
+    const std::size_t guess = order_.empty() ? 0 : order_.back() + 1;  // most records are alike
+    if (guess < sensors_.size() && sensors_[guess].found.name == name_) return guess;
+    if (const auto known = numbers_.find(name_); known != numbers_.end()) return known->second;
     if (sensors_.size() == kMostSensors) {
       throw TelemetryError(
           fmt::format("more than {} sensors: no machine has so many GPUs", kMostSensors));
     }
-    numbers_.emplace(name, sensors_.size());
+    numbers_.emplace(name_, sensors_.size());
     Sensor& sensor = sensors_.emplace_back();
-    sensor.found.name = name;
-    sensor.found.first_unix_s = unix_s;
-    return sensor;
+    sensor.found.name = name_;
+    sensor.found.first_unix_s = unix_s_;
+    return sensors_.size() - 1;
   }
 
   std::optional<double> total_j(std::string_view name) const {
@@ -180,8 +183,11 @@ class SensorLog {
   std::vector<Sensor> sensors_;
   std::map<std::string, std::size_t, std::less<>> numbers_;  // of the sensors, by name
   std::string name_;
-  std::size_t next_ = 0;      // the sensor that is probably next: records are alike
-  std::size_t segments_ = 0;  // so far, counting the one that is read
+  std::uint64_t layout_ = 0;        // of the record
+  std::vector<std::size_t> order_;  // of its sensors; records of the same layout have the same
+  std::size_t next_ = 0;            // in that order
+  double unix_s_ = 0;               // of the record
+  std::size_t segments_ = 0;        // so far, counting the one that is read
   bool has_ended_ = true;
   std::uint64_t attributed_ = 0;
   std::uint64_t above_drawn_ = 0;
@@ -193,6 +199,8 @@ class SensorLog {
 void read_aipowermeter(ByteSource& source, const std::string& power, ReadingSink& sink) {
   SensorLog log;
   const std::size_t sensor = aipm_path_of(power);
+  std::uint64_t layout = 0;
+  std::vector<std::uint32_t> devices;  // of the GPUs, in records of this layout
   AipmWalk walk(
       [&](const AipmRecord& record) {
         if (!sink.start_row(record.date)) return;
@@ -202,7 +210,13 @@ void read_aipowermeter(ByteSource& source, const std::string& power, ReadingSink
           if (is_there) sink.add("0", record.watts[sensor]);
           return;
         }
-        for (const AipmOfGpu& of : record.drawn) sink.add(of.gpu, of.watts);
+        if (std::exchange(layout, record.layout) != record.layout) {
+          devices.clear();
+          for (const AipmOfGpu& of : record.drawn) devices.push_back(sink.find(of.gpu));
+        }
+        for (std::size_t i = 0; i < devices.size(); ++i) {
+          sink.add_to(devices[i], record.drawn[i].watts);
+        }
       },
       [&] {
         sink.end_segment();

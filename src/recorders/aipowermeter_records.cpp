@@ -33,9 +33,10 @@ constexpr std::array<std::string_view, kAipmPathCount> kAipmPaths = {
 };
 
 // NaN for what is not a number, and for -1, which stands for a sensor that is not there.
-double number_in(JsonKind kind, std::string_view text) {
-  if (kind != JsonKind::integer && kind != JsonKind::real) return kNoAipmSensor;
-  const std::optional<double> number = nearest_double(text);
+double number_in(const JsonScalar& scalar) {
+  if (scalar.kind != JsonKind::integer && scalar.kind != JsonKind::real) return kNoAipmSensor;
+  if (!std::isnan(scalar.number)) return scalar.number;
+  const std::optional<double> number = nearest_double(scalar.text);
   return number && std::isfinite(*number) && *number >= 0 ? *number : kNoAipmSensor;
 }
 
@@ -61,7 +62,11 @@ bool AipmRecord::is_above_drawn() const {
 }
 
 void AipmWalk::begin(std::size_t path) {
-  if (path == kAipmRecord) record_.clear();
+  if (path == kAipmRecord) {
+    record_.clear();
+    ++record_.layout;
+    places_.clear();
+  }
   if (path == kAipmProcesses) record_.processes.push_back({gpu_, {}});
 }
 
@@ -74,23 +79,67 @@ void AipmWalk::key(std::size_t path, std::string_view key) {
 }
 
 void AipmWalk::scalar(std::size_t path, JsonKind kind, std::string_view text) {
-  if (path == kAipmRecord && text == kSegmentEnd) on_segment_end_();
-  if (path == kAipmDate) record_.date = text;
-  if (path == kAipmRecord || path == kAipmDate) return;
-  const double number = number_in(kind, text);
-  if (std::isnan(number)) return;
-  if (path == kAipmGpuPower || path == kAipmGpuPowerOf2026) {
-    record_.drawn.push_back({gpu_, number});
-  } else if (path == kAipmGpuAttributable) {
-    record_.attributable.push_back({gpu_, number});
-  } else if (path == kAipmProcessUse && !record_.processes.empty()) {
-    record_.processes.back().uses.push_back({process_, number});
-  } else if (path == kAipmUncoreItem) {
-    double& uncore_w = record_.watts[kAipmUncore];
-    uncore_w = std::isnan(uncore_w) ? number : uncore_w + number;
-  } else if (path >= kFirstAipmSensor) {
-    record_.watts[path] = number;
+  if (path == kAipmRecord) {
+    if (text == kSegmentEnd) on_segment_end_();
+    return;
   }
+  if (path == kAipmDate) record_.date = text;
+  const double number = path == kAipmDate ? kNoAipmSensor : number_in({kind, text});
+  const Place place = std::isnan(number) ? Place{path, false} : add_number(path, number);
+  if (places_.size() < kMostJsonAgain) places_.push_back(place);
+}
+
+AipmWalk::Place AipmWalk::add_number(std::size_t path, double number) {
+  switch (path) {
+    case kAipmGpuPower:
+    case kAipmGpuPowerOf2026:
+      record_.drawn.push_back({gpu_, number});
+      return {path, true, record_.drawn.size() - 1};
+    case kAipmGpuAttributable:
+      record_.attributable.push_back({gpu_, number});
+      return {path, true, record_.attributable.size() - 1};
+    case kAipmProcessUse:
+      record_.processes.back().uses.push_back({process_, number});
+      return {path, true, record_.processes.size() - 1, record_.processes.back().uses.size() - 1};
+    case kAipmUncoreItem: {
+      double& uncore_w = record_.watts[kAipmUncore];
+      uncore_w = std::isnan(uncore_w) ? number : uncore_w + number;
+      return {path, true};
+    }
+    default:
+      record_.watts[path] = number;
+      return {path, true};
+  }
+}
+
+double& AipmWalk::number_at(const Place& place) {
+  switch (place.path) {
+    case kAipmGpuPower:
+    case kAipmGpuPowerOf2026:
+      return record_.drawn[place.of_gpu].watts;
+    case kAipmGpuAttributable:
+      return record_.attributable[place.of_gpu].watts;
+    case kAipmProcessUse:
+      return record_.processes[place.of_gpu].uses[place.of_process].use;
+    default:
+      return record_.watts[place.path];
+  }
+}
+
+bool AipmWalk::again(std::span<const JsonScalar> scalars) {
+  for (std::size_t i = 0; i < scalars.size(); ++i) {
+    const Place& place = places_[i];
+    if (place.path == kAipmDate) {
+      record_.date = scalars[i].text;
+      continue;
+    }
+    const double number = number_in(scalars[i]);
+    // The items of a list are added up.
+    if (std::isnan(number) == place.has_number || place.path == kAipmUncoreItem) return false;
+    if (place.has_number) number_at(place) = number;
+  }
+  on_record_(record_);
+  return true;
 }
 
 void walk_aipm_records(ByteSource& source, AipmWalk& walk) {

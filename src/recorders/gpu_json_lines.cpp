@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <utility>
@@ -114,6 +116,7 @@ class GpuLineWalk : public JsonVisitor {
     if (path == kPathOfLine) {
       time_.clear();
       count_ = 0;
+      fields_.clear();
     }
     if (path == (format_.has_gpu_objects ? kPathOfGpu : kPathOfLine)) start_gpu();
   }
@@ -124,35 +127,47 @@ class GpuLineWalk : public JsonVisitor {
     if (sink_.counters() != nullptr) add_all(*sink_.counters(), &Gpu::count);
   }
   void scalar(std::size_t path, JsonKind kind, std::string_view text) override {
-    if (path == kPathOfTime) time_ = text;
-    if (path <= kPathOfGpu || count_ == 0) return;
-    Gpu& gpu = gpus_[count_ - 1];
-    if (path == kPathOfUuid) gpu.uuid = text;
-    if (path == kPathOfHost) gpu.host = text;
-    if (path == kPathOfIndex) gpu.index = text;
-    if (path < kPathOfPower) return;
-    Gpu::Value& value = path < kPathOfCounter ? gpu.watts : gpu.count;
-    value.is_there = true;
-    if (kind != JsonKind::null) value.text = text;
+    if (path == kPathOfLine) return;
+    Field& field = field_of(path);
+    if (fields_.size() < kMostJsonAgain) fields_.push_back(&field);
+    if (field.takes(kind)) field.text = field.copy = text;
+  }
+  bool again(std::span<const JsonScalar> scalars) override {
+    time_.clear();
+    for (std::size_t i = 0; i < count_; ++i) gpus_[i].clear();
+    for (std::size_t i = 0; i < scalars.size(); ++i) {
+      if (fields_[i]->takes(scalars[i].kind)) fields_[i]->text = scalars[i].text;
+    }
+    end(kPathOfLine);
+    return true;
   }
 
  private:
-  struct Gpu {
-    std::string uuid;
-    std::string host;
-    std::string index;
-    struct Value {
-      std::string text;
-      bool is_there = false;
-    };
-    Value watts;  // or the counter's, if the format's paths are those of a counter
-    Value count;  // of a counter that is read beside the power
+  struct Field {
+    bool may_be_null = false;
+    bool is_there = false;
+    std::string_view text = {};  // in the line, or in the copy
+    std::string copy = {};
 
     void clear() {
-      for (std::string* const text : {&uuid, &host, &index, &watts.text, &count.text}) {
-        text->clear();
-      }
-      watts.is_there = count.is_there = false;
+      is_there = false;
+      text = {};
+    }
+    // Notes that there is a scalar, and returns whether it is the field's text.
+    bool takes(JsonKind kind) {
+      is_there = true;
+      return !may_be_null || kind != JsonKind::null;
+    }
+  };
+  struct Gpu {
+    Field uuid;
+    Field host;
+    Field index;
+    Field watts = {.may_be_null = true};  // or the counter's, if the paths are those of a counter
+    Field count = {.may_be_null = true};  // of a counter that is read beside the power
+
+    void clear() {
+      for (Field* const field : {&uuid, &host, &index, &watts, &count}) field->clear();
     }
   };
 
@@ -161,25 +176,37 @@ class GpuLineWalk : public JsonVisitor {
     gpus_[count_ - 1].clear();
   }
 
-  void add_all(ReadingSink& sink, Gpu::Value Gpu::*value) {
-    const std::span gpus(gpus_.data(), count_);
+  Field& field_of(std::size_t path) {
+    if (path == kPathOfTime) return time_;
+    if (path == kPathOfGpu || count_ == 0) return no_field_;
+    Gpu& gpu = gpus_[count_ - 1];
+    if (path == kPathOfUuid) return gpu.uuid;
+    if (path == kPathOfHost) return gpu.host;
+    if (path == kPathOfIndex) return gpu.index;
+    return path < kPathOfCounter ? gpu.watts : gpu.count;
+  }
+
+  void add_all(ReadingSink& sink, Field Gpu::*value) {
+    const auto gpus = std::views::take(gpus_, count_);
     const auto is_there = [&](const Gpu& gpu) { return (gpu.*value).is_there; };
-    if (std::ranges::none_of(gpus, is_there) || !sink.start_row(time_)) return;
+    if (std::ranges::none_of(gpus, is_there) || !sink.start_row(time_.text)) return;
     for (const Gpu& gpu : gpus) {
       if (!is_there(gpu)) continue;
-      if (!gpu.uuid.empty()) {
-        sink.add(gpu.uuid, (gpu.*value).text);
+      if (!gpu.uuid.text.empty()) {
+        sink.add(gpu.uuid.text, (gpu.*value).text);
       } else {
-        sink.add(gpu.host, gpu.index, (gpu.*value).text);
+        sink.add(gpu.host.text, gpu.index.text, (gpu.*value).text);
       }
     }
   }
 
   const LineFormat& format_;
   ReadingSink& sink_;
-  std::string time_;
-  std::vector<Gpu> gpus_ = std::vector<Gpu>(1);  // the first count_ ones are of this line
+  Field time_;
+  std::deque<Gpu> gpus_;  // the first count_ ones are of this line; none ever moves
   std::size_t count_ = 0;
+  Field no_field_;              // for what belongs to no GPU
+  std::vector<Field*> fields_;  // of the line's scalars
 };
 
 SeriesFacts line_facts(const LineFormat& format, std::string_view head,

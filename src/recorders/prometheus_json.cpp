@@ -41,7 +41,11 @@ class Numbers {
   explicit Numbers(double most) : most_(most) {}
   void add(std::string_view text) {
     double value = 0;
-    if (!read_whole_decimal(text, value) || !(value < most_)) {
+    add(text, read_whole_decimal(text, value) ? value : std::numeric_limits<double>::quiet_NaN());
+  }
+  // The same of a text of which the number is known, if it has one.
+  void add(std::string_view text, double value) {
+    if (!(value < most_)) {
       value = std::numeric_limits<double>::quiet_NaN();
       odd_.emplace_back(values_.size(), text);
     }
@@ -95,7 +99,7 @@ class SeriesWalk : public JsonVisitor {
   void scalars(std::size_t path, std::span<const JsonScalar> some) override {
     if (path != kValue && path != kStamp) return JsonVisitor::scalars(path, some);
     Numbers& numbers = path == kValue ? values_ : stamps_;
-    for (const JsonScalar& one : some) numbers.add(one.text);
+    for (const JsonScalar& one : some) numbers.add(one.text, one.number);
   }
   void pairs(std::size_t path, std::size_t item, std::span<const JsonPair> some) override {
     while (!some.empty() && !device_) {
@@ -103,7 +107,13 @@ class SeriesWalk : public JsonVisitor {
       JsonVisitor::pairs(path, item, some.first(1));
       some = some.subspan(1);
     }
-    for (const auto& [stamp, watts] : some) add_known(stamp.text, watts.text);
+    for (const auto& [stamp, watts] : some) {
+      if (std::isnan(stamp.number)) [[unlikely]] {
+        add_known(stamp.text, watts.text);
+      } else {
+        add_known(Stamp{epoch_seconds(stamp.number), false}, watts_of(watts.text, watts.number));
+      }
+    }
   }
 
   // Decides about a series that is cut off.
@@ -168,10 +178,15 @@ class SeriesWalk : public JsonVisitor {
     if (!sink_->read_stamp(stamp, time)) return note_bad(stamp);
     add_known(time, sink_->number(watts));
   }
-  void add_known(const Stamp& stamp, double watts) {
+  [[gnu::always_inline]] void add_known(Stamp stamp, double watts) {
     sink_->start_row(stamp);
     sink_->add_to(*device_, watts);
     sink_->note_series(number_, *device_);
+  }
+
+  // `number` is that of the text, if it is known.
+  double watts_of(std::string_view text, double number) const {
+    return number < kFirstSentinel ? sink_->number(number) : sink_->number(text);
   }
 
   void end_series() {

@@ -287,6 +287,44 @@ TEST(DeviceIntegrator, AgreesToTheLastBitWithTheContractOnGeneratedTraces) {
   EXPECT_GT(bracketed, 4000);
 }
 
+// Readings of one device in a row are taken together.
+TEST(PowerIntegrator, TakesReadingsInARowAsOneByOne) {
+  const std::uint64_t seed = test::fresh_seed();
+  test::Dice dice(seed);
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<Reading> readings;
+    const Samples first = generated_trace(dice, 1777118400.0);
+    const Window window = generated_window(dice, first);
+    for (std::uint32_t device = 0; device < 3; ++device) {
+      for (const Sample& sample : device == 0 ? first : generated_trace(dice, 1777118400.0)) {
+        readings.push_back({sample.unix_s, sample.watts, device, Reading::Kind::power});
+        if (dice.one_in(30)) readings.back().kind = Reading::Kind::no_power;
+        if (dice.one_in(100)) readings.back().kind = Reading::Kind::bad_timestamp;
+        if (dice.one_in(100)) readings.back().unix_s -= 1;
+        if (dice.one_in(50)) readings.back().device = static_cast<std::uint32_t>(dice.below(3));
+      }
+    }
+    IntegrationOptions options;
+    options.window = window;
+    PowerIntegrator together(options);
+    PowerIntegrator apart(options);
+    together.take(readings);
+    for (const Reading& reading : readings) apart.take({&reading, 1});
+    EXPECT_EQ(together.out_of_order(), apart.out_of_order());
+    const std::vector<std::string> names = {"0", "1", "2"};
+    const Integration a = together.finish(names);
+    const Integration b = apart.finish(names);
+    ASSERT_EQ(a.total_gpu_energy_j, b.total_gpu_energy_j) << "TEST_SEED=" << seed;
+    ASSERT_EQ(a.gpus.size(), b.gpus.size()) << "TEST_SEED=" << seed;
+    for (std::size_t i = 0; i < a.gpus.size(); ++i) {
+      ASSERT_EQ(a.gpus[i].energy_j, b.gpus[i].energy_j) << "TEST_SEED=" << seed;
+      ASSERT_EQ(a.gpus[i].samples, b.gpus[i].samples) << "TEST_SEED=" << seed;
+      ASSERT_EQ(a.gpus[i].max_sample_gap_s, b.gpus[i].max_sample_gap_s) << "TEST_SEED=" << seed;
+    }
+    ASSERT_EQ(a.reasons.codes(), b.reasons.codes()) << "TEST_SEED=" << seed;
+  }
+}
+
 // Watts read off the line at the middle of each of very many slices.
 double grid_energy_j(const Samples& line, Window window) {
   constexpr int kSlices = 20000;

@@ -195,6 +195,108 @@ TEST(CountersBesidePower, AreAsIfReadAlone) {
   }
 }
 
+// ---- Lines that are like the one before
+
+// The same lines, with a blank after the first brace of every other one: then none is.
+std::string with_odd_blanks(const std::string& text) {
+  std::string changed;
+  bool is_odd = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool begins_line = at == 0 || text[at - 1] == '\n';
+    changed += text[at];
+    if (!begins_line) continue;
+    is_odd = !is_odd;
+    if (is_odd && text[at] == '{') changed += ' ';
+  }
+  return changed;
+}
+
+// Readings, and of AIPowerMeter's sensors what `inspect` shows.
+std::string everything_in(const std::string& text) {
+  Telemetry telemetry = open_telemetry(std::make_unique<test::StutterSource>(text, test::kWhole),
+                                       {.zone = Zone::fixed(0), .path = "a.txt"});
+  std::string all;
+  try {
+    telemetry.read([&](std::span<const Reading> readings) {
+      for (const auto& [unix_s, watts, device, kind] : readings) {
+        all += fmt::format("{} {} {} {}\n", unix_s, watts, device, static_cast<int>(kind));
+      }
+    });
+  } catch (const std::exception& error) {
+    all += error.what();
+  }
+  all += fmt::format("{} rows, {} torn\n", telemetry.rows(), telemetry.skipped().torn_tail);
+  for (const SensorEnergy& sensor : telemetry.sensors()) {
+    all += fmt::format("{} {} {} {} {}", sensor.name, sensor.total_j, sensor.held_back_j,
+                       sensor.max_w, sensor.duration_s);
+    for (const double joules : sensor.segments_j) all += fmt::format(" {}", joules);
+    all += '\n';
+  }
+  for (const SensorSum& sum : telemetry.sums()) all += sum.text + sum.detail + '\n';
+  for (const std::string& name : telemetry.devices()) all += name + '\n';
+  return all;
+}
+
+// A number, or rarely something else.
+std::string number_or_not(test::Dice& dice, int i) {
+  const char* const others[] = {"null", "-1", "\"310.5\"", "1e2", "true", "0", "\"\\u0031\""};
+  if (dice.one_in(60)) return others[dice.below(7)];
+  return fmt::format("{}.{}", 90 + dice.below(400), i % 10);
+}
+
+std::string aipowermeter_line(test::Dice& dice, int i) {
+  std::string draw;
+  std::string attributable;
+  std::string uses;
+  for (int gpu = 0; gpu < 3; ++gpu) {
+    const char* const comma = gpu == 0 ? "" : ", ";
+    draw += fmt::format("{}\"{}\": {}", comma, gpu, number_or_not(dice, i));
+    attributable += fmt::format("{}\"{}\": {}", comma, gpu, number_or_not(dice, i));
+    uses += fmt::format("{}\"{}\": {{\"12{}\": {}}}", comma, gpu, i / 50, number_or_not(dice, i));
+  }
+  const std::string uncore =
+      i / 100 % 2 == 0 ? number_or_not(dice, i) : "[" + number_or_not(dice, i) + ", 2.5]";
+  return fmt::format(
+      "{{\"date\": \"2026-04-25T12:{:02}:{:02}\", \"metrics\": {{\"cpu\": {{\"intel_power\": {}, \"uncore_power\": {}}}, \"gpu\": {{\"per_gpu_power_draw\": {{{}}}, \"per_gpu_attributable_power\": {{{}}}, \"per_gpu_per_pid_utilization_absolute\": {{{}}}}}}}}}\n",
+      i / 60, dice.one_in(90) ? 77 : i % 60, number_or_not(dice, i), uncore, draw, attributable,
+      uses);
+}
+
+std::string all_smi_line(test::Dice& dice, int i) {
+  std::string gpus;
+  for (int gpu = 0; gpu < (dice.one_in(50) ? 2 : 3); ++gpu) {
+    gpus +=
+        fmt::format("{}{{\"uuid\": \"GPU-{}\", \"hostname\": \"a\", \"power_consumption\": {}}}",
+                    gpu == 0 ? "" : ", ", gpu, number_or_not(dice, i));
+  }
+  return fmt::format(
+      "{{\"schema\": 1, \"timestamp\": \"2026-04-25T12:{:02}:{:02}Z\", \"gpus\": [{}]}}\n", i / 60,
+      i % 60, gpus);
+}
+
+TEST(AlikeRows, AreReadAsOthers) {
+  const std::uint64_t seed = test::fresh_seed();
+  test::Dice dice(seed);
+  for (int round = 0; round < 20; ++round) {
+    std::array<std::string, 3> texts;
+    for (int i = 0; i < 400; ++i) {
+      texts[0] += aipowermeter_line(dice, i);
+      if (dice.one_in(100)) texts[0] += "\"END OF RECORDING SEGMENT\"\n";
+      texts[1] += all_smi_line(dice, i);
+      const std::string data =
+          fmt::format("\"gpu_power_usage\":{},\"nvidia_power_usage\":{},\"x\":{}",
+                      number_or_not(dice, i), number_or_not(dice, i), number_or_not(dice, i));
+      texts[2] += aiperf_line(i / 3, i % 3, data);
+    }
+    for (std::string text : texts) {
+      if (round % 2 == 1) text.resize(text.size() - dice.below(text.size() / 2));
+      const std::string all = everything_in(text);
+      EXPECT_GT(std::ranges::count(all, '\n'), 150);
+      ASSERT_TRUE(all == everything_in(with_odd_blanks(text))) << "TEST_SEED=" << seed;
+    }
+  }
+}
+
 // ---- Pairs, of which all but the first of a series are read as they come.
 
 using Pairs = std::vector<std::array<double, 3>>;  // kind, time, watts

@@ -15,8 +15,9 @@
 namespace aggregate_power {
 
 struct ShortDecimal {
-  double value = 0;      // the nearest double
-  std::size_t size = 0;  // characters; 0: not a decimal, or one that is left to others
+  double value = 0;        // the nearest double
+  std::size_t size = 0;    // characters; 0: not a decimal, or one that is left to others
+  std::size_t places = 0;  // digits after the point
 };
 
 // Sets the highest bit of each of the eight bytes that is not a digit's value, 0 to 9.
@@ -58,7 +59,7 @@ inline std::int64_t eight_digits(std::uint64_t values) {
   }
   const std::int64_t number = eight_digits(digits << (8 * (8 - whole - places)));
   // Both are exact, so their quotient is the nearest double.
-  return {static_cast<double>(number) / kPowersOfTen[places], size};
+  return {static_cast<double>(number) / kPowersOfTen[places], size, places};
 }
 
 // The first eight characters of a text, the first one lowest; zeros after its end.

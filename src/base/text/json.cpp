@@ -3,22 +3,17 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cassert>
 #include <cmath>
-#include <cstring>
 #include <memory>
-#include <set>
-
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+#include <tuple>
 
 #include <fmt/format.h>
 
-#include "base/text/ascii.h"
+#include "base/text/json_elements.h"
+#include "base/text/json_plain.h"
 #include "base/text/json_seen.h"
-#include "base/text/line_parts.h"
+#include "base/text/json_shape.h"
 #include "base/text/unicode.h"
 #include "base/text/utf8.h"
 
@@ -26,195 +21,46 @@ namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kBufferSize = 256 * 1024;
-constexpr unsigned kMostPlainNumber = 32;
-constexpr std::size_t kStep = 16;
-constexpr std::size_t kSlack = 64;       // how far past the buffer's end may be read
 constexpr std::size_t kMostAtOnce = 64;  // elements of an array
-constexpr std::size_t kMaxKey = 256;
-constexpr std::size_t kMaxScalar = 5000;
+constexpr std::size_t kMaxKey = kMaxJsonKey;
+constexpr std::size_t kMaxScalar = kMaxJsonScalar;
 constexpr std::size_t kMaxKeySpelling = 6 * kMaxKey;  // if every byte is written like \u0041
 constexpr std::size_t kMaxShown = 40;                 // characters of a key in a message
 
-// What may follow a backslash besides `u`, and what it means.
-constexpr std::string_view kEscapes = "\"\\/bfnrt";
+// What kJsonEscapes mean.
 constexpr std::string_view kEscaped = "\"\\/\b\f\n\r\t";
 
 constexpr int kUnwanted = -1;  // a value beside the wanted paths
 
 using Byte = unsigned char;
 
-bool is_digit(Byte c) { return is_ascii_digit(static_cast<char>(c)); }
-
 bool is_hex(Byte c) { return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f'); }
 
-// Whether `c` may follow a backslash, other than `u`.
-constexpr std::array<bool, 256> kIsEscape = [] {
-  std::array<bool, 256> is_escape{};
-  for (const char c : kEscapes) is_escape[static_cast<Byte>(c)] = true;
-  return is_escape;
-}();
+const char* after_blank(const char* p) { return p + (*p == ' ' ? 1 : 0); }
 
-// ASCII characters without a special meaning inside a string.
-bool is_plain(Byte c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; }
-
-// Digits and points from `p` on, and where those that are no digits are. At most kMostPlainNumber.
-struct NumberShape {
-  unsigned size;
-  std::uint32_t points;  // or slashes, which have the code between
-};
-
-// Most of a benchmark result is digits and plain text, and most of the time is spent in these
-// functions. They stop at '\0' at the latest, or look at 32 bytes.
-#if defined(__SSE2__)
-const char* skip_plain(const char* p) {
-  for (;; p += kStep) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-    const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
-    const __m128i backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
-    // As signed numbers, bytes outside ASCII are negative and therefore also below a blank.
-    const __m128i other = _mm_cmplt_epi8(bytes, _mm_set1_epi8(' '));
-    const int stops = _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), other));
-    if (stops != 0) return p + std::countr_zero(static_cast<unsigned>(stops));
-  }
+void find_number(JsonScalar& scalar) {
+  if (std::isnan(scalar.number)) std::ignore = read_whole_decimal(scalar.text, scalar.number);
 }
 
-const char* skip_digits(const char* p) {
-  for (;; p += kStep) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-    const __m128i below = _mm_cmplt_epi8(bytes, _mm_set1_epi8('0'));
-    const __m128i above = _mm_cmpgt_epi8(bytes, _mm_set1_epi8('9'));
-    const int stops = _mm_movemask_epi8(_mm_or_si128(below, above));
-    if (stops != 0) return p + std::countr_zero(static_cast<unsigned>(stops));
-  }
-}
-// The bytes among the 32 at `p` that are not plain, as bits.
-std::uint32_t not_plain(const char* p) {
-  const auto bits = [&](int half) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p) + half);
-    const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
-    const __m128i backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
-    const __m128i other = _mm_cmplt_epi8(bytes, _mm_set1_epi8(' '));
-    const int found = _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), other));
-    return static_cast<std::uint32_t>(found) << (16 * half);
-  };
-  return bits(0) | bits(1);
+// These return the end of an element of an array, just past its comma; nullptr: it is not plain, or
+// not there, or its numbers are left to others. One blank may be before each of its parts.
+
+const char* after_plain_element(const char* p, JsonScalar& scalar) {
+  p = read_plain_scalar(after_blank(p), scalar);
+  if (p == nullptr || *p != ',') return nullptr;
+  find_number(scalar);
+  return p + 1;
 }
 
-NumberShape number_shape(const char* p) {
-  const auto bits = [&](int half, auto test) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p) + half);
-    return static_cast<std::uint32_t>(_mm_movemask_epi8(test(bytes))) << (16 * half);
-  };
-  const auto is_in_number = [](__m128i bytes) {
-    const __m128i above_point = _mm_sub_epi8(bytes, _mm_set1_epi8('.'));
-    return _mm_cmpeq_epi8(_mm_min_epu8(above_point, _mm_set1_epi8('9' - '.')), above_point);
-  };
-  const auto is_point = [](__m128i bytes) { return _mm_cmplt_epi8(bytes, _mm_set1_epi8('0')); };
-  const auto size =
-      static_cast<unsigned>(std::countr_one(bits(0, is_in_number) | bits(1, is_in_number)));
-  const std::uint32_t points = bits(0, is_point) | bits(1, is_point);
-  return {size, size < kMostPlainNumber ? points & ((std::uint32_t{1} << size) - 1) : points};
-}
-#else
-const char* skip_plain(const char* p) {
-  while (is_plain(static_cast<Byte>(*p))) ++p;
-  return p;
-}
-
-const char* skip_digits(const char* p) {
-  while (is_digit(static_cast<Byte>(*p))) ++p;
-  return p;
-}
-
-std::uint32_t not_plain(const char* p) {
-  std::uint32_t found = 0;
-  for (int i = 0; i < 32; ++i) {
-    found |= static_cast<std::uint32_t>(!is_plain(static_cast<Byte>(p[i]))) << i;
-  }
-  return found;
-}
-
-NumberShape number_shape(const char* p) {
-  NumberShape shape{};
-  for (; shape.size < kMostPlainNumber; ++shape.size) {
-    const bool is_point = p[shape.size] == '.';
-    if (!is_point && !is_digit(static_cast<Byte>(p[shape.size]))) break;
-    shape.points |= static_cast<std::uint32_t>(is_point) << shape.size;
-  }
-  return shape;
-}
-#endif
-
-// ---- Plain scalars are whole in the buffer: strings in ASCII without \u, numbers without an
-// exponent, true, false and null. Nearly all are. These return the end of the one at `p`, or
-// nullptr if it is not plain.
-
-const char* after_plain_string(const char* p) {
-  constexpr int kBlock = 32;
-  for (++p;; p += kBlock) {
-    for (std::uint32_t stops = not_plain(p); stops != 0;) {
-      const int at = std::countr_zero(stops);
-      if (p[at] == '"') return p + at + 1;
-      if (p[at] != '\\' || !kIsEscape[static_cast<Byte>(p[at + 1])]) return nullptr;
-      stops &= ~(std::uint32_t{3} << at);
-      if (at == kBlock - 1) ++p;  // the escaped character is in the next block
-    }
-  }
-}
-
-const char* after_plain_number(const char* p, JsonKind& kind) {
-  if (*p == '-') [[unlikely]]
-    ++p;
-  const NumberShape shape = number_shape(p);
-  const char* const end = p + shape.size;
-  kind = JsonKind::integer;
-  const auto whole =
-      static_cast<unsigned>(std::countr_zero(shape.points | std::uint64_t{1} << shape.size));
-  if (shape.points != 0) {
-    kind = JsonKind::real;
-    const bool is_one = (shape.points & (shape.points - 1)) == 0;
-    if (!is_one || p[whole] != '.' || whole + 1 == shape.size) return nullptr;
-  }
-  const bool is_whole_plain = whole == 1 || (whole > 1 && *p != '0');
-  const bool may_go_on =
-      shape.size == kMostPlainNumber || *end == 'e' || *end == 'E' || *end == '\0';
-  return is_whole_plain && !may_go_on ? end : nullptr;
-}
-
-[[gnu::always_inline]] inline const char* after_plain_scalar(const char* p, JsonKind& kind) {
-  if (*p == '"') {
-    kind = JsonKind::string;
-    return after_plain_string(p);
-  }
-  if (*p <= '9') return after_plain_number(p, kind);
-  const auto word = [&](std::string_view spelling, JsonKind kind_of_word) {
-    kind = kind_of_word;
-    return std::memcmp(p, spelling.data(), spelling.size()) == 0 ? p + spelling.size() : nullptr;
-  };
-  if (*p == 'n') return word("null", JsonKind::null);
-  if (*p == 't') return word("true", JsonKind::boolean);
-  if (*p == 'f') return word("false", JsonKind::boolean);
-  return nullptr;
-}
-
-// Whether `text`, a part of the buffer, is a number, or a string of plain characters.
-[[gnu::always_inline]] inline bool read_plain(std::string_view text, JsonScalar& scalar) {
-  const char* const begin = text.data();
-  const char* const end = begin + text.size();
-  if (text.empty() || *begin != '"') {
-    scalar.text = text;
-    return after_plain_number(begin, scalar.kind) == end;
-  }
-  if (text.size() > kMaxScalar || skip_plain(begin + 1) != end - 1 || end[-1] != '"') return false;
-  scalar.kind = JsonKind::string;
-  scalar.text = text.substr(1, text.size() - 2);
-  return true;
-}
-
-// The text of an element, or of a part of one, between two commas. One blank may be before it.
-[[gnu::always_inline]] inline std::string_view between(const char* begin, const char* end) {
-  if (*begin == ' ') ++begin;
-  return {begin, end};
+const char* after_plain_element(const char* p, JsonPair& pair) {
+  p = after_blank(p);
+  if (*p != '[') return nullptr;
+  p = after_plain_element(p + 1, pair[0]);
+  if (p == nullptr) return nullptr;
+  p = read_plain_scalar(after_blank(p), pair[1]);
+  if (p == nullptr || p[0] != ']' || p[1] != ',') return nullptr;
+  find_number(pair[1]);
+  return p + 2;
 }
 
 int hex_value(char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; }
@@ -269,9 +115,14 @@ class Scanner {
   std::uint64_t walk_values(JsonTexts texts) {
     refuse_byte_order_mark();
     std::uint64_t values = 0;
+    JsonShape shape(*paths_);
     next();
     do {
-      value(JsonPaths::kRoot, seen_.root());
+      if (texts == JsonTexts::one) {
+        value(JsonPaths::kRoot, seen_.root());
+      } else if (!is_alike(shape)) {
+        text(shape);
+      }
       ++values;
       next();
     } while (texts == JsonTexts::several && !at_end());
@@ -412,6 +263,23 @@ class Scanner {
 
   // ---- The grammar. Each of these starts at the first byte of what it is named after.
 
+  // A text that has the shape of the one before, and so its last member, which messages name.
+  bool is_alike(JsonShape& shape) {
+    const char* const end = shape.match(p_);
+    if (end == nullptr) return false;
+    if (!visitor_->again(shape.scalars())) shape.tell(*visitor_);
+    p_ = end;
+    return true;
+  }
+
+  // Any other. Its shape is known if all of it is in the buffer.
+  void text(JsonShape& shape) {
+    const char* const begin = p_;
+    const std::uint64_t buffer_offset = buffer_offset_;
+    value(JsonPaths::kRoot, seen_.root());
+    buffer_offset_ == buffer_offset ? shape.learn({begin, p_}) : shape.forget();
+  }
+
   // `node` is the value's place in the wanted paths; what is beside them is only checked. `seen` is
   // where members of objects in its place are remembered.
   [[gnu::always_inline]] JsonKind value(int node, SeenMember** seen) {
@@ -487,62 +355,35 @@ class Scanner {
     close();
   }
 
-  // ---- Elements of arrays that are plain and that a comma follows. The commas are found first, 64
-  // bytes at a time, because then the processor reads several elements at once.
+  // ---- Elements of arrays that are plain and that a comma follows.
 
   void plain_elements(int id, int item) {
     const auto path = static_cast<std::size_t>(id);
-    item < 0 ? plain_scalars(path) : plain_pairs(path, static_cast<std::size_t>(item));
-  }
-
-  void plain_scalars(std::size_t path) {
-    std::array<JsonScalar, kMostAtOnce> some;
-    std::size_t count = 0;
-    const char* begin = p_;
-    each_comma([&](const char* comma) {
-      if (!read_plain(between(begin, comma), some[count])) return false;
-      begin = comma + 1;
-      if (++count == kMostAtOnce) visitor_->scalars(path, some), count = 0;
-      return true;
-    });
-    if (count > 0) visitor_->scalars(path, std::span(some).first(count));
-    p_ = begin;
-  }
-
-  void plain_pairs(std::size_t path, std::size_t item) {
-    if (depth_ == kMaxJsonDepth) return;
-    std::array<JsonPair, kMostAtOnce> some;
-    std::size_t count = 0;
-    const char* begin = p_;
-    const char* middle = nullptr;  // after the comma inside a pair
-    each_comma([&](const char* comma) {
-      if (middle == nullptr) {
-        const std::string_view text = between(begin, comma);
-        middle = comma + 1;
-        return text.starts_with('[') && read_plain(text.substr(1), some[count][0]);
-      }
-      const std::string_view text = between(middle, comma);
-      if (!text.ends_with(']') || !read_plain(text.substr(0, text.size() - 1), some[count][1])) {
-        return false;
-      }
-      begin = comma + 1;
-      middle = nullptr;
-      if (++count == kMostAtOnce) visitor_->pairs(path, item, some), count = 0;
-      return true;
-    });
-    if (count > 0) visitor_->pairs(path, item, std::span(some).first(count));
-    p_ = begin;
-  }
-
-  // Those in the buffer, from here on, until `take` returns false. Commas behind its end, which has
-  // a '\0', may be among them.
-  template <typename Take>
-  [[gnu::always_inline]] void each_comma(const Take& take) const {
-    for (const char* block = p_; block < end_; block += 64) {
-      for (std::uint64_t commas = separators_in<','>(block); commas != 0; commas &= commas - 1) {
-        if (!take(block + std::countr_zero(commas))) return;
-      }
+    if (item < 0) {
+      plain_elements(scalars_, [&](auto some) { visitor_->scalars(path, some); });
+    } else if (depth_ < kMaxJsonDepth) {
+      plain_elements(
+          pairs_, [&](auto some) { visitor_->pairs(path, static_cast<std::size_t>(item), some); });
     }
+  }
+
+  template <typename Element, typename Take>
+  void plain_elements(std::array<Element, kMostAtOnce>& some, const Take& take) {
+    JsonElementLayout<Element> layout;
+    std::size_t count = 0;
+    while (true) {
+      Element& element = some[count];
+      if (layout.fits(p_)) {
+        p_ = layout.read(p_, element);
+      } else {
+        const char* const end = after_plain_element(p_, element);
+        if (end == nullptr) break;
+        layout.learn({p_, end}, element);
+        p_ = end;
+      }
+      if (++count == kMostAtOnce) take(std::span<const Element>(some)), count = 0;
+    }
+    if (count > 0) take(std::span<const Element>(some).first(count));
   }
 
   void open() {
@@ -782,7 +623,8 @@ class Scanner {
   JsonVisitor* visitor_ = nullptr;
 
   // Left uninitialized: many texts are far smaller.
-  std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(kBufferSize + kSlack);
+  std::unique_ptr<char[]> buffer_ =
+      std::make_unique_for_overwrite<char[]>(kBufferSize + kJsonSlack);
   const char* p_ = buffer_.get();    // the current byte
   const char* end_ = buffer_.get();  // just past the buffer's last byte
   bool ended_ = false;               // the source has no more
@@ -793,6 +635,9 @@ class Scanner {
   std::uint64_t line_tails_ = 0;   // bytes of the line so far that only continue a character
 
   SeenMembers seen_;
+  // Of an array, while it is read.
+  std::array<JsonScalar, kMostAtOnce> scalars_;
+  std::array<JsonPair, kMostAtOnce> pairs_;
   int depth_ = 0;
   Token token_;             // a key or a scalar
   Token value_token_;       // the value of a top-level member, which may have keys in it
@@ -807,7 +652,10 @@ class Scanner {
 }  // namespace
 
 JsonError::JsonError(std::uint64_t line, std::uint64_t column, std::string_view message)
-    : line_(line), column_(column), message_(message), text_(fmt::format("{}:{}: {}", line, column, message)) {}
+    : line_(line),
+      column_(column),
+      message_(message),
+      text_(fmt::format("{}:{}: {}", line, column, message)) {}
 
 void JsonVisitor::scalars(std::size_t path, std::span<const JsonScalar> some) {
   for (const JsonScalar& one : some) scalar(path, one.kind, one.text);
@@ -830,7 +678,7 @@ std::string unescaped_json(std::string_view spelling) {
     if (kind == 'u') {
       append_utf8(text, take_code(spelling));
     } else {
-      text += kEscaped[kEscapes.find(kind)];
+      text += kEscaped[kJsonEscapes.find(kind)];
     }
   }
   return text += spelling;

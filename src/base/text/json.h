@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -73,8 +74,12 @@ JsonDocument scan_json(ByteSource& source, const std::function<void(const JsonMe
 struct JsonScalar {
   JsonKind kind;
   std::string_view text;
+  // What read_whole_decimal() reads the text as, if that was found out in passing; otherwise NaN.
+  double number = std::numeric_limits<double>::quiet_NaN();
 };
 using JsonPair = std::array<JsonScalar, 2>;
+
+inline constexpr std::size_t kMostJsonAgain = 1000;
 
 // Receives what lies on wanted paths. `path` counts from 0 in the order of the paths.
 class JsonVisitor {
@@ -94,6 +99,10 @@ class JsonVisitor {
   // one by one.
   virtual void scalars(std::size_t path, std::span<const JsonScalar> some);
   virtual void pairs(std::size_t path, std::size_t item, std::span<const JsonPair> some);
+  // Another text that is as the one before but for its scalars: stands for the same calls as for
+  // that one, with these scalars in their order, at most kMostJsonAgain. Returns false if it wants
+  // the calls themselves.
+  virtual bool again(std::span<const JsonScalar> /*scalars*/) { return false; }
 };
 
 enum class JsonTexts { one, several };  // several: one after the other, as in JSON lines
