@@ -55,32 +55,6 @@ void DeviceIntegrator::integrate_to(Sample sample) {
   }
 }
 
-std::size_t DeviceIntegrator::add_steady(std::span<const Reading> readings) {
-  if (!is_steady_ || same_stamp_) return 0;
-  Sample before = before_;
-  Sample stamp = stamp_;
-  double energy_j = result_.energy_j;
-  double max_gap_s = result_.max_sample_gap_s;
-  std::size_t count = 0;
-  for (const Reading& reading : readings) {
-    const bool is_steady = !is_odd(stamp) && reading.kind == Reading::Kind::power &&
-                           reading.device == readings.front().device &&
-                           reading.unix_s > stamp.unix_s && reading.unix_s < window_.end_unix_s;
-    if (!is_steady) break;
-    max_gap_s = std::max(max_gap_s, stamp.unix_s - before.unix_s);
-    energy_j += trapezoid_j(before, stamp);
-    before = stamp;
-    stamp = {reading.unix_s, reading.watts};
-    ++count;
-  }
-  before_ = before;
-  stamp_ = stamp;
-  result_.energy_j = energy_j;
-  result_.max_sample_gap_s = max_gap_s;
-  result_.samples += count;
-  return count;
-}
-
 void DeviceIntegrator::note_odd(Sample sample) {
   constexpr double kOnW = 15;
   constexpr std::uint32_t kMostLoneZeros = 3;
@@ -98,6 +72,33 @@ void DeviceIntegrator::note_odd(Sample sample) {
   const bool are_lone = is_on_before_zeros_ && zeros_ <= kMostLoneZeros && sample.watts > kOnW;
   if (are_lone) result_.lone_zeros += zeros_;
   zeros_ = 0;
+}
+
+std::size_t DeviceIntegrator::add_steady(std::span<const Reading> readings) {
+  if (!is_steady_ || same_stamp_ || zeros_ > 0 || is_odd(stamp_.watts)) return 0;
+  Sample before = before_;
+  Sample stamp = stamp_;
+  double energy_j = result_.energy_j;
+  double max_gap_s = result_.max_sample_gap_s;
+  std::size_t count = 0;
+  for (const Reading& reading : readings) {
+    const bool is_steady = reading.kind == Reading::Kind::power &&
+                           reading.device == readings.front().device &&
+                           reading.unix_s > stamp.unix_s && reading.unix_s < window_.end_unix_s &&
+                           !is_odd(reading.watts);
+    if (!is_steady) break;
+    max_gap_s = std::max(max_gap_s, stamp.unix_s - before.unix_s);
+    energy_j += trapezoid_j(before, stamp);
+    before = stamp;
+    stamp = {reading.unix_s, reading.watts};
+    ++count;
+  }
+  before_ = before;
+  stamp_ = stamp;
+  result_.energy_j = energy_j;
+  result_.max_sample_gap_s = max_gap_s;
+  result_.samples += count;
+  return count;
 }
 
 DeviceEnergy DeviceIntegrator::finish() {
@@ -157,7 +158,7 @@ void PowerIntegrator::note_place(const Reading& reading) {
   }
 }
 
-// Returns whether it is power inside the window.
+// Returns whether it is a power inside the window.
 inline bool PowerIntegrator::take_one(const Reading& reading) {
   if (reading.kind == Reading::Kind::bad_timestamp) {
     take_bad_stamp();
@@ -178,6 +179,7 @@ inline bool PowerIntegrator::take_one(const Reading& reading) {
 // front. Their times rise, so the first and the last one say where they are.
 std::size_t PowerIntegrator::take_steady(std::span<const Reading> readings) {
   const std::uint32_t device = readings.front().device;
+  if (readings.size() == 1 || readings[1].device != device) return 0;
   if (device >= integrators_.size() || !integrators_[device]) return 0;
   const std::size_t count = integrators_[device]->add_steady(readings);
   if (count == 0) return 0;
@@ -191,16 +193,16 @@ void PowerIntegrator::take(std::span<const Reading> readings) {
   double inside_unix_s = kNone;  // the time of the reading before, if that was inside the window
   while (!readings.empty()) {
     const Reading& reading = readings.front();
-    const bool are_in_a_row = readings.size() > 1 && reading.device == readings[1].device;
-    const std::size_t count = are_in_a_row ? take_steady(readings) : 0;
-    readings = readings.subspan(std::max(count, std::size_t{1}));
-    if (count > 0) {
-      inside_unix_s = kNone;
-    } else if (reading.kind == Reading::Kind::power && reading.unix_s == inside_unix_s) {
+    std::size_t count = 1;
+    if (reading.kind == Reading::Kind::power && reading.unix_s == inside_unix_s) {
       take_power(reading);
+    } else if (const std::size_t steady = take_steady(readings); steady > 0) {
+      count = steady;
+      inside_unix_s = readings[count - 1].unix_s;
     } else {
       inside_unix_s = take_one(reading) ? reading.unix_s : kNone;
     }
+    readings = readings.subspan(count);
   }
 }
 

@@ -73,12 +73,10 @@ class DeviceIntegrator {
     return (right.unix_s - left.unix_s) * (left.watts + right.watts) / 2.0;
   }
   void take_near_edge(Sample sample);
+  static bool is_odd(double watts) { return watts > kMostBoardWatts || watts == 0; }
   // Before `before_` becomes the sample.
   void note_if_odd(Sample sample) {
-    if (is_odd(sample)) note_odd(sample);
-  }
-  bool is_odd(Sample sample) const {
-    return sample.watts > kMostBoardWatts || sample.watts == 0 || zeros_ > 0;
+    if (is_odd(sample.watts) || zeros_ > 0) note_odd(sample);
   }
   void note_odd(Sample sample);
   void integrate_to(Sample sample);

@@ -108,9 +108,8 @@ std::string describe(const Field& field) {
     case JsonKind::object:
       return fmt::format("'{}' is not a number", field.key);
     default:
-      return fmt::format(
-          "'{}' is {}", field.key,
-          field.spelling.size() > 40 ? field.spelling.substr(0, 40) + "..." : field.spelling);
+      return fmt::format("'{}' is {:.40}{}", field.key, field.spelling,
+                         field.spelling.size() > 40 ? "..." : "");
   }
 }
 
