@@ -53,6 +53,8 @@ class Numbers {
   }
   std::size_t size() const { return values_.size(); }
   double operator[](std::size_t i) const { return values_[i]; }  // NaN: only its text is known
+  bool are_all_known() const { return odd_.empty(); }
+  std::span<double> all() { return values_; }
   // Of numbers of which only that is known, and in their order.
   std::string_view text(std::size_t i) {
     while (odd_[next_].first != i) ++next_;
@@ -194,12 +196,21 @@ class SeriesWalk : public JsonVisitor {
       throw TelemetryError(
           fmt::format("a series has {} values and {} timestamps", values_.size(), stamps_.size()));
     }
-    if (values_.size() > 0 && is_power()) {
-      for (std::size_t i = 0; i < values_.size() && sink_ != nullptr; ++i) add_sample(i);
-    }
+    if (values_.size() > 0 && is_power() && sink_ != nullptr) add_samples();
     values_.clear();
     stamps_.clear();
     settle();
+  }
+
+  void add_samples() {
+    if (!values_.are_all_known() || !stamps_.are_all_known()) {
+      for (std::size_t i = 0; i < values_.size(); ++i) add_sample(i);
+      return;
+    }
+    if (!device_) know_device();
+    for (double& stamp : stamps_.all()) stamp = epoch_seconds(stamp);
+    for (double& value : values_.all()) value = sink_->number(value);
+    sink_->add_rows(stamps_.all(), values_.all(), *device_, number_);
   }
 
   void add_sample(std::size_t i) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -97,6 +98,10 @@ class ReadingSink {
   }
   void check_series() const { overlap_.check(); }
   const SeriesOverlap& series() const { return overlap_; }
+  // A row for each of these times, with the power at the same place in `watts`, of one device and
+  // one series. The times are in s, and not in the zone.
+  void add_rows(std::span<const double> unix_s, std::span<const double> watts, std::uint32_t device,
+                std::size_t series);
   std::uint32_t find(std::string_view device) { return known(devices_.find(strip(device))); }
   std::uint32_t find(std::string_view host, std::string_view device);
   // Rows before this one and rows after it are of different segments.

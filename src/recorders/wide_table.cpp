@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/text/csv.h"
-#include "base/text/decimal.h"
+#include "base/text/decimal_layout.h"
 #include "base/text/line_parts.h"
 #include "base/text/pattern.h"
 #include "base/text/unicode.h"

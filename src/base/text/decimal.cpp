@@ -1,8 +1,6 @@
 // Reads longer decimals with exact rounding.
 #include "base/text/decimal.h"
 
-#include <algorithm>
-
 namespace aggregate_power {
 namespace {
 
@@ -39,28 +37,6 @@ std::uint64_t without_point(std::uint64_t values, std::size_t point) {
 }
 
 }  // namespace
-
-bool SimilarDecimals::read_other(std::string_view text, double& value) {
-  if (!read_whole_decimal(text, value)) return false;
-  if (text.size() > 8) return true;
-  const auto low_bytes = [](std::size_t count) {
-    return count < 8 ? (std::uint64_t{1} << (8 * count)) - 1 : ~std::uint64_t{0};
-  };
-  const std::size_t whole = std::min(text.find('.'), text.size());
-  const bool has_point = whole < text.size();
-  const std::size_t digits = text.size() - (has_point ? 1 : 0);
-  size_ = text.size();
-  text_ = low_bytes(size_);
-  point_byte_ = has_point ? std::uint64_t{0xFF} << (8 * whole) : 0;
-  point_ = point_byte_ & 0x8080808080808080U;
-  point_character_ = point_byte_ & 0x2E2E2E2E2E2E2E2EU;
-  whole_ = low_bytes(whole);
-  fraction_ = low_bytes(digits) & ~whole_;
-  shift_ = static_cast<unsigned>(8 * (8 - digits));
-  power_of_ten_ = 1;
-  for (std::size_t i = whole; i < digits; ++i) power_of_ten_ *= 10;
-  return true;
-}
 
 bool read_sixteen_characters(std::string_view text, double& value) {
   static constexpr std::array<double, 15> kPowersOfTen = {

@@ -97,39 +97,6 @@ bool read_sixteen_characters(std::string_view text, double& value);
 // The same of 17 to 19 digits.
 bool read_nineteen_digits(std::string_view text, double& value);
 
-// Reads decimals most of which are written like the one before: with as many characters, and the
-// point in the same place.
-class SimilarDecimals {
- public:
-  // As read_whole_decimal() of the text of `size` characters at `at`, after which seven more bytes
-  // may be read, but a decimal of more than eight characters may be left to others.
-  [[gnu::always_inline]] bool read(const char* at, std::size_t size, double& value) {
-    std::uint64_t characters = 0;
-    std::memcpy(&characters, at, sizeof(characters));
-    const std::uint64_t values = characters ^ 0x3030303030303030U;
-    const bool is_similar = size == size_ && (no_digits(values) & text_) == point_ &&
-                            (characters & point_byte_) == point_character_;
-    if (!is_similar) return read_other({at, size}, value);
-    const std::uint64_t digits = (values & whole_) | ((values >> 8) & fraction_);
-    value = static_cast<double>(eight_digits(digits << shift_)) / power_of_ten_;
-    return true;
-  }
-
- private:
-  bool read_other(std::string_view text, double& value);
-
-  std::size_t size_ = std::string_view::npos;  // npos: there was none
-  // Bits of the eight bytes: of the text, of its point, and of the digits before and after it.
-  std::uint64_t text_ = 0;
-  std::uint64_t point_ = 0;  // the highest one of its byte
-  std::uint64_t point_byte_ = 0;
-  std::uint64_t point_character_ = 0;
-  std::uint64_t whole_ = 0;
-  std::uint64_t fraction_ = 0;  // once the point is taken out
-  unsigned shift_ = 0;
-  double power_of_ten_ = 1;
-};
-
 // These read at `at` and return the position after what they read. They return nullptr if it is
 // something else, or a form that is left to others.
 
