@@ -19,13 +19,13 @@
 namespace aggregate_power {
 namespace {
 
-// Passes bytes on and counts their lines.
+// Passes bytes on and counts their lines, if somebody wants to know.
 class LineCounter : public ByteSource {
  public:
-  explicit LineCounter(ByteSource& source) : source_(source) {}
+  LineCounter(ByteSource& source, bool counts) : source_(source), counts_(counts) {}
   std::size_t read(std::span<char> into) override {
     const std::size_t count = source_.read(into);
-    lines_ += line_breaks(into.first(count));
+    if (counts_) lines_ += line_breaks(into.first(count));
     if (count > 0) ends_in_line_ = into[count - 1] != '\n';
     is_at_end_ = count == 0;
     return count;
@@ -38,6 +38,7 @@ class LineCounter : public ByteSource {
 
  private:
   ByteSource& source_;
+  bool counts_;
   std::uint64_t lines_ = 0;
   bool ends_in_line_ = false;
   bool is_at_end_ = false;
@@ -91,7 +92,7 @@ void read_stream(ByteSource& source, const ReadInto& read, bool has_lines,
   if (wants.counters != nullptr) {
     sink.set_counters(counters.emplace(wants.options, take_counters, wants.counters->counts));
   }
-  LineCounter counted(source);
+  LineCounter counted(source, has_lines);
   const std::exception_ptr fault = read_or_fault(counted, read, has_lines, sink);
   sink.finish();
   name_bad_row(wants.counts);
@@ -245,7 +246,7 @@ class StreamLane : private ByteSource {
   };
   ReadingSink sink_;
   ReadingSink counters_;
-  LineCounter counted_{*this};
+  LineCounter counted_{*this, true};
   std::uint64_t lines_before_block_ = 0;
   std::exception_ptr fault_;
   Ring<LanePiece> ring_;
