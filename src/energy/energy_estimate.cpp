@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 #include <utility>
 
 #include "aggregate_power/assumption.h"
@@ -45,9 +44,9 @@ class UncutStamps {
   explicit UncutStamps(Window window) : window_(window) {}
 
   StampUncertainty place(GpuReadings& gpu) {
-    const auto stamps = gpu.samples | std::views::transform(&Sample::unix_s);
-    if (!std::ranges::equal(stamps, stamps_)) {
-      stamps_.assign(stamps.begin(), stamps.end());
+    if (!std::ranges::equal(gpu.samples, stamps_, {}, &Sample::unix_s)) {
+      stamps_.clear();
+      for (const Sample& sample : gpu.samples) stamps_.push_back(sample.unix_s);
       auto loop = regular_loop_near(stamps_, window_.start_unix_s, window_.end_unix_s);
       has_loop_ = loop.has_value();
       if (loop) loop_ = std::move(*loop);

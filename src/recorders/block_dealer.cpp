@@ -27,7 +27,7 @@ std::size_t BlockDealer::deal(std::size_t thread, std::span<char> into, bool& is
   const std::string_view bytes(into.data(), size);
   const std::size_t block = source_ended_ || fault_ ? 0 : cut_off_(bytes);
   has_rest_ = block == 0;
-  if (has_rest_) return size;
+  if (has_rest_) return size;  // the turn stays: the others get nothing until end()
   carried_.insert(0, bytes.substr(block));
   is_whole = true;
   turn_ = (turn_ + 1) % threads_;

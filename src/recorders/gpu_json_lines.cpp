@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <deque>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <string>
 #include <utility>
@@ -187,10 +187,11 @@ class GpuLineWalk : public JsonVisitor {
   }
 
   void add_all(ReadingSink& sink, Field Gpu::*value) {
-    const auto gpus = std::views::take(gpus_, count_);
+    const auto end = gpus_.begin() + static_cast<std::ptrdiff_t>(count_);
     const auto is_there = [&](const Gpu& gpu) { return (gpu.*value).is_there; };
-    if (std::ranges::none_of(gpus, is_there) || !sink.start_row(time_.text)) return;
-    for (const Gpu& gpu : gpus) {
+    if (std::none_of(gpus_.begin(), end, is_there) || !sink.start_row(time_.text)) return;
+    for (auto at = gpus_.begin(); at != end; ++at) {
+      const Gpu& gpu = *at;
       if (!is_there(gpu)) continue;
       if (!gpu.uuid.text.empty()) {
         sink.add(gpu.uuid.text, (gpu.*value).text);

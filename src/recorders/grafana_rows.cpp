@@ -49,8 +49,13 @@ std::string_view take_last_cell(std::string_view& line) {
 class GrafanaSeries {
  public:
   explicit GrafanaSeries(const TelemetryOptions& options)
-      : takes_any_(!options.counters && lower_ascii(options.columns.power) == "value"),
-        power_(options) {}
+      : takes_any_(takes_any(options)), power_(options) {}
+
+  // Whether the user says that all series are power. Then the label of the GPU is known from the
+  // first series that has labels, wherever it is.
+  static bool takes_any(const TelemetryOptions& options) {
+    return !options.counters && lower_ascii(options.columns.power) == "value";
+  }
 
   // Nullopt: it is not power. If the user says that all series are power, a name whose labels name
   // no GPU is the GPU's.
@@ -153,7 +158,7 @@ Telemetry open_grafana_rows(std::unique_ptr<ByteSource> source, const TelemetryO
              GrafanaSeries series(options);
              read_grafana_rows(bytes, series, &sink);
            },
-       .cut_off_after = at_any_line});
+       .cut_off_after = GrafanaSeries::takes_any(options) ? nullptr : at_any_line});
 }
 
 std::vector<SchemaRow> grafana_rows_schemas() {

@@ -6,6 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/text/line_parts.h"
 #include "recorders/telemetry.h"
 
@@ -25,9 +27,18 @@ std::uint64_t line_breaks(std::span<const char> text) {
   return count;
 }
 
+namespace {
+
+constexpr std::size_t kMostLineBytes = 1 << 20;
+
+[[noreturn]] void throw_long_line() {
+  throw TelemetryError(fmt::format("a line of more than {} bytes", kMostLineBytes));
+}
+
+}  // namespace
+
 void for_each_line(ByteSource& source,
                    const std::function<void(std::string_view line, bool is_whole)>& take) {
-  constexpr std::size_t kMostBytes = 1 << 20;
   constexpr std::size_t kPieceBytes = 1 << 18;
   std::size_t room = kPieceBytes;
   auto buffer = std::make_unique_for_overwrite<char[]>(room + kLineSlack);
@@ -43,13 +54,14 @@ void for_each_line(ByteSource& source,
     if (count == 0) break;
     std::string_view rest(buffer.get(), begun + count);
     for (std::size_t end = rest.find('\n', begun); end != rest.npos; end = rest.find('\n')) {
+      if (end > kMostLineBytes) throw_long_line();
       const std::string_view line = rest.substr(0, end);
       take(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line, true);
       rest.remove_prefix(end + 1);
     }
     begun = rest.size();
     std::memmove(buffer.get(), rest.data(), begun);
-    if (begun > kMostBytes) throw TelemetryError("a line of more than 1048576 bytes");
+    if (begun > kMostLineBytes) throw_long_line();
   }
   if (begun > 0) take({buffer.get(), begun}, false);
 }

@@ -123,6 +123,9 @@ RowThreads::RowThreads(CsvReader& csv, ByteSource& source, const RowReader& like
     }
   } catch (const std::system_error&) {
     // The threads that could be started are enough.
+  } catch (...) {
+    dealer_.end();
+    throw;
   }
   if (!lanes_.empty()) csv.skip(csv.ahead().size());
   dealer_.begin(lanes_.size());

@@ -195,10 +195,9 @@ class StreamLane : private ByteSource {
     }
     if (is_whole_block_) {
       give(true);
-    } else if (number_ > 0 && !has_begun_) {
+    } else if (!reports_) {
       forget();
     }
-    has_begun_ = true;
     return dealer_.deal(number_, into, is_whole_block_);
   }
 
@@ -220,11 +219,12 @@ class StreamLane : private ByteSource {
     batch.counts = std::exchange(counts, {});
   }
 
-  // The first thread gives what the beginning says.
+  // What the beginning says, which another thread gives.
   void forget() {
     lines_before_block_ = counted_.lines();
     sink_.finish();
     counters_.finish();
+    reports_ = true;
     for (TelemetryCounts* const counts : {&counts_, &counter_counts_}) {
       TelemetryCounts none;
       none.devices = std::move(counts->devices);
@@ -234,15 +234,15 @@ class StreamLane : private ByteSource {
 
   BlockDealer& dealer_;
   std::size_t number_;
-  std::string_view beginning_;  // what is left of it
-  bool has_begun_ = false;      // with the blocks
+  std::string_view beginning_;   // what is left of it
+  bool reports_ = number_ == 0;  // the first thread gives what the beginning says
   bool is_whole_block_ = false;
   const ReadInto& read_;
   bool has_lines_;
   TelemetryCounts counts_;
   TelemetryCounts counter_counts_;
   const Telemetry::TakeStates give_ = [this](std::span<const Reading>, std::span<const GpuState>) {
-    if (has_begun_ || number_ == 0) give(false);
+    if (reports_) give(false);
   };
   ReadingSink sink_;
   ReadingSink counters_;
@@ -301,6 +301,9 @@ class StreamLanes {
       }
     } catch (const std::system_error&) {
       // The threads that could be started are enough.
+    } catch (...) {
+      dealer_.end();
+      throw;
     }
   }
   ~StreamLanes() { dealer_.end(); }

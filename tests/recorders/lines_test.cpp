@@ -71,5 +71,19 @@ TEST(Lines, AreNotEndless) {
   EXPECT_EQ(lines_of(longest, 10'000), Lines({{longest, false}}));
 }
 
+// A line of so many bytes, wherever it lies in the pieces that are read.
+TEST(Lines, HaveAtMostAMebibyte) {
+  constexpr std::size_t kMost = 1 << 20;
+  for (const std::size_t before : {0, 1, 1000, 100'000, 200'000, 262'143, 262'144}) {
+    const std::string head = std::string(before, 'a') + "\n";
+    for (const char* const tail : {"", "\n", "\nmore\n"}) {
+      const std::string longest = head + std::string(kMost, 'b') + tail;
+      EXPECT_GE(lines_of(longest, 300'000).size(), 2U) << before;
+      const std::string too_long = head + std::string(kMost + 1, 'b') + tail;
+      EXPECT_THROW(lines_of(too_long, 300'000), TelemetryError) << before;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace aggregate_power

@@ -57,6 +57,7 @@ struct Options {
   bool threads = false;
   bool counters = false;
   std::string gpus = {};
+  std::string power_column = {};
   std::size_t good_bytes = std::string::npos;
 };
 
@@ -75,6 +76,7 @@ Found read(const std::string& text, const Options& options) {
     };
   };
   TelemetryOptions how = {.zone = Zone::fixed(0), .path = "a.txt"};
+  how.columns.power = options.power_column;
   if (!options.gpus.empty()) how.gpus = parse_gpus(options.gpus);
   Telemetry telemetry =
       open_telemetry(std::make_unique<FailingSource>(text, options.good_bytes), how);
@@ -323,6 +325,23 @@ TEST(StreamLanes, FindSeriesThatMeet) {
   EXPECT_EQ(read_both(apart, "one after the other").fault, "");
   EXPECT_NE(read_both(together, "at the same time").fault.find("are of one GPU at the same time"),
             std::string::npos);
+}
+
+// Where the user says that every series is power, the first one with labels decides which label is
+// the GPU, and it may come late.
+TEST(StreamLanes, LearnNoLabelTheirOwnWay) {
+  std::string text = "Series;Time;Value\n";
+  for (int i = 0; i < 6 * kTicks; ++i) {
+    const std::string at = fmt::format(";{};", (kStart + i) * std::int64_t{1000});
+    text += "board A" + at + "300\n";
+    if (i == kTicks) text += "temp{job=\"z\"}" + at + "40\n";
+    if (i > 4 * kTicks) {
+      text +=
+          "p{gpu=\"0\",GPU_I_ID=\"1\"}" + at + "100\np{gpu=\"0\",GPU_I_ID=\"2\"}" + at + "100\n";
+    }
+  }
+  const Found found = read_both(text, "labels that come late", {.power_column = "Value"});
+  EXPECT_EQ(found.fault, "");
 }
 
 TEST(StreamLanes, FindPowerOfTwoRecorders) {

@@ -169,6 +169,7 @@ const char* JsonShape::match_parts(const Gap& gap, std::size_t last, const char*
     const char* const end = after_plain_scalar(text, kind);
     if (end == nullptr) return nullptr;
     const auto size = static_cast<std::size_t>(end - text);
+    // Even if the rest of the text does not match: a plain scalar of that size fits the shape, too.
     if (size == known.end - known.begin) std::memcpy(bytes_.data() + known.begin, text, size);
     text = end;
     begin = known.end;
