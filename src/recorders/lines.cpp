@@ -29,10 +29,10 @@ std::uint64_t line_breaks(std::span<const char> text) {
 
 namespace {
 
-constexpr std::size_t kMostLineBytes = 1 << 20;
+constexpr std::size_t kLongestLine = 1 << 20;
 
 [[noreturn]] void throw_long_line() {
-  throw TelemetryError(fmt::format("a line of more than {} bytes", kMostLineBytes));
+  throw TelemetryError(fmt::format("a line of more than {} bytes", kLongestLine));
 }
 
 }  // namespace
@@ -54,14 +54,14 @@ void for_each_line(ByteSource& source,
     if (count == 0) break;
     std::string_view rest(buffer.get(), begun + count);
     for (std::size_t end = rest.find('\n', begun); end != rest.npos; end = rest.find('\n')) {
-      if (end > kMostLineBytes) throw_long_line();
+      if (end > kLongestLine) throw_long_line();
       const std::string_view line = rest.substr(0, end);
       take(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line, true);
       rest.remove_prefix(end + 1);
     }
     begun = rest.size();
     std::memmove(buffer.get(), rest.data(), begun);
-    if (begun > kMostLineBytes) throw_long_line();
+    if (begun > kLongestLine) throw_long_line();
   }
   if (begun > 0) take({buffer.get(), begun}, false);
 }
