@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <ranges>
 
 namespace aggregate_power {
 namespace {
@@ -77,9 +76,9 @@ void PowerPosterior::add_weights(const Row& row, double factor, std::size_t firs
 // A step counts in all cells after it.
 void PowerPosterior::add_steps(std::span<Share> shares) {
   double after = 0;
-  for (Share& share : std::views::reverse(shares)) {
-    share.step = after;
-    after += share.fast;
+  for (auto share = shares.rbegin(); share != shares.rend(); ++share) {
+    share->step = after;
+    after += share->fast;
   }
 }
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <ranges>
 
 namespace aggregate_power {
 namespace {
@@ -47,7 +46,8 @@ class DueTimes {
   double log_probability(double place_s, double least) const {
     const auto after_s = [&](const Due& due) { return place_s + due.at_s - due.stamp; };
     double sum = 0;
-    for (const Due& due : std::views::reverse(all_)) {
+    for (auto at = all_.rbegin(); at != all_.rend(); ++at) {
+      const Due& due = *at;
       if (after_s(due) < 1 - kRounding_s || sum < least) break;
       if (after_s(due) >= 1) sum += std::log(kImpossible);
     }

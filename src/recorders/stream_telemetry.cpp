@@ -68,7 +68,8 @@ void note_other_names(const SeriesNames& names, const ColumnNames& wanted, Serie
 Telemetry open_stream(std::unique_ptr<ByteSource> source, const TelemetryOptions& options,
                       const StreamFormat& format) {
   source = as_utf8(std::move(source));
-  const auto stream = std::make_shared<BegunStream>(read_up_to(*source, kHeadBytes), nullptr);
+  const auto stream = std::make_shared<BegunStream>();
+  stream->head = read_up_to(*source, kHeadBytes);
   stream->rest = std::move(source);
   const std::string& head = stream->head;
   TelemetryHead known;
