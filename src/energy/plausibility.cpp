@@ -106,4 +106,13 @@ std::optional<std::string> doubt_about(double mean_w) {
       mean_w);
 }
 
+std::string impossible_gpu_text(const DeviceEnergy& gpu, double mean_w, PowerUnit::Size read_as) {
+  const bool are_few = gpu.absurd_samples > 0 && gpu.absurd_samples < gpu.samples / 2;
+  if (!are_few || !std::isfinite(mean_w)) return impossible_mean_text(mean_w, read_as);
+  return fmt::format(
+      "a mean of {:.6g} W; {} of {} readings are above {} W, the highest is {:.6g} W at {}: the sensor or its recorder was at fault",
+      mean_w, gpu.absurd_samples, gpu.samples, kMostBoardWatts, gpu.highest_w,
+      unix_and_iso(gpu.highest_unix_s));
+}
+
 }  // namespace aggregate_power

@@ -26,6 +26,9 @@ std::optional<std::string> doubt_about(double mean_w);
 std::optional<std::string> idle_text(std::span<const std::string> names,
                                      std::span<const double> means_w);
 
+// Why the mean of a GPU's energy is impossible: readings on their own, or the unit.
+std::string impossible_gpu_text(const DeviceEnergy& gpu, double mean_w, PowerUnit::Size read_as);
+
 // What is odd about single samples that count in the energies, for people: `boards` if the sensors
 // are of GPU boards or modules, and not of nodes. Empty: nothing.
 std::vector<std::string> odd_samples_text(std::span<const std::string> names,

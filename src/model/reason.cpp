@@ -162,7 +162,7 @@ constexpr auto kRows = std::to_array<Row>({
     ROW(implausible_power, run,
         "a GPU's mean power in the window is above 10 kW, so its readings are in another unit; the message names the likely one. This also applies to packages, which do not accept `--power-unit`",
         "bare numbers in milliwatts, or the energy counter instead of power",
-        "no GPU draws that much: state the unit of bare numbers in the power column with --power-unit; the samples of a package must be in watts"),
+        "no GPU draws that much: state the unit of bare numbers in the power column with --power-unit, unless only a few readings are so high; the samples of a package must be in watts"),
     ROW(selected_gpu_missing, run,
         "a GPU that `--gpus` names is not in the recording, may be any of several there, or has no power reading in or near the window; the message lists those that are there",
         "ids of another column or another machine, or a GPU that was not recorded",

@@ -44,7 +44,7 @@ constexpr ExplainedWord kWords[] = {
      "measure again; the stretch is bridged, and the interval is wider for it"},
     {"implausible_readings",
      "up to three zeros stand between readings above 15 W, or single readings are above 1.5 times the power limit (without a limit: twice the 99th percentile)",
-     "nothing, if they are few: the estimate leaves them out, the published number does not"},
+     "use the estimate of --uncertainty, which leaves them out: the published number does not"},
     {"counter_rejected",
      "the energy counter runs backwards, or does not move, or differs from the power by more than 1.5 % and four standard uncertainties (with another 4 % if the readings are moments)",
      "compare with another run; the estimate is made from the power alone"},

@@ -2,6 +2,7 @@
 #include "recorders/grafana_rows.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -90,16 +91,39 @@ class GrafanaSeries {
   std::optional<MetricLabels> labels_;  // the GPU's name is in it
 };
 
+bool is_rows_header(std::string_view line) {
+  std::string header = lower_ascii(strip(line));
+  std::erase(header, '"');
+  return header == kRowsHeader;
+}
+
+// Whether a line names the column of series: no series is called so.
+bool begins_as_header(std::string_view line) {
+  line = strip(line);
+  if (line.starts_with('"')) line.remove_prefix(1);
+  if (line.empty() || (line[0] != 'S' && line[0] != 's')) return false;
+  const std::string begin = lower_ascii(line.substr(0, 8));
+  return begin.starts_with("series;") || begin == "series\";";
+}
+
 // MIG instances are series of one GPU, and each repeats its power.
 void read_grafana_rows(ByteSource& source, GrafanaSeries& series, ReadingSink* sink) {
   std::unordered_map<std::string, std::size_t> numbers;  // of series, by their text
+  std::uint64_t line_number = 0;
+  bool has_header = false;
   for_each_line(source, [&](std::string_view line, bool is_whole) {
+    ++line_number;
+    if (begins_as_header(line)) {
+      if (!is_rows_header(line)) throw OtherHeader(line_number);
+      if (has_header && sink != nullptr) sink->skip(&Skipped::repeated_header);
+      has_header = true;
+      return;
+    }
     if (!is_whole && sink != nullptr) return sink->skip(&Skipped::torn_tail);
     line = strip(line);
     const std::string_view value = take_last_cell(line);
     const std::string_view time = take_last_cell(line);
     if (time.empty() || value.empty() || value == "null") return;  // nothing was sampled
-    if (lower_ascii(time) == "time") return;                       // the header
     const std::string name = without_quotes(line);
     const auto gpu = series.gpu_of(name);
     if (sink != nullptr) sink->note_counter(series.metrics());
@@ -117,7 +141,10 @@ void read_grafana_rows(ByteSource& source, GrafanaSeries& series, ReadingSink* s
 SeriesFacts grafana_rows_facts(std::string_view head, const TelemetryOptions& options) {
   GrafanaSeries series(options);
   MemorySource source(head);
-  read_grafana_rows(source, series, nullptr);
+  try {
+    read_grafana_rows(source, series, nullptr);
+  } catch (const OtherHeader&) {  // reported when all is read
+  }
   SeriesNames names = {.schema = "grafana-rows", .timestamp = "Time"};
   names.power = series.power();
   names.device = series.device();
@@ -144,9 +171,7 @@ std::string_view first_row(std::string_view head) {
 }  // namespace
 
 double fits_grafana_rows(std::string_view head) {
-  std::string header = lower_ascii(first_row(head));
-  std::erase(header, '"');
-  return header == kRowsHeader ? 0.95 : 0;
+  return is_rows_header(first_row(head)) ? 0.95 : 0;
 }
 
 Telemetry open_grafana_rows(std::unique_ptr<ByteSource> source, const TelemetryOptions& options) {

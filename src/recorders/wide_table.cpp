@@ -111,17 +111,21 @@ WideHeader grafana_header(const std::vector<std::string>& cells, const Telemetry
   return header;
 }
 
-// Whether a row has the time column's name, but not the names of the other columns.
+// A row that has the time column's name is a header: the recording's, or one of other columns.
+enum class HeaderRow { none, repeated, other };
+
 template <typename Cells>
-bool is_other_header(const WideHeader& header, const Cells& cells) {
+HeaderRow header_row(const WideHeader& header, const Cells& cells) {
   const std::size_t time = header.time.value_or(0);
   const auto is_same = [&](std::size_t i) { return strip(cells[i]) == strip(header.names[i]); };
-  if (time >= cells.size() || time >= header.names.size() || !is_same(time)) return false;
-  if (cells.size() != header.names.size()) return true;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (!is_same(i)) return true;
+  if (time >= cells.size() || time >= header.names.size() || !is_same(time)) {
+    return HeaderRow::none;
   }
-  return false;
+  if (cells.size() != header.names.size()) return HeaderRow::other;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (!is_same(i)) return HeaderRow::other;
+  }
+  return HeaderRow::repeated;
 }
 
 // The cells of one row. MIG instances are columns of one GPU, and each repeats its power.
@@ -134,7 +138,9 @@ void take_wide_row(const Cells& cells, bool is_whole, std::uint64_t line_number,
   const std::string_view stamp = time < cells.size() ? std::string_view(cells[time]) : "";
   Stamp at{};
   if (!sink.read_stamp(stamp, at)) {
-    if (is_other_header(header, cells)) throw OtherHeader(line_number);
+    const HeaderRow row = header_row(header, cells);
+    if (row == HeaderRow::other) throw OtherHeader(line_number);
+    if (row == HeaderRow::repeated) return sink.skip(&Skipped::repeated_header);
     std::ignore = sink.start_row(stamp);
     return;
   }

@@ -1,6 +1,7 @@
 // Checks a short recording: what a run that is recorded so would be worth.
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <span>
 
 #include <fmt/format.h>
@@ -34,6 +35,7 @@ struct Seen {
   std::vector<GatheredReadings> gpus;
   std::string zone;
   std::string zone_source;
+  std::optional<std::string> zone_doubt;
   bool is_naive = false;
   std::string fault;
   std::vector<SensorModel> sensors;  // each that is possible; empty: nobody knows
@@ -67,6 +69,7 @@ Seen see(const CheckupRequest& request) {
   seen.gpus = gatherer.finish(telemetry.devices());
   seen.zone = telemetry.zone().name();
   seen.zone_source = recording.zone_source();
+  seen.zone_doubt = recording.zone_doubt(telemetry);
   seen.is_naive = telemetry.naive_stamps() > 0;
   if (!seen.gpus.empty()) {
     seen.sensors = sensor_models(recording, seen.series, request.gpu, {},
@@ -191,6 +194,11 @@ CheckupItem check_averaging(const Seen& seen, const CheckupRequest& request) {
 }
 
 CheckupItem check_zone(const Seen& seen) {
+  if (seen.zone_doubt) {
+    const bool matters = seen.is_naive && !seen.series.naive_is_utc;
+    return {"clock and zone", matters ? problem : advice, *seen.zone_doubt,
+            "find out which zone is right: windows are placed by it"};
+  }
   if (!seen.is_naive) return {"clock and zone", ok, "the stamps state their offset"};
   const std::string found = fmt::format("{}, from {}", seen.zone, seen.zone_source);
   if (seen.zone_source != "default") return {"clock and zone", ok, found};

@@ -100,6 +100,7 @@ void warn_of_idle(Result& result) {
   std::vector<std::string> names;
   std::vector<double> means_w;
   for (const GpuResult& gpu : result.gpus) {
+    if (gpu.energy.absurd_samples > 0) return;  // its mean says nothing of the load
     names.push_back(gpu.name);
     means_w.push_back(gpu.energy.energy_j / result.load->window.duration_s());
   }

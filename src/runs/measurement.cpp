@@ -124,7 +124,7 @@ void refuse_impossible(Integration& integration, Window window, PowerUnit::Size 
     if (!is_impossible(mean_w)) continue;
     integration.reasons.add(Reason::implausible_power,
                             fmt::format("GPU {}: {}", printable(integration.gpu_ids[i]),
-                                        impossible_mean_text(mean_w, read_as)));
+                                        impossible_gpu_text(integration.gpus[i], mean_w, read_as)));
     if (!integration.issues[i]) integration.issues[i] = Reason::implausible_power;
   }
 }

@@ -449,6 +449,28 @@ def test_series_that_labels_do_not_tell_apart_are_refused(folder):
     same(["telemetry_file_unreadable"], folder.run(folder.write("w.csv", wide), START, START + 20, gpus=1)["reasons"])
 
 
+def test_headers_between_the_rows_of_grafana(folder):
+    line = "DCGM_FI_DEV_POWER_USAGE{{gpu=\"0\"}};{};{}\n"
+    at = [(START + 10 * i) * 1000 for i in range(4)]
+    header = "Series;Time;Value\n"
+    same_twice = header + line.format(at[0], 100) + line.format(at[1], 100) + header + line.format(at[2], 100)
+    near(2000, folder.run(folder.write("r.csv", same_twice), START, START + 20, gpus=1)["per_gpu_energy_j"]["0"])
+    swapped = header + line.format(at[0], 100) + line.format(at[1], 100) + "Series;Value;Time\n" + line.format(100, at[2])
+    same(["telemetry_file_unreadable"], folder.run(folder.write("r.csv", swapped), START, START + 10, gpus=1)["reasons"])
+    assert "line 4 is a header with other columns: split the recording before it" in folder.err, folder.err
+    wide = 'Time,"DCGM_FI_DEV_POWER_USAGE{gpu=""0""}"\n'
+    rows = [f"{stamp},100\n" for stamp in at]
+    near(2000, folder.run(folder.write("w.csv", wide + rows[0] + rows[1] + wide + rows[2]), START, START + 20,
+                          gpus=1)["per_gpu_energy_j"]["0"])
+
+
+def test_a_few_absurd_readings_are_not_the_unit(folder):
+    rows = "".join(f"{START + i},0,{100 if i != 30 else 9999999}\n" for i in range(61))
+    folder.run(folder.write("a.csv", "timestamp,index,power.draw [W]\n" + rows), START, START + 60, gpus=1)
+    assert "1 of 61 readings are above 3000 W, the highest is 1e+07 W at " in folder.err, folder.err
+    assert "milliwatts" not in folder.err, folder.err
+
+
 def test_a_scrape_may_have_no_number(folder):
     line = 'DCGM_FI_DEV_POWER_USAGE{{gpu="{}",UUID="GPU-{}"}} {}\n'
     for none in ("NaN", "+Inf"):
