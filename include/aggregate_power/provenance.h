@@ -79,7 +79,8 @@ struct TelemetryFacts {
   std::string timezone;            // "local", "UTC", "+05:30", "Europe/Berlin"
   // "option", "file", "default", "evidence", or "stamps": every stamp has an offset.
   std::string timezone_source;
-  std::string utc_offset;  // of that zone at the window's start
+  std::string utc_offset;                       // of that zone at the window's start
+  std::vector<std::string> silent_series = {};  // of power, without a single value
 };
 
 // A file as it was read. Its content, not its times, later decides whether it is still the same.

@@ -79,6 +79,13 @@ std::optional<std::string> idle_text(std::span<const std::string> names,
           : fmt::format("{}, pass --gpus {}", fmt::join(busy, ", "), fmt::join(busy, ",")));
 }
 
+std::optional<std::string> silent_series_text(std::span<const std::string> series) {
+  if (series.empty()) return std::nullopt;
+  return fmt::format(
+      "silent_series: {}{} without any value, and not counted", series.front(),
+      series.size() == 1 ? " is" : fmt::format(" and {} more are", series.size() - 1));
+}
+
 bool is_impossible(double mean_w) { return mean_w > kMostMeanWatts; }
 
 std::optional<PowerUnit::Size> likely_unit(double mean_w, PowerUnit::Size read_as) {

@@ -34,6 +34,9 @@ std::string impossible_gpu_text(const DeviceEnergy& gpu, double mean_w, PowerUni
 std::vector<std::string> odd_samples_text(std::span<const std::string> names,
                                           std::span<const DeviceEnergy> gpus, bool are_boards);
 
+// For people: these series of power have no value, so that their GPUs do not count. nullopt: none.
+std::optional<std::string> silent_series_text(std::span<const std::string> series);
+
 // Whether no single device can draw that much on average: above 10 kW.
 bool is_impossible(double mean_w);
 

@@ -123,18 +123,23 @@ void read_grafana_rows(ByteSource& source, GrafanaSeries& series, ReadingSink* s
     line = strip(line);
     const std::string_view value = take_last_cell(line);
     const std::string_view time = take_last_cell(line);
-    if (time.empty() || value.empty() || value == "null") return;  // nothing was sampled
+    if (time.empty()) return;
     const std::string name = without_quotes(line);
     const auto gpu = series.gpu_of(name);
     if (sink != nullptr) sink->note_counter(series.metrics());
-    if (!gpu || sink == nullptr || !sink->start_row(time)) return;
+    if (!gpu || sink == nullptr) return;
+    std::optional<std::size_t> number;
+    if (series.labels()) {
+      const auto [known, is_new] = numbers.try_emplace(name);
+      if (is_new) known->second = sink->find_series(*series.labels());
+      number = known->second;
+    }
+    if (value.empty() || value == "null") return;  // nothing was sampled
+    if (!sink->start_row(time)) return;
     const std::uint32_t device =
         gpu->host.empty() ? sink->find(gpu->name) : sink->find(gpu->host, gpu->name);
     sink->add_to(device, value);
-    if (!series.labels()) return;
-    const auto [number, is_new] = numbers.try_emplace(name);
-    if (is_new) number->second = sink->find_series(*series.labels());
-    sink->note_series(number->second, device);
+    if (number) sink->note_series(*number, device);
   });
 }
 

@@ -14,6 +14,7 @@
 namespace aggregate_power {
 namespace {
 
+constexpr std::size_t kMostShown = 160;
 constexpr std::string_view kInstanceLabels[] = {"GPU_I_ID", "GPU_I_PROFILE"};
 
 std::string series_text(const MetricLabels& series) {
@@ -66,8 +67,17 @@ void SeriesOverlap::merge(const SeriesOverlap& part, std::span<const std::uint32
   }
 }
 
+std::vector<std::string> SeriesOverlap::silent() const {
+  std::vector<std::string> texts;
+  for (const Series& series : series_) {
+    if (series.samples == 0 && !series.text.empty()) {
+      texts.push_back(printable(series.text, kMostShown));
+    }
+  }
+  return texts;
+}
+
 void SeriesOverlap::check() const {
-  constexpr std::size_t kMostShown = 160;
   std::vector<const Series*> whole;
   for (const Series& series : series_) {
     if (series.samples > 0 && !series.text.empty() && series.device != kNoDevice) {

@@ -101,6 +101,7 @@ void read_stream(ByteSource& source, const ReadInto& read, bool has_lines,
     name_bad_row(wants.counters->counts);
   }
   if (fault) throw_as_telemetry_error(fault, 0);
+  wants.counts.silent_series = sink.series().silent();
   sink.check_series();
 }
 
@@ -339,6 +340,7 @@ class StreamLanes {
       throw_fault_of(*lanes_[i]);
       series.merge(lanes_[i]->series(), power.numbers(i));
     }
+    wants_.counts.silent_series = series.silent();
     series.check();
   }
 

@@ -85,7 +85,8 @@ struct TelemetryCounts {
   // Of a format whose recordings have more sensors than those whose power is read.
   std::vector<SensorEnergy> sensors = {};
   std::vector<SensorSum> sums = {};
-  std::optional<EnergyCounter> counter = {};  // if it was seen after the beginning
+  std::vector<std::string> silent_series = {};  // of power, without a single value
+  std::optional<EnergyCounter> counter = {};    // if it was seen after the beginning
 
   // Adds the counts of the rows that follow these, but not their devices.
   void add_rows(TelemetryCounts later);
@@ -162,6 +163,7 @@ class Telemetry {
     return head_.counts.counter ? head_.counts.counter : head_.facts.counter;
   }
   bool has_sensors() const { return head_.has_sensors; }
+  const std::vector<std::string>& silent_series() const { return head_.counts.silent_series; }
   const std::vector<SensorEnergy>& sensors() const { return head_.counts.sensors; }
   const std::vector<SensorSum>& sums() const { return head_.counts.sums; }
   const std::vector<Window>& pauses() const { return head_.counts.pauses; }

@@ -58,6 +58,9 @@ std::vector<std::string> doubts(const Result& result, const Measurement& measure
     doubts.push_back(fmt::format(
         "bad_timestamp: rows whose time cannot be read: {}; all are away from the window", rows));
   }
+  if (auto silent = silent_series_text(result.telemetry->silent_series)) {
+    doubts.push_back(std::move(*silent));
+  }
   if (auto doubt = doubt_about(*value_of(result.metrics, "avg_power_w"))) {
     doubts.push_back(std::move(*doubt));
   }

@@ -102,6 +102,7 @@ TelemetryFacts facts_of(const Telemetry& telemetry, const Question& question) {
   facts.timezone_source = question.recording.zone_source();
   facts.stamps = telemetry.stamps();
   facts.naive_stamps = telemetry.naive_stamps();
+  facts.silent_series = telemetry.silent_series();
   if (telemetry.stamps() > 0 && telemetry.naive_stamps() == 0) {
     facts.timezone = "UTC";
     facts.timezone_source = "stamps";

@@ -217,6 +217,9 @@ ReadFile read_file(const TracesRequest& request, const std::string& path) {
   read.file.facts.timezone_source = recording.zone_source();
   if (const auto* fault = recording.needed_zone_fault(telemetry)) throw Error(fault->text);
   if (auto doubt = recording.zone_doubt(telemetry)) read.file.warnings.push_back(std::move(*doubt));
+  if (auto silent = silent_series_text(telemetry.silent_series())) {
+    read.file.warnings.push_back(std::move(*silent));
+  }
   if (keeper.unnamed() > 0) refuse_unnamed(path, keeper.unnamed());
   for (std::uint32_t i = 0; i < keeper.devices().size(); ++i) {
     std::ranges::copy(keeper.unnamed_invalid_unix_s(),

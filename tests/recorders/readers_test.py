@@ -464,6 +464,25 @@ def test_headers_between_the_rows_of_grafana(folder):
                           gpus=1)["per_gpu_energy_j"]["0"])
 
 
+def test_series_without_a_value_are_named(folder):
+    at = [(START + 10 * i) * 1000 for i in range(3)]
+    series = 'DCGM_FI_DEV_POWER_USAGE{{gpu="{}"}}'
+    wide = "Time," + ",".join('"' + series.format(gpu).replace('"', '""') + '"' for gpu in range(2)) + "\n"
+    files = {"w.csv": wide + "".join(f"{stamp},100,\n" for stamp in at),
+             "r.csv": "Series;Time;Value\n" + "".join(
+                 f"{series.format(0)};{stamp};100\n{series.format(1)};{stamp};null\n" for stamp in at)}
+    for name, text in files.items():
+        folder.write(name, text)
+        folder.call("measure", "--start", START, "--end", START + 20, "--telemetry", name, "--timezone", "UTC",
+                    "--max-sample-gap", 20)
+        assert 'silent_series: DCGM_FI_DEV_POWER_USAGE{gpu="1"} is without any value, and not counted' in " ".join(
+            folder.out.split()), (name, folder.out)
+        folder.write("windows.csv", f"name,start,end\na,{START},{START + 20}\n")
+        folder.call("windows", "--telemetry", name, "--windows", "windows.csv", "--timezone", "UTC",
+                    "--max-sample-gap", 20)
+        assert "silent_series: " in folder.err, (name, folder.err)
+
+
 def test_a_few_absurd_readings_are_not_the_unit(folder):
     rows = "".join(f"{START + i},0,{100 if i != 30 else 9999999}\n" for i in range(61))
     folder.run(folder.write("a.csv", "timestamp,index,power.draw [W]\n" + rows), START, START + 60, gpus=1)
