@@ -14,7 +14,7 @@
 namespace aggregate_power {
 namespace {
 
-constexpr std::size_t kMostShown = 160;
+constexpr std::size_t kMostSeriesShown = 160;
 constexpr std::string_view kInstanceLabels[] = {"GPU_I_ID", "GPU_I_PROFILE"};
 
 std::string series_text(const MetricLabels& series) {
@@ -71,7 +71,7 @@ std::vector<std::string> SeriesOverlap::silent() const {
   std::vector<std::string> texts;
   for (const Series& series : series_) {
     if (series.samples == 0 && !series.text.empty()) {
-      texts.push_back(printable(series.text, kMostShown));
+      texts.push_back(printable(series.text, kMostSeriesShown));
     }
   }
   return texts;
@@ -93,7 +93,7 @@ void SeriesOverlap::check() const {
     if (before.device != after.device || after.first_unix_s > before.last_unix_s) continue;
     throw TelemetryError(fmt::format(
         "{} and {} are of one GPU at the same time: name the label that tells GPUs apart with --device-column, or query one of them",
-        printable(before.text, kMostShown), printable(after.text, kMostShown)));
+        printable(before.text, kMostSeriesShown), printable(after.text, kMostSeriesShown)));
   }
 }
 
