@@ -18,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files/file.h"
+#include "recorders/breaking_source.h"
 #include "recorders/csv_telemetry.h"
 #include "test_util.h"
 
@@ -25,22 +26,6 @@ namespace aggregate_power {
 namespace {
 
 using Kind = Reading::Kind;
-
-// Breaks off after some bytes.
-class BreakingSource : public ByteSource {
- public:
-  BreakingSource(std::string bytes, std::size_t good)
-      : source_(bytes.substr(0, good), 50'000), breaks_(good < bytes.size()) {}
-  std::size_t read(std::span<char> into) override {
-    const std::size_t count = source_.read(into);
-    if (count == 0 && breaks_) throw FileError("a.csv", "read", EIO);
-    return count;
-  }
-
- private:
-  test::StutterSource source_;
-  bool breaks_;
-};
 
 // All that can be known of a file.
 struct Found {
@@ -79,7 +64,7 @@ struct Options {
 };
 
 Found read(const std::string& text, const Options& options) {
-  CsvTelemetry telemetry(std::make_unique<BreakingSource>(text, options.good_bytes),
+  CsvTelemetry telemetry(std::make_unique<test::BreakingSource>(text, options.good_bytes, "a.csv"),
                          Zone::fixed(0));
   if (options.threads) telemetry.use_threads();
   Found found;
@@ -151,7 +136,8 @@ TEST(RowThreads, ReadWhatOneThreadReads) {
 // Threads give out more rows at a time.
 TEST(RowThreads, AreUsedWhereRowsAreShort) {
   const auto most_at_a_time = [](const std::string& text) {
-    CsvTelemetry telemetry(std::make_unique<BreakingSource>(text, text.size()), Zone::fixed(0));
+    CsvTelemetry telemetry(std::make_unique<test::BreakingSource>(text, text.size(), "a.csv"),
+                           Zone::fixed(0));
     telemetry.use_threads();
     std::size_t most = 0;
     telemetry.read([&](std::span<const Reading> rows) { most = std::max(most, rows.size()); });
@@ -289,8 +275,9 @@ TEST(RowThreads, EndAtAHeaderWithOtherColumns) {
 
 TEST(RowThreads, EndWhenTakingThrows) {
   for (const std::size_t taken : {1, 3}) {
-    CsvTelemetry telemetry(std::make_unique<BreakingSource>(kHeader + plain_rows(), kBytes),
-                           Zone::fixed(0));
+    CsvTelemetry telemetry(
+        std::make_unique<test::BreakingSource>(kHeader + plain_rows(), kBytes, "a.csv"),
+        Zone::fixed(0));
     telemetry.use_threads();
     std::size_t batches = 0;
     EXPECT_THROW(telemetry.read([&](std::span<const Reading>) {

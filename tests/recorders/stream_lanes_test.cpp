@@ -16,27 +16,11 @@
 #include <gtest/gtest.h>
 
 #include "base/files/file.h"
+#include "recorders/breaking_source.h"
 #include "recorders/recorder.h"
-#include "test_util.h"
 
 namespace aggregate_power {
 namespace {
-
-// Breaks off after some bytes.
-class FailingSource : public ByteSource {
- public:
-  FailingSource(const std::string& bytes, std::size_t good)
-      : source_(bytes.substr(0, good), 50'000), breaks_(good < bytes.size()) {}
-  std::size_t read(std::span<char> into) override {
-    const std::size_t count = source_.read(into);
-    if (count == 0 && breaks_) throw FileError("a.txt", "read", EIO);
-    return count;
-  }
-
- private:
-  test::StutterSource source_;
-  bool breaks_;
-};
 
 // All that can be known of a recording.
 struct Found {
@@ -78,8 +62,8 @@ Found read(const std::string& text, const Options& options) {
   TelemetryOptions how = {.zone = Zone::fixed(0), .path = "a.txt"};
   how.columns.power = options.power_column;
   if (!options.gpus.empty()) how.gpus = parse_gpus(options.gpus);
-  Telemetry telemetry =
-      open_telemetry(std::make_unique<FailingSource>(text, options.good_bytes), how);
+  Telemetry telemetry = open_telemetry(
+      std::make_unique<test::BreakingSource>(text, options.good_bytes, "a.txt"), how);
   CounterStream counters{adder(found.counters)};
   if (options.counters) telemetry.read_counters_too(counters);
   if (options.threads) telemetry.use_threads();

@@ -15,27 +15,12 @@
 #include <gtest/gtest.h>
 
 #include "base/files/file.h"
+#include "recorders/breaking_source.h"
 #include "recorders/recorder.h"
 #include "test_util.h"
 
 namespace aggregate_power {
 namespace {
-
-// Breaks off after some bytes.
-class EndingSource : public ByteSource {
- public:
-  EndingSource(const std::string& bytes, std::size_t good)
-      : source_(bytes.substr(0, good), 50'000), breaks_(good < bytes.size()) {}
-  std::size_t read(std::span<char> into) override {
-    const std::size_t count = source_.read(into);
-    if (count == 0 && breaks_) throw FileError("a.txt", "read", EIO);
-    return count;
-  }
-
- private:
-  test::StutterSource source_;
-  bool breaks_;
-};
 
 struct Found {
   std::vector<std::array<double, 4>> readings;
@@ -45,7 +30,7 @@ struct Found {
 
 Found read(const std::string& text, std::size_t good = std::string::npos) {
   Found found;
-  Telemetry telemetry = open_telemetry(std::make_unique<EndingSource>(text, good),
+  Telemetry telemetry = open_telemetry(std::make_unique<test::BreakingSource>(text, good, "a.txt"),
                                        {.zone = Zone::fixed(0), .path = "a.txt"});
   try {
     telemetry.read([&](std::span<const Reading> readings) {
@@ -122,7 +107,7 @@ Counters counters_of(const std::string& text, bool beside) {
   };
   CounterStream stream{take};
   Telemetry telemetry =
-      open_telemetry(std::make_unique<EndingSource>(text, text.size()),
+      open_telemetry(std::make_unique<test::BreakingSource>(text, text.size(), "a.txt"),
                      {.zone = Zone::fixed(0), .path = "a.txt", .counters = !beside});
   if (beside) telemetry.read_counters_too(stream);
   try {

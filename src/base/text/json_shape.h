@@ -14,7 +14,7 @@
 
 namespace aggregate_power {
 
-// What a text has besides its scalars, byte by byte, and what a visitor is told of it.
+// The bytes of a JSON text that are not in its scalars, and the calls that a visitor gets for it.
 class JsonShape {
  public:
   explicit JsonShape(const JsonPaths& paths) : paths_(paths) {}

@@ -23,7 +23,7 @@ using test::StutterSource;
 constexpr std::array<std::string_view, 8> kPaths = {"",    "a",   "o",     "o.*",
                                                     "v[]", "g[]", "g[].p", "o.x.y"};
 
-// Writes down each visit, a line each. Takes `again` if it is told to, and counts it.
+// Keeps each call as a line of text. If told to, it also accepts again(), and counts how often.
 class Notes : public JsonVisitor {
  public:
   explicit Notes(bool takes_again = false) : takes_again_(takes_again) {}
