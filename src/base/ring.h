@@ -14,8 +14,9 @@ namespace aggregate_power {
 //   free_piece(), give() -> | full | full | free | free | -> next()
 //
 // Their number never grows, so memory is bounded: the filling thread waits while all are full.
-// Pieces are reused, along with the memory they own. The two threads share nothing but the pieces,
-// each of which belongs to one of them at a time.
+// Each thread is woken when there is work for some time, half of all pieces, and not for each
+// piece. Pieces are reused, along with the memory they own. The two threads share nothing but the
+// pieces, each of which belongs to one of them at a time.
 template <typename Piece>
 class Ring {
  public:
@@ -26,14 +27,17 @@ class Ring {
   // The next one to fill, which may contain old content; nullptr if no more are wanted.
   Piece* free_piece() {
     std::unique_lock lock(mutex_);
-    has_free_.wait(lock, [&] { return full_ < pieces_.size() || is_unwanted_; });
+    if (full_ == pieces_.size()) {
+      has_free_.wait(lock, [&] { return full_ <= pieces_.size() / 2 || is_unwanted_; });
+    }
     return is_unwanted_ ? nullptr : &pieces_[(first_ + full_) % pieces_.size()];
   }
-  // It is full.
-  void give() {
+  // It is full. `at_once`: the other thread may have to take it before this one can go on.
+  void give(bool at_once = false) {
     const std::lock_guard guard(mutex_);
     ++full_;
-    has_full_.notify_one();
+    is_ready_ = is_ready_ || at_once || full_ >= pieces_.size() / 2;
+    if (is_ready_) has_full_.notify_one();
   }
   // No more pieces will be given.
   void end() {
@@ -51,9 +55,10 @@ class Ring {
       is_lent_ = false;
       --full_;
       first_ = (first_ + 1) % pieces_.size();
-      has_free_.notify_one();
+      if (full_ <= pieces_.size() / 2) has_free_.notify_one();
     }
-    has_full_.wait(lock, [&] { return full_ > 0 || is_over_; });
+    is_ready_ = is_ready_ && full_ > 0;
+    has_full_.wait(lock, [&] { return is_ready_ || is_over_; });
     if (full_ == 0) return nullptr;
     is_lent_ = true;
     return &pieces_[first_];
@@ -73,6 +78,7 @@ class Ring {
   std::size_t first_ = 0;  // the first full piece
   std::size_t full_ = 0;   // including the one that is lent
   bool is_lent_ = false;
+  bool is_ready_ = false;  // there are enough full pieces, or one that is to be taken at once
   bool is_over_ = false;
   bool is_unwanted_ = false;
 };

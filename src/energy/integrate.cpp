@@ -10,111 +10,14 @@
 #include "aggregate_power/gpu.h"
 #include "base/text/shown_time.h"
 #include "base/text/unicode.h"
-#include "energy/interpolation.h"
 
 namespace aggregate_power {
-
-Sample DeviceIntegrator::finished_stamp() {
-  const double watts = same_stamp_->mean();
-  same_stamp_.reset();
-  return {stamp_.unix_s, watts};
-}
-
-void DeviceIntegrator::take_near_edge(Sample sample) {
-  const bool is_first = result_.samples++ == 0;
-  if (is_first) {
-    result_.first_unix_s = sample.unix_s;
-  } else if (sample.unix_s > window_.start_unix_s && before_.unix_s < window_.end_unix_s) {
-    result_.max_sample_gap_s = std::max(result_.max_sample_gap_s, sample.unix_s - before_.unix_s);
-  }
-  if (is_first) before_ = sample;
-  if (!done_) integrate_to(sample);
-  before_ = sample;
-}
-
-void DeviceIntegrator::integrate_to(Sample sample) {
-  if (!inside_) {
-    if (sample.unix_s < window_.start_unix_s) return;
-    inside_ = true;
-    const bool counts_before =
-        before_.unix_s < window_.start_unix_s && sample.unix_s > window_.start_unix_s;
-    if (counts_before && before_.watts > kMostBoardWatts) note_odd(before_);
-    point_ = {window_.start_unix_s, watts_at(window_.start_unix_s, before_, sample)};
-  }
-  note_if_odd(sample);
-  if (sample.unix_s > window_.start_unix_s && sample.unix_s < window_.end_unix_s) {
-    result_.energy_j += trapezoid_j(point_, sample);
-    point_ = sample;
-    is_steady_ = true;
-  }
-  if (sample.unix_s >= window_.end_unix_s) {
-    const Sample end = {window_.end_unix_s, watts_at(window_.end_unix_s, before_, sample)};
-    result_.energy_j += trapezoid_j(is_steady_ ? before_ : point_, end);
-    is_steady_ = false;
-    done_ = true;
-  }
-}
-
-void DeviceIntegrator::note_odd(Sample sample) {
-  constexpr double kOnW = 15;
-  constexpr std::uint32_t kMostLoneZeros = 3;
-  if (sample.watts > kMostBoardWatts) {
-    ++result_.absurd_samples;
-    if (sample.watts > result_.highest_w) {
-      result_.highest_w = sample.watts;
-      result_.highest_unix_s = sample.unix_s;
-    }
-  }
-  if (sample.watts == 0) {
-    if (zeros_++ == 0) is_on_before_zeros_ = before_.watts > kOnW;
-    return;
-  }
-  const bool are_lone = is_on_before_zeros_ && zeros_ <= kMostLoneZeros && sample.watts > kOnW;
-  if (are_lone) result_.lone_zeros += zeros_;
-  zeros_ = 0;
-}
-
-std::size_t DeviceIntegrator::add_steady(std::span<const Reading> readings) {
-  if (!is_steady_ || same_stamp_ || zeros_ > 0 || is_odd(stamp_.watts)) return 0;
-  Sample before = before_;
-  Sample stamp = stamp_;
-  double energy_j = result_.energy_j;
-  double max_gap_s = result_.max_sample_gap_s;
-  std::size_t count = 0;
-  for (const Reading& reading : readings) {
-    const bool is_steady = reading.kind == Reading::Kind::power &&
-                           reading.device == readings.front().device &&
-                           reading.unix_s > stamp.unix_s && reading.unix_s < window_.end_unix_s &&
-                           !is_odd(reading.watts);
-    if (!is_steady) break;
-    max_gap_s = std::max(max_gap_s, stamp.unix_s - before.unix_s);
-    energy_j += trapezoid_j(before, stamp);
-    before = stamp;
-    stamp = {reading.unix_s, reading.watts};
-    ++count;
-  }
-  before_ = before;
-  stamp_ = stamp;
-  result_.energy_j = energy_j;
-  result_.max_sample_gap_s = max_gap_s;
-  result_.samples += count;
-  return count;
-}
-
-DeviceEnergy DeviceIntegrator::finish() {
-  if (has_stamp_) take(same_stamp_ ? finished_stamp() : stamp_);
-  has_stamp_ = false;
-  result_.last_unix_s = before_.unix_s;
-  result_.bracketed = result_.samples >= 2 && result_.first_unix_s <= window_.start_unix_s &&
-                      result_.last_unix_s >= window_.end_unix_s;
-  if (!result_.bracketed) result_.energy_j = result_.max_sample_gap_s = 0;
-  return result_;
-}
 
 PowerIntegrator::PowerIntegrator(const IntegrationOptions& options)
     : options_(options),
       band_{options.window.start_unix_s - options.max_sample_gap_s,
             options.window.end_unix_s + options.max_sample_gap_s},
+      rounds_(options.window),
       unplaced_rows_(band_) {
   if (options.expected_num_gpus && *options.expected_num_gpus <= 0) {
     reasons_.add(Reason::invalid_expected_gpu_count, fmt::format("{}", *options.expected_num_gpus));
@@ -175,32 +78,35 @@ inline bool PowerIntegrator::take_one(const Reading& reading) {
   return options_.window.contains(reading.unix_s);
 }
 
-// In some recordings each device has many readings in a row. Returns how many were taken from the
-// front. Their times rise, so the first and the last one say where they are.
-std::size_t PowerIntegrator::take_steady(std::span<const Reading> readings) {
-  const std::uint32_t device = readings.front().device;
-  if (readings.size() == 1 || readings[1].device != device) return 0;
-  if (device >= integrators_.size() || !integrators_[device]) return 0;
-  const std::size_t count = integrators_[device]->add_steady(readings);
+// Returns how many were taken from the front. They are in order of time: the first and the last one
+// say where all are.
+std::size_t PowerIntegrator::take_rounds(std::span<const Reading> readings) {
+  const std::size_t count = rounds_.add(readings, integrators_);
   if (count == 0) return 0;
   note_place(readings.front());
   note_place(readings[count - 1]);
   return count;
 }
 
-void PowerIntegrator::take(std::span<const Reading> readings) {
+void PowerIntegrator::take_singly(std::span<const Reading> readings) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   double inside_unix_s = kNone;  // the time of the reading before, if that was inside the window
-  while (!readings.empty()) {
-    const Reading& reading = readings.front();
-    std::size_t count = 1;
+  for (const Reading& reading : readings) {
     if (reading.kind == Reading::Kind::power && reading.unix_s == inside_unix_s) {
       take_power(reading);
-    } else if (const std::size_t steady = take_steady(readings); steady > 0) {
-      count = steady;
-      inside_unix_s = readings[count - 1].unix_s;
     } else {
       inside_unix_s = take_one(reading) ? reading.unix_s : kNone;
+    }
+  }
+}
+
+void PowerIntegrator::take(std::span<const Reading> readings) {
+  constexpr std::size_t kSingly = 64;  // before rounds are looked for again
+  while (!readings.empty()) {
+    std::size_t count = take_rounds(readings);
+    if (count == 0) {
+      count = std::min(kSingly, readings.size());
+      take_singly(readings.first(count));
     }
     readings = readings.subspan(count);
   }

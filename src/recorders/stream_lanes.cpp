@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include "base/parallel.h"
 #include "base/ring.h"
 #include "recorders/lines.h"
 
@@ -212,7 +211,7 @@ class StreamLane : private ByteSource {
       piece->lines = counted_.lines() - lines_before_block_;
       lines_before_block_ = counted_.lines();
     }
-    ring_.give();
+    ring_.give(ends_block);
   }
 
   static void fill(LaneBatch& batch, ReadingSink& sink, TelemetryCounts& counts) {
@@ -284,11 +283,8 @@ class LaneOutput {
   bool has_others_ = false;  // somewhere a lane's number of a device is another one
 };
 
-// One for each processor but one, which this thread needs.
-std::size_t lanes_to_start() {
-  constexpr std::size_t kMost = 3;
-  return std::clamp<std::size_t>(usable_processors() - 1, 2, kMost);
-}
+// More than two processors need, so that none is idle while a thread waits for its turn.
+constexpr std::size_t kLanes = 3;
 
 class StreamLanes {
  public:
@@ -296,7 +292,7 @@ class StreamLanes {
               const StreamWants& wants)
       : wants_(wants), dealer_(parts.ahead, parts.source, parts.cut_off) {
     try {
-      for (std::size_t i = 0; i < lanes_to_start(); ++i) {
+      for (std::size_t i = 0; i < kLanes; ++i) {
         lanes_.push_back(
             std::make_unique<StreamLane>(dealer_, i, parts.beginning, read, has_lines, wants));
       }

@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 
 #include "base/text/csv.h"
-#include "base/text/decimal_layout.h"
-#include "base/text/line_parts.h"
+#include "base/text/decimal_cells.h"
+#include "base/text/line_cells.h"
 #include "base/text/pattern.h"
 #include "base/text/unicode.h"
 #include "recorders/lines.h"
@@ -30,7 +30,6 @@ struct WideColumn {
   MetricLabels series = {};
   std::size_t number_of_series = 0;          // as the sink numbers it
   std::optional<std::uint32_t> device = {};  // its number, once it had a sample
-  SimilarDecimals decimals = {};
 
   std::uint32_t number(ReadingSink& sink) {
     if (!device) device = host.empty() ? sink.find(gpu) : sink.find(host, gpu);
@@ -54,17 +53,6 @@ struct WideHeader {
 
 using ReadHeader = WideHeader (*)(const std::vector<std::string>& cells,
                                   const TelemetryOptions& options);
-
-// Whether something in a line is quoted, or not a part of its cells.
-bool has_odd(std::string_view line) {
-  for (std::size_t at = 0; at < line.size(); at += 64) {
-    std::uint64_t odd = separators_in<'"', '\r', '\0'>(line.data() + at);
-    const std::size_t left = line.size() - at;
-    if (left < 64) odd &= ~(~std::uint64_t{0} << left);
-    if (odd != 0) return true;
-  }
-  return false;
-}
 
 WideHeader energibridge_header(const std::vector<std::string>& cells, const TelemetryOptions&) {
   static const Pattern power("GPU[0-9]+_POWER \\(mWatts\\)");
@@ -159,25 +147,18 @@ void take_wide_row(const Cells& cells, bool is_whole, std::uint64_t line_number,
 // then their readings, so that a row with anything else is left to take_wide_row() as a whole.
 class FullRows {
  public:
-  bool take(const LineCells<','>& cells, WideHeader& header, ReadingSink& sink) {
+  explicit FullRows(const WideHeader& header) : numbers_(columns_of_power(header)) {}
+
+  bool take(const LineCells& cells, WideHeader& header, ReadingSink& sink) {
     Stamp stamp{};
-    if (cells.size() != header.cells || !header.time ||
-        !sink.read_stamp(cells[*header.time], stamp)) {
+    if (cells.size() != header.cells || !header.time || header.columns.empty() ||
+        !sink.read_stamp(cells[*header.time], stamp) || !numbers_.read(cells) ||
+        !sink.numbers(numbers_.values())) {
       return false;
     }
-    watts_.resize(header.columns.size());
-    double* watts = watts_.data();
-    for (WideColumn& column : header.columns) {
-      const std::string_view cell = cells[column.index];
-      double decimal = 0;
-      if (!column.decimals.read(cell.data(), cell.size(), decimal)) return false;
-      *watts = sink.number(decimal);
-      if (std::isnan(*watts)) return false;
-      ++watts;
-    }
+    if (devices_.empty() && !find_devices(header, sink)) return false;
     sink.start_row(stamp);
-    watts = watts_.data();
-    for (WideColumn& column : header.columns) sink.add_to(column.number(sink), *watts++);
+    sink.add_row(devices_, numbers_.values());
     first_unix_s_ = std::min(first_unix_s_, stamp.unix_s);
     last_unix_s_ = std::max(last_unix_s_, stamp.unix_s);
     return true;
@@ -192,7 +173,21 @@ class FullRows {
   }
 
  private:
-  std::vector<double> watts_;  // of the row, by column
+  static std::vector<std::size_t> columns_of_power(const WideHeader& header) {
+    std::vector<std::size_t> columns;
+    for (const WideColumn& column : header.columns) columns.push_back(column.index);
+    return columns;
+  }
+  // Returns false if a column is of none.
+  bool find_devices(WideHeader& header, ReadingSink& sink) {
+    for (WideColumn& column : header.columns) devices_.push_back(column.number(sink));
+    const bool are_all = std::ranges::find(devices_, kNoDevice) == devices_.end();
+    if (!are_all) devices_.clear();
+    return are_all;
+  }
+
+  DecimalCells numbers_;
+  std::vector<std::uint32_t> devices_;  // by column of power; empty: no row was taken
   double first_unix_s_ = std::numeric_limits<double>::infinity();
   double last_unix_s_ = -std::numeric_limits<double>::infinity();
 };
@@ -200,8 +195,8 @@ class FullRows {
 void read_wide(ByteSource& source, ReadHeader read_header, const TelemetryOptions& options,
                ReadingSink& sink) {
   std::optional<WideHeader> header;
-  LineCells<','> cells;
-  FullRows full_rows;
+  LineCells cells;
+  std::optional<FullRows> full_rows;
   std::uint64_t line_number = 0;
   for_each_line(source, [&](std::string_view line, bool is_whole) {
     ++line_number;
@@ -215,16 +210,16 @@ void read_wide(ByteSource& source, ReadHeader read_header, const TelemetryOption
       for (WideColumn& column : header->columns) {
         column.number_of_series = sink.add_series(column.series);
       }
+      full_rows.emplace(*header);
       return;
     }
-    if (has_odd(line)) {
+    if (!cells.split(line)) {
       return take_wide_row(cells_of_line(line), is_whole, line_number, *header, sink);
     }
-    cells.split(line);
-    if (full_rows.take(cells, *header, sink)) return;
+    if (full_rows->take(cells, *header, sink)) return;
     take_wide_row(cells, is_whole, line_number, *header, sink);
   });
-  if (header) full_rows.note_series(*header, sink);
+  if (header) full_rows->note_series(*header, sink);
 }
 
 WideHeader header_in(std::string_view head, ReadHeader read_header,

@@ -287,6 +287,36 @@ TEST(DeviceIntegrator, AgreesToTheLastBitWithTheContractOnGeneratedTraces) {
   EXPECT_GT(bracketed, 4000);
 }
 
+void expect_same_at_once_as_one_by_one(const std::vector<Reading>& readings,
+                                       const IntegrationOptions& options, std::uint64_t seed) {
+  PowerIntegrator together(options);
+  PowerIntegrator apart(options);
+  together.take(readings);
+  for (const Reading& reading : readings) apart.take({&reading, 1});
+  EXPECT_EQ(together.out_of_order(), apart.out_of_order());
+  const std::vector<std::string> names = {"0", "1", "2", "3", "4"};
+  const Integration a = together.finish(names);
+  const Integration b = apart.finish(names);
+  ASSERT_EQ(a.total_gpu_energy_j, b.total_gpu_energy_j) << "TEST_SEED=" << seed;
+  ASSERT_EQ(a.gpus.size(), b.gpus.size()) << "TEST_SEED=" << seed;
+  for (std::size_t i = 0; i < a.gpus.size(); ++i) {
+    ASSERT_EQ(a.gpus[i].energy_j, b.gpus[i].energy_j) << "TEST_SEED=" << seed;
+    ASSERT_EQ(a.gpus[i].samples, b.gpus[i].samples) << "TEST_SEED=" << seed;
+    ASSERT_EQ(a.gpus[i].absurd_samples, b.gpus[i].absurd_samples) << "TEST_SEED=" << seed;
+    ASSERT_EQ(a.gpus[i].lone_zeros, b.gpus[i].lone_zeros) << "TEST_SEED=" << seed;
+    ASSERT_EQ(a.gpus[i].max_sample_gap_s, b.gpus[i].max_sample_gap_s) << "TEST_SEED=" << seed;
+  }
+  ASSERT_EQ(a.reasons.codes(), b.reasons.codes()) << "TEST_SEED=" << seed;
+}
+
+void spoil_now_and_then(Reading& reading, std::uint64_t rarely, test::Dice& dice) {
+  if (dice.one_in(3 * rarely)) reading.kind = Reading::Kind::no_power;
+  if (dice.one_in(rarely)) reading.watts = dice.one_in(2) ? 0 : 1e6;
+  if (dice.one_in(10 * rarely)) reading.kind = Reading::Kind::bad_timestamp;
+  if (dice.one_in(10 * rarely)) reading.unix_s -= dice.one_in(2) ? 1 : 20;
+  if (dice.one_in(5 * rarely)) reading.device = static_cast<std::uint32_t>(dice.below(3));
+}
+
 // Readings of one device in a row are taken together.
 TEST(PowerIntegrator, TakesReadingsInARowAsOneByOne) {
   const std::uint64_t seed = test::fresh_seed();
@@ -294,37 +324,41 @@ TEST(PowerIntegrator, TakesReadingsInARowAsOneByOne) {
   for (int round = 0; round < 2000; ++round) {
     std::vector<Reading> readings;
     const Samples first = generated_trace(dice, 1777118400.0);
-    const Window window = generated_window(dice, first);
+    IntegrationOptions options;
+    options.window = generated_window(dice, first);
     for (std::uint32_t device = 0; device < 3; ++device) {
       for (const Sample& sample : device == 0 ? first : generated_trace(dice, 1777118400.0)) {
         readings.push_back({sample.unix_s, sample.watts, device, Reading::Kind::power});
-        if (dice.one_in(30)) readings.back().kind = Reading::Kind::no_power;
-        if (dice.one_in(10)) readings.back().watts = dice.one_in(2) ? 0 : 1e6;
-        if (dice.one_in(100)) readings.back().kind = Reading::Kind::bad_timestamp;
-        if (dice.one_in(100)) readings.back().unix_s -= 1;
-        if (dice.one_in(50)) readings.back().device = static_cast<std::uint32_t>(dice.below(3));
+        spoil_now_and_then(readings.back(), 10, dice);
+      }
+    }
+    expect_same_at_once_as_one_by_one(readings, options, seed);
+  }
+}
+
+// So are those of all devices that a recorder polls in turn.
+TEST(PowerIntegrator, TakesRoundsAsOneByOne) {
+  const std::uint64_t seed = test::fresh_seed();
+  test::Dice dice(seed);
+  for (int round = 0; round < 1000; ++round) {
+    const auto devices = static_cast<std::uint32_t>(1 + dice.below(5));
+    const std::uint64_t rarely = dice.one_in(2) ? 1000 : 100;
+    const double apart_s = dice.one_in(2) ? 0 : 0.01;
+    const double step_s = dice.one_in(20) ? 0.01 : 0.1;
+    std::vector<Reading> readings;
+    for (int i = 0; i < 400; ++i) {
+      for (std::uint32_t device = 0; device < devices; ++device) {
+        readings.push_back({1777118400.0 + i * step_s + device * apart_s,
+                            300 + static_cast<double>(dice.below(5000)) / 64, device,
+                            Reading::Kind::power});
+        spoil_now_and_then(readings.back(), rarely, dice);
       }
     }
     IntegrationOptions options;
-    options.window = window;
-    PowerIntegrator together(options);
-    PowerIntegrator apart(options);
-    together.take(readings);
-    for (const Reading& reading : readings) apart.take({&reading, 1});
-    EXPECT_EQ(together.out_of_order(), apart.out_of_order());
-    const std::vector<std::string> names = {"0", "1", "2"};
-    const Integration a = together.finish(names);
-    const Integration b = apart.finish(names);
-    ASSERT_EQ(a.total_gpu_energy_j, b.total_gpu_energy_j) << "TEST_SEED=" << seed;
-    ASSERT_EQ(a.gpus.size(), b.gpus.size()) << "TEST_SEED=" << seed;
-    for (std::size_t i = 0; i < a.gpus.size(); ++i) {
-      ASSERT_EQ(a.gpus[i].energy_j, b.gpus[i].energy_j) << "TEST_SEED=" << seed;
-      ASSERT_EQ(a.gpus[i].samples, b.gpus[i].samples) << "TEST_SEED=" << seed;
-      ASSERT_EQ(a.gpus[i].absurd_samples, b.gpus[i].absurd_samples) << "TEST_SEED=" << seed;
-      ASSERT_EQ(a.gpus[i].lone_zeros, b.gpus[i].lone_zeros) << "TEST_SEED=" << seed;
-      ASSERT_EQ(a.gpus[i].max_sample_gap_s, b.gpus[i].max_sample_gap_s) << "TEST_SEED=" << seed;
-    }
-    ASSERT_EQ(a.reasons.codes(), b.reasons.codes()) << "TEST_SEED=" << seed;
+    options.window.start_unix_s = 1777118400.0 + static_cast<double>(dice.below(20));
+    options.window.end_unix_s =
+        options.window.start_unix_s + 1 + static_cast<double>(dice.below(20));
+    expect_same_at_once_as_one_by_one(readings, options, seed);
   }
 }
 

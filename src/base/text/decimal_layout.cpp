@@ -44,17 +44,4 @@ DecimalLayout::DecimalLayout(std::string_view decimal) : is_long_(decimal.size()
   power_of_ten_ = power_of_ten(point == decimal.npos ? 0 : decimal.size() - point - 1);
 }
 
-bool SimilarDecimals::read_other(std::string_view text, double& value) {
-  if (!read_whole_decimal(text, value)) return false;
-  if (text.size() > kEight) return true;
-  layout_ = DecimalLayout(text);
-  size_ = text.size();
-  text_ = first_bytes(size_);
-  const std::size_t point = text.find('.');
-  point_byte_ = point == text.npos ? 0 : std::uint64_t{0xFF} << (8 * point);
-  no_digit_ = point_byte_ & 0x8080808080808080U;
-  point_ = point_byte_ & 0x2E2E2E2E2E2E2E2EU;
-  return true;
-}
-
 }  // namespace aggregate_power

@@ -50,32 +50,4 @@ class DecimalLayout {
   double power_of_ten_ = 1;
 };
 
-// Reads decimals most of which are laid out like the one before.
-class SimilarDecimals {
- public:
-  // As read_whole_decimal() of the text of `size` characters at `at`, after which seven more bytes
-  // may be read.
-  [[gnu::always_inline]] bool read(const char* at, std::size_t size, double& value) {
-    std::uint64_t characters = 0;
-    std::memcpy(&characters, at, sizeof(characters));
-    const bool is_similar = size == size_ &&
-                            (no_digits(characters ^ 0x3030303030303030U) & text_) == no_digit_ &&
-                            (characters & point_byte_) == point_;
-    if (!is_similar) return read_other({at, size}, value);
-    value = layout_.read(at);
-    return true;
-  }
-
- private:
-  bool read_other(std::string_view text, double& value);
-
-  DecimalLayout layout_;
-  std::size_t size_ = std::string_view::npos;  // at most eight; npos: none was read so far
-  // Bits of the eight bytes.
-  std::uint64_t text_ = 0;
-  std::uint64_t no_digit_ = 0;  // the highest one of the point's byte
-  std::uint64_t point_byte_ = 0;
-  std::uint64_t point_ = 0;
-};
-
 }  // namespace aggregate_power

@@ -1,4 +1,4 @@
-// Splits lines at single characters, 64 bytes at a time.
+// Splits lines at runs of separators, 64 bytes at a time.
 #pragma once
 
 #include <bit>
@@ -34,10 +34,9 @@ std::uint64_t separators_in(const char* block) {
   return found;
 }
 
-// The parts of one line after another, which is kept from split() to split(). kLineSlack bytes
-// after each line must be readable.
-
-// Its words: what is between separators, of which there may be several in a row.
+// The words of one line after another, which is kept from split() to split(): what is between
+// separators, of which there may be several in a row. kLineSlack bytes after each line must be
+// readable.
 template <char... kSeparators>
 class LineWords {
  public:
@@ -86,37 +85,6 @@ class LineWords {
   std::size_t line_size_ = std::string_view::npos;
   std::vector<std::uint64_t> between_;  // which bytes of the line are not in words, 64 at a time
   std::vector<std::uint32_t> edges_;    // where each word begins and ends
-  std::size_t size_ = 0;
-};
-
-// Its cells: what is between two separators, or a separator and an end of the line.
-template <char kSeparator>
-class LineCells {
- public:
-  void split(std::string_view line) {
-    line_ = line.data();
-    if (ends_.size() < line.size() + 2) ends_.resize(line.size() + 2);
-    std::uint32_t* end = ends_.data() + 1;
-    for (std::size_t at = 0; at < line.size(); at += 64) {
-      std::uint64_t found = separators_in<kSeparator>(line.data() + at);
-      const std::size_t left = line.size() - at;
-      if (left < 64) found &= ~(~std::uint64_t{0} << left);
-      for (; found != 0; found &= found - 1) {
-        *end++ = static_cast<std::uint32_t>(at) +
-                 static_cast<std::uint32_t>(std::countr_zero(found)) + 1;
-      }
-    }
-    *end = static_cast<std::uint32_t>(line.size()) + 1;
-    size_ = static_cast<std::size_t>(end - ends_.data());
-  }
-  std::size_t size() const { return size_; }
-  std::string_view operator[](std::size_t i) const {
-    return {line_ + ends_[i], ends_[i + 1] - ends_[i] - 1};
-  }
-
- private:
-  const char* line_ = nullptr;
-  std::vector<std::uint32_t> ends_ = {0};  // where each cell begins, and where one more would
   std::size_t size_ = 0;
 };
 

@@ -105,22 +105,24 @@ inline bool StampParser::Minute::read(std::string_view text, Stamp& stamp) {
   const char* at = text.data() + kPrefixSize;
   const auto digit = [&](std::size_t i) { return static_cast<unsigned>(at[i] - '0'); };
   bool is_fault = at[0] != ':' || digit(1) > 5 || digit(2) > 9;
-  std::uint32_t micros = 0;
+  std::int64_t micros = 0;
   if (fraction_size > 0) {
-    static constexpr std::uint32_t kMicros[] = {0, 0, 100'000, 10'000, 1'000, 100, 10, 1};
-    is_fault |= at[3] != '.';
-    for (std::size_t i = 1; i < fraction_size; ++i) {
-      is_fault |= digit(3 + i) > 9;
-      micros = micros * 10 + digit(3 + i);
-    }
-    micros *= kMicros[fraction_size];
+    static constexpr std::int64_t kMicros[] = {0, 0, 100'000, 10'000, 1'000, 100, 10, 1};
+    // The eight characters that end with the fraction; those before it become zeros.
+    std::uint64_t fraction = 0;
+    std::memcpy(&fraction, at + 3 + fraction_size - sizeof(fraction), sizeof(fraction));
+    const std::size_t others = 8 * (sizeof(fraction) + 1 - fraction_size);  // bits
+    fraction = (fraction ^ 0x3030303030303030U) >> others << others;
+    is_fault |= at[3] != '.' || no_digits(fraction) != 0;
+    micros = eight_digits(fraction) * kMicros[fraction_size];
   }
   if (is_fault) return false;
   const std::int64_t seconds = digit(1) * 10 + digit(2);
   // Python adds the fraction of a naive stamp as a double; for others it divides the whole, which
   // is exact.
-  const double unix_s = naive ? static_cast<double>(start + seconds) + micros / 1e6
-                              : static_cast<double>(start + seconds * 1'000'000 + micros) / 1e6;
+  const double unix_s =
+      naive ? static_cast<double>(start + seconds) + static_cast<double>(micros) / 1e6
+            : static_cast<double>(start + seconds * 1'000'000 + micros) / 1e6;
   stamp.unix_s = unix_s;
   stamp.naive = naive;
   if (text.size() <= kPrefixSize + kMaxTail) {

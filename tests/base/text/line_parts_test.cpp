@@ -1,4 +1,4 @@
-// Words and cells of lines against splitting them character by character.
+// Words of lines against splitting them character by character.
 #include "base/text/line_parts.h"
 
 #include <algorithm>
@@ -12,18 +12,6 @@
 
 namespace aggregate_power {
 namespace {
-
-std::vector<std::string> cells_one_by_one(std::string_view line) {
-  std::vector<std::string> cells(1);
-  for (const char c : line) {
-    if (c == ',') {
-      cells.emplace_back();
-    } else {
-      cells.back() += c;
-    }
-  }
-  return cells;
-}
 
 std::vector<std::string> words_one_by_one(std::string_view line) {
   std::vector<std::string> words;
@@ -48,28 +36,22 @@ std::vector<std::string> all_of(Parts& parts, const std::string& line, char behi
 
 TEST(LineParts, AreThoseBetweenTheSeparators) {
   LineWords<' ', '\t', ','> words;
-  LineCells<','> cells;
   using Parts = std::vector<std::string>;
   EXPECT_EQ(all_of(words, "  20260425   12:00:00\t0,, 310 ", 'x'),
             Parts({"20260425", "12:00:00", "0", "310"}));
   EXPECT_EQ(all_of(words, "", 'x'), Parts());
   EXPECT_EQ(all_of(words, " ,", 'x'), Parts());
-  EXPECT_EQ(all_of(cells, "a,,b c,", ','), Parts({"a", "", "b c", ""}));
-  EXPECT_EQ(all_of(cells, "", ','), Parts({""}));
 }
 
 TEST(LineParts, AreTheSameAsOneByOne) {
   const std::uint64_t seed = test::fresh_seed();
   std::mt19937_64 random(seed);
   LineWords<' ', '\t', ','> words;
-  LineCells<','> cells;
   for (int i = 0; i < 50'000; ++i) {
     const std::string characters = i % 2 == 0 ? "ab ,\t" : "abcdefghijklmnop\x80\xFF ,";
     std::string line(random() % 200, ' ');
     for (char& c : line) c = characters[random() % characters.size()];
     for (const char behind : {',', 'x'}) {
-      ASSERT_EQ(all_of(cells, line, behind), cells_one_by_one(line))
-          << line << ", TEST_SEED=" << seed;
       ASSERT_EQ(all_of(words, line, behind), words_one_by_one(line))
           << line << ", TEST_SEED=" << seed;
       // The same places, other letters.
