@@ -21,9 +21,10 @@ template <typename Kernel>
   // Rows of a table usually have their cells in the same places.
   bool is_like_last = std::exchange(line_size_, line.npos) == line.size();
   line_ = line.data();
-  commas_.resize(line.size() / kBlock + 1);
+  const std::size_t blocks = line.size() / kBlock + 1;
+  if (commas_.size() != blocks) commas_.resize(blocks);
   std::uint64_t odd = 0;
-  for (std::size_t i = 0; i < commas_.size(); ++i) {
+  for (std::size_t i = 0; i < blocks; ++i) {
     ByteMasks masks = Kernel::masks(line.data() + kBlock * i);
     const std::size_t left = line.size() - kBlock * i;
     if (left < kBlock) masks = masks.first(left);
