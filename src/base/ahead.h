@@ -53,7 +53,7 @@ class Ahead {
         fault_ = std::current_exception();
         goes_on = false;
       }
-      ring_.give(true);
+      ring_.give();
     }
     ring_.end();
   }
