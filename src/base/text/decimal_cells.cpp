@@ -19,10 +19,6 @@ constexpr std::size_t kMostCharacters = 8;
 
 constexpr std::uint64_t all_bytes(std::uint8_t byte) { return 0x0101010101010101U * byte; }
 
-constexpr std::uint64_t lowest_bytes(std::size_t count) {
-  return count == kMostCharacters ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * count)) - 1;
-}
-
 std::uint64_t eight_characters(const char* at) {
   std::uint64_t characters = 0;
   std::memcpy(&characters, at, sizeof(characters));
@@ -48,11 +44,11 @@ bool DecimalPair::note(std::size_t which, const char* at, std::size_t size) {
   if (point == 0 || point + 1 == size) return false;
   const std::size_t digits = has_point ? size - 1 : size;
   const std::uint64_t point_byte = has_point ? std::uint64_t{0xFF} << (8 * point) : 0;
-  text[which] = lowest_bytes(size);
+  text[which] = first_bytes(size);
   zero[which] = (all_bytes('0') & ~point_byte) | (all_bytes('.') & point_byte);
   most[which] = all_bytes(9) & ~point_byte;
-  before[which] = lowest_bytes(point);
-  after[which] = lowest_bytes(digits) & ~before[which];
+  before[which] = first_bytes(point);
+  after[which] = first_bytes(digits) & ~before[which];
   // The digits are the first ones of eight.
   scale[which] = kPowersOfTen[kMostCharacters - point];
   return true;

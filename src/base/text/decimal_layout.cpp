@@ -8,10 +8,6 @@ namespace {
 
 constexpr std::size_t kEight = 8;
 
-std::uint64_t first_bytes(std::size_t count) {
-  return count == kEight ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * count)) - 1;
-}
-
 std::size_t digits_in(std::string_view text) {
   return text.size() - (text.find('.') == text.npos ? 0 : 1);
 }
