@@ -134,7 +134,10 @@ void add_run_choices(const RecommendRequest& request, const std::vector<std::str
   }
   std::vector<const PublishedRun*> all;
   for (const PublishedRun& run : found.runs) all.push_back(&run);
-  if (!all.empty()) require_members("--group-by", all, request.keys);
+  if (!all.empty()) {
+    require_members("--group-by", all, request.keys);
+    if (!request.limit_key.empty()) require_members("--limit-key", all, {request.limit_key});
+  }
   RunSweep sweep =
       sweep_of_runs(found.runs, {request.keys, request.limit_key, request.most_threads});
   for (std::string& warning : sweep.warnings) {

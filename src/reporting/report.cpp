@@ -63,13 +63,15 @@ std::vector<ReportRun> read_report_runs(const ReportPlaces& places, const Report
   return runs;
 }
 
-// The limit may be in recordings alone.
-void require_grouping(const ReportRequest& request, const std::vector<ReportRun>& runs) {
+// The limit may be in recordings alone, unless its member is named.
+void require_known_members(const ReportRequest& request, const std::vector<ReportRun>& runs) {
   std::vector<std::string> keys = request.keys;
   std::erase(keys, kLimitKey);
   std::vector<const PublishedRun*> all;
   for (const ReportRun& run : runs) all.push_back(&run.run);
-  if (!all.empty()) require_members("--group-by", all, keys);
+  if (all.empty()) return;
+  require_members("--group-by", all, keys);
+  if (!request.limit_key.empty()) require_members("--limit-key", all, {request.limit_key});
 }
 
 // ---- Curves
@@ -206,7 +208,7 @@ Report make_report(const ReportRequest& request) {
   const ReportPlaces places = sorted_places(request.places);
   std::vector<ReportRun> runs = read_report_runs(places, request, report);
   ReportPage page{.source = places_text(request.places)};
-  require_grouping(request, runs);
+  require_known_members(request, runs);
   page.curves_note = read_limits_and_curves(request, runs);
   link_records(request.out, runs);
   page.runs = arrange_runs(std::move(runs), request.keys);

@@ -594,6 +594,15 @@ def test_a_limit_by_another_name_and_none_at_all(folder):
 def test_the_recording_says_the_limit(folder):
     run_of(folder, "a", 290, 6000, smi_limit=300)
     run_of(folder, "b", 390, 10000, smi_limit=400)
+def test_a_limit_key_that_no_run_has_is_refused(folder):
+    # The recordings know limits, which must not answer in the place of the member that was meant.
+    run_of(folder, "a", 300, 6000, cap="300 W", smi_limit=500)
+    run_of(folder, "b", 400, 10000, cap="400 W", smi_limit=600)
+    ran = Ran(folder, ".", "--limit-key", "kap")
+    same((2, ""), (ran.status, ran.out))
+    has(ran.err, "--limit-key: no run has 'kap': did you mean cap?")
+
+
     ran = Ran(folder, ".", "--json")
     same((400, [300, 400]), (ran.json["recommended_limit_w"], [group["limit_w"] for group in ran.json["groups"]]))
     same(400, ran.groups[400]["limit_in_force_w"])

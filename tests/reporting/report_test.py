@@ -443,7 +443,7 @@ def test_the_limit_counts_in_every_grouping(folder):
         path, page = page_of(folder, "limits", "--group-by", keys)
         assert len(list(dots(chart(page, "energy-interactivity")))) == 5
         assert "Recommended by energy per token: 500 W" in path.read_text(), keys
-    page_of(folder, "limits", "--group-by", "hw,power_limit_w", "--limit-key", "none")
+    page_of(folder, "limits", "--group-by", "hw,power_limit_w", "--limit-key", "hw")  # is no limit
 
 
 def test_tables_without_usable_rows_are_no_sweep(folder):
@@ -469,6 +469,14 @@ def test_a_member_may_be_named_as_the_limit(folder):
         Run(number, joules=joules, cap=limit).draw(0.9 * limit).write(folder / "limits")
     path, _ = page_of(folder, "limits", "--limit-key", "cap")
     assert "Recommended by energy per token: 500 W" in path.read_text()
+
+
+def test_a_limit_key_that_no_run_has_is_refused(folder):
+    for number, limit in enumerate((400, 500)):
+        Run(number, cap=limit).write(folder / "limits")
+    stderr = report(folder, "limits", "--out", "report.html", "--limit-key", "cpa", status=2).stderr.decode()
+    assert "--limit-key: no run has 'cpa': did you mean cap?" in stderr, stderr
+    assert not (folder / "report.html").exists()
 
 
 def test_curves_never_leave_the_range_of_their_points(folder):
