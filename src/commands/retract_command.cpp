@@ -85,6 +85,7 @@ int print_retracted(const RetractResult& result, const RetractOptions& options) 
     print_message(one_line(fmt::format("{}: not retracted: {}", run.name, run.why)));
   }
   if (result.runs.empty()) print_note("no run with an audit record was found");
+  if (!result.why_none.empty()) print_note("nothing was retracted: " + result.why_none);
   return is_complete ? 0 : 1;
 }
 

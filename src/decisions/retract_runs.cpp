@@ -7,15 +7,19 @@
 #include <array>
 #include <exception>
 #include <iterator>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "aggregate_power/error.h"
 #include "base/files/file.h"
 #include "base/files/mount.h"
 #include "base/parallel.h"
 #include "base/text/json_value.h"
+#include "base/text/unicode.h"
 #include "decisions/published_run.h"
 #include "publication/run_record.h"
 #include "results/edits.h"
@@ -46,35 +50,77 @@ bool fits_glob(const std::string& glob, const std::string& text) {
   return ::fnmatch(glob.c_str(), text.c_str(), 0) == 0;
 }
 
-bool has_verdict(const JsonValue& record, const std::string& glob) {
-  return std::ranges::any_of(
-      record.at("uncertainty").at("verdicts").items,
-      [&](const JsonValue& verdict) { return fits_glob(glob, verdict.at("code").text); });
-}
-
-// Of one recording; what it does not say itself is said for all.
-bool is_met(const RetractCondition& condition, const JsonValue& record,
-            const JsonValue& recording) {
-  if (condition.key == kVerdictKey) return has_verdict(record, condition.value);
-  const auto row = std::ranges::find(kRetractKeys, condition.key,
-                                     &std::pair<std::string_view, std::string_view>::first);
+// What a record states of one recording; what that does not say itself is said for all.
+std::vector<std::string> values_stated(const std::string& key, const JsonValue& record,
+                                       const JsonValue& recording) {
+  std::vector<std::string> values;
+  if (key == kVerdictKey) {
+    for (const JsonValue& verdict : record.at("uncertainty").at("verdicts").items) {
+      values.push_back(verdict.at("code").text);
+    }
+    return values;
+  }
+  const auto row =
+      std::ranges::find(kRetractKeys, key, &std::pair<std::string_view, std::string_view>::first);
   const JsonValue& own = recording.at(row->second);
   const JsonValue& stated = own.is_null() ? record.at("computed_from").at(row->second) : own;
-  return stated.is_string() && fits_glob(condition.value, stated.text);
+  if (stated.is_string()) values.push_back(stated.text);
+  return values;
 }
 
-bool are_met(const std::vector<RetractCondition>& conditions, const JsonValue& record) {
+bool is_met(const RetractCondition& condition, const std::vector<std::string>& stated) {
+  return std::ranges::any_of(
+      stated, [&](const std::string& value) { return fits_glob(condition.value, value); });
+}
+
+// Compares a record with the conditions.
+void match(const std::vector<RetractCondition>& conditions, const JsonValue& record,
+           RetractedRun& done) {
   const JsonValue& from = record.at("computed_from");
   std::vector<const JsonValue*> recordings;
   for (const char* const hosts : {"hosts", "nodes"}) {
     for (const auto& [name, host] : from.at(hosts).members) recordings.push_back(&host);
   }
   if (recordings.empty()) recordings.push_back(&from);
-  return std::ranges::any_of(recordings, [&](const JsonValue* recording) {
-    return std::ranges::all_of(conditions, [&](const RetractCondition& condition) {
-      return is_met(condition, record, *recording);
-    });
-  });
+  for (const JsonValue* const recording : recordings) {
+    bool are_met = true;
+    for (std::size_t i = 0; i < conditions.size(); ++i) {
+      const auto values = values_stated(conditions[i].key, record, *recording);
+      are_met = is_met(conditions[i], values) && are_met;
+      std::ranges::copy(values, std::back_inserter(done.stated[i]));
+    }
+    done.is_matching = done.is_matching || are_met;
+  }
+}
+
+// "no record states collector=x; they state DCGM, NVML"
+std::string unstated_text(const RetractCondition& condition, std::size_t i,
+                          const std::vector<RetractedRun>& runs) {
+  constexpr std::size_t kMostShown = 8;
+  std::set<std::string> all;
+  for (const RetractedRun& run : runs) all.insert(run.stated[i].begin(), run.stated[i].end());
+  if (is_met(condition, {all.begin(), all.end()})) return {};
+  const std::string key = condition.key;
+  if (all.empty()) return fmt::format("no record states a value of {}", key);
+  std::vector<std::string> shown;
+  for (const std::string& value : all) {
+    if (shown.size() < kMostShown) shown.push_back(printable(value));
+  }
+  if (all.size() > kMostShown) shown.push_back(fmt::format("{} more", all.size() - kMostShown));
+  return fmt::format("no record states {}={}; they state {}", key, printable(condition.value),
+                     fmt::join(shown, ", "));
+}
+
+std::string why_none_matches(const std::vector<RetractCondition>& conditions,
+                             const std::vector<RetractedRun>& runs) {
+  if (runs.empty() || std::ranges::any_of(runs, &RetractedRun::is_matching)) return {};
+  std::vector<std::string> unstated;
+  for (std::size_t i = 0; i < conditions.size(); ++i) {
+    std::string text = unstated_text(conditions[i], i, runs);
+    if (!text.empty()) unstated.push_back(std::move(text));
+  }
+  if (unstated.empty()) return "no record states all of --where together";
+  return fmt::format("{}", fmt::join(unstated, "; "));
 }
 
 // The folder in which both files must be: the store around the record.
@@ -99,6 +145,7 @@ class Retraction {
  public:
   Retraction(const RetractRequest& request, const PublishedRun& run) : request_(request) {
     done_.name = run.name;
+    done_.stated.resize(request.conditions.size());
     try {
       retract(run);
     } catch (const std::exception& error) {
@@ -117,11 +164,12 @@ class Retraction {
     const StorePath& place = *run.record;
     const std::string text = read_all(*place.tree->open(place.path).source());
     const RunRecord record{place, parse_json(text)};
+    match(request_.conditions, record.content, done_);
     if (record.content.at("retracted").is_object()) {
       done_.outcome = RetractOutcome::already_retracted;
     } else if (!record.is_valid()) {
       done_.outcome = RetractOutcome::not_valid;
-    } else if (!are_met(request_.conditions, record.content)) {
+    } else if (!done_.is_matching) {
       done_.outcome = RetractOutcome::not_matching;
     } else {
       withdraw(run, record, text);
@@ -208,6 +256,7 @@ RetractResult retract_runs(const RetractRequest& request) {
   RetractResult result;
   for (std::optional<RetractedRun>& run : done) result.runs.push_back(std::move(*run));
   result.warnings = std::move(published.warnings);
+  result.why_none = why_none_matches(request.conditions, result.runs);
   return result;
 }
 

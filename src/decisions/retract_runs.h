@@ -34,6 +34,8 @@ std::string_view retract_outcome_name(RetractOutcome outcome);
 
 struct RetractedRun {
   std::string name;  // its aggregate's path
+  bool is_matching = false;
+  std::vector<std::vector<std::string>> stated;  // for each condition, what its record states
   RetractOutcome outcome = RetractOutcome::not_matching;
   std::string why;                   // of one that was left alone
   std::vector<std::string> changes;  // of a dry run, for people
@@ -41,6 +43,7 @@ struct RetractedRun {
 
 struct RetractResult {
   std::vector<RetractedRun> runs;  // those with an audit record
+  std::string why_none;            // that no record is matching, and what they state; empty: one is
   std::vector<std::string> warnings;
 };
 

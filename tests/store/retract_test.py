@@ -95,6 +95,22 @@ def test_only_what_the_records_prove_is_withdrawn(folder):
     same(was, now)  # the rest of the record stays
 
 
+def test_conditions_that_no_record_meets_are_named(folder):
+    store = make_store(folder)
+    before = tree(store)
+    for words, why in (
+            (["--where", "collector=amd-smy"], "no record states collector=amd-smy; they state NVML, amd-smi"),
+            (["--where", "verdict=*"], "no record states a value of verdict"),
+            (["--where", "collector=amd-smi", "--where", "schema=nvidia-smi"],
+             "no record states all of --where together"),
+            (["--where", "collector=amd-smy", "--where", "verdict=*"],
+             "no record states collector=amd-smy; they state NVML, amd-smi; no record states a value of verdict")):
+        _, told = retract(folder, "store", *words)
+        same(f"aggregate-power: nothing was retracted: {why}\n", told)
+    same(before, tree(store))
+    same("", retract(folder, "store", "--where", "collector=amd-smi", "--dry-run")[1])
+
+
 def test_it_is_idempotent_and_a_dry_run_writes_nothing(folder):
     store = make_store(folder)
     before = tree(store)
