@@ -6,9 +6,12 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "aggregate_power/error.h"
 #include "base/files/path.h"
 #include "base/parallel.h"
+#include "base/text/unicode.h"
 #include "publication/evidence.h"
 #include "publication/run_check.h"
 #include "publication/run_files.h"
@@ -44,6 +47,18 @@ bool claims_record(const StorePath& aggregate) {
   } catch (const Error&) {  // not an aggregate
     return false;
   }
+}
+
+// What else a file publishes, with the option that verifies it; empty: nothing.
+std::string other_publication(const JsonValue& content, const std::string& file) {
+  const std::string& kind = content.at("kind").text;
+  if (content.at("matrix").is_object() && content.at("points").is_array()) {
+    return fmt::format("is a sweep manifest, not a run: verify it with --sweep {}", file);
+  }
+  if (kind == "source-measurement-receipt" || kind == "publication-record") {
+    return fmt::format("is a {}, not a run: verify it with --receipt {}", kind, file);
+  }
+  return {};
 }
 
 PublicationFault lacking(const StorePath& aggregate) {
@@ -99,7 +114,10 @@ class Runs {
   }
 
   void add_file(const StorePath& file) {
-    if (is_run_record(read_json_object(file.tree->open(file.path)))) {
+    const JsonValue content = read_json_object(file.tree->open(file.path));
+    const std::string other = other_publication(content, shell_word(file.display));
+    if (!other.empty()) throw Error(fmt::format("{}: {}", file.display, other));
+    if (is_run_record(content)) {
       add_record(file, request_.artifacts);
     } else if (!add_records_of(file, 0, is_run_record_name) &&
                !add_records_of(file, 0, is_json_name) &&

@@ -1266,6 +1266,17 @@ def test_13_the_digest_of_the_samples(root):
 
 # ---- What cannot be read
 
+def test_a_manifest_without_the_option_leads_to_it(root):
+    Sweep(root, ["solo"])
+    done = Done(root, ["verify", "sweep_manifest.json"])
+    same((2, "", "aggregate-power: error: sweep_manifest.json: is a sweep manifest, not a run: "
+          "verify it with --sweep sweep_manifest.json\n"), (done.status, done.out, done.err))
+    (root / "a receipt.json").write_text('{"kind": "source-measurement-receipt"}')
+    done = Done(root, ["verify", "a receipt.json"])
+    same((2, "", "aggregate-power: error: a receipt.json: is a source-measurement-receipt, not a run: "
+          "verify it with --receipt 'a receipt.json'\n"), (done.status, done.out, done.err))
+
+
 def test_what_cannot_be_opened(root):
     sweep = Sweep(root, ["solo"])
     done = Done(root, ["verify", "--sweep", "none.json"])
