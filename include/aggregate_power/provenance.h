@@ -56,6 +56,12 @@ struct SeriesFacts {
   std::string foreign = {};  // what the file is instead, and what to do; empty: nothing is known
   std::vector<std::string> first_lines = {};    // for people; none of a binary file
   std::vector<std::string> given_columns = {};  // their names, if not from the file
+  // A column that names the same devices as the device column, otherwise.
+  struct OtherNames {
+    std::string column;
+    std::vector<std::string> names = {};  // in the first rows, each once
+  };
+  std::vector<OtherNames> other_names = {};
   // For people: where each quantity is and why it was looked for there.
   struct Line {
     std::string what;   // "timestamp", "unit"

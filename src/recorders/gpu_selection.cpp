@@ -85,6 +85,16 @@ std::vector<std::string> fitting(std::string_view wanted, std::span<const std::s
   return found;
 }
 
+// Where the device that is missed may be by another name.
+std::string column_hint(std::string_view wanted, const SeriesFacts& series) {
+  for (const SeriesFacts::OtherNames& other : series.other_names) {
+    if (fitting(wanted, other.names, false).empty()) continue;
+    return fmt::format("; column '{}' has it: add --device-column {}", printable(other.column),
+                       shell_word(other.column));
+  }
+  return {};
+}
+
 }  // namespace
 
 bool GpuSelection::has(std::string_view device, bool names_hosts) const {
@@ -109,12 +119,12 @@ GpuSelection parse_gpus(std::string_view text) {
 }
 
 std::string selection_fault(const GpuSelection& gpus, std::span<const std::string> devices,
-                            std::span<const std::string> measured, bool names_hosts) {
+                            std::span<const std::string> measured, const SeriesFacts& series) {
   for (const std::string& name : gpus.names) {
-    const std::vector<std::string> found = fitting(name, devices, names_hosts);
+    const std::vector<std::string> found = fitting(name, devices, series.names_hosts);
     if (found.empty()) {
-      return fmt::format("GPU {} is not in the recording, which has {}", printable(name),
-                         list_of({devices.begin(), devices.end()}));
+      return fmt::format("GPU {} is not in the recording, which has {}{}", printable(name),
+                         list_of({devices.begin(), devices.end()}), column_hint(name, series));
     }
     if (found.size() > 1) {
       return fmt::format("GPU {} may be any of {}", printable(name), list_of(found));

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "aggregate_power/provenance.h"
+
 namespace aggregate_power {
 
 struct GpuSelection {
@@ -28,6 +30,6 @@ GpuSelection parse_gpus(std::string_view text);
 // have readings in or near the window: each name must be that of exactly one device, and that
 // device measured. Empty: nothing. If none is measured at all, that alone is not wrong here.
 std::string selection_fault(const GpuSelection& gpus, std::span<const std::string> devices,
-                            std::span<const std::string> measured, bool names_hosts);
+                            std::span<const std::string> measured, const SeriesFacts& series);
 
 }  // namespace aggregate_power

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -694,6 +695,40 @@ void take_named(const Header& header, const ColumnNames& wanted, Choice& choice)
   if (wanted.power_unit) choice.columns.unit = {*wanted.power_unit, false};
 }
 
+// ---- Other names of the same devices
+
+// What a column calls the devices in the first rows. Empty: one of its names is that of two.
+std::vector<std::string> names_in(const Header& header, const Name& name, const Columns& columns) {
+  std::map<std::string_view, std::pair<std::string_view, std::string_view>> devices;
+  for (const auto& row : header.rows) {
+    const std::string_view own = cell(row, name.index);
+    const std::string_view device = cell(row, columns.device->index);
+    if (own.empty() || device.empty()) continue;
+    const std::string_view host = columns.host ? cell(row, columns.host->index) : "";
+    const std::pair known(host, device);
+    if (devices.try_emplace(own, known).first->second != known) return {};
+  }
+  std::vector<std::string> names;
+  for (const auto& [own, known] : devices) names.emplace_back(own);
+  return names;
+}
+
+std::vector<SeriesFacts::OtherNames> other_names_in(const Header& header, const Columns& columns) {
+  std::vector<SeriesFacts::OtherNames> others;
+  if (!columns.device) return others;
+  Found candidates = header.find(kIndexNames);
+  for (const Pattern& pattern : kOtherIdentities) {
+    const Found found = header.find(pattern);
+    candidates.insert(candidates.end(), found.begin(), found.end());
+  }
+  for (const Name* const name : candidates) {
+    if (name->index == columns.device->index) continue;
+    std::vector<std::string> names = names_in(header, *name, columns);
+    if (!names.empty()) others.push_back({name->full, std::move(names)});
+  }
+  return others;
+}
+
 // ---- What speaks against the choice
 
 // The file has one row for each run, not for each sample.
@@ -816,6 +851,7 @@ Columns choose_columns(std::span<const std::string> header, Rows rows,
   if (is_a_summary || choice.is_wide || !choice.ambiguous.empty()) columns.power.reset();
   columns.sensor = sensor_of(columns);
   columns.gpu_models = models_in(from);
+  columns.other_names = other_names_in(from, columns);
   columns.has_average_power = from.has(kAveragePower);
   columns.time_of_day = columns.timestamp && holds_times_of_day(rows, columns.timestamp->index);
   columns.reasons = reasons_against(from, choice, is_a_summary);
@@ -840,7 +876,8 @@ SeriesFacts series_facts(const Columns& columns, const ColumnNames& wanted) {
                        .has_average_power = columns.has_average_power,
                        .reasons = columns.reasons,
                        .warnings = columns.warnings,
-                       .given_columns = wanted.all};
+                       .given_columns = wanted.all,
+                       .other_names = columns.other_names};
   if (!wanted.all.empty()) {
     facts.lines.push_back(
         {"columns", printable(fmt::format("{}", fmt::join(wanted.all, ","))), "from --columns"});

@@ -37,7 +37,8 @@ struct Columns {
   std::string metric;                 // empty: the first power metric in the file
   std::vector<std::size_t> other_power;  // tried in turn if `power` contains no number
   double counter_unit_j = 0;             // not 0: `power` is a counter of energy, in this unit
-  std::optional<std::size_t> counter_resolution;  // a column whose number multiplies it
+  std::vector<SeriesFacts::OtherNames> other_names;  // of the devices
+  std::optional<std::size_t> counter_resolution;     // a column whose number multiplies it
   PowerUnit unit;
   bool unit_is_recorders = false;  // it is not stated, but that is what the recorder writes
   bool naive_is_utc = false;       // the recorder writes UTC without saying so

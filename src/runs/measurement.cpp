@@ -320,8 +320,8 @@ void refuse_pauses(const Question& question, const Telemetry& telemetry, Measure
 void check_selection(const Question& question, const Telemetry& telemetry, Measurement& found) {
   const GpuSelection& gpus = question.request.gpus;
   if (!gpus.is_given() || !question.window) return;
-  std::string fault = selection_fault(gpus, telemetry.devices(), found.integration.gpu_ids,
-                                      telemetry.facts().names_hosts);
+  std::string fault =
+      selection_fault(gpus, telemetry.devices(), found.integration.gpu_ids, telemetry.facts());
   if (fault.empty()) return;
   Reasons reasons;  // this one first, because others may follow from it
   reasons.add(Reason::selected_gpu_missing, std::move(fault));

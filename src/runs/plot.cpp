@@ -93,8 +93,8 @@ class CurveReader {
     if (request_.gpus.is_given()) {
       std::vector<std::string> measured;
       for (const DeviceCurve& device : recording_.curves.devices) measured.push_back(device.name);
-      std::string fault = selection_fault(request_.gpus, telemetry.devices(), measured,
-                                          telemetry.facts().names_hosts);
+      std::string fault =
+          selection_fault(request_.gpus, telemetry.devices(), measured, telemetry.facts());
       if (!fault.empty()) reasons_.add(Reason::selected_gpu_missing, std::move(fault));
     }
   }

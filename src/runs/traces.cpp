@@ -107,8 +107,7 @@ void check_selected(const TracesRequest& request, const ReadFile& read,
                     const std::vector<std::string>& recorded) {
   const std::set<std::string> found = read.names();
   const std::vector<std::string> names(found.begin(), found.end());
-  const std::string fault =
-      selection_fault(request.gpus, recorded, names, read.file.facts.series.names_hosts);
+  const std::string fault = selection_fault(request.gpus, recorded, names, read.file.facts.series);
   if (!fault.empty()) throw Error(fmt::format("{}: {}", read.file.path, fault));
 }
 

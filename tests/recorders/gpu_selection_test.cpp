@@ -77,32 +77,45 @@ TEST(GpuSelection, FitsDevicesByName) {
   }
 }
 
+const SeriesFacts kPlain;
+const SeriesFacts kHosts = {.names_hosts = true};
+
 TEST(GpuSelection, SaysWhichNameIsOfNoGpu) {
   const Names devices = {"10", "0", "1"};
-  EXPECT_EQ(selection_fault({{"0", "1"}}, devices, devices, false), "");
-  EXPECT_EQ(selection_fault({{"0", "3"}}, devices, devices, false),
+  EXPECT_EQ(selection_fault({{"0", "1"}}, devices, devices, kPlain), "");
+  EXPECT_EQ(selection_fault({{"0", "3"}}, devices, devices, kPlain),
             "GPU 3 is not in the recording, which has 0, 1, 10");
-  EXPECT_EQ(selection_fault({{"0"}}, {}, {}, false),
+  EXPECT_EQ(selection_fault({{"0"}}, {}, {}, kPlain),
             "GPU 0 is not in the recording, which has none");
+}
+
+TEST(GpuSelection, SaysWhichColumnHasTheName) {
+  const Names uuids = {"GPU-5f0c1aaa", "GPU-5f0c1bbb"};
+  const SeriesFacts series = {.other_names = {{"serial", {"17", "18"}}, {"gpu id", {"0", "1"}}}};
+  EXPECT_EQ(selection_fault({{"1"}}, uuids, uuids, series),
+            "GPU 1 is not in the recording, which has GPU-5f0c1aaa, GPU-5f0c1bbb; column 'gpu id' "
+            "has it: add --device-column 'gpu id'");
+  EXPECT_EQ(selection_fault({{"2"}}, uuids, uuids, series),
+            "GPU 2 is not in the recording, which has GPU-5f0c1aaa, GPU-5f0c1bbb");
 }
 
 TEST(GpuSelection, SaysWhichNameIsOfSeveralGpus) {
   const Names uuids = {"GPU-5f0c1aaa", "GPU-5f0c1bbb"};
-  EXPECT_EQ(selection_fault({{"GPU-5f0c1"}}, uuids, uuids, false),
+  EXPECT_EQ(selection_fault({{"GPU-5f0c1"}}, uuids, uuids, kPlain),
             "GPU GPU-5f0c1 may be any of GPU-5f0c1aaa, GPU-5f0c1bbb");
-  EXPECT_EQ(selection_fault({{"GPU-5f0c1a"}}, uuids, uuids, false), "");
+  EXPECT_EQ(selection_fault({{"GPU-5f0c1a"}}, uuids, uuids, kPlain), "");
   const Names on_hosts = {"a/0", "b/0"};
-  EXPECT_EQ(selection_fault({{"0"}}, on_hosts, on_hosts, true), "GPU 0 may be any of a/0, b/0");
-  EXPECT_EQ(selection_fault({{"b/0"}}, on_hosts, on_hosts, true), "");
+  EXPECT_EQ(selection_fault({{"0"}}, on_hosts, on_hosts, kHosts), "GPU 0 may be any of a/0, b/0");
+  EXPECT_EQ(selection_fault({{"b/0"}}, on_hosts, on_hosts, kHosts), "");
 }
 
 TEST(GpuSelection, SaysWhichGpuWasNotMeasured) {
   const Names devices = {"0", "1"};
   const Names measured = {"0"};
-  EXPECT_EQ(selection_fault({{"0", "1"}}, devices, measured, false),
+  EXPECT_EQ(selection_fault({{"0", "1"}}, devices, measured, kPlain),
             "GPU 1 has no power reading in or near the window");
-  EXPECT_EQ(selection_fault({{"0"}}, devices, measured, false), "");
-  EXPECT_EQ(selection_fault({{"0", "1"}}, devices, {}, false), "");
+  EXPECT_EQ(selection_fault({{"0"}}, devices, measured, kPlain), "");
+  EXPECT_EQ(selection_fault({{"0", "1"}}, devices, {}, kPlain), "");
 }
 
 }  // namespace

@@ -914,5 +914,24 @@ TEST(IsHeader, TellsHeadersFromOtherLines) {
   EXPECT_FALSE(check("1700000000,0,5" + row, false));
 }
 
+TEST(ChooseColumns, KeepsWhatOtherColumnsCallTheDevices) {
+  const auto others = choose(
+                          "timestamp,gpu,gpu_uuid,power.draw [W]\n"
+                          "1788852000,0,GPU-a,100\n1788852000,1,GPU-b,100\n",
+                          {.device = "gpu_uuid"})
+                          .other_names;
+  ASSERT_EQ(others.size(), 1u);
+  EXPECT_EQ(others[0].column, "gpu");
+  EXPECT_EQ(others[0].names, (std::vector<std::string>{"0", "1"}));
+  // The indices of two hosts are not names of four devices.
+  EXPECT_TRUE(choose("timestamp,gpu,gpu_uuid,power.draw [W]\n"
+                     "1788852000,0,GPU-a,100\n1788852000,0,GPU-b,100\n",
+                     {.device = "gpu_uuid"})
+                  .other_names.empty());
+  EXPECT_TRUE(choose("timestamp,host,gpu,index,power.draw [W]\n"
+                     "1788852000,a,0,0,100\n1788852000,b,0,0,100\n")
+                  .other_names.empty());
+}
+
 }  // namespace
 }  // namespace aggregate_power
