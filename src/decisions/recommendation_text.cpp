@@ -94,6 +94,21 @@ std::string_view why_no_ties(const LimitChoice& choice) {
                            : "no intervals: each limit was measured once";
 }
 
+// Equal values tie also where the others cannot be judged.
+void add_ties(const LimitChoice& choice, std::string& text) {
+  if (!choice.ties_w.empty()) {
+    std::vector<std::string> tied;
+    for (const double limit_w : choice.ties_w) tied.push_back(watts(limit_w) + " W");
+    text += fmt::format("= a tie: {} cannot be told from it\n", fmt::join(tied, ", "));
+  }
+  const auto able = static_cast<std::size_t>(std::ranges::count_if(
+      choice.groups, [](const JudgedLimit& limit) { return limit.can_win(); }));
+  const bool are_all_told = able <= choice.ties_w.size() + 1;
+  if (choice.are_ties_judged || are_all_told) return;
+  text += fmt::format("{}, so {} cannot be judged\n", why_no_ties(choice),
+                      choice.ties_w.empty() ? "ties" : "other ties");
+}
+
 void add_verdict(const LimitChoice& choice, std::string& text) {
   if (!choice.recommended_limit_w) {
     text += fmt::format("no recommendation: {}\n", choice.why_not);
@@ -112,13 +127,7 @@ void add_verdict(const LimitChoice& choice, std::string& text) {
   } else {
     text += "; no other limit can be judged\n";
   }
-  if (choice.runner_up_w && !choice.are_ties_judged) {
-    text += fmt::format("{}, so ties cannot be judged\n", why_no_ties(choice));
-  }
-  if (choice.ties_w.empty()) return;
-  std::vector<std::string> tied;
-  for (const double limit_w : choice.ties_w) tied.push_back(watts(limit_w) + " W");
-  text += fmt::format("= a tie: {} cannot be told from it\n", fmt::join(tied, ", "));
+  add_ties(choice, text);
 }
 
 std::string choice_text(const LimitChoice& choice, const RowRules& rules) {
