@@ -198,7 +198,8 @@ SoundReadings sound_readings(std::span<const Sample> samples, std::optional<doub
     std::size_t next = 0;
     for (std::size_t i = 0; i < samples.size(); ++i) {
       const bool is_left_out = next < implausible.size() && implausible[next] == i;
-      is_left_out ? static_cast<void>(++next) : sound.kept.push_back(samples[i]);
+      (is_left_out ? sound.left_out : sound.kept).push_back(samples[i]);
+      next += is_left_out ? 1 : 0;
     }
     sound.samples = sound.kept;
   }

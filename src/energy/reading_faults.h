@@ -19,8 +19,9 @@ struct SoundReadings {
   // Without faults, in time order: `kept`, or all that were given, if none has one.
   std::span<const Sample> samples;
   std::vector<Sample> kept = {};
-  std::size_t implausible = 0;  // zeros and spikes that were left out
-  std::vector<Window> stuck;    // stretches of one value under load; only its first reading is kept
+  std::size_t implausible = 0;        // zeros and spikes that were left out
+  std::vector<Sample> left_out = {};  // these, in time order
+  std::vector<Window> stuck;  // stretches of one value under load; only its first reading is kept
 };
 
 // Left out are

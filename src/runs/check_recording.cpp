@@ -29,6 +29,9 @@ namespace {
 
 using enum CheckupItem::Status;
 
+// Half of an interval of 95 %, as a share of the energy. A wider one hides most changes.
+constexpr double kWideHalf = 0.1;
+
 struct Seen {
   SeriesFacts series;
   std::vector<DeviceSurvey> devices;
@@ -144,22 +147,30 @@ std::string gpus_that(const Seen& seen, Has has) {
 
 // Zeros and spikes on their own, and stretches of one value: a published number counts them.
 CheckupItem check_readings(const Seen& seen) {
-  std::size_t implausible = 0;
+  std::size_t zeros = 0;
+  std::size_t spikes = 0;
   std::size_t stuck = 0;
+  std::string first;
   std::string gpus = gpus_that(seen, [&](const GatheredReadings& gpu) {
     const SoundReadings sound = sound_readings(gpu.samples, gpu.conditions.limit_w);
-    implausible += sound.implausible;
+    for (const Sample& sample : sound.left_out) {
+      ++(sample.watts == 0 ? zeros : spikes);
+      if (!first.empty()) continue;
+      first = fmt::format("GPU {} reads {:.6g} W at {}", printable(gpu.gpu), sample.watts,
+                          unix_and_iso(sample.unix_s));
+    }
     stuck += sound.stuck.size();
     return sound.implausible > 0 || !sound.stuck.empty();
   });
   if (gpus.empty()) return {"readings", ok, "none is implausible"};
   std::vector<std::string> found;
-  if (implausible > 0) {
-    found.push_back(fmt::format("{} of 0 W between others, or far above all others", implausible));
-  }
+  if (zeros > 0) found.push_back(fmt::format("{} at 0 W between others", zeros));
+  if (spikes > 0) found.push_back(fmt::format("{} far above all others", spikes));
   if (stuck > 0) found.push_back(fmt::format("{} stretches of one value under load", stuck));
+  std::string text = fmt::format("{}; GPU {}", fmt::join(found, ", "), gpus);
+  if (!first.empty()) text += fmt::format("; the first: {}", first);
   return {
-      "readings", advice, fmt::format("{}; GPU {}", fmt::join(found, ", "), gpus),
+      "readings", advice, std::move(text),
       "find out what is wrong with the sensor: published numbers count such readings, the estimate of --uncertainty does not"};
 }
 
@@ -167,6 +178,9 @@ CheckupItem check_refresh(const Seen& seen, double period_s) {
   double refresh_s = 0;
   for (const GatheredReadings& gpu : seen.gpus) {
     refresh_s = std::max(refresh_s, sensor_period_s(gpu.samples));
+  }
+  if (refresh_s == 0) {
+    return {"refresh", advice, "not known: one sample of each GPU", "record for at least a minute"};
   }
   const std::string found = fmt::format("a new value every {:.3f} s", refresh_s);
   if (refresh_s > 1.5 * period_s) {
@@ -316,6 +330,13 @@ CheckupItem check_interval(const CheckupRequest& request, const Seen& seen,
   if (widest.name == "time_not_seen" || widest.name == "time_between_windows") {
     return {kName, advice, found,
             "record an energy counter, too: these readings do not see all of the time"};
+  }
+  if (interval.half_width() > kWideHalf) {
+    return {
+        kName, advice, found,
+        fmt::format(
+            "wider than +- {:.0f} %: 'aggregate-power explain {}' says where that comes from, and what helps",
+            100 * kWideHalf, widest.name)};
   }
   return {kName, ok, found};
 }
