@@ -180,6 +180,24 @@ def sampling(folder, rows, status):
     return check["status"], check["found"].split("; ", 1)[1]
 
 
+def test_the_help_names_every_collector(folder):
+    """Of the recordings that are here."""
+    page = (ROOT / "src" / "help" / "record.md").read_text().split("`collector` is what asked")[1].split("\n\n")[0]
+    named = set(re.findall("`([^`]+)`", page))
+    found = set()
+    for folder in ("telemetry", "telemetry-written"):
+        for path in sorted((ROOT / "testdata" / folder).rglob("*")):
+            if path.is_dir() or path.suffix == ".md":
+                continue
+            done = subprocess.run([PROGRAM, "doctor", path, "--json"], capture_output=True, text=True,
+                                  env={"PATH": "/nowhere", "TZ": "UTC"}, timeout=60)
+            checks = {check["check"]: check["found"] for check in json.loads(done.stdout or '{"checks": []}')["checks"]}
+            if "recorder" in checks:
+                found.add(checks["recorder"].split(", ")[0])
+    assert len(found) > 12, found
+    same(set(), found - named)
+
+
 def test_a_gap_is_a_problem(folder):
     recording(folder, [(second, 0, 400) for second in (0, 1, 2, 7, 8)])
     checks = doctor(folder, "gpu_metrics.csv", status=1)
