@@ -13,9 +13,11 @@
 #include "aggregate_power/error.h"
 #include "base/files/archive.h"
 #include "base/files/file.h"
+#include "base/files/path.h"
 #include "base/text/shown_time.h"
 #include "energy/attribution.h"
 #include "energy/facility_energy.h"
+#include "energy/odd_readings.h"
 #include "energy/plausibility.h"
 #include "energy/sensor_period.h"
 #include "loads/chrome_trace.h"
@@ -176,6 +178,7 @@ class Attributing {
 
   AttributionReport report(const FacilityRates& rates, const std::string& scope) && {
     for (AttributionLane& lane : lanes_) add_lane(lane);
+    warn_of_odd(measured_boundary(scope));
     const GpuTrace& first = *lanes_.front().trace;
     report_.start_unix_s = unix_of(first, counted_.start_unix_s);
     report_.end_unix_s = unix_of(first, counted_.end_unix_s);
@@ -212,6 +215,7 @@ class Attributing {
                       impossible_mean_text(energy_j / window.duration_s(), PowerUnit::Size::watt)));
     }
     windows_.push_back(window);
+    note_odd(lane, window);
     AttributionRules rules{.window = window,
                            .sensor_period_s = sensor_period_s(lane.power.samples())};
     add_gpu(lane, rules, energy_j);
@@ -219,6 +223,25 @@ class Attributing {
     const bool is_kernels = report_.by == "kernel";
     if (!is_kernels) add_ranges(lane, rules);
     add_iterations(lane, window);
+  }
+
+  // Of single readings that no sensor can be right about.
+  void note_odd(const AttributionLane& lane, Window window) {
+    OddReadings odd(lane.power.samples());
+    odd.count_in(window);
+    DeviceEnergy found = odd.found();
+    found.highest_unix_s = unix_of(*lane.trace, found.highest_unix_s);
+    odd_.push_back(found);
+    odd_names_.push_back(lane.power.device());
+  }
+
+  void warn_of_odd(const std::string& boundary) {
+    const std::string file =
+        request_.telemetry.size() == 1 ? printable_path(request_.telemetry[0]) + ": " : "";
+    const bool are_boards = boundary == "gpu" || boundary == "module";
+    for (const std::string& text : odd_samples_text(odd_names_, odd_, are_boards)) {
+      report_.warnings.push_back(file + text);
+    }
   }
 
   void add_span(const AttributionLane& lane, Window window) {
@@ -381,6 +404,8 @@ class Attributing {
   Window span_;                  // of the events, in the times of the first trace
   Window counted_;               // the same, or that of the recording
   std::vector<Window> windows_;  // what counts of each lane, in the times of its trace
+  std::vector<std::string> odd_names_;
+  std::vector<DeviceEnergy> odd_;  // of each name
   std::map<std::string, EnergyShare> shares_;
   EnergyShare rest_;
   std::map<std::int64_t, AttributionIteration> iterations_;

@@ -2,7 +2,9 @@
 #include "runs/windows_run.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +15,8 @@
 #include "base/text/ascii.h"
 #include "base/text/unicode.h"
 #include "energy/facility_energy.h"
+#include "energy/odd_readings.h"
+#include "energy/plausibility.h"
 #include "energy/window_tree.h"
 #include "loads/benchmark_windows.h"
 #include "loads/windows_file.h"
@@ -202,6 +206,44 @@ std::vector<std::string> notes_on(const WindowsRequest& request, const Traces& t
   return notes;
 }
 
+// Single readings that no sensor can be right about, and that count in some window.
+class OddInWindows {
+ public:
+  // `gpus` are those of the report.
+  OddInWindows(const Traces& traces, const std::vector<std::string>& gpus) : gpus_(gpus) {
+    const std::string boundary = measured_boundary(scope_of(traces));
+    are_boards_ = boundary == "gpu" || boundary == "module";
+    if (traces.files.size() == 1) file_ = printable_path(traces.files[0].path) + ": ";
+    std::map<std::string_view, const PowerTrace*> by_name;
+    for (const PowerTrace& device : traces.devices) by_name[device.device()] = &device;
+    for (const std::string& gpu : gpus) {
+      const auto found = by_name.find(gpu);
+      const bool has_power = found != by_name.end();
+      odd_.emplace_back(has_power ? found->second->samples() : std::span<const Sample>());
+    }
+  }
+
+  void look_at(const WindowRow& row) {
+    for (std::size_t i = 0; i < row.gpus.size(); ++i) {
+      const GpuWindow& gpu = row.gpus[i];
+      if (gpu.fault.empty() && gpu.source == "power") odd_[i].count_in(row.window);
+    }
+  }
+  void tell(std::vector<std::string>& err) const {
+    std::vector<DeviceEnergy> found;
+    for (const OddReadings& odd : odd_) found.push_back(odd.found());
+    for (const std::string& text : odd_samples_text(gpus_, found, are_boards_)) {
+      err.push_back(fmt::format("warning: {}{}", file_, text));
+    }
+  }
+
+ private:
+  const std::vector<std::string>& gpus_;
+  bool are_boards_ = false;
+  std::string file_;
+  std::vector<OddReadings> odd_;
+};
+
 }  // namespace
 
 WindowsOutcome run_windows(const WindowsRequest& request,
@@ -242,6 +284,7 @@ WindowsOutcome run_windows(const WindowsRequest& request,
   std::size_t unmeasured = 0;
   std::string first_fault;
   CounterDoubts doubts(facts.gpus);
+  OddInWindows odd(traces, facts.gpus);
   LoggedEnergies logged;
   FacilityGaps facility_gaps;
   for (std::size_t i = 0; i < list.named.size(); ++i) {
@@ -253,6 +296,7 @@ WindowsOutcome run_windows(const WindowsRequest& request,
       first_fault = fmt::format("{}: {}", printable(row.name), fault);
     }
     doubts.note(row);
+    odd.look_at(row);
     logged.take(row, facts.gpus);
     report->add(row, text);
     if (text.size() < kPrintedAtOnce) continue;
@@ -260,6 +304,7 @@ WindowsOutcome run_windows(const WindowsRequest& request,
     text.clear();
   }
   print(text + report->foot());
+  odd.tell(outcome.err);
   logged.tell(facts, list.named.size(), outcome.err);
   witness_doubts.tell(outcome.err);
   facility_gaps.tell(list.named.size(), outcome.err);
