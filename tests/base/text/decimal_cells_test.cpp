@@ -122,7 +122,8 @@ TEST(DecimalCells, AreTheSameWithAllInstructions) {
     const bool is_right = PortableDecimals::read({&pair, 1}, cells.data(), a.data());
     ASSERT_EQ(Sse2Decimals::read({&pair, 1}, cells.data(), b.data()), is_right)
         << texts[0] << ' ' << texts[1] << ", TEST_SEED=" << seed;
-    if (is_right) ASSERT_EQ(a, b) << texts[0] << ' ' << texts[1] << ", TEST_SEED=" << seed;
+    if (!is_right) continue;
+    ASSERT_EQ(a, b) << texts[0] << ' ' << texts[1] << ", TEST_SEED=" << seed;
   }
 }
 #endif
