@@ -37,10 +37,10 @@ struct EnergyCounter {
 
 // What the beginning of a recording says about it, in any format.
 struct SeriesFacts {
-  std::string schema;                           // "nvidia-smi", ...; empty: not recognised
-  std::optional<std::string> timestamp_column;  // nullopt: there is none
-  std::optional<std::string> power_column;
-  std::optional<std::string> device_column;
+  std::string schema = {};                           // "nvidia-smi", ...; empty: not recognised
+  std::optional<std::string> timestamp_column = {};  // nullopt: there is none
+  std::optional<std::string> power_column = {};
+  std::optional<std::string> device_column = {};
   PowerUnit::Size unit = PowerUnit::Size::watt;
   bool names_hosts = false;   // a device's name is "host/device"
   bool naive_is_utc = false;  // the recorder writes UTC without saying so
