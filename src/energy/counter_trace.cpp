@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "energy/plausibility.h"
+#include "energy/quantile.h"
 
 namespace aggregate_power {
 namespace {
@@ -17,6 +19,8 @@ constexpr double kMillijoule = 1e-3;
 // Few boards draw more: a counter whose range they use up between two readings may have begun
 // again.
 constexpr double kStrongBoardW = 1500;
+// Above twice the mean power of any device.
+constexpr double kBeyondAnyW = 1e5;
 // A counter that stands still for so many of its usual steps is stuck.
 constexpr double kStuckSteps = 10;
 // So is one that stands still for so many of them and does not make up for it.
@@ -25,10 +29,31 @@ constexpr double kFlatSteps = 3;
 constexpr std::size_t kMostFalls = 3;
 constexpr std::size_t kReadingsPerFall = 50;
 
-void join_equal_times(std::vector<CounterSample>& samples) {
-  if (!std::ranges::is_sorted(samples, {}, &CounterSample::unix_s)) {
-    std::ranges::stable_sort(samples, {}, &CounterSample::unix_s);
+// What a look at each reading and the one before it shows.
+struct Neighbours {
+  bool are_in_order = true;  // each later than the one before
+  bool has_falls = false;
+  std::size_t changes = 0;  // of the energy
+  double longest_s = 0;
+  double highest_rise_j = 0;
+};
+
+Neighbours compare_neighbours(std::span<const CounterSample> samples) {
+  Neighbours found;
+  for (std::size_t i = 1; i < samples.size(); ++i) {
+    const double gap_s = samples[i].unix_s - samples[i - 1].unix_s;
+    const double rise_j = samples[i].joules - samples[i - 1].joules;
+    found.are_in_order &= gap_s > 0;
+    found.has_falls |= rise_j < 0;
+    found.changes += rise_j != 0 ? 1 : 0;
+    found.longest_s = std::max(found.longest_s, gap_s);
+    found.highest_rise_j = std::max(found.highest_rise_j, rise_j);
   }
+  return found;
+}
+
+void join_equal_times(std::vector<CounterSample>& samples) {
+  std::ranges::stable_sort(samples, {}, &CounterSample::unix_s);
   std::size_t kept = 0;
   for (const CounterSample& sample : samples) {
     if (kept > 0 && samples[kept - 1].unix_s == sample.unix_s) {
@@ -70,42 +95,39 @@ std::size_t drop_glitches(std::vector<CounterSample>& samples) {
   return falls;
 }
 
-// Of the values that are at least 0; 0 if there are none.
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
-struct Differences {
-  std::vector<double> seconds;
-  std::vector<double> joules;
-
-  explicit Differences(const std::vector<CounterSample>& samples) {
-    for (std::size_t i = 1; i < samples.size(); ++i) {
-      seconds.push_back(samples[i].unix_s - samples[i - 1].unix_s);
-      joules.push_back(samples[i].joules - samples[i - 1].joules);
+// The usual time, or energy, between readings: of many readings, in stretches from all over the
+// recording.
+double usual_difference(std::span<const CounterSample> samples, double CounterSample::*quantity) {
+  constexpr std::size_t kStretches = 64;
+  constexpr std::size_t kInStretch = 256;
+  const std::size_t step = std::max(kInStretch, samples.size() / kStretches);
+  std::vector<double> differences;
+  differences.reserve(std::min(samples.size(), kInStretch * (kStretches + 1)));
+  for (std::size_t begin = 1; begin < samples.size(); begin += step) {
+    const std::size_t end = std::min(begin + kInStretch, samples.size());
+    for (std::size_t i = begin; i < end; ++i) {
+      differences.push_back(samples[i].*quantity - samples[i - 1].*quantity);
     }
   }
-};
+  return quantile_of(std::move(differences), 0.5);
+}
 
 // The highest plausible power between two readings. Readings that follow each other quickly may
 // have a step of a longer time between them.
-double highest_w(const Differences& between) {
-  const double usual_s = median(between.seconds);
+double highest_w(std::span<const CounterSample> samples) {
+  const double usual_s = usual_difference(samples, &CounterSample::unix_s);
   double highest_w = 0;
-  for (std::size_t i = 0; i < between.seconds.size(); ++i) {
-    const double mean_w = between.joules[i] / std::max(between.seconds[i], usual_s);
+  for (std::size_t i = 1; i < samples.size(); ++i) {
+    const double seconds = samples[i].unix_s - samples[i - 1].unix_s;
+    const double mean_w = (samples[i].joules - samples[i - 1].joules) / std::max(seconds, usual_s);
     if (!is_impossible(mean_w)) highest_w = std::max(highest_w, mean_w);
   }
   return highest_w;
 }
 
 // The energy at which the register may begin again: 2^32 mJ, which is what drivers count in, or
-// 2^32 of a smaller unit. 0: the readings are beyond each of them.
-double range_of(const std::vector<CounterSample>& samples, double unit_j) {
-  const double highest_j = std::ranges::max(samples, {}, &CounterSample::joules).joules;
+// 2^32 of a smaller unit. 0: it counted up to `highest_j`, beyond each of them.
+double range_of(double highest_j, double unit_j) {
   for (const double count_j : {std::min(unit_j, kMillijoule), kMillijoule}) {
     if (highest_j < kCounts32 * count_j) return kCounts32 * count_j;
   }
@@ -129,37 +151,46 @@ std::string why_unbelievable(double counter_j, double power_j, double resolution
 CounterTrace::CounterTrace(std::vector<CounterSample> samples, double unit_j,
                            const PowerTrace* power)
     : samples_(std::move(samples)) {
-  join_equal_times(samples_);
+  Neighbours between = compare_neighbours(samples_);
+  if (!between.are_in_order) {
+    join_equal_times(samples_);
+    between = compare_neighbours(samples_);
+  }
   if (samples_.size() < 2) {
     fault_ = "its energy counter was read less than twice";
     return;
   }
   const double first_j = samples_[0].joules;
-  if (std::ranges::all_of(samples_,
-                          [&](const CounterSample& each) { return each.joules == first_j; })) {
+  if (between.changes == 0) {
     fault_ = first_j == 0 ? "its energy counter is always 0, as of a GPU that has none"
                           : fmt::format("its energy counter always stays at {:.3f} J", first_j);
     return;
   }
-  const std::size_t glitches = drop_glitches(samples_);
-  unwrap(unit_j, glitches);
-  find_steps();
-  if (fault_.empty()) find_faults(power);
+  // Most counters only rise, and are read so often that none can begin again unseen.
+  const double range_j = range_of(samples_.back().joules, unit_j);
+  const bool may_begin_again = range_j > 0 && between.longest_s * kBeyondAnyW >= range_j;
+  if (between.has_falls || may_begin_again) {
+    const std::size_t glitches = drop_glitches(samples_);
+    unwrap(unit_j, glitches);
+    between = compare_neighbours(samples_);
+  }
+  first_j_ = first_j;
+  find_steps(between.changes);
+  if (fault_.empty()) find_faults(between.highest_rise_j, power);
 }
 
 // Adds the range after each wrap. A fall that is none is a reset, over which the difference is
 // lost.
 void CounterTrace::unwrap(double unit_j, std::size_t falls) {
-  const Differences between(samples_);
-  const double most_w = 2 * highest_w(between);
-  const double range_j = range_of(samples_, unit_j);
-  const double first_j = samples_[0].joules;
+  const double most_w = 2 * highest_w(samples_);
+  const double range_j =
+      range_of(std::ranges::max(samples_, {}, &CounterSample::joules).joules, unit_j);
   double added_j = 0;
+  double before_j = samples_[0].joules;  // as it was read
   for (std::size_t i = 1; i < samples_.size(); ++i) {
-    const CounterSample& before = samples_[i - 1];
-    CounterSample& after = samples_[i];
-    const double rise_j = between.joules[i - 1];
-    const double likely_j = between.seconds[i - 1] * most_w;  // at most
+    const Window between = {samples_[i - 1].unix_s, samples_[i].unix_s};
+    const double rise_j = samples_[i].joules - before_j;
+    const double likely_j = between.duration_s() * most_w;  // at most
     const double wrapped_j = rise_j + range_j;
     if (rise_j < 0 && range_j > 0 && wrapped_j >= 0 &&
         wrapped_j <= std::min(likely_j, range_j / 8)) {
@@ -167,26 +198,27 @@ void CounterTrace::unwrap(double unit_j, std::size_t falls) {
     } else if (rise_j < 0) {
       ++falls;
       holes_.push_back(
-          {{before.unix_s, after.unix_s},
-           fmt::format("its energy counter fell by {:.3f} J, as by a reset", -rise_j)});
+          {between, fmt::format("its energy counter fell by {:.3f} J, as by a reset", -rise_j)});
       added_j -= rise_j;
-    } else if (range_j > 0 &&
-               std::max(likely_j, between.seconds[i - 1] * kStrongBoardW) >= range_j) {
+    } else if (range_j > 0 && std::max(likely_j, between.duration_s() * kStrongBoardW) >= range_j) {
       holes_.push_back(
-          {{before.unix_s, after.unix_s},
+          {between,
            fmt::format("its energy counter may have begun again in {:.3f} s without a reading",
-                       between.seconds[i - 1])});
+                       between.duration_s())});
     }
-    after.joules += added_j;
+    before_j = samples_[i].joules;
+    samples_[i].joules += added_j;
   }
-  for (CounterSample& sample : samples_) sample.joules -= first_j;
   if (falls > kMostFalls && falls * kReadingsPerFall > samples_.size()) {
     fault_ = fmt::format("its energy counter falls {} times: it is not a sum", falls);
   }
 }
 
-// What comes after a hole has nothing to do with what was before it.
-void CounterTrace::find_steps() {
+// What comes after a hole has nothing to do with what was before it. `changes` is the number of
+// samples with another energy than the one before.
+void CounterTrace::find_steps(std::size_t changes) {
+  if (changes + 1 == samples_.size()) return;  // all of them are
+  steps_.reserve(changes + 1 + holes_.size());
   auto hole = holes_.begin();
   for (const CounterSample& sample : samples_) {
     const bool ends_hole = hole != holes_.end() && hole->between.end_unix_s == sample.unix_s;
@@ -198,11 +230,13 @@ void CounterTrace::find_steps() {
 }
 
 // Stretches in which it is stuck, or goes up as no GPU can.
-void CounterTrace::find_faults(const PowerTrace* power) {
-  const Differences between(steps_);
-  const double usual_s = median(between.seconds);
-  const double usual_j = median(between.joules);
+void CounterTrace::find_faults(double highest_rise_j, const PowerTrace* power) {
+  const std::span<const CounterSample> all_steps = steps();
+  const double usual_s = usual_difference(all_steps, &CounterSample::unix_s);
+  const double usual_j = usual_difference(all_steps, &CounterSample::joules);
   usual_step_j_ = usual_j;
+  // There are no others if each reading is a step, none of which is so high.
+  if (steps_.empty() && !is_impossible(highest_rise_j / usual_s)) return;
   // `made_up_j` is the step after the stretch.
   const auto is_stuck = [&](Window stretch, std::size_t readings, double made_up_j) {
     if (power != nullptr) {
@@ -214,24 +248,25 @@ void CounterTrace::find_faults(const PowerTrace* power) {
            static_cast<double>(readings) > kStuckSteps;
   };
   std::size_t next = 0;  // the first sample that is not before a step
-  for (std::size_t i = 1; i <= steps_.size(); ++i) {
+  for (std::size_t i = 1; i <= all_steps.size(); ++i) {
+    const CounterSample& before = all_steps[i - 1];
+    const bool is_last = i == all_steps.size();
     const std::size_t first = next;
-    while (next < samples_.size() &&
-           (i == steps_.size() || samples_[next].unix_s < steps_[i].unix_s)) {
+    while (next < samples_.size() && (is_last || samples_[next].unix_s < all_steps[i].unix_s)) {
       ++next;
     }
-    const Window flat = {steps_[i - 1].unix_s, samples_[next - 1].unix_s};
-    const double made_up_j = i < steps_.size() ? between.joules[i - 1] : 0;
-    if (flat.start_unix_s < flat.end_unix_s && is_stuck(flat, next - first, made_up_j)) {
+    const Window flat = {before.unix_s, samples_[next - 1].unix_s};
+    const double rise_j = is_last ? 0 : risen_j(all_steps[i]) - risen_j(before);
+    if (flat.start_unix_s < flat.end_unix_s && is_stuck(flat, next - first, rise_j)) {
       holes_.push_back(
-          {{flat.start_unix_s, i < steps_.size() ? steps_[i].unix_s : flat.end_unix_s},
+          {{flat.start_unix_s, is_last ? flat.end_unix_s : all_steps[i].unix_s},
            fmt::format("its energy counter stands still for {:.3f} s", flat.duration_s())});
     }
-    if (i == steps_.size()) break;
-    if (is_impossible(between.joules[i - 1] / std::max(between.seconds[i - 1], usual_s))) {
-      holes_.push_back({{steps_[i - 1].unix_s, steps_[i].unix_s},
-                        fmt::format("its energy counter rises by {:.3f} J in {:.3f} s",
-                                    between.joules[i - 1], between.seconds[i - 1])});
+    if (is_last) break;
+    const Window step = {before.unix_s, all_steps[i].unix_s};
+    if (is_impossible(rise_j / std::max(step.duration_s(), usual_s))) {
+      holes_.push_back({step, fmt::format("its energy counter rises by {:.3f} J in {:.3f} s",
+                                          rise_j, step.duration_s())});
     }
   }
   std::ranges::stable_sort(holes_, {}, [](const Hole& hole) { return hole.between.end_unix_s; });
@@ -255,16 +290,16 @@ std::string CounterTrace::fault(Window window, double max_sample_gap_s) const {
   const auto hole = std::ranges::upper_bound(
       holes_, window.start_unix_s, {}, [](const Hole& each) { return each.between.end_unix_s; });
   if (hole != holes_.end() && hole->between.start_unix_s < window.end_unix_s) return hole->why;
-  if (window.end_unix_s > steps_.back().unix_s) {
+  if (window.end_unix_s > steps().back().unix_s) {
     return "its energy counter has no step after the window";
   }
   for (const double edge : {window.start_unix_s, window.end_unix_s}) {
     if (std::string fault = edge_fault(edge, max_sample_gap_s); !fault.empty()) return fault;
   }
   const auto first =
-      std::ranges::upper_bound(steps_, window.start_unix_s, {}, &CounterSample::unix_s);
+      std::ranges::upper_bound(steps(), window.start_unix_s, {}, &CounterSample::unix_s);
   const auto behind =
-      std::ranges::upper_bound(steps_, window.end_unix_s, {}, &CounterSample::unix_s);
+      std::ranges::upper_bound(steps(), window.end_unix_s, {}, &CounterSample::unix_s);
   const auto inside = static_cast<std::size_t>(behind - first);
   if (inside >= kFewestSteps) return {};
   return fmt::format("the window has {} step{} of its energy counter, at least {} are needed",
@@ -272,12 +307,12 @@ std::string CounterTrace::fault(Window window, double max_sample_gap_s) const {
 }
 
 double CounterTrace::energy_until(double unix_s) const {
-  const auto after = std::ranges::lower_bound(steps_, unix_s, {}, &CounterSample::unix_s);
-  if (after == steps_.end()) return steps_.back().joules;
-  if (after->unix_s == unix_s || after == steps_.begin()) return after->joules;
+  const auto after = std::ranges::lower_bound(steps(), unix_s, {}, &CounterSample::unix_s);
+  if (after == steps().end()) return risen_j(steps().back());
+  if (after->unix_s == unix_s || after == steps().begin()) return risen_j(*after);
   const CounterSample& before = *(after - 1);
-  return before.joules + (unix_s - before.unix_s) / (after->unix_s - before.unix_s) *
-                             (after->joules - before.joules);
+  return risen_j(before) + (unix_s - before.unix_s) / (after->unix_s - before.unix_s) *
+                               (risen_j(*after) - risen_j(before));
 }
 
 double CounterTrace::energy_j(Window window) const {
@@ -286,11 +321,11 @@ double CounterTrace::energy_j(Window window) const {
 
 // The height of the step that an instant is in.
 double CounterTrace::step_at(double unix_s) const {
-  if (steps_.size() < 2) return 0;
-  const auto after = std::ranges::upper_bound(steps_, unix_s, {}, &CounterSample::unix_s);
-  const auto number = static_cast<std::size_t>(after - steps_.begin());
-  const std::size_t next = std::clamp(number, std::size_t{1}, steps_.size() - 1);
-  const double step_j = steps_[next].joules - steps_[next - 1].joules;
+  if (steps().size() < 2) return 0;
+  const auto after = std::ranges::upper_bound(steps(), unix_s, {}, &CounterSample::unix_s);
+  const auto number = static_cast<std::size_t>(after - steps().begin());
+  const std::size_t next = std::clamp(number, std::size_t{1}, steps().size() - 1);
+  const double step_j = risen_j(steps()[next]) - risen_j(steps()[next - 1]);
   return usual_step_j_ > 0 ? std::min(step_j, kStuckSteps * usual_step_j_) : step_j;
 }
 

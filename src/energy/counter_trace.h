@@ -57,17 +57,21 @@ class CounterTrace {
   };
 
   void unwrap(double unit_j, std::size_t falls);
-  void find_steps();
-  void find_faults(const PowerTrace* power);
+  void find_steps(std::size_t changes);
+  void find_faults(double highest_rise_j, const PowerTrace* power);
+  // Since the first sample: smaller numbers are rounded less.
+  double risen_j(const CounterSample& sample) const { return sample.joules - first_j_; }
+  const std::vector<CounterSample>& steps() const { return steps_.empty() ? samples_ : steps_; }
   double energy_until(double unix_s) const;
   double step_at(double unix_s) const;
   std::string edge_fault(double unix_s, double max_sample_gap_s) const;
 
   std::vector<CounterSample> samples_;  // sorted, without equal stamps, not falling
-  // The first sample, each with another energy, and each at the end of a hole.
+  // The first sample, each with another energy, and each at the end of a hole; empty: all are.
   std::vector<CounterSample> steps_;
   std::vector<Hole> holes_;  // in order of time
   std::string fault_;
+  double first_j_ = 0;
   double usual_step_j_ = 0;
 };
 

@@ -144,6 +144,20 @@ TEST(CounterTrace, IsNotUsedWhereItRisesAsNoGpuCan) {
   EXPECT_EQ(counter.fault({21, 40}, kGap), "");
 }
 
+TEST(CounterTrace, FindsTheFaultsOfALongRecording) {
+  // 300 W, and nothing for 100 s; then a jump of 50 kJ.
+  Samples samples = joined(rising(0, 40000, 0, 300), rising(40001, 40100, 12e6, 0));
+  samples = joined(joined(samples, rising(40101, 59999, 12e6 + 300, 300)),
+                   rising(60000, 80000, 20e6, 300));
+  const CounterTrace counter = trace(samples);
+  EXPECT_EQ(counter.fault({100, 39900}, kGap), "");
+  EXPECT_DOUBLE_EQ(counter.energy_j({100.5, 39900}), 39799.5 * 300);
+  EXPECT_EQ(counter.fault({100, 50000}, kGap), "its energy counter stands still for 100.000 s");
+  EXPECT_EQ(counter.fault({41000, 70000}, kGap),
+            "its energy counter rises by 2030300.000 J in 1.000 s");
+  EXPECT_EQ(counter.fault({61000, 79000}, kGap), "");
+}
+
 TEST(CounterTrace, IsOnALineBetweenStepsThatAreLongerThanThePeriod) {
   // Read each 0.125 s, in whole kilojoules: a step each 2.5 s at 400 W.
   Samples samples;
