@@ -8,12 +8,23 @@
 
 #include <fmt/format.h>
 
+#include "base/large_pages.h"
+#include "base/parallel.h"
 #include "base/text/unicode.h"
 #include "energy/counter_trace.h"
 #include "runs/pass.h"
 
 namespace aggregate_power {
 namespace {
+
+// For more. Room that is never used takes no memory, but what was copied did.
+void make_room(std::vector<CounterSample>& samples) {
+  constexpr std::size_t kFew = 16;
+  constexpr std::size_t kMany = 1 << 16;
+  const std::size_t count = samples.size();
+  samples.reserve(std::max(kFew, count * (count < kMany ? 2 : 8)));
+  if (count >= kMany) prefer_large_pages(samples);
+}
 
 // What is before and after the window shows the counter's usual steps.
 constexpr double kAroundS = 60;
@@ -22,25 +33,28 @@ Window around(Window window) {
   return {window.start_unix_s - kAroundS, window.end_unix_s + kAroundS};
 }
 
-using SamplesOfDevices = std::vector<std::vector<CounterSample>>;  // by Reading::device
-
-void take_counters(std::span<const Reading> readings, Window within, SamplesOfDevices& samples) {
+void take_counters(std::span<const Reading> readings, const Window& within,
+                   std::vector<GatheredCounter>& gathered) {
+  const Window window = within;
   for (const Reading& reading : readings) {
-    if (reading.kind != Reading::Kind::power || !within.contains(reading.unix_s)) continue;
-    if (reading.device >= samples.size()) samples.resize(reading.device + 1);
-    samples[reading.device].push_back({reading.unix_s, reading.watts});
+    if (reading.kind != Reading::Kind::power || !window.contains(reading.unix_s)) continue;
+    if (reading.device >= gathered.size()) gathered.resize(reading.device + 1);
+    GatheredCounter& counter = gathered[reading.device];
+    if (counter.samples.size() == counter.samples.capacity()) make_room(counter.samples);
+    counter.is_sorted = counter.is_sorted && counter.last_unix_s <= reading.unix_s;
+    counter.last_unix_s = reading.unix_s;
+    counter.samples.push_back({reading.unix_s, reading.watts});
   }
 }
 
 CountersRead counters_of(const EnergyCounter& counter, std::span<const std::string> devices,
-                         SamplesOfDevices samples) {
+                         std::vector<GatheredCounter> gathered) {
   CountersRead read{counter, {}};
-  for (std::uint32_t i = 0; i < samples.size(); ++i) {
-    if (samples[i].empty()) continue;
-    if (!std::ranges::is_sorted(samples[i], {}, &CounterSample::unix_s)) {
-      std::ranges::stable_sort(samples[i], {}, &CounterSample::unix_s);
-    }
-    read.devices.push_back({devices[i], counter.unit_j, std::move(samples[i])});
+  for (std::uint32_t i = 0; i < gathered.size(); ++i) {
+    std::vector<CounterSample>& samples = gathered[i].samples;
+    if (samples.empty()) continue;
+    if (!gathered[i].is_sorted) std::ranges::stable_sort(samples, {}, &CounterSample::unix_s);
+    read.devices.push_back({devices[i], counter.unit_j, std::move(samples)});
   }
   return read;
 }
@@ -49,14 +63,14 @@ CountersRead read_all_counters(const Recording& recording, Window within, bool m
   Telemetry telemetry = recording.open_counters();
   if (!telemetry.facts().has_times()) return {};
   if (may_use_threads && gains_by_threads(recording)) telemetry.use_threads();
-  SamplesOfDevices samples;
+  std::vector<GatheredCounter> gathered;
   telemetry.read(
-      [&](std::span<const Reading> readings) { take_counters(readings, within, samples); });
+      [&](std::span<const Reading> readings) { take_counters(readings, within, gathered); });
   if (!telemetry.counter()) return {};
   if (const auto* const fault = recording.needed_zone_fault(telemetry)) {
     throw TelemetryError(fault->text);
   }
-  return counters_of(*telemetry.counter(), telemetry.devices(), std::move(samples));
+  return counters_of(*telemetry.counter(), telemetry.devices(), std::move(gathered));
 }
 
 CounterInWindow compared(const std::string& gpu, const CounterTrace& trace, Window window,
@@ -80,14 +94,14 @@ std::vector<DeviceCounter> read_counters(const Recording& recording, Window with
 
 CounterGatherer::CounterGatherer(Window window)
     : within_(around(window)), stream_{[this](std::span<const Reading> readings) {
-        take_counters(readings, within_, samples_);
+        take_counters(readings, within_, gathered_);
       }} {}
 
 std::optional<CountersRead> CounterGatherer::finish() {
   const TelemetryCounts& counts = stream_.counts;
   // The zone of stamps without an offset is checked where the counters are read alone.
   if (!counts.counter || counts.naive_stamps > 0) return std::nullopt;
-  return counters_of(*counts.counter, counts.devices, std::move(samples_));
+  return counters_of(*counts.counter, counts.devices, std::move(gathered_));
 }
 
 std::optional<RecordedCounters> counters_in(const Recording& recording, Window window,
@@ -103,19 +117,20 @@ std::optional<RecordedCounters> counters_in(const Recording& recording, Window w
   std::map<std::string_view, DeviceCounter*> by_name;
   for (DeviceCounter& device : read->devices) by_name[device.device] = &device;
   RecordedCounters recorded{*read->counter, {}};
-  for (std::size_t i = 0; i < integration.gpu_ids.size(); ++i) {
+  recorded.gpus.resize(integration.gpu_ids.size());
+  in_parallel(recorded.gpus.size(), may_use_threads ? usable_processors() : 1, [&](std::size_t i) {
     const std::string& gpu = integration.gpu_ids[i];
     const auto found = by_name.find(gpu);
     if (found == by_name.end()) {
-      recorded.gpus.push_back({.gpu = gpu, .fault = "its energy counter was not read"});
-      continue;
+      recorded.gpus[i] = {.gpu = gpu, .fault = "its energy counter was not read"};
+      return;
     }
     DeviceCounter& device = *found->second;
     const CounterTrace trace(std::move(device.samples), device.unit_j, nullptr);
     const auto power_j =
         integration.issues[i] ? std::nullopt : std::optional(integration.gpus[i].energy_j);
-    recorded.gpus.push_back(compared(gpu, trace, window, power_j, max_sample_gap_s));
-  }
+    recorded.gpus[i] = compared(gpu, trace, window, power_j, max_sample_gap_s);
+  });
   return recorded;
 }
 

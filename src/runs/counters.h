@@ -1,6 +1,7 @@
 // The energy counters that a recording has beside the power.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,13 @@ struct CountersRead {
   std::vector<DeviceCounter> devices;
 };
 
+// What was read of one device so far.
+struct GatheredCounter {
+  std::vector<CounterSample> samples;
+  bool is_sorted = true;
+  double last_unix_s = -std::numeric_limits<double>::infinity();
+};
+
 // Gathers the counters of a load while the power is read, if the format can read both at once.
 class CounterGatherer {
  public:
@@ -45,7 +53,7 @@ class CounterGatherer {
 
  private:
   Window within_;
-  std::vector<std::vector<CounterSample>> samples_;  // by Reading::device
+  std::vector<GatheredCounter> gathered_;  // by Reading::device
   CounterStream stream_;
 };
 
