@@ -16,9 +16,20 @@ std::size_t round_at(std::span<const Reading> readings) {
   return 0;
 }
 
-bool is_steady(const Reading& reading, double before_unix_s) {
-  return reading.kind == Reading::Kind::power && reading.unix_s > before_unix_s &&
-         !DeviceIntegrator::is_odd(reading.watts);
+// Whether it is steady if its time is right.
+bool is_plain(const Reading& reading) {
+  return reading.kind == Reading::Kind::power && !DeviceIntegrator::is_odd(reading.watts);
+}
+
+// Whether a round is in order of time behind the one before, and of the same devices, each later.
+bool follows_round(const Reading* round, std::size_t size) {
+  for (const Reading* reading = round; reading != round + size; ++reading) {
+    const Reading& before = *(reading - size);
+    const bool follows = reading->device == before.device && reading->unix_s > before.unix_s &&
+                         reading->unix_s >= (reading - 1)->unix_s && is_plain(*reading);
+    if (!follows) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -40,30 +51,24 @@ bool SteadyRounds::borrow(std::span<const Reading> round, Integrators& integrato
   return false;
 }
 
-// How many readings from the front are steady samples in order of time, of the devices that lend.
-std::size_t SteadyRounds::steady_front(std::span<const Reading> readings) const {
-  const std::size_t round = lanes_.size();
-  for (std::size_t i = 0; i < round; ++i) {
-    if (!is_steady(readings[i], lanes_[i].steady.stamp.unix_s)) return 0;
+// How many rounds from the front are of steady samples in order of time, of the devices that lend.
+std::size_t SteadyRounds::steady_rounds(std::span<const Reading> readings) const {
+  const std::size_t size = lanes_.size();
+  for (std::size_t i = 0; i < size; ++i) {
+    if (!is_plain(readings[i]) || readings[i].unix_s <= lanes_[i].steady.stamp.unix_s) return 0;
     if (i > 0 && readings[i].unix_s < readings[i - 1].unix_s) return 0;
   }
-  std::size_t count = round;
-  while (count < readings.size()) {
-    const Reading& reading = readings[count];
-    const Reading& last_round = readings[count - round];
-    if (reading.device != last_round.device || !is_steady(reading, last_round.unix_s)) break;
-    if (reading.unix_s < readings[count - 1].unix_s) break;
-    ++count;
-  }
+  std::size_t count = size;
+  while (count + size <= readings.size() && follows_round(&readings[count], size)) count += size;
   const auto end =
       std::ranges::lower_bound(readings.first(count), window_.end_unix_s, {}, &Reading::unix_s);
-  return static_cast<std::size_t>(end - readings.begin());
+  return static_cast<std::size_t>(end - readings.begin()) / size;
 }
 
 std::size_t SteadyRounds::add(std::span<const Reading> readings, Integrators& integrators) {
   const std::size_t size = round_at(readings);
   if (size == 0 || !borrow(readings.first(size), integrators)) return 0;
-  const std::size_t rounds = steady_front(readings) / size;
+  const std::size_t rounds = steady_rounds(readings);
   for (std::size_t i = 0; i < size; ++i) {
     DeviceIntegrator::Steady steady = lanes_[i].steady;
     for (std::size_t at = i; at < rounds * size; at += size) {

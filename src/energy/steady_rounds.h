@@ -31,7 +31,7 @@ class SteadyRounds {
   };
 
   bool borrow(std::span<const Reading> round, Integrators& integrators);
-  std::size_t steady_front(std::span<const Reading> readings) const;
+  std::size_t steady_rounds(std::span<const Reading> readings) const;
 
   Window window_;
   std::vector<RoundLane> lanes_;  // in the order of the round
