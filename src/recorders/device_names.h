@@ -24,15 +24,18 @@ class DeviceNames {
   // The number of the device that a cell names, or kNone. The next row usually names the next
   // device, or its name is one character.
   std::uint32_t find(std::string_view cell) {
-    if (cell.size() == 1) {
-      const std::uint32_t known = by_character_[static_cast<unsigned char>(cell[0])];
-      if (known != kNone) return known;
-    } else if (expected_ < cells_.size() && cells_[expected_] == cell) {
+    const std::uint32_t known = find_character(cell);
+    if (known != kNone) return known;
+    if (expected_ < cells_.size() && cells_[expected_] == cell) {
       const std::uint32_t found = numbers_[expected_];
       expected_ = expected_ + 1 == cells_.size() ? 0 : expected_ + 1;
       return found;
     }
     return look_up(cell);
+  }
+  // The same for a cell of one character that was found before; else kNone.
+  std::uint32_t find_character(std::string_view cell) const {
+    return cell.size() == 1 ? by_character_[static_cast<unsigned char>(cell[0])] : kNone;
   }
 
   // The same for a device named by its host and its number there: "host/3".

@@ -54,7 +54,10 @@ void ReadingSink::add_rows(std::span<const double> unix_s, std::span<const doubl
 }
 
 bool ReadingSink::numbers(std::span<double> decimals) const {
-  if (counter_unit_j_ > 0 || std::ranges::any_of(decimals, may_be_sentinel)) return false;
+  if (counter_unit_j_ > 0) return false;
+  double highest = 0;
+  for (const double decimal : decimals) highest = std::max(highest, decimal);
+  if (highest >= kFirstSentinel && std::ranges::any_of(decimals, may_be_sentinel)) return false;
   if (unit_ != PowerUnit::Size::watt) {
     for (double& decimal : decimals) decimal = in_watts(decimal, unit_);
   }
@@ -66,10 +69,12 @@ std::uint32_t ReadingSink::find(std::string_view host, std::string_view device) 
 }
 
 void ReadingSink::select_up_to(std::uint32_t device) {
-  while (selected_.size() <= device) {
-    const std::string& name = devices_.names()[selected_.size()];
+  while (passed_on_.size() <= device) {
+    const auto number = static_cast<std::uint32_t>(passed_on_.size());
+    const std::string& name = devices_.names()[number];
     counts_.devices.push_back(name);
-    selected_.push_back(!gpus_.is_given() || gpus_.has(name, names_hosts_));
+    const bool is_selected = !gpus_.is_given() || gpus_.has(name, names_hosts_);
+    passed_on_.push_back(is_selected ? number : kLeftOut);
   }
 }
 

@@ -72,9 +72,7 @@ class ReadingSink {
   // The same of a decimal as read_whole_decimal() reads it. NaN also where its text must decide.
   [[gnu::always_inline]] double number(double decimal) const {
     if (may_be_sentinel(decimal)) return std::numeric_limits<double>::quiet_NaN();
-    if (counter_unit_j_ == 0) return in_watts(decimal, unit_);
-    return decimal < kFirstSentinel ? decimal * counter_unit_j_
-                                    : std::numeric_limits<double>::quiet_NaN();
+    return counter_unit_j_ == 0 ? in_watts(decimal, unit_) : decimal * counter_unit_j_;
   }
   // The same of several in watts, in place. Returns false, and leaves them, if the text of one must
   // decide, or if they are a counter's.
@@ -121,7 +119,10 @@ class ReadingSink {
   // one series. The times are in s, and not in the zone.
   void add_rows(std::span<const double> unix_s, std::span<const double> watts, std::uint32_t device,
                 std::size_t series);
-  std::uint32_t find(std::string_view device) { return known(devices_.find(strip(device))); }
+  [[gnu::always_inline]] std::uint32_t find(std::string_view device) {
+    const std::uint32_t found = devices_.find_character(device);
+    return known(found == kNoDevice ? devices_.find(strip(device)) : found);
+  }
   std::uint32_t find(std::string_view host, std::string_view device);
   // Rows before this one and rows after it are of different segments.
   void end_segment() { segment_has_ended_ = true; }
@@ -159,8 +160,8 @@ class ReadingSink {
 
   std::uint32_t known(std::uint32_t device) {
     if (device == kNoDevice) return device;
-    if (selected_.size() <= device) select_up_to(device);
-    return selected_[device] ? device : kLeftOut;
+    if (passed_on_.size() <= device) select_up_to(device);
+    return passed_on_[device];
   }
   void select_up_to(std::uint32_t device);
 
@@ -193,7 +194,7 @@ class ReadingSink {
   TelemetryCounts& counts_;
   DeviceNames devices_;
   SeriesOverlap overlap_;
-  std::vector<bool> selected_;  // by device
+  std::vector<std::uint32_t> passed_on_;  // by device: its number, or kLeftOut
   std::vector<Reading> batch_;
   std::size_t size_;       // of the batch
   std::size_t count_ = 0;  // of readings in it
