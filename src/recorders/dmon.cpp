@@ -2,6 +2,9 @@
 #include "recorders/dmon.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <set>
@@ -11,6 +14,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text/alike_lines.h"
+#include "base/text/decimal_cells.h"
 #include "base/text/line_parts.h"
 #include "base/text/unicode.h"
 #include "recorders/lines.h"
@@ -34,14 +39,14 @@ std::optional<std::size_t> place_of(const Words& words, std::string_view word) {
   return std::nullopt;
 }
 
-// What a line of data says, until the next one is read. Words are not empty: an empty one is not
-// there.
-struct DmonRow {
-  std::string_view stamp = {};
-  bool has_new_stamp = false;  // it is another one than the row's before
-  std::string_view gpu = {};
-  std::string_view watts = {};  // or joules, if only counters are read
-  std::string_view count = {};  // of an energy counter beside the power
+// In which words of a row of data something is.
+struct DmonPlaces {
+  std::size_t stamp_words = 0;  // the first ones
+  std::size_t gpu = 0;
+  std::optional<std::size_t> watts = {};  // or joules, if only counters are read
+  std::optional<std::size_t> count = {};  // of an energy counter beside the power
+
+  bool operator==(const DmonPlaces&) const = default;
 };
 
 // ---- nvidia-smi dmon -o DT
@@ -72,26 +77,23 @@ class NvidiaDmon {
     return power_ ? std::optional<std::string>("pwr") : std::nullopt;
   }
   std::optional<EnergyCounter> counter() const { return std::nullopt; }  // it has none
-  // False: it says nothing of a GPU.
-  bool read_row(const Words& words, DmonRow& row) {
-    if (!power_ || words.size() != columns_ || words[0].size() != kDateSize) return false;
-    const std::string_view written = words.from_to(0, 1);
-    const bool is_new = written != written_;
-    if (is_new) {
-      written_ = written;
-      const std::string_view date = words[0];
-      stamp_ = fmt::format("{}-{}-{} {}", date.substr(0, 4), date.substr(4, 2), date.substr(6),
-                           words[1]);
-    }
-    row = {stamp_, is_new, words[gpu_], words[*power_], {}};
-    return true;
+  // nullopt: it says nothing of a GPU.
+  std::optional<DmonPlaces> places(const Words& words) const {
+    if (!power_ || words.size() != columns_ || words[0].size() != kDateSize) return std::nullopt;
+    return DmonPlaces{2, gpu_, power_};
+  }
+  // Whether one with the words in the same places as such a row is one too.
+  static bool is_row(const Words& words) { return words[0][0] != '#'; }
+  // Of the first words of a row, as others write it.
+  static std::string stamp(const Words& words, std::size_t /*count*/) {
+    const std::string_view date = words[0];
+    return fmt::format("{}-{}-{} {}", date.substr(0, 4), date.substr(4, 2), date.substr(6),
+                       words[1]);
   }
 
  private:
   static constexpr std::size_t kDateSize = 8;
   std::string header_;
-  std::string written_;  // date and time of the row before
-  std::string stamp_;    // the same in another form
   std::size_t columns_ = 0;
   std::size_t gpu_ = 0;
   std::optional<std::size_t> power_;
@@ -138,48 +140,45 @@ class DcgmiDmon {
   std::optional<EnergyCounter> counter() const {
     return has_counter_ ? std::optional(EnergyCounter{"TOTEC", "mJ", 1e-3}) : std::nullopt;
   }
-  bool read_row(const Words& words, DmonRow& row) {
+  // nullopt: it says nothing of a GPU.
+  std::optional<DmonPlaces> places(const Words& words) {
     const auto gpu = is_like_last_row(words) ? std::optional(last_gpu_) : place_of(words, "gpu");
-    if (!(power_ || counter_) || !gpu || words.size() != *gpu + 2 + fields_) return false;
+    if (!(power_ || counter_) || !gpu || words.size() != *gpu + 2 + fields_) return std::nullopt;
     last_words_ = words.size();
     last_gpu_ = *gpu;
-    const bool is_new = note_stamp(words, *gpu);
-    const auto field = [&](std::optional<std::size_t> place) -> std::string_view {
-      if (!place) return {};
-      const std::string_view text = words[*gpu + 2 + *place];
-      // A value that is too long for its column is cut off, and ends in dots.
-      return text.ends_with("..") ? "N/A" : text;
+    const auto place = [&](std::optional<std::size_t> field) {
+      return field ? std::optional(*gpu + 2 + *field) : std::nullopt;
     };
-    row = {stamp_, is_new, words[*gpu + 1], field(power_), field(counter_)};
-    return true;
+    return DmonPlaces{*gpu, *gpu + 1, place(power_), place(counter_)};
+  }
+  // Whether one with the words in the same places as such a row is one too.
+  bool is_row(const Words& words) const {
+    constexpr std::string_view kGpu = "GPU";
+    const std::string_view entity = words[last_gpu_];
+    return entity.size() == kGpu.size() &&
+           std::memcmp(entity.data(), kGpu.data(), kGpu.size()) == 0;
+  }
+  // The first `count` words, without brackets.
+  static std::string stamp(const Words& words, std::size_t count) {
+    std::string stamp;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i > 0) stamp += ' ';
+      stamp += words[i];
+    }
+    std::erase_if(stamp, [](char c) { return c == '[' || c == ']'; });
+    return stamp;
   }
 
  private:
   static constexpr std::string_view kTotalEnergy = "totec";
 
   bool is_like_last_row(const Words& words) const {
-    return last_words_ > 0 && words.size() == last_words_ && words[last_gpu_] == "GPU";
-  }
-
-  // The first `count` words. Returns whether they are others than before.
-  bool note_stamp(const Words& words, std::size_t count) {
-    const std::string_view written = count > 0 ? words.from_to(0, count - 1) : "";
-    if (written == written_) return false;
-    written_ = written;
-    stamp_.clear();
-    for (std::size_t i = 0; i < count; ++i) {
-      if (i > 0) stamp_ += ' ';
-      stamp_ += words[i];
-    }
-    std::erase_if(stamp_, [](char c) { return c == '[' || c == ']'; });
-    return true;
+    return last_words_ > 0 && words.size() == last_words_ && is_row(words);
   }
 
   bool reads_counters_;
   std::string header_;
   bool has_counter_ = false;
-  std::string written_;         // as the row before has its time
-  std::string stamp_;           // without brackets
   std::size_t last_words_ = 0;  // of the last row; 0: there was none
   std::size_t last_gpu_ = 0;    // the place of its word "GPU"
   std::size_t fields_ = 0;
@@ -190,46 +189,123 @@ class DcgmiDmon {
 
 // ---- Both
 
-// Begins rows at the times of a table, whose stamps often repeat.
-class DmonTimes {
+// Reads the lines of a table into a sink.
+template <typename Table>
+class DmonLines {
  public:
-  void take(const DmonRow& row, ReadingSink& sink) {
-    if (row.has_new_stamp) is_time_ = sink.read_stamp(row.stamp, time_);
+  DmonLines(bool reads_counters, ReadingSink& sink)
+      : reads_counters_(reads_counters), table_(reads_counters), sink_(sink) {}
+
+  void take(std::string_view line, bool is_whole) {
+    places_.reset();
+    begin_ = line.data();
+    line = strip(line);
+    indent_ = line.data() - begin_;
+    if (line.empty()) return sink_.skip(&Skipped::blank);
+    words_.split(line);
+    if (table_.take_header(line, words_)) return take_header();
+    if (!is_whole) return sink_.skip(&Skipped::torn_tail);
+    places_ = table_.places(words_);
+    if (places_) take_row();
   }
-  bool start(const DmonRow& row, ReadingSink& sink) const {
-    if (!is_time_) return sink.start_row(row.stamp);
+  // Those behind it that are rows like it, with plain numbers. Returns how many bytes they take.
+  std::size_t take_more(std::string_view behind) {
+    if (!places_) return 0;
+    if (!numbers_ || numbers_of_ != *places_) choose_numbers();
+    alike_.note({begin_, behind.data()}, words_.layout());
+    return alike_.take_front(behind, [this](const char* line) {
+      words_.move_to(line + indent_);
+      return take_plain_row();
+    });
+  }
+
+ private:
+  void take_header() const {
+    ReadingSink* const counters = reads_counters_ ? &sink_ : sink_.counters();
+    if (counters != nullptr && table_.counter()) counters->count_energy(*table_.counter());
+  }
+
+  void take_row() {
+    note_stamp();
+    if (places_->watts) add(sink_, *places_->watts);
+    if (places_->count && sink_.counters() != nullptr) add(*sink_.counters(), *places_->count);
+  }
+  void add(ReadingSink& sink, std::size_t place) const {
+    // A value that is too long for its column is cut off, and ends in dots.
+    const std::string_view number = words_[place].ends_with("..") ? "N/A" : words_[place];
+    if (start_row(sink)) sink.add(words_[places_->gpu], number);
+  }
+  bool start_row(ReadingSink& sink) const {
+    if (!is_time_) return sink.start_row(stamp_);
     sink.start_row(time_);
     return true;
   }
 
- private:
+  // Does the same as take_row(), or returns false and has added nothing.
+  bool take_plain_row() {
+    if (!table_.is_row(words_) || !numbers_->read(words_)) return false;
+    note_stamp();
+    if (!is_time_) return false;
+    const std::span<double> numbers = numbers_->values();
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = sinks_[i]->number(numbers[i]);
+      if (std::isnan(numbers[i])) return false;
+    }
+    const std::string_view gpu = words_[places_->gpu];
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      sinks_[i]->start_row(time_);
+      sinks_[i]->add_to(sinks_[i]->find(gpu), numbers[i]);
+    }
+    return true;
+  }
+  // What it reads numbers of: of a row's columns, for the sinks that want them.
+  void choose_numbers() {
+    std::vector<std::size_t> columns;
+    sinks_.clear();
+    const auto choose = [&](std::optional<std::size_t> column, ReadingSink* sink) {
+      if (!column || sink == nullptr) return;
+      columns.push_back(*column);
+      sinks_.push_back(sink);
+    };
+    choose(places_->watts, &sink_);
+    choose(places_->count, sink_.counters());
+    numbers_.emplace(std::move(columns));
+    numbers_of_ = *places_;
+  }
+
+  // The rows of one poll share their stamp.
+  void note_stamp() {
+    const std::size_t count = places_->stamp_words;
+    const std::string_view written = count > 0 ? words_.from_to(0, count - 1) : "";
+    if (same_text(written, written_)) return;
+    written_ = written;
+    stamp_ = table_.stamp(words_, count);
+    is_time_ = sink_.read_stamp(stamp_, time_);
+  }
+
+  bool reads_counters_;
+  Table table_;
+  ReadingSink& sink_;
+  Words words_;
+  const char* begin_ = nullptr;       // of the line
+  std::ptrdiff_t indent_ = 0;         // of its first word
+  std::optional<DmonPlaces> places_;  // of that line; nullopt: it is no row
+  AlikeLines alike_;
+  DmonPlaces numbers_of_;
+  std::optional<DecimalCells> numbers_;  // in such rows
+  std::vector<ReadingSink*> sinks_;      // of each of these numbers
+  std::string written_;                  // as the last row has its time
+  std::string stamp_;                    // the same in a form that others write
   bool is_time_ = false;
   Stamp time_{};
 };
 
 template <typename Table>
 void read_dmon(ByteSource& source, bool reads_counters, ReadingSink& sink) {
-  Table table(reads_counters);
-  Words words;
-  DmonRow row;
-  DmonTimes times;
-  for_each_line(source, [&](std::string_view line, bool is_whole) {
-    line = strip(line);
-    if (line.empty()) return sink.skip(&Skipped::blank);
-    words.split(line);
-    if (table.take_header(line, words)) {
-      ReadingSink* const counters = reads_counters ? &sink : sink.counters();
-      if (counters != nullptr && table.counter()) counters->count_energy(*table.counter());
-      return;
-    }
-    if (!is_whole) return sink.skip(&Skipped::torn_tail);
-    if (!table.read_row(words, row)) return;
-    times.take(row, sink);
-    if (!row.watts.empty() && times.start(row, sink)) sink.add(row.gpu, row.watts);
-    if (!row.count.empty() && sink.counters() != nullptr && times.start(row, *sink.counters())) {
-      sink.counters()->add(row.gpu, row.count);
-    }
-  });
+  DmonLines<Table> lines(reads_counters, sink);
+  for_each_line(
+      source, [&](std::string_view line, bool is_whole) { lines.take(line, is_whole); },
+      [&](std::string_view behind) { return lines.take_more(behind); });
 }
 
 // Whether some line of the beginning is a row with an absolute time.
@@ -237,16 +313,16 @@ template <typename Table>
 bool has_row_with_time(std::string_view head) {
   Table table;
   Words words;
-  DmonRow row;
   bool is_found = false;
   MemorySource source(head);
   for_each_line(source, [&](std::string_view line, bool) {
     line = strip(line);
     words.split(line);
     if (is_found || table.take_header(line, words)) return;
-    const bool has_power = table.read_row(words, row) && !row.watts.empty();
-    const auto stamp =
-        has_power ? StampParser(Zone::fixed(0)).parse(row.stamp) : std::optional<Stamp>();
+    const std::optional<DmonPlaces> places = table.places(words);
+    if (!places || !places->watts) return;
+    const std::string written = table.stamp(words, places->stamp_words);
+    const std::optional<Stamp> stamp = StampParser(Zone::fixed(0)).parse(written);
     is_found = stamp && stamp->unix_s >= kFirstAbsoluteUnixS;
   });
   return is_found;

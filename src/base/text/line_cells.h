@@ -17,6 +17,8 @@ class LineCells {
   // Returns false, and has no cells, if the line has a quote or a control character: those may mean
   // others.
   bool split(std::string_view line);
+  // The cells of a line that has them in the same places as the one that was split last.
+  void move_to(const char* line) { line_ = line; }
   std::size_t size() const { return size_; }
   // Counts the layouts: lines with the same one in a row have their cells in the same places. Not
   // 0.

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 #include <vector>
 #if defined(__SSE2__)
@@ -14,6 +15,23 @@ namespace aggregate_power {
 
 // How many bytes after the end of a line may be read.
 inline constexpr std::size_t kLineSlack = 64;
+
+// Whether two texts are the same, without a call where they are short but not very.
+inline bool same_text(std::string_view one, std::string_view other) {
+  if (one.size() != other.size()) return false;
+  if (one.size() < 8) return std::memcmp(one.data(), other.data(), one.size()) == 0;
+  std::uint64_t different = 0;
+  const auto compare_eight = [&](std::size_t at) {
+    std::uint64_t left, right;
+    std::memcpy(&left, one.data() + at, sizeof(left));
+    std::memcpy(&right, other.data() + at, sizeof(right));
+    different |= left ^ right;
+  };
+  const std::size_t last = one.size() - 8;
+  for (std::size_t at = 0; at < last; at += 8) compare_eight(at);
+  compare_eight(last);
+  return different == 0;
+}
 
 // Which of the 64 bytes at `block` are one of the separators: bit i stands for byte i.
 template <char... kSeparators>
@@ -55,7 +73,12 @@ class LineWords {
     }
     if (!is_like_last) find_edges();
   }
+  // The words of a line that has them in the same places as the one that was split last.
+  void move_to(const char* line) { line_ = line; }
   std::size_t size() const { return size_; }
+  // Counts the layouts: lines with the same one in a row have their words in the same places. Not
+  // 0.
+  std::uint64_t layout() const { return layout_; }
   std::string_view operator[](std::size_t i) const {
     return {line_ + edges_[2 * i], edges_[2 * i + 1] - edges_[2 * i]};
   }
@@ -66,6 +89,7 @@ class LineWords {
 
  private:
   void find_edges() {
+    ++layout_;
     if (edges_.size() < line_size_ + 2) edges_.resize(line_size_ + 2);
     std::uint32_t* edge = edges_.data();
     std::uint64_t is_between = 1;  // the byte before is not in a word
@@ -86,6 +110,7 @@ class LineWords {
   std::vector<std::uint64_t> between_;  // which bytes of the line are not in words, 64 at a time
   std::vector<std::uint32_t> edges_;    // where each word begins and ends
   std::size_t size_ = 0;
+  std::uint64_t layout_ = 0;
 };
 
 }  // namespace aggregate_power

@@ -70,5 +70,35 @@ TEST(LineParts, ReachFromOneWordToAnother) {
   EXPECT_EQ(words.from_to(2, 2), "d");
 }
 
+TEST(LineParts, AreInTheSamePlacesOfALineLikeIt) {
+  LineWords<' '> words;
+  const std::string text = "a bc d\n1 23 4\n" + std::string(kLineSlack, '\0');
+  words.split(std::string_view(text).substr(0, 6));
+  const std::uint64_t layout = words.layout();
+  EXPECT_NE(layout, 0u);
+  words.move_to(text.data() + 7);
+  EXPECT_EQ(words[1], "23");
+  words.split(std::string_view(text).substr(7, 6));
+  EXPECT_EQ(words.layout(), layout);
+  words.split(std::string_view(text).substr(7, 4));
+  EXPECT_NE(words.layout(), layout);
+}
+
+TEST(SameText, IsThatOfAllBytes) {
+  const std::uint64_t seed = test::fresh_seed();
+  std::mt19937_64 random(seed);
+  for (std::size_t size = 0; size < 40; ++size) {
+    std::string one(size, ' ');
+    for (char& c : one) c = static_cast<char>(random());
+    EXPECT_TRUE(same_text(one, std::string(one)));
+    EXPECT_FALSE(same_text(one, one + "x"));
+    for (std::size_t i = 0; i < size; ++i) {
+      std::string other = one;
+      other[i] = static_cast<char>(other[i] ^ 1 << random() % 8);
+      EXPECT_FALSE(same_text(one, other)) << "byte " << i << " of " << size;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace aggregate_power
