@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/alike_lines.h"
 #include "base/text/csv.h"
 #include "base/text/decimal_cells.h"
 #include "base/text/line_cells.h"
@@ -192,34 +193,72 @@ class FullRows {
   double last_unix_s_ = -std::numeric_limits<double>::infinity();
 };
 
+// Reads the lines of a table into a sink.
+class WideLines {
+ public:
+  WideLines(ReadHeader read_header, const TelemetryOptions& options, ReadingSink& sink)
+      : read_header_(read_header), options_(options), sink_(sink) {}
+
+  void take(std::string_view line, bool is_whole) {
+    ++line_number_;
+    full_row_ = nullptr;
+    if (strip(line).empty()) return sink_.skip(&Skipped::blank);
+    if (!header_) return take_header(line);
+    if (!cells_.split(line)) {
+      return take_wide_row(cells_of_line(line), is_whole, line_number_, *header_, sink_);
+    }
+    if (full_rows_->take(cells_, *header_, sink_)) {
+      full_row_ = line.data();
+    } else {
+      take_wide_row(cells_, is_whole, line_number_, *header_, sink_);
+    }
+  }
+  // Those behind it that are full rows like it. Returns how many bytes they take.
+  std::size_t take_more(std::string_view behind) {
+    if (full_row_ == nullptr) return 0;
+    alike_.note({full_row_, behind.data()}, cells_.layout());
+    return alike_.take_front(behind, [this](const char* line) {
+      cells_.move_to(line);
+      const bool is_taken = full_rows_->take(cells_, *header_, sink_);
+      line_number_ += is_taken ? 1 : 0;
+      return is_taken;
+    });
+  }
+  void finish() {
+    if (header_) full_rows_->note_series(*header_, sink_);
+  }
+
+ private:
+  void take_header(std::string_view line) {
+    if (line.starts_with("sep=")) return;
+    const std::vector<std::string> names = cells_of_line(line);
+    header_ = read_header_(names, options_);
+    header_->names = names;
+    if (options_.counters && header_->counter) sink_.count_energy(*header_->counter);
+    for (WideColumn& column : header_->columns) {
+      column.number_of_series = sink_.add_series(column.series);
+    }
+    full_rows_.emplace(*header_);
+  }
+
+  ReadHeader read_header_;
+  const TelemetryOptions& options_;
+  ReadingSink& sink_;
+  std::optional<WideHeader> header_;
+  LineCells cells_;
+  std::optional<FullRows> full_rows_;
+  const char* full_row_ = nullptr;  // where the line begins; null: it is none
+  AlikeLines alike_;
+  std::uint64_t line_number_ = 0;
+};
+
 void read_wide(ByteSource& source, ReadHeader read_header, const TelemetryOptions& options,
                ReadingSink& sink) {
-  std::optional<WideHeader> header;
-  LineCells cells;
-  std::optional<FullRows> full_rows;
-  std::uint64_t line_number = 0;
-  for_each_line(source, [&](std::string_view line, bool is_whole) {
-    ++line_number;
-    if (strip(line).empty()) return sink.skip(&Skipped::blank);
-    if (!header) {
-      if (line.starts_with("sep=")) return;
-      const std::vector<std::string> names = cells_of_line(line);
-      header = read_header(names, options);
-      header->names = names;
-      if (options.counters && header->counter) sink.count_energy(*header->counter);
-      for (WideColumn& column : header->columns) {
-        column.number_of_series = sink.add_series(column.series);
-      }
-      full_rows.emplace(*header);
-      return;
-    }
-    if (!cells.split(line)) {
-      return take_wide_row(cells_of_line(line), is_whole, line_number, *header, sink);
-    }
-    if (full_rows->take(cells, *header, sink)) return;
-    take_wide_row(cells, is_whole, line_number, *header, sink);
-  });
-  if (header) full_rows->note_series(*header, sink);
+  WideLines lines(read_header, options, sink);
+  for_each_line(
+      source, [&](std::string_view line, bool is_whole) { lines.take(line, is_whole); },
+      [&](std::string_view behind) { return lines.take_more(behind); });
+  lines.finish();
 }
 
 WideHeader header_in(std::string_view head, ReadHeader read_header,
