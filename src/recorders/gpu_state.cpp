@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <iterator>
 
+#include "base/text/decimal.h"
 #include "base/text/unicode.h"
 
 namespace aggregate_power {
@@ -92,26 +93,13 @@ std::string plain_name(std::string_view text) {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// "97 %", " 60", "700.00 W": most cells. The digits are a whole number that a double holds exactly,
-// as does the power of ten by which it is divided, so the quotient is the nearest double.
+// "97 %", " 60", "700.00 W": most cells.
 std::optional<double> parse_common(std::string_view cell) {
-  constexpr double kPowers[] = {1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
-  const char* at = cell.data() + (cell.starts_with(' ') ? 1 : 0);
-  const char* const end = cell.data() + cell.size();
-  const char* const first = at;
-  std::uint64_t digits = 0;
-  std::size_t decimals = 0;
-  for (; at < end && *at >= '0' && *at <= '9'; ++at) digits = digits * 10 + (*at - '0');
-  if (at == first || at - first > 9) return std::nullopt;
-  if (at < end && *at == '.') {
-    const char* const point = at++;
-    for (; at < end && *at >= '0' && *at <= '9'; ++at) digits = digits * 10 + (*at - '0');
-    decimals = static_cast<std::size_t>(at - point) - 1;
-    if (decimals == 0 || at - first > 10) return std::nullopt;
-  }
-  const bool is_common =
-      at == end || (end - at == 2 && at[0] == ' ' && (at[1] == '%' || at[1] == 'W'));
-  return is_common ? std::optional(static_cast<double>(digits) / kPowers[decimals]) : std::nullopt;
+  if (cell.starts_with(' ')) cell.remove_prefix(1);
+  const ShortDecimal found = short_decimal(first_eight(cell));
+  if (found.size == 0 || found.size == 8) return std::nullopt;
+  const std::string_view unit = cell.substr(found.size);
+  return unit.empty() || unit == " %" || unit == " W" ? std::optional(found.value) : std::nullopt;
 }
 
 double parse_mask(std::string_view digits) {

@@ -8,6 +8,7 @@
 
 #include "base/text/unicode.h"
 #include "recorders/energy_counter.h"
+#include "recorders/state_cells.h"
 #include "recorders/watts.h"
 
 namespace aggregate_power {
@@ -17,23 +18,6 @@ std::string_view trimmed(std::string_view cell) {
   const auto is_plain = [](char c) { return c > ' ' && c < 0x7F; };
   if (!cell.empty() && is_plain(cell.front()) && is_plain(cell.back())) return cell;
   return strip(cell);
-}
-
-GpuState read_state(const CsvRow& row, const GpuStateColumns& cells) {
-  GpuState state;
-  for (std::size_t i = 0; i < kGpuQuantities; ++i) {
-    if (cells.quantities[i]) state.values[i] = parse_state(row.cells[*cells.quantities[i]]);
-  }
-  double& mask = state.values[static_cast<std::size_t>(GpuQuantity::clock_reasons)];
-  for (std::size_t i = 0; i < kReasonColumns; ++i) {
-    if (!cells.reasons[i]) continue;
-    const double active = parse_state(row.cells[*cells.reasons[i]]);
-    if (active == 0 || active == 1) {
-      const auto others = std::isnan(mask) ? 0 : static_cast<std::uint64_t>(mask);
-      mask = static_cast<double>(others | (active == 1 ? clock_reason(i) : 0));
-    }
-  }
-  return state;
 }
 
 // The seconds in the last three digits of "2022-07-13 02:07:36.708783111", which are cut off as in
@@ -252,12 +236,14 @@ void RowReader::read(std::span<const CsvRow> rows, const GpuStateColumns* states
   if (into.readings.size() < most) into.readings.resize(most);
   if (states != nullptr && into.states.size() < most) into.states.resize(most);
   const bool selects = gpus_.is_given() && columns_.device;
+  std::optional<StateCells> cells;
+  if (states != nullptr) cells.emplace(*states);
   std::size_t count = into.count;
   for (const CsvRow& row : rows) {
     ++counts_.rows;
     if (selects && is_left_out(row)) continue;
     const bool is_reading = read_row(row, into.readings[count]);
-    if (states != nullptr && is_reading) into.states[count] = read_state(row, *states);
+    if (cells && is_reading) into.states[count] = cells->read(row);
     count += is_reading ? 1 : 0;
     if (counts_.other_header_row > 0) break;
   }

@@ -1,0 +1,67 @@
+// States of GPUs, row by row.
+#include "recorders/state_cells.h"
+
+#include <cmath>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+namespace aggregate_power {
+namespace {
+
+CsvRow row_of(std::string_view first, std::string_view second) {
+  CsvRow row;
+  row.cells[1] = first;
+  row.cells[3] = second;
+  return row;
+}
+
+constexpr double kMissing = -1;
+
+TEST(StateCells, FollowCellsThatChange) {
+  GpuStateColumns columns;
+  columns.quantities[static_cast<std::size_t>(GpuQuantity::utilization_pct)] = 1;
+  columns.quantities[static_cast<std::size_t>(GpuQuantity::power_limit_w)] = 3;
+  StateCells cells(columns);
+  const struct {
+    std::string_view utilization;
+    std::string_view limit;
+    double utilization_pct;
+    double limit_w;
+  } rows[] = {
+      {" 97 %", " 700.00 W", 97, 700},
+      {" 97 %", " 700.00 W", 97, 700},
+      {" 98 %", " 700.00 W", 98, 700},
+      {" 98 %", " 700.50 W", 98, 700.5},  // the same in its first eight characters
+      {" 98", " [N/A]", 98, kMissing},
+      {"", "", kMissing, kMissing},
+      {" 98 %", " 700.00 W", 98, 700},
+  };
+  for (const auto& [utilization, limit, utilization_pct, limit_w] : rows) {
+    const GpuState& state = cells.read(row_of(utilization, limit));
+    const auto number = [&](GpuQuantity quantity) {
+      return std::isnan(state[quantity]) ? kMissing : state[quantity];
+    };
+    EXPECT_EQ(number(GpuQuantity::utilization_pct), utilization_pct) << utilization;
+    EXPECT_EQ(number(GpuQuantity::power_limit_w), limit_w) << limit;
+    EXPECT_EQ(number(GpuQuantity::clock_reasons), kMissing);
+  }
+}
+
+TEST(StateCells, JoinTheColumnsOfClockReasons) {
+  GpuStateColumns columns;
+  columns.quantities[static_cast<std::size_t>(GpuQuantity::clock_reasons)] = 1;
+  columns.reasons[1] = 3;  // hw_slowdown: 0x8
+  StateCells cells(columns);
+  const auto mask = [&](std::string_view first, std::string_view second) {
+    return cells.read(row_of(first, second))[GpuQuantity::clock_reasons];
+  };
+  EXPECT_EQ(mask("0x4", "Active"), 0x4 + 0x8);
+  EXPECT_EQ(mask("0x4", "Not Active"), 0x4);
+  EXPECT_EQ(mask("", "Not Active"), 0);
+  EXPECT_EQ(mask("", "Active"), 0x8);
+  EXPECT_TRUE(std::isnan(mask("", "")));
+}
+
+}  // namespace
+}  // namespace aggregate_power
