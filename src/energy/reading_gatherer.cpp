@@ -15,7 +15,7 @@ constexpr std::uint64_t kSlowdowns = 0x8 | 0x20 | 0x40 | 0x80;
 
 }  // namespace
 
-void ReadingGatherer::note(const GpuState& state, Device& device) const {
+void ReadingGatherer::note(const GpuState& state, Device& device) {
   const double limit_w = state[GpuQuantity::power_limit_w];
   // Two are enough to know that it changed.
   if (limit_w > 0 && device.limits_w.size() < 2 &&
@@ -30,17 +30,15 @@ void ReadingGatherer::note(const GpuState& state, Device& device) const {
     if ((reasons & kSlowdowns) != 0) ++device.throttled;
   }
   const double utilization_pct = state[GpuQuantity::utilization_pct];
-  if (std::isnan(utilization_pct)) return;
-  device.least_utilization_pct = device.states_utilization
-                                     ? std::min(device.least_utilization_pct, utilization_pct)
-                                     : utilization_pct;
-  device.states_utilization = true;
+  if (utilization_pct < device.least_utilization_pct) {
+    device.least_utilization_pct = utilization_pct;
+  }
 }
 
 // For all that are to come at the pace so far, so that they are moved seldom; memory that is never
 // written to costs nothing.
 void ReadingGatherer::make_room(std::vector<Sample>& samples) const {
-  constexpr double kMost = 16;  // times as many
+  constexpr double kMost = 256;  // times as many
   if (samples.size() < 1024) return;
   const double seen_s = samples.back().unix_s - samples.front().unix_s;
   const double left_s = window_.end_unix_s + kAroundS - samples.back().unix_s;
@@ -51,11 +49,10 @@ void ReadingGatherer::make_room(std::vector<Sample>& samples) const {
 }
 
 std::span<const Reading> ReadingGatherer::select(const Batch& batch) {
+  const Window near = {window_.start_unix_s - kAroundS, window_.end_unix_s + kAroundS};
   for (std::size_t i = 0; i < batch.readings.size(); ++i) {
     const Reading& reading = batch.readings[i];
-    const bool is_near = reading.unix_s >= window_.start_unix_s - kAroundS &&
-                         reading.unix_s <= window_.end_unix_s + kAroundS;
-    if (reading.kind != Reading::Kind::power || !is_near) continue;
+    if (reading.kind != Reading::Kind::power || !near.contains(reading.unix_s)) continue;
     if (reading.device >= devices_.size()) devices_.resize(reading.device + 1);
     Device& device = devices_[reading.device];
     if (device.samples.size() == device.samples.capacity()) make_room(device.samples);
@@ -84,7 +81,7 @@ std::vector<GatheredReadings> ReadingGatherer::finish(std::span<const std::strin
       gpu.conditions.capped_share = share(device.capped);
       gpu.conditions.throttled_share = share(device.throttled);
     }
-    if (device.states_utilization) {
+    if (std::isfinite(device.least_utilization_pct)) {
       gpu.conditions.least_utilization_pct = device.least_utilization_pct;
     }
     gathered.push_back(std::move(gpu));

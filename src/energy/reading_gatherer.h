@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,10 +47,9 @@ class ReadingGatherer final : public Analysis {
     std::uint64_t reasoned = 0;    // that state why clocks are held back
     std::uint64_t capped = 0;
     std::uint64_t throttled = 0;
-    double least_utilization_pct = 0;
-    bool states_utilization = false;
+    double least_utilization_pct = std::numeric_limits<double>::infinity();  // infinity: unknown
   };
-  void note(const GpuState& state, Device& device) const;
+  static void note(const GpuState& state, Device& device);
   void make_room(std::vector<Sample>& samples) const;
 
   Window window_;
