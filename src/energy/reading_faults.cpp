@@ -139,10 +139,15 @@ bool may_be_stuck(const Repeat& repeat) {
 }
 
 bool has_none_stuck(std::span<const Sample> samples) {
-  for (std::size_t i = 0; i < samples.size();) {
-    const Repeat repeat = repeat_at(samples, i);
+  // Of so many readings with one value, two neighbours are looked at.
+  constexpr std::size_t kStep = kFewestStuck - 1;
+  for (std::size_t i = 0; i + 1 < samples.size(); i += kStep) {
+    if (samples[i].watts != samples[i + 1].watts) continue;
+    std::size_t first = i;
+    while (first > 0 && samples[first - 1].watts == samples[i].watts) --first;
+    const Repeat repeat = repeat_at(samples, first);
     if (may_be_stuck(repeat)) return false;
-    i = repeat.end;
+    i += (repeat.end - 1 - i) / kStep * kStep;
   }
   return true;
 }
