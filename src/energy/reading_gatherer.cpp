@@ -13,6 +13,27 @@ constexpr std::uint64_t kSwPowerCap = 0x4;
 // Hardware slowdown, software thermal, hardware thermal, hardware power brake.
 constexpr std::uint64_t kSlowdowns = 0x8 | 0x20 | 0x40 | 0x80;
 
+// What their stamps are like.
+struct StampOrder {
+  bool is_sorted = true;
+  bool are_whole_seconds = true;
+};
+
+StampOrder order_of(std::span<const Sample> samples) {
+  constexpr double kLargest_s = 1e15;
+  constexpr double kNoFraction = 0x1.8p52;  // a number this large has no digits after the point
+  StampOrder order;
+  double last_unix_s = -HUGE_VAL;
+  for (const Sample& sample : samples) {
+    const double whole_s = (sample.unix_s + kNoFraction) - kNoFraction;
+    order.is_sorted &= sample.unix_s >= last_unix_s;
+    order.are_whole_seconds &= whole_s == sample.unix_s;
+    last_unix_s = sample.unix_s;
+  }
+  order.are_whole_seconds &= std::abs(last_unix_s) < kLargest_s;
+  return order;
+}
+
 }  // namespace
 
 void ReadingGatherer::note(const GpuState& state, Device& device) {
@@ -67,10 +88,12 @@ std::vector<GatheredReadings> ReadingGatherer::finish(std::span<const std::strin
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     Device& device = devices_[i];
     if (device.samples.empty()) continue;
-    if (!std::ranges::is_sorted(device.samples, {}, &Sample::unix_s)) {
+    const StampOrder order = order_of(device.samples);
+    if (!order.is_sorted) {
       std::ranges::stable_sort(device.samples, {}, &Sample::unix_s);
     }
     GatheredReadings gpu{devices[i], std::move(device.samples), {}};
+    gpu.are_whole_seconds = order.are_whole_seconds;
     // A limit that was changed in the window is none of it.
     if (device.limits_w.size() == 1) gpu.conditions.limit_w = device.limits_w[0];
     gpu.limits_w = std::move(device.limits_w);

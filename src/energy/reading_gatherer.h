@@ -19,6 +19,7 @@ struct GatheredReadings {
   std::vector<Sample> samples;
   GpuConditions conditions;           // inside the window
   std::vector<double> limits_w = {};  // of power, in force there: each once, at most two
+  bool are_whole_seconds = false;     // all stamps, as recorded
 };
 
 // Keeps 16 bytes a reading.

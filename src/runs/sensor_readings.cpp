@@ -2,8 +2,6 @@
 #include "runs/sensor_readings.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
 #include <exception>
 #include <string_view>
 #include <utility>
@@ -19,11 +17,6 @@ namespace {
 // Their stamps are instants on a grid, or of a scrape, and not cut.
 constexpr std::string_view kExactStamps[] = {"prometheus", "victoriametrics", "grafana",
                                              "exporter-scrapes", "zeus-timeline"};
-
-bool is_whole_second(const Sample& sample) {
-  return std::abs(sample.unix_s) < 1e15 &&
-         sample.unix_s == static_cast<double>(static_cast<std::int64_t>(sample.unix_s));
-}
 
 // Of a table without quotes, as nvidia-smi writes it.
 void add_models_of_cells(std::string_view text, std::vector<std::string>& models) {
@@ -88,7 +81,7 @@ Stamps stamps_of(std::span<const GatheredReadings> gpus, const SeriesFacts& seri
   const bool are_exact = std::ranges::any_of(
       kExactStamps, [&](std::string_view schema) { return series.schema.starts_with(schema); });
   const bool are_cut = !are_exact && std::ranges::all_of(gpus, [](const GatheredReadings& gpu) {
-    return gpu.samples.size() > 2 && std::ranges::all_of(gpu.samples, is_whole_second);
+    return gpu.samples.size() > 2 && gpu.are_whole_seconds;
   });
   return are_cut ? Stamps::whole_seconds : Stamps::query_time;
 }
