@@ -143,8 +143,8 @@ Evidence gather(const SensedEnergyQuestion& question) {
   evidence.window = question.window;
   evidence.sensor_window_s = sensor.window_s;
   evidence.window_uncertainty = uncertainty_of_window(sensor);
-  evidence.readings =
-      near_window(place_readings(question.samples, sensor), sensor.window_s, question.window);
+  evidence.readings = near_window(place_readings(question.series.samples(), sensor),
+                                  sensor.window_s, question.window);
   evidence.edges = window_edges(evidence.readings, sensor.window_s, question.window);
   if (!question.may_begin) evidence.edges.rise.reset();
   if (!question.may_end) evidence.edges.fall.reset();
@@ -185,11 +185,12 @@ void add_changes(const SensedEnergyQuestion& question, const Evidence& evidence,
 
 void add_corrections(const SensedEnergyQuestion& question, SensedEnergy& result) {
   const SensorModel& sensor = question.sensor;
-  std::vector<Sample> shifted(question.samples.begin(), question.samples.end());
+  const std::span<const Sample> samples = question.series.samples();
+  std::vector<Sample> shifted(samples.begin(), samples.end());
   const double age_s = sensor.delay_s + (sensor.refresh_s + sensor.window_s) / 2;
   for (Sample& sample : shifted) sample.unix_s -= age_s;
   const double shifted_j = line_energy_j(shifted, question.window);
-  result.shift_j = shifted_j - line_energy_j(question.samples, question.window);
+  result.shift_j = shifted_j - question.series.line().energy_j(question.window);
   result.edges_j = result.joules - shifted_j;
 }
 
@@ -217,8 +218,7 @@ SensedEnergy averaged_energy(const SensedEnergyQuestion& question) {
   if (mean_w > 0) {
     const double fast_w = std::sqrt(evidence.found.pace.fast_w2_s / sensor.window_s);
     result.between_windows_j =
-        mixture.joules *
-        between_windows_share(sensor, median_period_s(question.samples), fast_w / mean_w);
+        mixture.joules * between_windows_share(sensor, question.series.period_s(), fast_w / mean_w);
   }
   if (question.is_brief) return result;
   if (sensor.is_part_time()) result.not_seen_j = kPartTimeShare * mixture.joules;
@@ -228,7 +228,7 @@ SensedEnergy averaged_energy(const SensedEnergyQuestion& question) {
 }
 
 SensedEnergy sensor_energy(const SensedEnergyQuestion& question) {
-  if (question.sensor.sees_moments(median_period_s(question.samples))) {
+  if (question.sensor.sees_moments(question.series.period_s())) {
     return moment_energy(question);
   }
   return question.window.duration_s() > kLongWindow_s ? long_averaged_energy(question)

@@ -49,8 +49,7 @@ std::optional<double> sharp_edge(std::span<const Sample> samples, double near_un
 
 }  // namespace
 
-std::optional<LoadSpan> load_span(std::span<const Sample> samples, const SensorModel& sensor,
-                                  Window window) {
+std::optional<LoadCrossings> load_crossings(std::span<const Sample> samples) {
   if (samples.size() < 8) return std::nullopt;
   const double low_w = std::ranges::min(samples, {}, &Sample::watts).watts;
   const double high_w = quantile_of_many(
@@ -60,13 +59,18 @@ std::optional<LoadSpan> load_span(std::span<const Sample> samples, const SensorM
   const std::optional<double> up = only_crossing(samples, level_w, true);
   const std::optional<double> down = up ? only_crossing(samples, level_w, false) : up;
   if (!up || !down) return std::nullopt;
+  return LoadCrossings{*up, *down};
+}
+
+std::optional<LoadSpan> load_span(std::span<const Sample> samples, const LoadCrossings& crossings,
+                                  const SensorModel& sensor, Window window) {
   const double age_s = sensor.delay_s + (sensor.refresh_s + sensor.window_s) / 2;
-  if (std::abs(*up - age_s - window.start_unix_s) > kEdgeReach_s ||
-      std::abs(*down - age_s - window.end_unix_s) > kEdgeReach_s) {
+  if (std::abs(crossings.up_unix_s - age_s - window.start_unix_s) > kEdgeReach_s ||
+      std::abs(crossings.down_unix_s - age_s - window.end_unix_s) > kEdgeReach_s) {
     return std::nullopt;
   }
-  const std::optional<double> rise = sharp_edge(samples, *up);
-  const std::optional<double> fall = sharp_edge(samples, *down);
+  const std::optional<double> rise = sharp_edge(samples, crossings.up_unix_s);
+  const std::optional<double> fall = sharp_edge(samples, crossings.down_unix_s);
   if (!rise || !fall) return std::nullopt;
   return LoadSpan{*rise - age_s, *fall - age_s};
 }

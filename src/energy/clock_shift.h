@@ -17,11 +17,18 @@ struct LoadSpan {
   double fall_unix_s = 0;
 };
 
+// When power crossed the middle between idle and load. Nullopt: it did not rise once and fall once.
+struct LoadCrossings {
+  double up_unix_s = 0;
+  double down_unix_s = 0;
+};
+std::optional<LoadCrossings> load_crossings(std::span<const Sample> samples);
+
 // Nullopt: power does not rise once near the window's start and fall once near its end. Edges are
 // placed so that the energy above the level before them is that of a sharp edge, which averaging
-// does not change.
-std::optional<LoadSpan> load_span(std::span<const Sample> samples, const SensorModel& sensor,
-                                  Window window);
+// does not change. `crossings` are those of the samples.
+std::optional<LoadSpan> load_span(std::span<const Sample> samples, const LoadCrossings& crossings,
+                                  const SensorModel& sensor, Window window);
 
 // What must be added to the window's times, from the median GPU: nullopt unless the load is where
 // it cannot be (up more than 0.2 s before the window, or more than 0.4 s after it) and both edges

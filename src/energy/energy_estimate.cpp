@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "aggregate_power/assumption.h"
@@ -16,6 +18,7 @@
 #include "energy/load_verdicts.h"
 #include "energy/placed_readings.h"
 #include "energy/reading_faults.h"
+#include "energy/reading_series.h"
 #include "energy/sensor_energy.h"
 #include "energy/whole_second_stamps.h"
 
@@ -32,46 +35,47 @@ constexpr double kCutUncertainty_s = 0.29;
 struct Placed {
   std::vector<GpuReadings> gpus;
   std::vector<SoundReadings> sound;
-  StampUncertainty cut;  // of the stamps that are cut
+  std::vector<ReadingSeries> series;  // of the sound readings
+  std::vector<double> periods_s;      // the median time between two readings, sound or not
+  StampUncertainty cut;               // of the stamps that are cut
   Window window;
   double shift_s = 0;
 };
 
-// The instants of asking behind stamps that are cut to whole seconds. A recorder asks all GPUs in
-// one round, so most have the same stamps.
+// The instants of asking behind stamps that are cut to whole seconds.
 class UncutStamps {
  public:
-  explicit UncutStamps(Window window) : window_(window) {}
-
-  StampUncertainty place(GpuReadings& gpu) {
-    if (!std::ranges::equal(gpu.samples, stamps_, {}, &Sample::unix_s)) {
-      stamps_.clear();
-      for (const Sample& sample : gpu.samples) stamps_.push_back(sample.unix_s);
-      auto loop = regular_loop_near(stamps_, window_.start_unix_s, window_.end_unix_s);
-      has_loop_ = loop.has_value();
-      if (loop) loop_ = std::move(*loop);
+  UncutStamps(std::span<const Sample> samples, Window window) {
+    stamps_.reserve(samples.size());
+    for (const Sample& sample : samples) stamps_.push_back(sample.unix_s);
+    if (auto loop = regular_loop_near(stamps_, window.start_unix_s, window.end_unix_s)) {
+      uncertainty_ = {loop->uncertainty_s, loop->span_uncertainty_s};
+      instants_ = std::move(loop->unix_s);
+      for (std::size_t i = 1; i < stamps_.size(); ++i) {
+        if (stamps_[i] == stamps_[i - 1]) instants_[i] = instants_[i - 1];
+      }
     }
-    place_all(gpu.counter);
-    place_all(gpu.samples);
-    if (has_loop_) return {loop_.uncertainty_s, loop_.span_uncertainty_s};
-    return {kCutUncertainty_s, std::sqrt(2.0) * kCutUncertainty_s};
+  }
+
+  const StampUncertainty& uncertainty() const { return uncertainty_; }
+
+  // Of a GPU with these stamps.
+  void place(GpuReadings& gpu) const {
+    std::size_t i = 0;
+    for (CounterSample& sample : gpu.counter) {
+      while (i < instants_.size() && stamps_[i] < sample.unix_s) ++i;
+      const bool is_of_loop = i < instants_.size() && stamps_[i] == sample.unix_s;
+      sample.unix_s = is_of_loop ? instants_[i] : sample.unix_s + kCutMiddle_s;
+    }
+    for (std::size_t k = 0; k < gpu.samples.size(); ++k) {
+      gpu.samples[k].unix_s = instants_.empty() ? stamps_[k] + kCutMiddle_s : instants_[k];
+    }
   }
 
  private:
-  // Of samples in time order.
-  void place_all(auto& samples) const {
-    std::size_t i = 0;
-    for (auto& sample : samples) {
-      while (i < stamps_.size() && stamps_[i] < sample.unix_s) ++i;
-      const bool is_of_loop = has_loop_ && i < stamps_.size() && stamps_[i] == sample.unix_s;
-      sample.unix_s = is_of_loop ? loop_.unix_s[i] : sample.unix_s + kCutMiddle_s;
-    }
-  }
-
-  Window window_;
   std::vector<double> stamps_;
-  RegularLoop loop_;
-  bool has_loop_ = false;
+  std::vector<double> instants_;  // empty: no regular loop wrote these stamps
+  StampUncertainty uncertainty_ = {kCutUncertainty_s, std::sqrt(2.0) * kCutUncertainty_s};
 };
 
 void add_verdict(EnergyEstimate& estimate, const std::string& code, std::size_t gpu,
@@ -88,16 +92,20 @@ void add_verdict(EnergyEstimate& estimate, const std::string& code, std::size_t 
 
 bool is_cut(const GpuReadings& gpu) { return gpu.stamps == Stamps::whole_seconds; }
 
+using AllCrossings = std::vector<std::optional<LoadCrossings>>;  // of each GPU
+
 // What the window must be moved by under one of the sensors that are possible; 0: nothing.
-double shift_under(const Placed& placed, std::size_t sensor) {
+double shift_under(const Placed& placed, const AllCrossings& crossings, std::size_t sensor) {
   std::vector<LoadSpan> spans;
   double unseen_s = 0;
   for (std::size_t i = 0; i < placed.gpus.size(); ++i) {
     const std::vector<SensorModel>& sensors = placed.gpus[i].sensors;
     const SensorModel& model = sensors[std::min(sensor, sensors.size() - 1)];
-    const auto span = load_span(placed.sound[i].samples, model, placed.window);
+    const auto span = crossings[i]
+                          ? load_span(placed.sound[i].samples, *crossings[i], model, placed.window)
+                          : std::nullopt;
     if (span) spans.push_back(*span);
-    unseen_s = std::max(unseen_s, median_period_s(placed.gpus[i].samples) - model.window_s);
+    unseen_s = std::max(unseen_s, placed.periods_s[i] - model.window_s);
   }
   if (2 * spans.size() <= placed.gpus.size()) return 0;
   // Between two moments nobody sees when the load began.
@@ -107,36 +115,64 @@ double shift_under(const Placed& placed, std::size_t sensor) {
 
 // The smallest, and nothing unless every sensor demands it: a sensor's own delay looks like a clock
 // that is off.
-double shift_of(const Placed& placed) {
+double shift_of(const Placed& placed, const AllCrossings& crossings) {
   std::size_t most = 1;
   for (const GpuReadings& gpu : placed.gpus) most = std::max(most, gpu.sensors.size());
-  double shift_s = shift_under(placed, 0);
+  double shift_s = shift_under(placed, crossings, 0);
   for (std::size_t sensor = 1; sensor < most; ++sensor) {
-    const double other_s = shift_under(placed, sensor);
+    const double other_s = shift_under(placed, crossings, sensor);
     if (other_s * shift_s <= 0) return 0;
     if (std::abs(other_s) < std::abs(shift_s)) shift_s = other_s;
   }
   return shift_s;
 }
 
+// Of each GPU whose stamps are cut. A recorder asks all GPUs in one round, so most have the same.
+std::vector<std::shared_ptr<const UncutStamps>> uncut_stamps(const EstimateQuestion& question) {
+  const std::vector<GpuReadings>& gpus = question.gpus;
+  const auto is_as_before = [&](std::size_t i) {
+    return i > 0 && is_cut(gpus[i - 1]) &&
+           std::ranges::equal(gpus[i].samples, gpus[i - 1].samples, {}, &Sample::unix_s,
+                              &Sample::unix_s);
+  };
+  std::vector<std::shared_ptr<const UncutStamps>> stamps(gpus.size());
+  in_parallel(gpus.size(), question.most_threads, [&](std::size_t i) {
+    if (!is_cut(gpus[i]) || is_as_before(i)) return;
+    stamps[i] = std::make_shared<const UncutStamps>(gpus[i].samples, question.window);
+  });
+  for (std::size_t i = 1; i < gpus.size(); ++i) {
+    if (is_cut(gpus[i]) && !stamps[i]) stamps[i] = stamps[i - 1];
+  }
+  return stamps;
+}
+
 // Moves the readings.
 Placed place(EstimateQuestion& question) {
   Placed placed;
+  const auto uncut = uncut_stamps(question);
   placed.gpus = std::move(question.gpus);
   placed.window = question.window;
-  UncutStamps uncut(question.window);
-  for (GpuReadings& gpu : placed.gpus) {
-    if (is_cut(gpu)) {
-      const StampUncertainty stamps = uncut.place(gpu);
-      placed.cut.place_s = std::max(placed.cut.place_s, stamps.place_s);
-      placed.cut.span_s = std::max(placed.cut.span_s, stamps.span_s);
-    }
+  for (const auto& stamps : uncut) {
+    if (!stamps) continue;
+    placed.cut.place_s = std::max(placed.cut.place_s, stamps->uncertainty().place_s);
+    placed.cut.span_s = std::max(placed.cut.span_s, stamps->uncertainty().span_s);
   }
+  const bool are_cut = placed.cut.place_s > 0;
   placed.sound.resize(placed.gpus.size());
+  placed.series.resize(placed.gpus.size());
+  placed.periods_s.resize(placed.gpus.size());
+  AllCrossings crossings(placed.gpus.size());
   in_parallel(placed.gpus.size(), question.most_threads, [&](std::size_t i) {
-    placed.sound[i] = sound_readings(placed.gpus[i].samples, placed.gpus[i].conditions.limit_w);
+    GpuReadings& gpu = placed.gpus[i];
+    if (uncut[i]) uncut[i]->place(gpu);
+    placed.sound[i] = sound_readings(gpu.samples, gpu.conditions.limit_w);
+    placed.series[i] = ReadingSeries(placed.sound[i].samples);
+    const bool are_all_sound = placed.sound[i].samples.size() == gpu.samples.size();
+    placed.periods_s[i] =
+        are_all_sound ? placed.series[i].period_s() : median_period_s(gpu.samples);
+    if (!are_cut) crossings[i] = load_crossings(placed.sound[i].samples);
   });
-  if (placed.cut.place_s == 0) placed.shift_s = shift_of(placed);
+  if (!are_cut) placed.shift_s = shift_of(placed, crossings);
   placed.window.start_unix_s += placed.shift_s;
   placed.window.end_unix_s += placed.shift_s;
   return placed;
@@ -170,34 +206,60 @@ std::string refusal(const Placed& placed) {
   return {};
 }
 
-void observe_refresh(const GpuReadings& gpu, Window window, GpuEstimate& estimate) {
-  std::size_t inside = 0;
+// What is to be said of a GPU alone.
+struct GpuFinding {
+  GpuEnergy energy;
+  double stale_share = 0;
+  std::optional<double> refresh_observed_s;
+  bool is_under_sampled = false;
+  bool is_power_capped = false;
+  std::optional<std::string> throttling;
+};
+
+void observe_refresh(const GpuReadings& gpu, Window window, GpuFinding& finding) {
+  const std::span<const Sample> samples = gpu.samples;
+  const std::span<const Sample> inside = samples_in(samples, window);
+  if (inside.empty()) return;
+  const auto begin = static_cast<std::size_t>(inside.data() - samples.data());
+  const std::size_t first = std::max<std::size_t>(begin, 1);
+  const std::size_t end = begin + inside.size();
+  const auto is_stale = [&](std::size_t i) { return samples[i].watts == samples[i - 1].watts; };
   std::size_t stale = 0;
-  const auto is_stale = [&](std::size_t i) {
-    return gpu.samples[i].watts == gpu.samples[i - 1].watts;
-  };
-  for (std::size_t i = 1; i < gpu.samples.size(); ++i) {
-    const bool is_inside = window.contains(gpu.samples[i].unix_s);
-    inside += is_inside ? 1 : 0;
-    stale += is_inside && is_stale(i) ? 1 : 0;
-  }
-  if (inside > 0) estimate.stale_share = static_cast<double>(stale) / static_cast<double>(inside);
+  for (std::size_t i = first; i < end; ++i) stale += static_cast<std::size_t>(is_stale(i));
+  if (first == end) return;
+  finding.stale_share = static_cast<double>(stale) / static_cast<double>(end - first);
   // Only a recorder that asks faster sees how often the sensor refreshes.
-  if (estimate.stale_share <= 0.2 || inside - stale <= 2) return;
+  if (finding.stale_share <= 0.2 || end - first - stale <= 2) return;
   std::vector<Sample> changes;
-  for (std::size_t i = 1; i < gpu.samples.size(); ++i) {
-    if (window.contains(gpu.samples[i].unix_s) && !is_stale(i)) changes.push_back(gpu.samples[i]);
+  for (std::size_t i = first; i < end; ++i) {
+    if (!is_stale(i)) changes.push_back(samples[i]);
   }
-  estimate.refresh_observed_s = median_period_s(changes);
+  finding.refresh_observed_s = median_period_s(changes);
 }
 
-void judge_gpu(const Placed& placed, std::size_t i, const GpuEnergy& energy,
+GpuFinding finding_of(const EstimateQuestion& question, const Placed& placed, std::size_t i) {
+  const bool is_shifted = placed.shift_s != 0;
+  const GpuReadings& gpu = placed.gpus[i];
+  const ReadingSeries& series = placed.series[i];
+  const Window window = placed.window;
+  GpuFinding finding;
+  finding.energy = gpu_energy({gpu, series, window, is_shifted ? 0 : question.clock_uncertainty_s,
+                               is_cut(gpu) ? placed.cut : StampUncertainty(),
+                               is_shifted ? kShiftUncertainty_s : 0});
+  observe_refresh(gpu, window, finding);
+  finding.is_under_sampled =
+      gpu.sensors.size() == 1 && is_under_sampled(series, gpu.sensors.front(), window);
+  finding.is_power_capped = is_power_capped(series.samples(), gpu.conditions, window);
+  finding.throttling = throttling(series.line(), gpu.conditions, window);
+  return finding;
+}
+
+void judge_gpu(const Placed& placed, std::size_t i, const GpuFinding& finding,
                EnergyEstimate& estimate) {
   const GpuReadings& gpu = placed.gpus[i];
   const SoundReadings& sound = placed.sound[i];
   const SensorModel& sensor = gpu.sensors.front();
-  const Window window = placed.window;
-  const double period_s = median_period_s(gpu.samples);
+  const GpuEnergy& energy = finding.energy;
   if (gpu.sensors.size() > 1) {
     add_verdict(estimate, "sensor_unknown", i, "the readings may be means over several windows");
   } else {
@@ -211,8 +273,7 @@ void judge_gpu(const Placed& placed, std::size_t i, const GpuEnergy& energy,
           fmt::format("the sensor looks at {} ms of every {} ms",
                       std::round(1000 * sensor.window_s), std::round(1000 * sensor.refresh_s)));
     }
-    if (!(energy.counter && energy.counter->used) &&
-        is_under_sampled(sound.samples, sensor, window)) {
+    if (!(energy.counter && energy.counter->used) && finding.is_under_sampled) {
       add_verdict(estimate, "under_sampled_window", i, "readings are moments of a varying power");
     }
   }
@@ -223,13 +284,11 @@ void judge_gpu(const Placed& placed, std::size_t i, const GpuEnergy& energy,
   if (energy.is_counter_rejected) {
     add_verdict(estimate, "counter_rejected", i, energy.counter_fault);
   }
-  if (is_power_capped(sound.samples, gpu.conditions, window)) {
+  if (finding.is_power_capped) {
     add_verdict(estimate, "power_capped", i, "at least half of the window above 94 % of the limit");
   }
-  if (const auto code = throttling(sound.samples, gpu.conditions, window)) {
-    add_verdict(estimate, *code, i);
-  }
-  if (window.duration_s() < 10 * std::max(period_s, sensor.window_s)) {
+  if (finding.throttling) add_verdict(estimate, *finding.throttling, i);
+  if (placed.window.duration_s() < 10 * std::max(placed.periods_s[i], sensor.window_s)) {
     add_verdict(estimate, "window_too_short", i, "shorter than ten readings");
   }
 }
@@ -249,13 +308,13 @@ void judge_idle(const Placed& placed, EnergyEstimate& estimate) {
 }
 
 void judge_total(const Placed& placed, EnergyEstimate& estimate) {
-  std::vector<std::span<const Sample>> samples;
+  std::vector<PowerLine> lines;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < placed.gpus.size(); ++i) {
-    samples.emplace_back(placed.sound[i].samples);
+    lines.push_back(placed.series[i].line());
     names.push_back(placed.gpus[i].name);
   }
-  Verdict steady = steadiness(samples, placed.window);
+  Verdict steady = steadiness(lines, placed.window);
   steady.gpus = names;
   estimate.verdicts.push_back(std::move(steady));
   if (placed.shift_s != 0) {
@@ -296,39 +355,47 @@ void add_place(const EstimateQuestion& question, std::span<const Sample> samples
   if (most_j > 0) estimate.components.push_back(component("window_place", most_j / std::sqrt(3)));
 }
 
-std::vector<GpuEnergy> energies_of(const EstimateQuestion& question, const Placed& placed) {
-  const bool is_shifted = placed.shift_s != 0;
-  std::vector<GpuEnergy> energies(placed.gpus.size());
-  in_parallel(energies.size(), question.most_threads, [&](std::size_t i) {
-    const GpuReadings& gpu = placed.gpus[i];
-    energies[i] = gpu_energy(
-        {gpu, placed.sound[i], placed.window, is_shifted ? 0 : question.clock_uncertainty_s,
-         is_cut(gpu) ? placed.cut : StampUncertainty(), is_shifted ? kShiftUncertainty_s : 0});
+struct AllFindings {
+  std::vector<GpuFinding> gpus;
+  double correlation = 0;  // of their changes
+};
+
+AllFindings findings_of(const EstimateQuestion& question, const Placed& placed) {
+  AllFindings found;
+  found.gpus.resize(placed.gpus.size());
+  // The correlation takes turns with the GPUs, first.
+  in_parallel(1 + found.gpus.size(), question.most_threads, [&](std::size_t i) {
+    if (i > 0) {
+      found.gpus[i - 1] = finding_of(question, placed, i - 1);
+      return;
+    }
+    std::vector<std::span<const Sample>> samples;
+    for (const SoundReadings& sound : placed.sound) samples.push_back(sound.samples);
+    found.correlation = change_correlation(samples, placed.window);
   });
-  return energies;
+  return found;
 }
 
-void add_up(const EstimateQuestion& question, const Placed& placed,
-            const std::vector<GpuEnergy>& energies, EnergyEstimate& estimate) {
+void add_up(const EstimateQuestion& question, const Placed& placed, const AllFindings& found,
+            EnergyEstimate& estimate) {
   std::vector<CombinedGpu> gpus;
-  std::vector<std::span<const Sample>> samples;
   double shift_j = 0;
   double edges_j = 0;
   double counter_j = 0;
   double clock_j = 0;
   bool assumes_load_in_window = false;
-  for (std::size_t i = 0; i < energies.size(); ++i) {
+  for (std::size_t i = 0; i < found.gpus.size(); ++i) {
+    const GpuEnergy& energy = found.gpus[i].energy;
     gpus.push_back({&estimate.gpus[i].energy, placed.gpus[i].model});
-    samples.emplace_back(placed.sound[i].samples);
-    shift_j += energies[i].shift_j;
-    edges_j += energies[i].edges_j;
-    counter_j += energies[i].counter_j;
+    shift_j += energy.shift_j;
+    edges_j += energy.edges_j;
+    counter_j += energy.counter_j;
     if (placed.shift_s != 0) {
       clock_j += later_energy_change_j(placed.gpus[i].samples, question.window, placed.shift_s);
     }
-    assumes_load_in_window |= energies[i].assumes_load_in_window;
+    assumes_load_in_window |= energy.assumes_load_in_window;
   }
-  estimate.total = combine(gpus, change_correlation(samples, placed.window));
+  estimate.total = combine(gpus, found.correlation);
   add_correction(estimate, "half_window_shift", shift_j);
   add_correction(estimate, "edges_deconvolved", edges_j);
   add_correction(estimate, "counter", counter_j);
@@ -357,27 +424,29 @@ EnergyEstimate estimate_energy(EstimateQuestion question) {
     estimate.reasons.push_back(reason);
     return estimate;
   }
-  const bool all_moments = std::ranges::all_of(placed.gpus, [](const GpuReadings& gpu) {
-    return gpu.sensors.front().sees_moments(median_period_s(gpu.samples));
-  });
+  bool all_moments = true;
+  for (std::size_t i = 0; i < placed.gpus.size(); ++i) {
+    all_moments &= placed.gpus[i].sensors.front().sees_moments(placed.periods_s[i]);
+  }
   estimate.method = all_moments ? "lines_between_moments" : "random_walk_posterior";
-  const std::vector<GpuEnergy> energies = energies_of(question, placed);
+  const AllFindings found = findings_of(question, placed);
   for (std::size_t i = 0; i < placed.gpus.size(); ++i) {
     const GpuReadings& gpu = placed.gpus[i];
     GpuEstimate own;
     own.name = gpu.name;
     own.published_j = *gpu.published_j;
-    own.energy = energies[i].energy;
-    own.counter = energies[i].counter;
+    own.energy = found.gpus[i].energy.energy;
+    own.counter = found.gpus[i].energy.counter;
+    own.stale_share = found.gpus[i].stale_share;
+    own.refresh_observed_s = found.gpus[i].refresh_observed_s;
     for (const SensorModel& sensor : gpu.sensors) own.windows_s.push_back(sensor.window_s);
     add_place(question, placed.gpus[i].samples, own.energy);
     add_accuracy(own.energy, question.accuracy, placed.window.duration_s());
-    observe_refresh(gpu, placed.window, own);
     estimate.published_j += own.published_j;
     estimate.gpus.push_back(std::move(own));
-    judge_gpu(placed, i, energies[i], estimate);
+    judge_gpu(placed, i, found.gpus[i], estimate);
   }
-  add_up(question, placed, energies, estimate);
+  add_up(question, placed, found, estimate);
   judge_idle(placed, estimate);
   judge_total(placed, estimate);
   return estimate;

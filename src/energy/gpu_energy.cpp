@@ -12,7 +12,6 @@
 
 #include "energy/counter_steps.h"
 #include "energy/energy_interval.h"
-#include "energy/placed_readings.h"
 #include "energy/sensor_energy.h"
 
 namespace aggregate_power {
@@ -94,7 +93,7 @@ StretchEnergy stretch_energy(const GpuEnergyQuestion& question, Window stretch) 
   StretchEnergy result;
   for (const SensorModel& sensor : question.gpu.sensors) {
     result.sensors.energies.push_back(
-        sensor_energy({question.sound.samples, sensor, stretch, question.clock_uncertainty_s}));
+        sensor_energy({question.series, sensor, stretch, question.clock_uncertainty_s}));
   }
   weigh(question.gpu.sensors, result.sensors);
   result.joules = result.mean(&SensedEnergy::joules);
@@ -219,7 +218,7 @@ void use_counter(const GpuEnergyQuestion& question, GpuEnergy& result) {
   const double off_j = std::abs(span->energy_j - inside.joules);
   double doubt_j = std::hypot(inside.repeatability_j(), counted.steps_j, counted.stamps_j);
   const SensorModel& sensor = question.gpu.sensors.front();
-  if (sensor.is_part_time() || sensor.sees_moments(median_period_s(question.sound.samples))) {
+  if (sensor.is_part_time() || sensor.sees_moments(question.series.period_s())) {
     counted.is_witness = off_j > 3 * doubt_j;
     doubt_j = std::hypot(doubt_j, kMomentsDoubt * inside.joules);
   }

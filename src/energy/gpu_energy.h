@@ -6,7 +6,7 @@
 #include <string>
 
 #include "energy/energy_estimate.h"
-#include "energy/reading_faults.h"
+#include "energy/reading_series.h"
 
 namespace aggregate_power {
 
@@ -17,9 +17,9 @@ struct StampUncertainty {
 };
 
 struct GpuEnergyQuestion {
-  const GpuReadings& gpu;      // stamps are those of asking
-  const SoundReadings& sound;  // of its samples
-  Window window;               // on the recorder's clock
+  const GpuReadings& gpu;       // stamps are those of asking
+  const ReadingSeries& series;  // its samples without faults
+  Window window;                // on the recorder's clock
   double clock_uncertainty_s = 0;
   StampUncertainty stamps = {};
   double shift_uncertainty_s = 0;  // of a window that was moved to the load

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "energy/placed_readings.h"
-#include "energy/sensor_energy.h"
+#include "energy/sum_of.h"
 
 namespace aggregate_power {
 namespace {
@@ -16,21 +16,19 @@ namespace {
 constexpr int kParts = 10;
 constexpr double kSteadyShare = 0.03;
 
-double mean_on_line_w(std::span<const Sample> samples, Window window) {
-  return line_energy_j(samples, window) / window.duration_s();
+double mean_on_line_w(const PowerLine& line, Window window) {
+  return line.energy_j(window) / window.duration_s();
 }
 
 }  // namespace
 
-Verdict steadiness(std::span<const std::span<const Sample>> gpus, Window window) {
+Verdict steadiness(std::span<const PowerLine> gpus, Window window) {
   const double part_s = window.duration_s() / kParts;
   const double settled_unix_s = window.start_unix_s + std::min(5.0, part_s);
   std::vector<std::pair<double, double>> means;  // middle in seconds, watts
   for (double from = settled_unix_s; from + 0.999 * part_s <= window.end_unix_s; from += part_s) {
     double watts = 0;
-    for (const std::span<const Sample> samples : gpus) {
-      watts += mean_on_line_w(samples, {from, from + part_s});
-    }
+    for (const PowerLine& line : gpus) watts += mean_on_line_w(line, {from, from + part_s});
     means.emplace_back(from + part_s / 2 - window.start_unix_s, watts);
   }
   double mean_w = 0;
@@ -72,38 +70,34 @@ bool is_power_capped(std::span<const Sample> samples, const GpuConditions& condi
   return seen_s > 0 && above_s >= 0.5 * seen_s;
 }
 
-std::optional<std::string> throttling(std::span<const Sample> samples,
-                                      const GpuConditions& conditions, Window window) {
+std::optional<std::string> throttling(const PowerLine& line, const GpuConditions& conditions,
+                                      Window window) {
   if (conditions.throttled_share) {
     if (*conditions.throttled_share >= 0.01) return "throttled";
     return std::nullopt;
   }
   if (conditions.least_utilization_pct.value_or(0) < 95) return std::nullopt;
   const double third_s = window.duration_s() / 3;
-  const double first_w =
-      mean_on_line_w(samples, {window.start_unix_s, window.start_unix_s + third_s});
-  const double last_w = mean_on_line_w(samples, {window.end_unix_s - third_s, window.end_unix_s});
+  const double first_w = mean_on_line_w(line, {window.start_unix_s, window.start_unix_s + third_s});
+  const double last_w = mean_on_line_w(line, {window.end_unix_s - third_s, window.end_unix_s});
   if (last_w <= 0.92 * first_w) return "throttling_suspected";
   return std::nullopt;
 }
 
 double variation(std::span<const Sample> samples, Window window) {
-  double sum = 0;
-  double squares = 0;
-  double count = 0;
-  for (const Sample& sample : samples) {
-    if (!window.contains(sample.unix_s)) continue;
-    sum += sample.watts;
-    squares += sample.watts * sample.watts;
-    ++count;
-  }
+  const std::span<const Sample> inside = samples_in(samples, window);
+  const auto watts = [&](std::size_t i) { return inside[i].watts; };
+  const double sum = sum_of(0, inside.size(), watts);
   if (!(sum > 0)) return 0;
+  const double squares =
+      sum_of(0, inside.size(), [&](std::size_t i) { return watts(i) * watts(i); });
+  const auto count = static_cast<double>(inside.size());
   const double mean = sum / count;
   return std::sqrt(std::max(0.0, squares / count - mean * mean)) / mean;
 }
 
-bool is_under_sampled(std::span<const Sample> samples, const SensorModel& sensor, Window window) {
-  return sensor.sees_moments(median_period_s(samples)) && variation(samples, window) > 0.08;
+bool is_under_sampled(const ReadingSeries& series, const SensorModel& sensor, Window window) {
+  return sensor.sees_moments(series.period_s()) && variation(series.samples(), window) > 0.08;
 }
 
 }  // namespace aggregate_power

@@ -21,12 +21,15 @@ std::span<const Sample> samples_around(std::span<const Sample> samples, Window w
   return {first, end};
 }
 
-SensedEnergyQuestion part_of(const SensedEnergyQuestion& question, Window window) {
-  SensedEnergyQuestion part = question;
-  part.samples = samples_around(question.samples, window);
-  part.window = window;
-  part.may_begin = part.may_end = false;
-  return part;
+// Of a part of the window, in which no load begins or ends.
+SensedEnergyQuestion part_of(const SensedEnergyQuestion& question, const ReadingSeries& series,
+                             Window window) {
+  return {.series = series,
+          .sensor = question.sensor,
+          .window = window,
+          .timing_s = question.timing_s,
+          .may_begin = false,
+          .may_end = false};
 }
 
 // Stretches that stand for `middle`.
@@ -38,8 +41,10 @@ std::vector<SensedEnergy> blocks_in(const SensedEnergyQuestion& question, Window
         middle.start_unix_s + free_s * (i + 0.5) / kBlocks + static_cast<double>(i) * kBlock_s;
     const Window block = {start, start + kBlock_s};
     // A pause of the recorder says nothing of the rest.
-    if (samples_around(question.samples, block).size() < 10) continue;
-    SensedEnergyQuestion part = part_of(question, block);
+    const std::span<const Sample> around = samples_around(question.series.samples(), block);
+    if (around.size() < 10) continue;
+    const ReadingSeries series(around);
+    SensedEnergyQuestion part = part_of(question, series, block);
     part.is_brief = true;
     blocks.push_back(averaged_energy(part));
   }
@@ -52,9 +57,13 @@ SensedEnergy long_averaged_energy(const SensedEnergyQuestion& question) {
   const SensorModel& sensor = question.sensor;
   const Window window = question.window;
   const Window middle = {window.start_unix_s + kEdgeStretch_s, window.end_unix_s - kEdgeStretch_s};
-  SensedEnergyQuestion first = part_of(question, {window.start_unix_s, middle.start_unix_s});
+  const Window start = {window.start_unix_s, middle.start_unix_s};
+  const Window end = {middle.end_unix_s, window.end_unix_s};
+  const ReadingSeries at_start(samples_around(question.series.samples(), start));
+  const ReadingSeries at_end(samples_around(question.series.samples(), end));
+  SensedEnergyQuestion first = part_of(question, at_start, start);
   first.may_begin = question.may_begin;
-  SensedEnergyQuestion last = part_of(question, {middle.end_unix_s, window.end_unix_s});
+  SensedEnergyQuestion last = part_of(question, at_end, end);
   last.may_end = question.may_end;
   const SensedEnergy head = averaged_energy(first);
   const SensedEnergy tail = averaged_energy(last);
@@ -63,8 +72,8 @@ SensedEnergy long_averaged_energy(const SensedEnergyQuestion& question) {
   const auto older = [&](double from_unix_s, double to_unix_s) {
     return Window{from_unix_s + age_s, to_unix_s + age_s};
   };
-  const double middle_j =
-      line_energy_j(question.samples, older(middle.start_unix_s, middle.end_unix_s));
+  const PowerLine line = question.series.line();
+  const double middle_j = line.energy_j(older(middle.start_unix_s, middle.end_unix_s));
 
   SensedEnergy result;
   result.joules = head.joules + middle_j + tail.joules;
@@ -92,17 +101,15 @@ SensedEnergy long_averaged_energy(const SensedEnergyQuestion& question) {
   // What leaves the edges' stretches enters the middle.
   constexpr double kLater_s = 0.1;
   const double middle_rate_w =
-      later_energy_change_j(question.samples, older(middle.start_unix_s, middle.end_unix_s),
-                            -kLater_s) /
+      line.later_energy_change_j(older(middle.start_unix_s, middle.end_unix_s), -kLater_s) /
       kLater_s;
   result.rate_w = head.rate_w + middle_rate_w + tail.rate_w;
   result.timing_j = std::abs(result.rate_w) *
                     std::max(1e-3, std::hypot(question.timing_s, sensor.delay_uncertainty_s));
-  result.shift_j = later_energy_change_j(question.samples, window, age_s);
-  result.edges_j =
-      head.joules + tail.joules -
-      line_energy_j(question.samples, older(window.start_unix_s, middle.start_unix_s)) -
-      line_energy_j(question.samples, older(middle.end_unix_s, window.end_unix_s));
+  result.shift_j = line.later_energy_change_j(window, age_s);
+  result.edges_j = head.joules + tail.joules -
+                   line.energy_j(older(window.start_unix_s, middle.start_unix_s)) -
+                   line.energy_j(older(middle.end_unix_s, window.end_unix_s));
   return result;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "energy/quantile.h"
 
@@ -41,7 +42,7 @@ double median_period_s(std::span<const Sample> samples) {
   for (std::size_t i = 1; i < samples.size(); i += step) {
     gaps_s.push_back(samples[i].unix_s - samples[i - 1].unix_s);
   }
-  return quantile_of(gaps_s, 0.5);
+  return quantile_of(std::move(gaps_s), 0.5);
 }
 
 }  // namespace aggregate_power

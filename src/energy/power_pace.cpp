@@ -27,11 +27,10 @@ struct PlacedSeries {
 
 struct MomentSeries {
   std::span<const Sample> samples;
-  double older_s;
 
   std::size_t size() const { return samples.size(); }
   double watts(std::size_t i) const { return samples[i].watts; }
-  double end_unix_s(std::size_t i) const { return samples[i].unix_s - older_s; }
+  double end_unix_s(std::size_t i) const { return samples[i].unix_s; }
   double age_s(std::size_t) const { return 0; }
 };
 
@@ -52,14 +51,58 @@ Lag lag_of(const Series& series, double window_s) {
   return {static_cast<std::size_t>(count), count * period_s};
 }
 
-// The changes of readings over a lag.
+// The changes of readings over a lag. Few blocks of them have a jump: of the others, the sums are
+// enough.
 template <typename Series>
-struct SeriesChanges {
-  const Series& series;
-  std::size_t lag;
+class SeriesChanges {
+ public:
+  static constexpr std::size_t kChangeBlock = 64;
+  struct ChangeBlock {
+    double largest_w = 0;
+    double squares_w2 = 0;
+  };
 
-  std::size_t size() const { return series.size() - std::min(series.size(), lag); }
-  double operator[](std::size_t i) const { return series.watts(i + lag) - series.watts(i); }
+  SeriesChanges(const Series& series, std::size_t lag)
+      : series_(series), lag_(lag), size_(series.size() - std::min(series.size(), lag)) {
+    blocks_.reserve(size_ / kChangeBlock + 1);
+    for (std::size_t first = 0; first < size_; first += kChangeBlock) {
+      blocks_.push_back(block_of(first));
+    }
+  }
+
+  std::size_t size() const { return size_; }
+  std::size_t lag() const { return lag_; }
+  double operator[](std::size_t i) const { return series_.watts(i + lag_) - series_.watts(i); }
+  // The block that begins with a change, and where it ends.
+  const ChangeBlock& block_at(std::size_t first) const { return blocks_[first / kChangeBlock]; }
+  std::size_t end_of(std::size_t first) const { return std::min(first + kChangeBlock, size_); }
+
+ private:
+  // Several sums at once do not wait for each other.
+  ChangeBlock block_of(std::size_t first) const {
+    constexpr std::size_t kLanes = 4;
+    ChangeBlock lanes[kLanes] = {};
+    const auto add = [&](std::size_t i, ChangeBlock& lane) {
+      const double change_w = std::abs((*this)[i]);
+      lane.largest_w = std::max(lane.largest_w, change_w);
+      lane.squares_w2 += change_w * change_w;
+    };
+    std::size_t i = first;
+    for (; i + kLanes <= end_of(first); i += kLanes) {
+      for (std::size_t lane = 0; lane < kLanes; ++lane) add(i + lane, lanes[lane]);
+    }
+    for (; i < end_of(first); ++i) add(i, lanes[0]);
+    for (std::size_t lane = 1; lane < kLanes; ++lane) {
+      lanes[0].largest_w = std::max(lanes[0].largest_w, lanes[lane].largest_w);
+      lanes[0].squares_w2 += lanes[lane].squares_w2;
+    }
+    return lanes[0];
+  }
+
+  const Series& series_;
+  std::size_t lag_;
+  std::size_t size_;
+  std::vector<ChangeBlock> blocks_;
 };
 
 // Half the mean square of changes that are no jumps.
@@ -78,18 +121,27 @@ template <typename Series>
 StillChanges changes_below(const SeriesChanges<Series>& changes, double limit_w) {
   StillChanges found;
   std::size_t jumps = 0;
-  const double sum = sum_of(0, changes.size(), [&](std::size_t i) {
-    const double change_w = std::abs(changes[i]);
-    if (change_w > limit_w) [[unlikely]] {
-      ++jumps;
-      found.least_jump_w = std::min(found.least_jump_w, change_w);
-      return 0.0;
+  double sum_w2 = 0;
+  for (std::size_t first = 0; first < changes.size(); first = changes.end_of(first)) {
+    const auto& block = changes.block_at(first);
+    if (block.largest_w <= limit_w) {
+      found.largest_w = std::max(found.largest_w, block.largest_w);
+      sum_w2 += block.squares_w2;
+      continue;
     }
-    found.largest_w = std::max(found.largest_w, change_w);
-    return change_w * change_w;
-  });
+    for (std::size_t i = first; i < changes.end_of(first); ++i) {
+      const double change_w = std::abs(changes[i]);
+      if (change_w > limit_w) {
+        ++jumps;
+        found.least_jump_w = std::min(found.least_jump_w, change_w);
+      } else {
+        found.largest_w = std::max(found.largest_w, change_w);
+        sum_w2 += change_w * change_w;
+      }
+    }
+  }
   if (changes.size() > jumps) {
-    found.half_square_w2 = sum / static_cast<double>(changes.size() - jumps) / 2;
+    found.half_square_w2 = sum_w2 / static_cast<double>(changes.size() - jumps) / 2;
   }
   return found;
 }
@@ -120,20 +172,28 @@ JumpLimit jump_limit(const SeriesChanges<Series>& changes) {
 }
 
 template <typename Series>
-std::vector<PowerJump> find_jumps(const Series& series, std::size_t lag, double limit) {
+std::vector<PowerJump> find_jumps(const Series& series, const SeriesChanges<Series>& changes,
+                                  double limit_w) {
   std::vector<PowerJump> jumps;
   bool was_jump = false;
-  for (std::size_t i = lag; i < series.size(); ++i) {
-    const double change_w = series.watts(i) - series.watts(i - lag);
-    const bool is_jump = std::abs(change_w) > limit;
-    // The first reading that shows a change covers it; later ones of the same sign go on with it.
-    if (is_jump && !(was_jump && jumps.back().height_w * change_w > 0)) {
-      const double from_unix_s = series.end_unix_s(i - 1) - series.age_s(i - 1);
-      jumps.push_back({from_unix_s, series.end_unix_s(i), change_w});
-    } else if (is_jump && std::abs(change_w) > std::abs(jumps.back().height_w)) {
-      jumps.back().height_w = change_w;
+  for (std::size_t first = 0; first < changes.size(); first = changes.end_of(first)) {
+    if (changes.block_at(first).largest_w <= limit_w) {
+      was_jump = false;
+      continue;
     }
-    was_jump = is_jump;
+    for (std::size_t i = first; i < changes.end_of(first); ++i) {
+      const double change_w = changes[i];
+      const bool is_jump = std::abs(change_w) > limit_w;
+      // The first reading that shows a change covers it; later ones of the same sign go on with it.
+      if (is_jump && !(was_jump && jumps.back().height_w * change_w > 0)) {
+        const std::size_t shown = i + changes.lag();
+        const double from_unix_s = series.end_unix_s(shown - 1) - series.age_s(shown - 1);
+        jumps.push_back({from_unix_s, series.end_unix_s(shown), change_w});
+      } else if (is_jump && std::abs(change_w) > std::abs(jumps.back().height_w)) {
+        jumps.back().height_w = change_w;
+      }
+      was_jump = is_jump;
+    }
   }
   return jumps;
 }
@@ -142,7 +202,7 @@ std::vector<PowerJump> find_jumps(const Series& series, std::size_t lag, double 
 // there. Half their mean squared difference is fast * L / W^2 + walk * L^2 / (2 W).
 template <typename Series>
 double overlapping_fast_w2_s(const Series& series, double window_s, double walk_w2_per_s) {
-  const SeriesChanges<Series> changes = {series, 1};
+  const SeriesChanges<Series> changes(series, 1);
   const double half_w2 = jump_limit(changes).still.half_square_w2;
   const double lag_s = (series.end_unix_s(series.size() - 1) - series.end_unix_s(0)) /
                        static_cast<double>(changes.size());
@@ -153,15 +213,15 @@ double overlapping_fast_w2_s(const Series& series, double window_s, double walk_
 template <typename Series>
 PaceFinding pace_of(const Series& series, double window_s) {
   const Lag lag = lag_of(series, window_s);
-  const SeriesChanges<Series> near = {series, lag.readings};
-  const SeriesChanges<Series> far = {series, 2 * lag.readings};
+  const SeriesChanges<Series> near(series, lag.readings);
+  const SeriesChanges<Series> far(series, 2 * lag.readings);
   const double level_w = sum_of(0, series.size(), [&](std::size_t i) { return series.watts(i); }) /
                          static_cast<double>(std::max<std::size_t>(1, series.size()));
 
   const JumpLimit usual = jump_limit(near);
   double limit = std::max(usual.watts, 0.03 * level_w);
   PaceFinding finding;
-  finding.jumps = find_jumps(series, lag.readings, limit);
+  finding.jumps = find_jumps(series, near, limit);
   // Where jumps are common they are the pace.
   const double jumping = static_cast<double>(finding.jumps.size() * lag.readings);
   if (finding.jumps.size() > 3 && jumping > kCommonShare * static_cast<double>(near.size())) {
@@ -192,8 +252,6 @@ PaceFinding find_pace(std::span<const PlacedReading> readings, double window_s) 
   return pace_of(PlacedSeries{readings}, window_s);
 }
 
-PaceFinding find_pace(std::span<const Sample> moments, double older_s) {
-  return pace_of(MomentSeries{moments, older_s}, 0);
-}
+PaceFinding find_pace(std::span<const Sample> moments) { return pace_of(MomentSeries{moments}, 0); }
 
 }  // namespace aggregate_power

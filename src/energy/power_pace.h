@@ -33,7 +33,7 @@ struct PaceFinding {
 inline constexpr double kJumpSigmas = 6;
 
 PaceFinding find_pace(std::span<const PlacedReading> readings, double window_s);
-// The same of readings that are moments, older than their stamps.
-PaceFinding find_pace(std::span<const Sample> moments, double older_s);
+// The same of readings that are moments.
+PaceFinding find_pace(std::span<const Sample> moments);
 
 }  // namespace aggregate_power

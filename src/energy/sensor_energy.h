@@ -6,6 +6,7 @@
 #include <span>
 
 #include "aggregate_power/sample.h"
+#include "energy/reading_series.h"
 #include "energy/sensor_model.h"
 
 namespace aggregate_power {
@@ -22,7 +23,7 @@ inline constexpr double kInStepShare = 0.015;
 double between_windows_share(const SensorModel& sensor, double period_s, double fast_share);
 
 struct SensedEnergyQuestion {
-  std::span<const Sample> samples;  // in time order, without faults; at least two
+  const ReadingSeries& series;  // without faults; at least two
   SensorModel sensor;
   Window window;
   double timing_s = 0;  // standard uncertainty of the readings' place in time, beyond delay_s

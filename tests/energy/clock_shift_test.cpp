@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace aggregate_power {
@@ -20,16 +21,31 @@ std::vector<Sample> load_between(double rise, double fall) {
   return samples;
 }
 
+std::optional<LoadSpan> span_between(double rise, double fall) {
+  const std::vector<Sample> samples = load_between(rise, fall);
+  const auto crossings = load_crossings(samples);
+  return crossings ? load_span(samples, *crossings, kSensor, kWindow) : std::nullopt;
+}
+
+TEST(LoadCrossings, AreHalfWayBetweenIdleAndLoad) {
+  // 300 W between 100 W and 500 W: half of a second after each edge.
+  const auto crossings = load_crossings(load_between(1001.2, 1030.7));
+  ASSERT_TRUE(crossings);
+  EXPECT_NEAR(crossings->up_unix_s, 1001.7, 0.2);
+  EXPECT_NEAR(crossings->down_unix_s, 1031.2, 0.2);
+  EXPECT_FALSE(load_crossings(load_between(0, 3000)));
+}
+
 TEST(LoadSpan, IsWhereASharpLoadWouldBe) {
-  const auto span = load_span(load_between(1001.2, 1030.7), kSensor, kWindow);
+  const auto span = span_between(1001.2, 1030.7);
   ASSERT_TRUE(span);
   EXPECT_NEAR(span->rise_unix_s, 1001.2, 0.1);
   EXPECT_NEAR(span->fall_unix_s, 1030.7, 0.1);
 }
 
 TEST(LoadSpan, IsUnknownIfTheLoadIsElsewhereOrEverywhere) {
-  EXPECT_FALSE(load_span(load_between(1008, 1030), kSensor, kWindow));
-  EXPECT_FALSE(load_span(load_between(0, 3000), kSensor, kWindow));
+  EXPECT_FALSE(span_between(1008, 1030));
+  EXPECT_FALSE(span_between(0, 3000));
 }
 
 TEST(ClockShift, IsWhatBothEdgesAgreeOn) {

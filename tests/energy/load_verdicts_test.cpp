@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <span>
 #include <vector>
 
 namespace aggregate_power {
@@ -15,10 +14,10 @@ std::vector<Sample> line(double from_w, double to_w) { return {{0, from_w}, {100
 
 TEST(LoadVerdicts, TellASteadyLoadFromOthers) {
   const std::vector<Sample> level = line(400, 410);
-  const std::span<const Sample> steady[] = {level};
+  const PowerLine steady[] = {PowerLine(level)};
   EXPECT_EQ(steadiness(steady, kWindow).code, "steady_state");
   const std::vector<Sample> falling = line(440, 360);
-  const std::span<const Sample> not_steady[] = {falling};
+  const PowerLine not_steady[] = {PowerLine(falling)};
   const Verdict verdict = steadiness(not_steady, kWindow);
   EXPECT_EQ(verdict.code, "not_steady");
   // Nine tenths from 5 s to 95 s: the mean is 400 W at 50 s, the first and last tenth are 32 W off;
@@ -36,8 +35,10 @@ TEST(LoadVerdicts, KnowPowerAtItsLimit) {
 }
 
 TEST(LoadVerdicts, KnowThrottling) {
-  const std::vector<Sample> falling = line(500, 400);  // thirds: 483 W and 417 W
-  const std::vector<Sample> slightly = line(500, 470);
+  const std::vector<Sample> falling_samples = line(500, 400);  // thirds: 483 W and 417 W
+  const std::vector<Sample> slightly_samples = line(500, 470);
+  const PowerLine falling(falling_samples);
+  const PowerLine slightly(slightly_samples);
   EXPECT_EQ(throttling(falling, {.throttled_share = 0.01}, kWindow), "throttled");
   EXPECT_EQ(throttling(falling, {.throttled_share = 0, .least_utilization_pct = 99}, kWindow),
             std::nullopt);
@@ -50,8 +51,9 @@ TEST(LoadVerdicts, KnowMomentsOfAVaryingPower) {
   std::vector<Sample> samples;
   for (int i = 0; i < 50; ++i) samples.push_back({i * 1.0, i % 2 ? 440.0 : 360.0});
   EXPECT_NEAR(variation(samples, {0, 49}), 0.1, 1e-12);
-  EXPECT_TRUE(is_under_sampled(samples, {.window_s = 0.025}, {0, 49}));
-  EXPECT_FALSE(is_under_sampled(samples, {.window_s = 1}, {0, 49}));  // a mean misses nothing
+  const ReadingSeries series(samples);
+  EXPECT_TRUE(is_under_sampled(series, {.window_s = 0.025}, {0, 49}));
+  EXPECT_FALSE(is_under_sampled(series, {.window_s = 1}, {0, 49}));  // a mean misses nothing
 }
 
 }  // namespace

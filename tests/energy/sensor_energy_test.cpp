@@ -28,8 +28,9 @@ TEST(LineEnergy, TakesTheMeanOfReadingsWithOneStamp) {
 TEST(SensedEnergy, OfConstantPowerIsExact) {
   std::vector<Sample> samples;
   for (double at = 995; at < 1025; at += 1) samples.push_back({at, 400});
+  const ReadingSeries series(samples);
   for (const SensorModel& sensor : {kAverage, kMoment}) {
-    const SensedEnergy energy = sensor_energy({samples, sensor, kWindow});
+    const SensedEnergy energy = sensor_energy({series, sensor, kWindow});
     EXPECT_NEAR(energy.joules, 400 * 20, 1);
     EXPECT_NEAR(energy.timing_j, 0, 0.1);
     EXPECT_NEAR(energy.moments_j, 0, 1e-9);
@@ -49,7 +50,8 @@ std::vector<Sample> load_in_window(double period) {
 TEST(SensedEnergy, UndoesTheBlurOfALoadThatIsTheWindow) {
   for (const double period : {0.1, 1.0}) {
     const std::vector<Sample> samples = load_in_window(period);
-    const SensedEnergy energy = sensor_energy({samples, kAverage, kWindow});
+    const ReadingSeries series(samples);
+    const SensedEnergy energy = sensor_energy({series, kAverage, kWindow});
     EXPECT_TRUE(energy.assumes_load_in_window);
     // The readings are 50 ms older than taken: of 420 W, at either edge.
     EXPECT_NEAR(energy.joules, 500 * 20, 420 * 0.06);
@@ -62,7 +64,8 @@ TEST(SensedEnergy, KnowsHowLittleMomentsSee) {
   // 200 and 400 W in turn: the variance of 21 draws is 10000 * 21 / 20 W^2 about their mean.
   std::vector<Sample> samples;
   for (int i = -5; i < 26; ++i) samples.push_back({1000.02 + i, i % 2 ? 200.0 : 400.0});
-  const SensedEnergy energy = sensor_energy({samples, kMoment, kWindow});
+  const ReadingSeries series(samples);
+  const SensedEnergy energy = sensor_energy({series, kMoment, kWindow});
   EXPECT_NEAR(energy.joules, 300 * 20, 15);
   EXPECT_GT(energy.moments_j, 0.5 * 100 / std::sqrt(20) * 20);
   EXPECT_LT(energy.moments_j, 1.1 * 100 / std::sqrt(20) * 20);
