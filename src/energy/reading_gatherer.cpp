@@ -8,35 +8,22 @@
 namespace aggregate_power {
 namespace {
 
+constexpr double kLargestTime_s = 1e15;
+
 // NVML's nvmlClocksEventReason bits.
 constexpr std::uint64_t kSwPowerCap = 0x4;
 // Hardware slowdown, software thermal, hardware thermal, hardware power brake.
 constexpr std::uint64_t kSlowdowns = 0x8 | 0x20 | 0x40 | 0x80;
 
-// What their stamps are like.
-struct StampOrder {
-  bool is_sorted = true;
-  bool are_whole_seconds = true;
-};
-
-StampOrder order_of(std::span<const Sample> samples) {
-  constexpr double kLargest_s = 1e15;
+// Of a number that is not as large as that.
+bool is_whole_second(double unix_s) {
   constexpr double kNoFraction = 0x1.8p52;  // a number this large has no digits after the point
-  StampOrder order;
-  double last_unix_s = -HUGE_VAL;
-  for (const Sample& sample : samples) {
-    const double whole_s = (sample.unix_s + kNoFraction) - kNoFraction;
-    order.is_sorted &= sample.unix_s >= last_unix_s;
-    order.are_whole_seconds &= whole_s == sample.unix_s;
-    last_unix_s = sample.unix_s;
-  }
-  order.are_whole_seconds &= std::abs(last_unix_s) < kLargest_s;
-  return order;
+  return (unix_s + kNoFraction) - kNoFraction == unix_s;
 }
 
 }  // namespace
 
-void ReadingGatherer::note(const GpuState& state, Device& device) {
+[[gnu::always_inline]] inline void ReadingGatherer::note(const GpuState& state, Device& device) {
   const double limit_w = state[GpuQuantity::power_limit_w];
   // Two are enough to know that it changed.
   if (limit_w > 0 && device.limits_w.size() < 2 &&
@@ -69,16 +56,26 @@ void ReadingGatherer::make_room(std::vector<Sample>& samples) const {
                                                             static_cast<double>(samples.size())));
 }
 
+[[gnu::always_inline]] inline void ReadingGatherer::add(const Reading& reading,
+                                                        Device& device) const {
+  if (device.samples.size() == device.samples.capacity()) make_room(device.samples);
+  device.samples.push_back({reading.unix_s, reading.watts});
+  if (reading.unix_s < device.last_unix_s) device.is_sorted = false;
+  device.last_unix_s = reading.unix_s;
+  if (device.are_whole_seconds) device.are_whole_seconds = is_whole_second(reading.unix_s);
+}
+
 std::span<const Reading> ReadingGatherer::select(const Batch& batch) {
-  const Window near = {window_.start_unix_s - kAroundS, window_.end_unix_s + kAroundS};
+  const Window inside = window_;
+  const Window near = {inside.start_unix_s - kAroundS, inside.end_unix_s + kAroundS};
+  const bool have_states = !batch.states.empty();
   for (std::size_t i = 0; i < batch.readings.size(); ++i) {
     const Reading& reading = batch.readings[i];
     if (reading.kind != Reading::Kind::power || !near.contains(reading.unix_s)) continue;
     if (reading.device >= devices_.size()) devices_.resize(reading.device + 1);
     Device& device = devices_[reading.device];
-    if (device.samples.size() == device.samples.capacity()) make_room(device.samples);
-    device.samples.push_back({reading.unix_s, reading.watts});
-    if (!batch.states.empty() && window_.contains(reading.unix_s)) note(batch.states[i], device);
+    add(reading, device);
+    if (have_states && inside.contains(reading.unix_s)) note(batch.states[i], device);
   }
   return {};
 }
@@ -88,12 +85,12 @@ std::vector<GatheredReadings> ReadingGatherer::finish(std::span<const std::strin
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     Device& device = devices_[i];
     if (device.samples.empty()) continue;
-    const StampOrder order = order_of(device.samples);
-    if (!order.is_sorted) {
+    if (!device.is_sorted) {
       std::ranges::stable_sort(device.samples, {}, &Sample::unix_s);
     }
     GatheredReadings gpu{devices[i], std::move(device.samples), {}};
-    gpu.are_whole_seconds = order.are_whole_seconds;
+    gpu.are_whole_seconds =
+        device.are_whole_seconds && std::abs(gpu.samples.back().unix_s) < kLargestTime_s;
     // A limit that was changed in the window is none of it.
     if (device.limits_w.size() == 1) gpu.conditions.limit_w = device.limits_w[0];
     gpu.limits_w = std::move(device.limits_w);

@@ -44,12 +44,16 @@ class ReadingGatherer final : public Analysis {
   // Counts of rows inside the window.
   struct Device {
     std::vector<Sample> samples;
-    std::vector<double> limits_w;  // each once
-    std::uint64_t reasoned = 0;    // that state why clocks are held back
+    double last_unix_s = -std::numeric_limits<double>::infinity();
+    bool is_sorted = true;
+    bool are_whole_seconds = true;  // all stamps
+    std::vector<double> limits_w;   // each once
+    std::uint64_t reasoned = 0;     // that state why clocks are held back
     std::uint64_t capped = 0;
     std::uint64_t throttled = 0;
     double least_utilization_pct = std::numeric_limits<double>::infinity();  // infinity: unknown
   };
+  void add(const Reading& reading, Device& device) const;
   static void note(const GpuState& state, Device& device);
   void make_room(std::vector<Sample>& samples) const;
 

@@ -10,6 +10,34 @@ namespace {
 
 constexpr std::size_t kMostLags = 300;
 
+// Sums of products of deviations from the mean.
+struct NearProducts {
+  double squares_w2 = 0;
+  double neighbours_w2 = 0;
+};
+
+NearProducts near_products(std::span<const Sample> samples, double mean_w) {
+  double before_w = samples[0].watts - mean_w;
+  NearProducts odd = {before_w * before_w, 0};
+  NearProducts even;
+  std::size_t i = 1;
+  for (; i + 2 <= samples.size(); i += 2) {
+    const double one_w = samples[i].watts - mean_w;
+    const double other_w = samples[i + 1].watts - mean_w;
+    odd.squares_w2 += one_w * one_w;
+    even.squares_w2 += other_w * other_w;
+    odd.neighbours_w2 += before_w * one_w;
+    even.neighbours_w2 += one_w * other_w;
+    before_w = other_w;
+  }
+  if (i < samples.size()) {
+    const double last_w = samples[i].watts - mean_w;
+    odd.squares_w2 += last_w * last_w;
+    odd.neighbours_w2 += before_w * last_w;
+  }
+  return {odd.squares_w2 + even.squares_w2, odd.neighbours_w2 + even.neighbours_w2};
+}
+
 }  // namespace
 
 Scatter scatter_of(std::span<const Sample> samples) {
@@ -24,11 +52,12 @@ Scatter scatter_of(std::span<const Sample> samples) {
       return (samples[i].watts - mean_w) * (samples[i - lag].watts - mean_w);
     });
   };
-  const double squares_w2 = product(0);
-  scatter.variance_w2 = squares_w2 / (count - 1);
+  const NearProducts near = near_products(samples, mean_w);
+  scatter.variance_w2 = near.squares_w2 / (count - 1);
   if (!(scatter.variance_w2 > 0)) return scatter;
   for (std::size_t lag = 1; lag < std::min(samples.size() / 4, kMostLags); ++lag) {
-    const double correlation = product(lag) / squares_w2;
+    const double product_w2 = lag == 1 ? near.neighbours_w2 : product(lag);
+    const double correlation = product_w2 / near.squares_w2;
     if (correlation < 0.05) break;
     scatter.alike += 2 * correlation;
   }

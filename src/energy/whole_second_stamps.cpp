@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <limits>
+
+#include "base/parallel.h"
 
 namespace aggregate_power {
 namespace {
@@ -166,21 +169,30 @@ std::optional<RegularLoop> regular_loop(std::span<const double> stamps) {
 }
 
 std::optional<RegularLoop> regular_loop_near(std::span<const double> stamps, double first_unix_s,
-                                             double last_unix_s) {
+                                             double last_unix_s, std::size_t most_threads) {
   if (stamps.size() < kManyStamps || last_unix_s - first_unix_s < 3 * kNearEdge_s) {
     return regular_loop(stamps);
   }
+  struct NearLoop {
+    double edge_unix_s;
+    std::ptrdiff_t first = 0;
+    std::optional<RegularLoop> loop = {};
+  };
+  NearLoop edges[] = {{first_unix_s}, {last_unix_s}};
+  in_parallel(std::size(edges), most_threads, [&](std::size_t i) {
+    NearLoop& near = edges[i];
+    const auto first = std::ranges::lower_bound(stamps, near.edge_unix_s - kNearEdge_s);
+    const auto end = std::ranges::upper_bound(stamps, near.edge_unix_s + kNearEdge_s);
+    near.first = first - stamps.begin();
+    near.loop = regular_loop({first, end});
+  });
   RegularLoop found;
   found.unix_s.reserve(stamps.size());
   for (const double stamp : stamps) found.unix_s.push_back(stamp + 0.5);
-  for (const double edge : {first_unix_s, last_unix_s}) {
-    const auto first = std::ranges::lower_bound(stamps, edge - kNearEdge_s) - stamps.begin();
-    const auto end = std::ranges::upper_bound(stamps, edge + kNearEdge_s) - stamps.begin();
-    const auto near = regular_loop(
-        stamps.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(end - first)));
-    if (!near) return std::nullopt;
-    std::ranges::copy(near->unix_s, found.unix_s.begin() + first);
-    found.uncertainty_s = std::max(found.uncertainty_s, near->uncertainty_s);
+  for (const NearLoop& near : edges) {
+    if (!near.loop) return std::nullopt;
+    std::ranges::copy(near.loop->unix_s, found.unix_s.begin() + near.first);
+    found.uncertainty_s = std::max(found.uncertainty_s, near.loop->uncertainty_s);
   }
   // Each is placed on its own.
   found.span_uncertainty_s = std::sqrt(2.0) * found.uncertainty_s;

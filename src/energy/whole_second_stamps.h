@@ -1,6 +1,7 @@
 // When a recorder's regular loop asked, from stamps that are cut to whole seconds. Pure arithmetic.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <vector>
@@ -20,6 +21,6 @@ std::optional<RegularLoop> regular_loop(std::span<const double> stamps);
 // The same if the loop matters near two instants only, such as a window's edges: of a long
 // recording, the other stamps are placed in the middle of their seconds.
 std::optional<RegularLoop> regular_loop_near(std::span<const double> stamps, double first_unix_s,
-                                             double last_unix_s);
+                                             double last_unix_s, std::size_t most_threads);
 
 }  // namespace aggregate_power
