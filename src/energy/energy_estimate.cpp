@@ -20,17 +20,13 @@
 #include "energy/reading_faults.h"
 #include "energy/reading_series.h"
 #include "energy/sensor_energy.h"
-#include "energy/whole_second_stamps.h"
+#include "energy/uncut_stamps.h"
 
 namespace aggregate_power {
 namespace {
 
 constexpr std::size_t kFewestReadings = 3;
 constexpr double kShiftUncertainty_s = 0.15;
-
-// Where whole-second stamps cannot be fitted to a loop: half a second late, give or take.
-constexpr double kCutMiddle_s = 0.5;
-constexpr double kCutUncertainty_s = 0.29;
 
 struct Placed {
   std::vector<GpuReadings> gpus;
@@ -40,60 +36,6 @@ struct Placed {
   StampUncertainty cut;               // of the stamps that are cut
   Window window;
   double shift_s = 0;
-};
-
-// The instants of asking behind stamps that are cut to whole seconds.
-class UncutStamps {
- public:
-  UncutStamps(std::span<const Sample> samples, Window window, std::size_t most_threads) {
-    stamps_.reserve(samples.size());
-    for (const Sample& sample : samples) stamps_.push_back(sample.unix_s);
-    if (auto loop =
-            regular_loop_near(stamps_, window.start_unix_s, window.end_unix_s, most_threads)) {
-      uncertainty_ = {loop->uncertainty_s, loop->span_uncertainty_s};
-      instants_ = std::move(loop->unix_s);
-      for (std::size_t i = 1; i < stamps_.size(); ++i) {
-        if (stamps_[i] == stamps_[i - 1]) instants_[i] = instants_[i - 1];
-      }
-    }
-  }
-
-  const StampUncertainty& uncertainty() const { return uncertainty_; }
-
-  // Returns false, and moves nothing, if the GPU's stamps are others.
-  bool place(GpuReadings& gpu) const {
-    if (gpu.samples.size() != stamps_.size() || !place(gpu.samples)) return false;
-    std::size_t i = 0;
-    for (CounterSample& sample : gpu.counter) {
-      while (i < instants_.size() && stamps_[i] < sample.unix_s) ++i;
-      const bool is_of_loop = i < instants_.size() && stamps_[i] == sample.unix_s;
-      sample.unix_s = is_of_loop ? instants_[i] : sample.unix_s + kCutMiddle_s;
-    }
-    return true;
-  }
-
- private:
-  // In pieces, so that none is read from memory twice.
-  bool place(std::vector<Sample>& samples) const {
-    constexpr std::size_t kPlacedPiece = 512;
-    for (std::size_t first = 0; first < samples.size(); first += kPlacedPiece) {
-      const std::size_t end = std::min(first + kPlacedPiece, samples.size());
-      bool are_same = true;
-      for (std::size_t i = first; i < end; ++i) are_same &= samples[i].unix_s == stamps_[i];
-      if (!are_same) {
-        for (std::size_t i = 0; i < first; ++i) samples[i].unix_s = stamps_[i];
-        return false;
-      }
-      for (std::size_t i = first; i < end; ++i) {
-        samples[i].unix_s = instants_.empty() ? stamps_[i] + kCutMiddle_s : instants_[i];
-      }
-    }
-    return true;
-  }
-
-  std::vector<double> stamps_;
-  std::vector<double> instants_;  // empty: no regular loop wrote these stamps
-  StampUncertainty uncertainty_ = {kCutUncertainty_s, std::sqrt(2.0) * kCutUncertainty_s};
 };
 
 void add_verdict(EnergyEstimate& estimate, const std::string& code, std::size_t gpu,
@@ -145,47 +87,39 @@ double shift_of(const Placed& placed, const AllCrossings& crossings) {
   return shift_s;
 }
 
-// Whether the stamps of two GPUs are cut and seem to be the same: a recorder asks all GPUs in one
-// round, so most are.
-bool seem_alike(const GpuReadings& one, const GpuReadings& other) {
-  const auto ends = [](const GpuReadings& gpu) {
-    return std::pair(gpu.samples.front().unix_s, gpu.samples.back().unix_s);
-  };
-  return is_cut(one) && is_cut(other) && one.samples.size() == other.samples.size() &&
-         (one.samples.empty() || ends(one) == ends(other));
-}
-
-// For each GPU whose stamps are cut; they may turn out to be others.
+// Of each GPU whose stamps are cut.
 std::vector<std::shared_ptr<const UncutStamps>> uncut_stamps(const EstimateQuestion& question) {
-  const std::vector<GpuReadings>& gpus = question.gpus;
-  std::vector<std::shared_ptr<const UncutStamps>> stamps(gpus.size());
-  for (std::size_t i = 0; i < gpus.size(); ++i) {
-    if (!is_cut(gpus[i])) continue;
-    stamps[i] = i > 0 && seem_alike(gpus[i], gpus[i - 1])
-                    ? stamps[i - 1]
-                    : std::make_shared<const UncutStamps>(gpus[i].samples, question.window,
-                                                          question.most_threads);
+  std::vector<std::shared_ptr<const UncutStamps>> all;
+  std::shared_ptr<const UncutStamps> last;
+  for (const GpuReadings& gpu : question.gpus) {
+    if (is_cut(gpu) && !(last && last->is_same_of(gpu.samples))) {
+      last =
+          std::make_shared<const UncutStamps>(gpu.samples, question.window, question.most_threads);
+    }
+    all.push_back(is_cut(gpu) ? last : nullptr);
   }
-  return stamps;
+  return all;
 }
 
 // Moves the readings.
 Placed place(EstimateQuestion& question) {
   Placed placed;
-  auto uncut = uncut_stamps(question);
+  const auto uncut = uncut_stamps(question);
   placed.gpus = std::move(question.gpus);
   placed.window = question.window;
-  const bool are_cut = std::ranges::any_of(placed.gpus, is_cut);
+  for (const auto& stamps : uncut) {
+    if (!stamps) continue;
+    placed.cut.place_s = std::max(placed.cut.place_s, stamps->uncertainty().place_s);
+    placed.cut.span_s = std::max(placed.cut.span_s, stamps->uncertainty().span_s);
+  }
+  const bool are_cut = placed.cut.place_s > 0;
   placed.sound.resize(placed.gpus.size());
   placed.series.resize(placed.gpus.size());
   placed.periods_s.resize(placed.gpus.size());
   AllCrossings crossings(placed.gpus.size());
   in_parallel(placed.gpus.size(), question.most_threads, [&](std::size_t i) {
     GpuReadings& gpu = placed.gpus[i];
-    if (uncut[i] && !uncut[i]->place(gpu)) {
-      uncut[i] = std::make_shared<const UncutStamps>(gpu.samples, question.window, 1);
-      uncut[i]->place(gpu);
-    }
+    if (uncut[i]) uncut[i]->place(gpu);
     placed.sound[i] = sound_readings(gpu.samples, gpu.conditions.limit_w);
     placed.series[i] = ReadingSeries(placed.sound[i].samples);
     const bool are_all_sound = placed.sound[i].samples.size() == gpu.samples.size();
@@ -193,11 +127,6 @@ Placed place(EstimateQuestion& question) {
         are_all_sound ? placed.series[i].period_s() : median_period_s(gpu.samples);
     if (!are_cut) crossings[i] = load_crossings(placed.sound[i].samples);
   });
-  for (const auto& stamps : uncut) {
-    if (!stamps) continue;
-    placed.cut.place_s = std::max(placed.cut.place_s, stamps->uncertainty().place_s);
-    placed.cut.span_s = std::max(placed.cut.span_s, stamps->uncertainty().span_s);
-  }
   if (!are_cut) placed.shift_s = shift_of(placed, crossings);
   placed.window.start_unix_s += placed.shift_s;
   placed.window.end_unix_s += placed.shift_s;

@@ -4,10 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <iterator>
 #include <limits>
-
-#include "base/parallel.h"
 
 namespace aggregate_power {
 namespace {
@@ -22,8 +19,6 @@ constexpr double kImpossible = 1e-4;  // early all the same
 // Loops drift: longer recordings are fitted in pieces.
 constexpr std::size_t kLongestPiece = 150;
 constexpr double kHopeless = 30;  // a logarithm: such a loop adds nothing
-constexpr std::size_t kManyStamps = 900;
-constexpr double kNearEdge_s = 150;
 
 // How probable a stamp is if the loop was due so long after the stamp's second began.
 double probability_of(double after_s) {
@@ -165,37 +160,6 @@ std::optional<RegularLoop> regular_loop(std::span<const double> stamps) {
           std::max(loop.place_s + (rounds[i] - middle) * loop.round_s, stamps[i]));
     }
   }
-  return found;
-}
-
-std::optional<RegularLoop> regular_loop_near(std::span<const double> stamps, double first_unix_s,
-                                             double last_unix_s, std::size_t most_threads) {
-  if (stamps.size() < kManyStamps || last_unix_s - first_unix_s < 3 * kNearEdge_s) {
-    return regular_loop(stamps);
-  }
-  struct NearLoop {
-    double edge_unix_s;
-    std::ptrdiff_t first = 0;
-    std::optional<RegularLoop> loop = {};
-  };
-  NearLoop edges[] = {{first_unix_s}, {last_unix_s}};
-  in_parallel(std::size(edges), most_threads, [&](std::size_t i) {
-    NearLoop& near = edges[i];
-    const auto first = std::ranges::lower_bound(stamps, near.edge_unix_s - kNearEdge_s);
-    const auto end = std::ranges::upper_bound(stamps, near.edge_unix_s + kNearEdge_s);
-    near.first = first - stamps.begin();
-    near.loop = regular_loop({first, end});
-  });
-  RegularLoop found;
-  found.unix_s.reserve(stamps.size());
-  for (const double stamp : stamps) found.unix_s.push_back(stamp + 0.5);
-  for (const NearLoop& near : edges) {
-    if (!near.loop) return std::nullopt;
-    std::ranges::copy(near.loop->unix_s, found.unix_s.begin() + near.first);
-    found.uncertainty_s = std::max(found.uncertainty_s, near.loop->uncertainty_s);
-  }
-  // Each is placed on its own.
-  found.span_uncertainty_s = std::sqrt(2.0) * found.uncertainty_s;
   return found;
 }
 

@@ -1,7 +1,6 @@
 // When a recorder's regular loop asked, from stamps that are cut to whole seconds. Pure arithmetic.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <span>
 #include <vector>
@@ -17,10 +16,5 @@ struct RegularLoop {
 // `stamps` are in time order, one for each round of the loop. Rounds take 0.985 to 1.05 s; one may
 // be late, but none is early. Nullopt: no such loop wrote these stamps.
 std::optional<RegularLoop> regular_loop(std::span<const double> stamps);
-
-// The same if the loop matters near two instants only, such as a window's edges: of a long
-// recording, the other stamps are placed in the middle of their seconds.
-std::optional<RegularLoop> regular_loop_near(std::span<const double> stamps, double first_unix_s,
-                                             double last_unix_s, std::size_t most_threads);
 
 }  // namespace aggregate_power

@@ -1,0 +1,72 @@
+#include "energy/uncut_stamps.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+namespace aggregate_power {
+namespace {
+
+// Asked every second from a fourth of a second on.
+constexpr double kAsked_s = 0.25;
+
+GpuReadings cut_readings(int seconds) {
+  GpuReadings gpu;
+  for (int i = 0; i < seconds; ++i) {
+    gpu.samples.push_back({1000.0 + i, 400});
+    gpu.counter.push_back({1000.0 + i, 400.0 * i});
+  }
+  return gpu;
+}
+
+TEST(UncutStamps, PlaceAllReadingsOfAShortRecordingOnOneLoop) {
+  GpuReadings gpu = cut_readings(60);
+  const UncutStamps stamps(gpu.samples, {1010, 1050}, 1);
+  stamps.place(gpu);
+  for (std::size_t i = 0; i < gpu.samples.size(); ++i) {
+    EXPECT_NEAR(gpu.samples[i].unix_s - gpu.samples[0].unix_s, static_cast<double>(i), 0.2);
+    EXPECT_EQ(gpu.counter[i].unix_s, gpu.samples[i].unix_s);
+  }
+  EXPECT_LT(stamps.uncertainty().place_s, 0.4);
+}
+
+TEST(UncutStamps, PlaceWhatIsFarFromTheEdgesInTheMiddleOfItsSecond) {
+  GpuReadings gpu = cut_readings(2000);
+  gpu.counter[900].unix_s += kAsked_s;  // no reading has this stamp
+  const UncutStamps stamps(gpu.samples, {1060, 2940}, 2);
+  stamps.place(gpu);
+  EXPECT_EQ(gpu.samples[1000].unix_s, 2000.5);
+  EXPECT_EQ(gpu.counter[1000].unix_s, 2000.5);
+  EXPECT_EQ(gpu.counter[900].unix_s, 1900 + kAsked_s + 0.5);
+  for (const std::size_t i : {5, 200, 1795, 1995}) {  // within 150 s
+    EXPECT_EQ(gpu.counter[i].unix_s, gpu.samples[i].unix_s);
+    EXPECT_LT(stamps.uncertainty().place_s, 0.4);
+  }
+}
+
+TEST(UncutStamps, AreTheSameForGpusThatWereAskedTogether) {
+  const GpuReadings gpu = cut_readings(2000);
+  const UncutStamps stamps(gpu.samples, {1060, 2940}, 1);
+  EXPECT_TRUE(stamps.is_same_of(gpu.samples));
+  std::vector<Sample> others = gpu.samples;
+  others[1000].unix_s -= 1;  // far from both edges
+  EXPECT_TRUE(stamps.is_same_of(others));
+  others[100].unix_s += 1;
+  EXPECT_FALSE(stamps.is_same_of(others));
+  EXPECT_FALSE(stamps.is_same_of(std::vector<Sample>(gpu.samples.begin() + 1, gpu.samples.end())));
+}
+
+TEST(UncutStamps, AreHalfASecondLateWithoutALoop) {
+  GpuReadings gpu;
+  for (int i = 0; i < 60; ++i) gpu.samples.push_back({std::floor(1000 + i / 2.0), 400});
+  gpu.counter = {{1003, 0}};
+  const UncutStamps stamps(gpu.samples, {1005, 1020}, 1);
+  stamps.place(gpu);
+  EXPECT_EQ(gpu.samples[20].unix_s, 1010.5);
+  EXPECT_EQ(gpu.counter[0].unix_s, 1003.5);
+  EXPECT_DOUBLE_EQ(stamps.uncertainty().span_s, std::sqrt(2.0) * stamps.uncertainty().place_s);
+}
+
+}  // namespace
+}  // namespace aggregate_power
