@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text/unicode.h"
 #include "energy/placed_readings.h"
 
@@ -37,9 +39,10 @@ GpuModel gpu_model(const SensorReadings& recording, const std::string& given,
 
 KnownSensor understood_sensor(const SensorReadings& recording, const GpuModel& model) {
   SensorQuestion question{recording.series.sensor, model.name, recording.series.has_average_power};
-  for (const GatheredReadings& gpu : recording.gpus) {
-    if (gpu.samples.size() > 2) question.period_s = median_period_s(gpu.samples);
-  }
+  const auto last =
+      std::ranges::find_if(recording.gpus.rbegin(), recording.gpus.rend(),
+                           [](const GatheredReadings& gpu) { return gpu.samples.size() > 2; });
+  if (last != recording.gpus.rend()) question.period_s = median_period_s(last->samples);
   return known_sensor(question);
 }
 
