@@ -22,8 +22,8 @@ TEST(PowerLine, HasTheSameEnergyWithItsBlocks) {
   EXPECT_DOUBLE_EQ(blocks_j[2], (192 * 192 - 128 * 128) / 2);
   const PowerLine line(samples, 0, blocks_j);
   for (const Window window : {Window{0, 200}, {10.5, 190}, {64, 128}, {63.5, 128.5}, {3, 4}}) {
-    const double energy_j = (window.end_unix_s * window.end_unix_s -
-                             window.start_unix_s * window.start_unix_s) / 2;
+    const double energy_j =
+        (window.end_unix_s * window.end_unix_s - window.start_unix_s * window.start_unix_s) / 2;
     EXPECT_DOUBLE_EQ(line.energy_j(window), energy_j) << window.start_unix_s;
     EXPECT_DOUBLE_EQ(PowerLine(samples).energy_j(window), energy_j) << window.start_unix_s;
   }
