@@ -20,9 +20,7 @@ class PowerLine {
                      std::span<const double> blocks_j = {})
       : samples_(samples), blocks_j_(blocks_j), older_s_(older_s) {}
 
-  std::size_t size() const { return samples_.size(); }
-  double unix_s(std::size_t i) const { return samples_[i].unix_s - older_s_; }
-  // The first sample from an instant on, or after it; size() if there is none.
+  // The first sample from an instant on, or after it; the number of samples if there is none.
   std::size_t first_from(double unix_s) const;
   std::size_t first_after(double unix_s) const;
 
@@ -35,6 +33,7 @@ class PowerLine {
   std::vector<Sample> samples_near(Window stretch) const;
 
  private:
+  double unix_s(std::size_t i) const { return samples_[i].unix_s - older_s_; }
   Sample sample(std::size_t i) const { return {unix_s(i), samples_[i].watts}; }
   double inside_j(std::size_t first, std::size_t last) const;
 
