@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "energy/plausibility.h"
-#include "energy/quantile.h"
 
 namespace aggregate_power {
 namespace {
@@ -19,8 +19,10 @@ constexpr double kMillijoule = 1e-3;
 // Few boards draw more: a counter whose range they use up between two readings may have begun
 // again.
 constexpr double kStrongBoardW = 1500;
-// Above twice the mean power of any device.
-constexpr double kBeyondAnyW = 1e5;
+// A counter that goes up no faster does not begin again in a gap unless it can at this power, which
+// is the most that is taken to be likely.
+constexpr double kMostLikelyW = 2 * kMostMeanWatts;
+static_assert(kStrongBoardW <= kMostLikelyW);
 // A counter that stands still for so many of its usual steps is stuck.
 constexpr double kStuckSteps = 10;
 // So is one that stands still for so many of them and does not make up for it.
@@ -96,20 +98,35 @@ std::size_t drop_glitches(std::vector<CounterSample>& samples) {
 }
 
 // The usual time, or energy, between readings: of many readings, in stretches from all over the
-// recording.
-double usual_difference(std::span<const CounterSample> samples, double CounterSample::*quantity) {
+// recording. Quantities count from `origin`.
+double usual_difference(std::span<const CounterSample> samples, double CounterSample::*quantity,
+                        double origin = 0) {
   constexpr std::size_t kStretches = 64;
   constexpr std::size_t kInStretch = 256;
-  const std::size_t step = std::max(kInStretch, samples.size() / kStretches);
   std::vector<double> differences;
-  differences.reserve(std::min(samples.size(), kInStretch * (kStretches + 1)));
-  for (std::size_t begin = 1; begin < samples.size(); begin += step) {
-    const std::size_t end = std::min(begin + kInStretch, samples.size());
-    for (std::size_t i = begin; i < end; ++i) {
-      differences.push_back(samples[i].*quantity - samples[i - 1].*quantity);
+  const auto take = [&](std::size_t begin, std::size_t count) {
+    for (std::size_t i = begin; i < begin + count; ++i) {
+      differences.push_back((samples[i + 1].*quantity - origin) - (samples[i].*quantity - origin));
+    }
+  };
+  if (samples.size() < 2) return 0;
+  const std::size_t count = samples.size() - 1;
+  if (count <= kStretches * kInStretch) {
+    differences.reserve(count);
+    take(0, count);
+  } else {
+    differences.reserve(kStretches * kInStretch);
+    const std::size_t each = count / kStretches;
+    for (std::size_t i = 0; i < kStretches; ++i) {
+      // Each somewhere else in its part of the recording, out of step with anything periodic.
+      const double place = std::fmod(static_cast<double>(i) * std::numbers::phi, 1.0);
+      const auto later = static_cast<std::size_t>(place * static_cast<double>(each - kInStretch));
+      take(i * each + later, kInStretch);
     }
   }
-  return quantile_of(std::move(differences), 0.5);
+  const auto middle = differences.begin() + static_cast<std::ptrdiff_t>(differences.size() / 2);
+  std::ranges::nth_element(differences, middle);
+  return *middle;
 }
 
 // The highest plausible power between two readings. Readings that follow each other quickly may
@@ -168,7 +185,7 @@ CounterTrace::CounterTrace(std::vector<CounterSample> samples, double unit_j,
   }
   // Most counters only rise, and are read so often that none can begin again unseen.
   const double range_j = range_of(samples_.back().joules, unit_j);
-  const bool may_begin_again = range_j > 0 && between.longest_s * kBeyondAnyW >= range_j;
+  const bool may_begin_again = range_j > 0 && between.longest_s * kMostLikelyW >= range_j;
   if (between.has_falls || may_begin_again) {
     const std::size_t glitches = drop_glitches(samples_);
     unwrap(unit_j, glitches);
@@ -233,7 +250,7 @@ void CounterTrace::find_steps(std::size_t changes) {
 void CounterTrace::find_faults(double highest_rise_j, const PowerTrace* power) {
   const std::span<const CounterSample> all_steps = steps();
   const double usual_s = usual_difference(all_steps, &CounterSample::unix_s);
-  const double usual_j = usual_difference(all_steps, &CounterSample::joules);
+  const double usual_j = usual_difference(all_steps, &CounterSample::joules, first_j_);
   usual_step_j_ = usual_j;
   // There are no others if each reading is a step, none of which is so high.
   if (steps_.empty() && !is_impossible(highest_rise_j / usual_s)) return;

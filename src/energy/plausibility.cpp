@@ -16,7 +16,6 @@ namespace aggregate_power {
 namespace {
 
 constexpr double kLeastWatts = 1;
-constexpr double kMostMeanWatts = 10'000;
 constexpr double kIdleShare = 0.4;  // of the busiest device's mean
 constexpr std::size_t kMostNames = 8;
 

@@ -37,7 +37,10 @@ std::vector<std::string> odd_samples_text(std::span<const std::string> names,
 // For people: these series of power have no value, so that their GPUs do not count. nullopt: none.
 std::optional<std::string> silent_series_text(std::span<const std::string> series);
 
-// Whether no single device can draw that much on average: above 10 kW.
+// No single device draws more on average.
+inline constexpr double kMostMeanWatts = 10'000;
+
+// Whether it is more than that.
 bool is_impossible(double mean_w);
 
 // The unit in which an impossible mean would be plausible. Returns nullopt if there is none.

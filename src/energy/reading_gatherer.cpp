@@ -46,7 +46,7 @@ bool is_whole_second(double unix_s) {
 // For all that are to come at the pace so far, so that they are moved seldom; memory that is never
 // written to costs nothing.
 void ReadingGatherer::make_room(std::vector<Sample>& samples) const {
-  constexpr double kMost = 256;  // times as many
+  constexpr double kMost = 16;  // times as many: the recording may end before
   if (samples.size() < 1024) return;
   const double seen_s = samples.back().unix_s - samples.front().unix_s;
   const double left_s = window_.end_unix_s + kAroundS - samples.back().unix_s;

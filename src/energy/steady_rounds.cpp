@@ -55,7 +55,7 @@ bool SteadyRounds::borrow(std::span<const Reading> round, Integrators& integrato
 std::size_t SteadyRounds::steady_rounds(std::span<const Reading> readings) const {
   const std::size_t size = lanes_.size();
   for (std::size_t i = 0; i < size; ++i) {
-    if (!is_plain(readings[i]) || readings[i].unix_s <= lanes_[i].steady.stamp.unix_s) return 0;
+    if (!is_plain(readings[i]) || !(readings[i].unix_s > lanes_[i].steady.stamp.unix_s)) return 0;
     if (i > 0 && readings[i].unix_s < readings[i - 1].unix_s) return 0;
   }
   std::size_t count = size;

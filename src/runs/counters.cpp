@@ -17,12 +17,11 @@
 namespace aggregate_power {
 namespace {
 
-// For more. Room that is never used takes no memory, but what was copied did.
 void make_room(std::vector<CounterSample>& samples) {
   constexpr std::size_t kFew = 16;
   constexpr std::size_t kMany = 1 << 16;
   const std::size_t count = samples.size();
-  samples.reserve(std::max(kFew, count * (count < kMany ? 2 : 8)));
+  samples.reserve(std::max(kFew, 2 * count));
   if (count >= kMany) prefer_large_pages(samples);
 }
 
@@ -33,9 +32,8 @@ Window around(Window window) {
   return {window.start_unix_s - kAroundS, window.end_unix_s + kAroundS};
 }
 
-void take_counters(std::span<const Reading> readings, const Window& within,
+void take_counters(std::span<const Reading> readings, Window window,
                    std::vector<GatheredCounter>& gathered) {
-  const Window window = within;
   for (const Reading& reading : readings) {
     if (reading.kind != Reading::Kind::power || !window.contains(reading.unix_s)) continue;
     if (reading.device >= gathered.size()) gathered.resize(reading.device + 1);
