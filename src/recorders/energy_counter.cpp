@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <vector>
 
 #include "base/text/decimal.h"
@@ -133,20 +134,24 @@ std::optional<CounterColumn> choose_counter_column(std::span<const std::string> 
   return column;
 }
 
-std::optional<double> parse_counter(std::string_view text, double unit_j) {
+double joules_of_count(double count, double unit_j) {
   constexpr double kFirstNone = 2147483632.0;
-  double decimal = 0;
-  if (read_whole_decimal(text, decimal) && decimal < kFirstNone) return decimal * unit_j;
+  if (count >= 0 && count < kFirstNone) return count * unit_j;
   constexpr double kNone[] = {kFirstNone,        2147483633.0,      2147483634.0,
                               2147483635.0,      4294967295.0,      140737488355328.0,
                               140737488355329.0, 140737488355330.0, 140737488355331.0};
   constexpr double kFirstBlank64 = 9223372036854775792.0;
-  const std::optional<double> count = nearest_double(text);
-  if (!count || !std::isfinite(*count) || *count < 0 || *count >= kFirstBlank64) {
-    return std::nullopt;
-  }
-  if (std::ranges::find(kNone, *count) != std::end(kNone)) return std::nullopt;
-  return *count * unit_j;
+  const bool is_count =
+      count >= 0 && count < kFirstBlank64 && std::ranges::find(kNone, count) == std::end(kNone);
+  return is_count ? count * unit_j : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::optional<double> parse_counter(std::string_view text, double unit_j) {
+  double decimal = 0;
+  const std::optional<double> count =
+      read_whole_decimal(text, decimal) ? decimal : nearest_double(text);
+  const double joules = count ? joules_of_count(*count, unit_j) : -1;
+  return joules >= 0 ? std::optional(joules) : std::nullopt;
 }
 
 }  // namespace aggregate_power

@@ -39,7 +39,10 @@ struct CounterColumn {
 std::optional<CounterColumn> choose_counter_column(std::span<const std::string> header,
                                                    std::string_view schema);
 
-// The joules of a counter's number. Returns nullopt for any other text, for negative numbers, and
+// The joules of a counter's number; NaN for negative numbers, and for those by which tools mean
+// "none" (formats.md section 7).
+double joules_of_count(double count, double unit_j);
+// The same of a text. Returns nullopt for any other text, for negative numbers, and
 // for those by which tools mean "none" (formats.md section 7).
 std::optional<double> parse_counter(std::string_view text, double unit_j);
 

@@ -71,8 +71,9 @@ class ReadingSink {
   }
   // The same of a decimal as read_whole_decimal() reads it. NaN also where its text must decide.
   [[gnu::always_inline]] double number(double decimal) const {
-    if (may_be_sentinel(decimal)) return std::numeric_limits<double>::quiet_NaN();
-    return counter_unit_j_ == 0 ? in_watts(decimal, unit_) : decimal * counter_unit_j_;
+    if (counter_unit_j_ > 0) return joules_of_count(decimal, counter_unit_j_);
+    return may_be_sentinel(decimal) ? std::numeric_limits<double>::quiet_NaN()
+                                    : in_watts(decimal, unit_);
   }
   // The same of several in watts, in place. Returns false, and leaves them, if the text of one must
   // decide, or if they are a counter's.
