@@ -82,7 +82,7 @@ class NvidiaDmon {
     if (!power_ || words.size() != columns_ || words[0].size() != kDateSize) return std::nullopt;
     return DmonPlaces{2, gpu_, power_};
   }
-  // Whether one with the words in the same places as such a row is one too.
+  // Whether these words, laid out like such a row, are one too.
   static bool is_row(const Words& words) { return words[0][0] != '#'; }
   // Of the first words of a row, as others write it.
   static std::string stamp(const Words& words, std::size_t /*count*/) {
@@ -151,13 +151,8 @@ class DcgmiDmon {
     };
     return DmonPlaces{*gpu, *gpu + 1, place(power_), place(counter_)};
   }
-  // Whether one with the words in the same places as such a row is one too.
-  bool is_row(const Words& words) const {
-    constexpr std::string_view kGpu = "GPU";
-    const std::string_view entity = words[last_gpu_];
-    return entity.size() == kGpu.size() &&
-           std::memcmp(entity.data(), kGpu.data(), kGpu.size()) == 0;
-  }
+  // Whether these words, laid out like such a row, are one too.
+  bool is_row(const Words& words) const { return same_text(words[last_gpu_], "GPU"); }
   // The first `count` words, without brackets.
   static std::string stamp(const Words& words, std::size_t count) {
     std::string stamp;
@@ -198,6 +193,7 @@ class DmonLines {
 
   void take(std::string_view line, bool is_whole) {
     places_.reset();
+    const std::string_view whole = line;
     begin_ = line.data();
     line = strip(line);
     indent_ = line.data() - begin_;
@@ -207,13 +203,16 @@ class DmonLines {
     if (!is_whole) return sink_.skip(&Skipped::torn_tail);
     places_ = table_.places(words_);
     if (places_) take_row();
+    // Other white space is text to AlikeLines.
+    const std::string_view indent(begin_, static_cast<std::size_t>(indent_));
+    if (!is_blank(indent) || !is_blank(whole.substr(indent.size() + line.size()))) places_.reset();
   }
-  // Those behind it that are rows like it, with plain numbers. Returns how many bytes they take.
-  std::size_t take_more(std::string_view behind) {
+  // Those after it that are rows like it, with plain numbers. Returns how many bytes they take.
+  std::size_t take_more(std::string_view after) {
     if (!places_) return 0;
     if (!numbers_ || numbers_of_ != *places_) choose_numbers();
-    alike_.note({begin_, behind.data()}, words_.layout());
-    return alike_.take_front(behind, [this](const char* line) {
+    alike_.note({begin_, after.data()}, words_.layout());
+    return alike_.take_front(after, [this](const char* line) {
       words_.move_to(line + indent_);
       return take_plain_row();
     });
@@ -239,6 +238,10 @@ class DmonLines {
     if (!is_time_) return sink.start_row(stamp_);
     sink.start_row(time_);
     return true;
+  }
+
+  static bool is_blank(std::string_view text) {
+    return std::ranges::all_of(text, [](char c) { return c == ' ' || c == '\t' || c == '\r'; });
   }
 
   // Does the same as take_row(), or returns false and has added nothing.
@@ -305,7 +308,7 @@ void read_dmon(ByteSource& source, bool reads_counters, ReadingSink& sink) {
   DmonLines<Table> lines(reads_counters, sink);
   for_each_line(
       source, [&](std::string_view line, bool is_whole) { lines.take(line, is_whole); },
-      [&](std::string_view behind) { return lines.take_more(behind); });
+      [&](std::string_view after) { return lines.take_more(after); });
 }
 
 // Whether some line of the beginning is a row with an absolute time.

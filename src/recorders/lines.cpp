@@ -37,6 +37,12 @@ namespace {
 }
 #endif
 
+constexpr std::size_t kLongestLine = 1 << 20;
+
+[[noreturn]] void throw_long_line() {
+  throw TelemetryError(fmt::format("a line of more than {} bytes", kLongestLine));
+}
+
 }  // namespace
 
 std::uint64_t line_breaks(std::span<const char> text) {
@@ -46,16 +52,6 @@ std::uint64_t line_breaks(std::span<const char> text) {
 #endif
   return count_breaks(text);
 }
-
-namespace {
-
-constexpr std::size_t kLongestLine = 1 << 20;
-
-[[noreturn]] void throw_long_line() {
-  throw TelemetryError(fmt::format("a line of more than {} bytes", kLongestLine));
-}
-
-}  // namespace
 
 void for_each_line(ByteSource& source, const TakeLine& take, const TakeLines& take_more) {
   constexpr std::size_t kPieceBytes = 1 << 18;

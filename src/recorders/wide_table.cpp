@@ -213,11 +213,11 @@ class WideLines {
       take_wide_row(cells_, is_whole, line_number_, *header_, sink_);
     }
   }
-  // Those behind it that are full rows like it. Returns how many bytes they take.
-  std::size_t take_more(std::string_view behind) {
+  // Those after it that are full rows like it. Returns how many bytes they take.
+  std::size_t take_more(std::string_view after) {
     if (full_row_ == nullptr) return 0;
-    alike_.note({full_row_, behind.data()}, cells_.layout());
-    return alike_.take_front(behind, [this](const char* line) {
+    alike_.note({full_row_, after.data()}, cells_.layout());
+    return alike_.take_front(after, [this](const char* line) {
       cells_.move_to(line);
       const bool is_taken = full_rows_->take(cells_, *header_, sink_);
       line_number_ += is_taken ? 1 : 0;
@@ -257,7 +257,7 @@ void read_wide(ByteSource& source, ReadHeader read_header, const TelemetryOption
   WideLines lines(read_header, options, sink);
   for_each_line(
       source, [&](std::string_view line, bool is_whole) { lines.take(line, is_whole); },
-      [&](std::string_view behind) { return lines.take_more(behind); });
+      [&](std::string_view after) { return lines.take_more(after); });
   lines.finish();
 }
 

@@ -27,7 +27,7 @@ void AlikeLines::learn(std::string_view line, std::uint64_t layout) {
   for (LineBlock& block : blocks_) {
     for (std::size_t i = 0; i < LineBlock::kBytes; ++i, ++at) {
       block.separators[i] = at < line.size() ? separator_or_text(line[at]) : kText;
-      block.behind[i] = at < line.size() ? 0 : kText;
+      block.ignored[i] = at < line.size() ? 0 : 0xFF;
     }
   }
 }
@@ -44,7 +44,7 @@ void AlikeLines::learn(std::string_view line, std::uint64_t layout) {
     for (const LineBlock& block : blocks_) {
       for (std::size_t i = 0; i < LineBlock::kBytes; ++i) {
         const auto separator =
-            static_cast<std::uint8_t>(separator_or_text(at[i]) | block.behind[i]);
+            static_cast<std::uint8_t>(separator_or_text(at[i]) | block.ignored[i]);
         different = static_cast<std::uint8_t>(different | (separator ^ block.separators[i]));
       }
       at += LineBlock::kBytes;

@@ -19,9 +19,9 @@ class AlikeLines {
   AlikeLines();
 
   // `line` was read, with its line break. `layout` is a number that lines have together if they are
-  // likely to be alike.
+  // likely to be alike; not 0.
   void note(std::string_view line, std::uint64_t layout) {
-    is_alike_ = layout == layout_ && count(line, 1) == 1;
+    is_alike_ = layout_ != 0 && layout == layout_ && count(line, 1) == 1;
     if (!is_alike_ && layout == noted_layout_) learn(line, layout);
     noted_layout_ = layout;
   }
@@ -47,7 +47,7 @@ class AlikeLines {
   struct LineBlock {
     static constexpr std::size_t kBytes = 64;
     std::uint8_t separators[kBytes];  // kText where there is none
-    std::uint8_t behind[kBytes];      // kText behind the line's end, else 0
+    std::uint8_t ignored[kBytes];     // all bits after the line's end, else 0
   };
   static constexpr std::uint8_t kText = 0xFF;
 

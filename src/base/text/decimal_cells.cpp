@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <tuple>
 #include <utility>
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -109,18 +110,21 @@ bool Sse2Decimals::read(std::span<const DecimalFour> fours, const char* const* c
 #endif
 
 #if defined(__x86_64__)
+[[AGGREGATE_POWER_AVX2]] static __m256i load_all(const DecimalFour::All& all) {
+  return _mm256_load_si256(reinterpret_cast<const __m256i*>(all.data()));
+}
+
 [[AGGREGATE_POWER_AVX2]] bool Avx2Decimals::read(std::span<const DecimalFour> fours,
                                                  const char* const* cells, double* values) {
   // As above, four cells in the place of two.
   const __m256d large = _mm256_set1_pd(4503599627370496.0);
   __m256i is_right = _mm256_set1_epi8(-1);
   for (const DecimalFour& four : fours) {
-    const auto* const parts = reinterpret_cast<const __m256i*>(&four);
-    const __m256i text = _mm256_load_si256(parts);
-    const __m256i zero = _mm256_load_si256(parts + 1);
-    const __m256i most = _mm256_load_si256(parts + 2);
-    const __m256i before = _mm256_load_si256(parts + 3);
-    const __m256i after = _mm256_load_si256(parts + 4);
+    const __m256i text = load_all(four.text);
+    const __m256i zero = load_all(four.zero);
+    const __m256i most = load_all(four.most);
+    const __m256i before = load_all(four.before);
+    const __m256i after = load_all(four.after);
     const __m256i characters =
         _mm256_set_epi64x(static_cast<std::int64_t>(eight_characters(cells[3])),
                           static_cast<std::int64_t>(eight_characters(cells[2])),
@@ -202,7 +206,7 @@ bool DecimalCells::learn() {
       const std::size_t first_digits = cell.size() - kMostCharacters;
       long_.push_back({i, count++, first_digits});
       make_room(count);
-      note(long_.back().last, cell.substr(first_digits));
+      std::ignore = note(long_.back().last, cell.substr(first_digits));  // it has no point
       cell = cell.substr(0, first_digits);
     }
     if (!note(i, cell)) return false;

@@ -17,11 +17,12 @@ class LineCells {
   // Returns false, and has no cells, if the line has a quote or a control character: those may mean
   // others.
   bool split(std::string_view line);
-  // The cells of a line that has them in the same places as the one that was split last.
+  // The cells of a line that has them in the same places as the one that was split last, which had
+  // cells.
   void move_to(const char* line) { line_ = line; }
   std::size_t size() const { return size_; }
-  // Counts the layouts: lines with the same one in a row have their cells in the same places. Not
-  // 0.
+  // Counts the layouts: lines with the same one in a row have their cells in the same places. 0:
+  // there was no line.
   std::uint64_t layout() const { return layout_; }
   std::string_view operator[](std::size_t i) const {
     return {line_ + begins_[i], begins_[i + 1] - begins_[i] - 1};

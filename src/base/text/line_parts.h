@@ -76,8 +76,8 @@ class LineWords {
   // The words of a line that has them in the same places as the one that was split last.
   void move_to(const char* line) { line_ = line; }
   std::size_t size() const { return size_; }
-  // Counts the layouts: lines with the same one in a row have their words in the same places. Not
-  // 0.
+  // Counts the layouts: lines with the same one in a row have their words in the same places. 0:
+  // there was no line.
   std::uint64_t layout() const { return layout_; }
   std::string_view operator[](std::size_t i) const {
     return {line_ + edges_[2 * i], edges_[2 * i + 1] - edges_[2 * i]};
