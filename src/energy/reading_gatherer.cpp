@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "energy/window_room.h"
+
 namespace aggregate_power {
 namespace {
 
@@ -43,22 +45,11 @@ bool is_whole_second(double unix_s) {
   }
 }
 
-// For all that are to come at the pace so far, so that they are moved seldom; memory that is never
-// written to costs nothing.
-void ReadingGatherer::make_room(std::vector<Sample>& samples) const {
-  constexpr double kMost = 16;  // times as many: the recording may end before
-  if (samples.size() < 1024) return;
-  const double seen_s = samples.back().unix_s - samples.front().unix_s;
-  const double left_s = window_.end_unix_s + kAroundS - samples.back().unix_s;
-  const double more = 1.02 * left_s / seen_s;
-  if (!(seen_s > 0) || !(more > 0)) return;
-  samples.reserve(samples.size() + static_cast<std::size_t>(std::clamp(more, 1.0, kMost) *
-                                                            static_cast<double>(samples.size())));
-}
-
 [[gnu::always_inline]] inline void ReadingGatherer::add(const Reading& reading,
                                                         Device& device) const {
-  if (device.samples.size() == device.samples.capacity()) make_room(device.samples);
+  if (device.samples.size() == device.samples.capacity()) {
+    make_window_room(device.samples, window_.end_unix_s + kAroundS);
+  }
   device.samples.push_back({reading.unix_s, reading.watts});
   if (reading.unix_s < device.last_unix_s) device.is_sorted = false;
   device.last_unix_s = reading.unix_s;

@@ -55,7 +55,6 @@ class ReadingGatherer final : public Analysis {
   };
   void add(const Reading& reading, Device& device) const;
   static void note(const GpuState& state, Device& device);
-  void make_room(std::vector<Sample>& samples) const;
 
   Window window_;
   std::vector<Device> devices_;

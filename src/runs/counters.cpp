@@ -8,22 +8,14 @@
 
 #include <fmt/format.h>
 
-#include "base/large_pages.h"
 #include "base/parallel.h"
 #include "base/text/unicode.h"
 #include "energy/counter_trace.h"
+#include "energy/window_room.h"
 #include "runs/pass.h"
 
 namespace aggregate_power {
 namespace {
-
-void make_room(std::vector<CounterSample>& samples) {
-  constexpr std::size_t kFew = 16;
-  constexpr std::size_t kMany = 1 << 16;
-  const std::size_t count = samples.size();
-  samples.reserve(std::max(kFew, 2 * count));
-  if (count >= kMany) prefer_large_pages(samples);
-}
 
 // What is before and after the window shows the counter's usual steps.
 constexpr double kAroundS = 60;
@@ -38,7 +30,9 @@ void take_counters(std::span<const Reading> readings, Window window,
     if (reading.kind != Reading::Kind::power || !window.contains(reading.unix_s)) continue;
     if (reading.device >= gathered.size()) gathered.resize(reading.device + 1);
     GatheredCounter& counter = gathered[reading.device];
-    if (counter.samples.size() == counter.samples.capacity()) make_room(counter.samples);
+    if (counter.samples.size() == counter.samples.capacity()) {
+      make_window_room(counter.samples, window.end_unix_s);
+    }
     counter.is_sorted = counter.is_sorted && counter.last_unix_s <= reading.unix_s;
     counter.last_unix_s = reading.unix_s;
     counter.samples.push_back({reading.unix_s, reading.watts});
