@@ -34,6 +34,7 @@ std::optional<StateSummary> StateMean::finish(std::span<const std::string> devic
 std::vector<Reading> readings_of(GpuQuantity quantity, std::span<const Reading> readings,
                                  std::span<const GpuState> states, Window window) {
   std::vector<Reading> found;
+  if (states.empty()) return found;
   for (std::size_t i = 0; i < readings.size(); ++i) {
     const double value = states[i][quantity];
     if (readings[i].kind != Reading::Kind::power || std::isnan(value)) continue;

@@ -89,5 +89,12 @@ TEST(StateMean, MayBeZeroOutsideTheWindow) {
   EXPECT_DOUBLE_EQ(mean->mean, (20 + 100) / 2.0);
 }
 
+TEST(StateMean, IsNothingWhereTheRecorderReportsNoStates) {
+  StateMean mean(GpuQuantity::utilization_pct, {0, 4}, 3);
+  const std::vector<Reading> readings = {{0, 400, 0}, {2, 400, 0}, {4, 400, 0}};
+  EXPECT_TRUE(mean.select({readings, {}}).empty());
+  EXPECT_FALSE(mean.finish(kNames));
+}
+
 }  // namespace
 }  // namespace aggregate_power

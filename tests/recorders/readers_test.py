@@ -71,6 +71,8 @@ class Folder:
 def is_run_of(folder, file, start, energies, schema, sensor, *words):
     record = folder.run(file, start + 1e-6, start + 20 - 1e-6, *words)
     same(True, record["power_valid"], f"{file}: {folder.err}")
+    extended = folder.run(file, start + 1e-6, start + 20 - 1e-6, "--extended", *words)
+    same((0, record["per_gpu_energy_j"]), (folder.status, extended["per_gpu_energy_j"]), f"{file}: {folder.err}")
     for gpu, joules in energies.items():
         near(joules, record["per_gpu_energy_j"][gpu], what=f"{file}: {gpu}")
     same(len(energies), len(record["per_gpu_energy_j"]))
