@@ -126,15 +126,15 @@ Mixture mix(const Evidence& evidence) {
   return mixture;
 }
 
-// The readings that bear on the window, and some around it for the pace.
+// The readings that bear on the window, and some around it for the pace; the nearest ones where
+// others were left out.
 std::vector<PlacedReading> near_window(std::vector<PlacedReading> readings, double window_s,
                                        Window window) {
   const double margin_s = 6 + 2 * window_s;
-  std::erase_if(readings, [&](const PlacedReading& reading) {
-    return reading.end_unix_s < window.start_unix_s - margin_s ||
-           reading.end_unix_s > window.end_unix_s + margin_s;
-  });
-  return readings;
+  const std::span<const PlacedReading> near = at_least_near(
+      std::span<const PlacedReading>(readings),
+      {window.start_unix_s - margin_s, window.end_unix_s + margin_s}, &PlacedReading::end_unix_s);
+  return {near.begin(), near.end()};
 }
 
 Evidence gather(const SensedEnergyQuestion& question) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "energy/placed_readings.h"
 #include "energy/sensor_energy.h"
 
 namespace aggregate_power {
@@ -13,12 +14,13 @@ constexpr double kBlock_s = 30;
 constexpr int kBlocks = 4;
 constexpr double kMargin_s = 20;
 
-std::span<const Sample> samples_around(std::span<const Sample> samples, Window window) {
-  const auto first =
-      std::ranges::lower_bound(samples, window.start_unix_s - kMargin_s, {}, &Sample::unix_s);
-  const auto end =
-      std::ranges::upper_bound(samples, window.end_unix_s + kMargin_s, {}, &Sample::unix_s);
-  return {first, end};
+Window with_margin(Window window) {
+  return {window.start_unix_s - kMargin_s, window.end_unix_s + kMargin_s};
+}
+
+// Of a stretch at an edge of the window.
+std::span<const Sample> samples_around(std::span<const Sample> samples, Window stretch) {
+  return at_least_near(samples, with_margin(stretch), &Sample::unix_s);
 }
 
 // Of a part of the window, in which no load begins or ends.
@@ -41,7 +43,8 @@ std::vector<SensedEnergy> blocks_in(const SensedEnergyQuestion& question, Window
         middle.start_unix_s + free_s * (i + 0.5) / kBlocks + static_cast<double>(i) * kBlock_s;
     const Window block = {start, start + kBlock_s};
     // A pause of the recorder says nothing of the rest.
-    const std::span<const Sample> around = samples_around(question.series.samples(), block);
+    const std::span<const Sample> around =
+        samples_in(question.series.samples(), with_margin(block));
     if (around.size() < 10) continue;
     const ReadingSeries series(around);
     SensedEnergyQuestion part = part_of(question, series, block);

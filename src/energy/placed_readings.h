@@ -2,6 +2,8 @@
 // arithmetic.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -26,6 +28,26 @@ std::vector<PlacedReading> place_readings(std::span<const Sample> samples,
 
 // Those inside a window, of samples in time order.
 std::span<const Sample> samples_in(std::span<const Sample> samples, Window window);
+
+// Those inside a window, of readings in order of `time`; where there are only a few, the nearest
+// ones too.
+template <typename Timed>
+std::span<const Timed> at_least_near(std::span<const Timed> readings, Window window,
+                                     double Timed::*time) {
+  constexpr std::ptrdiff_t kFewest = 3;
+  constexpr std::ptrdiff_t kWanted = 10;
+  auto first = std::ranges::lower_bound(readings, window.start_unix_s, {}, time);
+  auto end = std::ranges::upper_bound(readings, window.end_unix_s, {}, time);
+  if (end - first >= kFewest) return {first, end};
+  while (end - first < kWanted && (first != readings.begin() || end != readings.end())) {
+    const bool is_before_nearer =
+        end == readings.end() ||
+        (first != readings.begin() &&
+         window.start_unix_s - (*(first - 1)).*time <= (*end).*time - window.end_unix_s);
+    is_before_nearer ? static_cast<void>(--first) : static_cast<void>(++end);
+  }
+  return {first, end};
+}
 
 // The median time between two stamps; 0 if there are fewer than two.
 double median_period_s(std::span<const Sample> samples);

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
+
+#include "energy/placed_readings.h"
 
 namespace aggregate_power {
 namespace {
@@ -69,6 +72,43 @@ TEST(SensedEnergy, KnowsHowLittleMomentsSee) {
   EXPECT_NEAR(energy.joules, 300 * 20, 15);
   EXPECT_GT(energy.moments_j, 0.5 * 100 / std::sqrt(20) * 20);
   EXPECT_LT(energy.moments_j, 1.1 * 100 / std::sqrt(20) * 20);
+}
+
+// Readings of a stuck sensor are left out. What was drawn meanwhile is between the powers around.
+TEST(SensedEnergy, OfALongWindowKnowsLittleOfAStretchWithoutReadings) {
+  constexpr Window kLong = {1000, 1420};
+  for (const double unseen_from : {990.0, 1100.0, 1290.0}) {
+    std::vector<Sample> samples;
+    for (int i = -100; i < 4300; ++i) {
+      const double at = 1000 + 0.1 * i;
+      const double watts = 400 + 10 * std::sin(0.37 * i);
+      if (at < unseen_from || at > unseen_from + 130) samples.push_back({at, watts});
+    }
+    const ReadingSeries series(samples);
+    const SensedEnergy energy = sensor_energy({series, kAverage, kLong});
+    EXPECT_NEAR(energy.joules, 400 * 420, 0.01 * 400 * 420) << unseen_from;
+    EXPECT_TRUE(std::isfinite(energy.sampling_j)) << unseen_from;
+  }
+}
+
+TEST(AtLeastNear, AreTheNearestWhereFewAreInside) {
+  std::vector<Sample> samples;
+  for (const double at : {0, 1, 2, 3, 4, 5, 20, 100, 101, 102, 103, 104, 105}) {
+    samples.push_back({at, 1});
+  }
+  const std::span<const Sample> all = samples;
+  const auto times = [&](Window window) {
+    const std::span<const Sample> near = at_least_near(all, window, &Sample::unix_s);
+    return near.empty() ? Window() : Window{near.front().unix_s, near.back().unix_s};
+  };
+  // Three are enough.
+  EXPECT_EQ(times({1, 3}).start_unix_s, 1);
+  EXPECT_EQ(times({1, 3}).end_unix_s, 3);
+  // Ten, the nearest: 20, then those from 0 to 5, before 100 to 102.
+  EXPECT_EQ(times({10, 30}).start_unix_s, 0);
+  EXPECT_EQ(times({10, 30}).end_unix_s, 102);
+  EXPECT_EQ(times({200, 300}).start_unix_s, 3);
+  EXPECT_TRUE(at_least_near(all.first(0), {0, 1}, &Sample::unix_s).empty());
 }
 
 }  // namespace
