@@ -318,7 +318,7 @@ struct AllFindings {
 AllFindings findings_of(const EstimateQuestion& question, const Placed& placed) {
   AllFindings found;
   found.gpus.resize(placed.gpus.size());
-  // The correlation takes turns with the GPUs, first.
+  // The correlation is the first piece of work, the GPUs are the others.
   in_parallel(1 + found.gpus.size(), question.most_threads, [&](std::size_t i) {
     if (i > 0) {
       found.gpus[i - 1] = finding_of(question, placed, i - 1);

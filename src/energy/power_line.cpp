@@ -80,7 +80,6 @@ std::vector<Sample> PowerLine::samples_near(Window stretch) const {
 
 std::vector<double> line_blocks_j(std::span<const Sample> samples) {
   std::vector<double> blocks_j;
-  if (samples.empty()) return blocks_j;
   for (std::size_t last = PowerLine::kBlock; last < samples.size(); last += PowerLine::kBlock) {
     blocks_j.push_back(areas_j(samples, last - PowerLine::kBlock, last));
   }

@@ -9,8 +9,8 @@
 
 namespace aggregate_power {
 
-// Of samples in time order that share no stamp and are `older_s` older than their stamps; level
-// beyond both ends. It refers to the samples.
+// Of at least one sample: in time order, they share no stamp and are `older_s` older than their
+// stamps; level beyond both ends. It refers to the samples.
 class PowerLine {
  public:
   static constexpr std::size_t kBlock = 64;  // stretches between samples

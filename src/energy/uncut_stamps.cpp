@@ -37,7 +37,7 @@ UncutStamps::UncutStamps(std::span<const Sample> samples, Window window, std::si
       if (part.stamps[k] == part.stamps[k - 1]) part.instants[k] = part.instants[k - 1];
     }
   }
-  // Each is placed on its own.
+  // The two edges are off independently.
   if (parts_.size() > 1) uncertainty_.span_s = std::sqrt(2.0) * uncertainty_.place_s;
 }
 

@@ -113,14 +113,15 @@ if not quick:
 
 def uncertainty(limit):
     """A day of 8 GPUs, with the interval and without."""
-    size = synthesize("day", "--gpus", "8", "--phase", "300:120", "--phase", "85800:650", "--phase", "300:300")
-    ours = [aggregate("day", "--expected-num-gpus", "8", *more) for more in ([], ["--uncertainty"])]
+    size = synthesize("interval", "--gpus", "8", "--phase", "300:120", "--phase", "85800:650", "--phase", "300:300")
+    ours = [aggregate("interval", "--expected-num-gpus", "8", *more) for more in ([], ["--uncertainty"])]
     walls = compare(ours, work, 21)
     peaks = [peak_mib(command, work) for command in ours]
     samples = 8 * 85800
     print(f"--uncertainty          {size / 1e6:8.1f} MB  without {walls[0] * 1e3:.1f} ms  with {walls[1] * 1e3:.1f} ms "
           f"= {walls[1] / walls[0]:.2f} (at most {limit})  peak {peaks[1]:.1f} MiB "
           f"(at most {peaks[0] + 64 * samples / 2**20:.1f})", flush=True)
+    os.remove(os.path.join(work, "interval.csv"))
 
 
 uncertainty(1.6)

@@ -83,5 +83,15 @@ TEST(ReadingFaults, DoNotIncludeAConstantLoad) {
 
 TEST(ReadingFaults, OfNothingAreNone) { EXPECT_TRUE(sound_readings({}, {}).samples.empty()); }
 
+TEST(ReadingFaults, AreSixReadingsOfOneValueWhereverTheyAre) {
+  for (const std::size_t first : {20, 21, 22, 23, 24, 25, 53}) {
+    std::vector<Sample> samples = moving(60);
+    for (std::size_t i = first; i < first + 5; ++i) samples[i].watts = 402;
+    EXPECT_TRUE(sound_readings(samples, 700).stuck.empty()) << first;
+    samples[first + 5].watts = 402;
+    EXPECT_EQ(sound_readings(samples, 700).stuck.size(), 1) << first;
+  }
+}
+
 }  // namespace
 }  // namespace aggregate_power

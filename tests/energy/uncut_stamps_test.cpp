@@ -8,8 +8,7 @@
 namespace aggregate_power {
 namespace {
 
-// Asked every second from a fourth of a second on.
-constexpr double kAsked_s = 0.25;
+constexpr double kBetweenStamps_s = 0.25;
 
 GpuReadings cut_readings(int seconds) {
   GpuReadings gpu;
@@ -33,15 +32,32 @@ TEST(UncutStamps, PlaceAllReadingsOfAShortRecordingOnOneLoop) {
 
 TEST(UncutStamps, PlaceWhatIsFarFromTheEdgesInTheMiddleOfItsSecond) {
   GpuReadings gpu = cut_readings(2000);
-  gpu.counter[900].unix_s += kAsked_s;  // no reading has this stamp
+  gpu.counter[900].unix_s += kBetweenStamps_s;  // no reading has this stamp
   const UncutStamps stamps(gpu.samples, {1060, 2940}, 2);
   stamps.place(gpu);
   EXPECT_EQ(gpu.samples[1000].unix_s, 2000.5);
   EXPECT_EQ(gpu.counter[1000].unix_s, 2000.5);
-  EXPECT_EQ(gpu.counter[900].unix_s, 1900 + kAsked_s + 0.5);
+  EXPECT_EQ(gpu.counter[900].unix_s, 1900 + kBetweenStamps_s + 0.5);
   for (const std::size_t i : {5, 200, 1795, 1995}) {  // within 150 s
     EXPECT_EQ(gpu.counter[i].unix_s, gpu.samples[i].unix_s);
     EXPECT_LT(stamps.uncertainty().place_s, 0.4);
+  }
+}
+
+// A recorder that asks each 1.01 s drifts through the second: no round of it takes 1 or 2 s.
+TEST(UncutStamps, FindTheRoundsOfARecorderThatDrifts) {
+  GpuReadings gpu;
+  std::vector<double> instants;
+  for (int i = 0; i < 300; ++i) {
+    instants.push_back(1000.3 + 1.01 * i);
+    gpu.samples.push_back({std::floor(instants.back()), 400});
+  }
+  const UncutStamps stamps(gpu.samples, {1050, 1250}, 1);
+  stamps.place(gpu);
+  for (std::size_t i = 0; i < instants.size(); ++i) {
+    EXPECT_NEAR(gpu.samples[i].unix_s, instants[i], 2 * stamps.uncertainty().place_s) << i;
+    if (i == 0 || i >= 150) continue;  // loops are fitted to stretches of 150
+    EXPECT_NEAR(gpu.samples[i].unix_s - gpu.samples[i - 1].unix_s, 1.01, 0.005) << i;
   }
 }
 

@@ -32,7 +32,8 @@ TEST(StateCells, FollowCellsThatChange) {
       {" 97 %", " 700.00 W", 97, 700},
       {" 97 %", " 700.00 W", 97, 700},
       {" 98 %", " 700.00 W", 98, 700},
-      {" 98 %", " 700.50 W", 98, 700.5},  // the same in its first eight characters
+      {" 98 %", " 700.50 W", 98, 700.5},
+      {" 700.50 W", " 98 %", 700.5, 98},
       {" 98", " [N/A]", 98, kMissing},
       {"", "", kMissing, kMissing},
       {" 98 %", " 700.00 W", 98, 700},
@@ -58,6 +59,10 @@ TEST(StateCells, JoinTheColumnsOfClockReasons) {
   };
   EXPECT_EQ(mask("0x4", "Active"), 0x4 + 0x8);
   EXPECT_EQ(mask("0x4", "Not Active"), 0x4);
+  // Each the same in its first eight characters.
+  EXPECT_EQ(mask("0x0000000000000004", "Not Active"), 0x4);
+  EXPECT_EQ(mask("0x0000000000000020", "Not Active"), 0x20);
+  EXPECT_EQ(mask("0x0000000000000020", "Not Activ"), 0x20);
   EXPECT_EQ(mask("", "Not Active"), 0);
   EXPECT_EQ(mask("", "Active"), 0x8);
   EXPECT_TRUE(std::isnan(mask("", "")));
