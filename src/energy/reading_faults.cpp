@@ -139,7 +139,8 @@ bool may_be_stuck(const Repeat& repeat) {
 }
 
 bool has_none_stuck(std::span<const Sample> samples) {
-  // Of six readings with one value there are five pairs of neighbours: each fifth pair is looked at.
+  // Of six readings with one value there are five pairs of neighbours: each fifth pair is looked
+  // at.
   constexpr std::size_t kStep = kFewestStuck - 1;
   for (std::size_t i = 0; i + 1 < samples.size(); i += kStep) {
     if (samples[i].watts != samples[i + 1].watts) continue;

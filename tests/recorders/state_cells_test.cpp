@@ -29,14 +29,10 @@ TEST(StateCells, FollowCellsThatChange) {
     double utilization_pct;
     double limit_w;
   } rows[] = {
-      {" 97 %", " 700.00 W", 97, 700},
-      {" 97 %", " 700.00 W", 97, 700},
-      {" 98 %", " 700.00 W", 98, 700},
-      {" 98 %", " 700.50 W", 98, 700.5},
-      {" 700.50 W", " 98 %", 700.5, 98},
-      {" 98", " [N/A]", 98, kMissing},
-      {"", "", kMissing, kMissing},
-      {" 98 %", " 700.00 W", 98, 700},
+      {" 97 %", " 700.00 W", 97, 700},   {" 97 %", " 700.00 W", 97, 700},
+      {" 98 %", " 700.00 W", 98, 700},   {" 98 %", " 700.50 W", 98, 700.5},
+      {" 700.50 W", " 98 %", 700.5, 98}, {" 98", " [N/A]", 98, kMissing},
+      {"", "", kMissing, kMissing},      {" 98 %", " 700.00 W", 98, 700},
   };
   for (const auto& [utilization, limit, utilization_pct, limit_w] : rows) {
     const GpuState& state = cells.read(row_of(utilization, limit));
