@@ -232,17 +232,19 @@ class ChangeProducts {
   // Returns false if the samples are not of the same rounds.
   bool take_changes(std::span<const std::span<const Sample>> gpus, std::size_t first,
                     std::size_t count) {
-    const Sample* const stamps = gpus[0].data() + first;
+    const Sample* const before = gpus[0].data() + (first - 1);
+    const Sample* const stamps = before + 1;
     bool are_common = true;
     for (std::size_t i = 0; i < count; ++i) {
-      are_common &= stamps[i].unix_s > stamps[i - 1].unix_s + kOneRound_s;
+      are_common &= stamps[i].unix_s > before[i].unix_s + kOneRound_s;
     }
     for (std::size_t gpu = 0; gpu < gpus_; ++gpu) {
-      const Sample* const samples = gpus[gpu].data() + first;
+      const Sample* const last = gpus[gpu].data() + (first - 1);
+      const Sample* const samples = last + 1;
       double* const changes_w = changes_w_.data() + gpu * kPiece;
       for (std::size_t i = 0; i < count; ++i) {
         are_common &= samples[i].unix_s == stamps[i].unix_s;
-        changes_w[i] = samples[i].watts - samples[i - 1].watts;
+        changes_w[i] = samples[i].watts - last[i].watts;
       }
     }
     return are_common;
