@@ -110,7 +110,8 @@ std::optional<RecordedCounters> counters_in(const Recording& recording, Window w
   for (DeviceCounter& device : read->devices) by_name[device.device] = &device;
   RecordedCounters recorded{*read->counter, {}};
   recorded.gpus.resize(integration.gpu_ids.size());
-  in_parallel(recorded.gpus.size(), may_use_threads ? usable_processors() : 1, [&](std::size_t i) {
+  const bool gains = may_use_threads && gains_by_threads(recording);
+  in_parallel(recorded.gpus.size(), gains ? usable_processors() : 1, [&](std::size_t i) {
     const std::string& gpu = integration.gpu_ids[i];
     const auto found = by_name.find(gpu);
     if (found == by_name.end()) {
