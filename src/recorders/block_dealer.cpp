@@ -1,38 +1,48 @@
-// Fills the buffers of one thread after the other.
+// Fills the buffer of one thread at a time.
 #include "recorders/block_dealer.h"
 
 #include <utility>
 
 namespace aggregate_power {
 
-void BlockDealer::begin(std::size_t threads) {
+void BlockDealer::begin() {
   const std::lock_guard guard(mutex_);
-  threads_ = threads;
-  turn_begins_.notify_all();
+  has_begun_ = true;
+  begins_.notify_all();
 }
 
 void BlockDealer::end() {
   const std::lock_guard guard(mutex_);
   is_over_ = true;
-  turn_begins_.notify_all();
+  begins_.notify_all();
 }
 
 std::size_t BlockDealer::deal(std::size_t thread, std::span<char> into, bool& is_whole) {
   std::unique_lock lock(mutex_);
-  turn_begins_.wait(lock, [&] { return is_over_ || (threads_ > 0 && turn_ == thread); });
+  begins_.wait(lock, [&] { return is_over_ || (has_begun_ && (was_first_dealt_ || thread == 0)); });
   is_whole = false;
   if (is_over_) return 0;
-  if (has_rest_) return fill(into);
+  if (rest_owner_) return *rest_owner_ == thread ? fill(into) : 0;
+  owners_.push_back(thread);
+  is_dealt_.notify_one();
+  if (!std::exchange(was_first_dealt_, true)) begins_.notify_all();
+  rest_owner_ = thread;  // if there is a fault, or no place to cut
   const std::size_t size = fill(into);
   const std::string_view bytes(into.data(), size);
   const std::size_t block = source_ended_ || fault_ ? 0 : cut_off_(bytes);
-  has_rest_ = block == 0;
-  if (has_rest_) return size;  // the turn stays: the others get nothing until end()
+  if (block == 0) return size;
+  rest_owner_.reset();
   carried_.insert(0, bytes.substr(block));
   is_whole = true;
-  turn_ = (turn_ + 1) % threads_;
-  turn_begins_.notify_all();
   return block;
+}
+
+std::size_t BlockDealer::next_owner() {
+  std::unique_lock lock(mutex_);
+  is_dealt_.wait(lock, [&] { return !owners_.empty(); });
+  const std::size_t owner = owners_.front();
+  owners_.pop_front();
+  return owner;
 }
 
 // Reads what is carried, then as much of the source as there is room for.

@@ -3,9 +3,11 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,8 +21,9 @@ namespace aggregate_power {
 // bytes before, 0 if it is not certain that there is such a place.
 using CutOff = std::function<std::size_t(std::string_view bytes)>;
 
-// Deals to each thread in turn, in blocks that end where `cut_off` says. From a block on that
-// cannot be cut, or from a fault, one thread gets the whole rest.
+// Deals blocks that end where `cut_off` says: the first to thread 0, each other to the thread that
+// asks first, so that none waits for another one's turn. From a block on that cannot be cut, or
+// from a fault, one thread gets the whole rest.
 class BlockDealer {
  public:
   // `ahead` contains bytes of the file that were read before; they come first. The source must
@@ -29,26 +32,33 @@ class BlockDealer {
       : cut_off_(std::move(cut_off)), carried_(ahead), source_(source) {}
 
   // No thread gets anything before begin().
-  void begin(std::size_t threads);
+  void begin();
   // After this no thread gets anything.
   void end();
 
   // Fills the front of `into` with bytes for thread `thread`, and returns their number; 0 at the
-  // end of its share. `is_whole`: they are a whole block, and another thread is next. Throws what
-  // the source throws.
+  // end of its share. `is_whole`: they are a whole block. Throws what the source throws.
   std::size_t deal(std::size_t thread, std::span<char> into, bool& is_whole);
+
+  // ---- For the thread that puts what they make of their blocks in order
+
+  // The thread that was dealt the first block, then the next one, and so on. Waits until one was;
+  // not to be called again when that thread has ended.
+  std::size_t next_owner();
 
  private:
   std::size_t fill(std::span<char> into);
 
   const CutOff cut_off_;
   std::mutex mutex_;
-  std::condition_variable turn_begins_;
-  std::size_t threads_ = 0;  // 0: begin() was not called
-  std::size_t turn_ = 0;
+  std::condition_variable begins_;  // or it is over
+  std::condition_variable is_dealt_;
+  bool has_begun_ = false;
   bool is_over_ = false;
-  bool has_rest_ = false;  // the thread whose turn it is gets everything that is left
-  std::string carried_;    // read but not dealt, for the next turn
+  bool was_first_dealt_ = false;
+  std::deque<std::size_t> owners_;         // of the blocks that next_owner() has not told yet
+  std::optional<std::size_t> rest_owner_;  // gets everything that is left
+  std::string carried_;                    // read but not dealt, for the next block
   ByteSource& source_;
   bool source_ended_ = false;
   std::exception_ptr fault_;  // thrown after the bytes before it were given out

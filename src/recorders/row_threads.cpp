@@ -128,14 +128,15 @@ RowThreads::RowThreads(CsvReader& csv, ByteSource& source, const RowReader& like
     throw;
   }
   if (!lanes_.empty()) csv.skip(csv.ahead().size());
-  dealer_.begin(lanes_.size());
+  dealer_.begin();
 }
 
 RowThreads::~RowThreads() { dealer_.end(); }
 
 const RowPiece* RowThreads::next(DeviceNames& devices) {
-  const RowPiece* const piece = lanes_[turn_]->next(devices);
-  if (piece != nullptr && piece->ends_block) turn_ = (turn_ + 1) % lanes_.size();
+  if (is_block_over_) owner_ = dealer_.next_owner();
+  const RowPiece* const piece = lanes_[owner_]->next(devices);
+  is_block_over_ = piece != nullptr && piece->ends_block;
   return piece;
 }
 

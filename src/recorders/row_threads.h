@@ -34,9 +34,9 @@ struct RowPiece {
 
 // Reads the rows of one file with several threads and gives out their pieces in the file's order.
 //
-//                          blocks 0, 2, 4 ... -> thread 0 -> pieces ->
+//                          blocks 0, 3, 4 ... -> thread 0 -> pieces ->
 //   source -> BlockDealer ->                                             -> next()
-//                          blocks 1, 3, 5 ... -> thread 1 -> pieces ->
+//                          blocks 1, 2, 5 ... -> thread 1 -> pieces ->
 //
 // Each thread has its own CSV reader and its own device numbers. It waits when it is a few pieces
 // ahead of next(), so memory is bounded. From the first quote on, one thread reads the rest.
@@ -61,7 +61,8 @@ class RowThreads {
   class Lane;
   BlockDealer dealer_;
   std::vector<std::unique_ptr<Lane>> lanes_;
-  std::size_t turn_ = 0;
+  std::size_t owner_ = 0;  // of the block that is being given out
+  bool is_block_over_ = true;
 };
 
 }  // namespace aggregate_power

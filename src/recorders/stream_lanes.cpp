@@ -283,7 +283,7 @@ class LaneOutput {
   bool has_others_ = false;  // somewhere a lane's number of a device is another one
 };
 
-// More than two processors need, so that none is idle while a thread waits for its turn.
+// More than two processors need, so that none is idle while a thread waits for room.
 constexpr std::size_t kLanes = 3;
 
 class StreamLanes {
@@ -314,20 +314,20 @@ class StreamLanes {
     TelemetryCounts no_counts;
     LaneOutput counters(lanes_.size(),
                         wants_.counters != nullptr ? wants_.counters->counts : no_counts);
-    dealer_.begin(lanes_.size());
-    std::size_t turn = 0;
-    while (LanePiece* const piece = lanes_[turn]->next()) {
-      const std::span<const Reading> readings = power.take(turn, piece->power);
+    dealer_.begin();
+    std::size_t owner = dealer_.next_owner();  // of the block that is being read
+    while (LanePiece* const piece = lanes_[owner]->next()) {
+      const std::span<const Reading> readings = power.take(owner, piece->power);
       if (!readings.empty()) wants_.take(readings, {});
-      const std::span<const Reading> joules = counters.take(turn, piece->counters);
+      const std::span<const Reading> joules = counters.take(owner, piece->counters);
       if (!joules.empty()) wants_.counters->take(joules);
       if (!piece->ends_block) continue;
       lines_ += piece->lines;
-      turn = (turn + 1) % lanes_.size();
+      owner = dealer_.next_owner();
     }
     name_bad_row(wants_.counts);
     if (wants_.counters != nullptr) name_bad_row(wants_.counters->counts);
-    throw_fault_of(*lanes_[turn]);
+    throw_fault_of(*lanes_[owner]);
     dealer_.end();
     SeriesOverlap series;
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
