@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <span>
 
 namespace aggregate_power {
 
@@ -103,6 +104,16 @@ struct GpuState {
     values.fill(std::numeric_limits<double>::quiet_NaN());
     return values;
   }
+};
+
+// The states of consecutive rows. Most rows repeat what the row before says: they share its state.
+struct RowStates {
+  std::span<const GpuState> states = {};
+  std::span<const std::uint32_t> of_rows = {};  // the place in `states`, of each row
+
+  bool empty() const { return of_rows.empty(); }
+  std::size_t size() const { return of_rows.size(); }
+  const GpuState& operator[](std::size_t row) const { return states[of_rows[row]]; }
 };
 
 }  // namespace aggregate_power

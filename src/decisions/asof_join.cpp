@@ -87,7 +87,7 @@ void add_recording(const std::string& path, const RecordingOptions& options, Gpu
     throw Error(fmt::format("{}: {}", printable_path(path), facts.reasons.text()));
   }
   std::map<std::uint32_t, std::vector<GpuSample>> found;
-  const auto take = [&](std::span<const Reading> readings, std::span<const GpuState> states) {
+  const auto take = [&](std::span<const Reading> readings, const RowStates& states) {
     for (std::size_t i = 0; i < readings.size(); ++i) {
       if (readings[i].kind != Reading::Kind::power) continue;
       GpuSample sample{readings[i].unix_s};

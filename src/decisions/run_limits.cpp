@@ -56,21 +56,20 @@ std::map<std::string, GpuLimits> reported_limits(const PublishedRun& run) {
   if (!telemetry.facts().has_times() || !telemetry.facts().has_power()) return {};
   const Window window{run.start_unix_s, run.start_unix_s + run.duration_s};
   std::map<std::uint32_t, GpuLimits> limits;
-  telemetry.read_with_states(
-      [&](std::span<const Reading> readings, std::span<const GpuState> states) {
-        for (std::size_t i = 0; i < states.size(); ++i) {
-          if (readings[i].kind != Reading::Kind::power || !window.contains(readings[i].unix_s)) {
-            continue;
-          }
-          GpuLimits& gpu = limits[readings[i].device];
-          const double limit_w = states[i][GpuQuantity::power_limit_w];
-          if (limit_w > 0) gpu.reported_w.push_back(limit_w);
-          const double mask = states[i][GpuQuantity::clock_reasons];
-          if (!(mask >= 0 && mask < 0x1p53)) continue;
-          ++gpu.with_reasons;
-          if ((static_cast<std::uint64_t>(mask) & kSlowdownReasons) != 0) ++gpu.slowed_down;
-        }
-      });
+  telemetry.read_with_states([&](std::span<const Reading> readings, const RowStates& states) {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      if (readings[i].kind != Reading::Kind::power || !window.contains(readings[i].unix_s)) {
+        continue;
+      }
+      GpuLimits& gpu = limits[readings[i].device];
+      const double limit_w = states[i][GpuQuantity::power_limit_w];
+      if (limit_w > 0) gpu.reported_w.push_back(limit_w);
+      const double mask = states[i][GpuQuantity::clock_reasons];
+      if (!(mask >= 0 && mask < 0x1p53)) continue;
+      ++gpu.with_reasons;
+      if ((static_cast<std::uint64_t>(mask) & kSlowdownReasons) != 0) ++gpu.slowed_down;
+    }
+  });
   std::map<std::string, GpuLimits> named;
   for (auto& [device, gpu] : limits) named[telemetry.devices()[device]] = std::move(gpu);
   return named;

@@ -12,7 +12,7 @@ namespace aggregate_power {
 // states[i] belongs to readings[i].
 struct Batch {
   std::span<const Reading> readings;
-  std::span<const GpuState> states;
+  RowStates states;
 };
 
 // One question about a recording, such as the energy in a window.

@@ -17,6 +17,32 @@ constexpr std::uint64_t kSwPowerCap = 0x4;
 // Hardware slowdown, software thermal, hardware thermal, hardware power brake.
 constexpr std::uint64_t kSlowdowns = 0x8 | 0x20 | 0x40 | 0x80;
 
+// Consecutive readings: `count` times one of each of `size` devices, in the same order.
+struct Rounds {
+  std::size_t size = 0;
+  std::size_t count = 1;
+};
+
+// At the front.
+Rounds rounds_in(std::span<const Reading> readings) {
+  constexpr std::size_t kMostDevices = 64;
+  Rounds rounds;
+  const auto is_new = [&](std::uint32_t device) {
+    return std::ranges::find(readings.first(rounds.size), device, &Reading::device) ==
+           readings.begin() + static_cast<std::ptrdiff_t>(rounds.size);
+  };
+  while (rounds.size < std::min(readings.size(), kMostDevices) &&
+         is_new(readings[rounds.size].device)) {
+    ++rounds.size;
+  }
+  std::size_t end = rounds.size;
+  while (end < readings.size() && readings[end].device == readings[end - rounds.size].device) {
+    ++end;
+  }
+  rounds.count = end / rounds.size;
+  return rounds;
+}
+
 // Of a number that is not as large as that.
 bool is_whole_second(double unix_s) {
   constexpr double kNoFraction = 0x1.8p52;  // a number this large has no digits after the point
@@ -25,7 +51,11 @@ bool is_whole_second(double unix_s) {
 
 }  // namespace
 
-[[gnu::always_inline]] inline void ReadingGatherer::note(const GpuState& state, Device& device) {
+// Rows that say the same are noted together.
+void ReadingGatherer::note(const RowStates& states, RepeatedState& repeated, Device& device) {
+  const std::uint64_t rows = std::exchange(repeated.rows, 0);
+  if (rows == 0) return;
+  const GpuState& state = states.states[repeated.state];
   const double limit_w = state[GpuQuantity::power_limit_w];
   // Two are enough to know that it changed.
   if (limit_w > 0 && device.limits_w.size() < 2 &&
@@ -35,9 +65,9 @@ bool is_whole_second(double unix_s) {
   const double mask = state[GpuQuantity::clock_reasons];
   if (mask >= 0 && mask < 0x1p53) {
     const auto reasons = static_cast<std::uint64_t>(mask);
-    ++device.reasoned;
-    if ((reasons & kSwPowerCap) != 0) ++device.capped;
-    if ((reasons & kSlowdowns) != 0) ++device.throttled;
+    device.reasoned += rows;
+    if ((reasons & kSwPowerCap) != 0) device.capped += rows;
+    if ((reasons & kSlowdowns) != 0) device.throttled += rows;
   }
   const double utilization_pct = state[GpuQuantity::utilization_pct];
   if (utilization_pct < device.least_utilization_pct) {
@@ -45,28 +75,54 @@ bool is_whole_second(double unix_s) {
   }
 }
 
-[[gnu::always_inline]] inline void ReadingGatherer::add(const Reading& reading,
-                                                        Device& device) const {
-  if (device.samples.size() == device.samples.capacity()) {
-    make_window_room(device.samples, window_.end_unix_s + kAroundS);
+// Every `step`th reading from `first` on, all of one device.
+void ReadingGatherer::gather(const Batch& batch, std::size_t first, std::size_t end,
+                             std::size_t step) {
+  const Window inside = window_;
+  const Window near = {inside.start_unix_s - kAroundS, inside.end_unix_s + kAroundS};
+  const auto is_wanted = [&](const Reading& reading) {
+    return reading.kind == Reading::Kind::power && near.contains(reading.unix_s);
+  };
+  while (first < end && !is_wanted(batch.readings[first])) first += step;
+  if (first >= end) return;
+  const std::uint32_t number = batch.readings[first].device;
+  if (number >= devices_.size()) devices_.resize(number + 1);
+  Device& device = devices_[number];
+  const std::size_t count = device.samples.size();
+  const std::size_t more = (end - first + step - 1) / step;
+  make_window_room(device.samples, near.end_unix_s, more);
+  device.samples.resize(count + more);
+  Sample* sample = device.samples.data() + count;
+  double last_unix_s = device.last_unix_s;
+  bool is_sorted = device.is_sorted;
+  bool are_whole_seconds = device.are_whole_seconds;
+  RepeatedState repeated;
+  for (std::size_t i = first; i < end; i += step) {
+    const Reading& reading = batch.readings[i];
+    if (!is_wanted(reading)) continue;
+    *sample++ = {reading.unix_s, reading.watts};
+    is_sorted &= reading.unix_s >= last_unix_s;
+    last_unix_s = reading.unix_s;
+    are_whole_seconds &= is_whole_second(reading.unix_s);
+    if (batch.states.empty() || !inside.contains(reading.unix_s)) continue;
+    const std::uint32_t state = batch.states.of_rows[i];
+    if (state != repeated.state) note(batch.states, repeated, device);
+    repeated.state = state;
+    ++repeated.rows;
   }
-  device.samples.push_back({reading.unix_s, reading.watts});
-  if (reading.unix_s < device.last_unix_s) device.is_sorted = false;
-  device.last_unix_s = reading.unix_s;
-  if (device.are_whole_seconds) device.are_whole_seconds = is_whole_second(reading.unix_s);
+  note(batch.states, repeated, device);
+  device.samples.resize(static_cast<std::size_t>(sample - device.samples.data()));
+  device.last_unix_s = last_unix_s;
+  device.is_sorted = is_sorted;
+  device.are_whole_seconds = are_whole_seconds;
 }
 
 std::span<const Reading> ReadingGatherer::select(const Batch& batch) {
-  const Window inside = window_;
-  const Window near = {inside.start_unix_s - kAroundS, inside.end_unix_s + kAroundS};
-  const bool have_states = !batch.states.empty();
-  for (std::size_t i = 0; i < batch.readings.size(); ++i) {
-    const Reading& reading = batch.readings[i];
-    if (reading.kind != Reading::Kind::power || !near.contains(reading.unix_s)) continue;
-    if (reading.device >= devices_.size()) devices_.resize(reading.device + 1);
-    Device& device = devices_[reading.device];
-    add(reading, device);
-    if (have_states && inside.contains(reading.unix_s)) note(batch.states[i], device);
+  for (std::size_t first = 0; first < batch.readings.size();) {
+    const Rounds rounds = rounds_in(batch.readings.subspan(first));
+    const std::size_t end = first + rounds.count * rounds.size;
+    for (std::size_t i = 0; i < rounds.size; ++i) gather(batch, first + i, end, rounds.size);
+    first = end;
   }
   return {};
 }

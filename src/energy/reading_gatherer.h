@@ -1,6 +1,7 @@
 // Keeps the readings of a window and its surroundings, and what was said of the GPUs meanwhile.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -53,8 +54,13 @@ class ReadingGatherer final : public Analysis {
     std::uint64_t throttled = 0;
     double least_utilization_pct = std::numeric_limits<double>::infinity();  // infinity: unknown
   };
-  void add(const Reading& reading, Device& device) const;
-  static void note(const GpuState& state, Device& device);
+  // Rows of a device that follow each other and say the same.
+  struct RepeatedState {
+    std::uint32_t state = 0;  // in RowStates::states
+    std::uint64_t rows = 0;
+  };
+  void gather(const Batch& batch, std::size_t first, std::size_t end, std::size_t step);
+  static void note(const RowStates& states, RepeatedState& repeated, Device& device);
 
   Window window_;
   std::vector<Device> devices_;

@@ -32,7 +32,7 @@ std::optional<StateSummary> StateMean::finish(std::span<const std::string> devic
 }
 
 std::vector<Reading> readings_of(GpuQuantity quantity, std::span<const Reading> readings,
-                                 std::span<const GpuState> states, Window window) {
+                                 const RowStates& states, Window window) {
   std::vector<Reading> found;
   if (states.empty()) return found;
   for (std::size_t i = 0; i < readings.size(); ++i) {

@@ -46,6 +46,6 @@ class StateMean final : public Analysis {
 // The members of `readings` that are samples of power over `window` and have the quantity, with its
 // value in place of the watts. `states` go with `readings`.
 std::vector<Reading> readings_of(GpuQuantity quantity, std::span<const Reading> readings,
-                                 std::span<const GpuState> states, Window window);
+                                 const RowStates& states, Window window);
 
 }  // namespace aggregate_power

@@ -179,12 +179,14 @@ void PackageMeter::take(std::span<const PackageSample> samples) {
 void PackageMeter::gather(std::span<const PackageSample> samples) {
   std::vector<Reading> readings;
   std::vector<GpuState> states;
+  std::vector<std::uint32_t> states_of_rows;
   for (const PackageSample& sample : samples) {
     readings.push_back({sample.unix_s, sample.watts, sample.device});
+    states_of_rows.push_back(static_cast<std::uint32_t>(states.size()));
     states.emplace_back().values[static_cast<std::size_t>(GpuQuantity::utilization_pct)] =
         sample.gpu_util_pct;
   }
-  gatherer_->take(gatherer_->select({readings, states}));
+  gatherer_->take(gatherer_->select({readings, {states, states_of_rows}}));
 }
 
 std::vector<GatheredReadings> PackageMeter::readings(const PackageContent& content,

@@ -179,10 +179,8 @@ Reasons with_cause(const Reasons& reasons, std::string_view cause) {
   return explained;
 }
 
-void give(const RowReadings& found, const RowSelection& selection,
-          const CsvTelemetry::TakeStates& take) {
-  take({found.readings.data(), found.count},
-       {found.states.data(), selection.states != nullptr ? found.count : 0});
+void give(const RowReadings& found, const CsvTelemetry::TakeStates& take) {
+  take({found.readings.data(), found.count}, found.row_states());
 }
 
 }  // namespace
@@ -288,7 +286,7 @@ bool CsvTelemetry::has_power_limit() const {
 
 void CsvTelemetry::read(const Take& take) {
   read_rows({rows_.columns_to_select(), header_.size(), nullptr},
-            [&](std::span<const Reading> readings, std::span<const GpuState>) { take(readings); });
+            [&](std::span<const Reading> readings, const RowStates&) { take(readings); });
 }
 
 void CsvTelemetry::read_with_states(const TakeStates& take, GpuQuantitySet states) {
@@ -334,9 +332,9 @@ void CsvTelemetry::read_rows(const RowSelection& selection, const TakeStates& ta
   while (true) {
     const std::span<const CsvRow> rows = csv_->next_batch();
     if (rows.empty()) return;
-    found.count = 0;
+    found.clear();
     rows_.read(rows, selection.states, found);
-    give(found, selection, take);
+    give(found, take);
     fail_at_other_header();
   }
 }
@@ -358,7 +356,7 @@ bool CsvTelemetry::read_on_threads(const RowSelection& selection, const TakeStat
   while (const RowPiece* const piece = threads.next(rows_.devices())) {
     rows_.counts().add(piece->counts);
     dropped_nuls_ += piece->dropped_nuls;
-    give(piece->found, selection, take);
+    give(piece->found, take);
     fail_at_other_header();
   }
   return true;

@@ -68,6 +68,16 @@ void RowCounts::add(const RowCounts& later) {
   if (later.resolution) resolution = later.resolution;
 }
 
+void RowReadings::clear() {
+  count = 0;
+  states.clear();
+}
+
+RowStates RowReadings::row_states() const {
+  if (states.empty()) return {};
+  return {states, std::span(states_of_rows).first(count)};
+}
+
 RowReader::RowReader(Columns columns, const Zone& zone, std::size_t header_cells, GpuSelection gpus)
     : columns_(std::move(columns)),
       stamps_(zone),
@@ -234,16 +244,22 @@ void RowReader::read(std::span<const CsvRow> rows, const GpuStateColumns* states
                      RowReadings& into) {
   const std::size_t most = into.count + rows.size();
   if (into.readings.size() < most) into.readings.resize(most);
-  if (states != nullptr && into.states.size() < most) into.states.resize(most);
+  if (states != nullptr && into.states_of_rows.size() < most) into.states_of_rows.resize(most);
   const bool selects = gpus_.is_given() && columns_.device;
   std::optional<StateCells> cells;
-  if (states != nullptr) cells.emplace(*states);
+  if (states != nullptr) {
+    cells.emplace(*states);
+    into.states.push_back(cells->state());
+  }
   std::size_t count = into.count;
   for (const CsvRow& row : rows) {
     ++counts_.rows;
     if (selects && is_left_out(row)) continue;
     const bool is_reading = read_row(row, into.readings[count]);
-    if (cells && is_reading) into.states[count] = cells->read(row);
+    if (cells && is_reading) {
+      if (cells->read(row)) into.states.push_back(cells->state());
+      into.states_of_rows[count] = static_cast<std::uint32_t>(into.states.size() - 1);
+    }
     count += is_reading ? 1 : 0;
     if (counts_.other_header_row > 0) break;
   }

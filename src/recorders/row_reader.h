@@ -40,12 +40,17 @@ struct RowCounts {
   void add(const RowCounts& later);
 };
 
-// Readings of rows, and if requested the states of their GPUs. [0] to [count - 1] are valid; there
-// may be room for more.
+// Readings of rows, and if requested the states of their GPUs. Readings [0] to [count - 1] are
+// valid; there may be room for more.
 struct RowReadings {
   std::vector<Reading> readings;
-  std::vector<GpuState> states;
+  std::vector<GpuState> states;  // RowStates::states
+  std::vector<std::uint32_t> states_of_rows;
   std::size_t count = 0;
+
+  void clear();
+  // Empty if none were requested.
+  RowStates row_states() const;
 };
 
 class RowReader {

@@ -18,7 +18,9 @@ std::vector<RowPiece> room_for_pieces(bool with_states) {
   std::vector<RowPiece> pieces(kPieces);
   for (RowPiece& piece : pieces) {
     piece.found.readings.resize(kMostPieceRows);
-    if (with_states) piece.found.states.resize(kMostPieceRows);
+    if (!with_states) continue;
+    piece.found.states_of_rows.resize(kMostPieceRows);
+    piece.found.states.reserve(kMostPieceRows + kMostPieceRows / kMaxBatchRows);
   }
   return pieces;
 }
@@ -63,7 +65,7 @@ class RowThreads::Lane : private ByteSource {
   }
 
   bool fill(RowPiece& piece) {
-    piece.found.count = 0;
+    piece.found.clear();
     piece.ends_block = false;
     try {
       read_rows(piece);

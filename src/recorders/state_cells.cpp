@@ -1,9 +1,7 @@
-// Remembers the cells of the row before.
+// Finds the cells, and puts their values together.
 #include "recorders/state_cells.h"
 
 #include <cmath>
-
-#include "base/text/decimal.h"
 
 namespace aggregate_power {
 
@@ -20,11 +18,6 @@ StateCells::StateCells(const GpuStateColumns& columns) {
   }
 }
 
-bool StateCells::is_repeated(const StateCell& cell, std::string_view text) {
-  return text.size() == cell.text.size() && first_eight(text) == cell.first_characters &&
-         (text.size() <= 8 || text == cell.text);
-}
-
 GpuState StateCells::joined() const {
   GpuState state;
   for (const StateCell& cell : cells_) {
@@ -37,21 +30,6 @@ GpuState StateCells::joined() const {
     }
   }
   return state;
-}
-
-const GpuState& StateCells::read(const CsvRow& row) {
-  bool is_other = false;
-  for (StateCell& cell : cells_) {
-    const std::string_view text = row.cells[cell.place];
-    if (!is_repeated(cell, text)) {
-      cell.first_characters = first_eight(text);
-      cell.value = parse_state(text);
-      is_other = true;
-    }
-    cell.text = text;
-  }
-  if (is_other) state_ = joined();
-  return state_;
 }
 
 }  // namespace aggregate_power

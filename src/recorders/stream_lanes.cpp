@@ -83,10 +83,8 @@ void name_bad_row(TelemetryCounts& counts) {
 void read_stream(ByteSource& source, const ReadInto& read, bool has_lines,
                  const StreamWants& wants) {
   ReadingSink sink(wants.options, wants.take, wants.counts);
-  const Telemetry::TakeStates take_counters = [&](std::span<const Reading> readings,
-                                                  std::span<const GpuState>) {
-    wants.counters->take(readings);
-  };
+  const Telemetry::TakeStates take_counters =
+      [&](std::span<const Reading> readings, const RowStates&) { wants.counters->take(readings); };
   std::optional<ReadingSink> counters;
   if (wants.counters != nullptr) {
     sink.set_counters(counters.emplace(wants.options, take_counters, wants.counters->counts));
@@ -241,7 +239,7 @@ class StreamLane : private ByteSource {
   bool has_lines_;
   TelemetryCounts counts_;
   TelemetryCounts counter_counts_;
-  const Telemetry::TakeStates give_ = [this](std::span<const Reading>, std::span<const GpuState>) {
+  const Telemetry::TakeStates give_ = [this](std::span<const Reading>, const RowStates&) {
     if (reports_) give(false);
   };
   ReadingSink sink_;

@@ -19,7 +19,7 @@ namespace {
 // The stamp of the first row in the beginning, as it would be in UTC.
 std::optional<Stamp> first_stamp_in(std::string_view head, const ReadInto& read) {
   TelemetryCounts counts;
-  const Telemetry::TakeStates ignore = [](std::span<const Reading>, std::span<const GpuState>) {};
+  const Telemetry::TakeStates ignore = [](std::span<const Reading>, const RowStates&) {};
   ReadingSink sink({}, ignore, counts);
   MemorySource source(head);
   try {

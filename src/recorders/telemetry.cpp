@@ -45,8 +45,7 @@ Telemetry::Telemetry(TelemetryHead head, Zone zone, Read read)
 void Telemetry::read(const Take& take) {
   read_(
       {zone_, {}, uses_threads_, counters_},
-      [&](std::span<const Reading> readings, std::span<const GpuState>) { take(readings); },
-      head_.counts);
+      [&](std::span<const Reading> readings, const RowStates&) { take(readings); }, head_.counts);
 }
 
 void Telemetry::read_with_states(const TakeStates& take, GpuQuantitySet states) {

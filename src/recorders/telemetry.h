@@ -114,7 +114,7 @@ struct CounterStream {
 class Telemetry {
  public:
   using Take = std::function<void(std::span<const Reading>)>;
-  using TakeStates = std::function<void(std::span<const Reading>, std::span<const GpuState>)>;
+  using TakeStates = std::function<void(std::span<const Reading>, const RowStates&)>;
   struct Wants {
     Zone zone;  // for stamps without an offset
     GpuQuantitySet states = {};

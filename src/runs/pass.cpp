@@ -29,7 +29,7 @@ template <typename Take>
 void read_batches(Telemetry& telemetry, GpuQuantitySet wanted, const Take& take) {
   if (wanted.any()) {
     telemetry.read_with_states(
-        [&](std::span<const Reading> readings, std::span<const GpuState> states) {
+        [&](std::span<const Reading> readings, const RowStates& states) {
           take(Batch{readings, states});
         },
         wanted);

@@ -64,18 +64,21 @@ TEST(StateMean, TakesTheRowsThatHaveIt) {
   const std::vector<Reading> readings = {
       {0, 300, 0}, {1, 310, 0}, {2, 0, 0, Reading::Kind::no_power}};
   const std::vector<GpuState> states = {{{kNone, 80, kNone}}, {{50, 90, kNone}}, {{60, 99, 1}}};
-  const auto temperatures = readings_of(GpuQuantity::temperature_c, readings, states, {0, 2});
+  const std::vector<std::uint32_t> of_rows = {0, 1, 2};
+  const RowStates each{states, of_rows};
+  const auto temperatures = readings_of(GpuQuantity::temperature_c, readings, each, {0, 2});
   ASSERT_EQ(temperatures.size(), 1u);
   EXPECT_EQ(temperatures[0].unix_s, 1);
   EXPECT_EQ(temperatures[0].watts, 50);
-  EXPECT_EQ(readings_of(GpuQuantity::utilization_pct, readings, states, {0, 2}).size(), 2u);
-  EXPECT_TRUE(readings_of(GpuQuantity::memory_used_mb, readings, states, {0, 2}).empty());
+  EXPECT_EQ(readings_of(GpuQuantity::utilization_pct, readings, each, {0, 2}).size(), 2u);
+  EXPECT_TRUE(readings_of(GpuQuantity::memory_used_mb, readings, each, {0, 2}).empty());
 }
 
 TEST(StateMean, TakesNoRowOutsideTheWindowWhoseGpuIsAtZeroWatts) {
   const std::vector<Reading> readings = {{0, 0, 0}, {1, 0, 0}, {3, 0, 0}, {4, 0, 0}, {5, 1, 0}};
-  const std::vector<GpuState> states(readings.size(), GpuState{{50, 50, 50}});
-  const auto taken = readings_of(GpuQuantity::temperature_c, readings, states, {1, 3});
+  const std::vector<GpuState> states = {GpuState{{50, 50, 50}}};
+  const std::vector<std::uint32_t> of_rows(readings.size(), 0);
+  const auto taken = readings_of(GpuQuantity::temperature_c, readings, {states, of_rows}, {1, 3});
   ASSERT_EQ(taken.size(), 3u);
   EXPECT_EQ(taken[0].unix_s, 1);
   EXPECT_EQ(taken[1].unix_s, 3);

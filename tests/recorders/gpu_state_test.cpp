@@ -104,16 +104,15 @@ TEST(GpuState, GoesWithTheReadingOfItsRow) {
       "1788852001,card0,250.0,N/A,N/A,56.0\n";
   Telemetry telemetry = open_telemetry(std::make_unique<test::StutterSource>(text, test::kWhole));
   std::vector<double> found;
-  telemetry.read_with_states(
-      [&](std::span<const Reading> readings, std::span<const GpuState> states) {
-        ASSERT_EQ(readings.size(), states.size());
-        for (std::size_t i = 0; i < readings.size(); ++i) {
-          found.push_back(readings[i].watts);
-          found.push_back(states[i][GpuQuantity::temperature_c]);
-          found.push_back(states[i][GpuQuantity::utilization_pct]);
-          EXPECT_TRUE(std::isnan(states[i][GpuQuantity::memory_used_mb]));
-        }
-      });
+  telemetry.read_with_states([&](std::span<const Reading> readings, const RowStates& states) {
+    ASSERT_EQ(readings.size(), states.size());
+    for (std::size_t i = 0; i < readings.size(); ++i) {
+      found.push_back(readings[i].watts);
+      found.push_back(states[i][GpuQuantity::temperature_c]);
+      found.push_back(states[i][GpuQuantity::utilization_pct]);
+      EXPECT_TRUE(std::isnan(states[i][GpuQuantity::memory_used_mb]));
+    }
+  });
   ASSERT_EQ(found.size(), 6u);
   EXPECT_EQ(std::vector<double>(found.begin(), found.begin() + 5),
             (std::vector<double>{300, 55, 80, 250, 56}));
@@ -129,10 +128,10 @@ TEST(GpuState, MayBeTheLimitAlone) {
   EXPECT_TRUE(telemetry.facts().has_power_limit);
   std::vector<double> limits_w;
   telemetry.read_with_states(
-      [&](std::span<const Reading>, std::span<const GpuState> states) {
-        for (const GpuState& state : states) {
-          limits_w.push_back(state[GpuQuantity::power_limit_w]);
-          EXPECT_TRUE(std::isnan(state[GpuQuantity::temperature_c]));
+      [&](std::span<const Reading>, const RowStates& states) {
+        for (std::size_t i = 0; i < states.size(); ++i) {
+          limits_w.push_back(states[i][GpuQuantity::power_limit_w]);
+          EXPECT_TRUE(std::isnan(states[i][GpuQuantity::temperature_c]));
         }
       },
       quantity_set({GpuQuantity::power_limit_w}));

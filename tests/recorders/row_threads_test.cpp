@@ -69,7 +69,7 @@ Found read(const std::string& text, const Options& options) {
   if (options.threads) telemetry.use_threads();
   Found found;
   try {
-    const auto take = [&](std::span<const Reading> readings, std::span<const GpuState> states) {
+    const auto take = [&](std::span<const Reading> readings, const RowStates& states) {
       for (std::size_t i = 0; i < readings.size(); ++i) {
         found.readings.push_back(numbers_of(readings[i], options.states ? &states[i] : nullptr));
       }

@@ -28,14 +28,17 @@ TEST(StateCells, FollowCellsThatChange) {
     std::string_view limit;
     double utilization_pct;
     double limit_w;
+    bool is_other;
   } rows[] = {
-      {" 97 %", " 700.00 W", 97, 700},   {" 97 %", " 700.00 W", 97, 700},
-      {" 98 %", " 700.00 W", 98, 700},   {" 98 %", " 700.50 W", 98, 700.5},
-      {" 700.50 W", " 98 %", 700.5, 98}, {" 98", " [N/A]", 98, kMissing},
-      {"", "", kMissing, kMissing},      {" 98 %", " 700.00 W", 98, 700},
+      {" 97 %", " 700.00 W", 97, 700, true},   {" 97 %", " 700.00 W", 97, 700, false},
+      {" 98 %", " 700.00 W", 98, 700, true},   {" 98 %", " 700.50 W", 98, 700.5, true},
+      {" 700.50 W", " 98 %", 700.5, 98, true}, {" 98", " [N/A]", 98, kMissing, true},
+      {"", "", kMissing, kMissing, true},      {"", "", kMissing, kMissing, false},
+      {" 98 %", " 700.00 W", 98, 700, true},
   };
-  for (const auto& [utilization, limit, utilization_pct, limit_w] : rows) {
-    const GpuState& state = cells.read(row_of(utilization, limit));
+  for (const auto& [utilization, limit, utilization_pct, limit_w, is_other] : rows) {
+    EXPECT_EQ(cells.read(row_of(utilization, limit)), is_other) << utilization << limit;
+    const GpuState& state = cells.state();
     const auto number = [&](GpuQuantity quantity) {
       return std::isnan(state[quantity]) ? kMissing : state[quantity];
     };
@@ -51,7 +54,8 @@ TEST(StateCells, JoinTheColumnsOfClockReasons) {
   columns.reasons[1] = 3;  // hw_slowdown: 0x8
   StateCells cells(columns);
   const auto mask = [&](std::string_view first, std::string_view second) {
-    return cells.read(row_of(first, second))[GpuQuantity::clock_reasons];
+    cells.read(row_of(first, second));
+    return cells.state()[GpuQuantity::clock_reasons];
   };
   EXPECT_EQ(mask("0x4", "Active"), 0x4 + 0x8);
   EXPECT_EQ(mask("0x4", "Not Active"), 0x4);

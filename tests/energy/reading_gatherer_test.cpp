@@ -1,0 +1,145 @@
+// Readings gathered in rounds, and one by one.
+#include "energy/reading_gatherer.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace aggregate_power {
+namespace {
+
+constexpr Window kWindow = {100, 200};
+
+struct GatheredRow {
+  Reading reading;
+  GpuState state;
+};
+
+GpuState state_of(double limit_w, double reasons, double utilization_pct) {
+  GpuState state;
+  state.values[static_cast<std::size_t>(GpuQuantity::power_limit_w)] = limit_w;
+  state.values[static_cast<std::size_t>(GpuQuantity::clock_reasons)] = reasons;
+  state.values[static_cast<std::size_t>(GpuQuantity::utilization_pct)] = utilization_pct;
+  return state;
+}
+
+std::vector<GatheredReadings> gather(std::span<const GatheredRow> rows, std::size_t batch) {
+  static const std::vector<std::string> kNames = {"0", "1", "2", "3", "4", "5", "6", "7"};
+  ReadingGatherer gatherer(kWindow);
+  for (; !rows.empty(); rows = rows.subspan(std::min(batch, rows.size()))) {
+    std::vector<Reading> readings;
+    std::vector<GpuState> states;
+    std::vector<std::uint32_t> states_of_rows;
+    for (const GatheredRow& row : rows.first(std::min(batch, rows.size()))) {
+      readings.push_back(row.reading);
+      // A row that says the same as the one before shares its state; NaN is never the same.
+      if (states.empty() || states.back().values != row.state.values) states.push_back(row.state);
+      states_of_rows.push_back(static_cast<std::uint32_t>(states.size() - 1));
+    }
+    gatherer.take(gatherer.select({readings, {states, states_of_rows}}));
+  }
+  return gatherer.finish(kNames);
+}
+
+// One by one, and each GPU's sorted by time.
+std::map<std::string, std::vector<Sample>> samples_of(std::span<const GatheredRow> rows) {
+  std::map<std::string, std::vector<Sample>> samples;
+  for (const auto& [reading, state] : rows) {
+    if (reading.kind != Reading::Kind::power || reading.unix_s < 40 || reading.unix_s > 260) {
+      continue;
+    }
+    samples[std::to_string(reading.device)].push_back({reading.unix_s, reading.watts});
+  }
+  for (auto& [gpu, own] : samples) std::ranges::stable_sort(own, {}, &Sample::unix_s);
+  return samples;
+}
+
+void expect_samples(std::span<const GatheredRow> rows) {
+  const auto expected = samples_of(rows);
+  for (const std::size_t batch : {std::size_t{1}, std::size_t{7}, rows.size()}) {
+    const std::vector<GatheredReadings> gathered = gather(rows, batch);
+    ASSERT_EQ(gathered.size(), expected.size());
+    for (const GatheredReadings& gpu : gathered) {
+      EXPECT_TRUE(std::ranges::equal(gpu.samples, expected.at(gpu.gpu), [](auto one, auto other) {
+        return one.unix_s == other.unix_s && one.watts == other.watts;
+      })) << gpu.gpu;
+    }
+  }
+}
+
+TEST(ReadingGatherer, KeepsTheOrderOfEqualStamps) {
+  // GPU 1 comes twice in a round, and two rounds have one stamp.
+  std::vector<GatheredRow> rows;
+  double watts = 0;
+  for (const double unix_s : {100., 100., 101., 101., 101., 50.}) {
+    for (const std::uint32_t device : {0U, 1U, 1U}) rows.push_back({{unix_s, ++watts, device}, {}});
+  }
+  expect_samples(rows);
+}
+
+TEST(ReadingGatherer, TakesRoundsAndAllElse) {
+  std::mt19937 random(7);
+  const auto below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); };
+  for (int round = 0; round < 300; ++round) {
+    std::vector<GatheredRow> rows;
+    const std::uint32_t devices = 1 + below(8);
+    const std::uint32_t odd = below(3) == 0 ? 0 : 1 + below(20);  // one row in so many
+    for (std::uint32_t i = 0; i < 200; ++i) {
+      Reading reading{30 + (i / devices) * 0.5, 1.0 * i, i % devices};
+      if (odd > 0 && below(odd) == 0) {
+        reading.device = below(8);
+        reading.kind = static_cast<Reading::Kind>(below(4));
+        reading.unix_s += below(3) - 1.0;
+        if (reading.kind != Reading::Kind::power) reading.device = kNoDevice;
+      }
+      rows.push_back({reading, {}});
+    }
+    expect_samples(rows);
+  }
+}
+
+TEST(ReadingGatherer, CountsWhatRowsInsideTheWindowSay) {
+  constexpr double kCapped = 0x4;
+  constexpr double kHot = 0x20;
+  std::vector<GatheredRow> rows;
+  for (std::uint32_t second = 0; second < 100; ++second) {
+    const double unix_s = 101 + 2 * second;  // half of them are inside
+    rows.push_back({{unix_s, 300, 0}, state_of(700, second < 20 ? kCapped : 0, 90)});
+    rows.push_back({{unix_s, 300, 1}, state_of(second == 30 ? 650 : 700, kHot, 90 - second)});
+    rows.push_back({{unix_s, 300, 2}, {}});
+  }
+  for (const std::size_t batch : {1, 10, 300}) {
+    const std::vector<GatheredReadings> gathered = gather(rows, batch);
+    ASSERT_EQ(gathered.size(), 3U);
+    EXPECT_EQ(gathered[0].conditions.limit_w, 700);
+    EXPECT_EQ(gathered[0].conditions.capped_share, 20.0 / 50);
+    EXPECT_EQ(gathered[0].conditions.throttled_share, 0);
+    EXPECT_EQ(gathered[0].conditions.least_utilization_pct, 90);
+    EXPECT_EQ(gathered[1].conditions.limit_w, std::nullopt) << "it was changed";
+    EXPECT_EQ(gathered[1].limits_w, (std::vector<double>{700, 650}));
+    EXPECT_EQ(gathered[1].conditions.capped_share, 0);
+    EXPECT_EQ(gathered[1].conditions.throttled_share, 1);
+    EXPECT_EQ(gathered[1].conditions.least_utilization_pct, 90 - 49);
+    EXPECT_EQ(gathered[2].conditions.capped_share, std::nullopt);
+    EXPECT_EQ(gathered[2].conditions.least_utilization_pct, std::nullopt);
+  }
+}
+
+TEST(ReadingGatherer, KnowsWhetherAllStampsAreWholeSeconds) {
+  std::vector<GatheredRow> rows;
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    rows.push_back({{110. + i, 300, 0}, {}});
+    rows.push_back({{110. + i + (i == 20 ? 0.5 : 0), 300, 1}, {}});
+  }
+  const std::vector<GatheredReadings> gathered = gather(rows, 32);
+  EXPECT_TRUE(gathered.at(0).are_whole_seconds);
+  EXPECT_FALSE(gathered.at(1).are_whole_seconds);
+}
+
+}  // namespace
+}  // namespace aggregate_power
