@@ -93,8 +93,7 @@ std::vector<std::shared_ptr<const UncutStamps>> uncut_stamps(const EstimateQuest
   std::shared_ptr<const UncutStamps> last;
   for (const GpuReadings& gpu : question.gpus) {
     if (is_cut(gpu) && !(last && last->is_same_of(gpu.samples))) {
-      last =
-          std::make_shared<const UncutStamps>(gpu.samples, question.window, question.most_threads);
+      last = std::make_shared<const UncutStamps>(gpu.samples, question.window);
     }
     all.push_back(is_cut(gpu) ? last : nullptr);
   }

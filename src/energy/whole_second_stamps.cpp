@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 namespace aggregate_power {
 namespace {
@@ -20,49 +22,73 @@ constexpr double kImpossible = 1e-4;  // early all the same
 constexpr std::size_t kLongestPiece = 150;
 constexpr double kHopeless = 30;  // a logarithm: such a loop adds nothing
 
-// How probable a stamp is if the loop was due so long after the stamp's second began.
+// How probable a stamp is if the loop was due so long after the stamp's second began, at most 1 s.
 double probability_of(double after_s) {
-  if (after_s >= 1) return kImpossible;
+  constexpr double kNever = -50 * kUsuallyLate_s;  // later by this, its exp() is too small to count
   if (after_s >= 0) return 1;
-  return kImpossible + (1 - kLateShare) * std::exp(after_s / kUsuallyLate_s) +
+  return kImpossible +
+         (after_s > kNever ? (1 - kLateShare) * std::exp(after_s / kUsuallyLate_s) : 0) +
          kLateShare * std::max(0.0, 1 + after_s / kMostLate_s);
 }
 
-// When a loop would be due for stamps, if its middle round were at 0.
+// When a loop would be due for stamps, if its middle round were at the middle one.
 class DueTimes {
  public:
-  DueTimes(std::span<const double> stamps, std::span<const double> rounds, double middle,
-           double round_s) {
+  DueTimes(std::span<const double> stamps, std::span<const double> rounds) {
+    const std::size_t middle = stamps.size() / 2;
     for (std::size_t i = 0; i < stamps.size(); ++i) {
-      all_.push_back({(rounds[i] - middle) * round_s, stamps[i]});
+      all_.push_back({rounds[i] - rounds[middle], stamps[i] - stamps[middle]});
     }
-    std::ranges::sort(all_, {}, [](const Due& one) { return one.at_s - one.stamp; });
   }
 
-  // Of the loop whose middle round is at `place_s`. Not all of it is summed up if it is below
-  // `least`: the least probable stamps come first.
+  void set_round(double round_s) {
+    for (Due& due : all_) due.after_s = due.round * round_s - due.stamp_s;
+    // A slightly longer round hardly changes their order.
+    for (auto due = all_.begin(); due != all_.end(); ++due) {
+      const auto place = std::find_if(std::reverse_iterator(due), all_.rend(),
+                                      [&](const Due& one) { return one.after_s <= due->after_s; });
+      std::rotate(place.base(), due, due + 1);
+    }
+  }
+
+  // Whether the loop whose middle round is so long after the middle stamp is certainly less
+  // probable than `least`: too many stamps are impossible.
+  bool is_hopeless(double place_s, double least) const {
+    const double most = std::max(0.0, least / std::log(kImpossible));
+    if (most >= static_cast<double>(all_.size())) return false;
+    const auto others = static_cast<std::size_t>(most);
+    return place_s + all_[all_.size() - 1 - others].after_s >= 1 ||
+           place_s + all_[others].after_s <= -kMostLate_s;
+  }
+
+  // Of that loop. Not all of it is summed up if it is below `least`: the least probable stamps come
+  // first.
   double log_probability(double place_s, double least) const {
-    const auto after_s = [&](const Due& due) { return place_s + due.at_s - due.stamp; };
     double sum = 0;
-    for (auto at = all_.rbegin(); at != all_.rend(); ++at) {
-      const Due& due = *at;
-      if (after_s(due) < 1 - kRounding_s || sum < least) break;
-      if (after_s(due) >= 1) sum += std::log(kImpossible);
+    double product = 1;  // of those that are not in the sum yet, so that few logarithms are taken
+    const auto is_enough = [&](double probability) {
+      product *= probability;
+      if (product > kLeastProduct) return false;
+      sum += std::log(std::exchange(product, 1));
+      return sum < least;
+    };
+    for (auto due = all_.rbegin(); due != all_.rend() && place_s + due->after_s >= 1; ++due) {
+      if (is_enough(kImpossible)) return sum;
     }
-    for (const Due& due : all_) {
-      if (after_s(due) > kRounding_s || sum < least) break;
-      if (after_s(due) < 0) sum += std::log(probability_of(after_s(due)));
+    for (auto due = all_.begin(); due != all_.end() && place_s + due->after_s < 0; ++due) {
+      if (is_enough(probability_of(place_s + due->after_s))) return sum;
     }
-    return sum;
+    return sum + std::log(product);
   }
 
  private:
-  static constexpr double kRounding_s = 1e-6;
+  static constexpr double kLeastProduct = 1e-13;  // about exp(-kHopeless)
   struct Due {
-    double at_s;
-    double stamp;
+    double round;    // from the middle one
+    double stamp_s;  // from the middle one
+    double after_s = 0;
   };
-  std::vector<Due> all_;  // in the order of how long they are after their stamps
+  std::vector<Due> all_;  // in the order of how long the loop is due after their stamps
 };
 
 // The mean of all loops that may have written the stamps, weighed by their probability.
@@ -93,9 +119,14 @@ struct Weighed {
   }
 };
 
-Loop loop_of(std::span<const double> stamps, std::span<const double> rounds, double middle) {
-  const double half = std::max(1.0, (rounds.back() - rounds.front()) / 2);
+Loop loop_of(std::span<const double> stamps, std::span<const double> rounds) {
+  constexpr int kPlaces = static_cast<int>((1 + kMostLate_s) / kPlaceStep_s + 0.5);
+  const auto place_at_s = [](int place) { return -kMostLate_s + place * kPlaceStep_s; };
+  const double all_rounds = rounds.back() - rounds.front();
+  const double half = std::max(1.0, all_rounds / 2);
   const double round_step_s = kPlaceStep_s / half;
+  const int steps = static_cast<int>((kLongestRound_s - kShortestRound_s) / round_step_s);
+  const auto round_at_s = [&](int step) { return kShortestRound_s + step * round_step_s; };
   const double at_s = stamps[stamps.size() / 2];
   double weights = 0;
   Weighed round;
@@ -103,10 +134,21 @@ Loop loop_of(std::span<const double> stamps, std::span<const double> rounds, dou
   Weighed place;
   Weighed end;
   double best = -std::numeric_limits<double>::max();
-  for (double round_s = kShortestRound_s; round_s <= kLongestRound_s; round_s += round_step_s) {
-    const DueTimes due(stamps, rounds, middle, round_s);
-    for (double place_s = -kMostLate_s; place_s < 1; place_s += kPlaceStep_s) {
-      const double log_p = due.log_probability(at_s + place_s, best - kHopeless);
+  DueTimes due(stamps, rounds);
+  // The mean round is near the best one: with it, most others are hopeless at once.
+  const double mean_s = (stamps.back() - stamps.front()) / std::max(1.0, all_rounds);
+  const double mean_step = (mean_s - kShortestRound_s) / round_step_s;
+  due.set_round(round_at_s(static_cast<int>(std::clamp(mean_step, 0.0, 1.0 * steps))));
+  for (int i = 0; i < kPlaces; ++i) {
+    best = std::max(best, due.log_probability(place_at_s(i), best));
+  }
+  for (int step = 0; step <= steps; ++step) {
+    const double round_s = round_at_s(step);
+    due.set_round(round_s);
+    for (int i = 0; i < kPlaces; ++i) {
+      const double place_s = place_at_s(i);
+      if (due.is_hopeless(place_s, best - kHopeless)) continue;
+      const double log_p = due.log_probability(place_s, best - kHopeless);
       if (log_p < best - kHopeless) continue;
       if (log_p > best) {
         const double less = std::exp(best - log_p);
@@ -146,7 +188,7 @@ std::optional<RegularLoop> regular_loop(std::span<const double> stamps) {
     const std::size_t count = stamps.size() * (piece + 1) / pieces - first;
     const double middle = rounds[first + count / 2];
     const Loop loop =
-        loop_of(stamps.subspan(first, count), std::span(rounds).subspan(first, count), middle);
+        loop_of(stamps.subspan(first, count), std::span(rounds).subspan(first, count));
     // One round in ten may be impossible, not more.
     if (loop.log_probability < std::log(kImpossible) * 0.1 * static_cast<double>(count))
       return std::nullopt;
