@@ -12,6 +12,7 @@
 #include "aggregate_power/assumption.h"
 #include "aggregate_power/refusal.h"
 #include "base/parallel.h"
+#include "energy/change_correlation.h"
 #include "energy/clock_shift.h"
 #include "energy/energy_interval.h"
 #include "energy/gpu_energy.h"

@@ -32,8 +32,4 @@ struct CombinedGpu {
 // quadrature. `correlation` is that of the GPUs' sampling errors, from 0 to 1.
 Estimate combine(std::span<const CombinedGpu> gpus, double correlation);
 
-// Mean correlation of the changes that GPUs' samples show at the same time, inside the window; 0
-// for one GPU, and if it is negative.
-double change_correlation(std::span<const std::span<const Sample>> gpus, Window window);
-
 }  // namespace aggregate_power

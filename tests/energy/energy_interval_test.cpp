@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <span>
 
 namespace aggregate_power {
 namespace {
@@ -47,18 +46,6 @@ TEST(EnergyInterval, OfSeveralGpusAddsWhatTheyShare) {
   // Half of the way between the sum of squares and the square of the sum.
   EXPECT_DOUBLE_EQ(part_of(total, "sampling_and_edges"), std::sqrt(0.5 * 4 + 0.5 * 16));
   EXPECT_DOUBLE_EQ(part_of(total, "clock_offset"), 0);
-}
-
-TEST(EnergyInterval, KnowsHowAlikeGpusChange) {
-  const Sample up[] = {{0, 1}, {1, 3}, {2, 2}, {3, 5}};
-  const Sample also_up[] = {{0, 11}, {1, 15}, {2, 13}, {3, 19}};
-  const Sample down[] = {{0, 5}, {1, 3}, {2, 4}, {3, 1}};
-  const std::span<const Sample> alike[] = {up, also_up};
-  EXPECT_NEAR(change_correlation(alike, {0, 3}), 1, 1e-12);
-  const std::span<const Sample> opposite[] = {up, down};
-  EXPECT_EQ(change_correlation(opposite, {0, 3}), 0);  // never less than nothing
-  const std::span<const Sample> one[] = {up};
-  EXPECT_EQ(change_correlation(one, {0, 3}), 0);
 }
 
 }  // namespace
