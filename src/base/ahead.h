@@ -3,10 +3,10 @@
 
 #include <exception>
 #include <functional>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/reused_thread.h"
 #include "base/ring.h"
 
 namespace aggregate_power {
@@ -61,7 +61,7 @@ class Ahead {
   Ring<Piece> ring_;
   Fill fill_;
   std::exception_ptr fault_;  // the thread's until the ring has ended
-  std::jthread thread_;       // last, because it uses all others
+  ReusedThread thread_;       // last, because it uses all others
 };
 
 }  // namespace aggregate_power

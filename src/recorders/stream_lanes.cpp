@@ -7,11 +7,11 @@
 #include <span>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/reused_thread.h"
 #include "base/ring.h"
 #include "recorders/lines.h"
 
@@ -150,7 +150,7 @@ class StreamLane : private ByteSource {
         counters_(options_of(wants, counter_batch(wants)), give_, counter_counts_),
         ring_(room_for_lane_pieces(counter_batch(wants))) {
     if (wants.counters != nullptr) sink_.set_counters(counters_);
-    thread_ = std::jthread([this] { work(); });
+    thread_.emplace([this] { work(); });
   }
   ~StreamLane() override { ring_.refuse(); }
   StreamLane(const StreamLane&) = delete;
@@ -248,7 +248,7 @@ class StreamLane : private ByteSource {
   std::uint64_t lines_before_block_ = 0;
   std::exception_ptr fault_;
   Ring<LanePiece> ring_;
-  std::jthread thread_;  // last, because it uses all others
+  std::optional<ReusedThread> thread_;  // last, because it uses all others
 };
 
 // Passes on the batches of one kind of all lanes.
