@@ -186,6 +186,7 @@ const BoardFamily& family_of(Vendor vendor) {
 }
 
 const BoardFamily* family_of(std::string_view model) {
+  if (model.empty()) return nullptr;  // as any pattern says, once it is compiled
   const auto row = std::ranges::find_if(
       families(), [&](const BoardFamily& candidate) { return candidate.model.matches(model); });
   return row == families().end() ? nullptr : &*row;
@@ -208,6 +209,7 @@ Vendor vendor_of_model(std::string_view model) {
   static const Pattern nvidia = any_case(".*(nvidia|geforce|quadro|tesla).*");
   static const Pattern amd = any_case(".*(amd|radeon|instinct).*");
   static const Pattern intel = any_case(".*(intel|arc|flex).*");
+  if (model.empty()) return Vendor::unknown;
   if (const BoardFamily* const family = family_of(model)) return family->vendor;
   if (amd.matches(model)) return Vendor::amd;
   if (intel.matches(model)) return Vendor::intel;

@@ -90,7 +90,7 @@ void add_gpu(const SensorReadings& recording, const GpuModel& model, const Known
     building.refuse(fmt::format(
         "GPU {} is the second die of an MI250X and reads power: whether that is its own is not known; record rocm-smi's or amd-smi's power of the first dies",
         printable(gpu.gpu)));
-  } else if (mig.matches(model.name) ||
+  } else if ((!model.name.empty() && mig.matches(model.name)) ||
              gpu.gpu.substr(gpu.gpu.rfind('/') + 1).starts_with("MIG-")) {
     building.refuse("a MIG instance repeats the power of its whole GPU; record the GPU itself");
   } else if (reads_nothing(gpu, building.question.window)) {
