@@ -5,11 +5,11 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <vector>
 
 #include "energy/placed_readings.h"
+#include "energy/sum_of.h"
 
 namespace aggregate_power {
 namespace {
@@ -46,26 +46,6 @@ double correlation_of(std::span<const Sample> one, std::span<const Sample> other
   return squares > 0 && others > 0 ? products / std::sqrt(squares * others) : 0;
 }
 
-// Two numbers on which the processor calculates at once. GCC finds no such pairs by itself.
-using Pair = double __attribute__((vector_size(2 * sizeof(double))));
-constexpr std::size_t kSums = 4;  // sums that do not wait for each other
-
-// `count` must be a multiple of kSums.
-double sum_of_products(const double* one, const double* other, std::size_t count) {
-  const auto pair_at = [](const double* at) {
-    Pair pair;
-    std::memcpy(&pair, at, sizeof pair);
-    return pair;
-  };
-  Pair even = {};
-  Pair odd = {};
-  for (std::size_t i = 0; i < count; i += kSums) {
-    even += pair_at(one + i) * pair_at(other + i);
-    odd += pair_at(one + i + 2) * pair_at(other + i + 2);
-  }
-  return (even[0] + even[1]) + (odd[0] + odd[1]);
-}
-
 // Sums of products of the changes of each two GPUs that were asked in the same rounds, the first
 // few with all: in pieces that stay in the cache.
 class ChangeProducts {
@@ -94,7 +74,6 @@ class ChangeProducts {
 
  private:
   static constexpr std::size_t kPiece = 256;
-  static_assert(kPiece % kSums == 0);
 
   ChangeProducts(std::size_t gpus, std::size_t firsts)
       : gpus_(gpus), changes_w_(gpus * kPiece), products_w2_(firsts * gpus), squares_w2_(gpus) {}
@@ -123,14 +102,10 @@ class ChangeProducts {
   }
 
   void add(std::size_t count) {
-    const std::size_t whole = (count + kSums - 1) / kSums * kSums;
-    for (std::size_t gpu = 0; gpu < gpus_; ++gpu) {
-      double* const changes_w = changes_w_.data() + gpu * kPiece;
-      std::fill(changes_w + count, changes_w + whole, 0);
-    }
     const auto product = [&](std::size_t one, std::size_t other) {
-      return sum_of_products(changes_w_.data() + one * kPiece, changes_w_.data() + other * kPiece,
-                             whole);
+      const double* const a = changes_w_.data() + one * kPiece;
+      const double* const b = changes_w_.data() + other * kPiece;
+      return sum_of(0, count, [&](std::size_t i) { return a[i] * b[i]; });
     };
     for (std::size_t gpu = 0; gpu < gpus_; ++gpu) squares_w2_[gpu] += product(gpu, gpu);
     for (std::size_t one = 0; one * gpus_ < products_w2_.size(); ++one) {
