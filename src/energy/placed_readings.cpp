@@ -35,14 +35,8 @@ std::span<const Sample> samples_in(std::span<const Sample> samples, Window windo
 
 double median_period_s(std::span<const Sample> samples) {
   if (samples.size() < 2) return 0;
-  // Some thousand are enough for a median.
-  constexpr std::size_t kMost = 4096;
-  const std::size_t step = 1 + samples.size() / kMost;
-  std::vector<double> gaps_s;
-  for (std::size_t i = 1; i < samples.size(); i += step) {
-    gaps_s.push_back(samples[i].unix_s - samples[i - 1].unix_s);
-  }
-  return quantile_of(std::move(gaps_s), 0.5);
+  const auto gap_s = [&](std::size_t i) { return samples[i + 1].unix_s - samples[i].unix_s; };
+  return quantile_of_many(samples.size() - 1, gap_s, 0.5);
 }
 
 }  // namespace aggregate_power

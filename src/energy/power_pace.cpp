@@ -78,25 +78,22 @@ class SeriesChanges {
   std::size_t end_of(std::size_t first) const { return std::min(first + kChangeBlock, size_); }
 
  private:
-  // Several sums at once do not wait for each other.
   ChangeBlock block_of(std::size_t first) const {
-    constexpr std::size_t kLanes = 4;
-    ChangeBlock lanes[kLanes] = {};
-    const auto add = [&](std::size_t i, ChangeBlock& lane) {
-      const double change_w = std::abs((*this)[i]);
-      lane.largest_w = std::max(lane.largest_w, change_w);
-      lane.squares_w2 += change_w * change_w;
+    const std::size_t end = end_of(first);
+    Pair largest_w = {};
+    Pair even_w2 = {};
+    Pair odd_w2 = {};
+    const auto add = [&](Pair changes_w, Pair& squares_w2) {
+      largest_w = larger_of(larger_of(changes_w, -changes_w), largest_w);
+      squares_w2 += changes_w * changes_w;
     };
-    std::size_t i = first;
-    for (; i + kLanes <= end_of(first); i += kLanes) {
-      for (std::size_t lane = 0; lane < kLanes; ++lane) add(i + lane, lanes[lane]);
+    for (; first + 4 <= end; first += 4) {
+      add(Pair{(*this)[first], (*this)[first + 1]}, even_w2);
+      add(Pair{(*this)[first + 2], (*this)[first + 3]}, odd_w2);
     }
-    for (; i < end_of(first); ++i) add(i, lanes[0]);
-    for (std::size_t lane = 1; lane < kLanes; ++lane) {
-      lanes[0].largest_w = std::max(lanes[0].largest_w, lanes[lane].largest_w);
-      lanes[0].squares_w2 += lanes[lane].squares_w2;
-    }
-    return lanes[0];
+    for (; first < end; ++first) add(Pair{(*this)[first], 0}, even_w2);
+    return {std::max(largest_w[0], largest_w[1]),
+            (even_w2[0] + even_w2[1]) + (odd_w2[0] + odd_w2[1])};
   }
 
   const Series& series_;

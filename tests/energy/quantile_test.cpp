@@ -17,27 +17,40 @@ TEST(Quantile, IsANumberByRank) {
   EXPECT_EQ(quantile_of({3, 1, 2}, 1), 3);
 }
 
-// 0 to 9999 in another order: 7919 and 10000 have no common divisor.
-double shuffled(std::size_t i) { return static_cast<double>(i * 7919 % 10000); }
+// 0 to count - 1 in another order: 7919 and the counts have no common divisor.
+auto shuffled(std::size_t count) {
+  return [count](std::size_t i) { return static_cast<double>(i * 7919 % count); };
+}
 
-TEST(Quantile, OfManyIsTheSameNumberByRank) {
-  for (const double share : {0.0, 0.25, 0.5, 0.99, 1.0}) {
-    EXPECT_EQ(quantile_of_many(10000, shuffled, share), std::floor(share * 9999)) << share;
+TEST(Quantile, OfSomeThousandIsTheNumberByRank) {
+  for (const std::size_t count : {1, 2, 100, 4095}) {
+    for (const double share : {0.0, 0.25, 0.5, 0.99, 1.0}) {
+      EXPECT_EQ(quantile_of_many(count, shuffled(count), share),
+                std::floor(share * static_cast<double>(count - 1)));
+    }
+  }
+  EXPECT_EQ(quantile_of_many(0, shuffled(1), 0.5), 0);
+}
+
+TEST(Quantile, OfManyIsAboutTheNumberByRank) {
+  for (const std::size_t count : {4096, 4097, 10000, 100'000, 1'000'000}) {
+    for (const double share : {0.05, 0.25, 0.5, 0.99}) {
+      // Three standard deviations of the rank in 2048 numbers.
+      const double error = 3 * std::sqrt(share * (1 - share) / 2048);
+      EXPECT_NEAR(quantile_of_many(count, shuffled(count), share) / static_cast<double>(count),
+                  share, error)
+          << count;
+    }
   }
 }
 
-TEST(Quantile, OfManyEqualNumbersIsOneOfThem) {
-  const auto tenths = [](std::size_t i) { return shuffled(i) < 1000 ? 5.0 : 7.0; };
-  EXPECT_EQ(quantile_of_many(10000, tenths, 0.05), 5);
-  EXPECT_EQ(quantile_of_many(10000, tenths, 0.5), 7);
-}
-
-// Every ninth of 10000 numbers is looked at first: these are high, all others low.
 TEST(Quantile, OfManyIsNotMisledByNumbersThatRepeat) {
-  const auto comb = [](std::size_t i) {
-    return i % 9 == 0 ? 1e6 + static_cast<double>(i) : static_cast<double>(i % 3);
-  };
-  EXPECT_EQ(quantile_of_many(10000, comb, 0.5), 1);
+  for (std::size_t period = 2; period < 50; ++period) {
+    // A third of a period or more is low, the rest high.
+    const auto comb = [&](std::size_t i) { return i % period < (period + 2) / 3 ? 0.0 : 1.0; };
+    EXPECT_EQ(quantile_of_many(100'000, comb, 0.3), 0) << period;
+    EXPECT_EQ(quantile_of_many(100'000, comb, 0.75), 1) << period;
+  }
 }
 
 }  // namespace
