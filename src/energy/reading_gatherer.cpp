@@ -78,8 +78,7 @@ void ReadingGatherer::note(const RowStates& states, RepeatedState& repeated, Dev
 // Every `step`th reading from `first` on, all of one device.
 void ReadingGatherer::gather(const Batch& batch, std::size_t first, std::size_t end,
                              std::size_t step) {
-  const Window inside = window_;
-  const Window near = {inside.start_unix_s - kAroundS, inside.end_unix_s + kAroundS};
+  const Window near = {window_.start_unix_s - kAroundS, window_.end_unix_s + kAroundS};
   const auto is_wanted = [&](const Reading& reading) {
     return reading.kind == Reading::Kind::power && near.contains(reading.unix_s);
   };
@@ -93,28 +92,40 @@ void ReadingGatherer::gather(const Batch& batch, std::size_t first, std::size_t 
   make_window_room(device.samples, near.end_unix_s, more);
   device.samples.resize(count + more);
   Sample* sample = device.samples.data() + count;
-  double last_unix_s = device.last_unix_s;
-  bool is_sorted = device.is_sorted;
-  bool are_whole_seconds = device.are_whole_seconds;
-  RepeatedState repeated;
+  bool are_wanted = true;
   for (std::size_t i = first; i < end; i += step) {
     const Reading& reading = batch.readings[i];
-    if (!is_wanted(reading)) continue;
+    are_wanted &= is_wanted(reading);
     *sample++ = {reading.unix_s, reading.watts};
-    is_sorted &= reading.unix_s >= last_unix_s;
-    last_unix_s = reading.unix_s;
-    are_whole_seconds &= is_whole_second(reading.unix_s);
-    if (batch.states.empty() || !inside.contains(reading.unix_s)) continue;
+  }
+  if (!are_wanted) {
+    sample = device.samples.data() + count;
+    for (std::size_t i = first; i < end; i += step) {
+      const Reading& reading = batch.readings[i];
+      if (is_wanted(reading)) *sample++ = {reading.unix_s, reading.watts};
+    }
+    device.samples.resize(static_cast<std::size_t>(sample - device.samples.data()));
+  }
+  const auto added = std::span(device.samples).subspan(count);
+  const auto with_last = std::span(device.samples).subspan(count - std::min<std::size_t>(count, 1));
+  const bool is_sorted = std::ranges::is_sorted(with_last, {}, &Sample::unix_s);
+  device.is_sorted = device.is_sorted && is_sorted;
+  device.are_whole_seconds =
+      device.are_whole_seconds && std::ranges::all_of(added, is_whole_second, &Sample::unix_s);
+  if (batch.states.empty()) return;
+  const bool are_inside = are_wanted && is_sorted && window_.contains(added.front().unix_s) &&
+                          window_.contains(added.back().unix_s);
+  RepeatedState repeated;
+  for (std::size_t i = first; i < end; i += step) {
+    const bool counts =
+        are_inside || (is_wanted(batch.readings[i]) && window_.contains(batch.readings[i].unix_s));
+    if (!counts) continue;
     const std::uint32_t state = batch.states.of_rows[i];
     if (state != repeated.state) note(batch.states, repeated, device);
     repeated.state = state;
     ++repeated.rows;
   }
   note(batch.states, repeated, device);
-  device.samples.resize(static_cast<std::size_t>(sample - device.samples.data()));
-  device.last_unix_s = last_unix_s;
-  device.is_sorted = is_sorted;
-  device.are_whole_seconds = are_whole_seconds;
 }
 
 std::span<const Reading> ReadingGatherer::select(const Batch& batch) {

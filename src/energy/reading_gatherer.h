@@ -45,7 +45,6 @@ class ReadingGatherer final : public Analysis {
   // Counts of rows inside the window.
   struct Device {
     std::vector<Sample> samples;
-    double last_unix_s = -std::numeric_limits<double>::infinity();
     bool is_sorted = true;
     bool are_whole_seconds = true;  // all stamps
     std::vector<double> limits_w;   // each once

@@ -251,14 +251,18 @@ void RowReader::read(std::span<const CsvRow> rows, const GpuStateColumns* states
     cells.emplace(*states);
     into.states.push_back(cells->state());
   }
+  auto state = static_cast<std::uint32_t>(into.states.size()) - 1;
   std::size_t count = into.count;
   for (const CsvRow& row : rows) {
     ++counts_.rows;
     if (selects && is_left_out(row)) continue;
     const bool is_reading = read_row(row, into.readings[count]);
     if (cells && is_reading) {
-      if (cells->read(row)) into.states.push_back(cells->state());
-      into.states_of_rows[count] = static_cast<std::uint32_t>(into.states.size() - 1);
+      if (cells->read(row)) {
+        into.states.push_back(cells->state());
+        ++state;
+      }
+      into.states_of_rows[count] = state;
     }
     count += is_reading ? 1 : 0;
     if (counts_.other_header_row > 0) break;
