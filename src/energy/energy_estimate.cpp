@@ -16,6 +16,7 @@
 #include "energy/clock_shift.h"
 #include "energy/energy_interval.h"
 #include "energy/gpu_energy.h"
+#include "energy/gpu_finding.h"
 #include "energy/load_verdicts.h"
 #include "energy/placed_readings.h"
 #include "energy/reading_faults.h"
@@ -161,54 +162,6 @@ std::string refusal(const Placed& placed) {
   return {};
 }
 
-// What is to be said of a GPU alone.
-struct GpuFinding {
-  GpuEnergy energy;
-  double stale_share = 0;
-  std::optional<double> refresh_observed_s;
-  bool is_under_sampled = false;
-  bool is_power_capped = false;
-  std::optional<std::string> throttling;
-};
-
-void observe_refresh(const GpuReadings& gpu, Window window, GpuFinding& finding) {
-  const std::span<const Sample> samples = gpu.samples;
-  const std::span<const Sample> inside = samples_in(samples, window);
-  if (inside.empty()) return;
-  const auto begin = static_cast<std::size_t>(inside.data() - samples.data());
-  const std::size_t first = std::max<std::size_t>(begin, 1);
-  const std::size_t end = begin + inside.size();
-  const auto is_stale = [&](std::size_t i) { return samples[i].watts == samples[i - 1].watts; };
-  std::size_t stale = 0;
-  for (std::size_t i = first; i < end; ++i) stale += static_cast<std::size_t>(is_stale(i));
-  if (first == end) return;
-  finding.stale_share = static_cast<double>(stale) / static_cast<double>(end - first);
-  // Only a recorder that asks faster sees how often the sensor refreshes.
-  if (finding.stale_share <= 0.2 || end - first - stale <= 2) return;
-  std::vector<Sample> changes;
-  for (std::size_t i = first; i < end; ++i) {
-    if (!is_stale(i)) changes.push_back(samples[i]);
-  }
-  finding.refresh_observed_s = median_period_s(changes);
-}
-
-GpuFinding finding_of(const EstimateQuestion& question, const Placed& placed, std::size_t i) {
-  const bool is_shifted = placed.shift_s != 0;
-  const GpuReadings& gpu = placed.gpus[i];
-  const ReadingSeries& series = placed.series[i];
-  const Window window = placed.window;
-  GpuFinding finding;
-  finding.energy = gpu_energy({gpu, series, window, is_shifted ? 0 : question.clock_uncertainty_s,
-                               is_cut(gpu) ? placed.cut : StampUncertainty(),
-                               is_shifted ? kShiftUncertainty_s : 0});
-  observe_refresh(gpu, window, finding);
-  finding.is_under_sampled =
-      gpu.sensors.size() == 1 && is_under_sampled(series, gpu.sensors.front(), window);
-  finding.is_power_capped = is_power_capped(series.samples(), gpu.conditions, window);
-  finding.throttling = throttling(series.line(), gpu.conditions, window);
-  return finding;
-}
-
 void judge_gpu(const Placed& placed, std::size_t i, const GpuFinding& finding,
                EnergyEstimate& estimate) {
   const GpuReadings& gpu = placed.gpus[i];
@@ -315,13 +268,25 @@ struct AllFindings {
   double correlation = 0;  // of their changes
 };
 
+GpuEnergyQuestion question_of(const EstimateQuestion& question, const Placed& placed,
+                              std::size_t i) {
+  const bool is_shifted = placed.shift_s != 0;
+  const GpuReadings& gpu = placed.gpus[i];
+  return {gpu,
+          placed.series[i],
+          placed.window,
+          is_shifted ? 0 : question.clock_uncertainty_s,
+          is_cut(gpu) ? placed.cut : StampUncertainty(),
+          is_shifted ? kShiftUncertainty_s : 0};
+}
+
 AllFindings findings_of(const EstimateQuestion& question, const Placed& placed) {
   AllFindings found;
   found.gpus.resize(placed.gpus.size());
   // The correlation is the first piece of work, the GPUs are the others.
   in_parallel(1 + found.gpus.size(), question.most_threads, [&](std::size_t i) {
     if (i > 0) {
-      found.gpus[i - 1] = finding_of(question, placed, i - 1);
+      found.gpus[i - 1] = gpu_finding(question_of(question, placed, i - 1));
       return;
     }
     std::vector<std::span<const Sample>> samples;
