@@ -57,7 +57,7 @@ class DueTimes {
     const double most = std::max(0.0, least / std::log(kImpossible));
     if (most >= static_cast<double>(all_.size())) return false;
     const auto others = static_cast<std::size_t>(most);
-    return place_s + all_[all_.size() - 1 - others].after_s >= 1 ||
+    return place_s + all_[all_.size() - 1 - others].after_s >= kSecondOver_s ||
            place_s + all_[others].after_s <= -kMostLate_s;
   }
 
@@ -72,7 +72,8 @@ class DueTimes {
       sum += std::log(std::exchange(product, 1));
       return sum < least;
     };
-    for (auto due = all_.rbegin(); due != all_.rend() && place_s + due->after_s >= 1; ++due) {
+    for (auto due = all_.rbegin(); due != all_.rend() && place_s + due->after_s >= kSecondOver_s;
+         ++due) {
       if (is_enough(kImpossible)) return sum;
     }
     for (auto due = all_.begin(); due != all_.end() && place_s + due->after_s < 0; ++due) {
@@ -82,6 +83,9 @@ class DueTimes {
   }
 
  private:
+  // Loops that are tried are a multiple of hundredths of a second from stamps: it must not depend
+  // on rounding whether they are due when a stamp's second ends.
+  static constexpr double kSecondOver_s = 1 - 1e-7;
   static constexpr double kLeastProduct = 1e-13;  // about exp(-kHopeless)
   struct Due {
     double round;    // from the middle one

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <vector>
 
 namespace aggregate_power {
@@ -39,6 +40,19 @@ TEST(WholeSecondStamps, OfALoopOfExactSecondsSayLittle) {
   ASSERT_TRUE(found);
   EXPECT_GT(found->uncertainty_s, 0.15);
   EXPECT_NEAR(found->unix_s[10], 1010.5, 0.3);
+}
+
+TEST(WholeSecondStamps, OfALoopOfExactSecondsAreInTheMiddleOfThePlacesThatAreTried) {
+  // Places 0, 0.02 ... 0.98 fit all stamps, and with a longer or shorter round as many less at
+  // either end, however exactly the last one meets the end of a second.
+  for (const int count : {49, 81, 113}) {
+    for (const double first : {1000.0, 1.7e9}) {
+      const auto found = regular_loop(loop(first, 1.0, count));
+      ASSERT_TRUE(found);
+      const auto middle = static_cast<std::size_t>(count / 2);
+      EXPECT_NEAR(found->unix_s[middle], first + count / 2 + 0.49, 1e-3) << count;
+    }
+  }
 }
 
 TEST(WholeSecondStamps, ThatAreTooFewOrOfAnotherLoopShowNothing) {
