@@ -23,9 +23,13 @@ std::size_t BlockDealer::deal(std::size_t thread, std::span<char> into, bool& is
   is_whole = false;
   if (is_over_) return 0;
   if (rest_owner_) return *rest_owner_ == thread ? fill(into) : 0;
-  owners_.push_back(thread);
-  is_dealt_.notify_one();
-  if (!std::exchange(was_first_dealt_, true)) begins_.notify_all();
+  if (std::exchange(was_first_dealt_, true)) {
+    const std::lock_guard guard(owners_mutex_);
+    owners_.push_back(thread);
+    is_dealt_.notify_one();
+  } else {
+    begins_.notify_all();
+  }
   rest_owner_ = thread;  // if there is a fault, or no place to cut
   const std::size_t size = fill(into);
   const std::string_view bytes(into.data(), size);
@@ -38,7 +42,7 @@ std::size_t BlockDealer::deal(std::size_t thread, std::span<char> into, bool& is
 }
 
 std::size_t BlockDealer::next_owner() {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(owners_mutex_);
   is_dealt_.wait(lock, [&] { return !owners_.empty(); });
   const std::size_t owner = owners_.front();
   owners_.pop_front();

@@ -42,8 +42,8 @@ class BlockDealer {
 
   // ---- For the thread that puts what they make of their blocks in order
 
-  // The thread that was dealt the first block, then the next one, and so on. Waits until one was;
-  // not to be called again when that thread has ended.
+  // The thread that was dealt the second block, the third, and so on. Waits until one was. Only to
+  // be called when all of the block before was given out, and did not end its thread.
   std::size_t next_owner();
 
  private:
@@ -52,16 +52,19 @@ class BlockDealer {
   const CutOff cut_off_;
   std::mutex mutex_;
   std::condition_variable begins_;  // or it is over
-  std::condition_variable is_dealt_;
   bool has_begun_ = false;
   bool is_over_ = false;
   bool was_first_dealt_ = false;
-  std::deque<std::size_t> owners_;         // of the blocks that next_owner() has not told yet
   std::optional<std::size_t> rest_owner_;  // gets everything that is left
   std::string carried_;                    // read but not dealt, for the next block
   ByteSource& source_;
   bool source_ended_ = false;
   std::exception_ptr fault_;  // thrown after the bytes before it were given out
+
+  // Apart from the others, so that nobody waits for the source here.
+  std::mutex owners_mutex_;
+  std::condition_variable is_dealt_;
+  std::deque<std::size_t> owners_;  // of the blocks that next_owner() has not returned yet
 };
 
 }  // namespace aggregate_power

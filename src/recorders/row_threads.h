@@ -29,7 +29,7 @@ struct RowPiece {
   RowCounts counts;
   std::uint64_t dropped_nuls = 0;
   std::vector<std::string> new_devices;  // those that its thread had not seen before
-  bool ends_block = false;               // the next piece is another thread's
+  bool ends_block = false;               // the next piece is of another one
 };
 
 // Reads the rows of one file with several threads and gives out their pieces in the file's order.
@@ -62,7 +62,7 @@ class RowThreads {
   BlockDealer dealer_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::size_t owner_ = 0;  // of the block that is being given out
-  bool is_block_over_ = true;
+  bool is_block_over_ = false;
 };
 
 }  // namespace aggregate_power

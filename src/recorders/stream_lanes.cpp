@@ -120,7 +120,7 @@ struct LanePiece {
   LaneBatch power;
   LaneBatch counters;
   std::uint64_t lines = 0;
-  bool ends_block = false;  // the next piece is another thread's
+  bool ends_block = false;  // the next piece is of another one
 };
 
 // This thread can use their memory again; what another one allocates would stay with that thread.
@@ -313,7 +313,7 @@ class StreamLanes {
     LaneOutput counters(lanes_.size(),
                         wants_.counters != nullptr ? wants_.counters->counts : no_counts);
     dealer_.begin();
-    std::size_t owner = dealer_.next_owner();  // of the block that is being read
+    std::size_t owner = 0;  // of the block that is being read
     while (LanePiece* const piece = lanes_[owner]->next()) {
       const std::span<const Reading> readings = power.take(owner, piece->power);
       if (!readings.empty()) wants_.take(readings, {});

@@ -42,9 +42,9 @@ void read_stream(ByteSource& source, const ReadInto& read, bool has_lines,
 
 // Does the same with several threads, and passes the same on in the same order, by this thread.
 //
-//                             blocks 0, 2, 4 ... -> thread 0 -> readings ->
-//   source -> BlockDealer ->                                                -> take
-//                             blocks 1, 3, 5 ... -> thread 1 -> readings ->
+//                             blocks 0, 3, 4 ... -> thread 0 -> readings ->
+//   source -> BlockDealer ->  blocks 1, 6 ...    -> thread 1 -> readings -> take
+//                             blocks 2, 5 ...    -> thread 2 -> readings ->
 //
 // Each thread begins with `beginning`, from which `read` must learn all that it needs to read any
 // block; what it says counts once. `ahead` follows it in the recording, then `source`. Returns

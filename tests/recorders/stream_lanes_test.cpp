@@ -282,6 +282,20 @@ TEST(StreamLanes, NumberRowsAndLinesInTheWholeRecording) {
       "27001:17:");
 }
 
+TEST(StreamLanes, EndAtAFaultThatComesBeforeTheFirstBlock) {
+  const auto with = [](const Form& form, const std::string& line) {
+    std::string text = form.header;
+    for (int i = 0; i < kTicks; ++i) text += i == 20 ? line : form.tick(i);
+    return text;
+  };
+  const std::vector<Form> all = forms();
+  EXPECT_EQ(read_both(with(all[3], "Time,a,b,c,d\n"), "another header").fault,
+            "line 22 is a header with other columns: split the recording before it");
+  // 20 ticks of 5 lines.
+  EXPECT_EQ(read_both(with(all[6], "{\"timestamp_ns\":nothing}\n"), "no JSON").fault.substr(0, 7),
+            "101:17:");
+}
+
 TEST(StreamLanes, FollowAHeaderThatMovesTheColumns) {
   std::string text;
   for (int i = 0; i < kTicks; ++i) {
