@@ -7,7 +7,8 @@
 namespace aggregate_power {
 
 // As std::jthread, but the thread waits for other work afterwards instead of ending. It begins
-// sooner than a new one, which often starts on a processor that is busy and waits there.
+// sooner than a new one, which often starts on a processor that is busy and waits there. Not for
+// the child of a fork(), which has none of the threads.
 class ReusedThread {
  public:
   // `work` must not throw. Throws std::system_error if no thread can be started.

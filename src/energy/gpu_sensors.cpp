@@ -186,7 +186,7 @@ const BoardFamily& family_of(Vendor vendor) {
 }
 
 const BoardFamily* family_of(std::string_view model) {
-  if (model.empty()) return nullptr;  // as any pattern says, once it is compiled
+  if (model.empty()) return nullptr;  // no pattern matches that
   const auto row = std::ranges::find_if(
       families(), [&](const BoardFamily& candidate) { return candidate.model.matches(model); });
   return row == families().end() ? nullptr : &*row;

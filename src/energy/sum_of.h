@@ -13,7 +13,7 @@ namespace aggregate_power {
 // takes the terms of several rounds apart and puts them together again.
 using Pair = double __attribute__((vector_size(2 * sizeof(double))));
 
-// The larger ones of both, or the second ones where one is no number.
+// The larger ones of both, or the second ones where one is NaN.
 inline Pair larger_of(Pair one, Pair other) {
 #if defined(__SSE2__)
   return _mm_max_pd(one, other);

@@ -51,8 +51,8 @@ class DueTimes {
     }
   }
 
-  // Whether the loop whose middle round is so long after the middle stamp is certainly less
-  // probable than `least`: too many stamps are impossible.
+  // Whether the loop whose middle round is so long after the middle stamp is less
+  // probable than `least`, because too many stamps are impossible.
   bool is_hopeless(double place_s, double least) const {
     const double most = std::max(0.0, least / std::log(kImpossible));
     if (most >= static_cast<double>(all_.size())) return false;
@@ -129,7 +129,7 @@ Loop loop_of(std::span<const double> stamps, std::span<const double> rounds) {
   const double all_rounds = rounds.back() - rounds.front();
   const double half = std::max(1.0, all_rounds / 2);
   const double round_step_s = kPlaceStep_s / half;
-  const int steps = static_cast<int>((kLongestRound_s - kShortestRound_s) / round_step_s);
+  const int steps = static_cast<int>((kLongestRound_s - kShortestRound_s) / round_step_s + 1e-6);
   const auto round_at_s = [&](int step) { return kShortestRound_s + step * round_step_s; };
   const double at_s = stamps[stamps.size() / 2];
   double weights = 0;
