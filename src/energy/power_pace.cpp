@@ -40,12 +40,17 @@ struct Lag {
   double seconds = 0;
 };
 
+// The median time between two.
+double period_s_of(std::span<const PlacedReading> readings) {
+  if (readings.size() < 2) return 0;
+  const auto gap_s = [&](std::size_t i) {
+    return readings[i + 1].end_unix_s - readings[i].end_unix_s;
+  };
+  return quantile_of_many(readings.size() - 1, gap_s, 0.5);
+}
+
 // The shortest lag at which two readings share no time.
-template <typename Series>
-Lag lag_of(const Series& series, double window_s) {
-  if (series.size() < 2) return {};
-  const auto gap_s = [&](std::size_t i) { return series.end_unix_s(i + 1) - series.end_unix_s(i); };
-  const double period_s = quantile_of_many(series.size() - 1, gap_s, 0.5);
+Lag lag_of(double period_s, double window_s) {
   if (!(period_s > 0)) return {};
   const double count = std::max(1.0, std::round(window_s / period_s));
   return {static_cast<std::size_t>(count), count * period_s};
@@ -208,8 +213,8 @@ double overlapping_fast_w2_s(const Series& series, double window_s, double walk_
 }
 
 template <typename Series>
-PaceFinding pace_of(const Series& series, double window_s) {
-  const Lag lag = lag_of(series, window_s);
+PaceFinding pace_of(const Series& series, double period_s, double window_s) {
+  const Lag lag = lag_of(period_s, window_s);
   const SeriesChanges<Series> near(series, lag.readings);
   const SeriesChanges<Series> far(series, 2 * lag.readings);
   const double level_w = sum_of(0, series.size(), [&](std::size_t i) { return series.watts(i); }) /
@@ -246,9 +251,11 @@ PaceFinding pace_of(const Series& series, double window_s) {
 }  // namespace
 
 PaceFinding find_pace(std::span<const PlacedReading> readings, double window_s) {
-  return pace_of(PlacedSeries{readings}, window_s);
+  return pace_of(PlacedSeries{readings}, period_s_of(readings), window_s);
 }
 
-PaceFinding find_pace(std::span<const Sample> moments) { return pace_of(MomentSeries{moments}, 0); }
+PaceFinding find_pace(std::span<const Sample> moments, double period_s) {
+  return pace_of(MomentSeries{moments}, period_s, 0);
+}
 
 }  // namespace aggregate_power

@@ -19,6 +19,11 @@ inline std::uint64_t scattered(std::uint64_t number) {
   return number ^ (number >> 31);
 }
 
+// One of 0 to count - 1, which are fewer than 2^32.
+inline std::size_t scattered_below(std::size_t count, std::uint64_t number) {
+  return static_cast<std::size_t>(((scattered(number) >> 32) * count) >> 32);
+}
+
 // About the same of many numbers, value(0) to value(count - 1): that of some thousand of them,
 // which are spread so that they are not in step with numbers that repeat.
 template <typename Value>
@@ -28,7 +33,7 @@ double quantile_of_many(std::size_t count, const Value& value, double share) {
   std::vector<double> some;
   some.reserve(count / step + 1);
   for (std::size_t first = 0; first < count; first += step) {
-    some.push_back(value(first + scattered(first) % std::min(step, count - first)));
+    some.push_back(value(first + scattered_below(std::min(step, count - first), first)));
   }
   return quantile_of(std::move(some), share);
 }
