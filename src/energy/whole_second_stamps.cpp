@@ -44,7 +44,9 @@ class DueTimes {
   void set_round(double round_s) {
     for (Due& due : all_) due.after_s = due.round * round_s - due.stamp_s;
     // A slightly longer round hardly changes their order.
-    for (auto due = all_.begin(); due != all_.end(); ++due) {
+    for (std::size_t i = 1; i < all_.size(); ++i) {
+      if (all_[i - 1].after_s <= all_[i].after_s) continue;
+      const auto due = all_.begin() + static_cast<std::ptrdiff_t>(i);
       const auto place = std::find_if(std::reverse_iterator(due), all_.rend(),
                                       [&](const Due& one) { return one.after_s <= due->after_s; });
       std::rotate(place.base(), due, due + 1);
