@@ -51,11 +51,7 @@ bool is_whole_second(double unix_s) {
 
 }  // namespace
 
-// Rows that say the same are noted together.
-void ReadingGatherer::note(const RowStates& states, RepeatedState& repeated, Device& device) {
-  const std::uint64_t rows = std::exchange(repeated.rows, 0);
-  if (rows == 0) return;
-  const GpuState& state = states.states[repeated.state];
+void ReadingGatherer::note(const GpuState& state, std::uint64_t rows, Device& device) {
   const double limit_w = state[GpuQuantity::power_limit_w];
   // Two are enough to know that it changed.
   if (limit_w > 0 && device.limits_w.size() < 2 &&
@@ -79,10 +75,10 @@ void ReadingGatherer::note(const RowStates& states, RepeatedState& repeated, Dev
 void ReadingGatherer::gather(const Batch& batch, std::size_t first, std::size_t end,
                              std::size_t step) {
   const Window near = {window_.start_unix_s - kAroundS, window_.end_unix_s + kAroundS};
-  const auto is_wanted = [&](const Reading& reading) {
-    return reading.kind == Reading::Kind::power && near.contains(reading.unix_s);
+  const auto is_power_in = [&](Window window, const Reading& reading) {
+    return reading.kind == Reading::Kind::power && window.contains(reading.unix_s);
   };
-  while (first < end && !is_wanted(batch.readings[first])) first += step;
+  while (first < end && !is_power_in(near, batch.readings[first])) first += step;
   if (first >= end) return;
   const std::uint32_t number = batch.readings[first].device;
   if (number >= devices_.size()) devices_.resize(number + 1);
@@ -92,40 +88,44 @@ void ReadingGatherer::gather(const Batch& batch, std::size_t first, std::size_t 
   make_window_room(device.samples, near.end_unix_s, more);
   device.samples.resize(count + more);
   Sample* sample = device.samples.data() + count;
-  bool are_wanted = true;
+  double last_unix_s = count > 0 ? device.samples[count - 1].unix_s : near.start_unix_s;
+  bool are_power = true;
+  bool is_sorted = true;
+  bool are_whole_seconds = true;
   for (std::size_t i = first; i < end; i += step) {
     const Reading& reading = batch.readings[i];
-    are_wanted &= is_wanted(reading);
+    are_power &= reading.kind == Reading::Kind::power;
+    is_sorted &= reading.unix_s >= last_unix_s;
+    are_whole_seconds &= is_whole_second(reading.unix_s);
+    last_unix_s = reading.unix_s;
     *sample++ = {reading.unix_s, reading.watts};
   }
-  if (!are_wanted) {
+  // All readings of those that are in order are between the first, which is wanted, and the last.
+  const bool are_in_order = are_power && is_sorted;
+  if (!are_in_order || !near.contains(last_unix_s)) {
     sample = device.samples.data() + count;
+    are_whole_seconds = true;
     for (std::size_t i = first; i < end; i += step) {
       const Reading& reading = batch.readings[i];
-      if (is_wanted(reading)) *sample++ = {reading.unix_s, reading.watts};
+      if (!is_power_in(near, reading)) continue;
+      are_whole_seconds &= is_whole_second(reading.unix_s);
+      *sample++ = {reading.unix_s, reading.watts};
     }
     device.samples.resize(static_cast<std::size_t>(sample - device.samples.data()));
   }
-  const auto added = std::span(device.samples).subspan(count);
-  const auto with_last = std::span(device.samples).subspan(count - std::min<std::size_t>(count, 1));
-  const bool is_sorted = std::ranges::is_sorted(with_last, {}, &Sample::unix_s);
-  device.is_sorted = device.is_sorted && is_sorted;
-  device.are_whole_seconds =
-      device.are_whole_seconds && std::ranges::all_of(added, is_whole_second, &Sample::unix_s);
+  device.is_sorted &= is_sorted;
+  device.are_whole_seconds &= are_whole_seconds;
   if (batch.states.empty()) return;
-  const bool are_inside = are_wanted && is_sorted && window_.contains(added.front().unix_s) &&
-                          window_.contains(added.back().unix_s);
-  RepeatedState repeated;
-  for (std::size_t i = first; i < end; i += step) {
-    const bool counts =
-        are_inside || (is_wanted(batch.readings[i]) && window_.contains(batch.readings[i].unix_s));
-    if (!counts) continue;
+  const bool are_inside = are_in_order && window_.contains(batch.readings[first].unix_s) &&
+                          window_.contains(last_unix_s);
+  for (std::size_t i = first; i < end;) {
     const std::uint32_t state = batch.states.of_rows[i];
-    if (state != repeated.state) note(batch.states, repeated, device);
-    repeated.state = state;
-    ++repeated.rows;
+    std::uint64_t rows = 0;
+    for (; i < end && batch.states.of_rows[i] == state; i += step) {
+      rows += are_inside || is_power_in(window_, batch.readings[i]) ? 1 : 0;
+    }
+    if (rows > 0) note(batch.states.states[state], rows, device);
   }
-  note(batch.states, repeated, device);
 }
 
 std::span<const Reading> ReadingGatherer::select(const Batch& batch) {

@@ -53,13 +53,9 @@ class ReadingGatherer final : public Analysis {
     std::uint64_t throttled = 0;
     double least_utilization_pct = std::numeric_limits<double>::infinity();  // infinity: unknown
   };
-  // Rows of a device that follow each other and say the same.
-  struct RepeatedState {
-    std::uint32_t state = 0;  // in RowStates::states
-    std::uint64_t rows = 0;
-  };
   void gather(const Batch& batch, std::size_t first, std::size_t end, std::size_t step);
-  static void note(const RowStates& states, RepeatedState& repeated, Device& device);
+  // What so many rows inside the window say.
+  static void note(const GpuState& state, std::uint64_t rows, Device& device);
 
   Window window_;
   std::vector<Device> devices_;
