@@ -248,7 +248,6 @@ void RowReader::read(std::span<const CsvRow> rows, const GpuStateColumns* states
   const bool selects = gpus_.is_given() && columns_.device;
   std::optional<StateCells> cells;
   if (states != nullptr) cells.emplace(*states);
-  bool has_state = false;  // of these rows
   std::uint32_t state = 0;
   std::size_t count = into.count;
   for (const CsvRow& row : rows) {
@@ -256,10 +255,9 @@ void RowReader::read(std::span<const CsvRow> rows, const GpuStateColumns* states
     if (selects && is_left_out(row)) continue;
     const bool is_reading = read_row(row, into.readings[count]);
     if (cells && is_reading) {
-      if (cells->read(row) || !has_state) {
+      if (cells->read(row)) {
         state = static_cast<std::uint32_t>(into.states.size());
         into.states.push_back(cells->state());
-        has_state = true;
       }
       into.states_of_rows[count] = state;
     }

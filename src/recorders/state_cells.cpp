@@ -18,6 +18,17 @@ StateCells::StateCells(const GpuStateColumns& columns) {
   }
 }
 
+void StateCells::take(const CsvRow& row) {
+  has_row_ = true;
+  for (StateCell& cell : cells_) {
+    const std::string_view text = row.cells[cell.place];
+    if (text == cell.text) continue;
+    cell.value = parse_state(text);
+    cell.text = text;
+  }
+  state_ = joined();
+}
+
 GpuState StateCells::joined() const {
   GpuState state;
   for (const StateCell& cell : cells_) {

@@ -2,9 +2,11 @@
 // row before: such a cell is not parsed again.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -20,20 +22,14 @@ class StateCells {
   // `columns` says which cells of a row contain what.
   explicit StateCells(const GpuStateColumns& columns);
 
-  // Returns whether a cell differs from that of the row before, or has more than the nothing that
-  // is before the first row. The text of the cells must stay valid until the next call.
+  // Returns whether a cell differs from that of the row before, or there was none. The text of the
+  // cells must stay valid.
   bool read(const CsvRow& row) {
-    bool is_other = false;
-    for (StateCell& cell : cells_) {
-      const std::string_view text = row.cells[cell.place];
-      if (!are_same(text, cell.text)) {
-        cell.value = parse_state(text);
-        is_other = true;
-      }
-      cell.text = text;
-    }
-    if (is_other) state_ = joined();
-    return is_other;
+    const bool are_all_same = has_row_ && std::ranges::all_of(cells_, [&](const StateCell& cell) {
+                                return are_same(row.cells[cell.place], cell.text);
+                              });
+    if (!are_all_same) take(row);
+    return !are_all_same;
   }
   // What the last row reports.
   const GpuState& state() const { return state_; }
@@ -43,8 +39,8 @@ class StateCells {
     std::size_t place = 0;         // in a row
     std::uint64_t active_bit = 0;  // of a reason column; 0: its value is the quantity's
     GpuQuantity quantity = {};
-    std::string_view text = {};  // of the row before
-    double value = parse_state({});
+    std::string_view text = {};  // of the row before, or of an earlier one with the same
+    double value = std::numeric_limits<double>::quiet_NaN();
   };
   // As ==, without a call for cells as short as most are.
   static bool are_same(std::string_view one, std::string_view other) {
@@ -63,9 +59,11 @@ class StateCells {
     if (size > 8 && size <= 16) return are_ends_same(std::uint64_t{});
     return one == other;
   }
+  void take(const CsvRow& row);
   GpuState joined() const;
 
   std::vector<StateCell> cells_;
+  bool has_row_ = false;
   GpuState state_;
 };
 

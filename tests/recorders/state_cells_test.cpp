@@ -48,6 +48,15 @@ TEST(StateCells, FollowCellsThatChange) {
   }
 }
 
+TEST(StateCells, SayThatTheFirstRowIsOther) {
+  GpuStateColumns columns;
+  columns.quantities[static_cast<std::size_t>(GpuQuantity::utilization_pct)] = 1;
+  StateCells cells(columns);
+  EXPECT_TRUE(cells.read(row_of("", "")));
+  EXPECT_TRUE(std::isnan(cells.state()[GpuQuantity::utilization_pct]));
+  EXPECT_FALSE(cells.read(row_of("", "")));
+}
+
 TEST(StateCells, JoinTheColumnsOfClockReasons) {
   GpuStateColumns columns;
   columns.quantities[static_cast<std::size_t>(GpuQuantity::clock_reasons)] = 1;
