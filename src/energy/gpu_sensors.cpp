@@ -4,14 +4,18 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <initializer_list>
 #include <iterator>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "aggregate_power/assumption.h"
 #include "base/text/pattern.h"
+#include "base/text/unicode.h"
 
 namespace aggregate_power {
 namespace {
@@ -192,34 +196,44 @@ const BoardFamily* family_of(std::string_view model) {
   return row == families().end() ? nullptr : &*row;
 }
 
+// In lower case, with a dot for each separator.
+std::string plain_name(std::string_view name) {
+  std::string plain = lower_ascii(name);
+  std::ranges::replace_if(
+      plain, [](char c) { return c == '_' || c == '-' || c == ' '; }, '.');
+  return plain;
+}
+
+bool has_any(std::string_view plain, std::initializer_list<std::string_view> words) {
+  return std::ranges::any_of(words,
+                             [&](std::string_view word) { return plain.find(word) != plain.npos; });
+}
+
 Vendor vendor_of(const Sensor& sensor) {
-  static const Pattern nvidia = any_case(".*(nvml|nvidia|dcgm|srt-slurm|zeus|energibridge).*");
-  static const Pattern amd = any_case(".*(amd|rocm|instinct).*");
-  static const Pattern intel = any_case(".*(xpu|intel|oneapi|level.?zero).*");
-  for (const std::string_view text :
-       {std::string_view(sensor.collector), std::string_view(sensor.name)}) {
-    if (amd.matches(text)) return Vendor::amd;
-    if (intel.matches(text)) return Vendor::intel;
-    if (nvidia.matches(text)) return Vendor::nvidia;
+  for (const std::string& text : {plain_name(sensor.collector), plain_name(sensor.name)}) {
+    if (has_any(text, {"amd", "rocm", "instinct"})) return Vendor::amd;
+    if (has_any(text, {"xpu", "intel", "oneapi", "level.zero", "levelzero"})) return Vendor::intel;
+    if (has_any(text, {"nvml", "nvidia", "dcgm", "srt.slurm", "zeus", "energibridge"})) {
+      return Vendor::nvidia;
+    }
   }
   return Vendor::unknown;
 }
 
 Vendor vendor_of_model(std::string_view model) {
-  static const Pattern nvidia = any_case(".*(nvidia|geforce|quadro|tesla).*");
-  static const Pattern amd = any_case(".*(amd|radeon|instinct).*");
-  static const Pattern intel = any_case(".*(intel|arc|flex).*");
-  if (model.empty()) return Vendor::unknown;
   if (const BoardFamily* const family = family_of(model)) return family->vendor;
-  if (amd.matches(model)) return Vendor::amd;
-  if (intel.matches(model)) return Vendor::intel;
-  return nvidia.matches(model) ? Vendor::nvidia : Vendor::unknown;
+  const std::string name = plain_name(model);
+  if (has_any(name, {"amd", "radeon", "instinct"})) return Vendor::amd;
+  if (has_any(name, {"intel", "arc", "flex"})) return Vendor::intel;
+  return has_any(name, {"nvidia", "geforce", "quadro", "tesla"}) ? Vendor::nvidia : Vendor::unknown;
 }
 
 Field field_of(const Sensor& sensor) {
-  static const Pattern average = any_case(".*power.draw.average.*|device_average");
   if (sensor.averaging == "instantaneous") return Field::instant;
-  return sensor.averaging == "1 s" || average.matches(sensor.name) ? Field::average : Field::usage;
+  const std::string name = plain_name(sensor.name);
+  const bool is_average = sensor.averaging == "1 s" || name == "device.average" ||
+                          has_any(name, {"power.draw.average"});
+  return is_average ? Field::average : Field::usage;
 }
 
 const std::vector<SensorModel>& models_of(const BoardFamily& row, Field field) {
