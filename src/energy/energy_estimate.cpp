@@ -95,7 +95,8 @@ std::vector<std::shared_ptr<const UncutStamps>> uncut_stamps(const EstimateQuest
   std::shared_ptr<const UncutStamps> last;
   for (const GpuReadings& gpu : question.gpus) {
     if (is_cut(gpu) && !(last && last->is_same_of(gpu.samples))) {
-      last = std::make_shared<const UncutStamps>(gpu.samples, question.window);
+      last =
+          std::make_shared<const UncutStamps>(gpu.samples, question.window, question.most_threads);
     }
     all.push_back(is_cut(gpu) ? last : nullptr);
   }
@@ -132,6 +133,15 @@ Placed place(EstimateQuestion& question) {
   placed.window.start_unix_s += placed.shift_s;
   placed.window.end_unix_s += placed.shift_s;
   return placed;
+}
+
+// Gives the readings' memory back, which takes long for many.
+void release(Placed& placed, std::size_t most_threads) {
+  in_parallel(placed.gpus.size(), most_threads, [&](std::size_t i) {
+    placed.series[i] = {};
+    placed.sound[i] = {};
+    placed.gpus[i] = {};
+  });
 }
 
 // One value throughout, for longer than idle GPUs show one, and no counter that says that it is
@@ -339,7 +349,7 @@ EnergyEstimate estimate_energy(EstimateQuestion question) {
     }
     if (!gpu.published_j) gpu.published_j = line_energy_j(gpu.samples, question.window);
   }
-  const Placed placed = place(question);
+  Placed placed = place(question);
   if (const std::string reason = refusal(placed); !reason.empty()) {
     estimate.reasons.push_back(reason);
     return estimate;
@@ -369,6 +379,7 @@ EnergyEstimate estimate_energy(EstimateQuestion question) {
   add_up(question, placed, found, estimate);
   judge_idle(placed, estimate);
   judge_total(placed, estimate);
+  release(placed, question.most_threads);
   return estimate;
 }
 

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/parallel.h"
+
 namespace aggregate_power {
 namespace {
 
@@ -18,22 +20,21 @@ constexpr double kCutUncertainty_s = 0.29;
 
 }  // namespace
 
-UncutStamps::UncutStamps(std::span<const Sample> samples, Window window)
+UncutStamps::UncutStamps(std::span<const Sample> samples, Window window, std::size_t most_threads)
     : window_(window),
       parts_(parts_in(samples)),
       uncertainty_{kCutUncertainty_s, std::sqrt(2.0) * kCutUncertainty_s} {
-  std::vector<RegularLoop> loops;
-  for (const FittedPart& part : parts_) {
-    std::optional<RegularLoop> loop = regular_loop(part.stamps);
-    if (!loop) return;
-    loops.push_back(std::move(*loop));
-  }
+  std::vector<std::optional<RegularLoop>> loops(parts_.size());
+  in_parallel(parts_.size(), most_threads,
+              [&](std::size_t i) { loops[i] = regular_loop(parts_[i].stamps); });
+  if (!std::ranges::all_of(loops, [](const auto& loop) { return loop.has_value(); })) return;
   uncertainty_ = {};
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    uncertainty_.place_s = std::max(uncertainty_.place_s, loops[i].uncertainty_s);
-    uncertainty_.span_s = loops[i].span_uncertainty_s;
+    RegularLoop& loop = *loops[i];
+    uncertainty_.place_s = std::max(uncertainty_.place_s, loop.uncertainty_s);
+    uncertainty_.span_s = loop.span_uncertainty_s;
     FittedPart& part = parts_[i];
-    part.instants = std::move(loops[i].unix_s);
+    part.instants = std::move(loop.unix_s);
     for (std::size_t k = 1; k < part.stamps.size(); ++k) {
       if (part.stamps[k] == part.stamps[k - 1]) part.instants[k] = part.instants[k - 1];
     }

@@ -73,6 +73,19 @@ TEST(UncutStamps, AreTheSameForGpusThatWereAskedTogether) {
   EXPECT_FALSE(stamps.is_same_of(std::vector<Sample>(gpu.samples.begin() + 1, gpu.samples.end())));
 }
 
+TEST(UncutStamps, AreHalfASecondLateIfOneEdgeIsWithoutALoop) {
+  for (const std::size_t threads : {1, 2}) {
+    GpuReadings gpu = cut_readings(2000);
+    for (std::size_t i = 1; i < 300; i += 2) gpu.samples[i].unix_s -= 1;  // two in a second
+    const UncutStamps stamps(gpu.samples, {1060, 2940}, threads);
+    const std::vector<Sample> cut = gpu.samples;
+    stamps.place(gpu);
+    for (std::size_t i = 0; i < cut.size(); ++i) {
+      EXPECT_EQ(gpu.samples[i].unix_s, cut[i].unix_s + 0.5) << i;
+    }
+  }
+}
+
 TEST(UncutStamps, AreHalfASecondLateWithoutALoop) {
   GpuReadings gpu;
   for (int i = 0; i < 60; ++i) gpu.samples.push_back({std::floor(1000 + i / 2.0), 400});
