@@ -135,7 +135,7 @@ Placed place(EstimateQuestion& question) {
   return placed;
 }
 
-// Gives the readings' memory back, which takes long for many.
+// Gives the readings' memory back with several threads: for many readings that takes long.
 void release(Placed& placed, std::size_t most_threads) {
   in_parallel(placed.gpus.size(), most_threads, [&](std::size_t i) {
     placed.series[i] = {};

@@ -196,21 +196,21 @@ const BoardFamily* family_of(std::string_view model) {
   return row == families().end() ? nullptr : &*row;
 }
 
-// In lower case, with a dot for each separator.
-std::string plain_name(std::string_view name) {
-  std::string plain = lower_ascii(name);
+// In lower case, with a dot for each separator: words that are looked for are written like that.
+std::string dotted_name(std::string_view name) {
+  std::string dotted = lower_ascii(name);
   std::ranges::replace_if(
-      plain, [](char c) { return c == '_' || c == '-' || c == ' '; }, '.');
-  return plain;
+      dotted, [](char c) { return c == '_' || c == '-' || c == ' '; }, '.');
+  return dotted;
 }
 
-bool has_any(std::string_view plain, std::initializer_list<std::string_view> words) {
-  return std::ranges::any_of(words,
-                             [&](std::string_view word) { return plain.find(word) != plain.npos; });
+bool has_any(std::string_view dotted, std::initializer_list<std::string_view> words) {
+  return std::ranges::any_of(
+      words, [&](std::string_view word) { return dotted.find(word) != dotted.npos; });
 }
 
 Vendor vendor_of(const Sensor& sensor) {
-  for (const std::string& text : {plain_name(sensor.collector), plain_name(sensor.name)}) {
+  for (const std::string& text : {dotted_name(sensor.collector), dotted_name(sensor.name)}) {
     if (has_any(text, {"amd", "rocm", "instinct"})) return Vendor::amd;
     if (has_any(text, {"xpu", "intel", "oneapi", "level.zero", "levelzero"})) return Vendor::intel;
     if (has_any(text, {"nvml", "nvidia", "dcgm", "srt.slurm", "zeus", "energibridge"})) {
@@ -222,7 +222,7 @@ Vendor vendor_of(const Sensor& sensor) {
 
 Vendor vendor_of_model(std::string_view model) {
   if (const BoardFamily* const family = family_of(model)) return family->vendor;
-  const std::string name = plain_name(model);
+  const std::string name = dotted_name(model);
   if (has_any(name, {"amd", "radeon", "instinct"})) return Vendor::amd;
   if (has_any(name, {"intel", "arc", "flex"})) return Vendor::intel;
   return has_any(name, {"nvidia", "geforce", "quadro", "tesla"}) ? Vendor::nvidia : Vendor::unknown;
@@ -230,7 +230,7 @@ Vendor vendor_of_model(std::string_view model) {
 
 Field field_of(const Sensor& sensor) {
   if (sensor.averaging == "instantaneous") return Field::instant;
-  const std::string name = plain_name(sensor.name);
+  const std::string name = dotted_name(sensor.name);
   const bool is_average = sensor.averaging == "1 s" || name == "device.average" ||
                           has_any(name, {"power.draw.average"});
   return is_average ? Field::average : Field::usage;

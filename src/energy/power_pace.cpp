@@ -40,7 +40,7 @@ struct Lag {
   double seconds = 0;
 };
 
-// The median time between two.
+// The median time between two readings.
 double period_s_of(std::span<const PlacedReading> readings) {
   if (readings.size() < 2) return 0;
   const auto gap_s = [&](std::size_t i) {
@@ -254,7 +254,7 @@ PaceFinding find_pace(std::span<const PlacedReading> readings, double window_s) 
   return pace_of(PlacedSeries{readings}, period_s_of(readings), window_s);
 }
 
-PaceFinding find_pace(std::span<const Sample> moments, double period_s) {
+PaceFinding find_moment_pace(std::span<const Sample> moments, double period_s) {
   return pace_of(MomentSeries{moments}, period_s, 0);
 }
 

@@ -33,7 +33,7 @@ struct PaceFinding {
 inline constexpr double kJumpSigmas = 6;
 
 PaceFinding find_pace(std::span<const PlacedReading> readings, double window_s);
-// The same of readings that are moments, with the median time between two.
-PaceFinding find_pace(std::span<const Sample> moments, double period_s);
+// The same of readings that are moments; `period_s` is the median time between two readings.
+PaceFinding find_moment_pace(std::span<const Sample> moments, double period_s);
 
 }  // namespace aggregate_power

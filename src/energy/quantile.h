@@ -19,7 +19,7 @@ inline std::uint64_t scattered(std::uint64_t number) {
   return number ^ (number >> 31);
 }
 
-// One of 0 to count - 1, which are fewer than 2^32.
+// A number below `count`, which is less than 2^32.
 inline std::size_t scattered_below(std::size_t count, std::uint64_t number) {
   return static_cast<std::size_t>(((scattered(number) >> 32) * count) >> 32);
 }

@@ -49,6 +49,10 @@ bool is_whole_second(double unix_s) {
   return (unix_s + kNoFraction) - kNoFraction == unix_s;
 }
 
+bool is_power_in(Window window, const Reading& reading) {
+  return reading.kind == Reading::Kind::power && window.contains(reading.unix_s);
+}
+
 }  // namespace
 
 void ReadingGatherer::note(const GpuState& state, std::uint64_t rows, Device& device) {
@@ -71,60 +75,64 @@ void ReadingGatherer::note(const GpuState& state, std::uint64_t rows, Device& de
   }
 }
 
-// Every `step`th reading from `first` on, all of one device.
-void ReadingGatherer::gather(const Batch& batch, std::size_t first, std::size_t end,
-                             std::size_t step) {
+void ReadingGatherer::gather(const Batch& batch, DeviceRows rows) {
   const Window near = {window_.start_unix_s - kAroundS, window_.end_unix_s + kAroundS};
-  const auto is_power_in = [&](Window window, const Reading& reading) {
-    return reading.kind == Reading::Kind::power && window.contains(reading.unix_s);
-  };
-  while (first < end && !is_power_in(near, batch.readings[first])) first += step;
-  if (first >= end) return;
-  const std::uint32_t number = batch.readings[first].device;
+  while (rows.first < rows.end && !is_power_in(near, batch.readings[rows.first])) {
+    rows.first += rows.step;
+  }
+  if (rows.first >= rows.end) return;
+  const std::uint32_t number = batch.readings[rows.first].device;
   if (number >= devices_.size()) devices_.resize(number + 1);
   Device& device = devices_[number];
   const std::size_t count = device.samples.size();
-  const std::size_t more = (end - first + step - 1) / step;
+  const std::size_t more = (rows.end - rows.first + rows.step - 1) / rows.step;
   make_window_room(device.samples, near.end_unix_s, more);
   device.samples.resize(count + more);
   Sample* sample = device.samples.data() + count;
   double last_unix_s = count > 0 ? device.samples[count - 1].unix_s : near.start_unix_s;
   bool are_power = true;
-  bool is_sorted = true;
+  bool are_sorted = true;
   bool are_whole_seconds = true;
-  for (std::size_t i = first; i < end; i += step) {
+  for (std::size_t i = rows.first; i < rows.end; i += rows.step) {
     const Reading& reading = batch.readings[i];
     are_power &= reading.kind == Reading::Kind::power;
-    is_sorted &= reading.unix_s >= last_unix_s;
+    are_sorted &= reading.unix_s >= last_unix_s;
     are_whole_seconds &= is_whole_second(reading.unix_s);
     last_unix_s = reading.unix_s;
     *sample++ = {reading.unix_s, reading.watts};
   }
-  // All readings of those that are in order are between the first, which is wanted, and the last.
-  const bool are_in_order = are_power && is_sorted;
-  if (!are_in_order || !near.contains(last_unix_s)) {
-    sample = device.samples.data() + count;
-    are_whole_seconds = true;
-    for (std::size_t i = first; i < end; i += step) {
+  // Readings in order are between the first, which is near, and the last.
+  const bool are_power_in_order = are_power && are_sorted;
+  if (!are_power_in_order || !near.contains(last_unix_s)) {
+    // Some are not wanted.
+    device.samples.resize(count);
+    for (std::size_t i = rows.first; i < rows.end; i += rows.step) {
       const Reading& reading = batch.readings[i];
-      if (!is_power_in(near, reading)) continue;
-      are_whole_seconds &= is_whole_second(reading.unix_s);
-      *sample++ = {reading.unix_s, reading.watts};
+      if (is_power_in(near, reading)) device.samples.push_back({reading.unix_s, reading.watts});
     }
-    device.samples.resize(static_cast<std::size_t>(sample - device.samples.data()));
+    const auto from_last =
+        std::span(device.samples).subspan(count - std::min<std::size_t>(count, 1));
+    are_sorted = std::ranges::is_sorted(from_last, {}, &Sample::unix_s);
+    are_whole_seconds = std::ranges::all_of(std::span(device.samples).subspan(count),
+                                            is_whole_second, &Sample::unix_s);
   }
-  device.is_sorted &= is_sorted;
+  device.is_sorted &= are_sorted;
   device.are_whole_seconds &= are_whole_seconds;
-  if (batch.states.empty()) return;
-  const bool are_inside = are_in_order && window_.contains(batch.readings[first].unix_s) &&
-                          window_.contains(last_unix_s);
-  for (std::size_t i = first; i < end;) {
+  const bool are_inside = are_power_in_order && window_.contains(last_unix_s) &&
+                          window_.contains(batch.readings[rows.first].unix_s);
+  if (!batch.states.empty()) note_states(batch, rows, are_inside, device);
+}
+
+// Rows that follow each other and say the same are noted together.
+void ReadingGatherer::note_states(const Batch& batch, DeviceRows rows, bool are_inside,
+                                  Device& device) const {
+  for (std::size_t i = rows.first; i < rows.end;) {
     const std::uint32_t state = batch.states.of_rows[i];
-    std::uint64_t rows = 0;
-    for (; i < end && batch.states.of_rows[i] == state; i += step) {
-      rows += are_inside || is_power_in(window_, batch.readings[i]) ? 1 : 0;
+    std::uint64_t inside = 0;
+    for (; i < rows.end && batch.states.of_rows[i] == state; i += rows.step) {
+      inside += (are_inside || is_power_in(window_, batch.readings[i])) ? 1 : 0;
     }
-    if (rows > 0) note(batch.states.states[state], rows, device);
+    if (inside > 0) note(batch.states.states[state], inside, device);
   }
 }
 
@@ -132,7 +140,7 @@ std::span<const Reading> ReadingGatherer::select(const Batch& batch) {
   for (std::size_t first = 0; first < batch.readings.size();) {
     const Rounds rounds = rounds_in(batch.readings.subspan(first));
     const std::size_t end = first + rounds.count * rounds.size;
-    for (std::size_t i = 0; i < rounds.size; ++i) gather(batch, first + i, end, rounds.size);
+    for (std::size_t i = 0; i < rounds.size; ++i) gather(batch, {first + i, end, rounds.size});
     first = end;
   }
   return {};

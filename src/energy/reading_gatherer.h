@@ -53,7 +53,15 @@ class ReadingGatherer final : public Analysis {
     std::uint64_t throttled = 0;
     double least_utilization_pct = std::numeric_limits<double>::infinity();  // infinity: unknown
   };
-  void gather(const Batch& batch, std::size_t first, std::size_t end, std::size_t step);
+  // Every `step`th row of a batch, from `first` on; all are of one device.
+  struct DeviceRows {
+    std::size_t first;
+    std::size_t end;
+    std::size_t step;
+  };
+  void gather(const Batch& batch, DeviceRows rows);
+  // What the rows inside the window say, which all are if `are_inside`.
+  void note_states(const Batch& batch, DeviceRows rows, bool are_inside, Device& device) const;
   // What so many rows inside the window say.
   static void note(const GpuState& state, std::uint64_t rows, Device& device);
 

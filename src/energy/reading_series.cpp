@@ -19,7 +19,7 @@ double ReadingSeries::moment_period_s() const {
 }
 
 const PaceFinding& ReadingSeries::moment_pace() const {
-  if (!moment_pace_) moment_pace_ = find_pace(moments_, moment_period_s());
+  if (!moment_pace_) moment_pace_ = find_moment_pace(moments_, moment_period_s());
   return *moment_pace_;
 }
 

@@ -18,7 +18,7 @@ namespace aggregate_power {
 class UncutStamps {
  public:
   // Of samples in time order.
-  UncutStamps(std::span<const Sample> samples, Window window, std::size_t most_threads = 1);
+  UncutStamps(std::span<const Sample> samples, Window window, std::size_t most_threads);
 
   // Whether it would be the same of other samples. A recorder asks all GPUs in one round, so it
   // mostly is.

@@ -22,14 +22,14 @@ class StateCells {
   // `columns` says which cells of a row contain what.
   explicit StateCells(const GpuStateColumns& columns);
 
-  // Returns whether a cell differs from that of the row before, or there was none. The text of the
-  // cells must stay valid.
+  // Returns whether a cell differs from that of the row before, or this is the first row. The text
+  // of the cells must stay valid as long as there are other rows to read.
   bool read(const CsvRow& row) {
-    const bool are_all_same = has_row_ && std::ranges::all_of(cells_, [&](const StateCell& cell) {
-                                return are_same(row.cells[cell.place], cell.text);
-                              });
-    if (!are_all_same) take(row);
-    return !are_all_same;
+    const bool is_same = has_row_ && std::ranges::all_of(cells_, [&](const StateCell& cell) {
+                           return are_same(row.cells[cell.place], cell.text);
+                         });
+    if (!is_same) take(row);
+    return !is_same;
   }
   // What the last row reports.
   const GpuState& state() const { return state_; }
@@ -59,7 +59,7 @@ class StateCells {
     if (size > 8 && size <= 16) return are_ends_same(std::uint64_t{});
     return one == other;
   }
-  void take(const CsvRow& row);
+  void take(const CsvRow& row);  // parses the cells that differ
   GpuState joined() const;
 
   std::vector<StateCell> cells_;

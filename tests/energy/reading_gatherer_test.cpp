@@ -2,9 +2,12 @@
 #include "energy/reading_gatherer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +17,8 @@ namespace aggregate_power {
 namespace {
 
 constexpr Window kWindow = {100, 200};
+constexpr double kCapped = 0x4;
+constexpr double kHot = 0x20;
 
 struct GatheredRow {
   Reading reading;
@@ -46,28 +51,64 @@ std::vector<GatheredReadings> gather(std::span<const GatheredRow> rows, std::siz
   return gatherer.finish(kNames);
 }
 
-// One by one, and each GPU's sorted by time.
-std::map<std::string, std::vector<Sample>> samples_of(std::span<const GatheredRow> rows) {
-  std::map<std::string, std::vector<Sample>> samples;
-  for (const auto& [reading, state] : rows) {
-    if (reading.kind != Reading::Kind::power || reading.unix_s < 40 || reading.unix_s > 260) {
-      continue;
+// What is expected of one GPU, found row by row.
+struct Expected {
+  std::vector<Sample> samples = {};
+  bool are_whole_seconds = true;
+  double reasoned = 0;
+  double capped = 0;
+  double throttled = 0;
+  double least_utilization_pct = 1000;  // more than any
+  std::set<double> limits_w = {};
+
+  void add(const Reading& reading, const GpuState& state) {
+    if (reading.unix_s < 40 || reading.unix_s > 260) return;
+    samples.push_back({reading.unix_s, reading.watts});
+    are_whole_seconds = are_whole_seconds && reading.unix_s == std::floor(reading.unix_s);
+    if (reading.unix_s < 100 || reading.unix_s > 200) return;
+    const double limit_w = state[GpuQuantity::power_limit_w];
+    if (limit_w > 0) limits_w.insert(limit_w);
+    const double reasons = state[GpuQuantity::clock_reasons];
+    reasoned += reasons >= 0 ? 1 : 0;
+    capped += reasons == kCapped || reasons == kCapped + kHot ? 1 : 0;
+    throttled += reasons == kHot || reasons == kCapped + kHot ? 1 : 0;
+    const double utilization_pct = state[GpuQuantity::utilization_pct];
+    if (utilization_pct >= 0) {
+      least_utilization_pct = std::min(least_utilization_pct, utilization_pct);
     }
-    samples[std::to_string(reading.device)].push_back({reading.unix_s, reading.watts});
   }
-  for (auto& [gpu, own] : samples) std::ranges::stable_sort(own, {}, &Sample::unix_s);
-  return samples;
+};
+
+std::map<std::string, Expected> expected_of(std::span<const GatheredRow> rows) {
+  std::map<std::string, Expected> gpus;
+  for (const auto& [reading, state] : rows) {
+    if (reading.kind == Reading::Kind::power) {
+      gpus[std::to_string(reading.device)].add(reading, state);
+    }
+  }
+  std::erase_if(gpus, [](const auto& gpu) { return gpu.second.samples.empty(); });
+  for (auto& [name, gpu] : gpus) std::ranges::stable_sort(gpu.samples, {}, &Sample::unix_s);
+  return gpus;
 }
 
-void expect_samples(std::span<const GatheredRow> rows) {
-  const auto expected = samples_of(rows);
+void expect_gathered(std::span<const GatheredRow> rows) {
+  const auto expected = expected_of(rows);
   for (const std::size_t batch : {std::size_t{1}, std::size_t{7}, rows.size()}) {
     const std::vector<GatheredReadings> gathered = gather(rows, batch);
     ASSERT_EQ(gathered.size(), expected.size());
     for (const GatheredReadings& gpu : gathered) {
-      EXPECT_TRUE(std::ranges::equal(gpu.samples, expected.at(gpu.gpu), [](auto one, auto other) {
+      const Expected& own = expected.at(gpu.gpu);
+      EXPECT_TRUE(std::ranges::equal(gpu.samples, own.samples, [](auto one, auto other) {
         return one.unix_s == other.unix_s && one.watts == other.watts;
       })) << gpu.gpu;
+      EXPECT_EQ(gpu.are_whole_seconds, own.are_whole_seconds) << gpu.gpu;
+      const auto share = [&](double count) {
+        return own.reasoned > 0 ? std::optional(count / own.reasoned) : std::nullopt;
+      };
+      EXPECT_EQ(gpu.conditions.capped_share, share(own.capped)) << gpu.gpu;
+      EXPECT_EQ(gpu.conditions.throttled_share, share(own.throttled)) << gpu.gpu;
+      EXPECT_EQ(gpu.conditions.least_utilization_pct.value_or(1000), own.least_utilization_pct);
+      EXPECT_EQ(gpu.limits_w.size(), std::min<std::size_t>(own.limits_w.size(), 2)) << gpu.gpu;
     }
   }
 }
@@ -79,7 +120,7 @@ TEST(ReadingGatherer, KeepsTheOrderOfEqualStamps) {
   for (const double unix_s : {100., 100., 101., 101., 101., 50.}) {
     for (const std::uint32_t device : {0U, 1U, 1U}) rows.push_back({{unix_s, ++watts, device}, {}});
   }
-  expect_samples(rows);
+  expect_gathered(rows);
 }
 
 TEST(ReadingGatherer, TakesRoundsAndAllElse) {
@@ -89,23 +130,30 @@ TEST(ReadingGatherer, TakesRoundsAndAllElse) {
     std::vector<GatheredRow> rows;
     const std::uint32_t devices = 1 + below(8);
     const std::uint32_t odd = below(3) == 0 ? 0 : 1 + below(20);  // one row in so many
-    for (std::uint32_t i = 0; i < 200; ++i) {
-      Reading reading{30 + (i / devices) * 0.5, 1.0 * i, i % devices};
+    const std::uint32_t other = 1 + below(100);                   // one row in so many says another
+    const double period_s = 3 - 0.5 * below(2);
+    GpuState state;
+    // From before the readings that are kept to after them.
+    for (std::uint32_t i = 0; i < 100 * devices; ++i) {
+      Reading reading{30 + (i / devices) * period_s, 1.0 * i, i % devices};
       if (odd > 0 && below(odd) == 0) {
-        reading.device = below(8);
+        if (below(2) == 0) reading.device = below(8);
         reading.kind = static_cast<Reading::Kind>(below(4));
-        reading.unix_s += below(3) - 1.0;
-        if (reading.kind != Reading::Kind::power) reading.device = kNoDevice;
+        reading.unix_s += below(2) * (below(3) - 1.0);
+        if (reading.kind == Reading::Kind::no_device) reading.device = kNoDevice;
       }
-      rows.push_back({reading, {}});
+      if (below(other) == 0) {
+        state = state_of(700 - 50 * below(2), kCapped * below(2) + kHot * below(2), below(100));
+      }
+      // A stamp without power is no evidence against whole seconds.
+      if (reading.kind != Reading::Kind::power) reading.unix_s += 0.25;
+      rows.push_back({reading, state});
     }
-    expect_samples(rows);
+    expect_gathered(rows);
   }
 }
 
 TEST(ReadingGatherer, CountsWhatRowsInsideTheWindowSay) {
-  constexpr double kCapped = 0x4;
-  constexpr double kHot = 0x20;
   std::vector<GatheredRow> rows;
   for (std::uint32_t second = 0; second < 100; ++second) {
     const double unix_s = 101 + 2 * second;  // half of them are inside

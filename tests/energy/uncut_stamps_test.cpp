@@ -21,7 +21,7 @@ GpuReadings cut_readings(int seconds) {
 
 TEST(UncutStamps, PlaceAllReadingsOfAShortRecordingOnOneLoop) {
   GpuReadings gpu = cut_readings(60);
-  const UncutStamps stamps(gpu.samples, {1010, 1050});
+  const UncutStamps stamps(gpu.samples, {1010, 1050}, 1);
   stamps.place(gpu);
   for (std::size_t i = 0; i < gpu.samples.size(); ++i) {
     EXPECT_NEAR(gpu.samples[i].unix_s - gpu.samples[0].unix_s, static_cast<double>(i), 0.2);
@@ -33,7 +33,7 @@ TEST(UncutStamps, PlaceAllReadingsOfAShortRecordingOnOneLoop) {
 TEST(UncutStamps, PlaceWhatIsFarFromTheEdgesInTheMiddleOfItsSecond) {
   GpuReadings gpu = cut_readings(2000);
   gpu.counter[900].unix_s += kBetweenStamps_s;  // no reading has this stamp
-  const UncutStamps stamps(gpu.samples, {1060, 2940});
+  const UncutStamps stamps(gpu.samples, {1060, 2940}, 1);
   stamps.place(gpu);
   EXPECT_EQ(gpu.samples[1000].unix_s, 2000.5);
   EXPECT_EQ(gpu.counter[1000].unix_s, 2000.5);
@@ -52,7 +52,7 @@ TEST(UncutStamps, FindTheRoundsOfARecorderThatDrifts) {
     instants.push_back(1000.3 + 1.01 * i);
     gpu.samples.push_back({std::floor(instants.back()), 400});
   }
-  const UncutStamps stamps(gpu.samples, {1050, 1250});
+  const UncutStamps stamps(gpu.samples, {1050, 1250}, 1);
   stamps.place(gpu);
   for (std::size_t i = 0; i < instants.size(); ++i) {
     EXPECT_NEAR(gpu.samples[i].unix_s, instants[i], 2 * stamps.uncertainty().place_s) << i;
@@ -63,7 +63,7 @@ TEST(UncutStamps, FindTheRoundsOfARecorderThatDrifts) {
 
 TEST(UncutStamps, AreTheSameForGpusThatWereAskedTogether) {
   const GpuReadings gpu = cut_readings(2000);
-  const UncutStamps stamps(gpu.samples, {1060, 2940});
+  const UncutStamps stamps(gpu.samples, {1060, 2940}, 1);
   EXPECT_TRUE(stamps.is_same_of(gpu.samples));
   std::vector<Sample> others = gpu.samples;
   others[1000].unix_s -= 1;  // far from both edges
@@ -75,13 +75,18 @@ TEST(UncutStamps, AreTheSameForGpusThatWereAskedTogether) {
 
 TEST(UncutStamps, AreHalfASecondLateIfOneEdgeIsWithoutALoop) {
   for (const std::size_t threads : {1, 2}) {
-    GpuReadings gpu = cut_readings(2000);
-    for (std::size_t i = 1; i < 300; i += 2) gpu.samples[i].unix_s -= 1;  // two in a second
-    const UncutStamps stamps(gpu.samples, {1060, 2940}, threads);
-    const std::vector<Sample> cut = gpu.samples;
-    stamps.place(gpu);
-    for (std::size_t i = 0; i < cut.size(); ++i) {
-      EXPECT_EQ(gpu.samples[i].unix_s, cut[i].unix_s + 0.5) << i;
+    for (const std::size_t first : {1, 1701}) {
+      GpuReadings gpu = cut_readings(2000);
+      // Two in a second.
+      for (std::size_t i = first; i < first + 299; i += 2) gpu.samples[i].unix_s -= 1;
+      const UncutStamps stamps(gpu.samples, {1060, 2940}, threads);
+      const std::vector<Sample> cut = gpu.samples;
+      stamps.place(gpu);
+      for (std::size_t i = 0; i < cut.size(); ++i) {
+        EXPECT_EQ(gpu.samples[i].unix_s, cut[i].unix_s + 0.5) << i;
+        EXPECT_EQ(gpu.counter[i].unix_s, 1000.5 + static_cast<double>(i));
+      }
+      EXPECT_EQ(stamps.uncertainty().place_s, 0.29);
     }
   }
 }
@@ -90,7 +95,7 @@ TEST(UncutStamps, AreHalfASecondLateWithoutALoop) {
   GpuReadings gpu;
   for (int i = 0; i < 60; ++i) gpu.samples.push_back({std::floor(1000 + i / 2.0), 400});
   gpu.counter = {{1003, 0}};
-  const UncutStamps stamps(gpu.samples, {1005, 1020});
+  const UncutStamps stamps(gpu.samples, {1005, 1020}, 1);
   stamps.place(gpu);
   EXPECT_EQ(gpu.samples[20].unix_s, 1010.5);
   EXPECT_EQ(gpu.counter[0].unix_s, 1003.5);
