@@ -72,9 +72,9 @@ Window common_window(const Group& group) {
 // Starts `group` again, with sorted readings. `first` is the telemetry as it was read the first
 // time. Only one thread reads: sorting makes better use of the memory that others would need.
 void read_sorted(const Recording& recording, const Telemetry& first, const Group& group) {
-  constexpr std::uint64_t kLeastRoom = 43008;
+  constexpr std::uint64_t kLeastRoom = 30720;
   // A quarter of the file altogether; the threads of the first reading leave some memory behind.
-  constexpr std::uint64_t kLeftByThreads = 1024 * 1024;
+  constexpr std::uint64_t kLeftByThreads = 1536 * 1024;
   const std::uint64_t quarter = recording.bytes() / 4;
   const std::uint64_t room =
       (quarter - std::min(quarter, kLeftByThreads)) / TimeSorter::kBytesPerReading;
