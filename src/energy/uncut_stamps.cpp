@@ -33,11 +33,7 @@ UncutStamps::UncutStamps(std::span<const Sample> samples, Window window, std::si
     RegularLoop& loop = *loops[i];
     uncertainty_.place_s = std::max(uncertainty_.place_s, loop.uncertainty_s);
     uncertainty_.span_s = loop.span_uncertainty_s;
-    FittedPart& part = parts_[i];
-    part.instants = std::move(loop.unix_s);
-    for (std::size_t k = 1; k < part.stamps.size(); ++k) {
-      if (part.stamps[k] == part.stamps[k - 1]) part.instants[k] = part.instants[k - 1];
-    }
+    parts_[i].instants = std::move(loop.unix_s);
   }
   // The two edges are off independently.
   if (parts_.size() > 1) uncertainty_.span_s = std::sqrt(2.0) * uncertainty_.place_s;
@@ -70,7 +66,13 @@ bool UncutStamps::is_same_of(std::span<const Sample> samples) const {
 void UncutStamps::place(std::vector<CounterSample>& counter) const {
   auto part = parts_.begin();
   std::size_t k = 0;
+  double last_stamp = NAN;
   for (CounterSample& sample : counter) {
+    // Two rounds may share a second.
+    const bool is_next_of_second = sample.unix_s == last_stamp && part != parts_.end() &&
+                                   k + 1 < part->stamps.size() && part->stamps[k + 1] == last_stamp;
+    k += is_next_of_second ? 1 : 0;
+    last_stamp = sample.unix_s;
     while (part != parts_.end() &&
            (k == part->instants.size() || part->stamps[k] < sample.unix_s)) {
       const bool is_last = k == part->instants.size();

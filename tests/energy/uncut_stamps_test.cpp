@@ -44,6 +44,22 @@ TEST(UncutStamps, PlaceWhatIsFarFromTheEdgesInTheMiddleOfItsSecond) {
   }
 }
 
+// A round that is late shares its second with the next one.
+TEST(UncutStamps, PlaceTwoRoundsOfOneSecondOneAfterTheOther) {
+  GpuReadings gpu;
+  for (int i = 0; i < 30; ++i) {
+    const double asked = 1000.6 + i + (i == 12 ? 0.5 : 0);
+    gpu.samples.push_back({std::floor(asked), 400});
+    gpu.counter.push_back({std::floor(asked), 400.0 * i});
+  }
+  ASSERT_EQ(gpu.samples[12].unix_s, gpu.samples[13].unix_s);
+  const UncutStamps stamps(gpu.samples, {1005, 1025}, 1);
+  stamps.place(gpu);
+  for (std::size_t i = 10; i < 16; ++i) EXPECT_EQ(gpu.counter[i].unix_s, gpu.samples[i].unix_s);
+  EXPECT_NEAR(gpu.samples[13].unix_s - gpu.samples[11].unix_s, 2, 0.05);
+  EXPECT_GT(gpu.samples[13].unix_s - gpu.samples[12].unix_s, 0.2);
+}
+
 // A recorder that asks each 1.01 s drifts through the second: no round of it takes 1 or 2 s.
 TEST(UncutStamps, FindTheRoundsOfARecorderThatDrifts) {
   GpuReadings gpu;
