@@ -183,6 +183,12 @@ bool stands_still(std::span<const CounterSample> counter, Window window) {
   return inside >= kEnough;
 }
 
+// Whether there are readings below a power, and others above it.
+bool has_shown(std::span<const Sample> samples, double watts) {
+  const auto [lowest, highest] = std::ranges::minmax(samples, {}, &Sample::watts);
+  return lowest.watts < watts && watts < highest.watts;
+}
+
 void use_counter(const GpuEnergyQuestion& question, GpuEnergy& result) {
   if (question.gpu.counter.empty()) return;
   result.counter.emplace();
@@ -218,7 +224,8 @@ void use_counter(const GpuEnergyQuestion& question, GpuEnergy& result) {
   const double off_j = std::abs(span->energy_j - inside.joules);
   double doubt_j = std::hypot(inside.repeatability_j(), counted.steps_j, counted.stamps_j);
   const SensorModel& sensor = question.gpu.sensors.front();
-  if (sensor.is_part_time() || sensor.sees_moments(question.series.period_s())) {
+  const bool misses_time = sensor.is_part_time() || sensor.sees_moments(question.series.period_s());
+  if (misses_time) {
     counted.is_witness = off_j > 3 * doubt_j;
     doubt_j = std::hypot(doubt_j, kMomentsDoubt * inside.joules);
   }
@@ -226,6 +233,10 @@ void use_counter(const GpuEnergyQuestion& question, GpuEnergy& result) {
     result.is_counter_rejected = true;
     result.counter_fault = fmt::format("the counter is {:+.1f} % off the readings",
                                        100 * *result.counter->disagreement);
+    // Either the counter is at fault or the readings are in step with the load: the interval
+    // holds both.
+    if (misses_time && has_shown(question.series.samples(), span->energy_j / between.duration_s()))
+      widen(result.energy, "time_not_seen", off_j / std::sqrt(3));
     return;
   }
   mix_in(counted, result);

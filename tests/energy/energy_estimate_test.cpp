@@ -110,6 +110,31 @@ TEST(EnergyEstimate, RejectsACounterThatDoesNot) {
   EXPECT_NEAR(estimate.total.joules, 400 * 60, 1);
 }
 
+TEST(EnergyEstimate, HoldsARejectedCounterThatMomentsMayHaveMissed) {
+  EstimateQuestion question = level_question(1);
+  GpuReadings& gpu = question.gpus[0];
+  gpu.sensors = {SensorModel{.window_s = 0.025}};
+  gpu.samples[0].watts = 80;  // idle, 5.3 s before the window
+  const auto count = [&](double watts) {
+    gpu.counter.clear();
+    for (const Sample& sample : gpu.samples) {
+      gpu.counter.push_back({sample.unix_s, watts * (sample.unix_s - 1788850000)});
+    }
+    return estimate_energy(question);
+  };
+  // 400 W at every reading and 100 W between them, in step: 280 W on average.
+  const EnergyEstimate in_step = count(280);
+  EXPECT_TRUE(has(in_step, "counter_rejected"));
+  EXPECT_NEAR(in_step.total.joules, 400 * 60, 1);
+  EXPECT_LT(in_step.total.repeatability_low_j(), 280 * 60);
+  // 120 W of 59 s between the first and the last reading, over the root of three.
+  EXPECT_NEAR(in_step.total.repeatability_j(), 120 * 59 / std::sqrt(3), 70);
+  // No reading is above 400 W: that counter is wrong.
+  const EnergyEstimate impossible = count(600);
+  EXPECT_TRUE(has(impossible, "counter_rejected"));
+  EXPECT_LT(impossible.total.repeatability_high_j(), 1.1 * 400 * 60);
+}
+
 TEST(EnergyEstimate, GivesReasonsInsteadOfNumbers) {
   EstimateQuestion question = level_question(2);
   question.gpus[1].sensors.clear();
