@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "energy/plausibility.h"
 #include "energy/quantile.h"
 
 namespace aggregate_power {
@@ -107,10 +108,32 @@ std::vector<std::size_t> implausible_in(std::span<const Sample> samples,
   const std::vector<std::size_t> suspects = suspects_in(samples);
   std::vector<std::size_t> found = spikes_in(samples, suspects, limit_w);
   for (const std::size_t i : suspects) {
-    if (is_lone_zero(samples, i)) found.push_back(i);
+    if (is_lone_zero(samples, i) || samples[i].watts > kMostBoardWatts) found.push_back(i);
   }
   std::ranges::sort(found);
+  const auto repeated = std::ranges::unique(found);
+  found.erase(repeated.begin(), repeated.end());
   return found;
+}
+
+// Leaves them out. Among several spikes each may hide the others, so those that are left are looked
+// at again.
+void leave_out_implausible(SoundReadings& sound, std::optional<double> limit_w) {
+  for (;;) {
+    const std::vector<std::size_t> implausible = implausible_in(sound.samples, limit_w);
+    if (implausible.empty()) return;
+    sound.implausible += implausible.size();
+    std::vector<Sample> kept;
+    kept.reserve(sound.samples.size() - implausible.size());
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < sound.samples.size(); ++i) {
+      const bool is_left_out = next < implausible.size() && implausible[next] == i;
+      (is_left_out ? sound.left_out : kept).push_back(sound.samples[i]);
+      next += is_left_out ? 1 : 0;
+    }
+    sound.kept = std::move(kept);
+    sound.samples = sound.kept;
+  }
 }
 
 // Consecutive readings of one value.
@@ -164,12 +187,12 @@ std::vector<Repeat> stuck_repeats(std::span<const Sample> samples) {
   double least_move_w = HUGE_VAL;
   for (std::size_t i = 0; i < repeats.size(); ++i) {
     const double own_w = samples[repeats[i].first].watts;
+    const double before_w = i > 0 ? samples[repeats[i - 1].first].watts : own_w;
+    // At idle, too: the last digit is the same there.
+    if (i > 0) least_move_w = std::min(least_move_w, std::abs(own_w - before_w));
     if (own_w <= load_w) continue;
     lengths_s.push_back(repeats[i].seconds);
-    const double before_w = i > 0 ? samples[repeats[i - 1].first].watts : 0;
-    if (before_w <= load_w) continue;
-    moves.push_back(std::abs(own_w / before_w - 1));
-    least_move_w = std::min(least_move_w, std::abs(own_w - before_w));
+    if (i > 0 && before_w > load_w) moves.push_back(std::abs(own_w / before_w - 1));
   }
   std::vector<Repeat> stuck;
   // Sampled ten times as often as an average changes, the values move by a tenth of what they move
@@ -197,18 +220,9 @@ std::vector<Repeat> stuck_repeats(std::span<const Sample> samples) {
 
 SoundReadings sound_readings(std::span<const Sample> samples, std::optional<double> limit_w) {
   SoundReadings sound;
-  const std::vector<std::size_t> implausible = implausible_in(samples, limit_w);
-  sound.implausible = implausible.size();
   sound.samples = samples;
-  if (!implausible.empty()) {
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      const bool is_left_out = next < implausible.size() && implausible[next] == i;
-      (is_left_out ? sound.left_out : sound.kept).push_back(samples[i]);
-      next += is_left_out ? 1 : 0;
-    }
-    sound.samples = sound.kept;
-  }
+  leave_out_implausible(sound, limit_w);
+  std::ranges::stable_sort(sound.left_out, {}, &Sample::unix_s);
   const std::vector<Repeat> stuck = stuck_repeats(sound.samples);
   if (stuck.empty()) return sound;
   std::vector<Sample> moving;

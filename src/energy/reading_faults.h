@@ -27,8 +27,9 @@ struct SoundReadings {
 // Left out are
 // * up to three zeros between readings above 15 W;
 // * single readings above 1.5 times the board's limit; where none is known, readings above twice
-// what is
-//   usual around them and twice the 99th percentile of the others, if at most a tenth are such;
+//   what is usual around them and twice the 99th percentile of the others, if at most a tenth are
+//   such;
+// * readings above what any board draws, beside others that are not;
 // * all but the first of a stretch >= 4 s and >= 6 readings of one value under load (above 40 % of
 //   the 95th percentile), five times longer than any but 2 % of the other repeats under load, if
 //   readings under load otherwise move from one to the next, by more than 0.01 % and by more than

@@ -42,6 +42,27 @@ TEST(ReadingFaults, IncludeSpikes) {
   EXPECT_EQ(sound_readings(samples, 1000).implausible, 0);  // a board of 1000 W may
 }
 
+TEST(ReadingFaults, IncludeSpikesThatHideOneAnother) {
+  std::vector<Sample> samples = moving(24);
+  // The first of the second three is no peak before that of the first three is gone.
+  samples[10].watts = 1600;
+  samples[12].watts = 2400;
+  samples[13].watts = 2900;
+  samples[14].watts = 2500;
+  const SoundReadings sound = sound_readings(samples, 700);
+  EXPECT_EQ(sound.implausible, 4);
+  ASSERT_EQ(sound.left_out.size(), 4);
+  EXPECT_EQ(sound.left_out[0].unix_s, 10);
+  EXPECT_EQ(sound.left_out[3].unix_s, 14);
+}
+
+TEST(ReadingFaults, IncludeWhatNoBoardDraws) {
+  std::vector<Sample> samples = moving(60);
+  for (std::size_t i = 30; i < 35; ++i) samples[i].watts = 9000;
+  EXPECT_EQ(sound_readings(samples, {}).implausible, 5);
+  EXPECT_EQ(sound_readings(samples, 700).implausible, 5);
+}
+
 TEST(ReadingFaults, DoNotIncludeBursts) {
   std::vector<Sample> samples = moving(60);
   for (std::size_t i = 0; i < 60; ++i) samples[i].watts = i % 5 == 0 ? 600 : 80;
@@ -67,6 +88,20 @@ TEST(ReadingFaults, IncludeAStuckStretch) {
   EXPECT_EQ(sound.stuck[0].start_unix_s, 20);
   EXPECT_EQ(sound.stuck[0].end_unix_s, 29);
   EXPECT_EQ(sound.samples.size(), 60 - 9);  // the first one was new
+}
+
+// Two readings under load move by 2.5 W, those at idle by 0.1 W: the last digit is not 2.5 W.
+TEST(ReadingFaults, IncludeAStuckStretchAmongFewReadingsUnderLoad) {
+  const double kWatts[] = {433, 435.5, 117, 84.1, 84,  84.2, 434,  434,
+                           434, 434,   434, 434,  434, 434,  80.1, 80};
+  std::vector<Sample> samples;
+  for (const double watts : kWatts) {
+    samples.push_back({static_cast<double>(samples.size()), watts});
+  }
+  const SoundReadings sound = sound_readings(samples, 478);
+  ASSERT_EQ(sound.stuck.size(), 1);
+  EXPECT_EQ(sound.stuck[0].start_unix_s, 6);
+  EXPECT_EQ(sound.stuck[0].end_unix_s, 13);
 }
 
 TEST(ReadingFaults, DoNotIncludeAConstantIdle) {
