@@ -84,21 +84,21 @@ std::vector<std::size_t> spikes_in(std::span<const Sample> samples,
   for (const std::size_t i : suspects) {
     if (is_lone_peak(samples, i)) peaks.push_back(i);
   }
-  const std::size_t others = samples.size() - peaks.size();
-  // Where lone peaks are common they are the load; below the board's limit they may be.
-  if (peaks.empty() || (others * 10 < samples.size() * 9 && !limit_w)) return {};
-  double highest_w = 0;
-  if (limit_w) {
-    highest_w = kAboveLimit * *limit_w;
-  } else {
-    std::vector<double> watts;
-    for (std::size_t i = 0, next = 0; i < samples.size(); ++i) {
-      const bool is_peak = next < peaks.size() && peaks[next] == i;
-      is_peak ? static_cast<void>(++next) : watts.push_back(samples[i].watts);
-    }
-    highest_w = std::max(1.0, 2 * quantile_of(std::move(watts), 0.99));
+  if (peaks.empty()) return {};
+  std::vector<double> others_w;
+  for (std::size_t i = 0, next = 0; i < samples.size(); ++i) {
+    const bool is_peak = next < peaks.size() && peaks[next] == i;
+    is_peak ? static_cast<void>(++next) : others_w.push_back(samples[i].watts);
   }
+  const double usual_w = quantile_of(others_w, 0.99);
+  const double highest_w = limit_w ? kAboveLimit * *limit_w : std::max(1.0, 2 * usual_w);
   std::erase_if(peaks, [&](std::size_t i) { return samples[i].watts <= highest_w; });
+  // Where they are common under load they are the load. A limit makes them less credible.
+  const double load_w = std::min(usual_w, limit_w.value_or(usual_w)) / 2;
+  const auto loaded = static_cast<std::size_t>(
+      std::ranges::count_if(others_w, [&](double watts) { return watts > load_w; }));
+  const std::size_t most_often = limit_w ? 3 : 10;
+  if (peaks.size() * most_often > peaks.size() + loaded) return {};
   return peaks;
 }
 

@@ -70,6 +70,16 @@ TEST(ReadingFaults, DoNotIncludeBursts) {
   EXPECT_EQ(sound_readings(samples, 700).implausible, 0);
 }
 
+// Half of the readings of a short load are high ones, beside a long idle time.
+TEST(ReadingFaults, DoNotIncludeAShortLoad) {
+  std::vector<Sample> samples;
+  for (int i = 0; i < 100; ++i) samples.push_back({i * 1.0, 100 + 0.3 * (i * 7 % 5)});
+  const double kLoad[] = {650, 257, 641, 230, 232, 642, 231, 608, 623, 239};
+  for (std::size_t i = 0; i < std::size(kLoad); ++i) samples[20 + i].watts = kLoad[i];
+  EXPECT_EQ(sound_readings(samples, {}).implausible, 0);
+  EXPECT_EQ(sound_readings(samples, 350).implausible, 0);
+}
+
 // An H100 that loads a model: 121 W, which one decimal hardly shows to move.
 TEST(ReadingFaults, DoNotIncludeAPowerThatIsAsGoodAsConstant) {
   std::vector<Sample> samples;
