@@ -12,7 +12,10 @@
 namespace aggregate_power {
 namespace {
 
-constexpr double kEdgeReach_s = 5;    // an edge of the load this near to the window's is its edge
+// An edge of the load this near to the window's is its edge: half of the window's length within
+// these bounds.
+constexpr double kLeastReach_s = 5;
+constexpr double kMostReach_s = 60;
 constexpr double kEdgeBlur_s = 1.3;   // averages and slow ramps around an edge
 constexpr double kEdgeSide_s = 2.5;   // the levels on both sides of it are means over this long
 constexpr double kIdleOfLevel = 0.6;  // of the load's power: more is another load
@@ -65,8 +68,9 @@ std::optional<LoadCrossings> load_crossings(std::span<const Sample> samples) {
 std::optional<LoadSpan> load_span(std::span<const Sample> samples, const LoadCrossings& crossings,
                                   const SensorModel& sensor, Window window) {
   const double age_s = sensor.delay_s + (sensor.refresh_s + sensor.window_s) / 2;
-  if (std::abs(crossings.up_unix_s - age_s - window.start_unix_s) > kEdgeReach_s ||
-      std::abs(crossings.down_unix_s - age_s - window.end_unix_s) > kEdgeReach_s) {
+  const double reach_s = std::clamp(window.duration_s() / 2, kLeastReach_s, kMostReach_s);
+  if (std::abs(crossings.up_unix_s - age_s - window.start_unix_s) > reach_s ||
+      std::abs(crossings.down_unix_s - age_s - window.end_unix_s) > reach_s) {
     return std::nullopt;
   }
   const std::optional<double> rise = sharp_edge(samples, crossings.up_unix_s);

@@ -14,7 +14,7 @@ const SensorModel kSensor = {.window_s = 1, .refresh_s = 0, .delay_s = 0};
 
 std::vector<Sample> load_between(double rise, double fall) {
   std::vector<Sample> samples;
-  for (double end = 990.3; end < 1040; end += 0.7) {
+  for (double end = 980.3; end < 1050; end += 0.7) {
     const double on = std::max(0.0, std::min(end, fall) - std::max(end - 1, rise));
     samples.push_back({end, 100 + 400 * on});
   }
@@ -44,7 +44,8 @@ TEST(LoadSpan, IsWhereASharpLoadWouldBe) {
 }
 
 TEST(LoadSpan, IsUnknownIfTheLoadIsElsewhereOrEverywhere) {
-  EXPECT_FALSE(span_between(1008, 1030));
+  EXPECT_TRUE(span_between(993.5, 1030));  // within half of the window's length of its edge
+  EXPECT_FALSE(span_between(1016, 1030));
   EXPECT_FALSE(span_between(0, 3000));
 }
 
@@ -53,6 +54,13 @@ TEST(ClockShift, IsWhatBothEdgesAgreeOn) {
   EXPECT_NEAR(clock_shift_s(early, kWindow).value(), (-1.0 - 1.1) / 2, 1e-9);
   const LoadSpan late[] = {{1000.9, 1030.7}};
   EXPECT_NEAR(clock_shift_s(late, kWindow).value(), 0.8, 1e-9);
+}
+
+// A clock that is off by most of the window's length is as easy to see as one that is nearly right.
+TEST(ClockShift, IsFoundForALoadThatIsFarFromTheWindow) {
+  const auto span = span_between(988, 1018);
+  ASSERT_TRUE(span);
+  EXPECT_NEAR(clock_shift_s(std::vector{*span}, kWindow).value(), -12, 0.1);
 }
 
 TEST(ClockShift, IsNoneForALoadThatIsWhereItMayBe) {
